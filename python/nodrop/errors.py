@@ -1,0 +1,40 @@
+"""Everything nodrop raises on purpose, and the exit code a user's shell sees for it.
+
+NodropError            1  never raised itself
+├── ConfigError        2  what the user wrote cannot be done as written
+├── StageError         3  the path under test could not be brought up, or fell down
+├── GeneratorError     4  the traffic generator could not start, connect or carry on
+└── SearchError        5  the search ended without an answer (time-out, no usable trial)
+
+Ctrl-C is 130, as every shell expects. A message says what was asked, what was found and what to do.
+"""
+
+
+class NodropError(Exception):
+    """The root: one class per way a run can fail, each with its exit code."""
+
+    exit_code = 1
+
+
+class ConfigError(NodropError):
+    """A key, flag or value that cannot be used; the message names file, key and value."""
+
+    exit_code = 2
+
+
+class StageError(NodropError):
+    """The lab or the system under test could not be brought up, or vanished during the run."""
+
+    exit_code = 3
+
+
+class GeneratorError(NodropError):
+    """The packet engine could not start, open its ports, reach the other side, or stay alive."""
+
+    exit_code = 4
+
+
+class SearchError(NodropError):
+    """The search stopped without the bounds it was asked for."""
+
+    exit_code = 5

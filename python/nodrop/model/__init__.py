@@ -1,0 +1,1 @@
+"""The nouns every other room speaks: frozen values, no I/O."""

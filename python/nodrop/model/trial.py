@@ -1,0 +1,181 @@
+"""One trial: what is asked of the generator and what it counted (RFC 2544 section 23, RFC 9971 Trial)."""
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from nodrop.model.base import Value
+
+
+class StopRule(Value):
+    """Ends a trial early, within one window, once its verdict can no longer change."""
+
+    lost_count: int = Field(ge=0)
+    """Stop once more than this many frames, over all streams, are certainly lost."""
+
+
+class Trial(Value):
+    """What a search may ask for: a load, a duration, and when to stop early."""
+
+    intended_load_pps: float = Field(gt=0)
+    """Frames per second, aggregate over all streams."""
+    duration_s: float = Field(gt=0)
+    stop: StopRule | None = None
+    reason: str = ""
+    """Why the search wants this trial, in one sentence."""
+
+
+class LatencySummary(Value):
+    """Latency of the frames received in one direction: receive time minus actual send time, in nanoseconds."""
+
+    count: int
+    min_ns: int
+    mean_ns: float
+    p50_ns: int
+    p90_ns: int
+    p99_ns: int
+    p999_ns: int
+    max_ns: int
+    hdr: str | None = None
+    """The whole histogram: HdrHistogram V2, deflated, base64."""
+
+
+class Lateness(Value):
+    """How late the tester itself was: actual minus intended send time, in nanoseconds."""
+
+    mean_ns: float
+    p99_ns: int
+    max_ns: int
+
+
+class StreamCounts(Value):
+    """The frames of one stream in one trial, each counted once."""
+
+    stream_id: int
+    tx_port: int
+    rx_port: int
+    intended_count: int
+    """Frames the load and the duration ask for."""
+    offered_count: int
+    """Frames that really left the tester (RFC 2285 3.5.2)."""
+    received_count: int
+    """Distinct frames that arrived, duplicates left out."""
+    lost_count: int
+    """Offered minus received."""
+    duplicate_count: int
+    out_of_order_count: int
+    """Frames that arrived after a later one of their stream (RFC 4737 Type-P-Reordered)."""
+    latency: LatencySummary | None
+    lateness: Lateness | None
+
+
+class Windows(Value):
+    """The trial as a time series, one column per window; frames sent and received within each window, per stream."""
+
+    end_s: tuple[float, ...]
+    """End of each window, seconds since the trial's first frame was due."""
+    offered_count: tuple[tuple[int, ...], ...]
+    """[stream][window]"""
+    received_count: tuple[tuple[int, ...], ...]
+    """[stream][window]"""
+
+
+class Verdict(StrEnum):
+    """How far a trial's counts can be trusted."""
+
+    VALID = "valid"
+    SUSPECT = "suspect"
+    """The counts are true, something about the tester or the host may have shaped them."""
+    INVALID = "invalid"
+    """The counts do not speak for the SUT; the trial never moves a bound."""
+
+
+class Doubt(Value):
+    """One reason why a trial is not simply valid."""
+
+    code: str
+    """offered_short, tester_drops, receiver_starved, sender_late, cpu_steal, clock_jump, engine_died, aborted"""
+    verdict: Verdict
+    """What this reason alone makes of the trial."""
+    text: str
+    """The figure found and the limit it broke, as a sentence."""
+
+
+class Validity(Value):
+    """The verdict on a trial and every reason for it."""
+
+    verdict: Verdict
+    doubts: tuple[Doubt, ...] = ()
+
+
+class TrialResult(Value):
+    """A trial and what came of it."""
+
+    trial: Trial
+    index: int = Field(ge=0)
+    """Position in the run, from 0."""
+    phase: str
+    """What the trial was for: `search` or `latency <label>`."""
+    started_at: str
+    """UTC, ISO 8601."""
+    duration_s: float
+    """Time the tester really sent; shorter than asked when the stop rule fired."""
+    stopped_early: bool
+    streams: tuple[StreamCounts, ...]
+    tester_drop_count: int
+    """Frames that reached the tester and were dropped in its own receive path."""
+    tester_cpu_ratio: float
+    """CPU time of the engine's threads over the trial, in cores."""
+    windows: Windows
+    validity: Validity
+
+    @property
+    def intended_count(self) -> int:
+        """Frames the load and the duration ask for, all streams."""
+        return sum(s.intended_count for s in self.streams)
+
+    @property
+    def offered_count(self) -> int:
+        """Frames that left the tester, all streams."""
+        return sum(s.offered_count for s in self.streams)
+
+    @property
+    def received_count(self) -> int:
+        """Distinct frames received, all streams."""
+        return sum(s.received_count for s in self.streams)
+
+    @property
+    def lost_count(self) -> int:
+        """Frames offered and never received."""
+        return self.offered_count - self.received_count
+
+    @property
+    def unsent_count(self) -> int:
+        """Frames the tester failed to send, zero within the tolerance of 10 microseconds' worth of traffic.
+
+        Source: draft-ietf-bmwg-mlrsearch-01 section 5.1 item 5.
+        """
+        short = self.intended_count - self.offered_count
+        tolerance = self.trial.intended_load_pps * UNSENT_TOLERANCE_S
+        return short if short > max(1.0, tolerance) else 0
+
+    @property
+    def loss_ratio(self) -> float:
+        """Lost share in [0, 1]; unsent frames count as lost (draft-ietf-bmwg-mlrsearch-01 section 5.1 item 5)."""
+        unsent = self.unsent_count
+        asked = self.offered_count + unsent
+        return (self.lost_count + unsent) / asked if asked else 1.0
+
+    @property
+    def offered_load_pps(self) -> float:
+        """Rate at which frames really left the tester, all streams."""
+        return self.offered_count / self.duration_s if self.duration_s else 0.0
+
+    @property
+    def forwarding_rate_pps(self) -> float:
+        """Rate at which frames came back while the load was offered (RFC 2285 3.6.1)."""
+        return self.received_count / self.duration_s if self.duration_s else 0.0
+
+
+UNSENT_TOLERANCE_S = 10e-6
+"""Traffic's worth of time that may go unsent without counting as lost."""
