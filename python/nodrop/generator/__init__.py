@@ -1,0 +1,1 @@
+"""Measurers: what turns a Trial into a TrialResult."""

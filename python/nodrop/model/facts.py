@@ -1,0 +1,65 @@
+"""What is there: read from the machine and the lab before any traffic, kept with the result."""
+
+from pydantic import Field
+
+from nodrop.model.base import Value
+
+
+class InterfaceFacts(Value):
+    """One network interface on the path."""
+
+    name: str
+    namespace: str
+    """`tester` or `sut`."""
+    driver: str
+    mac: str
+    """The interface's own address; frames use others on purpose, or the kernel would route them."""
+    mtu_bytes: int
+    link_speed_bps: int | None
+
+
+class StageFacts(Value):
+    """The lab as it stands."""
+
+    name: str
+    sut: str
+    """What stands between the tester's ports."""
+    privilege: str
+    """`root` or `user namespace`."""
+    tester_pid: int
+    """A process inside the tester's network namespace."""
+    sut_pid: int
+    """A process inside the SUT's network namespace."""
+    sut_shares_tester_cpu: bool
+    """The SUT's work is done by the kernel on the sender's CPU, as on every veth path without its own thread."""
+    interfaces: tuple[InterfaceFacts, ...]
+
+
+class HostFacts(Value):
+    """The machine under the run."""
+
+    kernel: str
+    cpu_model: str
+    core_count: int = Field(ge=1)
+    memory_bytes: int
+    clock_source: str
+    virtualization: str
+    """`none`, or what the CPU says it runs under."""
+
+
+class Versions(Value):
+    """What measured."""
+
+    nodrop: str
+    engine: str
+    commit: str
+    """Commit the engine was built from; ends in `+` when the tree had changes; `unknown` outside a checkout."""
+    python: str
+
+
+class Facts(Value):
+    """All that was found before the first trial."""
+
+    host: HostFacts
+    stage: StageFacts
+    versions: Versions

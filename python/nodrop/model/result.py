@@ -1,0 +1,59 @@
+"""What a run leaves behind: `results/<run id>/result.json`."""
+
+from enum import StrEnum
+from typing import Literal
+
+from nodrop.model.base import Value
+from nodrop.model.facts import Facts
+from nodrop.model.goal import GoalResult
+from nodrop.model.plan import Plan
+from nodrop.model.trial import TrialResult
+
+
+class Status(StrEnum):
+    """How the run ended."""
+
+    COMPLETE = "complete"
+    INTERRUPTED = "interrupted"
+    """The user stopped it."""
+    TIMED_OUT = "timed_out"
+    """The search ran out of the time it was given."""
+    FAILED = "failed"
+
+
+class DirectionCheck(Value):
+    """End-to-end connectivity of one stream, before any measuring."""
+
+    stream_id: int
+    tx_port: int
+    rx_port: int
+    sent_count: int
+    received_count: int
+
+
+class LatencyResult(Value):
+    """A latency trial: at which load, and which trial of the run holds the figures."""
+
+    label: str
+    load_pps: float
+    trial_index: int
+
+
+class RunResult(Value):
+    """Everything one run asked, found and measured. Nothing in it is ever rewritten."""
+
+    schema_version: Literal["1"] = "1"
+    run_id: str
+    started_at: str
+    """UTC, ISO 8601."""
+    wall_s: float
+    status: Status
+    error: str | None = None
+    """What stopped the run, when it did not complete."""
+    plan: Plan
+    facts: Facts | None
+    """None when the lab never came up."""
+    checks: tuple[DirectionCheck, ...] = ()
+    trials: tuple[TrialResult, ...] = ()
+    goals: tuple[GoalResult, ...] = ()
+    latencies: tuple[LatencyResult, ...] = ()

@@ -1,0 +1,1 @@
+"""Bringing the path under test up and down."""
