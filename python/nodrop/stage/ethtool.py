@@ -1,0 +1,41 @@
+"""What a network driver says of itself, asked by ioctl because /sys shows only the namespace it was mounted in.
+
+Source: <linux/ethtool.h>, struct ethtool_drvinfo and struct ethtool_cmd.
+"""
+
+import array
+import fcntl
+import socket
+import struct
+
+SIOCETHTOOL = 0x8946
+ETHTOOL_GSET = 0x01
+ETHTOOL_GDRVINFO = 0x03
+SPEED_UNKNOWN_MBPS = 0xFFFFFFFF
+
+
+def driver(interface: str) -> str:
+    """Name of the interface's kernel driver, in this process's network namespace; `unknown` if it will not say."""
+    answer = _ask(interface, ETHTOOL_GDRVINFO, 196)
+    return answer[4:36].split(b"\0")[0].decode() if answer else "unknown"
+
+
+def link_speed_bps(interface: str) -> int | None:
+    """Nominal speed of the link in bits per second; None where the driver knows none."""
+    answer = _ask(interface, ETHTOOL_GSET, 44)
+    if not answer:
+        return None
+    (low,), (high,) = struct.unpack_from("=H", answer, 12), struct.unpack_from("=H", answer, 28)
+    megabits = high << 16 | low
+    return None if megabits in (0, 0xFFFF, SPEED_UNKNOWN_MBPS) else megabits * 1_000_000
+
+
+def _ask(interface: str, command: int, size: int) -> bytes | None:
+    answer = array.array("B", struct.pack("=I", command).ljust(size, b"\0"))
+    request = struct.pack("16sP", interface.encode(), answer.buffer_info()[0]).ljust(40, b"\0")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as channel:
+        try:
+            fcntl.ioctl(channel, SIOCETHTOOL, request)
+        except OSError:
+            return None
+    return answer.tobytes()

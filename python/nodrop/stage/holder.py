@@ -1,0 +1,154 @@
+"""The lab's own process: it lives in the tester's namespace, and the lab lives exactly as long as it does.
+
+    caller ── stdin/stdout ──► holder (tester's namespace) ──► keeper (the SUT's namespace)
+                                                           └─► nodrop-vnf (its ports in the SUT's namespace)
+
+The caller writes one LabRequest; the holder answers LabUp or LabFailed, later SutExited. It ends at the end of its
+standard input or at SIGTERM. Should it be killed, the kernel kills the keeper and the VNF too, and with its last
+process each namespace and every link in it is gone. With `--standing` it outlives its caller instead.
+"""
+
+import argparse
+import os
+import selectors
+import signal
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from nodrop.errors import StageError
+from nodrop.model.facts import StageFacts
+from nodrop.model.plan import LabPlan
+from nodrop.stage import links, namespace
+from nodrop.stage.message import LabFailed, LabRequest, LabUp, Message, SutExited
+from nodrop.stage.vnf import Vnf
+
+KEPT = b"kept"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Read a request, hold its lab. Returns the exit status."""
+    options = _parse(arguments)
+    request = LabRequest.model_validate_json(sys.stdin.readline())
+    if options.standing and os.fork():
+        os._exit(0)  # the caller reaps this one; the lab's process belongs to init
+    signal.signal(signal.SIGTERM, _on_terminate)
+    keeper, vnf = None, None
+    try:
+        privilege = namespace.unshare_lab()
+        if not options.standing:
+            namespace.die_with_parent(options.parent)
+        keeper = _fork_keeper()
+        vnf = _build(request.plan, keeper)
+        _say(LabUp(facts=_read_facts(request, privilege, keeper), vnf_pid=vnf.pid if vnf else None))
+        if options.standing:
+            os.dup2(2, 1)  # the caller leaves now; what is still to be said goes to the log
+        _watch(keeper, vnf, end_with_stdin=not options.standing)
+    except StageError as error:
+        _say(LabFailed(message=str(error)))
+        return error.exit_code
+    finally:
+        if vnf:
+            vnf.stop()
+        if keeper:
+            os.kill(keeper, signal.SIGKILL)
+            os.waitpid(keeper, 0)
+    return 0
+
+
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="nodrop.stage.holder")
+    ends = parser.add_mutually_exclusive_group(required=True)
+    ends.add_argument("--parent", type=int, help="process whose end is the lab's end")
+    ends.add_argument("--standing", action="store_true", help="stand until SIGTERM")
+    return parser.parse_args(arguments)
+
+
+def _on_terminate(*_: object) -> NoReturn:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise SystemExit(0)
+
+
+def _fork_keeper() -> int:
+    """A child that does nothing but be in the SUT's namespace. Returns its pid once it is there."""
+    parent_pid = os.getpid()
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if not pid:
+        _keep(parent_pid, writer)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as answer:
+        said = answer.read()
+    if said != KEPT:
+        os.waitpid(pid, 0)
+        raise StageError(f"a network namespace for the SUT asked, the kernel says: {said.decode() or 'nothing'}")
+    return pid
+
+
+def _keep(parent_pid: int, writer: int) -> NoReturn:
+    try:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        namespace.die_with_parent(parent_pid)
+        namespace.unshare_network()
+        os.write(writer, KEPT)
+        os.close(writer)
+        while True:
+            signal.pause()
+    except OSError as error:
+        os.write(writer, str(error.strerror).encode())
+    finally:
+        os._exit(1)
+
+
+def _build(plan: LabPlan, keeper: int) -> Vnf | None:
+    """Wire the lab and start its SUT; gives the SUT's process, if it is one."""
+    links.silence()
+    with namespace.inside_network_of(keeper):
+        links.silence()
+    links.connect(plan, keeper)
+    with namespace.inside_network_of(keeper):
+        if plan.sut == "bridge":
+            links.bridge(plan)
+        links.bring_up(plan.sut_interfaces)
+    links.bring_up(plan.tester_interfaces)
+    return Vnf(plan, keeper) if plan.sut == "vnf-l2" else None
+
+
+def _read_facts(request: LabRequest, privilege: str, keeper: int) -> StageFacts:
+    plan = request.plan
+    interfaces = links.read_interfaces(plan.tester_interfaces, "tester")
+    with namespace.inside_network_of(keeper):
+        interfaces += links.read_interfaces(plan.sut_interfaces, "sut")
+    return StageFacts(
+        name=request.name,
+        sut=plan.sut,
+        privilege=privilege,
+        tester_pid=os.getpid(),
+        sut_pid=keeper,
+        sut_shares_tester_cpu=plan.sut == "bridge",
+        interfaces=interfaces,
+    )
+
+
+def _watch(keeper: int, vnf: Vnf | None, end_with_stdin: bool) -> None:
+    """Stand, and tell when the SUT does not any more. Returns when the caller is done with the lab."""
+    with selectors.DefaultSelector() as selector:
+        if end_with_stdin:
+            selector.register(sys.stdin, selectors.EVENT_READ, None)
+        selector.register(os.pidfd_open(keeper), selectors.EVENT_READ, lambda: "the keeper of its namespace died")
+        if vnf:
+            selector.register(os.pidfd_open(vnf.pid), selectors.EVENT_READ, vnf.ending)
+        while True:
+            for key, _ in selector.select():
+                if key.data is None:
+                    return
+                selector.unregister(key.fileobj)
+                _say(SutExited(message=key.data()))
+
+
+def _say(message: Message) -> None:
+    print(message.model_dump_json(), flush=True)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

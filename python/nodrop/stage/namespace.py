@@ -1,0 +1,158 @@
+"""Linux namespaces by system call: make, join, and die together. No external program, nothing left on disk.
+
+A namespace made here has no name and no bind mount, so it lives exactly as long as a process in it.
+
+Source: namespaces(7), user_namespaces(7), unshare(2), setns(2), prctl(2) PR_SET_PDEATHSIG.
+"""
+
+import contextlib
+import ctypes
+import errno
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+from nodrop.errors import StageError
+
+CLONE_NEWUSER = 0x10000000
+CLONE_NEWNET = 0x40000000
+PR_SET_PDEATHSIG = 1
+
+ROOT = "root"
+USER_NAMESPACE = "user namespace"
+
+
+def unshare_network() -> None:
+    """Move this process into a new, empty network namespace of its own. Raises OSError."""
+    _call("unshare", CLONE_NEWNET)
+
+
+def unshare_lab() -> str:
+    """Move this single-threaded process into a network namespace of its own, with whatever rights it has.
+
+    Returns: `root` when its own rights were enough; `user namespace` when it had to become root of a user namespace
+    in which only the caller's own user exists.
+
+    Raises: StageError naming the setting that forbids both.
+    """
+    try:
+        unshare_network()
+    except PermissionError:
+        _unshare_user()
+        return USER_NAMESPACE
+    except OSError as error:
+        raise StageError(_refusal("a network namespace", error)) from error
+    return ROOT
+
+
+def join(pid: int) -> None:
+    """Move this single-threaded process into the user and network namespaces of another.
+
+    Raises: StageError when the process is gone or belongs to somebody else.
+    """
+    try:
+        if not _same_namespace(pid, "user"):
+            _set_namespace(pid, "user", CLONE_NEWUSER)
+        _set_namespace(pid, "net", CLONE_NEWNET)
+    except FileNotFoundError:
+        raise StageError(f"namespaces of process {pid} asked, no such process; bring the lab up again") from None
+    except PermissionError:
+        raise StageError(
+            f"namespaces of process {pid} asked, permission denied; run this as the user who brought the lab up"
+        ) from None
+    except OSError as error:
+        raise StageError(f"namespaces of process {pid} asked, the kernel says: {error.strerror}") from error
+
+
+@contextlib.contextmanager
+def inside_network_of(pid: int) -> Iterator[None]:
+    """Run the block in another process's network namespace (of the same user namespace), then come back."""
+    home = os.open("/proc/self/ns/net", os.O_RDONLY)
+    try:
+        _set_namespace(pid, "net", CLONE_NEWNET)
+        try:
+            yield
+        finally:
+            _call("setns", home, CLONE_NEWNET)
+    finally:
+        os.close(home)
+
+
+def die_with_parent(parent_pid: int) -> None:
+    """Have the kernel kill this process the moment the thread that started it ends, however it ends.
+
+    A change of credentials, such as a new user namespace, clears this: call it afterwards. A parent that is gone
+    already ends this process at once.
+    """
+    _call("prctl", PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL))
+    if os.getppid() != parent_pid:
+        os._exit(1)
+
+
+def _unshare_user() -> None:
+    uid, gid = os.geteuid(), os.getegid()
+    try:
+        _call("unshare", CLONE_NEWUSER | CLONE_NEWNET)
+        # An ordinary user may map a group only after giving up setgroups(2): user_namespaces(7).
+        Path("/proc/self/setgroups").write_text("deny")
+        Path("/proc/self/uid_map").write_text(f"0 {uid} 1")
+        Path("/proc/self/gid_map").write_text(f"0 {gid} 1")
+    except OSError as error:
+        raise StageError(_refusal("a user namespace with a network namespace", error)) from error
+
+
+def _refusal(asked: str, error: OSError) -> str:
+    return f"{asked} asked, the kernel says: {error.strerror}; {_remedy(error)}"
+
+
+def _remedy(error: OSError) -> str:
+    """The first setting found that explains the refusal, and how to lift it."""
+    if error.errno == errno.EINVAL:
+        return "this kernel is built without CONFIG_USER_NS or CONFIG_NET_NS; run as root on a kernel that has them"
+    for name in ("user.max_user_namespaces", "user.max_net_namespaces", "kernel.unprivileged_userns_clone"):
+        if _setting(name) == "0":
+            return f"run as root, or have root set: sysctl -w {name}={_ENOUGH[name]}"
+    if error.errno == errno.ENOSPC:
+        return "too many namespaces exist; raise sysctl user.max_user_namespaces and user.max_net_namespaces"
+    if _setting("kernel.apparmor_restrict_unprivileged_userns") == "1":
+        return (
+            "AppArmor forbids user namespaces to ordinary programs; run as root, or have root set: "
+            "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
+        )
+    return "run as root; in a container, start it with --cap-add SYS_ADMIN,NET_ADMIN,NET_RAW or --privileged"
+
+
+_ENOUGH = {
+    "user.max_user_namespaces": 1000,
+    "user.max_net_namespaces": 1000,
+    "kernel.unprivileged_userns_clone": 1,
+}
+
+
+def _setting(name: str) -> str | None:
+    try:
+        return Path("/proc/sys", *name.split(".")).read_text().strip()
+    except OSError:
+        return None
+
+
+def _same_namespace(pid: int, kind: str) -> bool:
+    theirs, ours = Path(f"/proc/{pid}/ns/{kind}").stat(), Path(f"/proc/self/ns/{kind}").stat()
+    return (theirs.st_dev, theirs.st_ino) == (ours.st_dev, ours.st_ino)
+
+
+def _set_namespace(pid: int, kind: str, flag: int) -> None:
+    descriptor = os.open(f"/proc/{pid}/ns/{kind}", os.O_RDONLY)
+    try:
+        _call("setns", descriptor, flag)
+    finally:
+        os.close(descriptor)
+
+
+def _call(function: str, *args: object) -> None:
+    """A function of the C library that says failure with a non-zero return and errno."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if getattr(libc, function)(*args) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), function)

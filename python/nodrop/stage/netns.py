@@ -1,0 +1,96 @@
+"""The private lab: network namespaces of its own on this host, gone with the process that asked for them."""
+
+import contextlib
+import os
+import subprocess
+import tempfile
+from typing import IO, Self
+
+from nodrop.errors import StageError
+from nodrop.model.facts import StageFacts
+from nodrop.model.plan import LabPlan
+from nodrop.stage.launch import await_up, last_words, start_holder
+from nodrop.stage.lines import LineReader
+from nodrop.stage.message import LabRequest, LabUp, SutExited, parse_message
+
+DOWN_TIMEOUT_S = 5.0
+
+
+class NetnsStage:
+    """A lab that stands between `__enter__` and `__exit__`, both to be called by the same thread.
+
+    The kernel ends the lab when that thread ends, whatever ended it.
+    """
+
+    def __init__(self, plan: LabPlan, name: str) -> None:
+        self._plan = plan
+        self._name = name
+        self._process: subprocess.Popen[bytes] | None = None
+        self._up: LabUp | None = None
+        self._reader: LineReader | None = None
+        self._log: IO[bytes] | None = None
+        self._fallen: str | None = None
+
+    def __enter__(self) -> Self:
+        """Bring the lab up. Raises StageError with what was asked, found and what to do."""
+        request = LabRequest(name=self._name, plan=self._plan)
+        self._log = tempfile.TemporaryFile()
+        try:
+            self._process = start_holder(["--parent", str(os.getpid())], request, self._log)
+            assert self._process.stdout
+            self._reader = LineReader(self._process.stdout.fileno())
+            self._up = await_up(self._reader, self._plan, self._log)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Take the lab down; never raises."""
+        if self._process:
+            _end(self._process)
+        if self._log:
+            self._log.close()
+
+    @property
+    def facts(self) -> StageFacts:
+        """What stands now."""
+        if not self._up:
+            raise StageError(f"facts of lab {self._name} asked, it is not up; enter the stage first")
+        return self._up.facts
+
+    def check_alive(self) -> None:
+        """Raise StageError when the lab or its SUT has died since."""
+        if not self._fallen:
+            self._fallen = self._ending()
+        if self._fallen:
+            raise StageError(self._fallen)
+
+    def _ending(self) -> str | None:
+        assert self._process and self._reader and self._log
+        line = self._reader.next_line(0)
+        if line is not None:
+            message = parse_message(line)
+            if isinstance(message, SutExited):
+                return f"the SUT of lab {self._name} fell down: {message.message}{last_words(self._log)}"
+        status = self._process.poll()
+        if status is None:
+            return None
+        return (
+            f"the lab's process {self._process.pid} died (status {status}) and the lab with it; "
+            f"run again{last_words(self._log)}"
+        )
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Close the holder's standard input, which ends it; kill it if that takes too long."""
+    assert process.stdin and process.stdout
+    with contextlib.suppress(OSError):
+        process.stdin.close()
+    try:
+        process.wait(DOWN_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    LineReader(process.stdout.fileno()).drain(DOWN_TIMEOUT_S)
+    process.stdout.close()
