@@ -1,0 +1,81 @@
+//! From an `open` request to an engine.
+
+use std::net::Ipv4Addr;
+
+use nodrop_engine::{Engine, EngineError, Port, Stream};
+use nodrop_model::{Backend, Open, Opened, PortFacts, PortSpec, StreamSpec};
+use nodrop_port::any::{AnyRx, AnyTx};
+use nodrop_port::clock::SystemClock;
+use nodrop_port::{Receive, af_packet, loopback};
+use nodrop_wire::{SIGNATURE_OFFSET, Signature, Template, TemplateSpec, WireError};
+
+/// The engine with every back end and the kernel's clocks.
+pub type HostEngine = Engine<AnyTx, AnyRx, SystemClock>;
+
+type AnyPort = Port<AnyTx, AnyRx>;
+
+/// Open ports, build templates.
+///
+/// # Errors
+/// When a port cannot be opened, or a stream cannot be built; the message names it.
+pub fn open(request: &Open) -> Result<(HostEngine, Opened), EngineError> {
+    let streams = request.streams.iter().map(stream).collect::<Result<Vec<_>, _>>()?;
+    let ports = open_ports(&request.ports)?;
+    let facts = ports.iter().zip(&request.ports).map(|(port, spec)| facts(port, spec)).collect();
+    let engine = Engine::new(ports, streams, request.cores.clone(), SystemClock)?;
+    let opened = Opened { ports: facts, thread_count: engine.thread_count() };
+    Ok((engine, opened))
+}
+
+fn open_ports(specs: &[PortSpec]) -> Result<Vec<AnyPort>, EngineError> {
+    let mut ports = Vec::new();
+    let mut wired = None;
+    for spec in specs {
+        let (tx, rx) = match spec.backend {
+            Backend::AfPacket => {
+                let (tx, rx) =
+                    af_packet::open(&spec.interface, spec.queue_slots, Signature::MAGIC_WORD, SIGNATURE_OFFSET)?;
+                (AnyTx::AfPacket(tx), AnyRx::AfPacket(rx))
+            }
+            Backend::Loopback => {
+                let (tx, rx) = wired.take().unwrap_or_else(|| {
+                    let [near, far] = loopback::pair(spec.queue_slots);
+                    wired = Some(far);
+                    near
+                });
+                (AnyTx::Loopback(tx), AnyRx::Loopback(rx))
+            }
+        };
+        ports.push(Port { name: spec.interface.clone(), tx, rx });
+    }
+    Ok(ports)
+}
+
+fn facts(port: &AnyPort, spec: &PortSpec) -> PortFacts {
+    let backend = match spec.backend {
+        Backend::AfPacket => "af_packet",
+        Backend::Loopback => "loopback",
+    };
+    PortFacts { interface: port.name.clone(), backend: backend.to_owned(), queue_slots: port.rx.queue_slots() }
+}
+
+fn stream(spec: &StreamSpec) -> Result<Stream, EngineError> {
+    let template =
+        template(spec).map_err(|error| EngineError::Request(format!("stream {}: {error}", spec.stream_id)))?;
+    Ok(Stream { template, tx_port: spec.tx_port, rx_port: spec.rx_port })
+}
+
+fn template(spec: &StreamSpec) -> Result<Template, WireError> {
+    let ip = |text: &str| text.parse::<Ipv4Addr>().map_err(|_| WireError::Ipv4(text.to_owned()));
+    Template::new(&TemplateSpec {
+        stream_id: spec.stream_id,
+        frame_bytes: usize::from(spec.frame_bytes),
+        src_mac: spec.src_mac.parse()?,
+        dst_mac: spec.dst_mac.parse()?,
+        src_ip: ip(&spec.src_ip)?,
+        dst_ip: ip(&spec.dst_ip)?,
+        src_udp_port: spec.src_udp_port,
+        dst_udp_port: spec.dst_udp_port,
+        flow_count: spec.flow_count,
+    })
+}

@@ -1,0 +1,89 @@
+//! Latency and lateness as HdrHistograms: 1 ns to 60 s, three significant digits.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+use nodrop_model::{LatencySummary, Lateness};
+
+const MAX_NS: u64 = 60_000_000_000;
+const SIGNIFICANT_DIGITS: u8 = 3;
+
+/// Counts of durations.
+#[derive(Debug)]
+pub(crate) struct Durations(Option<Histogram<u64>>);
+
+impl Default for Durations {
+    fn default() -> Self {
+        // Cannot fail for these constants; if it did, there would be no summary rather than a wrong one.
+        Self(Histogram::new_with_bounds(1, MAX_NS, SIGNIFICANT_DIGITS).ok())
+    }
+}
+
+impl Durations {
+    /// Record `count` durations of `ns` nanoseconds; longer than the range counts as its end.
+    #[inline]
+    pub(crate) fn record(&mut self, ns: u64, count: u64) {
+        if let Some(histogram) = &mut self.0 {
+            histogram.saturating_record_n(ns, count);
+        }
+    }
+
+    fn filled(&self) -> Option<&Histogram<u64>> {
+        self.0.as_ref().filter(|histogram| !histogram.is_empty())
+    }
+
+    /// Summarise as latency; with the whole histogram where asked.
+    pub(crate) fn latency(&self, whole: bool) -> Option<LatencySummary> {
+        let histogram = self.filled()?;
+        Some(LatencySummary {
+            count: histogram.len(),
+            min_ns: histogram.min(),
+            mean_ns: histogram.mean(),
+            p50_ns: histogram.value_at_quantile(0.5),
+            p90_ns: histogram.value_at_quantile(0.9),
+            p99_ns: histogram.value_at_quantile(0.99),
+            p999_ns: histogram.value_at_quantile(0.999),
+            max_ns: histogram.max(),
+            hdr: if whole { encode(histogram) } else { None },
+        })
+    }
+
+    /// Summarise as the tester's lateness.
+    pub(crate) fn lateness(&self) -> Option<Lateness> {
+        let histogram = self.filled()?;
+        Some(Lateness { mean_ns: histogram.mean(), p99_ns: histogram.value_at_quantile(0.99), max_ns: histogram.max() })
+    }
+}
+
+fn encode(histogram: &Histogram<u64>) -> Option<String> {
+    let mut bytes = Vec::new();
+    V2DeflateSerializer::new().serialize(histogram, &mut bytes).ok()?;
+    Some(STANDARD.encode(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hdrhistogram::serialization::Deserializer;
+
+    #[test]
+    fn nothing_recorded_is_no_summary() {
+        assert!(Durations::default().latency(true).is_none());
+        assert!(Durations::default().lateness().is_none());
+    }
+
+    #[test]
+    fn percentiles_keep_three_digits_and_the_encoding_keeps_them_all() {
+        let mut durations = Durations::default();
+        (1..=1000).for_each(|n| durations.record(n * 1000, 1));
+        durations.record(2 * MAX_NS, 1);
+        let summary = durations.latency(true).unwrap();
+        assert_eq!(summary.count, 1001);
+        assert!((summary.p50_ns as f64 / 501_000.0 - 1.0).abs() < 0.001);
+        assert!((summary.max_ns as f64 / MAX_NS as f64 - 1.0).abs() < 0.001);
+        let bytes = STANDARD.decode(summary.hdr.unwrap()).unwrap();
+        let decoded: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
+        assert_eq!(decoded.len(), 1001);
+    }
+}

@@ -1,0 +1,154 @@
+//! One trial at a time: pace, send, receive, count, judge. Generic over ports and clock; names no back end.
+//!
+//! [`Engine`] holds open ports and prepared streams. A trial runs workers, which send and receive, under a conductor, which
+//! samples their counters once a window, applies the stop rule and waits for frames in flight. Between trials no thread runs.
+
+mod conductor;
+mod histogram;
+mod judge;
+mod lane;
+mod learn;
+mod pacer;
+mod progress;
+mod tracker;
+mod worker;
+
+use nodrop_model::{Checked, TrialReply, TrialRequest, Window};
+use nodrop_port::clock::Clock;
+use nodrop_port::{PortError, Receive, Transmit};
+use nodrop_wire::Template;
+use std::sync::atomic::AtomicBool;
+
+pub use judge::{Observed, judge};
+pub use pacer::Pacer;
+pub use tracker::{Arrival, Tracker};
+
+/// A port the engine owns.
+#[derive(Debug)]
+pub struct Port<T, R> {
+    /// Its name in messages.
+    pub name: String,
+    /// Sending half.
+    pub tx: T,
+    /// Receiving half.
+    pub rx: R,
+}
+
+/// A stream the engine sends.
+#[derive(Clone, Debug)]
+pub struct Stream {
+    /// Its frames.
+    pub template: Template,
+    /// Index of the sending port.
+    pub tx_port: usize,
+    /// Index of the port its frames must arrive at.
+    pub rx_port: usize,
+}
+
+/// Why a trial could not be run.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// A port failed.
+    #[error(transparent)]
+    Port(#[from] PortError),
+    /// The request contradicts what is open.
+    #[error("{0}")]
+    Request(String),
+    /// A thread of the engine panicked.
+    #[error("a thread of the engine panicked; see its standard error")]
+    Panic,
+}
+
+/// Open ports and prepared streams.
+#[derive(Debug)]
+pub struct Engine<T, R, C> {
+    ports: Vec<Port<T, R>>,
+    streams: Vec<Stream>,
+    cores: Vec<usize>,
+    clock: C,
+    next_tag: u8,
+}
+
+impl<T: Transmit, R: Receive, C: Clock> Engine<T, R, C> {
+    /// Take over ports and streams; `cores` as in [`nodrop_model::Open`].
+    ///
+    /// # Errors
+    /// When a stream names a port that is not there, or a stream id is used twice.
+    pub fn new(ports: Vec<Port<T, R>>, streams: Vec<Stream>, cores: Vec<usize>, clock: C) -> Result<Self, EngineError> {
+        let mut ids = std::collections::BTreeSet::new();
+        for stream in &streams {
+            let id = stream.template.stream_id();
+            let highest = stream.tx_port.max(stream.rx_port);
+            if highest >= ports.len() {
+                let message = format!("stream {id}: names port {highest}, there are {} (counted from 0)", ports.len());
+                return Err(EngineError::Request(message));
+            }
+            if !ids.insert(id) {
+                return Err(EngineError::Request(format!(
+                    "stream {id}: given twice; every stream needs an id of its own"
+                )));
+            }
+        }
+        if ports.is_empty() || streams.is_empty() {
+            return Err(EngineError::Request("nothing to do: at least one port and one stream are needed".to_owned()));
+        }
+        Ok(Self { ports, streams, cores, clock, next_tag: 0 })
+    }
+
+    /// Threads a trial runs on.
+    #[must_use]
+    pub fn thread_count(&self) -> usize {
+        self.cores.len().clamp(1, 2 * self.ports.len())
+    }
+
+    /// Send learning frames along every stream until one has arrived on each, or `timeout_s` is over.
+    ///
+    /// # Errors
+    /// When a port fails.
+    pub fn check(&mut self, timeout_s: f64) -> Result<Checked, EngineError> {
+        let tag = self.take_tag();
+        learn::check(&mut self.ports, &self.streams, &self.clock, tag, timeout_s)
+    }
+
+    /// Run one trial; `on_window` hears of every window, `stop` ends it early when set.
+    ///
+    /// # Errors
+    /// When the request does not fit the streams, or a port fails.
+    pub fn trial(
+        &mut self,
+        request: &TrialRequest,
+        stop: &AtomicBool,
+        on_window: impl FnMut(Window),
+    ) -> Result<TrialReply, EngineError> {
+        check_request(request, self.streams.len())?;
+        let tag = self.take_tag();
+        let threads = self.thread_count();
+        let setting = conductor::Setting { request, tag, threads, cores: &self.cores, stop };
+        conductor::run(&mut self.ports, &self.streams, &self.clock, &setting, on_window)
+    }
+
+    fn take_tag(&mut self) -> u8 {
+        self.next_tag = self.next_tag.wrapping_add(1);
+        self.next_tag
+    }
+}
+
+fn check_request(request: &TrialRequest, stream_count: usize) -> Result<(), EngineError> {
+    let wrong = |message: String| Err(EngineError::Request(message));
+    if request.loads_pps.len() != stream_count {
+        return wrong(format!(
+            "loads_pps: {} given, one per stream is needed: {stream_count}",
+            request.loads_pps.len()
+        ));
+    }
+    if let Some(load) = request.loads_pps.iter().find(|load| !(load.is_finite() && **load > 0.0)) {
+        return wrong(format!("loads_pps: {load} frames per second; a load must be above 0"));
+    }
+    if !(request.duration_s > 0.0 && request.duration_s <= 86_400.0) {
+        return wrong(format!("duration_s: {}; must be above 0 and at most a day", request.duration_s));
+    }
+    if !(0.001..=0.1).contains(&request.window_s) {
+        return wrong(format!("window_s: {}; must be from 0.001 to 0.1", request.window_s));
+    }
+    Ok(())
+}

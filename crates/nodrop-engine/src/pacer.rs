@@ -1,0 +1,73 @@
+//! When each frame is due, as a pure function of its number, so that rounding never adds up.
+
+/// The timetable of one stream in one trial.
+#[derive(Clone, Copy, Debug)]
+pub struct Pacer {
+    load_pps: f64,
+    intended_count: u64,
+}
+
+impl Pacer {
+    /// Frames at `load_pps` for `duration_s`, the first one due at time zero.
+    #[must_use]
+    pub fn new(load_pps: f64, duration_s: f64) -> Self {
+        Self { load_pps, intended_count: ((load_pps * duration_s).round() as u64).max(1) }
+    }
+
+    /// Frames that load and duration ask for; at least one.
+    #[must_use]
+    pub fn intended_count(&self) -> u64 {
+        self.intended_count
+    }
+
+    /// Frames that should have left once `elapsed_ns` have passed.
+    #[must_use]
+    #[inline]
+    pub fn due_count(&self, elapsed_ns: u64) -> u64 {
+        let started = (elapsed_ns as f64 * self.load_pps / 1e9) as u64 + 1;
+        started.min(self.intended_count)
+    }
+
+    /// When frame `n`, counted from 0, should leave, in nanoseconds since the trial's start.
+    #[must_use]
+    #[inline]
+    pub fn departure_ns(&self, n: u64) -> u64 {
+        (n as f64 * 1e9 / self.load_pps) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_frame_is_due_at_once_and_none_after_the_last() {
+        let pacer = Pacer::new(1000.0, 2.0);
+        assert_eq!(pacer.intended_count(), 2000);
+        assert_eq!(pacer.due_count(0), 1);
+        assert_eq!(pacer.due_count(999_999), 1);
+        assert_eq!(pacer.due_count(1_000_000), 2);
+        assert_eq!(pacer.due_count(10_000_000_000), 2000);
+    }
+
+    #[test]
+    fn no_gap_error_adds_up_at_line_rate_over_an_hour() {
+        let load_pps = 14_880_952.380_952_38;
+        let pacer = Pacer::new(load_pps, 3600.0);
+        let last = pacer.intended_count() - 1;
+        let expected_ns = last as f64 / load_pps * 1e9;
+        assert!((pacer.departure_ns(last) as f64 - expected_ns).abs() < 1000.0);
+        assert_eq!(pacer.due_count(3_600_000_000_000), last + 1);
+    }
+
+    #[test]
+    fn a_frame_is_due_when_its_departure_has_come() {
+        for load_pps in [3.0, 333.3, 123_456.7, 9_999_999.0] {
+            let pacer = Pacer::new(load_pps, 10.0);
+            for n in (0..pacer.intended_count()).step_by(1 + pacer.intended_count() as usize / 997) {
+                let due = pacer.due_count(pacer.departure_ns(n) + 1);
+                assert!(due == n + 1 || due == n + 2 || due == pacer.intended_count(), "{load_pps} {n} {due}");
+            }
+        }
+    }
+}

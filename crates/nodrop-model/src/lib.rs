@@ -1,0 +1,23 @@
+//! The nouns that `nodrop-engine` and its callers speak, as JSON lines: one request a line in, one reply a line out.
+//!
+//! Names carry their unit: `_pps`, `_s`, `_ns`, `_count`, `_bytes`. Frame sizes count the FCS (RFC 1242 3.5).
+
+mod reply;
+mod request;
+
+pub use reply::{
+    Checked, Closed, DirectionCheck, Doubt, ErrorKind, ErrorReply, Hello, LatencySummary, Lateness, Opened, PortFacts,
+    Reply, StreamCounts, TrialReply, Verdict, Window, Windows,
+};
+pub use request::{Backend, Check, Open, PortSpec, Request, StreamSpec, TrialRequest};
+
+/// Version of the request and reply shapes; a caller refuses an engine that speaks another one.
+pub const PROTOCOL_VERSION: u32 = 1;
+
+/// Traffic's worth of time that may go unsent without counting as lost, in seconds.
+///
+/// Source: draft-ietf-bmwg-mlrsearch-01 section 5.1 item 5.
+pub const UNSENT_TOLERANCE_S: f64 = 10e-6;
+
+/// Longest wait for frames still in flight after sending, in seconds (RFC 2544 section 23).
+pub const DRAIN_MAX_S: f64 = 2.0;

@@ -1,0 +1,227 @@
+//! What the engine answers.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One line on the engine's standard output.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "reply", rename_all = "snake_case")]
+pub enum Reply {
+    /// The engine is up; sent once, before any request.
+    Hello(Hello),
+    /// The ports are open.
+    Opened(Opened),
+    /// What came of the learning frames.
+    Checked(Checked),
+    /// Progress of the running trial.
+    Window(Window),
+    /// The trial's counts.
+    Trial(Box<TrialReply>),
+    /// The ports are closed.
+    Closed(Closed),
+    /// The request could not be carried out; the engine goes on.
+    Error(ErrorReply),
+}
+
+/// Who is speaking.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Hello {
+    /// Version of the shapes on this pipe.
+    pub protocol: u32,
+    /// Version of the engine.
+    pub version: String,
+    /// Commit it was built from; ends in `+` when the tree had changes.
+    pub commit: String,
+}
+
+/// What is known of an open port.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct PortFacts {
+    /// Interface name.
+    pub interface: String,
+    /// Back end in use.
+    pub backend: String,
+    /// Received frames it can hold.
+    pub queue_slots: u32,
+}
+
+/// Answer to `open`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Opened {
+    /// In the order asked.
+    pub ports: Vec<PortFacts>,
+    /// Threads a trial will run on.
+    pub thread_count: usize,
+}
+
+/// Answer to `close`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Closed {}
+
+/// Connectivity of one stream.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DirectionCheck {
+    /// The stream.
+    pub stream_id: u16,
+    /// Learning frames sent.
+    pub sent_count: u64,
+    /// Of those, how many arrived at the port they should.
+    pub received_count: u64,
+}
+
+/// Answer to `check`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Checked {
+    /// One per stream, in their order.
+    pub directions: Vec<DirectionCheck>,
+}
+
+/// Totals of the running trial at the end of a window.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Window {
+    /// The trial it belongs to.
+    pub trial_id: u64,
+    /// Since the first frame was due.
+    pub elapsed_s: f64,
+    /// Frames sent so far, all streams.
+    pub offered_count: u64,
+    /// Distinct frames received so far, all streams.
+    pub received_count: u64,
+}
+
+/// Latency of one stream's frames: receive time minus actual send time.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct LatencySummary {
+    /// Frames measured.
+    pub count: u64,
+    /// Smallest.
+    pub min_ns: u64,
+    /// Arithmetic mean.
+    pub mean_ns: f64,
+    /// Median.
+    pub p50_ns: u64,
+    /// 90th percentile.
+    pub p90_ns: u64,
+    /// 99th percentile.
+    pub p99_ns: u64,
+    /// 99.9th percentile.
+    pub p999_ns: u64,
+    /// Largest.
+    pub max_ns: u64,
+    /// HdrHistogram V2, deflated, base64; only when asked for.
+    pub hdr: Option<String>,
+}
+
+/// How late the tester sent: actual minus intended send time.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Lateness {
+    /// Arithmetic mean.
+    pub mean_ns: f64,
+    /// 99th percentile.
+    pub p99_ns: u64,
+    /// Largest.
+    pub max_ns: u64,
+}
+
+/// The frames of one stream, each counted once.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct StreamCounts {
+    /// The stream.
+    pub stream_id: u16,
+    /// Where its frames left.
+    pub tx_port: usize,
+    /// Where they had to arrive.
+    pub rx_port: usize,
+    /// Frames that load and duration ask for.
+    pub intended_count: u64,
+    /// Frames that really left.
+    pub offered_count: u64,
+    /// Distinct frames that arrived.
+    pub received_count: u64,
+    /// Offered minus received.
+    pub lost_count: u64,
+    /// Arrivals of frames that had arrived before.
+    pub duplicate_count: u64,
+    /// Arrivals after a later frame of the stream (RFC 4737).
+    pub out_of_order_count: u64,
+    /// None when nothing arrived.
+    pub latency: Option<LatencySummary>,
+    /// None when nothing was sent.
+    pub lateness: Option<Lateness>,
+}
+
+/// The trial as a time series; column vectors, one entry per window.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Windows {
+    /// End of each window since the first frame was due.
+    pub end_s: Vec<f64>,
+    /// Frames sent within each window: `[stream][window]`.
+    pub offered_count: Vec<Vec<u64>>,
+    /// Distinct frames received within each window: `[stream][window]`.
+    pub received_count: Vec<Vec<u64>>,
+}
+
+/// How far a trial's counts can be trusted; ordered from best to worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Nothing speaks against them.
+    Valid,
+    /// They are true, but the tester or the host may have shaped them.
+    Suspect,
+    /// They do not speak for the SUT.
+    Invalid,
+}
+
+/// One reason why a trial is not simply valid.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Doubt {
+    /// Stable name of the reason.
+    pub code: String,
+    /// What this reason alone makes of the trial.
+    pub verdict: Verdict,
+    /// The figure found and the limit it broke.
+    pub text: String,
+}
+
+/// Counts and verdict of one trial.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct TrialReply {
+    /// The trial.
+    pub trial_id: u64,
+    /// Time really sent for.
+    pub duration_s: f64,
+    /// The stop rule or a `stop` request ended it.
+    pub stopped_early: bool,
+    /// In the order of the open streams.
+    pub streams: Vec<StreamCounts>,
+    /// Frames that reached the tester's ports and were dropped in its own receive path.
+    pub tester_drop_count: u64,
+    /// CPU time of the engine over the trial, in cores.
+    pub tester_cpu_ratio: f64,
+    /// The time series.
+    pub windows: Windows,
+    /// Empty means valid.
+    pub doubts: Vec<Doubt>,
+}
+
+/// What went wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorKind {
+    /// The line was not a request.
+    Protocol,
+    /// The request asks for something impossible.
+    Request,
+    /// A port could not be opened or failed.
+    Port,
+}
+
+/// Asked, found, do.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ErrorReply {
+    /// Which side has to change.
+    pub kind: ErrorKind,
+    /// As a sentence.
+    pub message: String,
+}

@@ -1,0 +1,112 @@
+//! What a caller may ask of the engine.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One line on the engine's standard input.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "op", rename_all = "snake_case")]
+pub enum Request {
+    /// Open ports and prepare streams; answered by `opened`.
+    Open(Open),
+    /// Send learning frames along every stream; answered by `checked`.
+    Check(Check),
+    /// Run one trial; answered by `window` lines and one `trial`.
+    Trial(TrialRequest),
+    /// End the running trial now; its `trial` reply follows with what was counted.
+    Stop,
+    /// Let go of all ports; answered by `closed`.
+    Close,
+}
+
+/// How frames get in and out of a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Backend {
+    /// Linux packet sockets: any interface, also in a user namespace.
+    AfPacket,
+    /// Ports in memory, wired in pairs (0 to 1, 2 to 3): for tests, touches nothing.
+    Loopback,
+}
+
+/// A port to open.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PortSpec {
+    /// How to reach it.
+    pub backend: Backend,
+    /// Interface name in the engine's network namespace.
+    pub interface: String,
+    /// Received frames it can hold before the tester itself drops.
+    pub queue_slots: u32,
+}
+
+/// One direction of traffic: UDP over IPv4 over Ethernet.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StreamSpec {
+    /// Carried in every frame; unique among the open streams.
+    pub stream_id: u16,
+    /// Index of the sending port.
+    pub tx_port: usize,
+    /// Index of the port the frames must arrive at.
+    pub rx_port: usize,
+    /// Frame size with FCS.
+    pub frame_bytes: u16,
+    /// Source MAC, `aa:bb:cc:dd:ee:ff`.
+    pub src_mac: String,
+    /// Destination MAC.
+    pub dst_mac: String,
+    /// Source IPv4 address.
+    pub src_ip: String,
+    /// Destination IPv4 address.
+    pub dst_ip: String,
+    /// UDP source port of flow 0; flow *i* uses this plus *i*.
+    pub src_udp_port: u16,
+    /// UDP destination port.
+    pub dst_udp_port: u16,
+    /// Flows, taken in turn.
+    pub flow_count: u16,
+}
+
+/// Ports, streams and threads of the trials that follow.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Open {
+    /// At least one.
+    pub ports: Vec<PortSpec>,
+    /// At least one.
+    pub streams: Vec<StreamSpec>,
+    /// CPUs to bind threads to, one thread each: senders on the first half, receivers on the second. Empty: one
+    /// thread that does both, unbound. One CPU: the same, bound.
+    #[serde(default)]
+    pub cores: Vec<usize>,
+}
+
+/// A connectivity check before measuring.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Check {
+    /// Give up after this long.
+    pub timeout_s: f64,
+}
+
+/// One trial (RFC 2544 section 23).
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TrialRequest {
+    /// Comes back in every reply about this trial.
+    pub trial_id: u64,
+    /// Intended load of each open stream, in their order.
+    pub loads_pps: Vec<f64>,
+    /// Time to send for.
+    pub duration_s: f64,
+    /// Stop once more than this many frames, over all streams, are certainly lost.
+    #[serde(default)]
+    pub stop_lost_count: Option<u64>,
+    /// Width of the time series' windows, at most 0.1 s.
+    pub window_s: f64,
+    /// Also return each stream's whole latency histogram.
+    #[serde(default)]
+    pub histograms: bool,
+}

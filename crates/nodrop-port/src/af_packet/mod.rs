@@ -1,0 +1,31 @@
+//! Linux packet sockets (packet(7)): any interface, no driver support needed, also inside a user namespace.
+//!
+//! Sending goes through `sendmmsg` past the queueing discipline, so that a frame is counted as sent only when the driver
+//! took it. Receiving goes through a TPACKET_V2 ring that the kernel fills and stamps on arrival, so that reading late costs
+//! no accuracy.
+
+mod ring;
+mod socket;
+mod tx;
+mod wait;
+
+pub use ring::{PacketRx, RingFrame};
+pub use tx::{MAX_BATCH, PacketTx};
+pub use wait::wait_any;
+
+use crate::PortError;
+
+/// Open both halves of `interface` for test frames: `magic` is the 32-bit word they carry `magic_offset` bytes from the
+/// start of the frame; the kernel drops all other frames before they reach the ring.
+///
+/// # Errors
+/// When the interface does not exist or the kernel refuses raw access.
+pub fn open(
+    interface: &str,
+    queue_slots: u32,
+    magic: u32,
+    magic_offset: usize,
+) -> Result<(PacketTx, PacketRx), PortError> {
+    let receiver = PacketRx::open_filtered(interface, queue_slots, magic, magic_offset)?;
+    Ok((PacketTx::open(interface)?, receiver))
+}

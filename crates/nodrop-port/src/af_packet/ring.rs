@@ -1,0 +1,234 @@
+//! Receiving: a TPACKET_V2 ring shared with the kernel (Documentation/networking/packet_mmap.rst).
+
+use std::sync::atomic::{AtomicU32, Ordering, fence};
+
+use super::socket::PacketSocket;
+use crate::{PortError, Receive, Received, SNAP_BYTES, host};
+
+const BLOCK_BYTES: u32 = 1 << 20;
+const RING_REMEDY: &str = "ask for fewer queue slots, or free memory";
+
+/// How a ring's memory is laid out.
+#[derive(Clone, Copy, Debug)]
+struct Layout {
+    slot_bytes: u32,
+    slots: u32,
+}
+
+impl Layout {
+    /// At least `slots` slots that each hold `frame_bytes` of a frame behind the kernel's header.
+    fn new(frame_bytes: usize, slots: u32) -> Self {
+        // 66 bytes of tpacket2_hdr, sockaddr_ll and alignment stand in front of an Ethernet frame.
+        let slot_bytes = (frame_bytes as u32 + 80).next_power_of_two();
+        let per_block = BLOCK_BYTES / slot_bytes;
+        Self { slot_bytes, slots: slots.div_ceil(per_block) * per_block }
+    }
+
+    fn request(self) -> libc::tpacket_req {
+        libc::tpacket_req {
+            tp_block_size: BLOCK_BYTES,
+            tp_block_nr: self.bytes() as u32 / BLOCK_BYTES,
+            tp_frame_size: self.slot_bytes,
+            tp_frame_nr: self.slots,
+        }
+    }
+
+    fn bytes(self) -> usize {
+        self.slot_bytes as usize * self.slots as usize
+    }
+}
+
+/// A received frame, still in the ring.
+#[derive(Debug)]
+pub struct RingFrame<'a> {
+    /// As much of it as the slot holds.
+    pub bytes: &'a mut [u8],
+    /// Whole length on the wire, without FCS.
+    pub wire_len: usize,
+    /// Arrival, wall clock, nanoseconds since the epoch.
+    pub time_ns: u64,
+}
+
+/// The receiving half of a port.
+#[derive(Debug)]
+pub struct PacketRx {
+    socket: PacketSocket,
+    memory: *mut u8,
+    layout: Layout,
+    next: u32,
+    interface_drops_seen: u64,
+}
+
+// SAFETY: the mapping belongs to this value alone and is not tied to the thread that made it.
+unsafe impl Send for PacketRx {}
+
+impl PacketRx {
+    /// Open `interface` for test frames only, keeping the start of each; see [`super::open`].
+    ///
+    /// # Errors
+    /// When the interface does not exist or the kernel refuses raw access or memory.
+    pub fn open_filtered(
+        interface: &str,
+        queue_slots: u32,
+        magic: u32,
+        magic_offset: usize,
+    ) -> Result<Self, PortError> {
+        let socket = PacketSocket::open(interface)?;
+        socket.keep_only(magic, magic_offset)?;
+        Self::start(socket, Layout::new(SNAP_BYTES, queue_slots))
+    }
+
+    /// Open `interface` for every frame, whole.
+    ///
+    /// # Errors
+    /// As [`PacketRx::open_filtered`].
+    pub fn open_whole(interface: &str, queue_slots: u32, frame_bytes: usize) -> Result<Self, PortError> {
+        Self::start(PacketSocket::open(interface)?, Layout::new(frame_bytes, queue_slots))
+    }
+
+    fn start(socket: PacketSocket, layout: Layout) -> Result<Self, PortError> {
+        let version = libc::tpacket_versions::TPACKET_V2 as libc::c_int;
+        socket.set(
+            libc::SOL_PACKET,
+            libc::PACKET_VERSION,
+            &version,
+            "use a version 2 ring",
+            "needs Linux 2.6.27 or later",
+        )?;
+        let on: libc::c_int = 1;
+        socket.set(
+            libc::SOL_PACKET,
+            libc::PACKET_IGNORE_OUTGOING,
+            &on,
+            "not receive our own frames",
+            "needs Linux 4.20 or later",
+        )?;
+        socket.set(libc::SOL_PACKET, libc::PACKET_RX_RING, &layout.request(), "set up a receive ring", RING_REMEDY)?;
+        let memory = map(&socket, layout)?;
+        let interface_drops_seen = host::interface_receive_drops(&socket.interface);
+        let ring = Self { socket, memory, layout, next: 0, interface_drops_seen };
+        ring.socket.promiscuous()?;
+        ring.socket.bind(libc::ETH_P_ALL as u16)?;
+        Ok(ring)
+    }
+
+    /// Hand up to `budget` waiting frames, oldest first, to `take`, then give their slots back to the kernel.
+    ///
+    /// `take` gets the batch whole, so that a forwarder can send it from where it lies.
+    pub fn with_batch<T>(
+        &mut self,
+        budget: usize,
+        take: impl FnOnce(&mut dyn Iterator<Item = RingFrame<'_>>) -> T,
+    ) -> T {
+        let ready = (0..budget as u32).take_while(|ahead| self.is_ready(*ahead)).count() as u32;
+        fence(Ordering::Acquire);
+        let result = {
+            let ring = &*self;
+            // SAFETY: these slots belong to user space until released below, and each is handed out once.
+            take(&mut (0..ready).map(|ahead| unsafe { ring.frame(ahead) }))
+        };
+        for ahead in 0..ready {
+            self.status(ahead).store(libc::TP_STATUS_KERNEL, Ordering::Release);
+        }
+        self.next = (self.next + ready) % self.layout.slots;
+        result
+    }
+
+    /// The socket's descriptor, for waiting.
+    pub(super) fn descriptor(&self) -> libc::c_int {
+        self.socket.raw()
+    }
+
+    #[inline]
+    fn slot(&self, ahead: u32) -> *mut u8 {
+        let index = (self.next + ahead) % self.layout.slots;
+        // SAFETY: `index` is below the number of slots in the mapping.
+        unsafe { self.memory.add(index as usize * self.layout.slot_bytes as usize) }
+    }
+
+    #[inline]
+    fn status(&self, ahead: u32) -> &AtomicU32 {
+        // SAFETY: tp_status is the first, aligned 32-bit field of a slot in the mapping, shared with the kernel.
+        unsafe { AtomicU32::from_ptr(self.slot(ahead).cast()) }
+    }
+
+    #[inline]
+    fn is_ready(&self, ahead: u32) -> bool {
+        self.status(ahead).load(Ordering::Relaxed) & libc::TP_STATUS_USER != 0
+    }
+
+    /// # Safety
+    /// The slot must be ready, and no other reference to its bytes may live.
+    #[inline]
+    unsafe fn frame(&self, ahead: u32) -> RingFrame<'_> {
+        let slot = self.slot(ahead);
+        // SAFETY: a ready slot starts with the header the kernel wrote, and `tp_mac` and `tp_snaplen` stay inside it.
+        unsafe {
+            let header = &*slot.cast::<libc::tpacket2_hdr>();
+            let bytes =
+                std::slice::from_raw_parts_mut(slot.add(usize::from(header.tp_mac)), header.tp_snaplen as usize);
+            let time_ns = u64::from(header.tp_sec) * 1_000_000_000 + u64::from(header.tp_nsec);
+            RingFrame { bytes, wire_len: header.tp_len as usize, time_ns }
+        }
+    }
+}
+
+impl Receive for PacketRx {
+    #[inline]
+    fn receive(&mut self, budget: usize, mut sink: impl FnMut(Received<'_>)) -> Result<usize, PortError> {
+        Ok(self.with_batch(budget, |frames| {
+            frames.map(|frame| sink(Received { bytes: frame.bytes, time_ns: frame.time_ns })).count()
+        }))
+    }
+
+    /// Counts frames that found the ring full, and frames the kernel dropped before the socket, both on the tester's side.
+    fn take_drop_count(&mut self) -> Result<u64, PortError> {
+        let mut stats = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
+        let mut len = size_of::<libc::tpacket_stats>() as libc::socklen_t;
+        // SAFETY: `stats` is valid for writes of `len` bytes. Reading resets the kernel's counters.
+        let result = unsafe {
+            libc::getsockopt(
+                self.socket.raw(),
+                libc::SOL_PACKET,
+                libc::PACKET_STATISTICS,
+                (&raw mut stats).cast(),
+                &raw mut len,
+            )
+        };
+        if result != 0 {
+            return Err(self.socket.failed("read drop counters", "needs Linux 2.6 or later"));
+        }
+        let seen =
+            std::mem::replace(&mut self.interface_drops_seen, host::interface_receive_drops(&self.socket.interface));
+        Ok(u64::from(stats.tp_drops) + self.interface_drops_seen.saturating_sub(seen))
+    }
+
+    fn queue_slots(&self) -> u32 {
+        self.layout.slots
+    }
+}
+
+impl Drop for PacketRx {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made with this address and length and is not used after this.
+        unsafe { libc::munmap(self.memory.cast(), self.layout.bytes()) };
+    }
+}
+
+fn map(socket: &PacketSocket, layout: Layout) -> Result<*mut u8, PortError> {
+    // SAFETY: asks for a fresh mapping of the socket's ring; the result is checked.
+    let memory = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            layout.bytes(),
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED | libc::MAP_POPULATE,
+            socket.raw(),
+            0,
+        )
+    };
+    if memory == libc::MAP_FAILED {
+        return Err(socket.failed("map the receive ring", RING_REMEDY));
+    }
+    Ok(memory.cast())
+}

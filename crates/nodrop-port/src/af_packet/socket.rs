@@ -1,0 +1,136 @@
+//! A bound packet socket and its options.
+
+use std::ffi::CString;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use crate::PortError;
+
+const RAW_REMEDY: &str =
+    "raw access needs CAP_NET_RAW in the interface's network namespace: run as root or in a nodrop lab";
+
+/// A `PF_PACKET`/`SOCK_RAW` socket.
+#[derive(Debug)]
+pub(super) struct PacketSocket {
+    fd: OwnedFd,
+    pub(super) interface: String,
+    index: libc::c_int,
+}
+
+impl PacketSocket {
+    /// A socket that receives nothing yet.
+    pub(super) fn open(interface: &str) -> Result<Self, PortError> {
+        let index = interface_index(interface)?;
+        // SAFETY: socket takes integers only; the result is checked before it becomes an owned descriptor.
+        let fd = unsafe { libc::socket(libc::PF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
+        if fd < 0 {
+            return Err(PortError::last_os(interface, "open a packet socket", RAW_REMEDY));
+        }
+        // SAFETY: `fd` was just opened and nobody else owns it.
+        Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd) }, interface: interface.to_owned(), index })
+    }
+
+    pub(super) fn raw(&self) -> libc::c_int {
+        self.fd.as_raw_fd()
+    }
+
+    /// Bind to the interface; `protocol` 0 sends only, `ETH_P_ALL` receives everything.
+    pub(super) fn bind(&self, protocol: u16) -> Result<(), PortError> {
+        // SAFETY: an all-zero sockaddr_ll is valid.
+        let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+        address.sll_family = libc::AF_PACKET as u16;
+        address.sll_protocol = protocol.to_be();
+        address.sll_ifindex = self.index;
+        // SAFETY: `address` outlives the call and its size is passed along.
+        let result = unsafe {
+            libc::bind(self.raw(), (&raw const address).cast(), size_of::<libc::sockaddr_ll>() as libc::socklen_t)
+        };
+        if result == 0 {
+            Ok(())
+        } else {
+            Err(self.failed("bind to the interface", "the interface must exist and be up"))
+        }
+    }
+
+    /// Set an option; `asked` and `remedy` go into the error.
+    pub(super) fn set<T>(
+        &self,
+        level: libc::c_int,
+        option: libc::c_int,
+        value: &T,
+        asked: &'static str,
+        remedy: &'static str,
+    ) -> Result<(), PortError> {
+        // SAFETY: `value` is valid for reads of its size for the length of the call.
+        let result = unsafe {
+            libc::setsockopt(self.raw(), level, option, (&raw const *value).cast(), size_of::<T>() as libc::socklen_t)
+        };
+        if result == 0 { Ok(()) } else { Err(self.failed(asked, remedy)) }
+    }
+
+    /// Receive frames for any MAC: test frames use addresses that are not the interface's.
+    pub(super) fn promiscuous(&self) -> Result<(), PortError> {
+        // SAFETY: an all-zero packet_mreq is valid.
+        let mut request: libc::packet_mreq = unsafe { std::mem::zeroed() };
+        request.mr_ifindex = self.index;
+        request.mr_type = libc::PACKET_MR_PROMISC as u16;
+        self.set(
+            libc::SOL_PACKET,
+            libc::PACKET_ADD_MEMBERSHIP,
+            &request,
+            "receive frames for other MAC addresses",
+            "the interface must allow promiscuous mode",
+        )
+    }
+
+    /// Let the kernel drop every frame that does not carry `magic` at `offset`, before it reaches the socket.
+    pub(super) fn keep_only(&self, magic: u32, offset: usize) -> Result<(), PortError> {
+        let op = |code: u32, jump_true: u8, jump_false: u8, k: u32| libc::sock_filter {
+            code: code as u16,
+            jt: jump_true,
+            jf: jump_false,
+            k,
+        };
+        let mut program = [
+            op(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, offset as u32),
+            op(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, magic),
+            op(libc::BPF_RET | libc::BPF_K, 0, 0, u32::MAX),
+            op(libc::BPF_RET | libc::BPF_K, 0, 0, 0),
+        ];
+        let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
+        self.set(libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &filter, "attach a packet filter", RAW_REMEDY)
+    }
+
+    /// The interface's own MAC address.
+    pub(super) fn hardware_address(&self) -> Result<[u8; 6], PortError> {
+        // SAFETY: an all-zero ifreq is valid.
+        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+        for (to, from) in request.ifr_name.iter_mut().zip(self.interface.bytes()) {
+            *to = from as libc::c_char;
+        }
+        // SAFETY: SIOCGIFHWADDR reads the name and writes the address of the ifreq it is given.
+        let data = unsafe {
+            if libc::ioctl(self.raw(), libc::SIOCGIFHWADDR, &raw mut request) != 0 {
+                return Err(self.failed("read its MAC address", "the interface must exist"));
+            }
+            request.ifr_ifru.ifru_hwaddr.sa_data
+        };
+        Ok(std::array::from_fn(|at| data[at] as u8))
+    }
+
+    pub(super) fn failed(&self, asked: &'static str, remedy: &'static str) -> PortError {
+        PortError::last_os(&self.interface, asked, remedy)
+    }
+}
+
+fn interface_index(interface: &str) -> Result<libc::c_int, PortError> {
+    let absent = || PortError::Request {
+        port: interface.to_owned(),
+        message: "no such interface in this network namespace; see `ip link`".to_owned(),
+    };
+    let name = CString::new(interface).map_err(|_| absent())?;
+    // SAFETY: `name` is a NUL-terminated string that outlives the call.
+    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
+        0 => Err(absent()),
+        index => Ok(index as libc::c_int),
+    }
+}

@@ -1,0 +1,62 @@
+//! All back ends as one type, for programs that choose at run time.
+
+use crate::af_packet::{PacketRx, PacketTx};
+use crate::loopback::{LoopbackRx, LoopbackTx};
+use crate::{PortError, Receive, Received, Slot, Transmit};
+
+/// A sending half of any back end.
+#[derive(Debug)]
+pub enum AnyTx {
+    /// In memory.
+    Loopback(LoopbackTx),
+    /// Linux packet socket.
+    AfPacket(PacketTx),
+}
+
+/// A receiving half of any back end.
+#[derive(Debug)]
+pub enum AnyRx {
+    /// In memory.
+    Loopback(LoopbackRx),
+    /// Linux packet socket.
+    AfPacket(PacketRx),
+}
+
+impl Transmit for AnyTx {
+    #[inline]
+    fn transmit(
+        &mut self,
+        count: usize,
+        frame_len: usize,
+        fill: impl FnMut(usize, Slot<'_>),
+    ) -> Result<usize, PortError> {
+        match self {
+            Self::Loopback(port) => port.transmit(count, frame_len, fill),
+            Self::AfPacket(port) => port.transmit(count, frame_len, fill),
+        }
+    }
+}
+
+impl Receive for AnyRx {
+    #[inline]
+    fn receive(&mut self, budget: usize, sink: impl FnMut(Received<'_>)) -> Result<usize, PortError> {
+        match self {
+            Self::Loopback(port) => port.receive(budget, sink),
+            Self::AfPacket(port) => port.receive(budget, sink),
+        }
+    }
+
+    fn take_drop_count(&mut self) -> Result<u64, PortError> {
+        match self {
+            Self::Loopback(port) => port.take_drop_count(),
+            Self::AfPacket(port) => port.take_drop_count(),
+        }
+    }
+
+    fn queue_slots(&self) -> u32 {
+        match self {
+            Self::Loopback(port) => port.queue_slots(),
+            Self::AfPacket(port) => port.queue_slots(),
+        }
+    }
+}

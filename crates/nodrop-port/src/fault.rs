@@ -1,0 +1,66 @@
+//! A receiver around a receiver that loses, repeats and reorders frames on purpose, by count, so that tests know exactly
+//! what the engine must find.
+
+use crate::{PortError, Receive, Received};
+
+/// Which arrivals to spoil; zero means none. Counted from 1, so `drop_every: 10` drops the 10th, 20th, ...
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Faults {
+    /// Drop every n-th frame.
+    pub drop_every: u64,
+    /// Deliver every n-th frame twice.
+    pub repeat_every: u64,
+    /// Deliver every n-th frame after the one that follows it.
+    pub delay_every: u64,
+}
+
+/// The spoiled receiver.
+#[derive(Debug)]
+pub struct FaultRx<R> {
+    inner: R,
+    faults: Faults,
+    seen: u64,
+    held: Option<(Vec<u8>, u64)>,
+}
+
+impl<R: Receive> FaultRx<R> {
+    /// Wrap a receiver.
+    pub fn new(inner: R, faults: Faults) -> Self {
+        Self { inner, faults, seen: 0, held: None }
+    }
+}
+
+fn hits(every: u64, seen: u64) -> bool {
+    every != 0 && seen.is_multiple_of(every)
+}
+
+impl<R: Receive> Receive for FaultRx<R> {
+    fn receive(&mut self, budget: usize, mut sink: impl FnMut(Received<'_>)) -> Result<usize, PortError> {
+        let Self { inner, faults, seen, held } = self;
+        inner.receive(budget, |frame| {
+            *seen += 1;
+            if hits(faults.drop_every, *seen) {
+                return;
+            }
+            if hits(faults.delay_every, *seen) {
+                *held = Some((frame.bytes.to_vec(), frame.time_ns));
+                return;
+            }
+            sink(frame);
+            if hits(faults.repeat_every, *seen) {
+                sink(frame);
+            }
+            if let Some((bytes, time_ns)) = held.take() {
+                sink(Received { bytes: &bytes, time_ns });
+            }
+        })
+    }
+
+    fn take_drop_count(&mut self) -> Result<u64, PortError> {
+        self.inner.take_drop_count()
+    }
+
+    fn queue_slots(&self) -> u32 {
+        self.inner.queue_slots()
+    }
+}

@@ -1,0 +1,70 @@
+//! What the host says of itself during a trial.
+
+use std::fs;
+
+/// Readings of the host's counters; subtract two to get what happened in between.
+#[derive(Clone, Debug, Default)]
+pub struct HostReading {
+    /// Time the hypervisor gave to others while this machine wanted to run, all CPUs, in clock ticks.
+    pub steal_ticks: u64,
+    /// All CPU time, all CPUs, in clock ticks.
+    pub total_ticks: u64,
+    /// CPU time of this process, in nanoseconds.
+    pub process_cpu_ns: u64,
+}
+
+/// Read the counters now.
+#[must_use]
+pub fn read() -> HostReading {
+    let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
+    let (steal_ticks, total_ticks) = parse_stat(&stat);
+    HostReading { steal_ticks, total_ticks, process_cpu_ns: process_cpu_ns() }
+}
+
+/// Frames the kernel dropped on their way up from an interface of this network namespace, before any socket saw them.
+#[must_use]
+pub fn interface_receive_drops(interface: &str) -> u64 {
+    parse_net_dev(&fs::read_to_string("/proc/self/net/dev").unwrap_or_default(), interface)
+}
+
+/// `cpu user nice system idle iowait irq softirq steal guest guest_nice` (proc_stat(5)); guest time is in user already.
+fn parse_stat(stat: &str) -> (u64, u64) {
+    let ticks: Vec<u64> =
+        stat.lines().next().unwrap_or("").split_whitespace().skip(1).take(8).filter_map(|t| t.parse().ok()).collect();
+    (ticks.get(7).copied().unwrap_or(0), ticks.iter().sum())
+}
+
+/// `name: bytes packets errs drop ...` (proc_pid_net(5)).
+fn parse_net_dev(table: &str, interface: &str) -> u64 {
+    table
+        .lines()
+        .filter_map(|line| line.split_once(':'))
+        .find(|(name, _)| name.trim() == interface)
+        .and_then(|(_, counters)| counters.split_whitespace().nth(3)?.parse().ok())
+        .unwrap_or(0)
+}
+
+fn process_cpu_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is valid for writes, and the clock exists on every Linux.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steal_is_the_eighth_column_and_guest_time_is_not_counted_twice() {
+        assert_eq!(parse_stat("cpu  10 20 30 40 50 60 70 80 90 100\ncpu0 1 2 3 4 5 6 7 8\n"), (80, 360));
+        assert_eq!(parse_stat(""), (0, 0));
+    }
+
+    #[test]
+    fn receive_drops_are_the_fourth_counter_of_the_interface() {
+        let table = "Inter-| Receive\n face |bytes\n  eth0: 1 2 3 4 5 6\neth01:9 9 9 9 9\n";
+        assert_eq!(parse_net_dev(table, "eth0"), 4);
+        assert_eq!(parse_net_dev(table, "eth9"), 0);
+    }
+}

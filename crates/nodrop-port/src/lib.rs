@@ -1,0 +1,99 @@
+//! What touches the host: ports, clocks, cores, namespaces. The only crate with `unsafe`.
+//!
+//! A port is two halves, so that sending and receiving can live on different threads: [`Transmit`] and [`Receive`].
+//! Room is left beside [`af_packet`] for further back ends; they all pass the contract test in `tests/contract.rs`.
+
+pub mod af_packet;
+pub mod any;
+pub mod clock;
+pub mod fault;
+pub mod host;
+pub mod loopback;
+pub mod process;
+pub mod thread;
+
+/// A buffer the back end will send: fill its bytes.
+#[derive(Debug)]
+pub struct Slot<'a> {
+    /// Exactly as long as the frame, without FCS; holds whatever the slot last sent.
+    pub bytes: &'a mut [u8],
+    /// What the caller last left here, `u32::MAX` at first: lets it skip copying a template that is already there.
+    pub tag: &'a mut u32,
+}
+
+/// A frame as it arrived.
+#[derive(Clone, Copy, Debug)]
+pub struct Received<'a> {
+    /// The first bytes of the frame, at least [`SNAP_BYTES`] of them where it is that long; without FCS.
+    pub bytes: &'a [u8],
+    /// Wall-clock time of arrival, in nanoseconds since the epoch, taken as early as the back end can.
+    pub time_ns: u64,
+}
+
+/// Bytes of every frame that a receiver is sure to see.
+pub const SNAP_BYTES: usize = 128;
+
+/// The sending half of a port.
+pub trait Transmit: Send {
+    /// Send up to `count` frames of `frame_len` bytes (without FCS); `fill` is called once per frame, in order, with its
+    /// position in this call. Gives how many really left, always the first ones; the others were not sent.
+    ///
+    /// # Errors
+    /// When the port can send no more at all: it is gone or down.
+    fn transmit(
+        &mut self,
+        count: usize,
+        frame_len: usize,
+        fill: impl FnMut(usize, Slot<'_>),
+    ) -> Result<usize, PortError>;
+}
+
+/// The receiving half of a port.
+pub trait Receive: Send {
+    /// Hand up to `budget` waiting frames to `sink`, oldest first, without waiting. Gives how many there were.
+    ///
+    /// # Errors
+    /// When the port can receive no more at all.
+    fn receive(&mut self, budget: usize, sink: impl FnMut(Received<'_>)) -> Result<usize, PortError>;
+
+    /// Frames that reached this port and that its own receive path dropped since the last call.
+    ///
+    /// # Errors
+    /// When the host does not tell.
+    fn take_drop_count(&mut self) -> Result<u64, PortError>;
+
+    /// Frames it can hold before it drops.
+    fn queue_slots(&self) -> u32;
+}
+
+/// What a host can refuse.
+#[derive(Debug, thiserror::Error)]
+pub enum PortError {
+    /// A system call failed.
+    #[error("{port}: {asked}: {source}; {remedy}")]
+    System {
+        /// Port or resource.
+        port: String,
+        /// What was asked of the kernel.
+        asked: &'static str,
+        /// What it said.
+        source: std::io::Error,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// The caller asked for something no port can do.
+    #[error("{port}: {message}")]
+    Request {
+        /// Port or resource.
+        port: String,
+        /// Asked, found, do.
+        message: String,
+    },
+}
+
+impl PortError {
+    /// The last system call's error, with what was asked and what to do about it.
+    pub(crate) fn last_os(port: &str, asked: &'static str, remedy: &'static str) -> Self {
+        Self::System { port: port.to_owned(), asked, source: std::io::Error::last_os_error(), remedy }
+    }
+}
