@@ -41,7 +41,7 @@ pub(crate) fn run<T: Transmit, R: Receive, C: Clock>(
     let before = Reading::take(clock);
     let progress = Progress::new(clock.steady_ns() + HEAD_START_NS, streams.len());
     let mut conductor = Conductor::new(setting, clock, &progress, on_window);
-    let workers = assign(ports, streams, setting, progress.start_ns);
+    let workers = assign(ports, streams, setting);
     let workers = std::thread::scope(|scope| {
         let handles: Vec<_> = workers
             .into_iter()
@@ -91,7 +91,6 @@ fn assign<'a, T: Transmit, R: Receive>(
     ports: &'a mut [Port<T, R>],
     streams: &'a [Stream],
     setting: &Setting<'_>,
-    start_ns: u64,
 ) -> Vec<Worker<'a, T, R>> {
     let mut workers: Vec<Worker<'a, T, R>> =
         (0..setting.threads).map(|_| Worker { senders: Vec::new(), receivers: Vec::new() }).collect();
@@ -110,7 +109,7 @@ fn assign<'a, T: Transmit, R: Receive>(
             .enumerate()
             .filter(|(_, stream)| stream.rx_port == index)
             .map(|(position, stream)| (position, stream.template.stream_id()));
-        let lane = ReceiveLane::new(arriving, setting.tag, start_ns);
+        let lane = ReceiveLane::new(arriving, setting.tag);
         if !lanes.is_empty() {
             workers[index % sending_threads].senders.push(Sender { port: &mut port.tx, lanes });
         }

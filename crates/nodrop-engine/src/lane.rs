@@ -55,7 +55,7 @@ impl<'a> SendLane<'a> {
         clock: &impl Clock,
         progress: &Progress,
     ) -> Result<u64, PortError> {
-        let now_ns = clock.steady_ns().saturating_sub(progress.start_ns);
+        let Some(now_ns) = clock.steady_ns().checked_sub(progress.start_ns) else { return Ok(0) };
         if self.offered_count == self.pacer.intended_count()
             || now_ns > self.deadline_ns
             || progress.stop_sending.load(Relaxed)
@@ -105,20 +105,20 @@ pub(crate) struct Inbox {
 pub(crate) struct ReceiveLane {
     pub(crate) inboxes: Vec<Inbox>,
     trial_tag: u8,
-    last_read_ns: u64,
+    last_read_ns: Option<u64>,
     resume_ns: u64,
     pub(crate) gap_max_ns: u64,
 }
 
 impl ReceiveLane {
-    pub(crate) fn new(streams: impl Iterator<Item = (usize, u16)>, trial_tag: u8, now_ns: u64) -> Self {
+    pub(crate) fn new(streams: impl Iterator<Item = (usize, u16)>, trial_tag: u8) -> Self {
         let inbox = |(stream, stream_id)| Inbox {
             stream,
             stream_id,
             tracker: Tracker::default(),
             latency: Durations::default(),
         };
-        Self { inboxes: streams.map(inbox).collect(), trial_tag, last_read_ns: now_ns, resume_ns: 0, gap_max_ns: 0 }
+        Self { inboxes: streams.map(inbox).collect(), trial_tag, last_read_ns: None, resume_ns: 0, gap_max_ns: 0 }
     }
 
     /// Take what has arrived, at most a batch; gives how many frames there were.
@@ -133,8 +133,8 @@ impl ReceiveLane {
         if now_ns < self.resume_ns {
             return Ok(0);
         }
-        self.gap_max_ns = self.gap_max_ns.max(now_ns - self.last_read_ns);
-        self.last_read_ns = now_ns;
+        let gap_ns = now_ns - self.last_read_ns.replace(now_ns).unwrap_or(now_ns);
+        self.gap_max_ns = self.gap_max_ns.max(gap_ns);
         let (inboxes, trial_tag) = (&mut self.inboxes, self.trial_tag);
         let count = port.receive(RECEIVE_BATCH, |frame| {
             let signature = frame.bytes.get(SIGNATURE_OFFSET..).and_then(Signature::parse);
