@@ -5,22 +5,23 @@
 
 The caller writes one LabRequest; the holder answers LabUp or LabFailed, later SutExited. It ends at the end of its
 standard input or at SIGTERM. Should it be killed, the kernel kills the keeper and the VNF too, and with its last
-process each namespace and every link in it is gone. With `--standing` it outlives its caller instead.
+process each namespace and every link in it is gone. With `--standing` it outlives its caller, if the caller says STAY.
 """
 
 import argparse
+import contextlib
 import os
 import selectors
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 from nodrop.errors import StageError
 from nodrop.model.facts import StageFacts
 from nodrop.model.plan import LabPlan
 from nodrop.stage import links, namespace
-from nodrop.stage.message import LabFailed, LabRequest, LabUp, Message, SutExited
+from nodrop.stage.message import STAY, LabFailed, LabRequest, LabUp, Message, SutExited
 from nodrop.stage.vnf import Vnf
 
 KEPT = b"kept"
@@ -29,31 +30,42 @@ KEPT = b"kept"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read a request, hold its lab. Returns the exit status."""
     options = _parse(arguments)
-    request = LabRequest.model_validate_json(sys.stdin.readline())
+    request = LabRequest.model_validate_json(sys.stdin.buffer.readline())
     if options.standing and os.fork():
         os._exit(0)  # the caller reaps this one; the lab's process belongs to init
     signal.signal(signal.SIGTERM, _on_terminate)
-    keeper, vnf = None, None
     try:
-        privilege = namespace.unshare_lab()
-        if not options.standing:
-            namespace.die_with_parent(options.parent)
-        keeper = _fork_keeper()
-        vnf = _build(request.plan, keeper)
-        _say(LabUp(facts=_read_facts(request, privilege, keeper), vnf_pid=vnf.pid if vnf else None))
-        if options.standing:
-            os.dup2(2, 1)  # the caller leaves now; what is still to be said goes to the log
-        _watch(keeper, vnf, end_with_stdin=not options.standing)
+        _hold(request, options.parent)
     except StageError as error:
         _say(LabFailed(message=str(error)))
         return error.exit_code
-    finally:
-        if vnf:
-            vnf.stop()
-        if keeper:
-            os.kill(keeper, signal.SIGKILL)
-            os.waitpid(keeper, 0)
     return 0
+
+
+def _hold(request: LabRequest, parent_pid: int | None) -> None:
+    """Build the lab, tell of it, and stand until the caller is done with it."""
+    with contextlib.ExitStack() as stack:
+        privilege = namespace.unshare_lab()
+        if parent_pid:
+            namespace.die_with_parent(parent_pid)
+        keeper = stack.enter_context(_keeper())
+        _wire(request.plan, keeper)
+        vnf = stack.enter_context(Vnf(request.plan, keeper)) if request.plan.sut == "vnf-l2" else None
+        _say(LabUp(facts=_read_facts(request, privilege, keeper), vnf_pid=vnf.pid if vnf else None))
+        if parent_pid:
+            _watch(keeper, vnf, end_with_stdin=True)
+        elif sys.stdin.buffer.readline() == STAY:
+            _leave_caller()
+            _watch(keeper, vnf, end_with_stdin=False)
+
+
+def _leave_caller() -> None:
+    """Let go of the caller's pipes and directory; what is still to be said goes to the log."""
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    os.chdir("/")
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -69,20 +81,24 @@ def _on_terminate(*_: object) -> NoReturn:
     raise SystemExit(0)
 
 
-def _fork_keeper() -> int:
-    """A child that does nothing but be in the SUT's namespace. Returns its pid once it is there."""
+@contextlib.contextmanager
+def _keeper() -> Iterator[int]:
+    """A child that does nothing but be in the SUT's namespace; gives its pid once it is there."""
     parent_pid = os.getpid()
     reader, writer = os.pipe()
     pid = os.fork()
     if not pid:
         _keep(parent_pid, writer)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as answer:
-        said = answer.read()
-    if said != KEPT:
+    try:
+        os.close(writer)
+        with os.fdopen(reader, "rb") as answer:
+            said = answer.read()
+        if said != KEPT:
+            raise StageError(f"a network namespace for the SUT asked, the kernel says: {said.decode() or 'nothing'}")
+        yield pid
+    finally:
+        os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
-        raise StageError(f"a network namespace for the SUT asked, the kernel says: {said.decode() or 'nothing'}")
-    return pid
 
 
 def _keep(parent_pid: int, writer: int) -> NoReturn:
@@ -100,8 +116,8 @@ def _keep(parent_pid: int, writer: int) -> NoReturn:
         os._exit(1)
 
 
-def _build(plan: LabPlan, keeper: int) -> Vnf | None:
-    """Wire the lab and start its SUT; gives the SUT's process, if it is one."""
+def _wire(plan: LabPlan, keeper: int) -> None:
+    """Links between the two namespaces, up at both ends, and the bridge if that is the SUT."""
     links.silence()
     with namespace.inside_network_of(keeper):
         links.silence()
@@ -111,7 +127,6 @@ def _build(plan: LabPlan, keeper: int) -> Vnf | None:
             links.bridge(plan)
         links.bring_up(plan.sut_interfaces)
     links.bring_up(plan.tester_interfaces)
-    return Vnf(plan, keeper) if plan.sut == "vnf-l2" else None
 
 
 def _read_facts(request: LabRequest, privilege: str, keeper: int) -> StageFacts:

@@ -12,12 +12,15 @@ from nodrop.model.plan import LabPlan
 from nodrop.stage.lines import LineReader
 from nodrop.stage.message import LabFailed, LabRequest, LabUp, parse_message
 
+LabLog = IO[bytes]
+"""Where the lab's processes write when something is wrong; readable from the start."""
+
 UP_TIMEOUT_S = 30.0
 LAST_WORDS = 10
 """Lines of the log that go into an error message."""
 
 
-def start_holder(ends: list[str], request: LabRequest, log: IO[bytes]) -> subprocess.Popen[bytes]:
+def start_holder(ends: list[str], request: LabRequest, log: LabLog) -> subprocess.Popen[bytes]:
     """A holder process that has its request and is about to answer.
 
     A session of its own keeps the terminal's Ctrl-C from it; -P keeps the files of the working directory from being
@@ -37,7 +40,7 @@ def start_holder(ends: list[str], request: LabRequest, log: IO[bytes]) -> subpro
     return process
 
 
-def await_up(reader: LineReader, plan: LabPlan, log: IO[bytes]) -> LabUp:
+def await_up(reader: LineReader, plan: LabPlan, log: LabLog) -> LabUp:
     """What the holder answers. Raises StageError when that is not a standing lab."""
     asked = f"lab with SUT {plan.sut} asked"
     line = reader.next_line(UP_TIMEOUT_S)
@@ -55,7 +58,7 @@ def await_up(reader: LineReader, plan: LabPlan, log: IO[bytes]) -> LabUp:
     return answer
 
 
-def last_words(log: IO[bytes]) -> str:
+def last_words(log: LabLog) -> str:
     """The end of a log, as the end of an error message."""
     log.seek(0)
     lines = log.read().decode(errors="replace").splitlines()[-LAST_WORDS:]

@@ -1,4 +1,4 @@
-"""What a lab's holder process says on its standard output: one JSON object per line."""
+"""What is said to a lab's holder process on its standard input, and by it on its standard output, line by line."""
 
 from typing import Annotated, Literal
 
@@ -7,6 +7,9 @@ from pydantic import Field, TypeAdapter
 from nodrop.model.base import Value
 from nodrop.model.facts import StageFacts
 from nodrop.model.plan import LabPlan
+
+STAY = b"stay\n"
+"""Second and last line to a standing lab's holder, once the lab is on record; without it the lab ends again."""
 
 
 class LabRequest(Value):

@@ -4,12 +4,12 @@ import contextlib
 import os
 import subprocess
 import tempfile
-from typing import IO, Self
+from typing import Self
 
 from nodrop.errors import StageError
 from nodrop.model.facts import StageFacts
 from nodrop.model.plan import LabPlan
-from nodrop.stage.launch import await_up, last_words, start_holder
+from nodrop.stage.launch import LabLog, await_up, last_words, start_holder
 from nodrop.stage.lines import LineReader
 from nodrop.stage.message import LabRequest, LabUp, SutExited, parse_message
 
@@ -28,7 +28,7 @@ class NetnsStage:
         self._process: subprocess.Popen[bytes] | None = None
         self._up: LabUp | None = None
         self._reader: LineReader | None = None
-        self._log: IO[bytes] | None = None
+        self._log: LabLog | None = None
         self._fallen: str | None = None
 
     def __enter__(self) -> Self:

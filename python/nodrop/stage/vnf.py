@@ -3,6 +3,7 @@
 import json
 import signal
 import subprocess
+from typing import Self
 
 from nodrop.errors import StageError
 from nodrop.model.plan import LabPlan
@@ -29,6 +30,14 @@ class Vnf:
         except BaseException:
             self.stop()
             raise
+
+    def __enter__(self) -> Self:
+        """It forwards already."""
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Stop it."""
+        self.stop()
 
     @property
     def pid(self) -> int:

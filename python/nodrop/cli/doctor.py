@@ -1,0 +1,39 @@
+"""`nodrop doctor`: what this machine allows, one line each, with the remedy."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from nodrop.errors import GeneratorError
+
+if TYPE_CHECKING:
+    from nodrop.stage.probe import Check
+
+
+@click.command()
+@click.pass_context
+def doctor(context: click.Context) -> None:
+    """Say what this machine allows, and what to do about the rest.
+
+    Everything is really tried, in processes and namespaces of their own. `ok` is as it should be, `no` keeps the
+    default run from working, `note` may only make its results worse. Ends with status 0 if `nodrop run` would work,
+    4 otherwise.
+    """
+    from nodrop.stage.probe import all_checks  # noqa: PLC0415
+
+    works = True
+    for run_check in all_checks():
+        check = run_check()
+        click.echo(_line(check))
+        works = works and (check.ok or not check.required)
+    click.echo(
+        "\n" + ("`nodrop run` works here." if works else "`nodrop run` does not work here: mend each `no` above.")
+    )
+    if not works:
+        context.exit(GeneratorError.exit_code)
+
+
+def _line(check: "Check") -> str:
+    mark = "ok" if check.ok else "no" if check.required else "note"
+    remedy = "" if check.ok else f" -> {check.remedy}"
+    return f"{mark:<6}{check.name:<14}{check.found}{remedy}"

@@ -1,0 +1,116 @@
+"""`nodrop lab`: the private lab left standing, to look into it or to measure in it again and again."""
+
+import os
+from typing import get_args
+
+import click
+
+from nodrop.errors import ConfigError
+from nodrop.model.facts import StageFacts
+from nodrop.model.plan import LabPlan, SutKind
+
+NAME = click.option("--name", default="default", show_default=True, help="Name of the lab.")
+
+
+@click.group()
+def lab() -> None:
+    """Keep the lab standing: tester ports and SUT in network namespaces of their own.
+
+    `nodrop run` brings up such a lab for itself and takes it down again. One that is left standing can be looked into
+    with tcpdump, ip or any other tool, and measured with `nodrop run --lab NAME`. It has no name the system knows:
+    nothing outside nodrop sees it, and it is gone when its process is.
+    """
+
+
+@lab.command()
+@click.option(
+    "--sut",
+    type=click.Choice(get_args(SutKind)),
+    default="vnf-l2",
+    show_default=True,
+    help="What stands between the tester's ports: nodrop's own one-thread forwarder, or the Linux kernel bridge.",
+)
+@NAME
+def up(sut: SutKind, name: str) -> None:
+    """Bring a lab up and leave it standing."""
+    from nodrop.stage import standing  # noqa: PLC0415
+
+    facts = standing.up(_plan(sut), name).facts
+    click.echo(f"lab {name} is up")
+    _print_facts(facts)
+    click.echo("\nTry:")
+    for example in _examples(name, facts):
+        click.echo(f"  {example}")
+
+
+@lab.command()
+@NAME
+def down(name: str) -> None:
+    """Take a lab down."""
+    from nodrop.stage import standing  # noqa: PLC0415
+
+    stood = standing.down(name)
+    click.echo(f"lab {name} is down" if stood else f"lab {name} did not stand any more; its record is cleared away")
+
+
+@lab.command()
+def status() -> None:
+    """Say which labs stand."""
+    from nodrop.stage import registry  # noqa: PLC0415
+
+    records = {name: record for name in registry.names() if (record := registry.read(name))}
+    if not records:
+        click.echo("no lab stands; bring one up: nodrop lab up")
+    for name, record in records.items():
+        ending = record.ending()
+        click.echo(f"lab {name} has fallen down: {ending}" if ending else f"lab {name} is up")
+        if not ending:
+            _print_facts(record.facts)
+
+
+@lab.command("exec", context_settings={"ignore_unknown_options": True})
+@NAME
+@click.argument("where", type=click.Choice(["tester", "sut"]))
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+def execute(name: str, where: str, command: tuple[str, ...]) -> None:
+    """Run COMMAND inside a lab, on the tester's side or the SUT's.
+
+    \b
+    nodrop lab exec sut -- tcpdump -ni sut0
+    nodrop lab exec tester -- ip -s link
+    """
+    from nodrop.stage import namespace, standing  # noqa: PLC0415
+
+    facts = standing.find(name).facts
+    namespace.join(facts.tester_pid if where == "tester" else facts.sut_pid)
+    try:
+        os.execvp(command[0], command)
+    except OSError as error:
+        raise ConfigError(f"command {command[0]} asked: {error.strerror}; name one that is on PATH") from error
+
+
+def _print_facts(facts: StageFacts) -> None:
+    click.echo(f"  SUT         {facts.sut}")
+    click.echo(f"  rights      {facts.privilege}")
+    for namespace, pid in (("tester", facts.tester_pid), ("sut", facts.sut_pid)):
+        click.echo(f"  {namespace:<12}network namespace of process {pid}")
+        for interface in facts.interfaces:
+            if interface.namespace == namespace:
+                click.echo(
+                    f"    {interface.name:<10}{interface.driver}, MAC {interface.mac}, MTU {interface.mtu_bytes}"
+                )
+
+
+def _examples(name: str, facts: StageFacts) -> tuple[str, ...]:
+    option = "" if name == "default" else f" --name {name}"
+    sut_port = next(interface.name for interface in facts.interfaces if interface.namespace == "sut")
+    return (
+        f"nodrop lab exec{option} sut -- tcpdump -Z root -ni {sut_port}",
+        f"nodrop lab exec{option} tester -- ip -s link",
+        f"nodrop run --lab {name}",
+        f"nodrop lab down{option}",
+    )
+
+
+def _plan(sut: SutKind) -> LabPlan:
+    return LabPlan(sut=sut, sut_queue_slots=4096, peer_macs=("02:00:00:00:00:01", "02:00:00:00:00:02"))

@@ -1,0 +1,128 @@
+"""The record of labs left standing: one file per lab, in a directory only its user can write.
+
+A record is never trusted further than the pids and start times in it, so one that outlived its lab does no harm.
+"""
+
+import contextlib
+import fcntl
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from nodrop.errors import ConfigError, StageError
+from nodrop.model.base import Value
+from nodrop.model.facts import StageFacts
+from nodrop.model.plan import LabPlan
+from nodrop.stage.process import Process, is_running
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+class StandingLab(Value):
+    """What is kept of a lab that was left standing."""
+
+    facts: StageFacts
+    plan: LabPlan
+    holder: Process
+    """In the tester's namespace; the lab lives as long as it does."""
+    keeper: Process
+    """In the SUT's namespace."""
+    vnf: Process | None
+    """The SUT's own process, where it has one."""
+
+    def ending(self) -> str | None:
+        """What of it has died; None while all of it stands. Costs a few reads of /proc."""
+        if not is_running(self.holder):
+            return f"the lab's process {self.holder.pid} died and the lab with it"
+        if not is_running(self.keeper):
+            return f"the keeper of the SUT's namespace (process {self.keeper.pid}) died"
+        if self.vnf and not is_running(self.vnf):
+            return f"the loopback VNF (process {self.vnf.pid}) died"
+        return None
+
+
+@contextlib.contextmanager
+def locked() -> Iterator[None]:
+    """Keep every other nodrop of this user from changing the records meanwhile."""
+    descriptor = os.open(directory(), os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def read(name: str) -> StandingLab | None:
+    """The record of a lab; None when there is none. Raises StageError when it cannot be read."""
+    path = _path(name, ".json")
+    try:
+        return StandingLab.model_validate_json(path.read_text())
+    except FileNotFoundError:
+        return None
+    except ValidationError:
+        raise StageError(
+            f"lab {name} asked, its record {path} is not readable by this version; "
+            "end that lab's processes if they still run, and remove the file"
+        ) from None
+
+
+def write(name: str, lab: StandingLab) -> None:
+    """Keep the record of a lab, whole or not at all."""
+    path = _path(name, ".json")
+    draft = path.with_suffix(".json.new")
+    draft.write_text(lab.model_dump_json())
+    draft.replace(path)
+
+
+def remove(name: str) -> None:
+    """Forget a lab and its log."""
+    _path(name, ".json").unlink(missing_ok=True)
+    log_path(name).unlink(missing_ok=True)
+
+
+def names() -> tuple[str, ...]:
+    """Every lab on record, dead or alive."""
+    return tuple(sorted(path.stem for path in directory().glob("*.json")))
+
+
+def log_path(name: str) -> Path:
+    """What the lab's processes write when something is wrong."""
+    return _path(name, ".log")
+
+
+def directory() -> Path:
+    """Where the records are. Raises StageError when somebody else could have written them."""
+    path = _runtime_directory() / "labs"
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for part in (path.parent, path):
+            _check_private(part)
+    except OSError as error:
+        raise StageError(f"directory {path} for standing labs asked: {error.strerror}; make it writable") from error
+    return path
+
+
+def _runtime_directory() -> Path:
+    """Root's is always the same, so that sudo finds what a root shell left."""
+    uid = os.geteuid()
+    offered = Path("/run") if uid == 0 else Path(os.environ.get("XDG_RUNTIME_DIR") or "/nonexistent")
+    return offered / "nodrop" if os.access(offered, os.W_OK) else Path(f"/tmp/nodrop-{uid}")
+
+
+def _check_private(path: Path) -> None:
+    status = path.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
+        raise StageError(
+            f"directory {path} for standing labs asked, it is not a directory that belongs to this user and that only "
+            "this user can write; remove it or mend its owner and mode"
+        )
+
+
+def _path(name: str, suffix: str) -> Path:
+    if not NAME.fullmatch(name):
+        raise ConfigError(f"lab name {name!r} asked, names are 1 to 64 letters, digits, '.', '_' or '-'; use another")
+    return directory() / (name + suffix)

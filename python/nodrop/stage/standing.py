@@ -1,0 +1,126 @@
+"""Labs left standing: brought up by one command, used by others, taken down by name."""
+
+from typing import Self
+
+from nodrop.errors import StageError
+from nodrop.model.facts import StageFacts
+from nodrop.model.plan import LabPlan
+from nodrop.stage import registry
+from nodrop.stage.launch import LabLog, await_up, last_words, start_holder
+from nodrop.stage.lines import LineReader
+from nodrop.stage.message import STAY, LabRequest, LabUp
+from nodrop.stage.process import await_end, identify, is_running, terminate
+from nodrop.stage.registry import StandingLab
+
+PATIENCE_S = 3.0
+"""Time each process of a lab gets to go."""
+
+
+class StandingStage:
+    """A lab that is up already. Leaving it changes nothing about it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._lab: StandingLab | None = None
+
+    def __enter__(self) -> Self:
+        """Find the lab. Raises StageError when it does not stand."""
+        self._lab = find(self._name)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Leave it as it stands."""
+
+    @property
+    def facts(self) -> StageFacts:
+        """What stands."""
+        return self._entered().facts
+
+    @property
+    def plan(self) -> LabPlan:
+        """What it was brought up from."""
+        return self._entered().plan
+
+    def check_alive(self) -> None:
+        """Raise StageError when a process of the lab has died since it was brought up."""
+        _check(self._name, self._entered())
+
+    def _entered(self) -> StandingLab:
+        if not self._lab:
+            raise StageError(f"facts of lab {self._name} asked, it is not entered; enter the stage first")
+        return self._lab
+
+
+def up(plan: LabPlan, name: str) -> StandingLab:
+    """Bring up a lab and leave it standing. Raises StageError, also when one of that name stands already."""
+    with registry.locked():
+        lab = registry.read(name)
+        if lab and is_running(lab.holder):
+            raise StageError(
+                f"lab {name} asked, one of that name stands already; take it down first: nodrop lab down --name {name}"
+            )
+        try:
+            with registry.log_path(name).open("w+b") as log:
+                return _start(LabRequest(name=name, plan=plan), log)
+        except BaseException:
+            registry.remove(name)
+            raise
+
+
+def down(name: str) -> bool:
+    """Take a lab down and forget it.
+
+    Returns: whether it still stood.
+    Raises: StageError when there is no record of it.
+    """
+    with registry.locked():
+        lab = registry.read(name) or _unknown(name)
+        stood = is_running(lab.holder)
+        terminate(lab.holder, PATIENCE_S)
+        for process in filter(None, (lab.keeper, lab.vnf)):
+            await_end(process, PATIENCE_S)
+        registry.remove(name)
+        return stood
+
+
+def find(name: str) -> StandingLab:
+    """A lab that stands. Raises StageError when there is none of that name, or it has fallen down."""
+    lab = registry.read(name) or _unknown(name)
+    _check(name, lab)
+    return lab
+
+
+def _start(request: LabRequest, log: LabLog) -> StandingLab:
+    """A lab on record. Should anything fail before STAY is said, the holder's standard input closes and it ends."""
+    with start_holder(["--standing"], request, log) as process:
+        assert process.stdin and process.stdout
+        lab = _record(request.plan, await_up(LineReader(process.stdout.fileno()), request.plan, log))
+        registry.write(request.name, lab)
+        process.stdin.write(STAY)
+    return lab
+
+
+def _record(plan: LabPlan, answer: LabUp) -> StandingLab:
+    return StandingLab(
+        facts=answer.facts,
+        plan=plan,
+        holder=identify(answer.facts.tester_pid),
+        keeper=identify(answer.facts.sut_pid),
+        vnf=identify(answer.vnf_pid) if answer.vnf_pid else None,
+    )
+
+
+def _check(name: str, lab: StandingLab) -> None:
+    ending = lab.ending()
+    if not ending:
+        return
+    with registry.log_path(name).open("rb") as log:
+        raise StageError(
+            f"lab {name} asked, {ending}; clear it away and bring it up again: nodrop lab down --name {name}, "
+            f"nodrop lab up --name {name}{last_words(log)}"
+        )
+
+
+def _unknown(name: str) -> StandingLab:
+    standing = ", ".join(registry.names()) or "none"
+    raise StageError(f"lab {name} asked, labs on record: {standing}; bring it up: nodrop lab up --name {name}")

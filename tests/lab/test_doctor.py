@@ -1,0 +1,67 @@
+"""`nodrop doctor` on the machine it runs on, and on machines that lack something."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from nodrop.cli.doctor import doctor
+from nodrop.stage import namespace, probe
+
+pytestmark = pytest.mark.lab
+
+
+def install(directory: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    for name in ("nodrop-engine", "nodrop-vnf"):
+        (directory / name).write_text(f"#!/bin/sh\n{script}\n")
+        (directory / name).chmod(0o755)
+    monkeypatch.setenv("NODROP_BIN_DIR", str(directory))
+
+
+def test_a_machine_that_has_everything_is_told_that_a_run_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, monkeypatch, "echo program 1.2.3")
+    result = CliRunner().invoke(doctor)
+    assert result.exit_code == 0, result.output
+    assert len([line for line in result.output.splitlines() if line.startswith(("ok", "note"))]) == 12
+
+
+def test_a_program_that_does_not_run_fails_the_machine_with_status_4(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, monkeypatch, "exit 1")
+    result = CliRunner().invoke(doctor)
+    assert result.exit_code == 4
+    assert "no    engine        does not run" in result.output
+
+
+def test_a_check_leaves_this_process_where_it_was() -> None:
+    before = Path("/proc/self/ns/net").stat().st_ino
+    probe.namespaces()
+    probe.packet_sockets()
+    assert Path("/proc/self/ns/net").stat().st_ino == before
+
+
+def test_a_refused_namespace_is_reported_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(namespace, "_call", refuse)
+    check = probe.namespaces()
+    assert not check.ok
+    assert "run as root" in check.remedy
+
+
+def test_a_setting_that_forbids_namespaces_is_named() -> None:
+    """The limit is per user namespace, so the test sets it in one of its own."""
+
+    def forbid_and_try() -> str:
+        namespace._unshare_user()
+        Path("/proc/sys/user/max_user_namespaces").write_text("0")
+        Path("/proc/sys/user/max_net_namespaces").write_text("0")
+        return namespace.unshare_lab()
+
+    result, refusal = probe._try_apart(forbid_and_try)
+    assert result == ""
+    assert "sysctl -w user.max_" in refusal

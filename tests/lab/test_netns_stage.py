@@ -1,0 +1,273 @@
+"""The private lab: it comes up, carries frames, and is gone whatever ends it."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nodrop.errors import StageError
+from nodrop.model.facts import StageFacts
+from nodrop.model.plan import LabPlan, SutKind
+from nodrop.stage.netns import NetnsStage
+
+pytestmark = pytest.mark.lab
+
+GONE_WITHIN_S = 2.0
+
+WITHOUT_PRIVILEGE = """
+import ctypes, os, sys
+PR_CAPBSET_DROP, CAP_SYS_ADMIN = 24, 21
+ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_SYS_ADMIN)
+os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+"""
+"""Runs Python with no more right to namespaces than an ordinary user has, also when root runs it."""
+
+LEAVE_A_LAB = """
+import sys, time
+from nodrop.model.plan import LabPlan
+from nodrop.stage.netns import NetnsStage
+with NetnsStage(LabPlan.model_validate_json(sys.argv[1]), "test") as stage:
+    print(stage.facts.model_dump_json(), flush=True)
+    time.sleep(60)
+"""
+
+SEND_ACROSS = """
+import socket, sys
+from nodrop.stage.namespace import join
+join(int(sys.argv[1]))
+def port(name):
+    packets = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0003))
+    packets.bind((name, 0))
+    packets.settimeout(1.0)
+    return packets
+near, far = port(sys.argv[2]), port(sys.argv[3])
+header = bytes.fromhex("02000000aa0102000000aa0288b5")
+sent = [header + bytes([number]).ljust(46, b"x") for number in range(10)]
+for frame in sent:
+    near.send(frame)
+heard = [far.recv(2048) for _ in sent]
+far.settimeout(0.2)
+try:
+    heard.append(far.recv(2048))
+except TimeoutError:
+    pass
+assert heard == sent, heard
+"""
+
+
+def lab_plan(sut: SutKind = "bridge") -> LabPlan:
+    return LabPlan(sut=sut, sut_queue_slots=1024, peer_macs=("02:00:00:00:00:01", "02:00:00:00:00:02"))
+
+
+def pretend_vnf(directory: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    program = directory / "nodrop-vnf"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("NODROP_BIN_DIR", str(directory))
+
+
+def network_namespace(pid: int | str) -> str:
+    return str(Path(f"/proc/{pid}/ns/net").readlink())
+
+
+def network_namespaces(facts: StageFacts) -> set[str]:
+    return {network_namespace(pid) for pid in (facts.tester_pid, facts.sut_pid)}
+
+
+def processes_in(namespaces: set[str]) -> set[int]:
+    found = set()
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if network_namespace(entry.name) in namespaces:
+                found.add(int(entry.name))
+    return found
+
+
+def wait_until_empty(namespaces: set[str]) -> set[int]:
+    deadline = time.monotonic() + GONE_WITHIN_S
+    while (left := processes_in(namespaces)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return left
+
+
+@contextlib.contextmanager
+def process_with_lab(sut: SutKind, *prefix: str) -> Iterator[tuple[subprocess.Popen[str], StageFacts]]:
+    arguments = [sys.executable, *prefix, "-c", LEAVE_A_LAB, lab_plan(sut).model_dump_json()]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout
+            yield process, StageFacts.model_validate_json(process.stdout.readline())
+        finally:
+            process.kill()
+
+
+def test_a_lab_has_two_namespaces_apart_from_the_callers() -> None:
+    with NetnsStage(lab_plan(), "test") as stage:
+        namespaces = network_namespaces(stage.facts)
+        assert len(namespaces) == 2
+        assert network_namespace("self") not in namespaces
+
+
+def test_a_lab_leaves_no_process_and_no_link_behind() -> None:
+    links = socket.if_nameindex()
+    with NetnsStage(lab_plan(), "test") as stage:
+        namespaces = network_namespaces(stage.facts)
+        assert processes_in(namespaces) == {stage.facts.tester_pid, stage.facts.sut_pid}
+        assert socket.if_nameindex() == links
+    assert processes_in(namespaces) == set()
+    assert socket.if_nameindex() == links
+
+
+def test_facts_tell_of_every_interface_in_the_plans_order() -> None:
+    with NetnsStage(lab_plan().model_copy(update={"mtu_bytes": 2000}), "test") as stage:
+        interfaces = stage.facts.interfaces
+    assert [(i.namespace, i.name) for i in interfaces] == [
+        ("tester", "tester0"),
+        ("tester", "tester1"),
+        ("sut", "sut0"),
+        ("sut", "sut1"),
+    ]
+    assert {i.driver for i in interfaces} == {"veth"}
+    assert {i.mtu_bytes for i in interfaces} == {2000}
+    assert len({i.mac for i in interfaces}) == 4
+
+
+def test_the_bridge_is_known_to_work_on_the_testers_cpu() -> None:
+    with NetnsStage(lab_plan(), "test") as stage:
+        assert stage.facts.sut_shares_tester_cpu
+
+
+@pytest.mark.parametrize(("near", "far"), [("tester0", "tester1"), ("tester1", "tester0")])
+def test_the_bridge_carries_frames_and_nothing_else(near: str, far: str) -> None:
+    with NetnsStage(lab_plan(), "test") as stage:
+        arguments = [sys.executable, "-c", SEND_ACROSS, str(stage.facts.tester_pid), near, far]
+        done = subprocess.run(arguments, capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_without_privilege_the_lab_stands_in_a_user_namespace_and_carries_frames() -> None:
+    prefix = ("-c", WITHOUT_PRIVILEGE)
+    with process_with_lab("bridge", *prefix) as (process, facts):
+        assert facts.privilege == "user namespace"
+        namespaces = network_namespaces(facts)
+        arguments = [sys.executable, *prefix, "-c", SEND_ACROSS, str(facts.tester_pid), "tester0", "tester1"]
+        done = subprocess.run(arguments, capture_output=True, text=True, timeout=20, check=False)
+        assert done.returncode == 0, done.stderr
+        process.kill()
+        process.wait()
+        assert wait_until_empty(namespaces) == set()
+
+
+def test_two_labs_of_the_same_plan_stand_side_by_side() -> None:
+    with NetnsStage(lab_plan(), "one") as one, NetnsStage(lab_plan(), "two") as two:
+        assert not network_namespaces(one.facts) & network_namespaces(two.facts)
+
+
+def test_a_killed_holder_takes_the_lab_with_it_and_is_noticed() -> None:
+    with NetnsStage(lab_plan(), "test") as stage:
+        stage.check_alive()
+        namespaces = network_namespaces(stage.facts)
+        os.kill(stage.facts.tester_pid, signal.SIGKILL)
+        assert wait_until_empty(namespaces) == set()
+        for _ in range(2):
+            with pytest.raises(StageError, match=rf"the lab's process {stage.facts.tester_pid} died"):
+                stage.check_alive()
+
+
+def test_a_killed_keeper_is_noticed() -> None:
+    with NetnsStage(lab_plan(), "test") as stage:
+        os.kill(stage.facts.sut_pid, signal.SIGKILL)
+        with pytest.raises(StageError, match="the SUT of lab test fell down"):
+            await_fall(stage)
+
+
+@pytest.mark.parametrize("sut", ["bridge", "vnf-l2"])
+def test_a_killed_caller_takes_the_lab_with_it(sut: SutKind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend_vnf(tmp_path, monkeypatch, """echo '{"event":"ready"}'; cat""")
+    with process_with_lab(sut) as (process, facts):
+        namespaces = network_namespaces(facts)
+        process.kill()
+        process.wait()
+        assert wait_until_empty(namespaces) == set()
+
+
+def test_an_interrupted_caller_takes_the_lab_down() -> None:
+    with process_with_lab("bridge") as (process, facts):
+        namespaces = network_namespaces(facts)
+        process.send_signal(signal.SIGINT)
+        process.wait()
+        assert wait_until_empty(namespaces) == set()
+
+
+def test_a_vnf_gets_its_namespace_ports_and_macs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend_vnf(tmp_path, monkeypatch, f"""echo "$@" > {tmp_path}/asked; echo '{{"event":"ready"}}'; cat""")
+    with NetnsStage(lab_plan("vnf-l2").model_copy(update={"sut_core": 1}), "test") as stage:
+        assert not stage.facts.sut_shares_tester_cpu
+        assert (tmp_path / "asked").read_text().split() == [
+            "l2",
+            *("--netns", str(stage.facts.sut_pid)),
+            *("--port", "sut0,peer=02:00:00:00:00:01"),
+            *("--port", "sut1,peer=02:00:00:00:00:02"),
+            *("--queue-slots", "1024"),
+            *("--core", "1"),
+        ]
+
+
+def test_a_vnf_that_dies_is_noticed_with_its_status_and_last_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend_vnf(tmp_path, monkeypatch, """echo '{"event":"ready"}'; sleep 0.2; echo out of luck >&2; exit 7""")
+    with NetnsStage(lab_plan("vnf-l2"), "test") as stage:
+        stage.check_alive()
+        with pytest.raises(StageError, match=r"(?s)exited with status 7.*out of luck"):
+            await_fall(stage)
+        with pytest.raises(StageError, match="exited with status 7"):
+            stage.check_alive()
+
+
+@pytest.mark.parametrize(
+    ("script", "complaint"),
+    [
+        ("""echo '{"event":"error","message":"port sut0 asked, no such port"}'; exit 1""", "port sut0 asked"),
+        ("echo cannot begin >&2; exit 3", r"(?s)exited with status 3 before it was ready.*cannot begin"),
+        ("echo nonsense; cat", "nonsense"),
+    ],
+)
+def test_a_vnf_that_does_not_start_is_an_error_in_its_own_words(
+    script: str, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pretend_vnf(tmp_path, monkeypatch, script)
+    with pytest.raises(StageError, match=complaint), NetnsStage(lab_plan("vnf-l2"), "test"):
+        pass
+
+
+def test_a_missing_vnf_is_an_error_that_says_where_it_was_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NODROP_BIN_DIR", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("sysconfig.get_path", lambda *_: str(tmp_path))
+    from nodrop.program import find_program
+
+    with pytest.raises(StageError, match=f"nodrop-vnf asked, not found in {tmp_path}"):
+        find_program("nodrop-vnf", StageError)
+
+
+def test_a_refused_wiring_is_an_error_and_leaves_nothing() -> None:
+    twice = lab_plan().model_copy(update={"tester_interfaces": ("same", "same")})
+    with pytest.raises(StageError, match="veth pairs asked, the kernel says"), NetnsStage(twice, "test"):
+        pass
+
+
+def await_fall(stage: NetnsStage) -> None:
+    deadline = time.monotonic() + GONE_WITHIN_S
+    while time.monotonic() < deadline:
+        stage.check_alive()
+        time.sleep(0.02)

@@ -1,0 +1,153 @@
+"""Labs left standing: up, status, exec and down, as a user types them."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nodrop.errors import ConfigError, StageError
+from nodrop.model.plan import LabPlan
+from nodrop.stage import registry, standing
+from nodrop.stage.process import Process, await_end, identify, is_running, terminate
+from nodrop.stage.standing import StandingStage
+
+pytestmark = pytest.mark.lab
+
+PLAN = LabPlan(sut="bridge", sut_queue_slots=1024, peer_macs=("02:00:00:00:00:01", "02:00:00:00:00:02"))
+
+
+@pytest.fixture
+def name() -> Iterator[str]:
+    """A lab name nobody else uses; the lab is down afterwards, whatever the test did."""
+    name = f"test-{os.getpid()}"
+    yield name
+    if registry.read(name):
+        standing.down(name)
+
+
+def nodrop_lab(*arguments: str) -> subprocess.CompletedProcess[str]:
+    program = "from nodrop.cli.lab import lab; lab()"
+    return subprocess.run(
+        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def is_gone(process: Process) -> bool:
+    return not is_running(process)
+
+
+def test_a_lab_outlives_the_command_that_brought_it_up_and_goes_down_by_name(name: str) -> None:
+    up = nodrop_lab("up", "--sut", "bridge", "--name", name)
+    assert up.returncode == 0, up.stderr
+    assert f"nodrop lab exec --name {name} sut -- tcpdump" in up.stdout
+
+    assert f"lab {name} is up" in nodrop_lab("status").stdout
+    lab = registry.read(name)
+    assert lab
+
+    down = nodrop_lab("down", "--name", name)
+    assert down.stdout == f"lab {name} is down\n", down.stderr
+    assert is_gone(lab.holder)
+    assert is_gone(lab.keeper)
+    assert name not in nodrop_lab("status").stdout
+
+
+@pytest.mark.parametrize(("where", "interface"), [("tester", "tester1"), ("sut", "br0")])
+def test_a_command_runs_on_the_side_of_the_lab_it_is_told(name: str, where: str, interface: str) -> None:
+    standing.up(PLAN, name)
+    list_links = [sys.executable, "-c", "import socket; print([name for _, name in socket.if_nameindex()])"]
+    done = nodrop_lab("exec", "--name", name, where, "--", *list_links)
+    assert interface in done.stdout, done.stderr
+
+
+def test_a_commands_exit_status_is_handed_on(name: str) -> None:
+    standing.up(PLAN, name)
+    assert nodrop_lab("exec", "--name", name, "sut", "--", "sh", "-c", "exit 9").returncode == 9
+
+
+def test_a_stage_on_a_standing_lab_leaves_it_standing(name: str) -> None:
+    lab = standing.up(PLAN, name)
+    with StandingStage(name) as stage:
+        assert stage.facts == lab.facts
+        assert stage.plan == PLAN
+        stage.check_alive()
+    assert is_running(lab.holder)
+
+
+def test_a_stage_on_a_standing_lab_notices_its_end(name: str) -> None:
+    lab = standing.up(PLAN, name)
+    with StandingStage(name) as stage:
+        terminate(lab.keeper, 1.0)
+        with pytest.raises(StageError, match="keeper of the SUT's namespace"):
+            stage.check_alive()
+        terminate(lab.holder, 1.0)
+        with pytest.raises(StageError, match="the lab's process"):
+            stage.check_alive()
+
+
+def test_a_killed_lab_can_be_brought_up_again(name: str) -> None:
+    lab = standing.up(PLAN, name)
+    os.kill(lab.holder.pid, signal.SIGKILL)
+    terminate(lab.holder, 1.0)
+    assert "has fallen down" in nodrop_lab("status").stdout
+    with pytest.raises(StageError, match="died and the lab with it"), StandingStage(name):
+        pass
+    again = standing.up(PLAN, name)
+    assert is_running(again.holder)
+
+
+def test_a_second_lab_of_the_same_name_is_refused_and_the_first_stays(name: str) -> None:
+    lab = standing.up(PLAN, name)
+    with pytest.raises(StageError, match="stands already"):
+        standing.up(PLAN, name)
+    assert registry.read(name) == lab
+    assert lab.ending() is None
+
+
+def test_a_lab_that_cannot_be_recorded_does_not_stay(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[registry.StandingLab] = []
+
+    def fail(_: str, lab: registry.StandingLab) -> None:
+        started.append(lab)
+        raise OSError("disk full")
+
+    monkeypatch.setattr(registry, "write", fail)
+    with pytest.raises(OSError, match="disk full"):
+        standing.up(PLAN, name)
+    await_end(started[0].holder, 2.0)
+    assert is_gone(started[0].holder)
+    assert not registry.log_path(name).exists()
+
+
+def test_a_process_that_got_a_recorded_pid_later_is_left_alone(name: str) -> None:
+    lab = standing.up(PLAN, name)
+    standing.down(name)
+    with subprocess.Popen(["sleep", "60"]) as bystander:
+        reused = identify(bystander.pid).model_copy(update={"start_ticks": lab.holder.start_ticks - 1})
+        registry.write(name, lab.model_copy(update={"holder": reused, "keeper": reused}))
+        assert standing.down(name) is False
+        assert bystander.poll() is None
+        bystander.kill()
+
+
+def test_an_unknown_lab_is_an_error_that_names_the_known_ones(name: str) -> None:
+    standing.up(PLAN, name)
+    with pytest.raises(StageError, match=rf"labs on record: .*{name}"):
+        standing.find("never-brought-up")
+
+
+def test_a_name_that_leaves_the_records_directory_is_refused() -> None:
+    with pytest.raises(ConfigError, match="lab name"):
+        standing.up(PLAN, "../elsewhere")
+
+
+def test_records_that_others_could_write_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_runtime_directory", lambda: tmp_path)
+    (tmp_path / "labs").mkdir()
+    (tmp_path / "labs").chmod(0o777)
+    with pytest.raises(StageError, match="only this user can write"):
+        registry.names()
