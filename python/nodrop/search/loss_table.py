@@ -1,0 +1,56 @@
+"""What trials of one duration have shown: which loads meet a loss ratio, and which do not."""
+
+from bisect import insort
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A load, how long it was offered, and what it lost."""
+
+    load_pps: float
+    duration_s: float
+    loss_ratio: float
+    index: int
+    """The trial's position in the run."""
+
+
+class Sides(NamedTuple):
+    """All measured loads, by rising load, parted by a loss ratio."""
+
+    lowers: tuple[Measured, ...]
+    """Loads that meet the ratio, the tightest lower bound last."""
+    uppers: tuple[Measured, ...]
+    """Loads that do not, the tightest upper bound first."""
+
+
+class LossTable:
+    """Trials of one duration by rising load.
+
+    A load counts with its *effective* loss ratio: the highest measured at it or at any lower load. A lucky trial above
+    an unlucky one therefore proves nothing.
+    """
+
+    def __init__(self, duration_s: float, measured: Iterable[Measured] = ()) -> None:
+        self.duration_s = duration_s
+        self._by_load: list[Measured] = []
+        for each in measured:
+            self.add(each)
+
+    def add(self, measured: Measured) -> None:
+        """Take in one more trial of this duration."""
+        insort(self._by_load, measured, key=lambda m: m.load_pps)
+
+    def sides(self, loss_ratio: float) -> Sides:
+        """Part the loads by effective loss ratio, which first exceeds `loss_ratio` where a measured one does."""
+        for position, measured in enumerate(self._by_load):
+            if measured.loss_ratio > loss_ratio:
+                return Sides(tuple(self._by_load[:position]), tuple(self._by_load[position:]))
+        return Sides(tuple(self._by_load), ())
+
+    @property
+    def by_load(self) -> tuple[Measured, ...]:
+        """Everything measured, by rising load."""
+        return tuple(self._by_load)

@@ -1,0 +1,182 @@
+"""One phase of MLRsearch: all trials of one duration, until every goal's interval is narrow enough for it."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from nodrop.model.goal import Goal
+from nodrop.search import width
+from nodrop.search.loss_table import LossTable, Measured
+from nodrop.search.wording import load_text, width_text
+
+
+class Choice(NamedTuple):
+    """The load to measure next, and why."""
+
+    load_pps: float
+    reason: str
+
+
+class Bounds(NamedTuple):
+    """What a phase knows of one goal: its own two tightest bounds on either side, and the previous phase's tightest."""
+
+    lower: Measured | None
+    upper: Measured | None
+    second_lower: Measured | None
+    second_upper: Measured | None
+    old_lower: Measured | None
+    old_upper: Measured | None
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Chooses the loads of one phase.
+
+    Source: draft-ietf-bmwg-mlrsearch-01 section 4.3 item 2; on the logarithmic axis as in section 5.1 item 1.
+    """
+
+    width_goal: float
+    """Relative width at which an interval is narrow enough for this phase."""
+    min_load_pps: float
+    max_load_pps: float
+    expansion_coefficient: float
+    current: LossTable
+    """Trials of this phase's duration."""
+    previous: LossTable | None
+    """Trials of the previous, shorter duration."""
+
+    def choose(self, goal: Goal) -> Choice | None:
+        """The next load this goal wants measured; None when it wants none.
+
+        None without a lower bound means that the lowest load already loses too much.
+        """
+        bounds = self._bounds(goal)
+        choice = self._from_previous(goal, bounds)
+        if choice is not None:
+            return choice
+        if bounds.lower is not None and bounds.upper is not None:
+            return self._narrow(goal, bounds, bounds.lower, bounds.upper)
+        if bounds.upper is not None:
+            return self._extend_down(goal, bounds, bounds.upper)
+        if bounds.lower is not None:
+            return self._extend_up(goal, bounds, bounds.lower)
+        return None
+
+    def _bounds(self, goal: Goal) -> Bounds:
+        lowers, uppers = self.current.sides(goal.loss_ratio)
+        old_lowers, old_uppers = self.previous.sides(goal.loss_ratio) if self.previous else ((), ())
+        return Bounds(
+            lower=lowers[-1] if lowers else None,
+            upper=uppers[0] if uppers else None,
+            second_lower=lowers[-2] if len(lowers) > 1 else None,
+            second_upper=uppers[1] if len(uppers) > 1 else None,
+            old_lower=old_lowers[-1] if old_lowers else None,
+            old_upper=old_uppers[0] if old_uppers else None,
+        )
+
+    def _from_previous(self, goal: Goal, bounds: Bounds) -> Choice | None:
+        """The middle of the previous phase's interval, else one of its bounds, where that says more (items 1 and 2)."""
+        low = bounds.old_lower if _inside(bounds.old_lower, bounds.lower, bounds.upper) else None
+        high = bounds.old_upper if _inside(bounds.old_upper, bounds.lower, bounds.upper) else None
+        old_s = self.previous.duration_s if self.previous else 0.0
+        if low and high and (middle := self._middle(low, high)) is not None:
+            return Choice(
+                middle,
+                f"{goal.label}: splitting {_span(low, high)}, the bounds of the {old_s:.4g} s trials, "
+                f"wider than the {width_text(self.width_goal)} this phase needs",
+            )
+        for bound, side in ((low, "lower"), (high, "upper")):
+            if bound:
+                return Choice(
+                    bound.load_pps,
+                    f"re-measuring the {goal.label} {side} bound {load_text(bound.load_pps)} "
+                    f"of the {old_s:.4g} s trials at {self.current.duration_s:.4g} s",
+                )
+        return None
+
+    def _narrow(self, goal: Goal, bounds: Bounds, lower: Measured, upper: Measured) -> Choice | None:
+        """Between two bounds: split, or step down from the upper bound where that lands higher (item 5).
+
+        The lower bound may have been measured for a goal with a smaller loss ratio and lie far too low for this one.
+        """
+        middle = self._middle(lower, upper)
+        reference = self._reference_above(bounds, upper)
+        if middle is None:
+            return None
+        if reference is not None:
+            down = self._step_down(upper, reference)
+            if down is not None and down.load_pps > middle:
+                return Choice(
+                    down.load_pps,
+                    f"{goal.label}: lower bound {load_text(lower.load_pps)} is far below "
+                    f"upper bound {load_text(upper.load_pps)}, {down.reason}",
+                )
+        return Choice(
+            middle,
+            f"{goal.label}: splitting {_span(lower, upper)}, wider than the {width_text(self.width_goal)} "
+            "this phase needs",
+        )
+
+    def _extend_down(self, goal: Goal, bounds: Bounds, upper: Measured) -> Choice | None:
+        """A wider step down when nothing meets the goal yet; None at the lowest load (item 3)."""
+        step = self._step_down(upper, self._reference_above(bounds, upper))
+        if step is None:
+            return None
+        return Choice(
+            step.load_pps, f"no {goal.label} lower bound at {self.current.duration_s:.4g} s yet: {step.reason}"
+        )
+
+    def _extend_up(self, goal: Goal, bounds: Bounds, lower: Measured) -> Choice | None:
+        """A wider step up when everything meets the goal yet; None at the highest load (item 4)."""
+        reference = bounds.second_lower
+        if _inside(bounds.old_lower, bounds.second_lower, lower):
+            reference = bounds.old_lower
+        wide = self._extended(lower, reference)
+        load_pps = min(width.above(lower.load_pps, wide), self.max_load_pps)
+        if load_pps <= lower.load_pps:
+            return None
+        end = "the highest load allowed" if load_pps == self.max_load_pps else load_text(load_pps)
+        return Choice(
+            load_pps,
+            f"no {goal.label} upper bound at {self.current.duration_s:.4g} s yet: "
+            f"stepping up from {load_text(lower.load_pps)} to {end}",
+        )
+
+    def _reference_above(self, bounds: Bounds, upper: Measured) -> Measured | None:
+        """The next upper bound above the tightest one; a step down starts from the width between the two."""
+        if _inside(bounds.old_upper, upper, bounds.second_upper):
+            return bounds.old_upper
+        return bounds.second_upper
+
+    def _step_down(self, upper: Measured, reference: Measured | None) -> Choice | None:
+        wide = self._extended(upper, reference)
+        load_pps = max(width.below(upper.load_pps, wide), self.min_load_pps)
+        if load_pps >= upper.load_pps:
+            return None
+        end = "the lowest load allowed" if load_pps == self.min_load_pps else load_text(load_pps)
+        return Choice(load_pps, f"stepping down from {load_text(upper.load_pps)} to {end}")
+
+    def _extended(self, bound: Measured, reference: Measured | None) -> float:
+        """The last width on this side, at least the goal's, times the expansion coefficient."""
+        last = width.between(bound.load_pps, reference.load_pps) if reference else self.width_goal
+        return width.times(max(last, self.width_goal), self.expansion_coefficient)
+
+    def _middle(self, lower: Measured, upper: Measured) -> float | None:
+        """The load that splits the interval; None when it is narrow enough."""
+        wide = width.between(lower.load_pps, upper.load_pps)
+        if wide <= self.width_goal:
+            return None
+        return width.above(lower.load_pps, width.lower_part(wide, self.width_goal))
+
+
+def _inside(candidate: Measured | None, lower: Measured | None, upper: Measured | None) -> bool:
+    """Whether there is a candidate, strictly between the bounds as far as there are any."""
+    return (
+        candidate is not None
+        and (lower is None or candidate.load_pps > lower.load_pps)
+        and (upper is None or candidate.load_pps < upper.load_pps)
+    )
+
+
+def _span(lower: Measured, upper: Measured) -> str:
+    wide = width.between(lower.load_pps, upper.load_pps)
+    return f"{load_text(lower.load_pps)} to {load_text(upper.load_pps)} ({width_text(wide)})"

@@ -1,0 +1,46 @@
+"""Arithmetic of relative widths, (upper - lower) / upper, done on the logarithm of the load.
+
+On that axis a relative width w is -ln(1 - w), so steps and middles do not depend on the unit of the load.
+Source: draft-ietf-bmwg-mlrsearch-01 section 5.1 item 1, and its published implementation MLRsearch 0.4.0.
+"""
+
+import math
+
+ROUNDING_CONSTANT = 0.999999
+"""Multiplied widths come out this much too small, so that rounding never leaves an interval just above its goal."""
+
+
+def between(one_pps: float, other_pps: float) -> float:
+    """The relative width between two loads, whichever is higher."""
+    upper_pps = max(one_pps, other_pps)
+    return (upper_pps - min(one_pps, other_pps)) / upper_pps
+
+
+def times(width_ratio: float, factor: float) -> float:
+    """The relative width that is `factor` times as long on the logarithmic axis; 1 at most, by rounding."""
+    return 1.0 - math.exp(math.log(1.0 - width_ratio) * factor * ROUNDING_CONSTANT)
+
+
+def below(load_pps: float, width_ratio: float) -> float:
+    """The load one relative width below."""
+    return load_pps * (1.0 - width_ratio)
+
+
+def above(load_pps: float, width_ratio: float) -> float:
+    """The load one relative width above; infinite for a width that rounds to 1."""
+    return load_pps / (1.0 - width_ratio) if width_ratio < 1.0 else math.inf
+
+
+def lower_part(width_ratio: float, goal_ratio: float) -> float:
+    """The part of an interval that a split leaves below the new load.
+
+    A whole number of goals where the interval holds more than two: 3 goals split into 1 and 2, which can save a trial
+    that two halves of 1.5 goals would need. Otherwise, and where rounding could cost a trial, the half.
+
+    Source: draft-ietf-bmwg-mlrsearch-01 section 4.3 item 2.5.3.
+    """
+    goals = math.log(1.0 - width_ratio) / math.log(1.0 - goal_ratio)
+    whole_goals = math.ceil(goals)
+    if goals <= 2.0 or whole_goals != math.ceil(goals * ROUNDING_CONSTANT):
+        return 1.0 - math.sqrt(1.0 - width_ratio)
+    return times(goal_ratio, whole_goals // 2)
