@@ -1,0 +1,337 @@
+"""What the mlrsearch-01 search promises: bounds that enclose the truth, safe stop rules, and nothing ever lost."""
+
+import math
+import random
+
+import pytest
+from tests.searching import Answer, drive, loss_ratio_of, search_plan
+from tests.suts import Buffer, Jitter, LossFloor, SlowTester, SmoothCurve, Stalls, Step, Sut
+from tests.traffic import two_way_traffic
+
+from nodrop.errors import ConfigError
+from nodrop.generator.simulated import SimulatedMeasurer
+from nodrop.model.goal import Goal
+from nodrop.model.plan import SearchPlan
+from nodrop.model.trial import Trial, TrialResult
+from nodrop.search import create
+from nodrop.search.base import Interval, Outcome
+from nodrop.search.loss_table import LossTable, Measured
+
+SUTS: dict[str, Sut] = {
+    "a step": Step(1_234_567.0),
+    "a step below the lowest load": Step(7_000.0),
+    "a step above the highest load": Step(12_000_000.0),
+    "a step just below the highest load": Step(9_990_000.0),
+    "a buffer of 20 ms": Buffer(800_000.0, 16_000),
+    "a buffer larger than a short trial": Buffer(800_000.0, 400_000),
+    "a smooth curve": SmoothCurve(2_000_000.0, 0.3),
+    "a loss floor below the larger ratio": LossFloor(900_000.0, 0.001),
+    "a loss floor above both ratios": LossFloor(900_000.0, 0.03),
+    "a tester slower than the SUT": SlowTester(3_000_000.0, 600_000.0),
+    "a tester a little faster than the SUT": SlowTester(600_000.0, 650_000.0),
+    "a jittering step": Jitter(1_500_000.0, 0.01, seed=1),
+    "a wildly jittering step": Jitter(1_500_000.0, 0.3, seed=2),
+    "rare stalls": Stalls(2_000_000.0, 3.0, 0.02, seed=3),
+}
+
+LOWEST_LOAD_FAILS = {
+    "a step below the lowest load",
+    "a loss floor below the larger ratio",
+    "a loss floor above both ratios",
+}
+"""Where nothing meets loss ratio 0, every goal's search ends early."""
+
+
+def fresh(name: str) -> Sut:
+    """The SUT with its random draws at the start again."""
+    sut = SUTS[name]
+    return type(sut)(**{key: value for key, value in vars(sut).items() if key != "draws"})
+
+
+class Measuring:
+    """Answers trials with a simulated measurer, stop rules obeyed or taken out, and keeps the results."""
+
+    def __init__(self, sut: Sut, stops: bool) -> None:
+        self.measurer = SimulatedMeasurer(two_way_traffic(2), sut)
+        self.stops = stops
+        self.results: list[TrialResult] = []
+
+    def __call__(self, trial: Trial) -> float:
+        asked = trial if self.stops else trial.model_copy(update={"stop": None})
+        self.results.append(self.measurer.measure(asked, len(self.results), "search", lambda *_: None))
+        return self.results[-1].loss_ratio
+
+
+@pytest.mark.parametrize("name", SUTS)
+@pytest.mark.parametrize("expansion_coefficient", [2.0, 4.0])
+def test_valid_final_bounds_enclose_the_truth(name: str, expansion_coefficient: float) -> None:
+    plan = search_plan(expansion_coefficient=expansion_coefficient)
+    search = create(plan)
+    drive(search, Measuring(fresh(name), stops=True))
+    for interval in search.intervals():
+        truth = fresh(name).throughput(interval.goal.loss_ratio, plan.final_trial_duration_s)
+        assert interval.lower_load_pps is not None
+        assert interval.upper_load_pps is not None
+        if interval.lower_valid and interval.final:
+            assert interval.lower_load_pps <= truth.high_pps
+        if interval.upper_valid and interval.final:
+            assert interval.upper_load_pps >= truth.low_pps
+        if not interval.lower_valid:
+            assert interval.lower_load_pps == plan.min_load_pps
+            assert truth.low_pps <= plan.min_load_pps
+        if not interval.upper_valid and interval.final:
+            assert truth.high_pps >= interval.upper_load_pps
+
+
+@pytest.mark.parametrize("name", [name for name in SUTS if name not in LOWEST_LOAD_FAILS])
+def test_final_intervals_are_as_narrow_as_asked_when_the_smallest_ratio_has_a_lower_bound(name: str) -> None:
+    plan = search_plan()
+    search = create(plan)
+    drive(search, Measuring(fresh(name), stops=True))
+    for interval in search.intervals():
+        assert interval.lower_valid
+        assert interval.final
+        assert interval.lower_load_pps is not None
+        assert interval.upper_load_pps is not None
+        if interval.upper_valid:
+            assert 1 - interval.lower_load_pps / interval.upper_load_pps <= plan.width_ratio
+        else:
+            assert interval.upper_load_pps == interval.lower_load_pps == plan.max_load_pps
+
+
+@pytest.mark.parametrize("loss_ratios", [(0.0,), (0.0, 0.005), (0.0, 0.005, 0.5)])
+@pytest.mark.parametrize("name", SUTS)
+def test_a_stopped_trial_leads_to_the_same_loads_as_the_whole_one(name: str, loss_ratios: tuple[float, ...]) -> None:
+    plan = search_plan(loss_ratios=loss_ratios)
+    whole, stopped = Measuring(fresh(name), stops=False), Measuring(fresh(name), stops=True)
+    whole_search, stopped_search = create(plan), create(plan)
+
+    assert drive(stopped_search, stopped) == drive(whole_search, whole)
+    assert stopped_search.intervals() == whole_search.intervals()
+
+    cut_short = [result for result in stopped.results if result.stopped_early]
+    assert all(result.loss_ratio > max(loss_ratios) for result in cut_short)
+    for part, full in zip(stopped.results, whole.results, strict=True):
+        assert part.stopped_early == (full.trial.duration_s > part.duration_s)
+
+
+def test_stopping_saves_time_on_a_step() -> None:
+    whole, stopped = Measuring(Step(1e6), stops=False), Measuring(Step(1e6), stops=True)
+    for measuring in (whole, stopped):
+        drive(create(search_plan()), measuring)
+    assert sum(r.duration_s for r in stopped.results) < 0.8 * sum(r.duration_s for r in whole.results)
+
+
+def test_the_first_lost_frame_stops_a_trial_when_every_goal_wants_no_loss() -> None:
+    search = create(search_plan(loss_ratios=(0.0,)))
+    trials = drive(search, loss_ratio_of(Step(1e6)))
+    assert {trial.stop.lost_count for trial in trials if trial.stop} == {0}
+
+
+def test_the_initial_phase_runs_its_trials_to_the_end_and_all_others_may_stop() -> None:
+    trials = drive(create(search_plan()), loss_ratio_of(Step(1e6)))
+    assert [trial.stop is None for trial in trials] == [True] * 3 + [False] * (len(trials) - 3)
+
+
+def test_a_fired_stop_rule_is_certain_however_many_frames_streams_round_up_to() -> None:
+    draw = random.Random(4)
+    for _ in range(300):
+        largest_ratio = draw.choice((0.0, 1e-7, 0.005, 0.02, 1 / 3, 0.5, draw.random()))
+        plan = search_plan(
+            loss_ratios=(largest_ratio,), min_load_pps=1.0, max_load_pps=10 ** draw.uniform(1, 8), final_s=0.1
+        )
+        search = create(plan)
+        trials = drive(search, loss_ratio_of(Step(plan.max_load_pps * draw.random())))
+        for trial in trials:
+            if trial.stop is not None:
+                asked_of_two_streams = 2 * math.ceil(trial.intended_load_pps * trial.duration_s / 2)
+                assert (trial.stop.lost_count + 1) / asked_of_two_streams > largest_ratio
+
+
+@pytest.mark.parametrize("name", SUTS)
+def test_every_trial_says_why_and_stays_inside_the_allowed_loads(name: str) -> None:
+    plan = search_plan(loss_ratios=(0.0, 0.005, 0.02))
+    for trial in drive(create(plan), Measuring(fresh(name), stops=True)):
+        assert len(trial.reason) > 20
+        assert plan.min_load_pps <= trial.intended_load_pps <= plan.max_load_pps
+
+
+def test_reasons_read_as_the_story_of_the_search() -> None:
+    plan = search_plan(intermediate_phases=1, initial_s=1.0, final_s=30.0)
+    trials = drive(create(plan), loss_ratio_of(Buffer(1e6, 50_000)))
+    assert [trial.reason for trial in trials] == [
+        "what comes back of the highest load shows how much is forwarded at all",
+        "1.05 Mpps came back of 10 Mpps: measuring at what came back",
+        "1.05 Mpps is good enough for NDR: stepping up one width of 0.997 %",
+        "NDR: splitting 1.05 Mpps to 1.0606 Mpps (0.997 %), the bounds of the 1 s trials, "
+        "wider than the 0.5 % this phase needs",
+        "re-measuring the NDR lower bound 1.05 Mpps of the 1 s trials at 30 s",
+        "no NDR lower bound at 30 s yet: stepping down from 1.05 Mpps to 1.0292 Mpps",
+        "no NDR lower bound at 30 s yet: stepping down from 1.0292 Mpps to 949.84 kpps",
+        "NDR: splitting 949.84 kpps to 1.0292 Mpps (7.71 %), wider than the 0.5 % this phase needs",
+        "NDR: splitting 988.7 kpps to 1.0292 Mpps (3.93 %), wider than the 0.5 % this phase needs",
+        "NDR: splitting 988.7 kpps to 1.0087 Mpps (1.99 %), wider than the 0.5 % this phase needs",
+        "NDR: splitting 998.67 kpps to 1.0087 Mpps (0.997 %), wider than the 0.5 % this phase needs",
+    ]
+
+
+@pytest.mark.parametrize("name", SUTS)
+def test_intervals_can_be_asked_at_any_time_and_never_contradict_themselves(name: str) -> None:
+    search = create(search_plan())
+    measuring = Measuring(fresh(name), stops=True)
+    assert all(i.lower_load_pps is None and i.upper_load_pps is None and not i.final for i in search.intervals())
+
+    while (trial := search.ask()) is not None:
+        search.tell(Outcome(index=len(measuring.results), loss_ratio=measuring(trial)))
+        ndr, pdr = search.intervals()
+        for interval in (ndr, pdr):
+            assert_consistent(interval, measuring.results)
+        assert not (ndr.lower_valid and not pdr.lower_valid), "what meets the smaller ratio meets the larger"
+
+
+def assert_consistent(interval: Interval, results: list[TrialResult]) -> None:
+    ratio = interval.goal.loss_ratio
+    assert interval.lower_index is not None
+    assert interval.upper_index is not None
+    lower, upper = results[interval.lower_index], results[interval.upper_index]
+    assert lower.trial.intended_load_pps == interval.lower_load_pps
+    assert upper.trial.intended_load_pps == interval.upper_load_pps
+    if interval.lower_valid:
+        assert lower.loss_ratio <= ratio
+    if interval.lower_valid and interval.upper_valid:
+        assert lower.trial.intended_load_pps < upper.trial.intended_load_pps
+    else:
+        assert lower.trial.intended_load_pps <= upper.trial.intended_load_pps
+    if interval.final:
+        assert lower.trial.duration_s == upper.trial.duration_s == 2.0
+
+
+def test_after_one_lossy_trial_the_upper_bound_is_known_and_the_lower_flagged() -> None:
+    search = create(search_plan())
+    search.tell(Outcome(index=0, loss_ratio=0.25))
+    for interval in search.intervals():
+        assert (interval.upper_load_pps, interval.upper_valid, interval.upper_index) == (10_000_000.0, True, 0)
+        assert (interval.lower_load_pps, interval.lower_valid, interval.final) == (10_000_000.0, False, False)
+
+
+def test_bounds_of_shorter_trials_stand_in_until_longer_ones_have_their_own() -> None:
+    search = create(search_plan(intermediate_phases=1))
+    sut = loss_ratio_of(Buffer(1e6, 1000))
+    count = 0
+    while (trial := search.ask()) is not None and trial.duration_s < 2.0:
+        search.tell(Outcome(index=count, loss_ratio=sut(trial)))
+        count += 1
+    before = search.intervals()[0]
+    assert trial is not None
+    search.tell(Outcome(index=count, loss_ratio=1.0))
+    after = search.intervals()[0]
+    assert before.lower_valid
+    assert before.upper_valid
+    assert (after.upper_index, after.upper_valid) == (count, True)
+    assert (after.lower_index, after.lower_valid, after.final) == (before.lower_index, True, False)
+
+
+def test_a_lowest_load_that_fails_one_goal_keeps_what_is_known_of_the_others() -> None:
+    plan = search_plan()
+    search = create(plan)
+    drive(search, loss_ratio_of(LossFloor(900_000.0, 0.001)))
+    ndr, pdr = search.intervals()
+    assert (ndr.lower_load_pps, ndr.lower_valid) == (plan.min_load_pps, False)
+    assert (ndr.upper_load_pps, ndr.upper_valid) == (plan.min_load_pps, True)
+    assert pdr.lower_valid
+    assert pdr.upper_valid
+    assert pdr.upper_load_pps is not None
+    assert pdr.upper_load_pps > 900_000.0
+    assert not pdr.final
+
+
+def test_a_goal_met_at_the_highest_load_has_no_valid_upper_bound() -> None:
+    search = create(search_plan())
+    drive(search, lambda _trial: 0.0)
+    for interval in search.intervals():
+        assert (interval.lower_load_pps, interval.lower_valid) == (10_000_000.0, True)
+        assert (interval.upper_load_pps, interval.upper_valid) == (10_000_000.0, False)
+
+
+def test_a_load_above_a_lossy_one_is_no_lower_bound_however_lucky_it_was() -> None:
+    low, lossy, lucky = (Measured(load, 1.0, loss, 0) for load, loss in ((1e6, 0.0), (2e6, 0.1), (3e6, 0.0)))
+    table = LossTable(1.0, [lucky, low, lossy])
+    assert table.sides(0.0) == ((low,), (lossy, lucky))
+    assert table.sides(0.1) == ((low, lossy, lucky), ())
+
+
+def test_intervals_come_in_the_order_of_the_goals_and_equal_ratios_share_their_bounds() -> None:
+    by_rising_ratio = search_plan(loss_ratios=(0.0, 0.005))
+    goals = (
+        Goal(label="PDR", loss_ratio=0.005),
+        Goal(label="strict", loss_ratio=0.0),
+        Goal(label="NDR", loss_ratio=0.0),
+    )
+    mixed = SearchPlan(**{**dict(by_rising_ratio), "goals": goals})
+    answer: Answer = loss_ratio_of(SmoothCurve(2e6))
+    mixed_search, plain_search = create(mixed), create(by_rising_ratio)
+
+    mixed_loads, plain_loads = ([t.intended_load_pps for t in drive(s, answer)] for s in (mixed_search, plain_search))
+    assert mixed_loads == plain_loads
+    pdr, strict, ndr = mixed_search.intervals()
+    assert [i.goal for i in (pdr, strict, ndr)] == list(goals)
+    assert (strict.lower_index, strict.upper_index) == (ndr.lower_index, ndr.upper_index)
+    assert pdr.lower_load_pps != ndr.lower_load_pps
+
+
+def test_ask_repeats_itself_until_told() -> None:
+    search = create(search_plan())
+    assert search.ask() == search.ask()
+    first = search.ask()
+    search.tell(Outcome(index=0, loss_ratio=0.5))
+    assert search.ask() != first
+
+
+def test_a_search_that_is_over_asks_no_more_and_refuses_to_be_told() -> None:
+    search = create(search_plan())
+    drive(search, loss_ratio_of(Step(1e6)))
+    assert search.ask() is None
+    with pytest.raises(RuntimeError, match="did not ask"):
+        search.tell(Outcome(index=99, loss_ratio=0.0))
+
+
+def test_one_allowed_load_is_measured_once_per_duration() -> None:
+    search = create(search_plan(min_load_pps=1e6, max_load_pps=1e6))
+    trials = drive(search, lambda _trial: 0.0)
+    assert [(t.intended_load_pps, t.duration_s) for t in trials] == [
+        (1e6, 0.1),
+        (1e6, pytest.approx(0.2**0.5)),
+        (1e6, 2.0),
+    ]
+
+
+def test_a_step_too_wide_for_floating_point_goes_to_the_highest_load() -> None:
+    plan = search_plan(min_load_pps=1e3, max_load_pps=1e9, expansion_coefficient=6.0)
+    trials = drive(create(plan), lambda trial: 1.0 if trial.stop is None and trial.intended_load_pps == 1e9 else 0.0)
+    assert (trials[-1].intended_load_pps, trials[-1].duration_s) == (1e9, 2.0)
+
+
+def test_durations_grow_geometrically_to_exactly_the_final_one() -> None:
+    trials = drive(create(search_plan(initial_s=1.0, final_s=30.0)), loss_ratio_of(Step(1e6)))
+    assert sorted({t.duration_s for t in trials}) == [1.0, 5.477225575051661, 30.0]
+
+
+def test_a_total_loss_at_every_load_ends_at_the_lowest() -> None:
+    plan = search_plan()
+    search = create(plan)
+    trials = drive(search, lambda _trial: 1.0)
+    assert trials[-1].intended_load_pps == plan.min_load_pps
+    assert trials[-1].duration_s == plan.final_trial_duration_s
+    assert not any(interval.lower_valid for interval in search.intervals())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"min_load_pps": 2e6, "max_load_pps": 1e6}, "maximum load at least the minimum"),
+        ({"initial_s": 3.0, "final_s": 2.0}, "final trial duration at least the initial"),
+    ],
+)
+def test_plans_that_leave_nothing_to_search_are_refused(wrong: dict[str, float], told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        create(search_plan(**wrong))  # type: ignore[arg-type]
