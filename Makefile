@@ -1,0 +1,28 @@
+# Everything here works on a fresh clone with Python 3.11+, a Rust toolchain and a Linux kernel, with or without root.
+.DEFAULT_GOAL := help
+.PHONY: help run build test check bench clean
+
+help: ## Say what can be made
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: build ## Set everything up, then measure: make run ARGS="--sut bridge"
+	@.venv/bin/nodrop run $(ARGS)
+
+build: ## Set up .venv with nodrop and its native programs
+	@scripts/install
+
+test: ## Set everything up, then check and test it
+	@scripts/install --dev
+	@scripts/check
+	@scripts/test
+
+check: ## Format, lint, types, imports and schemas
+	@scripts/install --dev
+	@scripts/check
+
+bench: ## Rates of the engine beside its peers (root): make bench ARGS="--rounds 3"
+	@scripts/bench engine $(ARGS)
+
+clean: ## Remove what was built; results stay
+	rm -rf .venv target dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	find python tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
