@@ -69,6 +69,13 @@ def test_a_commands_exit_status_is_handed_on(name: str) -> None:
     assert nodrop_lab("exec", "--name", name, "sut", "--", "sh", "-c", "exit 9").returncode == 9
 
 
+def test_a_command_in_a_lab_may_tidy_up_its_groups_as_tcpdump_does(name: str) -> None:
+    standing.up(PLAN, name)
+    tidy_up = [sys.executable, "-c", "import os; os.setgid(0); os.setuid(0); os.setgroups([0])"]
+    done = nodrop_lab("exec", "--name", name, "sut", "--", *tidy_up)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_stage_on_a_standing_lab_leaves_it_standing(name: str) -> None:
     lab = standing.up(PLAN, name)
     with StandingStage(name) as stage:

@@ -79,10 +79,12 @@ def execute(name: str, where: str, command: tuple[str, ...]) -> None:
     nodrop lab exec sut -- tcpdump -ni sut0
     nodrop lab exec tester -- ip -s link
     """
-    from nodrop.stage import namespace, standing  # noqa: PLC0415
+    from nodrop.stage import namespace, seccomp, standing  # noqa: PLC0415
 
     facts = standing.find(name).facts
     namespace.join(facts.tester_pid if where == "tester" else facts.sut_pid)
+    if facts.privilege == namespace.USER_NAMESPACE:
+        seccomp.pretend_setgroups()
     try:
         os.execvp(command[0], command)
     except OSError as error:
