@@ -17,10 +17,10 @@ class Outcome(Value):
 
 
 class Interval(Value):
-    """What a search knows of one goal, at the longest trial duration it has measured.
+    """What a search knows of one goal: on either side the tightest valid bound of the longest trials that have one.
 
     A bound is valid when its effective loss ratio is on the right side of the goal's; invalid ones are the nearest
-    measured load.
+    load measured by the longest trials.
     """
 
     goal: Goal
