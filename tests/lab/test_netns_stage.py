@@ -15,6 +15,7 @@ import pytest
 from nodrop.errors import StageError
 from nodrop.model.facts import StageFacts
 from nodrop.model.plan import LabPlan, SutKind
+from nodrop.program import find_program
 from nodrop.stage.netns import NetnsStage
 
 pytestmark = pytest.mark.lab
@@ -58,8 +59,20 @@ try:
     heard.append(far.recv(2048))
 except TimeoutError:
     pass
-assert heard == sent, heard
+assert [frame[14:] for frame in heard] == [frame[14:] for frame in sent], heard
+assert {frame[:6].hex(":") for frame in heard} == {sys.argv[4]}, heard
 """
+
+
+BRIDGED_MAC = "02:00:00:00:aa:01"
+"""The destination of the frames above, which a bridge leaves as it is."""
+
+
+def send_across(facts: StageFacts, near: str, far: str, heard_mac: str, *prefix: str) -> None:
+    """Assert that ten frames go in at one tester port and come out at the other, in order and alone."""
+    arguments = [sys.executable, *prefix, "-c", SEND_ACROSS, str(facts.tester_pid), near, far, heard_mac]
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def lab_plan(sut: SutKind = "bridge") -> LabPlan:
@@ -147,9 +160,21 @@ def test_the_bridge_is_known_to_work_on_the_testers_cpu() -> None:
 @pytest.mark.parametrize(("near", "far"), [("tester0", "tester1"), ("tester1", "tester0")])
 def test_the_bridge_carries_frames_and_nothing_else(near: str, far: str) -> None:
     with NetnsStage(lab_plan(), "test") as stage:
-        arguments = [sys.executable, "-c", SEND_ACROSS, str(stage.facts.tester_pid), near, far]
-        done = subprocess.run(arguments, capture_output=True, text=True, timeout=20, check=False)
-    assert done.returncode == 0, done.stderr
+        send_across(stage.facts, near, far, BRIDGED_MAC)
+
+
+@pytest.mark.parametrize(
+    ("near", "far", "heard_mac"),
+    [("tester0", "tester1", "02:00:00:00:00:02"), ("tester1", "tester0", "02:00:00:00:00:01")],
+)
+def test_the_loopback_vnf_carries_frames_with_the_macs_of_the_plan(near: str, far: str, heard_mac: str) -> None:
+    try:
+        find_program("nodrop-vnf", StageError)
+    except StageError as missing:
+        pytest.skip(str(missing))
+    with NetnsStage(lab_plan("vnf-l2"), "test") as stage:
+        send_across(stage.facts, near, far, heard_mac)
+        stage.check_alive()
 
 
 def test_without_privilege_the_lab_stands_in_a_user_namespace_and_carries_frames() -> None:
@@ -157,9 +182,7 @@ def test_without_privilege_the_lab_stands_in_a_user_namespace_and_carries_frames
     with process_with_lab("bridge", *prefix) as (process, facts):
         assert facts.privilege == "user namespace"
         namespaces = network_namespaces(facts)
-        arguments = [sys.executable, *prefix, "-c", SEND_ACROSS, str(facts.tester_pid), "tester0", "tester1"]
-        done = subprocess.run(arguments, capture_output=True, text=True, timeout=20, check=False)
-        assert done.returncode == 0, done.stderr
+        send_across(facts, "tester0", "tester1", BRIDGED_MAC, *prefix)
         process.kill()
         process.wait()
         assert wait_until_empty(namespaces) == set()
@@ -254,8 +277,6 @@ def test_a_missing_vnf_is_an_error_that_says_where_it_was_looked_for(
     monkeypatch.setenv("NODROP_BIN_DIR", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("sysconfig.get_path", lambda *_: str(tmp_path))
-    from nodrop.program import find_program
-
     with pytest.raises(StageError, match=f"nodrop-vnf asked, not found in {tmp_path}"):
         find_program("nodrop-vnf", StageError)
 
