@@ -96,6 +96,21 @@ def test_a_stage_on_a_standing_lab_notices_its_end(name: str) -> None:
             stage.check_alive()
 
 
+def test_a_lab_whose_vnf_died_can_still_be_looked_into(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "nodrop-vnf"
+    program.write_text("""#!/bin/sh\necho '{"event":"ready"}'; cat\n""")
+    program.chmod(0o755)
+    monkeypatch.setenv("NODROP_BIN_DIR", str(tmp_path))
+    lab = standing.up(PLAN.model_copy(update={"sut": "vnf-l2"}), name)
+    assert lab.vnf
+    terminate(lab.vnf, 1.0)
+    with pytest.raises(StageError, match=rf"VNF \(process {lab.vnf.pid}\) died"), StandingStage(name):
+        pass
+    assert nodrop_lab("exec", "--name", name, "sut", "--", "true").returncode == 0
+
+
 def test_a_killed_lab_can_be_brought_up_again(name: str) -> None:
     lab = standing.up(PLAN, name)
     os.kill(lab.holder.pid, signal.SIGKILL)
@@ -150,6 +165,16 @@ def test_an_unknown_lab_is_an_error_that_names_the_known_ones(name: str) -> None
 def test_a_name_that_leaves_the_records_directory_is_refused() -> None:
     with pytest.raises(ConfigError, match="lab name"):
         standing.up(PLAN, "../elsewhere")
+
+
+def test_records_are_private_under_any_umask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_runtime_directory", lambda: tmp_path / "nodrop")
+    before = os.umask(0)
+    try:
+        made = registry.directory()
+    finally:
+        os.umask(before)
+    assert {path.stat().st_mode & 0o777 for path in (made, made.parent)} == {0o700}
 
 
 def test_records_that_others_could_write_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,9 +81,7 @@ def execute(name: str, where: str, command: tuple[str, ...]) -> None:
     """
     from nodrop.stage import namespace, seccomp, standing  # noqa: PLC0415
 
-    facts = standing.find(name).facts
-    namespace.join(facts.tester_pid if where == "tester" else facts.sut_pid)
-    if facts.privilege == namespace.USER_NAMESPACE:
+    if namespace.join(standing.entrance(name, where)) == namespace.USER_NAMESPACE:
         seccomp.pretend_setgroups()
     try:
         os.execvp(command[0], command)

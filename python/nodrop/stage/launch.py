@@ -8,8 +8,8 @@ from typing import IO
 from pydantic import ValidationError
 
 from nodrop.errors import StageError
+from nodrop.lines import LineReader
 from nodrop.model.plan import LabPlan
-from nodrop.stage.lines import LineReader
 from nodrop.stage.message import LabFailed, LabRequest, LabUp, parse_message
 
 LabLog = IO[bytes]

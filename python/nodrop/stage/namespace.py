@@ -46,13 +46,16 @@ def unshare_lab() -> str:
     return ROOT
 
 
-def join(pid: int) -> None:
+def join(pid: int) -> str:
     """Move this single-threaded process into the user and network namespaces of another.
+
+    Returns: `user namespace` when it had to become root of one, `root` otherwise.
 
     Raises: StageError when the process is gone or belongs to somebody else.
     """
     try:
-        if not _same_namespace(pid, "user"):
+        privilege = ROOT if _same_namespace(pid, "user") else USER_NAMESPACE
+        if privilege == USER_NAMESPACE:
             _set_namespace(pid, "user", CLONE_NEWUSER)
         _set_namespace(pid, "net", CLONE_NEWNET)
     except FileNotFoundError:
@@ -63,6 +66,7 @@ def join(pid: int) -> None:
         ) from None
     except OSError as error:
         raise StageError(f"namespaces of process {pid} asked, the kernel says: {error.strerror}") from error
+    return privilege
 
 
 @contextlib.contextmanager

@@ -7,10 +7,10 @@ import tempfile
 from typing import Self
 
 from nodrop.errors import StageError
+from nodrop.lines import LineReader
 from nodrop.model.facts import StageFacts
 from nodrop.model.plan import LabPlan
 from nodrop.stage.launch import LabLog, await_up, last_words, start_holder
-from nodrop.stage.lines import LineReader
 from nodrop.stage.message import LabRequest, LabUp, SutExited, parse_message
 
 DOWN_TIMEOUT_S = 5.0

@@ -98,8 +98,8 @@ def directory() -> Path:
     """Where the records are. Raises StageError when somebody else could have written them."""
     path = _runtime_directory() / "labs"
     try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
         for part in (path.parent, path):
+            part.mkdir(mode=0o700, exist_ok=True)
             _check_private(part)
     except OSError as error:
         raise StageError(f"directory {path} for standing labs asked: {error.strerror}; make it writable") from error

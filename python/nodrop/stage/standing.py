@@ -3,11 +3,11 @@
 from typing import Self
 
 from nodrop.errors import StageError
+from nodrop.lines import LineReader
 from nodrop.model.facts import StageFacts
 from nodrop.model.plan import LabPlan
 from nodrop.stage import registry
 from nodrop.stage.launch import LabLog, await_up, last_words, start_holder
-from nodrop.stage.lines import LineReader
 from nodrop.stage.message import STAY, LabRequest, LabUp
 from nodrop.stage.process import await_end, identify, is_running, terminate
 from nodrop.stage.registry import StandingLab
@@ -88,6 +88,18 @@ def find(name: str) -> StandingLab:
     lab = registry.read(name) or _unknown(name)
     _check(name, lab)
     return lab
+
+
+def entrance(name: str, namespace: str) -> int:
+    """A process in the `tester` or `sut` namespace of a lab, to be joined; that the SUT has died does not matter.
+
+    Raises: StageError when there is no such lab or its namespaces are gone.
+    """
+    lab = registry.read(name) or _unknown(name)
+    process = lab.holder if namespace == "tester" else lab.keeper
+    if not is_running(process):
+        _check(name, lab)
+    return process.pid
 
 
 def _start(request: LabRequest, log: LabLog) -> StandingLab:

@@ -6,9 +6,9 @@ import subprocess
 from typing import Self
 
 from nodrop.errors import StageError
+from nodrop.lines import LineReader
 from nodrop.model.plan import LabPlan
 from nodrop.program import find_program
-from nodrop.stage.lines import LineReader
 
 READY_TIMEOUT_S = 10.0
 STOP_TIMEOUT_S = 1.0
