@@ -9,11 +9,11 @@ fn git(args: &[&str]) -> Option<String> {
 
 fn main() {
     let commit = git(&["rev-parse", "--short=12", "HEAD"]).unwrap_or_else(|| "unknown".to_owned());
-    let changed = git(&["status", "--porcelain", "--", "."]).is_some_and(|changes| !changes.is_empty());
+    let changed = git(&["status", "--porcelain", "--", "../.."]).is_some_and(|changes| !changes.is_empty());
     println!("cargo::rustc-env=NODROP_COMMIT={commit}{}", if changed { "+" } else { "" });
-    for watched in ["HEAD", "index"] {
-        if let Some(path) = git(&["rev-parse", "--git-path", watched]) {
-            println!("cargo::rerun-if-changed={path}");
-        }
+    println!("cargo::rerun-if-changed=..");
+    // The log of HEAD grows with every commit.
+    if let Some(log) = git(&["rev-parse", "--git-path", "logs/HEAD"]) {
+        println!("cargo::rerun-if-changed={log}");
     }
 }

@@ -1,6 +1,6 @@
 //! A trial from start to verdict: workers send and receive, the conductor watches the clock and the counters.
 
-use nodrop_model::{DRAIN_MAX_S, StreamCounts, TrialReply, TrialRequest, UNSENT_TOLERANCE_S, Window, Windows};
+use nodrop_model::{CATCH_UP_MAX_S, DRAIN_MAX_S, StreamCounts, TrialReply, TrialRequest, Window, Windows};
 use nodrop_port::clock::Clock;
 use nodrop_port::{PortError, Receive, Transmit, host, thread};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -124,7 +124,7 @@ fn assign<'a, T: Transmit, R: Receive>(
 fn send_lane<'a>(position: usize, stream: &'a Stream, setting: &Setting<'_>) -> SendLane<'a> {
     let request = setting.request;
     let pacer = Pacer::new(request.loads_pps[position], request.duration_s);
-    let deadline_ns = ((request.duration_s + UNSENT_TOLERANCE_S) * 1e9) as u64;
+    let deadline_ns = ((request.duration_s + CATCH_UP_MAX_S) * 1e9) as u64;
     SendLane::new(position, &stream.template, pacer, setting.tag, deadline_ns)
 }
 

@@ -19,5 +19,11 @@ pub const PROTOCOL_VERSION: u32 = 1;
 /// Source: draft-ietf-bmwg-mlrsearch-01 section 5.1 item 5.
 pub const UNSENT_TOLERANCE_S: f64 = 10e-6;
 
+/// Time after the end of a trial in which a sender that was held up just before may still catch up, in seconds.
+///
+/// A sender catches up after being held up in the middle of a trial; without this, where the delay happens to fall would
+/// decide whether frames count as lost.
+pub const CATCH_UP_MAX_S: f64 = 5e-3;
+
 /// Longest wait for frames still in flight after sending, in seconds (RFC 2544 section 23).
 pub const DRAIN_MAX_S: f64 = 2.0;

@@ -5,6 +5,7 @@ use crate::loopback::{LoopbackRx, LoopbackTx};
 use crate::{PortError, Receive, Received, Slot, Transmit};
 
 /// A sending half of any back end.
+#[allow(clippy::large_enum_variant)] // a handful of ports exist, each for as long as the program
 #[derive(Debug)]
 pub enum AnyTx {
     /// In memory.

@@ -120,7 +120,8 @@ impl PacketRx {
         budget: usize,
         take: impl FnOnce(&mut dyn Iterator<Item = RingFrame<'_>>) -> T,
     ) -> T {
-        let ready = (0..budget as u32).take_while(|ahead| self.is_ready(*ahead)).count() as u32;
+        let at_most = budget.min(self.layout.slots as usize) as u32;
+        let ready = (0..at_most).take_while(|ahead| self.is_ready(*ahead)).count() as u32;
         fence(Ordering::Acquire);
         let result = {
             let ring = &*self;

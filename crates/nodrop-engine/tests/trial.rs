@@ -1,0 +1,240 @@
+//! Whole trials over ports in memory: what was planted is what is counted.
+#![allow(clippy::unwrap_used, missing_docs)] // clippy.toml excuses #[test] functions, not what they call
+
+use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::time::Instant;
+
+use nodrop_engine::{Engine, EngineError, Port, Stream};
+use nodrop_model::{TrialReply, TrialRequest, Verdict, Window};
+use nodrop_port::clock::SystemClock;
+use nodrop_port::fault::{FaultRx, Faults};
+use nodrop_port::loopback::{self, LoopbackRx, LoopbackTx};
+use nodrop_port::{PortError, Receive, Slot, Transmit};
+use nodrop_wire::{MacAddr, Template, TemplateSpec};
+
+const QUEUE_SLOTS: u32 = 1 << 16;
+
+fn stream(stream_id: u16, tx_port: usize, rx_port: usize) -> Stream {
+    let template = Template::new(&TemplateSpec {
+        stream_id,
+        frame_bytes: 64,
+        src_mac: MacAddr([2, 0, 0, 0, 0, 1]),
+        dst_mac: MacAddr([2, 0, 0, 0, 0, 2]),
+        src_ip: Ipv4Addr::new(198, 18, 0, 1),
+        dst_ip: Ipv4Addr::new(198, 19, 0, 1),
+        src_udp_port: 1024,
+        dst_udp_port: 4242,
+        flow_count: 16,
+    });
+    Stream { template: template.unwrap(), tx_port, rx_port }
+}
+
+fn request(load_pps: f64, duration_s: f64) -> TrialRequest {
+    TrialRequest {
+        trial_id: 1,
+        loads_pps: vec![load_pps; 2],
+        duration_s,
+        stop_lost_count: None,
+        window_s: 0.02,
+        histograms: true,
+    }
+}
+
+type Spoiled = Engine<LoopbackTx, FaultRx<LoopbackRx>, SystemClock>;
+
+/// Two ports wired to each other, port 1's arrivals spoiled.
+fn wired(faults: Faults, queue_slots: u32, cores: Vec<usize>) -> Spoiled {
+    let [near, far] = loopback::pair(queue_slots);
+    let ports = vec![
+        Port { name: "near".to_owned(), tx: near.0, rx: FaultRx::new(near.1, Faults::default()) },
+        Port { name: "far".to_owned(), tx: far.0, rx: FaultRx::new(far.1, faults) },
+    ];
+    Engine::new(ports, vec![stream(10, 0, 1), stream(20, 1, 0)], cores, SystemClock).unwrap()
+}
+
+fn measure<T: Transmit, R: Receive>(engine: &mut Engine<T, R, SystemClock>, request: &TrialRequest) -> TrialReply {
+    engine.trial(request, &AtomicBool::new(false), |_| ()).unwrap()
+}
+
+#[test]
+fn without_faults_every_frame_is_counted_once_in_both_directions() {
+    for threads in [vec![], vec![0], vec![0, 0], vec![0, 0, 0, 0]] {
+        let mut engine = wired(Faults::default(), QUEUE_SLOTS, threads);
+        let reply = measure(&mut engine, &request(20_000.0, 0.2));
+        for stream in &reply.streams {
+            // A busy machine may keep the sender from its last frames; those it sent must all be there.
+            assert!(stream.intended_count == 4000 && stream.offered_count > 3000);
+            assert_eq!(stream.received_count, stream.offered_count);
+            assert_eq!((stream.lost_count, stream.duplicate_count, stream.out_of_order_count), (0, 0, 0));
+            let latency = stream.latency.as_ref().unwrap();
+            assert_eq!(latency.count, stream.received_count);
+            assert!(latency.min_ns <= latency.p50_ns && latency.p50_ns <= latency.max_ns && latency.hdr.is_some());
+        }
+    }
+}
+
+#[test]
+fn planted_faults_are_counted_exactly_and_on_the_right_stream() {
+    let faults = Faults { drop_every: 100, repeat_every: 33, delay_every: 70 };
+    let mut engine = wired(faults, QUEUE_SLOTS, vec![]);
+    let reply = measure(&mut engine, &request(20_000.0, 0.35));
+    let spoiled = &reply.streams[0];
+    let last = spoiled.offered_count;
+    let count = |hit: &dyn Fn(u64) -> bool| (1..=last).filter(|n| hit(*n)).count() as u64;
+    let dropped = |n: u64| n.is_multiple_of(100);
+    let delayed = |n: u64| n.is_multiple_of(70) && !dropped(n);
+    assert!(last > 5000);
+    // A last frame that is held back for a follower that never comes is lost too.
+    assert_eq!(spoiled.lost_count, count(&dropped) + u64::from(delayed(last)));
+    assert_eq!(spoiled.duplicate_count, count(&|n| n.is_multiple_of(33) && !dropped(n) && !delayed(n)));
+    assert_eq!(spoiled.out_of_order_count, count(&|n| delayed(n) && n < last));
+    assert_eq!(reply.streams[1].lost_count, 0);
+}
+
+#[test]
+fn the_windows_add_up_to_the_counts() {
+    let mut engine = wired(Faults { drop_every: 10, ..Faults::default() }, QUEUE_SLOTS, vec![]);
+    let mut heard: Vec<Window> = Vec::new();
+    let reply = engine.trial(&request(10_000.0, 0.3), &AtomicBool::new(false), |window| heard.push(window)).unwrap();
+    for (position, stream) in reply.streams.iter().enumerate() {
+        assert_eq!(reply.windows.offered_count[position].iter().sum::<u64>(), stream.offered_count);
+        assert_eq!(reply.windows.received_count[position].iter().sum::<u64>(), stream.received_count);
+    }
+    assert!(reply.windows.end_s.len() >= 10 && reply.windows.end_s.is_sorted());
+    assert_eq!(heard.len(), reply.windows.end_s.len());
+}
+
+#[test]
+fn a_stop_rule_ends_the_trial_soon_after_its_limit_is_passed() {
+    let mut engine = wired(Faults { drop_every: 10, ..Faults::default() }, QUEUE_SLOTS, vec![]);
+    let asked = TrialRequest { stop_lost_count: Some(100), ..request(10_000.0, 20.0) };
+    let begin = Instant::now();
+    let reply = measure(&mut engine, &asked);
+    // 100 losses take 0.1 s of 10 000 frames a second; certainty and the rule take a window each.
+    assert!(reply.stopped_early && reply.duration_s < 2.0, "{}", reply.duration_s);
+    assert!(begin.elapsed().as_secs_f64() < 4.0);
+    assert!(reply.streams[0].lost_count > 100);
+    assert_eq!(reply.streams.iter().map(|stream| stream.intended_count - stream.offered_count).sum::<u64>(), 0);
+}
+
+#[test]
+fn a_stop_rule_whose_limit_is_not_passed_changes_nothing() {
+    let mut engine = wired(Faults { drop_every: 10, ..Faults::default() }, QUEUE_SLOTS, vec![]);
+    let reply = measure(&mut engine, &TrialRequest { stop_lost_count: Some(500), ..request(10_000.0, 0.3) });
+    assert!(!reply.stopped_early);
+    assert_eq!(reply.streams[0].lost_count, reply.streams[0].offered_count / 10);
+    assert!(reply.streams[0].lost_count > 200);
+}
+
+#[test]
+fn a_request_to_stop_makes_the_trial_invalid_and_keeps_its_counts() {
+    let mut engine = wired(Faults::default(), QUEUE_SLOTS, vec![]);
+    let stop = AtomicBool::new(false);
+    let reply = engine.trial(&request(1000.0, 20.0), &stop, |_| stop.store(true, SeqCst)).unwrap();
+    assert!(reply.stopped_early && reply.duration_s < 5.0);
+    assert!(reply.doubts.iter().any(|doubt| doubt.code == "aborted" && doubt.verdict == Verdict::Invalid));
+    assert!(reply.streams[0].received_count > 0);
+}
+
+#[test]
+fn frames_dropped_by_the_testers_own_queue_make_the_trial_invalid() {
+    let mut engine = wired(Faults::default(), 0, vec![]);
+    let reply = measure(&mut engine, &request(1000.0, 0.1));
+    assert!(reply.tester_drop_count > 100);
+    let offered: u64 = reply.streams.iter().map(|stream| stream.offered_count).sum();
+    assert_eq!(reply.tester_drop_count, offered);
+    assert!(reply.doubts.iter().any(|doubt| doubt.code == "tester_drops" && doubt.verdict == Verdict::Invalid));
+}
+
+#[test]
+fn frames_of_an_earlier_trial_are_not_counted_in_this_one() {
+    let [near, far] = loopback::pair(QUEUE_SLOTS);
+    let ports = vec![
+        Port { name: "near".to_owned(), tx: near.0, rx: near.1 },
+        Port { name: "far".to_owned(), tx: far.0, rx: far.1 },
+    ];
+    let mut engine = Engine::new(ports, vec![stream(10, 0, 1), stream(20, 1, 0)], vec![], SystemClock).unwrap();
+    for _ in 0..3 {
+        let reply = measure(&mut engine, &request(5000.0, 0.1));
+        for stream in &reply.streams {
+            assert_eq!((stream.received_count, stream.duplicate_count), (stream.offered_count, 0));
+        }
+    }
+}
+
+/// A port that takes only every other batch, then breaks.
+struct Failing {
+    calls: u64,
+    breaks_after: u64,
+}
+
+impl Transmit for Failing {
+    fn transmit(&mut self, count: usize, _: usize, _: impl FnMut(usize, Slot<'_>)) -> Result<usize, PortError> {
+        self.calls += 1;
+        if self.calls > self.breaks_after {
+            return Err(PortError::Request { port: "near".to_owned(), message: "unplugged".to_owned() });
+        }
+        Ok(if self.calls.is_multiple_of(1000) { count } else { 0 })
+    }
+}
+
+fn failing(breaks_after: u64) -> Engine<Failing, LoopbackRx, SystemClock> {
+    let [near, _] = loopback::pair(QUEUE_SLOTS);
+    let ports = vec![Port { name: "near".to_owned(), tx: Failing { calls: 0, breaks_after }, rx: near.1 }];
+    Engine::new(ports, vec![stream(10, 0, 0)], vec![], SystemClock).unwrap()
+}
+
+#[test]
+fn frames_a_port_does_not_take_are_reported_as_not_sent() {
+    let asked = TrialRequest { loads_pps: vec![1e6], ..request(1e6, 0.1) };
+    let reply = measure(&mut failing(u64::MAX), &asked);
+    assert!(reply.streams[0].offered_count < reply.streams[0].intended_count);
+    assert_eq!(reply.streams[0].intended_count, 100_000);
+    assert!(reply.doubts.iter().any(|doubt| doubt.code == "offered_short" && doubt.verdict == Verdict::Suspect));
+}
+
+#[test]
+fn a_port_that_breaks_ends_the_trial_with_its_message() {
+    let asked = TrialRequest { loads_pps: vec![1e5], ..request(1e5, 10.0) };
+    let begin = Instant::now();
+    let error = failing(5000).trial(&asked, &AtomicBool::new(false), |_| ()).unwrap_err();
+    assert_eq!(error.to_string(), "near: unplugged");
+    assert!(begin.elapsed().as_secs_f64() < 5.0);
+}
+
+#[test]
+fn learning_frames_tell_a_dead_direction_from_a_live_one() {
+    let directions = wired(Faults::default(), QUEUE_SLOTS, vec![]).check(1.0).unwrap().directions;
+    assert!(directions.iter().all(|direction| direction.received_count > 0));
+    let dead = Faults { drop_every: 1, ..Faults::default() };
+    let directions = wired(dead, QUEUE_SLOTS, vec![]).check(0.1).unwrap().directions;
+    assert_eq!(directions[0].received_count, 0);
+    assert!(directions[0].sent_count > 0 && directions[1].received_count > 0);
+}
+
+#[test]
+fn impossible_requests_say_what_is_wrong() {
+    let mut engine = wired(Faults::default(), QUEUE_SLOTS, vec![]);
+    let mut refused = |request: TrialRequest| {
+        let error = engine.trial(&request, &AtomicBool::new(false), |_| ()).unwrap_err();
+        assert!(matches!(error, EngineError::Request(_)));
+        error.to_string()
+    };
+    assert!(refused(TrialRequest { loads_pps: vec![1.0], ..request(1.0, 1.0) }).contains("one per stream"));
+    assert!(refused(request(f64::NAN, 1.0)).contains("above 0"));
+    assert!(refused(request(1.0, 0.0)).contains("duration_s"));
+    assert!(refused(TrialRequest { window_s: 1.0, ..request(1.0, 1.0) }).contains("window_s"));
+}
+
+#[test]
+fn streams_must_name_ports_that_exist_and_have_ids_of_their_own() {
+    let open = |streams: Vec<Stream>| {
+        let [near, _] = loopback::pair(16);
+        let ports = vec![Port { name: "near".to_owned(), tx: near.0, rx: near.1 }];
+        Engine::new(ports, streams, vec![], SystemClock).unwrap_err().to_string()
+    };
+    assert!(open(vec![stream(1, 0, 3)]).contains("names port 3"));
+    assert!(open(vec![stream(1, 0, 0), stream(1, 0, 0)]).contains("given twice"));
+    assert!(open(vec![]).contains("at least one"));
+}

@@ -1,0 +1,133 @@
+//! What every back end must do, run against each of them.
+//!
+//! Packet sockets are tried on the loopback interface of a fresh network namespace (in a user namespace where that needs no
+//! privilege), where every frame sent comes straight back.
+#![allow(clippy::unwrap_used)]
+
+use std::process::ExitCode;
+
+use nodrop_port::af_packet::{self, PacketRx, PacketTx};
+use nodrop_port::clock::{Clock, SystemClock};
+use nodrop_port::loopback;
+use nodrop_port::{Receive, SNAP_BYTES, Slot, Transmit};
+
+const MAGIC: u32 = 0xfeed_beef;
+const MAGIC_OFFSET: usize = 20;
+const FRAME_BYTES: usize = 100;
+
+fn main() -> ExitCode {
+    let [near, far] = loopback::pair(4096);
+    run("loopback", (near.0, far.1));
+    if let Err(error) = enter_own_network() {
+        eprintln!("contract: no network namespace to be had here: {error}");
+        return if std::env::var_os("NODROP_REQUIRE_LAB").is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
+    }
+    run("af_packet", af_packet::open("lo", 4096, MAGIC, MAGIC_OFFSET).unwrap());
+    only_marked_frames_reach_a_filtered_ring();
+    a_missing_interface_is_named();
+    println!("test result: ok. loopback and af_packet keep the contract");
+    ExitCode::SUCCESS
+}
+
+fn run<T: Transmit, R: Receive>(name: &str, (mut tx, mut rx): (T, R)) {
+    println!("contract of {name}");
+    frames_arrive_whole_in_order_and_stamped(&mut tx, &mut rx);
+    a_budget_is_a_limit(&mut tx, &mut rx);
+    what_a_full_queue_refuses_is_counted(&mut tx, &mut rx);
+}
+
+fn send<T: Transmit>(tx: &mut T, numbers: std::ops::Range<u32>) {
+    let mut next = numbers.start;
+    while next < numbers.end {
+        let count = (numbers.end - next).min(32) as usize;
+        let sent = tx.transmit(count, FRAME_BYTES, |position, slot| fill(slot, next + position as u32)).unwrap();
+        next += sent as u32;
+    }
+}
+
+fn fill(slot: Slot<'_>, number: u32) {
+    slot.bytes.fill(0x55);
+    slot.bytes[12..14].copy_from_slice(&[0x08, 0x00]);
+    slot.bytes[MAGIC_OFFSET..MAGIC_OFFSET + 4].copy_from_slice(&MAGIC.to_be_bytes());
+    slot.bytes[30..34].copy_from_slice(&number.to_be_bytes());
+}
+
+fn receive<R: Receive>(rx: &mut R, budget: usize) -> Vec<(u32, u64)> {
+    let mut frames = Vec::new();
+    rx.receive(budget, |frame| {
+        assert_eq!(frame.bytes.len(), FRAME_BYTES.min(SNAP_BYTES));
+        assert_eq!(frame.bytes[34..], [0x55; FRAME_BYTES - 34]);
+        frames.push((u32::from_be_bytes(frame.bytes[30..34].try_into().unwrap()), frame.time_ns));
+    })
+    .unwrap();
+    frames
+}
+
+fn frames_arrive_whole_in_order_and_stamped<T: Transmit, R: Receive>(tx: &mut T, rx: &mut R) {
+    let before_ns = SystemClock.wall_ns();
+    send(tx, 0..500);
+    let after_ns = SystemClock.wall_ns();
+    let frames = receive(rx, 10_000);
+    assert_eq!(frames.iter().map(|frame| frame.0).collect::<Vec<_>>(), (0..500).collect::<Vec<_>>());
+    assert!(frames.iter().all(|frame| (before_ns..=after_ns).contains(&frame.1)));
+    assert!(frames.is_sorted_by_key(|frame| frame.1));
+    assert_eq!(rx.take_drop_count().unwrap(), 0);
+}
+
+fn a_budget_is_a_limit<T: Transmit, R: Receive>(tx: &mut T, rx: &mut R) {
+    send(tx, 0..100);
+    assert_eq!(receive(rx, 60).len(), 60);
+    assert_eq!(receive(rx, 60).len(), 40);
+    assert_eq!(receive(rx, 60).len(), 0);
+}
+
+fn what_a_full_queue_refuses_is_counted<T: Transmit, R: Receive>(tx: &mut T, rx: &mut R) {
+    let surplus = 1000;
+    let sent = rx.queue_slots() + surplus;
+    send(tx, 0..sent);
+    let kept = receive(rx, sent as usize).len() as u64;
+    assert!(kept <= u64::from(rx.queue_slots()));
+    assert_eq!(kept + rx.take_drop_count().unwrap(), u64::from(sent));
+    assert_eq!(rx.take_drop_count().unwrap(), 0);
+}
+
+fn only_marked_frames_reach_a_filtered_ring() {
+    let (mut tx, mut marked) = af_packet::open("lo", 4096, MAGIC, MAGIC_OFFSET).unwrap();
+    let mut all = PacketRx::open_whole("lo", 64, 1500).unwrap();
+    tx.transmit(2, FRAME_BYTES, |position, slot| {
+        slot.bytes.fill(0);
+        if position == 1 {
+            fill(slot, 7);
+        }
+    })
+    .unwrap();
+    assert_eq!(receive(&mut marked, 10).len(), 1);
+    assert_eq!(all.with_batch(10, |frames| frames.map(|frame| frame.wire_len).collect::<Vec<_>>()), [100, 100]);
+}
+
+fn a_missing_interface_is_named() {
+    let error = PacketTx::open("nowhere0").unwrap_err().to_string();
+    assert!(error.starts_with("nowhere0: no such interface"), "{error}");
+}
+
+/// A network namespace with its loopback interface up.
+fn enter_own_network() -> std::io::Result<()> {
+    // SAFETY: unshare takes flags only; this process has one thread.
+    let entered = unsafe {
+        libc::unshare(libc::CLONE_NEWNET) == 0 || libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNET) == 0
+    };
+    if !entered {
+        return Err(std::io::Error::last_os_error());
+    }
+    // SAFETY: an all-zero ifreq is valid; the ioctl reads the name and flags written into it.
+    unsafe {
+        let socket = libc::socket(libc::AF_INET, libc::SOCK_DGRAM, 0);
+        let mut request: libc::ifreq = std::mem::zeroed();
+        request.ifr_name[0] = b'l' as libc::c_char;
+        request.ifr_name[1] = b'o' as libc::c_char;
+        request.ifr_ifru.ifru_flags = libc::IFF_UP as libc::c_short;
+        let result = libc::ioctl(socket, libc::SIOCSIFFLAGS, &raw const request);
+        libc::close(socket);
+        if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+    }
+}
