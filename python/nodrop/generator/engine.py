@@ -1,0 +1,181 @@
+"""Our own packet engine as a measurer."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, Self
+
+from nodrop.errors import GeneratorError
+from nodrop.generator.base import OnWindow
+from nodrop.generator.process import EngineDied, EngineProcess, Reply
+from nodrop.model.plan import EnginePlan
+from nodrop.model.result import DirectionCheck
+from nodrop.model.traffic import Stream, Traffic
+from nodrop.model.trial import Doubt, StreamCounts, Trial, TrialResult, Validity, Verdict, Windows
+
+ANSWER_TIMEOUT_S = 10.0
+CHECK_TIMEOUT_S = 3.0
+WINDOW_S = 0.05
+
+
+class EngineMeasurer:
+    """Runs trials on `nodrop-engine`; see `nodrop.generator.base.Measurer`.
+
+    A crash of the engine is one invalid trial that says so; the next trial runs on a new engine.
+    """
+
+    def __init__(
+        self,
+        plan: EnginePlan,
+        traffic: Traffic,
+        *,
+        netns_pid: int,
+        interfaces: tuple[str, ...],
+        check_alive: Callable[[], None],
+    ) -> None:
+        """Prepare to use `interfaces`, in the order of the streams' port indices, in the network namespace of
+        process `netns_pid`. `check_alive` is called while waiting and raises when the path under test is gone.
+        """
+        self._plan = plan
+        self._traffic = traffic
+        self._netns_pid = netns_pid
+        self._interfaces = interfaces
+        self._check_alive = check_alive
+        self._engine: EngineProcess | None = None
+
+    def __enter__(self) -> Self:
+        """Start the engine and open its ports. Raises GeneratorError."""
+        self._open()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Stop traffic and the engine; never raises."""
+        if self._engine:
+            self._engine.end()
+            self._engine = None
+
+    @property
+    def version(self) -> str:
+        """Version of the engine in use."""
+        return str(self._open().hello["version"])
+
+    @property
+    def commit(self) -> str:
+        """Commit the engine was built from."""
+        return str(self._open().hello["commit"])
+
+    def check_path(self) -> tuple[DirectionCheck, ...]:
+        """Send learning frames along every stream. Raises GeneratorError naming each dead direction."""
+        request = {"op": "check", "timeout_s": CHECK_TIMEOUT_S}
+        try:
+            reply = self._open().ask(request, CHECK_TIMEOUT_S + ANSWER_TIMEOUT_S)
+        except EngineDied as error:
+            raise GeneratorError(f"connectivity check: {error}") from None
+        pairs = zip(self._traffic.streams, reply["directions"], strict=True)
+        checks = tuple(_direction_check(stream, direction) for stream, direction in pairs)
+        dead = [self._describe(check) for check in checks if check.received_count == 0]
+        if dead:
+            raise GeneratorError(
+                f"end-to-end connectivity asked, nothing arrived from {' and '.join(dead)}; check that the SUT forwards "
+                "frames that way and that its MAC and VLAN settings match the traffic"
+            )
+        return checks
+
+    def measure(self, trial: Trial, index: int, phase: str, on_window: OnWindow) -> TrialResult:
+        """Run one trial. Raises GeneratorError when it could not be started at all."""
+        started_at = datetime.now(UTC).isoformat()
+        progress = [0.0, 0, 0]
+
+        def hear(window: Reply) -> None:
+            progress[:] = window["elapsed_s"], window["offered_count"], window["received_count"]
+            on_window(window["elapsed_s"], window["offered_count"], window["received_count"])
+
+        timeout_s = trial.duration_s + ANSWER_TIMEOUT_S
+        try:
+            reply = self._open().ask(self._request(trial, index, phase), timeout_s, hear)
+        except EngineDied as error:
+            self.__exit__()
+            counts = self._no_counts(f"{error}, {progress[0]:.2f} s into the trial, {progress[1]} frames sent")
+        else:
+            counts = _counts(reply)
+        return TrialResult(trial=trial, index=index, phase=phase, started_at=started_at, **counts)
+
+    def _open(self) -> EngineProcess:
+        """The engine with its ports open, started when there is none."""
+        if self._engine is None:
+            engine = EngineProcess(self._netns_pid, self._check_alive)
+            try:
+                engine.ask(self._open_request(), ANSWER_TIMEOUT_S)
+            except EngineDied as error:
+                engine.end()
+                raise GeneratorError(f"opening ports {', '.join(self._interfaces)}: {error}") from None
+            except BaseException:
+                engine.end()
+                raise
+            self._engine = engine
+        return self._engine
+
+    def _open_request(self) -> dict[str, Any]:
+        slots, backend = self._plan.queue_slots, self._plan.backend
+        ports = [{"backend": backend, "interface": name, "queue_slots": slots} for name in self._interfaces]
+        streams = [stream.model_dump() for stream in self._traffic.streams]
+        return {"op": "open", "ports": ports, "streams": streams, "cores": self._plan.cores}
+
+    def _request(self, trial: Trial, index: int, phase: str) -> dict[str, Any]:
+        total = len(self._traffic.streams)
+        return {
+            "op": "trial",
+            "trial_id": index,
+            "loads_pps": [trial.intended_load_pps / total] * total,
+            "duration_s": trial.duration_s,
+            "stop_lost_count": trial.stop.lost_count if trial.stop else None,
+            "window_s": WINDOW_S,
+            "histograms": phase != "search",
+        }
+
+    def _no_counts(self, why: str) -> dict[str, Any]:
+        blank = {field: 0 for field in StreamCounts.model_fields if field.endswith("_count")}
+        streams = tuple(
+            StreamCounts(
+                stream_id=stream.stream_id,
+                tx_port=stream.tx_port,
+                rx_port=stream.rx_port,
+                latency=None,
+                lateness=None,
+                **blank,
+            )
+            for stream in self._traffic.streams
+        )
+        nothing: tuple[tuple[int, ...], ...] = ((),) * len(streams)
+        doubt = Doubt(code="engine_died", verdict=Verdict.INVALID, text=why)
+        return {
+            "duration_s": 0.0,
+            "stopped_early": True,
+            "streams": streams,
+            "tester_drop_count": 0,
+            "tester_cpu_ratio": 0.0,
+            "windows": Windows(end_s=(), offered_count=nothing, received_count=nothing),
+            "validity": Validity(verdict=Verdict.INVALID, doubts=(doubt,)),
+        }
+
+    def _describe(self, check: DirectionCheck) -> str:
+        here, there = self._interfaces[check.tx_port], self._interfaces[check.rx_port]
+        return f"{here} to {there} ({check.sent_count} learning frames sent)"
+
+
+def _direction_check(stream: Stream, direction: Reply) -> DirectionCheck:
+    return DirectionCheck(
+        stream_id=stream.stream_id,
+        tx_port=stream.tx_port,
+        rx_port=stream.rx_port,
+        sent_count=direction["sent_count"],
+        received_count=direction["received_count"],
+    )
+
+
+def _counts(reply: Reply) -> dict[str, Any]:
+    """The engine's `trial` reply as fields of a TrialResult."""
+    doubts = tuple(Doubt(**doubt) for doubt in reply["doubts"])
+    order = list(Verdict)
+    verdict = max((doubt.verdict for doubt in doubts), key=order.index, default=Verdict.VALID)
+    kept = ("duration_s", "stopped_early", "streams", "tester_drop_count", "tester_cpu_ratio", "windows")
+    return {name: reply[name] for name in kept} | {"validity": Validity(verdict=verdict, doubts=doubts)}
