@@ -75,8 +75,8 @@ class EngineMeasurer:
         dead = [self._describe(check) for check in checks if check.received_count == 0]
         if dead:
             raise GeneratorError(
-                f"end-to-end connectivity asked, nothing arrived from {' and '.join(dead)}; check that the SUT forwards "
-                "frames that way and that its MAC and VLAN settings match the traffic"
+                f"end-to-end connectivity asked, nothing arrived from {' and '.join(dead)}; check that the SUT "
+                "forwards frames that way and that its MAC and VLAN settings match the traffic"
             )
         return checks
 

@@ -36,7 +36,7 @@ class EngineProcess:
         Raises: GeneratorError when it is not installed, cannot start, or speaks another protocol.
         """
         self._watch = watch
-        self._log = tempfile.TemporaryFile()
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by end()
         program = find_program("nodrop-engine", GeneratorError)
         # A session of its own keeps the terminal's Ctrl-C from it: nodrop decides when it ends.
         self._process = subprocess.Popen(
