@@ -1,0 +1,116 @@
+"""nodrop-engine: every frame with a live sequence number and send time; every arrival checked and counted."""
+
+import contextlib
+import json
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from benchmarks.engine.contestant import RECEIVE_CPU, SEND_CPU
+from benchmarks.engine.frame import Frame
+from benchmarks.engine.link import RECEIVE_PORT, SEND_PORT
+from benchmarks.engine.tool import ContestantError, Tool
+from nodrop.errors import GeneratorError
+from nodrop.program import find_program
+
+QUEUE_SLOTS = 65536
+OUT_OF_REACH_PPS = 50e6
+"""More than any CPU sends, so that the pacer never holds a frame back."""
+DURATION_S = 120.0
+WINDOW_S = 0.02
+ANSWER_TIMEOUT_S = 10.0
+
+
+class NodropSend:
+    """Sends only: nothing is attached to the far end."""
+
+    name = "nodrop send"
+    _ports: tuple[str, ...] = (SEND_PORT,)
+
+    def version(self) -> str:
+        """With the commit it was built from."""
+        try:
+            program = find_program("nodrop-engine", GeneratorError)
+        except GeneratorError as error:
+            raise ContestantError(str(error)) from None
+        said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
+        return said.stdout.strip().removeprefix("nodrop-engine ")
+
+    @contextlib.contextmanager
+    def run(self, frame: Frame) -> Iterator["NodropRun"]:
+        """One trial at a load that cannot be reached."""
+        with Tool([find_program("nodrop-engine", GeneratorError)], {SEND_CPU, RECEIVE_CPU}) as tool:
+            run = NodropRun(tool, receives=len(self._ports) > 1)
+            run.begin(self._open_request(frame))
+            yield run
+
+    def _open_request(self, frame: Frame) -> dict[str, Any]:
+        port = {"backend": "af_packet", "queue_slots": QUEUE_SLOTS}
+        stream = {"stream_id": 1, "tx_port": 0, "rx_port": len(self._ports) - 1, "flow_count": 1, **asdict(frame)}
+        return {
+            "op": "open",
+            "ports": [{**port, "interface": name} for name in self._ports],
+            "streams": [stream],
+            "cores": [SEND_CPU, RECEIVE_CPU],
+        }
+
+
+class NodropSendReceive(NodropSend):
+    """Sends, receives and accounts for every frame."""
+
+    name = "nodrop send+receive"
+    _ports = (SEND_PORT, RECEIVE_PORT)
+
+
+class NodropRun:
+    """The engine in the middle of a trial."""
+
+    def __init__(self, tool: Tool, receives: bool) -> None:
+        self._tool = tool
+        self._receives = receives
+        self.cpu_s = tool.cpu_s
+        self.check_running = tool.check_running
+
+    def begin(self, open_request: dict[str, Any]) -> None:
+        """Open the ports and start the trial."""
+        self._await_reply("hello")
+        self._ask(open_request)
+        self._await_reply("opened")
+        trial = {"op": "trial", "trial_id": 1, "loads_pps": [OUT_OF_REACH_PPS], "duration_s": DURATION_S}
+        self._ask(trial | {"window_s": WINDOW_S})
+
+    def received(self) -> tuple[float, int] | None:
+        """Of the next window to end; the older ones are behind the times."""
+        if not self._receives:
+            return None
+        while self._tool.lines.next_line(0) is not None:
+            pass
+        window = self._await_reply("window")
+        return window["elapsed_s"], window["received_count"]
+
+    def finish(self) -> dict[str, float]:
+        """The trial's own account of every frame."""
+        self._ask({"op": "stop"})
+        trial = self._await_reply("trial")
+        stream = trial["streams"][0]
+        counts = ("offered_count", "received_count", "duplicate_count", "out_of_order_count")
+        return {name: stream[name] for name in counts} | {"tester_drop_count": trial["tester_drop_count"]}
+
+    def _ask(self, request: dict[str, Any]) -> None:
+        self._tool.write(json.dumps(request))
+
+    def _await_reply(self, kind: str) -> dict[str, Any]:
+        deadline = time.monotonic() + ANSWER_TIMEOUT_S
+        while time.monotonic() < deadline:
+            line = self._tool.lines.next_line(0.1)
+            if line is None:
+                self._tool.check_running()
+                continue
+            reply: dict[str, Any] = json.loads(line)
+            if reply["reply"] == kind:
+                return reply
+            if reply["reply"] == "error":
+                raise ContestantError(f"nodrop-engine refuses: {reply['message']}")
+        raise ContestantError(f"nodrop-engine has not said {kind} within {ANSWER_TIMEOUT_S:g} s")

@@ -1,0 +1,113 @@
+"""dpdk-testpmd on net_af_packet ports, without huge pages: txonly, and rxonly in a process of its own."""
+
+import contextlib
+import re
+import time
+from collections.abc import Iterator
+
+from benchmarks.engine.contestant import RECEIVE_CPU, SEND_CPU
+from benchmarks.engine.frame import Frame
+from benchmarks.engine.link import RECEIVE_PORT, SEND_PORT
+from benchmarks.engine.tool import ContestantError, Tool, find, package_version
+
+PACKAGE = "dpdk-dev"
+START_TIMEOUT_S = 15.0
+RECEIVE_RING_FRAMES = 16384
+"""The driver's default of 512 overflows whenever its reader is off the CPU for half a millisecond."""
+
+
+class TestpmdSend:
+    """Sends only."""
+
+    name = "testpmd send"
+
+    def version(self) -> str:
+        """Of the Debian package."""
+        find("dpdk-testpmd", PACKAGE)
+        return package_version(PACKAGE)
+
+    @contextlib.contextmanager
+    def run(self, frame: Frame) -> Iterator["TestpmdRun"]:
+        """One process in txonly mode."""
+        with _sender(frame) as sender:
+            yield TestpmdRun(sender, None)
+
+
+class TestpmdSendReceive:
+    """Sends in one process and receives in another."""
+
+    name = "testpmd send+receive"
+    version = TestpmdSend.version
+
+    @contextlib.contextmanager
+    def run(self, frame: Frame) -> Iterator["TestpmdRun"]:
+        """The receiver first, so that it misses nothing."""
+        with _receiver() as receiver, _sender(frame) as sender:
+            yield TestpmdRun(sender, receiver)
+
+
+class TestpmdRun:
+    """One or two processes of testpmd at work."""
+
+    def __init__(self, sender: Tool, receiver: Tool | None) -> None:
+        self._tools = [sender, receiver] if receiver else [sender]
+        self._receiver = receiver
+
+    def cpu_s(self) -> float:
+        """Of both processes."""
+        return sum(tool.cpu_s() for tool in self._tools)
+
+    def received(self) -> tuple[float, int] | None:
+        """What the receiving process says it has taken from its port."""
+        if not self._receiver:
+            return None
+        self._receiver.write("show port stats 0")
+        return time.monotonic(), int(_await_line(self._receiver, r"RX-packets: (\d+)"))
+
+    def check_running(self) -> None:
+        """Of both processes."""
+        for tool in self._tools:
+            tool.check_running()
+
+    def finish(self) -> dict[str, float]:
+        """It says nothing that the counters do not."""
+        return {}
+
+
+def _sender(frame: Frame) -> Tool:
+    options = ("--forward-mode=txonly", f"--txpkts={frame.buffer_bytes}", f"--eth-peer=0,{frame.dst_mac}")
+    return _start(f"iface={SEND_PORT},qdisc_bypass=1", SEND_CPU, options)
+
+
+def _receiver() -> Tool:
+    return _start(f"iface={RECEIVE_PORT},framecnt={RECEIVE_RING_FRAMES}", RECEIVE_CPU, ("--forward-mode=rxonly",))
+
+
+def _start(port: str, cpu: int, options: tuple[str, ...]) -> Tool:
+    """Its forwarding thread on `cpu`; the main thread, which only reads commands, on the other one."""
+    idle_cpu = SEND_CPU + RECEIVE_CPU - cpu
+    memory = ("--no-pci", "--no-telemetry", "--no-huge", "--no-shconf", "-m", "256")
+    threads = ("-l", f"{SEND_CPU},{RECEIVE_CPU}", "--main-lcore", str(idle_cpu))
+    device = (f"--vdev=net_af_packet0,{port}", "--", "-i", "--nb-cores=1", "--total-num-mbufs=32768")
+    # Without a terminal its answers would wait in a buffer.
+    command = ("stdbuf", "-oL", find("dpdk-testpmd", PACKAGE), *memory, *threads, *device, *options)
+    tool = Tool(command, {SEND_CPU, RECEIVE_CPU})
+    try:
+        tool.write("start")
+        _await_line(tool, r"packet forwarding - ports=(\d+)")
+    except BaseException:
+        tool.__exit__()
+        raise
+    return tool
+
+
+def _await_line(tool: Tool, pattern: str) -> str:
+    """The first group of the first line to come that has the pattern."""
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while time.monotonic() < deadline:
+        line = tool.lines.next_line(0.1)
+        if line is None:
+            tool.check_running()
+        elif found := re.search(pattern, line):
+            return found[1]
+    raise ContestantError(f"dpdk-testpmd has not said {pattern!r} within {START_TIMEOUT_S:g} s")
