@@ -1,9 +1,12 @@
 """dpdk-testpmd on net_af_packet ports, without huge pages: txonly, and rxonly in a process of its own."""
 
 import contextlib
+import os
 import re
+import shutil
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 from benchmarks.engine.contestant import RECEIVE_CPU, SEND_CPU
 from benchmarks.engine.frame import Frame
@@ -12,8 +15,10 @@ from benchmarks.engine.tool import ContestantError, Tool, find, package_version
 
 PACKAGE = "dpdk-dev"
 START_TIMEOUT_S = 15.0
-RECEIVE_RING_FRAMES = 16384
-"""The driver's default of 512 overflows whenever its reader is off the CPU for half a millisecond."""
+RECEIVE_RING_FRAMES = 4096
+"""The driver's default of 512 overflows as soon as its reader is off the CPU for a millisecond; 16384 are slower."""
+RUNTIME_DIRECTORY = Path("/var/run/dpdk")
+"""Where DPDK makes a directory for each of its processes, and leaves it."""
 
 
 class TestpmdSend:
@@ -74,31 +79,32 @@ class TestpmdRun:
         return {}
 
 
-def _sender(frame: Frame) -> Tool:
+def _sender(frame: Frame) -> contextlib.AbstractContextManager[Tool]:
     options = ("--forward-mode=txonly", f"--txpkts={frame.buffer_bytes}", f"--eth-peer=0,{frame.dst_mac}")
     return _start(f"iface={SEND_PORT},qdisc_bypass=1", SEND_CPU, options)
 
 
-def _receiver() -> Tool:
+def _receiver() -> contextlib.AbstractContextManager[Tool]:
     return _start(f"iface={RECEIVE_PORT},framecnt={RECEIVE_RING_FRAMES}", RECEIVE_CPU, ("--forward-mode=rxonly",))
 
 
-def _start(port: str, cpu: int, options: tuple[str, ...]) -> Tool:
+@contextlib.contextmanager
+def _start(port: str, cpu: int, options: tuple[str, ...]) -> Iterator[Tool]:
     """Its forwarding thread on `cpu`; the main thread, which only reads commands, on the other one."""
     idle_cpu = SEND_CPU + RECEIVE_CPU - cpu
-    memory = ("--no-pci", "--no-telemetry", "--no-huge", "--no-shconf", "-m", "256")
+    prefix = f"nodrop-bench-{os.getpid()}-{cpu}"
+    host = ("--no-pci", "--no-telemetry", "--no-shconf", "--file-prefix", prefix, "--no-huge", "-m", "256")
     threads = ("-l", f"{SEND_CPU},{RECEIVE_CPU}", "--main-lcore", str(idle_cpu))
     device = (f"--vdev=net_af_packet0,{port}", "--", "-i", "--nb-cores=1", "--total-num-mbufs=32768")
     # Without a terminal its answers would wait in a buffer.
-    command = ("stdbuf", "-oL", find("dpdk-testpmd", PACKAGE), *memory, *threads, *device, *options)
-    tool = Tool(command, {SEND_CPU, RECEIVE_CPU})
+    command = ("stdbuf", "-oL", find("dpdk-testpmd", PACKAGE), *host, *threads, *device, *options)
     try:
-        tool.write("start")
-        _await_line(tool, r"packet forwarding - ports=(\d+)")
-    except BaseException:
-        tool.__exit__()
-        raise
-    return tool
+        with Tool(command, {SEND_CPU, RECEIVE_CPU}) as tool:
+            tool.write("start")
+            _await_line(tool, r"packet forwarding - ports=(\d+)")
+            yield tool
+    finally:
+        shutil.rmtree(RUNTIME_DIRECTORY / prefix, ignore_errors=True)
 
 
 def _await_line(tool: Tool, pattern: str) -> str:
