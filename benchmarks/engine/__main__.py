@@ -8,8 +8,6 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-from rich.console import Console
-
 from benchmarks.engine import link
 from benchmarks.engine.contestant import Contestant
 from benchmarks.engine.frame import Frame
@@ -20,6 +18,8 @@ from benchmarks.engine.table import print_rates, print_ratios
 from benchmarks.engine.testpmd import TestpmdSend, TestpmdSendReceive
 from benchmarks.engine.tool import ContestantError
 from benchmarks.engine.trafgen import TrafgenSend
+from rich.console import Console
+
 from nodrop.errors import NodropError
 from nodrop.stage.host import read_host
 

@@ -12,6 +12,7 @@ from benchmarks.engine.contestant import RECEIVE_CPU, SEND_CPU
 from benchmarks.engine.frame import Frame
 from benchmarks.engine.link import RECEIVE_PORT, SEND_PORT
 from benchmarks.engine.tool import ContestantError, Tool
+
 from nodrop.errors import GeneratorError
 from nodrop.program import find_program
 

@@ -3,11 +3,10 @@
 import statistics
 from collections.abc import Iterable, Sequence
 
-from rich.console import Console
-from rich.table import Table
-
 from benchmarks.engine.measure import Measurement
 from benchmarks.engine.ratio import Ratio
+from rich.console import Console
+from rich.table import Table
 
 
 def print_rates(console: Console, measurements: Sequence[Measurement], names: Sequence[str], frame_bytes: int) -> None:
