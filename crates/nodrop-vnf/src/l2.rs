@@ -86,7 +86,7 @@ fn forward(from: &mut Port, to: &mut Port) -> Result<usize, PortError> {
                 frame.bytes[6..12].copy_from_slice(&own);
                 frame.bytes
             });
-        tx.send_raw(rewritten)?;
+        tx.send_in_place(rewritten)?;
         Ok(count)
     })
 }

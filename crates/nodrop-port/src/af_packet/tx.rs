@@ -13,8 +13,7 @@ const MAX_FRAME_BYTES: usize = 9216;
 /// The sending half of a port.
 pub struct PacketTx {
     socket: PacketSocket,
-    buffers: Vec<[u8; MAX_FRAME_BYTES]>,
-    tags: [u32; MAX_BATCH],
+    batch: Batch,
 }
 
 impl std::fmt::Debug for PacketTx {
@@ -39,7 +38,7 @@ impl PacketTx {
             "needs Linux 3.14 or later",
         )?;
         socket.bind(0)?;
-        Ok(Self { socket, buffers: vec![[0; MAX_FRAME_BYTES]; MAX_BATCH], tags: [u32::MAX; MAX_BATCH] })
+        Ok(Self { socket, batch: Batch::new(0) })
     }
 
     /// The interface's own MAC address.
@@ -50,12 +49,19 @@ impl PacketTx {
         self.socket.hardware_address()
     }
 
-    /// Send the given buffers as they are; gives how many left.
+    /// Send frames from where they lie; gives how many left.
     ///
     /// # Errors
     /// As [`Transmit::transmit`].
-    pub fn send_raw<'a>(&mut self, frames: impl Iterator<Item = &'a mut [u8]>) -> Result<usize, PortError> {
-        send(&self.socket, frames.take(MAX_BATCH).map(|frame| (frame.as_mut_ptr(), frame.len())))
+    pub fn send_in_place<'a>(&mut self, frames: impl Iterator<Item = &'a mut [u8]>) -> Result<usize, PortError> {
+        let mut vectors = [EMPTY_VECTOR; MAX_BATCH];
+        let mut count = 0;
+        for (frame, vector) in frames.zip(&mut vectors) {
+            *vector = libc::iovec { iov_base: frame.as_mut_ptr().cast(), iov_len: frame.len() };
+            count += 1;
+        }
+        let mut messages = messages_for(&mut vectors);
+        send(&self.socket, &mut messages[..count])
     }
 }
 
@@ -73,34 +79,70 @@ impl Transmit for PacketTx {
                 message: format!("a frame of {frame_len} bytes, the largest is {MAX_FRAME_BYTES}"),
             });
         }
-        let frames =
-            self.buffers.iter_mut().zip(&mut self.tags).take(count).enumerate().map(|(position, (buffer, tag))| {
-                let bytes = &mut buffer[..frame_len];
-                fill(position, Slot { bytes, tag });
-                (bytes.as_mut_ptr(), frame_len)
-            });
-        send(&self.socket, frames)
+        if self.batch.frame_len != frame_len {
+            self.batch = Batch::new(frame_len);
+        }
+        let count = count.min(MAX_BATCH);
+        let Batch { frames, tags, messages, .. } = &mut self.batch;
+        let slots = frames.chunks_exact_mut(stride(frame_len)).zip(tags.iter_mut()).take(count);
+        for (position, (buffer, tag)) in slots.enumerate() {
+            fill(position, Slot { bytes: &mut buffer[..frame_len], tag });
+        }
+        send(&self.socket, &mut messages[..count])
     }
 }
 
-/// One `sendmmsg`. Every pointer must be valid for its length until this returns, which its callers' borrows ensure.
-#[inline]
-fn send(socket: &PacketSocket, frames: impl Iterator<Item = (*mut u8, usize)>) -> Result<usize, PortError> {
-    // SAFETY: iovec and mmsghdr are plain data for which all zeros is valid.
-    let mut vectors: [libc::iovec; MAX_BATCH] = unsafe { std::mem::zeroed() };
-    // SAFETY: as above.
+/// Buffers for frames of one length, with the message headers that point at them: made once, used for every batch.
+struct Batch {
+    frame_len: usize,
+    frames: Box<[u8]>,
+    tags: [u32; MAX_BATCH],
+    messages: Box<[libc::mmsghdr; MAX_BATCH]>,
+    _vectors: Box<[libc::iovec; MAX_BATCH]>,
+}
+
+// SAFETY: the pointers in `messages` lead into `_vectors` and from there into `frames`, boxes that move with this value
+// without moving themselves.
+unsafe impl Send for Batch {}
+
+impl Batch {
+    fn new(frame_len: usize) -> Self {
+        let stride = stride(frame_len);
+        let mut frames = vec![0; stride * MAX_BATCH].into_boxed_slice();
+        let mut vectors = Box::new([EMPTY_VECTOR; MAX_BATCH]);
+        for (frame, vector) in frames.chunks_exact_mut(stride).zip(vectors.iter_mut()) {
+            *vector = libc::iovec { iov_base: frame.as_mut_ptr().cast(), iov_len: frame_len };
+        }
+        let messages = Box::new(messages_for(&mut vectors));
+        Self { frame_len, frames, tags: [u32::MAX; MAX_BATCH], messages, _vectors: vectors }
+    }
+}
+
+/// Distance from one buffer to the next: whole cache lines, so that frames do not share one.
+fn stride(frame_len: usize) -> usize {
+    frame_len.max(1).next_multiple_of(64)
+}
+
+const EMPTY_VECTOR: libc::iovec = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
+
+fn messages_for(vectors: &mut [libc::iovec; MAX_BATCH]) -> [libc::mmsghdr; MAX_BATCH] {
+    // SAFETY: mmsghdr is plain data for which all zeros is valid.
     let mut messages: [libc::mmsghdr; MAX_BATCH] = unsafe { std::mem::zeroed() };
-    let mut count = 0;
-    for ((base, len), (vector, message)) in frames.zip(vectors.iter_mut().zip(&mut messages)) {
-        *vector = libc::iovec { iov_base: base.cast(), iov_len: len };
+    for (message, vector) in messages.iter_mut().zip(vectors) {
         message.msg_hdr.msg_iov = &raw mut *vector;
         message.msg_hdr.msg_iovlen = 1;
-        count += 1;
     }
-    if count == 0 {
+    messages
+}
+
+/// One `sendmmsg`; every message must point at frame bytes that live until this returns.
+#[inline]
+fn send(socket: &PacketSocket, messages: &mut [libc::mmsghdr]) -> Result<usize, PortError> {
+    if messages.is_empty() {
         return Ok(0);
     }
-    // SAFETY: the first `count` messages point at vectors that point at live frame bytes.
+    let count = messages.len() as libc::c_uint;
+    // SAFETY: the messages point at vectors that point at live frame bytes, as both callers see to.
     let sent = unsafe { libc::sendmmsg(socket.raw(), messages.as_mut_ptr(), count, libc::MSG_DONTWAIT) };
     if sent >= 0 {
         return Ok(sent as usize);
