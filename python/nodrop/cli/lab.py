@@ -113,4 +113,8 @@ def _examples(name: str, facts: StageFacts) -> tuple[str, ...]:
 
 
 def _plan(sut: SutKind) -> LabPlan:
-    return LabPlan(sut=sut, sut_queue_slots=4096, peer_macs=("02:00:00:00:00:01", "02:00:00:00:00:02"))
+    """The lab that `nodrop run --sut` would bring up for itself."""
+    from nodrop import plan  # noqa: PLC0415
+    from nodrop.config.load import load  # noqa: PLC0415
+
+    return plan.build(load((), {"sut": sut})).lab
