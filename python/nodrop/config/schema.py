@@ -1,0 +1,124 @@
+"""Every key a user may write, with its default, unit and range. Nothing else in nodrop has a default for these."""
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+
+from nodrop.config.profiles import ProfileName
+from nodrop.model.base import Value
+from nodrop.model.plan import AlgorithmName, SutKind
+from nodrop.units import parse_pps, parse_ratio, parse_seconds
+
+Load = Annotated[float, Field(gt=0), BeforeValidator(parse_pps, json_schema_input_type=float | str)]
+Seconds = Annotated[float, Field(gt=0), BeforeValidator(parse_seconds, json_schema_input_type=float | str)]
+LossRatio = Annotated[float, Field(ge=0, lt=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
+Width = Annotated[float, Field(gt=0, lt=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
+Binding = Literal["auto", "none"]
+
+
+def parse_core(written: object) -> object:
+    """`auto`, `none` or the number of a CPU. Raises ValueError."""
+    core = int(written) if isinstance(written, str) and written.isdecimal() else written
+    if core in ("auto", "none") or (isinstance(core, int) and not isinstance(core, bool) and core >= 0):
+        return core
+    raise ValueError(f"{written!r} is not a core; write auto, none or the number of a CPU, for example 1")
+
+
+def parse_cores(written: object) -> object:
+    """`auto`, `none` or a list of CPUs, `[0, 2]` or `0,2`. Raises ValueError."""
+    listed = written.split(",") if isinstance(written, str) else written
+    cores = [parse_core(core) for core in (listed if isinstance(listed, (list, tuple)) else [listed])]
+    if len(cores) == 1 and isinstance(cores[0], str):
+        return cores[0]
+    if not cores or not all(isinstance(core, int) for core in cores):
+        raise ValueError(f"{written!r} is not a list of cores; write auto, none or the numbers of CPUs, as [0, 2]")
+    return cores
+
+
+Core = Annotated[Binding | int, BeforeValidator(parse_core, json_schema_input_type=Binding | int)]
+Cores = Annotated[
+    Binding | tuple[int, ...], BeforeValidator(parse_cores, json_schema_input_type=Binding | int | list[int])
+]
+
+
+class SearchConfig(Value):
+    """How to search. What is null comes from the profile."""
+
+    algorithm: AlgorithmName = "mlrsearch-01"
+    """The search; `mlrsearch-01` is MLRsearch as in draft-ietf-bmwg-mlrsearch-01."""
+    initial_trial_duration: Seconds | None = None
+    """Duration of the first, shortest trials, as `0.5s`; above 0."""
+    final_trial_duration: Seconds | None = None
+    """Duration of the trials that decide, as `30s`; at least the initial one."""
+    width: Width | None = None
+    """How close the bounds of a goal have to be, (upper - lower) / upper, as `1%`; above 0, below 100 %."""
+    intermediate_phases: int | None = Field(default=None, ge=0, le=10)
+    """Phases between the initial and the final trial duration; 0 to 10."""
+    expansion_coefficient: float | None = Field(default=None, gt=1, le=64)
+    """How much wider each further step is while a bound is missing; above 1, at most 64."""
+    min_load: Load | None = None
+    """Lowest load to try, frames per second over all directions, as `10kpps`; null: the lowest at which one width is
+    still a whole frame per direction and shortest trial."""
+    max_load: Load | None = None
+    """Highest load to try, frames per second over all directions, as `2Mpps`; null: the line rate of the links."""
+    max_duration: Seconds | None = None
+    """Time after which the search gives up, as `10min`; above 0."""
+    repeat_invalid: int | None = Field(default=None, ge=0, le=100)
+    """How often an invalid trial is tried again before the search gives up; 0 to 100."""
+
+
+class LatencyConfig(Value):
+    """The latency trials after the search."""
+
+    enabled: bool = True
+    """Whether to measure latency at the loads found, and at half of the highest."""
+    trial_duration: Seconds | None = None
+    """Duration of each of these trials, as `3s`; above 0; null: from the profile."""
+
+
+class EngineConfig(Value):
+    """The packet engine."""
+
+    cores: Cores = "auto"
+    """CPUs for the engine's threads, one each: `auto` (the first, where there are several), `none`, or as `[0, 2]`."""
+    queue_slots: int = Field(default=32768, ge=64, le=1048576)
+    """Frames a tester port can hold before the tester itself drops; 64 to 1048576."""
+
+
+class VnfConfig(Value):
+    """The loopback VNF, where that is the SUT."""
+
+    core: Core = "auto"
+    """CPU for its thread: `auto` (the last, where there are several), `none`, or as `1`."""
+    queue_slots: int = Field(default=2048, ge=64, le=1048576)
+    """Frames it can hold for each of its ports before it drops; 64 to 1048576."""
+
+
+class Config(Value):
+    """A run as a user asks for it."""
+
+    profile: ProfileName = "quick"
+    """Durations and precision: `quick` answers in about a minute, `standard` takes what FD.io CSIT takes."""
+    sut: SutKind = "vnf-l2"
+    """What to measure: `vnf-l2` is nodrop's own one-thread forwarder, `bridge` the Linux kernel's."""
+    lab: str | None = None
+    """Name of a lab left standing (`nodrop lab up`) to measure in; null: a private one."""
+    frame_bytes: int = Field(default=64, ge=64, le=9216)
+    """Frame size with FCS (RFC 1242 section 3.5), in bytes; 64 to 9216."""
+    bidirectional: bool = True
+    """Whether traffic goes both ways at once, half of the load each."""
+    flow_count: int = Field(default=256, ge=1, le=16384)
+    """UDP flows per direction, told apart by source port; 1 to 16384."""
+    goals: dict[str, LossRatio] = Field(default={"NDR": 0.0, "PDR": 0.005}, min_length=1)
+    """What to look for, label: loss ratio, as `PDR: 0.5%`; 0 up to, not including, 100 %. Whoever names one names
+    all."""
+    search: SearchConfig = SearchConfig()
+    """How to search."""
+    latency: LatencyConfig = LatencyConfig()
+    """The latency trials after the search."""
+    engine: EngineConfig = EngineConfig()
+    """The packet engine."""
+    vnf: VnfConfig = VnfConfig()
+    """The loopback VNF."""
+    results_dir: str = Field(default="results", min_length=1)
+    """Directory the result goes to, as `<results_dir>/<run id>/result.json`."""

@@ -1,0 +1,112 @@
+"""What users write ("2Mpps", "0.5%", "30s") to and from what the code uses (frames per second, ratios, seconds)."""
+
+import re
+
+SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
+SECONDS = {"": 1.0, "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+
+_QUANTITY = re.compile(r"\s*([+-]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)\s*([a-zµ%/]*)\s*", re.IGNORECASE)
+
+
+def parse_pps(written: object) -> float:
+    """Frames per second from `2Mpps`, `150kpps`, `1.5M` or a number. Raises ValueError."""
+    return _scaled(written, "pps", "a packet rate; write for example 150kpps, 2Mpps or 1.5M")
+
+
+def parse_bps(written: object) -> float:
+    """Bits per second from `10Gbps`, `100M` or a number. Raises ValueError."""
+    return _scaled(written, "bps", "a bit rate; write for example 10Gbps or 100Mbps")
+
+
+def parse_ratio(written: object) -> float:
+    """A share from `0.5%`, `0.005` or a number. Raises ValueError."""
+    expected = "a ratio; write for example 0.5% or 0.005"
+    number, unit = _split(written, expected)
+    if unit not in ("", "%"):
+        raise ValueError(f"{written!r} is not {expected}")
+    return number / 100 if unit else number
+
+
+def parse_seconds(written: object) -> float:
+    """Seconds from `30s`, `200ms`, `2min` or a number. Raises ValueError."""
+    expected = "a duration; write for example 30s, 200ms or 2min"
+    number, unit = _split(written, expected)
+    if unit not in SECONDS:
+        raise ValueError(f"{written!r} is not {expected}")
+    return number * SECONDS[unit]
+
+
+def format_pps(load_pps: float) -> str:
+    """A packet rate for people: `312.3 kpps`."""
+    return _with_prefix(load_pps, "pps")
+
+
+def format_bps(rate_bps: float) -> str:
+    """A bit rate for people: `1.05 Gb/s`."""
+    return _with_prefix(rate_bps, "b/s")
+
+
+def format_ratio(ratio: float) -> str:
+    """A share for people, in percent with up to three significant digits: `0.5 %`."""
+    return f"{_plain(ratio * 100, 3)} %"
+
+
+def format_ns(duration_ns: float) -> str:
+    """A short time for people: `12.3 µs`."""
+    for unit, scale in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if abs(duration_ns) >= scale:
+            return f"{_digits(duration_ns / scale, 3)} {unit}"
+    return f"{duration_ns:.0f} ns"
+
+
+def format_seconds(duration_s: float) -> str:
+    """A duration for people: `3 min 05 s`, `12.5 s`, `200 ms`."""
+    if duration_s >= 60:
+        minutes, seconds = divmod(round(duration_s), 60)
+        return f"{minutes} min {seconds:02d} s"
+    if duration_s >= 1 or duration_s <= 0:
+        return f"{round(duration_s, 1):g} s"
+    return format_ns(duration_s * 1e9)
+
+
+def format_count(count: int) -> str:
+    """A number of frames for people, in groups of three digits: `1,234,567`."""
+    return f"{count:,}"
+
+
+def _scaled(written: object, unit: str, expected: str) -> float:
+    number, suffix = _split(written, expected)
+    prefix = suffix.removesuffix(unit)
+    if prefix not in SCALES:
+        raise ValueError(f"{written!r} is not {expected}")
+    return number * SCALES[prefix]
+
+
+def _split(written: object, expected: str) -> tuple[float, str]:
+    """Number and lower-case unit of what a user wrote."""
+    if isinstance(written, (int, float)) and not isinstance(written, bool):
+        return float(written), ""
+    matched = _QUANTITY.fullmatch(written) if isinstance(written, str) else None
+    if not matched:
+        raise ValueError(f"{written!r} is not {expected}")
+    return float(matched[1]), matched[2].lower()
+
+
+def _with_prefix(value: float, unit: str) -> str:
+    for prefix, scale in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        # Rounding must not carry 999.95 k over to 1000.0 k.
+        if abs(value) >= scale * 0.99995:
+            return f"{_digits(value / scale, 4)} {prefix}{unit}"
+    return f"{_plain(value, 4)} {unit}"
+
+
+def _digits(value: float, significant: int) -> str:
+    """A number of at most three digits before the point, trailing zeros kept so that columns line up."""
+    whole = len(str(int(abs(value))))
+    return f"{value:.{max(0, significant - whole)}f}"
+
+
+def _plain(value: float, significant: int) -> str:
+    """A number with so many significant digits, without exponent or trailing zeros."""
+    text = f"{float(f'{value:.{significant}g}'):.12f}"
+    return text.rstrip("0").rstrip(".")
