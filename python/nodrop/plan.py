@@ -1,0 +1,188 @@
+"""What was asked, resolved into what will be done: no `auto` and no null is left."""
+
+import math
+import os
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+from nodrop.config.profiles import PROFILES, Profile
+from nodrop.config.schema import Config
+from nodrop.errors import ConfigError
+from nodrop.model.goal import Goal
+from nodrop.model.plan import EnginePlan, LabPlan, LatencyPlan, LatencyPoint, Plan, SearchPlan
+from nodrop.model.traffic import Stream, Traffic
+from nodrop.units import format_pps, format_seconds
+
+LINK_SPEED_BPS = 10_000_000_000
+"""What a veth link reports as its speed."""
+WIRE_OVERHEAD_BYTES = 20
+"""Preamble, start of frame and gap between frames. Source: IEEE 802.3 section 4.4.2 (8 + 12 byte times)."""
+ETHERNET_BYTES = 18
+"""Header and FCS: what a frame has more than its MTU."""
+DISCARD_PORT = 9
+TESTER_MACS = ("02:6e:64:00:00:00", "02:6e:64:00:00:01")
+SUT_MACS = ("02:6e:64:00:01:00", "02:6e:64:00:01:01")
+"""Locally administered, and no interface's own: the kernel would take frames to its own address up into its IP stack,
+on the sender's CPU."""
+IPS = ("198.18.0.1", "198.19.0.1")
+"""One on each side. Source: RFC 2544 appendix C.2.2 (198.18.0.0/15 is for benchmarks)."""
+
+T = TypeVar("T")
+
+
+def build(config: Config, standing: LabPlan | None = None, cpus: Sequence[int] | None = None) -> Plan:
+    """Decide everything a configuration leaves open.
+
+    Args:
+        config: what was asked.
+        standing: what the lab `config.lab` was brought up from.
+        cpus: CPUs nodrop may use; those of this process when not given.
+
+    Raises: ConfigError when values do not go together.
+    """
+    available = sorted(os.sched_getaffinity(0) if cpus is None else cpus)
+    profile = PROFILES[config.profile]
+    lab = _standing_lab(config, standing) if standing else _private_lab(config, available)
+    goals = tuple(Goal(label=label, loss_ratio=ratio) for label, ratio in config.goals.items())
+    streams = tuple(_streams(config, lab))
+    return Plan(
+        profile=config.profile,
+        lab=lab,
+        standing_lab=config.lab,
+        engine=EnginePlan(cores=_engine_cores(config, available), queue_slots=config.engine.queue_slots),
+        traffic=Traffic(streams=streams),
+        search=_search(config, profile, goals, len(streams)),
+        latency=LatencyPlan(
+            points=_latency_points(goals) if config.latency.enabled else (),
+            duration_s=_or(config.latency.trial_duration, profile.latency_trial_duration_s),
+        ),
+        results_dir=config.results_dir,
+    )
+
+
+def line_rate_pps(frame_bytes: int, link_speed_bps: int = LINK_SPEED_BPS) -> float:
+    """Frames per second that fill one direction of a link (RFC 1242 section 3.5, RFC 2544 section 20)."""
+    return link_speed_bps / ((frame_bytes + WIRE_OVERHEAD_BYTES) * 8)
+
+
+def _private_lab(config: Config, available: Sequence[int]) -> LabPlan:
+    return LabPlan(
+        sut=config.sut,
+        mtu_bytes=max(1500, config.frame_bytes - ETHERNET_BYTES),
+        sut_core=_vnf_core(config, available) if config.sut == "vnf-l2" else None,
+        sut_queue_slots=config.vnf.queue_slots,
+        peer_macs=TESTER_MACS,
+    )
+
+
+def _standing_lab(config: Config, standing: LabPlan) -> LabPlan:
+    """The lab as it stands; what else was asked of it must fit."""
+    if "sut" in config.model_fields_set and config.sut != standing.sut:
+        raise ConfigError(
+            f"sut: {config.sut} asked, lab {config.lab} holds {standing.sut}; "
+            f"leave sut out, or bring up another lab: nodrop lab up --sut {config.sut} --name ANOTHER"
+        )
+    if config.frame_bytes > standing.mtu_bytes + ETHERNET_BYTES:
+        raise ConfigError(
+            f"frame_bytes: {config.frame_bytes} asked, lab {config.lab} takes up to "
+            f"{standing.mtu_bytes + ETHERNET_BYTES} bytes; use smaller frames, or leave lab out to get one that fits"
+        )
+    return standing
+
+
+def _streams(config: Config, lab: LabPlan) -> Iterator[Stream]:
+    """One stream per direction, addressed to whatever is next on its way."""
+    for tx_port in range(2 if config.bidirectional else 1):
+        rx_port = 1 - tx_port
+        yield Stream(
+            stream_id=tx_port,
+            tx_port=tx_port,
+            rx_port=rx_port,
+            frame_bytes=config.frame_bytes,
+            src_mac=TESTER_MACS[tx_port],
+            dst_mac=SUT_MACS[tx_port] if lab.sut == "vnf-l2" else TESTER_MACS[rx_port],
+            src_ip=IPS[tx_port],
+            dst_ip=IPS[rx_port],
+            src_udp_port=1024,
+            dst_udp_port=DISCARD_PORT,
+            flow_count=config.flow_count,
+        )
+
+
+def _search(config: Config, profile: Profile, goals: tuple[Goal, ...], stream_count: int) -> SearchPlan:
+    asked = config.search
+    initial_s = _or(asked.initial_trial_duration, profile.initial_trial_duration_s)
+    final_s = _or(asked.final_trial_duration, profile.final_trial_duration_s)
+    width_ratio = _or(asked.width, profile.width_ratio)
+    max_load_pps = _or(asked.max_load, stream_count * line_rate_pps(config.frame_bytes))
+    min_load_pps = _or(asked.min_load, lowest_load_pps(initial_s, width_ratio, stream_count))
+    if initial_s > final_s:
+        raise ConfigError(
+            f"search.initial_trial_duration: {format_seconds(initial_s)} asked, search.final_trial_duration is "
+            f"{format_seconds(final_s)}; make the final trials at least as long as the initial ones"
+        )
+    if min_load_pps >= max_load_pps:
+        raise ConfigError(
+            f"search.max_load: {format_pps(max_load_pps)} asked, search.min_load is {format_pps(min_load_pps)}; "
+            "make the highest load higher than the lowest"
+        )
+    return SearchPlan(
+        algorithm=asked.algorithm,
+        goals=goals,
+        min_load_pps=min_load_pps,
+        max_load_pps=max_load_pps,
+        initial_trial_duration_s=initial_s,
+        final_trial_duration_s=final_s,
+        width_ratio=width_ratio,
+        intermediate_phases=_or(asked.intermediate_phases, profile.intermediate_phases),
+        expansion_coefficient=_or(asked.expansion_coefficient, profile.expansion_coefficient),
+        search_duration_max_s=_or(asked.max_duration, profile.search_duration_max_s),
+        repeat_invalid=_or(asked.repeat_invalid, profile.repeat_invalid),
+    )
+
+
+def lowest_load_pps(initial_trial_duration_s: float, width_ratio: float, stream_count: int) -> float:
+    """The lowest load at which one width is a whole frame of each stream, even in the shortest trials.
+
+    Below it, counting whole frames decides where bounds lie. FD.io CSIT stops at 2 x 9001 frames per second, which
+    would hide slow software paths.
+    """
+    return float(math.ceil(stream_count / (initial_trial_duration_s * width_ratio)))
+
+
+def _latency_points(goals: tuple[Goal, ...]) -> tuple[LatencyPoint, ...]:
+    """Every goal's lower bound, and half of the one that allows the most loss."""
+    at_goals = tuple(LatencyPoint(label=goal.label, goal_label=goal.label, load_ratio=1.0) for goal in goals)
+    highest = max(goals, key=lambda goal: goal.loss_ratio).label
+    return (*at_goals, LatencyPoint(label=f"50 % of {highest}", goal_label=highest, load_ratio=0.5))
+
+
+def _engine_cores(config: Config, available: Sequence[int]) -> tuple[int, ...]:
+    asked = config.engine.cores
+    if asked == "none" or (asked == "auto" and len(available) < 2):
+        return ()
+    if isinstance(asked, str):
+        return (available[0],)
+    for core in asked:
+        _check_core("engine.cores", core, available)
+    return asked
+
+
+def _vnf_core(config: Config, available: Sequence[int]) -> int | None:
+    asked = config.vnf.core
+    if asked == "none" or (asked == "auto" and len(available) < 2):
+        return None
+    if isinstance(asked, str):
+        return available[-1]
+    _check_core("vnf.core", asked, available)
+    return asked
+
+
+def _check_core(key: str, core: int, available: Sequence[int]) -> None:
+    if core not in available:
+        listed = ", ".join(map(str, available))
+        raise ConfigError(f"{key}: CPU {core} asked, nodrop may use CPUs {listed}; name one of these, auto or none")
+
+
+def _or(asked: T | None, default: T) -> T:
+    return default if asked is None else asked
