@@ -4,7 +4,8 @@ NodropError            1  never raised itself
 ├── ConfigError        2  what the user wrote cannot be done as written
 ├── StageError         3  the path under test could not be brought up, or fell down
 ├── GeneratorError     4  the traffic generator could not start, connect or carry on
-└── SearchError        5  the search ended without an answer (time-out, no usable trial)
+└── SearchError        5  the search ended without an answer (no usable trial)
+    └── OutOfTime      5  it was not done in the time it was given
 
 Ctrl-C is 130, as every shell expects. A message says what was asked, what was found and what to do.
 """
@@ -38,3 +39,7 @@ class SearchError(NodropError):
     """The search stopped without the bounds it was asked for."""
 
     exit_code = 5
+
+
+class OutOfTime(SearchError):
+    """The search was not done in the time it was given; what it knew by then is kept."""

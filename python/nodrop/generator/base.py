@@ -19,6 +19,14 @@ class Measurer(Protocol):
     def __exit__(self, *exc: object) -> None:
         """Stop traffic and let go of everything; never raises."""
 
+    @property
+    def version(self) -> str:
+        """Version of what measures."""
+
+    @property
+    def commit(self) -> str:
+        """Commit it was built from; `unknown` where that is not known."""
+
     def check_path(self) -> tuple[DirectionCheck, ...]:
         """Send learning frames along every stream.
 

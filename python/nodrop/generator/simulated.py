@@ -42,6 +42,9 @@ class SimulatedMeasurer:
     Loss is spread evenly over a trial and over its streams. Nothing is known of latency, so none is reported.
     """
 
+    version = "simulated"
+    commit = "unknown"
+
     def __init__(self, traffic: Traffic, sut: SutModel) -> None:
         self._traffic = traffic
         self._sut = sut

@@ -54,11 +54,11 @@ class TrialDone(Value):
 
 
 class RunDone(Value):
-    """The run is over and stored."""
+    """The run is over."""
 
     result: RunResult
-    path: str
-    """Where result.json is."""
+    path: str | None
+    """Where result.json is; None when it could not be stored."""
 
 
 Event = RunStarted | StageUp | PathChecked | TrialStarted | TrialProgress | TrialDone | RunDone

@@ -1,0 +1,156 @@
+"""One run, from plan to stored result. Start reading here.
+
+    plan ─► stage up ─► engine connected ─► path checked ─► search ◄─► trials ─► latency trials ─► result stored
+
+Everything is brought down in the opposite order by the `with` statement, whatever ends the run; what was measured by
+then is stored in every case, and told with the last event.
+"""
+
+import contextlib
+import os
+import platform
+import time
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from nodrop import __version__, store
+from nodrop.errors import OutOfTime, SearchError
+from nodrop.generator.base import Measurer
+from nodrop.generator.engine import EngineMeasurer
+from nodrop.judge import judge
+from nodrop.model.event import OnEvent
+from nodrop.model.facts import Facts, Versions
+from nodrop.model.plan import LatencyPlan, Plan, SearchPlan
+from nodrop.model.result import LatencyResult, RunResult
+from nodrop.model.trial import Trial, TrialResult, Verdict
+from nodrop.record import Record
+from nodrop.search import create
+from nodrop.search.base import Outcome
+from nodrop.stage.base import Stage
+from nodrop.stage.host import read_host
+from nodrop.stage.netns import NetnsStage
+from nodrop.stage.standing import StandingStage
+from nodrop.units import format_pps, format_seconds
+
+
+class Parts(NamedTuple):
+    """What a run is put together from; tests put in others."""
+
+    stage: Callable[[Plan, str], Stage]
+    measurer: Callable[[Plan, Stage], Measurer]
+
+
+def execute(plan: Plan, on_event: OnEvent, parts: Parts | None = None) -> RunResult:
+    """Carry out a plan and store what comes of it.
+
+    Args:
+        plan: what to do.
+        on_event: is told everything as it happens; the last event, RunDone, holds the result also of a failed run.
+        parts: what to run it with, if not with a lab and the packet engine.
+
+    Raises: whatever ended the run early, after the result so far was stored: NodropError or KeyboardInterrupt.
+    """
+    store.require_writable(plan.results_dir)
+    make = parts or Parts(_stage, _engine)
+    host = read_host()
+    with (
+        Record(plan, on_event) as record,
+        make.stage(plan, record.run_id) as stage,
+        make.measurer(plan, stage) as measurer,
+        _beside_the_tester(plan.engine.cores),
+        record.measuring(),
+    ):
+        record.stage_up(Facts(host=host, stage=stage.facts, versions=_versions(measurer)))
+        record.path_checked(measurer.check_path())
+        _search(plan.search, measurer, record, stage.facts.sut_shares_tester_cpu)
+        _measure_latency(plan.latency, plan.search.repeat_invalid, measurer, record)
+    return record.result
+
+
+def _search(plan: SearchPlan, measurer: Measurer, record: Record, sut_shares_tester_cpu: bool) -> None:
+    """The only loop: what the search asks for is measured, and the search told, until it asks no more."""
+    search = create(plan)
+    deadline_s = time.monotonic() + plan.search_duration_max_s
+    while (trial := search.ask()) is not None:
+        if time.monotonic() + trial.duration_s > deadline_s:
+            raise OutOfTime(_out_of_time(plan, trial))
+        result = _measure(trial, "search", measurer, record)
+        if result.validity.verdict is Verdict.INVALID:
+            record.trial_done(result)
+            _check_repeats(record, plan.repeat_invalid)
+            continue
+        search.tell(Outcome(index=result.index, loss_ratio=result.loss_ratio))
+        goals = judge(plan, search.intervals(), [*record.trials, result], sut_shares_tester_cpu)
+        record.trial_done(result, goals)
+
+
+def _measure_latency(plan: LatencyPlan, repeat_invalid: int, measurer: Measurer, record: Record) -> None:
+    """Latency at the loads found. A point whose every trial was invalid is left out."""
+    lowers_pps = {found.goal.label: found.lower.load_pps for found in record.goals if found.lower}
+    for point in plan.points:
+        if point.goal_label not in lowers_pps:
+            continue
+        load_pps = lowers_pps[point.goal_label] * point.load_ratio
+        trial = Trial(intended_load_pps=load_pps, duration_s=plan.duration_s, reason=f"latency at {point.label}")
+        for _ in range(1 + repeat_invalid):
+            result = _measure(trial, f"latency {point.label}", measurer, record)
+            record.trial_done(result)
+            if result.validity.verdict is not Verdict.INVALID:
+                record.latency_measured(LatencyResult(label=point.label, load_pps=load_pps, trial_index=result.index))
+                break
+
+
+def _measure(trial: Trial, phase: str, measurer: Measurer, record: Record) -> TrialResult:
+    index = record.trial_started(trial, phase)
+    return measurer.measure(trial, index, phase, record.trial_progress)
+
+
+def _check_repeats(record: Record, repeat_invalid: int) -> None:
+    """Raises SearchError when the last trials, one more than may be repeated, were all invalid."""
+    latest = record.trials[-1 - repeat_invalid :]
+    if len(latest) <= repeat_invalid or any(result.validity.verdict is not Verdict.INVALID for result in latest):
+        return
+    reasons = "; ".join(doubt.text for doubt in latest[-1].validity.doubts if doubt.verdict is Verdict.INVALID)
+    raise SearchError(
+        f"a valid trial at {format_pps(latest[-1].trial.intended_load_pps)} asked, "
+        f"{len(latest)} in a row were invalid: {reasons}; "
+        "give the tester more room (--max-load, engine.queue_slots) or more tries (search.repeat_invalid)"
+    )
+
+
+def _out_of_time(plan: SearchPlan, trial: Trial) -> str:
+    return (
+        f"a search within {format_seconds(plan.search_duration_max_s)} asked, its next trial would take "
+        f"{format_seconds(trial.duration_s)} and end later; allow more time (search.max_duration) or a wider width"
+    )
+
+
+@contextlib.contextmanager
+def _beside_the_tester(cores: tuple[int, ...]) -> Iterator[None]:
+    """Keep this process on the tester's CPUs, so that it takes none of the SUT's time."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores or before)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def _versions(measurer: Measurer) -> Versions:
+    return Versions(
+        nodrop=__version__, engine=measurer.version, commit=measurer.commit, python=platform.python_version()
+    )
+
+
+def _stage(plan: Plan, run_id: str) -> Stage:
+    return StandingStage(plan.standing_lab) if plan.standing_lab else NetnsStage(plan.lab, run_id)
+
+
+def _engine(plan: Plan, stage: Stage) -> Measurer:
+    return EngineMeasurer(
+        plan.engine,
+        plan.traffic,
+        netns_pid=stage.facts.tester_pid,
+        interfaces=plan.lab.tester_interfaces,
+        check_alive=stage.check_alive,
+    )

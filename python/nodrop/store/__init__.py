@@ -1,0 +1,122 @@
+"""Results on disk: `<results dir>/<run id>/result.json` is the truth."""
+
+import contextlib
+import json
+import os
+import secrets
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from nodrop.errors import ConfigError
+from nodrop.model.result import RunResult
+
+RESULT_FILE = "result.json"
+SCHEMA_VERSION = RunResult.model_fields["schema_version"].default
+
+
+def new_run_id(now: datetime | None = None) -> str:
+    """A name for a run that sorts by time: `20260131T120000Z-3f9a2c`."""
+    moment = now or datetime.now(UTC)
+    return f"{moment.astimezone(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
+
+
+def require_writable(results_dir: str | Path) -> None:
+    """Make sure, before anything is measured, that a result can be kept. Raises ConfigError."""
+    try:
+        Path(results_dir).mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=results_dir):
+            pass
+    except OSError as error:
+        raise ConfigError(
+            f"results_dir: {results_dir} asked, it cannot be written to: {error.strerror}; "
+            "name a directory of your own: --results-dir DIR"
+        ) from None
+
+
+def save(result: RunResult, results_dir: str | Path) -> Path:
+    """Keep a result; gives its file. It is there as a whole or not at all. Raises ConfigError."""
+    path = Path(results_dir) / result.run_id / RESULT_FILE
+    write_whole(path, to_json(result))
+    return path
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file in one step, in a directory made for it where there is none. Raises ConfigError."""
+    fresh = path.with_name(f".{path.name}.{secrets.token_hex(3)}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with fresh.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(path)
+    except OSError as error:
+        raise ConfigError(f"{path}: asked to be written, {error.strerror}; name a place that can be") from None
+    finally:
+        with contextlib.suppress(OSError):
+            fresh.unlink(missing_ok=True)
+
+
+def to_json(result: RunResult) -> str:
+    """A result as it is stored."""
+    return result.model_dump_json(indent=1) + "\n"
+
+
+def load(wanted: str | Path, results_dir: str | Path = "results") -> RunResult:
+    """A stored result.
+
+    Args:
+        wanted: a file, the directory of a run, a run id, or `latest`.
+        results_dir: where run ids are looked for.
+
+    Raises: ConfigError when there is none, or it is not a result this release can read.
+    """
+    path = _find(str(wanted), Path(results_dir))
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"result {wanted} asked, {path}: {error.strerror}; name a result.json") from None
+    except ValueError:
+        raise ConfigError(f"result {wanted} asked, {path} is not JSON; name a result.json that nodrop wrote") from None
+    return _parse(content, path)
+
+
+def _find(wanted: str, results_dir: Path) -> Path:
+    if wanted == "latest":
+        return _latest(results_dir)
+    for path in (Path(wanted), results_dir / wanted):
+        if path.is_dir():
+            return path / RESULT_FILE
+        if path.exists():
+            return path
+    raise ConfigError(
+        f"result {wanted} asked, no such file and no run of that id in {results_dir}; "
+        "name a result.json, a run id, or latest"
+    )
+
+
+def _latest(results_dir: Path) -> Path:
+    """The file of the run that began last; run ids sort by time."""
+    stored = sorted(results_dir.glob(f"*/{RESULT_FILE}"), key=lambda path: path.parent.name)
+    if not stored:
+        raise ConfigError(f"the latest result asked, {results_dir} holds none; measure first: nodrop run")
+    return stored[-1]
+
+
+def _parse(content: object, path: Path) -> RunResult:
+    version = content.get("schema_version") if isinstance(content, dict) else None
+    if version is None:
+        raise ConfigError(f"{path}: a nodrop result expected, schema_version is missing; name a result.json")
+    if version != SCHEMA_VERSION:
+        raise ConfigError(
+            f"{path}: schema_version {SCHEMA_VERSION} expected, found {version}; read it with the release that wrote it"
+        )
+    try:
+        return RunResult.model_validate(content)
+    except ValidationError as error:
+        detail = error.errors()[0]
+        where = ".".join(str(part) for part in detail["loc"])
+        raise ConfigError(f"{path}: a nodrop result expected, {where}: {detail['msg']}; name a result.json") from None
