@@ -1,0 +1,82 @@
+"""A lab with the engine on it, and other people's tools inside its namespaces, for tests that check nodrop against them."""
+
+import contextlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from nodrop import plan as planning
+from nodrop.config.load import load
+from nodrop.generator.engine import EngineMeasurer
+from nodrop.model.plan import Plan
+from nodrop.model.trial import Trial, TrialResult
+from nodrop.stage import standing
+from nodrop.stage.netns import NetnsStage
+
+INSIDE = """
+import os, sys
+from nodrop.stage.namespace import join
+join(int(sys.argv[1]))
+os.execvp(sys.argv[2], sys.argv[2:])
+"""
+
+
+class InterfaceCounters(NamedTuple):
+    """What the kernel counted on an interface."""
+
+    received_count: int
+    sent_count: int
+
+
+class Bench(NamedTuple):
+    """A standing lab, the plan it was built from and a measurer on its tester ports."""
+
+    plan: Plan
+    stage: NetnsStage
+    measurer: EngineMeasurer
+
+    def measure(self, load_pps: float, duration_s: float) -> TrialResult:
+        trial = Trial(intended_load_pps=load_pps, duration_s=duration_s)
+        return self.measurer.measure(trial, 0, "search", lambda *_: None)
+
+    def inside(self, namespace: str, *command: str | Path) -> list[str]:
+        """The command that runs `command` in the lab's `tester` or `sut` namespace."""
+        pid = self.stage.facts.tester_pid if namespace == "tester" else self.stage.facts.sut_pid
+        return [sys.executable, "-c", INSIDE, str(pid), *map(str, command)]
+
+    def run(self, namespace: str, *command: str | Path, text: str = "") -> str:
+        """Run a command in there and give what it prints."""
+        done = subprocess.run(
+            self.inside(namespace, *command), input=text, capture_output=True, text=True, timeout=30, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def counters(self, namespace: str, interface: str) -> InterfaceCounters:
+        pid = self.stage.facts.tester_pid if namespace == "tester" else self.stage.facts.sut_pid
+        for line in Path(f"/proc/{pid}/net/dev").read_text().splitlines():
+            name, _, columns = line.partition(":")
+            if name.strip() == interface:
+                numbers = columns.split()
+                return InterfaceCounters(received_count=int(numbers[1]), sent_count=int(numbers[9]))
+        raise AssertionError(f"no interface {interface} in the {namespace} namespace")
+
+
+@contextlib.contextmanager
+def bench(**keys: object) -> Iterator[Bench]:
+    """Bring up what a run with these configuration keys would measure on, path check included."""
+    plan = planning.build(load((), keys), lambda name: standing.find(name).plan)
+    with (
+        NetnsStage(plan.lab, "bench") as stage,
+        EngineMeasurer(
+            plan.engine,
+            plan.traffic,
+            netns_pid=stage.facts.tester_pid,
+            interfaces=plan.lab.tester_interfaces,
+            check_alive=stage.check_alive,
+        ) as measurer,
+    ):
+        measurer.check_path()
+        yield Bench(plan, stage, measurer)

@@ -1,0 +1,170 @@
+"""nodrop's counts against everyone else's: the kernel's counters, tshark's dissector, losses planted with nft and tc, trafgen."""
+
+import math
+import re
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.lab.bench import Bench, bench
+
+from nodrop.model.plan import SearchPlan
+from nodrop.search import create
+from nodrop.search.base import Outcome
+
+pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
+
+RequireTool = Callable[[str], Path]
+
+DROP_ONE_IN_A_THOUSAND = """
+table bridge planted {
+  chain loss {
+    type filter hook forward priority 0
+    numgen random mod 1000 == 0 counter drop
+  }
+}
+"""
+SHAPED_PPS = 10_000
+"""Frames per second and direction that the rate-limited SUT lets through."""
+SHAPED_BUFFER_FRAMES = 100
+
+
+@pytest.mark.parametrize("sut", ["vnf-l2", "bridge"])
+def test_offered_and_received_agree_with_the_kernels_counters_to_the_frame(sut: str) -> None:
+    with bench(sut=sut) as lab:
+        ports = lab.plan.lab.tester_interfaces
+        before = [lab.counters("tester", port) for port in ports]
+        result = lab.measure(100_000, 1.0)
+        after = [lab.counters("tester", port) for port in ports]
+    for stream in result.streams:
+        sent = after[stream.tx_port].sent_count - before[stream.tx_port].sent_count
+        received = after[stream.rx_port].received_count - before[stream.rx_port].received_count
+        assert stream.offered_count == sent > 40_000
+        assert stream.received_count == received > 40_000
+
+
+@pytest.mark.parametrize("frame_bytes", [64, 128, 1518])
+def test_tshark_finds_every_length_and_checksum_right(
+    frame_bytes: int, require_tool: RequireTool, tmp_path: Path
+) -> None:
+    tcpdump, tshark = require_tool("tcpdump"), require_tool("tshark")
+    capture = tmp_path / "frames.pcap"
+    with bench(sut="bridge", frame_bytes=frame_bytes) as lab:
+        command = lab.inside("sut", tcpdump, "-i", "sut0", "-c", "500", "-s", "0", "-Z", "root", "-w", capture)
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as capturing:
+            assert capturing.stderr
+            assert "listening" in capturing.stderr.readline()
+            lab.measure(2_000, 0.5)
+            capturing.wait(10)
+    fields = ("frame.len", "ip.len", "udp.length", "ip.checksum.status", "udp.checksum.status", "_ws.malformed")
+    wanted = [word for field in fields for word in ("-e", field)]
+    options = ["-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"]
+    dissected = subprocess.run(
+        [tshark, "-r", capture, *options, "-T", "fields", *wanted],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    ).stdout.splitlines()
+    good = "1"
+    buffer_bytes = frame_bytes - 4
+    expected = [str(buffer_bytes), str(buffer_bytes - 14), str(buffer_bytes - 34), good, good, ""]
+    assert len(dissected) == 500
+    assert set(dissected) == {"\t".join(expected)}
+
+
+def test_a_planted_loss_of_one_in_a_thousand_is_counted_to_the_frame(require_tool: RequireTool) -> None:
+    nft = require_tool("nft")
+    with bench(sut="bridge") as lab:
+        lab.run("sut", nft, "-f", "-", text=DROP_ONE_IN_A_THOUSAND)
+        result = lab.measure(60_000, 5.0)
+        counted = lab.run("sut", nft, "list", "table", "bridge", "planted")
+    planted_count = int(counted.partition("packets ")[2].split()[0])
+    assert result.lost_count == planted_count
+    sampling_error = math.sqrt(0.001 * 0.999 / result.offered_count)
+    assert result.lost_count / result.offered_count == pytest.approx(0.001, abs=4 * sampling_error)
+
+
+def test_a_rate_limited_sut_has_its_ndr_at_the_limit_and_trafgen_agrees(
+    require_tool: RequireTool, tmp_path: Path
+) -> None:
+    tc, trafgen = require_tool("tc"), require_tool("trafgen")
+    with bench(sut="bridge") as lab:
+        limit_rate_both_ways(lab, tc)
+        ndr_pps = search_ndr(lab)
+        per_direction_pps = ndr_pps / 2
+        assert per_direction_pps == pytest.approx(SHAPED_PPS, rel=0.03)
+        frame = tmp_path / "frame.cfg"
+        frame.write_text(trafgen_frame(lab))
+        at_ndr = trafgen_loss_ratio(lab, trafgen, frame, 0.97 * per_direction_pps)
+        above = trafgen_loss_ratio(lab, trafgen, frame, 1.3 * per_direction_pps)
+    assert at_ndr == 0
+    assert above > 0.1
+
+
+def limit_rate_both_ways(lab: Bench, tc: Path) -> None:
+    """A token bucket on each of the SUT's ports; tc counts frames without their FCS."""
+    bits = (lab.plan.traffic.frame_bytes - 4) * 8
+    rate, burst, queue = f"{SHAPED_PPS * bits}bit", "1540", str(SHAPED_BUFFER_FRAMES * bits // 8)
+    for port in lab.plan.lab.sut_interfaces:
+        lab.run("sut", tc, *f"qdisc add dev {port} root tbf rate {rate} burst {burst} limit {queue}".split())
+
+
+def search_ndr(lab: Bench) -> float:
+    """The lower bound of the loss ratio 0 goal, by short trials."""
+    goals = tuple(goal for goal in lab.plan.search.goals if goal.loss_ratio == 0)
+    quick = {"goals": goals, "initial_trial_duration_s": 0.2, "final_trial_duration_s": 2.0, "max_load_pps": 200_000.0}
+    search = create(SearchPlan(**{**lab.plan.search.model_dump(), **quick}))
+    index = 0
+    while trial := search.ask():
+        result = lab.measurer.measure(trial, index, "search", lambda *_: None)
+        search.tell(Outcome(index=index, loss_ratio=result.loss_ratio))
+        index += 1
+    (found,) = search.intervals()
+    assert found.lower_valid and found.lower_load_pps
+    return found.lower_load_pps
+
+
+def trafgen_frame(lab: Bench) -> str:
+    """The run's first frame as trafgen wants it."""
+    stream = lab.plan.traffic.streams[0]
+    mac = [f"0x{byte}" for part in (stream.dst_mac, stream.src_mac) for byte in part.split(":")]
+    ip = [byte for part in (stream.src_ip, stream.dst_ip) for byte in part.split(".")]
+    return (
+        "{"
+        + ", ".join(mac)
+        + ", c16(0x0800), 0x45, 0, c16(46), c16(0), c16(0), 64, 17, csumip(14, 33), "
+        + ", ".join(ip)
+        + ", c16(49152), c16(9), c16(26), c16(0), fill(0x55, 18)}"
+    )
+
+
+def trafgen_loss_ratio(lab: Bench, trafgen: Path, frame: Path, load_pps: float) -> float:
+    """Loss that the kernel's counters see while trafgen sends one way for about two seconds.
+
+    trafgen keeps a gap between frames, not a rate; the gap is corrected until the rate is within 1 % of the one wanted.
+    """
+    gap_s = 1 / load_pps
+    for _ in range(8):
+        sent_pps, loss_ratio = trafgen_run(lab, trafgen, frame, gap_s, count=int(2 * load_pps))
+        if sent_pps == pytest.approx(load_pps, rel=0.01):
+            return loss_ratio
+        gap_s = max(1e-6, gap_s + 1 / load_pps - 1 / sent_pps)
+    pytest.fail(f"trafgen did not come within 1 % of {load_pps:.0f} frames per second")
+
+
+def trafgen_run(lab: Bench, trafgen: Path, frame: Path, gap_s: float, count: int) -> tuple[float, float]:
+    """Rate and loss ratio of `count` frames sent with a gap between them."""
+    near, far = lab.plan.lab.tester_interfaces
+    before = lab.counters("tester", near).sent_count, lab.counters("tester", far).received_count
+    options = ("--num", str(count), "--gap", f"{gap_s * 1e9:.0f}ns", "--cpus", "1", "--no-sock-mem")
+    printed = lab.run("tester", trafgen, "--conf", frame, "--dev", near, *options)
+    time.sleep(0.2)
+    sent = lab.counters("tester", near).sent_count - before[0]
+    received = lab.counters("tester", far).received_count - before[1]
+    assert sent == count
+    taken = re.search(r"(\d+) sec, (\d+) usec on CPU", printed)
+    assert taken, printed
+    return count / (int(taken[1]) + int(taken[2]) / 1e6), (sent - received) / sent
