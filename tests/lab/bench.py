@@ -1,4 +1,4 @@
-"""A lab with the engine on it, and other people's tools inside its namespaces, for tests that check nodrop against them."""
+"""A lab with the engine on it, and other tools inside its namespaces, for tests that check nodrop against them."""
 
 import contextlib
 import subprocess
