@@ -1,4 +1,4 @@
-"""Counts against everyone else's: the kernel's counters, tshark's dissector, losses planted with nft and tc, trafgen."""
+"""Counts against others': the kernel's counters, tshark's dissector, losses planted with nft and tc, trafgen."""
 
 import math
 import re

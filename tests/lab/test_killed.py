@@ -1,0 +1,169 @@
+"""`nodrop run` and everything it starts, killed in the middle: nothing stays behind, and the next run works."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
+
+GONE_WITHIN_S = 3.0
+FLAGS = (
+    "--set",
+    "search.initial_trial_duration=0.2s",
+    "--set",
+    "search.final_trial_duration=0.4s",
+    "--set",
+    "search.width=20%",
+)
+
+
+class Run:
+    """A `nodrop run` under way."""
+
+    def __init__(self, results: Path) -> None:
+        self.results = results
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "nodrop", "run", "--results-dir", results, "--no-latency", *FLAGS],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def await_line(self, beginning: str) -> None:
+        assert self.process.stdout
+        for line in self.process.stdout:
+            if line.startswith(beginning):
+                return
+        pytest.fail(f"the run ended before it said {beginning!r}: {self.process.stderr and self.process.stderr.read()}")
+
+    def children(self) -> dict[str, int]:
+        """The processes it started, by what they are."""
+        found = {}
+        for pid, command in processes().items():
+            for name, part in {"engine": "nodrop-engine", "vnf": "nodrop-vnf", "holder": "nodrop.stage.holder"}.items():
+                if part in command and self.process.pid in ancestors(pid):
+                    found.setdefault(name, pid)
+        return found
+
+    def finish(self) -> tuple[int, str, str]:
+        output, errors = self.process.communicate(timeout=60)
+        return self.process.returncode, output, errors
+
+    def stored(self) -> dict[str, object]:
+        (path,) = self.results.glob("*/result.json")
+        stored: dict[str, object] = json.loads(path.read_text())
+        return stored
+
+
+def processes() -> dict[int, str]:
+    found = {}
+    for directory in Path("/proc").glob("[0-9]*"):
+        try:
+            found[int(directory.name)] = (directory / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except OSError:
+            continue
+    return found
+
+
+def ancestors(pid: int) -> Iterator[int]:
+    while pid > 1:
+        try:
+            pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            return
+        yield pid
+
+
+def assert_gone(pids: dict[str, int]) -> None:
+    """The pids, and every process that lives in a namespace with nodrop's interfaces."""
+    deadline = time.monotonic() + GONE_WITHIN_S
+    while alive := [name for name, pid in pids.items() if Path(f"/proc/{pid}").exists()]:
+        assert time.monotonic() < deadline, f"still there: {alive}"
+        time.sleep(0.05)
+    assert not in_labs()
+    assert "tester0" not in Path("/proc/net/dev").read_text()
+
+
+def in_labs() -> list[int]:
+    found = []
+    for pid in processes():
+        try:
+            interfaces = Path(f"/proc/{pid}/net/dev").read_text()
+        except OSError:
+            continue
+        if "tester0:" in interfaces or "sut0:" in interfaces:
+            found.append(pid)
+    return found
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Run]:
+    running = Run(tmp_path / "results")
+    running.await_line("trial 0")
+    yield running
+    if running.process.poll() is None:
+        running.process.kill()
+    running.process.wait()
+
+
+def test_killing_nodrop_takes_everything_along(run: Run) -> None:
+    children = run.children()
+    assert set(children) == {"engine", "vnf", "holder"}
+    run.process.kill()
+    run.process.wait()
+    assert_gone(children)
+
+
+def test_killing_the_engine_costs_one_trial_and_not_the_run(run: Run) -> None:
+    children = run.children()
+    os.kill(children["engine"], signal.SIGKILL)
+    code, _, errors = run.finish()
+    assert code == 0, errors
+    trials = run.stored()["trials"]
+    assert isinstance(trials, list)
+    dead = [trial for trial in trials if trial["validity"]["verdict"] == "invalid"]
+    assert [doubt["code"] for trial in dead for doubt in trial["validity"]["doubts"]] == ["engine_died"]
+    assert "was killed by SIGKILL" in dead[0]["validity"]["doubts"][0]["text"]
+    assert run.stored()["status"] == "complete"
+    assert_gone(children)
+
+
+@pytest.mark.parametrize("victim", ["holder", "vnf"])
+def test_killing_the_lab_or_its_sut_ends_the_run_and_keeps_what_was_measured(run: Run, victim: str) -> None:
+    children = run.children()
+    os.kill(children[victim], signal.SIGKILL)
+    code, _, errors = run.finish()
+    assert code == 3
+    assert "nodrop: error:" in errors and "Traceback" not in errors
+    stored = run.stored()
+    assert stored["status"] == "failed" and stored["trials"]
+    assert_gone(children)
+
+
+@pytest.mark.parametrize(("stop", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_run_that_is_asked_to_stop_tears_down_and_keeps_what_was_measured(run: Run, stop: int, code: int) -> None:
+    children = run.children()
+    begin = time.monotonic()
+    run.process.send_signal(stop)
+    found, output, errors = run.finish()
+    assert found == code and "Traceback" not in errors
+    assert time.monotonic() - begin < GONE_WITHIN_S
+    assert run.stored()["status"] == "interrupted" and run.stored()["trials"]
+    assert "result.json" in output + errors
+    assert_gone(children)
+
+
+def test_a_run_after_a_killed_one_works(run: Run, tmp_path: Path) -> None:
+    run.process.kill()
+    run.process.wait()
+    again = Run(tmp_path / "again")
+    code, _, errors = again.finish()
+    assert code == 0, errors
+    assert again.stored()["status"] == "complete"
