@@ -60,12 +60,12 @@ def format_ns(duration_ns: float) -> str:
 
 
 def format_seconds(duration_s: float) -> str:
-    """A duration for people: `3 min 05 s`, `12.5 s`, `200 ms`."""
+    """A duration for people: `3 min 05 s`, `12.5 s`, `0.2 s`, `25 ms`."""
     if duration_s >= 60:
         minutes, seconds = divmod(round(duration_s), 60)
         return f"{minutes} min {seconds:02d} s"
-    if duration_s >= 1 or duration_s <= 0:
-        return f"{round(duration_s, 1):g} s"
+    if duration_s >= 0.1 or duration_s <= 0:
+        return f"{round(duration_s, 1 if duration_s >= 1 else 2):g} s"
     return format_ns(duration_s * 1e9)
 
 

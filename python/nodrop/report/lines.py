@@ -1,0 +1,67 @@
+"""Progress for a pipe or a log: one plain line per event."""
+
+from types import TracebackType
+from typing import Self, TextIO
+
+from nodrop.model.event import Event, PathChecked, RunStarted, StageUp, TrialDone
+from nodrop.model.facts import StageFacts
+from nodrop.model.trial import TrialResult, Verdict
+from nodrop.report.wording import traffic_text
+from nodrop.units import format_pps, format_ratio, format_seconds
+
+
+class LineProgress:
+    """Says what happened when it happened, with no control characters at all."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+
+    def __enter__(self) -> Self:
+        """Nothing to set up."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Nothing to clear away."""
+
+    def hear(self, event: Event) -> None:
+        """Print what happened, if it is worth a line."""
+        match event:
+            case RunStarted():
+                self._say(f"run {event.run_id}: {traffic_text(event.plan.traffic)}, {event.plan.profile} profile")
+            case StageUp():
+                self._say(_stage_line(event.facts.stage))
+            case PathChecked():
+                counts = ", ".join(
+                    f"{c.tx_port} to {c.rx_port}: {c.received_count}/{c.sent_count}" for c in event.checks
+                )
+                self._say(f"path checked, learning frames received from port {counts}")
+            case TrialDone():
+                self._say(trial_line(event.result))
+
+    def _say(self, line: str) -> None:
+        print(line, file=self._out, flush=True)
+
+
+class NoProgress(LineProgress):
+    """Says nothing."""
+
+    def hear(self, event: Event) -> None:
+        """Let it pass."""
+
+
+def trial_line(result: TrialResult) -> str:
+    """A trial in one line: load, time, loss, doubts, and why the search wanted it."""
+    verdict = result.validity.verdict
+    doubts = "" if verdict is Verdict.VALID else f" [{verdict}: {', '.join(d.code for d in result.validity.doubts)}]"
+    early = ", stopped early" if result.stopped_early else ""
+    return (
+        f"trial {result.index}: {format_pps(result.trial.intended_load_pps)} for {format_seconds(result.duration_s)}"
+        f"{early}, loss {format_ratio(result.loss_ratio)}{doubts}: {result.trial.reason or result.phase}"
+    )
+
+
+def _stage_line(facts: StageFacts) -> str:
+    ports = ", ".join(port.name for port in facts.interfaces if port.namespace == "tester")
+    return f"lab {facts.name} is up: SUT {facts.sut} between {ports}, as {facts.privilege}"

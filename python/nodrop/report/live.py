@@ -1,0 +1,106 @@
+"""Progress for a terminal: one small picture, drawn over at most four times a second."""
+
+import time
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from nodrop.model.event import Event, RunDone, TrialProgress
+from nodrop.model.goal import GoalResult
+from nodrop.report.progress import Progress
+from nodrop.report.wording import goal_text, traffic_text, width_text
+from nodrop.units import format_pps, format_ratio, format_seconds
+
+REFRESH_S = 0.25
+"""Drawing takes CPU time that the measurement may want."""
+
+
+class LiveProgress:
+    """Draws from the events as they come, on no thread and no timer of its own; leaves nothing behind."""
+
+    def __init__(self, console: Console) -> None:
+        self._live = Live(console=console, auto_refresh=False, transient=True)
+        self._progress = Progress()
+        self._start_s = time.monotonic()
+        self._drawn_s = 0.0
+
+    def __enter__(self) -> Self:
+        """Begin to draw."""
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Clear the picture away."""
+        self._live.stop()
+
+    def hear(self, event: Event) -> None:
+        """Take in what happened, and draw it if the last picture is old enough."""
+        self._progress.hear(event)
+        now_s = time.monotonic()
+        if isinstance(event, RunDone) or (isinstance(event, TrialProgress) and now_s - self._drawn_s < REFRESH_S):
+            return
+        self._drawn_s = now_s
+        self._live.update(picture(self._progress, now_s - self._start_s), refresh=True)
+
+
+def picture(progress: Progress, elapsed_s: float) -> RenderableType:
+    """The running trial, the bounds so far, the time."""
+    return Group(*_lines(progress, elapsed_s))
+
+
+def _lines(progress: Progress, elapsed_s: float) -> Iterator[RenderableType]:
+    left_s = progress.left_s()
+    left = f", ~{format_seconds(round(left_s))} left" if left_s is not None else ""
+    if progress.plan:
+        clock = Table.grid(expand=True)
+        clock.add_column()
+        clock.add_column(justify="right", no_wrap=True)
+        what = f"{progress.plan.lab.sut}, {traffic_text(progress.plan.traffic)}"
+        clock.add_row(Text(what, style="bold"), f"{format_seconds(int(elapsed_s))}{left}")
+        yield clock
+    if progress.started is None:
+        yield Text("bringing up the lab, starting the engine, checking the path", style="dim")
+        return
+    yield from _trial(progress)
+    if progress.goals:
+        yield _bounds(progress.goals)
+
+
+def _trial(progress: Progress) -> Iterator[RenderableType]:
+    assert progress.started
+    trial, now = progress.started.trial, progress.now
+    elapsed_s = now.elapsed_s if now else 0.0
+    # What is on its way looks lost for a moment; the trial's own count comes when it is over.
+    missing = 1 - now.received_count / now.offered_count if now and now.offered_count else 0.0
+    row = Table.grid(padding=(0, 2, 0, 0))
+    row.add_row(
+        f"trial {progress.started.index}",
+        Text(format_pps(trial.intended_load_pps), style="bold"),
+        ProgressBar(total=trial.duration_s, completed=min(elapsed_s, trial.duration_s), width=20),
+        f"{elapsed_s:.1f} of {format_seconds(trial.duration_s)}",
+        Text(f"loss {format_ratio(max(0.0, missing))}", style="yellow" if missing > 0 else ""),
+    )
+    yield row
+    yield Text(trial.reason or progress.started.phase, style="dim", overflow="ellipsis", no_wrap=True)
+
+
+def _bounds(goals: tuple[GoalResult, ...]) -> Table:
+    """Lower and upper bound of every goal, closing in."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for found in goals:
+        table.add_row(
+            Text(goal_text(found.goal), style="bold"),
+            format_pps(found.lower.load_pps) if found.lower else "?",
+            "to",
+            format_pps(found.upper.load_pps) if found.upper else "?",
+            Text(f"width {width_text(found)}", style="dim"),
+        )
+    return table

@@ -1,0 +1,123 @@
+"""A result as a person wants to read it in a terminal."""
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from nodrop.model.facts import Facts
+from nodrop.model.goal import GoalResult, Limit
+from nodrop.model.result import RunResult, Status
+from nodrop.model.trial import TrialResult, Verdict
+from nodrop.report.tables import goals_table, latency_table, trials_table
+from nodrop.report.wording import LIMITS, found_text, goal_text, traffic_text
+from nodrop.units import format_pps, format_ratio, format_seconds
+
+STATUS_TEXTS = {
+    Status.COMPLETE: "complete",
+    Status.INTERRUPTED: "interrupted; what follows was known by then",
+    Status.TIMED_OUT: "out of time; what follows was known by then",
+    Status.FAILED: "failed; what follows was known by then",
+}
+
+
+def report(result: RunResult, with_trials: bool = False) -> RenderableType:
+    """The whole report; with the list of trials if asked."""
+    return Group(*_parts(result, with_trials))
+
+
+def _parts(result: RunResult, with_trials: bool) -> Iterator[RenderableType]:
+    yield _headline(result)
+    if result.goals:
+        yield ""
+        yield goals_table(result)
+        yield ""
+        yield from (_limit_line(found) for found in result.goals)
+    if result.latencies:
+        yield ""
+        yield latency_table(result)
+    if with_trials and result.trials:
+        yield ""
+        yield trials_table(result)
+        yield ""
+        yield from (_reason_line(trial) for trial in result.trials)
+    warnings = [*_doubt_lines(result.trials), *_latency_lines(result)]
+    if warnings:
+        yield ""
+        yield from (_bullet("! ", text, "yellow") for text in warnings)
+    if result.facts:
+        yield ""
+        yield Text(_facts_text(result.facts), style="dim")
+
+
+def _headline(result: RunResult) -> Text:
+    sut = result.facts.stage.sut if result.facts else result.plan.lab.sut
+    style = "bold green" if result.status is Status.COMPLETE else "bold red"
+    headline = Text.assemble((f"{sut}, {traffic_text(result.plan.traffic)}, {result.plan.profile} profile\n", "bold"))
+    headline.append(STATUS_TEXTS[result.status], style=style)
+    headline.append(f", {len(result.trials)} trials in {format_seconds(result.wall_s)}")
+    return headline
+
+
+def _limit_line(found: GoalResult) -> RenderableType:
+    """What a figure stands for and why it is not higher."""
+    text = f"{goal_text(found.goal)}: {found_text(found)}, limited by {LIMITS[found.limit]}. {found.explanation}"
+    if found.limit is Limit.UNKNOWN or (not found.lower and found.limit is Limit.MIN_LOAD):
+        text = f"{goal_text(found.goal)}: {found_text(found)}. {found.explanation}"
+    if found.lower and found.upper and not found.regular:
+        text += " Not confirmed: the search did not get to narrow these bounds with its longest trials."
+    return _bullet("- ", text, "" if found.limit is Limit.SUT else "yellow")
+
+
+def _reason_line(trial: TrialResult) -> RenderableType:
+    doubts = "".join(f" [{doubt.verdict}: {doubt.text}]" for doubt in trial.validity.doubts)
+    return _bullet(f"{trial.index:>3} ", f"{trial.trial.reason or trial.phase}{doubts}", "")
+
+
+def _doubt_lines(trials: tuple[TrialResult, ...]) -> Iterator[str]:
+    """One line per kind of doubt: how many trials, which, and the reason in the words of the latest."""
+    kinds: dict[tuple[Verdict, str], list[tuple[int, str]]] = {}
+    for trial in trials:
+        for doubt in trial.validity.doubts:
+            kinds.setdefault((doubt.verdict, doubt.code), []).append((trial.index, doubt.text))
+    for (verdict, _), found in kinds.items():
+        which = ", ".join(str(index) for index, _ in found)
+        many = (
+            f"{len(found)} trials {verdict} (#{which}), the last because"
+            if len(found) > 1
+            else (f"trial #{which} {verdict}:")
+        )
+        yield f"{many} {found[-1][1]}"
+
+
+def _latency_lines(result: RunResult) -> Iterator[str]:
+    """Latency that describes a path which lost frames, and latency that is missing."""
+    for latency in result.latencies:
+        trial = result.trials[latency.trial_index]
+        if trial.lost_count:
+            yield (
+                f"latency at {latency.label}: {format_ratio(trial.lost_count / trial.offered_count)} of the frames "
+                f"were lost in this trial at {format_pps(latency.load_pps)}; the figures are of those that arrived"
+            )
+    measured = {latency.label for latency in result.latencies}
+    for label in (point.label for point in result.plan.latency.points):
+        if result.status is Status.COMPLETE and label not in measured:
+            yield f"latency at {label}: not measured, there was no load for it or no valid trial"
+
+
+def _facts_text(facts: Facts) -> str:
+    host, versions = facts.host, facts.versions
+    made_of = "" if host.virtualization == "none" else f", virtual machine ({host.virtualization})"
+    return (
+        f"nodrop {versions.nodrop}, engine {versions.engine} ({versions.commit[:12]}), Python {versions.python}, "
+        f"Linux {host.kernel}, {host.core_count} x {host.cpu_model}{made_of}, clock {host.clock_source}, "
+        f"lab {facts.stage.name} as {facts.stage.privilege}"
+    )
+
+
+def _bullet(mark: str, text: str, style: str) -> RenderableType:
+    """A text whose further lines are indented under its first."""
+    grid = Table.grid()
+    grid.add_row(Text(mark, style=style), Text(text, style=style))
+    return grid
