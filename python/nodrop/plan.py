@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from nodrop.config.profiles import PROFILES, Profile
@@ -20,6 +20,8 @@ WIRE_OVERHEAD_BYTES = 20
 ETHERNET_BYTES = 18
 """Header and FCS: what a frame has more than its MTU."""
 DISCARD_PORT = 9
+FIRST_DYNAMIC_PORT = 49152
+"""Start of the ports nobody's protocol owns (RFC 6335), so that no dissector takes test frames for something."""
 TESTER_MACS = ("02:6e:64:00:00:00", "02:6e:64:00:00:01")
 SUT_MACS = ("02:6e:64:00:01:00", "02:6e:64:00:01:01")
 """Locally administered, and no interface's own: the kernel would take frames to its own address up into its IP stack,
@@ -30,19 +32,23 @@ IPS = ("198.18.0.1", "198.19.0.1")
 T = TypeVar("T")
 
 
-def build(config: Config, standing: LabPlan | None = None, cpus: Sequence[int] | None = None) -> Plan:
+def _no_labs(name: str) -> LabPlan:
+    raise ConfigError(f"lab: {name} asked, labs cannot be looked up from here; leave it out")
+
+
+def build(config: Config, find_lab: Callable[[str], LabPlan] = _no_labs, cpus: Sequence[int] | None = None) -> Plan:
     """Decide everything a configuration leaves open.
 
     Args:
         config: what was asked.
-        standing: what the lab `config.lab` was brought up from.
+        find_lab: gives what the standing lab of a name was brought up from.
         cpus: CPUs nodrop may use; those of this process when not given.
 
     Raises: ConfigError when values do not go together.
     """
     available = sorted(os.sched_getaffinity(0) if cpus is None else cpus)
     profile = PROFILES[config.profile]
-    lab = _standing_lab(config, standing) if standing else _private_lab(config, available)
+    lab = _standing_lab(config, find_lab(config.lab)) if config.lab else _private_lab(config, available)
     goals = tuple(Goal(label=label, loss_ratio=ratio) for label, ratio in config.goals.items())
     streams = tuple(_streams(config, lab))
     return Plan(
@@ -103,7 +109,7 @@ def _streams(config: Config, lab: LabPlan) -> Iterator[Stream]:
             dst_mac=SUT_MACS[tx_port] if lab.sut == "vnf-l2" else TESTER_MACS[rx_port],
             src_ip=IPS[tx_port],
             dst_ip=IPS[rx_port],
-            src_udp_port=1024,
+            src_udp_port=FIRST_DYNAMIC_PORT,
             dst_udp_port=DISCARD_PORT,
             flow_count=config.flow_count,
         )

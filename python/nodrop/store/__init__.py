@@ -23,16 +23,15 @@ def new_run_id(now: datetime | None = None) -> str:
     return f"{moment.astimezone(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
 
 
-def require_writable(results_dir: str | Path) -> None:
-    """Make sure, before anything is measured, that a result can be kept. Raises ConfigError."""
+def require_writable(directory: str | Path, key: str = "results_dir") -> None:
+    """Make sure, before anything is measured, that a result can be kept. Raises ConfigError naming the key."""
     try:
-        Path(results_dir).mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=results_dir):
+        Path(directory).mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
             pass
     except OSError as error:
         raise ConfigError(
-            f"results_dir: {results_dir} asked, it cannot be written to: {error.strerror}; "
-            "name a directory of your own: --results-dir DIR"
+            f"{key}: {directory} asked, it cannot be written to: {error.strerror}; name a directory that can be"
         ) from None
 
 
@@ -44,9 +43,15 @@ def save(result: RunResult, results_dir: str | Path) -> Path:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file in one step, in a directory made for it where there is none. Raises ConfigError."""
+    """Write a file in one step, in a directory made for it where there is none. Raises ConfigError.
+
+    What is not a plain file, as /dev/null or a link to somewhere else, is written to and not replaced.
+    """
     fresh = path.with_name(f".{path.name}.{secrets.token_hex(3)}")
     try:
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            path.write_text(text, encoding="utf-8")
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
         with fresh.open("w", encoding="utf-8") as file:
             file.write(text)

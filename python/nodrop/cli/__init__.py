@@ -1,0 +1,67 @@
+"""Flags in, exit code out: one file per command, each loaded only when it is used."""
+
+import importlib
+from collections.abc import Sequence
+
+import click
+
+from nodrop import __version__
+from nodrop.errors import ConfigError, NodropError
+
+COMMANDS = ("run", "show", "lab", "doctor")
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as every shell expects: 128 + SIGINT."""
+
+
+class LazyGroup(click.Group):
+    """Commands that are imported when they are asked for, so that `nodrop --version` does not wait for them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """All of them, in the order a newcomer needs them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """The command of that name, from the file of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        command = getattr(importlib.import_module(f"nodrop.cli.{cmd_name}"), cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="nodrop", message="%(prog)s %(version)s")
+def nodrop() -> None:
+    """Find the highest packet rate a network data plane forwards without loss.
+
+    With no configuration at all, `nodrop run` builds a private lab out of network namespaces, puts a forwarder in the
+    middle and measures it with real packets. It needs no privileges and touches nothing outside that lab.
+
+    \b
+    nodrop doctor          say what this machine allows
+    nodrop run             measure: an answer in about a minute
+    nodrop show latest     print the last result again
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; gives the exit code. Errors are sentences on standard error, not tracebacks."""
+    try:
+        return int(nodrop.main(args=arguments, prog_name="nodrop", standalone_mode=False) or 0)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return ConfigError.exit_code
+    except click.ClickException as error:
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        hint = f"; see {context.command_path} --help" if context else ""
+        return _fail(f"{error.format_message().rstrip('.')}{hint}", ConfigError.exit_code)
+    except NodropError as error:
+        return _fail(str(error), error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        return INTERRUPTED
+
+
+def _fail(message: str, exit_code: int) -> int:
+    for line in message.splitlines():
+        click.echo(f"nodrop: error: {line}" if not line.startswith(" ") else line, err=True)
+    return exit_code

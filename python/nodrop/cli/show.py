@@ -1,0 +1,31 @@
+"""`nodrop show`: a stored result, printed again."""
+
+import sys
+
+import click
+
+
+@click.command()
+@click.argument("result")
+@click.option("--trials", is_flag=True, help="List every trial, why the search wanted it, and what there is to doubt.")
+@click.option("--json", "as_json", is_flag=True, help="Print the stored JSON.")
+@click.option("--results-dir", default="results", show_default=True, metavar="DIR", help="Where results are kept.")
+def show(result: str, trials: bool, as_json: bool, results_dir: str) -> None:
+    """Print a stored result.
+
+    RESULT is a result.json, the directory it is in, a run id, or `latest`.
+
+    \b
+    nodrop show latest --trials
+    nodrop show latest --json | jq .goals
+    """
+    from nodrop import store  # noqa: PLC0415
+
+    stored = store.load(result, results_dir)
+    if as_json:
+        click.echo(store.to_json(stored), nl=False)
+        return
+    from nodrop.cli import console  # noqa: PLC0415
+    from nodrop.report.text import report  # noqa: PLC0415
+
+    console.show(report(stored, with_trials=trials), sys.stdout)
