@@ -93,7 +93,7 @@ fn assign<'a, T: Transmit, R: Receive>(
     setting: &Setting<'_>,
 ) -> Vec<Worker<'a, T, R>> {
     let mut workers: Vec<Worker<'a, T, R>> =
-        (0..setting.threads).map(|_| Worker { senders: Vec::new(), receivers: Vec::new() }).collect();
+        (0..setting.threads).map(|_| Worker { senders: Vec::new(), receivers: Vec::new(), cpu_wait_ns: 0 }).collect();
     let sending_threads = setting.threads.div_ceil(2);
     let receiving_threads = (setting.threads - sending_threads).max(1);
     let first_receiver = setting.threads - receiving_threads;
@@ -286,6 +286,7 @@ struct Counts {
     streams: Vec<StreamCounts>,
     receive_gap_max_ns: u64,
     lateness_max_ns: u64,
+    cpu_wait_max_ns: u64,
 }
 
 impl Counts {
@@ -303,8 +304,12 @@ impl Counts {
             latency: None,
             lateness: None,
         };
-        let mut counts =
-            Self { streams: streams.iter().map(blank).collect(), receive_gap_max_ns: 0, lateness_max_ns: 0 };
+        let mut counts = Self {
+            streams: streams.iter().map(blank).collect(),
+            receive_gap_max_ns: 0,
+            lateness_max_ns: 0,
+            cpu_wait_max_ns: workers.iter().map(|worker| worker.cpu_wait_ns).max().unwrap_or(0),
+        };
         for lane in workers.iter().flat_map(|worker| &worker.senders).flat_map(|sender| &sender.lanes) {
             counts.add_sent(lane);
         }
@@ -361,6 +366,8 @@ fn reply(
         receive_gap_max_ns: counts.receive_gap_max_ns,
         receive_queue_ns: if received == 0 { 0 } else { (f64::from(queue_slots) / received_pps * 1e9) as u64 },
         lateness_max_ns: counts.lateness_max_ns,
+        cpu_wait_ns: counts.cpu_wait_max_ns,
+        duration_ns: (timeline.sent_for_s * 1e9) as u64,
         steal_ratio: spent.steal_ratio,
         clock_step_ns: spent.clock_step_ns,
         aborted: timeline.aborted,

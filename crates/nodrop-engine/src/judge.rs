@@ -4,6 +4,8 @@ use nodrop_model::{Doubt, UNSENT_TOLERANCE_S, Verdict};
 
 /// Largest share of CPU time that may be stolen by the hypervisor unremarked.
 const STEAL_MAX_RATIO: f64 = 0.01;
+/// Largest share of a trial a thread may be kept off its CPU unremarked.
+const CPU_WAIT_MAX_RATIO: f64 = 0.01;
 /// Largest delay of a single frame that goes unremarked, in nanoseconds: two ticks of a 250 Hz kernel and a bit.
 const LATENESS_MAX_NS: u64 = 10_000_000;
 /// Largest difference between wall clock and steady clock over a trial, in nanoseconds.
@@ -26,6 +28,10 @@ pub struct Observed {
     pub receive_queue_ns: u64,
     /// Largest delay of a frame behind its intended time.
     pub lateness_max_ns: u64,
+    /// Longest time one of the tester's threads was kept off its CPU by other work.
+    pub cpu_wait_ns: u64,
+    /// Time sent for.
+    pub duration_ns: u64,
     /// Share of all CPU time the hypervisor gave to others.
     pub steal_ratio: f64,
     /// How far the wall clock moved against the steady clock.
@@ -44,6 +50,7 @@ pub fn judge(seen: &Observed) -> Vec<Doubt> {
         offered_short(seen),
         receiver_starved(seen),
         sender_late(seen),
+        cpu_wait(seen),
         cpu_steal(seen),
     ]
     .into_iter()
@@ -114,6 +121,14 @@ fn sender_late(seen: &Observed) -> Option<Doubt> {
     })
 }
 
+fn cpu_wait(seen: &Observed) -> Option<Doubt> {
+    let ratio = seen.cpu_wait_ns as f64 / seen.duration_ns.max(1) as f64;
+    doubt(ratio > CPU_WAIT_MAX_RATIO, "tester_preempted", Verdict::Suspect, || {
+        let waited_ms = seen.cpu_wait_ns as f64 / 1e6;
+        format!("other work kept the tester off its CPU for {waited_ms:.1} ms ({:.1} % of the trial)", ratio * 100.0)
+    })
+}
+
 fn cpu_steal(seen: &Observed) -> Option<Doubt> {
     doubt(seen.steal_ratio > STEAL_MAX_RATIO, "cpu_steal", Verdict::Suspect, || {
         format!("the hypervisor withheld {:.1} % of CPU time", seen.steal_ratio * 100.0)
@@ -131,6 +146,8 @@ mod tests {
             offered_count: 1_000_000,
             receive_queue_ns: 30_000_000,
             receive_gap_max_ns: 4_000_000,
+            cpu_wait_ns: 9_000_000,
+            duration_ns: 1_000_000_000,
             ..Observed::default()
         }
     }
@@ -166,6 +183,7 @@ mod tests {
             (Observed { clock_step_ns: 1_000_001, ..clean() }, "clock_jump", Verdict::Invalid),
             (Observed { receive_gap_max_ns: 15_000_001, ..clean() }, "receiver_starved", Verdict::Suspect),
             (Observed { lateness_max_ns: 10_000_001, ..clean() }, "sender_late", Verdict::Suspect),
+            (Observed { cpu_wait_ns: 11_000_000, ..clean() }, "tester_preempted", Verdict::Suspect),
             (Observed { steal_ratio: 0.02, ..clean() }, "cpu_steal", Verdict::Suspect),
         ];
         for (seen, code, verdict) in cases {

@@ -28,6 +28,8 @@ pub(crate) struct Receiver<'a, R> {
 pub(crate) struct Worker<'a, T, R> {
     pub(crate) senders: Vec<Sender<'a, T>>,
     pub(crate) receivers: Vec<Receiver<'a, R>>,
+    /// Time its thread was kept off its CPU.
+    pub(crate) cpu_wait_ns: u64,
 }
 
 /// Tells the conductor when a worker ends by an error or a panic.
@@ -53,10 +55,12 @@ impl<'a, T: Transmit, R: Receive> Worker<'a, T, R> {
         if let Some(core) = core {
             thread::bind_to_core(core)?;
         }
+        let waited_before_ns = thread::cpu_wait_ns();
         loop {
             let sent = self.send(clock, progress)?;
             let received = self.receive(clock, progress)?;
             if self.is_over(progress) || progress.failed.load(Relaxed) {
+                self.cpu_wait_ns = thread::cpu_wait_ns().saturating_sub(waited_before_ns);
                 return Ok(self);
             }
             if sent == 0 && received == 0 {

@@ -31,6 +31,16 @@ pub fn sharpen_sleep() {
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_000 as libc::c_ulong) };
 }
 
+/// How long the calling thread has so far been ready to run while other work had its CPU, in nanoseconds.
+///
+/// Zero where the kernel keeps no such account (`CONFIG_SCHED_INFO`).
+#[must_use]
+pub fn cpu_wait_ns() -> u64 {
+    // Documentation/scheduler/sched-stats.rst: time on the CPU, time waiting for one, number of time slices.
+    let schedstat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    schedstat.split_whitespace().nth(1).and_then(|wait| wait.parse().ok()).unwrap_or(0)
+}
+
 /// Sleep for `ns` nanoseconds.
 pub fn sleep_ns(ns: u64) {
     std::thread::sleep(Duration::from_nanos(ns));
