@@ -1,0 +1,71 @@
+"""JSON Schemas of what a user may write, what a run leaves behind, and what the engine speaks; `scripts/schema` runs it."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from nodrop.config.schema import Config
+from nodrop.errors import GeneratorError
+from nodrop.model.result import RunResult
+from nodrop.program import find_program
+
+SCHEMAS = Path(__file__).parents[1] / "schema"
+DIALECT = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+
+
+def python_schemas() -> dict[str, dict[str, Any]]:
+    """By file name: the configuration as it may be written, the result as it is written."""
+    return {
+        "config.json": DIALECT | Config.model_json_schema(mode="validation"),
+        "result.json": DIALECT | RunResult.model_json_schema(mode="serialization"),
+    }
+
+
+def engine_schema() -> dict[str, Any]:
+    """What the engine's own types say. Raises GeneratorError when it is not built."""
+    printed = subprocess.run([find_program("nodrop-engine", GeneratorError), "--schema"], check=True, capture_output=True)
+    schema: dict[str, Any] = json.loads(printed.stdout)
+    return schema
+
+
+def text_of(schema: dict[str, Any]) -> str:
+    """A schema as it is committed."""
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def stale(schemas: dict[str, dict[str, Any]]) -> Iterator[str]:
+    """Names of the files that are not what the code says."""
+    for name, schema in schemas.items():
+        file = SCHEMAS / name
+        if not file.exists() or file.read_text(encoding="utf-8") != text_of(schema):
+            yield name
+
+
+def main(arguments: list[str]) -> int:
+    """Write or check all schemas; gives the exit code."""
+    if arguments not in ([], ["--check"]):
+        print("usage: scripts/schema [--check]", file=sys.stderr)
+        return 2
+    schemas = python_schemas()
+    try:
+        schemas["engine.json"] = engine_schema()
+    except GeneratorError as error:
+        print(f"engine.json is left as it is: {error}", file=sys.stderr)
+        if os.environ.get("CI") or os.environ.get("NODROP_REQUIRE_LAB") == "1":
+            return 1
+    if arguments:
+        found = [f"schema/{name}" for name in stale(schemas)]
+        print(f"not what the code says: {', '.join(found)}; write them anew: scripts/schema" if found else "current")
+        return 1 if found else 0
+    SCHEMAS.mkdir(exist_ok=True)
+    for name, schema in schemas.items():
+        (SCHEMAS / name).write_text(text_of(schema), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
