@@ -1,0 +1,228 @@
+"""Whole runs, from plan to stored result, over simulated systems under test."""
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Self
+
+import pytest
+
+from nodrop import store
+from nodrop.errors import ConfigError, GeneratorError, OutOfTime, SearchError
+from nodrop.generator.base import Measurer, OnWindow
+from nodrop.generator.simulated import SimulatedMeasurer
+from nodrop.model.event import RunDone
+from nodrop.model.goal import Limit
+from nodrop.model.result import DirectionCheck, RunResult, Status
+from nodrop.model.trial import Doubt, Trial, TrialResult, Validity, Verdict
+from nodrop.run import execute
+from tests.running import MILLION, Listener, NullStage, make_plan, parts
+from tests.suts import SlowTester, Step
+
+Mishap = Callable[[TrialResult], TrialResult]
+
+
+class Mishaps:
+    """A simulated measurer whose results something happens to, by the index of the trial."""
+
+    def __init__(self, measurer: SimulatedMeasurer, by_index: dict[int, Mishap]) -> None:
+        self.version, self.commit = measurer.version, measurer.commit
+        self._measurer = measurer
+        self._by_index = by_index
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+    def check_path(self) -> tuple[DirectionCheck, ...]:
+        return self._measurer.check_path()
+
+    def measure(self, trial: Trial, index: int, phase: str, on_window: OnWindow) -> TrialResult:
+        result = self._measurer.measure(trial, index, phase, on_window)
+        return self._by_index.get(index, lambda same: same)(result)
+
+
+def mishaps(by_index: dict[int, Mishap]) -> Callable[[SimulatedMeasurer], Measurer]:
+    return lambda measurer: Mishaps(measurer, by_index)
+
+
+def invalid(result: TrialResult) -> TrialResult:
+    doubt = Doubt(code="tester_drops", verdict=Verdict.INVALID, text="the tester dropped 5 frames")
+    return result.model_copy(update={"validity": Validity(verdict=Verdict.INVALID, doubts=(doubt,))})
+
+
+def interrupt(_: TrialResult) -> TrialResult:
+    raise KeyboardInterrupt("stopped by SIGINT")
+
+
+def fail(_: TrialResult) -> TrialResult:
+    raise GeneratorError("engine lost")
+
+
+def stored(listener: Listener) -> RunResult:
+    """What the last event says is stored, read back."""
+    done = listener.events[-1]
+    assert isinstance(done, RunDone)
+    assert done.path
+    result = store.load(done.path)
+    assert result == done.result
+    return result
+
+
+def test_a_run_encloses_the_truth_and_is_stored(tmp_path: Path) -> None:
+    listener = Listener()
+    result = execute(make_plan(tmp_path), listener, parts())
+    assert stored(listener) == result
+    assert result.status is Status.COMPLETE
+    for found in result.goals:
+        truth = MILLION.throughput(found.goal.loss_ratio, 1.0)
+        assert found.regular
+        assert found.limit is Limit.SUT
+        assert found.lower and found.lower.load_pps <= truth.high_pps
+        assert found.upper and found.upper.load_pps >= truth.low_pps
+        assert result.trials[found.lower.trial_index].trial.intended_load_pps == found.lower.load_pps
+
+
+def test_events_come_in_the_order_of_the_run(tmp_path: Path) -> None:
+    listener = Listener()
+    result = execute(make_plan(tmp_path), listener, parts())
+    trials = ["TrialStarted", "TrialDone"] * len(result.trials)
+    assert listener.names == ["RunStarted", "StageUp", "PathChecked", *trials, "RunDone"]
+
+
+def test_trials_are_numbered_by_their_place_in_the_run(tmp_path: Path) -> None:
+    result = execute(make_plan(tmp_path), Listener(), parts(wrap=mishaps({1: invalid})))
+    assert [trial.index for trial in result.trials] == list(range(len(result.trials)))
+
+
+def test_latency_is_measured_at_the_goals_and_half_of_the_highest(tmp_path: Path) -> None:
+    result = execute(make_plan(tmp_path), Listener(), parts())
+    ndr, pdr = (found.lower.load_pps for found in result.goals if found.lower)
+    assert [(point.label, point.load_pps) for point in result.latencies] == [
+        ("NDR", ndr),
+        ("PDR", pdr),
+        ("50 % of PDR", pdr / 2),
+    ]
+    for point in result.latencies:
+        trial = result.trials[point.trial_index]
+        assert trial.phase == f"latency {point.label}"
+        assert trial.trial.duration_s == 0.5
+        assert trial.trial.stop is None
+
+
+def test_an_invalid_trial_is_repeated_and_moves_no_bound(tmp_path: Path) -> None:
+    plan = make_plan(tmp_path, latency__enabled=False)
+    undisturbed = execute(plan, Listener(), parts())
+    disturbed = execute(plan, Listener(), parts(wrap=mishaps({3: invalid})))
+    asked = [trial.trial for trial in undisturbed.trials]
+    assert [trial.trial for trial in disturbed.trials] == [*asked[:4], *asked[3:]]
+    assert [found.lower and found.lower.load_pps for found in disturbed.goals] == [
+        found.lower and found.lower.load_pps for found in undisturbed.goals
+    ]
+    assert all(found.lower and found.lower.trial_index != 3 for found in disturbed.goals)
+
+
+def test_too_many_invalid_trials_in_a_row_end_the_search_and_are_kept(tmp_path: Path) -> None:
+    listener = Listener()
+    always = mishaps(dict.fromkeys(range(2, 5), invalid))
+    with pytest.raises(SearchError, match=r"3 in a row were invalid: the tester dropped 5 frames; give the tester"):
+        execute(make_plan(tmp_path), listener, parts(wrap=always))
+    result = stored(listener)
+    assert result.status is Status.FAILED
+    assert len(result.trials) == 5
+
+
+def test_invalid_trials_that_are_not_in_a_row_do_not_end_the_search(tmp_path: Path) -> None:
+    now_and_then = mishaps(dict.fromkeys((0, 1, 3, 4, 6, 7), invalid))
+    assert execute(make_plan(tmp_path), Listener(), parts(wrap=now_and_then)).status is Status.COMPLETE
+
+
+def test_latency_whose_trials_are_all_invalid_is_left_out(tmp_path: Path) -> None:
+    plan = make_plan(tmp_path)
+    searched = sum(trial.phase == "search" for trial in execute(plan, Listener(), parts()).trials)
+    spoiled = mishaps(dict.fromkeys(range(searched, searched + 3), invalid))
+    result = execute(plan, Listener(), parts(wrap=spoiled))
+    assert [point.label for point in result.latencies] == ["PDR", "50 % of PDR"]
+    assert result.status is Status.COMPLETE
+
+
+@pytest.mark.parametrize(
+    ("mishap", "error", "status", "sentence"),
+    [
+        (interrupt, KeyboardInterrupt, Status.INTERRUPTED, "stopped by SIGINT"),
+        (fail, GeneratorError, Status.FAILED, "engine lost"),
+    ],
+)
+def test_what_was_measured_before_the_end_is_kept(
+    mishap: Mishap, error: type[BaseException], status: Status, sentence: str, tmp_path: Path
+) -> None:
+    listener, stage = Listener(), NullStage()
+    with pytest.raises(error):
+        execute(make_plan(tmp_path), listener, parts(stage=stage, wrap=mishaps({6: mishap})))
+    result = stored(listener)
+    assert (result.status, result.error) == (status, sentence)
+    assert len(result.trials) == 6
+    assert result.goals
+    assert stage.is_down
+
+
+def test_a_search_that_cannot_end_in_time_is_stopped_with_its_bounds_so_far(tmp_path: Path) -> None:
+    listener = Listener()
+    with pytest.raises(OutOfTime, match=r"a search within 0\.9 s asked, its next trial would take 1 s"):
+        execute(make_plan(tmp_path, search__max_duration="0.9s"), listener, parts())
+    result = stored(listener)
+    assert result.status is Status.TIMED_OUT
+    assert {trial.trial.duration_s for trial in result.trials} == {0.1}
+    assert all(found.lower and found.upper and not found.regular for found in result.goals)
+
+
+def test_a_slow_tester_is_named_as_the_limit(tmp_path: Path) -> None:
+    result = execute(make_plan(tmp_path), Listener(), parts(SlowTester(capacity_pps=2e6, tester_pps=5e5)))
+    assert {found.limit for found in result.goals} == {Limit.TESTER}
+
+
+def test_a_slow_tester_that_does_the_suts_work_is_named_as_the_shared_cpu(tmp_path: Path) -> None:
+    slow = SlowTester(capacity_pps=2e6, tester_pps=5e5)
+    stage = NullStage(sut_shares_tester_cpu=True)
+    result = execute(make_plan(tmp_path), Listener(), parts(slow, stage=stage))
+    assert {found.limit for found in result.goals} == {Limit.SHARED_CPU}
+    assert "on veth the kernel does the SUT's work on the sender's CPU" in result.goals[0].explanation
+
+
+def test_a_sut_that_forwards_everything_is_limited_by_the_highest_load(tmp_path: Path) -> None:
+    result = execute(make_plan(tmp_path), Listener(), parts(Step(1e9)))
+    assert {found.limit for found in result.goals} == {Limit.MAX_LOAD}
+    assert [found.lower and found.lower.load_pps for found in result.goals] == [4e6, 4e6]
+
+
+def test_a_place_that_cannot_be_written_to_is_found_before_anything_is_measured(tmp_path: Path) -> None:
+    in_the_way = tmp_path / "file"
+    in_the_way.touch()
+    listener = Listener()
+    with pytest.raises(ConfigError, match="results_dir: .*/file asked, it cannot be written to"):
+        execute(make_plan(in_the_way), listener, parts())
+    assert listener.events == []
+
+
+def test_a_signal_while_the_path_is_taken_down_waits_until_the_result_is_stored(tmp_path: Path) -> None:
+    class SignalledStage(NullStage):
+        def __exit__(self, *exc: object) -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+            super().__exit__(*exc)
+
+    listener, stage = Listener(), SignalledStage()
+    with pytest.raises(KeyboardInterrupt):
+        execute(make_plan(tmp_path), listener, parts(stage=stage))
+    assert stage.is_down
+    assert stored(listener).status is Status.COMPLETE
+
+
+def test_the_run_leaves_the_process_on_the_cpus_it_was_on(tmp_path: Path) -> None:
+    cpus = os.sched_getaffinity(0)
+    result = execute(make_plan(tmp_path), Listener(), parts())
+    assert os.sched_getaffinity(0) == cpus
+    assert result.facts
+    assert result.facts.host.core_count == len(cpus)

@@ -1,0 +1,98 @@
+"""Whole runs without packets: a lab that is only facts, and a measurer that answers from a model."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Self
+
+from nodrop.config.load import load
+from nodrop.generator.base import Measurer
+from nodrop.generator.simulated import SimulatedMeasurer, SutModel
+from nodrop.model.event import Event
+from nodrop.model.facts import StageFacts
+from nodrop.model.plan import LabPlan, Plan
+from nodrop.plan import build
+from nodrop.run import Parts
+from nodrop.stage.base import Stage
+from tests.suts import Step
+
+MILLION = Step(1e6)
+"""Forwards a million frames per second."""
+
+
+class NullStage:
+    """Nothing stands, and it says so; remembers that it was taken down."""
+
+    def __init__(self, *, sut_shares_tester_cpu: bool = False) -> None:
+        self.is_down = False
+        self._shares = sut_shares_tester_cpu
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.is_down = True
+
+    @property
+    def facts(self) -> StageFacts:
+        return StageFacts(
+            name="null",
+            sut="vnf-l2",
+            privilege="root",
+            tester_pid=1,
+            sut_pid=1,
+            sut_shares_tester_cpu=self._shares,
+            interfaces=(),
+        )
+
+    def check_alive(self) -> None:
+        """It cannot fall down."""
+
+
+def no_lab(name: str) -> LabPlan:
+    raise AssertionError(f"lab {name} was looked for, and none was asked for")
+
+
+def make_plan(results_dir: Path, **overrides: Any) -> Plan:
+    """A quick plan with short trials; keys with `__` for the dot, as search__width."""
+    short: dict[str, Any] = {
+        "search.initial_trial_duration": "0.1s",
+        "search.final_trial_duration": "1s",
+        "search.max_load": "4Mpps",
+        "latency.trial_duration": "0.5s",
+        "results_dir": str(results_dir),
+    }
+    keys = short | {key.replace("__", "."): value for key, value in overrides.items()}
+    return build(load((), keys), no_lab)
+
+
+def parts(
+    sut: SutModel = MILLION,
+    *,
+    stage: NullStage | None = None,
+    wrap: Callable[[SimulatedMeasurer], Measurer] | None = None,
+) -> Parts:
+    """A run over a model, its measurer wrapped in whatever is to go wrong."""
+
+    def make_stage(_plan: Plan, _run_id: str) -> Stage:
+        return stage or NullStage()
+
+    def make_measurer(plan: Plan, _stage: Stage) -> Measurer:
+        simulated = SimulatedMeasurer(plan.traffic, sut)
+        return wrap(simulated) if wrap else simulated
+
+    return Parts(make_stage, make_measurer)
+
+
+class Listener:
+    """Keeps every event."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def __call__(self, event: Event) -> None:
+        self.events.append(event)
+
+    @property
+    def names(self) -> list[str]:
+        """Kinds of the events, progress left out."""
+        return [name for event in self.events if (name := type(event).__name__) != "TrialProgress"]
