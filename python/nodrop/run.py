@@ -23,6 +23,7 @@ from nodrop.model.facts import Facts, Versions
 from nodrop.model.plan import LatencyPlan, Plan, SearchPlan
 from nodrop.model.result import LatencyResult, RunResult
 from nodrop.model.trial import Trial, TrialResult, Verdict
+from nodrop.observe.sut_cpu import SutCpu
 from nodrop.record import Record
 from nodrop.search import create
 from nodrop.search.base import Outcome
@@ -62,30 +63,40 @@ def execute(plan: Plan, on_event: OnEvent, parts: Parts | None = None) -> RunRes
     ):
         record.stage_up(Facts(host=host, stage=stage.facts, versions=_versions(measurer)))
         record.path_checked(measurer.check_path())
-        _search(plan.search, measurer, record, stage.facts.sut_shares_tester_cpu)
-        _measure_latency(plan.latency, plan.search.repeat_invalid, measurer, record)
+        bench = _Bench(measurer, record, SutCpu(stage.facts.sut_process_pid))
+        _search(plan.search, bench, stage.facts.sut_shares_tester_cpu)
+        _measure_latency(plan.latency, plan.search.repeat_invalid, bench)
     return record.result
 
 
-def _search(plan: SearchPlan, measurer: Measurer, record: Record, sut_shares_tester_cpu: bool) -> None:
+class _Bench(NamedTuple):
+    """What every trial of a run needs."""
+
+    measurer: Measurer
+    record: Record
+    sut_cpu: SutCpu
+
+
+def _search(plan: SearchPlan, bench: _Bench, sut_shares_tester_cpu: bool) -> None:
     """The only loop: what the search asks for is measured, and the search told, until it asks no more."""
     search = create(plan)
     deadline_s = time.monotonic() + plan.search_duration_max_s
     while (trial := search.ask()) is not None:
         if time.monotonic() + trial.duration_s > deadline_s:
             raise OutOfTime(_out_of_time(plan, trial))
-        result = _measure(trial, "search", measurer, record)
+        result = _measure(trial, "search", bench)
         if result.validity.verdict is Verdict.INVALID:
-            record.trial_done(result)
-            _check_repeats(record, plan.repeat_invalid)
+            bench.record.trial_done(result)
+            _check_repeats(bench.record, plan.repeat_invalid)
             continue
         search.tell(Outcome(index=result.index, loss_ratio=result.loss_ratio))
-        goals = judge(plan, search.intervals(), [*record.trials, result], sut_shares_tester_cpu)
-        record.trial_done(result, goals)
+        goals = judge(plan, search.intervals(), [*bench.record.trials, result], sut_shares_tester_cpu)
+        bench.record.trial_done(result, goals)
 
 
-def _measure_latency(plan: LatencyPlan, repeat_invalid: int, measurer: Measurer, record: Record) -> None:
+def _measure_latency(plan: LatencyPlan, repeat_invalid: int, bench: _Bench) -> None:
     """Latency at the loads found. A point whose every trial was invalid is left out."""
+    record = bench.record
     lowers_pps = {found.goal.label: found.lower.load_pps for found in record.goals if found.lower}
     for point in plan.points:
         if point.goal_label not in lowers_pps:
@@ -93,16 +104,18 @@ def _measure_latency(plan: LatencyPlan, repeat_invalid: int, measurer: Measurer,
         load_pps = lowers_pps[point.goal_label] * point.load_ratio
         trial = Trial(intended_load_pps=load_pps, duration_s=plan.duration_s, reason=f"latency at {point.label}")
         for _ in range(1 + repeat_invalid):
-            result = _measure(trial, f"latency {point.label}", measurer, record)
+            result = _measure(trial, f"latency {point.label}", bench)
             record.trial_done(result)
             if result.validity.verdict is not Verdict.INVALID:
                 record.latency_measured(LatencyResult(label=point.label, load_pps=load_pps, trial_index=result.index))
                 break
 
 
-def _measure(trial: Trial, phase: str, measurer: Measurer, record: Record) -> TrialResult:
-    index = record.trial_started(trial, phase)
-    return measurer.measure(trial, index, phase, record.trial_progress)
+def _measure(trial: Trial, phase: str, bench: _Bench) -> TrialResult:
+    index = bench.record.trial_started(trial, phase)
+    waited_before_s = bench.sut_cpu.wait_s()
+    result = bench.measurer.measure(trial, index, phase, bench.record.trial_progress)
+    return bench.sut_cpu.doubted(result, waited_before_s)
 
 
 def _check_repeats(record: Record, repeat_invalid: int) -> None:

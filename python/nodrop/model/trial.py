@@ -94,7 +94,8 @@ class Doubt(Value):
     """One reason why a trial is not simply valid."""
 
     code: str
-    """offered_short, tester_drops, receiver_starved, sender_late, cpu_steal, clock_jump, engine_died, aborted"""
+    """aborted, clock_jump, cpu_steal, engine_died, offered_short, receiver_starved, sender_late, sut_preempted,
+    tester_drops, tester_preempted"""
     verdict: Verdict
     """What this reason alone makes of the trial."""
     text: str

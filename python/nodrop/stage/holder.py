@@ -51,7 +51,7 @@ def _hold(request: LabRequest, parent_pid: int | None) -> None:
         keeper = stack.enter_context(_keeper())
         _wire(request.plan, keeper)
         vnf = stack.enter_context(Vnf(request.plan, keeper)) if request.plan.sut == "vnf-l2" else None
-        _say(LabUp(facts=_read_facts(request, privilege, keeper), vnf_pid=vnf.pid if vnf else None))
+        _say(LabUp(facts=_read_facts(request, privilege, keeper, vnf.pid if vnf else None)))
         if parent_pid:
             _watch(keeper, vnf, end_with_stdin=True)
         elif sys.stdin.buffer.readline() == STAY:
@@ -129,7 +129,7 @@ def _wire(plan: LabPlan, keeper: int) -> None:
     links.bring_up(plan.tester_interfaces)
 
 
-def _read_facts(request: LabRequest, privilege: str, keeper: int) -> StageFacts:
+def _read_facts(request: LabRequest, privilege: str, keeper: int, vnf_pid: int | None) -> StageFacts:
     plan = request.plan
     interfaces = links.read_interfaces(plan.tester_interfaces, "tester")
     with namespace.inside_network_of(keeper):
@@ -140,6 +140,7 @@ def _read_facts(request: LabRequest, privilege: str, keeper: int) -> StageFacts:
         privilege=privilege,
         tester_pid=os.getpid(),
         sut_pid=keeper,
+        sut_process_pid=vnf_pid,
         sut_shares_tester_cpu=plan.sut == "bridge",
         interfaces=interfaces,
     )

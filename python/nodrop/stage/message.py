@@ -24,8 +24,6 @@ class LabUp(Value):
 
     event: Literal["up"] = "up"
     facts: StageFacts
-    vnf_pid: int | None
-    """The SUT's own process, where it has one."""
 
 
 class LabFailed(Value):

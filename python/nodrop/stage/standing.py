@@ -118,7 +118,7 @@ def _record(plan: LabPlan, answer: LabUp) -> StandingLab:
         plan=plan,
         holder=identify(answer.facts.tester_pid),
         keeper=identify(answer.facts.sut_pid),
-        vnf=identify(answer.vnf_pid) if answer.vnf_pid else None,
+        vnf=identify(answer.facts.sut_process_pid) if answer.facts.sut_process_pid else None,
     )
 
 

@@ -1,0 +1,1 @@
+"""What the host says about the path under test during a trial."""

@@ -1,0 +1,48 @@
+"""Whether other work kept the SUT off its CPU."""
+
+import multiprocessing
+import os
+import time
+
+import pytest
+from tests.suts import Step
+from tests.traffic import two_way_traffic
+
+from nodrop.generator.simulated import SimulatedMeasurer
+from nodrop.model.trial import Trial, TrialResult, Verdict
+from nodrop.observe.sut_cpu import SutCpu
+
+
+def trial_of(duration_s: float) -> TrialResult:
+    with SimulatedMeasurer(two_way_traffic(2), Step(1e6)) as measurer:
+        return measurer.measure(Trial(intended_load_pps=1000, duration_s=duration_s), 0, "search", lambda *_: None)
+
+
+def spin(core: int) -> None:
+    os.sched_setaffinity(0, {core})
+    while True:
+        pass
+
+
+def test_a_sut_that_waits_for_its_cpu_makes_the_trial_suspect() -> None:
+    core = min(os.sched_getaffinity(0))
+    rivals = [multiprocessing.Process(target=spin, args=(core,), daemon=True) for _ in range(2)]
+    for rival in rivals:
+        rival.start()
+    sut_cpu = SutCpu(rivals[0].pid)
+    before_s = sut_cpu.wait_s()
+    time.sleep(0.5)
+    result = sut_cpu.doubted(trial_of(0.5), before_s)
+    for rival in rivals:
+        rival.kill()
+        rival.join()
+    assert result.validity.verdict is Verdict.SUSPECT
+    (doubt,) = result.validity.doubts
+    assert doubt.code == "sut_preempted" and "kept the SUT off its CPU" in doubt.text
+
+
+@pytest.mark.parametrize("pid", [None, 2**22 + 1])
+def test_without_a_process_to_watch_nothing_is_said(pid: int | None) -> None:
+    sut_cpu = SutCpu(pid)
+    result = trial_of(1.0)
+    assert sut_cpu.doubted(result, sut_cpu.wait_s()) == result
