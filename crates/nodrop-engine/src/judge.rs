@@ -4,8 +4,9 @@ use nodrop_model::{Doubt, UNSENT_TOLERANCE_S, Verdict};
 
 /// Largest share of CPU time that may be stolen by the hypervisor unremarked.
 const STEAL_MAX_RATIO: f64 = 0.01;
-/// Largest share of a trial a thread may be kept off its CPU unremarked.
-const CPU_WAIT_MAX_RATIO: f64 = 0.01;
+/// Largest share of a trial a thread may be kept off its CPU unremarked: short waits are caught up, and long ones show as
+/// lateness.
+const CPU_WAIT_MAX_RATIO: f64 = 0.05;
 /// Largest delay of a single frame that goes unremarked, in nanoseconds: two ticks of a 250 Hz kernel and a bit.
 const LATENESS_MAX_NS: u64 = 10_000_000;
 /// Largest difference between wall clock and steady clock over a trial, in nanoseconds.
@@ -146,7 +147,7 @@ mod tests {
             offered_count: 1_000_000,
             receive_queue_ns: 30_000_000,
             receive_gap_max_ns: 4_000_000,
-            cpu_wait_ns: 9_000_000,
+            cpu_wait_ns: 49_000_000,
             duration_ns: 1_000_000_000,
             ..Observed::default()
         }
@@ -183,7 +184,7 @@ mod tests {
             (Observed { clock_step_ns: 1_000_001, ..clean() }, "clock_jump", Verdict::Invalid),
             (Observed { receive_gap_max_ns: 15_000_001, ..clean() }, "receiver_starved", Verdict::Suspect),
             (Observed { lateness_max_ns: 10_000_001, ..clean() }, "sender_late", Verdict::Suspect),
-            (Observed { cpu_wait_ns: 11_000_000, ..clean() }, "tester_preempted", Verdict::Suspect),
+            (Observed { cpu_wait_ns: 51_000_000, ..clean() }, "tester_preempted", Verdict::Suspect),
             (Observed { steal_ratio: 0.02, ..clean() }, "cpu_steal", Verdict::Suspect),
         ];
         for (seen, code, verdict) in cases {

@@ -6,7 +6,7 @@ from nodrop.model.trial import Doubt, TrialResult, Validity, Verdict
 from nodrop.units import format_ratio, format_seconds
 
 WAIT_MAX_RATIO = 0.01
-"""Largest share of a trial the SUT may be kept off its CPU unremarked; the tester allows itself as much."""
+"""Largest share of a trial the SUT may be kept off its CPU unremarked: it loses about as much of its rate."""
 
 
 class SutCpu:
