@@ -1,4 +1,4 @@
-"""JSON Schemas of what a user may write, what a run leaves behind, and what the engine speaks; `scripts/schema` runs it."""
+"""JSON Schemas of what a user may write, what a run leaves behind, and what the engine speaks (`scripts/schema`)."""
 
 import json
 import os
@@ -27,7 +27,9 @@ def python_schemas() -> dict[str, dict[str, Any]]:
 
 def engine_schema() -> dict[str, Any]:
     """What the engine's own types say. Raises GeneratorError when it is not built."""
-    printed = subprocess.run([find_program("nodrop-engine", GeneratorError), "--schema"], check=True, capture_output=True)
+    printed = subprocess.run(
+        [find_program("nodrop-engine", GeneratorError), "--schema"], check=True, capture_output=True
+    )
     schema: dict[str, Any] = json.loads(printed.stdout)
     return schema
 

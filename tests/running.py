@@ -4,6 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
+from tests.suts import Step
+
 from nodrop.config.load import load
 from nodrop.generator.base import Measurer
 from nodrop.generator.simulated import SimulatedMeasurer, SutModel
@@ -13,7 +15,6 @@ from nodrop.model.plan import LabPlan, Plan
 from nodrop.plan import build
 from nodrop.run import Parts
 from nodrop.stage.base import Stage
-from tests.suts import Step
 
 MILLION = Step(1e6)
 """Forwards a million frames per second."""

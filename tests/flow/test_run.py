@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Self
 
 import pytest
+from tests.running import MILLION, Listener, NullStage, make_plan, parts
+from tests.suts import SlowTester, Step
 
 from nodrop import store
 from nodrop.errors import ConfigError, GeneratorError, OutOfTime, SearchError
@@ -17,8 +19,6 @@ from nodrop.model.goal import Limit
 from nodrop.model.result import DirectionCheck, RunResult, Status
 from nodrop.model.trial import Doubt, Trial, TrialResult, Validity, Verdict
 from nodrop.run import execute
-from tests.running import MILLION, Listener, NullStage, make_plan, parts
-from tests.suts import SlowTester, Step
 
 Mishap = Callable[[TrialResult], TrialResult]
 
@@ -202,7 +202,7 @@ def test_a_place_that_cannot_be_written_to_is_found_before_anything_is_measured(
     in_the_way = tmp_path / "file"
     in_the_way.touch()
     listener = Listener()
-    with pytest.raises(ConfigError, match="results_dir: .*/file asked, it cannot be written to"):
+    with pytest.raises(ConfigError, match=r"results_dir: .*/file asked, it cannot be written to"):
         execute(make_plan(in_the_way), listener, parts())
     assert listener.events == []
 

@@ -1,0 +1,205 @@
+"""The command line: exit codes, sentences on standard error, and help that teaches."""
+
+import functools
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.running import MILLION, parts
+from tests.suts import LossFloor
+
+import nodrop
+from nodrop.cli import COMMANDS, main
+from nodrop.cli.interruption import interruptible
+from nodrop.generator.simulated import SutCounts
+from nodrop.model.result import RunResult
+from nodrop.run import Parts, execute
+
+SHORT = (
+    *("--set", "search.initial_trial_duration=0.1s"),
+    *("--set", "search.final_trial_duration=1s"),
+    *("--max-load", "4Mpps"),
+    *("--set", "latency.trial_duration=0.5s"),
+)
+
+
+@pytest.fixture
+def in_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    return tmp_path
+
+
+def run_over(made: Parts, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    """`nodrop run` without packets."""
+    monkeypatch.setattr("nodrop.run.execute", functools.partial(execute, parts=made))
+    return main(["run", *SHORT, *arguments])
+
+
+def complaint(capsys: pytest.CaptureFixture[str]) -> str:
+    printed = capsys.readouterr()
+    assert "Traceback" not in printed.err
+    return printed.err
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"nodrop {nodrop.__version__}\n"
+
+
+def test_the_version_is_told_without_loading_anything_slow() -> None:
+    told = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "nodrop", "--version"], check=True, capture_output=True, text=True
+    )
+    loaded = {line.rpartition("|")[2].strip().partition(".")[0] for line in told.stderr.splitlines()}
+    assert "click" in loaded
+    assert loaded.isdisjoint({"pydantic", "rich", "yaml", "pyroute2"})
+
+
+def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    printed = capsys.readouterr().out
+    assert all(f"\n  {command} " in printed for command in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "--help"]) == 0
+    assert f"Usage: nodrop {command}" in capsys.readouterr().out
+
+
+def test_help_of_run_teaches_terms_examples_and_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["run", "--help"])
+    printed = capsys.readouterr().out
+    for taught in ("NDR, the no drop rate", "PDR, the partial drop rate", "nodrop run --sut bridge", "Exit codes: 0"):
+        assert taught in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["fly"], "nodrop: error: No such command 'fly'"),
+        (["run", "--sut", "router"], "nodrop: error: Invalid value for '--sut': 'router' is not one of"),
+        (["run", "--goal", "half"], "--goal: 'half' asked, key and value expected; write --goal PDR=0.5%"),
+        (["run", "--goal", "PDR=half"], "command line: goals.PDR: 'half' is not a ratio; write for example 0.5%"),
+        (["run", "--set", "search.widht=1"], "search.widht: 1 asked, there is no such key; write search.width"),
+        (["run", "--min-load", "2M", "--max-load", "1M"], "search.max_load: 1.000 Mpps asked"),
+        (["run", "--config", "gone.yaml"], "gone.yaml: asked for as configuration, No such file or directory"),
+        (["run", "--json", "."], "--json: . asked, it is a directory; name a file in it"),
+        (["run", "--results-dir", "/dev/null/x"], "results_dir: /dev/null/x asked, it cannot be written to"),
+        (["show", "gone"], "result gone asked, no such file and no run of that id in results"),
+    ],
+)
+@pytest.mark.usefixtures("in_empty_directory")
+def test_what_cannot_be_used_is_a_sentence_and_exit_code_2(
+    arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    told = complaint(capsys)
+    assert told.startswith("nodrop: error: ")
+    assert sentence in told
+
+
+@pytest.mark.usefixtures("in_empty_directory")
+def test_a_lab_that_does_not_stand_is_exit_code_3(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--lab", "no-such-lab"]) == 3
+    assert "nodrop: error: lab no-such-lab asked" in complaint(capsys)
+
+
+def test_a_run_prints_its_result_and_where_it_is(
+    in_empty_directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_over(parts(), monkeypatch) == 0
+    printed = capsys.readouterr()
+    (stored,) = in_empty_directory.glob("results/*/result.json")
+    assert f"result: {stored.relative_to(in_empty_directory)}\n" in printed.out
+    assert "NDR 0 %" in printed.out
+    assert "trial 0: 4.000 Mpps" in printed.out
+    assert "\x1b" not in printed.out
+    assert main(["show", "latest", "--json"]) == 0
+    assert capsys.readouterr().out == stored.read_text()
+
+
+@pytest.mark.usefixtures("in_empty_directory")
+def test_with_json_to_standard_output_nothing_else_goes_there(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_over(parts(), monkeypatch, "--json", "-") == 0
+    printed = capsys.readouterr()
+    assert RunResult.model_validate_json(printed.out).status == "complete"
+    assert "NDR 0 %" in printed.err
+
+
+def test_the_result_is_also_written_where_json_says(
+    in_empty_directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_over(parts(), monkeypatch, "--json", "deep/out.json", "--quiet", "--no-latency") == 0
+    result = json.loads((in_empty_directory / "deep/out.json").read_text())
+    assert result["latencies"] == []
+    assert "trial 0" not in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("in_empty_directory")
+def test_flags_become_the_plan(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    flags = ("--goal", "soft=2%", "--frame-bytes", "512", "--min-load", "5kpps", "--profile", "standard", "--json", "-")
+    assert run_over(parts(), monkeypatch, *flags) == 0
+    plan = RunResult.model_validate_json(capsys.readouterr().out).plan
+    assert [(goal.label, goal.loss_ratio) for goal in plan.search.goals] == [("soft", 0.02)]
+    assert plan.traffic.frame_bytes == 512
+    assert (plan.search.min_load_pps, plan.search.max_load_pps) == (5000.0, 4e6)
+    assert (plan.profile, plan.search.width_ratio) == ("standard", 0.005)
+
+
+@pytest.mark.usefixtures("in_empty_directory")
+def test_a_goal_that_no_load_meets_is_exit_code_5_and_still_printed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_over(parts(LossFloor(capacity_pps=1e6, floor_ratio=0.1)), monkeypatch) == 5
+    printed = capsys.readouterr()
+    assert "a load that meets NDR and PDR asked, even the lowest one loses more" in printed.err
+    assert "Even at the lowest load allowed" in printed.out
+
+
+@pytest.mark.usefixtures("in_empty_directory")
+def test_a_search_out_of_time_is_exit_code_5_and_what_is_known_is_printed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_over(parts(), monkeypatch, "--set", "search.max_duration=0.9s") == 5
+    printed = capsys.readouterr()
+    assert "nodrop: error: a search within 0.9 s asked" in printed.err
+    assert "out of time; what follows was known by then" in printed.out
+
+
+@pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.usefixtures("in_empty_directory")
+def test_a_signal_ends_a_run_once_and_what_was_measured_is_printed(
+    number: signal.Signals, exit_code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trials = 0
+
+    def signalled(intended_load_pps: float, duration_s: float) -> SutCounts:
+        nonlocal trials
+        trials += 1
+        if trials > 5:
+            os.kill(os.getpid(), number)
+        return MILLION(intended_load_pps, duration_s)
+
+    before = signal.getsignal(number)
+    assert run_over(parts(signalled), monkeypatch) == exit_code
+    printed = capsys.readouterr()
+    assert f"nodrop: stopped by {number.name}" in printed.err
+    assert "interrupted; what follows was known by then, 4 trials" in printed.out
+    assert signal.getsignal(number) is before
+
+
+def test_further_signals_change_nothing() -> None:
+    with interruptible() as interruption:
+        with pytest.raises(KeyboardInterrupt, match="stopped by SIGTERM"):
+            os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert interruption.exit_code == 143

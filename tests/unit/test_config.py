@@ -1,0 +1,121 @@
+"""Configuration: one rule of precedence, and errors that say file, key, value and what to write instead."""
+
+from pathlib import Path
+
+import pytest
+
+from nodrop.config.load import load
+from nodrop.config.schema import Config
+from nodrop.errors import ConfigError
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "lab.yaml"
+
+
+def refusal(file: Path, text: str) -> str:
+    file.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        load([file], {})
+    return str(caught.value).replace(f"{file}", "lab.yaml")
+
+
+def test_no_configuration_at_all_is_the_defaults() -> None:
+    assert load([], {}) == Config()
+    assert Config().goals == {"NDR": 0.0, "PDR": 0.005}
+
+
+def test_an_empty_file_and_an_empty_section_change_nothing(file: Path) -> None:
+    file.write_text("")
+    assert load([file], {}) == Config()
+    file.write_text("search:\nengine:\n")
+    assert load([file], {}) == Config()
+
+
+def test_flags_win_over_files_and_later_files_over_earlier_ones(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
+    first.write_text("frame_bytes: 128\nflow_count: 1\nsearch: {width: 2%, min_load: 1kpps}")
+    second.write_text("flow_count: 2\nsearch: {width: 3%}")
+    config = load([first, second], {"search.width": "4%"})
+    assert (config.frame_bytes, config.flow_count) == (128, 2)
+    assert (config.search.width, config.search.min_load) == (0.04, 1000.0)
+
+
+def test_who_names_one_goal_names_all(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
+    first.write_text("goals: {NDR: 0, PDR: 1%}")
+    second.write_text("goals: {soft: 2%}")
+    assert load([first, second], {}).goals == {"soft": 0.02}
+
+
+def test_quantities_are_written_with_their_units(file: Path) -> None:
+    file.write_text(
+        "search: {initial_trial_duration: 200ms, max_load: 2Mpps, width: 0.5%}\nengine: {cores: [0, 1]}\nvnf: {core: 1}"
+    )
+    config = load([file], {})
+    assert config.search.initial_trial_duration == pytest.approx(0.2)
+    assert config.search.max_load == 2e6
+    assert config.search.width == pytest.approx(0.005)
+    assert config.engine.cores == (0, 1)
+    assert config.vnf.core == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("search: {widht: 1%}", "lab.yaml: search.widht: '1%' asked, there is no such key; write search.width"),
+        ("frame_byte: 64", "lab.yaml: frame_byte: 64 asked, there is no such key; write frame_bytes"),
+        ("frame_bytes: 20", "lab.yaml: frame_bytes: 20 asked, it should be greater than or equal to 64"),
+        ("profile: fast", "lab.yaml: profile: 'fast' asked, it should be 'quick' or 'standard'"),
+        (
+            "search: {width: wide}",
+            "lab.yaml: search.width: 'wide' is not a ratio; write for example 0.5% or 0.005",
+        ),
+        ("goals: {PDR: 150%}", "lab.yaml: goals.PDR: 1.5 asked, it should be less than 1"),
+        (
+            "engine: {cores: many}",
+            "lab.yaml: engine.cores: 'many' is not a core; write auto, none or the number of a CPU, for example 1",
+        ),
+        ("search: 5", "lab.yaml: search: 5 asked, keys with values expected; write them below it, indented"),
+        ("a: b: c", "lab.yaml: line 1, column 5: YAML expected, mapping values are not allowed here; mend the line"),
+        (
+            "flow_count: 1\nflow_count: 2",
+            "lab.yaml: line 2, column 1: YAML expected, key 'flow_count' is written twice; mend the line",
+        ),
+        ("- quick", "lab.yaml: keys with values expected, found ['quick']; write for example `profile: quick`"),
+    ],
+)
+def test_a_wrong_file_is_refused_in_a_sentence(text: str, sentence: str, file: Path) -> None:
+    assert refusal(file, text) == sentence
+
+
+def test_a_key_like_no_other_is_answered_with_all_there_are(file: Path) -> None:
+    sentence = refusal(file, "vnf: {zzz: 1}")
+    assert sentence == "lab.yaml: vnf.zzz: 1 asked, there is no such key; known keys are vnf.core, vnf.queue_slots"
+
+
+def test_every_wrong_key_is_named_at_once(file: Path) -> None:
+    assert len(refusal(file, "frame_bytes: 1\nflow_count: 0\nsearch: {width: 2}").splitlines()) == 3
+
+
+def test_a_wrong_flag_is_not_blamed_on_a_file(file: Path) -> None:
+    file.write_text("flow_count: 2")
+    with pytest.raises(ConfigError, match=r"^command line: frame_bytes: 1 asked"):
+        load([file], {"frame_bytes": 1})
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"gone\.yaml: asked for as configuration, No such file or directory"):
+        load([tmp_path / "gone.yaml"], {})
+
+
+def test_every_key_says_what_it_is() -> None:
+    sections = [Config, *(field.annotation for field in Config.model_fields.values())]
+    undocumented = [
+        name
+        for section in sections
+        for name, field in getattr(section, "model_fields", {}).items()
+        if not field.description
+    ]
+    assert undocumented == []

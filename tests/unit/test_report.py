@@ -1,0 +1,224 @@
+"""What a person sees: it fits the terminal, carries no control characters into a pipe, and never flatters the SUT."""
+
+import io
+import itertools
+from pathlib import Path
+
+import pytest
+from rich.console import RenderableType
+from tests.running import MILLION, Listener, NullStage, make_plan, parts
+from tests.searching import search_plan
+from tests.suts import SlowTester, Step, Sut
+
+from nodrop.cli.console import console, show
+from nodrop.model.event import Event, TrialDone, TrialProgress, TrialStarted
+from nodrop.model.result import LatencyResult, RunResult, Status
+from nodrop.model.trial import LatencySummary
+from nodrop.report.lines import LineProgress
+from nodrop.report.live import LiveProgress, picture
+from nodrop.report.progress import Progress, phase_durations_s
+from nodrop.report.text import report
+from nodrop.run import execute
+
+LATENCY = LatencySummary(
+    count=1000,
+    min_ns=9_990,
+    mean_ns=123_456.0,
+    p50_ns=120_000,
+    p90_ns=200_000,
+    p99_ns=999_999,
+    p999_ns=12_345_678,
+    max_ns=123_456_789,
+)
+
+
+class Terminal(io.StringIO):
+    """A terminal that keeps what is written to it."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def result_of(tmp_path: Path, sut: Sut = MILLION, *, shared: bool = False) -> RunResult:
+    stage = NullStage(sut_shares_tester_cpu=shared)
+    return execute(make_plan(tmp_path), Listener(), parts(sut, stage=stage))
+
+
+def with_latency(result: RunResult) -> RunResult:
+    """The same, with figures of every length in its latency trials."""
+    trials = [
+        trial.model_copy(update={"streams": tuple(s.model_copy(update={"latency": LATENCY}) for s in trial.streams)})
+        for trial in result.trials
+    ]
+    return result.model_copy(update={"trials": tuple(trials)})
+
+
+def piped(renderable: RenderableType, columns: int, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    out = io.StringIO()
+    show(renderable, out)
+    return out.getvalue()
+
+
+def in_one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_a_report_fits_the_width_and_nothing_is_cut_off(
+    columns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = with_latency(result_of(tmp_path, SlowTester(capacity_pps=1e6, tester_pps=5e5)))
+    text = piped(report(result, with_trials=True), columns, monkeypatch)
+    assert max(map(len, text.splitlines())) <= columns
+    assert "…" not in text
+
+
+def test_a_report_in_a_pipe_has_no_control_characters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = piped(report(with_latency(result_of(tmp_path)), with_trials=True), 80, monkeypatch)
+    assert not [character for character in text if not character.isprintable() and character != "\n"]
+    assert not [line for line in text.splitlines() if line != line.rstrip()]
+
+
+def test_no_color_is_respected_on_a_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for no_color, has_colour in (("1", False), ("", True)):
+        monkeypatch.setenv("NO_COLOR", no_color)
+        out = Terminal()
+        show(report(result_of(tmp_path)), out)
+        assert ("\x1b[1;32m" in out.getvalue()) is has_colour
+
+
+def test_a_report_tells_loads_bounds_and_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = result_of(tmp_path, Step(765_432.0))
+    lower, upper = result.goals[0].lower, result.goals[0].upper
+    assert lower and upper
+    lines = piped(report(result), 80, monkeypatch).splitlines()
+    (row,) = [line for line in lines if line.startswith("NDR 0 %  ")]
+    assert f"{lower.load_pps / 1e3:.1f} kpps" in row
+    assert f"2 x {lower.load_pps / 2e3:.1f} kpps" in row
+    assert f"{lower.load_pps * 84 * 8 / 1e6:.1f} Mb/s" in row
+    assert row.rstrip().endswith("%")
+    assert any(line.startswith("- NDR 0 %") and "limited by the SUT" in line for line in lines)
+    assert any("PDR 0.5 %" in line for line in lines)
+
+
+def test_latency_is_told_per_direction_with_its_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = piped(report(with_latency(result_of(tmp_path))), 80, monkeypatch)
+    figures = "9.99 µs   123 µs   120 µs   200 µs  1000 µs  12.3 ms   123 ms"
+    assert in_one_line(figures) in in_one_line(text)
+    assert text.count("0→1") == text.count("1→0") == 3
+    assert "50 % of PDR" in text
+
+
+@pytest.mark.parametrize(
+    ("shared", "limit"), [(False, "limited by the tester"), (True, "limited by a CPU that tester and SUT share")]
+)
+def test_where_the_tester_was_the_limit_no_figure_stands_as_the_suts(
+    shared: bool, limit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = result_of(tmp_path, SlowTester(capacity_pps=2e6, tester_pps=5e5), shared=shared)
+    text = piped(report(result), 120, monkeypatch)
+    goal_lines = [line for line in text.splitlines() if "NDR 0 %" in line]
+    assert len(goal_lines) == 2
+    assert all("at least" in line for line in goal_lines)
+    assert limit in text
+
+
+def test_a_goal_met_at_the_highest_load_reads_at_least(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = piped(report(result_of(tmp_path, Step(1e9))), 120, monkeypatch)
+    assert "NDR 0 %: at least 4.000 Mpps, limited by the highest load allowed" in text
+
+
+def test_doubts_are_counted_and_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = piped(report(result_of(tmp_path, SlowTester(capacity_pps=2e6, tester_pps=5e5))), 120, monkeypatch)
+    assert "frames were sent; the rest counts as lost" in text
+    assert " suspect (#0, " in text
+
+
+def test_latency_of_a_trial_that_lost_frames_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = result_of(tmp_path)
+    overloaded = LatencyResult(label="NDR", load_pps=4e6, trial_index=0)
+    changed = result.model_copy(update={"latencies": (overloaded, *result.latencies[1:])})
+    text = in_one_line(piped(report(changed), 80, monkeypatch))
+    assert "latency at NDR: 75 % of the frames were lost in this trial at 4.000 Mpps" in text
+
+
+def test_an_interrupted_run_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = result_of(tmp_path).model_copy(update={"status": Status.INTERRUPTED})
+    assert "interrupted; what follows was known by then" in piped(report(result), 80, monkeypatch)
+
+
+def test_progress_in_a_pipe_is_one_plain_line_per_event(tmp_path: Path) -> None:
+    out, listener = io.StringIO(), Listener()
+    result = execute(make_plan(tmp_path), listener, parts())
+    with LineProgress(out) as progress:
+        for event in listener.events:
+            progress.hear(event)
+    lines = out.getvalue().splitlines()
+    assert len(lines) == 3 + len(result.trials)
+    assert all(line.isprintable() for line in lines)
+    assert lines[3].startswith("trial 0: 4.000 Mpps for ")
+
+
+def test_the_live_picture_is_drawn_at_most_four_times_a_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listener = Listener()
+    execute(make_plan(tmp_path), listener, parts())
+    now_s = 100.0
+    monkeypatch.setattr("nodrop.report.live.time.monotonic", lambda: now_s)
+    progress = LiveProgress(console(Terminal()))
+    drawn: list[float] = []
+    monkeypatch.setattr(progress._live, "update", lambda *_, **__: drawn.append(now_s))
+    started = next(event for event in listener.events if isinstance(event, TrialStarted))
+    progress.hear(started)
+    for _ in range(100):
+        now_s += 0.02
+        progress.hear(TrialProgress(index=0, elapsed_s=0.1, offered_count=10, received_count=9))
+    gaps = [later - earlier for earlier, later in itertools.pairwise(drawn)]
+    assert min(gaps) >= 0.25
+    assert 5 <= len(drawn) <= 9
+
+
+def test_the_live_picture_shows_load_loss_bounds_and_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    listener = Listener()
+    execute(make_plan(tmp_path), listener, parts(Step(765_432.0)))
+    progress = half_way(listener.events)
+    progress.hear(TrialProgress(index=5, elapsed_s=0.05, offered_count=1000, received_count=990))
+    text = piped(picture(progress, 61.0), 80, monkeypatch)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "loss 1 %" in text
+    assert "1 min 01 s" in text
+    assert "left" in text
+    for found in progress.goals:
+        assert found.lower and f"{found.lower.load_pps / 1e3:.1f} kpps" in text
+
+
+def half_way(events: list[Event]) -> Progress:
+    """The progress of a run when its sixth trial has begun."""
+    progress = Progress()
+    for event in events:
+        progress.hear(event)
+        if isinstance(event, TrialStarted) and event.index == 5:
+            break
+    return progress
+
+
+def test_the_time_left_counts_down_to_nothing(tmp_path: Path) -> None:
+    listener, progress = Listener(), Progress()
+    execute(make_plan(tmp_path), listener, parts())
+    assert progress.left_s() is None
+    guesses = []
+    for event in listener.events:
+        progress.hear(event)
+        if isinstance(event, TrialDone):
+            guesses.append(progress.left_s())
+    first, last = guesses[0], guesses[-1]
+    assert first is not None and last is not None
+    assert first > 3.0
+    assert last == 0.0
+
+
+def test_trial_durations_grow_in_geometric_steps() -> None:
+    """The three durations of the run that draft-ietf-bmwg-mlrsearch-01 section 5.2 describes."""
+    plan = search_plan(initial_s=1.0, final_s=30.0, intermediate_phases=2)
+    assert phase_durations_s(plan) == pytest.approx((1.0, 5.477225575051661, 30.0))

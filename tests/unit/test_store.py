@@ -1,0 +1,79 @@
+"""Results on disk: whole or not at all, and read back only when they are results."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from tests.running import Listener, make_plan, parts
+
+from nodrop import store
+from nodrop.errors import ConfigError
+from nodrop.model.result import RunResult
+from nodrop.run import execute
+
+
+@pytest.fixture
+def result(tmp_path: Path) -> RunResult:
+    return execute(make_plan(tmp_path / "elsewhere", latency__enabled=False), Listener(), parts())
+
+
+def test_a_result_is_read_back_as_it_was_by_file_directory_id_and_as_the_latest(
+    result: RunResult, tmp_path: Path
+) -> None:
+    path = store.save(result, tmp_path)
+    assert path == tmp_path / result.run_id / "result.json"
+    for wanted in (path, path.parent, result.run_id, "latest"):
+        assert store.load(wanted, tmp_path) == result
+
+
+def test_the_latest_result_is_the_one_whose_run_began_last(result: RunResult, tmp_path: Path) -> None:
+    for run_id in ("20260102T000000Z-000000", "20260103T000000Z-ffffff", "20260101T000000Z-aaaaaa"):
+        store.save(result.model_copy(update={"run_id": run_id}), tmp_path)
+    assert store.load("latest", tmp_path).run_id == "20260103T000000Z-ffffff"
+
+
+def test_run_ids_sort_by_time() -> None:
+    moments = [datetime(2026, 1, 1, hour, tzinfo=UTC) for hour in (0, 9, 10, 23)]
+    run_ids = [store.new_run_id(moment) for moment in moments]
+    assert run_ids == sorted(run_ids)
+    assert len({store.new_run_id(moments[0]) for _ in range(20)}) == 20
+
+
+def test_nothing_but_the_result_is_left_beside_it(result: RunResult, tmp_path: Path) -> None:
+    path = store.save(result, tmp_path)
+    store.save(result, tmp_path)
+    assert [file.name for file in path.parent.iterdir()] == ["result.json"]
+
+
+def test_what_is_not_a_plain_file_is_written_to_and_not_replaced(tmp_path: Path) -> None:
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.touch()
+    link.symlink_to(target)
+    store.write_whole(link, "text")
+    store.write_whole(Path("/dev/null"), "text")
+    assert link.is_symlink()
+    assert target.read_text() == "text"
+    assert Path("/dev/null").is_char_device()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("{", "is not JSON; name a result.json that nodrop wrote"),
+        ("[]", "a nodrop result expected, schema_version is missing"),
+        ('{"schema_version": "9"}', "schema_version 1 expected, found 9; read it with the release that wrote it"),
+        ('{"schema_version": "1"}', "a nodrop result expected, run_id: Field required"),
+    ],
+)
+def test_what_is_no_result_is_refused_in_a_sentence(text: str, sentence: str, tmp_path: Path) -> None:
+    file = tmp_path / "result.json"
+    file.write_text(text)
+    with pytest.raises(ConfigError, match=sentence):
+        store.load(file)
+
+
+def test_a_result_that_is_not_there_is_refused_with_what_could_be_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="result gone asked, no such file and no run of that id"):
+        store.load("gone", tmp_path)
+    with pytest.raises(ConfigError, match="holds none; measure first: nodrop run"):
+        store.load("latest", tmp_path)
