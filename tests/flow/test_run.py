@@ -42,7 +42,8 @@ class Mishaps:
 
     def measure(self, trial: Trial, index: int, phase: str, on_window: OnWindow) -> TrialResult:
         result = self._measurer.measure(trial, index, phase, on_window)
-        return self._by_index.get(index, lambda same: same)(result)
+        mishap = self._by_index.get(index)
+        return mishap(result) if mishap else result
 
 
 def mishaps(by_index: dict[int, Mishap]) -> Callable[[SimulatedMeasurer], Measurer]:
