@@ -134,7 +134,8 @@ def _check_repeats(record: Record, repeat_invalid: int) -> None:
 def _out_of_time(plan: SearchPlan, trial: Trial) -> str:
     return (
         f"a search within {format_seconds(plan.search_duration_max_s)} asked, its next trial would take "
-        f"{format_seconds(trial.duration_s)} and end later; allow more time (search.max_duration) or a larger search.width"
+        f"{format_seconds(trial.duration_s)} and end later; allow more time (search.max_duration) "
+        "or a larger search.width"
     )
 
 
