@@ -6,7 +6,7 @@ use nodrop_engine::{Engine, EngineError, Port, Stream};
 use nodrop_model::{Backend, Open, Opened, PortFacts, PortSpec, StreamSpec};
 use nodrop_port::any::{AnyRx, AnyTx};
 use nodrop_port::clock::SystemClock;
-use nodrop_port::{Receive, af_packet, loopback};
+use nodrop_port::{Receive, af_packet, loopback, thread};
 use nodrop_wire::{SIGNATURE_OFFSET, Signature, Template, TemplateSpec, WireError};
 
 /// The engine with every back end and the kernel's clocks.
@@ -19,6 +19,10 @@ type AnyPort = Port<AnyTx, AnyRx>;
 /// # Errors
 /// When a port cannot be opened, or a stream cannot be built; the message names it.
 pub fn open(request: &Open) -> Result<(HostEngine, Opened), EngineError> {
+    if !request.cores.is_empty() {
+        // Also the threads that only listen and watch: they must not wake up on the SUT's CPU.
+        thread::bind_to_cores(&request.cores)?;
+    }
     let streams = request.streams.iter().map(stream).collect::<Result<Vec<_>, _>>()?;
     let ports = open_ports(&request.ports)?;
     let facts = ports.iter().zip(&request.ports).map(|(port, spec)| facts(port, spec)).collect();

@@ -53,7 +53,7 @@ impl<'a, T: Transmit, R: Receive> Worker<'a, T, R> {
     fn work(mut self, core: Option<usize>, clock: &impl Clock, progress: &Progress) -> Result<Self, PortError> {
         thread::sharpen_sleep();
         if let Some(core) = core {
-            thread::bind_to_core(core)?;
+            thread::bind_to_cores(&[core])?;
         }
         let waited_before_ns = thread::cpu_wait_ns();
         loop {

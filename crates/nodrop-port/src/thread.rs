@@ -4,24 +4,24 @@ use std::time::Duration;
 
 use crate::PortError;
 
-/// Bind the calling thread to one CPU.
+/// Bind the calling thread to CPUs, one or several; threads it starts inherit that.
 ///
 /// # Errors
 /// When the CPU does not exist or is not ours to use.
-pub fn bind_to_core(core: usize) -> Result<(), PortError> {
+pub fn bind_to_cores(cores: &[usize]) -> Result<(), PortError> {
     // SAFETY: an all-zero cpu_set_t is the empty set; CPU_SET ignores CPUs beyond its size.
     let result = unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(core, &mut set);
+        cores.iter().for_each(|core| libc::CPU_SET(*core, &mut set));
         libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set)
     };
     if result == 0 {
         return Ok(());
     }
     Err(PortError::last_os(
-        &format!("core {core}"),
-        "bind a thread to it",
-        "choose one listed by `nproc --all` and allowed by `taskset -p $$`",
+        &format!("cores {cores:?}"),
+        "bind a thread to them",
+        "choose some listed by `nproc --all` and allowed by `taskset -p $$`",
     ))
 }
 

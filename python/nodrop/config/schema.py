@@ -90,7 +90,7 @@ class VnfConfig(Value):
 
     core: Core = "auto"
     """CPU for its thread: `auto` (the last, where there are several), `none`, or as `1`."""
-    queue_slots: int = Field(default=2048, ge=64, le=1048576)
+    queue_slots: int = Field(default=4096, ge=64, le=1048576)
     """Frames it can hold for each of its ports before it drops; 64 to 1048576."""
 
 

@@ -37,7 +37,7 @@ struct L2 {
     #[arg(long)]
     core: Option<usize>,
     /// Received frames a port can hold before the kernel drops.
-    #[arg(long, default_value_t = 2048)]
+    #[arg(long, default_value_t = 4096)]
     queue_slots: u32,
     /// Largest IP packet forwarded, in bytes.
     #[arg(long, default_value_t = 1500)]
@@ -70,7 +70,7 @@ fn run(arguments: L2) -> Result<(), PortError> {
     })?;
     come_up(arguments.netns)?;
     if let Some(core) = arguments.core {
-        thread::bind_to_core(core)?;
+        thread::bind_to_cores(&[core])?;
     }
     let mut forwarder = CrossConnect::open(ports, arguments.queue_slots, arguments.mtu)?;
     std::thread::spawn(end_with_input);
