@@ -13,7 +13,7 @@ from tests.suts import SlowTester, Step, Sut
 from nodrop.cli.console import console, show
 from nodrop.model.event import Event, TrialDone, TrialProgress, TrialStarted
 from nodrop.model.result import LatencyResult, RunResult, Status
-from nodrop.model.trial import LatencySummary
+from nodrop.model.trial import Doubt, LatencySummary, Validity, Verdict
 from nodrop.report.lines import LineProgress
 from nodrop.report.live import LiveProgress, picture
 from nodrop.report.progress import Progress, phase_durations_s
@@ -130,10 +130,27 @@ def test_a_goal_met_at_the_highest_load_reads_at_least(tmp_path: Path, monkeypat
     assert "NDR 0 %: at least 4.000 Mpps, limited by the highest load allowed" in text
 
 
-def test_doubts_are_counted_and_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = piped(report(result_of(tmp_path, SlowTester(capacity_pps=2e6, tester_pps=5e5))), 120, monkeypatch)
+def test_a_doubtful_trial_that_a_figure_rests_on_is_explained_and_the_others_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = result_of(tmp_path, SlowTester(capacity_pps=2e6, tester_pps=5e5))
+    upper = result.goals[0].upper
+    assert upper
+    text = in_one_line(piped(report(result), 120, monkeypatch))
+    assert f"trial #{upper.trial_index} (NDR upper bound" in text
     assert "frames were sent; the rest counts as lost" in text
-    assert " suspect (#0, " in text
+    doubted = [trial.index for trial in result.trials if trial.validity.doubts]
+    assert doubted[0] == 0
+    assert "that no figure rests on (#0" in text
+
+
+def test_an_invalid_trial_is_always_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = result_of(tmp_path)
+    doubt = Doubt(code="tester_drops", verdict=Verdict.INVALID, text="3 frames were dropped by the tester")
+    spoiled = result.trials[0].model_copy(update={"validity": Validity(verdict=Verdict.INVALID, doubts=(doubt,))})
+    changed = result.model_copy(update={"trials": (spoiled, *result.trials[1:]), "goals": ()})
+    text = in_one_line(piped(report(changed), 120, monkeypatch))
+    assert "trial #0 is invalid: 3 frames were dropped by the tester" in text
 
 
 def test_latency_of_a_trial_that_lost_frames_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

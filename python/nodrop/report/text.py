@@ -9,7 +9,8 @@ from rich.text import Text
 from nodrop.model.facts import Facts
 from nodrop.model.goal import GoalResult, Limit
 from nodrop.model.result import RunResult, Status
-from nodrop.model.trial import TrialResult, Verdict
+from nodrop.model.trial import TrialResult
+from nodrop.report.doubts import doubt_lines
 from nodrop.report.tables import goals_table, latency_table, trials_table
 from nodrop.report.wording import LIMITS, found_text, goal_text, traffic_text
 from nodrop.units import format_pps, format_ratio, format_seconds
@@ -42,7 +43,7 @@ def _parts(result: RunResult, with_trials: bool) -> Iterator[RenderableType]:
         yield trials_table(result)
         yield ""
         yield from (_reason_line(trial) for trial in result.trials)
-    warnings = [*_doubt_lines(result.trials), *_latency_lines(result)]
+    warnings = [*doubt_lines(result), *_latency_lines(result)]
     if warnings:
         yield ""
         yield from (_bullet("! ", text, "yellow") for text in warnings)
@@ -73,22 +74,6 @@ def _limit_line(found: GoalResult) -> RenderableType:
 def _reason_line(trial: TrialResult) -> RenderableType:
     doubts = "".join(f" [{doubt.verdict}: {doubt.text}]" for doubt in trial.validity.doubts)
     return _bullet(f"{trial.index:>3} ", f"{trial.trial.reason or trial.phase}{doubts}", "")
-
-
-def _doubt_lines(trials: tuple[TrialResult, ...]) -> Iterator[str]:
-    """One line per kind of doubt: how many trials, which, and the reason in the words of the latest."""
-    kinds: dict[tuple[Verdict, str], list[tuple[int, str]]] = {}
-    for trial in trials:
-        for doubt in trial.validity.doubts:
-            kinds.setdefault((doubt.verdict, doubt.code), []).append((trial.index, doubt.text))
-    for (verdict, _), found in kinds.items():
-        which = ", ".join(str(index) for index, _ in found)
-        many = (
-            f"{len(found)} trials {verdict} (#{which}), the last because"
-            if len(found) > 1
-            else (f"trial #{which} {verdict}:")
-        )
-        yield f"{many} {found[-1][1]}"
 
 
 def _latency_lines(result: RunResult) -> Iterator[str]:
