@@ -9,20 +9,18 @@ use crate::PortError;
 /// # Errors
 /// When the CPU does not exist or is not ours to use.
 pub fn bind_to_cores(cores: &[usize]) -> Result<(), PortError> {
-    // SAFETY: an all-zero cpu_set_t is the empty set; CPU_SET ignores CPUs beyond its size.
+    const REMEDY: &str = "choose some listed by `nproc --all` and allowed by `taskset -p $$`";
+    let port = format!("cores {cores:?}");
+    if cores.iter().any(|core| *core >= libc::CPU_SETSIZE as usize) {
+        return Err(PortError::Request { port, message: format!("no such CPU; {REMEDY}") });
+    }
+    // SAFETY: an all-zero cpu_set_t is the empty set, and every CPU set in it was checked to fit.
     let result = unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         cores.iter().for_each(|core| libc::CPU_SET(*core, &mut set));
         libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set)
     };
-    if result == 0 {
-        return Ok(());
-    }
-    Err(PortError::last_os(
-        &format!("cores {cores:?}"),
-        "bind a thread to them",
-        "choose some listed by `nproc --all` and allowed by `taskset -p $$`",
-    ))
+    if result == 0 { Ok(()) } else { Err(PortError::last_os(&port, "bind a thread to them", REMEDY)) }
 }
 
 /// Let short sleeps of the calling thread end on time (the kernel's default allows 50 µs more).

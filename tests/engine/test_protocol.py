@@ -1,0 +1,140 @@
+"""The engine as its callers see it: JSON lines in, JSON lines out, over ports in memory."""
+
+import json
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from nodrop.errors import GeneratorError
+from nodrop.program import find_program
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "schema" / "engine.json").read_text())
+PORTS = [{"backend": "loopback", "interface": name, "queue_slots": 65536} for name in ("near", "far")]
+TRIAL: dict[str, Any] = {"op": "trial", "trial_id": 7, "loads_pps": [1000, 2000], "duration_s": 0.2, "window_s": 0.05}
+
+
+def stream(stream_id: int, tx_port: int, **changes: object) -> dict[str, object]:
+    return {
+        "stream_id": stream_id,
+        "tx_port": tx_port,
+        "rx_port": 1 - tx_port,
+        "frame_bytes": 64,
+        "src_mac": "02:00:00:00:00:01",
+        "dst_mac": "02:00:00:00:00:02",
+        "src_ip": "198.18.0.1",
+        "dst_ip": "198.19.0.1",
+        "src_udp_port": 49152,
+        "dst_udp_port": 9,
+        "flow_count": 4,
+        **changes,
+    }
+
+
+OPEN: dict[str, Any] = {"op": "open", "ports": PORTS, "streams": [stream(0, 0), stream(1, 1)]}
+
+
+class Engine:
+    """A running engine; every line in and out is checked against the schema."""
+
+    def __init__(self) -> None:
+        program = find_program("nodrop-engine", GeneratorError)
+        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def say(self, request: dict[str, Any]) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+
+    def hear(self) -> dict[str, Any]:
+        assert self.process.stdout
+        reply: dict[str, Any] = json.loads(self.process.stdout.readline())
+        jsonschema.validate(reply, SCHEMA["reply"])
+        return reply
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        jsonschema.validate(request, SCHEMA["request"])
+        self.say(request)
+        while (reply := self.hear())["reply"] == "window":
+            pass
+        return reply
+
+    def cpu_s(self) -> float:
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / 100
+
+
+@pytest.fixture
+def engine() -> Iterator[Engine]:
+    running = Engine()
+    assert running.hear()["reply"] == "hello"
+    yield running
+    running.process.kill()
+    running.process.wait()
+
+
+def test_a_trial_counts_both_streams_at_their_own_loads(engine: Engine) -> None:
+    assert engine.ask(OPEN)["thread_count"] == 1
+    assert all(found["received_count"] > 0 for found in engine.ask({"op": "check", "timeout_s": 1})["directions"])
+    reply = engine.ask(TRIAL)
+    assert reply["trial_id"] == 7
+    assert [found["intended_count"] for found in reply["streams"]] == [200, 400]
+    assert all(found["received_count"] == found["offered_count"] > 100 for found in reply["streams"])
+    assert engine.ask({"op": "close"})["reply"] == "closed"
+
+
+@pytest.mark.parametrize(
+    ("request_", "kind", "says"),
+    [
+        ({"op": "dance"}, "protocol", "dance"),
+        ({**OPEN, "colour": "red"}, "protocol", "colour"),
+        (TRIAL, "request", "no ports are open"),
+        ({**OPEN, "streams": [stream(0, 0, frame_bytes=63)]}, "request", "need 64"),
+        ({**OPEN, "streams": [stream(0, 0, dst_mac="me")]}, "request", "MAC address"),
+        ({**OPEN, "streams": [stream(0, 0, rx_port=5)]}, "request", "names port 5"),
+        ({**OPEN, "cores": [4095]}, "port", "4095"),
+        (
+            {**OPEN, "ports": [{**PORTS[0], "backend": "af_packet", "interface": "no0"}]},
+            "port",
+            "no0: no such interface",
+        ),
+    ],
+)
+def test_what_cannot_be_done_is_refused_with_a_reason_and_the_engine_goes_on(
+    request_: dict[str, Any], kind: str, says: str, engine: Engine
+) -> None:
+    engine.say(request_)
+    reply = engine.hear()
+    assert (reply["reply"], reply["kind"]) == ("error", kind)
+    assert says in reply["message"]
+    assert engine.ask(OPEN)["reply"] == "opened"
+
+
+def test_a_request_to_stop_reaches_a_running_trial(engine: Engine) -> None:
+    engine.ask(OPEN)
+    engine.say({**TRIAL, "duration_s": 60})
+    assert engine.hear()["reply"] == "window"
+    reply = engine.ask({"op": "stop"})
+    assert reply["stopped_early"] and reply["duration_s"] < 5
+    assert [doubt["code"] for doubt in reply["doubts"] if doubt["verdict"] == "invalid"] == ["aborted"]
+
+
+def test_the_end_of_its_input_ends_a_running_trial_and_the_engine(engine: Engine) -> None:
+    engine.ask(OPEN)
+    engine.say({**TRIAL, "duration_s": 60})
+    engine.hear()
+    assert engine.process.stdin
+    engine.process.stdin.close()
+    assert engine.process.wait(timeout=2) == 0
+
+
+def test_an_idle_engine_uses_no_cpu(engine: Engine) -> None:
+    engine.ask(OPEN)
+    engine.ask(TRIAL)
+    before_s = engine.cpu_s()
+    time.sleep(1)
+    assert engine.cpu_s() - before_s <= 0.02
