@@ -13,7 +13,7 @@ import pytest
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
 
-GONE_WITHIN_S = 3.0
+GONE_WITHIN_S = 5.0
 FLAGS = (
     "--set",
     "search.initial_trial_duration=0.2s",

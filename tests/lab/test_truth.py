@@ -28,7 +28,8 @@ table bridge planted {
 """
 SHAPED_PPS = 10_000
 """Frames per second and direction that the rate-limited SUT lets through."""
-SHAPED_BUFFER_FRAMES = 100
+SHAPED_BUFFER_FRAMES = 300
+"""Enough for the bursts after 30 ms in which a busy machine lets the tester wait."""
 
 
 @pytest.mark.parametrize("sut", ["vnf-l2", "bridge"])
@@ -115,7 +116,7 @@ def limit_rate_both_ways(lab: Bench, tc: Path) -> None:
 def search_ndr(lab: Bench) -> float:
     """The lower bound of the loss ratio 0 goal, by short trials."""
     goals = tuple(goal for goal in lab.plan.search.goals if goal.loss_ratio == 0)
-    quick = {"goals": goals, "initial_trial_duration_s": 0.2, "final_trial_duration_s": 2.0, "max_load_pps": 200_000.0}
+    quick = {"goals": goals, "initial_trial_duration_s": 0.2, "final_trial_duration_s": 3.0, "max_load_pps": 200_000.0}
     search = create(SearchPlan(**{**lab.plan.search.model_dump(), **quick}))
     index = 0
     while trial := search.ask():
