@@ -8,9 +8,12 @@ mod histogram;
 mod judge;
 mod lane;
 mod learn;
+mod outcome;
 mod pacer;
 mod progress;
+mod reading;
 mod tracker;
+mod trial;
 mod worker;
 
 use nodrop_model::{Checked, TrialReply, TrialRequest, Window};
@@ -123,8 +126,8 @@ impl<T: Transmit, R: Receive, C: Clock> Engine<T, R, C> {
         check_request(request, self.streams.len())?;
         let tag = self.take_tag();
         let threads = self.thread_count();
-        let setting = conductor::Setting { request, tag, threads, cores: &self.cores, stop };
-        conductor::run(&mut self.ports, &self.streams, &self.clock, &setting, on_window)
+        let setting = trial::Setting { request, tag, threads, cores: &self.cores, stop };
+        trial::run(&mut self.ports, &self.streams, &self.clock, &setting, on_window)
     }
 
     fn take_tag(&mut self) -> u8 {
