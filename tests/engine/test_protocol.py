@@ -9,6 +9,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from hdrh.histogram import HdrHistogram
 
 from nodrop.errors import GeneratorError
 from nodrop.program import find_program
@@ -85,6 +86,16 @@ def test_a_trial_counts_both_streams_at_their_own_loads(engine: Engine) -> None:
     assert [found["intended_count"] for found in reply["streams"]] == [200, 400]
     assert all(found["received_count"] == found["offered_count"] > 100 for found in reply["streams"])
     assert engine.ask({"op": "close"})["reply"] == "closed"
+
+
+def test_a_latency_histogram_is_one_that_other_programs_read(engine: Engine) -> None:
+    engine.ask(OPEN)
+    latency = engine.ask({**TRIAL, "histograms": True})["streams"][0]["latency"]
+    histogram = HdrHistogram.decode(latency["hdr"].encode())
+    assert histogram.get_total_count() == latency["count"]
+    for percent, name in ((50, "p50_ns"), (99, "p99_ns"), (99.9, "p999_ns")):
+        assert histogram.get_value_at_percentile(percent) == pytest.approx(latency[name], rel=0.002)
+    assert histogram.get_max_value() == pytest.approx(latency["max_ns"], rel=0.002)
 
 
 @pytest.mark.parametrize(
