@@ -239,6 +239,7 @@ def test_a_vnf_gets_its_namespace_ports_and_macs(tmp_path: Path, monkeypatch: py
             *("--port", "sut0,peer=02:00:00:00:00:01"),
             *("--port", "sut1,peer=02:00:00:00:00:02"),
             *("--queue-slots", "1024"),
+            *("--mtu", "1500"),
             *("--core", "1"),
         ]
 

@@ -46,6 +46,13 @@ def test_offered_and_received_agree_with_the_kernels_counters_to_the_frame(sut: 
         assert stream.received_count == received > 40_000
 
 
+@pytest.mark.parametrize("sut", ["vnf-l2", "bridge"])
+def test_the_largest_frames_pass_whole(sut: str) -> None:
+    with bench(sut=sut, frame_bytes=9216) as lab:
+        result = lab.measure(2_000, 0.5)
+    assert result.offered_count == result.received_count > 500
+
+
 @pytest.mark.parametrize("frame_bytes", [64, 128, 1518])
 def test_tshark_finds_every_length_and_checksum_right(
     frame_bytes: int, require_tool: RequireTool, tmp_path: Path

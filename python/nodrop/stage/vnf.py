@@ -79,7 +79,7 @@ def _arguments(plan: LabPlan, sut_pid: int) -> list[str]:
     arguments = [str(find_program("nodrop-vnf", StageError)), "l2", "--netns", str(sut_pid)]
     for name, mac in zip(plan.sut_interfaces, plan.peer_macs, strict=True):
         arguments += ["--port", f"{name},peer={mac}"]
-    arguments += ["--queue-slots", str(plan.sut_queue_slots)]
+    arguments += ["--queue-slots", str(plan.sut_queue_slots), "--mtu", str(plan.mtu_bytes)]
     if plan.sut_core is not None:
         arguments += ["--core", str(plan.sut_core)]
     return arguments
