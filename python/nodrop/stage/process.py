@@ -1,8 +1,10 @@
 """Processes told apart for good: a pid alone may belong to somebody else by the time it is used."""
 
+import contextlib
 import os
 import select
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 from nodrop.errors import StageError
@@ -35,27 +37,29 @@ def is_running(process: Process) -> bool:
 
 def terminate(process: Process, patience_s: float) -> None:
     """End this very process and wait until it has: SIGTERM, and SIGKILL when that is not enough."""
-    try:
-        handle = os.pidfd_open(process.pid)
-    except ProcessLookupError:
-        return
-    try:
-        # Checked after the handle is open: from here on the pid cannot change hands unnoticed.
-        if is_running(process):
+    with _held(process) as handle:
+        if handle is not None:
             _end(handle, patience_s)
-    finally:
-        os.close(handle)
 
 
 def await_end(process: Process, patience_s: float) -> None:
     """Wait until this very process has ended, or patience has."""
+    with _held(process) as handle:
+        if handle is not None:
+            _has_ended(handle, patience_s)
+
+
+@contextlib.contextmanager
+def _held(process: Process) -> Iterator[int | None]:
+    """A handle on this very process that no other can take over; None when it has ended."""
     try:
         handle = os.pidfd_open(process.pid)
     except ProcessLookupError:
+        yield None
         return
     try:
-        if is_running(process):
-            _has_ended(handle, patience_s)
+        # Checked after the handle is open: from here on the pid cannot change hands unnoticed.
+        yield handle if is_running(process) else None
     finally:
         os.close(handle)
 
