@@ -80,16 +80,17 @@ class _Bench(NamedTuple):
 def _search(plan: SearchPlan, bench: _Bench, sut_shares_tester_cpu: bool) -> None:
     """The only loop: what the search asks for is measured, and the search told, until it asks no more."""
     search = create(plan)
-    deadline_s = time.monotonic() + plan.search_duration_max_s
+    start_s = time.monotonic()
     while (trial := search.ask()) is not None:
-        if time.monotonic() + trial.duration_s > deadline_s:
+        started_s = time.monotonic() - start_s
+        if started_s + trial.duration_s > plan.search_duration_max_s:
             raise OutOfTime(_out_of_time(plan, trial))
         result = _measure(trial, "search", bench)
         if result.validity.verdict is Verdict.INVALID:
             bench.record.trial_done(result)
             _check_repeats(bench.record, plan.repeat_invalid)
             continue
-        search.tell(Outcome(index=result.index, loss_ratio=result.loss_ratio))
+        search.tell(Outcome.of(result, started_s))
         goals = judge(plan, search.intervals(), [*bench.record.trials, result], sut_shares_tester_cpu)
         bench.record.trial_done(result, goals)
 

@@ -133,7 +133,7 @@ class SimulatedMeasurer:
 def _stopped(counts: SutCounts, trial: Trial) -> tuple[SutCounts, float]:
     """The counts at the moment the stop rule fired, and the share of the trial that had been sent by then."""
     lost_count = counts.offered_count - counts.received_count
-    if trial.stop is None or lost_count <= trial.stop.lost_count:
+    if trial.stop is None or trial.stop.lost_count is None or lost_count <= trial.stop.lost_count:
         return counts, 1.0
     lost_by_then = trial.stop.lost_count + 1
     offered_by_then = counts.offered_count * lost_by_then // lost_count

@@ -8,11 +8,23 @@ from nodrop.model.base import Value
 
 
 class Goal(Value):
-    """A loss ratio to find the highest load for."""
+    """What to find the highest load for (RFC 9971 Search Goal). What is None is the search's: `SearchPlan.complete`."""
 
     label: str
     """NDR for loss ratio 0, PDR otherwise, unless the user says different."""
     loss_ratio: float = Field(ge=0, lt=1)
+    """Share of the frames that a trial may lose and still count as low-loss (Goal Loss Ratio)."""
+    exceed_ratio: float = Field(default=0.0, ge=0, lt=1)
+    """Share of the duration sum that high-loss trials may take at a load that still counts as met (Goal Exceed
+    Ratio)."""
+    initial_trial_duration_s: float | None = Field(default=None, gt=0)
+    """Duration of the shortest trials (Goal Initial Trial Duration)."""
+    final_trial_duration_s: float | None = Field(default=None, gt=0)
+    """Duration from which on a trial counts as full-length (Goal Final Trial Duration)."""
+    duration_sum_s: float | None = Field(default=None, gt=0)
+    """Trial time that decides a load (Goal Duration Sum)."""
+    width_ratio: float | None = Field(default=None, gt=0, lt=1)
+    """(upper - lower) / upper at which the goal is found (Goal Width)."""
 
 
 class Limit(StrEnum):
@@ -57,3 +69,24 @@ class GoalResult(Value):
     limit: Limit
     explanation: str
     """Why the result ends where it does, as a sentence."""
+    conditional_throughput_pps: float | None = None
+    """Forwarding rate to expect at the lower bound (RFC 9971 Conditional Throughput); None where there is none."""
+    estimate_pps: float | None = None
+    """Where a model of the SUT sees the threshold; None for searches without one."""
+    estimate_sd_pps: float | None = None
+    """Standard deviation of the estimate."""
+    lower_error_probability: float | None = Field(default=None, ge=0, le=1)
+    """How likely the lower bound is misclassified: that most trials at its load would not meet the goal."""
+    upper_error_probability: float | None = Field(default=None, ge=0, le=1)
+    """How likely the upper bound is misclassified: that most trials at its load would meet the goal."""
+    loss_ratio_limit: float | None = Field(default=None, ge=0, le=1)
+    """Upper 95 % confidence limit of the loss ratio at the lower bound (no loss in n frames: about 3 / n)."""
+    flags: tuple["Flag", ...] = ()
+    """What the bounds alone do not say."""
+
+
+class Flag(Value):
+    """Something a reader of a result has to know, as a code for programs and a sentence for people."""
+
+    code: str
+    text: str

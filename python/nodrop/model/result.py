@@ -5,7 +5,7 @@ from typing import Literal
 
 from nodrop.model.base import Value
 from nodrop.model.facts import Facts
-from nodrop.model.goal import GoalResult
+from nodrop.model.goal import Flag, GoalResult
 from nodrop.model.plan import Plan
 from nodrop.model.trial import TrialResult
 
@@ -29,6 +29,30 @@ class DirectionCheck(Value):
     rx_port: int
     sent_count: int
     received_count: int
+
+
+class GoalState(Value):
+    """Where a goal's bounds stood at some moment of a search; None before there is a valid one."""
+
+    label: str
+    lower_pps: float | None
+    upper_pps: float | None
+
+
+class SearchStep(Value):
+    """One trial of the search, explained."""
+
+    trial_index: int
+    started_s: float
+    """Seconds from the start of the search to the start of the trial."""
+    before: tuple[GoalState, ...]
+    after: tuple[GoalState, ...]
+    if_low_loss: str = ""
+    """What a trial without loss would have changed, as a sentence."""
+    if_high_loss: str = ""
+    """What a trial with more loss than every goal allows would have changed."""
+    left_s: float | None = None
+    """Time the rest of the search was expected to take when the trial began, this trial included."""
 
 
 class LatencyResult(Value):
@@ -56,4 +80,8 @@ class RunResult(Value):
     checks: tuple[DirectionCheck, ...] = ()
     trials: tuple[TrialResult, ...] = ()
     goals: tuple[GoalResult, ...] = ()
+    steps: tuple[SearchStep, ...] = ()
+    """The search, trial by trial."""
+    findings: tuple[Flag, ...] = ()
+    """What the search saw of the SUT and the tester beyond the goals: warm-up, drift, modes, stalls, buffers."""
     latencies: tuple[LatencyResult, ...] = ()

@@ -1,17 +1,50 @@
 """One trial: what is asked of the generator and what it counted (RFC 2544 section 23, RFC 9971 Trial)."""
 
 from enum import StrEnum
+from typing import Literal
 
 from pydantic import Field
 
 from nodrop.model.base import Value
 
+StopClause = Literal["lost_count", "after_loss", "elapsed", "quiet"]
+"""Which clause of a stop rule ended a trial."""
+
 
 class StopRule(Value):
-    """Ends a trial early, within one window, once its verdict can no longer change."""
+    """Ends a trial early, at the end of a window, by whichever clause is met first.
 
-    lost_count: int = Field(ge=0)
+    Only `lost_count` leaves every verdict as it would have been; the others end trials that are there to look, whose
+    outcome then counts as that of a shorter trial.
+    """
+
+    lost_count: int | None = Field(default=None, ge=0)
     """Stop once more than this many frames, over all streams, are certainly lost."""
+    after_loss_s: float | None = Field(default=None, ge=0)
+    """Stop this long after the end of the first window in which a frame was certainly lost."""
+    elapsed_s: float | None = Field(default=None, gt=0)
+    """Stop this long after the first frame was due, whatever happened."""
+    quiet_s: float | None = Field(default=None, gt=0)
+    """Stop this long after the first frame was due if by then not even `quiet_lost_count` frames were lost."""
+    quiet_lost_count: int = Field(default=1, ge=1)
+
+    def fires(self, elapsed_s: float, lost_count: int, first_loss_s: float | None) -> StopClause | None:
+        """Which clause ends the trial now.
+
+        Args:
+            elapsed_s: end of the latest window.
+            lost_count: frames certainly lost since the trial began, all streams.
+            first_loss_s: end of the first window by which a frame was certainly lost; None before that.
+        """
+        if self.lost_count is not None and lost_count > self.lost_count:
+            return "lost_count"
+        if self.after_loss_s is not None and first_loss_s is not None and elapsed_s >= first_loss_s + self.after_loss_s:
+            return "after_loss"
+        if self.quiet_s is not None and elapsed_s >= self.quiet_s and lost_count < self.quiet_lost_count:
+            return "quiet"
+        if self.elapsed_s is not None and elapsed_s >= self.elapsed_s:
+            return "elapsed"
+        return None
 
 
 class Trial(Value):
@@ -23,6 +56,10 @@ class Trial(Value):
     stop: StopRule | None = None
     reason: str = ""
     """Why the search wants this trial, in one sentence."""
+    goal: str = ""
+    """Label of the goal in focus; empty where the trial serves no goal in particular."""
+    rule: str = ""
+    """Name of the rule or model that chose the load, as `bisect`; the file of each search lists its own."""
 
 
 class LatencySummary(Value):
@@ -78,6 +115,8 @@ class Windows(Value):
     """[stream][window]"""
     received_count: tuple[tuple[int, ...], ...]
     """[stream][window]"""
+    lost_count: tuple[tuple[int, ...], ...] = ()
+    """[stream][window], frames that became certain to be lost within each window; empty where that is not known."""
 
 
 class Verdict(StrEnum):
@@ -122,6 +161,8 @@ class TrialResult(Value):
     duration_s: float
     """Time the tester really sent; shorter than asked when the stop rule fired."""
     stopped_early: bool
+    stopped_by: StopClause | None = None
+    """The clause of the stop rule that ended it."""
     streams: tuple[StreamCounts, ...]
     tester_drop_count: int
     """Frames that reached the tester and were dropped in its own receive path."""

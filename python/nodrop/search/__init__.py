@@ -3,16 +3,27 @@
 Numbers in, numbers out; no clock, no I/O.
 """
 
-from collections.abc import Callable
+import importlib
 
 from nodrop.model.plan import AlgorithmName, SearchPlan
 from nodrop.search.base import Search
-from nodrop.search.mlrsearch_01 import MlrSearch01
 
-ALGORITHMS: dict[AlgorithmName, Callable[[SearchPlan], Search]] = {"mlrsearch-01": MlrSearch01}
-"""Every search by the name a user writes."""
+ALGORITHMS: dict[AlgorithmName, tuple[str, str]] = {
+    "nodrop": ("own", "NodropSearch"),
+    "mlrsearch-rfc9971": ("mlrsearch_rfc9971", "MlrSearchRfc9971"),
+    "mlrsearch-01": ("mlrsearch_01", "MlrSearch01"),
+    "mlrsearch-03": ("mlrsearch_03", "MlrSearch03"),
+    "binary": ("binary", "BinarySearch"),
+    "binary-loss-verification": ("loss_verification", "LossVerificationSearch"),
+    "nfvbench": ("nfvbench", "NfvbenchSearch"),
+    "plrsearch": ("plrsearch", "PlrSearch"),
+    "mrr": ("mrr", "MrrSearch"),
+}
+"""File and class of every search; loaded when asked for, as some bring numerics with them."""
 
 
 def create(plan: SearchPlan) -> Search:
-    """The search a plan asks for, before its first trial."""
-    return ALGORITHMS[plan.algorithm](plan)
+    """The search a plan asks for, before its first trial. Raises ConfigError when it cannot search as asked."""
+    module, name = ALGORITHMS[plan.algorithm]
+    search: Search = getattr(importlib.import_module(f"nodrop.search.{module}"), name)(plan)
+    return search

@@ -19,14 +19,12 @@ from nodrop.model.goal import Goal
 from nodrop.model.plan import SearchPlan
 from nodrop.model.trial import StopRule, Trial
 from nodrop.search import width
-from nodrop.search.base import Interval, Outcome
+from nodrop.search.base import Dialogue, DialogueSearch, Interval, Outcome
 from nodrop.search.evidence import best_interval
 from nodrop.search.loss_table import LossTable, Measured
 from nodrop.search.phase import Choice, Phase
 from nodrop.search.wording import load_text, width_text
 
-Dialogue = Generator[Trial, Outcome, None]
-"""Gives the trial wanted next, is sent what came of it."""
 Measuring = Generator[Trial, Outcome, Measured]
 """A dialogue about one trial."""
 
@@ -38,29 +36,14 @@ class PhasePlan(NamedTuple):
     width_goal: float
 
 
-class MlrSearch01:
-    """The search as a dialogue; see `nodrop.search.base.Search`."""
+class MlrSearch01(DialogueSearch):
+    """See the module; the interface is `nodrop.search.base.Search`."""
 
     def __init__(self, plan: SearchPlan) -> None:
         _check(plan)
-        self._plan = plan
         self._goals = _one_per_ratio(plan.goals)
         self._tables: list[LossTable] = []
-        self._dialogue = self._search()
-        self._wanted: Trial | None = next(self._dialogue)
-
-    def ask(self) -> Trial | None:
-        """The next trial wanted, the same one until it is told about; None when the search is over."""
-        return self._wanted
-
-    def tell(self, outcome: Outcome) -> None:
-        """Answer the last `ask`."""
-        if self._wanted is None:
-            raise RuntimeError("the search is over: told of a trial it did not ask for")
-        try:
-            self._wanted = self._dialogue.send(outcome)
-        except StopIteration:
-            self._wanted = None
+        super().__init__(plan)
 
     def intervals(self) -> tuple[Interval, ...]:
         """What is known of each goal, in the goals' order; see `nodrop.search.evidence`."""
