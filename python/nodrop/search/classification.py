@@ -1,0 +1,143 @@
+"""Which loads bound a goal when several trials at a load may speak for and against it.
+
+A trial is high-loss when it lost more than the goal allows, full-length when it lasted at least the goal's final trial
+duration, short otherwise. A load is judged by how long its trials of each kind took, not by how many there were. It is
+a bound as soon as no outcome of the full-length trials still missing could make it the other one.
+
+Where the RFC's prose and its code differ, the code counts.
+
+Source: RFC 9971 sections "Load Classification" and "Conditional Throughput", and the appendices with their code.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
+
+from nodrop.model.goal import Goal
+
+Load = TypeVar("Load", int, float)
+"""Loads as packets per second, or as steps of a grid: anything with an order."""
+
+
+class Evidence(NamedTuple):
+    """What one trial says about the load it was made at."""
+
+    duration_s: float
+    """Intended duration, which makes the trial short or full-length."""
+    effective_s: float
+    """Time it counts for: the duration, or that plus the trial's overheads (RFC 9971 Trial Effective Duration)."""
+    loss_ratio: float
+    trial_index: int = -1
+    """The trial's position in the run; the classification does not read it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Classification:
+    """What the trials at one load mean for one goal."""
+
+    optimistic: bool
+    """Whether the load is a lower bound if all missing trials are low-loss."""
+    pessimistic: bool
+    """Whether the load is a lower bound even if all missing trials are high-loss."""
+    full_low_s: float
+    """Effective duration of the full-length low-loss trials; likewise the other three."""
+    full_high_s: float
+    short_low_s: float
+    short_high_s: float
+
+    @property
+    def is_lower(self) -> bool:
+        """Whether the load meets the goal."""
+        return self.optimistic and self.pessimistic
+
+    @property
+    def is_upper(self) -> bool:
+        """Whether the load does not meet the goal."""
+        return not self.optimistic and not self.pessimistic
+
+    @property
+    def undecided(self) -> bool:
+        """Whether missing trials could still make the load either bound."""
+        return self.optimistic != self.pessimistic
+
+
+class RelevantBounds(NamedTuple, Generic[Load]):
+    """The two loads that bound a goal; None where no load does."""
+
+    lower: Load | None
+    upper: Load | None
+
+
+def classify(trials: Sequence[Evidence], goal: Goal) -> Classification:
+    """What the trials at one load mean for a goal; without trials the load is undecided.
+
+    Args:
+        trials: all trials at the load, of whatever duration.
+        goal: with every attribute filled in, see `SearchPlan.complete`.
+    """
+    full_s, duration_sum_s = _durations_s(goal)
+    allowed = goal.loss_ratio
+    full_low_s = full_high_s = short_low_s = short_high_s = 0.0
+    for trial in trials:
+        if trial.duration_s >= full_s:
+            if trial.loss_ratio > allowed:
+                full_high_s += trial.effective_s
+            else:
+                full_low_s += trial.effective_s
+        elif trial.loss_ratio > allowed:
+            short_high_s += trial.effective_s
+        else:
+            short_low_s += trial.effective_s
+
+    # Short low-loss trials prove nothing: they only make up for short high-loss ones, at the rate the goal tolerates.
+    made_up_for_s = short_low_s * goal.exceed_ratio / (1.0 - goal.exceed_ratio)
+    high_s = full_high_s + max(0.0, short_high_s - made_up_for_s)
+    whole_s = max(full_low_s + high_s, duration_sum_s)
+    tolerated_s = whole_s * goal.exceed_ratio
+    return Classification(
+        optimistic=high_s <= tolerated_s,
+        pessimistic=whole_s - full_low_s <= tolerated_s,
+        full_low_s=full_low_s,
+        full_high_s=full_high_s,
+        short_low_s=short_low_s,
+        short_high_s=short_high_s,
+    )
+
+
+def conditional_throughput(load_pps: float, trials: Sequence[Evidence], goal: Goal) -> float:
+    """The forwarding rate to expect at a load that meets a goal, in packets per second.
+
+    It is that of the full-length trial which, by rising loss, completes the share of time the goal wants to be good.
+    Time not measured counts as total loss. Only at the goal's relevant lower bound does the figure bear its name.
+    """
+    full_s, duration_sum_s = _durations_s(goal)
+    full_length = sorted((t for t in trials if t.duration_s >= full_s), key=lambda t: t.loss_ratio)
+    measured_s = sum(trial.effective_s for trial in full_length)
+    remaining_s = max(duration_sum_s, measured_s) * (1.0 - goal.exceed_ratio)
+    for trial in full_length:
+        remaining_s -= trial.effective_s
+        if remaining_s <= 0.0:
+            return load_pps * (1.0 - trial.loss_ratio)
+    return 0.0
+
+
+def relevant_bounds(trials_at: Mapping[Load, Sequence[Evidence]], goal: Goal) -> RelevantBounds[Load]:
+    """The smallest load that is an upper bound, and the largest lower bound below that.
+
+    Lower bounds above an upper bound do not count: where loss is inverted, the result errs on the low side.
+    """
+    lower = None
+    for load in sorted(trials_at):
+        found = classify(trials_at[load], goal)
+        if found.is_upper:
+            return RelevantBounds(lower, load)
+        if found.is_lower:
+            lower = load
+    return RelevantBounds(lower, None)
+
+
+def _durations_s(goal: Goal) -> tuple[float, float]:
+    """Final trial duration and duration sum."""
+    if goal.final_trial_duration_s is None or goal.duration_sum_s is None:
+        raise ValueError(f"{goal.label}: a goal without its durations; fill it in with SearchPlan.complete")
+    return goal.final_trial_duration_s, goal.duration_sum_s
