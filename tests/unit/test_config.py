@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nodrop.config.load import load
-from nodrop.config.schema import Config
+from nodrop.config.schema import Config, GoalConfig
 from nodrop.errors import ConfigError
 
 
@@ -61,13 +61,57 @@ def test_quantities_are_written_with_their_units(file: Path) -> None:
     assert config.vnf.core == 1
 
 
+def test_a_goal_is_a_loss_ratio_or_has_attributes(file: Path) -> None:
+    file.write_text("goals: {NDR: 0, second: {loss_ratio: 0.5%, final_trial_duration: 1s, exceed_ratio: 50%}}")
+    config = load([file], {"search.duration_sum": "21s"})
+    assert config.goals == {
+        "NDR": 0.0,
+        "second": GoalConfig(loss_ratio=0.005, final_trial_duration=1.0, exceed_ratio=0.5),
+    }
+    assert config.search.duration_sum == 21.0
+
+
+def test_a_flag_sets_an_attribute_of_a_goal() -> None:
+    goals = load([], {"goals.NDR.loss_ratio": 0, "goals.NDR.width": "1%"}).goals
+    assert goals == {"NDR": GoalConfig(loss_ratio=0.0, width=0.01)}
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "goals: {NDR: {widht: 1%, loss_ratio: 0}}",
+            "goals.NDR.widht: '1%' asked, there is no such key; write goals.NDR.width",
+        ),
+        (
+            "goals: {NDR: {width: 1%}}",
+            "goals.NDR.loss_ratio: nothing asked, it has no default; write for example loss_ratio: 0.5%",
+        ),
+        (
+            "goals: {NDR: {loss_ratio: -1%}}",
+            "goals.NDR.loss_ratio: -0.01 asked, it should be greater than or equal to 0",
+        ),
+        ("goals: {NDR: {loss_ratio: 0, width: 0}}", "goals.NDR.width: 0.0 asked, it should be greater than 0"),
+        (
+            "goals: {NDR: {loss_ratio: 0, exceed_ratio: 100%}}",
+            "goals.NDR.exceed_ratio: 1.0 asked, it should be less than 1",
+        ),
+        ("goals: {NDR: [0]}", "goals.NDR: [0] is not a ratio; write for example 0.5% or 0.005"),
+        ("search: {algorithm: guess}", "search.algorithm: 'guess' asked, it should be 'nodrop', 'mlrsearch-rfc9971',"),
+        ("search: {budget: 0}", "search.budget: 0.0 asked, it should be greater than 0"),
+    ],
+)
+def test_a_wrong_goal_or_search_is_refused_by_file_key_and_value(text: str, sentence: str, file: Path) -> None:
+    assert refusal(file, text).startswith(f"lab.yaml: {sentence}")
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
         ("search: {widht: 1%}", "lab.yaml: search.widht: '1%' asked, there is no such key; write search.width"),
         ("frame_byte: 64", "lab.yaml: frame_byte: 64 asked, there is no such key; write frame_bytes"),
         ("frame_bytes: 20", "lab.yaml: frame_bytes: 20 asked, it should be greater than or equal to 64"),
-        ("profile: fast", "lab.yaml: profile: 'fast' asked, it should be 'quick' or 'standard'"),
+        ("profile: fast", "lab.yaml: profile: 'fast' asked, it should be 'quick', 'standard' or 'csit'"),
         (
             "search: {width: wide}",
             "lab.yaml: search.width: 'wide' is not a ratio; write for example 0.5% or 0.005",
@@ -111,7 +155,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 
 def test_every_key_says_what_it_is() -> None:
-    sections = [Config, *(field.annotation for field in Config.model_fields.values())]
+    sections = [Config, GoalConfig, *(field.annotation for field in Config.model_fields.values())]
     undocumented = [
         name
         for section in sections

@@ -1,14 +1,20 @@
 """Plans: nothing is left open, and what does not go together is refused."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.running import no_lab
 
 from nodrop.config.load import load
+from nodrop.config.schema import GoalConfig, SearchConfig
 from nodrop.errors import ConfigError
-from nodrop.model.plan import Plan
+from nodrop.model.goal import Bound, GoalResult, Limit
+from nodrop.model.plan import Earlier, Plan
+from nodrop.model.result import RunResult, Status
 from nodrop.plan import build, line_rate_pps
+
+SEARCH_PAGE = (Path(__file__).parents[2] / "docs/reference/search-options.md").read_text()
 
 
 def plan(cpus: tuple[int, ...] = (0, 1), **overrides: Any) -> Plan:
@@ -44,6 +50,104 @@ def test_the_standard_profile_is_what_the_draft_lists() -> None:
     assert (search.width_ratio, search.intermediate_phases) == (0.005, 2)
     assert (search.search_duration_max_s, search.expansion_coefficient) == (600.0, 4.0)
     assert [goal.loss_ratio for goal in search.goals] == [0.0, 0.005]
+
+
+def test_the_csit_profile_is_what_the_library_of_csit_has_by_default() -> None:
+    """MLRsearch 1.2.1: SearchGoal and Config."""
+    search = plan(profile="csit").search
+    assert search.algorithm == "mlrsearch-rfc9971"
+    assert [goal.loss_ratio for goal in search.goals] == [0.0, 0.005]
+    for goal in search.goals:
+        assert (goal.exceed_ratio, goal.width_ratio, goal.duration_sum_s) == (0.5, 0.005, 21.0)
+        assert (goal.initial_trial_duration_s, goal.final_trial_duration_s) == (1.0, 1.0)
+    assert (search.preceding_targets, search.expansion_coefficient, search.overhead_s) == (2, 2.0, 0.5)
+    assert search.search_duration_max_s == 1200.0
+
+
+def test_every_goal_of_a_plan_has_every_attribute() -> None:
+    goals = {"NDR": 0.0, "long": {"loss_ratio": "0.1%", "final_trial_duration": "20s", "width": "2%"}}
+    ndr, long = plan(goals=goals, search__algorithm="mlrsearch-rfc9971", search__exceed_ratio="10%").search.goals
+    assert ndr.model_dump() == {
+        "label": "NDR",
+        "loss_ratio": 0.0,
+        "exceed_ratio": 0.1,
+        "initial_trial_duration_s": 0.5,
+        "final_trial_duration_s": 5.0,
+        "duration_sum_s": 5.0,
+        "width_ratio": 0.01,
+    }
+    assert (long.final_trial_duration_s, long.duration_sum_s, long.width_ratio) == (20.0, 20.0, 0.02)
+
+
+def test_what_a_profile_says_gives_way_to_what_was_asked() -> None:
+    longer = plan(profile="csit", search__final_trial_duration="60s").search.goals[0]
+    assert (longer.initial_trial_duration_s, longer.duration_sum_s) == (1.0, 60.0)
+    shorter = plan(profile="csit", search__final_trial_duration="0.2s").search
+    assert (shorter.initial_trial_duration_s, shorter.goals[0].initial_trial_duration_s) == (0.2, 0.2)
+
+
+def test_a_search_that_knows_no_exceed_ratio_gets_none_from_the_profile() -> None:
+    goals = plan(profile="csit", search__algorithm="binary").search.goals
+    assert [(goal.exceed_ratio, goal.duration_sum_s) for goal in goals] == [(0.0, 1.0)] * 2
+
+
+def test_every_option_of_a_single_search_reaches_the_plan() -> None:
+    asked = {"doublings": 3, "verify_trials": 4, "verify_lost_count": 9, "load_epsilon": "1%", "joint": False}
+    search = plan(**{f"search__{key}": value for key, value in asked.items()}).search
+    assert (search.doublings, search.verify_trial_count, search.verify_lost_count) == (3, 4, 9)
+    assert (search.load_epsilon_ratio, search.joint) == (0.01, False)
+
+
+def test_the_reference_page_has_a_row_for_every_key_of_the_search_and_of_a_goal() -> None:
+    keys = {*SearchConfig.model_fields, *GoalConfig.model_fields}
+    assert [key for key in sorted(keys) if f"| `{key}` |" not in SEARCH_PAGE] == []
+
+
+def test_a_budget_goes_before_the_time_after_which_a_search_has_failed() -> None:
+    search = plan(search__budget="60s", search__max_duration="10s").search
+    assert (search.search_duration_max_s, search.budgeted) == (60.0, True)
+    assert not plan(search__max_duration="10s").search.budgeted
+
+
+def test_the_lowest_load_suits_the_most_demanding_goal() -> None:
+    goals = {"NDR": 0.0, "fine": {"loss_ratio": 0, "width": "0.1%"}}
+    search = plan(goals=goals, search__algorithm="mlrsearch-rfc9971").search
+    assert search.min_load_pps == pytest.approx(2 / (0.5 * 0.001))
+
+
+def earlier_result(made: Plan) -> RunResult:
+    """A run of that plan that found one goal whole and the other by half."""
+    ndr, pdr = made.search.goals
+    bounds = [Bound(load_pps=pps, loss_ratio=0.0, duration_s=5.0, trial_index=0) for pps in (1e6, 1.1e6)]
+    results = [
+        GoalResult(goal=goal, lower=bounds[0], upper=upper, regular=False, limit=Limit.SUT, explanation="")
+        for goal, upper in ((ndr, bounds[1]), (pdr, None))
+    ]
+    return RunResult(
+        run_id="then", started_at="", wall_s=1.0, status=Status.COMPLETE, plan=made, facts=None, goals=tuple(results)
+    )
+
+
+def warm(then: RunResult, **keys: Any) -> Plan:
+    config = load((), {"search.warm_start": "latest", "search.algorithm": "nodrop"} | keys)
+    return build(config, no_lab, (0, 1), lambda _: then)
+
+
+def test_a_warm_start_takes_the_goals_that_had_both_bounds() -> None:
+    (earlier,) = warm(earlier_result(plan())).search.earlier
+    assert earlier == Earlier(loss_ratio=0.0, final_trial_duration_s=5.0, lower_pps=1e6, upper_pps=1.1e6)
+
+
+def test_a_warm_start_from_something_else_is_refused() -> None:
+    then = earlier_result(plan(sut="bridge"))
+    with pytest.raises(ConfigError, match=r"latest asked, it is of bridge with 64-byte .* this run of vnf-l2 with"):
+        warm(then)
+    with pytest.raises(ConfigError, match=r"this run of vnf-l2 with 128-byte frames both ways"):
+        warm(earlier_result(plan()), frame_bytes=128)
+    with pytest.raises(ConfigError, match=r"no goal of it has both bounds; name another result"):
+        warm(earlier_result(plan()).model_copy(update={"goals": ()}))
+    with pytest.raises(ConfigError, match=r"the search binary always starts from nothing"):
+        warm(earlier_result(plan()), **{"search.algorithm": "binary"})
 
 
 def test_frames_are_never_addressed_to_an_interface_of_the_labs() -> None:
@@ -108,11 +212,31 @@ def test_a_standing_lab_is_taken_as_it_is() -> None:
     [
         (
             {"search.initial_trial_duration": "10s"},
-            r"search\.initial_trial_duration: 10 s asked, search\.final_trial_duration is 5 s; make the final",
+            r"search\.initial_trial_duration: 10 s asked, search\.final_trial_duration is 5 s; make final_trial",
         ),
         (
             {"search.min_load": "2M", "search.max_load": "1M"},
             r"search\.max_load: 1\.000 Mpps asked, search\.min_load is 2\.000 Mpps; make the highest",
+        ),
+        (
+            {"search.algorithm": "nodrop", "search.duration_sum": "1s"},
+            r"search\.final_trial_duration: 5 s asked, search\.duration_sum is 1 s; make duration_sum at least as long",
+        ),
+        (
+            {"search.algorithm": "nodrop", "goals": {"NDR": {"loss_ratio": 0, "initial_trial_duration": "9s"}}},
+            r"goals\.NDR\.initial_trial_duration: 9 s asked, search\.final_trial_duration is 5 s",
+        ),
+        (
+            {"search.algorithm": "binary", "search.exceed_ratio": "50%"},
+            r"search\.exceed_ratio: 50 % asked, the search binary knows none; leave it out, or search with nodrop or",
+        ),
+        (
+            {"search.algorithm": "mlrsearch-01", "search.duration_sum": "60s"},
+            r"search\.duration_sum: 1 min 00 s asked, the search mlrsearch-01 knows none",
+        ),
+        (
+            {"search.algorithm": "mlrsearch-01", "goals": {"NDR": {"loss_ratio": 0, "width": "1%"}}},
+            r"goals\.NDR: width asked, to the search mlrsearch-01 a goal is a loss ratio alone; write these",
         ),
         ({"engine.cores": [7]}, r"engine\.cores: CPU 7 asked, nodrop may use CPUs 0, 1; name one of these"),
         ({"vnf.core": 2}, r"vnf\.core: CPU 2 asked"),

@@ -9,10 +9,11 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from nodrop.config.schema import Config
+from nodrop.config.schema import ATTRIBUTES_FORM, RATIO_FORM, Config, GoalConfig
 from nodrop.errors import ConfigError
 
 FLAGS = "command line"
+GOALS = "goals"
 Key = tuple[str, ...]
 Written = dict[Key, tuple[Any, str]]
 """Value and source of every key that was written, the key as its path from the top."""
@@ -77,7 +78,7 @@ def _flatten(content: Mapping[Any, Any], above: Key) -> Iterator[tuple[Key, Any]
     """Every key with its path. Goals stay together: who names one names all."""
     for key, value in content.items():
         path = (*above, str(key))
-        if isinstance(value, Mapping) and path != ("goals",):
+        if isinstance(value, Mapping) and path != (GOALS,):
             yield from _flatten(value, path)
         else:
             yield path, value
@@ -105,6 +106,8 @@ def _nest(written: Written) -> dict[str, Any]:
 
 def _known(key: Key) -> object:
     """The section of that path, a class; or None when it is a plain key or there is no such key."""
+    if len(key) > 1 and key[0] == GOALS:
+        return GoalConfig if len(key) == 2 else None
     section: Any = Config
     for part in key:
         field = section.model_fields.get(part)
@@ -116,10 +119,12 @@ def _known(key: Key) -> object:
 
 def _sentence(detail: ErrorDetails, written: Written) -> str:
     """What was asked, found and can be done about it."""
-    key = tuple(str(part) for part in detail["loc"] if part != "[key]")
+    key = tuple(str(part) for part in detail["loc"] if part not in ("[key]", RATIO_FORM, ATTRIBUTES_FORM))
     where = f"{_source(key, written)}: {'.'.join(key)}"
     if detail["type"] == "extra_forbidden":
         return f"{where}: {detail['input']!r} asked, there is no such key; {_nearest(key)}"
+    if detail["type"] == "missing":
+        return f"{where}: nothing asked, it has no default; write for example {key[-1]}: 0.5%"
     if detail["type"] == "value_error":
         return f"{where}: {detail['ctx']['error']}"
     if detail["type"] in ("model_type", "dict_type"):

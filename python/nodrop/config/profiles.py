@@ -2,20 +2,31 @@
 
 from typing import Literal, NamedTuple
 
-ProfileName = Literal["quick", "standard"]
+from nodrop.model.plan import AlgorithmName
+
+ProfileName = Literal["quick", "standard", "csit"]
+DEFAULT_ALGORITHM: AlgorithmName = "mlrsearch-01"
+HEED_GOAL_ATTRIBUTES: frozenset[AlgorithmName] = frozenset({"nodrop", "mlrsearch-rfc9971"})
+"""Searches that heed all attributes of each goal; to the others a goal is a loss ratio."""
 
 
 class Profile(NamedTuple):
-    """Values for every `search` and `latency` key that a user leaves out."""
+    """Values for the `search` and `latency` keys that a user leaves out."""
 
     initial_trial_duration_s: float
     final_trial_duration_s: float
     width_ratio: float
-    intermediate_phases: int
-    expansion_coefficient: float
     search_duration_max_s: float
-    repeat_invalid: int
     latency_trial_duration_s: float
+    algorithm: AlgorithmName = DEFAULT_ALGORITHM
+    duration_sum_s: float = 0.0
+    """At least the final trial duration, whatever stands here."""
+    exceed_ratio: float = 0.0
+    intermediate_phases: int = 2
+    expansion_coefficient: float = 4.0
+    repeat_invalid: int = 2
+    overhead_s: float = 0.5
+    """Time a trial takes beside its sending."""
 
 
 PROFILES: dict[ProfileName, Profile] = {
@@ -25,20 +36,28 @@ PROFILES: dict[ProfileName, Profile] = {
         final_trial_duration_s=5.0,
         width_ratio=0.01,
         intermediate_phases=1,
-        expansion_coefficient=4.0,
         search_duration_max_s=180.0,
-        repeat_invalid=2,
         latency_trial_duration_s=3.0,
     ),
-    # The inputs FD.io CSIT uses. Source: draft-ietf-bmwg-mlrsearch-01 section 5.1.1.
+    # The inputs FD.io CSIT used. Source: draft-ietf-bmwg-mlrsearch-01 section 5.1.1.
     "standard": Profile(
         initial_trial_duration_s=1.0,
         final_trial_duration_s=30.0,
         width_ratio=0.005,
-        intermediate_phases=2,
-        expansion_coefficient=4.0,
         search_duration_max_s=600.0,
-        repeat_invalid=2,
+        latency_trial_duration_s=10.0,
+    ),
+    # The goals FD.io CSIT has since. Source: defaults of MLRsearch 1.2.1 (SearchGoal, Config); overhead as in CSIT.
+    "csit": Profile(
+        algorithm="mlrsearch-rfc9971",
+        initial_trial_duration_s=1.0,
+        final_trial_duration_s=1.0,
+        duration_sum_s=21.0,
+        exceed_ratio=0.5,
+        width_ratio=0.005,
+        expansion_coefficient=2.0,
+        search_duration_max_s=1200.0,
+        overhead_s=0.5,
         latency_trial_duration_s=10.0,
     ),
 }

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from nodrop.config.profiles import ProfileName
 from nodrop.model.base import Value
@@ -11,7 +11,7 @@ from nodrop.units import parse_pps, parse_ratio, parse_seconds
 
 Load = Annotated[float, Field(gt=0), BeforeValidator(parse_pps, json_schema_input_type=float | str)]
 Seconds = Annotated[float, Field(gt=0), BeforeValidator(parse_seconds, json_schema_input_type=float | str)]
-LossRatio = Annotated[float, Field(ge=0, lt=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
+Share = Annotated[float, Field(ge=0, lt=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
 Width = Annotated[float, Field(gt=0, lt=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
 Binding = Literal["auto", "none"]
 
@@ -41,28 +41,91 @@ Cores = Annotated[
 ]
 
 
+class GoalConfig(Value):
+    """A goal with attributes of its own (RFC 9971 Search Goal). What is null is the search's."""
+
+    loss_ratio: Share
+    """Share of the frames that a trial may lose and still meet the goal, as `0.5%`; 0 up to, not including, 100 %."""
+    exceed_ratio: Share | None = None
+    """Share of the duration sum that trials with more loss may take; null: `search.exceed_ratio`."""
+    initial_trial_duration: Seconds | None = None
+    """Duration of the shortest trials; null: `search.initial_trial_duration`, at most the final one."""
+    final_trial_duration: Seconds | None = None
+    """Duration from which on a trial counts in full; null: `search.final_trial_duration`."""
+    duration_sum: Seconds | None = None
+    """Trial time that decides a load; null: `search.duration_sum`."""
+    width: Width | None = None
+    """How close the bounds have to be; null: `search.width`."""
+
+
+RATIO_FORM, ATTRIBUTES_FORM = "(ratio)", "(attributes)"
+"""The two ways to write a goal: a loss ratio alone, or keys with values."""
+
+
+def _goal_form(written: object) -> str:
+    return ATTRIBUTES_FORM if isinstance(written, (dict, GoalConfig)) else RATIO_FORM
+
+
+GoalWritten = Annotated[
+    Annotated[Share, Tag(RATIO_FORM)] | Annotated[GoalConfig, Tag(ATTRIBUTES_FORM)], Discriminator(_goal_form)
+]
+
+
 class SearchConfig(Value):
     """How to search. What is null comes from the profile."""
 
-    algorithm: AlgorithmName = "mlrsearch-01"
-    """The search; `mlrsearch-01` is MLRsearch as in draft-ietf-bmwg-mlrsearch-01."""
+    algorithm: AlgorithmName | None = None
+    """The search by name; docs/reference/search-options.md says which keys each of them heeds."""
     initial_trial_duration: Seconds | None = None
     """Duration of the first, shortest trials, as `0.5s`; above 0."""
     final_trial_duration: Seconds | None = None
     """Duration of the trials that decide, as `30s`; at least the initial one."""
+    duration_sum: Seconds | None = None
+    """Trial time that decides a load, as `21s`; at least the final trial duration. nodrop, mlrsearch-rfc9971."""
+    exceed_ratio: Share | None = None
+    """Share of the duration sum that trials with too much loss may take at a load that still counts as met, as `50%`; 0
+    up to, not including, 100 %. nodrop, mlrsearch-rfc9971."""
     width: Width | None = None
     """How close the bounds of a goal have to be, (upper - lower) / upper, as `1%`; above 0, below 100 %."""
     intermediate_phases: int | None = Field(default=None, ge=0, le=10)
-    """Phases between the initial and the final trial duration; 0 to 10."""
+    """Phases between the initial and the final trial duration; 0 to 10. mlrsearch-01, mlrsearch-03."""
     expansion_coefficient: float | None = Field(default=None, gt=1, le=64)
-    """How much wider each further step is while a bound is missing; above 1, at most 64."""
+    """How much wider each further step is while a bound is missing; above 1, at most 64. mlrsearch-01,
+    mlrsearch-rfc9971."""
+    doublings: int | None = Field(default=None, ge=1, le=10)
+    """How often the width doubles while a bound is missing; 1 to 10. mlrsearch-03."""
+    preceding_targets: int | None = Field(default=None, ge=0, le=10)
+    """Coarser targets before the final one of each goal; 0 to 10. mlrsearch-rfc9971."""
+    fail_fast: bool | None = None
+    """Whether a goal that fails at the lowest load ends the whole search. mlrsearch-rfc9971."""
+    joint: bool | None = None
+    """Whether trials made for one goal count for the others. binary."""
+    verify_trials: int | None = Field(default=None, ge=1, le=100)
+    """Trials at a load before its loss counts, the first included (ETSI GS NFV-TST 009 max(r)); 1 to 100.
+    binary-loss-verification."""
+    verify_lost_count: int | None = Field(default=None, ge=0)
+    """Loss of so many frames or more is not verified (ETSI GS NFV-TST 009 z); null: always verified.
+    binary-loss-verification."""
+    load_epsilon: Width | None = None
+    """Share of the highest load at which the range is narrow enough, as `0.1%`; above 0, below 100 %. nfvbench."""
+    trial_count: int | None = Field(default=None, ge=1, le=1000)
+    """Trials at the highest load; 1 to 1000. mrr."""
+    initial_count: int | None = Field(default=None, ge=0, le=100000)
+    """How many duration increments the first trial lasts; 0 to 100000. plrsearch."""
+    duration_increment: Seconds | None = None
+    """How much longer each trial is than the one before, as `0.1s`; above 0. plrsearch."""
+    warm_start: str | None = Field(default=None, min_length=1)
+    """An earlier result of the same SUT and traffic to start from: a file, a run id or `latest`. nodrop."""
     min_load: Load | None = None
     """Lowest load to try, frames per second over all directions, as `10kpps`; null: the lowest at which one width is
     still a whole frame per direction and shortest trial."""
     max_load: Load | None = None
     """Highest load to try, frames per second over all directions, as `2Mpps`; null: the line rate of the links."""
     max_duration: Seconds | None = None
-    """Time after which the search gives up, as `10min`; above 0."""
+    """Time after which the search gives up, which is an error, as `10min`; above 0."""
+    budget: Seconds | None = None
+    """Time the search may take, after which the best answer by then counts, as `60s`; above 0. Goes before
+    `max_duration`."""
     repeat_invalid: int | None = Field(default=None, ge=0, le=100)
     """How often an invalid trial is tried again before the search gives up; 0 to 100."""
 
@@ -98,7 +161,8 @@ class Config(Value):
     """A run as a user asks for it."""
 
     profile: ProfileName = "quick"
-    """Durations and precision: `quick` answers in about a minute, `standard` takes what FD.io CSIT takes."""
+    """Durations and precision: `quick` answers in about a minute, `standard` takes trials as long as those of
+    draft-ietf-bmwg-mlrsearch-01, `csit` the goals and the search of FD.io CSIT."""
     sut: SutKind = "vnf-l2"
     """What to measure: `vnf-l2` is nodrop's own one-thread forwarder, `bridge` the Linux kernel's."""
     lab: str | None = None
@@ -109,9 +173,9 @@ class Config(Value):
     """Whether traffic goes both ways at once, half of the load each."""
     flow_count: int = Field(default=256, ge=1, le=16384)
     """UDP flows per direction, told apart by source port; 1 to 16384."""
-    goals: dict[str, LossRatio] = Field(default={"NDR": 0.0, "PDR": 0.005}, min_length=1)
-    """What to look for, label: loss ratio, as `PDR: 0.5%`; 0 up to, not including, 100 %. Whoever names one names
-    all."""
+    goals: dict[str, GoalWritten] = Field(default={"NDR": 0.0, "PDR": 0.005}, min_length=1)
+    """What to look for, label: loss ratio, as `PDR: 0.5%`, or with attributes, as `NDR: {loss_ratio: 0, duration_sum:
+    21s}`; 0 up to, not including, 100 %. Whoever names one names all."""
     search: SearchConfig = SearchConfig()
     """How to search."""
     latency: LatencyConfig = LatencyConfig()

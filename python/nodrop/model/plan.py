@@ -68,6 +68,9 @@ class SearchPlan(Value):
     intermediate_phases: int = Field(ge=0)
     expansion_coefficient: float = Field(gt=1)
     search_duration_max_s: float = Field(gt=0)
+    """Time for the whole search, dead time included."""
+    budgeted: bool = False
+    """Whether that time is a budget: to have used it up is then a normal end, else it means the search has failed."""
     repeat_invalid: int = Field(ge=0)
     """How often an invalid trial is tried again before it is given up."""
     overhead_s: float = Field(default=0.5, ge=0)

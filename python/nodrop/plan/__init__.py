@@ -1,17 +1,17 @@
 """What was asked, resolved into what will be done: no `auto` and no null is left."""
 
-import math
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
 
-from nodrop.config.profiles import PROFILES, Profile
+from nodrop.config.profiles import PROFILES
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.model.goal import Goal
-from nodrop.model.plan import EnginePlan, LabPlan, LatencyPlan, LatencyPoint, Plan, SearchPlan
+from nodrop.model.plan import EnginePlan, LabPlan, LatencyPlan, LatencyPoint, Plan
+from nodrop.model.result import RunResult
 from nodrop.model.traffic import Stream, Traffic
-from nodrop.units import format_pps, format_seconds
+from nodrop.plan.earlier import earlier_bounds
+from nodrop.plan.search import plan_search
 
 LINK_SPEED_BPS = 10_000_000_000
 """What a veth link reports as its speed."""
@@ -29,38 +29,48 @@ on the sender's CPU."""
 IPS = ("198.18.0.1", "198.19.0.1")
 """One on each side. Source: RFC 2544 appendix C.2.2 (198.18.0.0/15 is for benchmarks)."""
 
-T = TypeVar("T")
-
 
 def _no_labs(name: str) -> LabPlan:
     raise ConfigError(f"lab: {name} asked, labs cannot be looked up from here; leave it out")
 
 
-def build(config: Config, find_lab: Callable[[str], LabPlan] = _no_labs, cpus: Sequence[int] | None = None) -> Plan:
+def _no_results(wanted: str) -> RunResult:
+    raise ConfigError(f"search.warm_start: {wanted} asked, results cannot be looked up from here; leave it out")
+
+
+def build(
+    config: Config,
+    find_lab: Callable[[str], LabPlan] = _no_labs,
+    cpus: Sequence[int] | None = None,
+    find_result: Callable[[str], RunResult] = _no_results,
+) -> Plan:
     """Decide everything a configuration leaves open.
 
     Args:
         config: what was asked.
         find_lab: gives what the standing lab of a name was brought up from.
         cpus: CPUs nodrop may use; those of this process when not given.
+        find_result: gives the stored result of a file, a run id or `latest`.
 
     Raises: ConfigError when values do not go together.
     """
     available = sorted(os.sched_getaffinity(0) if cpus is None else cpus)
-    profile = PROFILES[config.profile]
     lab = _standing_lab(config, find_lab(config.lab)) if config.lab else _private_lab(config, available)
-    goals = tuple(Goal(label=label, loss_ratio=ratio) for label, ratio in config.goals.items())
-    streams = tuple(_streams(config, lab))
+    traffic = Traffic(streams=tuple(_streams(config, lab)))
+    wanted = config.search.warm_start
+    earlier = earlier_bounds(wanted, find_result(wanted), lab.sut, traffic) if wanted else ()
+    stream_count = len(traffic.streams)
+    search = plan_search(config, stream_count, stream_count * line_rate_pps(config.frame_bytes), earlier)
     return Plan(
         profile=config.profile,
         lab=lab,
         standing_lab=config.lab,
         engine=EnginePlan(cores=_engine_cores(config, available), queue_slots=config.engine.queue_slots),
-        traffic=Traffic(streams=streams),
-        search=_search(config, profile, goals, len(streams)),
+        traffic=traffic,
+        search=search,
         latency=LatencyPlan(
-            points=_latency_points(goals) if config.latency.enabled else (),
-            duration_s=_or(config.latency.trial_duration, profile.latency_trial_duration_s),
+            points=_latency_points(search.goals) if config.latency.enabled else (),
+            duration_s=config.latency.trial_duration or PROFILES[config.profile].latency_trial_duration_s,
         ),
         results_dir=config.results_dir,
     )
@@ -115,47 +125,6 @@ def _streams(config: Config, lab: LabPlan) -> Iterator[Stream]:
         )
 
 
-def _search(config: Config, profile: Profile, goals: tuple[Goal, ...], stream_count: int) -> SearchPlan:
-    asked = config.search
-    initial_s = _or(asked.initial_trial_duration, profile.initial_trial_duration_s)
-    final_s = _or(asked.final_trial_duration, profile.final_trial_duration_s)
-    width_ratio = _or(asked.width, profile.width_ratio)
-    max_load_pps = _or(asked.max_load, stream_count * line_rate_pps(config.frame_bytes))
-    min_load_pps = _or(asked.min_load, lowest_load_pps(initial_s, width_ratio, stream_count))
-    if initial_s > final_s:
-        raise ConfigError(
-            f"search.initial_trial_duration: {format_seconds(initial_s)} asked, search.final_trial_duration is "
-            f"{format_seconds(final_s)}; make the final trials at least as long as the initial ones"
-        )
-    if min_load_pps >= max_load_pps:
-        raise ConfigError(
-            f"search.max_load: {format_pps(max_load_pps)} asked, search.min_load is {format_pps(min_load_pps)}; "
-            "make the highest load higher than the lowest"
-        )
-    return SearchPlan(
-        algorithm=asked.algorithm,
-        goals=goals,
-        min_load_pps=min_load_pps,
-        max_load_pps=max_load_pps,
-        initial_trial_duration_s=initial_s,
-        final_trial_duration_s=final_s,
-        width_ratio=width_ratio,
-        intermediate_phases=_or(asked.intermediate_phases, profile.intermediate_phases),
-        expansion_coefficient=_or(asked.expansion_coefficient, profile.expansion_coefficient),
-        search_duration_max_s=_or(asked.max_duration, profile.search_duration_max_s),
-        repeat_invalid=_or(asked.repeat_invalid, profile.repeat_invalid),
-    )
-
-
-def lowest_load_pps(initial_trial_duration_s: float, width_ratio: float, stream_count: int) -> float:
-    """The lowest load at which one width is a whole frame of each stream, even in the shortest trials.
-
-    Below it, counting whole frames decides where bounds lie. FD.io CSIT stops at 2 x 9001 frames per second, which
-    would hide slow software paths.
-    """
-    return float(math.ceil(stream_count / (initial_trial_duration_s * width_ratio)))
-
-
 def _latency_points(goals: tuple[Goal, ...]) -> tuple[LatencyPoint, ...]:
     """Every goal's lower bound, and half of the one that allows the most loss."""
     at_goals = tuple(LatencyPoint(label=goal.label, goal_label=goal.label, load_ratio=1.0) for goal in goals)
@@ -188,7 +157,3 @@ def _check_core(key: str, core: int, available: Sequence[int]) -> None:
     if core not in available:
         listed = ", ".join(map(str, available))
         raise ConfigError(f"{key}: CPU {core} asked, nodrop may use CPUs {listed}; name one of these, auto or none")
-
-
-def _or(asked: T | None, default: T) -> T:
-    return default if asked is None else asked

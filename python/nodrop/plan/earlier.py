@@ -1,0 +1,44 @@
+"""What an earlier result of the same SUT and traffic says about where to look."""
+
+from nodrop.errors import ConfigError
+from nodrop.model.plan import Earlier, SutKind
+from nodrop.model.result import RunResult
+from nodrop.model.traffic import Traffic
+
+
+def earlier_bounds(wanted: str, result: RunResult, sut: SutKind, traffic: Traffic) -> tuple[Earlier, ...]:
+    """The bounds of every goal that had both.
+
+    Args:
+        wanted: how the user named the result.
+        result: the result itself.
+        sut, traffic: what is to be measured now.
+
+    Raises: ConfigError when it measured something else, or found nothing.
+    """
+    then, now = _text(result.plan.lab.sut, result.plan.traffic), _text(sut, traffic)
+    if (result.plan.lab.sut, result.plan.traffic) != (sut, traffic):
+        other = f"it is of {then}, this run of {now}" if then != now else "its frames have other addresses"
+        raise ConfigError(
+            f"search.warm_start: {wanted} asked, {other}; name a result of the same SUT and traffic, or leave it out"
+        )
+    bounds = tuple(
+        Earlier(
+            loss_ratio=found.goal.loss_ratio,
+            final_trial_duration_s=found.goal.final_trial_duration_s or result.plan.search.final_trial_duration_s,
+            lower_pps=found.lower.load_pps,
+            upper_pps=found.upper.load_pps,
+        )
+        for found in result.goals
+        if found.lower and found.upper
+    )
+    if not bounds:
+        raise ConfigError(
+            f"search.warm_start: {wanted} asked, no goal of it has both bounds; name another result, or leave it out"
+        )
+    return bounds
+
+
+def _text(sut: SutKind, traffic: Traffic) -> str:
+    ways = "both ways" if len(traffic.streams) > 1 else "one way"
+    return f"{sut} with {traffic.frame_bytes}-byte frames {ways} in {traffic.streams[0].flow_count} flows each way"
