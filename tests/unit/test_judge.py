@@ -1,10 +1,12 @@
 """What limited a goal, told from what the trials counted."""
 
+from typing import Any
+
 import pytest
 from tests.searching import search_plan
 
 from nodrop.judge import judge
-from nodrop.model.goal import Goal, GoalResult, Limit
+from nodrop.model.goal import Flag, Goal, GoalResult, Limit
 from nodrop.model.trial import StreamCounts, Trial, TrialResult, Validity, Verdict, Windows
 from nodrop.search.base import Interval
 
@@ -13,9 +15,9 @@ NDR = Goal(label="NDR", loss_ratio=0.0)
 PDR = Goal(label="PDR", loss_ratio=0.005)
 
 
-def trial(index: int, load_pps: float, *, unsent: int = 0, lost: int = 0) -> TrialResult:
-    """A trial of one second."""
-    intended = round(load_pps)
+def trial(index: int, load_pps: float, *, unsent: int = 0, lost: int = 0, sent_s: float = 1.0) -> TrialResult:
+    """A trial of one second, stopped earlier if so said."""
+    intended = round(load_pps * sent_s)
     stream = StreamCounts(
         stream_id=0,
         tx_port=0,
@@ -34,8 +36,8 @@ def trial(index: int, load_pps: float, *, unsent: int = 0, lost: int = 0) -> Tri
         index=index,
         phase="search",
         started_at="2026-01-01T00:00:00+00:00",
-        duration_s=1.0,
-        stopped_early=False,
+        duration_s=sent_s,
+        stopped_early=sent_s < 1.0,
         streams=(stream,),
         tester_drop_count=0,
         tester_cpu_ratio=1.0,
@@ -51,8 +53,10 @@ def result_of(
     upper: bool = True,
     final: bool = True,
     shared: bool = False,
+    out_of_time: bool = False,
+    **found: Any,
 ) -> GoalResult:
-    """The result of a goal between the first trial and the last."""
+    """The result of a goal between the first trial and the last, with whatever else the search found."""
     interval = Interval(
         goal=goal,
         lower_index=trials[0].index if trials else None,
@@ -62,9 +66,9 @@ def result_of(
         upper_load_pps=trials[-1].trial.intended_load_pps if trials else None,
         upper_valid=upper,
         final=final,
-    )
-    (found,) = judge(PLAN, [interval], trials, shared)
-    return found
+    ).model_copy(update=found)
+    (judged,) = judge(PLAN, [interval], trials, shared, out_of_time)
+    return judged
 
 
 def test_frames_that_were_offered_and_lost_are_the_suts() -> None:
@@ -126,3 +130,80 @@ def test_before_the_first_trial_nothing_is_known() -> None:
 def test_bounds_of_shorter_trials_or_too_far_apart_are_not_regular() -> None:
     assert not result_of(trial(0, 99_500), trial(1, 100_000, lost=1), final=False).regular
     assert not result_of(trial(0, 90_000), trial(1, 100_000, lost=1)).regular
+
+
+def test_a_goal_is_regular_within_its_own_width_whatever_the_searchs() -> None:
+    """RFC 9971 regular goal result: both bounds, no further apart than the goal's width."""
+    wide = NDR.model_copy(update={"width_ratio": 0.2})
+    narrow = NDR.model_copy(update={"width_ratio": 0.001})
+    assert result_of(trial(0, 90_000), trial(1, 100_000, lost=1), goal=wide).regular
+    assert not result_of(trial(0, 99_500), trial(1, 100_000, lost=1), goal=narrow).regular
+
+
+def test_most_of_the_trials_at_the_upper_bound_say_whose_limit_it_is() -> None:
+    by_tester = [trial(index, 100_000, unsent=5000) for index in (1, 2)]
+    by_sut = [trial(index, 100_000, lost=7) for index in (3, 4, 5)]
+    found = result_of(trial(0, 99_500), *by_tester, *by_sut[:1])
+    assert found.limit is Limit.TESTER
+    found = result_of(trial(0, 99_500), *by_tester, *by_sut, trial(6, 100_000))
+    assert found.limit is Limit.SUT
+    assert found.explanation == (
+        "At 100.0 kpps the SUT lost 7 of 100,000 frames (0.007 %) where 0 % is allowed, "
+        "as in 5 of 6 trials at this load."
+    )
+
+
+def test_an_upper_bound_shown_by_a_part_of_a_trial_is_the_suts() -> None:
+    found = result_of(trial(0, 99_500), trial(1, 100_000, lost=50, sent_s=0.5), goal=PDR)
+    assert found.limit is Limit.SUT
+    assert found.explanation == (
+        "At 100.0 kpps the SUT lost 50 of 50,000 frames within 0.5 s, "
+        "which comes to more than the 0.5 % allowed in 1 s."
+    )
+
+
+def test_an_upper_bound_at_the_lowest_load_alone_says_that_nothing_meets_the_goal() -> None:
+    found = result_of(trial(0, 1000, lost=10), lower=False, lower_index=None, lower_load_pps=None)
+    assert (found.limit, found.lower) == (Limit.MIN_LOAD, None)
+
+
+def test_an_estimate_without_bounds_is_told_as_one() -> None:
+    found = result_of(trial(0, 9e5, lost=1), lower=False, upper=False, estimate_pps=8e5, estimate_sd_pps=1e3)
+    assert (found.estimate_pps, found.estimate_sd_pps) == (8e5, 1e3)
+    assert found.explanation == "This is an estimate; the search does not look for bounds."
+
+
+def test_what_the_search_is_sure_of_is_kept() -> None:
+    sure = {"conditional_throughput_pps": 99e3, "lower_error_probability": 0.01, "upper_error_probability": 0.02}
+    flag = Flag(code="drift", text="The SUT became slower.")
+    found = result_of(trial(0, 99_500), trial(1, 100_000, lost=1), flags=(flag,), **sure)
+    assert {name: getattr(found, name) for name in sure} == sure
+    assert found.flags == (flag,)
+
+
+@pytest.mark.parametrize(("lost", "limit"), [(0, 2.9957), (1, 4.7439), (10, 16.962), (100, 118.08)])
+def test_the_confidence_limit_of_the_loss_is_poissons(lost: int, limit: float) -> None:
+    """Exact upper 95 % limits of a Poisson mean: half the 95 % quantile of chi-square with 2 (n + 1) degrees."""
+    found = result_of(trial(0, 1e6, lost=lost), upper=False)
+    assert found.loss_ratio_limit == pytest.approx(limit / 1e6, rel=0.01)
+
+
+def test_the_confidence_limit_counts_all_valid_trials_at_the_lower_bound() -> None:
+    spoiled = trial(2, 50_000, lost=9).model_copy(update={"validity": Validity(verdict=Verdict.INVALID)})
+    found = result_of(trial(0, 50_000), trial(1, 50_000), spoiled, upper=False)
+    assert found.loss_ratio_limit == pytest.approx(3e-5, rel=0.02)
+    assert result_of(trial(0, 50_000, lost=9), lower=False).loss_ratio_limit is None
+
+
+def test_a_bound_that_is_the_testers_is_flagged() -> None:
+    for shared in (False, True):
+        found = result_of(trial(0, 99_500), trial(1, 100_000, unsent=10_000), shared=shared)
+        assert [flag.code for flag in found.flags] == ["tester-limited"]
+    assert result_of(trial(0, 99_500), trial(1, 100_000, lost=1)).flags == ()
+
+
+def test_a_goal_whose_search_ran_out_of_time_is_flagged_unless_it_was_found() -> None:
+    far = (trial(0, 90_000), trial(1, 100_000, lost=1))
+    near = (trial(0, 99_500), trial(1, 100_000, lost=1))
+    assert [flag.code for flag in result_of(*far, out_of_time=True).flags] == ["out-of-time"]
+    assert result_of(*near, out_of_time=True).flags == ()
