@@ -7,10 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from MLRsearch.AbstractMeasurer import AbstractMeasurer
-from MLRsearch.MultipleLossRatioSearch import MultipleLossRatioSearch
-from MLRsearch.ReceiveRateMeasurement import ReceiveRateMeasurement
-from MLRsearch.WidthArithmetics import halve_relative_width, multiply_relative_width
+from tests.peers import load
 from tests.searching import drive, loss_ratio_of, search_plan
 from tests.suts import Buffer, Jitter, LossFloor, SlowTester, SmoothCurve, Stalls, Step
 
@@ -19,6 +16,8 @@ from nodrop.model.plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search import create, width
 from nodrop.search.base import Interval
+
+peer = load("0.4.0")
 
 # draft-ietf-bmwg-mlrsearch-01 section 5.2: intended load, trial duration, measured loss ratio, as printed.
 EXAMPLE = (
@@ -138,7 +137,7 @@ def random_case(seed: int) -> Case:
     return Case(plan, draw.choice(KINDS), seed)
 
 
-class PublishedMeasurement(ReceiveRateMeasurement):  # type: ignore[misc]
+class PublishedMeasurement(peer.ReceiveRateMeasurement.ReceiveRateMeasurement):  # type: ignore[misc]
     """A measurement whose receive rate is load times (1 - loss ratio).
 
     The library multiplies and divides counts instead, which may differ in the last bit; a search that is told loss
@@ -150,14 +149,14 @@ class PublishedMeasurement(ReceiveRateMeasurement):  # type: ignore[misc]
         self.relative_receive_rate = self.target_tr * (1.0 - self.loss_ratio)
 
 
-class PublishedMeasurer(AbstractMeasurer):  # type: ignore[misc]
+class PublishedMeasurer(peer.AbstractMeasurer.AbstractMeasurer):  # type: ignore[misc]
     """Answers the library's trials and keeps them."""
 
     def __init__(self, sut: SutModel) -> None:
         self.sut = sut
         self.trials: list[tuple[float, float]] = []
 
-    def measure(self, duration: float, transmit_rate: float) -> ReceiveRateMeasurement:
+    def measure(self, duration: float, transmit_rate: float) -> PublishedMeasurement:
         self.trials.append((transmit_rate, duration))
         counts = self.sut(transmit_rate, duration)
         lost_count = counts.intended_count - counts.received_count
@@ -166,7 +165,7 @@ class PublishedMeasurer(AbstractMeasurer):  # type: ignore[misc]
 
 def published_search(plan: SearchPlan, sut: SutModel) -> tuple[list[tuple[float, float]], list[Any]]:
     measurer = PublishedMeasurer(sut)
-    algorithm = MultipleLossRatioSearch(
+    algorithm = peer.MultipleLossRatioSearch.MultipleLossRatioSearch(
         measurer,
         final_relative_width=plan.width_ratio,
         final_trial_duration=plan.final_trial_duration_s,
@@ -240,5 +239,5 @@ def test_widths_are_multiplied_and_split_as_the_published_library_does_also_wher
             (draw.uniform(1, 40), draw.randint(2, 20) * (1 + draw.choice((-1, 1)) * draw.random() * 2e-6))
         )
         wide = 1 - math.exp(goals * math.log(1 - goal))
-        assert width.times(goal, goals) == multiply_relative_width(goal, goals)
-        assert width.lower_part(wide, goal) == halve_relative_width(wide, goal)
+        assert width.times(goal, goals) == peer.WidthArithmetics.multiply_relative_width(goal, goals)
+        assert width.lower_part(wide, goal) == peer.WidthArithmetics.halve_relative_width(wide, goal)
