@@ -18,6 +18,9 @@ from nodrop.model.goal import Goal
 Load = TypeVar("Load", int, float)
 """Loads as packets per second, or as steps of a grid: anything with an order."""
 
+ROUNDING = 1e-9
+"""Share of a sum of durations that is no time at all but the rounding of the sum."""
+
 
 class Evidence(NamedTuple):
     """What one trial says about the load it was made at."""
@@ -112,11 +115,11 @@ def conditional_throughput(load_pps: float, trials: Sequence[Evidence], goal: Go
     """
     full_s, duration_sum_s = _durations_s(goal)
     full_length = sorted((t for t in trials if t.duration_s >= full_s), key=lambda t: t.loss_ratio)
-    measured_s = sum(trial.effective_s for trial in full_length)
-    remaining_s = max(duration_sum_s, measured_s) * (1.0 - goal.exceed_ratio)
+    whole_s = max(duration_sum_s, sum(trial.effective_s for trial in full_length))
+    remaining_s = whole_s * (1.0 - goal.exceed_ratio)
     for trial in full_length:
         remaining_s -= trial.effective_s
-        if remaining_s <= 0.0:
+        if remaining_s <= whole_s * ROUNDING:
             return load_pps * (1.0 - trial.loss_ratio)
     return 0.0
 

@@ -1,0 +1,76 @@
+"""What is known of a goal when several trials at a load may decide it: bounds, throughput, and what to beware of."""
+
+from collections.abc import Mapping, Sequence
+
+from nodrop.model.goal import Flag, Goal
+from nodrop.search.base import Interval
+from nodrop.search.classification import Evidence, RelevantBounds, classify, conditional_throughput, relevant_bounds
+from nodrop.search.wording import load_text, width_text
+
+TrialsAt = Mapping[float, Sequence[Evidence]]
+"""All trials so far, by intended load in packets per second."""
+
+
+def goal_interval(goal: Goal, trials_at: TrialsAt, min_load_pps: float, max_load_pps: float) -> Interval:
+    """The relevant bounds of a goal. A missing one is replaced by the lowest (or highest) load measured, not valid.
+
+    Args:
+        goal: with every attribute filled in.
+        trials_at: what was measured so far, for whichever goal.
+        min_load_pps, max_load_pps: the loads allowed.
+    """
+    bounds = relevant_bounds(trials_at, goal)
+    low = bounds.lower if bounds.lower is not None else min(trials_at, default=None)
+    high = bounds.upper if bounds.upper is not None else max(trials_at, default=None)
+    throughput_pps = None
+    if bounds.lower is not None:
+        throughput_pps = conditional_throughput(bounds.lower, trials_at[bounds.lower], goal)
+    return Interval(
+        goal=goal,
+        lower_index=None if low is None else _telling(trials_at[low], goal).trial_index,
+        lower_load_pps=low,
+        lower_valid=bounds.lower is not None,
+        upper_index=None if high is None else _telling(trials_at[high], goal).trial_index,
+        upper_load_pps=high,
+        upper_valid=bounds.upper is not None,
+        final=all(load is not None and not classify(trials_at[load], goal).undecided for load in (low, high)),
+        conditional_throughput_pps=throughput_pps,
+        flags=_flags(goal, bounds, trials_at, min_load_pps, max_load_pps),
+    )
+
+
+def _telling(trials: Sequence[Evidence], goal: Goal) -> Evidence:
+    """The trial to show for a load: the last of the longest that say what the load was found to be."""
+    found = classify(trials, goal)
+    telling = trials
+    if found.is_lower:
+        telling = [trial for trial in trials if trial.loss_ratio <= goal.loss_ratio]
+    elif found.is_upper:
+        telling = [trial for trial in trials if trial.loss_ratio > goal.loss_ratio]
+    return max(reversed(telling), key=lambda trial: trial.duration_s)
+
+
+def _flags(
+    goal: Goal, bounds: RelevantBounds[float], trials_at: TrialsAt, min_load_pps: float, max_load_pps: float
+) -> tuple[Flag, ...]:
+    lower, upper = bounds
+    flags = []
+    if upper == min_load_pps:
+        flags.append(_flag("goal-lost", f"The goal is not met even at the lowest load allowed, {load_text(upper)}."))
+    elif lower is None:
+        flags.append(_flag("undecided-lower-bound", "No load is yet known to meet the goal."))
+    if lower == max_load_pps:
+        flags.append(_flag("met-at-max-load", f"The goal is met at the highest load allowed, {load_text(lower)}."))
+    elif upper is None:
+        flags.append(_flag("undecided-upper-bound", "No load is yet known not to meet the goal."))
+    if lower is not None and upper is not None and goal.width_ratio and (upper - lower) / upper > goal.width_ratio:
+        found, asked = width_text((upper - lower) / upper), width_text(goal.width_ratio)
+        flags.append(_flag("wide-interval", f"The bounds are {found} apart where {asked} is asked."))
+    if upper is not None and classify(trials_at[upper], goal).full_high_s == 0:
+        text = f"At {load_text(upper)} only trials shorter than {goal.final_trial_duration_s:g} s lost too much."
+        flags.append(_flag("short-upper-bound", text))
+    return tuple(flags)
+
+
+def _flag(code: str, text: str) -> Flag:
+    return Flag(code=code, text=text)

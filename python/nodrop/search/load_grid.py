@@ -1,0 +1,92 @@
+"""Loads as whole steps of a geometric grid, so that widths can be doubled and halved without rounding.
+
+The grid runs from the lowest to the highest load allowed. Its steps are as coarse as the width goals permit: each goal
+is a whole number of steps, at most 1 % narrower than asked and never wider.
+
+Source: MLRsearch 1.2.1, discrete loads.
+"""
+
+import math
+from collections.abc import Iterable
+from typing import NamedTuple
+
+NARROWEST = 0.99
+"""Share of a width goal that its whole steps make up at least."""
+WIDEST = 0.999999
+"""Share of a width goal that its whole steps make up at most: room for rounding, so that no result is too wide."""
+
+
+class LoadGrid:
+    """Loads between two limits, numbered from 0 to `top` in equal steps of their logarithm."""
+
+    def __init__(self, min_load_pps: float, max_load_pps: float, width_ratios: Iterable[float]) -> None:
+        self._min_load_pps = min_load_pps
+        self._max_load_pps = max_load_pps
+        self.top = _step_count(min_load_pps, max_load_pps, width_ratios)
+
+    def load_pps(self, step: int) -> float:
+        """The load of a step, which lies between 0 and `top`."""
+        if step <= 0:
+            return self._min_load_pps
+        if step >= self.top:
+            return self._max_load_pps
+        low, high = _End(0, self._min_load_pps), _End(self.top, self._max_load_pps)
+        while (middle := low.middle(high)).step != step:
+            low, high = (middle, high) if middle.step < step else (low, middle)
+        return middle.load_pps
+
+    def floor(self, load_pps: float) -> int:
+        """The highest step that is no higher than a load; 0 for loads below the grid."""
+        if load_pps <= self._min_load_pps:
+            return 0
+        if load_pps >= self._max_load_pps:
+            return self.top
+        low, high = _End(0, self._min_load_pps), _End(self.top, self._max_load_pps)
+        while high.step - low.step >= 2:
+            middle = low.middle(high)
+            low, high = (low, middle) if middle.load_pps > load_pps else (middle, high)
+        return low.step
+
+    def width(self, width_ratio: float) -> int:
+        """A relative width in steps, rounded down."""
+        return self.floor(self._min_load_pps / (1.0 - width_ratio))
+
+    def clamp(self, step: int) -> int:
+        """The nearest step that is on the grid."""
+        return max(0, min(step, self.top))
+
+
+class _End(NamedTuple):
+    """One end of a piece of the grid. Loads are found by halving the grid, so that each has one value only."""
+
+    step: int
+    load_pps: float
+
+    def middle(self, high: "_End") -> "_End":
+        """The step halfway to a higher end."""
+        step = (self.step + high.step) // 2
+        log_ratio = math.log(high.load_pps) - math.log(self.load_pps)
+        log_ratio *= (step - self.step) / (high.step - self.step)
+        return _End(step, self.load_pps * math.exp(log_ratio))
+
+
+def _step_count(min_load_pps: float, max_load_pps: float, width_ratios: Iterable[float]) -> int:
+    """The first number of steps that suits all width goals, among those that suit at least one better than the last."""
+    reach = math.log(max_load_pps) - math.log(min_load_pps)
+    goals = [-math.log1p(-ratio) for ratio in sorted(set(width_ratios))]
+    count = 1
+    while True:
+        step = reach / count
+        better = [_better_count(goal / step, count) for goal in goals if not _suits(goal / step)]
+        if not better:
+            return count
+        count = math.ceil(max(count + 1, *better))
+
+
+def _suits(goal_steps: float) -> bool:
+    return NARROWEST <= math.floor(goal_steps) / goal_steps <= WIDEST
+
+
+def _better_count(goal_steps: float, count: int) -> float:
+    """How many steps the grid needs for a goal to be one whole step more than it is, with room for rounding."""
+    return (math.floor(goal_steps) + 1) / WIDEST / goal_steps * count

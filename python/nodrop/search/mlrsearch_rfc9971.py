@@ -1,0 +1,146 @@
+"""MLRsearch with search goals: several trials may decide a load, and any trial counts for every goal.
+
+A trial at the highest load shows what comes back; two more look there and beside it. From then on every goal
+nominates the load it wants measured next, the lowest nomination wins, and the search ends when no goal wants anything.
+Each goal approaches its own precision through coarser targets (`nodrop.search.target`); which load it nominates
+is in `nodrop.search.strategies`, with the names of the rules. The initial trials go by `highest-load`,
+`forwarding-rate` and `beside-forwarding-rate`.
+
+The trials are those of MLRsearch 1.2.1 without a warm-up: the same loads and durations in the same order. Two things
+differ around them. Nothing is raised: a goal that fails at the lowest load is flagged, and ends the search only where
+`fail_fast` asks for it. And there is no clock: whoever measures decides when the time is up, and stops asking.
+No trial carries a stop rule, as what came back of a trial decides the next load.
+
+Source: RFC 9971 for what counts as a bound; the loads are MLRsearch 1.2.1's choice, which the RFC leaves open.
+"""
+
+from collections.abc import Generator
+from typing import NamedTuple
+
+from nodrop.model.goal import Flag
+from nodrop.model.plan import SearchPlan
+from nodrop.model.trial import Trial
+from nodrop.search.base import Dialogue, DialogueSearch, Interval, Outcome
+from nodrop.search.classification import Evidence, RelevantBounds
+from nodrop.search.goal_interval import goal_interval
+from nodrop.search.load_grid import LoadGrid
+from nodrop.search.selector import Selector
+from nodrop.search.spacing import spaced
+from nodrop.search.strategies import Nomination
+from nodrop.search.target import Target, chain, check
+from nodrop.search.wording import load_text
+
+Measuring = Generator[Trial, Outcome, float]
+"""A dialogue about one trial that ends with its loss ratio."""
+
+
+class Start(NamedTuple):
+    """The two loads, as steps of the grid and maybe the same, that the search starts from."""
+
+    lower: int
+    upper: int
+
+
+class MlrSearchRfc9971(DialogueSearch):
+    """See the module; the interface is `nodrop.search.base.Search`."""
+
+    def __init__(self, plan: SearchPlan) -> None:
+        self._goals = tuple(plan.complete(goal) for goal in plan.goals)
+        check(plan, self._goals)
+        widths = (goal.width_ratio or plan.width_ratio for goal in self._goals)
+        self._grid = LoadGrid(plan.min_load_pps, plan.max_load_pps, widths)
+        self._chains = [chain(goal, plan.preceding_targets, self._grid) for goal in self._goals]
+        self._trials_at: dict[int, list[Evidence]] = {}
+        super().__init__(plan)
+
+    def intervals(self) -> tuple[Interval, ...]:
+        """What is known of each goal, in the goals' order; see `nodrop.search.goal_interval`."""
+        trials_at = {self._grid.load_pps(step): trials for step, trials in self._trials_at.items()}
+        low, high = self._plan.min_load_pps, self._plan.max_load_pps
+        return tuple(goal_interval(goal, trials_at, low, high) for goal in self._goals)
+
+    def findings(self) -> tuple[Flag, ...]:
+        """Whether goals disturb each other: a trial that is long for one goal is full-length for a shorter one too."""
+        finals_s = sorted({goal.final_trial_duration_s or 0.0 for goal in self._goals})
+        if len(finals_s) == 1:
+            return ()
+        text = (
+            f"Trials of {finals_s[-1]:g} s also count for the goal whose trials need only {finals_s[0]:g} s, and may "
+            "decide it; RFC 9971 recommends the same final trial duration for all goals."
+        )
+        return (Flag(code="mixed-trial-durations", text=text),)
+
+    def _search(self) -> Dialogue:
+        start = yield from self._initial_trials()
+        expansion = int(self._plan.expansion_coefficient)
+        selectors = [Selector(targets, RelevantBounds(*start), self._grid, expansion) for targets in self._chains]
+        shared_width = start.upper - start.lower
+        while True:
+            nominated = [(selector.nominate(self._trials_at, shared_width), selector) for selector in selectors]
+            wanted = [(nomination, selector) for nomination, selector in nominated if nomination]
+            if not wanted or (self._plan.fail_fast and any(selector.lost for selector in selectors)):
+                return
+            nomination, selector = min(wanted, key=_precedence)
+            yield from self._measure(nomination.step, self._nominated(nomination, selector.target))
+            shared_width = selector.conclude(nomination, self._trials_at)
+
+    def _initial_trials(self) -> Generator[Trial, Outcome, Start]:
+        """Measure the highest load, then what came back of it, then beside that; gives the last two loads."""
+        first_targets = [targets[0] for targets in self._chains]
+        ratio = min(each.goal.loss_ratio for each in first_targets)
+        width = max(each.width for each in first_targets)
+        top = self._grid.top
+
+        reason = "what comes back of the highest load shows how much is forwarded at all"
+        lost_ratio = yield from self._look(top, "highest-load", reason)
+        first = spaced(self._hint(top, lost_ratio, ratio), width, top, upper=top)
+        if first is None:
+            return Start(top, top)
+        reason = f"{self._came_back(top, lost_ratio)}: measuring near that"
+        lost_ratio = yield from self._look(first, "forwarding-rate", reason)
+        if lost_ratio > ratio:
+            second = spaced(self._hint(first, lost_ratio, ratio), width, top, upper=first)
+            reason = f"{self._came_back(first, lost_ratio)}, too little: measuring near that"
+        else:
+            second = spaced(self._grid.clamp(first + width), width, top, lower=first, upper=top)
+            reason = f"{self._came_back(first, lost_ratio)}, enough: measuring a little higher"
+        if second is None:
+            return Start(first, first)
+        yield from self._look(second, "beside-forwarding-rate", reason)
+        return Start(min(first, second), max(first, second))
+
+    def _look(self, step: int, rule: str, reason: str) -> Measuring:
+        """An initial trial, which serves all goals: as long as the longest of their first trials."""
+        duration_s = max(targets[0].trial_s for targets in self._chains)
+        load_pps = self._grid.load_pps(step)
+        return self._measure(step, Trial(intended_load_pps=load_pps, duration_s=duration_s, rule=rule, reason=reason))
+
+    def _measure(self, step: int, trial: Trial) -> Measuring:
+        outcome = yield trial
+        effective_s = trial.duration_s + self._plan.overhead_s
+        evidence = Evidence(trial.duration_s, effective_s, outcome.loss_ratio, outcome.index)
+        self._trials_at.setdefault(step, []).append(evidence)
+        return outcome.loss_ratio
+
+    def _nominated(self, nomination: Nomination, target: Target) -> Trial:
+        return Trial(
+            intended_load_pps=self._grid.load_pps(nomination.step),
+            duration_s=target.trial_s,
+            reason=f"{target.goal.label}: {nomination.reason}",
+            goal=target.goal.label,
+            rule=nomination.rule,
+        )
+
+    def _hint(self, step: int, lost_ratio: float, ratio: float) -> int:
+        """The load whose loss would be just the ratio if a higher load only brought more loss."""
+        return self._grid.floor(self._grid.load_pps(step) * (1.0 - lost_ratio) * (1.0 / (1.0 - ratio)))
+
+    def _came_back(self, step: int, lost_ratio: float) -> str:
+        load_pps = self._grid.load_pps(step)
+        return f"{load_text(load_pps * (1.0 - lost_ratio))} came back of {load_text(load_pps)}"
+
+
+def _precedence(wanted: tuple[Nomination, Selector]) -> tuple[int, float, int]:
+    """The lowest load first, which is the safe side; of these the longest trial, then the widest step."""
+    nomination, selector = wanted
+    return nomination.step, -selector.target.trial_s, -nomination.width

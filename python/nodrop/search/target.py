@@ -1,0 +1,101 @@
+"""A goal as a chain of targets, each with less evidence and wider bounds than the next, the last one the goal itself.
+
+Source: MLRsearch 1.2.1, target scaling.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from nodrop.errors import ConfigError
+from nodrop.model.goal import Goal
+from nodrop.model.plan import SearchPlan
+from nodrop.search.load_grid import LoadGrid
+from nodrop.search.wording import load_text
+
+
+class Target(NamedTuple):
+    """What a search is after at one stage of a goal."""
+
+    goal: Goal
+    """The goal with the durations of this stage: what its loads are classified by."""
+    trial_s: float
+    """Duration of the trials that serve it."""
+    width: int
+    """Distance of its bounds, in steps of the grid, that is narrow enough."""
+
+
+Chain = tuple[Target, ...]
+"""The targets of one goal, the coarsest first."""
+
+
+def chain(goal: Goal, preceding_count: int, grid: LoadGrid) -> Chain:
+    """All targets of a goal.
+
+    Each preceding one has twice the width of the one after it. The duration sums rise in geometric steps from the
+    initial trial duration to the goal's own sum; a trial lasts as long as the sum, or the final trial duration if less.
+
+    Args:
+        goal: with every attribute filled in.
+        preceding_count: how many coarser targets come before the goal itself.
+        grid: gives the width in steps.
+    """
+    initial_s, final_s, sum_s, width_ratio = _attributes(goal)
+    width = grid.width(width_ratio)
+    targets = [Target(goal, final_s, width)]
+    shrink = (initial_s / sum_s) ** (1.0 / preceding_count) if preceding_count else 1.0
+    for position in range(1, preceding_count + 1):
+        # The first target's sum is exact, whatever the powers round to.
+        coarser_sum_s = initial_s if position == preceding_count else sum_s * shrink**position
+        trial_s = min(final_s, coarser_sum_s)
+        width = grid.clamp(2 * width)
+        coarser = goal.model_copy(update={"final_trial_duration_s": trial_s, "duration_sum_s": coarser_sum_s})
+        targets.insert(0, Target(coarser, trial_s, width))
+    return tuple(targets)
+
+
+def _attributes(goal: Goal) -> tuple[float, float, float, float]:
+    """Initial and final trial duration, duration sum and width of a goal that has them all."""
+    initial_s, final_s, sum_s = goal.initial_trial_duration_s, goal.final_trial_duration_s, goal.duration_sum_s
+    if initial_s is None or final_s is None or sum_s is None or goal.width_ratio is None:
+        raise ValueError(f"{goal.label}: a goal without its attributes; fill it in with SearchPlan.complete")
+    return initial_s, final_s, sum_s, goal.width_ratio
+
+
+def check(plan: SearchPlan, goals: Iterable[Goal]) -> None:
+    """Raises ConfigError when a plan asks for what targets cannot do.
+
+    Args:
+        plan: the loads and the numbers.
+        goals: with every attribute filled in.
+    """
+    if plan.min_load_pps >= plan.max_load_pps:
+        raise ConfigError(
+            f"search: loads from {load_text(plan.min_load_pps)} to {load_text(plan.max_load_pps)} asked, "
+            "which leaves none between; make the maximum load higher than the minimum load"
+        )
+    if plan.expansion_coefficient < 2 or plan.expansion_coefficient != int(plan.expansion_coefficient):
+        raise ConfigError(
+            f"search.expansion_coefficient: {plan.expansion_coefficient:g} asked, mlrsearch-rfc9971 multiplies widths "
+            "by whole numbers; make it 2, 3, 4 or more"
+        )
+    for goal in goals:
+        _check_durations(goal, plan.preceding_targets)
+
+
+def _check_durations(goal: Goal, preceding_count: int) -> None:
+    initial_s, final_s, sum_s, _ = _attributes(goal)
+    if initial_s > final_s:
+        raise ConfigError(
+            f"goal {goal.label}: initial trials of {initial_s:g} s asked, its final trials last {final_s:g} s; "
+            "make the final trial duration at least the initial one"
+        )
+    if final_s > sum_s:
+        raise ConfigError(
+            f"goal {goal.label}: a duration sum of {sum_s:g} s asked, one final trial lasts {final_s:g} s; "
+            "make the duration sum at least the final trial duration"
+        )
+    if preceding_count == 0 and initial_s < sum_s:
+        raise ConfigError(
+            f"goal {goal.label}: no preceding targets asked, which leaves no way from trials of {initial_s:g} s "
+            f"to a duration sum of {sum_s:g} s; ask for at least one, or make the initial trial duration {sum_s:g} s"
+        )
