@@ -26,7 +26,7 @@ from nodrop.model.trial import Trial, TrialResult, Verdict
 from nodrop.observe.sut_cpu import SutCpu
 from nodrop.record import Record
 from nodrop.search import create
-from nodrop.search.base import Outcome
+from nodrop.search.base import Outcome, Search
 from nodrop.stage.base import Stage
 from nodrop.stage.host import read_host
 from nodrop.stage.netns import NetnsStage
@@ -52,6 +52,7 @@ def execute(plan: Plan, on_event: OnEvent, parts: Parts | None = None) -> RunRes
     Raises: whatever ended the run early, after the result so far was stored: NodropError or KeyboardInterrupt.
     """
     store.require_writable(plan.results_dir)
+    search = create(plan.search)
     make = parts or Parts(_stage, _engine)
     host = read_host()
     with (
@@ -64,7 +65,7 @@ def execute(plan: Plan, on_event: OnEvent, parts: Parts | None = None) -> RunRes
         record.stage_up(Facts(host=host, stage=stage.facts, versions=_versions(measurer)))
         record.path_checked(measurer.check_path())
         bench = _Bench(measurer, record, SutCpu(stage.facts.sut_process_pid))
-        _search(plan.search, bench, stage.facts.sut_shares_tester_cpu)
+        _search(search, plan.search, bench, stage.facts.sut_shares_tester_cpu)
         _measure_latency(plan.latency, plan.search.repeat_invalid, bench)
     return record.result
 
@@ -77,22 +78,24 @@ class _Bench(NamedTuple):
     sut_cpu: SutCpu
 
 
-def _search(plan: SearchPlan, bench: _Bench, sut_shares_tester_cpu: bool) -> None:
+def _search(search: Search, plan: SearchPlan, bench: _Bench, sut_shares_tester_cpu: bool) -> None:
     """The only loop: what the search asks for is measured, and the search told, until it asks no more."""
-    search = create(plan)
+    record = bench.record
     start_s = time.monotonic()
     while (trial := search.ask()) is not None:
         started_s = time.monotonic() - start_s
         if started_s + trial.duration_s > plan.search_duration_max_s:
+            record.goals = judge(plan, search.intervals(), record.trials, sut_shares_tester_cpu, out_of_time=True)
+            if plan.budgeted:
+                return
             raise OutOfTime(_out_of_time(plan, trial))
         result = _measure(trial, "search", bench)
         if result.validity.verdict is Verdict.INVALID:
-            bench.record.trial_done(result)
-            _check_repeats(bench.record, plan.repeat_invalid)
+            record.trial_done(result)
+            _check_repeats(record, plan.repeat_invalid)
             continue
         search.tell(Outcome.of(result, started_s))
-        goals = judge(plan, search.intervals(), [*bench.record.trials, result], sut_shares_tester_cpu)
-        bench.record.trial_done(result, goals)
+        record.trial_done(result, judge(plan, search.intervals(), [*record.trials, result], sut_shares_tester_cpu))
 
 
 def _measure_latency(plan: LatencyPlan, repeat_invalid: int, bench: _Bench) -> None:
@@ -136,7 +139,7 @@ def _out_of_time(plan: SearchPlan, trial: Trial) -> str:
     return (
         f"a search within {format_seconds(plan.search_duration_max_s)} asked, its next trial would take "
         f"{format_seconds(trial.duration_s)} and end later; allow more time (search.max_duration) "
-        "or a larger search.width"
+        "or a larger search.width, or make do with what is known by then (--budget)"
     )
 
 

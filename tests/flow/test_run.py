@@ -178,6 +178,32 @@ def test_a_search_that_cannot_end_in_time_is_stopped_with_its_bounds_so_far(tmp_
     assert result.status is Status.TIMED_OUT
     assert {trial.trial.duration_s for trial in result.trials} == {0.1}
     assert all(found.lower and found.upper and not found.regular for found in result.goals)
+    assert all([flag.code for flag in found.flags] == ["out-of-time"] for found in result.goals)
+
+
+def test_a_search_that_used_up_its_budget_is_complete_and_goes_on_to_latency(tmp_path: Path) -> None:
+    result = execute(make_plan(tmp_path, search__budget="0.9s"), Listener(), parts())
+    assert (result.status, result.error) == (Status.COMPLETE, None)
+    for found in result.goals:
+        assert found.lower and found.upper and not found.regular
+        assert [flag.code for flag in found.flags] == ["out-of-time"]
+    assert [point.label for point in result.latencies] == ["NDR", "PDR", "50 % of PDR"]
+
+
+def test_a_budget_that_no_trial_fits_in_gives_goals_about_which_nothing_is_known(tmp_path: Path) -> None:
+    result = execute(make_plan(tmp_path, search__budget="0.01s"), Listener(), parts())
+    assert result.trials == ()
+    assert [(found.lower, found.upper, found.limit) for found in result.goals] == [(None, None, Limit.UNKNOWN)] * 2
+    assert {flag.code for found in result.goals for flag in found.flags} == {"out-of-time"}
+
+
+def test_a_search_that_cannot_search_as_asked_says_so_before_anything_is_started(tmp_path: Path) -> None:
+    plan = make_plan(tmp_path)
+    beyond = plan.search.model_copy(update={"min_load_pps": 8e6})
+    listener = Listener()
+    with pytest.raises(ConfigError, match=r"make the maximum load at least the minimum load"):
+        execute(plan.model_copy(update={"search": beyond}), listener, parts())
+    assert listener.events == []
 
 
 def test_a_slow_tester_is_named_as_the_limit(tmp_path: Path) -> None:
