@@ -1,0 +1,462 @@
+"""nodrop's own search: look briefly, prove once.
+
+It looks at the SUT with short overloads, which show the capacity and the buffer within a fraction of a second; works
+out from these where each goal's threshold must lie; proves a load just below with a trial as long as the goal asks;
+and shows just above that more is too much, which takes a moment. Trials that lose are watched window by window, as
+*how* they lose says where to go next: an overload that began late, single frames, stalls, a capacity that changed.
+
+What counts for a goal is decided by the load classification of RFC 9971 alone; the model only chooses loads. Whatever
+had to be set aside is named.
+
+Rules, as `Trial.rule` has them: `look` short overload; `prove` a load expected to meet the goal; `cap` one expected not
+to; `step-down`, `step-up` where a trial contradicted the estimate; `again` more trials where they did not agree;
+`events`, `stalls` loads chosen by how frames got lost one by one or in stalls; `extreme` the ends of the range.
+"""
+
+from collections.abc import Generator
+from typing import NamedTuple
+
+from nodrop.model.goal import Flag
+from nodrop.model.plan import SearchPlan
+from nodrop.model.trial import StopRule, Trial
+from nodrop.search import width
+from nodrop.search.astray import EventRate, is_stall, stall_free_pps
+from nodrop.search.base import Dialogue, DialogueSearch, Interval, Outcome
+from nodrop.search.ledger import Ledger
+from nodrop.search.sut_model import Estimate, Nature, SutModel
+from nodrop.search.trace import Trace, read
+from nodrop.search.wording import load_text
+
+Measuring = Generator[Trial, Outcome, Trace]
+"""A dialogue about one trial."""
+
+LOOK_S = 0.5
+"""A look ends after this long at the latest."""
+WATCH_S = 0.15
+"""A look, or a proof that failed, is watched this long after the first loss: it shows how frames are lost."""
+OVERLOAD = 1.015
+"""A look offers so much more than what came through before."""
+MARGIN = 0.2
+"""Proofs stay this share of the goal's width below the estimate."""
+CAP_S = 1.0
+"""How long a load above the threshold is offered to show that it loses too much."""
+TRIALS_MAX = 60
+"""Trials for one goal; a SUT that still keeps changing its mind by then is not measured any better."""
+QUIET_S = 2.0
+"""A proof expected to lose some frames is given up when after this time it has lost almost none."""
+RENEWALS_MAX = 12
+"""After so many changes of mind the SUT is taken as it is."""
+LOOKS_AGAIN = 5
+"""Looks in a row that show how a SUT varies."""
+LOOKS_MAX = 18
+"""Looks in a row where it takes more to tell."""
+LUCK = 0.4
+"""A success that had less than this chance is tried again."""
+LUCK_TRIALS = 3
+HASTY_FRAMES = 20
+"""A loss of more frames, within a moment, says that the load is far too high, but not how far."""
+COARSE = 10.0
+"""Widths of standard deviation from which on an estimate says no more than the bounds do."""
+COLLAPSED = 0.1
+"""Share of the load that comes through, below which it says nothing of what a lower load would do."""
+CLOSE = 1.03
+"""Ratio of two loads between which there is no need to look."""
+
+
+PREDICTABLE = frozenset({Nature.STABLE, Nature.RISING, Nature.FALLING})
+
+
+class Want(NamedTuple):
+    """A load to measure for a goal, and why."""
+
+    load_pps: float
+    rule: str
+    reason: str
+
+
+class OutOfTime(Exception):
+    """No further trial fits in the time there is."""
+
+
+class NodropSearch(DialogueSearch):
+    """See the module; the interface is `nodrop.search.base.Search`."""
+
+    def __init__(self, plan: SearchPlan) -> None:
+        goals = [plan.complete(goal) for goal in plan.goals]
+        self._ledgers = [Ledger(goal, plan.overhead_s) for goal in goals]
+        self._model = SutModel()
+        self._full_s = max(ledger.full_s for ledger in self._ledgers)
+        self._now_s = 0.0
+        self._renewals = 0
+        self._capped: dict[tuple[str, float], int] = {}
+        self._failures: dict[str, int] = {}
+        self._overloads: dict[str, int] = {}
+        self._passes: dict[str, int] = {}
+        self._flags: list[Flag] = []
+        super().__init__(plan)
+
+    def _search(self) -> Dialogue:
+        order = sorted(self._ledgers, key=lambda ledger: (-ledger.goal.loss_ratio, -ledger.full_s))
+        try:
+            yield from self._look_first()
+            for _ in range(2):  # what a later goal's trials showed may have moved an earlier goal
+                for ledger in order:
+                    yield from self._settle(ledger)
+        except OutOfTime:
+            self._flags.append(Flag(code="out-of-time", text="The time for the search was over."))
+
+    # --- looking ---
+
+    def _look_first(self) -> Dialogue:
+        """Offer the highest load, then a little more than what came through, until that no longer changes."""
+        trace = yield from self._look(self._plan.max_load_pps, "how much comes through of the highest load")
+        if not trace.overloaded:
+            return
+        if trace.capacity_pps < COLLAPSED * trace.load_pps:
+            yield from self._look_between(self._plan.min_load_pps, trace.load_pps)
+        for _ in range(6):
+            capacity_pps = self._model.capacity_pps() or trace.load_pps
+            load_pps = max(capacity_pps * OVERLOAD, capacity_pps + self._model.buffer_count / LOOK_S * 2)
+            if load_pps >= 0.9 * self._lowest_overload_pps() or load_pps <= self._plan.min_load_pps:
+                return
+            reason = f"{load_text(capacity_pps)} came through: a closer look just above that"
+            trace = yield from self._look(load_pps, reason)
+            if not trace.overloaded:
+                yield from self._look_between(load_pps, self._lowest_overload_pps())
+                return
+            if load_pps < CLOSE * trace.capacity_pps and trace.capacity_pps < 1.005 * capacity_pps:
+                return
+
+    def _look_between(self, good_pps: float, bad_pps: float) -> Dialogue:
+        """Look for a load just above the limit between one that lost nothing and one that lost far too much."""
+        while bad_pps > CLOSE * good_pps:
+            near_good_pps = good_pps * (bad_pps / good_pps) ** (0.5 if bad_pps > 2.0 * good_pps else 0.3)
+            reason = f"the limit is between {load_text(good_pps)} and {load_text(bad_pps)}: looking there"
+            trace = yield from self._look(near_good_pps, reason)
+            if not trace.overloaded:
+                good_pps = trace.load_pps
+                continue
+            bad_pps = trace.load_pps
+            if trace.capacity_pps > COLLAPSED * trace.load_pps:
+                return
+
+    def _lowest_overload_pps(self) -> float:
+        loads = [trace.load_pps for trace in self._model.current if trace.overloaded]
+        return min(loads, default=self._plan.max_load_pps)
+
+    def _look(self, load_pps: float, reason: str) -> Measuring:
+        stop = StopRule(after_loss_s=WATCH_S, elapsed_s=LOOK_S)
+        return (yield from self._measure(Want(load_pps, "look", reason), self._full_s, stop, ""))
+
+    def _look_again(self, why: str) -> Dialogue:
+        """The SUT does not do what it did: look several times, to see what it does now and how that varies."""
+        self._renewals += 1
+        load_pps = max(self._model.capacity_pps() or 0.0, self._model.traces[-1].load_pps) * OVERLOAD
+        looks: list[Trace] = []
+        step = 0.02
+        before = self._model.era_start
+        for _ in range(LOOKS_MAX):
+            trace = yield from self._look(load_pps, why)
+            if trace.overloaded:
+                looks.append(trace)
+                load_pps = max(load_pps, trace.capacity_pps * OVERLOAD)
+            elif load_pps >= self._plan.max_load_pps:
+                break
+            else:
+                load_pps = self._clamped(load_pps * (1.0 + step))
+                step *= 2.0
+            if len(looks) >= LOOKS_AGAIN:
+                self._model.judge_looks(looks)
+                if not self._model.undecided_modes():
+                    break
+        if len(looks) < LOOKS_AGAIN:
+            self._model.judge_looks(looks)
+        if self._model.era_start != before:
+            self._forgive()
+        if self._model.nature is Nature.MODES:
+            for trace in self._model.current:
+                self._excuse(trace)
+
+    def _forgive(self) -> None:
+        """What spoke against loads that the SUT is now seen to carry no longer counts."""
+        for ledger in self._ledgers:
+            estimate = self._model.threshold(ledger)
+            if estimate is None:
+                continue
+            for index in ledger.high_loss_indices(estimate.load_pps):
+                if index < self._model.current[0].index:
+                    ledger.set_aside(index)
+
+    # --- settling a goal ---
+
+    def _settle(self, ledger: Ledger) -> Dialogue:
+        for _ in range(TRIALS_MAX):
+            if self._found(ledger):
+                return
+            want = self._want(ledger)
+            if want.rule in ("cap", "bisect"):
+                yield from self._cap(ledger, want)
+            else:
+                yield from self._prove(ledger, want)
+
+    def _found(self, ledger: Ledger) -> bool:
+        lower_pps, upper_pps = ledger.bounds()
+        if lower_pps is None:
+            return upper_pps is not None and upper_pps <= self._plan.min_load_pps
+        if upper_pps is None:
+            return lower_pps >= self._plan.max_load_pps
+        narrow = width.between(lower_pps, upper_pps) <= ledger.width_ratio * (1.0 + 1e-9)
+        return narrow and not self._lucky(ledger, lower_pps)
+
+    def _lucky(self, ledger: Ledger, lower_pps: float) -> bool:
+        """Whether a proof without loss was luck, going by how often frames got lost in other trials."""
+        if ledger.goal.loss_ratio > 0.0 or len(ledger.at(lower_pps)) > LUCK_TRIALS:
+            return False
+        quiet = self._singly(ledger)
+        if not any(trace.lost_count > 0 for trace in quiet) or any(is_stall(trace) for trace in quiet):
+            return False
+        return EventRate(quiet).pass_probability(lower_pps, ledger.full_s) < LUCK
+
+    def _want(self, ledger: Ledger) -> Want:
+        lower_pps, upper_pps = ledger.bounds()
+        estimate = self._estimate(ledger)
+        label = ledger.goal.label
+        open_pps = self._undecided(ledger, lower_pps, upper_pps)
+        if open_pps is not None:
+            return Want(open_pps, "again", f"{label}: trials at {load_text(open_pps)} did not agree yet")
+        if lower_pps is not None and self._lucky(ledger, lower_pps):
+            return Want(lower_pps, "again", f"{label}: {load_text(lower_pps)} may have been luck, trying it once more")
+        if estimate is None:
+            return self._want_blind(ledger, lower_pps, upper_pps)
+        if upper_pps is not None and estimate.load_pps >= upper_pps:
+            return self._want_lower(ledger, lower_pps, upper_pps)
+        if lower_pps is not None and estimate.load_pps <= lower_pps:
+            return self._want_higher(ledger, lower_pps, upper_pps)
+        return self._want_estimated(ledger, lower_pps, upper_pps, estimate)
+
+    def _want_estimated(
+        self, ledger: Ledger, lower_pps: float | None, upper_pps: float | None, estimate: Estimate
+    ) -> Want:
+        """Just below the estimate first, then just above what was proven."""
+        label, wide = ledger.goal.label, ledger.width_ratio
+        if estimate.sd_ratio > COARSE * wide and lower_pps is not None and upper_pps is not None:
+            return Want((lower_pps * upper_pps) ** 0.5, "bisect", f"{label}: no more is known, halving the interval")
+        margin = max(MARGIN * wide, min(0.7 * estimate.sd_ratio, 2.0 * wide) if estimate.near else MARGIN * wide)
+        target_pps = self._clamped(estimate.load_pps * (1.0 - margin))
+        about = load_text(estimate.load_pps)
+        if lower_pps is not None:
+            above_pps = min(width.above(lower_pps, wide), self._plan.max_load_pps)
+            if above_pps > estimate.load_pps or lower_pps >= target_pps:
+                return Want(above_pps, "cap", f"{label}: {load_text(lower_pps)} is good, one width above it")
+        if upper_pps is not None:
+            below_pps = width.below(upper_pps, wide)
+            if target_pps < below_pps <= estimate.load_pps * (1.0 - 0.05 * wide):
+                target_pps = self._clamped(below_pps * (1.0 + 1e-9))
+        return Want(target_pps, "prove", f"{label}: the threshold is expected at {about}, proving a load just below")
+
+    def _want_lower(self, ledger: Ledger, lower_pps: float | None, upper_pps: float) -> Want:
+        """The estimate has been refuted from above: step down from there, ever faster."""
+        failures = self._failures.get(ledger.goal.label, 0)
+        step = width.times(ledger.width_ratio, min(2.0 ** max(0, failures - 1), 1e4))
+        load_pps = self._clamped(width.below(upper_pps, step))
+        if lower_pps is not None and load_pps <= width.above(lower_pps, 0.3 * ledger.width_ratio):
+            load_pps = (lower_pps * upper_pps) ** 0.5
+        return Want(
+            load_pps, "step-down", f"{ledger.goal.label}: {load_text(upper_pps)} lost too much, stepping down from it"
+        )
+
+    def _want_higher(self, ledger: Ledger, lower_pps: float, upper_pps: float | None) -> Want:
+        step = width.times(ledger.width_ratio, 2.0 ** min(10, self._passes.get(ledger.goal.label, 0)))
+        load_pps = min(width.above(lower_pps, step), self._plan.max_load_pps)
+        if upper_pps is not None and load_pps >= width.below(upper_pps, 0.3 * ledger.width_ratio):
+            load_pps = (lower_pps * upper_pps) ** 0.5
+        return Want(load_pps, "step-up", f"{ledger.goal.label}: {load_text(lower_pps)} is good, better than expected")
+
+    def _want_blind(self, ledger: Ledger, lower_pps: float | None, upper_pps: float | None) -> Want:
+        """Nothing has been overloaded yet."""
+        label, low, high = ledger.goal.label, self._plan.min_load_pps, self._plan.max_load_pps
+        if upper_pps is None:
+            return Want(high, "extreme", f"{label}: nothing was lost so far, proving the highest load")
+        if lower_pps is None:
+            return self._want_lower(ledger, lower_pps, upper_pps) if upper_pps > low else Want(low, "extreme", label)
+        return Want((lower_pps * upper_pps) ** 0.5, "bisect", f"{label}: halving the interval")
+
+    def _undecided(self, ledger: Ledger, lower_pps: float | None, upper_pps: float | None) -> float | None:
+        """A load between the bounds that full-length trials have not decided."""
+        for load_pps in sorted(ledger.counted()):
+            inside = load_pps > (lower_pps or 0.0) and (upper_pps is None or load_pps < upper_pps)
+            if inside and ledger.classification(load_pps).undecided:
+                return load_pps
+        return None
+
+    def _estimate(self, ledger: Ledger) -> Estimate | None:
+        """The lowest of what overload, stalls and single losses say."""
+        overload = self._model.threshold(ledger)
+        if ledger.goal.loss_ratio > 0.0:
+            return overload
+        lower_pps, _ = ledger.bounds()
+        top_pps = overload.load_pps if overload else self._plan.max_load_pps
+        quiet = self._singly(ledger)
+        losing = [trace for trace in quiet if trace.lost_count > 0]
+        if not losing:
+            return overload
+        lowest_pps = min(trace.load_pps for trace in losing)
+        if sum(is_stall(trace) for trace in losing) > len(losing) / 2:
+            free_pps = stall_free_pps(losing)
+            if free_pps is None:
+                return Estimate(lowest_pps / 2.0, 0.5, near=False)
+            return Estimate(self._clamped(min(free_pps, top_pps)), 0.002, near=True)
+        failures = max(1, self._failures.get(ledger.goal.label, 0))
+        hoped = min(0.9, 1.0 - 0.6**failures)
+        even_pps = EventRate(quiet).load_pps(hoped, ledger.full_s, self._plan.min_load_pps, lowest_pps)
+        if all(trace.lost_count > HASTY_FRAMES for trace in losing):
+            reach = width.times(ledger.width_ratio, 4.0 ** len(losing))
+            even_pps = max(even_pps, width.below(lowest_pps, reach))
+        elif lower_pps is None:
+            even_pps = min(even_pps, width.below(lowest_pps, width.times(ledger.width_ratio, 2.0 ** (failures - 1))))
+        return Estimate(self._clamped(even_pps), 0.002, near=True)
+
+    def _singly(self, ledger: Ledger) -> list[Trace]:
+        """Trials that tell how often frames get lost below the capacity.
+
+        Once proofs just below the capacity have failed again and again there is no hard limit, and all trials do.
+        """
+        if self._overloads.get(ledger.goal.label, 0) >= 2:
+            return [trace for trace in self._model.current if trace.loss_ratio < 0.01]
+        overload = self._model.threshold(ledger)
+        top_pps = overload.load_pps if overload else self._plan.max_load_pps
+        return [t for t in self._model.current if not t.overloaded and t.load_pps <= top_pps * 1.001]
+
+    # --- trials ---
+
+    def _prove(self, ledger: Ledger, want: Want) -> Dialogue:
+        estimate = self._estimate(ledger)
+        load_pps = want.load_pps
+        open_trials = bool(ledger.at(load_pps))
+        asked_s = ledger.missing_s(load_pps) if open_trials else ledger.decision_s()
+        trace = yield from self._measure(want, asked_s, self._proof_stop(ledger, load_pps, asked_s), ledger.goal.label)
+        label = ledger.goal.label
+        if trace.elapsed_s < asked_s * 0.999 and trace.loss_ratio <= ledger.goal.loss_ratio:
+            yield from self._look_again(f"{load_text(load_pps)} loses less than expected: where is the limit")
+            return
+        if ledger.classification(load_pps).is_upper:
+            self._failures[label] = self._failures.get(label, 0) + 1
+            self._overloads[label] = self._overloads.get(label, 0) + trace.overloaded
+            self._passes[label] = 0
+            yield from self._reconsider(ledger, trace, estimate)
+            return
+        self._failures[label] = 0
+        self._passes[label] = self._passes.get(label, 0) + 1
+        if trace.overloaded and not trace.steady and trace.tail_pps[-1] > trace.tail_pps[0]:
+            self._model.nature = Nature.RISING
+        if self._model.nature is Nature.RISING:
+            self._forget_failures_before(trace)
+
+    def _forget_failures_before(self, proof: Trace) -> None:
+        """While the SUT is getting better, failures from before a proof say nothing about what is above it."""
+        for ledger in self._ledgers:
+            for index in ledger.high_loss_indices(proof.load_pps * 1.2):
+                if index < proof.index:
+                    ledger.set_aside(index)
+
+    def _reconsider(self, ledger: Ledger, trace: Trace, estimate: Estimate | None) -> Dialogue:
+        """A proof failed by far: was it this trial, or is the SUT no longer what it was?"""
+        if estimate is None or not estimate.near or not trace.overloaded or (trace.first_lossy or 0) > 1:
+            return
+        threshold_pps = trace.threshold_pps(ledger.goal.loss_ratio, 0.0)
+        if width.between(threshold_pps, estimate.load_pps) < max(2.0 * ledger.width_ratio, 4.0 * estimate.sd_ratio):
+            return
+        if self._model.nature is not Nature.MODES and self._renewals < RENEWALS_MAX:
+            yield from self._look_again(f"trial {trace.index} did far worse than expected: is that typical")
+        if trace.index in ledger.aside:
+            self._failures[ledger.goal.label] = 0
+
+    def _excuse(self, trace: Trace) -> None:
+        """Set a trial aside that ran in a mode which is the exception."""
+        if self._model.nature is Nature.MODES and self._model.is_slow_exception(trace):
+            for ledger in self._ledgers:
+                ledger.set_aside(trace.index)
+
+    def _proof_stop(self, ledger: Ledger, load_pps: float, asked_s: float) -> StopRule | None:
+        """Watch a loss where none is allowed, stop where the verdict is certain, give up where it is pointless."""
+        single = asked_s <= ledger.full_s * 1.001 and ledger.goal.exceed_ratio == 0.0
+        ratio = ledger.goal.loss_ratio
+        quiet_s, quiet_count = None, 1
+        estimate = self._model.threshold(ledger)
+        if ratio > 0.0 and estimate and self._renewals < RENEWALS_MAX and self._model.nature in PREDICTABLE:
+            expected = self._model.expected_lost(load_pps, QUIET_S)
+            if expected > 100.0 and asked_s > 2.0 * QUIET_S:
+                quiet_s, quiet_count = QUIET_S, max(1, int(0.25 * expected))
+        if not single:
+            return StopRule(quiet_s=quiet_s, quiet_lost_count=quiet_count) if quiet_s else None
+        if ratio == 0.0:
+            return StopRule(after_loss_s=WATCH_S)
+        return StopRule(lost_count=int(ratio * load_pps * asked_s) + 1, quiet_s=quiet_s, quiet_lost_count=quiet_count)
+
+    def _cap(self, ledger: Ledger, want: Want) -> Dialogue:
+        """Show that a load loses too much: briefly if a moment can show it, else at full length."""
+        key = (ledger.goal.label, want.load_pps)
+        tried = self._capped.get(key, 0)
+        self._capped[key] = tried + 1
+        strict = ledger.goal.exceed_ratio == 0.0
+        if strict and tried == 0 and ledger.goal.loss_ratio > 0.0 and self._shows_soon(ledger, want.load_pps):
+            trace = yield from self._measure(want, ledger.full_s, StopRule(elapsed_s=CAP_S), ledger.goal.label)
+            surprising = trace.loss_ratio <= ledger.goal.loss_ratio and self._model.nature in PREDICTABLE
+            if surprising and self._renewals < RENEWALS_MAX:
+                yield from self._look_again(f"{load_text(trace.load_pps)} loses less than expected: where is the limit")
+            return
+        asked_s = ledger.missing_s(want.load_pps) if ledger.at(want.load_pps) else ledger.decision_s()
+        stop = None
+        if strict and ledger.goal.loss_ratio == 0.0:
+            stop = StopRule(after_loss_s=WATCH_S)
+        elif strict:
+            stop = StopRule(lost_count=int(ledger.goal.loss_ratio * want.load_pps * asked_s))
+        yield from self._measure(want, asked_s, stop, ledger.goal.label)
+
+    def _shows_soon(self, ledger: Ledger, load_pps: float) -> bool:
+        """Whether a short trial is expected to lose clearly more than the goal allows."""
+        lost = self._model.expected_lost(load_pps, CAP_S, unsent=True)
+        return lost > 1.15 * ledger.goal.loss_ratio * load_pps * CAP_S
+
+    def _measure(self, want: Want, asked_s: float, stop: StopRule | None, label: str) -> Measuring:
+        asked_s = min(asked_s, self._left_s())
+        if asked_s < WATCH_S:
+            raise OutOfTime
+        load_pps = self._clamped(want.load_pps)
+        trial = Trial(
+            intended_load_pps=load_pps, duration_s=asked_s, stop=stop, reason=want.reason, goal=label, rule=want.rule
+        )
+        outcome = yield trial
+        trace = read(outcome, load_pps, asked_s)
+        self._now_s = max(self._now_s, outcome.started_s) + trace.elapsed_s + self._plan.overhead_s
+        self._model.learn(trace)
+        for ledger in self._ledgers:
+            ledger.add(trace, self._model.expected_ratio(trace, ledger.full_s))
+        self._excuse(trace)
+        return trace
+
+    def _left_s(self) -> float:
+        return self._plan.search_duration_max_s - self._now_s - self._plan.overhead_s
+
+    def _clamped(self, load_pps: float) -> float:
+        return min(self._plan.max_load_pps, max(self._plan.min_load_pps, load_pps))
+
+    # --- what is known ---
+
+    def intervals(self) -> tuple[Interval, ...]:
+        """Relevant bounds by the classification of RFC 9971, of what was not set aside."""
+        return tuple(self._interval(ledger) for ledger in self._ledgers)
+
+    def _interval(self, ledger: Ledger) -> Interval:
+        lower_pps, upper_pps = ledger.bounds()
+        return Interval(
+            goal=ledger.goal,
+            lower_index=ledger.at(lower_pps)[-1].trial_index if lower_pps else None,
+            lower_load_pps=lower_pps,
+            lower_valid=lower_pps is not None,
+            upper_index=ledger.at(upper_pps)[-1].trial_index if upper_pps else None,
+            upper_load_pps=upper_pps,
+            upper_valid=upper_pps is not None,
+            final=lower_pps is not None and upper_pps is not None,
+            flags=tuple(self._flags),
+        )

@@ -1,0 +1,248 @@
+"""What the trials so far say about the SUT, and where they put the threshold of a goal.
+
+The model is a fluid queue: a capacity, which may differ from trial to trial and within one, and a buffer in front of
+it. Trials that lose steadily show both. Where nothing is overloaded and frames are lost all the same, see
+`nodrop.search.astray`.
+"""
+
+import itertools
+import math
+from collections.abc import Sequence
+from enum import StrEnum
+from statistics import fmean, median, stdev
+from typing import NamedTuple
+
+from nodrop.search.ledger import Ledger
+from nodrop.search.trace import Trace
+
+NEAR = 0.03
+"""Relative distance from its threshold up to which an overloaded trial speaks for it."""
+FAR_SD = 0.02
+"""Relative standard deviation of an estimate from trials far above the threshold."""
+NEAR_SD = 0.001
+"""The same from a single trial near it."""
+BUFFER_MATTERS = 5e-4
+"""Share of a trial's frames from which on a buffer is reckoned with."""
+
+
+SOME_FRAMES = 10
+"""Fewer frames lost do not make a loss ratio."""
+
+
+SAME = 0.002
+"""Relative difference up to which two capacities count as the same."""
+MODES_APART = 0.015
+"""Relative distance from which on two capacities may be two modes."""
+
+
+CLEAR_MAJORITY = 3
+"""Trials that one mode has to be ahead of the other before it counts as the usual one."""
+
+
+class Estimate(NamedTuple):
+    """Where a goal's threshold is thought to be."""
+
+    load_pps: float
+    sd_ratio: float
+    near: bool
+    """From trials near the threshold, not only from far above."""
+
+
+class Nature(StrEnum):
+    """How the capacity of short looks behaves from one to the next."""
+
+    STABLE = "stable"
+    SCATTERED = "scattered"
+    MODES = "modes"
+    RISING = "rising"
+    FALLING = "falling"
+
+
+class SutModel:
+    """Grows with every trial; `renew` forgets what an earlier state of the SUT showed."""
+
+    def __init__(self) -> None:
+        self.traces: list[Trace] = []
+        self.era_start = 0
+        """Position of the first trace that shows the SUT as it is now."""
+        self.nature = Nature.STABLE
+
+    def learn(self, trace: Trace) -> None:
+        """Take in a trial."""
+        self.traces.append(trace)
+
+    def judge_looks(self, looks: Sequence[Trace]) -> None:
+        """Say how the SUT behaves after several looks in a row, and forget what no longer holds."""
+        fresh = [look.capacity_pps for look in looks]
+        earlier = [t.capacity_pps for t in self.current if t.overloaded and t not in looks and _is_close(t, looks)]
+        both = [*earlier, *fresh]
+        if len(fresh) < 2:
+            return
+        if _range(both) <= SAME:
+            self.nature = Nature.STABLE
+        elif _split(both) and _range(fresh) > SAME:
+            self.nature = Nature.MODES
+        elif (trend := _trend(both)) and _trend(fresh) == trend:
+            self.nature = trend
+            self.era_start = self.traces.index(looks[-1])
+        elif _range(fresh) <= SAME:
+            self.nature = Nature.STABLE
+            self.era_start = self.traces.index(looks[0])
+        else:
+            self.nature = Nature.SCATTERED
+
+    def undecided_modes(self) -> bool:
+        """Whether there are two modes and it is open which is the more frequent one."""
+        parted = self.modes() if self.nature is Nature.MODES else None
+        return parted is not None and abs(len(parted[0]) - len(parted[1])) < CLEAR_MAJORITY
+
+    def modes(self) -> tuple[list[float], list[float]] | None:
+        """The capacities of slower and faster trials; None where there are no two kinds.
+
+        A trial that lost nothing where a slow one would have was a fast one.
+        """
+        seen = [t.capacity_pps for t in self.current if t.overloaded and t.load_pps < 1.2 * t.capacity_pps]
+        parted = _split(seen)
+        if not parted:
+            return None
+        slow, fast = parted
+        carried = [t for t in self.current if not t.overloaded and t.load_pps > max(slow) * (1.0 + SAME)]
+        return slow, fast + [median(fast)] * len(carried)
+
+    def is_slow_exception(self, trace: Trace) -> bool:
+        """Whether this trial ran in the slower of two modes, which is the rarer one."""
+        parted = self.modes()
+        if not parted or not trace.overloaded or not trace.steady or (trace.first_lossy or 0) > 1:
+            return False
+        slow, fast = parted
+        return len(slow) < len(fast) and trace.capacity_pps <= max(slow) * (1.0 + SAME)
+
+    @property
+    def current(self) -> list[Trace]:
+        """Trials of the SUT as it is now."""
+        return self.traces[self.era_start :]
+
+    @property
+    def buffer_count(self) -> float:
+        """Frames that the SUT takes in before it begins to lose; 0 where too few to tell.
+
+        The smallest that any trial showed, as a capacity that falls within a trial looks like a buffer too.
+        """
+        seen = [t.buffer_count for t in self.traces if t.overloaded and t.steady and len(t.tail) > 1]
+        return min(seen, default=0.0)
+
+    def buffer_matters(self, load_pps: float, duration_s: float) -> bool:
+        """Whether the buffer hides a noticeable part of a trial's excess."""
+        return self.buffer_count > BUFFER_MATTERS * load_pps * duration_s
+
+    def threshold(self, ledger: Ledger) -> Estimate | None:
+        """Where overloaded trials put a goal's threshold; None while there is none."""
+        overloaded = [trace for trace in self.current if trace.overloaded]
+        if not overloaded:
+            return None
+        ratio, full_s = ledger.goal.loss_ratio, ledger.full_s
+        if (between := self._interpolated(ratio)) is not None:
+            return between
+        found: list[tuple[float, Trace]] = []
+        for trace in overloaded:
+            count = max(1, int(trace.elapsed_s / full_s / 0.999))
+            parts = trace.parts(count) if count > 1 else (trace,)
+            found += [(self._threshold_pps(part, ratio, count), trace) for part in parts if part.overloaded]
+        parted = self.modes() if self.nature is Nature.MODES else None
+        if parted and all(trace.steady for _, trace in found):
+            major = max(parted, key=len)
+            low_pps, high_pps = min(major) * (1.0 - SAME), max(major) * (1.0 + SAME)
+            return self._pooled([each for each in found if low_pps <= each[1].capacity_pps <= high_pps])
+        near = [each for each in found if abs(math.log(each[1].load_pps / max(1.0, each[0]))) <= NEAR]
+        if not near:
+            load_pps, trace = min(found, key=lambda each: each[1].load_pps)
+            return Estimate(load_pps, FAR_SD, near=False)
+        long = [each for each in near if each[1].elapsed_s >= 0.5 * full_s]
+        return self._pooled(near if self.nature is Nature.SCATTERED or not long else long)
+
+    def _interpolated(self, loss_ratio: float) -> Estimate | None:
+        """Where a smooth loss curve passes the ratio; None unless a trial has refuted a hard limit.
+
+        Between the highest load that lost less and the lowest that lost more, the logarithm of the loss is taken to
+        rise evenly with that of the load.
+        """
+        if loss_ratio == 0.0:
+            return None
+        points = [trace for trace in self.current if trace.lost_count >= SOME_FRAMES]
+        above = min((t for t in points if t.loss_ratio > loss_ratio), key=lambda t: t.load_pps, default=None)
+        if above is None or not above.overloaded:
+            return None
+        below = max(
+            (t for t in points if t.loss_ratio <= loss_ratio and t.load_pps < above.load_pps),
+            key=lambda t: t.load_pps,
+            default=None,
+        )
+        if below is None or below.load_pps <= above.threshold_pps(loss_ratio, self.buffer_count):
+            return None
+        share = math.log(loss_ratio / below.loss_ratio) / math.log(above.loss_ratio / below.loss_ratio)
+        reach = math.log(above.load_pps / below.load_pps)
+        return Estimate(below.load_pps * math.exp(share * reach), min(FAR_SD, 0.1 * reach), near=reach <= NEAR)
+
+    def _threshold_pps(self, part: Trace, loss_ratio: float, count: int) -> float:
+        buffer_count = self.buffer_count if count == 1 and self.buffer_matters(part.load_pps, part.asked_s) else 0.0
+        return part.threshold_pps(loss_ratio, buffer_count)
+
+    def _pooled(self, found: list[tuple[float, Trace]]) -> Estimate:
+        values = [value for value, _ in found]
+        middle = median(values)
+        if len({trace.index for _, trace in found}) < 2:
+            return Estimate(middle, NEAR_SD, near=True)
+        spread = stdev(values) / middle
+        return Estimate(middle, max(NEAR_SD / 4, spread), near=True)
+
+    def capacity_pps(self) -> float | None:
+        """The capacity as the latest overloaded trial showed it."""
+        latest = next((trace for trace in reversed(self.current) if trace.overloaded), None)
+        return latest.capacity_pps if latest else None
+
+    def expected_lost(self, load_pps: float, duration_s: float, *, unsent: bool = False) -> float:
+        """Frames lost by a time, if the SUT does what it did in the latest trial that was overloaded.
+
+        What the tester fails to send counts as lost in the end, but is not seen to be lost on the way.
+        """
+        latest = next((trace for trace in reversed(self.current) if trace.overloaded), None)
+        if latest is None or (latest.unsent and not unsent):
+            return 0.0
+        return max(0.0, latest.early_loss_count(load_pps, duration_s) - self.buffer_count)
+
+    def expected_ratio(self, trace: Trace, duration_s: float) -> float:
+        """The loss ratio that a trial would have come to, had it gone on like this for a time."""
+        if trace.elapsed_s >= duration_s or not trace.overloaded:
+            return trace.loss_ratio
+        lost = trace.lost_count + (trace.load_pps - fmean(trace.tail_pps)) * (duration_s - trace.elapsed_s)
+        return lost / (trace.load_pps * duration_s)
+
+
+def _is_close(trace: Trace, looks: Sequence[Trace]) -> bool:
+    return abs(math.log(trace.load_pps / looks[-1].load_pps)) <= 0.15
+
+
+def _range(values: Sequence[float]) -> float:
+    return (max(values) - min(values)) / max(values)
+
+
+def _trend(values: Sequence[float]) -> Nature | None:
+    """Whether values in the order of time all but once go one way."""
+    if len(values) < 4 or _range(values) <= SAME:
+        return None
+    rises = sum(b > a for a, b in itertools.combinations(values, 2))
+    pairs = len(values) * (len(values) - 1) // 2
+    if rises >= 0.9 * pairs:
+        return Nature.RISING
+    return Nature.FALLING if rises <= 0.1 * pairs else None
+
+
+def _split(values: Sequence[float]) -> tuple[list[float], list[float]] | None:
+    """Values parted at a gap much wider than the spread on either side."""
+    ordered = sorted(values)
+    if len(ordered) < 3:
+        return None
+    gap, cut = max((b - a, i + 1) for i, (a, b) in enumerate(itertools.pairwise(ordered)))
+    slow, fast = ordered[:cut], ordered[cut:]
+    inner = max(slow[-1] - slow[0], fast[-1] - fast[0])
+    return (slow, fast) if gap > MODES_APART * ordered[-1] and gap > 4.0 * inner else None
