@@ -88,6 +88,21 @@ def test_help_of_run_teaches_terms_examples_and_exit_codes(capsys: pytest.Captur
         (["run", "--goal", "PDR=half"], "command line: goals.PDR: 'half' is not a ratio; write for example 0.5%"),
         (["run", "--set", "search.widht=1"], "search.widht: 1 asked, there is no such key; write search.width"),
         (["run", "--min-load", "2M", "--max-load", "1M"], "search.max_load: 1.000 Mpps asked"),
+        (
+            ["run", "--search", "guess"],
+            "Invalid value for '--search': 'guess' is not one of 'nodrop', 'mlrsearch",
+        ),
+        (["run", "--budget", "soon"], "command line: search.budget: 'soon' is not a duration; write for example 30s"),
+        (["run", "--exceed-ratio", "100%"], "command line: search.exceed_ratio: 1.0 asked, it should be less than 1"),
+        (["run", "--search", "binary", "--exceed-ratio", "50%"], "50 % asked, the search binary knows none"),
+        (
+            ["run", "--search", "nodrop", "--duration-sum", "1s"],
+            "search.duration_sum is 1 s; make duration_sum",
+        ),
+        (
+            ["run", "--search", "nodrop", "--warm-start", "gone"],
+            "result gone asked, no such file and no run of that id",
+        ),
         (["run", "--config", "gone.yaml"], "gone.yaml: asked for as configuration, No such file or directory"),
         (["run", "--json", "."], "--json: . asked, it is a directory; name a file in it"),
         (["run", "--results-dir", "/dev/null/x"], "results_dir: /dev/null/x asked, it cannot be written to"),
@@ -172,6 +187,33 @@ def test_a_search_out_of_time_is_exit_code_5_and_what_is_known_is_printed(
     printed = capsys.readouterr()
     assert "nodrop: error: a search within 0.9 s asked" in printed.err
     assert "out of time; what follows was known by then" in printed.out
+
+
+@pytest.mark.usefixtures("in_empty_directory")
+def test_a_search_that_used_up_its_budget_is_exit_code_0_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_over(parts(), monkeypatch, "--budget", "0.9s") == 0
+    assert "complete" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("in_empty_directory")
+def test_a_budget_too_small_for_any_answer_is_exit_code_5(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_over(parts(), monkeypatch, "--budget", "50ms") == 5
+    assert "a load that meets NDR and PDR asked, none was found; allow more time (--budget)" in complaint(capsys)
+
+
+@pytest.mark.usefixtures("in_empty_directory")
+def test_flags_about_the_search_become_the_plan(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = ("--search", "mlrsearch-rfc9971", "--exceed-ratio", "50%", "--duration-sum", "3s", "--json", "-")
+    assert run_over(parts(), monkeypatch, *flags) == 0
+    search = RunResult.model_validate_json(capsys.readouterr().out).plan.search
+    assert search.algorithm == "mlrsearch-rfc9971"
+    assert [(goal.exceed_ratio, goal.duration_sum_s) for goal in search.goals] == [(0.5, 3.0)] * 2
 
 
 @pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

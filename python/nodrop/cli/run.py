@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TextIO, get_args
 
 import click
 
-from nodrop.config.profiles import ProfileName
+from nodrop.cli.asking import overrides, search_options
 from nodrop.errors import ConfigError, SearchError
 from nodrop.model.plan import SutKind
 
@@ -24,6 +24,8 @@ Examples:
   nodrop run --sut bridge --frame-bytes 1518  the Linux bridge with large frames
   nodrop run --profile standard               trials as long as in the MLRsearch drafts
   nodrop run --goal NDR=0 --goal PDR=0.1%     other goals than NDR and PDR at 0.5 %
+  nodrop run --budget 60s                     the best answer after a minute
+  nodrop run --search binary                  another search
   nodrop run --json - -q | jq .goals          the result for a program
   nodrop run --set search.width=2%            any key of the configuration
 
@@ -34,22 +36,16 @@ Exit codes: 0 every goal has a load that meets it, 2 configuration, 3 the lab, 4
 
 
 @click.command(epilog=EPILOG, short_help="Measure NDR, PDR and latency.")
-@click.option("--config", "files", metavar="FILE", multiple=True, help="YAML configuration; a later one wins.")
-@click.option("--profile", type=click.Choice(get_args(ProfileName)), help="How long and precisely.  [default: quick]")
+@search_options
+@click.option("--warm-start", metavar="RESULT", help="Start from a result of the same SUT: file, run id, latest.")
 @click.option("--sut", type=click.Choice(get_args(SutKind)), help="What to measure.  [default: vnf-l2]")
 @click.option("--lab", metavar="NAME", help="Measure in a lab left standing by `nodrop lab up`.")
 @click.option("--frame-bytes", type=int, metavar="N", help="Frame size with FCS.  [default: 64]")
-@click.option("--goal", "goals", metavar="LABEL=RATIO", multiple=True, help="Loss to look for, as PDR=0.5%.")
-@click.option("--min-load", metavar="LOAD", help="Lowest load to try, both ways together, as 10kpps.")
-@click.option("--max-load", metavar="LOAD", help="Highest load to try, both ways together, as 2Mpps.")
 @click.option("--no-latency", is_flag=True, help="Leave out the latency trials.")
 @click.option("--results-dir", metavar="DIR", help="Where results are kept.  [default: results]")
 @click.option("--json", "json_file", metavar="FILE", help="Also write the result there; - is standard output.")
-@click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Set any key, as search.width=1%.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, only the result.")
-def run(
-    files: tuple[str, ...], goals: tuple[str, ...], settings: tuple[str, ...], json_file: str | None, **flags: Any
-) -> int:
+def run(json_file: str | None, quiet: bool, **flags: Any) -> int:
     """Measure the highest loads that a SUT forwards without loss, and with a little loss.
 
     NDR, the no drop rate, is the highest load measured at which not one frame was lost; PDR, the partial drop rate,
@@ -57,49 +53,32 @@ def run(
     together. Each stands beside its upper bound, the lowest load that lost too much, and beside what limited it: where
     that was the tester, the figure is what the SUT does at least, not what it can.
     """
+    from nodrop import store  # noqa: PLC0415
     from nodrop.config.load import load  # noqa: PLC0415
     from nodrop.plan import build  # noqa: PLC0415
     from nodrop.stage import standing  # noqa: PLC0415
 
-    config = load(files, _overrides(goals, settings, flags))
-    plan = build(config, lambda name: standing.find(name).plan)
+    config = load(flags["files"], overrides(flags, _own_keys(flags)))
+    plan = build(
+        config,
+        find_lab=lambda name: standing.find(name).plan,
+        find_result=lambda wanted: store.load(wanted, config.results_dir),
+    )
     if json_file not in (None, STDOUT):
         _require_writable(Path(json_file))
-    return _measure(plan, json_file, quiet=flags["quiet"])
+    return _measure(plan, json_file, quiet)
 
 
-def _overrides(goals: tuple[str, ...], settings: tuple[str, ...], flags: dict[str, Any]) -> dict[str, Any]:
-    """Flags by the keys they set."""
-    named = {
-        "profile": flags["profile"],
+def _own_keys(flags: dict[str, Any]) -> dict[str, Any]:
+    """The keys that the flags of this command alone stand for."""
+    return {
+        "search.warm_start": flags["warm_start"],
         "sut": flags["sut"],
         "lab": flags["lab"],
         "frame_bytes": flags["frame_bytes"],
-        "goals": dict(_split("--goal", goal, "PDR=0.5%") for goal in goals) or None,
-        "search.min_load": flags["min_load"],
-        "search.max_load": flags["max_load"],
         "latency.enabled": False if flags["no_latency"] else None,
         "results_dir": flags["results_dir"],
     }
-    given = {key: value for key, value in named.items() if value is not None}
-    return given | {key: _value(text) for key, text in (_split("--set", each, "search.width=1%") for each in settings)}
-
-
-def _split(flag: str, written: str, example: str) -> tuple[str, str]:
-    key, equals, value = written.partition("=")
-    if not (key and equals):
-        raise ConfigError(f"command line: {flag}: {written!r} asked, key and value expected; write {flag} {example}")
-    return key.strip(), value.strip()
-
-
-def _value(text: str) -> Any:
-    """A value as it would be written in a YAML file."""
-    import yaml  # noqa: PLC0415
-
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError:
-        return text
 
 
 def _require_writable(json_file: Path) -> None:
@@ -167,10 +146,16 @@ def _show(done: "RunDone", json_file: str | None, out: TextIO) -> None:
 
 
 def _check_found(done: "RunDone") -> None:
-    """Raises SearchError for goals that no load meets."""
-    without = [found.goal.label for found in done.result.goals if not found.lower]
-    if without:
-        raise SearchError(
-            f"a load that meets {' and '.join(without)} asked, even the lowest one loses more; "
-            "allow a lower load (--min-load) or more loss (--goal)"
-        )
+    """Raises SearchError for goals with neither a load that meets them nor an estimate."""
+    from nodrop.model.goal import Limit  # noqa: PLC0415
+
+    without = [found for found in done.result.goals if not found.lower and found.estimate_pps is None]
+    if not without:
+        return
+    labels = " and ".join(found.goal.label for found in without)
+    if any(found.limit is not Limit.MIN_LOAD for found in without):
+        raise SearchError(f"a load that meets {labels} asked, none was found; allow more time (--budget)")
+    raise SearchError(
+        f"a load that meets {labels} asked, even the lowest one loses more; "
+        "allow a lower load (--min-load) or more loss (--goal)"
+    )

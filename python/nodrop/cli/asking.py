@@ -1,0 +1,82 @@
+"""Flags about a search, shared by the commands that run one, and the configuration keys they stand for."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar, get_args
+
+import click
+
+from nodrop.config.profiles import ProfileName
+from nodrop.errors import ConfigError
+from nodrop.model.plan import AlgorithmName
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+KEYS = {
+    "profile": "profile",
+    "algorithm": "search.algorithm",
+    "exceed_ratio": "search.exceed_ratio",
+    "duration_sum": "search.duration_sum",
+    "min_load": "search.min_load",
+    "max_load": "search.max_load",
+    "budget": "search.budget",
+}
+"""Flag, as the command's argument, and the key it sets."""
+OPTIONS = (
+    click.option("--config", "files", metavar="FILE", multiple=True, help="YAML configuration; a later one wins."),
+    click.option(
+        "--profile", type=click.Choice(get_args(ProfileName)), help="How long and precisely.  [default: quick]"
+    ),
+    click.option(
+        "--search",
+        "algorithm",
+        type=click.Choice(get_args(AlgorithmName)),
+        metavar="NAME",
+        help=f"How to search: {', '.join(get_args(AlgorithmName))}.  [default: the profile's]",
+    ),
+    click.option("--goal", "goals", metavar="LABEL=RATIO", multiple=True, help="Loss to look for, as PDR=0.5%."),
+    click.option("--exceed-ratio", metavar="SHARE", help="Share of trials that may lose more at a load met, as 50%."),
+    click.option("--duration-sum", metavar="TIME", help="Trial time that decides a load, as 21s."),
+    click.option("--min-load", metavar="LOAD", help="Lowest load to try, both ways together, as 10kpps."),
+    click.option("--max-load", metavar="LOAD", help="Highest load to try, both ways together, as 2Mpps."),
+    click.option("--budget", metavar="TIME", help="Search for so long, then give the best answer, as 60s."),
+    click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Set any key, as search.width=1%."),
+)
+
+
+def search_options(command: Command) -> Command:
+    """Give a command all flags of a search, in this order."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+def overrides(flags: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
+    """What was written on the command line, by configuration key; `--set` has the last word.
+
+    Args:
+        flags: the command's arguments, those of `search_options` among them.
+        others: key and value of the command's own flags, None where not given.
+
+    Raises: ConfigError for a `--goal` or `--set` without key or value.
+    """
+    goals = dict(_split("--goal", goal, "PDR=0.5%") for goal in flags["goals"])
+    named = {key: flags[flag] for flag, key in KEYS.items()} | {"goals": goals or None} | others
+    settings = (_split("--set", setting, "search.width=1%") for setting in flags["settings"])
+    given = {key: value for key, value in named.items() if value is not None}
+    return given | {key: _value(text) for key, text in settings}
+
+
+def _split(flag: str, written: str, example: str) -> tuple[str, str]:
+    key, equals, value = written.partition("=")
+    if not (key and equals):
+        raise ConfigError(f"command line: {flag}: {written!r} asked, key and value expected; write {flag} {example}")
+    return key.strip(), value.strip()
+
+
+def _value(text: str) -> Any:
+    """A value as it would be written in a YAML file."""
+    import yaml  # noqa: PLC0415
+
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError:
+        return text
