@@ -20,9 +20,9 @@ from nodrop.model.event import (
     TrialStarted,
 )
 from nodrop.model.facts import Facts
-from nodrop.model.goal import GoalResult
+from nodrop.model.goal import Flag, GoalResult
 from nodrop.model.plan import Plan
-from nodrop.model.result import DirectionCheck, LatencyResult, RunResult, Status
+from nodrop.model.result import DirectionCheck, LatencyResult, Outlook, RunResult, SearchStep, Status
 from nodrop.model.trial import Trial, TrialResult
 
 ENDING_SIGNALS = frozenset({signal.SIGINT, signal.SIGTERM})
@@ -42,6 +42,8 @@ class Record:
         self._started_at = datetime.now(UTC).isoformat()
         self._start_s = time.monotonic()
         self._checks: tuple[DirectionCheck, ...] = ()
+        self._steps: list[SearchStep] = []
+        self._findings: tuple[Flag, ...] = ()
         self._latencies: list[LatencyResult] = []
         self._signals_before: set[signal.Signals | int] | None = None
 
@@ -79,10 +81,10 @@ class Record:
         self._checks = checks
         self._on_event(PathChecked(checks=checks))
 
-    def trial_started(self, trial: Trial, phase: str) -> int:
-        """Tell of a trial; gives its index."""
+    def trial_started(self, trial: Trial, phase: str, outlook: Outlook) -> int:
+        """Tell of a trial and what may come of it; gives its index."""
         index = len(self.trials)
-        self._on_event(TrialStarted(index=index, phase=phase, trial=trial))
+        self._on_event(TrialStarted(index=index, phase=phase, trial=trial, outlook=outlook))
         return index
 
     def trial_progress(self, elapsed_s: float, offered_count: int, received_count: int) -> None:
@@ -91,6 +93,11 @@ class Record:
             index=len(self.trials), elapsed_s=elapsed_s, offered_count=offered_count, received_count=received_count
         )
         self._on_event(progress)
+
+    def searched(self, step: SearchStep, findings: tuple[Flag, ...]) -> None:
+        """Keep what a trial changed, and what the search has seen of the SUT by now."""
+        self._steps.append(step)
+        self._findings = findings
 
     def trial_done(self, result: TrialResult, goals: tuple[GoalResult, ...] | None = None) -> None:
         """Keep a trial and, when it moved them, the goals."""
@@ -114,6 +121,8 @@ class Record:
             checks=self._checks,
             trials=tuple(self.trials),
             goals=self.goals,
+            steps=tuple(self._steps),
+            findings=self._findings,
             latencies=tuple(self._latencies),
         )
         try:

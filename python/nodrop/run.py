@@ -15,18 +15,18 @@ from typing import NamedTuple
 
 from nodrop import __version__, store
 from nodrop.errors import OutOfTime, SearchError
+from nodrop.explained import ExplainedSearch
 from nodrop.generator.base import Measurer
 from nodrop.generator.engine import EngineMeasurer
 from nodrop.judge import judge
 from nodrop.model.event import OnEvent
 from nodrop.model.facts import Facts, Versions
 from nodrop.model.plan import LatencyPlan, Plan, SearchPlan
-from nodrop.model.result import LatencyResult, RunResult
+from nodrop.model.result import LatencyResult, Outlook, RunResult
 from nodrop.model.trial import Trial, TrialResult, Verdict
 from nodrop.observe.sut_cpu import SutCpu
 from nodrop.record import Record
-from nodrop.search import create
-from nodrop.search.base import Outcome, Search
+from nodrop.search.base import Outcome
 from nodrop.stage.base import Stage
 from nodrop.stage.host import read_host
 from nodrop.stage.netns import NetnsStage
@@ -52,7 +52,7 @@ def execute(plan: Plan, on_event: OnEvent, parts: Parts | None = None) -> RunRes
     Raises: whatever ended the run early, after the result so far was stored: NodropError or KeyboardInterrupt.
     """
     store.require_writable(plan.results_dir)
-    search = create(plan.search)
+    search = ExplainedSearch(plan.search)
     make = parts or Parts(_stage, _engine)
     host = read_host()
     with (
@@ -78,7 +78,7 @@ class _Bench(NamedTuple):
     sut_cpu: SutCpu
 
 
-def _search(search: Search, plan: SearchPlan, bench: _Bench, sut_shares_tester_cpu: bool) -> None:
+def _search(search: ExplainedSearch, plan: SearchPlan, bench: _Bench, sut_shares_tester_cpu: bool) -> None:
     """The only loop: what the search asks for is measured, and the search told, until it asks no more."""
     record = bench.record
     start_s = time.monotonic()
@@ -89,12 +89,12 @@ def _search(search: Search, plan: SearchPlan, bench: _Bench, sut_shares_tester_c
             if plan.budgeted:
                 return
             raise OutOfTime(_out_of_time(plan, trial))
-        result = _measure(trial, "search", bench)
+        result = _measure(trial, "search", bench, search.outlook(trial, started_s))
         if result.validity.verdict is Verdict.INVALID:
             record.trial_done(result)
             _check_repeats(record, plan.repeat_invalid)
             continue
-        search.tell(Outcome.of(result, started_s))
+        record.searched(search.tell(Outcome.of(result, started_s)), search.findings())
         record.trial_done(result, judge(plan, search.intervals(), [*record.trials, result], sut_shares_tester_cpu))
 
 
@@ -115,8 +115,8 @@ def _measure_latency(plan: LatencyPlan, repeat_invalid: int, bench: _Bench) -> N
                 break
 
 
-def _measure(trial: Trial, phase: str, bench: _Bench) -> TrialResult:
-    index = bench.record.trial_started(trial, phase)
+def _measure(trial: Trial, phase: str, bench: _Bench, outlook: Outlook | None = None) -> TrialResult:
+    index = bench.record.trial_started(trial, phase, outlook or Outlook())
     waited_before_s = bench.sut_cpu.wait_s()
     result = bench.measurer.measure(trial, index, phase, bench.record.trial_progress)
     return bench.sut_cpu.doubted(result, waited_before_s)

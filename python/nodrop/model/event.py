@@ -6,7 +6,7 @@ from nodrop.model.base import Value
 from nodrop.model.facts import Facts
 from nodrop.model.goal import GoalResult
 from nodrop.model.plan import Plan
-from nodrop.model.result import DirectionCheck, RunResult
+from nodrop.model.result import DirectionCheck, Outlook, RunResult
 from nodrop.model.trial import Trial, TrialResult
 
 
@@ -35,6 +35,8 @@ class TrialStarted(Value):
     index: int
     phase: str
     trial: Trial
+    outlook: Outlook = Outlook()
+    """What it may change in the search, and how long the search will take."""
 
 
 class TrialProgress(Value):

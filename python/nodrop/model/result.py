@@ -39,7 +39,18 @@ class GoalState(Value):
     upper_pps: float | None
 
 
-class SearchStep(Value):
+class Outlook(Value):
+    """What a trial of the search may change, said before it begins; empty where working it out would take too long."""
+
+    if_low_loss: str = ""
+    """What a trial without loss would change, as a sentence."""
+    if_high_loss: str = ""
+    """What a trial with more loss than every goal allows would change."""
+    left_s: float | None = None
+    """Time the rest of the search is expected to take, this trial included."""
+
+
+class SearchStep(Outlook):
     """One trial of the search, explained."""
 
     trial_index: int
@@ -47,12 +58,6 @@ class SearchStep(Value):
     """Seconds from the start of the search to the start of the trial."""
     before: tuple[GoalState, ...]
     after: tuple[GoalState, ...]
-    if_low_loss: str = ""
-    """What a trial without loss would have changed, as a sentence."""
-    if_high_loss: str = ""
-    """What a trial with more loss than every goal allows would have changed."""
-    left_s: float | None = None
-    """Time the rest of the search was expected to take when the trial began, this trial included."""
 
 
 class LatencyResult(Value):
