@@ -153,6 +153,8 @@ def test_every_trial_says_why_and_stays_inside_the_allowed_loads(name: str) -> N
     plan = search_plan(loss_ratios=(0.0, 0.005, 0.02))
     for trial in drive(create(plan), Measuring(fresh(name), stops=True)):
         assert len(trial.reason) > 20
+        assert trial.rule in {"initial", "split", "remeasure", "external-down", "external-up", "step-down"}
+        assert trial.goal in {"NDR", "PDR 0.005", "PDR 0.02"} or trial.rule == "initial"
         assert plan.min_load_pps <= trial.intended_load_pps <= plan.max_load_pps
 
 
@@ -243,6 +245,26 @@ def test_a_lowest_load_that_fails_one_goal_keeps_what_is_known_of_the_others() -
     assert pdr.upper_load_pps is not None
     assert pdr.upper_load_pps > 900_000.0
     assert not pdr.final
+    assert [flag.code for flag in ndr.flags] == ["invalid-lower-bound", "degenerate"]
+    assert [(flag.code, flag.text) for flag in pdr.flags] == [
+        (
+            "goal-lost",
+            "The 2 s trials for loss ratio 0.005 were broken off because the lowest load allowed, 10 kpps, already "
+            "loses too much for NDR, which ends the phase for all goals.",
+        )
+    ]
+
+
+def test_a_goal_is_not_called_lost_when_it_wanted_nothing_more() -> None:
+    search = create(search_plan())
+    drive(search, lambda _trial: 1.0)
+    assert all("goal-lost" not in {flag.code for flag in interval.flags} for interval in search.intervals())
+
+
+def test_valid_bounds_carry_no_flags() -> None:
+    search = create(search_plan())
+    drive(search, loss_ratio_of(Step(1e6)))
+    assert [interval.flags for interval in search.intervals()] == [(), ()]
 
 
 def test_a_goal_met_at_the_highest_load_has_no_valid_upper_bound() -> None:
@@ -251,6 +273,7 @@ def test_a_goal_met_at_the_highest_load_has_no_valid_upper_bound() -> None:
     for interval in search.intervals():
         assert (interval.lower_load_pps, interval.lower_valid) == (10_000_000.0, True)
         assert (interval.upper_load_pps, interval.upper_valid) == (10_000_000.0, False)
+        assert [flag.code for flag in interval.flags] == ["invalid-upper-bound", "degenerate"]
 
 
 def test_a_load_above_a_lossy_one_is_no_lower_bound_however_lucky_it_was() -> None:

@@ -7,13 +7,16 @@ The rule, for each side of a goal:
    below a known upper bound, upper bounds above a known lower bound. It is valid, but the interval is not `final`.
 3. Otherwise the lowest (or highest) load measured with the longest trials, not valid. A goal that fails at the lowest
    load allowed, or is met at the highest, ends here.
+
+Flags: `invalid-lower-bound`, `invalid-upper-bound`, and `degenerate` where both bounds are one load.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from nodrop.model.goal import Goal
+from nodrop.model.goal import Flag, Goal
 from nodrop.search.base import Interval
 from nodrop.search.loss_table import LossTable, Measured
+from nodrop.search.wording import load_text
 
 
 def best_interval(goal: Goal, tables: Sequence[LossTable], final_duration_s: float) -> Interval:
@@ -24,26 +27,26 @@ def best_interval(goal: Goal, tables: Sequence[LossTable], final_duration_s: flo
         tables: trials by duration, the longest last; empty before the first trial.
         final_duration_s: duration at which bounds are final.
     """
-    lower, upper = _valid_bounds(goal, tables)
+    lower, upper = valid_bounds(goal, tables)
     measured = [table for table in tables if table.by_load]
     nearest = measured[-1].by_load if measured else ()
     shown_lower = lower or (nearest[0] if nearest else None)
     shown_upper = upper or (nearest[-1] if nearest else None)
-    return Interval(
-        goal=goal,
-        lower_index=shown_lower.index if shown_lower else None,
-        lower_load_pps=shown_lower.load_pps if shown_lower else None,
-        lower_valid=lower is not None,
-        upper_index=shown_upper.index if shown_upper else None,
-        upper_load_pps=shown_upper.load_pps if shown_upper else None,
-        upper_valid=upper is not None,
-        final=all(m is not None and m.duration_s == final_duration_s for m in (shown_lower, shown_upper)),
-    )
+    return interval_between(goal, shown_lower, shown_upper, final_duration_s)
 
 
-def _valid_bounds(goal: Goal, tables: Sequence[LossTable]) -> tuple[Measured | None, Measured | None]:
-    lower: Measured | None = None
-    upper: Measured | None = None
+def valid_bounds(
+    goal: Goal, tables: Sequence[LossTable], below: Measured | None = None, above: Measured | None = None
+) -> tuple[Measured | None, Measured | None]:
+    """The tightest valid bounds, longer trials first, so far as there are any.
+
+    Args:
+        goal: whose loss ratio parts lower from upper bounds.
+        tables: trials by duration, the longest last.
+        below: an upper bound known already; lower bounds have to lie below it.
+        above: a lower bound known already; upper bounds have to lie above it.
+    """
+    lower, upper = above, below
     for table in reversed(tables):
         lowers, uppers = table.sides(goal.loss_ratio)
         fitting_lowers = [m for m in lowers if upper is None or m.load_pps < upper.load_pps]
@@ -53,3 +56,38 @@ def _valid_bounds(goal: Goal, tables: Sequence[LossTable]) -> tuple[Measured | N
         if upper is None and fitting_uppers:
             upper = fitting_uppers[0]
     return lower, upper
+
+
+def interval_between(goal: Goal, lower: Measured | None, upper: Measured | None, final_duration_s: float) -> Interval:
+    """The interval between two measured loads, each valid where its loss is on its side of the goal, with its flags."""
+    return Interval(
+        goal=goal,
+        lower_index=lower.index if lower else None,
+        lower_load_pps=lower.load_pps if lower else None,
+        lower_valid=lower is not None and lower.loss_ratio <= goal.loss_ratio,
+        upper_index=upper.index if upper else None,
+        upper_load_pps=upper.load_pps if upper else None,
+        upper_valid=upper is not None and upper.loss_ratio > goal.loss_ratio,
+        final=all(m is not None and m.duration_s == final_duration_s for m in (lower, upper)),
+        flags=tuple(_flags(goal, lower, upper)),
+    )
+
+
+def _flags(goal: Goal, lower: Measured | None, upper: Measured | None) -> Iterator[Flag]:
+    if lower and lower.loss_ratio > goal.loss_ratio:
+        yield Flag(
+            code="invalid-lower-bound",
+            text=f"{load_text(lower.load_pps)} is not a lower bound of {goal.label}, only the nearest load measured: "
+            f"its {lower.duration_s:.4g} s trial lost more than {goal.loss_ratio:g} of the frames.",
+        )
+    if upper and upper.loss_ratio <= goal.loss_ratio:
+        yield Flag(
+            code="invalid-upper-bound",
+            text=f"{load_text(upper.load_pps)} is not an upper bound of {goal.label}, only the nearest load measured: "
+            f"its {upper.duration_s:.4g} s trial lost no more than {goal.loss_ratio:g} of the frames.",
+        )
+    if lower and upper and lower.load_pps == upper.load_pps:
+        yield Flag(
+            code="degenerate",
+            text=f"Both bounds of {goal.label} are one load, {load_text(lower.load_pps)}: they enclose nothing.",
+        )

@@ -6,14 +6,16 @@ from typing import NamedTuple
 from nodrop.model.goal import Goal
 from nodrop.search import width
 from nodrop.search.loss_table import LossTable, Measured
+from nodrop.search.measuring import Choice
 from nodrop.search.wording import load_text, width_text
 
 
-class Choice(NamedTuple):
-    """The load to measure next, and why."""
+class Step(NamedTuple):
+    """A load below an upper bound."""
 
     load_pps: float
-    reason: str
+    text: str
+    """From where to where, in words."""
 
 
 class Bounds(NamedTuple):
@@ -83,6 +85,8 @@ class Phase:
                 middle,
                 f"{goal.label}: splitting {_span(low, high)}, the bounds of the {old_s:.4g} s trials, "
                 f"wider than the {width_text(self.width_goal)} this phase needs",
+                "split",
+                goal.label,
             )
         for bound, side in ((low, "lower"), (high, "upper")):
             if bound:
@@ -90,6 +94,8 @@ class Phase:
                     bound.load_pps,
                     f"re-measuring the {goal.label} {side} bound {load_text(bound.load_pps)} "
                     f"of the {old_s:.4g} s trials at {self.current.duration_s:.4g} s",
+                    "remeasure",
+                    goal.label,
                 )
         return None
 
@@ -108,12 +114,16 @@ class Phase:
                 return Choice(
                     down.load_pps,
                     f"{goal.label}: lower bound {load_text(lower.load_pps)} is far below "
-                    f"upper bound {load_text(upper.load_pps)}, {down.reason}",
+                    f"upper bound {load_text(upper.load_pps)}, {down.text}",
+                    "step-down",
+                    goal.label,
                 )
         return Choice(
             middle,
             f"{goal.label}: splitting {_span(lower, upper)}, wider than the {width_text(self.width_goal)} "
             "this phase needs",
+            "split",
+            goal.label,
         )
 
     def _extend_down(self, goal: Goal, bounds: Bounds, upper: Measured) -> Choice | None:
@@ -122,7 +132,10 @@ class Phase:
         if step is None:
             return None
         return Choice(
-            step.load_pps, f"no {goal.label} lower bound at {self.current.duration_s:.4g} s yet: {step.reason}"
+            step.load_pps,
+            f"no {goal.label} lower bound at {self.current.duration_s:.4g} s yet: {step.text}",
+            "external-down",
+            goal.label,
         )
 
     def _extend_up(self, goal: Goal, bounds: Bounds, lower: Measured) -> Choice | None:
@@ -139,6 +152,8 @@ class Phase:
             load_pps,
             f"no {goal.label} upper bound at {self.current.duration_s:.4g} s yet: "
             f"stepping up from {load_text(lower.load_pps)} to {end}",
+            "external-up",
+            goal.label,
         )
 
     def _reference_above(self, bounds: Bounds, upper: Measured) -> Measured | None:
@@ -147,13 +162,13 @@ class Phase:
             return bounds.old_upper
         return bounds.second_upper
 
-    def _step_down(self, upper: Measured, reference: Measured | None) -> Choice | None:
+    def _step_down(self, upper: Measured, reference: Measured | None) -> Step | None:
         wide = self._extended(upper, reference)
         load_pps = max(width.below(upper.load_pps, wide), self.min_load_pps)
         if load_pps >= upper.load_pps:
             return None
         end = "the lowest load allowed" if load_pps == self.min_load_pps else load_text(load_pps)
-        return Choice(load_pps, f"stepping down from {load_text(upper.load_pps)} to {end}")
+        return Step(load_pps, f"stepping down from {load_text(upper.load_pps)} to {end}")
 
     def _extended(self, bound: Measured, reference: Measured | None) -> float:
         """The last width on this side, at least the goal's, times the expansion coefficient."""

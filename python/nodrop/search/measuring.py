@@ -1,0 +1,51 @@
+"""One trial of a search: why it is wanted, when it may stop, and what came of it."""
+
+import math
+from collections.abc import Generator
+from typing import NamedTuple
+
+from nodrop.model.trial import StopRule, Trial
+from nodrop.search.base import Outcome
+from nodrop.search.loss_table import Measured
+
+Measuring = Generator[Trial, Outcome, Measured]
+"""A dialogue about one trial."""
+
+
+class Choice(NamedTuple):
+    """The load to measure next, and why."""
+
+    load_pps: float
+    reason: str
+    rule: str
+    goal: str = ""
+    """Label of the goal it is for; empty where it serves all."""
+
+
+def measure(choice: Choice, duration_s: float, stop: StopRule | None = None) -> Measuring:
+    """Ask for one trial and wait for its outcome."""
+    trial = Trial(
+        intended_load_pps=choice.load_pps,
+        duration_s=duration_s,
+        stop=stop,
+        reason=choice.reason,
+        goal=choice.goal,
+        rule=choice.rule,
+    )
+    outcome = yield trial
+    return Measured(choice.load_pps, duration_s, outcome.loss_ratio, outcome.index)
+
+
+def stop_when_decided(load_pps: float, duration_s: float, largest_ratio: float) -> StopRule:
+    """Stop once the load is certainly an upper bound of every goal, whatever the rest of the trial brings.
+
+    More than `lost_count` lost is more than the largest loss ratio of all frames asked for. Rounding up leaves room
+    for streams that each round their share of the frames up.
+    """
+    intended_count = math.ceil(load_pps * duration_s)
+    return StopRule(lost_count=math.ceil(largest_ratio * intended_count))
+
+
+def forwarded_pps(measured: Measured) -> float:
+    """What came back of a load."""
+    return measured.load_pps * (1.0 - measured.loss_ratio)
