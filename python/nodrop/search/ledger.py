@@ -1,5 +1,7 @@
 """What the trials so far count for one goal, and which of them were set aside and why."""
 
+import math
+
 from nodrop.model.goal import Goal
 from nodrop.search.classification import Classification, Evidence, RelevantBounds, classify, relevant_bounds
 from nodrop.search.trace import Trace
@@ -29,6 +31,7 @@ class Ledger:
         self._overhead_s = overhead_s
         self._evidence: dict[float, list[Evidence]] = {}
         self._aside: set[int] = set()
+        self._early_upper: dict[float, int] = {}
 
     def add(self, trace: Trace, expected_ratio: float) -> None:
         """Take in a trial.
@@ -63,8 +66,19 @@ class Ledger:
         return classify(self.at(load_pps), self.goal)
 
     def bounds(self) -> RelevantBounds[float]:
-        """The relevant bounds (RFC 9971)."""
-        return relevant_bounds(self.counted(), self.goal)
+        """The relevant bounds (RFC 9971), upper ones decided early included."""
+        early_pps = min((load for load, i in self._early_upper.items() if i not in self._aside), default=math.inf)
+        below = {load: trials for load, trials in self.counted().items() if load < early_pps}
+        lower_pps, upper_pps = relevant_bounds(below, self.goal)
+        return RelevantBounds(lower_pps, upper_pps if upper_pps or math.isinf(early_pps) else early_pps)
+
+    def decide_early(self, load_pps: float, trial_index: int) -> None:
+        """Take a load for an upper bound although the trials it would need by classification were not all made."""
+        self._early_upper[load_pps] = trial_index
+
+    def is_early(self, load_pps: float) -> bool:
+        """Whether a load counts as an upper bound by such a decision alone."""
+        return load_pps in self._early_upper and not self.classification(load_pps).is_upper
 
     def high_loss_indices(self, up_to_pps: float) -> list[int]:
         """Trials that speak against loads up to this one."""
@@ -90,9 +104,13 @@ class Ledger:
         high_s = tolerated_s * 1.002 - found.full_high_s
         return max(self.full_s, min(low_s, high_s) - self._overhead_s)
 
+    def part_count(self, trace: Trace) -> int:
+        """How many trials of the goal's duration a longer one counts for; at least 1."""
+        return max(1, int(trace.elapsed_s / self.full_s / FULL_LENGTH))
+
     def _pieces(self, trace: Trace, expected_ratio: float) -> list[Evidence]:
         if trace.elapsed_s >= self.full_s * FULL_LENGTH:
-            count = max(1, int(trace.elapsed_s / self.full_s / FULL_LENGTH))
+            count = self.part_count(trace)
             effective_s = (trace.elapsed_s + self._overhead_s) / count
             duration_s = max(self.full_s, trace.elapsed_s / count)
             return [Evidence(duration_s, effective_s, ratio, trace.index) for ratio in trace.ratios(count)]

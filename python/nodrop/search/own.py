@@ -22,7 +22,7 @@ from nodrop.model.trial import StopRule, Trial
 from nodrop.search import width
 from nodrop.search.astray import EventRate, is_stall, stall_free_pps
 from nodrop.search.base import Dialogue, DialogueSearch, Interval, Outcome
-from nodrop.search.ledger import Ledger
+from nodrop.search.ledger import CLEAR_EXCESS, Ledger
 from nodrop.search.sut_model import Estimate, Nature, SutModel
 from nodrop.search.trace import Trace, read
 from nodrop.search.wording import load_text
@@ -40,6 +40,10 @@ MARGIN = 0.2
 """Proofs stay this share of the goal's width below the estimate."""
 CAP_S = 1.0
 """How long a load above the threshold is offered to show that it loses too much."""
+EARLY_PARTS = 2
+"""Overloaded trials in a row, after which the many more that would decide a load are not made."""
+EARLY_PARTS_SINGLY = 4
+"""The same for trials that lost frames one by one or in stalls."""
 TRIALS_MAX = 60
 """Trials for one goal; a SUT that still keeps changing its mind by then is not measured any better."""
 QUIET_S = 2.0
@@ -48,6 +52,8 @@ RENEWALS_MAX = 12
 """After so many changes of mind the SUT is taken as it is."""
 LOOKS_AGAIN = 5
 """Looks in a row that show how a SUT varies."""
+LOOKS_MORE = 4
+"""The same once it is known to vary."""
 LOOKS_MAX = 18
 """Looks in a row where it takes more to tell."""
 LUCK = 0.4
@@ -90,6 +96,8 @@ class NodropSearch(DialogueSearch):
         self._renewals = 0
         self._capped: dict[tuple[str, float], int] = {}
         self._failures: dict[str, int] = {}
+        self._targets: dict[str, set[float]] = {goal.label: set() for goal in goals}
+        self._apart = False
         self._overloads: dict[str, int] = {}
         self._passes: dict[str, int] = {}
         self._flags: list[Flag] = []
@@ -155,6 +163,7 @@ class NodropSearch(DialogueSearch):
         looks: list[Trace] = []
         step = 0.02
         before = self._model.era_start
+        enough = LOOKS_AGAIN if self._model.nature is Nature.STABLE else LOOKS_MORE
         for _ in range(LOOKS_MAX):
             trace = yield from self._look(load_pps, why)
             if trace.overloaded:
@@ -165,11 +174,11 @@ class NodropSearch(DialogueSearch):
             else:
                 load_pps = self._clamped(load_pps * (1.0 + step))
                 step *= 2.0
-            if len(looks) >= LOOKS_AGAIN:
+            if len(looks) >= enough:
                 self._model.judge_looks(looks)
                 if not self._model.undecided_modes():
                     break
-        if len(looks) < LOOKS_AGAIN:
+        if len(looks) < enough:
             self._model.judge_looks(looks)
         if self._model.era_start != before:
             self._forgive()
@@ -283,9 +292,9 @@ class NodropSearch(DialogueSearch):
 
     def _undecided(self, ledger: Ledger, lower_pps: float | None, upper_pps: float | None) -> float | None:
         """A load between the bounds that full-length trials have not decided."""
-        for load_pps in sorted(ledger.counted()):
+        for load_pps in sorted(self._targets[ledger.goal.label]):
             inside = load_pps > (lower_pps or 0.0) and (upper_pps is None or load_pps < upper_pps)
-            if inside and ledger.classification(load_pps).undecided:
+            if inside and ledger.at(load_pps) and ledger.classification(load_pps).undecided:
                 return load_pps
         return None
 
@@ -332,14 +341,21 @@ class NodropSearch(DialogueSearch):
     def _prove(self, ledger: Ledger, want: Want) -> Dialogue:
         estimate = self._estimate(ledger)
         load_pps = want.load_pps
-        open_trials = bool(ledger.at(load_pps))
-        asked_s = ledger.missing_s(load_pps) if open_trials else ledger.decision_s()
+        asked_s = self._deciding_s(ledger, load_pps)
         trace = yield from self._measure(want, asked_s, self._proof_stop(ledger, load_pps, asked_s), ledger.goal.label)
         label = ledger.goal.label
-        if trace.elapsed_s < asked_s * 0.999 and trace.loss_ratio <= ledger.goal.loss_ratio:
+        if trace.stopped and trace.loss_ratio <= ledger.goal.loss_ratio:
+            if asked_s > 2.0 * ledger.full_s:
+                self._apart = True  # a long trial does not do what short ones did
+                return
             yield from self._look_again(f"{load_text(load_pps)} loses less than expected: where is the limit")
             return
-        if ledger.classification(load_pps).is_upper:
+        self._check_apart(ledger, trace)
+        self._decide_early(ledger, trace)
+        _, upper_pps = ledger.bounds()
+        if ledger.classification(load_pps).undecided and upper_pps != load_pps:
+            return
+        if upper_pps == load_pps:
             self._failures[label] = self._failures.get(label, 0) + 1
             self._overloads[label] = self._overloads.get(label, 0) + trace.overloaded
             self._passes[label] = 0
@@ -375,7 +391,8 @@ class NodropSearch(DialogueSearch):
         """Set a trial aside that ran in a mode which is the exception."""
         if self._model.nature is Nature.MODES and self._model.is_slow_exception(trace):
             for ledger in self._ledgers:
-                ledger.set_aside(trace.index)
+                if ledger.goal.exceed_ratio == 0.0 or ledger.part_count(trace) > 1:
+                    ledger.set_aside(trace.index)
 
     def _proof_stop(self, ledger: Ledger, load_pps: float, asked_s: float) -> StopRule | None:
         """Watch a loss where none is allowed, stop where the verdict is certain, give up where it is pointless."""
@@ -388,7 +405,8 @@ class NodropSearch(DialogueSearch):
             if expected > 100.0 and asked_s > 2.0 * QUIET_S:
                 quiet_s, quiet_count = QUIET_S, max(1, int(0.25 * expected))
         if not single:
-            return StopRule(quiet_s=quiet_s, quiet_lost_count=quiet_count) if quiet_s else None
+            hopeless_s = EARLY_PARTS * ledger.full_s if ratio == 0.0 and asked_s > 2.0 * ledger.full_s else None
+            return StopRule(after_loss_s=hopeless_s, quiet_s=quiet_s, quiet_lost_count=quiet_count)
         if ratio == 0.0:
             return StopRule(after_loss_s=WATCH_S)
         return StopRule(lost_count=int(ratio * load_pps * asked_s) + 1, quiet_s=quiet_s, quiet_lost_count=quiet_count)
@@ -405,13 +423,54 @@ class NodropSearch(DialogueSearch):
             if surprising and self._renewals < RENEWALS_MAX:
                 yield from self._look_again(f"{load_text(trace.load_pps)} loses less than expected: where is the limit")
             return
-        asked_s = ledger.missing_s(want.load_pps) if ledger.at(want.load_pps) else ledger.decision_s()
+        if not strict and tried == 0:
+            yield from self._cap_early(ledger, want)
+            return
+        asked_s = self._deciding_s(ledger, want.load_pps)
         stop = None
         if strict and ledger.goal.loss_ratio == 0.0:
             stop = StopRule(after_loss_s=WATCH_S)
         elif strict:
             stop = StopRule(lost_count=int(ledger.goal.loss_ratio * want.load_pps * asked_s))
-        yield from self._measure(want, asked_s, stop, ledger.goal.label)
+        trace = yield from self._measure(want, asked_s, stop, ledger.goal.label)
+        self._check_apart(ledger, trace)
+
+    def _cap_early(self, ledger: Ledger, want: Want) -> Dialogue:
+        """Where many trials decide a load: enough of them to be sure that the rest would lose too much as well."""
+        asked_s = ledger.full_s * (1 if self._one_by_one(ledger, want.load_pps) else EARLY_PARTS)
+        trace = yield from self._measure(want, asked_s, None, ledger.goal.label)
+        self._decide_early(ledger, trace)
+
+    def _decide_early(self, ledger: Ledger, trace: Trace) -> None:
+        """Take a load for an upper bound once enough trials in a row have lost too much."""
+        if ledger.goal.exceed_ratio == 0.0 or self._model.nature is not Nature.STABLE:
+            return
+        clear_ratio = ledger.goal.loss_ratio * CLEAR_EXCESS
+        steady = trace.overloaded and trace.steady
+        needed = EARLY_PARTS if steady else EARLY_PARTS_SINGLY
+        latest = [each.loss_ratio for each in ledger.at(trace.load_pps)][-needed:]
+        if len(latest) == needed and min(latest) > clear_ratio:
+            ledger.decide_early(trace.load_pps, trace.index)
+
+    def _deciding_s(self, ledger: Ledger, load_pps: float) -> float:
+        """How long to offer a load so that it is decided, if possible by this one trial."""
+        if self._one_by_one(ledger, load_pps):
+            return ledger.full_s
+        return ledger.missing_s(load_pps) if ledger.at(load_pps) else ledger.decision_s()
+
+    def _one_by_one(self, ledger: Ledger, load_pps: float) -> bool:
+        """Whether a long trial cannot stand for several short ones.
+
+        Each of these would find the buffer empty, or would have another capacity.
+        """
+        varies = self._model.nature in (Nature.MODES, Nature.SCATTERED)
+        return self._apart or varies or self._model.buffer_matters(load_pps, ledger.full_s)
+
+    def _check_apart(self, ledger: Ledger, trace: Trace) -> None:
+        """A SUT that changes in the course of a long trial would not have changed in short ones."""
+        ratios = trace.ratios(ledger.part_count(trace))
+        if len(ratios) >= 4 and trace.overloaded and not trace.steady:
+            self._apart = True
 
     def _shows_soon(self, ledger: Ledger, load_pps: float) -> bool:
         """Whether a short trial is expected to lose clearly more than the goal allows."""
@@ -423,6 +482,8 @@ class NodropSearch(DialogueSearch):
         if asked_s < WATCH_S:
             raise OutOfTime
         load_pps = self._clamped(want.load_pps)
+        if label:
+            self._targets[label].add(load_pps)
         trial = Trial(
             intended_load_pps=load_pps, duration_s=asked_s, stop=stop, reason=want.reason, goal=label, rule=want.rule
         )

@@ -21,7 +21,7 @@ FAR_SD = 0.02
 """Relative standard deviation of an estimate from trials far above the threshold."""
 NEAR_SD = 0.001
 """The same from a single trial near it."""
-BUFFER_MATTERS = 5e-4
+BUFFER_MATTERS = 1e-3
 """Share of a trial's frames from which on a buffer is reckoned with."""
 
 
@@ -145,7 +145,7 @@ class SutModel:
             return between
         found: list[tuple[float, Trace]] = []
         for trace in overloaded:
-            count = max(1, int(trace.elapsed_s / full_s / 0.999))
+            count = ledger.part_count(trace)
             parts = trace.parts(count) if count > 1 else (trace,)
             found += [(self._threshold_pps(part, ratio, count), trace) for part in parts if part.overloaded]
         parted = self.modes() if self.nature is Nature.MODES else None
@@ -223,7 +223,7 @@ def _is_close(trace: Trace, looks: Sequence[Trace]) -> bool:
 
 
 def _range(values: Sequence[float]) -> float:
-    return (max(values) - min(values)) / max(values)
+    return (max(values) - min(values)) / max(1e-9, *values)
 
 
 def _trend(values: Sequence[float]) -> Nature | None:

@@ -49,6 +49,8 @@ class Trace:
     started_s: float
     loss_ratio: float
     windows: tuple[Window, ...]
+    stopped: bool = False
+    """Whether its stop rule ended it."""
     unsent: bool = False
     """Whether frames were missing because the tester did not send them."""
 
@@ -220,6 +222,7 @@ def read(outcome: Outcome, load_pps: float, asked_s: float) -> Trace:
         started_s=outcome.started_s,
         loss_ratio=outcome.loss_ratio,
         windows=tuple(_windows(samples, load_pps, lost_count, unsent=outcome.unsent_count > 0)),
+        stopped=outcome.stopped_early,
         unsent=outcome.unsent_count > 0,
     )
 
