@@ -3,6 +3,7 @@
 import io
 import itertools
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import RenderableType
@@ -12,12 +13,14 @@ from tests.suts import SlowTester, Step, Sut
 
 from nodrop.cli.console import console, show
 from nodrop.model.event import Event, TrialDone, TrialProgress, TrialStarted
+from nodrop.model.goal import Flag, Limit
 from nodrop.model.result import LatencyResult, RunResult, Status
-from nodrop.model.trial import Doubt, LatencySummary, Validity, Verdict
-from nodrop.report.lines import LineProgress
+from nodrop.model.trial import Doubt, LatencySummary, StopClause, Trial, Validity, Verdict
+from nodrop.report.lines import LineProgress, trial_line
 from nodrop.report.live import LiveProgress, picture
 from nodrop.report.progress import Progress, phase_durations_s
 from nodrop.report.text import report
+from nodrop.report.wording import small_ratio_text
 from nodrop.run import execute
 
 LATENCY = LatencySummary(
@@ -164,6 +167,97 @@ def test_latency_of_a_trial_that_lost_frames_is_told_as_such(tmp_path: Path, mon
 def test_an_interrupted_run_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = result_of(tmp_path).model_copy(update={"status": Status.INTERRUPTED})
     assert "interrupted; what follows was known by then" in piped(report(result), 80, monkeypatch)
+
+
+def with_goals(result: RunResult, **changes: Any) -> RunResult:
+    """The same, with something else found for every goal."""
+    return result.model_copy(update={"goals": tuple(found.model_copy(update=changes) for found in result.goals)})
+
+
+def test_how_sure_a_lower_bound_is_stands_under_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = result_of(tmp_path, Step(765_432.0))
+    ndr = result.goals[0].lower
+    assert ndr
+    trials = [trial for trial in result.trials if trial.phase == "search"]
+    sent = sum(trial.offered_count for trial in trials if trial.trial.intended_load_pps == ndr.load_pps)
+    text = in_one_line(piped(report(result), 80, monkeypatch))
+    assert f"kpps no frame of {sent:,} was lost: below {small_ratio_text(2.97 / sent)}" in text
+    assert "at 95 % confidence." in text
+
+
+def test_probabilities_throughput_and_estimates_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = with_goals(
+        result_of(tmp_path),
+        lower_error_probability=0.02,
+        upper_error_probability=0.001,
+        conditional_throughput_pps=9e5,
+        estimate_pps=1.01e6,
+        estimate_sd_pps=2000.0,
+    )
+    text = in_one_line(piped(report(result), 80, monkeypatch))
+    assert (
+        "The probability that most trials at the lower bound would not meet the goal is 2 % and that most trials at "
+        "the upper bound would meet it is 0.1 %." in text
+    )
+    assert "900.0 kpps come through (conditional throughput)." in text
+    assert "A model of the SUT puts the threshold at 1.010 Mpps ± 2.000 kpps." in text
+
+
+def test_an_estimate_without_bounds_reads_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    estimate = {"estimate_pps": 1e6, "estimate_sd_pps": 5e3, "limit": Limit.UNKNOWN, "explanation": "An estimate."}
+    result = with_goals(result_of(tmp_path), lower=None, upper=None, **estimate)
+    text = piped(report(result), 80, monkeypatch)
+    assert "- NDR 0 %: about 1.000 Mpps ± 5.000 kpps. An estimate." in text
+    (row,) = [line for line in text.splitlines() if line.startswith("NDR 0 %  ")]
+    assert in_one_line(row) == "NDR 0 % about 1.000 Mpps - - - -"
+
+
+def test_a_flag_is_told_once_for_all_goals_and_not_where_the_limit_says_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flags = (
+        Flag(code="drift", text="The SUT became slower."),
+        Flag(code="tester-limited", text="The tester was the limit."),
+    )
+    result = with_goals(result_of(tmp_path), flags=flags, limit=Limit.TESTER)
+    text = piped(report(result), 80, monkeypatch)
+    assert "! NDR, PDR: The SUT became slower.\n" in text
+    assert "The tester was the limit." not in text
+
+
+def test_what_else_was_seen_has_a_section_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = (Flag(code="buffer", text="The SUT holds about 4,096 frames."),)
+    text = piped(report(result_of(tmp_path).model_copy(update={"findings": seen})), 80, monkeypatch)
+    assert "\nWhat else was seen\n- The SUT holds about 4,096 frames.\n" in text
+
+
+@pytest.mark.parametrize(
+    ("stopped_by", "words"),
+    [
+        ("lost_count", "stopped early: enough frames were lost to decide"),
+        ("quiet", "stopped early: too little was lost to go on"),
+        (None, "stopped early"),
+    ],
+)
+def test_a_stopped_trial_says_why_and_each_trial_its_goal_and_rule(
+    stopped_by: StopClause | None, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = result_of(tmp_path)
+    asked = Trial(intended_load_pps=1e6, duration_s=1.0, reason="to see", goal="NDR", rule="look")
+    stopped = {"trial": asked, "stopped_early": True, "stopped_by": stopped_by, "duration_s": 0.3}
+    trial = result.trials[0].model_copy(update=stopped)
+    text = piped(report(result.model_copy(update={"trials": (trial, *result.trials[1:])}), True), 80, monkeypatch)
+    assert f"  0 to see (NDR, look) [{words}]" in text
+    assert "0.3 s*" in text
+    assert f"for 0.3 s, {words}, loss" in trial_line(trial)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [(0.0, "0 %"), (0.005, "0.5 %"), (1.1e-8, "1.1e-8"), (9.96e-5, "1.0e-4"), (1e-4, "0.01 %"), (2.5e-12, "2.5e-12")],
+)
+def test_small_shares_are_not_written_as_zeros(ratio: float, text: str) -> None:
+    assert small_ratio_text(ratio) == text
 
 
 def test_progress_in_a_pipe_is_one_plain_line_per_event(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Self, TextIO
 from nodrop.model.event import Event, PathChecked, RunStarted, StageUp, TrialDone
 from nodrop.model.facts import StageFacts
 from nodrop.model.trial import TrialResult, Verdict
-from nodrop.report.wording import traffic_text
+from nodrop.report.wording import stop_text, traffic_text
 from nodrop.units import format_pps, format_ratio, format_seconds
 
 
@@ -55,7 +55,7 @@ def trial_line(result: TrialResult) -> str:
     """A trial in one line: load, time, loss, doubts, and why the search wanted it."""
     verdict = result.validity.verdict
     doubts = "" if verdict is Verdict.VALID else f" [{verdict}: {', '.join(d.code for d in result.validity.doubts)}]"
-    early = ", stopped early" if result.stopped_early else ""
+    early = f", {stop_text(result)}" if result.stopped_early else ""
     return (
         f"trial {result.index}: {format_pps(result.trial.intended_load_pps)} for {format_seconds(result.duration_s)}"
         f"{early}, loss {format_ratio(result.loss_ratio)}{doubts}: {result.trial.reason or result.phase}"

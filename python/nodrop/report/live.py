@@ -13,6 +13,7 @@ from rich.text import Text
 
 from nodrop.model.event import Event, RunDone, TrialProgress
 from nodrop.model.goal import GoalResult
+from nodrop.report.confidence import estimate_text
 from nodrop.report.progress import Progress
 from nodrop.report.wording import goal_text, traffic_text, width_text
 from nodrop.units import format_pps, format_ratio, format_seconds
@@ -101,6 +102,7 @@ def _bounds(goals: tuple[GoalResult, ...]) -> Table:
             format_pps(found.lower.load_pps) if found.lower else "?",
             "to",
             format_pps(found.upper.load_pps) if found.upper else "?",
+            "" if found.estimate_pps is None else f"about {estimate_text(found)}",
             Text(f"width {width_text(found)}", style="dim"),
         )
     return table

@@ -10,9 +10,10 @@ from nodrop.model.facts import Facts
 from nodrop.model.goal import GoalResult, Limit
 from nodrop.model.result import RunResult, Status
 from nodrop.model.trial import TrialResult
+from nodrop.report.confidence import confidence_lines, estimate_text
 from nodrop.report.doubts import doubt_lines
 from nodrop.report.tables import goals_table, latency_table, trials_table
-from nodrop.report.wording import LIMITS, found_text, goal_text, traffic_text
+from nodrop.report.wording import LIMITS, found_text, goal_text, stop_text, traffic_text
 from nodrop.units import format_pps, format_ratio, format_seconds
 
 STATUS_TEXTS = {
@@ -21,6 +22,17 @@ STATUS_TEXTS = {
     Status.TIMED_OUT: "out of time; what follows was known by then",
     Status.FAILED: "failed; what follows was known by then",
 }
+
+
+TOLD = {
+    Limit.SUT: (),
+    Limit.TESTER: ("tester-limited",),
+    Limit.SHARED_CPU: ("tester-limited",),
+    Limit.MAX_LOAD: ("met-at-max-load", "invalid-upper-bound"),
+    Limit.MIN_LOAD: ("goal-lost", "invalid-lower-bound"),
+    Limit.UNKNOWN: ("undecided-lower-bound", "undecided-upper-bound", "invalid-lower-bound", "invalid-upper-bound"),
+}
+"""Codes of the flags that the line about a limit tells anyway."""
 
 
 def report(result: RunResult, with_trials: bool = False) -> RenderableType:
@@ -34,7 +46,9 @@ def _parts(result: RunResult, with_trials: bool) -> Iterator[RenderableType]:
         yield ""
         yield goals_table(result)
         yield ""
-        yield from (_limit_line(found) for found in result.goals)
+        for found in result.goals:
+            yield _bullet("- ", limit_text(found), "" if found.limit is Limit.SUT else "yellow")
+            yield from (_bullet("  ", text, "") for text in confidence_lines(found, result))
     if result.latencies:
         yield ""
         yield latency_table(result)
@@ -43,10 +57,14 @@ def _parts(result: RunResult, with_trials: bool) -> Iterator[RenderableType]:
         yield trials_table(result)
         yield ""
         yield from (_reason_line(trial) for trial in result.trials)
-    warnings = [*doubt_lines(result), *_latency_lines(result)]
+    warnings = [*_flag_lines(result), *doubt_lines(result), *_latency_lines(result)]
     if warnings:
         yield ""
         yield from (_bullet("! ", text, "yellow") for text in warnings)
+    if result.findings:
+        yield ""
+        yield Text("What else was seen", style="bold")
+        yield from (_bullet("- ", finding.text, "") for finding in result.findings)
     if result.facts:
         yield ""
         yield Text(_facts_text(result.facts), style="dim")
@@ -61,19 +79,35 @@ def _headline(result: RunResult) -> Text:
     return headline
 
 
-def _limit_line(found: GoalResult) -> RenderableType:
+def limit_text(found: GoalResult) -> str:
     """What a figure stands for and why it is not higher."""
     text = f"{goal_text(found.goal)}: {found_text(found)}, limited by {LIMITS[found.limit]}. {found.explanation}"
     if found.limit is Limit.UNKNOWN or (not found.lower and found.limit is Limit.MIN_LOAD):
-        text = f"{goal_text(found.goal)}: {found_text(found)}. {found.explanation}"
+        load = f"about {estimate_text(found)}" if found.estimate_pps and not found.lower else found_text(found)
+        text = f"{goal_text(found.goal)}: {load}. {found.explanation}"
     if found.lower and found.upper and not found.regular:
         text += " Not confirmed: the search did not get to narrow these bounds with its longest trials."
-    return _bullet("- ", text, "" if found.limit is Limit.SUT else "yellow")
+    return text
 
 
 def _reason_line(trial: TrialResult) -> RenderableType:
-    doubts = "".join(f" [{doubt.verdict}: {doubt.text}]" for doubt in trial.validity.doubts)
-    return _bullet(f"{trial.index:>3} ", f"{trial.trial.reason or trial.phase}{doubts}", "")
+    """What a trial was for, by which rule, why it ended early, and what speaks against it."""
+    asked = trial.trial
+    chosen = ", ".join(filter(None, (asked.goal, asked.rule)))
+    remarks = [stop_text(trial)] if trial.stopped_early else []
+    remarks += [f"{doubt.verdict}: {doubt.text}" for doubt in trial.validity.doubts]
+    text = f"{asked.reason or trial.phase}{f' ({chosen})' if chosen else ''}"
+    return _bullet(f"{trial.index:>3} ", "".join((text, *(f" [{remark}]" for remark in remarks))), "")
+
+
+def _flag_lines(result: RunResult) -> Iterator[str]:
+    """What the bounds alone do not say, once for all goals it is true of."""
+    labels: dict[str, list[str]] = {}
+    for found in result.goals:
+        for flag in found.flags:
+            if flag.code not in TOLD[found.limit]:
+                labels.setdefault(flag.text, []).append(found.goal.label)
+    yield from (f"{', '.join(concerned)}: {text}" for text, concerned in labels.items())
 
 
 def _latency_lines(result: RunResult) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from nodrop.model.goal import Goal, GoalResult, Limit
 from nodrop.model.traffic import Traffic
+from nodrop.model.trial import StopClause, TrialResult
 from nodrop.units import format_bps, format_pps, format_ratio
 
 WIRE_OVERHEAD_BYTES = 20
@@ -15,6 +16,14 @@ LIMITS = {
     Limit.MIN_LOAD: "the lowest load allowed",
     Limit.UNKNOWN: "not known yet",
 }
+STOPS: dict[StopClause, str] = {
+    "lost_count": "enough frames were lost to decide",
+    "after_loss": "a loss was seen and watched",
+    "elapsed": "it was to be this short",
+    "quiet": "too little was lost to go on",
+}
+"""Why a trial was stopped early, by the clause that did it."""
+SMALL_RATIO = 1e-4
 AT_LEAST = frozenset({Limit.TESTER, Limit.SHARED_CPU, Limit.MAX_LOAD, Limit.UNKNOWN})
 """Limits that are not the SUT's: the lower bound then says what it does at least, not what it can."""
 
@@ -27,9 +36,17 @@ def goal_text(goal: Goal) -> str:
 def found_text(found: GoalResult) -> str:
     """The load that meets a goal, never as the SUT's figure where something else was the limit."""
     if not found.lower:
-        return "none"
+        return "none" if found.estimate_pps is None else f"about {format_pps(found.estimate_pps)}"
     least = "at least " if found.limit in AT_LEAST else ""
     return f"{least}{format_pps(found.lower.load_pps)}"
+
+
+def small_ratio_text(ratio: float) -> str:
+    """A share of any size: in percent, or as `1.1e-8` where percent would be zeros."""
+    if 0 < ratio < SMALL_RATIO:
+        digits, exponent = f"{ratio:.1e}".split("e")
+        return f"{digits}e{int(exponent)}"
+    return format_ratio(ratio)
 
 
 def width_text(found: GoalResult) -> str:
@@ -37,6 +54,13 @@ def width_text(found: GoalResult) -> str:
     if not found.lower or not found.upper:
         return "-"
     return format_ratio((found.upper.load_pps - found.lower.load_pps) / found.upper.load_pps)
+
+
+def stop_text(trial: TrialResult) -> str:
+    """Why a trial ended early; empty for one that did not."""
+    if not trial.stopped_early:
+        return ""
+    return f"stopped early: {STOPS[trial.stopped_by]}" if trial.stopped_by else "stopped early"
 
 
 def each_way_text(load_pps: float, traffic: Traffic) -> str:
