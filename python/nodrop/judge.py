@@ -12,6 +12,8 @@ from nodrop.units import format_count, format_pps, format_ratio, format_seconds
 
 TESTERS = frozenset({Limit.TESTER, Limit.SHARED_CPU})
 """Limits that say nothing of what the SUT could do."""
+OUT_OF_TIME = "out-of-time"
+"""Code of the flag of a goal that was not found in the time there was."""
 NORMAL_95 = 1.6449
 """95 % quantile of the normal distribution."""
 
@@ -124,9 +126,11 @@ def _flags(case: _Case, limit: Limit, regular: bool) -> tuple[Flag, ...]:
     if limit in TESTERS:
         text = "The upper bound is the tester's: it could not send this load, and the SUT may forward more."
         flags.setdefault("tester-limited", Flag(code="tester-limited", text=text))
-    if case.out_of_time and not regular:
+    if regular:
+        flags.pop(OUT_OF_TIME, None)
+    elif case.out_of_time and case.interval.estimate_pps is None:
         text = f"The {format_seconds(case.plan.search_duration_max_s)} for the search were over before it was done."
-        flags.setdefault("out-of-time", Flag(code="out-of-time", text=text))
+        flags.setdefault(OUT_OF_TIME, Flag(code=OUT_OF_TIME, text=text))
     return tuple(flags.values())
 
 

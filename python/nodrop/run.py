@@ -18,7 +18,7 @@ from nodrop.errors import OutOfTime, SearchError
 from nodrop.explained import ExplainedSearch
 from nodrop.generator.base import Measurer
 from nodrop.generator.engine import EngineMeasurer
-from nodrop.judge import judge
+from nodrop.judge import OUT_OF_TIME, judge
 from nodrop.model.event import OnEvent
 from nodrop.model.facts import Facts, Versions
 from nodrop.model.plan import LatencyPlan, Plan, SearchPlan
@@ -85,10 +85,7 @@ def _search(search: ExplainedSearch, plan: SearchPlan, bench: _Bench, sut_shares
     while (trial := search.ask()) is not None:
         started_s = time.monotonic() - start_s
         if started_s + trial.duration_s > plan.search_duration_max_s:
-            record.goals = judge(plan, search.intervals(), record.trials, sut_shares_tester_cpu, out_of_time=True)
-            if plan.budgeted:
-                return
-            raise OutOfTime(_out_of_time(plan, trial))
+            break
         result = _measure(trial, "search", bench, search.outlook(trial, started_s))
         if result.validity.verdict is Verdict.INVALID:
             record.trial_done(result)
@@ -96,6 +93,9 @@ def _search(search: ExplainedSearch, plan: SearchPlan, bench: _Bench, sut_shares
             continue
         record.searched(search.tell(Outcome.of(result, started_s)), search.findings())
         record.trial_done(result, judge(plan, search.intervals(), [*record.trials, result], sut_shares_tester_cpu))
+    record.goals = judge(plan, search.intervals(), record.trials, sut_shares_tester_cpu, out_of_time=trial is not None)
+    if not plan.budgeted and any(flag.code == OUT_OF_TIME for found in record.goals for flag in found.flags):
+        raise OutOfTime(_out_of_time(plan))
 
 
 def _measure_latency(plan: LatencyPlan, repeat_invalid: int, bench: _Bench) -> None:
@@ -135,11 +135,10 @@ def _check_repeats(record: Record, repeat_invalid: int) -> None:
     )
 
 
-def _out_of_time(plan: SearchPlan, trial: Trial) -> str:
+def _out_of_time(plan: SearchPlan) -> str:
     return (
-        f"a search within {format_seconds(plan.search_duration_max_s)} asked, its next trial would take "
-        f"{format_seconds(trial.duration_s)} and end later; allow more time (search.max_duration) "
-        "or a larger search.width, or make do with what is known by then (--budget)"
+        f"a search within {format_seconds(plan.search_duration_max_s)} asked, it needs longer; allow more time "
+        "(search.max_duration) or a larger search.width, or make do with what is known by then (--budget)"
     )
 
 

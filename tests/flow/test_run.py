@@ -1,5 +1,6 @@
 """Whole runs, from plan to stored result, over simulated systems under test."""
 
+import contextlib
 import os
 import signal
 from collections.abc import Callable
@@ -172,7 +173,7 @@ def test_what_was_measured_before_the_end_is_kept(
 
 def test_a_search_that_cannot_end_in_time_is_stopped_with_its_bounds_so_far(tmp_path: Path) -> None:
     listener = Listener()
-    with pytest.raises(OutOfTime, match=r"a search within 0\.9 s asked, its next trial would take 1 s"):
+    with pytest.raises(OutOfTime, match=r"a search within 0\.9 s asked, it needs longer; allow more time"):
         execute(make_plan(tmp_path, search__max_duration="0.9s"), listener, parts())
     result = stored(listener)
     assert result.status is Status.TIMED_OUT
@@ -188,6 +189,17 @@ def test_a_search_that_used_up_its_budget_is_complete_and_goes_on_to_latency(tmp
         assert found.lower and found.upper and not found.regular
         assert [flag.code for flag in found.flags] == ["out-of-time"]
     assert [point.label for point in result.latencies] == ["NDR", "PDR", "50 % of PDR"]
+
+
+@pytest.mark.parametrize(("key", "status"), [("budget", Status.COMPLETE), ("max_duration", Status.TIMED_OUT)])
+def test_a_search_that_keeps_to_its_time_by_itself_ends_the_same_way(key: str, status: Status, tmp_path: Path) -> None:
+    listener = Listener()
+    plan = make_plan(tmp_path, search__algorithm="nodrop", **{f"search__{key}": "1.2s"})
+    with contextlib.suppress(OutOfTime):
+        execute(plan, listener, parts())
+    result = stored(listener)
+    assert result.status is status
+    assert {flag.code for found in result.goals for flag in found.flags} == {"out-of-time"}
 
 
 def test_a_budget_that_no_trial_fits_in_gives_goals_about_which_nothing_is_known(tmp_path: Path) -> None:

@@ -207,3 +207,7 @@ def test_a_goal_whose_search_ran_out_of_time_is_flagged_unless_it_was_found() ->
     near = (trial(0, 99_500), trial(1, 100_000, lost=1))
     assert [flag.code for flag in result_of(*far, out_of_time=True).flags] == ["out-of-time"]
     assert result_of(*near, out_of_time=True).flags == ()
+    assert result_of(*far, out_of_time=True, estimate_pps=9.5e4).flags == ()
+    said = (Flag(code="out-of-time", text="The time was over."),)
+    assert result_of(*far, flags=said).flags == said
+    assert result_of(*near, flags=said).flags == ()

@@ -107,6 +107,7 @@ def test_a_budget_goes_before_the_time_after_which_a_search_has_failed() -> None
     search = plan(search__budget="60s", search__max_duration="10s").search
     assert (search.search_duration_max_s, search.budgeted) == (60.0, True)
     assert not plan(search__max_duration="10s").search.budgeted
+    assert plan(search__algorithm="plrsearch", goals={"PLR": 1e-7}).search.budgeted
 
 
 def test_the_lowest_load_suits_the_most_demanding_goal() -> None:

@@ -9,6 +9,9 @@ DEFAULT_ALGORITHM: AlgorithmName = "mlrsearch-01"
 HEED_GOAL_ATTRIBUTES: frozenset[AlgorithmName] = frozenset({"nodrop", "mlrsearch-rfc9971"})
 """Searches that heed all attributes of each goal; to the others a goal is a loss ratio."""
 
+END_BY_TIME: frozenset[AlgorithmName] = frozenset({"plrsearch"})
+"""Searches that use up whatever time there is, and have not failed by that."""
+
 
 class Profile(NamedTuple):
     """Values for the `search` and `latency` keys that a user leaves out."""

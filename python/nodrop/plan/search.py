@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator
 from typing import TypeVar
 
-from nodrop.config.profiles import HEED_GOAL_ATTRIBUTES, PROFILES, Profile
+from nodrop.config.profiles import END_BY_TIME, HEED_GOAL_ATTRIBUTES, PROFILES, Profile
 from nodrop.config.schema import Config, GoalConfig
 from nodrop.errors import ConfigError
 from nodrop.model.goal import Goal
@@ -58,7 +58,7 @@ def plan_search(config: Config, stream_count: int, line_rate_pps: float, earlier
         intermediate_phases=_or(asked.intermediate_phases, profile.intermediate_phases),
         expansion_coefficient=_or(asked.expansion_coefficient, profile.expansion_coefficient),
         search_duration_max_s=_or(asked.budget, _or(asked.max_duration, profile.search_duration_max_s)),
-        budgeted=asked.budget is not None,
+        budgeted=asked.budget is not None or algorithm in END_BY_TIME,
         repeat_invalid=_or(asked.repeat_invalid, profile.repeat_invalid),
         overhead_s=profile.overhead_s,
         earlier=earlier,
