@@ -40,6 +40,7 @@ def test_a_changed_result_does_not_fit_the_schema(tmp_path: Path) -> None:
     [
         {},
         json.loads(Config().model_dump_json()),
+        {"goals": {"NDR": 0, "second": {"loss_ratio": "0.5%", "duration_sum": "21s", "exceed_ratio": 0.5}}},
         {"search": {"width": "1%", "max_load": "2Mpps"}, "goals": {"PDR": "0.1%"}, "engine": {"cores": [0]}},
     ],
 )
