@@ -7,6 +7,7 @@ with the load and ends at a load that can be worked out from two of them.
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from nodrop.search.trace import Trace
 
@@ -26,11 +27,19 @@ def is_stall(trace: Trace) -> bool:
     """Whether what this trial lost, it lost in large events that had come to an end."""
     events = trace.bursts
     ended = bool(events) and not trace.windows[-1].lost_count
-    return ended and trace.lost_count / len(events) >= STALL_FRAMES
+    short = sum(window.lost_count > 0 for window in trace.windows) <= 2 * len(events)
+    return ended and short and trace.lost_count / len(events) >= STALL_FRAMES
 
 
-def stall_free_pps(traces: Sequence[Trace]) -> float | None:
-    """The load at which stalls cease to lose frames; None when all of them were seen at about the same load.
+class StallLine(NamedTuple):
+    """A stall of so many seconds behind a buffer loses nothing up to a load, and in proportion to the excess above."""
+
+    seconds: float
+    free_pps: float
+
+
+def stall_line(traces: Sequence[Trace]) -> StallLine | None:
+    """The stall behind the losses; None when all of them were seen at about the same load.
 
     A stall of s seconds behind a buffer of b frames loses load x s - b: a straight line, fitted through the typical
     event at each load.
@@ -42,7 +51,7 @@ def stall_free_pps(traces: Sequence[Trace]) -> float | None:
     if high_pps < 1.02 * low_pps or high_count <= low_count:
         return None
     seconds = (high_count - low_count) / (high_pps - low_pps)
-    return max(0.0, low_pps - low_count / seconds)
+    return StallLine(seconds, max(0.0, low_pps - low_count / seconds))
 
 
 class EventRate:
@@ -80,6 +89,11 @@ class EventRate:
     def _factor(self, load_pps: float, steepness: float) -> float:
         """How much more often events come than at the reference load."""
         return math.exp(max(-500.0, min(500.0, steepness * math.log(load_pps / self._reference_pps))))
+
+    def mostly_passes_probability(self, load_pps: float, duration_s: float) -> float:
+        """How likely it is that at least half of all trials at a load have no event."""
+        most = math.log(2.0) / duration_s
+        return math.fsum(w for rate, b, w in self._cells if rate * self._factor(load_pps, b) <= most)
 
     def load_pps(self, probability: float, duration_s: float, low_pps: float, high_pps: float) -> float:
         """The load at which a trial without any event has this probability."""

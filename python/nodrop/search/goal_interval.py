@@ -10,6 +10,9 @@ from nodrop.search.wording import load_text, width_text
 TrialsAt = Mapping[float, Sequence[Evidence]]
 """All trials so far, by intended load in packets per second."""
 
+ROUNDING = 1.0 + 1e-9
+"""Bounds one width apart may come out this much further by rounding."""
+
 
 def goal_interval(goal: Goal, trials_at: TrialsAt, min_load_pps: float, max_load_pps: float) -> Interval:
     """The relevant bounds of a goal. A missing one is replaced by the lowest (or highest) load measured, not valid.
@@ -63,8 +66,9 @@ def _flags(
         flags.append(_flag("met-at-max-load", f"The goal is met at the highest load allowed, {load_text(lower)}."))
     elif upper is None:
         flags.append(_flag("undecided-upper-bound", "No load is yet known not to meet the goal."))
-    if lower is not None and upper is not None and goal.width_ratio and (upper - lower) / upper > goal.width_ratio:
-        found, asked = width_text((upper - lower) / upper), width_text(goal.width_ratio)
+    apart = (upper - lower) / upper if lower is not None and upper is not None else 0.0
+    if goal.width_ratio and apart > goal.width_ratio * ROUNDING:
+        found, asked = width_text(apart), width_text(goal.width_ratio)
         flags.append(_flag("wide-interval", f"The bounds are {found} apart where {asked} is asked."))
     if upper is not None and classify(trials_at[upper], goal).full_high_s == 0:
         text = f"At {load_text(upper)} only trials shorter than {goal.final_trial_duration_s:g} s lost too much."

@@ -48,6 +48,12 @@ class Ledger:
         self._aside.add(trial_index)
 
     @property
+    def in_parts(self) -> bool:
+        """Whether parts of longer trials count as trials of their own."""
+        counted = [each.trial_index for trials in self._evidence.values() for each in trials]
+        return len(counted) > len(set(counted))
+
+    @property
     def aside(self) -> frozenset[int]:
         """Trials that would have counted, and were set aside."""
         counted = {each.trial_index for trials in self._evidence.values() for each in trials}

@@ -13,15 +13,18 @@ to; `step-down`, `step-up` where a trial contradicted the estimate; `again` more
 `events`, `stalls` loads chosen by how frames got lost one by one or in stalls; `extreme` the ends of the range.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from typing import NamedTuple
 
 from nodrop.model.goal import Flag
 from nodrop.model.plan import SearchPlan
 from nodrop.model.trial import StopRule, Trial
 from nodrop.search import width
-from nodrop.search.astray import EventRate, is_stall, stall_free_pps
+from nodrop.search.assurance import above_probability, loss_ratio_limit, lossless_probability
+from nodrop.search.astray import EventRate, is_stall, stall_line
 from nodrop.search.base import Dialogue, DialogueSearch, Interval, Outcome
+from nodrop.search.findings import findings
+from nodrop.search.goal_interval import goal_interval
 from nodrop.search.ledger import CLEAR_EXCESS, Ledger
 from nodrop.search.sut_model import Estimate, Nature, SutModel
 from nodrop.search.trace import Trace, read
@@ -52,6 +55,8 @@ RENEWALS_MAX = 12
 """After so many changes of mind the SUT is taken as it is."""
 LOOKS_AGAIN = 5
 """Looks in a row that show how a SUT varies."""
+NEARBY = 4.0
+"""Widths from the estimate within which a load is worth deciding."""
 LOOKS_MORE = 4
 """The same once it is known to vary."""
 LOOKS_MAX = 18
@@ -94,6 +99,7 @@ class NodropSearch(DialogueSearch):
         self._full_s = max(ledger.full_s for ledger in self._ledgers)
         self._now_s = 0.0
         self._renewals = 0
+        self._natures: list[Nature] = []
         self._capped: dict[tuple[str, float], int] = {}
         self._failures: dict[str, int] = {}
         self._targets: dict[str, set[float]] = {goal.label: set() for goal in goals}
@@ -178,8 +184,11 @@ class NodropSearch(DialogueSearch):
                 self._model.judge_looks(looks)
                 if not self._model.undecided_modes():
                     break
+        if self._model.nature is Nature.STABLE and self._model.era_start == before:
+            self._apart = True  # short trials still show what they did: it is the long ones that differ
         if len(looks) < enough:
             self._model.judge_looks(looks)
+        self._natures.append(self._model.nature)
         if self._model.era_start != before:
             self._forgive()
         if self._model.nature is Nature.MODES:
@@ -230,7 +239,7 @@ class NodropSearch(DialogueSearch):
         lower_pps, upper_pps = ledger.bounds()
         estimate = self._estimate(ledger)
         label = ledger.goal.label
-        open_pps = self._undecided(ledger, lower_pps, upper_pps)
+        open_pps = self._undecided(ledger, lower_pps, upper_pps, estimate)
         if open_pps is not None:
             return Want(open_pps, "again", f"{label}: trials at {load_text(open_pps)} did not agree yet")
         if lower_pps is not None and self._lucky(ledger, lower_pps):
@@ -250,7 +259,9 @@ class NodropSearch(DialogueSearch):
         label, wide = ledger.goal.label, ledger.width_ratio
         if estimate.sd_ratio > COARSE * wide and lower_pps is not None and upper_pps is not None:
             return Want((lower_pps * upper_pps) ** 0.5, "bisect", f"{label}: no more is known, halving the interval")
-        margin = max(MARGIN * wide, min(0.7 * estimate.sd_ratio, 2.0 * wide) if estimate.near else MARGIN * wide)
+        # Where no trial may fail, their scatter counts; where half of them may, only how well their middle is known.
+        spread = estimate.sd_ratio / (1.0 if ledger.goal.exceed_ratio == 0.0 else estimate.trial_count**0.5)
+        margin = max(MARGIN * wide, min(0.7 * spread, 2.0 * wide) if estimate.near else 0.0)
         target_pps = self._clamped(estimate.load_pps * (1.0 - margin))
         about = load_text(estimate.load_pps)
         if lower_pps is not None:
@@ -290,11 +301,15 @@ class NodropSearch(DialogueSearch):
             return self._want_lower(ledger, lower_pps, upper_pps) if upper_pps > low else Want(low, "extreme", label)
         return Want((lower_pps * upper_pps) ** 0.5, "bisect", f"{label}: halving the interval")
 
-    def _undecided(self, ledger: Ledger, lower_pps: float | None, upper_pps: float | None) -> float | None:
-        """A load between the bounds that full-length trials have not decided."""
+    def _undecided(
+        self, ledger: Ledger, lower_pps: float | None, upper_pps: float | None, estimate: Estimate | None
+    ) -> float | None:
+        """A load between the bounds, and near the threshold, that was tried and is not decided."""
         for load_pps in sorted(self._targets[ledger.goal.label]):
             inside = load_pps > (lower_pps or 0.0) and (upper_pps is None or load_pps < upper_pps)
-            if inside and ledger.at(load_pps) and ledger.classification(load_pps).undecided:
+            steady = self._model.nature is Nature.STABLE and self._model.era_start == 0
+            near = steady or not estimate or width.between(load_pps, estimate.load_pps) < NEARBY * ledger.width_ratio
+            if inside and near and ledger.at(load_pps) and ledger.classification(load_pps).undecided:
                 return load_pps
         return None
 
@@ -311,17 +326,18 @@ class NodropSearch(DialogueSearch):
             return overload
         lowest_pps = min(trace.load_pps for trace in losing)
         if sum(is_stall(trace) for trace in losing) > len(losing) / 2:
-            free_pps = stall_free_pps(losing)
-            if free_pps is None:
+            line = stall_line(losing)
+            if line is None:
                 return Estimate(lowest_pps / 2.0, 0.5, near=False)
-            return Estimate(self._clamped(min(free_pps, top_pps)), 0.002, near=True)
+            return Estimate(self._clamped(min(line.free_pps, top_pps)), 0.002, near=True)
         failures = max(1, self._failures.get(ledger.goal.label, 0))
-        hoped = min(0.9, 1.0 - 0.6**failures)
+        strict = ledger.goal.exceed_ratio == 0.0
+        hoped = min(0.9, 1.0 - 0.6**failures) if strict else 0.5
         even_pps = EventRate(quiet).load_pps(hoped, ledger.full_s, self._plan.min_load_pps, lowest_pps)
         if all(trace.lost_count > HASTY_FRAMES for trace in losing):
             reach = width.times(ledger.width_ratio, 4.0 ** len(losing))
             even_pps = max(even_pps, width.below(lowest_pps, reach))
-        elif lower_pps is None:
+        elif strict and lower_pps is None:
             even_pps = min(even_pps, width.below(lowest_pps, width.times(ledger.width_ratio, 2.0 ** (failures - 1))))
         return Estimate(self._clamped(even_pps), 0.002, near=True)
 
@@ -345,9 +361,6 @@ class NodropSearch(DialogueSearch):
         trace = yield from self._measure(want, asked_s, self._proof_stop(ledger, load_pps, asked_s), ledger.goal.label)
         label = ledger.goal.label
         if trace.stopped and trace.loss_ratio <= ledger.goal.loss_ratio:
-            if asked_s > 2.0 * ledger.full_s:
-                self._apart = True  # a long trial does not do what short ones did
-                return
             yield from self._look_again(f"{load_text(load_pps)} loses less than expected: where is the limit")
             return
         self._check_apart(ledger, trace)
@@ -365,6 +378,7 @@ class NodropSearch(DialogueSearch):
         self._passes[label] = self._passes.get(label, 0) + 1
         if trace.overloaded and not trace.steady and trace.tail_pps[-1] > trace.tail_pps[0]:
             self._model.nature = Nature.RISING
+            self._natures.append(Nature.RISING)
         if self._model.nature is Nature.RISING:
             self._forget_failures_before(trace)
 
@@ -419,9 +433,7 @@ class NodropSearch(DialogueSearch):
         strict = ledger.goal.exceed_ratio == 0.0
         if strict and tried == 0 and ledger.goal.loss_ratio > 0.0 and self._shows_soon(ledger, want.load_pps):
             trace = yield from self._measure(want, ledger.full_s, StopRule(elapsed_s=CAP_S), ledger.goal.label)
-            surprising = trace.loss_ratio <= ledger.goal.loss_ratio and self._model.nature in PREDICTABLE
-            if surprising and self._renewals < RENEWALS_MAX:
-                yield from self._look_again(f"{load_text(trace.load_pps)} loses less than expected: where is the limit")
+            yield from self._surprised(ledger, trace)
             return
         if not strict and tried == 0:
             yield from self._cap_early(ledger, want)
@@ -440,6 +452,15 @@ class NodropSearch(DialogueSearch):
         asked_s = ledger.full_s * (1 if self._one_by_one(ledger, want.load_pps) else EARLY_PARTS)
         trace = yield from self._measure(want, asked_s, None, ledger.goal.label)
         self._decide_early(ledger, trace)
+        if self._shows_soon(ledger, want.load_pps):
+            yield from self._surprised(ledger, trace)
+
+    def _surprised(self, ledger: Ledger, trace: Trace) -> Dialogue:
+        """A load that was sure to lose too much did not."""
+        if trace.loss_ratio > ledger.goal.loss_ratio or self._model.nature not in PREDICTABLE:
+            return
+        if self._renewals < RENEWALS_MAX:
+            yield from self._look_again(f"{load_text(trace.load_pps)} loses less than expected: where is the limit")
 
     def _decide_early(self, ledger: Ledger, trace: Trace) -> None:
         """Take a load for an upper bound once enough trials in a row have lost too much."""
@@ -505,19 +526,77 @@ class NodropSearch(DialogueSearch):
     # --- what is known ---
 
     def intervals(self) -> tuple[Interval, ...]:
-        """Relevant bounds by the classification of RFC 9971, of what was not set aside."""
+        """Relevant bounds by the classification of RFC 9971, with how sure they are and every deviation from it."""
         return tuple(self._interval(ledger) for ledger in self._ledgers)
 
+    def findings(self) -> tuple[Flag, ...]:
+        """What the trials show of the SUT beyond the goals."""
+        return tuple(findings(self._model, self._natures))
+
     def _interval(self, ledger: Ledger) -> Interval:
+        low, high = self._plan.min_load_pps, self._plan.max_load_pps
+        interval = goal_interval(ledger.goal, ledger.counted(), low, high)
         lower_pps, upper_pps = ledger.bounds()
-        return Interval(
-            goal=ledger.goal,
-            lower_index=ledger.at(lower_pps)[-1].trial_index if lower_pps else None,
-            lower_load_pps=lower_pps,
-            lower_valid=lower_pps is not None,
-            upper_index=ledger.at(upper_pps)[-1].trial_index if upper_pps else None,
-            upper_load_pps=upper_pps,
-            upper_valid=upper_pps is not None,
-            final=lower_pps is not None and upper_pps is not None,
-            flags=tuple(self._flags),
-        )
+        estimate = self._estimate(ledger)
+        update: dict[str, object] = {}
+        flags = list(interval.flags)
+        if upper_pps is not None and ledger.is_early(upper_pps):
+            update |= {
+                "upper_load_pps": upper_pps,
+                "upper_index": ledger.at(upper_pps)[-1].trial_index,
+                "upper_valid": True,
+                "final": lower_pps is not None,
+            }
+            flags = [flag for flag in flags if flag.code != "undecided-upper-bound"]
+            flags.append(_early_flag(ledger, upper_pps))
+        if estimate and estimate.near:
+            update |= {"estimate_pps": estimate.load_pps, "estimate_sd_pps": estimate.load_pps * estimate.sd_ratio}
+        if lower_pps is not None:
+            trace = self._longest_at(lower_pps)
+            update |= {
+                "lower_error_probability": self._misclassified(ledger, lower_pps, estimate, lower=True),
+                "loss_ratio_limit": loss_ratio_limit(trace) if trace else None,
+            }
+        if upper_pps is not None:
+            update["upper_error_probability"] = self._misclassified(ledger, upper_pps, estimate, lower=False)
+        flags += [*self._deviations(ledger), *self._flags]
+        return interval.model_copy(update=update | {"flags": tuple(flags)})
+
+    def _misclassified(
+        self, ledger: Ledger, load_pps: float, estimate: Estimate | None, *, lower: bool
+    ) -> float | None:
+        quiet = self._singly(ledger) if ledger.goal.loss_ratio == 0.0 else []
+        if any(trace.lost_count > 0 for trace in quiet) and not any(is_stall(trace) for trace in quiet):
+            meets = lossless_probability(EventRate(quiet), load_pps, ledger.full_s)
+        elif estimate and estimate.near:
+            meets = above_probability(estimate, load_pps)
+        else:
+            return None
+        return 1.0 - meets if lower else meets
+
+    def _longest_at(self, load_pps: float) -> Trace | None:
+        at_load = [trace for trace in self._model.traces if trace.load_pps == load_pps]
+        return max(at_load, key=lambda trace: trace.elapsed_s, default=None)
+
+    def _deviations(self, ledger: Ledger) -> Iterator[Flag]:
+        """Where the evidence is not what RFC 9971 would have counted."""
+        if ledger.aside:
+            listed = ", ".join(f"#{index}" for index in sorted(ledger.aside))
+            yield Flag(
+                code="trials-set-aside",
+                text=f"Trials {listed} lost too much but were set aside, as the SUT did better before or since then.",
+            )
+        if ledger.in_parts:
+            yield Flag(
+                code="parts-as-trials",
+                text=f"Parts of {ledger.full_s:g} s of longer trials count as trials: no pause came between them.",
+            )
+
+
+def _early_flag(ledger: Ledger, upper_pps: float) -> Flag:
+    seconds = sum(each.effective_s for each in ledger.at(upper_pps))
+    return Flag(
+        code="early-upper-bound",
+        text=f"{load_text(upper_pps)} was taken for an upper bound after {seconds:.3g} s of trials that all lost too "
+        f"much, of the {ledger.sum_s * ledger.goal.exceed_ratio:.3g} s that would decide it.",
+    )

@@ -46,6 +46,8 @@ class Estimate(NamedTuple):
     sd_ratio: float
     near: bool
     """From trials near the threshold, not only from far above."""
+    trial_count: int = 1
+    """Trials it rests on."""
 
 
 class Nature(StrEnum):
@@ -82,8 +84,8 @@ class SutModel:
             self.nature = Nature.STABLE
         elif _split(both) and _range(fresh) > SAME:
             self.nature = Nature.MODES
-        elif (trend := _trend(both)) and _trend(fresh) == trend:
-            self.nature = trend
+        elif (direction := trend(both)) and trend(fresh) == direction:
+            self.nature = direction
             self.era_start = self.traces.index(looks[-1])
         elif _range(fresh) <= SAME:
             self.nature = Nature.STABLE
@@ -157,8 +159,13 @@ class SutModel:
         if not near:
             load_pps, trace = min(found, key=lambda each: each[1].load_pps)
             return Estimate(load_pps, FAR_SD, near=False)
+        if self.nature is Nature.SCATTERED:
+            # A trial below its capacity shows nothing, so only loads that every trial fails at give all of them a say.
+            highest_pps = max(trace.capacity_pps for _, trace in near)
+            fair = [each for each in near if each[1].load_pps >= highest_pps]
+            return self._pooled(fair if len(fair) >= 3 else near)
         long = [each for each in near if each[1].elapsed_s >= 0.5 * full_s]
-        return self._pooled(near if self.nature is Nature.SCATTERED or not long else long)
+        return self._agreed(long, near) if long else self._pooled(near)
 
     def _interpolated(self, loss_ratio: float) -> Estimate | None:
         """Where a smooth loss curve passes the ratio; None unless a trial has refuted a hard limit.
@@ -187,13 +194,20 @@ class SutModel:
         buffer_count = self.buffer_count if count == 1 and self.buffer_matters(part.load_pps, part.asked_s) else 0.0
         return part.threshold_pps(loss_ratio, buffer_count)
 
+    def _agreed(self, long: list[tuple[float, Trace]], near: list[tuple[float, Trace]]) -> Estimate:
+        """What long trials say; as sure as short ones agree with them."""
+        found = self._pooled(long)
+        if found.trial_count > 1 or len(near) < 2:
+            return found
+        return found._replace(sd_ratio=max(NEAR_SD / 4, stdev(value for value, _ in near) / found.load_pps))
+
     def _pooled(self, found: list[tuple[float, Trace]]) -> Estimate:
         values = [value for value, _ in found]
         middle = median(values)
         if len({trace.index for _, trace in found}) < 2:
             return Estimate(middle, NEAR_SD, near=True)
         spread = stdev(values) / middle
-        return Estimate(middle, max(NEAR_SD / 4, spread), near=True)
+        return Estimate(middle, max(NEAR_SD / 4, spread), near=True, trial_count=len(values))
 
     def capacity_pps(self) -> float | None:
         """The capacity as the latest overloaded trial showed it."""
@@ -226,7 +240,7 @@ def _range(values: Sequence[float]) -> float:
     return (max(values) - min(values)) / max(1e-9, *values)
 
 
-def _trend(values: Sequence[float]) -> Nature | None:
+def trend(values: Sequence[float]) -> Nature | None:
     """Whether values in the order of time all but once go one way."""
     if len(values) < 4 or _range(values) <= SAME:
         return None
