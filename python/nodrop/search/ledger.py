@@ -32,6 +32,8 @@ class Ledger:
         self._evidence: dict[float, list[Evidence]] = {}
         self._aside: set[int] = set()
         self._early_upper: dict[float, int] = {}
+        self.accepted: dict[float, int] = {}
+        """Loads taken for lower bounds with less than a full-length trial, and the trial that speaks for each."""
 
     def add(self, trace: Trace, expected_ratio: float) -> None:
         """Take in a trial.
@@ -76,7 +78,18 @@ class Ledger:
         early_pps = min((load for load, i in self._early_upper.items() if i not in self._aside), default=math.inf)
         below = {load: trials for load, trials in self.counted().items() if load < early_pps}
         lower_pps, upper_pps = relevant_bounds(below, self.goal)
-        return RelevantBounds(lower_pps, upper_pps if upper_pps or math.isinf(early_pps) else early_pps)
+        if upper_pps is None and not math.isinf(early_pps):
+            upper_pps = early_pps
+        fitting = [load for load in self.accepted if upper_pps is None or load < upper_pps]
+        return RelevantBounds(max([*fitting, lower_pps or 0.0]) or None, upper_pps)
+
+    def accept(self, load_pps: float, trial_index: int) -> None:
+        """Take a load for a lower bound although its trial was short; `accepted` says so."""
+        self.accepted[load_pps] = trial_index
+
+    def is_accepted(self, load_pps: float) -> bool:
+        """Whether a load counts as a lower bound by such a decision alone."""
+        return load_pps in self.accepted and not self.classification(load_pps).is_lower
 
     def decide_early(self, load_pps: float, trial_index: int) -> None:
         """Take a load for an upper bound although the trials it would need by classification were not all made."""

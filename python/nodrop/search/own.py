@@ -17,7 +17,7 @@ from collections.abc import Generator, Iterator
 from typing import NamedTuple
 
 from nodrop.model.goal import Flag
-from nodrop.model.plan import SearchPlan
+from nodrop.model.plan import Earlier, SearchPlan
 from nodrop.model.trial import StopRule, Trial
 from nodrop.search import width
 from nodrop.search.assurance import above_probability, loss_ratio_limit, lossless_probability
@@ -53,6 +53,10 @@ QUIET_S = 2.0
 """A proof expected to lose some frames is given up when after this time it has lost almost none."""
 RENEWALS_MAX = 12
 """After so many changes of mind the SUT is taken as it is."""
+SHORT_PROOF_S = 0.3
+"""Where time is short, trials from this long on count for something."""
+UNCHANGED = 0.004
+"""Relative change of a threshold up to which an earlier result is taken to hold."""
 LOOKS_AGAIN = 5
 """Looks in a row that show how a SUT varies."""
 NEARBY = 4.0
@@ -112,12 +116,66 @@ class NodropSearch(DialogueSearch):
     def _search(self) -> Dialogue:
         order = sorted(self._ledgers, key=lambda ledger: (-ledger.goal.loss_ratio, -ledger.full_s))
         try:
-            yield from self._look_first()
+            if not (yield from self._resume()):
+                yield from self._look_first()
             for _ in range(2):  # what a later goal's trials showed may have moved an earlier goal
                 for ledger in order:
                     yield from self._settle(ledger)
         except OutOfTime:
             self._flags.append(Flag(code="out-of-time", text="The time for the search was over."))
+        self._take_what_there_is()
+
+    # --- starting from an earlier result ---
+
+    def _resume(self) -> Generator[Trial, Outcome, bool]:
+        """Check that the SUT still does what an earlier search found; says whether it does.
+
+        One short overload tells. Then the goal that allows the least loss is proven anew, the others are only checked.
+        """
+        known = [(ledger, found) for ledger in self._ledgers if (found := self._earlier(ledger))]
+        if len(known) < len(self._ledgers):
+            return False
+        known.sort(key=lambda pair: pair[0].goal.loss_ratio)
+        highest, found = known[-1]
+        trace = yield from self._look(found.upper_pps * OVERLOAD, "does the SUT still do what it did before")
+        estimate = self._model.threshold(highest)
+        middle_pps = (found.lower_pps + found.upper_pps) / 2.0
+        if not trace.overloaded or not estimate or width.between(estimate.load_pps, middle_pps) > UNCHANGED:
+            return False
+        first, found = known[0]
+        reason = f"{first.goal.label}: the earlier lower bound, proving it anew"
+        yield from self._prove(first, Want(found.lower_pps, "earlier", reason))
+        for ledger, found in known[1:]:
+            reason = f"{ledger.goal.label}: the earlier lower bound, checking that it still holds"
+            stop = StopRule(elapsed_s=CAP_S)
+            want = Want(found.lower_pps, "earlier", reason)
+            trace = yield from self._measure(want, ledger.full_s, stop, ledger.goal.label)
+            if trace.loss_ratio <= ledger.goal.loss_ratio:
+                ledger.accept(trace.load_pps, trace.index)
+        return True
+
+    def _earlier(self, ledger: Ledger) -> Earlier | None:
+        for found in self._plan.earlier:
+            if (found.loss_ratio, found.final_trial_duration_s) == (ledger.goal.loss_ratio, ledger.full_s):
+                return found
+        return None
+
+    def _take_what_there_is(self) -> None:
+        """A goal left without a lower bound gets the highest load that short trials were good at."""
+        for ledger in self._ledgers:
+            lower_pps, upper_pps = ledger.bounds()
+            if lower_pps is not None:
+                continue
+            good = [
+                trace
+                for trace in self._model.current
+                if trace.loss_ratio <= ledger.goal.loss_ratio
+                and trace.elapsed_s >= SHORT_PROOF_S
+                and (upper_pps is None or trace.load_pps < upper_pps)
+            ]
+            if good:
+                best = max(good, key=lambda trace: trace.load_pps)
+                ledger.accept(best.load_pps, best.index)
 
     # --- looking ---
 
@@ -357,11 +415,15 @@ class NodropSearch(DialogueSearch):
     def _prove(self, ledger: Ledger, want: Want) -> Dialogue:
         estimate = self._estimate(ledger)
         load_pps = want.load_pps
-        asked_s = self._deciding_s(ledger, load_pps)
+        wanted_s = self._deciding_s(ledger, load_pps)
+        asked_s = min(wanted_s, self._fair_share_s())
         trace = yield from self._measure(want, asked_s, self._proof_stop(ledger, load_pps, asked_s), ledger.goal.label)
         label = ledger.goal.label
         if trace.stopped and trace.loss_ratio <= ledger.goal.loss_ratio:
             yield from self._look_again(f"{load_text(load_pps)} loses less than expected: where is the limit")
+            return
+        if asked_s < wanted_s and trace.loss_ratio <= ledger.goal.loss_ratio:
+            ledger.accept(load_pps, trace.index)
             return
         self._check_apart(ledger, trace)
         self._decide_early(ledger, trace)
@@ -517,6 +579,11 @@ class NodropSearch(DialogueSearch):
         self._excuse(trace)
         return trace
 
+    def _fair_share_s(self) -> float:
+        """How long a proof may take, so that time is left for as long a one of each other goal."""
+        unsettled = max(1, sum(not self._found(ledger) for ledger in self._ledgers))
+        return max(SHORT_PROOF_S, self._left_s() / unsettled - self._plan.overhead_s - CAP_S)
+
     def _left_s(self) -> float:
         return self._plan.search_duration_max_s - self._now_s - self._plan.overhead_s
 
@@ -549,6 +616,15 @@ class NodropSearch(DialogueSearch):
             }
             flags = [flag for flag in flags if flag.code != "undecided-upper-bound"]
             flags.append(_early_flag(ledger, upper_pps))
+        if lower_pps is not None and ledger.is_accepted(lower_pps):
+            update |= {
+                "lower_load_pps": lower_pps,
+                "lower_index": ledger.accepted[lower_pps],
+                "lower_valid": True,
+                "final": False,
+            }
+            flags = [flag for flag in flags if flag.code != "undecided-lower-bound"]
+            flags.append(self._accepted_flag(ledger, lower_pps))
         if estimate and estimate.near:
             update |= {"estimate_pps": estimate.load_pps, "estimate_sd_pps": estimate.load_pps * estimate.sd_ratio}
         if lower_pps is not None:
@@ -573,6 +649,14 @@ class NodropSearch(DialogueSearch):
         else:
             return None
         return 1.0 - meets if lower else meets
+
+    def _accepted_flag(self, ledger: Ledger, lower_pps: float) -> Flag:
+        trace = next(t for t in self._model.traces if t.index == ledger.accepted[lower_pps])
+        text = f"At {load_text(lower_pps)} the trial took {trace.elapsed_s:.3g} s of the {ledger.full_s:g} s asked"
+        found = self._earlier(ledger)
+        if found and found.lower_pps == lower_pps:
+            return Flag(code="earlier-lower-bound", text=f"{text}; the rest is the earlier result's word.")
+        return Flag(code="short-lower-bound", text=f"{text}, as time was short: not proven.")
 
     def _longest_at(self, load_pps: float) -> Trace | None:
         at_load = [trace for trace in self._model.traces if trace.load_pps == load_pps]
