@@ -1,5 +1,7 @@
 """A search that keeps account of itself: what each trial might have changed, and what it did change."""
 
+import time
+
 from nodrop.model.goal import Flag
 from nodrop.model.plan import SearchPlan
 from nodrop.model.result import Outlook, SearchStep
@@ -16,6 +18,7 @@ class ExplainedSearch:
         self._search = create(plan)
         self._lookout = Lookout(plan)
         self._outlook = Outlook()
+        self._intervals = self._search.intervals()
 
     def ask(self) -> Trial | None:
         """The next trial wanted, the same one until it is told about; None when the search is over."""
@@ -23,26 +26,28 @@ class ExplainedSearch:
 
     def outlook(self, trial: Trial, started_s: float) -> Outlook:
         """What may come of the trial just asked for, which is about to start."""
-        self._outlook = self._lookout.outlook(self._search, trial, started_s)
+        self._outlook = self._lookout.outlook(self._intervals, trial, started_s)
         return self._outlook
 
     def tell(self, outcome: Outcome) -> SearchStep:
         """Answer the last `ask`."""
-        before = goal_states(self._search.intervals())
+        before = goal_states(self._intervals)
+        begun_s = time.process_time()
         self._search.tell(outcome)
-        self._lookout.tell(outcome)
+        self._lookout.tell(outcome, time.process_time() - begun_s)
+        self._intervals = self._search.intervals()
         outlook, self._outlook = self._outlook, Outlook()
         return SearchStep(
             trial_index=outcome.index,
             started_s=outcome.started_s,
             before=before,
-            after=goal_states(self._search.intervals()),
+            after=goal_states(self._intervals),
             **outlook.model_dump(),
         )
 
     def intervals(self) -> tuple[Interval, ...]:
         """What is known of each goal, in the goals' order."""
-        return self._search.intervals()
+        return self._intervals
 
     def findings(self) -> tuple[Flag, ...]:
         """What the search saw beyond the goals."""

@@ -20,8 +20,6 @@ BUDGET_S = 0.05
 """CPU time an outlook may take: it is spent between trials, while nothing is measured."""
 TRIALS_MAX = 200
 """A search that is longer than this in supposition is not thought to its end."""
-PATIENCE = 0.8
-"""What a skipped outlook takes off the cost expected of the next one, so that one slow moment does not end them all."""
 
 
 class Lookout:
@@ -30,67 +28,67 @@ class Lookout:
     def __init__(self, plan: SearchPlan) -> None:
         self._plan = plan
         self._outcomes: list[Outcome] = []
-        self._fork_s = 0.0
-        """CPU time expected of one fork."""
+        self._telling_s = 0.0
 
-    def tell(self, outcome: Outcome) -> None:
-        """Take in what the search was told."""
+    def tell(self, outcome: Outcome, cpu_s: float) -> None:
+        """Take in what the search was told, and the CPU time it took to take it in: a fork takes it again."""
         self._outcomes.append(outcome)
+        self._telling_s += cpu_s
 
-    def outlook(self, search: Search, trial: Trial, started_s: float) -> Outlook:
-        """What may come of a trial; without content when that would take too long to work out.
+    def outlook(self, known: Sequence[Interval], trial: Trial, started_s: float) -> Outlook:
+        """What may come of a trial; without what would take too long to work out.
 
         Args:
-            search: the real one, about to measure the trial.
+            known: what the real search knows of each goal.
             trial: what it asked for.
             started_s: seconds from the start of the search until now.
         """
-        if 3 * self._fork_s > BUDGET_S:
-            self._fork_s *= PATIENCE
-            return Outlook()
         deadline_s = time.process_time() + BUDGET_S
-        known = search.intervals()
         supposed = SupposedSut(self._plan, known, _forwarded_pps(self._outcomes))
+        overload_ratio = supposed.overload_ratio(trial.intended_load_pps)
         try:
             return Outlook(
-                if_low_loss=self._consequence(known, trial, 0.0, started_s),
-                if_high_loss=self._consequence(
-                    known, trial, supposed.overload_ratio(trial.intended_load_pps), started_s
-                ),
+                if_low_loss=self._consequence(known, trial, 0.0, started_s, deadline_s),
+                if_high_loss=self._consequence(known, trial, overload_ratio, started_s, deadline_s),
                 left_s=self._left_s(supposed, started_s, deadline_s),
             )
         except Exception:  # an outlook is a courtesy: what a search makes of events that never were must not end a run
             return Outlook()
 
-    def _consequence(self, known: Sequence[Interval], trial: Trial, loss_ratio: float, started_s: float) -> str:
-        fork = self._fork()
+    def _consequence(
+        self, known: Sequence[Interval], trial: Trial, loss_ratio: float, started_s: float, deadline_s: float
+    ) -> str:
+        fork = self._fork(deadline_s)
+        if fork is None:
+            return ""
         fork.tell(supposed_outcome(trial, loss_ratio, self._next_index(), started_s))
         changes = changes_text(goal_states(known), goal_states(fork.intervals()))
-        wanted = fork.ask()
-        return f"{changes}; {_next_text(wanted)}"
+        return f"{changes}; {_next_text(fork.ask())}"
 
     def _left_s(self, supposed: SupposedSut, started_s: float, deadline_s: float) -> float | None:
         """Time until the search is over, or until the next trial would end too late, if the SUT is as supposed."""
-        fork = self._fork()
+        fork = self._fork(deadline_s)
+        if fork is None:
+            return None
         now_s = started_s
         for index in range(self._next_index(), self._next_index() + TRIALS_MAX):
             trial = fork.ask()
             if trial is None or now_s + trial.duration_s > self._plan.search_duration_max_s:
                 return now_s - started_s
+            if time.process_time() > deadline_s:
+                break
             outcome = supposed_outcome(trial, supposed.loss_ratio(trial.intended_load_pps), index, now_s)
             now_s += outcome.elapsed_s + self._plan.overhead_s
-            if time.process_time() > deadline_s:
-                return None
             fork.tell(outcome)
         return None
 
-    def _fork(self) -> Search:
-        """A search that stands where the real one stands."""
-        begun_s = time.process_time()
+    def _fork(self, deadline_s: float) -> Search | None:
+        """A search that stands where the real one stands; None when there is no time for it."""
+        if time.process_time() + self._telling_s > deadline_s:
+            return None
         fork = create(self._plan)
         for outcome in self._outcomes:
             fork.tell(outcome)
-        self._fork_s = time.process_time() - begun_s
         return fork
 
     def _next_index(self) -> int:

@@ -14,7 +14,7 @@ CLEARLY = 0.01
 
 
 class SupposedSut:
-    """Meets each goal up to one load, which lies within the goal's bounds, and never above it."""
+    """A hard limit: whatever is more than its capacity is lost, as far as the bounds of the goals allow for that."""
 
     def __init__(self, plan: SearchPlan, intervals: Sequence[Interval], forwarded_pps: float | None) -> None:
         """Suppose as little as possible.
@@ -24,23 +24,27 @@ class SupposedSut:
             intervals: what is known of each goal.
             forwarded_pps: what came through when last too much was offered; None when that never happened.
         """
+        by_ratio = sorted(intervals, key=lambda interval: interval.goal.loss_ratio)
+        capacity_pps = forwarded_pps or math.sqrt(math.prod(_between_pps(plan, by_ratio[0])))
         limits_pps: dict[float, float] = {}
-        for interval in sorted(intervals, key=lambda interval: interval.goal.loss_ratio):
+        for interval in by_ratio:
             ratio = interval.goal.loss_ratio
-            limit_pps = _limit_pps(plan, interval, forwarded_pps)
-            limits_pps[ratio] = min(limit_pps, limits_pps.get(ratio, math.inf))
+            limits_pps[ratio] = min(_limit_pps(plan, interval, capacity_pps), limits_pps.get(ratio, math.inf))
         highest_pps = 0.0
         for ratio, limit_pps in limits_pps.items():  # who may lose more meets the goal at least as far up
             limits_pps[ratio] = highest_pps = max(highest_pps, limit_pps)
         self._limits_pps = limits_pps
 
     def loss_ratio(self, load_pps: float) -> float:
-        """The loss at a load: none, between two goals', or all that is more than the SUT forwards."""
+        """The loss at a load: none up to the first goal's limit, from there on what a hard limit would lose."""
         exceeded = [ratio for ratio, limit_pps in self._limits_pps.items() if load_pps > limit_pps]
         met = [ratio for ratio, limit_pps in self._limits_pps.items() if load_pps <= limit_pps]
         if not exceeded:
             return 0.0
-        return (exceeded[-1] + met[0]) / 2 if met else self.overload_ratio(load_pps)
+        if not met:
+            return self.overload_ratio(load_pps)
+        lost_ratio = 1 - self._limits_pps[exceeded[-1]] * (1 - exceeded[-1]) / load_pps
+        return lost_ratio if lost_ratio <= met[0] else (exceeded[-1] + met[0]) / 2
 
     def overload_ratio(self, load_pps: float) -> float:
         """The loss at a load that turns out to be more than every goal allows."""
@@ -79,17 +83,27 @@ def _window_ends_s(duration_s: float) -> list[float]:
     return [min(duration_s, WINDOW_S * (position + 1)) for position in range(count)]
 
 
-def _limit_pps(plan: SearchPlan, interval: Interval, forwarded_pps: float | None) -> float:
-    """The load up to which the goal may be met: an estimate within the bounds, else their geometric middle."""
-    lower_pps = interval.lower_load_pps if interval.lower_valid else None
-    upper_pps = interval.upper_load_pps if interval.upper_valid else None
+def _limit_pps(plan: SearchPlan, interval: Interval, capacity_pps: float) -> float:
+    """The load up to which a goal may be met: an estimate or the capacity if within the bounds, else their middle."""
+    lower_pps, upper_pps = _valid_pps(interval)
     if lower_pps is None and upper_pps is not None and upper_pps <= plan.min_load_pps:
         return 0.0
     if lower_pps is not None and lower_pps >= plan.max_load_pps:
         return lower_pps
-    low_pps, high_pps = lower_pps or plan.min_load_pps, upper_pps or plan.max_load_pps
-    came_through_pps = forwarded_pps / (1 - interval.goal.loss_ratio) if forwarded_pps else None
-    for guess_pps in (interval.estimate_pps, came_through_pps):
+    low_pps, high_pps = _between_pps(plan, interval)
+    for guess_pps in (interval.estimate_pps, capacity_pps / (1 - interval.goal.loss_ratio)):
         if guess_pps is not None and low_pps <= guess_pps < high_pps:
             return guess_pps
     return math.sqrt(low_pps * high_pps)
+
+
+def _between_pps(plan: SearchPlan, interval: Interval) -> tuple[float, float]:
+    lower_pps, upper_pps = _valid_pps(interval)
+    return lower_pps or plan.min_load_pps, upper_pps or plan.max_load_pps
+
+
+def _valid_pps(interval: Interval) -> tuple[float | None, float | None]:
+    return (
+        interval.lower_load_pps if interval.lower_valid else None,
+        interval.upper_load_pps if interval.upper_valid else None,
+    )

@@ -57,7 +57,7 @@ def _parts(result: RunResult, with_trials: bool) -> Iterator[RenderableType]:
         yield trials_table(result)
         yield ""
         yield from (_reason_line(trial) for trial in result.trials)
-    warnings = [*_flag_lines(result), *doubt_lines(result), *_latency_lines(result)]
+    warnings = warning_lines(result)
     if warnings:
         yield ""
         yield from (_bullet("! ", text, "yellow") for text in warnings)
@@ -88,6 +88,11 @@ def limit_text(found: GoalResult) -> str:
     if found.lower and found.upper and not found.regular:
         text += " Not confirmed: the search did not get to narrow these bounds with its longest trials."
     return text
+
+
+def warning_lines(result: RunResult) -> list[str]:
+    """What the figures alone do not say, and what speaks against them."""
+    return [*_flag_lines(result), *doubt_lines(result), *_latency_lines(result)]
 
 
 def _reason_line(trial: TrialResult) -> RenderableType:

@@ -1,0 +1,28 @@
+"""`nodrop plot`: a stored search, drawn."""
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("result")
+@click.option(
+    "-o", "--output", required=True, metavar="FILE", help="Where to: name.svg, name.png, or name.vl.json for Vega-Lite."
+)
+@click.option("--results-dir", default="results", show_default=True, metavar="DIR", help="Where results are kept.")
+def plot(result: str, output: str, results_dir: str) -> None:
+    """Draw a stored search: its trials over time, and the bounds closing in.
+
+    RESULT is a result.json, the directory it is in, a run id, or `latest`.
+
+    \b
+    nodrop plot latest -o search.svg
+    nodrop plot latest -o search.vl.json    to change the picture in an editor for Vega-Lite
+    """
+    from nodrop import store  # noqa: PLC0415
+    from nodrop.replay import replay  # noqa: PLC0415
+    from nodrop.report.picture import write  # noqa: PLC0415
+
+    stored = store.load(result, results_dir)
+    write(stored, stored.steps or replay(stored).steps, Path(output))
