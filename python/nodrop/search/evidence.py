@@ -50,7 +50,9 @@ def valid_bounds(
     for table in reversed(tables):
         lowers, uppers = table.sides(goal.loss_ratio)
         fitting_lowers = [m for m in lowers if upper is None or m.load_pps < upper.load_pps]
-        fitting_uppers = [m for m in uppers if lower is None or m.load_pps > lower.load_pps]
+        # A load above a failing one that met the goal itself is on the upper side, but is no bound to show.
+        failing = [m for m in uppers if m.loss_ratio > goal.loss_ratio]
+        fitting_uppers = [m for m in failing if lower is None or m.load_pps > lower.load_pps]
         if lower is None and fitting_lowers:
             lower = fitting_lowers[-1]
         if upper is None and fitting_uppers:

@@ -22,9 +22,9 @@ class Choice(NamedTuple):
     """Label of the goal it is for; empty where it serves all."""
 
 
-def measure(choice: Choice, duration_s: float, stop: StopRule | None = None) -> Measuring:
-    """Ask for one trial and wait for its outcome."""
-    trial = Trial(
+def trial_of(choice: Choice, duration_s: float, stop: StopRule | None = None) -> Trial:
+    """The trial that measures a choice."""
+    return Trial(
         intended_load_pps=choice.load_pps,
         duration_s=duration_s,
         stop=stop,
@@ -32,7 +32,11 @@ def measure(choice: Choice, duration_s: float, stop: StopRule | None = None) -> 
         goal=choice.goal,
         rule=choice.rule,
     )
-    outcome = yield trial
+
+
+def measure(choice: Choice, duration_s: float, stop: StopRule | None = None) -> Measuring:
+    """Ask for one trial and wait for its outcome."""
+    outcome = yield trial_of(choice, duration_s, stop)
     return Measured(choice.load_pps, duration_s, outcome.loss_ratio, outcome.index)
 
 
@@ -44,8 +48,3 @@ def stop_when_decided(load_pps: float, duration_s: float, largest_ratio: float) 
     """
     intended_count = math.ceil(load_pps * duration_s)
     return StopRule(lost_count=math.ceil(largest_ratio * intended_count))
-
-
-def forwarded_pps(measured: Measured) -> float:
-    """What came back of a load."""
-    return measured.load_pps * (1.0 - measured.loss_ratio)

@@ -13,16 +13,17 @@ Rules that choose a load: `initial`; then, in a phase, `split` an interval, `rem
 Source: draft-ietf-bmwg-mlrsearch-01 sections 4 and 5.
 """
 
-from nodrop.model.goal import Flag, Goal
+from nodrop.model.goal import Flag
 from nodrop.model.plan import SearchPlan
 from nodrop.search import width
 from nodrop.search.base import Dialogue, DialogueSearch, Interval
 from nodrop.search.evidence import best_interval
-from nodrop.search.loss_table import LossTable, Measured
-from nodrop.search.measuring import Choice, forwarded_pps, measure, stop_when_decided
+from nodrop.search.initial import first_choice, second_choice, third_choice
+from nodrop.search.loss_table import LossTable
+from nodrop.search.measuring import Choice, measure, stop_when_decided
 from nodrop.search.phase import Phase
 from nodrop.search.schedule import check, one_per_ratio, schedule
-from nodrop.search.wording import load_text, width_text
+from nodrop.search.wording import load_text
 
 
 class MlrSearch01(DialogueSearch):
@@ -69,20 +70,19 @@ class MlrSearch01(DialogueSearch):
         """Measure the highest load, then what came back of it, then one more load beside that (section 4.2)."""
         low, high = self._plan.min_load_pps, self._plan.max_load_pps
         duration_s = self._plan.initial_trial_duration_s
-        first_choice = Choice(high, "what comes back of the highest load shows how much is forwarded at all", "initial")
-        first = yield from measure(first_choice, duration_s)
+        first = yield from measure(first_choice(high), duration_s)
         self._tables = [LossTable(duration_s, [first])]
 
-        second_choice = _second_choice(first, low, width_goal)
-        if second_choice.load_pps >= high:
+        choice = second_choice(first, low, width_goal)
+        if choice.load_pps >= high:
             return
-        second = yield from measure(second_choice, duration_s)
+        second = yield from measure(choice, duration_s)
         self._tables = [LossTable(duration_s, [first, second])]
 
-        third_choice = _third_choice(second, self._goals[0], width_goal)
-        if not low < third_choice.load_pps < high:
+        choice = third_choice(second, self._goals[0], width_goal)
+        if not low < choice.load_pps < high:
             return
-        third = yield from measure(third_choice, duration_s)
+        third = yield from measure(choice, duration_s)
         # The phases must not see the first trial: they would bisect towards it instead of stepping up from the third.
         self._tables = [LossTable(duration_s, [first]), LossTable(duration_s, [second, third])]
 
@@ -116,30 +116,3 @@ class MlrSearch01(DialogueSearch):
                     f"off because the lowest load allowed, {load_text(phase.min_load_pps)}, already loses too much for "
                     f"{smallest.label}, which ends the phase for all goals.",
                 )
-
-
-def _second_choice(first: Measured, min_load_pps: float, width_goal: float) -> Choice:
-    """What came back of the highest load, at least one width below it."""
-    came_back_pps = forwarded_pps(first)
-    one_below_pps = width.below(first.load_pps, width_goal)
-    load_pps = max(min_load_pps, min(one_below_pps, came_back_pps))
-    came_back = f"{load_text(came_back_pps)} came back of {load_text(first.load_pps)}"
-    if load_pps == came_back_pps:
-        reason = f"{came_back}: measuring at what came back"
-    elif load_pps == one_below_pps:
-        reason = f"{came_back}, nearly all: stepping down one width of {width_text(width_goal)}"
-    else:
-        reason = f"{came_back}: measuring at the lowest load allowed"
-    return Choice(load_pps, reason, "initial")
-
-
-def _third_choice(second: Measured, goal: Goal, width_goal: float) -> Choice:
-    """The other side of the second load: down where it lost too much for the smallest ratio, else up."""
-    here = load_text(second.load_pps)
-    if second.loss_ratio > goal.loss_ratio:
-        load_pps = min(width.below(second.load_pps, width_goal), forwarded_pps(second))
-        reason = f"{here} loses too much for {goal.label}: stepping down to what came back or lower"
-    else:
-        load_pps = width.above(second.load_pps, width_goal)
-        reason = f"{here} is good enough for {goal.label}: stepping up one width of {width_text(width_goal)}"
-    return Choice(load_pps, reason, "initial", goal.label)

@@ -1,7 +1,8 @@
 """Arithmetic of relative widths, (upper - lower) / upper, done on the logarithm of the load.
 
 On that axis a relative width w is -ln(1 - w), so steps and middles do not depend on the unit of the load.
-Source: draft-ietf-bmwg-mlrsearch-01 section 5.1 item 1, and its published implementation MLRsearch 0.4.0.
+Source: draft-ietf-bmwg-mlrsearch-01 section 5.1 item 1, and its published implementation MLRsearch 0.4.0; `doubled`
+from that of draft-vpolak-mkonstan-bmwg-mlrsearch-03, MLRsearch 0.3.0.
 """
 
 import math
@@ -42,5 +43,20 @@ def lower_part(width_ratio: float, goal_ratio: float) -> float:
     goals = math.log(1.0 - width_ratio) / math.log(1.0 - goal_ratio)
     whole_goals = math.ceil(goals)
     if goals <= 2.0 or whole_goals != math.ceil(goals * ROUNDING_CONSTANT):
-        return 1.0 - math.sqrt(1.0 - width_ratio)
+        return half(width_ratio)
     return times(goal_ratio, whole_goals // 2)
+
+
+def half(width_ratio: float) -> float:
+    """The relative width that is half as long on the logarithmic axis."""
+    return 1.0 - math.sqrt(1.0 - width_ratio)
+
+
+def doubled(width_ratio: float, count: int = 1) -> float:
+    """The relative width twice as long on the logarithmic axis, `count` times over; each a little less than exact.
+
+    Twice would be 2 w - w * w; with 1.999 the half of a doubled width never exceeds the width.
+    """
+    for _ in range(count):
+        width_ratio = 1.999 * width_ratio - width_ratio * width_ratio
+    return width_ratio

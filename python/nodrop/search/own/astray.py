@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from nodrop.search.trace import Trace
+from nodrop.search.own.trace import Trace
 
 STALL_FRAMES = 20.0
 """Events that lose more frames than this on average are stalls."""

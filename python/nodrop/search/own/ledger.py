@@ -4,7 +4,7 @@ import math
 
 from nodrop.model.goal import Goal
 from nodrop.search.classification import Classification, Evidence, RelevantBounds, classify, relevant_bounds
-from nodrop.search.trace import Trace
+from nodrop.search.own.trace import Trace
 
 FULL_LENGTH = 0.999
 """Share of the duration asked from which on a trial ran to its end; the rest is a clock's rounding."""

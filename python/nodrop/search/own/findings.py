@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from nodrop.model.goal import Flag
-from nodrop.search.astray import is_stall, stall_line
-from nodrop.search.sut_model import Nature, SutModel, trend
-from nodrop.search.trace import Trace
+from nodrop.search.own.astray import is_stall, stall_line
+from nodrop.search.own.sut_model import Nature, SutModel, trend
+from nodrop.search.own.trace import Trace
 from nodrop.search.wording import load_text
 
 CLOSE = 1.2

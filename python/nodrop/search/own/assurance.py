@@ -8,9 +8,9 @@ never given as less than `MODEL_ERROR`, as the model itself may be wrong.
 import math
 from statistics import fmean, stdev
 
-from nodrop.search.astray import EventRate
-from nodrop.search.sut_model import Estimate
-from nodrop.search.trace import Trace
+from nodrop.search.own.astray import EventRate
+from nodrop.search.own.sut_model import Estimate
+from nodrop.search.own.trace import Trace
 
 MODEL_ERROR = 0.005
 LEAST_SD_RATIO = 3e-4

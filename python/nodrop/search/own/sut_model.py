@@ -2,7 +2,7 @@
 
 The model is a fluid queue: a capacity, which may differ from trial to trial and within one, and a buffer in front of
 it. Trials that lose steadily show both. Where nothing is overloaded and frames are lost all the same, see
-`nodrop.search.astray`.
+`nodrop.search.own.astray`.
 """
 
 import itertools
@@ -12,8 +12,8 @@ from enum import StrEnum
 from statistics import fmean, median, stdev
 from typing import NamedTuple
 
-from nodrop.search.ledger import Ledger
-from nodrop.search.trace import Trace
+from nodrop.search.own.ledger import Ledger
+from nodrop.search.own.trace import Trace
 
 NEAR = 0.03
 """Relative distance from its threshold up to which an overloaded trial speaks for it."""

@@ -1,0 +1,104 @@
+"""What the search knows of each goal: the bounds, how sure they are, and every deviation from RFC 9971."""
+
+from collections.abc import Iterator
+
+from nodrop.model.goal import Flag
+from nodrop.model.plan import Earlier, SearchPlan
+from nodrop.search.base import Interval
+from nodrop.search.goal_interval import goal_interval
+from nodrop.search.own.assurance import above_probability, loss_ratio_limit, lossless_probability
+from nodrop.search.own.astray import EventRate, is_stall
+from nodrop.search.own.choice import below_capacity, estimated
+from nodrop.search.own.ledger import Ledger
+from nodrop.search.own.state import Pursuit, State
+from nodrop.search.own.sut_model import Estimate
+from nodrop.search.own.trace import Trace
+from nodrop.search.wording import load_text
+
+
+def interval(state: State, pursuit: Pursuit) -> Interval:
+    """The relevant bounds of a goal by the classification of RFC 9971, and those decided with less, which says so."""
+    ledger = pursuit.ledger
+    lower_pps, upper_pps = ledger.bounds()
+    found = goal_interval(ledger.goal, ledger.counted(), state.plan.min_load_pps, state.plan.max_load_pps)
+    flags = [*found.flags]
+    update: dict[str, object] = {}
+    if upper_pps is not None and ledger.is_early(upper_pps):
+        index = ledger.at(upper_pps)[-1].trial_index
+        update |= {"upper_load_pps": upper_pps, "upper_index": index, "upper_valid": True}
+        update["final"] = lower_pps is not None
+        flags = [flag for flag in flags if flag.code != "undecided-upper-bound"]
+        flags.append(_early_flag(ledger, upper_pps))
+    if lower_pps is not None and ledger.is_accepted(lower_pps):
+        index = ledger.accepted[lower_pps]
+        update |= {"lower_load_pps": lower_pps, "lower_index": index, "lower_valid": True, "final": False}
+        flags = [flag for flag in flags if flag.code != "undecided-lower-bound"]
+        flags.append(_accepted_flag(state, ledger, lower_pps))
+    flags += [*_deviations(ledger), *state.flags]
+    return found.model_copy(update=update | _assurance(state, pursuit) | {"flags": tuple(flags)})
+
+
+def earlier(plan: SearchPlan, ledger: Ledger) -> Earlier | None:
+    """What an earlier search found for this goal."""
+    for found in plan.earlier:
+        if (found.loss_ratio, found.final_trial_duration_s) == (ledger.goal.loss_ratio, ledger.full_s):
+            return found
+    return None
+
+
+def _assurance(state: State, pursuit: Pursuit) -> dict[str, object]:
+    lower_pps, upper_pps = pursuit.ledger.bounds()
+    estimate = estimated(state, pursuit)
+    known: dict[str, object] = {}
+    if estimate and estimate.near:
+        known |= {"estimate_pps": estimate.load_pps, "estimate_sd_pps": estimate.load_pps * estimate.sd_ratio}
+    if lower_pps is not None:
+        trace = _longest_at(state, lower_pps)
+        meets = _meets_probability(state, pursuit, lower_pps, estimate)
+        known["lower_error_probability"] = None if meets is None else 1.0 - meets
+        known["loss_ratio_limit"] = loss_ratio_limit(trace) if trace else None
+    if upper_pps is not None:
+        known["upper_error_probability"] = _meets_probability(state, pursuit, upper_pps, estimate)
+    return known
+
+
+def _meets_probability(state: State, pursuit: Pursuit, load_pps: float, estimate: Estimate | None) -> float | None:
+    """The chance that most trials at a load meet the goal; None where no model says."""
+    quiet = below_capacity(state, pursuit) if pursuit.ratio == 0.0 else []
+    if any(trace.lost_count > 0 for trace in quiet) and not any(is_stall(trace) for trace in quiet):
+        return lossless_probability(EventRate(quiet), load_pps, pursuit.ledger.full_s)
+    return above_probability(estimate, load_pps) if estimate and estimate.near else None
+
+
+def _longest_at(state: State, load_pps: float) -> Trace | None:
+    at_load = [trace for trace in state.model.traces if trace.load_pps == load_pps]
+    return max(at_load, key=lambda trace: trace.elapsed_s, default=None)
+
+
+def _early_flag(ledger: Ledger, upper_pps: float) -> Flag:
+    seconds = sum(each.effective_s for each in ledger.at(upper_pps))
+    text = (
+        f"{load_text(upper_pps)} was taken for an upper bound after {seconds:.3g} s of trials that all lost too much, "
+        f"of the {ledger.sum_s * ledger.goal.exceed_ratio:.3g} s that would decide it."
+    )
+    return Flag(code="early-upper-bound", text=text)
+
+
+def _accepted_flag(state: State, ledger: Ledger, lower_pps: float) -> Flag:
+    trace = next(t for t in state.model.traces if t.index == ledger.accepted[lower_pps])
+    text = f"At {load_text(lower_pps)} the trial took {trace.elapsed_s:.3g} s of the {ledger.full_s:g} s asked"
+    found = earlier(state.plan, ledger)
+    if found and found.lower_pps == lower_pps:
+        return Flag(code="earlier-lower-bound", text=f"{text}; the rest is the earlier result's word.")
+    return Flag(code="short-lower-bound", text=f"{text}, as time was short: not proven.")
+
+
+def _deviations(ledger: Ledger) -> Iterator[Flag]:
+    """Where the evidence is not what RFC 9971 would have counted."""
+    if ledger.aside:
+        listed = ", ".join(f"#{index}" for index in sorted(ledger.aside))
+        text = f"Trials {listed} lost too much but were set aside, as the SUT did better before or since then."
+        yield Flag(code="trials-set-aside", text=text)
+    if ledger.in_parts:
+        text = f"Parts of {ledger.full_s:g} s of longer trials count as trials: no pause came between them."
+        yield Flag(code="parts-as-trials", text=text)

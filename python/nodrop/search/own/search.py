@@ -1,0 +1,247 @@
+"""The flow of nodrop's own search: look briefly, prove once.
+
+It looks at the SUT with short overloads, which show the capacity and the buffer within a fraction of a second; works
+out from these where each goal's threshold must lie; proves a load just below with a trial as long as the goal asks;
+and shows just above that more is too much, which takes a moment. Trials that lose are watched window by window, as
+*how* they lose says where to go next: an overload that began late, single frames, stalls, a capacity that changed.
+
+What counts for a goal is decided by the load classification of RFC 9971; the model only chooses loads. Whatever was
+decided with less, or set aside, is named in the result.
+
+`Trial.rule`: `look` and `earlier` come from here, the others from `nodrop.search.own.choice`.
+"""
+
+from collections.abc import Generator
+
+from nodrop.model.goal import Flag
+from nodrop.model.plan import SearchPlan
+from nodrop.model.trial import StopRule, Trial
+from nodrop.search import width
+from nodrop.search.base import Dialogue, DialogueSearch, Interval, Outcome
+from nodrop.search.own import answer
+from nodrop.search.own.choice import choose, estimated, lucky
+from nodrop.search.own.findings import findings
+from nodrop.search.own.ledger import CLEAR_EXCESS
+from nodrop.search.own.looking import OVERLOAD, WATCH_S, look, look_again, look_first
+from nodrop.search.own.state import CAP_S, PREDICTABLE, SHORT_PROOF_S, OutOfTime, Pursuit, State, Want
+from nodrop.search.own.sut_model import Estimate, Nature
+from nodrop.search.own.trace import Trace
+from nodrop.search.wording import load_text
+
+EARLY_PARTS = 2
+"""Overloaded trials in a row, after which the many more that would decide a load are not made."""
+EARLY_PARTS_SINGLY = 4
+"""The same for trials that lost frames one by one or in stalls."""
+TRIALS_MAX = 60
+"""Trials for one goal; a SUT that still keeps changing its mind by then is not measured any better."""
+QUIET_S = 2.0
+"""A proof expected to lose some frames is given up when after this time it has lost almost none."""
+RENEWALS_MAX = 12
+"""After so many changes of mind the SUT is taken as it is."""
+UNCHANGED = 0.004
+"""Relative change of a threshold up to which an earlier result is taken to hold."""
+
+
+class NodropSearch(DialogueSearch):
+    """See the module; the interface is `nodrop.search.base.Search`."""
+
+    def __init__(self, plan: SearchPlan) -> None:
+        self._state = State(plan)
+        super().__init__(plan)
+
+    def intervals(self) -> tuple[Interval, ...]:
+        """Relevant bounds by the classification of RFC 9971, with how sure they are and every deviation from it."""
+        return tuple(answer.interval(self._state, pursuit) for pursuit in self._state.pursuits)
+
+    def findings(self) -> tuple[Flag, ...]:
+        """What the trials show of the SUT beyond the goals."""
+        return tuple(findings(self._state.model, self._state.natures))
+
+    def _search(self) -> Dialogue:
+        """Goals that allow more loss come first: their proofs overload the SUT a little, which shows its limit."""
+        state = self._state
+        order = sorted(state.pursuits, key=lambda pursuit: (-pursuit.ratio, -pursuit.ledger.full_s))
+        try:
+            if not (yield from _resume(state)):
+                yield from look_first(state)
+            for _ in range(2):  # what a later goal's trials showed may have moved an earlier goal
+                for pursuit in order:
+                    yield from _settle(state, pursuit)
+        except OutOfTime:
+            state.flags.append(Flag(code="out-of-time", text="The time for the search was over."))
+        _take_what_there_is(state)
+
+
+def _resume(state: State) -> Generator[Trial, Outcome, bool]:
+    """Check that the SUT still does what an earlier search found; says whether it does.
+
+    One short overload tells. Then the goal that allows the least loss is proven anew, the others are only checked.
+    """
+    known = [(pursuit, found) for pursuit in state.pursuits if (found := answer.earlier(state.plan, pursuit.ledger))]
+    if len(known) < len(state.pursuits):
+        return False
+    known.sort(key=lambda pair: pair[0].ratio)
+    highest, found = known[-1]
+    trace = yield from look(state, found.upper_pps * OVERLOAD, "does the SUT still do what it did before")
+    estimate = state.model.threshold(highest.ledger)
+    middle_pps = (found.lower_pps + found.upper_pps) / 2.0
+    if not trace.overloaded or not estimate or width.between(estimate.load_pps, middle_pps) > UNCHANGED:
+        return False
+    first, found = known[0]
+    reason = f"{first.label}: the earlier lower bound, proving it anew"
+    yield from _prove(state, first, Want(found.lower_pps, "earlier", reason))
+    for pursuit, found in known[1:]:
+        want = Want(found.lower_pps, "earlier", f"{pursuit.label}: the earlier lower bound, does it still hold")
+        trace = yield from state.measure(want, pursuit.ledger.full_s, StopRule(elapsed_s=CAP_S), pursuit)
+        if trace.loss_ratio <= pursuit.ratio:
+            pursuit.ledger.accept(trace.load_pps, trace.index)
+    return True
+
+
+def _take_what_there_is(state: State) -> None:
+    """A goal left without a lower bound gets the highest load that short trials were good at."""
+    for pursuit in state.pursuits:
+        lower_pps, upper_pps = pursuit.ledger.bounds()
+        good = [
+            trace
+            for trace in state.model.current
+            if trace.loss_ratio <= pursuit.ratio
+            and trace.elapsed_s >= SHORT_PROOF_S
+            and (upper_pps is None or trace.load_pps < upper_pps)
+        ]
+        if lower_pps is None and good:
+            best = max(good, key=lambda trace: trace.load_pps)
+            pursuit.ledger.accept(best.load_pps, best.index)
+
+
+def _settle(state: State, pursuit: Pursuit) -> Dialogue:
+    """Prove a load and cap it, until the bounds are as close as the goal asks."""
+    for _ in range(TRIALS_MAX):
+        lower_pps = pursuit.ledger.bounds().lower
+        if state.is_narrow(pursuit.ledger) and not (lower_pps and lucky(state, pursuit, lower_pps)):
+            return
+        want = choose(state, pursuit)
+        if want.rule in ("cap", "bisect"):
+            yield from _cap(state, pursuit, want)
+        else:
+            yield from _prove(state, pursuit, want)
+
+
+def _prove(state: State, pursuit: Pursuit, want: Want) -> Dialogue:
+    """Offer a load that is expected to meet the goal for as long as it takes to decide it."""
+    ledger, load_pps = pursuit.ledger, want.load_pps
+    estimate = estimated(state, pursuit)
+    wanted_s = state.deciding_s(ledger, load_pps)
+    asked_s = min(wanted_s, state.fair_share_s())
+    trace = yield from state.measure(want, asked_s, _proof_stop(state, pursuit, load_pps, asked_s), pursuit)
+    passed = trace.loss_ratio <= pursuit.ratio
+    if trace.stopped and passed:
+        yield from look_again(state, f"{load_text(load_pps)} loses less than expected: where is the limit")
+        return
+    if asked_s < wanted_s and passed:
+        ledger.accept(load_pps, trace.index)
+        return
+    _learn_from_parts(state, pursuit, trace)
+    if ledger.bounds().upper == load_pps:
+        pursuit.failures += 1
+        pursuit.overloads += trace.overloaded
+        pursuit.passes = 0
+        yield from _reconsider(state, pursuit, trace, estimate)
+    elif ledger.classification(load_pps).is_lower:
+        pursuit.failures = 0
+        pursuit.passes += 1
+        _notice_rise(state, trace)
+
+
+def _proof_stop(state: State, pursuit: Pursuit, load_pps: float, asked_s: float) -> StopRule:
+    """Watch a loss where none is allowed, stop where the verdict is certain, give up where it is pointless."""
+    quiet_s, quiet_count = _quiet(state, pursuit, load_pps, asked_s)
+    ledger = pursuit.ledger
+    if asked_s > ledger.full_s * 1.001 or not pursuit.strict:
+        fresh = pursuit.ratio == 0.0 and asked_s > 2.0 * ledger.full_s and not ledger.at(load_pps)
+        hopeless_s = EARLY_PARTS * ledger.full_s if fresh else None
+        return StopRule(after_loss_s=hopeless_s, quiet_s=quiet_s, quiet_lost_count=quiet_count)
+    if pursuit.ratio == 0.0:
+        return StopRule(after_loss_s=WATCH_S)
+    allowed_count = int(pursuit.ratio * load_pps * asked_s) + 1
+    return StopRule(lost_count=allowed_count, quiet_s=quiet_s, quiet_lost_count=quiet_count)
+
+
+def _quiet(state: State, pursuit: Pursuit, load_pps: float, asked_s: float) -> tuple[float | None, int]:
+    """By when a proof must have lost how many frames, or else the SUT does more than expected."""
+    model = state.model
+    predictable = model.nature in PREDICTABLE and state.renewals < RENEWALS_MAX and model.threshold(pursuit.ledger)
+    expected = model.expected_lost(load_pps, QUIET_S) if predictable and pursuit.ratio > 0.0 else 0.0
+    if expected > 100.0 and asked_s > 2.0 * QUIET_S:
+        return QUIET_S, max(1, int(0.25 * expected))
+    return None, 1
+
+
+def _reconsider(state: State, pursuit: Pursuit, trace: Trace, estimate: Estimate | None) -> Dialogue:
+    """A proof failed by far: was it this trial, or is the SUT no longer what it was?"""
+    if estimate is None or not estimate.near or not trace.overloaded or (trace.first_lossy or 0) > 1:
+        return
+    threshold_pps = trace.threshold_pps(pursuit.ratio, 0.0)
+    expected_change = max(2.0 * pursuit.ledger.width_ratio, 4.0 * estimate.sd_ratio)
+    if width.between(threshold_pps, estimate.load_pps) < expected_change:
+        return
+    if state.model.nature is not Nature.MODES and state.renewals < RENEWALS_MAX:
+        yield from look_again(state, f"trial {trace.index} did far worse than expected: is that typical")
+    if trace.index in pursuit.ledger.aside:
+        pursuit.failures = 0
+
+
+def _notice_rise(state: State, proof: Trace) -> None:
+    """While the SUT is getting better, failures from before a proof say nothing about what is above it."""
+    if proof.overloaded and not proof.steady and proof.tail_pps[-1] > proof.tail_pps[0]:
+        state.take_nature(Nature.RISING)
+    if state.model.nature is not Nature.RISING:
+        return
+    for pursuit in state.pursuits:
+        for index in pursuit.ledger.high_loss_indices(proof.load_pps * 1.2):
+            if index < proof.index:
+                pursuit.ledger.set_aside(index)
+
+
+def _cap(state: State, pursuit: Pursuit, want: Want) -> Dialogue:
+    """Show that a load loses too much: briefly if a moment can show it, else at full length."""
+    ledger, load_pps = pursuit.ledger, want.load_pps
+    first_time = load_pps not in pursuit.capped
+    pursuit.capped[load_pps] = pursuit.capped.get(load_pps, 0) + 1
+    soon = first_time and _shows_soon(state, pursuit, load_pps)
+    stop: StopRule | None = None
+    if first_time and not pursuit.strict:
+        asked_s = ledger.full_s * (1 if state.one_by_one(ledger, load_pps) else EARLY_PARTS)
+    else:
+        asked_s = state.deciding_s(ledger, load_pps)
+    if pursuit.strict and pursuit.ratio == 0.0:
+        stop = StopRule(after_loss_s=WATCH_S)
+    elif pursuit.strict and soon:
+        stop = StopRule(elapsed_s=CAP_S)
+    elif pursuit.strict:
+        stop = StopRule(lost_count=int(pursuit.ratio * load_pps * asked_s))
+    trace = yield from state.measure(want, asked_s, stop, pursuit)
+    _learn_from_parts(state, pursuit, trace)
+    surprising = soon and trace.loss_ratio <= pursuit.ratio and state.model.nature in PREDICTABLE
+    if surprising and state.renewals < RENEWALS_MAX and (pursuit.ratio > 0.0 or not pursuit.strict):
+        yield from look_again(state, f"{load_text(load_pps)} loses less than expected: where is the limit")
+
+
+def _shows_soon(state: State, pursuit: Pursuit, load_pps: float) -> bool:
+    """Whether a short trial is expected to lose clearly more than the goal allows."""
+    lost = state.model.expected_lost(load_pps, CAP_S, unsent=True)
+    return lost > 1.15 * pursuit.ratio * load_pps * CAP_S
+
+
+def _learn_from_parts(state: State, pursuit: Pursuit, trace: Trace) -> None:
+    """What a trial that stands for several shows: whether it may, and whether the rest can be spared."""
+    ledger = pursuit.ledger
+    # A SUT that changes in the course of a long trial would not have changed in short ones.
+    if ledger.part_count(trace) >= 4 and trace.overloaded and not trace.steady:
+        state.apart = True
+    if pursuit.strict or state.model.nature is not Nature.STABLE:
+        return
+    needed = EARLY_PARTS if trace.overloaded and trace.steady else EARLY_PARTS_SINGLY
+    latest = [each.loss_ratio for each in ledger.at(trace.load_pps)][-needed:]
+    if len(latest) == needed and min(latest) > pursuit.ratio * CLEAR_EXCESS:
+        ledger.decide_early(trace.load_pps, trace.index)
