@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from rich.console import RenderableType
 from tests.running import MILLION, Listener, NullStage, make_plan, parts
-from tests.searching import search_plan
 from tests.suts import SlowTester, Step, Sut
 
 from nodrop.cli.console import console, show
@@ -18,7 +17,7 @@ from nodrop.model.result import LatencyResult, RunResult, Status
 from nodrop.model.trial import Doubt, LatencySummary, StopClause, Trial, Validity, Verdict
 from nodrop.report.lines import LineProgress, trial_line
 from nodrop.report.live import LiveProgress, picture
-from nodrop.report.progress import Progress, phase_durations_s
+from nodrop.report.progress import Progress
 from nodrop.report.text import report
 from nodrop.report.wording import small_ratio_text
 from nodrop.run import execute
@@ -200,7 +199,7 @@ def test_probabilities_throughput_and_estimates_are_told(tmp_path: Path, monkeyp
         "the upper bound would meet it is 0.1 %." in text
     )
     assert "900.0 kpps come through (conditional throughput)." in text
-    assert "A model of the SUT puts the threshold at 1.010 Mpps ± 2.000 kpps." in text
+    assert "The estimate of the search is 1.010 Mpps ± 2.000 kpps." in text
 
 
 def test_an_estimate_without_bounds_reads_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -294,12 +293,14 @@ def test_the_live_picture_shows_load_loss_bounds_and_time(tmp_path: Path, monkey
     listener = Listener()
     execute(make_plan(tmp_path), listener, parts(Step(765_432.0)))
     progress = half_way(listener.events)
-    progress.hear(TrialProgress(index=5, elapsed_s=0.05, offered_count=1000, received_count=990))
+    progress.hear(TrialProgress(index=5, elapsed_s=0.05, offered_count=1000, received_count=985, lost_count=10))
     text = piped(picture(progress, 61.0), 80, monkeypatch)
     assert max(map(len, text.splitlines())) <= 80
     assert "loss 1 %" in text
     assert "1 min 01 s" in text
     assert "left" in text
+    assert "without loss: NDR" in text
+    assert "with loss: " in text
     for found in progress.goals:
         assert found.lower and f"{found.lower.load_pps / 1e3:.1f} kpps" in text
 
@@ -327,9 +328,3 @@ def test_the_time_left_counts_down_to_nothing(tmp_path: Path) -> None:
     assert first is not None and last is not None
     assert first > 3.0
     assert last == 0.0
-
-
-def test_trial_durations_grow_in_geometric_steps() -> None:
-    """The three durations of the run that draft-ietf-bmwg-mlrsearch-01 section 5.2 describes."""
-    plan = search_plan(initial_s=1.0, final_s=30.0, intermediate_phases=2)
-    assert phase_durations_s(plan) == pytest.approx((1.0, 5.477225575051661, 30.0))

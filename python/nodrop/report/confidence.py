@@ -30,7 +30,7 @@ def confidence_lines(found: GoalResult, result: RunResult) -> Iterator[str]:
     if found.lower and throughput_pps is not None and throughput_pps < found.lower.load_pps * AS_OFFERED:
         yield f"Of the lower bound {format_pps(throughput_pps)} come through (conditional throughput)."
     if found.lower and found.estimate_pps is not None:
-        yield f"A model of the SUT puts the threshold at {estimate_text(found)}."
+        yield f"The estimate of the search is {estimate_text(found)}."
 
 
 def estimate_text(found: GoalResult) -> str:
