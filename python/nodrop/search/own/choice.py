@@ -24,6 +24,8 @@ LUCK_TRIALS = 3
 """After so many trials at a load it is not luck."""
 HASTY_FRAMES = 20
 """A loss of more frames, within a moment, says that the load is far too high, but not how far."""
+SLOPE_KNOWN = 4.0
+"""Widths that losses have to be apart to show how their rate depends on the load."""
 SINGLE_SD = 0.002
 """Relative standard deviation of estimates from frames lost singly or in stalls."""
 
@@ -67,16 +69,21 @@ def estimated(state: State, pursuit: Pursuit) -> Estimate | None:
 
 
 def _lossless_pps(state: State, pursuit: Pursuit, quiet: list[Trace]) -> float:
-    """The load at which frames no longer get lost one by one; further down the more proofs have failed."""
+    """The load at which frames no longer get lost one by one.
+
+    While all losses were seen at about the same load, how they depend on it is open: the more proofs have failed, the
+    further down.
+    """
     losing = [trace for trace in quiet if trace.lost_count > 0]
-    lowest_pps = min(trace.load_pps for trace in losing)
+    loads = [trace.load_pps for trace in losing]
+    ledger, lowest_pps = pursuit.ledger, min(loads)
     failures = max(1, pursuit.failures)
-    hoped = min(0.9, 1.0 - 0.6**failures) if pursuit.strict else 0.5
-    ledger = pursuit.ledger
+    open_slope = pursuit.strict and width.between(lowest_pps, max(loads)) < SLOPE_KNOWN * ledger.width_ratio
+    hoped = min(0.9, 1.0 - 0.6**failures) if open_slope else 0.5
     load_pps = EventRate(quiet).load_pps(hoped, ledger.full_s, state.plan.min_load_pps, lowest_pps)
     if all(trace.lost_count > HASTY_FRAMES for trace in losing):
         return max(load_pps, width.below(lowest_pps, width.times(ledger.width_ratio, 4.0 ** len(losing))))
-    if pursuit.strict and ledger.bounds().lower is None:
+    if open_slope and ledger.bounds().lower is None:
         return min(load_pps, width.below(lowest_pps, width.times(ledger.width_ratio, 2.0 ** (failures - 1))))
     return load_pps
 

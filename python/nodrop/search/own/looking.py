@@ -5,7 +5,7 @@ from collections.abc import Generator
 from nodrop.model.trial import StopRule, Trial
 from nodrop.search.base import Dialogue, Outcome
 from nodrop.search.own.state import Measuring, State, Want
-from nodrop.search.own.sut_model import Nature
+from nodrop.search.own.sut_model import Nature, is_collapsed
 from nodrop.search.own.trace import Trace
 from nodrop.search.wording import load_text
 
@@ -26,8 +26,8 @@ LOOKS_MORE = 4
 """The same once it is known to vary."""
 LOOKS_MAX = 18
 """Looks in a row where it takes more to tell."""
-COLLAPSED = 0.1
-"""Share of the load that comes through, below which it says nothing of what a lower load would do."""
+OVERSHOT = 1.25
+"""A look this much above one without loss is too far up to show the limit."""
 CLOSE = 1.03
 """Ratio of two loads between which there is no need to look."""
 
@@ -44,7 +44,7 @@ def look_first(state: State) -> Dialogue:
     trace = yield from look(state, plan.max_load_pps, "how much comes through of the highest load")
     if not trace.overloaded:
         return
-    if trace.capacity_pps < COLLAPSED * trace.load_pps:
+    if is_collapsed(trace):
         yield from _look_between(state, plan.min_load_pps, trace.load_pps)
     for _ in range(LOOKS_FIRST):
         capacity_pps = model.capacity_pps() or trace.load_pps
@@ -70,7 +70,7 @@ def _look_between(state: State, good_pps: float, bad_pps: float) -> Dialogue:
             good_pps = trace.load_pps
             continue
         bad_pps = trace.load_pps
-        if trace.capacity_pps > COLLAPSED * trace.load_pps:
+        if not is_collapsed(trace):
             return
 
 
@@ -101,16 +101,21 @@ def _looks(state: State, why: str) -> Looks:
     load_pps = max(model.capacity_pps() or 0.0, model.traces[-1].load_pps) * OVERLOAD
     looks: list[Trace] = []
     enough, step = _enough(state), 0.02
+    good_pps = load_pps
     for _ in range(LOOKS_MAX):
         trace = yield from look(state, load_pps, why)
-        if trace.overloaded:
-            looks.append(trace)
-            load_pps = max(load_pps, trace.capacity_pps * OVERLOAD)
-        elif trace.load_pps >= state.plan.max_load_pps:
-            break
-        else:
-            load_pps *= 1.0 + step
+        if not trace.overloaded:
+            if trace.load_pps >= state.plan.max_load_pps:
+                break
+            good_pps, load_pps = trace.load_pps, load_pps * (1.0 + step)
             step *= 2.0
+            continue
+        if not looks and trace.load_pps > OVERSHOT * good_pps:
+            yield from _look_between(state, good_pps, trace.load_pps)
+            trace = next(each for each in reversed(model.current) if each.overloaded)
+            load_pps = trace.load_pps
+        looks.append(trace)
+        load_pps = max(load_pps, trace.capacity_pps * OVERLOAD)
         if len(looks) >= enough:
             model.judge_looks(looks)
             if not model.undecided_modes():

@@ -136,12 +136,15 @@ def _prove(state: State, pursuit: Pursuit, want: Want) -> Dialogue:
     trace = yield from state.measure(want, asked_s, _proof_stop(state, pursuit, load_pps, asked_s), pursuit)
     passed = trace.loss_ratio <= pursuit.ratio
     if trace.stopped and passed:
-        yield from look_again(state, f"{load_text(load_pps)} loses less than expected: where is the limit")
+        if not state.model.is_smooth(pursuit.ratio):
+            yield from look_again(state, f"{load_text(load_pps)} loses less than expected: where is the limit")
         return
     if asked_s < wanted_s and passed:
         ledger.accept(load_pps, trace.index)
         return
     _learn_from_parts(state, pursuit, trace)
+    # How a capacity goes on to fall in the course of a trial can only be seen by watching one to its end.
+    state.watch = trace.stopped and trace.overloaded and not trace.steady
     if ledger.bounds().upper == load_pps:
         pursuit.failures += 1
         pursuit.overloads += trace.overloaded
@@ -163,6 +166,8 @@ def _proof_stop(state: State, pursuit: Pursuit, load_pps: float, asked_s: float)
         return StopRule(after_loss_s=hopeless_s, quiet_s=quiet_s, quiet_lost_count=quiet_count)
     if pursuit.ratio == 0.0:
         return StopRule(after_loss_s=WATCH_S)
+    if state.watch:
+        return StopRule(quiet_s=quiet_s, quiet_lost_count=quiet_count)
     allowed_count = int(pursuit.ratio * load_pps * asked_s) + 1
     return StopRule(lost_count=allowed_count, quiet_s=quiet_s, quiet_lost_count=quiet_count)
 

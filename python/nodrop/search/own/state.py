@@ -83,6 +83,8 @@ class State:
         """How often the SUT turned out not to do what was expected."""
         self.apart = False
         """Whether a long trial is something else than as many short ones."""
+        self.watch = False
+        """Whether the next proof is to run to its end even where it cannot succeed any more."""
         self.flags: list[Flag] = []
         self._now_s = 0.0
 

@@ -25,6 +25,10 @@ BUFFER_MATTERS = 1e-3
 """Share of a trial's frames from which on a buffer is reckoned with."""
 
 
+COLLAPSED = 0.1
+"""Share of the load that comes through, below which a SUT is swamped rather than at its limit."""
+REFUTED = 0.5
+"""Relative deviation from the loss of a hard limit from which on the limit is not one."""
 SOME_FRAMES = 10
 """Fewer frames lost do not make a loss ratio."""
 
@@ -68,6 +72,8 @@ class SutModel:
         self.era_start = 0
         """Position of the first trace that shows the SUT as it is now."""
         self.nature = Nature.STABLE
+        self.surveyed = False
+        """Whether several looks in a row have shown the nature."""
 
     def learn(self, trace: Trace) -> None:
         """Take in a trial."""
@@ -80,6 +86,7 @@ class SutModel:
         both = [*earlier, *fresh]
         if len(fresh) < 2:
             return
+        self.surveyed = True
         if _range(both) <= SAME:
             self.nature = Nature.STABLE
         elif _split(both) and _range(fresh) > SAME:
@@ -139,7 +146,7 @@ class SutModel:
 
     def threshold(self, ledger: Ledger) -> Estimate | None:
         """Where overloaded trials put a goal's threshold; None while there is none."""
-        overloaded = [trace for trace in self.current if trace.overloaded]
+        overloaded = [trace for trace in self.current if trace.overloaded and not is_collapsed(trace)]
         if not overloaded:
             return None
         ratio, full_s = ledger.goal.loss_ratio, ledger.full_s
@@ -159,32 +166,45 @@ class SutModel:
         if not near:
             load_pps, trace = min(found, key=lambda each: each[1].load_pps)
             return Estimate(load_pps, FAR_SD, near=False)
+        return self._from_near(near, [each for each in near if each[1].elapsed_s >= 0.5 * full_s])
+
+    def _from_near(self, near: list[tuple[float, Trace]], long: list[tuple[float, Trace]]) -> Estimate:
+        """What trials near their threshold say, the long ones among them first."""
         if self.nature is Nature.SCATTERED:
             # A trial below its capacity shows nothing, so only loads that every trial fails at give all of them a say.
             highest_pps = max(trace.capacity_pps for _, trace in near)
             fair = [each for each in near if each[1].load_pps >= highest_pps]
             return self._pooled(fair if len(fair) >= 3 else near)
-        long = [each for each in near if each[1].elapsed_s >= 0.5 * full_s]
+        if any(not trace.steady for _, trace in long):
+            load_pps, _ = max(long, key=lambda each: each[1].elapsed_s)
+            return Estimate(load_pps, NEAR_SD, near=True)
         return self._agreed(long, near) if long else self._pooled(near)
 
+    def is_smooth(self, loss_ratio: float) -> bool:
+        """Whether trials around a loss ratio have refuted a hard limit."""
+        return self._interpolated(loss_ratio) is not None
+
     def _interpolated(self, loss_ratio: float) -> Estimate | None:
-        """Where a smooth loss curve passes the ratio; None unless a trial has refuted a hard limit.
+        """Where a smooth loss curve passes the ratio; None unless trials have refuted a hard limit.
 
         Between the highest load that lost less and the lowest that lost more, the logarithm of the loss is taken to
         rise evenly with that of the load.
         """
-        if loss_ratio == 0.0:
+        if loss_ratio == 0.0 or self.nature is not Nature.STABLE or not self.surveyed:
             return None
-        points = [trace for trace in self.current if trace.lost_count >= SOME_FRAMES]
+        points = [trace for trace in self.current if trace.lost_count >= SOME_FRAMES and trace.steady]
         above = min((t for t in points if t.loss_ratio > loss_ratio), key=lambda t: t.load_pps, default=None)
-        if above is None or not above.overloaded:
+        if above is None or not above.overloaded or self.buffer_matters(above.load_pps, above.asked_s):
             return None
         below = max(
             (t for t in points if t.loss_ratio <= loss_ratio and t.load_pps < above.load_pps),
             key=lambda t: t.load_pps,
             default=None,
         )
-        if below is None or below.load_pps <= above.threshold_pps(loss_ratio, self.buffer_count):
+        if below is None:
+            return None
+        limited = max(0.0, 1.0 - above.forwarded_pps / below.load_pps)
+        if abs(below.loss_ratio - limited) < REFUTED * max(below.loss_ratio, limited):
             return None
         share = math.log(loss_ratio / below.loss_ratio) / math.log(above.loss_ratio / below.loss_ratio)
         reach = math.log(above.load_pps / below.load_pps)
@@ -230,6 +250,11 @@ class SutModel:
             return trace.loss_ratio
         lost = trace.lost_count + (trace.load_pps - fmean(trace.tail_pps)) * (duration_s - trace.elapsed_s)
         return lost / (trace.load_pps * duration_s)
+
+
+def is_collapsed(trace: Trace) -> bool:
+    """Whether so little came through that it says nothing of what a lower load would do."""
+    return trace.overloaded and trace.capacity_pps < COLLAPSED * trace.load_pps
 
 
 def _is_close(trace: Trace, looks: Sequence[Trace]) -> bool:
