@@ -46,6 +46,8 @@ class TrialProgress(Value):
     elapsed_s: float
     offered_count: int
     received_count: int
+    lost_count: int = 0
+    """Frames certainly lost by then; what is on its way does not count."""
 
 
 class TrialDone(Value):

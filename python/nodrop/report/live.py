@@ -79,18 +79,24 @@ def _trial(progress: Progress) -> Iterator[RenderableType]:
     assert progress.started
     trial, now = progress.started.trial, progress.now
     elapsed_s = now.elapsed_s if now else 0.0
-    # What is on its way looks lost for a moment; the trial's own count comes when it is over.
-    missing = 1 - now.received_count / now.offered_count if now and now.offered_count else 0.0
+    loss_ratio = now.lost_count / now.offered_count if now and now.offered_count else 0.0
     row = Table.grid(padding=(0, 2, 0, 0))
     row.add_row(
         f"trial {progress.started.index}",
         Text(format_pps(trial.intended_load_pps), style="bold"),
         ProgressBar(total=trial.duration_s, completed=min(elapsed_s, trial.duration_s), width=20),
         f"{elapsed_s:.1f} of {format_seconds(trial.duration_s)}",
-        Text(f"loss {format_ratio(max(0.0, missing))}", style="yellow" if missing > 0 else ""),
+        Text(f"loss {format_ratio(loss_ratio)}", style="yellow" if loss_ratio else ""),
     )
     yield row
-    yield Text(trial.reason or progress.started.phase, style="dim", overflow="ellipsis", no_wrap=True)
+    outlook = progress.started.outlook
+    for what, text in (
+        ("", trial.reason or progress.started.phase),
+        ("without loss: ", outlook.if_low_loss),
+        ("with loss: ", outlook.if_high_loss),
+    ):
+        if text:
+            yield Text(f"{what}{text}", style="dim", overflow="ellipsis", no_wrap=True)
 
 
 def _bounds(goals: tuple[GoalResult, ...]) -> Table:
