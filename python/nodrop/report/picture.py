@@ -287,7 +287,7 @@ def _labels(shown: Scene, result: RunResult, axes: Axes) -> Spec:
         }
         for goal, height in _apart(heights, axes.height).items()
     ]
-    look = {"align": "left", "baseline": "line-middle", "fontSize": 13, "fontWeight": "bold", "lineBreak": "\n"}
+    look = {"align": "left", "baseline": "middle", "fontSize": 13, "fontWeight": "bold", "lineBreak": "\n"}
     return {
         "data": {"values": rows},
         "mark": {"type": "text", "dy": -LABEL_HEIGHT / 4} | look,

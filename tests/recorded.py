@@ -1,0 +1,41 @@
+"""Searches over simulated systems under test as they are found on record: run, stored, read back."""
+
+import contextlib
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+from tests.running import Listener, make_plan, parts
+
+from nodrop import store
+from nodrop.errors import OutOfTime
+from nodrop.generator.simulated import SutModel
+from nodrop.model.event import RunDone
+from nodrop.model.result import RunResult
+from nodrop.run import execute
+from nodrop.search import ALGORITHMS
+
+SEARCHES = [name for name, (module, _) in ALGORITHMS.items() if importlib.util.find_spec(f"nodrop.search.{module}")]
+PAUSE_S = 0.5
+"""Between trials, as `at_its_pace` has it."""
+
+
+def recorded(directory: Path, sut: SutModel, **overrides: Any) -> RunResult:
+    """A run over a model, read back from its file; also one that ran out of time."""
+    listener = Listener()
+    with contextlib.suppress(OutOfTime):
+        execute(make_plan(directory, **overrides), listener, parts(sut))
+    done = listener.events[-1]
+    assert isinstance(done, RunDone) and done.path
+    return store.load(done.path)
+
+
+def at_its_pace(result: RunResult) -> RunResult:
+    """The same with trials that began one after the other; a model answers all of them within a moment."""
+    steps = {step.trial_index: step for step in result.steps}
+    now_s = 0.0
+    for trial in result.trials:
+        if trial.index in steps:
+            steps[trial.index] = steps[trial.index].model_copy(update={"started_s": now_s})
+        now_s += trial.duration_s + PAUSE_S
+    return result.model_copy(update={"steps": tuple(steps.values())})

@@ -1,0 +1,188 @@
+"""What is said before a trial comes true: its consequences, and the time the rest of the search takes."""
+
+from pathlib import Path
+
+import pytest
+from tests.recorded import SEARCHES, recorded
+from tests.running import Listener, make_plan, parts
+from tests.searching import search_plan
+from tests.suts import SmoothCurve, Step
+
+from nodrop.explained import ExplainedSearch
+from nodrop.model.event import TrialStarted
+from nodrop.model.plan import AlgorithmName, SearchPlan
+from nodrop.model.result import GoalState, Outlook
+from nodrop.model.trial import StopRule, Trial
+from nodrop.outlook import Lookout
+from nodrop.report.changes import changes_text
+from nodrop.run import execute
+from nodrop.search import create
+from nodrop.search.base import Interval
+from nodrop.supposed import SupposedSut, supposed_outcome
+from nodrop.units import format_pps, format_seconds
+
+CAPACITY_PPS = 1e6
+
+
+def told(plan: SearchPlan, capacity_pps: float, trial_count: int) -> tuple[ExplainedSearch, float]:
+    """A search after some trials over a hard limit, and the time they took."""
+    search, now_s = ExplainedSearch(plan), 0.0
+    for index in range(trial_count):
+        trial = search.ask()
+        assert trial
+        loss_ratio = max(0.0, 1 - capacity_pps / trial.intended_load_pps)
+        outcome = supposed_outcome(trial, loss_ratio, index, now_s)
+        search.tell(outcome)
+        now_s += outcome.elapsed_s + plan.overhead_s
+    return search, now_s
+
+
+def plan_of(algorithm: AlgorithmName) -> SearchPlan:
+    return search_plan().model_copy(update={"algorithm": algorithm, "search_duration_max_s": 600.0})
+
+
+def test_a_trial_without_loss_has_the_consequence_that_was_said() -> None:
+    plan = plan_of("mlrsearch-01")
+    search, now_s = told(plan, CAPACITY_PPS, 3)
+    trial = search.ask()
+    assert trial
+    outlook = search.outlook(trial, now_s)
+    step = search.tell(supposed_outcome(trial, 0.0, 3, now_s))
+    following = search.ask()
+    assert following
+    assert outlook.if_low_loss == (
+        f"{changes_text(step.before, step.after)}; "
+        f"next {format_pps(following.intended_load_pps)} for {format_seconds(following.duration_s)}"
+    )
+    assert (step.if_low_loss, step.if_high_loss, step.left_s) == (
+        outlook.if_low_loss,
+        outlook.if_high_loss,
+        outlook.left_s,
+    )
+
+
+def test_the_outlook_does_not_disturb_the_search() -> None:
+    plan = plan_of("mlrsearch-01")
+    search, now_s = told(plan, CAPACITY_PPS, 4)
+    before, trial = search.intervals(), search.ask()
+    assert trial
+    search.outlook(trial, now_s)
+    assert search.intervals() == before
+    assert search.ask() == trial
+
+
+def test_the_last_trial_is_said_to_be_the_last(tmp_path: Path) -> None:
+    steps = recorded(tmp_path, Step(CAPACITY_PPS)).steps
+    assert "the search ends" in steps[-1].if_low_loss + steps[-1].if_high_loss
+    assert steps[-1].left_s == pytest.approx(1.5)  # one trial of a second, and the time a trial takes beside it
+
+
+@pytest.mark.parametrize("algorithm", [name for name in SEARCHES if name not in ("plrsearch",)])
+def test_the_time_left_is_about_what_a_hard_limit_takes(algorithm: AlgorithmName) -> None:
+    plan = plan_of(algorithm)
+    search, now_s = told(plan, CAPACITY_PPS, 1)
+    trial = search.ask()
+    assert trial
+    left_s = search.outlook(trial, now_s).left_s
+    _, end_s = at_the_end(plan)
+    assert left_s is not None
+    assert left_s == pytest.approx(end_s - now_s, rel=0.5)
+
+
+def at_the_end(plan: SearchPlan) -> tuple[ExplainedSearch, float]:
+    for trial_count in range(1, 200):
+        search, now_s = told(plan, CAPACITY_PPS, trial_count)
+        if search.ask() is None:
+            return search, now_s
+    raise AssertionError("the search does not come to an end")
+
+
+def test_a_search_that_runs_out_of_time_is_thought_no_further_than_its_time() -> None:
+    plan = plan_of("mlrsearch-01").model_copy(update={"search_duration_max_s": 3.0})
+    search = ExplainedSearch(plan)
+    trial = search.ask()
+    assert trial
+    left_s = search.outlook(trial, 0.0).left_s
+    assert left_s is not None and left_s <= 3.0 + plan.overhead_s
+
+
+def test_an_outlook_that_would_take_too_long_is_left_out() -> None:
+    plan = plan_of("mlrsearch-01")
+    search = create(plan)
+    lookout = Lookout(plan)
+    trial = search.ask()
+    assert trial
+    outcome = supposed_outcome(trial, 0.5, 0, 0.0)
+    search.tell(outcome)
+    lookout.tell(outcome, cpu_s=1.0)
+    assert lookout.outlook(search.intervals(), trial, 1.0) == Outlook()
+
+
+def test_every_search_trial_is_announced_with_its_outlook(tmp_path: Path) -> None:
+    listener = Listener()
+    result = execute(make_plan(tmp_path), listener, parts(SmoothCurve(9e5)))
+    said = [event for event in listener.events if isinstance(event, TrialStarted) and event.phase == "search"]
+    assert [(e.index, e.outlook.if_low_loss) for e in said] == [(s.trial_index, s.if_low_loss) for s in result.steps]
+    assert all(event.outlook.if_high_loss and event.outlook.left_s for event in said)
+
+
+def interval(loss_ratio: float, lower_pps: float | None, upper_pps: float | None) -> Interval:
+    (goal,) = search_plan(loss_ratios=(loss_ratio,)).goals
+    return Interval(
+        goal=goal,
+        lower_index=0,
+        lower_load_pps=lower_pps,
+        lower_valid=lower_pps is not None,
+        upper_index=1,
+        upper_load_pps=upper_pps,
+        upper_valid=upper_pps is not None,
+        final=True,
+    )
+
+
+@pytest.mark.parametrize("forwarded_pps", [None, 1e5, 9.5e5, 5e6])
+def test_the_supposed_sut_agrees_with_the_bounds(forwarded_pps: float | None) -> None:
+    known = [interval(0.0, 9e5, 1e6), interval(0.005, 9.2e5, 1.1e6)]
+    sut = SupposedSut(search_plan(), known, forwarded_pps)
+    for each in known:
+        assert each.lower_load_pps and each.upper_load_pps
+        assert sut.loss_ratio(each.lower_load_pps) <= each.goal.loss_ratio < sut.loss_ratio(each.upper_load_pps)
+
+
+def test_where_nothing_separates_the_goals_the_supposed_sut_is_a_hard_limit() -> None:
+    sut = SupposedSut(search_plan(), [interval(0.0, None, 4e6), interval(0.005, None, 4e6)], 1e6)
+    assert sut.loss_ratio(1e6) == 0.0
+    assert sut.loss_ratio(1.002e6) == pytest.approx(1 - 1 / 1.002)
+    assert sut.loss_ratio(2e6) == pytest.approx(0.5)
+
+
+def test_a_supposed_trial_is_stopped_as_a_real_one() -> None:
+    trial = Trial(intended_load_pps=1e6, duration_s=10.0, stop=StopRule(lost_count=100_000))
+    outcome = supposed_outcome(trial, 0.1, 7, 3.0)
+    assert outcome.stopped_early
+    assert outcome.elapsed_s == pytest.approx(1.05)  # the first window by whose end more than 100,000 are lost
+    assert outcome.lost_count == outcome.samples[-1].lost_count == 105_000
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "text"),
+    [
+        ((4.1e6, None), (4.3e6, None), "NDR lower bound rises from 4.100 to 4.300 Mpps"),
+        ((None, 5e6), (9e5, 5e6), "NDR lower bound is now 900.0 kpps"),
+        ((9e5, 1.2e6), (9e5, 9.5e5), "NDR upper bound falls from 1.200 Mpps to 950.0 kpps"),
+        ((9e5, 1e6), (None, 1e6), "NDR lower bound no longer holds"),
+        ((1e6, None), (1.000_01e6, None), "NDR lower bound rises a little, to 1.000 Mpps"),
+        ((9e5, 1e6), (9e5, 1e6), "no bound moves"),
+    ],
+)
+def test_a_change_of_bounds_reads_as_a_sentence(
+    before: tuple[float | None, float | None], after: tuple[float | None, float | None], text: str
+) -> None:
+    states = [GoalState(label="NDR", lower_pps=lower, upper_pps=upper) for lower, upper in (before, after)]
+    assert changes_text(states[:1], states[1:]) == text
+
+
+def test_goals_whose_bounds_move_alike_share_a_sentence() -> None:
+    before = [GoalState(label=label, lower_pps=None, upper_pps=4e6) for label in ("NDR", "PDR", "P1")]
+    after = [state.model_copy(update={"upper_pps": 1e6}) for state in before]
+    assert changes_text(before, after) == "NDR, PDR and P1 upper bounds fall from 4.000 to 1.000 Mpps"

@@ -1,0 +1,178 @@
+"""A search as a picture: what is in it is on record, and every viewer can read the file."""
+
+import itertools
+import json
+import re
+import struct
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import altair
+import jsonschema
+import pytest
+from tests.recorded import at_its_pace, recorded
+from tests.running import MILLION
+from tests.suts import LossFloor, SmoothCurve, Step, Sut
+
+from nodrop import store
+from nodrop.cli import main
+from nodrop.model.result import RunResult
+from nodrop.model.trial import Doubt, Validity, Verdict
+from nodrop.report.picture import specification, write
+from nodrop.report.scene import scene
+
+WIDE: dict[str, Any] = {"search__max_load": "37.5Mpps", "search__algorithm": "mlrsearch-01"}
+
+
+def searched(directory: Path, sut: Sut = MILLION, **overrides: Any) -> RunResult:
+    return at_its_pace(recorded(directory, sut, **overrides))
+
+
+def layers(spec: dict[str, Any], mark: str) -> list[dict[str, Any]]:
+    return [layer for panel in spec["vconcat"] for layer in panel["layer"] if layer["mark"]["type"] == mark]
+
+
+def test_a_png_is_about_a_thousand_by_six_hundred_and_twice_as_sharp(tmp_path: Path) -> None:
+    result = searched(tmp_path, **WIDE)
+    file = tmp_path / "search.png"
+    write(result, result.steps, file)
+    content = file.read_bytes()
+    assert content.startswith(b"\x89PNG\r\n\x1a\n")
+    width, height = struct.unpack(">II", content[16:24])
+    assert 1800 <= width <= 2100
+    assert 1050 <= height <= 1250
+
+
+def test_an_svg_is_well_formed_and_needs_nothing_from_elsewhere(tmp_path: Path) -> None:
+    result = searched(tmp_path, **WIDE)
+    file = tmp_path / "search.SVG"
+    write(result, result.steps, file)
+    text = file.read_text(encoding="utf-8")
+    assert ElementTree.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"
+    texts = "".join(ElementTree.fromstring(text).itertext())
+    for shown in ("NDR 0 %", "PDR 0.5 %", "load (", "time since the search began (s)", "trial meets NDR and PDR"):
+        assert shown in texts
+    assert "href=" not in text
+    assert "url(http" not in text
+
+
+def test_the_same_record_gives_the_same_picture(tmp_path: Path) -> None:
+    result = searched(tmp_path)
+    one, two = (tmp_path / name for name in ("one.svg", "two.svg"))
+    for file in (one, two):
+        write(result, result.steps, file)
+    numbers = re.compile(r"clip\d+")  # the renderer numbers them through, picture after picture
+    assert numbers.sub("", one.read_text(encoding="utf-8")) == numbers.sub("", two.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("sut", [MILLION, Step(1e9), SmoothCurve(9e5), LossFloor(1e6, 1e-4)])
+def test_the_description_is_valid_vega_lite(sut: Sut, tmp_path: Path) -> None:
+    """By the schema of Vega-Lite 5, as the package altair ships it."""
+    result = searched(tmp_path, sut, **WIDE)
+    file = tmp_path / "search.vl.json"
+    write(result, result.steps, file)
+    schema_file = Path(altair.__file__).parent / "vegalite" / "v5" / "schema" / "vega-lite-schema.json"
+    schema = json.loads(schema_file.read_text(encoding="utf-8"))
+    jsonschema.Draft7Validator(schema).validate(json.loads(file.read_text(encoding="utf-8")))
+
+
+def test_every_search_trial_is_a_bar_as_long_as_it_took(tmp_path: Path) -> None:
+    result = searched(tmp_path, **WIDE)
+    trials = [trial for trial in result.trials if trial.phase == "search"]
+    for bars in layers(specification(result, result.steps), "rule"):
+        rows = bars["data"]["values"]
+        assert [row["trial"] for row in rows] == [trial.index for trial in trials]
+        assert [row["end"] - row["start"] for row in rows] == pytest.approx([trial.duration_s for trial in trials])
+        assert [row["load"] for row in rows] == pytest.approx([t.trial.intended_load_pps / 1e6 for t in trials])
+
+
+def test_bars_say_which_goals_the_trial_met(tmp_path: Path) -> None:
+    result = searched(tmp_path, SmoothCurve(9e5), **WIDE)
+    rows = layers(specification(result, result.steps), "rule")[-1]["data"]["values"]
+    for row in rows:
+        loss_ratio = result.trials[row["trial"]].loss_ratio
+        expected = "NDR and PDR" if loss_ratio == 0 else "PDR only" if loss_ratio <= 0.005 else "none"
+        assert row["outcome"] == f"trial meets {expected}"
+    assert {"trial meets NDR and PDR", "trial meets PDR only", "trial meets none"} == {row["outcome"] for row in rows}
+
+
+def test_trials_that_were_stopped_early_are_marked_where_they_ended(tmp_path: Path) -> None:
+    result = searched(tmp_path, SmoothCurve(9e5), **WIDE)
+    stopped = [t.index for t in result.trials if t.stopped_early]
+    marks = layers(specification(result, result.steps), "point")[-1]["data"]["values"]
+    assert [row["trial"] for row in marks] == stopped != []
+
+
+def test_bounds_are_drawn_as_they_stood_after_each_trial(tmp_path: Path) -> None:
+    result = searched(tmp_path, **WIDE)
+    shown = scene(result, result.steps)
+    ndr = [edge for edge in shown.edges if edge.goal == 0]
+    for edge, step in zip(ndr, result.steps, strict=False):
+        assert edge.lower == (step.after[0].lower_pps and step.after[0].lower_pps / shown.load_unit.size)
+        assert edge.time == pytest.approx(step.started_s + result.trials[step.trial_index].duration_s)
+    assert ndr[-1].time == shown.until
+
+
+def test_loads_far_from_the_bounds_get_a_panel_of_their_own(tmp_path: Path) -> None:
+    far = specification(*pair(searched(tmp_path, **WIDE)))
+    near = specification(*pair(searched(tmp_path, Step(1e9), **WIDE)))
+    assert [panel["height"] for panel in far["vconcat"]] == [110, 300]
+    assert len(near["vconcat"]) == 1
+    low, high = far["vconcat"][1]["layer"][0]["encoding"]["y"]["scale"]["domain"]
+    assert 0.9 < low < 1.0 < high < 1.1  # Mpps, around a capacity of a million
+
+
+def pair(result: RunResult) -> tuple[RunResult, Any]:
+    return result, result.steps
+
+
+def test_labels_of_goals_do_not_overlap_and_stay_inside(tmp_path: Path) -> None:
+    result = searched(tmp_path, Step(1e9), goals={"NDR": 0, "P1": 0.001, "P2": 0.002, "P5": 0.005}, **WIDE)
+    (labels,) = layers(specification(result, result.steps), "text")
+    heights = sorted(row["y"] for row in labels["data"]["values"])
+    assert len(heights) == 4
+    assert all(below - above >= 34 for above, below in itertools.pairwise(heights))
+    assert heights[0] >= 17 and heights[-1] <= 440 - 17
+
+
+def test_a_trial_that_did_not_count_is_shown_as_that(tmp_path: Path) -> None:
+    result = searched(tmp_path, **WIDE)
+    doubt = Doubt(code="tester_drops", verdict=Verdict.INVALID, text="the tester dropped 5 frames")
+    spoiled = result.trials[2].model_copy(update={"validity": Validity(verdict=Verdict.INVALID, doubts=(doubt,))})
+    trials = (*result.trials[:2], spoiled, *result.trials[3:])
+    steps = tuple(step for step in result.steps if step.trial_index != 2)
+    rows = layers(specification(result.model_copy(update={"trials": trials}), steps), "rule")[0]["data"]["values"]
+    assert rows[2]["outcome"] == "trial did not count"
+    assert rows[2]["start"] == pytest.approx(rows[1]["end"])
+
+
+def test_plot_draws_a_stored_result_also_one_without_steps(tmp_path: Path) -> None:
+    result = recorded(tmp_path, MILLION)
+    store.save(result.model_copy(update={"steps": ()}), tmp_path)
+    file = tmp_path / "search.vl.json"
+    assert main(["plot", "latest", "--results-dir", str(tmp_path), "-o", str(file)]) == 0
+    assert layers(json.loads(file.read_text(encoding="utf-8")), "area")
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("search.gif", "a picture asked, of an unknown kind; name a file that ends in .svg, .png, .vl.json"),
+        ("none/search.svg", "asked to be written, No such file or directory; name a place that can be"),
+    ],
+)
+def test_a_file_that_cannot_be_drawn_into_is_a_sentence_and_exit_code_2(
+    name: str, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recorded(tmp_path, MILLION)
+    assert main(["plot", "latest", "--results-dir", str(tmp_path), "-o", str(tmp_path / name)]) == 2
+    assert sentence in capsys.readouterr().err
+    assert not (tmp_path / name).exists()
+
+
+def test_a_run_without_a_search_cannot_be_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = recorded(tmp_path, MILLION)
+    store.save(result.model_copy(update={"trials": (), "steps": (), "goals": ()}), tmp_path)
+    assert main(["plot", "latest", "--results-dir", str(tmp_path), "-o", str(tmp_path / "search.svg")]) == 2
+    assert "it has no search trial; name another result" in capsys.readouterr().err

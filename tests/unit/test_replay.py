@@ -1,0 +1,117 @@
+"""A search decides the same from the same outcomes, whichever it is: every record can be decided again."""
+
+from pathlib import Path
+
+import pytest
+from tests.recorded import SEARCHES, recorded
+from tests.running import MILLION, Listener, make_plan, parts
+from tests.suts import Buffer, Jitter, LossFloor, SlowTester, SmoothCurve, Stalls, Step, Sut
+
+from nodrop import store
+from nodrop.cli import main
+from nodrop.model.plan import AlgorithmName
+from nodrop.model.result import RunResult
+from nodrop.model.trial import Doubt, TrialResult, Validity, Verdict
+from nodrop.replay import replay
+from nodrop.run import execute
+
+SUTS = [
+    MILLION,
+    Step(1e9),
+    Buffer(1e6, 100_000),
+    SmoothCurve(9e5),
+    LossFloor(1e6, 1e-4),
+    SlowTester(capacity_pps=2e6, tester_pps=5e5),
+    Jitter(1e6, 0.01, seed=3),
+    Stalls(1e6, interval_s=2.0, stall_s=0.01, seed=4),
+]
+
+
+@pytest.mark.parametrize("sut", SUTS, ids=lambda sut: type(sut).__name__)
+@pytest.mark.parametrize("algorithm", SEARCHES)
+def test_every_search_decides_again_what_is_on_record(algorithm: AlgorithmName, sut: Sut, tmp_path: Path) -> None:
+    result = recorded(tmp_path, sut, search__algorithm=algorithm, search__max_duration="5s")
+    again = replay(result)
+    assert again.differences == ()
+    assert len(again.steps) == again.trial_count == len(result.steps) > 0
+    assert [step.after for step in again.steps] == [step.after for step in result.steps]
+
+
+def with_trial(result: RunResult, changed: TrialResult) -> RunResult:
+    trials = [changed if trial.index == changed.index else trial for trial in result.trials]
+    return result.model_copy(update={"trials": tuple(trials)})
+
+
+def lossless(trial: TrialResult) -> TrialResult:
+    streams = [s.model_copy(update={"lost_count": 0, "received_count": s.offered_count}) for s in trial.streams]
+    return trial.model_copy(update={"streams": tuple(streams)})
+
+
+def test_a_record_that_was_changed_is_told_from_the_true_one(tmp_path: Path) -> None:
+    result = recorded(tmp_path, MILLION)
+    lossy = next(trial for trial in result.trials if trial.lost_count)
+    again = replay(with_trial(result, lossless(lossy)))
+    assert len(again.steps) < again.trial_count
+    assert f"trial {lossy.index}: bounds of NDR" in again.differences[0]
+    assert "on record" in again.differences[-1]
+
+
+def test_bounds_that_do_not_follow_from_the_trials_are_named(tmp_path: Path) -> None:
+    result = recorded(tmp_path, MILLION)
+    ndr = result.goals[0]
+    assert ndr.lower
+    better = ndr.model_copy(update={"lower": ndr.lower.model_copy(update={"load_pps": 2e6})})
+    (difference,) = replay(result.model_copy(update={"goals": (better, *result.goals[1:])})).differences
+    assert difference.startswith("the result: bounds of NDR")
+    assert "2.000 Mpps" in difference
+
+
+def test_a_search_that_says_complete_too_early_is_named(tmp_path: Path) -> None:
+    result = recorded(tmp_path, MILLION)
+    last = result.steps[-1].trial_index
+    cut = result.model_copy(update={"trials": result.trials[:last], "steps": result.steps[:-1], "goals": ()})
+    (difference,) = replay(cut).differences
+    assert "the end of the search on record" in difference
+
+
+def test_invalid_trials_and_latency_trials_are_left_out(tmp_path: Path) -> None:
+    result = recorded(tmp_path, MILLION)
+    doubt = Doubt(code="tester_drops", verdict=Verdict.INVALID, text="the tester dropped 5 frames")
+    spoiled = result.trials[2].model_copy(update={"validity": Validity(verdict=Verdict.INVALID, doubts=(doubt,))})
+    trials = (*result.trials[:2], spoiled, *result.trials[2:])
+    again = replay(result.model_copy(update={"trials": trials}))
+    assert again.differences == ()
+    assert again.trial_count == len(result.steps) < len(result.trials)
+
+
+def test_a_record_from_before_there_were_steps_can_be_decided_again(tmp_path: Path) -> None:
+    result = recorded(tmp_path, MILLION)
+    again = replay(result.model_copy(update={"steps": ()}))
+    assert again.differences == ()
+    assert [step.after for step in again.steps] == [step.after for step in result.steps]
+
+
+def test_a_verified_record_is_said_to_be_reproduced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = recorded(tmp_path, MILLION)
+    assert main(["explain", "latest", "--verify", "--results-dir", str(tmp_path)]) == 0
+    count = len(result.steps)
+    assert capsys.readouterr().out == f"reproduced: {count} of {count} trials, all bounds\n"
+
+
+def test_a_record_that_cannot_be_reproduced_ends_with_where_and_exit_code_5(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = recorded(tmp_path, MILLION)
+    lossy = next(trial for trial in result.trials if trial.lost_count)
+    store.save(with_trial(result, lossless(lossy)), tmp_path)
+    assert main(["explain", "latest", "--verify", "--results-dir", str(tmp_path)]) == 5
+    captured = capsys.readouterr()
+    assert "trials reproduced; verify with the release that measured it" in captured.err
+    assert f"  trial {lossy.index}: " in captured.err
+
+
+def test_a_run_without_a_search_cannot_be_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = execute(make_plan(tmp_path), Listener(), parts())
+    store.save(result.model_copy(update={"trials": (), "steps": (), "goals": ()}), tmp_path)
+    assert main(["explain", "latest", "--verify", "--results-dir", str(tmp_path)]) == 5
+    assert "has no trial that a search was told of" in capsys.readouterr().err

@@ -1,0 +1,100 @@
+"""A search as a story: every trial a sentence, on any terminal, also from records that hold less."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.recorded import recorded
+from tests.running import MILLION
+from tests.suts import SlowTester, Step
+
+from nodrop import store
+from nodrop.cli import main
+from nodrop.model.goal import Flag
+from nodrop.model.result import RunResult
+from nodrop.model.trial import Doubt, Validity, Verdict
+from nodrop.report.story import story
+from nodrop.units import format_pps
+
+
+def in_one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def told(result: RunResult, width: int = 100, with_outlook: bool = False) -> str:
+    return story(result, result.steps, width, with_outlook)
+
+
+def told_trials(text: str) -> list[int]:
+    return [int(line[:5]) for line in text.splitlines() if line[:5].strip().isdigit() and line[3:5] == "  "]
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_a_story_fits_the_width_and_tells_every_trial(width: int, tmp_path: Path) -> None:
+    result = recorded(tmp_path, SlowTester(capacity_pps=2e6, tester_pps=5e5))
+    text = told(result, width, with_outlook=True)
+    assert max(map(len, text.splitlines())) <= width
+    assert told_trials(text) == [trial.index for trial in result.trials]
+    assert not [line for line in text.splitlines() if line != line.rstrip()]
+
+
+def test_a_story_says_what_was_asked_what_came_out_and_what_it_changed(tmp_path: Path) -> None:
+    result = recorded(tmp_path, MILLION, search__algorithm="mlrsearch-01")
+    text = in_one_line(told(result))
+    first = result.trials[0]
+    assert "The search mlrsearch-01 looked between" in text
+    assert "- NDR: the highest load that loses no frame in trials of 1 s, to within 1 %." in text
+    assert "- PDR: the highest load that loses at most 0.5 % in trials of 1 s, to within 1 %." in text
+    assert f"4.000 Mpps for 0.1 s (initial: {first.trial.reason})" in text
+    assert "300,000 of 400,000 frames were lost (75 %); NDR and PDR upper bounds are now 4.000 Mpps." in text
+    assert "The run is complete" in text
+    ndr = result.goals[0]
+    assert ndr.lower and f"NDR 0 %: {format_pps(ndr.lower.load_pps)}, limited by the SUT." in text
+
+
+def test_the_other_outcome_is_told_when_asked_for(tmp_path: Path) -> None:
+    result = recorded(tmp_path, Step(765_432.0))
+    assert "Without loss:" not in told(result)
+    text = in_one_line(told(result, with_outlook=True))
+    assert f"Without loss: {result.steps[0].if_low_loss}." in text
+    assert "were expected to be left." in text
+
+
+def test_an_invalid_trial_is_told_with_why_it_does_not_count(tmp_path: Path) -> None:
+    result = recorded(tmp_path, MILLION)
+    doubt = Doubt(code="tester_drops", verdict=Verdict.INVALID, text="the tester dropped 5 frames")
+    spoiled = result.trials[1].model_copy(update={"validity": Validity(verdict=Verdict.INVALID, doubts=(doubt,))})
+    text = told(result.model_copy(update={"trials": (result.trials[0], spoiled), "latencies": ()}))
+    assert "it does not count, as the tester dropped 5 frames." in in_one_line(text)
+    assert "What to be careful about:" in text
+
+
+def test_findings_and_flags_are_told_at_the_end(tmp_path: Path) -> None:
+    result = recorded(tmp_path, MILLION)
+    flagged = result.goals[0].model_copy(update={"flags": (Flag(code="x", text="Trials at the bound disagree."),)})
+    more = {
+        "findings": (Flag(code="warm-up", text="The SUT got faster for 20 s."),),
+        "goals": (flagged, *result.goals[1:]),
+    }
+    ending = told(result.model_copy(update=more)).split("The run is")[1]
+    assert "What else was seen:\n- The SUT got faster for 20 s.\n" in ending
+    assert "Trials at the bound disagree." in ending
+
+
+def test_a_record_from_before_there_were_steps_is_told_all_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = recorded(tmp_path, MILLION)
+    store.save(result.model_copy(update={"steps": ()}), tmp_path)
+    assert main(["explain", "latest", "--results-dir", str(tmp_path)]) == 0
+    text = capsys.readouterr().out
+    assert "NDR and PDR upper bounds are now 4.000 Mpps" in in_one_line(text)
+    assert told_trials(text) == [trial.index for trial in result.trials]
+
+
+def test_a_run_that_never_measured_is_told_as_that(tmp_path: Path) -> None:
+    result = recorded(tmp_path, MILLION)
+    nothing: dict[str, Any] = {"trials": (), "steps": (), "goals": (), "latencies": ()}
+    text = told(result.model_copy(update=nothing | {"error": "no lab"}))
+    assert "No trial was made." in text
+    assert "(no lab)" in text
