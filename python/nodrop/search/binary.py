@@ -1,0 +1,66 @@
+"""Binary search as RFC 2544 is commonly read: the highest load first, then halve between the tightest bounds.
+
+Every trial lasts as long as the deciding ones, so every bound is final. Loads are halved arithmetically until the
+bounds are as close as asked, goal after goal in their order. RFC 2544 section 26.1 asks for the fastest rate without
+loss and gives no algorithm; section 24 permits "some form of binary search" if full-length trials decide.
+
+`plan.joint`: a trial counts for every goal whose bounds it tightens; without it each goal has a search of its own.
+Nothing is measured twice and no bound is ever reconsidered, so one unlucky trial is final. Where a trial for another
+goal contradicts a bound, the flag `loss-inversion` says so.
+
+Rules that choose a load: `highest`, `halve`, and `lowest`, when no higher load met the goal.
+
+Source: RFC 2544 sections 24 and 26.1; draft-ietf-bmwg-mlrsearch-15 section 2.1 for the common reading.
+"""
+
+from nodrop.model.plan import SearchPlan
+from nodrop.search import width
+from nodrop.search.base import Dialogue, DialogueSearch, Interval
+from nodrop.search.measuring import Choice, measure, stop_when_decided
+from nodrop.search.schedule import check
+from nodrop.search.tightest import TightestBounds
+from nodrop.search.wording import load_text, width_text
+
+
+class BinarySearch(DialogueSearch):
+    """See the module; the interface is `nodrop.search.base.Search`."""
+
+    def __init__(self, plan: SearchPlan) -> None:
+        check(plan)
+        self._bounds = [TightestBounds(goal) for goal in plan.goals]
+        super().__init__(plan)
+
+    def intervals(self) -> tuple[Interval, ...]:
+        """The tightest bounds of each goal, in the goals' order."""
+        plan = self._plan
+        return tuple(bounds.interval(plan.final_trial_duration_s, plan.width_ratio) for bounds in self._bounds)
+
+    def _search(self) -> Dialogue:
+        duration_s = self._plan.final_trial_duration_s
+        for bounds in self._bounds:
+            served = self._bounds if self._plan.joint else [bounds]
+            largest_ratio = max(each.goal.loss_ratio for each in served)
+            while (choice := self._next_choice(bounds)) is not None:
+                stop = stop_when_decided(choice.load_pps, duration_s, largest_ratio)
+                measured = yield from measure(choice, duration_s, stop)
+                for each in served:
+                    each.take(measured)
+
+    def _next_choice(self, bounds: TightestBounds) -> Choice | None:
+        lowest_pps, highest_pps, label = self._plan.min_load_pps, self._plan.max_load_pps, bounds.goal.label
+        if bounds.lower is None and bounds.upper is None:
+            return Choice(highest_pps, "the highest load comes first", "highest", label)
+        if bounds.upper is None or bounds.upper.load_pps <= lowest_pps:
+            return None
+        low_pps, high_pps = bounds.lower.load_pps if bounds.lower else lowest_pps, bounds.upper.load_pps
+        middle_pps, apart = (low_pps + high_pps) / 2, width.between(low_pps, high_pps)
+        if apart > self._plan.width_ratio and low_pps < middle_pps < high_pps:
+            low = load_text(low_pps) if bounds.lower else f"{load_text(low_pps)}, the lowest load allowed,"
+            reason = (
+                f"{label}: halving {low} to {load_text(high_pps)} ({width_text(apart)}), "
+                f"wider than the {width_text(self._plan.width_ratio)} asked"
+            )
+            return Choice(middle_pps, reason, "halve", label)
+        if bounds.lower is None:
+            return Choice(lowest_pps, f"{label}: only the lowest load allowed is left to meet it", "lowest", label)
+        return None
