@@ -1,0 +1,154 @@
+"""Binary search with loss verification: a load fails only if its loss comes back when the trial is repeated.
+
+The loads form a fixed list from the highest downwards. The highest is measured first; then the load of the list nearest
+to the middle of the bounds, until the bounds are neighbours. A trial with too much loss is repeated at its load, up to
+`plan.verify_trial_count` trials in all (max(r)); the first one that meets the goal decides that the load does. Loss of
+`plan.verify_lost_count` frames or more (z) is too much to be a transient and decides at once.
+
+TST 009 leaves the list to the user. Here each load is one width goal below the next, and the lowest one allowed ends
+the list, so neighbours are exactly as close as asked wherever the search ends; equal steps in frames per second would
+be too wide for low loads or needlessly narrow for high ones.
+
+Goals are searched one after the other, and a trial counts for all of them: a goal not in focus takes a load as met from
+any trial, and as failed only once the loss is verified for it too.
+
+Rules that choose a load: `highest`, `halve`, and `verify` for a repeated trial.
+
+Source: ETSI GS NFV-TST 009 clause 12.3.3, which extends clause 12.3.2.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from nodrop.model.goal import Goal
+from nodrop.model.plan import SearchPlan
+from nodrop.model.trial import StopRule
+from nodrop.search import width
+from nodrop.search.base import Dialogue, DialogueSearch, Interval, Outcome
+from nodrop.search.loss_table import Measured
+from nodrop.search.measuring import Choice, stop_when_decided, trial_of
+from nodrop.search.schedule import check
+from nodrop.search.tightest import TightestBounds
+from nodrop.search.wording import load_text
+
+
+class _Counted(NamedTuple):
+    """A trial at a load, and how many frames it lost."""
+
+    measured: Measured
+    lost_count: int
+
+
+class LossVerificationSearch(DialogueSearch):
+    """See the module; the interface is `nodrop.search.base.Search`."""
+
+    def __init__(self, plan: SearchPlan) -> None:
+        check(plan)
+        self._bounds = [TightestBounds(goal) for goal in plan.goals]
+        self._loads = _LoadList(plan)
+        self._largest_ratio = max(goal.loss_ratio for goal in plan.goals)
+        super().__init__(plan)
+
+    def intervals(self) -> tuple[Interval, ...]:
+        """The tightest bounds of each goal, in the goals' order."""
+        plan = self._plan
+        return tuple(bounds.interval(plan.final_trial_duration_s, plan.width_ratio) for bounds in self._bounds)
+
+    def _search(self) -> Dialogue:
+        for bounds in self._bounds:
+            while (choice := self._next_choice(bounds)) is not None:
+                yield from self._verify(choice, bounds.goal)
+
+    def _next_choice(self, bounds: TightestBounds) -> Choice | None:
+        label = bounds.goal.label
+        if bounds.lower is None and bounds.upper is None:
+            return Choice(self._plan.max_load_pps, "the highest load comes first", "highest", label)
+        if bounds.upper is None:
+            return None
+        low_pps = bounds.lower.load_pps if bounds.lower else None
+        middle_pps = self._loads.between(low_pps, bounds.upper.load_pps)
+        if middle_pps is None:
+            return None
+        below = load_text(bounds.lower.load_pps) if bounds.lower else "the lowest load allowed"
+        reason = f"{label}: the load of the list in the middle from {below} to {load_text(bounds.upper.load_pps)}"
+        return Choice(middle_pps, reason, "halve", label)
+
+    def _verify(self, choice: Choice, goal: Goal) -> Dialogue:
+        """Measure a load until the goal in focus is met there, or its loss is verified; then let it move bounds."""
+        duration_s, trials = self._plan.final_trial_duration_s, list[_Counted]()
+        while self._telling(trials, goal) is None:
+            wanted = _repeated(choice, trials[-1], len(trials), self._plan.verify_trial_count) if trials else choice
+            outcome = yield trial_of(wanted, duration_s, self._stop_rule(choice.load_pps))
+            measured = Measured(choice.load_pps, duration_s, outcome.loss_ratio, outcome.index)
+            trials.append(_Counted(measured, _lost_count(outcome, choice.load_pps * duration_s)))
+        for bounds in self._bounds:
+            telling = self._telling(trials, bounds.goal)
+            if telling is not None:
+                bounds.take(telling)
+
+    def _telling(self, trials: Sequence[_Counted], goal: Goal) -> Measured | None:
+        """The trial that decides a load for a goal: the first that meets it, else the last once there are enough."""
+        plan = self._plan
+        for measured, _ in trials:
+            if measured.loss_ratio <= goal.loss_ratio:
+                return measured
+        too_many = plan.verify_lost_count is not None and any(
+            lost_count >= plan.verify_lost_count for _, lost_count in trials
+        )
+        return trials[-1].measured if trials and (too_many or len(trials) >= plan.verify_trial_count) else None
+
+    def _stop_rule(self, load_pps: float) -> StopRule:
+        """Stop once the trial fails for every goal and has lost so much that no more loss would matter."""
+        fails = stop_when_decided(load_pps, self._plan.final_trial_duration_s, self._largest_ratio)
+        assert fails.lost_count is not None
+        return StopRule(lost_count=max(fails.lost_count, self._plan.verify_lost_count or 0))
+
+
+class _LoadList:
+    """Loads from the highest downwards, each one width below the one before; the lowest load allowed is the last."""
+
+    def __init__(self, plan: SearchPlan) -> None:
+        self._lowest_pps, self._highest_pps = plan.min_load_pps, plan.max_load_pps
+        # A width that is a little too small still is what was asked for after rounding.
+        self._step = -math.log1p(-width.times(plan.width_ratio, 1.0))
+        self._last = max(0, math.ceil(math.log(self._highest_pps / self._lowest_pps) / self._step - 1e-9))
+
+    def between(self, lower_pps: float | None, upper_pps: float) -> float | None:
+        """The load of the list nearest to the middle of two others; None when these are neighbours.
+
+        Args:
+            lower_pps: None for the end of the list.
+            upper_pps: higher than that.
+        """
+        above = self._position(upper_pps)
+        below = self._last + 1 if lower_pps is None else self._position(lower_pps)
+        if below - above <= 1:
+            return None
+        middle_pps = ((self._lowest_pps if lower_pps is None else lower_pps) + upper_pps) / 2
+        return self._load_pps(min(max(self._position(middle_pps), above + 1), below - 1))
+
+    def _position(self, load_pps: float) -> int:
+        if load_pps <= self._lowest_pps:
+            return self._last
+        return round(math.log(self._highest_pps / load_pps) / self._step)
+
+    def _load_pps(self, position: int) -> float:
+        if position >= self._last:
+            return self._lowest_pps
+        return self._highest_pps * math.exp(-position * self._step)
+
+
+def _repeated(choice: Choice, last: _Counted, done_count: int, most_count: int) -> Choice:
+    """The same load once more."""
+    reason = (
+        f"{choice.goal}: {load_text(choice.load_pps)} lost {last.lost_count} frames, more than {choice.goal} allows; "
+        f"trial {done_count + 1} of at most {most_count} shows whether that comes back"
+    )
+    return choice._replace(reason=reason, rule="verify")
+
+
+def _lost_count(outcome: Outcome, asked_count: float) -> int:
+    """Frames lost or never sent; worked out where a measurer only knows the ratio."""
+    counted = outcome.sent_count + outcome.unsent_count
+    return outcome.lost_count + outcome.unsent_count if counted else round(outcome.loss_ratio * asked_count)
