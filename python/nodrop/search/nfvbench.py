@@ -1,0 +1,75 @@
+"""The range search of NFVbench: halve ranges of the line rate, all targets in one pass, lower half first.
+
+The range is 0 to 200 % of the line rate, which is the highest load allowed, so the first trial is at 100 %. Each trial
+parts the goals of its range: those it does not meet are searched in the lower half, then those it meets in the upper
+half. A range narrower than `plan.load_epsilon_ratio` of the line rate is not searched further, and nothing is searched
+above 100 %. Every trial has the final duration, and none is repeated.
+
+The loads are NFVbench's; what is made of them is not. Frames that the tester failed to send count as lost. A goal that
+no load meets has an invalid lower bound instead of the rates of a load of zero. Loads below the lowest one allowed are
+not offered: the lowest is measured in their stead.
+
+The width that results is a share of the line rate, not of the load; where that is wider than the width asked for, the
+flag `wide-interval` says so.
+
+Rules that choose a load: `line-rate`, `halve`, and `lowest` for the lowest load in place of lower ones.
+
+Source: NFVbench documentation, "NDR and PDR" (range search, load_epsilon).
+"""
+
+from collections.abc import Sequence
+
+from nodrop.model.plan import SearchPlan
+from nodrop.search.base import Dialogue, DialogueSearch, Interval
+from nodrop.search.measuring import Choice, measure, stop_when_decided
+from nodrop.search.schedule import check
+from nodrop.search.tightest import TightestBounds
+from nodrop.search.wording import load_text, width_text
+
+
+class NfvbenchSearch(DialogueSearch):
+    """See the module; the interface is `nodrop.search.base.Search`."""
+
+    def __init__(self, plan: SearchPlan) -> None:
+        check(plan)
+        self._bounds = [TightestBounds(goal) for goal in plan.goals]
+        super().__init__(plan)
+
+    def intervals(self) -> tuple[Interval, ...]:
+        """The last load that met each goal and the last that did not, in the goals' order."""
+        plan = self._plan
+        return tuple(bounds.interval(plan.final_trial_duration_s, plan.width_ratio) for bounds in self._bounds)
+
+    def _search(self) -> Dialogue:
+        yield from self._search_range(0.0, 2.0, self._bounds)
+
+    def _search_range(self, low: float, high: float, sought: Sequence[TightestBounds]) -> Dialogue:
+        """Search between two shares of the line rate for the goals that end there."""
+        lowest = self._plan.min_load_pps / self._plan.max_load_pps
+        middle = max((low + high) / 2, lowest)
+        if not sought or high - low < self._plan.load_epsilon_ratio or not low < middle < high:
+            return
+        choice = self._choice(low, middle, high, sought)
+        duration_s = self._plan.final_trial_duration_s
+        stop = stop_when_decided(choice.load_pps, duration_s, max(bounds.goal.loss_ratio for bounds in sought))
+        measured = yield from measure(choice, duration_s, stop)
+        for bounds in sought:
+            bounds.take(measured)
+        yield from self._search_range(low, middle, [bounds for bounds in sought if not bounds.meets(measured)])
+        if middle < 1.0:
+            yield from self._search_range(middle, high, [bounds for bounds in sought if bounds.meets(measured)])
+
+    def _choice(self, low: float, middle: float, high: float, sought: Sequence[TightestBounds]) -> Choice:
+        line_rate_pps = self._plan.max_load_pps
+        label = sought[0].goal.label if len(sought) == 1 else ""
+        if middle == 1.0:
+            return Choice(line_rate_pps, "the line rate comes first: nothing is searched above it", "line-rate", label)
+        labels = " and ".join(bounds.goal.label for bounds in sought)
+        if middle > (low + high) / 2:
+            reason = f"{labels}: the lowest load allowed, in place of the still lower middle of the range"
+            return Choice(self._plan.min_load_pps, reason, "lowest", label)
+        reason = (
+            f"{labels}: halving {load_text(low * line_rate_pps)} to {load_text(high * line_rate_pps)}, "
+            f"{width_text(high - low)} of the line rate, wider than {width_text(self._plan.load_epsilon_ratio)}"
+        )
+        return Choice(middle * line_rate_pps, reason, "halve", label)
