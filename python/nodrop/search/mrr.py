@@ -1,0 +1,89 @@
+"""Maximum receive rate: what comes back of the highest load, over some short trials.
+
+No search in the proper sense: `plan.trial_count` trials of the initial duration at the highest load. The figures are
+the mean of the forwarding rates and their standard deviation, that of these trials (divided by their number). Frames
+that the tester failed to send count as lost.
+
+The highest load is a lower bound of a goal that every trial met. Beyond that there are no bounds, only the estimate.
+
+The rule that chooses the load: `highest`.
+
+Source: FD.io CSIT methodology, MRR throughput; forwarding rate as in RFC 2285 section 3.6.1.
+"""
+
+import math
+
+from nodrop.model.goal import Flag, Goal
+from nodrop.model.plan import SearchPlan
+from nodrop.search.base import Dialogue, DialogueSearch, Interval, Outcome
+from nodrop.search.measuring import Choice, trial_of
+from nodrop.search.schedule import check
+
+
+class MrrSearch(DialogueSearch):
+    """See the module; the interface is `nodrop.search.base.Search`."""
+
+    def __init__(self, plan: SearchPlan) -> None:
+        check(plan)
+        self._outcomes: list[Outcome] = []
+        super().__init__(plan)
+
+    def intervals(self) -> tuple[Interval, ...]:
+        """The same estimate for every goal, and whether the highest load met it."""
+        return tuple(map(self._interval, self._plan.goals))
+
+    def _search(self) -> Dialogue:
+        count = self._plan.trial_count
+        for number in range(1, count + 1):
+            reason = f"trial {number} of {count} at the highest load: what comes back of it is the figure sought"
+            choice = Choice(self._plan.max_load_pps, reason, "highest")
+            self._outcomes.append((yield trial_of(choice, self._plan.initial_trial_duration_s)))
+
+    def _interval(self, goal: Goal) -> Interval:
+        worst = max(self._outcomes, key=lambda outcome: outcome.loss_ratio, default=None)
+        if worst is None:
+            return _unknown(goal)
+        highest_pps = self._plan.max_load_pps
+        mean_pps, sd_pps = _mean_and_sd([highest_pps * (1 - outcome.loss_ratio) for outcome in self._outcomes])
+        return Interval(
+            goal=goal,
+            lower_index=worst.index,
+            lower_load_pps=highest_pps,
+            lower_valid=worst.loss_ratio <= goal.loss_ratio,
+            upper_index=worst.index,
+            upper_load_pps=highest_pps,
+            upper_valid=False,
+            final=len(self._outcomes) == self._plan.trial_count,
+            estimate_pps=mean_pps,
+            estimate_sd_pps=sd_pps,
+            flags=self._flags(),
+        )
+
+    def _flags(self) -> tuple[Flag, ...]:
+        short_count = sum(outcome.unsent_count > 0 for outcome in self._outcomes)
+        if not short_count:
+            return ()
+        text = (
+            f"In {short_count} of {len(self._outcomes)} trials the tester could not send the highest load: what came "
+            "back may be what the tester sent, and the SUT may forward more."
+        )
+        return (Flag(code="tester-limited", text=text),)
+
+
+def _unknown(goal: Goal) -> Interval:
+    """What is known before the first trial."""
+    return Interval(
+        goal=goal,
+        lower_index=None,
+        lower_load_pps=None,
+        lower_valid=False,
+        upper_index=None,
+        upper_load_pps=None,
+        upper_valid=False,
+        final=False,
+    )
+
+
+def _mean_and_sd(values: list[float]) -> tuple[float, float]:
+    mean = math.fsum(values) / len(values)
+    return mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
