@@ -52,6 +52,12 @@ def test_a_story_says_what_was_asked_what_came_out_and_what_it_changed(tmp_path:
     assert ndr.lower and f"NDR 0 %: {format_pps(ndr.lower.load_pps)}, limited by the SUT." in text
 
 
+def test_frames_the_tester_never_sent_are_not_told_as_lost_by_the_sut(tmp_path: Path) -> None:
+    text = in_one_line(told(recorded(tmp_path, SlowTester(capacity_pps=2e6, tester_pps=5e5))))
+    assert "350,000 of 400,000 frames were never sent (87.5 %)" in text
+    assert "frames were lost" not in text.split("The run is")[0]
+
+
 def test_the_other_outcome_is_told_when_asked_for(tmp_path: Path) -> None:
     result = recorded(tmp_path, Step(765_432.0))
     assert "Without loss:" not in told(result)

@@ -98,14 +98,14 @@ def _loss_text(trial: TrialResult) -> str:
     """What became of the frames, and when it was stopped."""
     asked_count = trial.offered_count + trial.unsent_count
     gone_count = trial.lost_count + trial.unsent_count
+    of_asked = f"of {format_count(asked_count)}"
     if gone_count == 0:
-        text = f"no frame of {format_count(asked_count)} was lost"
+        text = f"no frame {of_asked} was lost"
     else:
-        unsent = f", {format_count(trial.unsent_count)} of them never sent" if trial.unsent_count else ""
-        text = (
-            f"{format_count(gone_count)} of {format_count(asked_count)} frames were lost "
-            f"({small_ratio_text(trial.loss_ratio)}){unsent}"
-        )
+        fate = "never sent" if trial.lost_count == 0 else "lost"
+        text = f"{format_count(gone_count)} {of_asked} frames were {fate} ({small_ratio_text(trial.loss_ratio)})"
+        if trial.lost_count and trial.unsent_count:
+            text += f", {format_count(trial.unsent_count)} of them never sent"
     return f"{text}, {stop_text(trial)} after {format_seconds(trial.duration_s)}" if trial.stopped_early else text
 
 
