@@ -87,10 +87,14 @@ class Record:
         self._on_event(TrialStarted(index=index, phase=phase, trial=trial, outlook=outlook))
         return index
 
-    def trial_progress(self, elapsed_s: float, offered_count: int, received_count: int) -> None:
+    def trial_progress(self, elapsed_s: float, offered_count: int, received_count: int, lost_count: int = 0) -> None:
         """Tell how far the running trial is."""
         progress = TrialProgress(
-            index=len(self.trials), elapsed_s=elapsed_s, offered_count=offered_count, received_count=received_count
+            index=len(self.trials),
+            elapsed_s=elapsed_s,
+            offered_count=offered_count,
+            received_count=received_count,
+            lost_count=lost_count,
         )
         self._on_event(progress)
 

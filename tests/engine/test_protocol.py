@@ -1,6 +1,7 @@
 """The engine as its callers see it: JSON lines in, JSON lines out, over ports in memory."""
 
 import json
+import math
 import subprocess
 import time
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import pytest
 from hdrh.histogram import HdrHistogram
 
 from nodrop.errors import GeneratorError
+from nodrop.model.trial import StopRule
 from nodrop.program import find_program
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "schema" / "engine.json").read_text())
@@ -103,6 +105,7 @@ def test_a_latency_histogram_is_one_that_other_programs_read(engine: Engine) -> 
     [
         ({"op": "dance"}, "protocol", "dance"),
         ({**OPEN, "colour": "red"}, "protocol", "colour"),
+        ({**TRIAL, "stop": {"bored_s": 1}}, "protocol", "bored_s"),
         (TRIAL, "request", "no ports are open"),
         ({**OPEN, "streams": [stream(0, 0, frame_bytes=63)]}, "request", "need 64"),
         ({**OPEN, "streams": [stream(0, 0, dst_mac="me")]}, "request", "MAC address"),
@@ -132,6 +135,34 @@ def test_a_request_to_stop_reaches_a_running_trial(engine: Engine) -> None:
     reply = engine.ask({"op": "stop"})
     assert reply["stopped_early"] and reply["duration_s"] < 5
     assert [doubt["code"] for doubt in reply["doubts"] if doubt["verdict"] == "invalid"] == ["aborted"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "clause"),
+    [
+        (StopRule(elapsed_s=0.2), "elapsed"),
+        (StopRule(lost_count=0, after_loss_s=0, quiet_s=0.2, elapsed_s=0.2), "quiet"),
+    ],
+)
+def test_a_stop_rule_as_the_model_writes_it_ends_a_trial_by_its_clause(
+    rule: StopRule, clause: str, engine: Engine
+) -> None:
+    engine.ask(OPEN)
+    reply = engine.ask({**TRIAL, "duration_s": 60, "stop": rule.model_dump()})
+    assert (reply["stopped_early"], reply["stopped_by"]) == (True, clause)
+    assert 0.2 <= reply["duration_s"] < 5
+    for stream, load_pps in zip(reply["streams"], TRIAL["loads_pps"], strict=True):
+        assert stream["intended_count"] == math.ceil(load_pps * reply["duration_s"])
+    assert [doubt for doubt in reply["doubts"] if doubt["verdict"] == "invalid"] == []
+
+
+def test_windows_tell_of_losses_and_add_up_to_them(engine: Engine) -> None:
+    engine.ask(OPEN)
+    engine.say(TRIAL)
+    while (reply := engine.hear())["reply"] == "window":
+        assert reply["lost_count"] == 0
+    assert [sum(column) for column in reply["windows"]["lost_count"]] == [0, 0]
+    assert {len(column) for column in reply["windows"]["lost_count"]} == {len(reply["windows"]["end_s"])}
 
 
 def test_the_end_of_its_input_ends_a_running_trial_and_the_engine(engine: Engine) -> None:

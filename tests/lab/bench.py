@@ -11,7 +11,7 @@ from nodrop import plan as planning
 from nodrop.config.load import load
 from nodrop.generator.engine import EngineMeasurer
 from nodrop.model.plan import Plan
-from nodrop.model.trial import Trial, TrialResult
+from nodrop.model.trial import StopRule, Trial, TrialResult
 from nodrop.stage import standing
 from nodrop.stage.netns import NetnsStage
 
@@ -37,8 +37,8 @@ class Bench(NamedTuple):
     stage: NetnsStage
     measurer: EngineMeasurer
 
-    def measure(self, load_pps: float, duration_s: float) -> TrialResult:
-        trial = Trial(intended_load_pps=load_pps, duration_s=duration_s)
+    def measure(self, load_pps: float, duration_s: float, stop: StopRule | None = None) -> TrialResult:
+        trial = Trial(intended_load_pps=load_pps, duration_s=duration_s, stop=stop)
         return self.measurer.measure(trial, 0, "search", lambda *_: None)
 
     def inside(self, namespace: str, *command: str | Path) -> list[str]:

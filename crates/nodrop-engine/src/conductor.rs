@@ -1,22 +1,26 @@
 //! Watches a running trial: closes its windows, applies the stop rule, waits for frames in flight.
 
-use nodrop_model::{DRAIN_MAX_S, Window, Windows};
+use nodrop_model::{DRAIN_MAX_S, StopClause, StopRule, Window, Windows};
 use nodrop_port::clock::Clock;
 use nodrop_port::thread;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::progress::{Progress, Sample, certainly_lost};
+use crate::losses::Losses;
+use crate::progress::{Progress, Sample};
 use crate::trial::Setting;
 
 /// Frames in flight are given up once nothing has arrived for this long.
 const QUIET_NS: u64 = 200_000_000;
 const DRAIN_STEP_NS: u64 = 5_000_000;
+/// An early end is set this far ahead, for all senders to learn of it before it comes.
+const END_NOTICE_NS: u64 = 100_000;
 
 /// How sending went, as the conductor saw it.
 pub(crate) struct Timeline {
     pub(crate) windows: Windows,
     pub(crate) sent_for_s: f64,
     pub(crate) stopped_early: bool,
+    pub(crate) stopped_by: Option<StopClause>,
     pub(crate) aborted: bool,
 }
 
@@ -27,16 +31,28 @@ pub(crate) struct Conductor<'a, C, F> {
     progress: &'a Progress,
     on_window: F,
     last: Vec<Sample>,
+    losses: Losses,
     timeline: Timeline,
 }
 
 impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
     pub(crate) fn new(setting: &'a Setting<'a>, clock: &'a C, progress: &'a Progress, on_window: F) -> Self {
-        let columns = || vec![Vec::new(); progress.streams.len()];
-        let windows = Windows { end_s: Vec::new(), offered_count: columns(), received_count: columns() };
-        let timeline =
-            Timeline { windows, sent_for_s: setting.request.duration_s, stopped_early: false, aborted: false };
-        Self { setting, clock, progress, on_window, last: vec![Sample::default(); progress.streams.len()], timeline }
+        let streams = progress.streams.len();
+        let columns = || vec![Vec::new(); streams];
+        let timeline = Timeline {
+            windows: Windows {
+                end_s: Vec::new(),
+                offered_count: columns(),
+                received_count: columns(),
+                lost_count: columns(),
+            },
+            sent_for_s: setting.request.duration_s,
+            stopped_early: false,
+            stopped_by: None,
+            aborted: false,
+        };
+        let (last, losses) = (vec![Sample::default(); streams], Losses::new(streams));
+        Self { setting, clock, progress, on_window, last, losses, timeline }
     }
 
     /// Until the workers can go home.
@@ -54,28 +70,33 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
             self.wait_until(edge_ns);
             edge_ns += window_ns * (1 + self.elapsed_ns().saturating_sub(edge_ns) / window_ns);
             if self.progress.is_sending() {
-                let window_ago = self.close_window();
-                if self.must_stop(&window_ago) {
-                    self.stop_sending();
-                }
+                let elapsed_s = self.close_window();
+                self.apply_stop_rule(elapsed_s);
             }
         }
     }
 
-    fn must_stop(&mut self, window_ago: &[Sample]) -> bool {
+    fn apply_stop_rule(&mut self, elapsed_s: f64) {
         self.timeline.aborted = self.setting.stop.load(Relaxed);
-        let lost = certainly_lost(window_ago, &self.last);
-        self.timeline.aborted || self.setting.request.stop_lost_count.is_some_and(|limit| lost > limit)
+        let fires = |rule: &StopRule| rule.fires(elapsed_s, self.losses.count(), self.losses.first_s());
+        let clause = self.setting.request.stop.as_ref().and_then(fires);
+        if self.timeline.aborted || clause.is_some() {
+            self.stop_sending(clause);
+        }
     }
 
-    fn stop_sending(&mut self) {
-        self.progress.stop_sending.store(true, Relaxed);
+    /// Bring the end of sending forward; what was due by then still leaves, as at any other end.
+    fn stop_sending(&mut self, clause: Option<StopClause>) {
+        let end_ns = self.elapsed_ns() + END_NOTICE_NS;
+        if end_ns < self.setting.duration_ns() {
+            self.progress.end_ns.store(end_ns, Relaxed);
+            self.timeline.sent_for_s = end_ns as f64 / 1e9;
+            self.timeline.stopped_early = true;
+            self.timeline.stopped_by = clause;
+        }
         while self.progress.is_sending() {
             thread::sleep_ns(10_000);
         }
-        let elapsed_s = self.elapsed_ns() as f64 / 1e9;
-        self.timeline.stopped_early = elapsed_s < self.setting.request.duration_s;
-        self.timeline.sent_for_s = elapsed_s.min(self.setting.request.duration_s);
     }
 
     /// Wait for what is in flight: until all of it is there, nothing has come for a while, or too long.
@@ -98,9 +119,10 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
         }
     }
 
-    /// Write down one window; gives the sample at its beginning.
-    fn close_window(&mut self) -> Vec<Sample> {
+    /// Write down one window and begin the next; gives when.
+    fn close_window(&mut self) -> f64 {
         let now = self.progress.sample();
+        self.progress.window.fetch_add(1, Relaxed);
         let elapsed_s = self.elapsed_ns() as f64 / 1e9;
         let windows = &mut self.timeline.windows;
         windows.end_s.push(elapsed_s);
@@ -108,13 +130,16 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
             windows.offered_count[stream].push(now.offered - before.offered);
             windows.received_count[stream].push(now.received - before.received);
         }
+        self.losses.close_window(windows, &now);
         (self.on_window)(Window {
             trial_id: self.setting.request.trial_id,
             elapsed_s,
             offered_count: now.iter().map(|stream| stream.offered).sum(),
             received_count: now.iter().map(|stream| stream.received).sum(),
+            lost_count: self.losses.count(),
         });
-        std::mem::replace(&mut self.last, now)
+        self.last = now;
+        elapsed_s
     }
 
     fn elapsed_ns(&self) -> u64 {

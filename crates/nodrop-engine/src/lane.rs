@@ -1,5 +1,6 @@
 //! The two kinds of work in a trial: sending a port's streams, receiving a port's frames.
 
+use nodrop_model::CATCH_UP_MAX_S;
 use nodrop_port::clock::Clock;
 use nodrop_port::{PortError, Receive, Slot, Transmit};
 use nodrop_wire::{SIGNATURE_OFFSET, Signature, Template, wrapping_elapsed_ns};
@@ -10,6 +11,7 @@ use crate::pacer::Pacer;
 use crate::progress::Progress;
 use crate::tracker::{Arrival, Tracker};
 
+const CATCH_UP_MAX_NS: u64 = (CATCH_UP_MAX_S * 1e9) as u64;
 /// Frames a stream may send before the next one has its turn and receiving goes on.
 const SEND_BATCH: u64 = 32;
 /// Frames taken from a port before sending goes on.
@@ -25,17 +27,17 @@ pub(crate) struct SendLane<'a> {
     template: &'a Template,
     pacer: Pacer,
     trial_tag: u8,
-    deadline_ns: u64,
+    end_ns: u64,
     pub(crate) offered_count: u64,
     pub(crate) lateness: Durations,
     done: bool,
 }
 
 impl<'a> SendLane<'a> {
-    /// `deadline_ns` after the trial's start no frame leaves any more.
-    pub(crate) fn new(stream: usize, template: &'a Template, pacer: Pacer, trial_tag: u8, deadline_ns: u64) -> Self {
+    /// `end_ns` after the trial's start is when `pacer` ends.
+    pub(crate) fn new(stream: usize, template: &'a Template, pacer: Pacer, trial_tag: u8, end_ns: u64) -> Self {
         let lateness = Durations::default();
-        Self { stream, template, pacer, trial_tag, deadline_ns, offered_count: 0, lateness, done: false }
+        Self { stream, template, pacer, trial_tag, end_ns, offered_count: 0, lateness, done: false }
     }
 
     pub(crate) fn is_done(&self) -> bool {
@@ -56,10 +58,8 @@ impl<'a> SendLane<'a> {
         progress: &Progress,
     ) -> Result<u64, PortError> {
         let Some(now_ns) = clock.steady_ns().checked_sub(progress.start_ns) else { return Ok(0) };
-        if self.offered_count == self.pacer.intended_count()
-            || now_ns > self.deadline_ns
-            || progress.stop_sending.load(Relaxed)
-        {
+        self.end_at(progress.end_ns.load(Relaxed));
+        if self.offered_count >= self.pacer.intended_count() || now_ns > self.end_ns + CATCH_UP_MAX_NS {
             self.done = true;
             progress.sending.fetch_sub(1, Relaxed);
             return Ok(0);
@@ -74,6 +74,15 @@ impl<'a> SendLane<'a> {
         self.offered_count += sent;
         progress.streams[self.stream].offered.store(self.offered_count, Relaxed);
         Ok(sent)
+    }
+
+    /// Send only what is due until then.
+    #[inline]
+    fn end_at(&mut self, end_ns: u64) {
+        if end_ns != self.end_ns {
+            self.end_ns = end_ns;
+            self.pacer = self.pacer.until(end_ns);
+        }
     }
 
     fn send<T: Transmit>(&self, port: &mut T, count: u64, time_ns: u64) -> Result<u64, PortError> {
@@ -107,6 +116,7 @@ pub(crate) struct ReceiveLane {
     trial_tag: u8,
     last_read_ns: Option<u64>,
     resume_ns: u64,
+    window: u64,
     pub(crate) gap_max_ns: u64,
 }
 
@@ -118,7 +128,8 @@ impl ReceiveLane {
             tracker: Tracker::default(),
             latency: Durations::default(),
         };
-        Self { inboxes: streams.map(inbox).collect(), trial_tag, last_read_ns: None, resume_ns: 0, gap_max_ns: 0 }
+        let inboxes = streams.map(inbox).collect();
+        Self { inboxes, trial_tag, last_read_ns: None, resume_ns: 0, window: 0, gap_max_ns: 0 }
     }
 
     /// Take what has arrived, at most a batch; gives how many frames there were.
@@ -135,6 +146,7 @@ impl ReceiveLane {
         }
         let gap_ns = now_ns - self.last_read_ns.replace(now_ns).unwrap_or(now_ns);
         self.gap_max_ns = self.gap_max_ns.max(gap_ns);
+        let begins_window = self.begin_window(progress.window.load(Relaxed));
         let (inboxes, trial_tag) = (&mut self.inboxes, self.trial_tag);
         let count = port.receive(RECEIVE_BATCH, |frame| {
             let signature = frame.bytes.get(SIGNATURE_OFFSET..).and_then(Signature::parse);
@@ -144,17 +156,29 @@ impl ReceiveLane {
         })?;
         if count == 0 {
             self.resume_ns = now_ns + RECEIVE_PAUSE_NS;
-        } else {
+        }
+        if count > 0 || begins_window {
             self.publish(progress);
         }
         Ok(count)
+    }
+
+    /// What is missing when a window begins has until its end to arrive; gives whether one begins.
+    #[inline]
+    fn begin_window(&mut self, window: u64) -> bool {
+        if window == self.window {
+            return false;
+        }
+        self.window = window;
+        self.inboxes.iter_mut().for_each(|inbox| inbox.tracker.begin_window());
+        true
     }
 
     fn publish(&self, progress: &Progress) {
         for inbox in &self.inboxes {
             let stream = &progress.streams[inbox.stream];
             stream.received.store(inbox.tracker.received_count(), Relaxed);
-            stream.next_expected.store(inbox.tracker.next_expected(), Relaxed);
+            stream.overdue.store(inbox.tracker.overdue_count(), Relaxed);
         }
     }
 }

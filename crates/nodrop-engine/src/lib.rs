@@ -8,6 +8,7 @@ mod histogram;
 mod judge;
 mod lane;
 mod learn;
+mod losses;
 mod outcome;
 mod pacer;
 mod progress;

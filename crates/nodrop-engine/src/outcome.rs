@@ -6,6 +6,7 @@ use crate::Stream;
 use crate::conductor::Timeline;
 use crate::judge::{Observed, judge};
 use crate::lane::{ReceiveLane, SendLane};
+use crate::losses::settle;
 use crate::pacer::Pacer;
 use crate::reading::Spent;
 use crate::trial::Setting;
@@ -76,16 +77,20 @@ impl Counts {
 pub(crate) fn reply(
     setting: &Setting<'_>,
     mut counts: Counts,
-    timeline: Timeline,
+    mut timeline: Timeline,
     spent: &Spent,
     tester_drop_count: u64,
     queue_slots: u32,
 ) -> TrialReply {
     let request = setting.request;
+    let end_ns = (timeline.sent_for_s * 1e9).round() as u64;
     for (stream, load_pps) in counts.streams.iter_mut().zip(&request.loads_pps) {
-        let asked = Pacer::new(*load_pps, timeline.sent_for_s).intended_count();
-        // A trial that was stopped is judged by what it had been asked for until then.
-        stream.intended_count = if timeline.stopped_early { asked.min(stream.offered_count.max(1)) } else { asked };
+        let asked = Pacer::new(*load_pps, request.duration_s).until(end_ns).intended_count();
+        // A sender may be told of an early end a few frames too late.
+        stream.intended_count = asked.max(stream.offered_count);
+    }
+    for (column, stream) in timeline.windows.lost_count.iter_mut().zip(&counts.streams) {
+        settle(column, stream.lost_count);
     }
     let received: u64 = counts.streams.iter().map(|stream| stream.received_count).max().unwrap_or(0);
     let received_pps = received as f64 / timeline.sent_for_s.max(1e-9);
@@ -107,6 +112,7 @@ pub(crate) fn reply(
         trial_id: request.trial_id,
         duration_s: timeline.sent_for_s,
         stopped_early: timeline.stopped_early,
+        stopped_by: timeline.stopped_by,
         streams: counts.streams,
         tester_drop_count,
         tester_cpu_ratio: spent.cpu_ratio,

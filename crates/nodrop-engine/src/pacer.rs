@@ -14,6 +14,13 @@ impl Pacer {
         Self { load_pps, intended_count: ((load_pps * duration_s).round() as u64).max(1) }
     }
 
+    /// The same timetable without the frames due at `end_ns` or later.
+    #[must_use]
+    pub fn until(self, end_ns: u64) -> Self {
+        let due_before = (end_ns as f64 * self.load_pps / 1e9).ceil() as u64;
+        Self { intended_count: due_before.clamp(1, self.intended_count), ..self }
+    }
+
     /// Frames that load and duration ask for; at least one.
     #[must_use]
     pub fn intended_count(&self) -> u64 {
@@ -48,6 +55,16 @@ mod tests {
         assert_eq!(pacer.due_count(999_999), 1);
         assert_eq!(pacer.due_count(1_000_000), 2);
         assert_eq!(pacer.due_count(10_000_000_000), 2000);
+    }
+
+    #[test]
+    fn a_timetable_cut_short_keeps_what_is_due_before_its_end() {
+        let pacer = Pacer::new(1000.0, 2.0);
+        for (end_ns, intended) in [(0, 1), (1, 1), (1_000_000, 1), (1_000_001, 2), (1_500_000_000, 1500)] {
+            assert_eq!(pacer.until(end_ns).intended_count(), intended, "{end_ns}");
+        }
+        assert_eq!(pacer.until(2_000_000_000).intended_count(), 2000);
+        assert_eq!(pacer.until(9_000_000_000).intended_count(), 2000);
     }
 
     #[test]

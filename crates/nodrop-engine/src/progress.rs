@@ -10,8 +10,8 @@ pub(crate) struct StreamProgress {
     pub(crate) offered: AtomicU64,
     /// Distinct frames received.
     pub(crate) received: AtomicU64,
-    /// One more than the highest sequence number received.
-    pub(crate) next_expected: AtomicU64,
+    /// Frames that were missing when the window began and still are.
+    pub(crate) overdue: AtomicU64,
 }
 
 /// A trial as workers and conductor share it.
@@ -20,8 +20,10 @@ pub(crate) struct Progress {
     /// Steady-clock time at which the first frame is due.
     pub(crate) start_ns: u64,
     pub(crate) streams: Vec<StreamProgress>,
-    /// Send no more.
-    pub(crate) stop_sending: AtomicBool,
+    /// Since then: when sending ends. May be brought forward while it goes on.
+    pub(crate) end_ns: AtomicU64,
+    /// Windows closed so far; receivers note what is missing when they see it change.
+    pub(crate) window: AtomicU64,
     /// Receive no more.
     pub(crate) stop_receiving: AtomicBool,
     /// Streams that still have frames to send.
@@ -31,11 +33,12 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    pub(crate) fn new(start_ns: u64, stream_count: usize) -> Self {
+    pub(crate) fn new(start_ns: u64, duration_ns: u64, stream_count: usize) -> Self {
         Self {
             start_ns,
             streams: (0..stream_count).map(|_| StreamProgress::default()).collect(),
-            stop_sending: AtomicBool::new(false),
+            end_ns: AtomicU64::new(duration_ns),
+            window: AtomicU64::new(0),
             stop_receiving: AtomicBool::new(false),
             sending: AtomicUsize::new(stream_count),
             failed: AtomicBool::new(false),
@@ -51,7 +54,7 @@ impl Progress {
         let read = |stream: &StreamProgress| Sample {
             offered: stream.offered.load(Relaxed),
             received: stream.received.load(Relaxed),
-            next_expected: stream.next_expected.load(Relaxed),
+            overdue: stream.overdue.load(Relaxed),
         };
         self.streams.iter().map(read).collect()
     }
@@ -62,29 +65,5 @@ impl Progress {
 pub(crate) struct Sample {
     pub(crate) offered: u64,
     pub(crate) received: u64,
-    pub(crate) next_expected: u64,
-}
-
-/// Frames that are certainly lost: those whose turn had come a window ago and that are still not among the received.
-///
-/// A frame overtaken by others has a whole window to arrive before it counts.
-pub(crate) fn certainly_lost(window_ago: &[Sample], now: &[Sample]) -> u64 {
-    window_ago.iter().zip(now).map(|(then, now)| then.next_expected.saturating_sub(now.received)).sum()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn sample(received: u64, next_expected: u64) -> Sample {
-        Sample { offered: 0, received, next_expected }
-    }
-
-    #[test]
-    fn a_gap_counts_as_loss_only_a_window_later() {
-        let gap_seen = [sample(90, 100)];
-        assert_eq!(certainly_lost(&[sample(50, 50)], &gap_seen), 0);
-        assert_eq!(certainly_lost(&gap_seen, &[sample(95, 105)]), 5);
-        assert_eq!(certainly_lost(&gap_seen, &[sample(120, 121)]), 0);
-    }
+    pub(crate) overdue: u64,
 }

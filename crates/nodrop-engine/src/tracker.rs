@@ -25,11 +25,21 @@ pub struct Tracker {
     received_count: u64,
     duplicate_count: u64,
     out_of_order_count: u64,
+    window_begin: u64,
+    overdue_count: u64,
 }
 
 impl Default for Tracker {
     fn default() -> Self {
-        Self { seen: vec![0; WORDS], next_expected: 0, received_count: 0, duplicate_count: 0, out_of_order_count: 0 }
+        Self {
+            seen: vec![0; WORDS],
+            next_expected: 0,
+            received_count: 0,
+            duplicate_count: 0,
+            out_of_order_count: 0,
+            window_begin: 0,
+            overdue_count: 0,
+        }
     }
 }
 
@@ -44,6 +54,9 @@ impl Tracker {
         } else if self.is_seen(sequence) {
             Arrival::Duplicate
         } else {
+            if sequence < self.window_begin {
+                self.overdue_count = self.overdue_count.saturating_sub(1);
+            }
             Arrival::OutOfOrder
         };
         self.count(arrival);
@@ -69,10 +82,16 @@ impl Tracker {
         self.out_of_order_count
     }
 
-    /// One more than the highest sequence number so far: every frame below it has had its turn.
+    /// Frames that have been overtaken and are missing at this moment are overdue from now on.
+    pub fn begin_window(&mut self) {
+        self.window_begin = self.next_expected;
+        self.overdue_count = self.next_expected.saturating_sub(self.received_count);
+    }
+
+    /// Frames that were missing when the window began and still are.
     #[must_use]
-    pub fn next_expected(&self) -> u64 {
-        self.next_expected
+    pub fn overdue_count(&self) -> u64 {
+        self.overdue_count
     }
 
     fn count(&mut self, arrival: Arrival) {
@@ -141,7 +160,20 @@ mod tests {
         let (found, tracker) = arrivals([0, 2, 1, 1, 2, 3]);
         assert_eq!(found, [InOrder, InOrder, OutOfOrder, Duplicate, Duplicate, InOrder]);
         assert_eq!((tracker.received_count(), tracker.duplicate_count(), tracker.out_of_order_count()), (4, 2, 1));
-        assert_eq!(tracker.next_expected(), 4);
+    }
+
+    #[test]
+    fn frames_missing_when_a_window_begins_are_overdue_until_they_arrive() {
+        let (_, mut tracker) = arrivals([0, 3, 6]);
+        assert_eq!(tracker.overdue_count(), 0);
+        tracker.begin_window();
+        assert_eq!(tracker.overdue_count(), 4);
+        for (sequence, overdue) in [(9, 4), (2, 3), (8, 3), (2, 3), (4, 2)] {
+            tracker.record(sequence);
+            assert_eq!(tracker.overdue_count(), overdue, "{sequence}");
+        }
+        tracker.begin_window();
+        assert_eq!(tracker.overdue_count(), 3);
     }
 
     #[test]

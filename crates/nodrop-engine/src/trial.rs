@@ -1,6 +1,6 @@
 //! A trial from start to verdict: the work dealt out, done, counted and judged.
 
-use nodrop_model::{CATCH_UP_MAX_S, TrialReply, TrialRequest, Window};
+use nodrop_model::{TrialReply, TrialRequest, Window};
 use nodrop_port::clock::Clock;
 use nodrop_port::{PortError, Receive, Transmit};
 use std::sync::atomic::AtomicBool;
@@ -28,6 +28,12 @@ pub(crate) struct Setting<'a> {
     pub(crate) stop: &'a AtomicBool,
 }
 
+impl Setting<'_> {
+    pub(crate) fn duration_ns(&self) -> u64 {
+        (self.request.duration_s * 1e9).round() as u64
+    }
+}
+
 /// Run one trial.
 pub(crate) fn run<T: Transmit, R: Receive, C: Clock>(
     ports: &mut [Port<T, R>],
@@ -38,7 +44,7 @@ pub(crate) fn run<T: Transmit, R: Receive, C: Clock>(
 ) -> Result<TrialReply, EngineError> {
     discard_stale(ports)?;
     let before = Reading::take(clock);
-    let progress = Progress::new(clock.steady_ns() + HEAD_START_NS, streams.len());
+    let progress = Progress::new(clock.steady_ns() + HEAD_START_NS, setting.duration_ns(), streams.len());
     let mut conductor = Conductor::new(setting, clock, &progress, on_window);
     let workers = assign(ports, streams, setting);
     let workers = std::thread::scope(|scope| {
@@ -121,8 +127,6 @@ fn assign<'a, T: Transmit, R: Receive>(
 }
 
 fn send_lane<'a>(position: usize, stream: &'a Stream, setting: &Setting<'_>) -> SendLane<'a> {
-    let request = setting.request;
-    let pacer = Pacer::new(request.loads_pps[position], request.duration_s);
-    let deadline_ns = ((request.duration_s + CATCH_UP_MAX_S) * 1e9) as u64;
-    SendLane::new(position, &stream.template, pacer, setting.tag, deadline_ns)
+    let pacer = Pacer::new(setting.request.loads_pps[position], setting.request.duration_s);
+    SendLane::new(position, &stream.template, pacer, setting.tag, setting.duration_ns())
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Instant;
 
 use nodrop_engine::{Engine, EngineError, Port, Stream};
-use nodrop_model::{TrialReply, TrialRequest, Verdict, Window};
+use nodrop_model::{StopClause, StopRule, TrialReply, TrialRequest, Verdict, Window};
 use nodrop_port::clock::SystemClock;
 use nodrop_port::fault::{FaultRx, Faults};
 use nodrop_port::loopback::{self, LoopbackRx, LoopbackTx};
@@ -31,14 +31,7 @@ fn stream(stream_id: u16, tx_port: usize, rx_port: usize) -> Stream {
 }
 
 fn request(load_pps: f64, duration_s: f64) -> TrialRequest {
-    TrialRequest {
-        trial_id: 1,
-        loads_pps: vec![load_pps; 2],
-        duration_s,
-        stop_lost_count: None,
-        window_s: 0.02,
-        histograms: true,
-    }
+    TrialRequest { trial_id: 1, loads_pps: vec![load_pps; 2], duration_s, stop: None, window_s: 0.02, histograms: true }
 }
 
 type Spoiled = Engine<LoopbackTx, FaultRx<LoopbackRx>, SystemClock>;
@@ -94,35 +87,93 @@ fn planted_faults_are_counted_exactly_and_on_the_right_stream() {
 
 #[test]
 fn the_windows_add_up_to_the_counts() {
-    let mut engine = wired(Faults { drop_every: 10, ..Faults::default() }, QUEUE_SLOTS, vec![]);
-    let mut heard: Vec<Window> = Vec::new();
-    let reply = engine.trial(&request(10_000.0, 0.3), &AtomicBool::new(false), |window| heard.push(window)).unwrap();
-    for (position, stream) in reply.streams.iter().enumerate() {
-        assert_eq!(reply.windows.offered_count[position].iter().sum::<u64>(), stream.offered_count);
-        assert_eq!(reply.windows.received_count[position].iter().sum::<u64>(), stream.received_count);
+    for faults in [Faults { drop_every: 10, ..Faults::default() }, Faults { delay_every: 3, ..Faults::default() }] {
+        let mut engine = wired(faults, QUEUE_SLOTS, vec![]);
+        let mut heard: Vec<Window> = Vec::new();
+        let reply =
+            engine.trial(&request(10_000.0, 0.3), &AtomicBool::new(false), |window| heard.push(window)).unwrap();
+        for (position, stream) in reply.streams.iter().enumerate() {
+            assert_eq!(reply.windows.offered_count[position].iter().sum::<u64>(), stream.offered_count);
+            assert_eq!(reply.windows.received_count[position].iter().sum::<u64>(), stream.received_count);
+            assert_eq!(reply.windows.lost_count[position].iter().sum::<u64>(), stream.lost_count);
+        }
+        assert!(reply.windows.end_s.len() >= 5 && reply.windows.end_s.is_sorted());
+        assert_eq!(heard.len(), reply.windows.end_s.len());
+        assert!(heard.is_sorted_by_key(|window| window.lost_count));
     }
-    assert!(reply.windows.end_s.len() >= 5 && reply.windows.end_s.is_sorted());
-    assert_eq!(heard.len(), reply.windows.end_s.len());
 }
 
 #[test]
-fn a_stop_rule_ends_the_trial_soon_after_its_limit_is_passed() {
-    let mut engine = wired(Faults { drop_every: 10, ..Faults::default() }, QUEUE_SLOTS, vec![]);
-    let asked = TrialRequest { stop_lost_count: Some(100), ..request(10_000.0, 20.0) };
+fn a_lost_frame_is_certain_two_windows_later_and_one_that_is_late_never() {
+    // Of 5000 frames the 2100th is lost, sent 0.21 s after the start: seen missing at 0.22 s, certain at 0.24 s.
+    let mut engine = wired(Faults { drop_every: 2100, delay_every: 7, ..Faults::default() }, QUEUE_SLOTS, vec![]);
+    let reply = measure(&mut engine, &request(10_000.0, 0.4));
+    let certain = reply.windows.lost_count[0].iter().position(|count| *count > 0).unwrap();
+    assert_eq!(reply.windows.lost_count[0][certain], 1);
+    let certain_s = reply.windows.end_s[certain];
+    assert!((0.23..0.33).contains(&certain_s), "{certain_s}");
+    assert_eq!(reply.windows.lost_count[1].iter().sum::<u64>(), 0);
+}
+
+/// A trial of up to 20 s with 1 frame in 1000 lost, at 10 000 frames a second: the first is due at 0.1 s.
+fn measure_until(rule: StopRule) -> TrialReply {
+    let mut engine = wired(Faults { drop_every: 1000, ..Faults::default() }, QUEUE_SLOTS, vec![]);
+    measure(&mut engine, &TrialRequest { stop: Some(rule), ..request(10_000.0, 20.0) })
+}
+
+#[test]
+fn each_clause_of_a_stop_rule_ends_the_trial_in_its_time() {
+    let rule = StopRule::default;
+    // Certainty and the rule take a window of 0.02 s each; a busy machine takes its time.
+    for (rule, clause, ends_s) in [
+        (StopRule { lost_count: Some(3), ..rule() }, StopClause::LostCount, 0.4),
+        (StopRule { after_loss_s: Some(0.2), ..rule() }, StopClause::AfterLoss, 0.32),
+        (StopRule { elapsed_s: Some(0.25), ..rule() }, StopClause::Elapsed, 0.25),
+        (StopRule { quiet_s: Some(0.25), quiet_lost_count: 9, ..rule() }, StopClause::Quiet, 0.25),
+    ] {
+        let reply = measure_until(rule);
+        assert_eq!((reply.stopped_early, reply.stopped_by), (true, Some(clause)));
+        assert!((ends_s..ends_s + 0.5).contains(&reply.duration_s), "{clause:?}: {}", reply.duration_s);
+    }
+}
+
+/// RFC 2544 section 23 waits two seconds for frames in flight.
+#[test]
+fn a_dead_path_is_seen_two_seconds_later() {
+    let mut engine = wired(Faults { drop_every: 1, ..Faults::default() }, QUEUE_SLOTS, vec![]);
+    let rule = StopRule { lost_count: Some(100), ..StopRule::default() };
+    let reply = measure(&mut engine, &TrialRequest { stop: Some(rule), ..request(1000.0, 20.0) });
+    assert_eq!(reply.stopped_by, Some(StopClause::LostCount));
+    assert!((2.1..4.0).contains(&reply.duration_s), "{}", reply.duration_s);
+    assert_eq!(reply.windows.lost_count[0].iter().sum::<u64>(), reply.streams[0].offered_count);
+}
+
+#[test]
+fn a_trial_that_was_stopped_is_an_ordinary_shorter_one() {
     let begin = Instant::now();
-    let reply = measure(&mut engine, &asked);
-    // 100 losses take 0.1 s of 10 000 frames a second; certainty and the rule take a window each.
-    assert!(reply.stopped_early && reply.duration_s < 2.0, "{}", reply.duration_s);
+    let reply = measure_until(StopRule { elapsed_s: Some(0.3), ..StopRule::default() });
     assert!(begin.elapsed().as_secs_f64() < 4.0);
-    assert!(reply.streams[0].lost_count > 100);
-    assert_eq!(reply.streams.iter().map(|stream| stream.intended_count - stream.offered_count).sum::<u64>(), 0);
+    for stream in &reply.streams {
+        assert_eq!(stream.intended_count, (10_000.0 * reply.duration_s).ceil() as u64);
+        assert!(stream.offered_count <= stream.intended_count && stream.offered_count > 2000);
+    }
+    assert_eq!(reply.streams[0].lost_count, reply.streams[0].offered_count / 1000);
+    assert_eq!(reply.windows.lost_count[0].iter().sum::<u64>(), reply.streams[0].lost_count);
+    assert!(!reply.doubts.iter().any(|doubt| doubt.verdict == Verdict::Invalid));
 }
 
 #[test]
-fn a_stop_rule_whose_limit_is_not_passed_changes_nothing() {
+fn a_stop_rule_whose_clauses_are_not_met_changes_nothing() {
+    let rule = StopRule {
+        lost_count: Some(500),
+        after_loss_s: Some(1.0),
+        elapsed_s: Some(1.0),
+        quiet_s: Some(0.2),
+        quiet_lost_count: 1,
+    };
     let mut engine = wired(Faults { drop_every: 10, ..Faults::default() }, QUEUE_SLOTS, vec![]);
-    let reply = measure(&mut engine, &TrialRequest { stop_lost_count: Some(500), ..request(10_000.0, 0.3) });
-    assert!(!reply.stopped_early);
+    let reply = measure(&mut engine, &TrialRequest { stop: Some(rule), ..request(10_000.0, 0.3) });
+    assert_eq!((reply.stopped_early, reply.stopped_by, reply.duration_s), (false, None, 0.3));
     assert_eq!(reply.streams[0].lost_count, reply.streams[0].offered_count / 10);
     assert!(reply.streams[0].lost_count > 200);
 }
@@ -132,7 +183,7 @@ fn a_request_to_stop_makes_the_trial_invalid_and_keeps_its_counts() {
     let mut engine = wired(Faults::default(), QUEUE_SLOTS, vec![]);
     let stop = AtomicBool::new(false);
     let reply = engine.trial(&request(1000.0, 20.0), &stop, |_| stop.store(true, SeqCst)).unwrap();
-    assert!(reply.stopped_early && reply.duration_s < 5.0);
+    assert!(reply.stopped_early && reply.stopped_by.is_none() && reply.duration_s < 5.0);
     assert!(reply.doubts.iter().any(|doubt| doubt.code == "aborted" && doubt.verdict == Verdict::Invalid));
     assert!(reply.streams[0].received_count > 0);
 }

@@ -4,22 +4,24 @@
 
 mod reply;
 mod request;
+mod stop;
 
 pub use reply::{
     Checked, Closed, DirectionCheck, Doubt, ErrorKind, ErrorReply, Hello, LatencySummary, Lateness, Opened, PortFacts,
     Reply, StreamCounts, TrialReply, Verdict, Window, Windows,
 };
 pub use request::{Backend, Check, Open, PortSpec, Request, StreamSpec, TrialRequest};
+pub use stop::{StopClause, StopRule};
 
 /// Version of the request and reply shapes; a caller refuses an engine that speaks another one.
-pub const PROTOCOL_VERSION: u32 = 1;
+pub const PROTOCOL_VERSION: u32 = 2;
 
 /// Traffic's worth of time that may go unsent without counting as lost, in seconds.
 ///
 /// Source: draft-ietf-bmwg-mlrsearch-01 section 5.1 item 5.
 pub const UNSENT_TOLERANCE_S: f64 = 10e-6;
 
-/// Time after the end of a trial in which a sender that was held up just before may still catch up, in seconds.
+/// Time after the end of sending in which a sender that was held up just before may still catch up, in seconds.
 ///
 /// A sender catches up after being held up in the middle of a trial; without this, where the delay happens to fall would
 /// decide whether frames count as lost.

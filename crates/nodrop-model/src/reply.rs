@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::stop::StopClause;
+
 /// One line on the engine's standard output.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "reply", rename_all = "snake_case")]
@@ -87,6 +89,8 @@ pub struct Window {
     pub offered_count: u64,
     /// Distinct frames received so far, all streams.
     pub received_count: u64,
+    /// Frames certainly lost so far, all streams; see [`Windows::lost_count`].
+    pub lost_count: u64,
 }
 
 /// Latency of one stream's frames: receive time minus actual send time.
@@ -159,6 +163,10 @@ pub struct Windows {
     pub offered_count: Vec<Vec<u64>>,
     /// Distinct frames received within each window: `[stream][window]`.
     pub received_count: Vec<Vec<u64>>,
+    /// Frames that became certain to be lost within each window, `[stream][window]`: when it ended they were missing,
+    /// though a later frame had arrived before it began, or they had been sent 2 s before. The last window, which ends with
+    /// the wait for frames in flight, takes all the rest, so that the windows add up to the stream's `lost_count`.
+    pub lost_count: Vec<Vec<u64>>,
 }
 
 /// How far a trial's counts can be trusted; ordered from best to worst.
@@ -193,6 +201,8 @@ pub struct TrialReply {
     pub duration_s: f64,
     /// The stop rule or a `stop` request ended it.
     pub stopped_early: bool,
+    /// The clause of the stop rule that did.
+    pub stopped_by: Option<StopClause>,
     /// In the order of the open streams.
     pub streams: Vec<StreamCounts>,
     /// Frames that reached the tester's ports and were dropped in its own receive path.

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::stop::StopRule;
+
 /// One line on the engine's standard input.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "op", rename_all = "snake_case")]
@@ -101,9 +103,9 @@ pub struct TrialRequest {
     pub loads_pps: Vec<f64>,
     /// Time to send for.
     pub duration_s: f64,
-    /// Stop once more than this many frames, over all streams, are certainly lost.
+    /// When to stop earlier.
     #[serde(default)]
-    pub stop_lost_count: Option<u64>,
+    pub stop: Option<StopRule>,
     /// Width of the time series' windows, at most 0.1 s.
     pub window_s: f64,
     /// Also return each stream's whole latency histogram.

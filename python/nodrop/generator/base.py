@@ -1,13 +1,16 @@
 """The one interface of all generators."""
 
-from collections.abc import Callable
 from typing import Protocol, Self
 
 from nodrop.model.result import DirectionCheck
 from nodrop.model.trial import Trial, TrialResult
 
-OnWindow = Callable[[float, int, int], None]
-"""(seconds since the trial's start, frames offered, frames received), several times a second."""
+
+class OnWindow(Protocol):
+    """Hears how far a trial is, several times a second."""
+
+    def __call__(self, elapsed_s: float, offered_count: int, received_count: int, lost_count: int = 0, /) -> None:
+        """Counts since the trial's start; `lost_count` is of frames certainly lost, 0 where that is not known yet."""
 
 
 class Measurer(Protocol):

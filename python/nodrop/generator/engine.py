@@ -83,11 +83,12 @@ class EngineMeasurer:
     def measure(self, trial: Trial, index: int, phase: str, on_window: OnWindow) -> TrialResult:
         """Run one trial. Raises GeneratorError when it could not be started at all."""
         started_at = datetime.now(UTC).isoformat()
-        progress = [0.0, 0, 0]
+        progress = [0.0, 0]
 
         def hear(window: Reply) -> None:
-            progress[:] = window["elapsed_s"], window["offered_count"], window["received_count"]
-            on_window(window["elapsed_s"], window["offered_count"], window["received_count"])
+            counts = window["offered_count"], window["received_count"], window["lost_count"]
+            progress[:] = window["elapsed_s"], window["offered_count"]
+            on_window(window["elapsed_s"], *counts)
 
         timeout_s = trial.duration_s + ANSWER_TIMEOUT_S
         try:
@@ -127,7 +128,7 @@ class EngineMeasurer:
             "trial_id": index,
             "loads_pps": [trial.intended_load_pps / total] * total,
             "duration_s": trial.duration_s,
-            "stop_lost_count": trial.stop.lost_count if trial.stop else None,
+            "stop": trial.stop.model_dump() if trial.stop else None,
             "window_s": WINDOW_S,
             "histograms": phase != "search",
         }
@@ -153,7 +154,7 @@ class EngineMeasurer:
             "streams": streams,
             "tester_drop_count": 0,
             "tester_cpu_ratio": 0.0,
-            "windows": Windows(end_s=(), offered_count=nothing, received_count=nothing),
+            "windows": Windows(end_s=(), offered_count=nothing, received_count=nothing, lost_count=nothing),
             "validity": Validity(verdict=Verdict.INVALID, doubts=(doubt,)),
         }
 
@@ -177,5 +178,5 @@ def _counts(reply: Reply) -> dict[str, Any]:
     doubts = tuple(Doubt(**doubt) for doubt in reply["doubts"])
     order = list(Verdict)
     verdict = max((doubt.verdict for doubt in doubts), key=order.index, default=Verdict.VALID)
-    kept = ("duration_s", "stopped_early", "streams", "tester_drop_count", "tester_cpu_ratio", "windows")
+    kept = ("duration_s", "stopped_early", "stopped_by", "streams", "tester_drop_count", "tester_cpu_ratio", "windows")
     return {name: reply[name] for name in kept} | {"validity": Validity(verdict=verdict, doubts=doubts)}

@@ -116,7 +116,12 @@ class Windows(Value):
     received_count: tuple[tuple[int, ...], ...]
     """[stream][window]"""
     lost_count: tuple[tuple[int, ...], ...] = ()
-    """[stream][window], frames that became certain to be lost within each window; empty where that is not known."""
+    """[stream][window], frames that became certain to be lost within each window; empty where that is not known.
+
+    The engine is certain of a loss when a frame is missing at the end of a window though a later one had arrived before
+    it began, or though it was sent 2 s before. The last window ends with the wait for frames in flight and takes all
+    the rest, so that the windows add up to the stream's lost count.
+    """
 
 
 class Verdict(StrEnum):

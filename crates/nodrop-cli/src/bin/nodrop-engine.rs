@@ -137,7 +137,7 @@ fn reply(reply: &Reply) {
 fn print_schema() -> ExitCode {
     let schema = serde_json::json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "nodrop-engine, protocol 1: one request a line in, one reply a line out",
+        "title": format!("nodrop-engine, protocol {PROTOCOL_VERSION}: one request a line in, one reply a line out"),
         "request": schemars::schema_for!(Request),
         "reply": schemars::schema_for!(Reply),
     });
