@@ -199,14 +199,14 @@ def test_a_search_that_keeps_to_its_time_by_itself_ends_the_same_way(key: str, s
         execute(plan, listener, parts())
     result = stored(listener)
     assert result.status is status
-    assert {flag.code for found in result.goals for flag in found.flags} == {"out-of-time"}
+    assert "out-of-time" in {flag.code for found in result.goals for flag in found.flags}
 
 
 def test_a_budget_that_no_trial_fits_in_gives_goals_about_which_nothing_is_known(tmp_path: Path) -> None:
     result = execute(make_plan(tmp_path, search__budget="0.01s"), Listener(), parts())
     assert result.trials == ()
     assert [(found.lower, found.upper, found.limit) for found in result.goals] == [(None, None, Limit.UNKNOWN)] * 2
-    assert {flag.code for found in result.goals for flag in found.flags} == {"out-of-time"}
+    assert "out-of-time" in {flag.code for found in result.goals for flag in found.flags}
 
 
 def test_a_search_that_cannot_search_as_asked_says_so_before_anything_is_started(tmp_path: Path) -> None:

@@ -39,12 +39,12 @@ def test_every_stream_and_window_adds_up_and_none_receives_more_than_was_offered
                 assert all(got <= sent for sent, got in zip(offered, received, strict=True))
 
 
-def test_the_stop_rule_ends_a_trial_at_the_first_frame_above_it() -> None:
+def test_the_stop_rule_ends_a_trial_with_the_window_in_which_it_is_broken() -> None:
     with SimulatedMeasurer(two_way_traffic(2), Step(1e6)) as measurer:
-        result = measure(measurer, Trial(intended_load_pps=2e6, duration_s=1.0, stop=StopRule(lost_count=9_999)))
-    assert result.stopped_early
-    assert result.lost_count == 10_000
-    assert result.duration_s == pytest.approx(0.01)
+        result = measure(measurer, Trial(intended_load_pps=2e6, duration_s=1.0, stop=StopRule(lost_count=50_000)))
+    assert (result.stopped_early, result.stopped_by) == (True, "lost_count")
+    assert result.lost_count == 100_000
+    assert result.duration_s == pytest.approx(0.1)
     assert result.loss_ratio == 0.5
     assert result.windows.end_s[-1] == result.duration_s
 

@@ -1,0 +1,58 @@
+"""Every kind of simulated SUT by name."""
+
+from collections.abc import Callable
+from functools import partial
+
+from nodrop.errors import ConfigError
+from nodrop.generator.simulated.changing import Degrading, Drift, NoisyCapacity, TwoModesTrial, WarmUp
+from nodrop.generator.simulated.forwarder import Forwarder
+from nodrop.generator.simulated.stalling import StallPeriodic, StallRandom
+from nodrop.generator.simulated.steady import (
+    DeadLink,
+    DeepBuffer,
+    DurationDependent,
+    HardLimit,
+    LossFloor,
+    LossFloorRare,
+    LossInversion,
+    PerfectLink,
+    SmoothKnee,
+    TesterOverload,
+    TesterOverloadAbove,
+)
+from nodrop.generator.simulated.wandering import NoisyWindows, TwoModesTime
+
+KINDS: dict[str, type[Forwarder]] = {
+    "hard-limit": HardLimit,
+    "smooth-knee": SmoothKnee,
+    "noisy-capacity": NoisyCapacity,
+    "noisy-windows": NoisyWindows,
+    "stall-periodic": StallPeriodic,
+    "stall-random": StallRandom,
+    "two-modes-trial": TwoModesTrial,
+    "two-modes-time": TwoModesTime,
+    "degrading": Degrading,
+    "deep-buffer": DeepBuffer,
+    "loss-floor": LossFloor,
+    "loss-floor-rare": LossFloorRare,
+    "tester-overload": TesterOverload,
+    "tester-overload-above": TesterOverloadAbove,
+    "warm-up": WarmUp,
+    "loss-inversion": LossInversion,
+    "duration-dependent": DurationDependent,
+    "drift": Drift,
+    "dead-link": DeadLink,
+    "perfect-link": PerfectLink,
+}
+"""Each with parameters of its own, all of which have defaults."""
+
+
+def create(name: str, seed: int) -> Forwarder:
+    """A SUT of the kind with its defaults. Raises ConfigError when there is no such kind."""
+    if name not in KINDS:
+        raise ConfigError(f"a simulated SUT {name!r} asked, there is none; choose one of {', '.join(KINDS)}")
+    return KINDS[name](seed=seed)
+
+
+SUTS: dict[str, Callable[[int], Forwarder]] = {name: partial(create, name) for name in KINDS}
+"""What makes a SUT of each kind from a seed."""
