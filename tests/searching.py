@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from nodrop.generator.simulated import SutModel
 from nodrop.model.goal import Goal
-from nodrop.model.plan import SearchPlan
+from nodrop.model.plan import AlgorithmName, SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search.base import Outcome, Search
 
@@ -14,6 +14,7 @@ Answer = Callable[[Trial], float]
 
 def search_plan(
     *,
+    algorithm: AlgorithmName = "mlrsearch-01",
     loss_ratios: tuple[float, ...] = (0.0, 0.005),
     min_load_pps: float = 10_000.0,
     max_load_pps: float = 10_000_000.0,
@@ -22,10 +23,11 @@ def search_plan(
     width_ratio: float = 0.005,
     intermediate_phases: int = 2,
     expansion_coefficient: float = 4.0,
+    doublings: int = 1,
 ) -> SearchPlan:
     """A plan for the given loss ratios; goals are called NDR, PDR 0.005 and so on."""
     return SearchPlan(
-        algorithm="mlrsearch-01",
+        algorithm=algorithm,
         goals=tuple(Goal(label=f"PDR {ratio:g}" if ratio else "NDR", loss_ratio=ratio) for ratio in loss_ratios),
         min_load_pps=min_load_pps,
         max_load_pps=max_load_pps,
@@ -34,6 +36,7 @@ def search_plan(
         width_ratio=width_ratio,
         intermediate_phases=intermediate_phases,
         expansion_coefficient=expansion_coefficient,
+        doublings=doublings,
         search_duration_max_s=1e9,
         repeat_invalid=0,
     )

@@ -1,0 +1,114 @@
+"""What one bracket needs in a phase, until both its bounds are valid, near enough and measured for long enough."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from nodrop.model.plan import SearchPlan
+from nodrop.search import width
+from nodrop.search.bracket import Bracket
+from nodrop.search.loss_table import Measured
+from nodrop.search.measuring import Choice
+from nodrop.search.schedule import PhasePlan
+from nodrop.search.wording import load_text, width_text
+
+
+@dataclass(frozen=True, slots=True)
+class BracketPhase:
+    """A bracket and the phase it is in; each method is one kind of need, None where the bracket has no such need.
+
+    Source: draft-vpolak-mkonstan-bmwg-mlrsearch-03 section "Non-Initial Phases" item 2, with "Additional details"
+    items 2 to 4 and 7.
+    """
+
+    bracket: Bracket
+    planned: PhasePlan
+    plan: SearchPlan
+
+    def down(self) -> Choice | None:
+        """Below an invalid lower bound; at the lowest load only for longer than before."""
+        low, lowest_pps = self.bracket.low, self.plan.min_load_pps
+        if self.bracket.low_valid:
+            return None
+        if low.load_pps <= lowest_pps:
+            return self._longer(low, "lowest load")
+        load_pps = max(lowest_pps, width.below(low.load_pps, self._step()))
+        return self._chosen(
+            load_pps,
+            f"{load_text(low.load_pps)} loses too much for {self._label}: stepping down to {load_text(load_pps)}",
+            "external-down",
+        )
+
+    def up(self) -> Choice | None:
+        """Above an invalid upper bound; at the highest load only for longer than before.
+
+        Not where the lowest load already fails: the bracket would take no notice of the trial and ask for it for ever.
+        """
+        high, highest_pps = self.bracket.high, self.plan.max_load_pps
+        if self.bracket.high_valid:
+            return None
+        if high.load_pps >= highest_pps:
+            return self._longer(high, "highest load")
+        if self._hopeless:
+            return None
+        load_pps = min(highest_pps, width.above(high.load_pps, self._step()))
+        return self._chosen(
+            load_pps,
+            f"{load_text(high.load_pps)} is good enough for {self._label}: stepping up to {load_text(load_pps)}",
+            "external-up",
+        )
+
+    def narrower(self) -> Choice | None:
+        """The middle of a bracket that is too wide. At the highest load this also serves an invalid upper bound."""
+        low, high, wide = self.bracket.low, self.bracket.high, self.bracket.width_ratio
+        if self._hopeless or wide <= self.planned.width_goal:
+            return None
+        return self._chosen(
+            width.above(low.load_pps, width.half(wide)),
+            f"{self._label}: halving {load_text(low.load_pps)} to {load_text(high.load_pps)} ({width_text(wide)}), "
+            f"wider than the {width_text(self.planned.width_goal)} this phase needs",
+            "bisect",
+        )
+
+    def longer_below(self) -> Choice | None:
+        """The lower bound for longer than before."""
+        return self._longer(self.bracket.low, "lower bound")
+
+    def longer_above(self) -> Choice | None:
+        """The upper bound for longer than before, where a longer trial of it can still matter."""
+        return None if self._hopeless else self._longer(self.bracket.high, "upper bound")
+
+    def _longer(self, bound: Measured, what: str) -> Choice | None:
+        if bound.duration_s >= self.planned.duration_s:
+            return None
+        return self._chosen(
+            bound.load_pps,
+            f"re-measuring the {self._label} {what} {load_text(bound.load_pps)} of a {bound.duration_s:.4g} s trial "
+            f"at {self.planned.duration_s:.4g} s",
+            "remeasure",
+        )
+
+    def _step(self) -> float:
+        """The bracket's width, at least the phase's, doubled as often as asked."""
+        return width.doubled(max(self.planned.width_goal, self.bracket.width_ratio), self.plan.doublings)
+
+    @property
+    def _hopeless(self) -> bool:
+        """Whether even the lowest load loses too much, so that nothing narrower can be found."""
+        return not self.bracket.low_valid and self.bracket.low.load_pps <= self.plan.min_load_pps
+
+    @property
+    def _label(self) -> str:
+        return self.bracket.goal.label
+
+    def _chosen(self, load_pps: float, reason: str, rule: str) -> Choice:
+        return Choice(load_pps, reason, rule, self._label)
+
+
+WISHES: tuple[Callable[[BracketPhase], Choice | None], ...] = (
+    BracketPhase.down,
+    BracketPhase.up,
+    BracketPhase.narrower,
+    BracketPhase.longer_below,
+    BracketPhase.longer_above,
+)
+"""All needs, the most urgent first; each is asked of all brackets before the next."""

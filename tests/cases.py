@@ -1,0 +1,101 @@
+"""Random searches against random systems: what a search and its published peer are both given."""
+
+import math
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tests.searching import search_plan
+from tests.suts import Buffer, Jitter, LossFloor, SlowTester, SmoothCurve, Stalls, Step
+
+from nodrop.generator.simulated import SutCounts, SutModel
+from nodrop.model.plan import AlgorithmName, SearchPlan
+
+
+class Lottery:
+    """Loses a random share whatever the load: no system, but it drives a search into every corner."""
+
+    def __init__(self, seed: int) -> None:
+        self.draws = random.Random(seed)
+
+    def __call__(self, intended_load_pps: float, duration_s: float) -> SutCounts:
+        asked_count = round(intended_load_pps * duration_s)
+        loss_ratio = self.draws.choice((0.0, 0.0, 0.0, 1e-4, 0.01, 0.1 * self.draws.random(), self.draws.random()))
+        return SutCounts(asked_count, asked_count, asked_count - math.ceil(asked_count * loss_ratio))
+
+
+class WarmingUp:
+    """Forwards more in longer trials, and a random little more or less."""
+
+    def __init__(self, capacity_pps: float, seed: int) -> None:
+        self.jitter = Jitter(capacity_pps, 0.03, seed)
+
+    def __call__(self, intended_load_pps: float, duration_s: float) -> SutCounts:
+        warm_ratio = duration_s / (duration_s + 0.2)
+        return self.jitter(intended_load_pps / warm_ratio, duration_s * warm_ratio)
+
+
+class Script:
+    """Loses the shares written down, in their order."""
+
+    def __init__(self, loss_ratios: Sequence[float]) -> None:
+        self.loss_ratios = iter(loss_ratios)
+
+    def __call__(self, intended_load_pps: float, duration_s: float) -> SutCounts:
+        asked_count = round(intended_load_pps * duration_s)
+        return SutCounts(asked_count, asked_count, asked_count - math.ceil(asked_count * next(self.loss_ratios)))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A search and a maker of the system it runs against; made twice, so that both sides draw the same luck."""
+
+    plan: SearchPlan
+    kind: str
+    seed: int
+
+    def make_sut(self) -> SutModel:
+        draw = random.Random(self.seed)
+        # Mostly inside the searched range, sometimes just outside it on either side.
+        reach = math.log(self.plan.max_load_pps / self.plan.min_load_pps)
+        capacity_pps = self.plan.min_load_pps * math.exp(reach * draw.uniform(-0.05, 1.1))
+        makers: dict[str, Callable[[], SutModel]] = {
+            "step": lambda: Step(capacity_pps),
+            "buffer": lambda: Buffer(capacity_pps, int(capacity_pps * 10 ** draw.uniform(-4, 0))),
+            "smooth": lambda: SmoothCurve(capacity_pps, 10 ** draw.uniform(-3, 2)),
+            "floor": lambda: LossFloor(capacity_pps, 10 ** draw.uniform(-7, -1)),
+            "slow tester": lambda: SlowTester(capacity_pps, capacity_pps * draw.uniform(0.5, 2)),
+            "jitter": lambda: Jitter(capacity_pps, draw.uniform(0, 0.2), self.seed),
+            "stalls": lambda: Stalls(capacity_pps, 10 ** draw.uniform(-1, 2), 10 ** draw.uniform(-4, -1), self.seed),
+            "warming up": lambda: WarmingUp(capacity_pps, self.seed),
+            "lottery": lambda: Lottery(self.seed),
+        }
+        return makers[self.kind]()
+
+
+KINDS = ("step", "buffer", "smooth", "floor", "slow tester", "jitter", "stalls", "warming up", "lottery")
+
+
+def random_case(
+    seed: int,
+    draw_ratios: Callable[[random.Random], tuple[float, ...]],
+    algorithm: AlgorithmName,
+) -> Case:
+    """A search of which all but the algorithm is drawn, against a system of a drawn kind."""
+    draw = random.Random(seed)
+    ratios = draw_ratios(draw)
+    min_load_pps = 10 ** draw.uniform(3, 5)
+    initial_s = 10 ** draw.uniform(-1.5, 0.5)
+    plan = search_plan(
+        algorithm=algorithm,
+        loss_ratios=ratios,
+        min_load_pps=min_load_pps,
+        max_load_pps=min_load_pps * 10 ** draw.uniform(0.01, 4),
+        initial_s=initial_s,
+        final_s=initial_s * draw.choice((1.0, 1.0 + draw.random(), 10 ** draw.uniform(0, 2))),
+        width_ratio=10 ** draw.uniform(-3.3, -0.7),
+        intermediate_phases=draw.randint(0, 4),
+        expansion_coefficient=draw.choice((2.0, 4.0, draw.uniform(1.5, 6))),
+        doublings=draw.randint(1, 3),
+    )
+    return Case(plan, draw.choice(KINDS), seed)

@@ -1,0 +1,64 @@
+"""Simulated systems by name, measured in whole trials or stopped ones; and what any interval must be true to."""
+
+from tests.suts import Buffer, Jitter, LossFloor, SlowTester, SmoothCurve, Stalls, Step, Sut
+from tests.traffic import two_way_traffic
+
+from nodrop.generator.simulated import SimulatedMeasurer
+from nodrop.model.trial import Trial, TrialResult
+from nodrop.search.base import Interval
+
+SUTS: dict[str, Sut] = {
+    "a step": Step(1_234_567.0),
+    "a step below the lowest load": Step(7_000.0),
+    "a step above the highest load": Step(12_000_000.0),
+    "a step just below the highest load": Step(9_990_000.0),
+    "a buffer of 20 ms": Buffer(800_000.0, 16_000),
+    "a buffer larger than a short trial": Buffer(800_000.0, 400_000),
+    "a smooth curve": SmoothCurve(2_000_000.0, 0.3),
+    "a loss floor below the larger ratio": LossFloor(900_000.0, 0.001),
+    "a loss floor above both ratios": LossFloor(900_000.0, 0.03),
+    "a tester slower than the SUT": SlowTester(3_000_000.0, 600_000.0),
+    "a tester a little faster than the SUT": SlowTester(600_000.0, 650_000.0),
+    "a jittering step": Jitter(1_500_000.0, 0.01, seed=1),
+    "a wildly jittering step": Jitter(1_500_000.0, 0.3, seed=2),
+    "rare stalls": Stalls(2_000_000.0, 3.0, 0.02, seed=3),
+}
+
+
+def fresh(name: str) -> Sut:
+    """The SUT with its random draws at the start again."""
+    sut = SUTS[name]
+    return type(sut)(**{key: value for key, value in vars(sut).items() if key != "draws"})
+
+
+class Measuring:
+    """Answers trials with a simulated measurer, stop rules obeyed or taken out, and keeps the results."""
+
+    def __init__(self, sut: Sut, stops: bool) -> None:
+        self.measurer = SimulatedMeasurer(two_way_traffic(2), sut)
+        self.stops = stops
+        self.results: list[TrialResult] = []
+
+    def __call__(self, trial: Trial) -> float:
+        asked = trial if self.stops else trial.model_copy(update={"stop": None})
+        self.results.append(self.measurer.measure(asked, len(self.results), "search", lambda *_: None))
+        return self.results[-1].loss_ratio
+
+
+def assert_consistent(interval: Interval, results: list[TrialResult]) -> None:
+    ratio = interval.goal.loss_ratio
+    assert interval.lower_index is not None
+    assert interval.upper_index is not None
+    lower, upper = results[interval.lower_index], results[interval.upper_index]
+    assert lower.trial.intended_load_pps == interval.lower_load_pps
+    assert upper.trial.intended_load_pps == interval.upper_load_pps
+    if interval.lower_valid:
+        assert lower.loss_ratio <= ratio
+    if interval.upper_valid:
+        assert upper.loss_ratio > ratio
+    if interval.lower_valid and interval.upper_valid:
+        assert lower.trial.intended_load_pps < upper.trial.intended_load_pps
+    else:
+        assert lower.trial.intended_load_pps <= upper.trial.intended_load_pps
+    if interval.final:
+        assert lower.trial.duration_s == upper.trial.duration_s == 2.0
