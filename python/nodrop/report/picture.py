@@ -85,7 +85,7 @@ def specification(result: RunResult, steps: Sequence[SearchStep]) -> Spec:
             "font": FONT,
             "view": {"stroke": "#cccccc"},
             "axis": {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "gridColor": "#eeeeee"},
-            "legend": {"labelFontSize": 12, "titleFontSize": 12, "labelLimit": 300, "symbolSize": 130},
+            "legend": {"labelFontSize": 12, "titleFontSize": 12, "labelLimit": 300},
             "title": {"fontSize": 17, "subtitleFontSize": 12, "subtitleColor": INK, "subtitlePadding": 5},
         },
     }
@@ -126,7 +126,9 @@ def _panel(shown: Scene, result: RunResult, height: int) -> Spec:
     if low <= shown.loads[0] < high / WIDE:
         scale = _log_scale(shown.loads[0], high)
     title = f"time since the search began ({shown.time_unit.name})"
-    axes = Axes(shown, scale, {"title": title, "grid": False, "titlePadding": 8}, height)
+    axes = Axes(
+        shown, scale, {"title": title, "grid": False, "titlePadding": 8, "labelFlush": False, "tickCount": 10}, height
+    )
     layers = [*_bound_layers(shown, axes), *_trial_layers(shown, result, axes), _labels(shown, result, axes)]
     return {"width": WIDTH, "height": height, "layer": layers}
 
@@ -182,7 +184,7 @@ def _trial_layers(shown: Scene, result: RunResult, axes: Axes) -> list[Spec]:
         "field": "outcome",
         "type": "nominal",
         "scale": {"domain": list(outcomes), "range": list(outcomes.values())},
-        "legend": {"title": None, "orient": "bottom", "symbolType": "stroke", "symbolStrokeWidth": 6},
+        "legend": {"title": None, "orient": "bottom", "symbolType": "stroke", "symbolStrokeWidth": 5, "symbolSize": 81},
     }
     rows = [_row(bar, result) for bar in shown.bars]
     bars = {
@@ -209,7 +211,7 @@ def _trial_layers(shown: Scene, result: RunResult, axes: Axes) -> list[Spec]:
                 "field": "stopped",
                 "type": "nominal",
                 "scale": {"domain": [STOPPED], "range": ["diamond"]},
-                "legend": legend | {"symbolStrokeWidth": 1.5, "symbolOpacity": 1},
+                "legend": legend | {"symbolStrokeWidth": 1.5, "symbolOpacity": 1, "symbolSize": 156},
             },
         },
     }
