@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 from tests.cases import random_case
-from tests.peers import load
+from tests.peers import load, virtual_clock
 from tests.searching import drive, loss_ratio_of, search_plan
+from tests.suts import Step
 
 from nodrop.generator.simulated import SutModel
 from nodrop.model.plan import SearchPlan
@@ -113,14 +114,14 @@ class PublishedMeasurer(peer.AbstractMeasurer.AbstractMeasurer):  # type: ignore
         return PublishedMeasurement(duration, transmit_rate, counts.intended_count, lost_count)
 
 
-def published_search(plan: SearchPlan, measurer: PublishedMeasurer) -> list[Any]:
+def published_search(plan: SearchPlan, measurer: PublishedMeasurer, timeout_s: float = 1e9) -> list[Any]:
     algorithm = peer.MultipleLossRatioSearch.MultipleLossRatioSearch(
         measurer,
         final_relative_width=plan.width_ratio,
         final_trial_duration=plan.final_trial_duration_s,
         initial_trial_duration=plan.initial_trial_duration_s,
         number_of_intermediate_phases=plan.intermediate_phases,
-        timeout=1e9,
+        timeout=timeout_s,
         doublings=plan.doublings,
     )
     result = algorithm.narrow_down_ndr_and_pdr(plan.min_load_pps, plan.max_load_pps, plan.goals[-1].loss_ratio)
@@ -164,6 +165,29 @@ def test_random_searches_take_the_same_trials_and_end_with_the_same_bounds_as_th
     cases = [random_case(seed, draw_ratios, "mlrsearch-03") for seed in range(first_seed, first_seed + BATCH_COUNT)]
     whole = [assert_same_search(case.plan, case.make_sut(), case.make_sut()) for case in cases]
     assert sum(whole) > 0.97 * len(whole)
+
+
+def test_what_is_known_when_the_time_is_up_is_kept_where_the_published_library_raises_it_away() -> None:
+    plan = search_plan(algorithm="mlrsearch-03")
+    measurer = PublishedMeasurer(Step(1e6))
+    with (
+        virtual_clock(peer, lambda: sum(duration_s for _, duration_s in measurer.trials)),
+        pytest.raises(RuntimeError, match="takes too long"),
+    ):
+        published_search(plan, measurer, timeout_s=5.0)
+
+    search = create(plan)
+    answer = loss_ratio_of(Step(1e6))
+    for index, (load_pps, _) in enumerate(measurer.trials):
+        trial = search.ask()
+        assert trial is not None
+        assert trial.intended_load_pps == load_pps
+        search.tell(Outcome(index=index, loss_ratio=answer(trial)))
+    assert search.ask() is not None
+    for interval in search.intervals():
+        assert interval.lower_valid
+        assert interval.upper_valid
+        assert not interval.final
 
 
 def test_widths_are_doubled_and_halved_as_the_published_library_does() -> None:
