@@ -28,7 +28,7 @@ def is_stall(trace: Trace) -> bool:
     events = trace.bursts
     ended = bool(events) and not trace.windows[-1].lost_count
     short = sum(window.lost_count > 0 for window in trace.windows) <= 2 * len(events)
-    return ended and short and trace.lost_count / len(events) >= STALL_FRAMES
+    return ended and short and not trace.fluctuating and trace.lost_count / len(events) >= STALL_FRAMES
 
 
 class StallLine(NamedTuple):

@@ -20,12 +20,14 @@ COARSE = 10.0
 """Widths of standard deviation from which on an estimate says no more than the bounds do."""
 LUCK = 0.4
 """A success that had less than this chance is tried again."""
-LUCK_TRIALS = 3
-"""After so many trials at a load it is not luck."""
+LUCK_TRIALS = 1
+"""A success that may be luck is repeated so often."""
 HASTY_FRAMES = 20
 """A loss of more frames, within a moment, says that the load is far too high, but not how far."""
 SLOPE_KNOWN = 4.0
 """Widths that losses have to be apart to show how their rate depends on the load."""
+FLUID = frozenset({Nature.RISING, Nature.FALLING, Nature.SCATTERED})
+"""Natures whose losses are the capacity's doing, not a matter of single frames."""
 SINGLE_SD = 0.002
 """Relative standard deviation of estimates from frames lost singly or in stalls."""
 
@@ -52,7 +54,8 @@ def choose(state: State, pursuit: Pursuit) -> Want:
 def estimated(state: State, pursuit: Pursuit) -> Estimate | None:
     """Where a goal's threshold is thought to be: the lowest of what overload, stalls and single losses say."""
     overload = state.model.threshold(pursuit.ledger)
-    if pursuit.ratio > 0.0:
+    fluid = state.model.nature in FLUID or any(trace.fluctuating for trace in state.model.current)
+    if pursuit.ratio > 0.0 or (fluid and overload):
         return overload
     quiet = below_capacity(state, pursuit)
     losing = [trace for trace in quiet if trace.lost_count > 0]
@@ -93,7 +96,7 @@ def below_capacity(state: State, pursuit: Pursuit) -> list[Trace]:
 
     Once proofs just below the capacity have failed again and again there is no hard limit, and all trials do.
     """
-    if pursuit.overloads >= 2:
+    if pursuit.overloads >= 2 and state.model.nature is Nature.STABLE:
         return [trace for trace in state.model.current if trace.loss_ratio < 0.01]
     overload = state.model.threshold(pursuit.ledger)
     top_pps = overload.load_pps if overload else state.plan.max_load_pps
@@ -102,10 +105,11 @@ def below_capacity(state: State, pursuit: Pursuit) -> list[Trace]:
 
 def lucky(state: State, pursuit: Pursuit, lower_pps: float) -> bool:
     """Whether a proof without loss was luck, going by how often frames got lost in other trials."""
-    if pursuit.ratio > 0.0 or len(pursuit.ledger.at(lower_pps)) > LUCK_TRIALS:
+    repeated = len(pursuit.ledger.at(lower_pps)) > LUCK_TRIALS
+    if pursuit.ratio > 0.0 or repeated or state.model.nature in FLUID:
         return False
     quiet = below_capacity(state, pursuit)
-    if not any(trace.lost_count > 0 for trace in quiet) or any(is_stall(trace) for trace in quiet):
+    if not any(trace.lost_count > 0 for trace in quiet) or any(is_stall(t) or t.fluctuating for t in quiet):
         return False
     return EventRate(quiet).pass_probability(lower_pps, pursuit.ledger.full_s) < LUCK
 
@@ -131,7 +135,9 @@ def _choose_estimated(state: State, pursuit: Pursuit, estimate: Estimate) -> Wan
         return Want((lower_pps * upper_pps) ** 0.5, "bisect", f"{label}: no more is known, halving the interval")
     # Where no trial may fail, their scatter counts; where half of them may, only how well their middle is known.
     spread = estimate.sd_ratio / (1.0 if pursuit.strict else estimate.trial_count**0.5)
-    margin = max(MARGIN * wide, min(0.7 * spread, 2.0 * wide) if estimate.near else 0.0)
+    margin = max(
+        MARGIN * wide * min(10.0, 2.0**pursuit.failures), min(0.7 * spread, 2.0 * wide) if estimate.near else 0.0
+    )
     target_pps = state.clamped(estimate.load_pps * (1.0 - margin))
     if lower_pps is not None:
         above_pps = min(width.above(lower_pps, wide), state.plan.max_load_pps)

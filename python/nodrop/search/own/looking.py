@@ -98,7 +98,7 @@ def look_again(state: State, why: str) -> Dialogue:
 
 def _looks(state: State, why: str) -> Looks:
     model = state.model
-    load_pps = max(model.capacity_pps() or 0.0, model.traces[-1].load_pps) * OVERLOAD
+    load_pps = model.usual_look_pps(max((model.capacity_pps() or 0.0) * OVERLOAD, model.traces[-1].load_pps))
     looks: list[Trace] = []
     enough, step = _enough(state), 0.02
     good_pps = load_pps

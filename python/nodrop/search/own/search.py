@@ -38,6 +38,10 @@ QUIET_S = 2.0
 """A proof expected to lose some frames is given up when after this time it has lost almost none."""
 RENEWALS_MAX = 12
 """After so many changes of mind the SUT is taken as it is."""
+FAR_OFF = 2.0
+"""Widths below the estimate from which on a failed proof is not what the SUT usually does."""
+WORTH_A_LOOK = 0.5
+"""The same, as long as nobody has looked how much the SUT varies."""
 UNCHANGED = 0.004
 """Relative change of a threshold up to which an earlier result is taken to hold."""
 
@@ -143,8 +147,10 @@ def _prove(state: State, pursuit: Pursuit, want: Want) -> Dialogue:
         ledger.accept(load_pps, trace.index)
         return
     _learn_from_parts(state, pursuit, trace)
+    _notice_fall(state)
     # How a capacity goes on to fall in the course of a trial can only be seen by watching one to its end.
-    state.watch = trace.stopped and trace.overloaded and not trace.steady
+    change = width.between(min(trace.tail_pps), max(trace.tail_pps)) if trace.overloaded else 0.0
+    state.watch = trace.stopped and not trace.steady and change > ledger.width_ratio
     if ledger.bounds().upper == load_pps:
         pursuit.failures += 1
         pursuit.overloads += trace.overloaded
@@ -184,16 +190,27 @@ def _quiet(state: State, pursuit: Pursuit, load_pps: float, asked_s: float) -> t
 
 def _reconsider(state: State, pursuit: Pursuit, trace: Trace, estimate: Estimate | None) -> Dialogue:
     """A proof failed by far: was it this trial, or is the SUT no longer what it was?"""
-    if estimate is None or not estimate.near or not trace.overloaded or (trace.first_lossy or 0) > 1:
+    if estimate is None or not estimate.near or not trace.overloaded:
         return
+    if not trace.steady or (trace.first_lossy or 0) > 1:
+        return  # it changed in the course of the trial
     threshold_pps = trace.threshold_pps(pursuit.ratio, 0.0)
-    expected_change = max(2.0 * pursuit.ledger.width_ratio, 4.0 * estimate.sd_ratio)
+    bar = FAR_OFF if state.model.surveyed else WORTH_A_LOOK
+    expected_change = max(bar * pursuit.ledger.width_ratio, 4.0 * estimate.sd_ratio)
     if width.between(threshold_pps, estimate.load_pps) < expected_change:
         return
     if state.model.nature is not Nature.MODES and state.renewals < RENEWALS_MAX:
         yield from look_again(state, f"trial {trace.index} did far worse than expected: is that typical")
     if trace.index in pursuit.ledger.aside:
         pursuit.failures = 0
+
+
+def _notice_fall(state: State) -> None:
+    """A SUT that drifts down does not come back between trials, unlike one that falls in the course of each."""
+    before = state.model.nature
+    state.model.follow_fall()
+    if state.model.nature is not before:
+        state.take_nature(state.model.nature)
 
 
 def _notice_rise(state: State, proof: Trace) -> None:

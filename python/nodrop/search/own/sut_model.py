@@ -39,8 +39,23 @@ MODES_APART = 0.015
 """Relative distance from which on two capacities may be two modes."""
 
 
+SAME_ELSEWHERE = 0.01
+"""The same for capacities at different loads, which differ where the loss curve is smooth."""
+SAME_LOAD = 0.002
+COMPARABLE = 0.15
+"""Distance, on the logarithmic axis, of loads that count as the same, and as comparable."""
+TREND = 3e-4
+"""Relative change from which on capacities that go one way are worth following."""
 CLEAR_MAJORITY = 3
 """Trials that one mode has to be ahead of the other before it counts as the usual one."""
+
+
+CHANGING_S = 1.0
+"""From this long on a trial in the course of which the capacity changed says most about long trials."""
+WATCHED = 0.9
+"""Share of its time that such a trial has to have run to tell all of it."""
+Found = tuple[float, Trace]
+"""A threshold and the trial it was found from."""
 
 
 class Estimate(NamedTuple):
@@ -82,23 +97,48 @@ class SutModel:
     def judge_looks(self, looks: Sequence[Trace]) -> None:
         """Say how the SUT behaves after several looks in a row, and forget what no longer holds."""
         fresh = [look.capacity_pps for look in looks]
-        earlier = [t.capacity_pps for t in self.current if t.overloaded and t not in looks and _is_close(t, looks)]
+        earlier, same_load = self._before(looks)
         both = [*earlier, *fresh]
         if len(fresh) < 2:
             return
         self.surveyed = True
-        if _range(both) <= SAME:
-            self.nature = Nature.STABLE
-        elif _split(both) and _range(fresh) > SAME:
+        shifted = SAME if same_load else SAME_ELSEWHERE
+        if _split(both) and _range(fresh) > SAME:
             self.nature = Nature.MODES
         elif (direction := trend(both)) and trend(fresh) == direction:
             self.nature = direction
             self.era_start = self.traces.index(looks[-1])
-        elif _range(fresh) <= SAME:
-            self.nature = Nature.STABLE
-            self.era_start = self.traces.index(looks[0])
-        else:
+        elif _range(fresh) > SAME:
             self.nature = Nature.SCATTERED
+        else:
+            self.nature = Nature.STABLE
+            if _range(both) > shifted:
+                self.era_start = self.traces.index(looks[0])
+
+    def _before(self, looks: Sequence[Trace]) -> tuple[list[float], bool]:
+        """Capacities that earlier trials showed: at the load of the looks if there are any, else at about that."""
+        seen = [t for t in self.current if t.overloaded and t.steady and t not in looks]
+        distances = [(abs(math.log(t.load_pps / looks[-1].load_pps)), t.capacity_pps) for t in seen] if looks else []
+        same = [capacity for distance, capacity in distances if distance <= SAME_LOAD]
+        return (same, True) if same else ([c for distance, c in distances if distance <= COMPARABLE], False)
+
+    def usual_look_pps(self, needed_pps: float) -> float:
+        """The load of an earlier look a little above this, so that what they show can be compared; else this."""
+        seen = [t.load_pps for t in self.current if t.overloaded and t.asked_s > 2.0 * t.elapsed_s]
+        return min((load for load in seen if 1.0 <= load / needed_pps <= 1.03), default=needed_pps)
+
+    def follow_fall(self) -> None:
+        """Take the SUT for drifting down when a trial began where the one before it had ended, below its beginning."""
+        long = [t for t in self.current if t.overloaded and t.elapsed_s >= CHANGING_S]
+        if len(long) < 2 or self.nature is not Nature.STABLE:
+            return
+        before, latest = long[-2:]
+        part = max(1, len(before.tail_pps) // 10)
+        begin, end = fmean(before.tail_pps[:part]), fmean(before.tail_pps[-part:])
+        again = fmean(latest.tail_pps[: max(1, len(latest.tail_pps) // 10)])
+        if end < begin * (1.0 - TREND) and again < (begin + end) / 2.0:
+            self.nature = Nature.FALLING
+            self.era_start = self.traces.index(latest)
 
     def undecided_modes(self) -> bool:
         """Whether there are two modes and it is open which is the more frequent one."""
@@ -146,38 +186,44 @@ class SutModel:
 
     def threshold(self, ledger: Ledger) -> Estimate | None:
         """Where overloaded trials put a goal's threshold; None while there is none."""
-        overloaded = [trace for trace in self.current if trace.overloaded and not is_collapsed(trace)]
-        if not overloaded:
+        telling = [trace for trace in self.current if _tells(trace) and not is_collapsed(trace)]
+        if not telling:
             return None
         ratio, full_s = ledger.goal.loss_ratio, ledger.full_s
         if (between := self._interpolated(ratio)) is not None:
             return between
-        found: list[tuple[float, Trace]] = []
-        for trace in overloaded:
+        found: list[Found] = []
+        for trace in telling:
             count = ledger.part_count(trace)
             parts = trace.parts(count) if count > 1 else (trace,)
-            found += [(self._threshold_pps(part, ratio, count), trace) for part in parts if part.overloaded]
+            found += [
+                (self._threshold_pps(part, ratio, count), trace)
+                for part in parts
+                if part.overloaded or trace.fluctuating
+            ]
+        changing = [each for each in found if not each[1].steady and each[1].elapsed_s >= CHANGING_S]
+        if changing and self.nature in (Nature.STABLE, Nature.MODES):
+            watched = [each for each in changing if each[1].elapsed_s >= WATCHED * each[1].asked_s]
+            return self._pooled(watched or changing)
         parted = self.modes() if self.nature is Nature.MODES else None
-        if parted and all(trace.steady for _, trace in found):
+        if parted:
             major = max(parted, key=len)
             low_pps, high_pps = min(major) * (1.0 - SAME), max(major) * (1.0 + SAME)
-            return self._pooled([each for each in found if low_pps <= each[1].capacity_pps <= high_pps])
+            found = [each for each in found if low_pps <= each[1].capacity_pps <= high_pps] or found
+            return self._pooled(found)
         near = [each for each in found if abs(math.log(each[1].load_pps / max(1.0, each[0]))) <= NEAR]
         if not near:
             load_pps, trace = min(found, key=lambda each: each[1].load_pps)
             return Estimate(load_pps, FAR_SD, near=False)
         return self._from_near(near, [each for each in near if each[1].elapsed_s >= 0.5 * full_s])
 
-    def _from_near(self, near: list[tuple[float, Trace]], long: list[tuple[float, Trace]]) -> Estimate:
+    def _from_near(self, near: list[Found], long: list[Found]) -> Estimate:
         """What trials near their threshold say, the long ones among them first."""
         if self.nature is Nature.SCATTERED:
             # A trial below its capacity shows nothing, so only loads that every trial fails at give all of them a say.
             highest_pps = max(trace.capacity_pps for _, trace in near)
             fair = [each for each in near if each[1].load_pps >= highest_pps]
             return self._pooled(fair if len(fair) >= 3 else near)
-        if any(not trace.steady for _, trace in long):
-            load_pps, _ = max(long, key=lambda each: each[1].elapsed_s)
-            return Estimate(load_pps, NEAR_SD, near=True)
         return self._agreed(long, near) if long else self._pooled(near)
 
     def is_smooth(self, loss_ratio: float) -> bool:
@@ -201,27 +247,23 @@ class SutModel:
             key=lambda t: t.load_pps,
             default=None,
         )
-        if below is None:
-            return None
-        limited = max(0.0, 1.0 - above.forwarded_pps / below.load_pps)
-        if abs(below.loss_ratio - limited) < REFUTED * max(below.loss_ratio, limited):
-            return None
-        share = math.log(loss_ratio / below.loss_ratio) / math.log(above.loss_ratio / below.loss_ratio)
-        reach = math.log(above.load_pps / below.load_pps)
-        return Estimate(below.load_pps * math.exp(share * reach), min(FAR_SD, 0.1 * reach), near=reach <= NEAR)
+        if below is not None:
+            return _between(below, above, loss_ratio)
+        higher = [t for t in points if t.load_pps > above.load_pps * (1.0 + SAME) and t.loss_ratio > above.loss_ratio]
+        return _between(above, min(higher, key=lambda t: t.load_pps), loss_ratio) if higher else None
 
     def _threshold_pps(self, part: Trace, loss_ratio: float, count: int) -> float:
         buffer_count = self.buffer_count if count == 1 and self.buffer_matters(part.load_pps, part.asked_s) else 0.0
         return part.threshold_pps(loss_ratio, buffer_count)
 
-    def _agreed(self, long: list[tuple[float, Trace]], near: list[tuple[float, Trace]]) -> Estimate:
+    def _agreed(self, long: list[Found], near: list[Found]) -> Estimate:
         """What long trials say; as sure as short ones agree with them."""
         found = self._pooled(long)
         if found.trial_count > 1 or len(near) < 2:
             return found
         return found._replace(sd_ratio=max(NEAR_SD / 4, stdev(value for value, _ in near) / found.load_pps))
 
-    def _pooled(self, found: list[tuple[float, Trace]]) -> Estimate:
+    def _pooled(self, found: list[Found]) -> Estimate:
         values = [value for value, _ in found]
         middle = median(values)
         if len({trace.index for _, trace in found}) < 2:
@@ -233,6 +275,16 @@ class SutModel:
         """The capacity as the latest overloaded trial showed it."""
         latest = next((trace for trace in reversed(self.current) if trace.overloaded), None)
         return latest.capacity_pps if latest else None
+
+    def fall_ratio(self, duration_s: float) -> float:
+        """By how much the capacity of a SUT that drifts down will have fallen at the end of a trial begun now."""
+        if self.nature is not Nature.FALLING:
+            return 0.0
+        seen = [t for t in self.traces if t.overloaded and t.steady and t.load_pps < 1.2 * t.capacity_pps]
+        first, last = seen[0], seen[-1]
+        seconds = last.started_s - first.started_s
+        fall = 1.0 - last.capacity_pps / first.capacity_pps
+        return max(0.0, fall * duration_s / seconds) if seconds > 1.0 else 0.0
 
     def expected_lost(self, load_pps: float, duration_s: float, *, unsent: bool = False) -> float:
         """Frames lost by a time, if the SUT does what it did in the latest trial that was overloaded.
@@ -252,13 +304,26 @@ class SutModel:
         return lost / (trace.load_pps * duration_s)
 
 
+def _between(low: Trace, high: Trace, loss_ratio: float) -> Estimate | None:
+    """Where the straight line through two trials, both axes logarithmic, meets a ratio; None if a hard limit fits.
+
+    Below the two it is followed for no more than their distance.
+    """
+    limited = max(0.0, 1.0 - high.forwarded_pps / low.load_pps)
+    if abs(low.loss_ratio - limited) < REFUTED * max(low.loss_ratio, limited):
+        return None
+    share = math.log(loss_ratio / low.loss_ratio) / math.log(high.loss_ratio / low.loss_ratio)
+    reach = math.log(high.load_pps / low.load_pps)
+    return Estimate(low.load_pps * math.exp(max(-1.0, share) * reach), min(FAR_SD, 0.1 * reach), near=reach <= NEAR)
+
+
 def is_collapsed(trace: Trace) -> bool:
     """Whether so little came through that it says nothing of what a lower load would do."""
     return trace.overloaded and trace.capacity_pps < COLLAPSED * trace.load_pps
 
 
-def _is_close(trace: Trace, looks: Sequence[Trace]) -> bool:
-    return abs(math.log(trace.load_pps / looks[-1].load_pps)) <= 0.15
+def _tells(trace: Trace) -> bool:
+    return trace.overloaded or trace.fluctuating
 
 
 def _range(values: Sequence[float]) -> float:
@@ -267,7 +332,7 @@ def _range(values: Sequence[float]) -> float:
 
 def trend(values: Sequence[float]) -> Nature | None:
     """Whether values in the order of time all but once go one way."""
-    if len(values) < 4 or _range(values) <= SAME:
+    if len(values) < 4 or _range(values) <= TREND:
         return None
     rises = sum(b > a for a, b in itertools.combinations(values, 2))
     pairs = len(values) * (len(values) - 1) // 2

@@ -17,6 +17,10 @@ WINDOWS_MAX = 300
 """Finer windows are joined up to this many: enough to see a stall in a long trial, few enough to replay at once."""
 LOSSY_SHARE = 0.8
 """Share of the windows after the first loss that lose, from which on a trial counts as overloaded."""
+LONG_S = 3.0
+FLUCTUATIONS = 5
+FLUCTUATING_SHARE = 0.05
+"""A trial of at least this length with so many lossy windows, and this share of them, tells of the capacity too."""
 OVERLOAD_RATIO = 5e-5
 """Loss below this share is taken for single frames going astray, not for a limit of the capacity."""
 TREND_SIGMAS = 4.0
@@ -87,6 +91,13 @@ class Trace:
         return lossy >= LOSSY_SHARE and lost_ratio >= OVERLOAD_RATIO
 
     @cached_property
+    def fluctuating(self) -> bool:
+        """Whether it lost again and again over a long time: the capacity goes below the load and back."""
+        lossy = sum(window.lost_count > 0 for window in self.windows)
+        often = lossy >= FLUCTUATIONS and lossy >= FLUCTUATING_SHARE * len(self.windows)
+        return often and self.elapsed_s >= LONG_S and not self.overloaded
+
+    @cached_property
     def tail_pps(self) -> tuple[float, ...]:
         """What was forwarded in each window of the tail, frames per second."""
         return tuple(max(0.0, self.load_pps - window.lost_count / window.duration_s) for window in self.tail)
@@ -99,6 +110,8 @@ class Trace:
     @cached_property
     def lowest_pps(self) -> float:
         """The lowest capacity of any window, stalls left out: they stand out from the rest."""
+        if self.fluctuating:
+            return min(self.tail_pps)
         middle = median(self.tail_pps)
         spread = median(abs(each - middle) for each in self.tail_pps)
         return max(min(self.tail_pps), middle - 6.0 * spread - 1e-4 * middle)
