@@ -9,7 +9,7 @@ from tests.running import Listener, make_plan, parts
 
 from nodrop import store
 from nodrop.errors import OutOfTime
-from nodrop.generator.simulated import SutModel
+from nodrop.generator.simulated import Sut, SutModel
 from nodrop.model.event import RunDone
 from nodrop.model.result import RunResult
 from nodrop.run import execute
@@ -20,7 +20,7 @@ PAUSE_S = 0.5
 """Between trials, as `at_its_pace` has it."""
 
 
-def recorded(directory: Path, sut: SutModel, **overrides: Any) -> RunResult:
+def recorded(directory: Path, sut: Sut | SutModel, **overrides: Any) -> RunResult:
     """A run over a model, read back from its file; also one that ran out of time."""
     listener = Listener()
     with contextlib.suppress(OutOfTime):

@@ -5,36 +5,49 @@ from pathlib import Path
 import pytest
 from tests.recorded import SEARCHES, recorded
 from tests.running import MILLION, Listener, make_plan, parts
-from tests.suts import Buffer, Jitter, LossFloor, SlowTester, SmoothCurve, Stalls, Step, Sut
+from tests.suts import Buffer, LossFloor, SlowTester, SmoothCurve, Step, Sut
 
 from nodrop import store
 from nodrop.cli import main
+from nodrop.generator.simulated import SUTS
 from nodrop.model.plan import AlgorithmName
 from nodrop.model.result import RunResult
 from nodrop.model.trial import Doubt, TrialResult, Validity, Verdict
 from nodrop.replay import replay
 from nodrop.run import execute
 
-SUTS = [
-    MILLION,
+MODELS = [
     Step(1e9),
     Buffer(1e6, 100_000),
     SmoothCurve(9e5),
     LossFloor(1e6, 1e-4),
     SlowTester(capacity_pps=2e6, tester_pps=5e5),
-    Jitter(1e6, 0.01, seed=3),
-    Stalls(1e6, interval_s=2.0, stall_s=0.01, seed=4),
 ]
+KINDS = ["noisy-capacity", "stall-random", "two-modes-time", "warm-up", "loss-inversion"]
+ENDLESS: dict[str, str | int] = {"search__max_duration": "2s", "search__initial_count": 2}
+"""For the search that ends by its time alone."""
 
 
-@pytest.mark.parametrize("sut", SUTS, ids=lambda sut: type(sut).__name__)
-@pytest.mark.parametrize("algorithm", SEARCHES)
-def test_every_search_decides_again_what_is_on_record(algorithm: AlgorithmName, sut: Sut, tmp_path: Path) -> None:
-    result = recorded(tmp_path, sut, search__algorithm=algorithm, search__max_duration="5s")
+def assert_reproduced(result: RunResult) -> None:
     again = replay(result)
     assert again.differences == ()
     assert len(again.steps) == again.trial_count == len(result.steps) > 0
     assert [step.after for step in again.steps] == [step.after for step in result.steps]
+
+
+@pytest.mark.parametrize("sut", MODELS, ids=lambda sut: type(sut).__name__)
+@pytest.mark.parametrize("algorithm", SEARCHES)
+def test_every_search_decides_again_what_is_on_record(algorithm: AlgorithmName, sut: Sut, tmp_path: Path) -> None:
+    more = ENDLESS if algorithm == "plrsearch" else {}
+    assert_reproduced(recorded(tmp_path, sut, search__algorithm=algorithm, **more))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("algorithm", SEARCHES)
+def test_it_does_so_for_suts_that_change_their_mind(algorithm: AlgorithmName, kind: str, tmp_path: Path) -> None:
+    more = ENDLESS if algorithm == "plrsearch" else {}
+    sut = SUTS[kind](7)
+    assert_reproduced(recorded(tmp_path, sut, search__algorithm=algorithm, search__max_load="20Mpps", **more))
 
 
 def with_trial(result: RunResult, changed: TrialResult) -> RunResult:
