@@ -75,7 +75,7 @@ class SimulatedMeasurer:
         for elapsed_s, offered_count, lost_count in zip(
             taken.end_s, taken.offered_count, taken.lost_count, strict=True
         ):
-            on_window(elapsed_s, offered_count, offered_count - lost_count)
+            on_window(elapsed_s, offered_count, offered_count - lost_count, lost_count)
         dealt = self._dealt(taken)
         result = TrialResult(
             trial=trial,
