@@ -6,14 +6,13 @@ Everything is brought down in the opposite order by the `with` statement, whatev
 then is stored in every case, and told with the last event.
 """
 
-import contextlib
-import os
 import platform
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 from nodrop import __version__, store
+from nodrop.cpus import on_cpus
 from nodrop.errors import OutOfTime, SearchError
 from nodrop.explained import ExplainedSearch
 from nodrop.generator.base import Measurer
@@ -39,6 +38,8 @@ class Parts(NamedTuple):
 
     stage: Callable[[Plan, str], Stage]
     measurer: Callable[[Plan, Stage], Measurer]
+    clock: Callable[[], float] = time.monotonic
+    """Gives the time that trials take, in seconds."""
 
 
 def execute(plan: Plan, on_event: OnEvent, parts: Parts | None = None) -> RunResult:
@@ -56,15 +57,15 @@ def execute(plan: Plan, on_event: OnEvent, parts: Parts | None = None) -> RunRes
     make = parts or Parts(_stage, _engine)
     host = read_host()
     with (
-        Record(plan, on_event) as record,
+        Record(plan, on_event, make.clock) as record,
         make.stage(plan, record.run_id) as stage,
         make.measurer(plan, stage) as measurer,
-        _beside_the_tester(plan.engine.cores),
+        on_cpus(plan.engine.cores),  # beside the tester, to take none of the SUT's time
         record.measuring(),
     ):
         record.stage_up(Facts(host=host, stage=stage.facts, versions=_versions(measurer)))
         record.path_checked(measurer.check_path())
-        bench = _Bench(measurer, record, SutCpu(stage.facts.sut_process_pid))
+        bench = _Bench(measurer, record, SutCpu(stage.facts.sut_process_pid), make.clock)
         _search(search, plan.search, bench, stage.facts.sut_shares_tester_cpu)
         _measure_latency(plan.latency, plan.search.repeat_invalid, bench)
     return record.result
@@ -76,14 +77,15 @@ class _Bench(NamedTuple):
     measurer: Measurer
     record: Record
     sut_cpu: SutCpu
+    clock: Callable[[], float]
 
 
 def _search(search: ExplainedSearch, plan: SearchPlan, bench: _Bench, sut_shares_tester_cpu: bool) -> None:
     """The only loop: what the search asks for is measured, and the search told, until it asks no more."""
     record = bench.record
-    start_s = time.monotonic()
+    start_s = bench.clock()
     while (trial := search.ask()) is not None:
-        started_s = time.monotonic() - start_s
+        started_s = bench.clock() - start_s
         if started_s + trial.duration_s > plan.search_duration_max_s:
             break
         result = _measure(trial, "search", bench, search.outlook(trial, started_s))
@@ -140,17 +142,6 @@ def _out_of_time(plan: SearchPlan) -> str:
         f"a search within {format_seconds(plan.search_duration_max_s)} asked, it needs longer; allow more time "
         "(search.max_duration) or a larger search.width, or make do with what is known by then (--budget)"
     )
-
-
-@contextlib.contextmanager
-def _beside_the_tester(cores: tuple[int, ...]) -> Iterator[None]:
-    """Keep this process on the tester's CPUs, so that it takes none of the SUT's time."""
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, cores or before)
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
 
 
 def _versions(measurer: Measurer) -> Versions:
