@@ -42,5 +42,7 @@ def test_a_trial_ends_shortly_after_its_first_lost_frame(require_tool: Callable[
     lost_counts = [sum(each) for each in zip(*windows.lost_count, strict=True)]
     first = next(position for position, count in enumerate(lost_counts) if count)
     assert lost_counts[first] == 1
-    assert windows.end_s[first] == pytest.approx(result.duration_s - 0.3, abs=0.06)
+    assert 0.5 <= windows.end_s[first] < 1.0
+    certain_s = windows.end_s[first + 1]
+    assert result.duration_s - 0.3 == pytest.approx(certain_s, abs=0.06)
     assert all(earlier < later for earlier, later in itertools.pairwise(windows.end_s))

@@ -60,6 +60,7 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
         self.watch_sending();
         self.drain();
         self.close_window();
+        self.join_short_end();
         self.progress.stop_receiving.store(true, Relaxed);
     }
 
@@ -140,6 +141,19 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
         });
         self.last = now;
         elapsed_s
+    }
+
+    /// A last window in which hardly anything was sent would say nothing by itself.
+    fn join_short_end(&mut self) {
+        let Windows { end_s, offered_count, received_count, lost_count } = &mut self.timeline.windows;
+        let [.., begin_s, _] = end_s[..] else { return };
+        if self.timeline.sent_for_s - begin_s < self.setting.request.window_s / 2.0 {
+            end_s.remove(end_s.len() - 2);
+            for column in [offered_count, received_count, lost_count].into_iter().flatten() {
+                let last = column.pop().unwrap_or(0);
+                column.last_mut().into_iter().for_each(|before| *before += last);
+            }
+        }
     }
 
     fn elapsed_ns(&self) -> u64 {

@@ -31,7 +31,9 @@ impl Losses {
         self.first_s
     }
 
-    /// Complete the last of `windows` by its losses; `now` is the sample at its end.
+    /// Write down the losses that the end of the last of `windows` made certain; `now` is the sample at that end.
+    ///
+    /// They were overtaken in the window before, so there they are written.
     pub(crate) fn close_window(&mut self, windows: &mut Windows, now: &[Sample]) {
         let Some(&end_s) = windows.end_s.last() else { return };
         self.grow_old(windows, end_s - DRAIN_MAX_S);
@@ -39,7 +41,11 @@ impl Losses {
             let given_up = self.sent_long_ago[stream].saturating_sub(sample.received);
             // A frame that comes in after all takes nothing back; `settle` does, in the end.
             let lost = sample.overdue.max(given_up).max(self.lost[stream]);
-            windows.lost_count[stream].push(lost - self.lost[stream]);
+            let column = &mut windows.lost_count[stream];
+            if let Some(window_before) = column.last_mut() {
+                *window_before += lost - self.lost[stream];
+            }
+            column.push(0);
             self.lost[stream] = lost;
         }
         if self.count() > 0 {
@@ -91,15 +97,15 @@ mod tests {
     }
 
     #[test]
-    fn overdue_frames_are_lost_in_the_window_that_shows_them() {
+    fn overdue_frames_are_lost_in_the_window_in_which_others_overtook_them() {
         let (by_window, losses) = losses(&[(90, 0), (190, 10), (289, 10), (389, 11)]);
-        assert_eq!(by_window, [0, 10, 0, 1]);
+        assert_eq!(by_window, [10, 0, 1, 0]);
         assert_eq!((losses.count(), losses.first_s()), (11, Some(1.0)));
     }
 
     #[test]
     fn a_frame_that_comes_late_is_not_lost_again() {
-        assert_eq!(losses(&[(90, 0), (190, 10), (300, 0), (395, 5), (488, 12)]).0, [0, 10, 0, 0, 2]);
+        assert_eq!(losses(&[(90, 0), (190, 10), (300, 0), (395, 5), (488, 12)]).0, [10, 0, 0, 2, 0]);
     }
 
     #[test]
@@ -112,7 +118,7 @@ mod tests {
     #[test]
     fn over_a_dead_path_frames_are_lost_two_seconds_after_they_were_sent() {
         let (by_window, losses) = losses(&[(100, 0), (150, 0), (150, 0), (150, 0), (150, 0), (150, 0), (150, 0)]);
-        assert_eq!(by_window, [0, 0, 0, 0, 0, 50, 100]);
+        assert_eq!(by_window, [0, 0, 0, 0, 50, 100, 0]);
         assert_eq!(losses.first_s(), Some(3.0));
     }
 

@@ -89,7 +89,7 @@ pub struct Window {
     pub offered_count: u64,
     /// Distinct frames received so far, all streams.
     pub received_count: u64,
-    /// Frames certainly lost so far, all streams; see [`Windows::lost_count`].
+    /// Frames certainly lost so far, all streams: missing though overtaken before the window began, or sent 2 s before.
     pub lost_count: u64,
 }
 
@@ -157,15 +157,14 @@ pub struct StreamCounts {
 /// The trial as a time series; column vectors, one entry per window.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Windows {
-    /// End of each window since the first frame was due.
+    /// End of each window since the first frame was due; the last one ends with the wait for frames in flight.
     pub end_s: Vec<f64>,
     /// Frames sent within each window: `[stream][window]`.
     pub offered_count: Vec<Vec<u64>>,
     /// Distinct frames received within each window: `[stream][window]`.
     pub received_count: Vec<Vec<u64>>,
-    /// Frames that became certain to be lost within each window, `[stream][window]`: when it ended they were missing,
-    /// though a later frame had arrived before it began, or they had been sent 2 s before. The last window, which ends with
-    /// the wait for frames in flight, takes all the rest, so that the windows add up to the stream's `lost_count`.
+    /// Frames lost, by the window in which a later frame overtook them: `[stream][window]`. The last window takes those
+    /// that none overtook, so that the windows add up to the stream's `lost_count`.
     pub lost_count: Vec<Vec<u64>>,
 }
 

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StopRule {
-    /// Stop once more than this many frames, over all streams, are certainly lost.
+    /// Stop once more than this many frames, over all streams, are certainly lost: missing though a later one had arrived
+    /// a window before, or though sent 2 s before.
     #[serde(default)]
     pub lost_count: Option<u64>,
     /// Stop this long after the end of the first window in which a frame was certainly lost.

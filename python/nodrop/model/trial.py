@@ -110,17 +110,16 @@ class Windows(Value):
     """The trial as a time series, one column per window; frames sent and received within each window, per stream."""
 
     end_s: tuple[float, ...]
-    """End of each window, seconds since the trial's first frame was due."""
+    """End of each window, seconds since the trial's first frame was due; the last one may end after sending did, with
+    the wait for frames in flight."""
     offered_count: tuple[tuple[int, ...], ...]
     """[stream][window]"""
     received_count: tuple[tuple[int, ...], ...]
     """[stream][window]"""
     lost_count: tuple[tuple[int, ...], ...] = ()
-    """[stream][window], frames that became certain to be lost within each window; empty where that is not known.
+    """[stream][window], frames lost, by the window in which a later one overtook them; empty where that is not known.
 
-    The engine is certain of a loss when a frame is missing at the end of a window though a later one had arrived before
-    it began, or though it was sent 2 s before. The last window ends with the wait for frames in flight and takes all
-    the rest, so that the windows add up to the stream's lost count.
+    The last window takes those that none overtook, so that the windows add up to the stream's lost count.
     """
 
 

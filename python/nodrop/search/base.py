@@ -17,7 +17,7 @@ class Sample(NamedTuple):
     elapsed_s: float
     sent_count: int
     lost_count: int
-    """Frames certainly lost by then."""
+    """Frames lost by then, as is known when the trial is over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,13 +61,14 @@ class Outcome:
 
 
 def _samples(result: TrialResult) -> tuple[Sample, ...]:
+    """Window by window up to the end of sending; what came in after that still counts for the last one."""
     windows = result.windows
     samples = []
     sent_count = lost_count = 0
     for position, end_s in enumerate(windows.end_s):
         sent_count += sum(stream[position] for stream in windows.offered_count)
         lost_count += sum(stream[position] for stream in windows.lost_count)
-        samples.append(Sample(end_s, sent_count, lost_count))
+        samples.append(Sample(min(end_s, result.duration_s), sent_count, lost_count))
     return tuple(samples) if windows.lost_count else ()
 
 
