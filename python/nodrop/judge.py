@@ -14,6 +14,8 @@ TESTERS = frozenset({Limit.TESTER, Limit.SHARED_CPU})
 """Limits that say nothing of what the SUT could do."""
 OUT_OF_TIME = "out-of-time"
 """Code of the flag of a goal that was not found in the time there was."""
+ROUNDING = 1e-9
+"""Bounds exactly one width apart are so but for the last digits."""
 NORMAL_95 = 1.6449
 """95 % quantile of the normal distribution."""
 
@@ -117,7 +119,7 @@ def _bound(trial: TrialResult | None) -> Bound | None:
 
 def _is_narrow(goal: Goal, lower: Bound, upper: Bound) -> bool:
     assert goal.width_ratio
-    return (upper.load_pps - lower.load_pps) / upper.load_pps <= goal.width_ratio
+    return (upper.load_pps - lower.load_pps) / upper.load_pps <= goal.width_ratio * (1 + ROUNDING)
 
 
 def _flags(case: _Case, limit: Limit, regular: bool) -> tuple[Flag, ...]:

@@ -140,6 +140,13 @@ def test_a_goal_is_regular_within_its_own_width_whatever_the_searchs() -> None:
     assert not result_of(trial(0, 99_500), trial(1, 100_000, lost=1), goal=narrow).regular
 
 
+def test_bounds_exactly_one_width_apart_are_regular_whatever_the_last_digits_are() -> None:
+    upper = 1013146.5407845534
+    lower = 1003015.0753767078
+    assert (upper - lower) / upper > 0.01
+    assert result_of(trial(0, lower), trial(1, upper, lost=1)).regular
+
+
 def test_most_of_the_trials_at_the_upper_bound_say_whose_limit_it_is() -> None:
     by_tester = [trial(index, 100_000, unsent=5000) for index in (1, 2)]
     by_sut = [trial(index, 100_000, lost=7) for index in (3, 4, 5)]

@@ -1,0 +1,73 @@
+"""Every search in a whole run: its goals are judged, stored and reported."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.running import MILLION, Listener, make_plan, parts
+
+from nodrop import store
+from nodrop.cli.console import show
+from nodrop.model.event import RunDone
+from nodrop.model.goal import Limit
+from nodrop.model.plan import AlgorithmName
+from nodrop.model.result import RunResult, Status
+from nodrop.report.text import report
+from nodrop.run import execute
+
+WITH_BOUNDS: tuple[AlgorithmName, ...] = (
+    "nodrop",
+    "mlrsearch-rfc9971",
+    "mlrsearch-01",
+    "mlrsearch-03",
+    "binary",
+    "binary-loss-verification",
+    "nfvbench",
+)
+
+
+def run(algorithm: AlgorithmName, results_dir: Path, **keys: Any) -> RunResult:
+    """A run of that search over a SUT that forwards a million frames per second, as it was stored."""
+    listener = Listener()
+    execute(make_plan(results_dir, search__algorithm=algorithm, **keys), listener, parts())
+    done = listener.events[-1]
+    assert isinstance(done, RunDone) and done.path
+    return store.load(done.path)
+
+
+def text_of(result: RunResult) -> str:
+    out = io.StringIO()
+    show(report(result, with_trials=True), out)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("algorithm", WITH_BOUNDS)
+def test_a_search_with_bounds_encloses_the_truth(algorithm: AlgorithmName, tmp_path: Path) -> None:
+    result = run(algorithm, tmp_path)
+    assert result.status is Status.COMPLETE
+    for found in result.goals:
+        truth = MILLION.throughput(found.goal.loss_ratio, 1.0)
+        assert (found.regular, found.limit) == (True, Limit.SUT)
+        assert found.lower and found.lower.load_pps <= truth.high_pps
+        assert found.upper and found.upper.load_pps >= truth.low_pps
+        assert found.loss_ratio_limit and found.lower.loss_ratio <= found.loss_ratio_limit < 0.01
+    assert "limited by the SUT" in text_of(result)
+
+
+def test_trials_at_the_highest_load_are_told_as_an_estimate(tmp_path: Path) -> None:
+    result = run("mrr", tmp_path)
+    assert result.status is Status.COMPLETE
+    assert [found.estimate_pps for found in result.goals] == pytest.approx([1e6, 1e6], rel=0.01)
+    assert "- NDR 0 %: about 1.000 Mpps" in text_of(result)
+
+
+@pytest.mark.parametrize("algorithm", ["nodrop", "mlrsearch-rfc9971"])
+def test_goals_with_attributes_of_their_own_are_found_by_these(algorithm: AlgorithmName, tmp_path: Path) -> None:
+    often = {"loss_ratio": 0, "final_trial_duration": "0.2s", "duration_sum": "2s", "exceed_ratio": "50%"}
+    goals = {"NDR": 0, "often": often, "coarse": {"loss_ratio": "1%", "width": "5%"}}
+    result = run(algorithm, tmp_path, goals=goals, latency__enabled=False)
+    assert [found.regular for found in result.goals] == [True] * 3
+    coarse = result.goals[2]
+    assert coarse.lower and coarse.upper and coarse.goal.width_ratio == 0.05
+    assert 1 - coarse.lower.load_pps / coarse.upper.load_pps <= 0.05
