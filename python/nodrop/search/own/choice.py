@@ -28,7 +28,7 @@ SLOPE_KNOWN = 4.0
 """Widths that losses have to be apart to show how their rate depends on the load."""
 FLUID = frozenset({Nature.RISING, Nature.FALLING, Nature.SCATTERED})
 """Natures whose losses are the capacity's doing, not a matter of single frames."""
-SINGLE_SD = 0.002
+SINGLE_SD = 0.001
 """Relative standard deviation of estimates from frames lost singly or in stalls."""
 
 
@@ -135,9 +135,8 @@ def _choose_estimated(state: State, pursuit: Pursuit, estimate: Estimate) -> Wan
         return Want((lower_pps * upper_pps) ** 0.5, "bisect", f"{label}: no more is known, halving the interval")
     # Where no trial may fail, their scatter counts; where half of them may, only how well their middle is known.
     spread = estimate.sd_ratio / (1.0 if pursuit.strict else estimate.trial_count**0.5)
-    margin = max(
-        MARGIN * wide * min(10.0, 2.0**pursuit.failures), min(0.7 * spread, 2.0 * wide) if estimate.near else 0.0
-    )
+    margin = max(MARGIN * wide, min(0.7 * spread, 2.0 * wide) if estimate.near else 0.0)
+    margin += state.model.fall_ratio(pursuit.ledger.full_s)
     target_pps = state.clamped(estimate.load_pps * (1.0 - margin))
     if lower_pps is not None:
         above_pps = min(width.above(lower_pps, wide), state.plan.max_load_pps)

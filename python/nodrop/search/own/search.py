@@ -24,7 +24,7 @@ from nodrop.search.own.findings import findings
 from nodrop.search.own.ledger import CLEAR_EXCESS
 from nodrop.search.own.looking import OVERLOAD, WATCH_S, look, look_again, look_first
 from nodrop.search.own.state import CAP_S, PREDICTABLE, SHORT_PROOF_S, OutOfTime, Pursuit, State, Want
-from nodrop.search.own.sut_model import Estimate, Nature
+from nodrop.search.own.sut_model import SAME, Estimate, Nature
 from nodrop.search.own.trace import Trace
 from nodrop.search.wording import load_text
 
@@ -182,9 +182,10 @@ def _quiet(state: State, pursuit: Pursuit, load_pps: float, asked_s: float) -> t
     """By when a proof must have lost how many frames, or else the SUT does more than expected."""
     model = state.model
     predictable = model.nature in PREDICTABLE and state.renewals < RENEWALS_MAX and model.threshold(pursuit.ledger)
-    expected = model.expected_lost(load_pps, QUIET_S) if predictable and pursuit.ratio > 0.0 else 0.0
-    if expected > 100.0 and asked_s > 2.0 * QUIET_S:
-        return QUIET_S, max(1, int(0.25 * expected))
+    seconds, share = (2.0 * QUIET_S, 0.6) if model.nature is Nature.RISING else (QUIET_S, 0.25)
+    expected = model.expected_lost(load_pps, seconds) if predictable and pursuit.ratio > 0.0 else 0.0
+    if expected > 100.0 and asked_s > 2.0 * seconds:
+        return seconds, max(1, int(share * expected))
     return None, 1
 
 
@@ -219,10 +220,11 @@ def _notice_rise(state: State, proof: Trace) -> None:
         state.take_nature(Nature.RISING)
     if state.model.nature is not Nature.RISING:
         return
-    for pursuit in state.pursuits:
-        for index in pursuit.ledger.high_loss_indices(proof.load_pps * 1.2):
-            if index < proof.index:
-                pursuit.ledger.set_aside(index)
+    reached_pps = proof.capacity_pps if proof.overloaded else proof.load_pps
+    for trace in state.model.traces:
+        if trace.overloaded and trace.capacity_pps < reached_pps * (1.0 - SAME):
+            for pursuit in state.pursuits:
+                pursuit.ledger.set_aside(trace.index)
 
 
 def _cap(state: State, pursuit: Pursuit, want: Want) -> Dialogue:

@@ -136,7 +136,8 @@ class SutModel:
         part = max(1, len(before.tail_pps) // 10)
         begin, end = fmean(before.tail_pps[:part]), fmean(before.tail_pps[-part:])
         again = fmean(latest.tail_pps[: max(1, len(latest.tail_pps) // 10)])
-        if end < begin * (1.0 - TREND) and again < (begin + end) / 2.0:
+        at_once = (latest.first_lossy or 0) <= 1
+        if at_once and end < begin * (1.0 - TREND) and again < (begin + end) / 2.0:
             self.nature = Nature.FALLING
             self.era_start = self.traces.index(latest)
 
@@ -219,6 +220,8 @@ class SutModel:
 
     def _from_near(self, near: list[Found], long: list[Found]) -> Estimate:
         """What trials near their threshold say, the long ones among them first."""
+        if self.nature is Nature.FALLING:
+            return Estimate(near[-1][0], NEAR_SD, near=True)
         if self.nature is Nature.SCATTERED:
             # A trial below its capacity shows nothing, so only loads that every trial fails at give all of them a say.
             highest_pps = max(trace.capacity_pps for _, trace in near)
@@ -280,11 +283,11 @@ class SutModel:
         """By how much the capacity of a SUT that drifts down will have fallen at the end of a trial begun now."""
         if self.nature is not Nature.FALLING:
             return 0.0
-        seen = [t for t in self.traces if t.overloaded and t.steady and t.load_pps < 1.2 * t.capacity_pps]
+        seen = [t for t in self.traces if t.overloaded and t.load_pps < 1.2 * t.capacity_pps]
         first, last = seen[0], seen[-1]
-        seconds = last.started_s - first.started_s
+        seconds = last.started_s + last.elapsed_s / 2.0 - first.started_s - first.elapsed_s / 2.0
         fall = 1.0 - last.capacity_pps / first.capacity_pps
-        return max(0.0, fall * duration_s / seconds) if seconds > 1.0 else 0.0
+        return max(0.0, fall * (duration_s + last.elapsed_s / 2.0) / seconds) if seconds > 1.0 else 0.0
 
     def expected_lost(self, load_pps: float, duration_s: float, *, unsent: bool = False) -> float:
         """Frames lost by a time, if the SUT does what it did in the latest trial that was overloaded.
