@@ -174,7 +174,7 @@ def test_what_was_measured_before_the_end_is_kept(
 def test_a_search_that_cannot_end_in_time_is_stopped_with_its_bounds_so_far(tmp_path: Path) -> None:
     listener = Listener()
     with pytest.raises(OutOfTime, match=r"a search within 0\.9 s asked, it needs longer; allow more time"):
-        execute(make_plan(tmp_path, search__max_duration="0.9s"), listener, parts())
+        execute(make_plan(tmp_path, search__algorithm="mlrsearch-01", search__max_duration="0.9s"), listener, parts())
     result = stored(listener)
     assert result.status is Status.TIMED_OUT
     assert {trial.trial.duration_s for trial in result.trials} == {0.1}
@@ -183,7 +183,7 @@ def test_a_search_that_cannot_end_in_time_is_stopped_with_its_bounds_so_far(tmp_
 
 
 def test_a_search_that_used_up_its_budget_is_complete_and_goes_on_to_latency(tmp_path: Path) -> None:
-    result = execute(make_plan(tmp_path, search__budget="0.9s"), Listener(), parts())
+    result = execute(make_plan(tmp_path, search__algorithm="mlrsearch-01", search__budget="0.9s"), Listener(), parts())
     assert (result.status, result.error) == (Status.COMPLETE, None)
     for found in result.goals:
         assert found.lower and found.upper and not found.regular
@@ -203,14 +203,14 @@ def test_a_search_that_keeps_to_its_time_by_itself_ends_the_same_way(key: str, s
 
 
 def test_a_budget_that_no_trial_fits_in_gives_goals_about_which_nothing_is_known(tmp_path: Path) -> None:
-    result = execute(make_plan(tmp_path, search__budget="0.01s"), Listener(), parts())
+    result = execute(make_plan(tmp_path, search__algorithm="mlrsearch-01", search__budget="0.01s"), Listener(), parts())
     assert result.trials == ()
     assert [(found.lower, found.upper, found.limit) for found in result.goals] == [(None, None, Limit.UNKNOWN)] * 2
     assert {flag.code for found in result.goals for flag in found.flags} == {"out-of-time"}
 
 
 def test_a_search_that_cannot_search_as_asked_says_so_before_anything_is_started(tmp_path: Path) -> None:
-    plan = make_plan(tmp_path)
+    plan = make_plan(tmp_path, search__algorithm="mlrsearch-01")
     beyond = plan.search.model_copy(update={"min_load_pps": 8e6})
     listener = Listener()
     with pytest.raises(ConfigError, match=r"make the maximum load at least the minimum load"):

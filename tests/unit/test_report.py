@@ -291,7 +291,7 @@ def test_the_live_picture_is_drawn_at_most_four_times_a_second(tmp_path: Path, m
 
 def test_the_live_picture_shows_load_loss_bounds_and_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     listener = Listener()
-    execute(make_plan(tmp_path), listener, parts(Step(765_432.0)))
+    execute(make_plan(tmp_path, search__algorithm="mlrsearch-01"), listener, parts(Step(765_432.0)))
     progress = half_way(listener.events)
     progress.hear(TrialProgress(index=5, elapsed_s=0.05, offered_count=1000, received_count=985, lost_count=10))
     text = piped(picture(progress, 61.0), 80, monkeypatch)
