@@ -147,11 +147,12 @@ def _prove(state: State, pursuit: Pursuit, want: Want) -> Dialogue:
         ledger.accept(load_pps, trace.index)
         return
     _learn_from_parts(state, pursuit, trace)
-    _notice_fall(state)
     # How a capacity goes on to fall in the course of a trial can only be seen by watching one to its end.
     change = width.between(min(trace.tail_pps), max(trace.tail_pps)) if trace.overloaded else 0.0
     state.watch = trace.stopped and not trace.steady and change > ledger.width_ratio
     if ledger.bounds().upper == load_pps:
+        if trace.overloaded and not trace.steady and state.model.nature is Nature.STABLE:
+            yield from _tell_drift(state, trace)
         pursuit.failures += 1
         pursuit.overloads += trace.overloaded
         pursuit.passes = 0
@@ -206,12 +207,13 @@ def _reconsider(state: State, pursuit: Pursuit, trace: Trace, estimate: Estimate
         pursuit.failures = 0
 
 
-def _notice_fall(state: State) -> None:
+def _tell_drift(state: State, trace: Trace) -> Dialogue:
     """A SUT that drifts down does not come back between trials, unlike one that falls in the course of each."""
-    before = state.model.nature
-    state.model.follow_fall()
-    if state.model.nature is not before:
-        state.take_nature(state.model.nature)
+    pps = state.model.usual_look_pps(trace.load_pps)
+    after = yield from look(state, pps, f"the capacity fell in the course of trial {trace.index}: has it come back")
+    state.model.follow_fall(trace, after)
+    if state.model.nature is Nature.FALLING:
+        state.take_nature(Nature.FALLING)
 
 
 def _notice_rise(state: State, proof: Trace) -> None:

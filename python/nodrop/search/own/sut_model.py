@@ -127,19 +127,17 @@ class SutModel:
         seen = [t.load_pps for t in self.current if t.overloaded and t.asked_s > 2.0 * t.elapsed_s]
         return min((load for load in seen if 1.0 <= load / needed_pps <= 1.03), default=needed_pps)
 
-    def follow_fall(self) -> None:
-        """Take the SUT for drifting down when a trial began where the one before it had ended, below its beginning."""
-        long = [t for t in self.current if t.overloaded and t.elapsed_s >= CHANGING_S]
-        if len(long) < 2 or self.nature is not Nature.STABLE:
+    def follow_fall(self, before: Trace, after: Trace) -> None:
+        """Take the SUT for drifting down when a trial begins where the one before it ended, below its beginning."""
+        if self.nature is not Nature.STABLE or not after.overloaded or (after.first_lossy or 0) > 1:
             return
-        before, latest = long[-2:]
         part = max(1, len(before.tail_pps) // 10)
         begin, end = fmean(before.tail_pps[:part]), fmean(before.tail_pps[-part:])
-        again = fmean(latest.tail_pps[: max(1, len(latest.tail_pps) // 10)])
-        at_once = (latest.first_lossy or 0) <= 1
-        if at_once and end < begin * (1.0 - TREND) and again < (begin + end) / 2.0:
+        again = fmean(after.tail_pps[: max(1, len(after.tail_pps) // 10)])
+        gradual = TREND < 1.0 - end / begin < SAME_ELSEWHERE  # more than that is a jump to another mode
+        if gradual and again < (begin + end) / 2.0:
             self.nature = Nature.FALLING
-            self.era_start = self.traces.index(latest)
+            self.era_start = self.traces.index(before)
 
     def undecided_modes(self) -> bool:
         """Whether there are two modes and it is open which is the more frequent one."""
