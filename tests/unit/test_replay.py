@@ -1,11 +1,12 @@
 """A search decides the same from the same outcomes, whichever it is: every record can be decided again."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.recorded import SEARCHES, recorded
 from tests.running import MILLION, Listener, make_plan, parts
-from tests.suts import Buffer, LossFloor, SlowTester, SmoothCurve, Step, Sut
+from tests.suts import Buffer, SlowTester, SmoothCurve, Step, Sut
 
 from nodrop import store
 from nodrop.cli import main
@@ -20,12 +21,13 @@ MODELS = [
     Step(1e9),
     Buffer(1e6, 100_000),
     SmoothCurve(9e5),
-    LossFloor(1e6, 1e-4),
     SlowTester(capacity_pps=2e6, tester_pps=5e5),
 ]
 KINDS = ["noisy-capacity", "stall-random", "two-modes-time", "warm-up", "loss-inversion"]
-ENDLESS: dict[str, str | int] = {"search__max_duration": "2s", "search__initial_count": 2}
-"""For the search that ends by its time alone."""
+OWN_NEEDS: dict[AlgorithmName, dict[str, Any]] = {
+    "plrsearch": {"goals": {"PLR": 0.001}, "search__max_duration": "20s", "search__initial_count": 2},
+}
+"""What a search cannot do without; plrsearch ends by its time alone."""
 
 
 def assert_reproduced(result: RunResult) -> None:
@@ -38,16 +40,17 @@ def assert_reproduced(result: RunResult) -> None:
 @pytest.mark.parametrize("sut", MODELS, ids=lambda sut: type(sut).__name__)
 @pytest.mark.parametrize("algorithm", SEARCHES)
 def test_every_search_decides_again_what_is_on_record(algorithm: AlgorithmName, sut: Sut, tmp_path: Path) -> None:
-    more = ENDLESS if algorithm == "plrsearch" else {}
-    assert_reproduced(recorded(tmp_path, sut, search__algorithm=algorithm, **more))
+    needs = OWN_NEEDS.get(algorithm, {})
+    assert_reproduced(recorded(tmp_path, sut, search__algorithm=algorithm, **needs))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("algorithm", SEARCHES)
 def test_it_does_so_for_suts_that_change_their_mind(algorithm: AlgorithmName, kind: str, tmp_path: Path) -> None:
-    more = ENDLESS if algorithm == "plrsearch" else {}
-    sut = SUTS[kind](7)
-    assert_reproduced(recorded(tmp_path, sut, search__algorithm=algorithm, search__max_load="20Mpps", **more))
+    needs = OWN_NEEDS.get(algorithm, {})
+    assert_reproduced(
+        recorded(tmp_path, SUTS[kind](7), search__algorithm=algorithm, search__max_load="20Mpps", **needs)
+    )
 
 
 def with_trial(result: RunResult, changed: TrialResult) -> RunResult:

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 
-@click.command()
+@click.command(short_help="Draw a stored search as SVG or PNG.")
 @click.argument("result")
 @click.option(
     "-o", "--output", required=True, metavar="FILE", help="Where to: name.svg, name.png, or name.vl.json for Vega-Lite."
