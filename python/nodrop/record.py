@@ -3,7 +3,7 @@
 import contextlib
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Self
 
@@ -31,7 +31,7 @@ ENDING_SIGNALS = frozenset({signal.SIGINT, signal.SIGTERM})
 class Record:
     """Grows while a run goes on and tells of everything at once; a context manager around the whole run."""
 
-    def __init__(self, plan: Plan, on_event: OnEvent) -> None:
+    def __init__(self, plan: Plan, on_event: OnEvent, clock: Callable[[], float] = time.monotonic) -> None:
         self.run_id = store.new_run_id()
         self.trials: list[TrialResult] = []
         self.goals: tuple[GoalResult, ...] = ()
@@ -40,7 +40,8 @@ class Record:
         self._plan = plan
         self._on_event = on_event
         self._started_at = datetime.now(UTC).isoformat()
-        self._start_s = time.monotonic()
+        self._clock = clock
+        self._start_s = clock()
         self._checks: tuple[DirectionCheck, ...] = ()
         self._steps: list[SearchStep] = []
         self._findings: tuple[Flag, ...] = ()
@@ -117,7 +118,7 @@ class Record:
         self.result = RunResult(
             run_id=self.run_id,
             started_at=self._started_at,
-            wall_s=time.monotonic() - self._start_s,
+            wall_s=self._clock() - self._start_s,
             status=_status(error),
             error=_sentence(error),
             plan=self._plan,

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from nodrop.generator.simulated.measurer import OVERHEAD_S
 from nodrop.generator.simulated.sut import Sut
 from nodrop.generator.simulated.taken import take
 from nodrop.model.goal import Flag
@@ -29,17 +28,18 @@ class Simulated(NamedTuple):
 
 
 def simulate(
-    plan: SearchPlan, sut: Sut, overhead_s: float = OVERHEAD_S, make: Callable[[SearchPlan], Search] = create
+    plan: SearchPlan, sut: Sut, overhead_s: float | None = None, make: Callable[[SearchPlan], Search] = create
 ) -> Simulated:
     """Search until the search is over, or its next trial would end after the time it has.
 
     Args:
         plan: what to search for.
         sut: as it was made, as it remembers what it was offered.
-        overhead_s: dead time that follows each trial.
+        overhead_s: dead time that follows each trial; what the plan reckons with, if not given.
         make: what makes the search, if not one of nodrop's is wanted.
     """
     search = make(plan)
+    dead_s = plan.overhead_s if overhead_s is None else overhead_s
     trials: list[Trial] = []
     outcomes: list[Outcome] = []
     now_s = 0.0
@@ -48,7 +48,7 @@ def simulate(
         search.tell(outcome)
         trials.append(trial)
         outcomes.append(outcome)
-        now_s += outcome.elapsed_s + overhead_s
+        now_s += outcome.elapsed_s + dead_s
     return Simulated(
         trials=tuple(trials),
         outcomes=tuple(outcomes),

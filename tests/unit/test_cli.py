@@ -1,6 +1,5 @@
 """The command line: exit codes, sentences on standard error, and help that teaches."""
 
-import functools
 import json
 import os
 import signal
@@ -36,7 +35,7 @@ def in_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run_over(made: Parts, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     """`nodrop run` without packets."""
-    monkeypatch.setattr("nodrop.run.execute", functools.partial(execute, parts=made))
+    monkeypatch.setattr("nodrop.run.execute", lambda plan, on_event, _parts: execute(plan, on_event, made))
     return main(["run", *SHORT, *arguments])
 
 
@@ -102,6 +101,10 @@ def test_help_of_run_teaches_terms_examples_and_exit_codes(capsys: pytest.Captur
         (
             ["run", "--search", "nodrop", "--warm-start", "gone"],
             "result gone asked, no such file and no run of that id",
+        ),
+        (
+            ["run", "--search", "mlrsearch-03", "--goal", "A=0", "--goal", "B=1%", "--goal", "C=2%"],
+            "search: loss ratios A 0, B 0.01, C 0.02 asked, mlrsearch-03 finds loss ratio 0 and at most one other",
         ),
         (["run", "--config", "gone.yaml"], "gone.yaml: asked for as configuration, No such file or directory"),
         (["run", "--json", "."], "--json: . asked, it is a directory; name a file in it"),
@@ -193,7 +196,7 @@ def test_a_search_out_of_time_is_exit_code_5_and_what_is_known_is_printed(
 def test_a_search_that_used_up_its_budget_is_exit_code_0_and_says_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_over(parts(), monkeypatch, "--budget", "0.9s") == 0
+    assert run_over(parts(), monkeypatch, "--search", "mlrsearch-01", "--budget", "0.9s") == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "! NDR, PDR: The 0.9 s for the search were over before it was done." in printed
 

@@ -25,13 +25,6 @@ OPTIONS = (
     click.option(
         "--profile", type=click.Choice(get_args(ProfileName)), help="How long and precisely.  [default: quick]"
     ),
-    click.option(
-        "--search",
-        "algorithm",
-        type=click.Choice(get_args(AlgorithmName)),
-        metavar="NAME",
-        help=f"How to search: {', '.join(get_args(AlgorithmName))}.  [default: the profile's]",
-    ),
     click.option("--goal", "goals", metavar="LABEL=RATIO", multiple=True, help="Loss to look for, as PDR=0.5%."),
     click.option("--exceed-ratio", metavar="SHARE", help="Share of trials that may lose more at a load met, as 50%."),
     click.option("--duration-sum", metavar="TIME", help="Trial time that decides a load, as 21s."),
@@ -44,7 +37,24 @@ OPTIONS = (
 
 def search_options(command: Command) -> Command:
     """Give a command all flags of a search, in this order."""
-    for option in reversed(OPTIONS):
+    return _optioned(command, several_searches=False)
+
+
+def searches_options(command: Command) -> Command:
+    """The same, with as many searches as wanted."""
+    return _optioned(command, several_searches=True)
+
+
+def _optioned(command: Command, several_searches: bool) -> Command:
+    algorithm = click.option(
+        "--search",
+        "algorithm",
+        type=click.Choice(get_args(AlgorithmName)),
+        metavar="NAME",
+        multiple=several_searches,
+        help=f"How to search: {', '.join(get_args(AlgorithmName))}.  [default: the profile's]",
+    )
+    for option in reversed((*OPTIONS[:2], algorithm, *OPTIONS[2:])):
         command = option(command)
     return command
 

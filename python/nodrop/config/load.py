@@ -13,25 +13,30 @@ from nodrop.config.schema import ATTRIBUTES_FORM, RATIO_FORM, Config, GoalConfig
 from nodrop.errors import ConfigError
 
 FLAGS = "command line"
+DEFAULTS = "defaults of the command"
 GOALS = "goals"
 Key = tuple[str, ...]
 Written = dict[Key, tuple[Any, str]]
 """Value and source of every key that was written, the key as its path from the top."""
 
 
-def load(files: Sequence[Path | str], overrides: Mapping[str, Any]) -> Config:
+def load(
+    files: Sequence[Path | str], overrides: Mapping[str, Any], defaults: Mapping[str, Any] | None = None
+) -> Config:
     """The configuration that files and flags add up to.
 
     Args:
         files: YAML files, later ones win.
         overrides: dotted key to value, as `{"search.width": "1%"}`; they win over all files.
+        defaults: likewise; they give way to all files.
 
     Raises: ConfigError naming file, key and value of everything that cannot be used.
     """
     written: Written = {}
+    _merge(written, _dotted(defaults or {}), DEFAULTS)
     for file in files:
         _merge(written, _flatten(_read(Path(file)), ()), str(file))
-    _merge(written, ((tuple(key.split(".")), value) for key, value in overrides.items()), FLAGS)
+    _merge(written, _dotted(overrides), FLAGS)
     try:
         return Config.model_validate(_nest(written))
     except ValidationError as error:
@@ -82,6 +87,10 @@ def _flatten(content: Mapping[Any, Any], above: Key) -> Iterator[tuple[Key, Any]
             yield from _flatten(value, path)
         else:
             yield path, value
+
+
+def _dotted(keys: Mapping[str, Any]) -> Iterator[tuple[Key, Any]]:
+    return ((tuple(key.split(".")), value) for key, value in keys.items())
 
 
 def _merge(written: Written, more: Iterator[tuple[Key, Any]], source: str) -> None:

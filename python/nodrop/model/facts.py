@@ -25,7 +25,7 @@ class StageFacts(Value):
     sut: str
     """What stands between the tester's ports."""
     privilege: str
-    """`root` or `user namespace`."""
+    """`root` or `user namespace`; `nobody` where there was nothing to bring up."""
     tester_pid: int
     """A process inside the tester's network namespace."""
     sut_pid: int

@@ -64,4 +64,5 @@ def trial_line(result: TrialResult) -> str:
 
 def _stage_line(facts: StageFacts) -> str:
     ports = ", ".join(port.name for port in facts.interfaces if port.namespace == "tester")
-    return f"lab {facts.name} is up: SUT {facts.sut} between {ports}, as {facts.privilege}"
+    between = f" between {ports}" if ports else ""
+    return f"lab {facts.name} is up: SUT {facts.sut}{between}, as {facts.privilege}"

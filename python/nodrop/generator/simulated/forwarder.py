@@ -33,6 +33,7 @@ class Forwarder(Sut):
     """What the tester can send."""
     _draws: random.Random = field(init=False, repr=False)
     _flow: Flow = field(init=False, repr=False)
+    _start_s: float = field(init=False, repr=False, default=0.0)
     _end_s: float = field(init=False, repr=False, default=0.0)
     _held_count: float = field(init=False, repr=False, default=0.0)
 
@@ -46,8 +47,8 @@ class Forwarder(Sut):
         held_count = max(0.0, self._held_count - (start_s - self._end_s) * self.capacity_pps)
         pieces = self._capacities(duration_s, start_s)
         self._flow = flow(offered_pps * (1 - loss_ratio), pieces, held_count, self.buffer_count)
-        self._end_s, self._held_count = start_s + duration_s, self._flow.held_count[-1]
-        self._start_s = start_s
+        self._start_s, self._end_s = start_s, start_s + duration_s
+        self._held_count = self._flow.held_count[-1]
         if not loss_ratio:
             return Course(offered_pps, self._flow.at_s, self._flow.lost_count)
         at_s = _grid_s(duration_s)

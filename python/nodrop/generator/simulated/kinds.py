@@ -1,7 +1,9 @@
 """Every kind of simulated SUT by name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import fields
 from functools import partial
+from types import MappingProxyType
 
 from nodrop.errors import ConfigError
 from nodrop.generator.simulated.changing import Degrading, Drift, NoisyCapacity, TwoModesTrial, WarmUp
@@ -47,11 +49,27 @@ KINDS: dict[str, type[Forwarder]] = {
 """Each with parameters of its own, all of which have defaults."""
 
 
-def create(name: str, seed: int) -> Forwarder:
-    """A SUT of the kind with its defaults. Raises ConfigError when there is no such kind."""
+def create(name: str, seed: int, parameters: Mapping[str, float] = MappingProxyType({})) -> Forwarder:
+    """A SUT of the kind. Raises ConfigError when there is no such kind, or it has no such parameter.
+
+    Args:
+        name: of the kind.
+        seed: of its random numbers.
+        parameters: those that are not to have their defaults.
+    """
     if name not in KINDS:
         raise ConfigError(f"a simulated SUT {name!r} asked, there is none; choose one of {', '.join(KINDS)}")
-    return KINDS[name](seed=seed)
+    known = parameters_of(name)
+    for key in parameters:
+        if key not in known:
+            raise ConfigError(f"parameter {key!r} of the SUT {name} asked, there is none; it has {', '.join(known)}")
+    return KINDS[name](seed=seed, **parameters)
+
+
+def parameters_of(name: str) -> dict[str, float]:
+    """What may be set of a kind, with its defaults."""
+    sut = KINDS[name]()
+    return {field.name: getattr(sut, field.name) for field in fields(sut) if field.init and field.name != "seed"}
 
 
 SUTS: dict[str, Callable[[int], Forwarder]] = {name: partial(create, name) for name in KINDS}

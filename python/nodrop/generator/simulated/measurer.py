@@ -5,7 +5,7 @@ It lets a whole run be driven, tested and shown on any machine:
     with SimulatedMeasurer(traffic, HardLimit(capacity_pps=1e6)) as measurer: ...
 """
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from operator import sub
 from typing import NamedTuple, Self
@@ -35,6 +35,7 @@ class SimulatedMeasurer:
     commit = "unknown"
 
     def __init__(self, traffic: Traffic, sut: Sut | SutModel, overhead_s: float = OVERHEAD_S) -> None:
+        self._began_at = datetime.now(UTC)
         self.now_s = 0.0
         """Time since the simulation began: that of all trials, and of the dead time after each."""
         self._traffic = traffic
@@ -71,6 +72,7 @@ class SimulatedMeasurer:
 
     def measure(self, trial: Trial, index: int, phase: str, on_window: OnWindow) -> TrialResult:
         """Offer the trial to the SUT, cut short where its stop rule says so."""
+        started_at = self._began_at + timedelta(seconds=self.now_s)
         taken = self._take(trial)
         for elapsed_s, offered_count, lost_count in zip(
             taken.end_s, taken.offered_count, taken.lost_count, strict=True
@@ -81,7 +83,7 @@ class SimulatedMeasurer:
             trial=trial,
             index=index,
             phase=phase,
-            started_at=datetime.now(UTC).isoformat(),
+            started_at=started_at.isoformat(),
             duration_s=taken.elapsed_s,
             stopped_early=taken.stopped_by is not None,
             stopped_by=taken.stopped_by,

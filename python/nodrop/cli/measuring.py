@@ -1,0 +1,127 @@
+"""A plan carried out and shown, for the commands that measure."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+import click
+
+from nodrop.errors import ConfigError, SearchError
+
+if TYPE_CHECKING:
+    from nodrop.model.event import Event, RunDone
+    from nodrop.model.plan import Plan
+    from nodrop.model.result import RunResult
+    from nodrop.report.lines import LineProgress
+    from nodrop.report.live import LiveProgress
+    from nodrop.run import Parts
+
+STDOUT = "-"
+
+
+def measure(
+    plan: "Plan",
+    json_file: str | None,
+    quiet: bool,
+    parts: "Parts | None" = None,
+    epilogue: "Callable[[RunResult], str] | None" = None,
+) -> int:
+    """Run, show, store; gives the exit code.
+
+    Args:
+        plan: what to do.
+        json_file: where to write the result besides; `-` is standard output.
+        quiet: whether to leave out the progress.
+        parts: what to run it with, if not with a lab and the packet engine.
+        epilogue: what else to say of the result, at the end.
+    """
+    from nodrop.cli.interruption import interruptible  # noqa: PLC0415
+    from nodrop.model.event import RunDone  # noqa: PLC0415
+    from nodrop.run import execute  # noqa: PLC0415
+
+    require_writable(json_file)
+    out = sys.stderr if json_file == STDOUT else sys.stdout
+    done: list[RunDone] = []
+    with interruptible() as interruption:
+        try:
+            with _progress(out, quiet) as progress:
+
+                def hear(event: "Event") -> None:
+                    progress.hear(event)
+                    if isinstance(event, RunDone):
+                        done.append(event)
+
+                execute(plan, hear, parts)
+        except KeyboardInterrupt as interrupt:
+            click.echo(f"nodrop: {interrupt or 'stopped'}", err=True)
+            return interruption.exit_code
+        finally:
+            if done:
+                _show(done[0], json_file, out)
+                if epilogue:
+                    click.echo(epilogue(done[0].result), file=out)
+    _check_found(done[0])
+    return 0
+
+
+def require_writable(json_file: str | None) -> None:
+    """Make sure, before anything is measured, that `--json` can be written. Raises ConfigError."""
+    from nodrop import store  # noqa: PLC0415
+
+    if not json_file or json_file == STDOUT:
+        return
+    if Path(json_file).is_dir():
+        raise ConfigError(f"--json: {json_file} asked, it is a directory; name a file in it")
+    store.require_writable(Path(json_file).parent, "--json")
+
+
+def write_json(text: str, json_file: str | None) -> None:
+    """What `--json` asks for, if anything."""
+    from nodrop import store  # noqa: PLC0415
+
+    if json_file == STDOUT:
+        click.echo(text, nl=False)
+    elif json_file:
+        store.write_whole(Path(json_file), text)
+
+
+def _progress(out: TextIO, quiet: bool) -> "LineProgress | LiveProgress":
+    from nodrop.cli.console import console  # noqa: PLC0415
+    from nodrop.report.lines import LineProgress, NoProgress  # noqa: PLC0415
+    from nodrop.report.live import LiveProgress  # noqa: PLC0415
+
+    if quiet:
+        return NoProgress(out)
+    screen = console(out)
+    return LiveProgress(screen) if out.isatty() and not screen.is_dumb_terminal else LineProgress(out)
+
+
+def _show(done: "RunDone", json_file: str | None, out: TextIO) -> None:
+    """The report, unless there is nothing to report; the file; the JSON."""
+    from nodrop import store  # noqa: PLC0415
+    from nodrop.cli.console import show  # noqa: PLC0415
+    from nodrop.report.text import report  # noqa: PLC0415
+
+    if done.result.trials:
+        click.echo(file=out)
+        show(report(done.result), out)
+    if done.path:
+        click.echo(f"\nresult: {done.path}", file=out)
+    write_json(store.to_json(done.result), json_file)
+
+
+def _check_found(done: "RunDone") -> None:
+    """Raises SearchError for goals with neither a load that meets them nor an estimate."""
+    from nodrop.model.goal import Limit  # noqa: PLC0415
+
+    without = [found for found in done.result.goals if not found.lower and found.estimate_pps is None]
+    if not without:
+        return
+    labels = " and ".join(found.goal.label for found in without)
+    if any(found.limit is not Limit.MIN_LOAD for found in without):
+        raise SearchError(f"a load that meets {labels} asked, none was found; allow more time (--budget)")
+    raise SearchError(
+        f"a load that meets {labels} asked, even the lowest one loses more; "
+        "allow a lower load (--min-load) or more loss (--goal)"
+    )
