@@ -62,6 +62,14 @@ def test_trials_at_the_highest_load_are_told_as_an_estimate(tmp_path: Path) -> N
     assert "- NDR 0 %: about 1.000 Mpps" in text_of(result)
 
 
+def test_a_soak_uses_up_its_time_and_is_told_as_an_estimate(tmp_path: Path) -> None:
+    time = {"search__max_duration": "40s", "search__initial_count": 1, "search__duration_increment": "0.2s"}
+    result = run("plrsearch", tmp_path, goals={"PLR": 1e-4}, **time)
+    assert (result.status, result.goals[0].limit) == (Status.COMPLETE, Limit.UNKNOWN)
+    assert result.goals[0].estimate_pps == pytest.approx(1e6, rel=0.02)
+    assert "- PLR 0.01 %: about " in text_of(result)
+
+
 @pytest.mark.parametrize("algorithm", ["nodrop", "mlrsearch-rfc9971"])
 def test_goals_with_attributes_of_their_own_are_found_by_these(algorithm: AlgorithmName, tmp_path: Path) -> None:
     often = {"loss_ratio": 0, "final_trial_duration": "0.2s", "duration_sum": "2s", "exceed_ratio": "50%"}
