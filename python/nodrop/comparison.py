@@ -83,6 +83,8 @@ class Score(Value):
     trial_count: float
     traffic_s: float
     wall_s: float
+    out_of_time_ratio: float
+    """Share of the attempts that would have gone on, had there been time."""
     goals: tuple[GoalScore, ...]
 
 
@@ -181,6 +183,7 @@ def _score(attempts: list[Attempt]) -> Score:
         trial_count=fmean(attempt.trial_count for attempt in attempts),
         traffic_s=fmean(attempt.traffic_s for attempt in attempts),
         wall_s=fmean(attempt.wall_s for attempt in attempts),
+        out_of_time_ratio=fmean(attempt.out_of_time for attempt in attempts),
         goals=tuple(_goal_score(each) for each in by_goal),
     )
 

@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from nodrop.generator.simulated import Sut
     from nodrop.model.plan import SearchPlan
 
-HEADINGS = f"trials traffic   wall  {'':6} {'median':>8} {'5 % to 95 %':>15}   off"
+HEADINGS = f"trials traffic   wall  late  {'':6} {'median':>8} {'5 % to 95 %':>15}   off"
 NOTE = """
-traffic and wall: mean time of a search without and with dead time, in seconds; median: error of what was found, of the
-middle search; 5 % to 95 %: found in percent of the truth, of nine searches out of ten; off: more than 1 % from it."""
+traffic, wall: seconds a search takes on average, without and with dead time; late: searches that ran out of time;
+median: how far the middle search ended from the truth; 5 % to 95 %: what nine searches out of ten found, in percent of
+the truth; off: searches that ended more than 1 % from it."""
 
 
 def compare(
@@ -43,13 +44,14 @@ def _lines(scores: "Sequence[Score]") -> Iterator[str]:
             sut = score.sut
             yield f"\n{sut}"
             yield f"  {'':{width}} {HEADINGS}"
-        times = f"{score.trial_count:6.1f} {score.traffic_s:7.0f} {score.wall_s:6.0f}"
+        late = f"{score.out_of_time_ratio * 100:3.0f} %"
+        times = f"{score.trial_count:6.1f} {score.traffic_s:7.0f} {score.wall_s:6.0f} {late}"
         for goal in score.goals:
-            lead = f"{score.search:{width}} {times}" if goal is score.goals[0] else " " * (width + 22)
+            lead = f"{score.search:{width}} {times}" if goal is score.goals[0] else " " * (width + 28)
             yield f"  {lead}  {_goal_text(goal)}"
     yield NOTE
 
 
 def _goal_text(goal: "GoalScore") -> str:
     spread = f"{goal.low_ratio * 100:.1f} to {goal.high_ratio * 100:.1f}"
-    return f"{goal.label:6} {goal.error_ratio * 100:+6.2f} % {spread:>15} {goal.off_ratio * 100:3.0f} %"
+    return f"{goal.label:6} {round(goal.error_ratio * 100, 2) + 0.0:+6.2f} % {spread:>15} {goal.off_ratio * 100:3.0f} %"
