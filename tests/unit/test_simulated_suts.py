@@ -34,6 +34,7 @@ GRADUAL = {
     "loss-floor": 0.5,
     "loss-floor-rare": 0.5,
     "smooth-knee": 0.02,
+    "noisy-capacity": 0.012,
     "noisy-windows": 0.01,
     "two-modes-time": 0.02,
 }
@@ -48,7 +49,7 @@ def test_half_of_all_trials_or_more_meet_a_ratio_up_to_the_truth_and_fewer_above
 ) -> None:
     sut = SUTS[name](7)
     truth_pps = sut.truth_pps(loss_ratio, duration_s)
-    margin = GRADUAL.get(name, 0.012 if "noisy" in name else 0.005)
+    margin = GRADUAL.get(name, 0.005)
     if math.isinf(truth_pps):
         assert share_met(sut, 1e9, loss_ratio, duration_s) == 1
     elif truth_pps == 0:
@@ -143,7 +144,7 @@ def test_a_buffer_holds_what_it_held_when_a_trial_was_stopped() -> None:
 def test_a_buffer_is_worked_off_between_trials() -> None:
     sut = DeepBuffer(capacity_pps=9e6, buffer_count=2e6)
     taken(sut, 10e6, 2.0, 0.0)
-    assert taken(sut, 10e6, 2.0, 2.1).lost_count[-1] == 900_000
+    assert taken(sut, 10e6, 2.0, 2.1).lost_count[-1] == 2_000_000 - 900_000
     assert taken(sut, 10e6, 2.0, 60.0).lost_count[-1] == 0
 
 
@@ -162,8 +163,8 @@ def test_a_stall_loses_what_the_buffer_cannot_hold() -> None:
 
 def test_a_sut_warms_up_by_the_time_on_the_wall() -> None:
     sut = WarmUp(capacity_pps=10e6, cold_ratio=0.1, warm_up_s=20.0)
-    colds = [taken(sut, 10e6, 1.0, start_s).loss_ratio for start_s in (0.0, 20.0, 40.0, 400.0)]
-    assert colds == pytest.approx([0.1 / math.e**power for power in (0.025, 1.025, 2.025, 20.025)], rel=0.01)
+    colds = [taken(sut, 10e6, 1.0, start_s).loss_ratio for start_s in (0.0, 20.0, 40.0)]
+    assert colds == pytest.approx([0.1 / math.e**power for power in (0.025, 1.025, 2.025)], rel=0.01)
     assert sut.truth_pps(0.0, 1.0, at_s=20.0) == pytest.approx(10e6 * (1 - 0.1 / math.e))
 
 
