@@ -32,6 +32,7 @@ def interval(state: State, pursuit: Pursuit) -> Interval:
     if lower_pps is not None and ledger.is_accepted(lower_pps):
         index = ledger.accepted[lower_pps]
         update |= {"lower_load_pps": lower_pps, "lower_index": index, "lower_valid": True, "final": False}
+        update["conditional_throughput_pps"] = None
         flags = [flag for flag in flags if flag.code != "undecided-lower-bound"]
         flags.append(_accepted_flag(state, ledger, lower_pps))
     flags += [*_deviations(ledger), *state.flags]

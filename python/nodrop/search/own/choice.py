@@ -5,8 +5,11 @@ Rules, as `Trial.rule` has them: `prove` a load expected to meet the goal; `cap`
 `bisect` where no more is known than the bounds; `extreme` at the ends of the range.
 """
 
+import math
+
 from nodrop.search import width
 from nodrop.search.own.astray import EventRate, is_stall, stall_line
+from nodrop.search.own.looking import CLOSE
 from nodrop.search.own.state import Pursuit, State, Want
 from nodrop.search.own.sut_model import Estimate, Nature
 from nodrop.search.own.trace import Trace
@@ -62,6 +65,10 @@ def estimated(state: State, pursuit: Pursuit) -> Estimate | None:
     if not losing:
         return overload
     lowest_pps = min(trace.load_pps for trace in losing)
+    upper_pps = pursuit.ledger.bounds().upper
+    refuted = overload and upper_pps is not None and upper_pps <= overload.load_pps
+    if not pursuit.strict and not refuted and _tolerable(quiet, losing, pursuit):
+        return overload
     if sum(is_stall(trace) for trace in losing) > len(losing) / 2:
         line = stall_line(losing)
         if line is None:
@@ -69,6 +76,14 @@ def estimated(state: State, pursuit: Pursuit) -> Estimate | None:
         top_pps = overload.load_pps if overload else state.plan.max_load_pps
         return Estimate(state.clamped(min(line.free_pps, top_pps)), SINGLE_SD, near=True)
     return Estimate(state.clamped(_lossless_pps(state, pursuit, quiet)), SINGLE_SD, near=True)
+
+
+def _tolerable(quiet: list[Trace], losing: list[Trace], pursuit: Pursuit) -> bool:
+    """Whether frames get lost so seldom that enough of the goal's short trials are spared."""
+    seconds = sum(trace.elapsed_s for trace in quiet)
+    events = sum(min(float(len(trace.bursts)), trace.lost_count) for trace in losing)
+    ledger = pursuit.ledger
+    return events * ledger.full_s / seconds < -math.log(1.0 - ledger.goal.exceed_ratio)
 
 
 def _lossless_pps(state: State, pursuit: Pursuit, quiet: list[Trace]) -> float:
@@ -177,6 +192,9 @@ def _choose_blind(state: State, pursuit: Pursuit) -> Want:
     """Nothing has been overloaded yet."""
     label, low, high = pursuit.label, state.plan.min_load_pps, state.plan.max_load_pps
     lower_pps, upper_pps = pursuit.ledger.bounds()
+    swamped = [trace.load_pps for trace in state.model.current if trace.overloaded]
+    if lower_pps is None and swamped and min(swamped) <= CLOSE * low and (upper_pps is None or upper_pps > low):
+        return Want(low, "extreme", f"{label}: hardly anything came through at any load, trying the lowest")
     if upper_pps is None:
         return Want(high, "extreme", f"{label}: nothing was lost so far, proving the highest load")
     if lower_pps is not None:

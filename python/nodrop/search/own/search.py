@@ -26,12 +26,15 @@ from nodrop.search.own.looking import OVERLOAD, WATCH_S, look, look_again, look_
 from nodrop.search.own.state import CAP_S, PREDICTABLE, SHORT_PROOF_S, OutOfTime, Pursuit, State, Want
 from nodrop.search.own.sut_model import SAME, Estimate, Nature
 from nodrop.search.own.trace import Trace
+from nodrop.search.schedule import check
 from nodrop.search.wording import load_text
 
 EARLY_PARTS = 2
 """Overloaded trials in a row, after which the many more that would decide a load are not made."""
 EARLY_PARTS_SINGLY = 4
 """The same for trials that lost frames one by one or in stalls."""
+GROSS = 5.0
+"""A steady loss so many times the ratio allowed needs no more than a moment."""
 TRIALS_MAX = 60
 """Trials for one goal; a SUT that still keeps changing its mind by then is not measured any better."""
 QUIET_S = 2.0
@@ -50,6 +53,7 @@ class NodropSearch(DialogueSearch):
     """See the module; the interface is `nodrop.search.base.Search`."""
 
     def __init__(self, plan: SearchPlan) -> None:
+        check(plan)
         self._state = State(plan)
         super().__init__(plan)
 
@@ -144,11 +148,15 @@ def _prove(state: State, pursuit: Pursuit, want: Want) -> Dialogue:
             yield from look_again(state, f"{load_text(load_pps)} loses less than expected: where is the limit")
         return
     if asked_s < wanted_s and passed:
+        if trace.elapsed_s < SHORT_PROOF_S:
+            raise OutOfTime
         ledger.accept(load_pps, trace.index)
         return
     _learn_from_parts(state, pursuit, trace)
     # How a capacity goes on to fall in the course of a trial can only be seen by watching one to its end.
-    change = width.between(min(trace.tail_pps), max(trace.tail_pps)) if trace.overloaded else 0.0
+    change = (
+        width.between(min(trace.tail_pps), max(trace.tail_pps)) if trace.overloaded and max(trace.tail_pps) else 0.0
+    )
     state.watch = trace.stopped and not trace.steady and change > ledger.width_ratio
     if ledger.bounds().upper == load_pps:
         if trace.overloaded and not trace.steady and state.model.nature is Nature.STABLE:
@@ -170,7 +178,11 @@ def _proof_stop(state: State, pursuit: Pursuit, load_pps: float, asked_s: float)
     if asked_s > ledger.full_s * 1.001 or not pursuit.strict:
         fresh = pursuit.ratio == 0.0 and asked_s > 2.0 * ledger.full_s and not ledger.at(load_pps)
         hopeless_s = EARLY_PARTS * ledger.full_s if fresh else None
-        return StopRule(after_loss_s=hopeless_s, quiet_s=quiet_s, quiet_lost_count=quiet_count)
+        hopeless_ratio = pursuit.ratio or GROSS * ledger.width_ratio
+        hopeless_count = int(hopeless_ratio * load_pps * asked_s) + 1 if asked_s > 2.0 * ledger.full_s else None
+        return StopRule(
+            lost_count=hopeless_count, after_loss_s=hopeless_s, quiet_s=quiet_s, quiet_lost_count=quiet_count
+        )
     if pursuit.ratio == 0.0:
         return StopRule(after_loss_s=WATCH_S)
     if state.watch:
@@ -266,6 +278,9 @@ def _learn_from_parts(state: State, pursuit: Pursuit, trace: Trace) -> None:
     if ledger.part_count(trace) >= 4 and trace.overloaded and not trace.steady:
         state.apart = True
     if pursuit.strict or state.model.nature is not Nature.STABLE:
+        return
+    if trace.overloaded and trace.steady and trace.loss_ratio > GROSS * max(pursuit.ratio, ledger.width_ratio):
+        ledger.decide_early(trace.load_pps, trace.index)
         return
     needed = EARLY_PARTS if trace.overloaded and trace.steady else EARLY_PARTS_SINGLY
     latest = [each.loss_ratio for each in ledger.at(trace.load_pps)][-needed:]

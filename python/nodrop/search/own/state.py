@@ -18,7 +18,7 @@ Measuring = Generator[Trial, Outcome, Trace]
 
 LEAST_TRIAL_S = 0.15
 """Shorter trials are not worth their overhead."""
-SHORT_PROOF_S = 0.3
+SHORT_PROOF_S = 1.0
 """Where time is short, trials from this long on count for something."""
 CAP_S = 1.0
 """How long a load above the threshold is offered to show that it loses too much."""

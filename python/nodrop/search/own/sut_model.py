@@ -134,7 +134,7 @@ class SutModel:
         part = max(1, len(before.tail_pps) // 10)
         begin, end = fmean(before.tail_pps[:part]), fmean(before.tail_pps[-part:])
         again = fmean(after.tail_pps[: max(1, len(after.tail_pps) // 10)])
-        gradual = TREND < 1.0 - end / begin < SAME_ELSEWHERE  # more than that is a jump to another mode
+        gradual = begin > 0.0 and TREND < 1.0 - end / begin < SAME_ELSEWHERE  # more than that is a jump to another mode
         if gradual and again < (begin + end) / 2.0:
             self.nature = Nature.FALLING
             self.era_start = self.traces.index(before)
@@ -194,12 +194,10 @@ class SutModel:
         found: list[Found] = []
         for trace in telling:
             count = ledger.part_count(trace)
-            parts = trace.parts(count) if count > 1 else (trace,)
-            found += [
-                (self._threshold_pps(part, ratio, count), trace)
-                for part in parts
-                if part.overloaded or trace.fluctuating
-            ]
+            if count == 1:
+                found.append((self._threshold_pps(trace, ratio), trace))
+            else:
+                found += [(part.tolerable_pps(ratio), trace) for part in trace.parts(count)]
         changing = [each for each in found if not each[1].steady and each[1].elapsed_s >= CHANGING_S]
         if changing and self.nature in (Nature.STABLE, Nature.MODES):
             watched = [each for each in changing if each[1].elapsed_s >= WATCHED * each[1].asked_s]
@@ -253,9 +251,9 @@ class SutModel:
         higher = [t for t in points if t.load_pps > above.load_pps * (1.0 + SAME) and t.loss_ratio > above.loss_ratio]
         return _between(above, min(higher, key=lambda t: t.load_pps), loss_ratio) if higher else None
 
-    def _threshold_pps(self, part: Trace, loss_ratio: float, count: int) -> float:
-        buffer_count = self.buffer_count if count == 1 and self.buffer_matters(part.load_pps, part.asked_s) else 0.0
-        return part.threshold_pps(loss_ratio, buffer_count)
+    def _threshold_pps(self, trace: Trace, loss_ratio: float) -> float:
+        buffer_count = self.buffer_count if self.buffer_matters(trace.load_pps, trace.asked_s) else 0.0
+        return trace.threshold_pps(loss_ratio, buffer_count)
 
     def _agreed(self, long: list[Found], near: list[Found]) -> Estimate:
         """What long trials say; as sure as short ones agree with them."""

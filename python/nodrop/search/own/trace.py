@@ -212,7 +212,7 @@ class Trace:
         """The highest load at which this trial would have met a loss ratio; for overloaded trials."""
         if loss_ratio == 0.0:
             return self.lowest_pps + buffer_count / max(self.asked_s, self.elapsed_s)
-        low, high = self.lowest_pps * 0.5, self.load_pps * 1.02
+        low, high = 0.0, self.load_pps * 1.02
         for _ in range(40):
             middle = (low + high) / 2
             if self.replayed_ratio(middle, buffer_count) <= loss_ratio:
@@ -220,6 +220,14 @@ class Trace:
             else:
                 high = middle
         return low
+
+    def tolerable_pps(self, loss_ratio: float) -> float:
+        """The highest load, up to that of the trial, at which it would have met a loss ratio; for parts of trials."""
+        if self.lost_count == 0 or (self.loss_ratio <= loss_ratio and not self.overloaded):
+            return self.load_pps
+        if loss_ratio == 0.0 and not self.overloaded:
+            return min(self.load_pps - window.lost_count / window.duration_s for window in self.windows)
+        return self.threshold_pps(loss_ratio, 0.0)
 
 
 def read(outcome: Outcome, load_pps: float, asked_s: float) -> Trace:
