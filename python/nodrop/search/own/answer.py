@@ -7,7 +7,7 @@ from nodrop.model.plan import Earlier, SearchPlan
 from nodrop.search.base import Interval
 from nodrop.search.goal_interval import goal_interval
 from nodrop.search.own.assurance import above_probability, loss_ratio_limit, lossless_probability
-from nodrop.search.own.astray import EventRate, is_stall
+from nodrop.search.own.astray import is_stall
 from nodrop.search.own.choice import below_capacity, estimated
 from nodrop.search.own.ledger import Ledger
 from nodrop.search.own.state import Pursuit, State
@@ -67,7 +67,7 @@ def _meets_probability(state: State, pursuit: Pursuit, load_pps: float, estimate
     """The chance that most trials at a load meet the goal; None where no model says."""
     quiet = below_capacity(state, pursuit) if pursuit.ratio == 0.0 else []
     if any(trace.lost_count > 0 for trace in quiet) and not any(is_stall(trace) for trace in quiet):
-        return lossless_probability(EventRate(quiet), load_pps, pursuit.ledger.full_s)
+        return lossless_probability(state.event_rate(quiet), load_pps, pursuit.ledger.full_s)
     return above_probability(estimate, load_pps) if estimate and estimate.near else None
 
 

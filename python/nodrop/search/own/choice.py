@@ -8,7 +8,7 @@ Rules, as `Trial.rule` has them: `prove` a load expected to meet the goal; `cap`
 import math
 
 from nodrop.search import width
-from nodrop.search.own.astray import EventRate, is_stall, stall_line
+from nodrop.search.own.astray import is_stall, stall_line
 from nodrop.search.own.looking import CLOSE
 from nodrop.search.own.state import Pursuit, State, Want
 from nodrop.search.own.sut_model import Estimate, Nature
@@ -98,7 +98,7 @@ def _lossless_pps(state: State, pursuit: Pursuit, quiet: list[Trace]) -> float:
     failures = max(1, pursuit.failures)
     open_slope = pursuit.strict and width.between(lowest_pps, max(loads)) < SLOPE_KNOWN * ledger.width_ratio
     hoped = min(0.9, 1.0 - 0.6**failures) if open_slope else 0.5
-    load_pps = EventRate(quiet).load_pps(hoped, ledger.full_s, state.plan.min_load_pps, lowest_pps)
+    load_pps = state.event_rate(quiet).load_pps(hoped, ledger.full_s, state.plan.min_load_pps, lowest_pps)
     if all(trace.lost_count > HASTY_FRAMES for trace in losing):
         return max(load_pps, width.below(lowest_pps, width.times(ledger.width_ratio, 4.0 ** len(losing))))
     if open_slope and ledger.bounds().lower is None:
@@ -126,7 +126,7 @@ def lucky(state: State, pursuit: Pursuit, lower_pps: float) -> bool:
     quiet = below_capacity(state, pursuit)
     if not any(trace.lost_count > 0 for trace in quiet) or any(is_stall(t) or t.fluctuating for t in quiet):
         return False
-    return EventRate(quiet).pass_probability(lower_pps, pursuit.ledger.full_s) < LUCK
+    return state.event_rate(quiet).pass_probability(lower_pps, pursuit.ledger.full_s) < LUCK
 
 
 def _undecided(state: State, pursuit: Pursuit, estimate: Estimate | None) -> float | None:

@@ -1,6 +1,6 @@
 """What the parts of a search share: the trials so far, what they count for each goal, and the time that is left."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -9,6 +9,7 @@ from nodrop.model.plan import SearchPlan
 from nodrop.model.trial import StopRule, Trial
 from nodrop.search import width
 from nodrop.search.base import Outcome
+from nodrop.search.own.astray import EventRate
 from nodrop.search.own.ledger import Ledger
 from nodrop.search.own.sut_model import Nature, SutModel
 from nodrop.search.own.trace import Trace, read
@@ -87,6 +88,7 @@ class State:
         """Whether the next proof is to run to its end even where it cannot succeed any more."""
         self.flags: list[Flag] = []
         self._now_s = 0.0
+        self._event_rate: tuple[tuple[int, ...], EventRate] | None = None
 
     @property
     def full_s(self) -> float:
@@ -136,6 +138,13 @@ class State:
         """
         varies = self.model.nature in (Nature.MODES, Nature.SCATTERED)
         return self.apart or varies or self.model.buffer_matters(load_pps, ledger.full_s)
+
+    def event_rate(self, traces: Sequence[Trace]) -> EventRate:
+        """How often frames get lost one by one; worked out once for the same trials."""
+        key = tuple(trace.index for trace in traces)
+        if self._event_rate is None or self._event_rate[0] != key:
+            self._event_rate = (key, EventRate(traces))
+        return self._event_rate[1]
 
     def deciding_s(self, ledger: Ledger, load_pps: float) -> float:
         """How long to offer a load so that it is decided, if possible by this one trial."""
