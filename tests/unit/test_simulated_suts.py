@@ -1,7 +1,9 @@
 """Simulated SUTs: what they say is true of them, they do; and they remember what happened to them, and no more."""
 
 import math
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +12,7 @@ from nodrop.generator.simulated import SUTS, Sut, create
 from nodrop.generator.simulated.changing import Drift, WarmUp
 from nodrop.generator.simulated.steady import DeepBuffer, HardLimit, LossFloor
 from nodrop.generator.simulated.taken import Taken, take
-from nodrop.model.trial import StopRule, Trial
+from nodrop.model.trial import StopClause, StopRule, Trial
 
 LOADS_PPS = (20_000.0, 1e6, 4.5e6, 8.4e6, 9.09e6, 9.2e6, 30e6)
 SETTLED_S = 10_000.0
@@ -127,10 +129,11 @@ def test_windows_count_whole_frames_since_the_start_and_lose_no_more_than_was_of
     ],
 )
 def test_a_trial_stops_at_the_end_of_the_first_window_in_which_its_rule_says_so(
-    stop: StopRule, clause: str | None, elapsed_s: float
+    stop: StopRule, clause: StopClause | None, elapsed_s: float
 ) -> None:
     trial = taken(HardLimit(capacity_pps=9e6), 10e6, 1.0, 0.0, stop)
-    assert (trial.stopped_by, trial.elapsed_s) == (clause, pytest.approx(elapsed_s))
+    assert trial.stopped_by == clause
+    assert trial.elapsed_s == pytest.approx(elapsed_s)
     assert trial.lost_count[-1] == round(1e6 * elapsed_s)
 
 
@@ -204,3 +207,8 @@ def test_suts_and_parameters_there_are_none_of_are_refused(
 ) -> None:
     with pytest.raises(ConfigError, match=complaint):
         create(name, 1, parameters)
+
+
+def test_the_reference_page_has_every_kind() -> None:
+    page = (Path(__file__).parents[2] / "docs/reference/simulated-suts.md").read_text()
+    assert re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE) == list(SUTS)

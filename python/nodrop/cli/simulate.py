@@ -50,6 +50,8 @@ def simulate(listing: bool, compare: bool, **flags: Any) -> int:
 
     Trials, tables and result file are those of a real run; no packet is sent and no time passes. At the end stands what
     the highest load is at which the SUT meets each goal, and how far from it the search ended.
+
+    Unless asked otherwise it searches from 18,002 pps to 37.5 Mpps with the standard profile.
     """
     if listing:
         return _list()
