@@ -1,0 +1,72 @@
+"""How the mean loss rate may depend on the load: two curves with a limit m and a spread a.
+
+Each rises from nothing at no load to a straight line, where all that exceeds the limit is lost; the spread says how
+wide the bend between is. `stretch` is the integral of a logistic function, `erf` the double integral of a Gaussian one.
+Rates are given as logarithms, as they may be too small for a number.
+
+Source: draft-vpolak-bmwg-plrsearch-03, section "Fitting Functions".
+"""
+
+import math
+from collections.abc import Callable
+
+Curve = Callable[[float], float]
+"""Load to logarithm of the mean loss rate."""
+Shape = Callable[[float, float], Curve]
+"""Limit m and spread a, both in packets per second, to a curve."""
+
+TINY = 1e-15
+"""The least that a difference counts as: rounding swallows it where a load is next to nothing beside the spread."""
+ROOT_PI = math.sqrt(math.pi)
+LOG_ROOT_PI = math.log(ROOT_PI)
+ERFC_CONTINUED_FROM = 5.0
+ERFC_TERMS = 12
+"""From where on erfc is taken as a continued fraction, whose so many terms give 11 digits there."""
+
+
+def stretch(limit_pps: float, spread_pps: float) -> Curve:
+    """r = a (1 + e^(m/a)) ln[(e^(b/a) + e^(m/a)) / (1 + e^(m/a))] / e^(m/a), as its logarithm."""
+    at_zero = -limit_pps / spread_pps
+    log_scale = math.log(spread_pps) + math.log1p(math.exp(at_zero))
+    lost_at_zero = _softplus(at_zero)
+
+    def log_loss_rate(load_pps: float) -> float:
+        at = (load_pps - limit_pps) / spread_pps
+        if at < -30.0:  # both terms are as good as exponential, and may be too small for a number
+            return log_scale + at + math.log(-math.expm1(-max(TINY, load_pps / spread_pps)))
+        return log_scale + math.log(max(TINY, _softplus(at) - lost_at_zero))
+
+    return log_loss_rate
+
+
+def erf(limit_pps: float, spread_pps: float) -> Curve:
+    """The double integral of a Gaussian function, as its logarithm.
+
+    r = [a (e^(-(b-m)^2/a^2) - e^(-m^2/a^2)) / sqrt(pi) + m erfc(m/a) + (b - m) erfc((m-b)/a)] / (1 + erf(m/a)),
+    which is a [I((m-b)/a) - I(m/a)] / (1 + erf(m/a)) with I(z) the integral of erfc from z to infinity.
+    """
+    at_zero = limit_pps / spread_pps
+    log_scale = math.log(spread_pps) - math.log1p(math.erf(at_zero))
+    log_lost_at_zero = _log_integral_of_erfc(at_zero)
+
+    def log_loss_rate(load_pps: float) -> float:
+        log_lost = _log_integral_of_erfc((limit_pps - load_pps) / spread_pps)
+        return log_scale + log_lost + math.log(-math.expm1(min(-TINY, log_lost_at_zero - log_lost)))
+
+    return log_loss_rate
+
+
+def _softplus(at: float) -> float:
+    """ln(1 + e^at)"""
+    return max(at, 0.0) + math.log1p(math.exp(-abs(at)))
+
+
+def _log_integral_of_erfc(z: float) -> float:
+    """ln of the integral of erfc from z to infinity, e^(-z^2) / sqrt(pi) - z erfc(z)."""
+    if z < ERFC_CONTINUED_FROM:
+        return math.log(math.exp(-z * z) / ROOT_PI - z * math.erfc(z))
+    # The two terms cancel, and then vanish; with erfc as a continued fraction the difference is done on paper.
+    rest = 0.0
+    for numerator in range(ERFC_TERMS, 0, -1):
+        rest = numerator / 2 / (z + rest)
+    return -z * z - LOG_ROOT_PI + math.log(rest / (z + rest))
