@@ -1,8 +1,8 @@
 """The load whose mean loss ratio is a target, as trials of any load and duration make it likely.
 
 The mean loss rate over the load is one of the two curves of `nodrop.search.loss_curve`, each with a limit m and a
-spread a. What trials say of m and a is weighed by Bayes' rule, and every pair has a critical load: where its curve meets
-the target.
+spread a. What trials say of m and a is weighed by Bayes' rule, and every pair has a critical load: where its curve
+meets the target.
 
 - Prior: with x and y uniform on (-1, 1), m = M (1 / (x + 1) - 1/2) + 1 for the highest load M, and a = m^((y + 1) / 2).
 - Likelihood of a trial: geometric in the number of lost frames, with the mean loss that the curve predicts. It is wider
