@@ -318,7 +318,7 @@ def _between(low: Trace, high: Trace, loss_ratio: float) -> Estimate | None:
 
 def is_collapsed(trace: Trace) -> bool:
     """Whether so little came through that it says nothing of what a lower load would do."""
-    return trace.overloaded and trace.capacity_pps < COLLAPSED * trace.load_pps
+    return trace.overloaded and trace.capacity_pps < COLLAPSED * trace.offered_pps
 
 
 def _tells(trace: Trace) -> bool:

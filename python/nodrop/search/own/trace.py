@@ -55,8 +55,18 @@ class Trace:
     windows: tuple[Window, ...]
     stopped: bool = False
     """Whether its stop rule ended it."""
-    unsent: bool = False
-    """Whether frames were missing because the tester did not send them."""
+    unsent_ratio: float = 0.0
+    """Share of the frames that the tester did not send."""
+
+    @property
+    def unsent(self) -> bool:
+        """Whether frames were missing because the tester did not send them."""
+        return self.unsent_ratio > 0.0
+
+    @property
+    def offered_pps(self) -> float:
+        """What the tester really sent."""
+        return self.load_pps * (1.0 - self.unsent_ratio)
 
     @property
     def lost_count(self) -> float:
@@ -244,7 +254,7 @@ def read(outcome: Outcome, load_pps: float, asked_s: float) -> Trace:
         loss_ratio=outcome.loss_ratio,
         windows=tuple(_windows(samples, load_pps, lost_count, unsent=outcome.unsent_count > 0)),
         stopped=outcome.stopped_early,
-        unsent=outcome.unsent_count > 0,
+        unsent_ratio=outcome.unsent_count / max(1, outcome.sent_count + outcome.unsent_count),
     )
 
 
