@@ -5,9 +5,7 @@ from typing import Literal, NamedTuple
 from nodrop.model.plan import AlgorithmName
 
 ProfileName = Literal["quick", "standard", "csit"]
-DEFAULT_ALGORITHM: AlgorithmName = "mlrsearch-01"
-HEED_GOAL_ATTRIBUTES: frozenset[AlgorithmName] = frozenset({"nodrop", "mlrsearch-rfc9971"})
-"""Searches that heed all attributes of each goal; to the others a goal is a loss ratio."""
+DEFAULT_ALGORITHM: AlgorithmName = "nodrop"
 
 END_BY_TIME: frozenset[AlgorithmName] = frozenset({"plrsearch"})
 """Searches that use up whatever time there is, and have not failed by that."""

@@ -24,6 +24,9 @@ AlgorithmName = Literal[
 ]
 """Every search by the name a user writes."""
 
+HEED_GOAL_ATTRIBUTES: frozenset[AlgorithmName] = frozenset({"nodrop", "mlrsearch-rfc9971"})
+"""Searches that heed all attributes of each goal; to the others a goal is a loss ratio."""
+
 
 class LabPlan(Value):
     """The private lab: tester ports and SUT in namespaces of their own, joined by veth pairs."""

@@ -5,11 +5,11 @@ import math
 from collections.abc import Iterator
 from typing import TypeVar
 
-from nodrop.config.profiles import END_BY_TIME, HEED_GOAL_ATTRIBUTES, PROFILES, Profile
+from nodrop.config.profiles import END_BY_TIME, PROFILES, Profile
 from nodrop.config.schema import Config, GoalConfig
 from nodrop.errors import ConfigError
 from nodrop.model.goal import Goal
-from nodrop.model.plan import AlgorithmName, Earlier, SearchPlan
+from nodrop.model.plan import HEED_GOAL_ATTRIBUTES, AlgorithmName, Earlier, SearchPlan
 from nodrop.units import format_pps, format_ratio, format_seconds
 
 OPTIONS = {

@@ -1,12 +1,36 @@
 """The controllers: pure, one file each, and the pieces they are built from.
 
-Numbers in, numbers out; no clock, no I/O.
+Numbers in, numbers out; no clock, no I/O. Whoever has a measurer of their own drives a search like this:
+
+    search = create(plan(max_load_pps=10e6))
+    while (trial := search.ask()) is not None:
+        search.tell(Outcome(index=..., loss_ratio=..., elapsed_s=...))
+    print(search.intervals())
 """
 
 import importlib
 
+from nodrop.model.goal import Flag, Goal
 from nodrop.model.plan import AlgorithmName, SearchPlan
-from nodrop.search.base import Search
+from nodrop.model.trial import StopRule, Trial
+from nodrop.search.base import Interval, Outcome, Sample, Search
+from nodrop.search.planning import plan
+
+__all__ = [
+    "ALGORITHMS",
+    "AlgorithmName",
+    "Flag",
+    "Goal",
+    "Interval",
+    "Outcome",
+    "Sample",
+    "Search",
+    "SearchPlan",
+    "StopRule",
+    "Trial",
+    "create",
+    "plan",
+]
 
 ALGORITHMS: dict[AlgorithmName, tuple[str, str]] = {
     "nodrop": ("own", "NodropSearch"),

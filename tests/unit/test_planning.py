@@ -1,0 +1,74 @@
+"""Search plans for testers that bring a measurer of their own."""
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import nodrop.search
+from nodrop.errors import ConfigError
+from nodrop.search import Goal, create, plan
+
+
+def test_the_highest_load_is_enough() -> None:
+    asked = plan(max_load_pps=1e6)
+    assert (asked.algorithm, asked.min_load_pps, asked.final_trial_duration_s) == ("nodrop", 1e3, 30.0)
+    assert [(goal.label, goal.loss_ratio) for goal in asked.goals] == [("NDR", 0.0), ("PDR", 0.005)]
+    assert create(asked).ask()
+
+
+def test_short_final_trials_bring_short_initial_ones() -> None:
+    assert plan(max_load_pps=1e6, final_trial_duration_s=0.2).initial_trial_duration_s == 0.2
+
+
+def test_goals_may_have_attributes() -> None:
+    goal = Goal(label="NDR", loss_ratio=0.0, final_trial_duration_s=1.0, duration_sum_s=21.0, exceed_ratio=0.5)
+    asked = plan(max_load_pps=1e6, goals=[goal], algorithm="mlrsearch-rfc9971")
+    assert asked.goals == (goal,)
+    assert create(asked).ask()
+
+
+def test_any_option_of_a_search_may_be_given() -> None:
+    assert plan(max_load_pps=1e6, algorithm="mrr", trial_count=3).trial_count == 3
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"max_load_pps": -1.0}, "search: max_load_pps: -1.0 asked, it should be greater than 0"),
+        ({"max_load_pps": 1e6, "min_load_pps": 1e6}, "make the highest load higher than the lowest"),
+        ({"max_load_pps": 1e6, "width": 0.1}, "search: width: 0.1 asked, there is no such key"),
+        ({"max_load_pps": 1e6, "goals": {}}, "search: goals:"),
+        ({"max_load_pps": 1e6, "algorithm": "luck"}, "search: algorithm: 'luck' asked, it should be"),
+        (
+            {"max_load_pps": 1e6, "algorithm": "binary", "goals": [Goal(label="NDR", loss_ratio=0, exceed_ratio=0.5)]},
+            "goal NDR: exceed_ratio asked, to the search binary a goal is a loss ratio alone",
+        ),
+        (
+            {"max_load_pps": 1e6, "goals": [Goal(label="NDR", loss_ratio=0, duration_sum_s=1.0)]},
+            "goal NDR: a duration sum of 1 s asked, one final trial lasts 30 s",
+        ),
+    ],
+)
+def test_what_cannot_be_searched_for_is_a_sentence(asked: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        plan(**asked)
+    assert sentence in str(raised.value)
+
+
+def test_everything_that_is_offered_is_there() -> None:
+    assert all(hasattr(nodrop.search, name) for name in nodrop.search.__all__)
+
+
+def test_searching_loads_nothing_of_the_tester() -> None:
+    told = subprocess.run(
+        [sys.executable, "-c", "import sys, nodrop.search; print(*sys.modules)"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    rooms = ("cli", "config", "stage", "generator", "report", "store", "run")
+    assert set(told.stdout.split()).isdisjoint(
+        {"click", "rich", "yaml", "pyroute2", "numpy", *(f"nodrop.{room}" for room in rooms)}
+    )
