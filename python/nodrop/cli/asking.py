@@ -68,14 +68,15 @@ def overrides(flags: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
 
     Raises: ConfigError for a `--goal` or `--set` without key or value.
     """
-    goals = dict(_split("--goal", goal, "PDR=0.5%") for goal in flags["goals"])
+    goals = dict(key_and_value("--goal", goal, "PDR=0.5%") for goal in flags["goals"])
     named = {key: flags[flag] for flag, key in KEYS.items()} | {"goals": goals or None} | others
-    settings = (_split("--set", setting, "search.width=1%") for setting in flags["settings"])
+    settings = (key_and_value("--set", setting, "search.width=1%") for setting in flags["settings"])
     given = {key: value for key, value in named.items() if value is not None}
     return given | {key: _value(text) for key, text in settings}
 
 
-def _split(flag: str, written: str, example: str) -> tuple[str, str]:
+def key_and_value(flag: str, written: str, example: str) -> tuple[str, str]:
+    """Both sides of what was written as KEY=VALUE. Raises ConfigError."""
     key, equals, value = written.partition("=")
     if not (key and equals):
         raise ConfigError(f"command line: {flag}: {written!r} asked, key and value expected; write {flag} {example}")
