@@ -120,7 +120,7 @@ def test_an_outlook_that_would_take_too_long_is_left_out() -> None:
 
 def test_every_search_trial_is_announced_with_its_outlook(tmp_path: Path) -> None:
     listener = Listener()
-    result = execute(make_plan(tmp_path), listener, parts(SmoothCurve(9e5)))
+    result = execute(make_plan(tmp_path, search__algorithm="mlrsearch-01"), listener, parts(SmoothCurve(9e5)))
     said = [event for event in listener.events if isinstance(event, TrialStarted) and event.phase == "search"]
     assert [(e.index, e.outlook.if_low_loss) for e in said] == [(s.trial_index, s.if_low_loss) for s in result.steps]
     assert all(event.outlook.if_high_loss and event.outlook.left_s for event in said)

@@ -31,7 +31,7 @@ def told_trials(text: str) -> list[int]:
 
 @pytest.mark.parametrize("width", [80, 100])
 def test_a_story_fits_the_width_and_tells_every_trial(width: int, tmp_path: Path) -> None:
-    result = recorded(tmp_path, SlowTester(capacity_pps=2e6, tester_pps=5e5))
+    result = recorded(tmp_path, SlowTester(capacity_pps=2e6, tester_pps=5e5), search__algorithm="mlrsearch-01")
     text = told(result, width, with_outlook=True)
     assert max(map(len, text.splitlines())) <= width
     assert told_trials(text) == [trial.index for trial in result.trials]
@@ -53,7 +53,9 @@ def test_a_story_says_what_was_asked_what_came_out_and_what_it_changed(tmp_path:
 
 
 def test_frames_the_tester_never_sent_are_not_told_as_lost_by_the_sut(tmp_path: Path) -> None:
-    text = in_one_line(told(recorded(tmp_path, SlowTester(capacity_pps=2e6, tester_pps=5e5))))
+    text = in_one_line(
+        told(recorded(tmp_path, SlowTester(capacity_pps=2e6, tester_pps=5e5), search__algorithm="mlrsearch-01"))
+    )
     assert "350,000 of 400,000 frames were never sent (87.5 %)" in text
     assert "frames were lost" not in text.split("The run is")[0]
 
