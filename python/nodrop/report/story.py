@@ -85,7 +85,7 @@ def _trial_sentence(trial: TrialResult, step: SearchStep | None) -> str:
     asked = trial.trial
     when = f"At {format_seconds(round(step.started_s, 1))}, " if step else ""
     chosen = ", ".join(filter(None, (asked.goal, asked.rule)))
-    why = ": ".join(filter(None, (chosen, asked.reason or trial.phase)))
+    why = ": ".join(filter(None, (chosen, asked.reason.removeprefix(f"{asked.goal}: ") or trial.phase)))
     asking = f"{when}{format_pps(asked.intended_load_pps)} for {format_seconds(asked.duration_s)} ({why})"
     if trial.validity.verdict is Verdict.INVALID:
         doubts = "; ".join(doubt.text for doubt in trial.validity.doubts)

@@ -72,10 +72,12 @@ def estimated(state: State, pursuit: Pursuit) -> Estimate | None:
     if sum(is_stall(trace) for trace in losing) > len(losing) / 2:
         line = stall_line(losing)
         if line is None:
-            return Estimate(lowest_pps / 2.0, 0.5, near=False)
+            return Estimate(lowest_pps / 2.0, 0.5, near=False, why="a guess until a stall is seen at another load")
         top_pps = overload.load_pps if overload else state.plan.max_load_pps
-        return Estimate(state.clamped(min(line.free_pps, top_pps)), SINGLE_SD, near=True)
-    return Estimate(state.clamped(_lossless_pps(state, pursuit, quiet)), SINGLE_SD, near=True)
+        why = f"up to which stalls of {line.seconds * 1e3:.3g} ms should lose nothing"
+        return Estimate(state.clamped(min(line.free_pps, top_pps)), SINGLE_SD, near=True, why=why)
+    why = "going by how often single frames got lost"
+    return Estimate(state.clamped(_lossless_pps(state, pursuit, quiet)), SINGLE_SD, near=True, why=why)
 
 
 def _tolerable(quiet: list[Trace], losing: list[Trace], pursuit: Pursuit) -> bool:
@@ -161,8 +163,8 @@ def _choose_estimated(state: State, pursuit: Pursuit, estimate: Estimate) -> Wan
         below_pps = width.below(upper_pps, wide)
         if target_pps < below_pps <= estimate.load_pps * (1.0 - 0.05 * wide):
             target_pps = state.clamped(below_pps * (1.0 + 1e-9))
-    about = load_text(estimate.load_pps)
-    return Want(target_pps, "prove", f"{label}: the threshold is expected at {about}, proving a load just below")
+    about = f"the threshold is expected at {load_text(estimate.load_pps)}, {estimate.why}"
+    return Want(target_pps, "prove", f"{label}: {about}; proving a load just below")
 
 
 def _choose_lower(state: State, pursuit: Pursuit, upper_pps: float) -> Want:

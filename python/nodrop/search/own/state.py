@@ -84,6 +84,10 @@ class State:
         """How often the SUT turned out not to do what was expected."""
         self.apart = False
         """Whether a long trial is something else than as many short ones."""
+        self.stops = True
+        """Whether the measurer stops trials when it is asked to."""
+        self.certain = True
+        """Whether losses that it tells of during a trial stay losses."""
         self.watch = False
         """Whether the next proof is to run to its end even where it cannot succeed any more."""
         self.flags: list[Flag] = []
@@ -103,6 +107,10 @@ class State:
         load_pps = self.clamped(want.load_pps)
         if pursuit:
             pursuit.targets.add(load_pps)
+        if stop and stop.elapsed_s and not self.stops:
+            asked_s = min(asked_s, stop.elapsed_s)
+        if stop and not self.certain:
+            stop = stop.model_copy(update={"after_loss_s": None})
         outcome = yield Trial(
             intended_load_pps=load_pps,
             duration_s=asked_s,
@@ -111,6 +119,7 @@ class State:
             goal=pursuit.label if pursuit else "",
             rule=want.rule,
         )
+        self._learn_of_measurer(stop, outcome)
         trace = read(outcome, load_pps, asked_s)
         self._now_s = max(self._now_s, outcome.started_s) + trace.elapsed_s + self.plan.overhead_s
         self.model.learn(trace)
@@ -118,6 +127,13 @@ class State:
             each.ledger.add(trace, self.model.expected_ratio(trace, each.ledger.full_s))
         self.excuse(trace)
         return trace
+
+    def _learn_of_measurer(self, stop: StopRule | None, outcome: Outcome) -> None:
+        """Whoever measures may not stop trials, or may tell of losses that later turn out to be none."""
+        if stop and stop.elapsed_s and outcome.elapsed_s > 1.5 * stop.elapsed_s:
+            self.stops = False
+        if stop and stop.after_loss_s is not None and outcome.stopped_early and outcome.loss_ratio == 0.0:
+            self.certain = stop.elapsed_s is not None and outcome.elapsed_s >= stop.elapsed_s
 
     def excuse(self, trace: Trace) -> None:
         """Set a trial aside that ran in a mode which is the exception."""

@@ -67,6 +67,8 @@ class Estimate(NamedTuple):
     """From trials near the threshold, not only from far above."""
     trial_count: int = 1
     """Trials it rests on."""
+    why: str = "as the capacity shows"
+    """What it follows from."""
 
 
 class Nature(StrEnum):
