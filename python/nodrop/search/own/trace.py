@@ -252,22 +252,26 @@ def read(outcome: Outcome, load_pps: float, asked_s: float) -> Trace:
         elapsed_s=elapsed_s,
         started_s=outcome.started_s,
         loss_ratio=outcome.loss_ratio,
-        windows=tuple(_windows(samples, load_pps, lost_count, unsent=outcome.unsent_count > 0)),
+        windows=tuple(_windows(samples, load_pps, lost_count, outcome.unsent_count)),
         stopped=outcome.stopped_early,
         unsent_ratio=outcome.unsent_count / max(1, outcome.sent_count + outcome.unsent_count),
     )
 
 
-def _windows(samples: Sequence[Sample], load_pps: float, lost_count: float, *, unsent: bool) -> list[Window]:
+def _windows(samples: Sequence[Sample], load_pps: float, lost_count: float, unsent_count: int) -> list[Window]:
     """Differences of the cumulative counts; what was lost in all by the end belongs to the last one."""
     stride = -(-len(samples) // WINDOWS_MAX)
     kept = [*samples[stride - 1 : -1 : stride], samples[-1]]
+    # Some measurers know only in the end what they did not send.
+    unsent_seen = 2.0 * (load_pps * kept[-1].elapsed_s - kept[-1].sent_count) > unsent_count > 0
     windows = []
     before_s = before_count = 0.0
     for position, sample in enumerate(kept):
         count = float(sample.lost_count)
-        if unsent:
+        if unsent_seen:
             count += max(0.0, load_pps * sample.elapsed_s - sample.sent_count)
+        else:
+            count += unsent_count * sample.elapsed_s / kept[-1].elapsed_s
         if position == len(kept) - 1:
             count = lost_count
         if count < before_count + 0.5:
