@@ -263,7 +263,9 @@ def _windows(samples: Sequence[Sample], load_pps: float, lost_count: float, unse
     stride = -(-len(samples) // WINDOWS_MAX)
     kept = [*samples[stride - 1 : -1 : stride], samples[-1]]
     # Some measurers know only in the end what they did not send.
-    unsent_seen = 2.0 * (load_pps * kept[-1].elapsed_s - kept[-1].sent_count) > unsent_count > 0
+    middle = kept[(len(kept) - 1) // 2]
+    missing_count = load_pps * middle.elapsed_s - middle.sent_count
+    unsent_seen = 2.0 * missing_count > unsent_count * middle.elapsed_s / kept[-1].elapsed_s > 0.0
     windows = []
     before_s = before_count = 0.0
     for position, sample in enumerate(kept):
