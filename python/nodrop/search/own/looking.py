@@ -24,6 +24,8 @@ LOOKS_AGAIN = 5
 """Looks in a row that show how a SUT varies."""
 LOOKS_MORE = 4
 """The same once it is known to vary."""
+LOOKS_RISING = 2
+"""The same while it is getting better."""
 LOOKS_MAX = 18
 """Looks in a row where it takes more to tell."""
 OVERSHOT = 1.25
@@ -124,6 +126,8 @@ def _looks(state: State, why: str) -> Looks:
 
 
 def _enough(state: State) -> int:
+    if state.model.nature is Nature.RISING:
+        return LOOKS_RISING
     return LOOKS_AGAIN if state.model.nature is Nature.STABLE else LOOKS_MORE
 
 

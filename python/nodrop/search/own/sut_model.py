@@ -104,6 +104,11 @@ class SutModel:
         if len(fresh) < 2:
             return
         self.surveyed = True
+        if self.nature is Nature.RISING and _range(fresh) <= SAME:
+            # Two looks are enough to see whether it goes on.
+            self.nature = Nature.RISING if fresh[-1] > fresh[0] * (1.0 + TREND) else Nature.STABLE
+            self.era_start = self.traces.index(looks[-1])
+            return
         shifted = SAME if same_load else SAME_ELSEWHERE
         if _split(both) and _range(fresh) > SAME:
             self.nature = Nature.MODES
