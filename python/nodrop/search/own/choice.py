@@ -153,6 +153,8 @@ def _choose_estimated(state: State, pursuit: Pursuit, estimate: Estimate) -> Wan
     # Where no trial may fail, their scatter counts; where half of them may, only how well their middle is known.
     spread = estimate.sd_ratio / (1.0 if pursuit.strict else estimate.trial_count**0.5)
     margin = max(MARGIN * wide, min(0.7 * spread, 2.0 * wide) if estimate.near else 0.0)
+    if state.model.nature is Nature.SCATTERED and not pursuit.strict:
+        margin = 0.5 * wide  # trials agree soonest at loads as far below the middle as above it
     margin += state.model.fall_ratio(pursuit.ledger.full_s)
     target_pps = state.clamped(estimate.load_pps * (1.0 - margin))
     if lower_pps is not None:
