@@ -20,8 +20,8 @@ check: ## Format, lint, types, imports and schemas
 	@scripts/install --dev
 	@scripts/check
 
-bench: ## Rates of the engine beside its peers (root): make bench ARGS="--rounds 3"
-	@scripts/bench engine $(ARGS)
+bench: ## Engine beside its peers (root), or searches: make bench ARGS="search --seeds 20"
+	@scripts/bench $(or $(ARGS),engine)
 
 clean: ## Remove what was built; results stay
 	rm -rf .venv target dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -125,10 +125,10 @@ def search_ndr(lab: Bench) -> float:
     goals = tuple(goal for goal in lab.plan.search.goals if goal.loss_ratio == 0)
     quick = {"goals": goals, "initial_trial_duration_s": 0.2, "final_trial_duration_s": 3.0, "max_load_pps": 200_000.0}
     search = create(SearchPlan(**{**lab.plan.search.model_dump(), **quick}))
-    index = 0
+    started_s, index = time.monotonic(), 0
     while trial := search.ask():
         result = lab.measurer.measure(trial, index, "search", lambda *_: None)
-        search.tell(Outcome(index=index, loss_ratio=result.loss_ratio))
+        search.tell(Outcome.of(result, time.monotonic() - started_s))
         index += 1
     (found,) = search.intervals()
     assert found.lower_valid and found.lower_load_pps

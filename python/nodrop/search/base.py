@@ -29,7 +29,7 @@ class Outcome:
     loss_ratio: float
     """Lost share in [0, 1], unsent frames included."""
     elapsed_s: float = 0.0
-    """Time really sent; shorter than asked when the stop rule fired."""
+    """Time really sent; shorter than asked when the stop rule fired. 0 from a measurer that always sends as asked."""
     intended_count: int = 0
     """Frames that the load and the time really sent ask for."""
     sent_count: int = 0

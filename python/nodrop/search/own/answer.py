@@ -15,6 +15,9 @@ from nodrop.search.own.sut_model import Estimate
 from nodrop.search.own.trace import Trace
 from nodrop.search.wording import load_text
 
+DOUBTFUL = 0.5
+"""Chance of being on the wrong side from which on a bound is called doubtful."""
+
 
 def interval(state: State, pursuit: Pursuit) -> Interval:
     """The relevant bounds of a goal by the classification of RFC 9971, and those decided with less, which says so."""
@@ -35,8 +38,9 @@ def interval(state: State, pursuit: Pursuit) -> Interval:
         update["conditional_throughput_pps"] = None
         flags = [flag for flag in flags if flag.code != "undecided-lower-bound"]
         flags.append(_accepted_flag(state, ledger, lower_pps))
-    flags += [*_deviations(ledger), *state.flags]
-    return found.model_copy(update=update | _assurance(state, pursuit) | {"flags": tuple(flags)})
+    assurance = _assurance(state, pursuit)
+    flags += [*_deviations(ledger), *_doubts(assurance), *state.flags]
+    return found.model_copy(update=update | assurance | {"flags": tuple(flags)})
 
 
 def earlier(plan: SearchPlan, ledger: Ledger) -> Earlier | None:
@@ -61,6 +65,15 @@ def _assurance(state: State, pursuit: Pursuit) -> dict[str, object]:
     if upper_pps is not None:
         known["upper_error_probability"] = _meets_probability(state, pursuit, upper_pps, estimate)
     return known
+
+
+def _doubts(assurance: dict[str, object]) -> Iterator[Flag]:
+    """Bounds that the trials elsewhere make unlikely."""
+    for side, other in (("lower", "would not"), ("upper", "would")):
+        probability = assurance.get(f"{side}_error_probability")
+        if isinstance(probability, float) and probability > DOUBTFUL:
+            text = f"By the trials elsewhere, most at the {side} bound {other} meet the goal: {probability:.0%} likely."
+            yield Flag(code=f"doubtful-{side}-bound", text=text)
 
 
 def _meets_probability(state: State, pursuit: Pursuit, load_pps: float, estimate: Estimate | None) -> float | None:

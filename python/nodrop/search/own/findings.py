@@ -14,6 +14,8 @@ CLOSE = 1.2
 """Trials offered up to this multiple of what came through tell capacities that can be compared."""
 BUFFER_S = 0.002
 """Buffers that take in this much time at capacity are worth a word."""
+SINGLY = 1e-5
+"""Loss of a larger share does not come frame by frame."""
 WITHIN_RATIO = 0.003
 """Change of the capacity in the course of a trial that is worth a word."""
 
@@ -123,10 +125,10 @@ def _stalls(traces: Sequence[Trace]) -> Iterator[Flag]:
 
 
 def _singles(traces: Sequence[Trace]) -> Iterator[Flag]:
-    single = [t for t in traces if t.lost_count > 0 and not t.overloaded and not is_stall(t)]
+    single = [t for t in traces if 0.0 < t.loss_ratio < SINGLY and not t.overloaded and not is_stall(t)]
     if len(single) < 2:
         return
-    quiet = [t for t in traces if not t.overloaded and t.load_pps >= min(s.load_pps for s in single)]
+    quiet = [t for t in traces if t.loss_ratio < SINGLY and t.load_pps >= min(s.load_pps for s in single)]
     lost = sum(trace.lost_count for trace in single)
     frames = sum(trace.load_pps * trace.elapsed_s for trace in quiet)
     text = f"Frames got lost one by one: {lost:,.0f} of {frames:,.0f} ({lost / frames:.2g}) below the capacity."

@@ -5,8 +5,10 @@ out from these where each goal's threshold must lie; proves a load just below wi
 and shows just above that more is too much, which takes a moment. Trials that lose are watched window by window, as
 *how* they lose says where to go next: an overload that began late, single frames, stalls, a capacity that changed.
 
-What counts for a goal is decided by the load classification of RFC 9971; the model only chooses loads. Whatever was
-decided with less, or set aside, is named in the result.
+What counts for a goal is decided by the load classification of RFC 9971; the model only chooses loads. Bounds that were
+decided with less, and trials that were set aside, are named in the result. Two rules hold throughout and are not named
+each time: a trial stopped with more loss than its whole duration allows counts as full-length, and a short trial counts
+only where it lost steadily (see `nodrop.search.own.ledger`).
 
 `Trial.rule`: `look` and `earlier` come from here, the others from `nodrop.search.own.choice`.
 """
