@@ -7,15 +7,13 @@ from statistics import median
 from nodrop.model.goal import Flag
 from nodrop.search.own.astray import is_stall, stall_line
 from nodrop.search.own.sut_model import Nature, SutModel, trend
-from nodrop.search.own.trace import Trace
+from nodrop.search.own.trace import SINGLY, Trace
 from nodrop.search.wording import load_text
 
 CLOSE = 1.2
 """Trials offered up to this multiple of what came through tell capacities that can be compared."""
 BUFFER_S = 0.002
 """Buffers that take in this much time at capacity are worth a word."""
-SINGLY = 1e-5
-"""Loss of a larger share does not come frame by frame."""
 WITHIN_RATIO = 0.003
 """Change of the capacity in the course of a trial that is worth a word."""
 

@@ -279,7 +279,7 @@ def _learn_from_parts(state: State, pursuit: Pursuit, trace: Trace) -> None:
     # A SUT that changes in the course of a long trial would not have changed in short ones.
     if ledger.part_count(trace) >= 4 and trace.overloaded and not trace.steady:
         state.apart = True
-    if pursuit.strict or state.model.nature is not Nature.STABLE:
+    if pursuit.strict or state.model.nature not in (Nature.STABLE, Nature.FALLING):
         return
     if trace.overloaded and trace.steady and trace.loss_ratio > GROSS * max(pursuit.ratio, ledger.width_ratio):
         ledger.decide_early(trace.load_pps, trace.index)

@@ -15,6 +15,8 @@ from nodrop.search.base import Outcome, Sample
 
 WINDOWS_MAX = 300
 """Finer windows are joined up to this many: enough to see a stall in a long trial, few enough to replay at once."""
+SINGLY = 1e-5
+"""Loss of a larger share does not come frame by frame."""
 LOSSY_SHARE = 0.8
 """Share of the windows after the first loss that lose, from which on a trial counts as overloaded."""
 LONG_S = 3.0
@@ -105,7 +107,7 @@ class Trace:
         """Whether it lost again and again over a long time: the capacity goes below the load and back."""
         lossy = sum(window.lost_count > 0 for window in self.windows)
         often = lossy >= FLUCTUATIONS and lossy >= FLUCTUATING_SHARE * len(self.windows)
-        return often and self.elapsed_s >= LONG_S and not self.overloaded
+        return often and self.elapsed_s >= LONG_S and self.loss_ratio >= SINGLY and not self.overloaded
 
     @cached_property
     def tail_pps(self) -> tuple[float, ...]:
