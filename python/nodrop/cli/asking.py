@@ -23,7 +23,9 @@ KEYS = {
 OPTIONS = (
     click.option("--config", "files", metavar="FILE", multiple=True, help="YAML configuration; a later one wins."),
     click.option(
-        "--profile", type=click.Choice(get_args(ProfileName)), help="How long and precisely.  [default: quick]"
+        "--profile",
+        type=click.Choice(get_args(ProfileName)),
+        help="How long and precisely.  [default: quick; simulate: standard]",
     ),
     click.option("--goal", "goals", metavar="LABEL=RATIO", multiple=True, help="Loss to look for, as PDR=0.5%."),
     click.option("--exceed-ratio", metavar="SHARE", help="Share of trials that may lose more at a load met, as 50%."),
