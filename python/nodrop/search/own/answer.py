@@ -1,12 +1,14 @@
 """What the search knows of each goal: the bounds, how sure they are, and every deviation from RFC 9971."""
 
+import itertools
 from collections.abc import Iterator
+from statistics import fmean
 
 from nodrop.model.goal import Flag
 from nodrop.model.plan import Earlier, SearchPlan
 from nodrop.search.base import Interval
 from nodrop.search.goal_interval import goal_interval
-from nodrop.search.own.assurance import above_probability, loss_ratio_limit, lossless_probability
+from nodrop.search.own.assurance import Observed, above_probability, loss_ratio_limit
 from nodrop.search.own.astray import is_stall
 from nodrop.search.own.choice import below_capacity, estimated
 from nodrop.search.own.ledger import Ledger
@@ -78,10 +80,25 @@ def _doubts(assurance: dict[str, object]) -> Iterator[Flag]:
 
 def _meets_probability(state: State, pursuit: Pursuit, load_pps: float, estimate: Estimate | None) -> float | None:
     """The chance that most trials at a load meet the goal; None where no model says."""
+    if estimate is None or not estimate.near:
+        return None
     quiet = below_capacity(state, pursuit) if pursuit.ratio == 0.0 else []
-    if any(trace.lost_count > 0 for trace in quiet) and not any(is_stall(trace) for trace in quiet):
-        return lossless_probability(state.event_rate(quiet), load_pps, pursuit.ledger.full_s)
-    return above_probability(estimate, load_pps) if estimate and estimate.near else None
+    # Where frames get lost singly, the estimate says which load to try next, not where a limit is.
+    singly = any(trace.lost_count > 0 for trace in quiet) and not any(is_stall(trace) for trace in quiet)
+    return above_probability(load_pps, _observed(pursuit.ledger), None if singly else estimate)
+
+
+def _observed(ledger: Ledger) -> list[Observed]:
+    """What counts for a goal, load by load; a trial that stands for several has only seen the SUT once."""
+    found = []
+    for load_pps, counted in ledger.counted().items():
+        met_count = missed_count = 0.0
+        for _, parts in itertools.groupby(counted, key=lambda each: each.trial_index):
+            share = fmean(each.loss_ratio <= ledger.goal.loss_ratio for each in parts)
+            met_count += share
+            missed_count += 1.0 - share
+        found.append(Observed(load_pps, met_count, missed_count))
+    return found
 
 
 def _longest_at(state: State, load_pps: float) -> Trace | None:

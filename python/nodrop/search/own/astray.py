@@ -90,11 +90,6 @@ class EventRate:
         """How much more often events come than at the reference load."""
         return math.exp(max(-500.0, min(500.0, steepness * math.log(load_pps / self._reference_pps))))
 
-    def mostly_passes_probability(self, load_pps: float, duration_s: float) -> float:
-        """How likely it is that at least half of all trials at a load have no event."""
-        most = math.log(2.0) / duration_s
-        return math.fsum(w for rate, b, w in self._cells if rate * self._factor(load_pps, b) <= most)
-
     def load_pps(self, probability: float, duration_s: float, low_pps: float, high_pps: float) -> float:
         """The load at which a trial without any event has this probability."""
         for _ in range(30):
