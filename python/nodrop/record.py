@@ -2,9 +2,11 @@
 
 import contextlib
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from types import FrameType
 from typing import Self
 
 from nodrop import store
@@ -25,7 +27,8 @@ from nodrop.model.plan import Plan
 from nodrop.model.result import DirectionCheck, LatencyResult, Outlook, RunResult, SearchStep, Status
 from nodrop.model.trial import Trial, TrialResult
 
-ENDING_SIGNALS = frozenset({signal.SIGINT, signal.SIGTERM})
+ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+Handler = Callable[[int, FrameType | None], object] | int | None
 
 
 class Record:
@@ -46,7 +49,8 @@ class Record:
         self._steps: list[SearchStep] = []
         self._findings: tuple[Flag, ...] = ()
         self._latencies: list[LatencyResult] = []
-        self._signals_before: set[signal.Signals | int] | None = None
+        self._handlers_before: dict[int, Handler] = {}
+        self._signals_held: list[int] = []
 
     def __enter__(self) -> Self:
         """Tell of the start."""
@@ -138,12 +142,18 @@ class Record:
         self._on_event(RunDone(result=self.result, path=path))
 
     def _hold_signals(self) -> None:
-        if self._signals_before is None:
-            self._signals_before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING_SIGNALS)
+        """A mask would not do: another thread may take the signal, and its handler runs in this one all the same."""
+        if not self._handlers_before and threading.current_thread() is threading.main_thread():
+            self._handlers_before = {number: signal.signal(number, self._hold_signal) for number in ENDING_SIGNALS}
+
+    def _hold_signal(self, number: int, _frame: FrameType | None) -> None:
+        self._signals_held.append(number)
 
     def _release_signals(self) -> None:
-        if self._signals_before is not None:
-            signal.pthread_sigmask(signal.SIG_SETMASK, self._signals_before)
+        for number, handler in self._handlers_before.items():
+            signal.signal(number, handler)
+        if self._signals_held:
+            signal.raise_signal(self._signals_held[0])
 
 
 def _status(error: BaseException | None) -> Status:

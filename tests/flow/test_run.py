@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Self
@@ -255,6 +256,28 @@ def test_a_signal_while_the_path_is_taken_down_waits_until_the_result_is_stored(
     listener, stage = Listener(), SignalledStage()
     with pytest.raises(KeyboardInterrupt):
         execute(make_plan(tmp_path), listener, parts(stage=stage))
+    assert stage.is_down
+    assert stored(listener).status is Status.COMPLETE
+
+
+def test_a_signal_that_another_thread_takes_waits_as_well(tmp_path: Path) -> None:
+    class SignalledStage(NullStage):
+        def __exit__(self, *exc: object) -> None:
+            signalling = threading.Thread(target=os.kill, args=(os.getpid(), signal.SIGINT))
+            signalling.start()
+            signalling.join()
+            super().__exit__(*exc)
+
+    resting = threading.Event()
+    other = threading.Thread(target=resting.wait)
+    other.start()  # where every thread but this one blocks a signal there is nobody else to take it
+    listener, stage = Listener(), SignalledStage()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            execute(make_plan(tmp_path), listener, parts(stage=stage))
+    finally:
+        resting.set()
+        other.join()
     assert stage.is_down
     assert stored(listener).status is Status.COMPLETE
 
