@@ -85,15 +85,28 @@ def test_many_trials_that_contradict_each_other_still_give_a_chance() -> None:
 @pytest.mark.parametrize("seconds", [1, 30, 300])
 def test_no_loss_in_n_frames_leaves_three_nths_open(seconds: int) -> None:
     # The rule of three: the 95 % quantile of the exponential distribution, -ln 0.05, is 2.996.
-    assert loss_ratio_limit(trace((0,) * seconds)) == pytest.approx(2.996 / (LOAD * seconds), rel=1e-3)
+    assert loss_ratio_limit([trace((0,) * seconds)]) == pytest.approx(2.996 / (LOAD * seconds), rel=1e-3)
 
 
 def test_loss_in_bursts_leaves_more_open_than_the_same_loss_spread_evenly() -> None:
-    even, burst = loss_ratio_limit(trace((100,) * 10)), loss_ratio_limit(trace((1000, *(0,) * 9)))
+    even, burst = loss_ratio_limit([trace((100,) * 10)]), loss_ratio_limit([trace((1000, *(0,) * 9))])
     assert 1e-4 < even < burst
     # A sum of 1000 independent losses is known to a standard deviation of the square root of 1000.
-    assert even == pytest.approx((1000 + 1.645 * math.sqrt(1000)) / (LOAD * 10), rel=1e-6)
+    assert even == pytest.approx((1000 + 1.83 * math.sqrt(1000)) / (LOAD * 10), rel=1e-6)
+
+
+def test_where_frames_get_lost_many_at_a_time_none_lost_leaves_as_much_more_open() -> None:
+    assert loss_ratio_limit([trace((0,))], 1000.0) == pytest.approx(1000 * loss_ratio_limit([trace((0,))]))
+
+
+def test_trials_without_loss_count_together() -> None:
+    assert loss_ratio_limit([trace((0,) * 10)] * 3) == pytest.approx(loss_ratio_limit([trace((0,) * 30)]))
+
+
+def test_trials_that_differ_leave_more_open_than_trials_that_agree() -> None:
+    differing = [trace((lost,) * 10) for lost in (0, 1000, 2000)]
+    assert loss_ratio_limit(differing) > 1.5 * loss_ratio_limit([trace((1000,) * 10)] * 3)
 
 
 def test_a_limit_is_never_above_all() -> None:
-    assert loss_ratio_limit(trace((1_000_000, 1_000_000))) == 1.0
+    assert loss_ratio_limit([trace((1_000_000, 1_000_000))]) == 1.0

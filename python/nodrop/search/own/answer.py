@@ -13,10 +13,11 @@ from nodrop.search.own.astray import is_stall
 from nodrop.search.own.choice import below_capacity, estimated
 from nodrop.search.own.ledger import Ledger
 from nodrop.search.own.state import Pursuit, State
-from nodrop.search.own.sut_model import Estimate
-from nodrop.search.own.trace import Trace
+from nodrop.search.own.sut_model import Estimate, Nature
 from nodrop.search.wording import load_text
 
+ENOUGH_TRIALS = 5
+"""So many trials at a load show how they differ."""
 DOUBTFUL = 0.5
 """Chance of being on the wrong side from which on a bound is called doubtful."""
 
@@ -60,10 +61,9 @@ def _assurance(state: State, pursuit: Pursuit) -> dict[str, object]:
     if estimate and estimate.near:
         known |= {"estimate_pps": estimate.load_pps, "estimate_sd_pps": estimate.load_pps * estimate.sd_ratio}
     if lower_pps is not None:
-        trace = _longest_at(state, lower_pps)
         meets = _meets_probability(state, pursuit, lower_pps, estimate)
         known["lower_error_probability"] = None if meets is None else 1.0 - meets
-        known["loss_ratio_limit"] = loss_ratio_limit(trace) if trace else None
+        known["loss_ratio_limit"] = _loss_ratio_limit(state, lower_pps)
     if upper_pps is not None:
         known["upper_error_probability"] = _meets_probability(state, pursuit, upper_pps, estimate)
     return known
@@ -74,7 +74,7 @@ def _doubts(assurance: dict[str, object]) -> Iterator[Flag]:
     for side, other in (("lower", "would not"), ("upper", "would")):
         probability = assurance.get(f"{side}_error_probability")
         if isinstance(probability, float) and probability > DOUBTFUL:
-            text = f"By the trials elsewhere, most at the {side} bound {other} meet the goal: {probability:.0%} likely."
+            text = f"By all trials, most at the {side} bound {other} meet the goal: {probability:.0%} likely."
             yield Flag(code=f"doubtful-{side}-bound", text=text)
 
 
@@ -101,9 +101,13 @@ def _observed(ledger: Ledger) -> list[Observed]:
     return found
 
 
-def _longest_at(state: State, load_pps: float) -> Trace | None:
-    at_load = [trace for trace in state.model.traces if trace.load_pps == load_pps]
-    return max(at_load, key=lambda trace: trace.elapsed_s, default=None)
+def _loss_ratio_limit(state: State, load_pps: float) -> float | None:
+    """None where trials differ too much for the few at this load to speak for others."""
+    traces = [trace for trace in state.model.traces if trace.load_pps == load_pps]
+    if not traces or (state.model.nature in (Nature.MODES, Nature.SCATTERED) and len(traces) < ENOUGH_TRIALS):
+        return None
+    bursts = [burst.lost_count for trace in state.model.traces if not trace.overloaded for burst in trace.bursts]
+    return loss_ratio_limit(traces, fmean(bursts) if bursts else 1.0)
 
 
 def _early_flag(ledger: Ledger, upper_pps: float) -> Flag:

@@ -11,7 +11,7 @@ bounds of simulated SUTs were wrong at each chance stated, `benchmarks.search.co
 import itertools
 import math
 from collections.abc import Sequence
-from statistics import fmean, stdev
+from statistics import stdev
 from typing import NamedTuple
 
 from nodrop.search.own.sut_model import Estimate
@@ -22,6 +22,8 @@ MODEL_ERROR = 0.015
 LEAST_SD_RATIO = 3e-4
 """No threshold is known better than this, relative to the load."""
 CONFIDENCE = 0.95
+STRETCH_COUNT = 10
+"""Stretches of a trial that tell how its loss scatters, long enough for what goes on from window to window."""
 DOUBT = 0.05
 """Chance that the model is mistaken, and the threshold may be anywhere."""
 SCATTERS = tuple(10.0 ** (0.5 * power) for power in range(-8, 1))
@@ -72,19 +74,26 @@ def above_probability(load_pps: float, observed: Sequence[Observed], estimate: E
     return min(1.0 - MODEL_ERROR, max(MODEL_ERROR, probability))
 
 
-def loss_ratio_limit(trace: Trace) -> float:
-    """The upper 95 % confidence limit of the loss ratio in a trial.
+def loss_ratio_limit(traces: Sequence[Trace], event_count: float = 1.0) -> float:
+    """The upper 95 % confidence limit of the loss ratio at a load, from the trials made there.
 
     Without loss in n frames it is 1 - 0.05 ** (1 / n), about 3 / n, which takes frames to be lost independently of one
-    another. With loss it comes from the scatter between windows, which does not.
+    another; where frames get lost many at a time, `event_count` of them, it is as many times that. With loss it comes
+    from the scatter between trials, or stretches of them, which takes nothing for granted.
     """
-    count = trace.load_pps * trace.elapsed_s
-    if trace.lost_count == 0:
-        return -math.expm1(math.log(1.0 - CONFIDENCE) / count)
-    ratios = [window.lost_count / (trace.load_pps * window.duration_s) for window in trace.windows]
-    poisson_sd = math.sqrt(trace.lost_count) / count
-    windows_sd = stdev(ratios) / math.sqrt(len(ratios)) if len(ratios) > 1 else 0.0
-    return min(1.0, fmean(ratios) + 1.645 * max(poisson_sd, windows_sd))
+    count = sum(trace.load_pps * trace.elapsed_s for trace in traces)
+    lost_count = sum(trace.lost_count for trace in traces)
+    if lost_count == 0:
+        return min(1.0, -math.expm1(math.log(1.0 - CONFIDENCE) / count) * max(1.0, event_count))
+    poisson_sd = math.sqrt(lost_count) / count
+    scatters = [poisson_sd, *(_standard_error(trace.ratios(STRETCH_COUNT)) for trace in traces)]
+    if len(traces) > 1:
+        scatters.append(_standard_error([trace.loss_ratio for trace in traces]))
+    return min(1.0, lost_count / count + 1.83 * max(scatters))
+
+
+def _standard_error(ratios: Sequence[float]) -> float:
+    return stdev(ratios) / math.sqrt(len(ratios))
 
 
 class _Belief:
