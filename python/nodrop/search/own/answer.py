@@ -102,12 +102,16 @@ def _observed(ledger: Ledger) -> list[Observed]:
 
 
 def _loss_ratio_limit(state: State, load_pps: float) -> float | None:
-    """None where trials differ too much for the few at this load to speak for others."""
+    """None where trials differ too much for the few at this load to speak for others.
+
+    How many frames get lost at a time is seen at the nearest load where some did.
+    """
     traces = [trace for trace in state.model.traces if trace.load_pps == load_pps]
     if not traces or (state.model.nature in (Nature.MODES, Nature.SCATTERED) and len(traces) < ENOUGH_TRIALS):
         return None
-    bursts = [burst.lost_count for trace in state.model.traces if not trace.overloaded for burst in trace.bursts]
-    return loss_ratio_limit(traces, fmean(bursts) if bursts else 1.0)
+    losing = [trace for trace in state.model.traces if trace.bursts and not trace.overloaded]
+    nearest = min(losing, key=lambda trace: abs(trace.load_pps - load_pps), default=None)
+    return loss_ratio_limit(traces, nearest.lost_count / len(nearest.bursts) if nearest else 1.0)
 
 
 def _early_flag(ledger: Ledger, upper_pps: float) -> Flag:
