@@ -15,13 +15,14 @@ from nodrop.model.plan import AlgorithmName, SearchPlan
 class Lottery:
     """Loses a random share whatever the load: no system, but it drives a search into every corner."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, good_count: int = 3) -> None:
         self.draws = random.Random(seed)
+        self.good_count = good_count
 
     def __call__(self, intended_load_pps: float, duration_s: float) -> SutCounts:
         asked_count = round(intended_load_pps * duration_s)
-        loss_ratio = self.draws.choice((0.0, 0.0, 0.0, 1e-4, 0.01, 0.1 * self.draws.random(), self.draws.random()))
-        return SutCounts(asked_count, asked_count, asked_count - math.ceil(asked_count * loss_ratio))
+        shares = [0.0] * self.good_count + [1e-4, 0.01, 0.1 * self.draws.random(), self.draws.random()]
+        return SutCounts(asked_count, asked_count, asked_count - math.ceil(asked_count * self.draws.choice(shares)))
 
 
 class WarmingUp:
@@ -68,7 +69,7 @@ class Case:
             "jitter": lambda: Jitter(capacity_pps, draw.uniform(0, 0.2), self.seed),
             "stalls": lambda: Stalls(capacity_pps, 10 ** draw.uniform(-1, 2), 10 ** draw.uniform(-4, -1), self.seed),
             "warming up": lambda: WarmingUp(capacity_pps, self.seed),
-            "lottery": lambda: Lottery(self.seed),
+            "lottery": lambda: Lottery(self.seed, draw.choice((1, 4, 30))),
         }
         return makers[self.kind]()
 

@@ -2,16 +2,14 @@
 
 import math
 import random
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from tests.cases import KINDS, Case
 from tests.peers import load
 from tests.searching import drive, loss_ratio_of
-from tests.suts import Buffer, Jitter, LossFloor, SlowTester, SmoothCurve, Stalls, Step
 
-from nodrop.generator.simulated import SutCounts, SutModel
+from nodrop.generator.simulated import SutModel
 from nodrop.model.goal import Goal
 from nodrop.model.plan import SearchPlan
 from nodrop.search import create
@@ -20,60 +18,6 @@ from nodrop.search.load_grid import LoadGrid
 from nodrop.search.spacing import middle
 
 peer = load("1.2.1")
-
-
-class Lottery:
-    """Loses a random share whatever the load: no system, but it drives a search into every corner."""
-
-    def __init__(self, seed: int, good_count: int) -> None:
-        self.draws = random.Random(seed)
-        self.good_count = good_count
-
-    def __call__(self, intended_load_pps: float, duration_s: float) -> SutCounts:
-        asked_count = round(intended_load_pps * duration_s)
-        shares = [0.0] * self.good_count + [1e-4, 0.01, 0.1 * self.draws.random(), self.draws.random()]
-        return SutCounts(asked_count, asked_count, asked_count - math.ceil(asked_count * self.draws.choice(shares)))
-
-
-class WarmingUp:
-    """Forwards more in longer trials, and a random little more or less."""
-
-    def __init__(self, capacity_pps: float, seed: int) -> None:
-        self.jitter = Jitter(capacity_pps, 0.03, seed)
-
-    def __call__(self, intended_load_pps: float, duration_s: float) -> SutCounts:
-        warm_ratio = duration_s / (duration_s + 0.2)
-        return self.jitter(intended_load_pps / warm_ratio, duration_s * warm_ratio)
-
-
-@dataclass
-class Case:
-    """A search and a maker of the system it runs against; made twice, so that both sides draw the same luck."""
-
-    plan: SearchPlan
-    kind: str
-    seed: int
-
-    def make_sut(self) -> SutModel:
-        draw = random.Random(self.seed)
-        # Mostly inside the searched range, sometimes just outside it on either side.
-        reach = math.log(self.plan.max_load_pps / self.plan.min_load_pps)
-        capacity_pps = self.plan.min_load_pps * math.exp(reach * draw.uniform(-0.05, 1.1))
-        makers: dict[str, Callable[[], SutModel]] = {
-            "step": lambda: Step(capacity_pps),
-            "buffer": lambda: Buffer(capacity_pps, int(capacity_pps * 10 ** draw.uniform(-4, 0))),
-            "smooth": lambda: SmoothCurve(capacity_pps, 10 ** draw.uniform(-3, 2)),
-            "floor": lambda: LossFloor(capacity_pps, 10 ** draw.uniform(-7, -1)),
-            "slow tester": lambda: SlowTester(capacity_pps, capacity_pps * draw.uniform(0.5, 2)),
-            "jitter": lambda: Jitter(capacity_pps, draw.uniform(0, 0.2), self.seed),
-            "stalls": lambda: Stalls(capacity_pps, 10 ** draw.uniform(-1, 2), 10 ** draw.uniform(-4, -1), self.seed),
-            "warming up": lambda: WarmingUp(capacity_pps, self.seed),
-            "lottery": lambda: Lottery(self.seed, draw.choice((1, 4, 30))),
-        }
-        return makers[self.kind]()
-
-
-KINDS = ("step", "buffer", "smooth", "floor", "slow tester", "jitter", "stalls", "warming up", "lottery")
 
 
 def goal(label: str, loss_ratio: float, exceed_ratio: float, durations_s: tuple[float, float, float], w: float) -> Goal:

@@ -185,7 +185,8 @@ def _choose_higher(state: State, pursuit: Pursuit, lower_pps: float) -> Want:
     """The estimate has been refuted from below: step up from there, ever faster."""
     ledger = pursuit.ledger
     upper_pps = ledger.bounds().upper
-    step = width.times(ledger.width_ratio, 2.0 ** min(10, max(0, pursuit.passes - 1)))
+    times = pursuit.passes if pursuit.strict else max(0, pursuit.passes - 1)
+    step = width.times(ledger.width_ratio, 2.0 ** min(10, times))
     load_pps = min(width.above(lower_pps, step), state.plan.max_load_pps)
     if upper_pps is not None and load_pps >= width.below(upper_pps, 0.3 * ledger.width_ratio):
         load_pps = (lower_pps * upper_pps) ** 0.5

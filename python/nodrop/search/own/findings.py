@@ -16,6 +16,8 @@ BUFFER_S = 0.002
 """Buffers that take in this much time at capacity are worth a word."""
 WITHIN_RATIO = 0.003
 """Change of the capacity in the course of a trial that is worth a word."""
+IN_TURNS_S = 0.5
+"""Changes between two capacities that last this long on average are those of modes."""
 
 
 def findings(model: SutModel, natures: Sequence[Nature]) -> Iterator[Flag]:
@@ -26,9 +28,11 @@ def findings(model: SutModel, natures: Sequence[Nature]) -> Iterator[Flag]:
         natures: what the SUT was taken for, in the order of time.
     """
     overloaded = [trace for trace in model.traces if trace.overloaded and trace.load_pps < CLOSE * trace.capacity_pps]
-    yield from _over_time(overloaded, natures)
+    in_turns = list(_in_turns(model.traces))
+    if not in_turns:
+        yield from _over_time(overloaded, natures)
     yield from _modes(model, natures)
-    yield from _within(overloaded)
+    yield from in_turns or _within(overloaded)
     yield from _buffer(model)
     yield from _stalls(model.traces)
     yield from _singles(model.traces)
@@ -40,6 +44,8 @@ def findings(model: SutModel, natures: Sequence[Nature]) -> Iterator[Flag]:
 
 def _over_time(overloaded: list[Trace], natures: Sequence[Nature]) -> Iterator[Flag]:
     """Warm-up and drift."""
+    # A trial that began to lose late shows what the capacity falls to in the course of trials.
+    overloaded = [trace for trace in overloaded if (trace.first_lossy or 0) <= 1 or Nature.RISING in natures]
     if Nature.MODES in natures or len(overloaded) < 3:
         return
     rates = [trace.capacity_pps for trace in overloaded]
@@ -93,6 +99,24 @@ def _within(overloaded: list[Trace]) -> Iterator[Flag]:
             f"{load_text(end_pps)} ({change:+.2%}) in {trace.elapsed_s:.0f} s."
         )
         yield Flag(code="degradation", text=text)
+
+
+def _in_turns(traces: Sequence[Trace]) -> Iterator[Flag]:
+    """A capacity that was now below the load and now above it, for long at a time."""
+    for trace in sorted(traces, key=lambda each: -each.elapsed_s):
+        lossy = [window for window in trace.windows if window.lost_count > 0]
+        lossy_s = sum(window.duration_s for window in lossy)
+        between_s = trace.elapsed_s - lossy_s
+        if len(trace.bursts) < 2 or trace.loss_ratio < SINGLY:
+            continue
+        if min(lossy_s, between_s) / len(trace.bursts) >= IN_TURNS_S:
+            low_pps = median(trace.load_pps - window.lost_count / window.duration_s for window in lossy)
+            text = (
+                f"Within trial {trace.index}, at {load_text(trace.load_pps)}, the capacity was {load_text(low_pps)} "
+                f"for {lossy_s:.1f} s and no less than the load for {between_s:.1f} s, in turns."
+            )
+            yield Flag(code="mode-switching", text=text)
+            return
 
 
 def _pairs(values: Sequence[float]) -> Iterator[tuple[float, float]]:

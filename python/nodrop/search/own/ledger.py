@@ -8,8 +8,8 @@ from nodrop.search.own.trace import Trace
 
 FULL_LENGTH = 0.999
 """Share of the duration asked from which on a trial ran to its end; the rest is a clock's rounding."""
-CLEAR_EXCESS = 1.1
-"""How far a short trial must exceed a loss ratio before it counts as an upper bound."""
+CLEAR_EXCESS = 0.1
+"""How far a short trial must exceed a loss ratio to count as an upper bound, as a share of it or of the width."""
 SHORT_TRIAL_S = 0.2
 """Shorter trials never count."""
 
@@ -31,6 +31,7 @@ class Ledger:
         self._overhead_s = overhead_s
         self._evidence: dict[float, list[Evidence]] = {}
         self._aside: set[int] = set()
+        self._first_parts: set[int] = set()
         self._early_upper: dict[float, int] = {}
         self.accepted: dict[float, int] = {}
         """Loads taken for lower bounds with less than a full-length trial, and the trial that speaks for each."""
@@ -53,7 +54,7 @@ class Ledger:
     def in_parts(self) -> bool:
         """Whether parts of longer trials count as trials of their own."""
         counted = [each.trial_index for trials in self._evidence.values() for each in trials]
-        return len(counted) > len(set(counted))
+        return len(counted) > len(set(counted)) or bool(self._first_parts)
 
     @property
     def aside(self) -> frozenset[int]:
@@ -99,6 +100,11 @@ class Ledger:
         """Whether a load counts as an upper bound by such a decision alone."""
         return load_pps in self._early_upper and not self.classification(load_pps).is_upper
 
+    def clearly_exceeds(self, loss_ratio: float, times: float = 1.0) -> bool:
+        """Whether a loss ratio is so far above the one allowed that a short trial may say so."""
+        excess = times * CLEAR_EXCESS * min(self.goal.loss_ratio, self.width_ratio)
+        return loss_ratio > self.goal.loss_ratio + excess
+
     def high_loss_indices(self, up_to_pps: float) -> list[int]:
         """Trials that speak against loads up to this one."""
         allowed = self.goal.loss_ratio
@@ -132,11 +138,14 @@ class Ledger:
             count = self.part_count(trace)
             effective_s = (trace.elapsed_s + self._overhead_s) / count
             duration_s = max(self.full_s, trace.elapsed_s / count)
+            if self.sum_s <= self.full_s and count > 1:  # one trial decides, and it begins with an empty buffer
+                self._first_parts.add(trace.index)
+                return [Evidence(duration_s, effective_s, trace.ratios(count)[0], trace.index)]
             return [Evidence(duration_s, effective_s, ratio, trace.index) for ratio in trace.ratios(count)]
         certain_ratio = trace.lost_count / (trace.load_pps * self.full_s)
         if certain_ratio > self.goal.loss_ratio:
             return [Evidence(self.full_s, trace.elapsed_s + self._overhead_s, certain_ratio, trace.index)]
         clear = trace.overloaded and trace.elapsed_s >= SHORT_TRIAL_S and trace.steady
-        if clear and expected_ratio > self.goal.loss_ratio * CLEAR_EXCESS:
+        if clear and self.clearly_exceeds(expected_ratio):
             return [Evidence(trace.elapsed_s, trace.elapsed_s + self._overhead_s, expected_ratio, trace.index)]
         return []

@@ -23,8 +23,7 @@ from nodrop.search.base import Dialogue, DialogueSearch, Interval, Outcome
 from nodrop.search.own import answer
 from nodrop.search.own.choice import choose, estimated, lucky
 from nodrop.search.own.findings import findings
-from nodrop.search.own.ledger import CLEAR_EXCESS
-from nodrop.search.own.looking import OVERLOAD, WATCH_S, look, look_again, look_first
+from nodrop.search.own.looking import LOOK_S, OVERLOAD, WATCH_S, look, look_again, look_first
 from nodrop.search.own.state import CAP_S, PREDICTABLE, SHORT_PROOF_S, OutOfTime, Pursuit, State, Want
 from nodrop.search.own.sut_model import SAME, Estimate, Nature
 from nodrop.search.own.trace import Trace
@@ -129,12 +128,35 @@ def _settle(state: State, pursuit: Pursuit) -> Dialogue:
     for _ in range(TRIALS_MAX):
         lower_pps = pursuit.ledger.bounds().lower
         if state.is_narrow(pursuit.ledger) and not (lower_pps and lucky(state, pursuit, lower_pps)):
-            return
+            if not _is_stale(state, pursuit):
+                return
+            yield from _check_cap(state, pursuit)
+            continue
         want = choose(state, pursuit)
         if want.rule in ("cap", "bisect"):
             yield from _cap(state, pursuit, want)
         else:
             yield from _prove(state, pursuit, want)
+
+
+def _is_stale(state: State, pursuit: Pursuit) -> bool:
+    """Whether all that speaks for the upper bound is a moment from before the lower bound was proven."""
+    ledger = pursuit.ledger
+    lower_pps, upper_pps = ledger.bounds()
+    if lower_pps is None or upper_pps is None or state.model.buffer_matters(upper_pps, LOOK_S):
+        return False
+    latest = max((each.trial_index for each in ledger.at(lower_pps)), default=0)
+    traces = [trace for trace in state.model.traces if trace.load_pps == upper_pps]
+    return bool(traces) and all(trace.elapsed_s <= LOOK_S and trace.index < latest for trace in traces)
+
+
+def _check_cap(state: State, pursuit: Pursuit) -> Dialogue:
+    """A SUT that was still warming up when it lost may not lose any more."""
+    upper_pps = pursuit.ledger.bounds().upper
+    assert upper_pps is not None
+    trace = yield from look(state, upper_pps, f"does {load_text(upper_pps)} still lose too much")
+    if trace.loss_ratio <= pursuit.ratio and state.renewals < RENEWALS_MAX:
+        yield from look_again(state, f"{load_text(upper_pps)} does not lose any more: where is the limit")
 
 
 def _prove(state: State, pursuit: Pursuit, want: Want) -> Dialogue:
@@ -270,7 +292,7 @@ def _cap(state: State, pursuit: Pursuit, want: Want) -> Dialogue:
 def _shows_soon(state: State, pursuit: Pursuit, load_pps: float) -> bool:
     """Whether a short trial is expected to lose clearly more than the goal allows."""
     lost = state.model.expected_lost(load_pps, CAP_S, unsent=True)
-    return lost > 1.15 * pursuit.ratio * load_pps * CAP_S
+    return pursuit.ledger.clearly_exceeds(lost / (load_pps * CAP_S), times=1.5)
 
 
 def _learn_from_parts(state: State, pursuit: Pursuit, trace: Trace) -> None:
@@ -286,5 +308,5 @@ def _learn_from_parts(state: State, pursuit: Pursuit, trace: Trace) -> None:
         return
     needed = EARLY_PARTS if trace.overloaded and trace.steady else EARLY_PARTS_SINGLY
     latest = [each.loss_ratio for each in ledger.at(trace.load_pps)][-needed:]
-    if len(latest) == needed and min(latest) > pursuit.ratio * CLEAR_EXCESS:
+    if len(latest) == needed and ledger.clearly_exceeds(min(latest)):
         ledger.decide_early(trace.load_pps, trace.index)

@@ -224,7 +224,7 @@ class Trace:
         """The highest load at which this trial would have met a loss ratio; for overloaded trials."""
         if loss_ratio == 0.0:
             return self.lowest_pps + buffer_count / max(self.asked_s, self.elapsed_s)
-        low, high = 0.0, self.load_pps * 1.02
+        low, high = 0.0, 1.02 * max(self.load_pps, self.capacity_pps / (1.0 - loss_ratio))
         for _ in range(40):
             middle = (low + high) / 2
             if self.replayed_ratio(middle, buffer_count) <= loss_ratio:
