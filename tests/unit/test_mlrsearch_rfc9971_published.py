@@ -1,6 +1,5 @@
 """The same trials and the same results as the published library, MLRsearch 1.2.1, on random systems and goals."""
 
-import math
 import random
 from typing import Any
 
