@@ -1,0 +1,29 @@
+"""Trials as nodrop's own search reads them, made up window by window."""
+
+from collections.abc import Sequence
+
+from nodrop.search.own.trace import Trace, Window
+
+LOAD_PPS = 1e6
+
+
+def trace(
+    lost: Sequence[float],
+    load_pps: float = LOAD_PPS,
+    *,
+    window_s: float = 0.1,
+    asked_s: float | None = None,
+    index: int = 0,
+) -> Trace:
+    """A trial that lost so many frames in each of its windows, and was asked for that long unless said otherwise."""
+    elapsed_s = window_s * len(lost)
+    return Trace(
+        index=index,
+        load_pps=load_pps,
+        asked_s=asked_s or elapsed_s,
+        elapsed_s=elapsed_s,
+        started_s=0.0,
+        loss_ratio=sum(lost) / (load_pps * elapsed_s),
+        windows=tuple(Window(window_s, float(count)) for count in lost),
+        stopped=asked_s is not None and asked_s > elapsed_s,
+    )
