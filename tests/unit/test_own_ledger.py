@@ -135,6 +135,11 @@ def test_one_trial_as_long_as_the_decision_takes_decides() -> None:
         assert bad.classification(LOAD_PPS).is_upper
 
 
+def test_half_of_the_time_lost_is_still_tolerated_so_that_deciding_takes_a_little_more() -> None:
+    for goal in SHORT:
+        assert 10.5 < ledger(goal).decision_s() + OVERHEAD_S < 10.6  # of 21 s, half of which may fail
+
+
 def test_what_is_missing_after_half_of_the_decision_completes_it() -> None:
     found = ledger(SHORT[0], lossless(5, index=0))
     assert found.classification(LOAD_PPS).undecided

@@ -52,6 +52,15 @@ def test_bounds_enclose_the_truth_or_come_within_one_percent_of_it(kind: str, se
         assert abs(error_ratio(interval, sut)) < 0.01
 
 
+@pytest.mark.parametrize("kind", ["stall-random", "two-modes-trial", "two-modes-time"])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_loss_free_rate_comes_within_one_percent_of_the_truth_where_only_chance_says_what_a_trial_meets(
+    kind: str, seed: int
+) -> None:
+    loss_free, _ = search(kind, seed).intervals
+    assert abs(error_ratio(loss_free, SUTS[kind](seed))) < 0.01
+
+
 @pytest.mark.parametrize("kind", STEADY)
 def test_two_proofs_and_a_few_moments_are_enough_where_the_sut_is_always_the_same(kind: str) -> None:
     found = search(kind)
@@ -71,6 +80,15 @@ def test_a_dead_link_meets_no_goal_and_says_so_within_seconds() -> None:
     assert found.traffic_s < 5.0
     for interval in found.intervals:
         assert not interval.lower_valid
+        assert interval.upper_load_pps == MIN_LOAD_PPS
+        assert "goal-lost" in codes(interval)
+
+
+def test_a_capacity_below_the_lowest_load_allowed_is_reported_as_no_rate_at_all() -> None:
+    found = simulate(own_plan(), create("hard-limit", 1, {"capacity_pps": MIN_LOAD_PPS / 2.0, "buffer_count": 0.0}))
+    assert found.traffic_s < 5.0
+    for interval in found.intervals:
+        assert not interval.lower_valid and interval.upper_valid
         assert interval.upper_load_pps == MIN_LOAD_PPS
         assert "goal-lost" in codes(interval)
 
@@ -228,3 +246,14 @@ def test_a_proof_cut_short_by_the_budget_is_not_called_proven() -> None:
         assert interval.lower_load_pps
         assert "short-lower-bound" in codes(interval)
         assert not interval.final
+
+
+def test_a_bound_more_likely_wrong_than_right_is_called_doubtful_and_no_other_is() -> None:
+    doubted = 0
+    for kind in ("drift", "smooth-knee", "noisy-capacity", "noisy-windows", "hard-limit"):
+        for interval in search(kind).intervals:
+            for side in ("lower", "upper"):
+                probability = getattr(interval, f"{side}_error_probability") or 0.0
+                assert (f"doubtful-{side}-bound" in codes(interval)) == (probability > 0.5)
+                doubted += probability > 0.5
+    assert doubted
