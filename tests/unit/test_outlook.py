@@ -118,7 +118,8 @@ def test_an_outlook_that_would_take_too_long_is_left_out() -> None:
     assert lookout.outlook(search.intervals(), trial, 1.0) == Outlook()
 
 
-def test_every_search_trial_is_announced_with_its_outlook(tmp_path: Path) -> None:
+def test_every_search_trial_is_announced_with_its_outlook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nodrop.outlook.BUDGET_S", 60.0)  # a busy machine thinks slowly
     listener = Listener()
     result = execute(make_plan(tmp_path, search__algorithm="mlrsearch-01"), listener, parts(SmoothCurve(9e5)))
     said = [event for event in listener.events if isinstance(event, TrialStarted) and event.phase == "search"]
