@@ -95,6 +95,7 @@ impl<'a> SendLane<'a> {
                 *slot.tag = tag;
             }
             template.complete(slot.bytes, first + position as u64, time_ns, self.trial_tag);
+            template.bytes().len()
         })?;
         Ok(sent as u64)
     }

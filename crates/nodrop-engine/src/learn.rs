@@ -49,6 +49,7 @@ fn send_one<T: Transmit>(
         slot.bytes.copy_from_slice(template.bytes());
         *slot.tag = u32::MAX;
         template.complete(slot.bytes, sequence, clock.wall_ns(), tag);
+        template.bytes().len()
     })?;
     Ok(sent as u64)
 }

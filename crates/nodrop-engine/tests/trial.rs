@@ -234,7 +234,12 @@ struct Failing {
 }
 
 impl Transmit for Failing {
-    fn transmit(&mut self, count: usize, _: usize, _: impl FnMut(usize, Slot<'_>)) -> Result<usize, PortError> {
+    fn transmit(
+        &mut self,
+        count: usize,
+        _: usize,
+        _: impl FnMut(usize, Slot<'_>) -> usize,
+    ) -> Result<usize, PortError> {
         self.calls += 1;
         if self.calls > self.breaks_after {
             return Err(PortError::Request { port: "near".to_owned(), message: "unplugged".to_owned() });

@@ -28,12 +28,12 @@ impl Transmit for AnyTx {
     fn transmit(
         &mut self,
         count: usize,
-        frame_len: usize,
-        fill: impl FnMut(usize, Slot<'_>),
+        frame_len_max: usize,
+        fill: impl FnMut(usize, Slot<'_>) -> usize,
     ) -> Result<usize, PortError> {
         match self {
-            Self::Loopback(port) => port.transmit(count, frame_len, fill),
-            Self::AfPacket(port) => port.transmit(count, frame_len, fill),
+            Self::Loopback(port) => port.transmit(count, frame_len_max, fill),
+            Self::AfPacket(port) => port.transmit(count, frame_len_max, fill),
         }
     }
 }

@@ -15,7 +15,7 @@ pub mod thread;
 /// A buffer the back end will send: fill its bytes.
 #[derive(Debug)]
 pub struct Slot<'a> {
-    /// Exactly as long as the frame, without FCS; holds whatever the slot last sent.
+    /// Room for the longest frame of the call, without FCS; holds whatever the slot last sent.
     pub bytes: &'a mut [u8],
     /// What the caller last left here, `u32::MAX` at first: lets it skip copying a template that is already there.
     pub tag: &'a mut u32,
@@ -35,16 +35,17 @@ pub const SNAP_BYTES: usize = 128;
 
 /// The sending half of a port.
 pub trait Transmit: Send {
-    /// Send up to `count` frames of `frame_len` bytes (without FCS); `fill` is called once per frame, in order, with its
-    /// position in this call. Gives how many really left, always the first ones; the others were not sent.
+    /// Send up to `count` frames of at most `frame_len_max` bytes (without FCS); `fill` is called at most once per frame, in
+    /// order, with its position in this call, and gives the frame's length. Gives how many really left, always the first
+    /// ones; the others were not sent.
     ///
     /// # Errors
     /// When the port can send no more at all: it is gone or down.
     fn transmit(
         &mut self,
         count: usize,
-        frame_len: usize,
-        fill: impl FnMut(usize, Slot<'_>),
+        frame_len_max: usize,
+        fill: impl FnMut(usize, Slot<'_>) -> usize,
     ) -> Result<usize, PortError>;
 }
 

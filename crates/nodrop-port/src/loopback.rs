@@ -48,15 +48,15 @@ impl Transmit for LoopbackTx {
     fn transmit(
         &mut self,
         count: usize,
-        frame_len: usize,
-        mut fill: impl FnMut(usize, Slot<'_>),
+        frame_len_max: usize,
+        mut fill: impl FnMut(usize, Slot<'_>) -> usize,
     ) -> Result<usize, PortError> {
         for position in 0..count {
-            self.buffer.resize(frame_len, 0);
-            fill(position, Slot { bytes: &mut self.buffer, tag: &mut { u32::MAX } });
+            self.buffer.resize(frame_len_max, 0);
+            let frame_len = fill(position, Slot { bytes: &mut self.buffer, tag: &mut { u32::MAX } });
             let mut wire = lock(&self.wire);
             if wire.frames.len() < wire.queue_slots as usize {
-                wire.frames.push_back((self.buffer.clone(), SystemClock.wall_ns()));
+                wire.frames.push_back((self.buffer[..frame_len].to_vec(), SystemClock.wall_ns()));
             } else {
                 wire.drop_count += 1;
             }

@@ -40,16 +40,18 @@ fn send<T: Transmit>(tx: &mut T, numbers: std::ops::Range<u32>) {
     let mut next = numbers.start;
     while next < numbers.end {
         let count = (numbers.end - next).min(32) as usize;
-        let sent = tx.transmit(count, FRAME_BYTES, |position, slot| fill(slot, next + position as u32)).unwrap();
+        let sent = tx.transmit(count, FRAME_BYTES + 8, |position, slot| fill(slot, next + position as u32)).unwrap();
         next += sent as u32;
     }
 }
 
-fn fill(slot: Slot<'_>, number: u32) {
+/// A frame shorter than the longest the call allows.
+fn fill(slot: Slot<'_>, number: u32) -> usize {
     slot.bytes.fill(0x55);
     slot.bytes[12..14].copy_from_slice(&[0x08, 0x00]);
     slot.bytes[MAGIC_OFFSET..MAGIC_OFFSET + 4].copy_from_slice(&MAGIC.to_be_bytes());
     slot.bytes[30..34].copy_from_slice(&number.to_be_bytes());
+    FRAME_BYTES
 }
 
 fn receive<R: Receive>(rx: &mut R, budget: usize) -> Vec<(u32, u64)> {
@@ -96,9 +98,7 @@ fn only_marked_frames_reach_a_filtered_ring() {
     let mut all = PacketRx::open_whole("lo", 64, 1500).unwrap();
     tx.transmit(2, FRAME_BYTES, |position, slot| {
         slot.bytes.fill(0);
-        if position == 1 {
-            fill(slot, 7);
-        }
+        if position == 1 { fill(slot, 7) } else { FRAME_BYTES }
     })
     .unwrap();
     assert_eq!(receive(&mut marked, 10).len(), 1);

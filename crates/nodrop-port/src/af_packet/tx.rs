@@ -70,57 +70,53 @@ impl Transmit for PacketTx {
     fn transmit(
         &mut self,
         count: usize,
-        frame_len: usize,
-        mut fill: impl FnMut(usize, Slot<'_>),
+        frame_len_max: usize,
+        mut fill: impl FnMut(usize, Slot<'_>) -> usize,
     ) -> Result<usize, PortError> {
-        if frame_len > MAX_FRAME_BYTES {
+        if frame_len_max > MAX_FRAME_BYTES {
             return Err(PortError::Request {
                 port: self.socket.interface.clone(),
-                message: format!("a frame of {frame_len} bytes, the largest is {MAX_FRAME_BYTES}"),
+                message: format!("a frame of {frame_len_max} bytes, the largest is {MAX_FRAME_BYTES}"),
             });
         }
-        if self.batch.frame_len != frame_len {
-            self.batch = Batch::new(frame_len);
+        if self.batch.stride < frame_len_max {
+            self.batch = Batch::new(frame_len_max);
         }
         let count = count.min(MAX_BATCH);
-        let Batch { frames, tags, messages, .. } = &mut self.batch;
-        let slots = frames.chunks_exact_mut(stride(frame_len)).zip(tags.iter_mut()).take(count);
-        for (position, (buffer, tag)) in slots.enumerate() {
-            fill(position, Slot { bytes: &mut buffer[..frame_len], tag });
+        let Batch { stride, frames, tags, messages, vectors } = &mut self.batch;
+        let slots = frames.chunks_exact_mut(*stride).zip(tags.iter_mut()).zip(vectors.iter_mut()).take(count);
+        for (position, ((buffer, tag), vector)) in slots.enumerate() {
+            vector.iov_len = fill(position, Slot { bytes: &mut buffer[..frame_len_max], tag }).min(frame_len_max);
         }
         send(&self.socket, &mut messages[..count])
     }
 }
 
-/// Buffers for frames of one length, with the message headers that point at them: made once, used for every batch.
+/// Buffers for frames, with the message headers that point at them: made once, used for every batch.
 struct Batch {
-    frame_len: usize,
+    stride: usize,
     frames: Box<[u8]>,
     tags: [u32; MAX_BATCH],
     messages: Box<[libc::mmsghdr; MAX_BATCH]>,
-    _vectors: Box<[libc::iovec; MAX_BATCH]>,
+    vectors: Box<[libc::iovec; MAX_BATCH]>,
 }
 
-// SAFETY: the pointers in `messages` lead into `_vectors` and from there into `frames`, boxes that move with this value
+// SAFETY: the pointers in `messages` lead into `vectors` and from there into `frames`, boxes that move with this value
 // without moving themselves.
 unsafe impl Send for Batch {}
 
 impl Batch {
+    /// Room for frames of up to `frame_len` bytes: whole cache lines, so that frames do not share one.
     fn new(frame_len: usize) -> Self {
-        let stride = stride(frame_len);
+        let stride = frame_len.max(1).next_multiple_of(64);
         let mut frames = vec![0; stride * MAX_BATCH].into_boxed_slice();
         let mut vectors = Box::new([EMPTY_VECTOR; MAX_BATCH]);
         for (frame, vector) in frames.chunks_exact_mut(stride).zip(vectors.iter_mut()) {
-            *vector = libc::iovec { iov_base: frame.as_mut_ptr().cast(), iov_len: frame_len };
+            *vector = libc::iovec { iov_base: frame.as_mut_ptr().cast(), iov_len: 0 };
         }
         let messages = Box::new(messages_for(&mut vectors));
-        Self { frame_len, frames, tags: [u32::MAX; MAX_BATCH], messages, _vectors: vectors }
+        Self { stride, frames, tags: [u32::MAX; MAX_BATCH], messages, vectors }
     }
-}
-
-/// Distance from one buffer to the next: whole cache lines, so that frames do not share one.
-fn stride(frame_len: usize) -> usize {
-    frame_len.max(1).next_multiple_of(64)
 }
 
 const EMPTY_VECTOR: libc::iovec = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
