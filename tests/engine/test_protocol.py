@@ -92,7 +92,7 @@ def test_a_trial_counts_both_streams_at_their_own_loads(engine: Engine) -> None:
 
 def test_a_latency_histogram_is_one_that_other_programs_read(engine: Engine) -> None:
     engine.ask(OPEN)
-    latency = engine.ask({**TRIAL, "histograms": True})["streams"][0]["latency"]
+    latency = engine.ask({**TRIAL, "histograms": True})["directions"][0]["latency"]
     histogram = HdrHistogram.decode(latency["hdr"].encode())
     assert histogram.get_total_count() == latency["count"]
     for percent, name in ((50, "p50_ns"), (99, "p99_ns"), (99.9, "p999_ns")):

@@ -30,8 +30,8 @@ def test_a_trial_ends_shortly_after_its_first_lost_frame(require_tool: Callable[
         counted = lab.run("sut", nft, "list", "table", "bridge", "planted")
     planted_count = int(counted.partition("packets ")[2].split()[0])
     assert (result.stopped_early, result.stopped_by) == (True, "after_loss")
-    # Dropped at 0.5 s, certain one to two windows of 0.05 s later, then 0.3 s; a busy machine takes its time.
-    assert 0.85 <= result.duration_s < 1.5
+    # Dropped at 0.5 s, certain one to two looks of 0.008 s later, then 0.3 s; a busy machine takes its time.
+    assert 0.8 <= result.duration_s < 1.5
     assert result.lost_count == planted_count >= 1
     assert result.offered_count == pytest.approx(LOAD_PPS * result.duration_s, rel=0.02)
     assert result.validity.verdict is not Verdict.INVALID
@@ -43,6 +43,5 @@ def test_a_trial_ends_shortly_after_its_first_lost_frame(require_tool: Callable[
     first = next(position for position, count in enumerate(lost_counts) if count)
     assert lost_counts[first] == 1
     assert 0.5 <= windows.end_s[first] < 1.0
-    certain_s = windows.end_s[first + 1]
-    assert result.duration_s - 0.3 == pytest.approx(certain_s, abs=0.06)
+    assert result.duration_s - 0.3 < windows.end_s[first + 1] + 0.06
     assert all(earlier < later for earlier, later in itertools.pairwise(windows.end_s))

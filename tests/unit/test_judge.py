@@ -28,8 +28,6 @@ def trial(index: int, load_pps: float, *, unsent: int = 0, lost: int = 0, sent_s
         lost_count=lost,
         duplicate_count=0,
         out_of_order_count=0,
-        latency=None,
-        lateness=None,
     )
     return TrialResult(
         trial=Trial(intended_load_pps=load_pps, duration_s=1.0),

@@ -17,8 +17,6 @@ def result(windows: Windows) -> TrialResult:
             lost_count=lost_count,
             duplicate_count=0,
             out_of_order_count=0,
-            latency=None,
-            lateness=None,
         )
         for stream, lost_count in enumerate((3, 1))
     )

@@ -14,7 +14,7 @@ from nodrop.cli.console import console, show
 from nodrop.model.event import Event, TrialDone, TrialProgress, TrialStarted
 from nodrop.model.goal import Flag, Limit
 from nodrop.model.result import LatencyResult, RunResult, Status
-from nodrop.model.trial import Doubt, LatencySummary, StopClause, Trial, Validity, Verdict
+from nodrop.model.trial import DirectionTimes, Doubt, LatencySummary, StopClause, StreamCounts, Trial, Validity, Verdict
 from nodrop.report.lines import LineProgress, trial_line
 from nodrop.report.live import LiveProgress, picture
 from nodrop.report.progress import Progress
@@ -31,6 +31,7 @@ LATENCY = LatencySummary(
     p99_ns=999_999,
     p999_ns=12_345_678,
     max_ns=123_456_789,
+    pdv_ns=12_335_688,
 )
 
 
@@ -46,12 +47,13 @@ def result_of(tmp_path: Path, sut: Sut = MILLION, *, shared: bool = False) -> Ru
     return execute(make_plan(tmp_path), Listener(), parts(sut, stage=stage))
 
 
+def latency_of(stream: StreamCounts) -> DirectionTimes:
+    return DirectionTimes(tx_port=stream.tx_port, rx_port=stream.rx_port, latency_every=1, latency=LATENCY)
+
+
 def with_latency(result: RunResult) -> RunResult:
     """The same, with figures of every length in its latency trials."""
-    trials = [
-        trial.model_copy(update={"streams": tuple(s.model_copy(update={"latency": LATENCY}) for s in trial.streams)})
-        for trial in result.trials
-    ]
+    trials = [trial.model_copy(update={"directions": tuple(map(latency_of, trial.streams))}) for trial in result.trials]
     return result.model_copy(update={"trials": tuple(trials)})
 
 

@@ -1,4 +1,4 @@
-//! Watches a running trial: closes its windows, applies the stop rule, waits for frames in flight.
+//! Watches a running trial: looks often, applies the stop rule, closes windows, waits for frames in flight.
 
 use nodrop_model::{DRAIN_MAX_S, StopClause, StopRule, Window, Windows};
 use nodrop_port::clock::Clock;
@@ -37,10 +37,11 @@ pub(crate) struct Conductor<'a, C, F> {
 
 impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
     pub(crate) fn new(setting: &'a Setting<'a>, clock: &'a C, progress: &'a Progress, on_window: F) -> Self {
-        let streams = progress.streams.len();
-        let columns = || vec![Vec::new(); streams];
+        let groups = setting.groups.count();
+        let columns = || vec![Vec::new(); groups];
         let timeline = Timeline {
             windows: Windows {
+                series: setting.groups.series().to_vec(),
                 end_s: Vec::new(),
                 offered_count: columns(),
                 received_count: columns(),
@@ -51,7 +52,7 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
             stopped_by: None,
             aborted: false,
         };
-        let (last, losses) = (vec![Sample::default(); streams], Losses::new(streams));
+        let (last, losses) = (vec![Sample::default(); groups], Losses::new(groups));
         Self { setting, clock, progress, on_window, last, losses, timeline }
     }
 
@@ -59,21 +60,29 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
     pub(crate) fn watch(&mut self) {
         self.watch_sending();
         self.drain();
-        self.close_window();
+        let (now, elapsed_s) = self.look();
+        self.close_window(now, elapsed_s);
         self.join_short_end();
         self.progress.stop_receiving.store(true, Relaxed);
     }
 
     fn watch_sending(&mut self) {
         let window_ns = (self.setting.request.window_s * 1e9) as u64;
-        let mut edge_ns = window_ns;
+        let look_ns = self.setting.look_ns().min(window_ns);
+        let (mut look_edge_ns, mut window_edge_ns) = (look_ns, window_ns);
         while self.progress.is_sending() {
-            self.wait_until(edge_ns);
-            edge_ns += window_ns * (1 + self.elapsed_ns().saturating_sub(edge_ns) / window_ns);
-            if self.progress.is_sending() {
-                let elapsed_s = self.close_window();
-                self.apply_stop_rule(elapsed_s);
+            self.wait_until(look_edge_ns.min(window_edge_ns));
+            if !self.progress.is_sending() {
+                break;
             }
+            let elapsed_ns = self.elapsed_ns();
+            let (now, elapsed_s) = self.look();
+            if elapsed_ns >= window_edge_ns {
+                self.close_window(now, elapsed_s);
+            }
+            self.apply_stop_rule(elapsed_s);
+            look_edge_ns = next_edge_ns(look_edge_ns, elapsed_ns, look_ns);
+            window_edge_ns = next_edge_ns(window_edge_ns, elapsed_ns, window_ns);
         }
     }
 
@@ -107,7 +116,7 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
         loop {
             let now = self.progress.sample();
             let now_ns = self.clock.steady_ns();
-            if now.iter().all(|stream| stream.received >= stream.offered) {
+            if now.iter().all(|group| group.received >= group.offered) {
                 return;
             }
             if now != seen {
@@ -120,32 +129,36 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
         }
     }
 
-    /// Write down one window and begin the next; gives when.
-    fn close_window(&mut self) -> f64 {
+    /// Find what is certainly lost by now; gives the counters and when that was.
+    fn look(&mut self) -> (Vec<Sample>, f64) {
         let now = self.progress.sample();
-        self.progress.window.fetch_add(1, Relaxed);
+        self.progress.look.fetch_add(1, Relaxed);
         let elapsed_s = self.elapsed_ns() as f64 / 1e9;
+        self.losses.look(&mut self.timeline.windows, &now, elapsed_s);
+        (now, elapsed_s)
+    }
+
+    /// Write down one window and begin the next.
+    fn close_window(&mut self, now: Vec<Sample>, elapsed_s: f64) {
         let windows = &mut self.timeline.windows;
         windows.end_s.push(elapsed_s);
-        for (stream, (before, now)) in self.last.iter().zip(&now).enumerate() {
-            windows.offered_count[stream].push(now.offered - before.offered);
-            windows.received_count[stream].push(now.received - before.received);
+        for (group, (before, now)) in self.last.iter().zip(&now).enumerate() {
+            windows.offered_count[group].push(now.offered - before.offered);
+            windows.received_count[group].push(now.received - before.received);
         }
-        self.losses.close_window(windows, &now);
         (self.on_window)(Window {
             trial_id: self.setting.request.trial_id,
             elapsed_s,
-            offered_count: now.iter().map(|stream| stream.offered).sum(),
-            received_count: now.iter().map(|stream| stream.received).sum(),
+            offered_count: now.iter().map(|group| group.offered).sum(),
+            received_count: now.iter().map(|group| group.received).sum(),
             lost_count: self.losses.count(),
         });
         self.last = now;
-        elapsed_s
     }
 
     /// A last window in which hardly anything was sent would say nothing by itself.
     fn join_short_end(&mut self) {
-        let Windows { end_s, offered_count, received_count, lost_count } = &mut self.timeline.windows;
+        let Windows { end_s, offered_count, received_count, lost_count, .. } = &mut self.timeline.windows;
         let [.., begin_s, _] = end_s[..] else { return };
         if self.timeline.sent_for_s - begin_s < self.setting.request.window_s / 2.0 {
             end_s.remove(end_s.len() - 2);
@@ -168,4 +181,9 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
     pub(crate) fn finish(self) -> Timeline {
         self.timeline
     }
+}
+
+/// The next of the edges every `step_ns` that is not past.
+fn next_edge_ns(edge_ns: u64, elapsed_ns: u64, step_ns: u64) -> u64 {
+    if elapsed_ns < edge_ns { edge_ns } else { edge_ns + step_ns * (1 + (elapsed_ns - edge_ns) / step_ns) }
 }

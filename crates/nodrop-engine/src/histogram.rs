@@ -1,10 +1,10 @@
-//! Latency and lateness as HdrHistograms: 1 ns to 60 s, three significant digits.
+//! Latency, lateness and gaps as HdrHistograms: 1 ns to 60 s, three significant digits.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
-use nodrop_model::{LatencySummary, Lateness};
+use nodrop_model::{LatencySummary, TimeSummary};
 
 const MAX_NS: u64 = 60_000_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
@@ -33,10 +33,10 @@ impl Durations {
         self.0.as_ref().filter(|histogram| !histogram.is_empty())
     }
 
-    /// Summarise as latency; with the whole histogram where asked.
-    pub(crate) fn latency(&self, whole: bool) -> Option<LatencySummary> {
+    /// What was recorded; None when nothing was.
+    pub(crate) fn summary(&self) -> Option<TimeSummary> {
         let histogram = self.filled()?;
-        Some(LatencySummary {
+        Some(TimeSummary {
             count: histogram.len(),
             min_ns: histogram.min(),
             mean_ns: histogram.mean(),
@@ -45,14 +45,18 @@ impl Durations {
             p99_ns: histogram.value_at_quantile(0.99),
             p999_ns: histogram.value_at_quantile(0.999),
             max_ns: histogram.max(),
-            hdr: if whole { encode(histogram) } else { None },
         })
     }
 
-    /// Summarise as the tester's lateness.
-    pub(crate) fn lateness(&self) -> Option<Lateness> {
-        let histogram = self.filled()?;
-        Some(Lateness { mean_ns: histogram.mean(), p99_ns: histogram.value_at_quantile(0.99), max_ns: histogram.max() })
+    /// Summarise as latency, with the differences between consecutive ones; with the whole histogram where asked.
+    pub(crate) fn latency(&self, variation: &Self, whole: bool) -> Option<LatencySummary> {
+        let latency = self.summary()?;
+        Some(LatencySummary {
+            pdv_ns: latency.p999_ns - latency.min_ns,
+            latency,
+            ipdv: variation.summary(),
+            hdr: self.filled().filter(|_| whole).and_then(encode),
+        })
     }
 }
 
@@ -69,8 +73,8 @@ mod tests {
 
     #[test]
     fn nothing_recorded_is_no_summary() {
-        assert!(Durations::default().latency(true).is_none());
-        assert!(Durations::default().lateness().is_none());
+        assert!(Durations::default().summary().is_none());
+        assert!(Durations::default().latency(&Durations::default(), true).is_none());
     }
 
     #[test]
@@ -78,11 +82,12 @@ mod tests {
         let mut durations = Durations::default();
         (1..=1000).for_each(|n| durations.record(n * 1000, 1));
         durations.record(2 * MAX_NS, 1);
-        let summary = durations.latency(true).unwrap();
-        assert_eq!(summary.count, 1001);
+        let found = durations.latency(&Durations::default(), true).unwrap();
+        let summary = &found.latency;
+        assert_eq!((summary.count, found.pdv_ns), (1001, summary.p999_ns - summary.min_ns));
         assert!((summary.p50_ns as f64 / 501_000.0 - 1.0).abs() < 0.001);
         assert!((summary.max_ns as f64 / MAX_NS as f64 - 1.0).abs() < 0.001);
-        let bytes = STANDARD.decode(summary.hdr.unwrap()).unwrap();
+        let bytes = STANDARD.decode(found.hdr.unwrap()).unwrap();
         let decoded: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
         assert_eq!(decoded.len(), 1001);
     }

@@ -29,6 +29,14 @@ pub struct Observed {
     pub receive_queue_ns: u64,
     /// Largest delay of a frame behind its intended time.
     pub lateness_max_ns: u64,
+    /// Longest time a sender stood still, where that was longer than it may catch up.
+    pub stall_max_ns: u64,
+    /// How often that happened.
+    pub stall_count: u64,
+    /// Frames that were due longer ago than may be caught up.
+    pub let_go_count: u64,
+    /// What may be caught up.
+    pub catch_up_max_ns: u64,
     /// Longest time one of the tester's threads was kept off its CPU by other work.
     pub cpu_wait_ns: u64,
     /// Time sent for.
@@ -50,6 +58,7 @@ pub fn judge(seen: &Observed) -> Vec<Doubt> {
         clock_jump(seen),
         offered_short(seen),
         receiver_starved(seen),
+        sender_stalled(seen),
         sender_late(seen),
         cpu_wait(seen),
         cpu_steal(seen),
@@ -122,6 +131,19 @@ fn sender_late(seen: &Observed) -> Option<Doubt> {
     })
 }
 
+/// The frames that fell due meanwhile were not sent afterwards: a burst of them would have measured something else.
+fn sender_stalled(seen: &Observed) -> Option<Doubt> {
+    doubt(seen.stall_count > 0 && seen.let_go_count > 0, "sender_stalled", Verdict::Suspect, || {
+        format!(
+            "the tester stood still {} times, for up to {:.1} ms; it catches up {:.1} ms and let {} frames go unsent",
+            seen.stall_count,
+            seen.stall_max_ns as f64 / 1e6,
+            seen.catch_up_max_ns as f64 / 1e6,
+            seen.let_go_count
+        )
+    })
+}
+
 fn cpu_wait(seen: &Observed) -> Option<Doubt> {
     let ratio = seen.cpu_wait_ns as f64 / seen.duration_ns.max(1) as f64;
     doubt(ratio > CPU_WAIT_MAX_RATIO, "tester_preempted", Verdict::Suspect, || {
@@ -184,6 +206,11 @@ mod tests {
             (Observed { clock_step_ns: 1_000_001, ..clean() }, "clock_jump", Verdict::Invalid),
             (Observed { receive_gap_max_ns: 15_000_001, ..clean() }, "receiver_starved", Verdict::Suspect),
             (Observed { lateness_max_ns: 10_000_001, ..clean() }, "sender_late", Verdict::Suspect),
+            (
+                Observed { stall_count: 1, stall_max_ns: 12_000_000, let_go_count: 5, ..clean() },
+                "sender_stalled",
+                Verdict::Suspect,
+            ),
             (Observed { cpu_wait_ns: 51_000_000, ..clean() }, "tester_preempted", Verdict::Suspect),
             (Observed { steal_ratio: 0.02, ..clean() }, "cpu_steal", Verdict::Suspect),
         ];

@@ -1,18 +1,23 @@
 //! One trial at a time: pace, send, receive, count, judge. Generic over ports and clock; names no back end.
 //!
 //! [`Engine`] holds open ports and prepared streams. A trial runs workers, which send and receive, under a conductor, which
-//! samples their counters once a window, applies the stop rule and waits for frames in flight. Between trials no thread runs.
+//! samples their counters every few milliseconds, applies the stop rule and waits for frames in flight. Between trials no thread runs.
 
 mod conductor;
+mod groups;
 mod histogram;
 mod judge;
-mod lane;
 mod learn;
+mod loss_runs;
 mod losses;
 mod outcome;
 mod pacer;
 mod progress;
 mod reading;
+mod receive_lane;
+mod schedule;
+mod send_lane;
+mod send_times;
 mod tracker;
 mod trial;
 mod worker;
@@ -22,6 +27,8 @@ use nodrop_port::clock::Clock;
 use nodrop_port::{PortError, Receive, Transmit};
 use nodrop_wire::Template;
 use std::sync::atomic::AtomicBool;
+
+use crate::groups::Groups;
 
 pub use judge::{Observed, judge};
 pub use pacer::Pacer;
@@ -70,6 +77,7 @@ pub struct Engine<T, R, C> {
     streams: Vec<Stream>,
     cores: Vec<usize>,
     clock: C,
+    groups: Groups,
     next_tag: u8,
 }
 
@@ -96,7 +104,8 @@ impl<T: Transmit, R: Receive, C: Clock> Engine<T, R, C> {
         if ports.is_empty() || streams.is_empty() {
             return Err(EngineError::Request("nothing to do: at least one port and one stream are needed".to_owned()));
         }
-        Ok(Self { ports, streams, cores, clock, next_tag: 0 })
+        let groups = Groups::new(&streams);
+        Ok(Self { ports, streams, cores, clock, groups, next_tag: 0 })
     }
 
     /// Threads a trial runs on.
@@ -127,7 +136,7 @@ impl<T: Transmit, R: Receive, C: Clock> Engine<T, R, C> {
         check_request(request, self.streams.len())?;
         let tag = self.take_tag();
         let threads = self.thread_count();
-        let setting = trial::Setting { request, tag, threads, cores: &self.cores, stop };
+        let setting = trial::Setting { request, tag, threads, cores: &self.cores, stop, groups: &self.groups };
         trial::run(&mut self.ports, &self.streams, &self.clock, &setting, on_window)
     }
 
@@ -153,6 +162,12 @@ fn check_request(request: &TrialRequest, stream_count: usize) -> Result<(), Engi
     }
     if !(0.001..=0.1).contains(&request.window_s) {
         return wrong(format!("window_s: {}; must be from 0.001 to 0.1", request.window_s));
+    }
+    if !(0.001..=0.1).contains(&request.look_s) {
+        return wrong(format!("look_s: {}; must be from 0.001 to 0.1", request.look_s));
+    }
+    if !(0.0..=60.0).contains(&request.catch_up_max_s) {
+        return wrong(format!("catch_up_max_s: {}; must be from 0 to 60", request.catch_up_max_s));
     }
     Ok(())
 }

@@ -4,21 +4,30 @@ use nodrop_model::{DRAIN_MAX_S, Windows};
 
 use crate::progress::Sample;
 
-/// Frames certainly lost, by stream and window.
+/// Frames certainly lost, by group and window.
 ///
-/// A frame is certainly lost when it had been overtaken before a window began and is still missing when that ends; and
-/// when it was sent so long ago that after a trial nobody would wait for it any more, as over a path that went dead.
+/// The conductor looks several times a window. A frame is certainly lost when it had been overtaken before one look and is
+/// still missing at the next; and when it was sent so long ago that after a trial nobody would wait for it any more, as
+/// over a path that went dead.
 pub(crate) struct Losses {
     lost: Vec<u64>,
     first_s: Option<f64>,
+    /// Window of the look before, where new losses are written: they were overtaken by then.
+    window_before: usize,
     /// Frames sent long ago, and how many windows that was.
     sent_long_ago: Vec<u64>,
     windows_long_ago: usize,
 }
 
 impl Losses {
-    pub(crate) fn new(stream_count: usize) -> Self {
-        Self { lost: vec![0; stream_count], first_s: None, sent_long_ago: vec![0; stream_count], windows_long_ago: 0 }
+    pub(crate) fn new(group_count: usize) -> Self {
+        Self {
+            lost: vec![0; group_count],
+            first_s: None,
+            window_before: 0,
+            sent_long_ago: vec![0; group_count],
+            windows_long_ago: 0,
+        }
     }
 
     /// Frames certainly lost so far.
@@ -31,30 +40,27 @@ impl Losses {
         self.first_s
     }
 
-    /// Write down the losses that the end of the last of `windows` made certain; `now` is the sample at that end.
-    ///
-    /// They were overtaken in the window before, so there they are written.
-    pub(crate) fn close_window(&mut self, windows: &mut Windows, now: &[Sample]) {
-        let Some(&end_s) = windows.end_s.last() else { return };
-        self.grow_old(windows, end_s - DRAIN_MAX_S);
-        for (stream, sample) in now.iter().enumerate() {
-            let given_up = self.sent_long_ago[stream].saturating_sub(sample.received);
+    /// Write down the losses that this look made certain. The window it is in is still open: `windows` holds the ended
+    /// ones, and of lost frames one more.
+    pub(crate) fn look(&mut self, windows: &mut Windows, now: &[Sample], now_s: f64) {
+        self.grow_old(windows, now_s - DRAIN_MAX_S);
+        for (group, sample) in now.iter().enumerate() {
+            let given_up = self.sent_long_ago[group].saturating_sub(sample.received);
             // A frame that comes in after all takes nothing back; `settle` does, in the end.
-            let lost = sample.overdue.max(given_up).max(self.lost[stream]);
-            let column = &mut windows.lost_count[stream];
-            if let Some(window_before) = column.last_mut() {
-                *window_before += lost - self.lost[stream];
-            }
-            column.push(0);
-            self.lost[stream] = lost;
+            let lost = sample.overdue.max(given_up).max(self.lost[group]);
+            let column = &mut windows.lost_count[group];
+            column.resize(windows.end_s.len() + 1, 0);
+            column[self.window_before] += lost - self.lost[group];
+            self.lost[group] = lost;
         }
+        self.window_before = windows.end_s.len();
         if self.count() > 0 {
-            self.first_s.get_or_insert(end_s);
+            self.first_s.get_or_insert(now_s);
         }
     }
 
     fn grow_old(&mut self, windows: &Windows, until_s: f64) {
-        while windows.end_s[self.windows_long_ago] <= until_s {
+        while windows.end_s.get(self.windows_long_ago).is_some_and(|end_s| *end_s <= until_s) {
             for (sum, column) in self.sent_long_ago.iter_mut().zip(&windows.offered_count) {
                 *sum += column[self.windows_long_ago];
             }
@@ -63,7 +69,7 @@ impl Losses {
     }
 }
 
-/// Make a stream's losses add up to `lost_count`, by its last windows: losses that only the end made certain are added
+/// Make a group's losses add up to `lost_count`, by its last windows: losses that only the end made certain are added
 /// there, and what came in after all is taken back.
 pub(crate) fn settle(column: &mut [u64], lost_count: u64) {
     let mut known: u64 = column.iter().sum();
@@ -84,14 +90,19 @@ mod tests {
     /// Windows of 0.5 s with 100 frames each, and (received, overdue) at the end of each; gives the losses by window.
     fn losses(seen: &[(u64, u64)]) -> (Vec<u64>, Losses) {
         let columns = || vec![Vec::new()];
-        let mut windows =
-            Windows { end_s: vec![], offered_count: columns(), received_count: columns(), lost_count: columns() };
+        let mut windows = Windows {
+            series: vec![],
+            end_s: vec![],
+            offered_count: columns(),
+            received_count: columns(),
+            lost_count: columns(),
+        };
         let mut losses = Losses::new(1);
         for (window, (received, overdue)) in (1_u32..).zip(seen) {
+            let now = Sample { offered: u64::from(window) * 100, received: *received, overdue: *overdue };
+            losses.look(&mut windows, &[now], f64::from(window) * 0.5);
             windows.end_s.push(f64::from(window) * 0.5);
             windows.offered_count[0].push(100);
-            let now = Sample { offered: u64::from(window) * 100, received: *received, overdue: *overdue };
-            losses.close_window(&mut windows, &[now]);
         }
         (windows.lost_count.remove(0), losses)
     }

@@ -1,28 +1,50 @@
 //! From what workers counted and the conductor saw to the engine's answer.
 
-use nodrop_model::{StreamCounts, TrialReply};
+use nodrop_model::{DirectionTimes, SenderTimes, StreamCounts, TrialReply};
 
 use crate::Stream;
 use crate::conductor::Timeline;
 use crate::judge::{Observed, judge};
-use crate::lane::{ReceiveLane, SendLane};
 use crate::losses::settle;
-use crate::pacer::Pacer;
 use crate::reading::Spent;
+use crate::receive_lane::ReceiveLane;
 use crate::trial::Setting;
-use crate::worker::Worker;
+use crate::worker::{Sender, Worker};
 
 /// Counts of all streams and what the tester noticed of itself.
 pub(crate) struct Counts {
     streams: Vec<StreamCounts>,
+    directions: Vec<DirectionTimes>,
+    senders: Vec<SenderTimes>,
     receive_gap_max_ns: u64,
-    lateness_max_ns: u64,
     cpu_wait_max_ns: u64,
 }
 
 impl Counts {
-    pub(crate) fn gather<T, R>(workers: &[Worker<'_, T, R>], streams: &[Stream], histograms: bool) -> Self {
-        let blank = |stream: &Stream| StreamCounts {
+    /// Of a trial whose sending was to end at `end_ns`.
+    pub(crate) fn gather<T, R>(
+        workers: &[Worker<'_, T, R>],
+        streams: &[Stream],
+        setting: &Setting<'_>,
+        end_ns: u64,
+    ) -> Self {
+        let mut counts = Self::blank(streams, setting);
+        counts.cpu_wait_max_ns = workers.iter().map(|worker| worker.cpu_wait_ns).max().unwrap_or(0);
+        for sender in workers.iter().flat_map(|worker| &worker.senders) {
+            counts.add_sent(sender, end_ns);
+        }
+        counts.senders.sort_by_key(|sender| sender.port);
+        for lane in workers.iter().flat_map(|worker| &worker.receivers).map(|receiver| &receiver.lane) {
+            counts.add_received(lane, setting.request.histograms);
+        }
+        for stream in &mut counts.streams {
+            stream.lost_count = stream.offered_count.saturating_sub(stream.received_count);
+        }
+        counts
+    }
+
+    fn blank(streams: &[Stream], setting: &Setting<'_>) -> Self {
+        let stream = |stream: &Stream| StreamCounts {
             stream_id: stream.template.stream_id(),
             tx_port: stream.tx_port,
             rx_port: stream.rx_port,
@@ -32,33 +54,35 @@ impl Counts {
             lost_count: 0,
             duplicate_count: 0,
             out_of_order_count: 0,
+            reordering: None,
+            loss_runs: None,
+            arrival_gap_max_ns: 0,
+        };
+        let direction = |series: &nodrop_model::Series| DirectionTimes {
+            tx_port: series.tx_port,
+            rx_port: series.rx_port,
+            stream_id: series.stream_id,
+            latency_every: 0,
             latency: None,
-            lateness: None,
         };
-        let mut counts = Self {
-            streams: streams.iter().map(blank).collect(),
+        Self {
+            streams: streams.iter().map(stream).collect(),
+            directions: setting.groups.series().iter().map(direction).collect(),
+            senders: Vec::new(),
             receive_gap_max_ns: 0,
-            lateness_max_ns: 0,
-            cpu_wait_max_ns: workers.iter().map(|worker| worker.cpu_wait_ns).max().unwrap_or(0),
-        };
-        for lane in workers.iter().flat_map(|worker| &worker.senders).flat_map(|sender| &sender.lanes) {
-            counts.add_sent(lane);
+            cpu_wait_max_ns: 0,
         }
-        for lane in workers.iter().flat_map(|worker| &worker.receivers).map(|receiver| &receiver.lane) {
-            counts.add_received(lane, histograms);
-        }
-        for stream in &mut counts.streams {
-            stream.lost_count = stream.offered_count.saturating_sub(stream.received_count);
-        }
-        counts
     }
 
-    fn add_sent(&mut self, lane: &SendLane<'_>) {
-        let stream = &mut self.streams[lane.stream];
-        stream.offered_count = lane.offered_count;
-        stream.lateness = lane.lateness.lateness();
-        let late_ns = stream.lateness.as_ref().map_or(0, |lateness| lateness.max_ns);
-        self.lateness_max_ns = self.lateness_max_ns.max(late_ns);
+    fn add_sent<T>(&mut self, sender: &Sender<'_, T>, end_ns: u64) {
+        for (stream, sent) in sender.lane.sent_counts() {
+            self.streams[stream].offered_count = sent;
+        }
+        for (stream, asked) in sender.lane.intended_counts(end_ns) {
+            // A sender may be told of an early end a few frames too late.
+            self.streams[stream].intended_count = asked.max(self.streams[stream].offered_count);
+        }
+        self.senders.push(sender.lane.times.summary(sender.index));
     }
 
     fn add_received(&mut self, lane: &ReceiveLane, histograms: bool) {
@@ -67,41 +91,65 @@ impl Counts {
             let stream = &mut self.streams[inbox.stream];
             stream.received_count = inbox.tracker.received_count();
             stream.duplicate_count = inbox.tracker.duplicate_count();
-            stream.out_of_order_count = inbox.tracker.out_of_order_count();
-            stream.latency = inbox.latency.latency(histograms);
+            stream.reordering = inbox.tracker.reordering().cloned();
+            stream.out_of_order_count = stream.reordering.as_ref().map_or(0, |reordering| reordering.count);
+            stream.loss_runs = inbox.tracker.loss_runs(stream.offered_count);
+            stream.arrival_gap_max_ns = inbox.gap_max_ns;
         }
+        for arrived in &lane.groups {
+            let direction = &mut self.directions[arrived.group];
+            direction.latency_every = lane.latency_every;
+            direction.latency = arrived.latency.latency(&arrived.variation, histograms);
+        }
+    }
+
+    fn total(&self, count: impl Fn(&StreamCounts) -> u64) -> u64 {
+        self.streams.iter().map(count).sum()
+    }
+
+    /// Frames that the busiest port received.
+    fn port_received_max(&self) -> u64 {
+        let mut ports = std::collections::BTreeMap::new();
+        for stream in &self.streams {
+            *ports.entry(stream.rx_port).or_insert(0) += stream.received_count;
+        }
+        ports.into_values().max().unwrap_or(0)
     }
 }
 
 /// The answer, with its verdict.
 pub(crate) fn reply(
     setting: &Setting<'_>,
-    mut counts: Counts,
+    counts: Counts,
     mut timeline: Timeline,
     spent: &Spent,
     tester_drop_count: u64,
     queue_slots: u32,
 ) -> TrialReply {
-    let request = setting.request;
-    let end_ns = (timeline.sent_for_s * 1e9).round() as u64;
-    for (stream, load_pps) in counts.streams.iter_mut().zip(&request.loads_pps) {
-        let asked = Pacer::new(*load_pps, request.duration_s).until(end_ns).intended_count();
-        // A sender may be told of an early end a few frames too late.
-        stream.intended_count = asked.max(stream.offered_count);
+    let lost = |series: &nodrop_model::Series| {
+        let of_series = |stream: &&StreamCounts| {
+            (stream.tx_port, stream.rx_port) == (series.tx_port, series.rx_port)
+                && series.stream_id.is_none_or(|id| id == stream.stream_id)
+        };
+        counts.streams.iter().filter(of_series).map(|stream| stream.lost_count).sum()
+    };
+    for (column, series) in timeline.windows.lost_count.iter_mut().zip(setting.groups.series()) {
+        settle(column, lost(series));
     }
-    for (column, stream) in timeline.windows.lost_count.iter_mut().zip(&counts.streams) {
-        settle(column, stream.lost_count);
-    }
-    let received: u64 = counts.streams.iter().map(|stream| stream.received_count).max().unwrap_or(0);
-    let received_pps = received as f64 / timeline.sent_for_s.max(1e-9);
+    let received_pps = counts.port_received_max() as f64 / timeline.sent_for_s.max(1e-9);
+    let sent_times = |time: fn(&SenderTimes) -> u64| counts.senders.iter().map(time).max().unwrap_or(0);
     let observed = Observed {
-        intended_load_pps: request.loads_pps.iter().sum(),
-        intended_count: counts.streams.iter().map(|stream| stream.intended_count).sum(),
-        offered_count: counts.streams.iter().map(|stream| stream.offered_count).sum(),
+        intended_load_pps: setting.request.loads_pps.iter().sum(),
+        intended_count: counts.total(|stream| stream.intended_count),
+        offered_count: counts.total(|stream| stream.offered_count),
         tester_drop_count,
         receive_gap_max_ns: counts.receive_gap_max_ns,
-        receive_queue_ns: if received == 0 { 0 } else { (f64::from(queue_slots) / received_pps * 1e9) as u64 },
-        lateness_max_ns: counts.lateness_max_ns,
+        receive_queue_ns: if received_pps == 0.0 { 0 } else { (f64::from(queue_slots) / received_pps * 1e9) as u64 },
+        lateness_max_ns: sent_times(|times| times.lateness.as_ref().map_or(0, |lateness| lateness.max_ns)),
+        stall_max_ns: sent_times(|times| times.stalls.map_or(0, |stalls| stalls.longest_ns)),
+        stall_count: sent_times(|times| times.stalls.map_or(0, |stalls| stalls.count)),
+        let_go_count: counts.senders.iter().map(|times| times.unsent_count).sum(),
+        catch_up_max_ns: (setting.request.catch_up_max_s * 1e9) as u64,
         cpu_wait_ns: counts.cpu_wait_max_ns,
         duration_ns: (timeline.sent_for_s * 1e9) as u64,
         steal_ratio: spent.steal_ratio,
@@ -109,11 +157,13 @@ pub(crate) fn reply(
         aborted: timeline.aborted,
     };
     TrialReply {
-        trial_id: request.trial_id,
+        trial_id: setting.request.trial_id,
         duration_s: timeline.sent_for_s,
         stopped_early: timeline.stopped_early,
         stopped_by: timeline.stopped_by,
         streams: counts.streams,
+        directions: counts.directions,
+        senders: counts.senders,
         tester_drop_count,
         tester_cpu_ratio: spent.cpu_ratio,
         windows: timeline.windows,

@@ -1,16 +1,18 @@
-//! What workers let the conductor see while they run: a few counters per stream, each written by one thread only.
+//! What workers let the conductor see while they run: a few counters per group, each written by one thread only.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// Counters of one stream, apart from its neighbours' cache lines.
+/// Apart from its neighbours' cache lines.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub(crate) struct StreamProgress {
-    /// Frames sent.
-    pub(crate) offered: AtomicU64,
+pub(crate) struct Apart<T>(pub(crate) T);
+
+/// What a receiver tells of a group.
+#[derive(Debug, Default)]
+pub(crate) struct Arrivals {
     /// Distinct frames received.
     pub(crate) received: AtomicU64,
-    /// Frames that were missing when the window began and still are.
+    /// Frames that were missing when the look began and still are.
     pub(crate) overdue: AtomicU64,
 }
 
@@ -19,28 +21,31 @@ pub(crate) struct StreamProgress {
 pub(crate) struct Progress {
     /// Steady-clock time at which the first frame is due.
     pub(crate) start_ns: u64,
-    pub(crate) streams: Vec<StreamProgress>,
+    /// Frames sent, by group.
+    pub(crate) offered: Vec<Apart<AtomicU64>>,
+    pub(crate) arrivals: Vec<Apart<Arrivals>>,
     /// Since then: when sending ends. May be brought forward while it goes on.
     pub(crate) end_ns: AtomicU64,
-    /// Windows closed so far; receivers note what is missing when they see it change.
-    pub(crate) window: AtomicU64,
+    /// Looks the conductor has taken; receivers note what is missing when they see it change.
+    pub(crate) look: AtomicU64,
     /// Receive no more.
     pub(crate) stop_receiving: AtomicBool,
-    /// Streams that still have frames to send.
+    /// Ports that still have frames to send.
     pub(crate) sending: AtomicUsize,
     /// A worker gave up or panicked: the trial cannot be finished.
     pub(crate) failed: AtomicBool,
 }
 
 impl Progress {
-    pub(crate) fn new(start_ns: u64, duration_ns: u64, stream_count: usize) -> Self {
+    pub(crate) fn new(start_ns: u64, duration_ns: u64, group_count: usize, sending_ports: usize) -> Self {
         Self {
             start_ns,
-            streams: (0..stream_count).map(|_| StreamProgress::default()).collect(),
+            offered: (0..group_count).map(|_| Apart::default()).collect(),
+            arrivals: (0..group_count).map(|_| Apart::default()).collect(),
             end_ns: AtomicU64::new(duration_ns),
-            window: AtomicU64::new(0),
+            look: AtomicU64::new(0),
             stop_receiving: AtomicBool::new(false),
-            sending: AtomicUsize::new(stream_count),
+            sending: AtomicUsize::new(sending_ports),
             failed: AtomicBool::new(false),
         }
     }
@@ -51,16 +56,16 @@ impl Progress {
     }
 
     pub(crate) fn sample(&self) -> Vec<Sample> {
-        let read = |stream: &StreamProgress| Sample {
-            offered: stream.offered.load(Relaxed),
-            received: stream.received.load(Relaxed),
-            overdue: stream.overdue.load(Relaxed),
+        let read = |(offered, arrivals): (&Apart<AtomicU64>, &Apart<Arrivals>)| Sample {
+            offered: offered.0.load(Relaxed),
+            received: arrivals.0.received.load(Relaxed),
+            overdue: arrivals.0.overdue.load(Relaxed),
         };
-        self.streams.iter().map(read).collect()
+        self.offered.iter().zip(&self.arrivals).map(read).collect()
     }
 }
 
-/// One stream's counters at one moment.
+/// One group's counters at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sample {
     pub(crate) offered: u64,

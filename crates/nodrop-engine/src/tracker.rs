@@ -1,67 +1,102 @@
-//! What arrived of one stream, each frame counted once (duplicates and RFC 4737 reordering told apart).
+//! What arrived of one stream, each frame counted once: duplicates, reordering (RFC 4737), runs of losses (RFC 3357).
 
-const WINDOW_BITS: u64 = 1 << 20;
-const WORDS: usize = (WINDOW_BITS / 64) as usize;
+use std::collections::VecDeque;
+
+use nodrop_model::{LossRuns, Reordering};
+
+use crate::loss_runs::RunCounter;
+
+/// Sequence numbers remembered for all streams of a port together, and by one of them at least and at most.
+const PORT_BITS: u64 = 1 << 23;
+const STREAM_BITS: std::ops::RangeInclusive<u64> = 1 << 12..=1 << 20;
+/// Gaps remembered by a stream, for the extent of reordering.
+const GAPS_MAX: usize = 1 << 10;
+/// Powers of two that extents of reordering are counted by.
+const EXTENT_CLASSES: usize = 32;
 
 /// What an arrival was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// First time, in order.
-    InOrder,
+    /// First time, in order; so many numbers before it were skipped.
+    InOrder {
+        /// Frames that are missing now.
+        skipped: u64,
+    },
     /// First time, after a later frame.
-    OutOfOrder,
+    OutOfOrder {
+        /// It had been overtaken before the present look began.
+        overdue: bool,
+    },
     /// Seen before.
     Duplicate,
 }
 
 /// Accounts for the sequence numbers of one stream in one trial.
 ///
-/// A bitmap remembers the last 2^20 sequence numbers. A frame that comes later than that is counted as received out of
-/// order; whether it is a repeat can no longer be told.
+/// A bitmap remembers the latest sequence numbers. A frame that comes later than that is counted as received out of order;
+/// whether it is a repeat can no longer be told, and it stays part of a run of losses.
 #[derive(Debug)]
 pub struct Tracker {
-    seen: Vec<u64>,
+    /// A ring; the word of the numbers `64 * n ..` is at `n` modulo its length.
+    seen: Box<[u64]>,
+    /// The lowest word remembered.
+    base_word: u64,
     next_expected: u64,
     received_count: u64,
     duplicate_count: u64,
-    out_of_order_count: u64,
-    window_begin: u64,
-    overdue_count: u64,
-}
-
-impl Default for Tracker {
-    fn default() -> Self {
-        Self {
-            seen: vec![0; WORDS],
-            next_expected: 0,
-            received_count: 0,
-            duplicate_count: 0,
-            out_of_order_count: 0,
-            window_begin: 0,
-            overdue_count: 0,
-        }
-    }
+    look: u64,
+    look_begin: u64,
+    runs: RunCounter,
+    /// Latest gaps, oldest first: the number they begin at, and how many frames had arrived with the one that made them.
+    gaps: VecDeque<(u64, u64)>,
+    reordering: Option<Box<Reordering>>,
 }
 
 impl Tracker {
-    /// Account for one arrival.
+    /// For one of `stream_count` streams that arrive at the same port: the more there are, the less each remembers, which
+    /// is about the same time.
+    #[must_use]
+    pub fn new(stream_count: usize) -> Self {
+        let share = (PORT_BITS / stream_count.max(1) as u64).next_power_of_two();
+        let bits = share.clamp(*STREAM_BITS.start(), *STREAM_BITS.end());
+        Self {
+            seen: vec![0; (bits / 64) as usize].into_boxed_slice(),
+            base_word: 0,
+            next_expected: 0,
+            received_count: 0,
+            duplicate_count: 0,
+            look: 0,
+            look_begin: 0,
+            runs: RunCounter::default(),
+            gaps: VecDeque::new(),
+            reordering: None,
+        }
+    }
+
+    /// Account for one arrival during the conductor's `look`.
     #[inline]
-    pub fn record(&mut self, sequence: u64) -> Arrival {
-        let arrival = if sequence >= self.next_expected {
-            self.forget(self.next_expected, sequence);
-            self.next_expected = sequence + 1;
-            Arrival::InOrder
-        } else if self.is_seen(sequence) {
-            Arrival::Duplicate
-        } else {
-            if sequence < self.window_begin {
-                self.overdue_count = self.overdue_count.saturating_sub(1);
+    pub fn record(&mut self, sequence: u64, look: u64) -> Arrival {
+        if look != self.look {
+            // Nothing has arrived since it began, or this would have been done.
+            (self.look, self.look_begin) = (look, self.next_expected);
+        }
+        let fresh = self.mark(sequence);
+        if sequence >= self.next_expected {
+            let skipped = sequence - self.next_expected;
+            self.received_count += 1;
+            if skipped > 0 {
+                self.note_gap();
             }
-            Arrival::OutOfOrder
-        };
-        self.count(arrival);
-        self.mark(sequence);
-        arrival
+            self.next_expected = sequence + 1;
+            Arrival::InOrder { skipped }
+        } else if fresh {
+            self.received_count += 1;
+            self.note_reordered(sequence);
+            Arrival::OutOfOrder { overdue: sequence < self.look_begin }
+        } else {
+            self.duplicate_count += 1;
+            Arrival::Duplicate
+        }
     }
 
     /// Distinct frames.
@@ -76,66 +111,85 @@ impl Tracker {
         self.duplicate_count
     }
 
-    /// First arrivals after a later frame.
+    /// First arrivals after a later frame; None when there were none.
     #[must_use]
-    pub fn out_of_order_count(&self) -> u64 {
-        self.out_of_order_count
+    pub fn reordering(&self) -> Option<&Reordering> {
+        self.reordering.as_deref()
     }
 
-    /// Frames that have been overtaken and are missing at this moment are overdue from now on.
-    pub fn begin_window(&mut self) {
-        self.window_begin = self.next_expected;
-        self.overdue_count = self.next_expected.saturating_sub(self.received_count);
-    }
-
-    /// Frames that were missing when the window began and still are.
+    /// Runs of losses among the first `offered_count` frames; None when nothing was lost.
     #[must_use]
-    pub fn overdue_count(&self) -> u64 {
-        self.overdue_count
-    }
-
-    fn count(&mut self, arrival: Arrival) {
-        match arrival {
-            Arrival::Duplicate => self.duplicate_count += 1,
-            Arrival::InOrder => self.received_count += 1,
-            Arrival::OutOfOrder => {
-                self.received_count += 1;
-                self.out_of_order_count += 1;
-            }
+    pub fn loss_runs(&self, offered_count: u64) -> Option<LossRuns> {
+        let mut runs = self.runs.clone();
+        let end_word = offered_count.div_ceil(64);
+        for word in self.base_word..end_word {
+            let (seen, numbers) = (self.word(word), (offered_count - word * 64).min(64));
+            runs.add(seen, numbers as u32);
         }
+        runs.finish()
     }
 
-    /// Clear the bits of the numbers `from..to`, which were skipped, and of `to` itself.
+    /// Bits of a word that may be beyond what is remembered: nothing has been seen there.
+    fn word(&self, word: u64) -> u64 {
+        let len = self.seen.len() as u64;
+        if word < self.base_word + len { self.seen[(word % len) as usize] } else { 0 }
+    }
+
+    /// Remember a number; gives whether it was not remembered before.
     #[inline]
-    fn forget(&mut self, from: u64, to: u64) {
-        if to - from >= WINDOW_BITS {
-            self.seen.fill(0);
-            return;
+    fn mark(&mut self, sequence: u64) -> bool {
+        let (word, len) = (sequence / 64, self.seen.len() as u64);
+        if word < self.base_word {
+            return true;
         }
-        for sequence in from..=to {
-            let (word, bit) = place(sequence);
-            self.seen[word] &= !bit;
+        if word >= self.base_word + len {
+            self.forget(word + 1 - len);
         }
+        let bits = &mut self.seen[(word & (len - 1)) as usize];
+        let fresh = *bits & 1 << (sequence % 64) == 0;
+        *bits |= 1 << (sequence % 64);
+        fresh
     }
 
-    #[inline]
-    fn mark(&mut self, sequence: u64) {
-        if self.next_expected - sequence <= WINDOW_BITS {
-            let (word, bit) = place(sequence);
-            self.seen[word] |= bit;
+    /// Let go of the words before `word`; what is missing there is lost.
+    fn forget(&mut self, word: u64) {
+        let len = self.seen.len() as u64;
+        for old in self.base_word..word.min(self.base_word + len) {
+            let bits = std::mem::take(&mut self.seen[(old % len) as usize]);
+            self.runs.add(bits, 64);
         }
+        self.runs.add_lost(word.saturating_sub(self.base_word + len) * 64);
+        self.base_word = word;
     }
 
-    #[inline]
-    fn is_seen(&self, sequence: u64) -> bool {
-        let (word, bit) = place(sequence);
-        self.next_expected - sequence <= WINDOW_BITS && self.seen[word] & bit != 0
+    #[cold]
+    fn note_gap(&mut self) {
+        if self.gaps.len() == GAPS_MAX {
+            self.gaps.pop_front();
+        }
+        self.gaps.push_back((self.next_expected, self.received_count));
     }
-}
 
-#[inline]
-fn place(sequence: u64) -> (usize, u64) {
-    ((sequence % WINDOW_BITS / 64) as usize, 1 << (sequence % 64))
+    /// RFC 4737 section 4.2: how many frames arrived since the first that overtook this one, itself included.
+    ///
+    /// That first one made the gap it belongs to. Of a gap no longer remembered, the oldest that is stands in, so that the
+    /// extent is at least what is said.
+    #[cold]
+    fn note_reordered(&mut self, sequence: u64) {
+        let after = self.gaps.partition_point(|(begin, _)| *begin <= sequence);
+        let overtaken = self.gaps.get(after.saturating_sub(1)).map_or(self.received_count - 1, |(_, count)| *count);
+        let extent = self.received_count - overtaken;
+        let blank = || Box::new(Reordering { count: 0, extent_max: 0, extent_mean: 0.0, extent_counts: Vec::new() });
+        let found = self.reordering.get_or_insert_with(blank);
+        found.count += 1;
+        found.extent_max = found.extent_max.max(extent);
+        found.extent_mean += (extent as f64 - found.extent_mean) / found.count as f64;
+        let class = (extent.ilog2() as usize).min(EXTENT_CLASSES - 1);
+        if found.extent_counts.len() <= class {
+            found.extent_counts.resize(class + 1, 0);
+        }
+        found.extent_counts[class] += 1;
+    }
 }
 
 #[cfg(test)]
@@ -143,52 +197,95 @@ mod tests {
     use super::*;
     use Arrival::{Duplicate, InOrder, OutOfOrder};
 
+    const IN_ORDER: Arrival = InOrder { skipped: 0 };
+    const LATE: Arrival = OutOfOrder { overdue: false };
+    const BITS: u64 = *STREAM_BITS.end();
+
     fn arrivals(sequences: impl IntoIterator<Item = u64>) -> (Vec<Arrival>, Tracker) {
-        let mut tracker = Tracker::default();
-        (sequences.into_iter().map(|sequence| tracker.record(sequence)).collect(), tracker)
+        let mut tracker = Tracker::new(1);
+        (sequences.into_iter().map(|sequence| tracker.record(sequence, 0)).collect(), tracker)
     }
 
     #[test]
     fn frames_in_order_are_just_received() {
-        let (_, tracker) = arrivals(0..3 * WINDOW_BITS);
-        assert_eq!(tracker.received_count(), 3 * WINDOW_BITS);
-        assert_eq!((tracker.duplicate_count(), tracker.out_of_order_count()), (0, 0));
+        let (_, tracker) = arrivals(0..3 * BITS);
+        assert_eq!((tracker.received_count(), tracker.duplicate_count()), (3 * BITS, 0));
+        assert!(tracker.reordering().is_none() && tracker.loss_runs(3 * BITS).is_none());
     }
 
     #[test]
     fn a_late_frame_is_received_out_of_order_and_its_repeat_is_a_duplicate() {
         let (found, tracker) = arrivals([0, 2, 1, 1, 2, 3]);
-        assert_eq!(found, [InOrder, InOrder, OutOfOrder, Duplicate, Duplicate, InOrder]);
-        assert_eq!((tracker.received_count(), tracker.duplicate_count(), tracker.out_of_order_count()), (4, 2, 1));
+        assert_eq!(found, [IN_ORDER, InOrder { skipped: 1 }, LATE, Duplicate, Duplicate, IN_ORDER]);
+        assert_eq!((tracker.received_count(), tracker.duplicate_count()), (4, 2));
+        assert_eq!(tracker.reordering().unwrap().count, 1);
     }
 
     #[test]
-    fn frames_missing_when_a_window_begins_are_overdue_until_they_arrive() {
-        let (_, mut tracker) = arrivals([0, 3, 6]);
-        assert_eq!(tracker.overdue_count(), 0);
-        tracker.begin_window();
-        assert_eq!(tracker.overdue_count(), 4);
-        for (sequence, overdue) in [(9, 4), (2, 3), (8, 3), (2, 3), (4, 2)] {
-            tracker.record(sequence);
-            assert_eq!(tracker.overdue_count(), overdue, "{sequence}");
-        }
-        tracker.begin_window();
-        assert_eq!(tracker.overdue_count(), 3);
+    fn a_late_frame_is_overdue_when_it_was_overtaken_before_the_look() {
+        let mut tracker = Tracker::new(1);
+        let mut record = |sequence, look| tracker.record(sequence, look);
+        assert_eq!([record(0, 0), record(3, 0)], [IN_ORDER, InOrder { skipped: 2 }]);
+        assert_eq!([record(6, 1), record(1, 1)], [InOrder { skipped: 2 }, OutOfOrder { overdue: true }]);
+        assert_eq!([record(4, 1), record(5, 2)], [LATE, OutOfOrder { overdue: true }]);
+        assert_eq!([record(2, 9), record(7, 9)], [OutOfOrder { overdue: true }, IN_ORDER]);
+    }
+
+    /// RFC 4737 appendix B and table 1 of section 4.1.4: 1 2 3 7 8 9 10 4 5 6 11: each of 4, 5, 6 came after 7.
+    #[test]
+    fn the_extent_of_reordering_is_that_of_the_rfc_example() {
+        let (_, tracker) = arrivals([0, 1, 2, 6, 7, 8, 9, 3, 4, 5, 10]);
+        let found = tracker.reordering().unwrap();
+        assert_eq!((found.count, found.extent_max), (3, 6));
+        assert!((found.extent_mean - 5.0).abs() < 1e-9);
+        assert_eq!(found.extent_counts, [0, 0, 3]);
+    }
+
+    #[test]
+    fn losses_are_told_by_their_runs() {
+        let lost = [5, 6, 7, 63, 64, 65, 66, 900];
+        let (_, tracker) = arrivals((0..1000).filter(|n| !lost.contains(n)));
+        let runs = tracker.loss_runs(1010).unwrap();
+        assert_eq!((runs.count, runs.longest), (4, 10));
+        assert_eq!(tracker.loss_runs(1000).unwrap().longest, 4);
+        let (_, nothing) = arrivals([]);
+        assert_eq!(nothing.loss_runs(7), Some(LossRuns { count: 1, longest: 7 }));
+        assert_eq!(nothing.loss_runs(0), None);
+    }
+
+    #[test]
+    fn runs_of_losses_longer_than_the_memory_are_whole() {
+        let end = 5 * BITS + 17;
+        let (_, tracker) = arrivals([0, 1, 2, end]);
+        assert_eq!(tracker.loss_runs(end + 1), Some(LossRuns { count: 1, longest: end - 3 }));
+        assert_eq!(tracker.loss_runs(9 * BITS), Some(LossRuns { count: 2, longest: end - 3 }));
+    }
+
+    #[test]
+    fn a_frame_that_came_late_is_no_loss() {
+        let (_, tracker) = arrivals([0, 3, 2, 1, 4]);
+        assert_eq!(tracker.loss_runs(5), None);
     }
 
     #[test]
     fn bits_of_the_last_lap_are_not_taken_for_duplicates() {
-        let skipped = WINDOW_BITS + 5;
-        let (found, _) = arrivals((0..WINDOW_BITS).chain([skipped + 1, skipped]));
-        assert_eq!(found[WINDOW_BITS as usize..], [InOrder, OutOfOrder]);
-        let (found, _) = arrivals([0, 1, 2, 3, 10 * WINDOW_BITS, 10 * WINDOW_BITS - 2]);
-        assert_eq!(found[4..], [InOrder, OutOfOrder]);
+        let skipped = BITS + 5;
+        let (found, _) = arrivals((0..BITS).chain([skipped + 1, skipped]));
+        assert_eq!(found[BITS as usize..], [InOrder { skipped: 6 }, LATE]);
+        let (found, _) = arrivals([0, 1, 2, 3, 10 * BITS, 10 * BITS - 2]);
+        assert_eq!(found[5], LATE);
     }
 
     #[test]
     fn a_frame_older_than_the_memory_counts_as_received_late() {
-        let (found, tracker) = arrivals([0, 5 * WINDOW_BITS, 0]);
-        assert_eq!(found, [InOrder, InOrder, OutOfOrder]);
+        let (found, tracker) = arrivals([0, 5 * BITS, 0]);
+        assert_eq!(found[2], LATE);
         assert_eq!(tracker.received_count(), 3);
+    }
+
+    #[test]
+    fn thousands_of_streams_remember_less_each() {
+        let bytes = |streams| Tracker::new(streams).seen.len() * 8 * streams;
+        assert!(bytes(4096) <= 2 << 20 && bytes(1) == 128 << 10);
     }
 }

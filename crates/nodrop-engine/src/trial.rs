@@ -6,16 +6,20 @@ use nodrop_port::{PortError, Receive, Transmit};
 use std::sync::atomic::AtomicBool;
 
 use crate::conductor::Conductor;
-use crate::lane::{ReceiveLane, SendLane};
+use crate::groups::Groups;
 use crate::outcome::{Counts, reply};
 use crate::pacer::Pacer;
 use crate::progress::Progress;
 use crate::reading::Reading;
+use crate::receive_lane::{Incoming, ReceiveLane};
+use crate::send_lane::{Outgoing, Pace, SendLane};
 use crate::worker::{Receiver, Sender, Worker};
 use crate::{EngineError, Port, Stream};
 
 /// Time for threads to start before the first frame is due.
 const HEAD_START_NS: u64 = 5_000_000;
+/// Up to twice so many frames per second and port the latency of each is measured: measuring takes about 15 ns a frame.
+const LATENCY_PPS: f64 = 2e6;
 /// Frames read and forgotten before a trial at most.
 const STALE_MAX: usize = 1 << 22;
 
@@ -26,11 +30,16 @@ pub(crate) struct Setting<'a> {
     pub(crate) threads: usize,
     pub(crate) cores: &'a [usize],
     pub(crate) stop: &'a AtomicBool,
+    pub(crate) groups: &'a Groups,
 }
 
 impl Setting<'_> {
     pub(crate) fn duration_ns(&self) -> u64 {
         (self.request.duration_s * 1e9).round() as u64
+    }
+
+    pub(crate) fn look_ns(&self) -> u64 {
+        (self.request.look_s * 1e9) as u64
     }
 }
 
@@ -44,9 +53,11 @@ pub(crate) fn run<T: Transmit, R: Receive, C: Clock>(
 ) -> Result<TrialReply, EngineError> {
     discard_stale(ports)?;
     let before = Reading::take(clock);
-    let progress = Progress::new(clock.steady_ns() + HEAD_START_NS, setting.duration_ns(), streams.len());
-    let mut conductor = Conductor::new(setting, clock, &progress, on_window);
     let workers = assign(ports, streams, setting);
+    let sending_ports = workers.iter().map(|worker| worker.senders.len()).sum();
+    let start_ns = clock.steady_ns() + HEAD_START_NS;
+    let progress = Progress::new(start_ns, setting.duration_ns(), setting.groups.count(), sending_ports);
+    let mut conductor = Conductor::new(setting, clock, &progress, on_window);
     let workers = std::thread::scope(|scope| {
         let handles: Vec<_> = workers
             .into_iter()
@@ -65,7 +76,8 @@ pub(crate) fn run<T: Transmit, R: Receive, C: Clock>(
     })?;
     let spent = Reading::take(clock).since(&before);
     let timeline = conductor.finish();
-    let counts = Counts::gather(&workers, streams, setting.request.histograms);
+    let end_ns = (timeline.sent_for_s * 1e9).round() as u64;
+    let counts = Counts::gather(&workers, streams, setting, end_ns);
     drop(workers);
     let drops = take_drop_counts(ports)?;
     let queue_slots = ports.iter().map(|port| port.rx.queue_slots()).min().unwrap_or(0);
@@ -103,22 +115,14 @@ fn assign<'a, T: Transmit, R: Receive>(
     let receiving_threads = (setting.threads - sending_threads).max(1);
     let first_receiver = setting.threads - receiving_threads;
     for (index, port) in ports.iter_mut().enumerate() {
-        let lanes: Vec<_> = streams
-            .iter()
-            .enumerate()
-            .filter(|(_, stream)| stream.tx_port == index)
-            .map(|(position, stream)| send_lane(position, stream, setting))
-            .collect();
-        let arriving = streams
-            .iter()
-            .enumerate()
-            .filter(|(_, stream)| stream.rx_port == index)
-            .map(|(position, stream)| (position, stream.template.stream_id()));
-        let lane = ReceiveLane::new(arriving, setting.tag);
-        if !lanes.is_empty() {
-            workers[index % sending_threads].senders.push(Sender { port: &mut port.tx, lanes });
+        let leaving = leaving(index, streams, setting);
+        let arriving = arriving(index, streams, setting);
+        if !leaving.is_empty() {
+            let lane = SendLane::new(&leaving, pace(&leaving, setting));
+            workers[index % sending_threads].senders.push(Sender { index, port: &mut port.tx, lane });
         }
-        if !lane.inboxes.is_empty() {
+        if !arriving.is_empty() {
+            let lane = ReceiveLane::new(&arriving, setting.tag, latency_every(&arriving, setting));
             let thread = first_receiver + index % receiving_threads;
             workers[thread].receivers.push(Receiver { port: &mut port.rx, lane });
         }
@@ -126,7 +130,36 @@ fn assign<'a, T: Transmit, R: Receive>(
     workers
 }
 
-fn send_lane<'a>(position: usize, stream: &'a Stream, setting: &Setting<'_>) -> SendLane<'a> {
-    let pacer = Pacer::new(setting.request.loads_pps[position], setting.request.duration_s);
-    SendLane::new(position, &stream.template, pacer, setting.tag, setting.duration_ns())
+fn leaving<'a>(port: usize, streams: &'a [Stream], setting: &Setting<'_>) -> Vec<Outgoing<'a>> {
+    let outgoing = |(position, stream): (usize, &'a Stream)| Outgoing {
+        stream: position,
+        template: &stream.template,
+        load_pps: setting.request.loads_pps[position],
+        group: setting.groups.of_stream(position),
+    };
+    streams.iter().enumerate().filter(|(_, stream)| stream.tx_port == port).map(outgoing).collect()
+}
+
+fn pace(leaving: &[Outgoing<'_>], setting: &Setting<'_>) -> Pace {
+    Pace {
+        pacer: Pacer::new(leaving.iter().map(|stream| stream.load_pps).sum(), setting.request.duration_s),
+        end_ns: setting.duration_ns(),
+        catch_up_max_ns: (setting.request.catch_up_max_s * 1e9) as u64,
+        trial_tag: setting.tag,
+    }
+}
+
+fn arriving(port: usize, streams: &[Stream], setting: &Setting<'_>) -> Vec<Incoming> {
+    let incoming = |(position, stream): (usize, &Stream)| Incoming {
+        stream: position,
+        stream_id: stream.template.stream_id(),
+        group: setting.groups.of_stream(position),
+    };
+    streams.iter().enumerate().filter(|(_, stream)| stream.rx_port == port).map(incoming).collect()
+}
+
+/// Every frame where that is cheap enough, else so many that the port measures `LATENCY_PPS` of them.
+fn latency_every(arriving: &[Incoming], setting: &Setting<'_>) -> u64 {
+    let load_pps: f64 = arriving.iter().map(|stream| setting.request.loads_pps[stream.stream]).sum();
+    setting.request.latency_every.unwrap_or(((load_pps / LATENCY_PPS) as u64).max(1))
 }

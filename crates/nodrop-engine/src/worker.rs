@@ -4,18 +4,21 @@ use nodrop_port::clock::Clock;
 use nodrop_port::{PortError, Receive, Transmit, thread};
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::lane::{ReceiveLane, SendLane};
 use crate::progress::Progress;
+use crate::receive_lane::ReceiveLane;
+use crate::send_lane::SendLane;
 
 /// Shorter waits are spent spinning, because a sleep may end that late.
 const SPIN_NS: u64 = 150_000;
 /// How long a thread with nothing to send leaves its receive queues alone.
 const RECEIVE_NAP_NS: u64 = 50_000;
 
-/// A sending port and its streams.
+/// A sending port.
 pub(crate) struct Sender<'a, T> {
+    /// Its position among all ports.
+    pub(crate) index: usize,
     pub(crate) port: &'a mut T,
-    pub(crate) lanes: Vec<SendLane<'a>>,
+    pub(crate) lane: SendLane<'a>,
 }
 
 /// A receiving port.
@@ -71,10 +74,8 @@ impl<'a, T: Transmit, R: Receive> Worker<'a, T, R> {
 
     fn send(&mut self, clock: &impl Clock, progress: &Progress) -> Result<u64, PortError> {
         let mut sent = 0;
-        for Sender { port, lanes } in &mut self.senders {
-            for lane in lanes.iter_mut().filter(|lane| !lane.is_done()) {
-                sent += lane.send_due(*port, clock, progress)?;
-            }
+        for Sender { port, lane, .. } in self.senders.iter_mut().filter(|sender| !sender.lane.is_done()) {
+            sent += lane.send_due(*port, clock, progress)?;
         }
         Ok(sent)
     }
@@ -92,12 +93,7 @@ impl<'a, T: Transmit, R: Receive> Worker<'a, T, R> {
     }
 
     fn next_due_ns(&self) -> Option<u64> {
-        self.senders
-            .iter()
-            .flat_map(|sender| &sender.lanes)
-            .filter(|lane| !lane.is_done())
-            .map(SendLane::next_due_ns)
-            .min()
+        self.senders.iter().map(|sender| &sender.lane).filter(|lane| !lane.is_done()).map(SendLane::next_due_ns).min()
     }
 
     /// Nothing was due: sleep when there is time to, else stay awake.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Instant;
 
 use nodrop_engine::{Engine, EngineError, Port, Stream};
-use nodrop_model::{StopClause, StopRule, TrialReply, TrialRequest, Verdict, Window};
+use nodrop_model::{StopClause, StopRule, StreamCounts, TrialReply, TrialRequest, Verdict, Window};
 use nodrop_port::clock::SystemClock;
 use nodrop_port::fault::{FaultRx, Faults};
 use nodrop_port::loopback::{self, LoopbackRx, LoopbackTx};
@@ -31,7 +31,17 @@ fn stream(stream_id: u16, tx_port: usize, rx_port: usize) -> Stream {
 }
 
 fn request(load_pps: f64, duration_s: f64) -> TrialRequest {
-    TrialRequest { trial_id: 1, loads_pps: vec![load_pps; 2], duration_s, stop: None, window_s: 0.02, histograms: true }
+    TrialRequest {
+        trial_id: 1,
+        loads_pps: vec![load_pps; 2],
+        duration_s,
+        stop: None,
+        window_s: 0.02,
+        look_s: 0.008,
+        catch_up_max_s: 60.0,
+        latency_every: None,
+        histograms: true,
+    }
 }
 
 type Spoiled = Engine<LoopbackTx, FaultRx<LoopbackRx>, SystemClock>;
@@ -60,9 +70,18 @@ fn without_faults_every_frame_is_counted_once_in_both_directions() {
             assert!(stream.intended_count == 4000 && stream.offered_count > 3000);
             assert_eq!(stream.received_count, stream.offered_count);
             assert_eq!((stream.lost_count, stream.duplicate_count, stream.out_of_order_count), (0, 0, 0));
-            let latency = stream.latency.as_ref().unwrap();
-            assert_eq!(latency.count, stream.received_count);
-            assert!(latency.min_ns <= latency.p50_ns && latency.p50_ns <= latency.max_ns && latency.hdr.is_some());
+            assert!(stream.loss_runs.is_none() && stream.reordering.is_none());
+        }
+        for (direction, stream) in reply.directions.iter().zip(&reply.streams) {
+            let found = direction.latency.as_ref().unwrap();
+            let latency = &found.latency;
+            assert_eq!((latency.count, direction.stream_id), (stream.received_count, Some(stream.stream_id)));
+            assert_eq!(found.ipdv.as_ref().unwrap().count, stream.received_count - 1);
+            assert!(latency.min_ns <= latency.p50_ns && latency.p50_ns <= latency.max_ns && found.hdr.is_some());
+        }
+        for (sender, stream) in reply.senders.iter().zip(&reply.streams) {
+            assert_eq!(sender.lateness.as_ref().unwrap().count, stream.offered_count);
+            assert_eq!(sender.gaps.as_ref().unwrap().count, stream.offered_count - 1);
         }
     }
 }
@@ -82,6 +101,10 @@ fn planted_faults_are_counted_exactly_and_on_the_right_stream() {
     assert_eq!(spoiled.lost_count, count(&dropped) + u64::from(delayed(last)));
     assert_eq!(spoiled.duplicate_count, count(&|n| n.is_multiple_of(33) && !dropped(n) && !delayed(n)));
     assert_eq!(spoiled.out_of_order_count, count(&|n| delayed(n) && n < last));
+    let reordering = spoiled.reordering.as_ref().unwrap();
+    assert_eq!((reordering.count, reordering.extent_max), (spoiled.out_of_order_count, 1));
+    let runs = spoiled.loss_runs.unwrap();
+    assert_eq!((runs.count, runs.longest), (spoiled.lost_count, 1));
     assert_eq!(reply.streams[1].lost_count, 0);
 }
 
@@ -106,7 +129,7 @@ fn the_windows_add_up_to_the_counts() {
 
 #[test]
 fn a_lost_frame_is_found_in_the_window_in_which_it_was_overtaken() {
-    // The 2100th frame is sent 0.21 s after the start, the window ends at 0.22 s; it is certain to be lost at 0.24 s.
+    // The 2100th frame is sent 0.21 s after the start, the window ends at 0.22 s.
     let mut engine = wired(Faults { drop_every: 2100, delay_every: 7, ..Faults::default() }, QUEUE_SLOTS, vec![]);
     let mut certain_s = Vec::new();
     let heed = |window: Window| certain_s.extend((window.lost_count == 1).then_some(window.elapsed_s));
@@ -114,7 +137,7 @@ fn a_lost_frame_is_found_in_the_window_in_which_it_was_overtaken() {
     let found = reply.windows.lost_count[0].iter().position(|count| *count == 1).unwrap();
     let found_s = reply.windows.end_s[found];
     assert!((0.21..0.31).contains(&found_s), "{found_s}");
-    assert!(certain_s[0] == reply.windows.end_s[found + 1], "{certain_s:?}");
+    assert!(reply.windows.end_s[found..=found + 1].contains(&certain_s[0]), "{certain_s:?}");
     assert_eq!(reply.windows.lost_count[1].iter().sum::<u64>(), 0);
 }
 
@@ -137,10 +160,10 @@ fn measure_until(rule: StopRule) -> TrialReply {
 #[test]
 fn each_clause_of_a_stop_rule_ends_the_trial_in_its_time() {
     let rule = StopRule::default;
-    // Certainty and the rule take a window of 0.02 s each; a busy machine takes its time.
+    // Certainty takes up to two looks of 0.008 s; a busy machine takes its time.
     for (rule, clause, ends_s) in [
         (StopRule { lost_count: Some(3), ..rule() }, StopClause::LostCount, 0.4),
-        (StopRule { after_loss_s: Some(0.2), ..rule() }, StopClause::AfterLoss, 0.32),
+        (StopRule { after_loss_s: Some(0.2), ..rule() }, StopClause::AfterLoss, 0.3),
         (StopRule { elapsed_s: Some(0.25), ..rule() }, StopClause::Elapsed, 0.25),
         (StopRule { quiet_s: Some(0.25), quiet_lost_count: 9, ..rule() }, StopClause::Quiet, 0.25),
     ] {
@@ -237,12 +260,16 @@ impl Transmit for Failing {
     fn transmit(
         &mut self,
         count: usize,
-        _: usize,
-        _: impl FnMut(usize, Slot<'_>) -> usize,
+        frame_len_max: usize,
+        mut fill: impl FnMut(usize, Slot<'_>) -> usize,
     ) -> Result<usize, PortError> {
         self.calls += 1;
         if self.calls > self.breaks_after {
             return Err(PortError::Request { port: "near".to_owned(), message: "unplugged".to_owned() });
+        }
+        let mut bytes = vec![0; frame_len_max];
+        for position in 0..count {
+            fill(position, Slot { bytes: &mut bytes, tag: &mut { u32::MAX } });
         }
         Ok(if self.calls.is_multiple_of(1000) { count } else { 0 })
     }
@@ -261,6 +288,45 @@ fn frames_a_port_does_not_take_are_reported_as_not_sent() {
     assert!(reply.streams[0].offered_count < reply.streams[0].intended_count);
     assert_eq!(reply.streams[0].intended_count, 100_000);
     assert!(reply.doubts.iter().any(|doubt| doubt.code == "offered_short" && doubt.verdict == Verdict::Suspect));
+}
+
+#[test]
+fn what_was_due_too_long_ago_is_not_sent_and_the_stall_is_told() {
+    let mut engine = wired(Faults::default(), QUEUE_SLOTS, vec![]);
+    let asked = TrialRequest { catch_up_max_s: 0.0, ..request(50_000.0, 0.2) };
+    let reply = measure(&mut engine, &asked);
+    for (sender, stream) in reply.senders.iter().zip(&reply.streams) {
+        let short = stream.intended_count - stream.offered_count;
+        assert!(short > 0 && sender.unsent_count <= short && sender.stalls.is_some());
+        assert_eq!(stream.received_count, stream.offered_count);
+    }
+    assert!(reply.doubts.iter().any(|doubt| doubt.code == "sender_stalled" && doubt.verdict == Verdict::Suspect));
+}
+
+#[test]
+fn many_streams_share_a_port_by_their_loads_and_are_counted_each() {
+    let [near, far] = loopback::pair(QUEUE_SLOTS);
+    let ports = vec![
+        Port { name: "near".to_owned(), tx: near.0, rx: FaultRx::new(near.1, Faults::default()) },
+        Port {
+            name: "far".to_owned(),
+            tx: far.0,
+            rx: FaultRx::new(far.1, Faults { drop_every: 40, ..Faults::default() }),
+        },
+    ];
+    let streams = (0..40).map(|id| stream(id, 0, 1)).collect();
+    let loads_pps = (0..40).map(|id| if id % 2 == 0 { 500.0 } else { 1500.0 }).collect();
+    let mut engine = Engine::new(ports, streams, vec![], SystemClock).unwrap();
+    let reply = measure(&mut engine, &TrialRequest { loads_pps, ..request(1.0, 0.2) });
+    for (id, stream) in reply.streams.iter().enumerate() {
+        assert_eq!(stream.intended_count, if id % 2 == 0 { 100 } else { 300 });
+        assert_eq!(stream.offered_count, stream.intended_count);
+    }
+    let total = |count: fn(&StreamCounts) -> u64| reply.streams.iter().map(count).sum::<u64>();
+    assert_eq!((total(|stream| stream.offered_count), total(|stream| stream.lost_count)), (8000, 200));
+    assert_eq!(reply.windows.series.len(), 1);
+    assert_eq!(reply.windows.lost_count[0].iter().sum::<u64>(), 200);
+    assert_eq!(reply.directions[0].latency.as_ref().unwrap().latency.count, 7800);
 }
 
 #[test]

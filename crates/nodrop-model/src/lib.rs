@@ -2,19 +2,23 @@
 //!
 //! Names carry their unit: `_pps`, `_s`, `_ns`, `_count`, `_bytes`. Frame sizes count the FCS (RFC 1242 3.5).
 
+mod quality;
 mod reply;
 mod request;
 mod stop;
+mod times;
 
+pub use quality::{LossRuns, Reordering};
 pub use reply::{
-    Checked, Closed, DirectionCheck, Doubt, ErrorKind, ErrorReply, Hello, LatencySummary, Lateness, Opened, PortFacts,
-    Reply, StreamCounts, TrialReply, Verdict, Window, Windows,
+    Checked, Closed, DirectionCheck, Doubt, ErrorKind, ErrorReply, Hello, Opened, PortFacts, Reply, Series,
+    StreamCounts, TrialReply, Verdict, Window, Windows,
 };
 pub use request::{Backend, Check, Open, PortSpec, Request, StreamSpec, TrialRequest};
 pub use stop::{StopClause, StopRule};
+pub use times::{DirectionTimes, LatencySummary, SenderTimes, Stall, TimeSummary};
 
 /// Version of the request and reply shapes; a caller refuses an engine that speaks another one.
-pub const PROTOCOL_VERSION: u32 = 2;
+pub const PROTOCOL_VERSION: u32 = 3;
 
 /// Traffic's worth of time that may go unsent without counting as lost, in seconds.
 ///

@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::quality::{LossRuns, Reordering};
 use crate::stop::StopClause;
+use crate::times::{DirectionTimes, SenderTimes};
 
 /// One line on the engine's standard output.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -93,40 +95,6 @@ pub struct Window {
     pub lost_count: u64,
 }
 
-/// Latency of one stream's frames: receive time minus actual send time.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct LatencySummary {
-    /// Frames measured.
-    pub count: u64,
-    /// Smallest.
-    pub min_ns: u64,
-    /// Arithmetic mean.
-    pub mean_ns: f64,
-    /// Median.
-    pub p50_ns: u64,
-    /// 90th percentile.
-    pub p90_ns: u64,
-    /// 99th percentile.
-    pub p99_ns: u64,
-    /// 99.9th percentile.
-    pub p999_ns: u64,
-    /// Largest.
-    pub max_ns: u64,
-    /// HdrHistogram V2, deflated, base64; only when asked for.
-    pub hdr: Option<String>,
-}
-
-/// How late the tester sent: actual minus intended send time.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Lateness {
-    /// Arithmetic mean.
-    pub mean_ns: f64,
-    /// 99th percentile.
-    pub p99_ns: u64,
-    /// Largest.
-    pub max_ns: u64,
-}
-
 /// The frames of one stream, each counted once.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct StreamCounts {
@@ -148,23 +116,38 @@ pub struct StreamCounts {
     pub duplicate_count: u64,
     /// Arrivals after a later frame of the stream (RFC 4737).
     pub out_of_order_count: u64,
-    /// None when nothing arrived.
-    pub latency: Option<LatencySummary>,
-    /// None when nothing was sent.
-    pub lateness: Option<Lateness>,
+    /// None when nothing came out of order.
+    pub reordering: Option<Reordering>,
+    /// Losses as runs of consecutive frames; None when nothing was lost.
+    pub loss_runs: Option<LossRuns>,
+    /// Longest time between two arrivals.
+    pub arrival_gap_max_ns: u64,
+}
+
+/// What a column of the time series is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Series {
+    /// Where its frames leave.
+    pub tx_port: usize,
+    /// Where they have to arrive.
+    pub rx_port: usize,
+    /// The stream, where there are no more than 16; else the column is about all between these ports.
+    pub stream_id: Option<u16>,
 }
 
 /// The trial as a time series; column vectors, one entry per window.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Windows {
+    /// What each column is about.
+    pub series: Vec<Series>,
     /// End of each window since the first frame was due; the last one ends with the wait for frames in flight.
     pub end_s: Vec<f64>,
-    /// Frames sent within each window: `[stream][window]`.
+    /// Frames sent within each window: `[series][window]`.
     pub offered_count: Vec<Vec<u64>>,
-    /// Distinct frames received within each window: `[stream][window]`.
+    /// Distinct frames received within each window: `[series][window]`.
     pub received_count: Vec<Vec<u64>>,
-    /// Frames lost, by the window in which a later frame overtook them: `[stream][window]`. The last window takes those
-    /// that none overtook, so that the windows add up to the stream's `lost_count`.
+    /// Frames lost, by the window in which a later frame overtook them: `[series][window]`. The last window takes those
+    /// that none overtook, so that the windows add up to the series' lost frames.
     pub lost_count: Vec<Vec<u64>>,
 }
 
@@ -204,6 +187,10 @@ pub struct TrialReply {
     pub stopped_by: Option<StopClause>,
     /// In the order of the open streams.
     pub streams: Vec<StreamCounts>,
+    /// Latency, in the order of the time series' columns.
+    pub directions: Vec<DirectionTimes>,
+    /// How sending went, one for each sending port.
+    pub senders: Vec<SenderTimes>,
     /// Frames that reached the tester's ports and were dropped in its own receive path.
     pub tester_drop_count: u64,
     /// CPU time of the engine over the trial, in cores.

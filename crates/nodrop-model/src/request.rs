@@ -108,7 +108,26 @@ pub struct TrialRequest {
     pub stop: Option<StopRule>,
     /// Width of the time series' windows, at most 0.1 s.
     pub window_s: f64,
-    /// Also return each stream's whole latency histogram.
+    /// How often to look for losses, at most 0.1 s. A frame is certainly lost when it had been overtaken at one look and is
+    /// still missing at the next.
+    #[serde(default = "look_s")]
+    pub look_s: f64,
+    /// A sender that was held up sends what was due for so long; what was due before is never sent, and counts as lost.
+    #[serde(default = "catch_up_max_s")]
+    pub catch_up_max_s: f64,
+    /// Measure the latency of every so many frames of a stream; 0: of none. Left out: of every one up to 4 million frames
+    /// per second and port, of fewer beyond.
+    #[serde(default)]
+    pub latency_every: Option<u64>,
+    /// Also return the whole latency histograms.
     #[serde(default)]
     pub histograms: bool,
+}
+
+fn look_s() -> f64 {
+    0.008
+}
+
+fn catch_up_max_s() -> f64 {
+    0.01
 }

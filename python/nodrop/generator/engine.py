@@ -15,6 +15,18 @@ from nodrop.model.trial import Doubt, StreamCounts, Trial, TrialResult, Validity
 ANSWER_TIMEOUT_S = 10.0
 CHECK_TIMEOUT_S = 3.0
 WINDOW_S = 0.05
+KEPT = (
+    "duration_s",
+    "stopped_early",
+    "stopped_by",
+    "streams",
+    "directions",
+    "senders",
+    "tester_drop_count",
+    "tester_cpu_ratio",
+    "windows",
+)
+"""Fields of the engine's `trial` reply that a TrialResult takes as they are."""
 
 
 class EngineMeasurer:
@@ -140,8 +152,6 @@ class EngineMeasurer:
                 stream_id=stream.stream_id,
                 tx_port=stream.tx_port,
                 rx_port=stream.rx_port,
-                latency=None,
-                lateness=None,
                 **blank,
             )
             for stream in self._traffic.streams
@@ -178,5 +188,4 @@ def _counts(reply: Reply) -> dict[str, Any]:
     doubts = tuple(Doubt(**doubt) for doubt in reply["doubts"])
     order = list(Verdict)
     verdict = max((doubt.verdict for doubt in doubts), key=order.index, default=Verdict.VALID)
-    kept = ("duration_s", "stopped_early", "stopped_by", "streams", "tester_drop_count", "tester_cpu_ratio", "windows")
-    return {name: reply[name] for name in kept} | {"validity": Validity(verdict=verdict, doubts=doubts)}
+    return {name: reply[name] for name in KEPT} | {"validity": Validity(verdict=verdict, doubts=doubts)}

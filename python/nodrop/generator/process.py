@@ -14,7 +14,7 @@ from nodrop.errors import GeneratorError
 from nodrop.lines import LineReader
 from nodrop.program import find_program
 
-PROTOCOL_VERSION = 2
+PROTOCOL_VERSION = 3
 POLL_S = 0.1
 """Longest wait before `watch` is called again."""
 END_TIMEOUT_S = 2.0

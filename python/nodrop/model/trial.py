@@ -62,8 +62,8 @@ class Trial(Value):
     """Name of the rule or model that chose the load, as `bisect`; the file of each search lists its own."""
 
 
-class LatencySummary(Value):
-    """Latency of the frames received in one direction: receive time minus actual send time, in nanoseconds."""
+class TimeSummary(Value):
+    """Durations in nanoseconds, from an HdrHistogram of three significant digits."""
 
     count: int
     min_ns: int
@@ -73,16 +73,37 @@ class LatencySummary(Value):
     p99_ns: int
     p999_ns: int
     max_ns: int
+
+
+class LatencySummary(TimeSummary):
+    """Latency of frames received: receive time minus actual send time."""
+
+    pdv_ns: int
+    """Packet delay variation: 99.9th percentile minus smallest (RFC 5481 sections 4.2 and 6.5)."""
+    ipdv: TimeSummary | None = None
+    """Differences of the latencies of frames sent one after the other, without their signs (RFC 5481 section 4.1)."""
     hdr: str | None = None
     """The whole histogram: HdrHistogram V2, deflated, base64."""
 
 
-class Lateness(Value):
-    """How late the tester itself was: actual minus intended send time, in nanoseconds."""
+class Reordering(Value):
+    """Frames that arrived after a later one of their stream (RFC 4737 Type-P-Reordered)."""
 
-    mean_ns: float
-    p99_ns: int
-    max_ns: int
+    count: int
+    extent_max: int
+    """Frames that arrived since the first that overtook it, itself included: the most (RFC 4737 section 4.2)."""
+    extent_mean: float
+    extent_counts: tuple[int, ...]
+    """Frames by extent: 1, 2 to 3, 4 to 7, ..."""
+
+
+class LossRuns(Value):
+    """Frames lost one after the other (RFC 3357 loss periods)."""
+
+    count: int
+    """Runs of lost frames."""
+    longest: int
+    """Frames in the longest."""
 
 
 class StreamCounts(Value):
@@ -102,24 +123,66 @@ class StreamCounts(Value):
     duplicate_count: int
     out_of_order_count: int
     """Frames that arrived after a later one of their stream (RFC 4737 Type-P-Reordered)."""
+    reordering: Reordering | None = None
+    loss_runs: LossRuns | None = None
+    arrival_gap_max_ns: int = 0
+    """Longest time between two arrivals."""
+
+
+class Series(Value):
+    """What is followed through a trial: a stream where there are no more than 16, else all between two ports."""
+
+    tx_port: int
+    rx_port: int
+    stream_id: int | None = None
+
+
+class DirectionTimes(Series):
+    """Latency of the frames of a series."""
+
+    latency_every: int
+    """Of every so many frames of a stream it was measured; 0: of none."""
     latency: LatencySummary | None
-    lateness: Lateness | None
+
+
+class Stall(Value):
+    """When a sender stood still for longer than it may catch up."""
+
+    count: int
+    longest_ns: int
+    longest_at_s: float
+    """When that began, since the first frame was due."""
+
+
+class SenderTimes(Value):
+    """How the frames of one port left."""
+
+    port: int
+    lateness: TimeSummary | None
+    """Actual minus intended send time."""
+    gaps: TimeSummary | None
+    """Time between two frames; those handed over at once share the time that took evenly."""
+    stalls: Stall | None
+    unsent_count: int
+    """Frames that were due longer ago than may be caught up, and so were never sent."""
 
 
 class Windows(Value):
-    """The trial as a time series, one column per window; frames sent and received within each window, per stream."""
+    """The trial as a time series: frames sent and received within each window, per stream or direction."""
 
+    series: tuple[Series, ...] = ()
+    """What each series is about; empty where each stream has one."""
     end_s: tuple[float, ...]
     """End of each window, seconds since the trial's first frame was due; the last one may end after sending did, with
     the wait for frames in flight."""
     offered_count: tuple[tuple[int, ...], ...]
-    """[stream][window]"""
+    """[series][window]"""
     received_count: tuple[tuple[int, ...], ...]
-    """[stream][window]"""
+    """[series][window]"""
     lost_count: tuple[tuple[int, ...], ...] = ()
-    """[stream][window], frames lost, by the window in which a later one overtook them; empty where that is not known.
+    """[series][window], frames lost, by the window in which a later one overtook them; empty where that is not known.
 
-    The last window takes those that none overtook, so that the windows add up to the stream's lost count.
+    The last window takes those that none overtook, so that the windows add up to the lost count.
     """
 
 
@@ -137,8 +200,8 @@ class Doubt(Value):
     """One reason why a trial is not simply valid."""
 
     code: str
-    """aborted, clock_jump, cpu_steal, engine_died, offered_short, receiver_starved, sender_late, sut_preempted,
-    tester_drops, tester_preempted"""
+    """aborted, clock_jump, cpu_steal, engine_died, offered_short, receiver_starved, sender_late, sender_stalled,
+    sut_preempted, tester_drops, tester_preempted"""
     verdict: Verdict
     """What this reason alone makes of the trial."""
     text: str
@@ -168,6 +231,10 @@ class TrialResult(Value):
     stopped_by: StopClause | None = None
     """The clause of the stop rule that ended it."""
     streams: tuple[StreamCounts, ...]
+    directions: tuple[DirectionTimes, ...] = ()
+    """Latency; empty where it is not known."""
+    senders: tuple[SenderTimes, ...] = ()
+    """How sending went, one for each sending port; empty where it is not known."""
     tester_drop_count: int
     """Frames that reached the tester and were dropped in its own receive path."""
     tester_cpu_ratio: float

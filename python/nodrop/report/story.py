@@ -110,7 +110,7 @@ def _loss_text(trial: TrialResult) -> str:
 
 
 def _latency_text(trial: TrialResult) -> str:
-    medians = [stream.latency.p50_ns for stream in trial.streams if stream.latency]
+    medians = [direction.latency.p50_ns for direction in trial.directions if direction.latency]
     return f"; median latency {' and '.join(map(format_ns, medians))}" if medians else ""
 
 

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from nodrop.model.goal import GoalResult, Limit
 from nodrop.model.result import LatencyResult, RunResult
-from nodrop.model.trial import LatencySummary, StreamCounts, TrialResult, Verdict
+from nodrop.model.trial import DirectionTimes, LatencySummary, TrialResult, Verdict
 from nodrop.report.wording import each_way_text, found_text, goal_text, width_text, wire_text
 from nodrop.units import format_count, format_ns, format_pps, format_ratio, format_seconds
 
@@ -70,16 +70,16 @@ def _found_style(found: GoalResult) -> str:
 def _latency_rows(latency: LatencyResult, trial: TrialResult) -> Iterator[tuple[str, ...]]:
     """The load stands under the label, in the line of the second direction where there is one."""
     labels = [latency.label, format_pps(latency.load_pps)]
-    rows = [_latency_row(stream) for stream in trial.streams]
+    rows = [_latency_row(direction) for direction in trial.directions]
     rows += [("",) * 8] * (len(labels) - len(rows))
     labels += [""] * (len(rows) - len(labels))
     for label, row in zip(labels, rows, strict=True):
         yield label, *row
 
 
-def _latency_row(stream: StreamCounts) -> tuple[str, ...]:
-    way = f"{stream.tx_port}→{stream.rx_port}"
-    return way, *(_latency_figures(stream.latency) if stream.latency else ("-",) * 7)
+def _latency_row(direction: DirectionTimes) -> tuple[str, ...]:
+    way = f"{direction.tx_port}→{direction.rx_port}"
+    return way, *(_latency_figures(direction.latency) if direction.latency else ("-",) * 7)
 
 
 def _latency_figures(latency: LatencySummary) -> tuple[str, ...]:

@@ -117,6 +117,4 @@ def _stream(counted: Counts) -> StreamCounts:
         lost_count=counted.lost,
         duplicate_count=0,
         out_of_order_count=0,
-        latency=None,
-        lateness=None,
     )

@@ -130,8 +130,6 @@ class SimulatedMeasurer:
                 lost_count=lost_count,
                 duplicate_count=0,
                 out_of_order_count=0,
-                latency=None,
-                lateness=None,
             )
             for stream, intended_count, offered_count, lost_count in zip(
                 self._traffic.streams, dealt.intended, map(sum, dealt.offered), map(sum, dealt.lost), strict=True

@@ -1,0 +1,44 @@
+//! What is followed while a trial runs: every stream by itself where there are few, else every direction.
+
+use nodrop_model::Series;
+
+use crate::Stream;
+
+/// Streams up to which each is followed by itself.
+const STREAMS_MAX: usize = 16;
+
+/// Which streams are followed together.
+#[derive(Debug)]
+pub(crate) struct Groups {
+    of_stream: Vec<usize>,
+    series: Vec<Series>,
+}
+
+impl Groups {
+    pub(crate) fn new(streams: &[Stream]) -> Self {
+        let alone = streams.len() <= STREAMS_MAX;
+        let mut groups = Self { of_stream: Vec::new(), series: Vec::new() };
+        for stream in streams {
+            let stream_id = alone.then(|| stream.template.stream_id());
+            let series = Series { tx_port: stream.tx_port, rx_port: stream.rx_port, stream_id };
+            let known = groups.series.iter().position(|known| *known == series);
+            groups.of_stream.push(known.unwrap_or(groups.series.len()));
+            if known.is_none() {
+                groups.series.push(series);
+            }
+        }
+        groups
+    }
+
+    pub(crate) fn of_stream(&self, stream: usize) -> usize {
+        self.of_stream[stream]
+    }
+
+    pub(crate) fn series(&self) -> &[Series] {
+        &self.series
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.series.len()
+    }
+}

@@ -1,0 +1,106 @@
+//! In which order a port takes its streams: a repeating one, as even as their loads allow.
+
+/// Entries of an order whose loads are in no simple proportion; then a stream's share is exact to one part in this many.
+const ENTRIES_MAX: u64 = 1 << 16;
+/// The smallest load is tried as 1, 2, ... parts, up to this many, for all loads to be whole multiples of a part.
+const PARTS_MAX: u32 = 64;
+/// How far from whole a multiple may be: far below what a frame more or less in a trial makes.
+const WHOLE: f64 = 1e-9;
+
+/// A repeating order of streams.
+#[derive(Clone, Debug)]
+pub(crate) struct Schedule {
+    order: Vec<u32>,
+    weights: Vec<u64>,
+}
+
+impl Schedule {
+    /// Streams in proportion to their loads, all above zero, each one's turns as evenly spaced as can be.
+    pub(crate) fn new(loads_pps: &[f64]) -> Self {
+        let weights = whole_proportion(loads_pps).unwrap_or_else(|| nearest_proportion(loads_pps));
+        let mut turns: Vec<(f64, u32)> = Vec::new();
+        for (stream, weight) in (0u32..).zip(&weights) {
+            turns.extend((0..*weight).map(|turn| ((turn as f64 + 0.5) / *weight as f64, stream)));
+        }
+        turns.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.cmp(&other.1)));
+        Self { order: turns.into_iter().map(|(_, stream)| stream).collect(), weights }
+    }
+
+    /// Streams in the order of their turns; begins again after the last.
+    pub(crate) fn order(&self) -> &[u32] {
+        &self.order
+    }
+
+    /// Turns of each stream among the first `count`.
+    pub(crate) fn turns(&self, count: u64) -> Vec<u64> {
+        let len = self.order.len() as u64;
+        let mut turns: Vec<u64> = self.weights.iter().map(|weight| weight * (count / len)).collect();
+        for stream in &self.order[..(count % len) as usize] {
+            turns[*stream as usize] += 1;
+        }
+        turns
+    }
+}
+
+/// The loads as small whole numbers of the same proportion, where there are any.
+fn whole_proportion(loads_pps: &[f64]) -> Option<Vec<u64>> {
+    let smallest = loads_pps.iter().copied().fold(f64::INFINITY, f64::min);
+    let is_whole = |parts: &f64| (parts - parts.round()).abs() <= WHOLE * parts.max(1.0);
+    (1..=PARTS_MAX)
+        .map(|parts| smallest / f64::from(parts))
+        .find(|part| loads_pps.iter().all(|load| is_whole(&(load / part))))
+        .map(|part| loads_pps.iter().map(|load| (load / part).round() as u64).collect::<Vec<_>>())
+        .filter(|weights| weights.iter().sum::<u64>() <= ENTRIES_MAX)
+}
+
+/// The loads as whole numbers that add up to about `ENTRIES_MAX`, none of them zero.
+fn nearest_proportion(loads_pps: &[f64]) -> Vec<u64> {
+    let sum: f64 = loads_pps.iter().sum();
+    loads_pps.iter().map(|load| ((load / sum * ENTRIES_MAX as f64).round() as u64).max(1)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_loads_take_turns() {
+        let schedule = Schedule::new(&[250.0; 4]);
+        assert_eq!(schedule.order(), [0, 1, 2, 3]);
+        assert_eq!(schedule.turns(6), [2, 2, 1, 1]);
+    }
+
+    #[test]
+    fn a_stream_of_twice_the_load_has_twice_the_turns_evenly_spaced() {
+        assert_eq!(Schedule::new(&[1000.0, 2000.0]).order(), [1, 0, 1]);
+        assert_eq!(Schedule::new(&[0.3, 0.7]).turns(1000), [300, 700]);
+    }
+
+    #[test]
+    fn loads_in_no_simple_proportion_keep_their_shares_closely() {
+        let loads = [1.0, std::f64::consts::PI, 1000.0 * std::f64::consts::E];
+        let turns = Schedule::new(&loads).turns(10_000_000);
+        for (turn, load) in turns.iter().zip(loads) {
+            let share = load / loads.iter().sum::<f64>();
+            assert!((*turn as f64 / 1e7 - share).abs() < 1.0 / 65_536.0, "{turn} {share}");
+        }
+    }
+
+    /// Smooth: among any first n turns, a stream is never two turns away from its share.
+    #[test]
+    fn no_stream_is_ever_two_turns_ahead_or_behind() {
+        let loads = [5.0, 3.0, 7.0, 1.0, 12.0];
+        let schedule = Schedule::new(&loads);
+        for count in 1..=56 {
+            for (turns, load) in schedule.turns(count).into_iter().zip(loads) {
+                let due = count as f64 * load / 28.0;
+                assert!((turns as f64 - due).abs() < 2.0, "{count} {turns} {due}");
+            }
+        }
+    }
+
+    #[test]
+    fn thousands_of_streams_make_a_short_order() {
+        assert_eq!(Schedule::new(&[0.123_456; 4096]).order().len(), 4096);
+    }
+}

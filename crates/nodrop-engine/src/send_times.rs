@@ -1,0 +1,102 @@
+//! When a port's frames really left: how late, how far apart, and when the sender stood still.
+
+use nodrop_model::{SenderTimes, Stall};
+
+use crate::histogram::Durations;
+
+/// Times of one sending port in one trial.
+#[derive(Debug)]
+pub(crate) struct SendTimes {
+    lateness: Durations,
+    gaps: Durations,
+    last_look_ns: u64,
+    last_sent_ns: Option<u64>,
+    /// Not looking for longer than this is a stall.
+    stall_ns: u64,
+    stalls: Stall,
+    unsent_count: u64,
+}
+
+impl SendTimes {
+    pub(crate) fn new(stall_ns: u64) -> Self {
+        let stalls = Stall { count: 0, longest_ns: 0, longest_at_s: 0.0 };
+        Self {
+            lateness: Durations::default(),
+            gaps: Durations::default(),
+            last_look_ns: 0,
+            last_sent_ns: None,
+            stall_ns,
+            stalls,
+            unsent_count: 0,
+        }
+    }
+
+    /// The sender looks whether anything is due.
+    #[inline]
+    pub(crate) fn look(&mut self, now_ns: u64) {
+        let gap_ns = now_ns - self.last_look_ns;
+        if gap_ns > self.stall_ns {
+            self.stalls.count += 1;
+            if gap_ns > self.stalls.longest_ns {
+                self.stalls.longest_ns = gap_ns;
+                self.stalls.longest_at_s = self.last_look_ns as f64 / 1e9;
+            }
+        }
+        self.last_look_ns = now_ns;
+    }
+
+    /// `count` frames, the first of them `late_ns` late, were handed over one after the other in this time.
+    #[inline]
+    pub(crate) fn sent(&mut self, count: u64, late_ns: u64, begin_ns: u64, end_ns: u64) {
+        self.lateness.record(late_ns, count);
+        let each_ns = (end_ns - begin_ns) / count;
+        let last_ns = begin_ns + each_ns * (count - 1);
+        if let Some(before_ns) = self.last_sent_ns.replace(last_ns) {
+            self.gaps.record(begin_ns - before_ns, 1);
+        }
+        if count > 1 {
+            self.gaps.record(each_ns, count - 1);
+        }
+    }
+
+    /// So many frames were due too long ago to be sent.
+    pub(crate) fn let_go(&mut self, count: u64) {
+        self.unsent_count += count;
+    }
+
+    pub(crate) fn summary(&self, port: usize) -> SenderTimes {
+        SenderTimes {
+            port,
+            lateness: self.lateness.summary(),
+            gaps: self.gaps.summary(),
+            stalls: (self.stalls.count > 0).then_some(self.stalls),
+            unsent_count: self.unsent_count,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_are_those_between_batches_and_within_them() {
+        let mut times = SendTimes::new(1000);
+        times.sent(1, 0, 0, 50);
+        times.sent(4, 7, 10_000, 10_400);
+        times.sent(1, 0, 20_300, 20_350);
+        let gaps = times.summary(0).gaps.unwrap();
+        assert_eq!((gaps.count, gaps.p50_ns), (5, 100));
+        assert!((gaps.max_ns as f64 / 10_000.0 - 1.0).abs() < 0.001, "{gaps:?}");
+        assert_eq!(times.summary(0).lateness.unwrap().max_ns, 7);
+    }
+
+    #[test]
+    fn a_sender_that_does_not_look_for_too_long_has_stood_still() {
+        let mut times = SendTimes::new(1000);
+        [0, 1000, 2500, 2600, 9600].into_iter().for_each(|now_ns| times.look(now_ns));
+        let stalls = times.summary(0).stalls.unwrap();
+        assert_eq!((stalls.count, stalls.longest_ns), (2, 7000));
+        assert!((stalls.longest_at_s - 2.6e-6).abs() < 1e-12);
+    }
+}
