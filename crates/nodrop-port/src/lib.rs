@@ -9,6 +9,7 @@ pub mod clock;
 pub mod fault;
 pub mod host;
 pub mod loopback;
+pub mod observe;
 pub mod process;
 pub mod thread;
 

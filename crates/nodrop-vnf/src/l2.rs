@@ -4,8 +4,9 @@
 
 use std::time::{Duration, Instant};
 
-use nodrop_port::PortError;
 use nodrop_port::af_packet::{PacketRx, PacketTx, wait_any};
+use nodrop_port::observe::board::Board;
+use nodrop_port::{PortError, Receive};
 
 /// Frames taken from one port before the other has its turn.
 ///
@@ -26,7 +27,18 @@ pub struct PortConfig {
     pub peer: [u8; 6],
 }
 
+#[derive(Default)]
+struct Counts {
+    received: u64,
+    receive_dropped: u64,
+    malformed: u64,
+    sent: u64,
+    send_dropped: u64,
+}
+
 struct Port {
+    name: String,
+    counts: Counts,
     tx: PacketTx,
     rx: PacketRx,
     own: [u8; 6],
@@ -36,6 +48,7 @@ struct Port {
 /// Two ports, joined.
 pub struct CrossConnect {
     ports: [Port; 2],
+    board: Board,
 }
 
 impl CrossConnect {
@@ -45,10 +58,11 @@ impl CrossConnect {
     /// When an interface does not exist or the kernel refuses raw access.
     pub fn open(ports: [PortConfig; 2], queue_slots: u32, mtu: usize) -> Result<Self, PortError> {
         let [left, right] = ports;
-        Ok(Self { ports: [Port::open(&left, queue_slots, mtu)?, Port::open(&right, queue_slots, mtu)?] })
+        let ports = [Port::open(&left, queue_slots, mtu)?, Port::open(&right, queue_slots, mtu)?];
+        Ok(Self { ports, board: Board::create()? })
     }
 
-    /// Forward until a port fails.
+    /// Forward until a port fails; counters are shown whenever there is nothing to forward.
     ///
     /// # Errors
     /// The failure.
@@ -59,11 +73,21 @@ impl CrossConnect {
             if forward(left, right)? + forward(right, left)? > 0 {
                 last_frame = Instant::now();
             } else if last_frame.elapsed() > IDLE_BEFORE_SLEEP {
+                self.show_counters()?;
                 wait_any([&self.ports[0].rx, &self.ports[1].rx], SLEEP_MAX_MS);
             } else {
                 std::hint::spin_loop();
             }
         }
+    }
+
+    fn show_counters(&mut self) -> Result<(), PortError> {
+        let mut shown = Vec::new();
+        for port in &mut self.ports {
+            port.counts.receive_dropped += port.rx.take_drop_count()?;
+            shown.extend(port.labelled_counts());
+        }
+        self.board.show(shown.iter().map(|(label, count)| (label.as_str(), *count)))
     }
 }
 
@@ -72,24 +96,43 @@ impl Port {
         const HEADER_AND_TAGS_BYTES: usize = 14 + 8;
         let tx = PacketTx::open(&config.interface)?;
         let rx = PacketRx::open_whole(&config.interface, queue_slots, mtu + HEADER_AND_TAGS_BYTES)?;
-        Ok(Self { own: tx.hardware_address()?, tx, rx, peer: config.peer })
+        let (name, own) = (config.interface.clone(), tx.hardware_address()?);
+        Ok(Self { name, counts: Counts::default(), own, tx, rx, peer: config.peer })
+    }
+
+    fn labelled_counts(&self) -> [(String, u64); 5] {
+        let Counts { received, receive_dropped, malformed, sent, send_dropped } = self.counts;
+        [
+            ("received", received),
+            ("receive_dropped", receive_dropped),
+            ("malformed", malformed),
+            ("sent", sent),
+            ("send_dropped", send_dropped),
+        ]
+        .map(|(counter, count)| (format!("{}/{counter}", self.name), count))
     }
 }
 
 /// Move one batch; gives how many frames came in. What the far port does not take is dropped, as any switch would.
 fn forward(from: &mut Port, to: &mut Port) -> Result<usize, PortError> {
     let (peer, own, tx) = (to.peer, to.own, &mut to.tx);
-    from.rx.with_batch(BATCH, |frames| {
-        let mut count = 0;
+    let (received, whole, sent) = from.rx.with_batch(BATCH, |frames| {
+        let (mut received, mut whole) = (0, 0);
         let rewritten = frames
-            .inspect(|_| count += 1)
+            .inspect(|_| received += 1)
             .filter(|frame| frame.bytes.len() == frame.wire_len && frame.wire_len > 14)
             .map(|frame| {
+                whole += 1;
                 frame.bytes[..6].copy_from_slice(&peer);
                 frame.bytes[6..12].copy_from_slice(&own);
                 frame.bytes
             });
-        tx.send_in_place(rewritten)?;
-        Ok(count)
-    })
+        let sent = tx.send_in_place(rewritten)?;
+        Ok((received, whole, sent))
+    })?;
+    from.counts.received += received as u64;
+    from.counts.malformed += (received - whole) as u64;
+    to.counts.sent += sent as u64;
+    to.counts.send_dropped += (whole - sent) as u64;
+    Ok(received)
 }

@@ -1,0 +1,61 @@
+//! The host's counters as a process: reads them whenever it is asked to.
+
+use std::io::{BufRead, Write};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::Parser;
+use nodrop_cli::VERSION;
+use nodrop_port::observe::Observer;
+use nodrop_port::{PortError, process};
+
+/// Reads what the host counts along a path under test.
+///
+/// Prints one JSON line, `{"event":"ready"}` or `{"event":"error","message":...}`, and for every line on standard input
+/// `{"event":"counters","counters":{...},"took_ns":...}`; ends when standard input closes or its parent dies.
+#[derive(Parser)]
+#[command(name = "nodrop-observe", version = VERSION)]
+struct Arguments {
+    /// A network namespace to read: its name in the counters, and a process in it.
+    #[arg(long, value_name = "NAME=PID", value_parser = parse_named)]
+    netns: Vec<(String, u32)>,
+    /// A process that shows counters of its own, and its name in the counters.
+    #[arg(long, value_name = "NAME=PID", value_parser = parse_named)]
+    process: Vec<(String, u32)>,
+}
+
+fn parse_named(text: &str) -> Result<(String, u32), String> {
+    let wrong = || format!("{text:?}: expected NAME=PID such as sut=1234");
+    let (name, pid) = text.split_once('=').ok_or_else(wrong)?;
+    Ok((name.to_owned(), pid.parse().map_err(|_| wrong())?))
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            println!("{}", serde_json::json!({"event": "error", "message": error.to_string()}));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> Result<(), PortError> {
+    let parent = process::parent_id();
+    let observer = Observer::open(&arguments.netns, arguments.process)?;
+    process::die_with_parent(parent);
+    let mut out = std::io::stdout().lock();
+    let mut say = |line: serde_json::Value| writeln!(out, "{line}").and_then(|()| out.flush()).is_ok();
+    if !say(serde_json::json!({"event": "ready"})) {
+        return Ok(());
+    }
+    for line in std::io::stdin().lock().lines() {
+        let asked = Instant::now();
+        let counters = observer.read();
+        let took_ns = asked.elapsed().as_nanos() as u64;
+        if line.is_err() || !say(serde_json::json!({"event": "counters", "counters": counters, "took_ns": took_ns})) {
+            break;
+        }
+    }
+    Ok(())
+}

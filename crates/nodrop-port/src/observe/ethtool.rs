@@ -1,0 +1,90 @@
+//! What a driver counts of its own, queue by queue: `ethtool -S`, and which interface has which index.
+//!
+//! Source: <linux/ethtool.h> struct ethtool_gstrings, struct ethtool_stats; netdevice(7).
+
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use crate::PortError;
+
+const SIOCETHTOOL: libc::c_ulong = 0x8946;
+const ETHTOOL_GSSET_INFO: u32 = 0x37;
+const ETHTOOL_GSTRINGS: u32 = 0x1b;
+const ETHTOOL_GSTATS: u32 = 0x1d;
+const ETH_SS_STATS: u32 = 1;
+const NAME_BYTES: usize = 32;
+/// Words in the names of counters that stand for lost frames.
+const DROP_WORDS: [&str; 9] = ["drop", "discard", "err", "miss", "nobuf", "no_buf", "alloc_fail", "overrun", "fifo"];
+/// No driver has more.
+const COUNTERS_MAX: usize = 1 << 14;
+
+/// A socket to ask through, of the network namespace the process is in now.
+pub(super) fn open() -> Result<OwnedFd, PortError> {
+    // SAFETY: socket takes integers only; the result is checked before it becomes an owned descriptor.
+    let fd = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
+    if fd < 0 {
+        return Err(PortError::last_os("ethtool", "open a socket", "the kernel needs CONFIG_INET"));
+    }
+    // SAFETY: `fd` was just opened and nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Counters of lost frames that the interface's driver keeps.
+pub(super) fn drops(socket: &OwnedFd, interface: &str) -> Vec<(String, u64)> {
+    let count = counter_count(socket, interface);
+    let (names, values) = (names(socket, interface, count), values(socket, interface, count));
+    let named = names.into_iter().zip(values);
+    named.filter(|(name, _)| DROP_WORDS.iter().any(|word| name.contains(word))).collect()
+}
+
+/// Name of the interface with this index.
+pub(super) fn interface_name(socket: &OwnedFd, index: i32) -> Option<String> {
+    // SAFETY: an all-zero ifreq is valid.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    request.ifr_ifru.ifru_ifindex = index;
+    // SAFETY: SIOCGIFNAME reads the index and writes the name of the ifreq it is given.
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFNAME, &raw mut request) };
+    let name = request.ifr_name.iter().map(|byte| byte.cast_unsigned()).take_while(|byte| *byte != 0).collect();
+    if result == 0 { String::from_utf8(name).ok() } else { None }
+}
+
+/// struct ethtool_sset_info: cmd, reserved, sset_mask (64 bits), data[].
+fn counter_count(socket: &OwnedFd, interface: &str) -> usize {
+    let mut words = [ETHTOOL_GSSET_INFO, 0, 1 << ETH_SS_STATS, 0, 0, 0];
+    let answered = ask(socket, interface, words.as_mut_ptr());
+    if answered && words[2] != 0 { (words[4] as usize).min(COUNTERS_MAX) } else { 0 }
+}
+
+/// struct ethtool_gstrings: cmd, string_set, len, data[len * 32].
+fn names(socket: &OwnedFd, interface: &str, count: usize) -> Vec<String> {
+    let mut words = vec![0; 3 + count * NAME_BYTES / size_of::<u32>()];
+    words[..3].copy_from_slice(&[ETHTOOL_GSTRINGS, ETH_SS_STATS, count as u32]);
+    if count == 0 || !ask(socket, interface, words.as_mut_ptr()) {
+        return Vec::new();
+    }
+    let bytes: Vec<u8> = words[3..].iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let text = |name: &[u8]| name.iter().take_while(|byte| **byte != 0).map(|byte| char::from(*byte)).collect();
+    bytes.chunks_exact(NAME_BYTES).map(text).collect()
+}
+
+/// struct ethtool_stats: cmd, n_stats, data[n_stats] of 64 bits.
+fn values(socket: &OwnedFd, interface: &str, count: usize) -> Vec<u64> {
+    let mut words = vec![0; 2 + count * 2];
+    words[..2].copy_from_slice(&[ETHTOOL_GSTATS, count as u32]);
+    if count == 0 || !ask(socket, interface, words.as_mut_ptr()) {
+        return Vec::new();
+    }
+    let value = |pair: &[u32]| u64::from_ne_bytes(std::array::from_fn(|at| pair[at / 4].to_ne_bytes()[at % 4]));
+    words[2..].chunks_exact(2).map(value).collect()
+}
+
+/// One ethtool command; `words` must be long enough for what the command writes.
+fn ask(socket: &OwnedFd, interface: &str, words: *mut u32) -> bool {
+    // SAFETY: an all-zero ifreq is valid.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().take(libc::IFNAMSIZ - 1).zip(interface.bytes()) {
+        *to = from.cast_signed();
+    }
+    request.ifr_ifru.ifru_data = words.cast();
+    // SAFETY: the callers pass buffers of the length the command's own count field states.
+    unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL, &raw mut request) == 0 }
+}

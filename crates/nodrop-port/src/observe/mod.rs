@@ -1,0 +1,52 @@
+//! What the host counts along a path: interfaces, queues, sockets, drops. Read from outside, without touching a frame.
+//!
+//! A [`Reading`] is flat: a name that says where, `sut/sut0/rx_packets`, and a number that only grows. What happened in between
+//! two moments is the difference of two readings; what is not in a reading is zero or not known to the host.
+
+pub mod board;
+mod ethtool;
+mod namespace;
+mod netlink;
+mod proc;
+
+use std::collections::BTreeMap;
+
+pub use namespace::Namespace;
+
+use crate::PortError;
+
+/// Counters by name.
+pub type Reading = BTreeMap<String, u64>;
+
+/// Everything that is read: network namespaces, the host as a whole, and processes that publish counters of their own.
+#[derive(Debug)]
+pub struct Observer {
+    namespaces: Vec<Namespace>,
+    processes: Vec<(String, u32)>,
+}
+
+impl Observer {
+    /// Watch network namespaces and the [`board`]s of processes, each by a name of the caller's and a pid. Must be called
+    /// before any thread is started; leaves the calling process in the last namespace.
+    ///
+    /// # Errors
+    /// When a process is gone or its namespaces may not be entered.
+    pub fn open(namespaces: &[(String, u32)], processes: Vec<(String, u32)>) -> Result<Self, PortError> {
+        let namespaces = namespaces.iter().map(|(name, pid)| Namespace::open(name, *pid)).collect::<Result<_, _>>()?;
+        Ok(Self { namespaces, processes })
+    }
+
+    /// Read everything now. What cannot be read is left out.
+    #[must_use]
+    pub fn read(&self) -> Reading {
+        let mut reading = Reading::new();
+        for namespace in &self.namespaces {
+            namespace.read(&mut reading);
+        }
+        proc::read_softnet(&mut reading);
+        for (name, pid) in &self.processes {
+            reading.extend(board::read(*pid).into_iter().map(|(label, count)| (format!("{name}/{label}"), count)));
+        }
+        reading
+    }
+}

@@ -1,0 +1,124 @@
+//! Queueing disciplines and what they dropped, by rtnetlink(7).
+//!
+//! Source: <linux/rtnetlink.h> struct tcmsg, <linux/gen_stats.h> struct gnet_stats_queue.
+
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use crate::PortError;
+
+const HEADER_BYTES: usize = 16;
+const TCMSG_BYTES: usize = 20;
+const RTM_NEWQDISC: u16 = 36;
+const RTM_GETQDISC: u16 = 38;
+const NLMSG_ERROR: u16 = 2;
+const NLMSG_DONE: u16 = 3;
+const NLM_F_REQUEST: u16 = 1;
+const NLM_F_DUMP: u16 = 0x300;
+const TCA_KIND: u16 = 1;
+const TCA_STATS2: u16 = 7;
+const TCA_STATS_QUEUE: u16 = 3;
+/// Parents of a device's outermost disciplines: those inside them report drops to them.
+const OUTERMOST: [u32; 2] = [0xFFFF_FFFF, 0xFFFF_FFF1];
+
+/// What one outermost queueing discipline did.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Queue {
+    pub(super) interface_index: i32,
+    pub(super) kind: String,
+    pub(super) dropped: u64,
+    pub(super) overlimits: u64,
+}
+
+/// A socket for [`queues`], of the network namespace the process is in now.
+pub(super) fn open() -> Result<OwnedFd, PortError> {
+    // SAFETY: socket takes integers only; the result is checked before it becomes an owned descriptor.
+    let fd = unsafe { libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, libc::NETLINK_ROUTE) };
+    if fd < 0 {
+        return Err(PortError::last_os("netlink", "open a socket", "the kernel needs CONFIG_NET"));
+    }
+    // SAFETY: `fd` was just opened and nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// The outermost queueing disciplines of all interfaces; none where the kernel has none or does not answer.
+pub(super) fn queues(socket: &OwnedFd) -> Vec<Queue> {
+    let mut found = Vec::new();
+    if !send(socket, &request()) {
+        return found;
+    }
+    let mut buffer = vec![0; 1 << 16];
+    while let Some(length) = receive(socket, &mut buffer) {
+        let mut rest = &buffer[..length];
+        while let Some((kind, body, after)) = message(rest) {
+            match kind {
+                NLMSG_DONE | NLMSG_ERROR => return found,
+                RTM_NEWQDISC => found.extend(parse(body)),
+                _ => {}
+            }
+            rest = after;
+        }
+    }
+    found
+}
+
+fn request() -> Vec<u8> {
+    let length = (HEADER_BYTES + TCMSG_BYTES) as u32;
+    let mut bytes = length.to_ne_bytes().to_vec();
+    bytes.extend(RTM_GETQDISC.to_ne_bytes());
+    bytes.extend((NLM_F_REQUEST | NLM_F_DUMP).to_ne_bytes());
+    bytes.resize(length as usize, 0);
+    bytes
+}
+
+fn send(socket: &OwnedFd, bytes: &[u8]) -> bool {
+    // SAFETY: `bytes` is valid for reads of its length for the length of the call.
+    unsafe { libc::send(socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), 0) == bytes.len() as isize }
+}
+
+fn receive(socket: &OwnedFd, buffer: &mut [u8]) -> Option<usize> {
+    // SAFETY: `buffer` is valid for writes of its length for the length of the call.
+    let length = unsafe { libc::recv(socket.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0) };
+    usize::try_from(length).ok().filter(|length| *length > 0)
+}
+
+/// First netlink message: kind, body, and what follows it.
+fn message(bytes: &[u8]) -> Option<(u16, &[u8], &[u8])> {
+    let length = u32_at(bytes, 0)? as usize;
+    let body = bytes.get(HEADER_BYTES..length)?;
+    Some((u16_at(bytes, 4)?, body, bytes.get(length.next_multiple_of(4)..).unwrap_or(&[])))
+}
+
+fn parse(body: &[u8]) -> Option<Queue> {
+    if !OUTERMOST.contains(&u32_at(body, 12)?) {
+        return None;
+    }
+    let attributes = body.get(TCMSG_BYTES..)?;
+    let kind = attribute(attributes, TCA_KIND)?.split(|byte| *byte == 0).next()?;
+    let counts = attribute(attribute(attributes, TCA_STATS2)?, TCA_STATS_QUEUE)?;
+    Some(Queue {
+        interface_index: u32_at(body, 4)?.cast_signed(),
+        kind: String::from_utf8_lossy(kind).into_owned(),
+        dropped: u32_at(counts, 8)?.into(),
+        overlimits: u32_at(counts, 16)?.into(),
+    })
+}
+
+/// The value of the first attribute of this kind.
+fn attribute(mut bytes: &[u8], kind: u16) -> Option<&[u8]> {
+    loop {
+        let length = u16_at(bytes, 0)? as usize;
+        let value = bytes.get(4..length)?;
+        if u16_at(bytes, 2)? & 0x3FFF == kind {
+            return Some(value);
+        }
+        bytes = bytes.get(length.next_multiple_of(4)..)?;
+    }
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}

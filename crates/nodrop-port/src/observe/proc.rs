@@ -1,0 +1,116 @@
+//! Counters that the kernel writes as text below /proc, readable without entering a namespace.
+
+use std::fs;
+
+use super::Reading;
+
+/// Counters of an interface by their column, from 0, in `/proc/<pid>/net/dev` (proc_pid_net(5)).
+const INTERFACE_COLUMNS: [(usize, &str); 8] = [
+    (1, "rx_packets"),
+    (2, "rx_errors"),
+    (3, "rx_dropped"),
+    (4, "rx_fifo"),
+    (9, "tx_packets"),
+    (10, "tx_errors"),
+    (11, "tx_dropped"),
+    (12, "tx_fifo"),
+];
+/// Counters of the IP layer that each stand for packets it did not pass on (RFC 4293).
+const IP_DROPS: [&str; 7] =
+    ["InHdrErrors", "InAddrErrors", "InUnknownProtos", "InDiscards", "OutDiscards", "OutNoRoutes", "FragFails"];
+
+/// Interfaces of the network namespace of process `pid`; gives their names.
+pub(super) fn read_interfaces(namespace: &str, pid: u32, into: &mut Reading) -> Vec<String> {
+    let table = fs::read_to_string(format!("/proc/{pid}/net/dev")).unwrap_or_default();
+    let interfaces = parse_interfaces(&table);
+    for (interface, counters) in &interfaces {
+        for (column, name) in INTERFACE_COLUMNS {
+            if let Some(count) = counters.get(column) {
+                into.insert(format!("{namespace}/{interface}/{name}"), *count);
+            }
+        }
+    }
+    interfaces.into_iter().map(|(interface, _)| interface).collect()
+}
+
+/// What the IP layers of the network namespace of process `pid` dropped.
+pub(super) fn read_ip(namespace: &str, pid: u32, into: &mut Reading) {
+    let snmp = fs::read_to_string(format!("/proc/{pid}/net/snmp")).unwrap_or_default();
+    let snmp6 = fs::read_to_string(format!("/proc/{pid}/net/snmp6")).unwrap_or_default();
+    let counts = parse_snmp(&snmp).into_iter().chain(parse_snmp6(&snmp6));
+    into.extend(counts.map(|(name, count)| (format!("{namespace}/{name}"), count)));
+}
+
+/// Frames dropped because a CPU's backlog was full, in all namespaces together.
+pub(super) fn read_softnet(into: &mut Reading) {
+    let table = fs::read_to_string("/proc/net/softnet_stat").unwrap_or_default();
+    for (cpu, dropped, squeezed) in parse_softnet(&table) {
+        into.insert(format!("host/softnet/cpu{cpu}/dropped"), dropped);
+        into.insert(format!("host/softnet/cpu{cpu}/time_squeeze"), squeezed);
+    }
+}
+
+/// The columns behind the colon; the loopback interface is left out.
+fn parse_interfaces(table: &str) -> Vec<(String, Vec<u64>)> {
+    table
+        .lines()
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, columns)| (name.trim().to_owned(), numbers(columns)))
+        .filter(|(name, columns)| name != "lo" && columns.len() == 16)
+        .collect()
+}
+
+fn numbers(columns: &str) -> Vec<u64> {
+    columns.split_whitespace().map_while(|word| word.parse().ok()).collect()
+}
+
+/// A line of names and a line of numbers for each protocol.
+fn parse_snmp(table: &str) -> Vec<(String, u64)> {
+    let lines: Vec<&str> = table.lines().filter(|line| line.starts_with("Ip:")).collect();
+    let [names, counts] = lines[..] else { return Vec::new() };
+    let counts = counts.split_whitespace().skip(1).filter_map(|word| word.parse().ok());
+    let pairs = names.split_whitespace().skip(1).zip(counts);
+    pairs.filter(|(name, _)| IP_DROPS.contains(name)).map(|(name, count)| (format!("ip/{name}"), count)).collect()
+}
+
+/// `Ip6InHdrErrors 0` and the like, one a line.
+fn parse_snmp6(table: &str) -> Vec<(String, u64)> {
+    let words = table.lines().filter_map(|line| line.trim().split_once(char::is_whitespace));
+    let named = words.filter_map(|(name, count)| Some((name.strip_prefix("Ip6")?, count.trim().parse().ok()?)));
+    named.filter(|(name, _)| IP_DROPS.contains(name)).map(|(name, count)| (format!("ip6/{name}"), count)).collect()
+}
+
+/// CPU, dropped, time squeezed: hexadecimal columns 13, 2 and 3 (net/core/net-procfs.c, softnet_seq_show).
+fn parse_softnet(table: &str) -> Vec<(u64, u64, u64)> {
+    let row = |(position, line): (usize, &str)| {
+        let columns: Vec<u64> = line.split_whitespace().map_while(|word| u64::from_str_radix(word, 16).ok()).collect();
+        Some((columns.get(12).copied().unwrap_or(position as u64), *columns.get(1)?, *columns.get(2)?))
+    };
+    table.lines().enumerate().filter_map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_interface_but_the_loopback_one_is_read() {
+        let table = "Inter-| Receive | Transmit\n face |bytes packets\n    lo: 9 9 9 9 9 9 9 9 9 9 9 9 9 9 9 9\n\
+                     sut0: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n";
+        assert_eq!(parse_interfaces(table), [("sut0".to_owned(), (1..=16).collect())]);
+    }
+
+    #[test]
+    fn only_counters_of_dropped_packets_are_taken_from_the_ip_layer() {
+        let table = "Ip: Forwarding InHdrErrors OutNoRoutes\nIp: 1 2 3\nUdp: InDatagrams\nUdp: 4\n";
+        assert_eq!(parse_snmp(table), [("ip/InHdrErrors".to_owned(), 2), ("ip/OutNoRoutes".to_owned(), 3)]);
+        assert_eq!(parse_snmp6("Ip6InReceives 7\nIp6InDiscards  \t 8\n"), [("ip6/InDiscards".to_owned(), 8)]);
+    }
+
+    #[test]
+    fn the_backlog_table_is_hexadecimal_and_names_its_cpu() {
+        let row = "0000000a 00000010 00000002 0 0 0 0 0 0 0 0 0 00000003 0 0\n";
+        assert_eq!(parse_softnet(row), [(3, 16, 2)]);
+        assert_eq!(parse_softnet("1 2 3\n4 5 6\n"), [(0, 2, 3), (1, 5, 6)]);
+    }
+}
