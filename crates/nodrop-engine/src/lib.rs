@@ -12,6 +12,7 @@ mod loss_runs;
 mod losses;
 mod outcome;
 mod pacer;
+mod pattern;
 mod progress;
 mod reading;
 mod receive_lane;
@@ -169,5 +170,6 @@ fn check_request(request: &TrialRequest, stream_count: usize) -> Result<(), Engi
     if !(0.0..=60.0).contains(&request.catch_up_max_s) {
         return wrong(format!("catch_up_max_s: {}; must be from 0 to 60", request.catch_up_max_s));
     }
-    Ok(())
+    let frame_count_max = request.loads_pps.iter().sum::<f64>() * request.duration_s;
+    pattern::refusal(&request.pattern, frame_count_max).map_or(Ok(()), wrong)
 }

@@ -1,24 +1,41 @@
 //! When each frame is due, as a pure function of its number, so that rounding never adds up.
 
-/// The timetable of one stream in one trial.
-#[derive(Clone, Copy, Debug)]
+use nodrop_model::LoadPattern;
+
+use crate::pattern::Course;
+
+/// The timetable of one port in one trial.
+#[derive(Clone, Debug)]
 pub struct Pacer {
     load_pps: f64,
+    duration_s: f64,
     intended_count: u64,
+    course: Course,
 }
 
 impl Pacer {
-    /// Frames at `load_pps` for `duration_s`, the first one due at time zero.
+    /// Evenly spaced frames at `load_pps` for `duration_s`, the first one due at time zero.
     #[must_use]
     pub fn new(load_pps: f64, duration_s: f64) -> Self {
-        Self { load_pps, intended_count: ((load_pps * duration_s).round() as u64).max(1) }
+        Self::with_pattern(load_pps, duration_s, &LoadPattern::Flat, 0)
+    }
+
+    /// Frames at a load that varies around `load_pps`; draws of different ports are independent.
+    #[must_use]
+    pub fn with_pattern(load_pps: f64, duration_s: f64, pattern: &LoadPattern, port: usize) -> Self {
+        let intended_count = ((load_pps * duration_s).round() as u64).max(1);
+        let course = Course::new(pattern, duration_s, intended_count, port);
+        Self { load_pps, duration_s, intended_count, course }
     }
 
     /// The same timetable without the frames due at `end_ns` or later.
     #[must_use]
-    pub fn until(self, end_ns: u64) -> Self {
-        let due_before = (end_ns as f64 * self.load_pps / 1e9).ceil() as u64;
-        Self { intended_count: due_before.clamp(1, self.intended_count), ..self }
+    pub fn until(&self, end_ns: u64) -> Self {
+        let due_before = match self.course {
+            Course::Flat => (end_ns as f64 * self.load_pps / 1e9).ceil() as u64,
+            _ => self.due_count(end_ns.saturating_sub(1)),
+        };
+        Self { intended_count: due_before.clamp(1, self.intended_count), ..self.clone() }
     }
 
     /// Frames that load and duration ask for; at least one.
@@ -31,7 +48,13 @@ impl Pacer {
     #[must_use]
     #[inline]
     pub fn due_count(&self, elapsed_ns: u64) -> u64 {
-        let started = (elapsed_ns as f64 * self.load_pps / 1e9) as u64 + 1;
+        let started = match &self.course {
+            Course::Flat => (elapsed_ns as f64 * self.load_pps / 1e9) as u64 + 1,
+            course => {
+                let share = (elapsed_ns as f64 / 1e9 / self.duration_s).min(1.0);
+                course.due_count(share, self.load_pps * self.duration_s)
+            }
+        };
         started.min(self.intended_count)
     }
 
@@ -39,7 +62,10 @@ impl Pacer {
     #[must_use]
     #[inline]
     pub fn departure_ns(&self, n: u64) -> u64 {
-        (n as f64 * 1e9 / self.load_pps) as u64
+        match &self.course {
+            Course::Flat => (n as f64 * 1e9 / self.load_pps) as u64,
+            course => (course.time_share(n, self.load_pps * self.duration_s) * self.duration_s * 1e9) as u64,
+        }
     }
 }
 
@@ -75,6 +101,18 @@ mod tests {
         let expected_ns = last as f64 / load_pps * 1e9;
         assert!((pacer.departure_ns(last) as f64 - expected_ns).abs() < 1000.0);
         assert_eq!(pacer.due_count(3_600_000_000_000), last + 1);
+    }
+
+    #[test]
+    fn a_burst_leaves_in_its_part_of_each_period_and_the_mean_is_the_load() {
+        let pattern = LoadPattern::Burst { period_s: 0.1, duty_ratio: 0.2 };
+        let pacer = Pacer::with_pattern(1000.0, 1.0, &pattern, 0);
+        let departures: Vec<u64> = (0..pacer.intended_count()).map(|n| pacer.departure_ns(n) / 1000).collect();
+        assert_eq!(departures.len(), 1000);
+        assert_eq!((departures[0], departures[1], departures[99], departures[100]), (0, 200, 19_800, 100_000));
+        assert_eq!([19_900_000, 50_000_000, 99_999_000].map(|now_ns| pacer.due_count(now_ns)), [100; 3]);
+        assert_eq!(pacer.until(50_000_000).intended_count(), 100);
+        assert_eq!(pacer.due_count(2_000_000_000), 1000);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::send_times::SendTimes;
 /// What was due by the end of a trial still leaves for so long after it.
 const END_GRACE_NS: u64 = (CATCH_UP_MAX_S * 1e9) as u64;
 /// Frames a port may send before the next one has its turn and receiving goes on.
-const SEND_BATCH: u64 = 64;
+const SEND_BATCH: u64 = 32;
 
 /// A stream that leaves by this port.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ struct Course<'a> {
 }
 
 /// How a lane is paced and marked.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Pace {
     pub(crate) pacer: Pacer,
     /// When `pacer` ends, since the trial's start.

@@ -118,7 +118,7 @@ fn assign<'a, T: Transmit, R: Receive>(
         let leaving = leaving(index, streams, setting);
         let arriving = arriving(index, streams, setting);
         if !leaving.is_empty() {
-            let lane = SendLane::new(&leaving, pace(&leaving, setting));
+            let lane = SendLane::new(&leaving, pace(index, &leaving, setting));
             workers[index % sending_threads].senders.push(Sender { index, port: &mut port.tx, lane });
         }
         if !arriving.is_empty() {
@@ -140,9 +140,11 @@ fn leaving<'a>(port: usize, streams: &'a [Stream], setting: &Setting<'_>) -> Vec
     streams.iter().enumerate().filter(|(_, stream)| stream.tx_port == port).map(outgoing).collect()
 }
 
-fn pace(leaving: &[Outgoing<'_>], setting: &Setting<'_>) -> Pace {
+fn pace(port: usize, leaving: &[Outgoing<'_>], setting: &Setting<'_>) -> Pace {
+    let load_pps = leaving.iter().map(|stream| stream.load_pps).sum();
+    let TrialRequest { duration_s, pattern, .. } = setting.request;
     Pace {
-        pacer: Pacer::new(leaving.iter().map(|stream| stream.load_pps).sum(), setting.request.duration_s),
+        pacer: Pacer::with_pattern(load_pps, *duration_s, pattern, port),
         end_ns: setting.duration_ns(),
         catch_up_max_ns: (setting.request.catch_up_max_s * 1e9) as u64,
         trial_tag: setting.tag,

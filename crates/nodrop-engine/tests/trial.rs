@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Instant;
 
 use nodrop_engine::{Engine, EngineError, Port, Stream};
-use nodrop_model::{StopClause, StopRule, StreamCounts, TrialReply, TrialRequest, Verdict, Window};
+use nodrop_model::{LoadPattern, StopClause, StopRule, StreamCounts, TrialReply, TrialRequest, Verdict, Window};
 use nodrop_port::clock::SystemClock;
 use nodrop_port::fault::{FaultRx, Faults};
 use nodrop_port::loopback::{self, LoopbackRx, LoopbackTx};
@@ -35,6 +35,7 @@ fn request(load_pps: f64, duration_s: f64) -> TrialRequest {
         trial_id: 1,
         loads_pps: vec![load_pps; 2],
         duration_s,
+        pattern: LoadPattern::Flat,
         stop: None,
         window_s: 0.02,
         look_s: 0.008,
@@ -301,6 +302,18 @@ fn what_was_due_too_long_ago_is_not_sent_and_the_stall_is_told() {
         assert_eq!(stream.received_count, stream.offered_count);
     }
     assert!(reply.doubts.iter().any(|doubt| doubt.code == "sender_stalled" && doubt.verdict == Verdict::Suspect));
+}
+
+#[test]
+fn a_load_that_varies_sends_every_frame_all_the_same() {
+    let pattern = LoadPattern::Burst { period_s: 0.02, duty_ratio: 0.5 };
+    let mut engine = wired(Faults::default(), QUEUE_SLOTS, vec![]);
+    let reply = measure(&mut engine, &TrialRequest { pattern, ..request(10_000.0, 0.2) });
+    for (sender, stream) in reply.senders.iter().zip(&reply.streams) {
+        assert_eq!((stream.intended_count, stream.offered_count, stream.lost_count), (2000, 2000, 0));
+        // Half of each period nothing is sent.
+        assert!(sender.gaps.as_ref().unwrap().max_ns > 9_000_000);
+    }
 }
 
 #[test]

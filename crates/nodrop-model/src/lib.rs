@@ -2,12 +2,14 @@
 //!
 //! Names carry their unit: `_pps`, `_s`, `_ns`, `_count`, `_bytes`. Frame sizes count the FCS (RFC 1242 3.5).
 
+mod pattern;
 mod quality;
 mod reply;
 mod request;
 mod stop;
 mod times;
 
+pub use pattern::{LoadPattern, StairDirection};
 pub use quality::{LossRuns, Reordering};
 pub use reply::{
     Checked, Closed, DirectionCheck, Doubt, ErrorKind, ErrorReply, Hello, Opened, PortFacts, Reply, Series,

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::pattern::LoadPattern;
 use crate::stop::StopRule;
 
 /// One line on the engine's standard input.
@@ -103,6 +104,9 @@ pub struct TrialRequest {
     pub loads_pps: Vec<f64>,
     /// Time to send for.
     pub duration_s: f64,
+    /// How the load varies around its mean.
+    #[serde(default)]
+    pub pattern: LoadPattern,
     /// When to stop earlier.
     #[serde(default)]
     pub stop: Option<StopRule>,
@@ -129,5 +133,5 @@ fn look_s() -> f64 {
 }
 
 fn catch_up_max_s() -> f64 {
-    0.01
+    0.02
 }

@@ -5,6 +5,7 @@ from typing import Any, get_args
 import click
 
 from nodrop.cli.asking import overrides, search_options
+from nodrop.model.pattern import PatternKind
 from nodrop.model.plan import SutKind
 
 EPILOG = """
@@ -31,6 +32,7 @@ Exit codes: 0 every goal has a load that meets it, 2 configuration, 3 the lab, 4
 @click.option("--sut", type=click.Choice(get_args(SutKind)), help="What to measure.  [default: vnf-l2]")
 @click.option("--lab", metavar="NAME", help="Measure in a lab left standing by `nodrop lab up`.")
 @click.option("--frame-bytes", type=int, metavar="N", help="Frame size with FCS.  [default: 64]")
+@click.option("--pattern", type=click.Choice(get_args(PatternKind)), help="How the load varies.  [default: flat]")
 @click.option("--no-latency", is_flag=True, help="Leave out the latency trials.")
 @click.option("--results-dir", metavar="DIR", help="Where results are kept.  [default: results]")
 @click.option("--json", "json_file", metavar="FILE", help="Also write the result there; - is standard output.")
@@ -65,6 +67,7 @@ def _own_keys(flags: dict[str, Any]) -> dict[str, Any]:
         "sut": flags["sut"],
         "lab": flags["lab"],
         "frame_bytes": flags["frame_bytes"],
+        "pattern.kind": flags["pattern"],
         "latency.enabled": False if flags["no_latency"] else None,
         "results_dir": flags["results_dir"],
     }

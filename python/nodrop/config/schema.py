@@ -6,12 +6,14 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from nodrop.config.profiles import ProfileName
 from nodrop.model.base import Value
+from nodrop.model.pattern import PatternKind, StairDirection
 from nodrop.model.plan import AlgorithmName, SutKind
 from nodrop.units import parse_pps, parse_ratio, parse_seconds
 
 Load = Annotated[float, Field(gt=0), BeforeValidator(parse_pps, json_schema_input_type=float | str)]
 Seconds = Annotated[float, Field(gt=0), BeforeValidator(parse_seconds, json_schema_input_type=float | str)]
 Share = Annotated[float, Field(ge=0, lt=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
+Part = Annotated[float, Field(ge=0, le=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
 Width = Annotated[float, Field(gt=0, lt=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
 Binding = Literal["auto", "none"]
 
@@ -146,6 +148,30 @@ class EngineConfig(Value):
     """CPUs for the engine's threads, one each: `auto` (the first, where there are several), `none`, or as `[0, 2]`."""
     queue_slots: int = Field(default=32768, ge=64, le=1048576)
     """Frames a tester port can hold before the tester itself drops; 64 to 1048576."""
+    catch_up: Seconds = 0.02
+    """How much a sender that was held up may send at once afterwards, as the time in which it was due, as `20ms`; above
+    0. What was due before is never sent, and counts as lost."""
+    latency_every: int | None = Field(default=None, ge=0)
+    """Measure the latency of every so many frames, 0: of none; null: of every one up to 4 Mpps a port, fewer beyond."""
+
+
+class PatternConfig(Value):
+    """How the load varies during a trial; its mean is the trial's load. Each kind heeds the keys named beside it."""
+
+    kind: PatternKind = "flat"
+    """The course of the load: `flat`, or `burst`, `sawtooth`, `triangle`, `sinusoid`, `stair`, `random`, `poisson`."""
+    period: Annotated[Seconds, Field(ge=1e-4)] = 1.0
+    """Length of a period, as `100ms`; it is made to fit a trial a whole number of times. All but flat and poisson."""
+    amplitude: Part = 0.5
+    """How far the load departs from its mean, as a share of it, as `50%`; 0 to 100 %. All but flat, burst, poisson."""
+    duty: Annotated[Part, Field(ge=0.001)] = 0.5
+    """Share of a period in which a burst is sent, as `25%`; 0.1 to 100 %. burst."""
+    steps: int = Field(default=5, ge=2, le=1000)
+    """Steps of a stair; 2 to 1000. stair."""
+    direction: StairDirection = "up"
+    """Which way a stair goes: `up`, `down` or `up_down`. stair."""
+    seed: int = Field(default=1, ge=0)
+    """The same seed draws the same load; from 0. random, poisson."""
 
 
 class VnfConfig(Value):
@@ -173,6 +199,8 @@ class Config(Value):
     """Whether traffic goes both ways at once, half of the load each."""
     flow_count: int = Field(default=256, ge=1, le=16384)
     """UDP flows per direction, told apart by source port; 1 to 16384."""
+    pattern: PatternConfig = PatternConfig()
+    """How the load varies during a trial."""
     goals: dict[str, GoalWritten] = Field(default={"NDR": 0.0, "PDR": 0.005}, min_length=1)
     """What to look for, label: loss ratio, as `PDR: 0.5%`, or with attributes, as `NDR: {loss_ratio: 0, duration_sum:
     21s}`; 0 up to, not including, 100 %. Whoever names one names all."""

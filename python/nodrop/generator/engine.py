@@ -140,8 +140,11 @@ class EngineMeasurer:
             "trial_id": index,
             "loads_pps": [trial.intended_load_pps / total] * total,
             "duration_s": trial.duration_s,
+            "pattern": self._traffic.pattern.model_dump(),
             "stop": trial.stop.model_dump() if trial.stop else None,
             "window_s": WINDOW_S,
+            "catch_up_max_s": self._plan.catch_up_max_s,
+            "latency_every": self._plan.latency_every,
             "histograms": phase != "search",
         }
 

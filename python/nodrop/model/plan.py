@@ -53,6 +53,10 @@ class EnginePlan(Value):
     """CPUs its threads are bound to, one thread each; empty leaves one thread unbound."""
     queue_slots: int = Field(ge=64)
     """Frames a tester port can hold before the tester itself drops."""
+    catch_up_max_s: float = Field(default=0.02, gt=0)
+    """What a sender that was held up may send at once afterwards, as the time in which it was due."""
+    latency_every: int | None = None
+    """Latency is measured of every so many frames; None leaves it to the engine."""
 
 
 class SearchPlan(Value):

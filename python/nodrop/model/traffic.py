@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from nodrop.model.base import Value
+from nodrop.model.pattern import FlatLoad, LoadPattern
 
 
 class Stream(Value):
@@ -34,6 +35,8 @@ class Traffic(Value):
     """All streams of a run; a trial's load is divided evenly among them."""
 
     streams: tuple[Stream, ...] = Field(min_length=1)
+    pattern: LoadPattern = FlatLoad()
+    """How the load varies during a trial."""
 
     @property
     def frame_bytes(self) -> int:

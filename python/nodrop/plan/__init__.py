@@ -11,6 +11,7 @@ from nodrop.model.plan import EnginePlan, LabPlan, LatencyPlan, LatencyPoint, Pl
 from nodrop.model.result import RunResult
 from nodrop.model.traffic import Stream, Traffic
 from nodrop.plan.earlier import earlier_bounds
+from nodrop.plan.pattern import plan_pattern
 from nodrop.plan.search import plan_search
 
 LINK_SPEED_BPS = 10_000_000_000
@@ -56,7 +57,7 @@ def build(
     """
     available = sorted(os.sched_getaffinity(0) if cpus is None else cpus)
     lab = _standing_lab(config, find_lab(config.lab)) if config.lab else _private_lab(config, available)
-    traffic = Traffic(streams=tuple(_streams(config, lab)))
+    traffic = Traffic(streams=tuple(_streams(config, lab)), pattern=plan_pattern(config.pattern))
     wanted = config.search.warm_start
     earlier = earlier_bounds(wanted, find_result(wanted), lab.sut, traffic) if wanted else ()
     stream_count = len(traffic.streams)
@@ -65,7 +66,12 @@ def build(
         profile=config.profile,
         lab=lab,
         standing_lab=config.lab,
-        engine=EnginePlan(cores=_engine_cores(config, available), queue_slots=config.engine.queue_slots),
+        engine=EnginePlan(
+            cores=_engine_cores(config, available),
+            queue_slots=config.engine.queue_slots,
+            catch_up_max_s=config.engine.catch_up,
+            latency_every=config.engine.latency_every,
+        ),
         traffic=traffic,
         search=search,
         latency=LatencyPlan(

@@ -77,4 +77,5 @@ def wire_text(load_pps: float, traffic: Traffic) -> str:
 def traffic_text(traffic: Traffic) -> str:
     """What is sent, in short."""
     ways = "both ways" if len(traffic.streams) > 1 else "one way"
-    return f"{traffic.frame_bytes}-byte frames {ways}, {traffic.streams[0].flow_count} flows each way"
+    course = "" if traffic.pattern.kind == "flat" else f", {traffic.pattern.kind} load"
+    return f"{traffic.frame_bytes}-byte frames {ways}, {traffic.streams[0].flow_count} flows each way{course}"

@@ -1,0 +1,67 @@
+"""How a trial's load varies while it runs; its mean over the trial is the intended load (ETSI GS NFV-PER 001 C.5).
+
+A period is made to fit the trial a whole number of times. In the formulas m is the mean load, a the amplitude, p the
+place in a period from 0 to 1.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from nodrop.model.base import Value
+
+PatternKind = Literal["flat", "burst", "sawtooth", "triangle", "sinusoid", "stair", "random", "poisson"]
+StairDirection = Literal["up", "down", "up_down"]
+
+
+class FlatLoad(Value):
+    """m, always."""
+
+    kind: Literal["flat"] = "flat"
+
+
+class BurstLoad(Value):
+    """m / duty for the first part of each period, then nothing."""
+
+    kind: Literal["burst"] = "burst"
+    period_s: float = Field(ge=1e-4)
+    duty_ratio: float = Field(ge=0.001, le=1)
+
+
+class WaveLoad(Value):
+    """Sawtooth m (1 - a + 2 a p), triangle m (1 - a) to m (1 + a) and back, sinusoid m (1 + a sin 2πp)."""
+
+    kind: Literal["sawtooth", "triangle", "sinusoid"]
+    period_s: float = Field(ge=1e-4)
+    amplitude_ratio: float = Field(ge=0, le=1)
+
+
+class StairLoad(Value):
+    """From m (1 - a) to m (1 + a) in equal steps of equal length; the period is that of the whole stair."""
+
+    kind: Literal["stair"] = "stair"
+    period_s: float = Field(ge=1e-4)
+    amplitude_ratio: float = Field(ge=0, le=1)
+    step_count: int = Field(ge=2, le=1000)
+    direction: StairDirection
+
+
+class RandomLoad(Value):
+    """In each period another load, drawn evenly from m (1 - a) to m (1 + a), scaled so that the mean is m."""
+
+    kind: Literal["random"] = "random"
+    period_s: float = Field(ge=1e-4)
+    amplitude_ratio: float = Field(ge=0, le=1)
+    seed: int = Field(ge=0)
+
+
+class PoissonLoad(Value):
+    """Gaps drawn from an exponential distribution, scaled so that the mean is m."""
+
+    kind: Literal["poisson"] = "poisson"
+    seed: int = Field(ge=0)
+
+
+LoadPattern = Annotated[
+    FlatLoad | BurstLoad | WaveLoad | StairLoad | RandomLoad | PoissonLoad, Field(discriminator="kind")
+]
