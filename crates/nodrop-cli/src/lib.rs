@@ -3,6 +3,7 @@
 use nodrop_port::{PortError, process};
 
 pub mod setup;
+pub mod vnf;
 
 /// Version and commit, as `--version` prints them.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("NODROP_COMMIT"), ")");

@@ -1,5 +1,7 @@
 //! All back ends as one type, for programs that choose at run time.
 
+use std::os::fd::BorrowedFd;
+
 use crate::af_packet::{PacketRx, PacketTx};
 use crate::loopback::{LoopbackRx, LoopbackTx};
 use crate::{PortError, Receive, Received, Slot, Transmit};
@@ -58,6 +60,13 @@ impl Receive for AnyRx {
         match self {
             Self::Loopback(port) => port.queue_slots(),
             Self::AfPacket(port) => port.queue_slots(),
+        }
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        match self {
+            Self::Loopback(port) => port.descriptor(),
+            Self::AfPacket(port) => port.descriptor(),
         }
     }
 }

@@ -12,6 +12,9 @@ pub mod loopback;
 pub mod observe;
 pub mod process;
 pub mod thread;
+pub mod wait;
+
+use std::os::fd::BorrowedFd;
 
 /// A buffer the back end will send: fill its bytes.
 #[derive(Debug)]
@@ -66,6 +69,11 @@ pub trait Receive: Send {
 
     /// Frames it can hold before it drops.
     fn queue_slots(&self) -> u32;
+
+    /// What becomes readable when a frame waits, for those who would rather sleep; None where there is no such thing.
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
 }
 
 /// What a host can refuse.

@@ -24,6 +24,7 @@ fn main() -> ExitCode {
     }
     run("af_packet", af_packet::open("lo", 4096, MAGIC, MAGIC_OFFSET).unwrap());
     only_marked_frames_reach_a_filtered_ring();
+    a_whole_frame_keeps_its_vlan_tags();
     a_missing_interface_is_named();
     println!("test result: ok. loopback and af_packet keep the contract");
     ExitCode::SUCCESS
@@ -102,7 +103,25 @@ fn only_marked_frames_reach_a_filtered_ring() {
     })
     .unwrap();
     assert_eq!(receive(&mut marked, 10).len(), 1);
-    assert_eq!(all.with_batch(10, |frames| frames.map(|frame| frame.wire_len).collect::<Vec<_>>()), [100, 100]);
+    assert_eq!(whole_frames(&mut all).iter().map(Vec::len).collect::<Vec<_>>(), [100, 100]);
+}
+
+fn whole_frames(rx: &mut PacketRx) -> Vec<Vec<u8>> {
+    let mut frames = Vec::new();
+    rx.receive(10, |frame| frames.push(frame.bytes.to_vec())).unwrap();
+    frames
+}
+
+fn a_whole_frame_keeps_its_vlan_tags() {
+    let (mut tx, mut rx) = (PacketTx::open("lo").unwrap(), PacketRx::open_whole("lo", 64, 1500).unwrap());
+    let tagged: Vec<u8> =
+        (0..12).chain([0x88, 0xa8, 0x20, 0x05, 0x81, 0x00, 0x60, 0x07, 0x08, 0x00]).chain(0..78).collect();
+    tx.transmit(1, tagged.len(), |_, slot| {
+        slot.bytes.copy_from_slice(&tagged);
+        tagged.len()
+    })
+    .unwrap();
+    assert_eq!(whole_frames(&mut rx), [tagged]);
 }
 
 fn a_missing_interface_is_named() {

@@ -1,7 +1,40 @@
 //! Forwarders that stand in for a VNF.
 //!
-//! So far the L2 cross-connect: what testpmd in `mac` mode is in a loopback VM.
+//! A [`Forwarder`] moves frames between ports on one thread and keeps account of them; what becomes of a frame is decided
+//! by a [`Network`] function, which is pure: the [`CrossConnect`], what testpmd in `mac` mode is in a loopback VM, or the
+//! [`Router`].
 
+mod counters;
+mod forwarder;
+mod frame;
 mod l2;
+mod l3;
 
-pub use l2::{CrossConnect, PortConfig};
+pub use counters::{Cause, Counters};
+pub use forwarder::{Forwarder, Port};
+pub use frame::FrameBuffer;
+pub use l2::CrossConnect;
+pub use l3::{Neighbor, Router, RouterPort, StaticRoute};
+
+/// What becomes of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It leaves through this port.
+    Forward(usize),
+    /// It was for the forwarder itself, and what the buffer holds now is the answer, to leave through this port.
+    Answer(usize),
+    /// It was for the forwarder itself, and that is all.
+    Consume,
+    /// It goes no further.
+    Drop(Cause),
+    /// It goes no further, and what the buffer holds now asks for what was missing, to leave through this port.
+    Ask(Cause, usize),
+}
+
+/// A function of the network: from a frame and the port it came in by to what becomes of it.
+pub trait Network {
+    /// Decide over a frame, and change it to what is to leave.
+    ///
+    /// `now_ms` is any clock that does not go back.
+    fn handle(&mut self, frame: &mut FrameBuffer, from: usize, now_ms: u64) -> Verdict;
+}

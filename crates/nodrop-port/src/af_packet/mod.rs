@@ -7,11 +7,9 @@
 mod ring;
 mod socket;
 mod tx;
-mod wait;
 
-pub use ring::{PacketRx, RingFrame};
+pub use ring::PacketRx;
 pub use tx::{MAX_BATCH, PacketTx};
-pub use wait::wait_any;
 
 use crate::PortError;
 

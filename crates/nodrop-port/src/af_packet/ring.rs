@@ -1,11 +1,16 @@
 //! Receiving: a TPACKET_V2 ring shared with the kernel (Documentation/networking/packet_mmap.rst).
 
+use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
 use super::socket::PacketSocket;
 use crate::{PortError, Receive, Received, SNAP_BYTES, host};
 
 const BLOCK_BYTES: u32 = 1 << 20;
+/// Bits of tp_status (linux/if_packet.h).
+const VLAN_VALID: u32 = 1 << 4;
+const VLAN_TPID_VALID: u32 = 1 << 6;
+const VLAN_TAG_BYTES: usize = 4;
 const RING_REMEDY: &str = "ask for fewer queue slots, or free memory";
 
 /// How a ring's memory is laid out.
@@ -40,13 +45,11 @@ impl Layout {
 
 /// A received frame, still in the ring.
 #[derive(Debug)]
-pub struct RingFrame<'a> {
+struct RingFrame<'a> {
     /// As much of it as the slot holds.
-    pub bytes: &'a mut [u8],
-    /// Whole length on the wire, without FCS.
-    pub wire_len: usize,
+    bytes: &'a [u8],
     /// Arrival, wall clock, nanoseconds since the epoch.
-    pub time_ns: u64,
+    time_ns: u64,
 }
 
 /// The receiving half of a port.
@@ -57,6 +60,8 @@ pub struct PacketRx {
     layout: Layout,
     next: u32,
     interface_drops_seen: u64,
+    /// Whether to put back the VLAN tag that the kernel takes out of every frame it receives.
+    restores_tags: bool,
 }
 
 // SAFETY: the mapping belongs to this value alone and is not tied to the thread that made it.
@@ -75,18 +80,19 @@ impl PacketRx {
     ) -> Result<Self, PortError> {
         let socket = PacketSocket::open(interface)?;
         socket.keep_only(magic, magic_offset)?;
-        Self::start(socket, Layout::new(SNAP_BYTES, queue_slots))
+        Self::start(socket, Layout::new(SNAP_BYTES, queue_slots), false)
     }
 
-    /// Open `interface` for every frame, whole.
+    /// Open `interface` for every frame, whole and with its VLAN tag. A frame longer than `frame_bytes` is cut, at some
+    /// length beyond that.
     ///
     /// # Errors
     /// As [`PacketRx::open_filtered`].
     pub fn open_whole(interface: &str, queue_slots: u32, frame_bytes: usize) -> Result<Self, PortError> {
-        Self::start(PacketSocket::open(interface)?, Layout::new(frame_bytes, queue_slots))
+        Self::start(PacketSocket::open(interface)?, Layout::new(frame_bytes + VLAN_TAG_BYTES, queue_slots), true)
     }
 
-    fn start(socket: PacketSocket, layout: Layout) -> Result<Self, PortError> {
+    fn start(socket: PacketSocket, layout: Layout, restores_tags: bool) -> Result<Self, PortError> {
         let version = libc::tpacket_versions::TPACKET_V2 as libc::c_int;
         socket.set(
             libc::SOL_PACKET,
@@ -106,20 +112,14 @@ impl PacketRx {
         socket.set(libc::SOL_PACKET, libc::PACKET_RX_RING, &layout.request(), "set up a receive ring", RING_REMEDY)?;
         let memory = map(&socket, layout)?;
         let interface_drops_seen = host::interface_receive_drops(&socket.interface);
-        let ring = Self { socket, memory, layout, next: 0, interface_drops_seen };
+        let ring = Self { socket, memory, layout, next: 0, interface_drops_seen, restores_tags };
         ring.socket.promiscuous()?;
         ring.socket.bind(libc::ETH_P_ALL as u16)?;
         Ok(ring)
     }
 
     /// Hand up to `budget` waiting frames, oldest first, to `take`, then give their slots back to the kernel.
-    ///
-    /// `take` gets the batch whole, so that a forwarder can send it from where it lies.
-    pub fn with_batch<T>(
-        &mut self,
-        budget: usize,
-        take: impl FnOnce(&mut dyn Iterator<Item = RingFrame<'_>>) -> T,
-    ) -> T {
+    fn with_batch<T>(&mut self, budget: usize, take: impl FnOnce(&mut dyn Iterator<Item = RingFrame<'_>>) -> T) -> T {
         let at_most = budget.min(self.layout.slots as usize) as u32;
         let ready = (0..at_most).take_while(|ahead| self.is_ready(*ahead)).count() as u32;
         fence(Ordering::Acquire);
@@ -133,11 +133,6 @@ impl PacketRx {
         }
         self.next = (self.next + ready) % self.layout.slots;
         result
-    }
-
-    /// The socket's descriptor, for waiting.
-    pub(super) fn descriptor(&self) -> libc::c_int {
-        self.socket.raw()
     }
 
     #[inline]
@@ -166,11 +161,40 @@ impl PacketRx {
         // SAFETY: a ready slot starts with the header the kernel wrote, and `tp_mac` and `tp_snaplen` stay inside it.
         unsafe {
             let header = &*slot.cast::<libc::tpacket2_hdr>();
-            let bytes =
-                std::slice::from_raw_parts_mut(slot.add(usize::from(header.tp_mac)), header.tp_snaplen as usize);
+            let tagged = self.restores_tags && header.tp_status & VLAN_VALID != 0;
+            let bytes = if tagged { tagged_frame(slot, header) } else { untagged_frame(slot, header) };
             let time_ns = u64::from(header.tp_sec) * 1_000_000_000 + u64::from(header.tp_nsec);
-            RingFrame { bytes, wire_len: header.tp_len as usize, time_ns }
+            RingFrame { bytes, time_ns }
         }
+    }
+}
+
+/// A frame as it lies in its slot.
+///
+/// # Safety
+/// `header` must be the header of the ready slot at `slot`.
+#[inline]
+unsafe fn untagged_frame<'a>(slot: *mut u8, header: &libc::tpacket2_hdr) -> &'a [u8] {
+    // SAFETY: `tp_mac` and `tp_snaplen` stay inside a ready slot.
+    unsafe { std::slice::from_raw_parts(slot.add(usize::from(header.tp_mac)), header.tp_snaplen as usize) }
+}
+
+/// A frame with its VLAN tag put back between addresses and type, by moving the addresses into the gap in front.
+///
+/// # Safety
+/// As [`untagged_frame`], once per frame.
+unsafe fn tagged_frame<'a>(slot: *mut u8, header: &libc::tpacket2_hdr) -> &'a [u8] {
+    const ADDRESSES_BYTES: usize = 12;
+    let tpid = if header.tp_status & VLAN_TPID_VALID != 0 { header.tp_vlan_tpid } else { libc::ETH_P_8021Q as u16 };
+    // SAFETY: at least 14 unused bytes lie between the kernel's own headers and an Ethernet frame (TPACKET_ALIGN of
+    // TPACKET2_HDRLEN + 16, less 14), and the frame has addresses.
+    unsafe {
+        let frame = slot.add(usize::from(header.tp_mac));
+        let start = frame.sub(VLAN_TAG_BYTES);
+        std::ptr::copy(frame, start, ADDRESSES_BYTES);
+        let tag = (u32::from(tpid) << 16 | u32::from(header.tp_vlan_tci)).to_be_bytes();
+        std::ptr::copy_nonoverlapping(tag.as_ptr(), start.add(ADDRESSES_BYTES), VLAN_TAG_BYTES);
+        std::slice::from_raw_parts(start, header.tp_snaplen as usize + VLAN_TAG_BYTES)
     }
 }
 
@@ -206,6 +230,10 @@ impl Receive for PacketRx {
 
     fn queue_slots(&self) -> u32 {
         self.layout.slots
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.socket.descriptor())
     }
 }
 

@@ -1,7 +1,7 @@
 //! A bound packet socket and its options.
 
 use std::ffi::CString;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use crate::PortError;
 
@@ -31,6 +31,10 @@ impl PacketSocket {
 
     pub(super) fn raw(&self) -> libc::c_int {
         self.fd.as_raw_fd()
+    }
+
+    pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
     }
 
     /// Bind to the interface; `protocol` 0 sends only, `ETH_P_ALL` receives everything.

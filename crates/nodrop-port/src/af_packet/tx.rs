@@ -48,21 +48,6 @@ impl PacketTx {
     pub fn hardware_address(&self) -> Result<[u8; 6], PortError> {
         self.socket.hardware_address()
     }
-
-    /// Send frames from where they lie; gives how many left.
-    ///
-    /// # Errors
-    /// As [`Transmit::transmit`].
-    pub fn send_in_place<'a>(&mut self, frames: impl Iterator<Item = &'a mut [u8]>) -> Result<usize, PortError> {
-        let mut vectors = [EMPTY_VECTOR; MAX_BATCH];
-        let mut count = 0;
-        for (frame, vector) in frames.zip(&mut vectors) {
-            *vector = libc::iovec { iov_base: frame.as_mut_ptr().cast(), iov_len: frame.len() };
-            count += 1;
-        }
-        let mut messages = messages_for(&mut vectors);
-        send(&self.socket, &mut messages[..count])
-    }
 }
 
 impl Transmit for PacketTx {
@@ -138,7 +123,7 @@ fn send(socket: &PacketSocket, messages: &mut [libc::mmsghdr]) -> Result<usize, 
         return Ok(0);
     }
     let count = messages.len() as libc::c_uint;
-    // SAFETY: the messages point at vectors that point at live frame bytes, as both callers see to.
+    // SAFETY: the messages point at vectors that point at live frame bytes, as the caller sees to.
     let sent = unsafe { libc::sendmmsg(socket.raw(), messages.as_mut_ptr(), count, libc::MSG_DONTWAIT) };
     if sent >= 0 {
         return Ok(sent as usize);

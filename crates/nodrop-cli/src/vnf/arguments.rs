@@ -1,0 +1,182 @@
+//! What `nodrop-vnf` is told on its command line.
+
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use clap::Args;
+use ipnet::IpNet;
+use nodrop_port::PortError;
+use nodrop_vnf::Neighbor;
+use nodrop_wire::MacAddr;
+
+use super::HEADER_BYTES;
+
+/// What every forwarder is told.
+#[derive(Args)]
+pub struct Running {
+    /// Work in the network namespace of this process.
+    #[arg(long, value_name = "PID")]
+    pub(super) netns: Option<u32>,
+    /// CPU to bind the forwarding thread to.
+    #[arg(long)]
+    pub(super) core: Option<usize>,
+    /// Received frames a port can hold before the kernel drops.
+    #[arg(long, default_value_t = 4096)]
+    pub(super) queue_slots: u32,
+    /// Largest IP packet forwarded, in bytes.
+    #[arg(long, default_value_t = 1500)]
+    mtu: usize,
+}
+
+impl Running {
+    /// Longest frame, without FCS.
+    pub(super) fn frame_bytes(&self) -> usize {
+        self.mtu + HEADER_BYTES
+    }
+}
+
+/// Arguments of the cross-connect.
+#[derive(Args)]
+pub struct L2 {
+    /// A port and the MAC address to write as destination on frames that leave it; give two.
+    #[arg(long, required = true, num_args = 1, value_name = "INTERFACE,peer=MAC")]
+    pub(super) port: Vec<L2Port>,
+    #[command(flatten)]
+    pub(super) running: Running,
+}
+
+/// Arguments of the router.
+#[derive(Args)]
+pub struct L3 {
+    /// A port, the station it is on its link, and its own IP addresses, as many as there are.
+    #[arg(long, required = true, num_args = 1, value_name = "INTERFACE,mac=MAC[,address=IP]")]
+    pub(super) port: Vec<L3Port>,
+    /// Where a prefix is reached: next hop, and the port it is behind.
+    #[arg(long, num_args = 1, value_name = "PREFIX,via=IP,port=INTERFACE")]
+    pub(super) route: Vec<Route>,
+    /// The MAC address of a next hop that need not be asked for.
+    #[arg(long, num_args = 1, value_name = "IP,mac=MAC", value_parser = parse_neighbor)]
+    pub(super) neighbor: Vec<Neighbor>,
+    #[command(flatten)]
+    pub(super) running: Running,
+}
+
+/// A port of the cross-connect.
+#[derive(Clone)]
+pub(super) struct L2Port {
+    pub(super) interface: String,
+    pub(super) peer: MacAddr,
+}
+
+/// A port of the router.
+#[derive(Clone)]
+pub(super) struct L3Port {
+    pub(super) interface: String,
+    pub(super) mac: MacAddr,
+    pub(super) addresses: Vec<IpAddr>,
+}
+
+/// A route by the name of its port.
+#[derive(Clone)]
+pub(super) struct Route {
+    pub(super) prefix: IpNet,
+    pub(super) via: IpAddr,
+    pub(super) port: String,
+}
+
+impl FromStr for L2Port {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut written = Written::new(text, "INTERFACE,peer=MAC such as eth1,peer=02:00:00:00:00:01")?;
+        let port = Self { interface: written.first.to_owned(), peer: written.take("peer")? };
+        written.finish(port)
+    }
+}
+
+impl FromStr for L3Port {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut written = Written::new(
+            text,
+            "INTERFACE,mac=MAC,address=IP such as eth1,mac=02:00:00:00:00:01,address=198.18.255.254",
+        )?;
+        let mut port = Self { interface: written.first.to_owned(), mac: written.take("mac")?, addresses: Vec::new() };
+        while written.has("address") {
+            port.addresses.push(written.take("address")?);
+        }
+        written.finish(port)
+    }
+}
+
+impl FromStr for Route {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut written =
+            Written::new(text, "PREFIX,via=IP,port=INTERFACE such as 198.18.0.0/16,via=198.18.0.1,port=eth1")?;
+        let route = Self { prefix: written.first()?, via: written.take("via")?, port: written.take("port")? };
+        if matches!((route.prefix, route.via), (IpNet::V4(_), IpAddr::V4(_)) | (IpNet::V6(_), IpAddr::V6(_))) {
+            written.finish(route)
+        } else {
+            Err(format!("{text:?}: prefix and next hop must be of one family"))
+        }
+    }
+}
+
+fn parse_neighbor(text: &str) -> Result<Neighbor, String> {
+    let mut written = Written::new(text, "IP,mac=MAC such as 198.18.0.1,mac=02:00:00:00:00:01")?;
+    let neighbor = Neighbor { address: written.first()?, mac: written.take("mac")? };
+    written.finish(neighbor)
+}
+
+/// An argument of the form `FIRST,key=value,key=value`.
+struct Written<'a> {
+    text: &'a str,
+    expected: &'static str,
+    first: &'a str,
+    rest: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> Written<'a> {
+    fn new(text: &'a str, expected: &'static str) -> Result<Self, String> {
+        let mut parts = text.split(',');
+        let first = parts.next().unwrap_or_default();
+        let rest = parts.map(|part| part.split_once('=')).collect::<Option<Vec<_>>>();
+        match rest {
+            Some(rest) if !first.is_empty() => Ok(Self { text, expected, first, rest }),
+            _ => Err(wrong(text, expected)),
+        }
+    }
+
+    fn first<V: FromStr>(&self) -> Result<V, String> {
+        self.first.parse().map_err(|_| wrong(self.text, self.expected))
+    }
+
+    fn has(&self, key: &str) -> bool {
+        self.rest.iter().any(|(name, _)| *name == key)
+    }
+
+    /// The value of a key that must be there, once.
+    fn take<V: FromStr>(&mut self, key: &str) -> Result<V, String> {
+        let position = self.rest.iter().position(|(name, _)| *name == key);
+        position
+            .and_then(|position| self.rest.remove(position).1.parse().ok())
+            .ok_or_else(|| wrong(self.text, self.expected))
+    }
+
+    /// `value`, if nothing is left over.
+    fn finish<V>(self, value: V) -> Result<V, String> {
+        if self.rest.is_empty() { Ok(value) } else { Err(wrong(self.text, self.expected)) }
+    }
+}
+
+fn wrong(text: &str, expected: &str) -> String {
+    format!("{text:?}: expected {expected}")
+}
+
+/// What was asked for cannot be done.
+pub(super) fn ask(option: &str, message: String) -> PortError {
+    PortError::Request { port: option.to_owned(), message }
+}
