@@ -8,7 +8,7 @@ import click
 from nodrop import __version__
 from nodrop.errors import ConfigError, NodropError
 
-COMMANDS = ("run", "show", "explain", "plot", "simulate", "search", "lab", "doctor")
+COMMANDS = ("run", "show", "explain", "plot", "simulate", "search", "lab", "doctor", "calibrate")
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as every shell expects: 128 + SIGINT."""
 

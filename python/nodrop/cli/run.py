@@ -49,7 +49,11 @@ def run(json_file: str | None, quiet: bool, **flags: Any) -> int:
     from nodrop.cli.measuring import measure  # noqa: PLC0415
     from nodrop.config.load import load  # noqa: PLC0415
     from nodrop.plan import build  # noqa: PLC0415
+    from nodrop.report.calibration import calibration_text  # noqa: PLC0415
     from nodrop.stage import standing  # noqa: PLC0415
+    from nodrop.stage.host import read_host  # noqa: PLC0415
+    from nodrop.store import calibration  # noqa: PLC0415
+    from nodrop.units import format_pps  # noqa: PLC0415
 
     config = load(flags["files"], overrides(flags, _own_keys(flags)))
     plan = build(
@@ -57,7 +61,12 @@ def run(json_file: str | None, quiet: bool, **flags: Any) -> int:
         find_lab=lambda name: standing.find(name).plan,
         find_result=lambda wanted: store.load(wanted, config.results_dir),
     )
-    return measure(plan, json_file, quiet)
+    known = calibration.find(calibration.key_of(plan, read_host()))
+    if known and config.search.max_load and config.search.max_load > known.load_pps:
+        click.echo(
+            f"nodrop: search.max_load: {format_pps(config.search.max_load)} asked; {calibration_text(known)}", err=True
+        )
+    return measure(plan.model_copy(update={"calibration": known}), json_file, quiet)
 
 
 def _own_keys(flags: dict[str, Any]) -> dict[str, Any]:

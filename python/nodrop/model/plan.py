@@ -5,11 +5,12 @@ from typing import Literal
 from pydantic import Field
 
 from nodrop.model.base import Value
+from nodrop.model.calibration import Calibration
 from nodrop.model.goal import Goal
 from nodrop.model.traffic import Traffic
 
-SutKind = Literal["vnf-l2", "bridge"]
-"""The SUTs the lab can put between the tester's ports."""
+SutKind = Literal["vnf-l2", "bridge", "wire"]
+"""The SUTs the lab can put between the tester's ports; a wire joins them, and what is measured is the tester."""
 
 AlgorithmName = Literal[
     "nodrop",
@@ -155,3 +156,5 @@ class Plan(Value):
     search: SearchPlan
     latency: LatencyPlan
     results_dir: str
+    calibration: Calibration | None = None
+    """What the tester can do by itself, where that was measured with the same settings."""

@@ -10,6 +10,7 @@ from nodrop.model.facts import Facts
 from nodrop.model.goal import GoalResult, Limit
 from nodrop.model.result import RunResult, Status
 from nodrop.model.trial import TrialResult
+from nodrop.report.calibration import beyond_calibration, calibration_text
 from nodrop.report.confidence import confidence_lines, estimate_text
 from nodrop.report.doubts import doubt_lines
 from nodrop.report.tables import goals_table, latency_table, trials_table
@@ -57,6 +58,9 @@ def _parts(result: RunResult, with_trials: bool) -> Iterator[RenderableType]:
         yield trials_table(result)
         yield ""
         yield from (_reason_line(trial) for trial in result.trials)
+    if result.plan.calibration:
+        yield ""
+        yield _bullet("- ", calibration_text(result.plan.calibration), "dim")
     warnings = warning_lines(result)
     if warnings:
         yield ""
@@ -92,7 +96,8 @@ def limit_text(found: GoalResult) -> str:
 
 def warning_lines(result: RunResult) -> list[str]:
     """What the figures alone do not say, and what speaks against them."""
-    return [*_flag_lines(result), *doubt_lines(result), *_latency_lines(result)]
+    beyond = beyond_calibration(result)
+    return [*_flag_lines(result), *([beyond.text] if beyond else []), *doubt_lines(result), *_latency_lines(result)]
 
 
 def _reason_line(trial: TrialResult) -> RenderableType:

@@ -119,6 +119,10 @@ def _keep(parent_pid: int, writer: int) -> NoReturn:
 def _wire(plan: LabPlan, keeper: int) -> None:
     """Links between the two namespaces, up at both ends, and the bridge if that is the SUT."""
     links.silence()
+    if plan.sut == "wire":
+        links.loop(plan)
+        links.bring_up(plan.tester_interfaces)
+        return
     with namespace.inside_network_of(keeper):
         links.silence()
     links.connect(plan, keeper)
@@ -132,8 +136,9 @@ def _wire(plan: LabPlan, keeper: int) -> None:
 def _read_facts(request: LabRequest, privilege: str, keeper: int, vnf_pid: int | None) -> StageFacts:
     plan = request.plan
     interfaces = links.read_interfaces(plan.tester_interfaces, "tester")
-    with namespace.inside_network_of(keeper):
-        interfaces += links.read_interfaces(plan.sut_interfaces, "sut")
+    if plan.sut != "wire":
+        with namespace.inside_network_of(keeper):
+            interfaces += links.read_interfaces(plan.sut_interfaces, "sut")
     return StageFacts(
         name=request.name,
         sut=plan.sut,

@@ -36,6 +36,13 @@ def connect(plan: LabPlan, sut_pid: int) -> None:
             netlink.link("add", ifname=near, kind="veth", mtu=plan.mtu_bytes, peer=peer)
 
 
+def loop(plan: LabPlan) -> None:
+    """Make the tester's two ports the ends of one veth pair; nothing is up yet."""
+    near, far = plan.tester_interfaces
+    with _netlink("a veth pair") as netlink:
+        netlink.link("add", ifname=near, kind="veth", mtu=plan.mtu_bytes, peer={"ifname": far, "mtu": plan.mtu_bytes})
+
+
 def bring_up(names: tuple[str, ...]) -> None:
     """Set interfaces up, without an address of any kind."""
     with _netlink(f"interfaces {', '.join(names)} up") as netlink:

@@ -1,0 +1,44 @@
+"""`nodrop calibrate`: what the tester can do by itself."""
+
+from typing import Any
+
+import click
+
+from nodrop.cli.asking import overrides, search_options
+
+EPILOG = """
+\b
+Examples:
+  nodrop calibrate                            with what `nodrop run` does by default
+  nodrop calibrate --frame-bytes 1518         for other frames
+  nodrop calibrate --set bidirectional=false  for one way
+"""
+
+
+@click.command(epilog=EPILOG, short_help="Measure the tester itself, over a bare wire.")
+@search_options
+@click.option("--frame-bytes", type=int, metavar="N", help="Frame size with FCS.  [default: 64]")
+@click.option("--results-dir", metavar="DIR", help="Where results are kept.  [default: results]")
+@click.option("--json", "json_file", metavar="FILE", help="Also write the result there; - is standard output.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress, only the result.")
+def calibrate(json_file: str | None, quiet: bool, **flags: Any) -> int:
+    """Find the highest load at which the tester itself loses nothing and is on time, and its own latency.
+
+    The tester's two ports are the ends of one veth pair, with nothing between them. What it finds is kept for this
+    host, kernel, CPU, back end, frame size and number of streams; `nodrop run` prints it beside its results and says
+    so when a search went above it.
+    """
+    from nodrop.cli.measuring import measure  # noqa: PLC0415
+    from nodrop.config.load import load  # noqa: PLC0415
+    from nodrop.model.result import RunResult  # noqa: PLC0415
+    from nodrop.plan import build  # noqa: PLC0415
+    from nodrop.report.calibration import calibration_text  # noqa: PLC0415
+    from nodrop.store import calibration  # noqa: PLC0415
+
+    def keep(result: RunResult) -> str:
+        found = calibration.calibration_of(result)
+        return f"{calibration_text(found)}\nkept: {calibration.save(found)}" if found else "nothing to keep"
+
+    own = {"sut": "wire", "frame_bytes": flags["frame_bytes"], "results_dir": flags["results_dir"]}
+    asked = {**overrides({**flags, "goals": ("NDR=0",)}, {}), **{key: value for key, value in own.items() if value}}
+    return measure(build(load(flags["files"], asked)), json_file, quiet, epilogue=keep)

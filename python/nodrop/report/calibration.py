@@ -1,0 +1,40 @@
+"""What the tester can do by itself, beside what was measured with it."""
+
+from nodrop.model.calibration import Calibration
+from nodrop.model.goal import Flag
+from nodrop.model.result import RunResult
+from nodrop.units import format_ns, format_pps
+
+BEYOND = "beyond-calibration"
+
+
+def calibration_text(calibration: Calibration) -> str:
+    """One sentence."""
+    floor = ""
+    if calibration.latency_min_ns is not None and calibration.latency_p50_ns is not None:
+        floor = (
+            f"; its own latency at half of that: min {format_ns(calibration.latency_min_ns)}, "
+            f"median {format_ns(calibration.latency_p50_ns)}"
+        )
+    return (
+        f"the tester itself, over a bare wire, loses nothing and is on time up to {format_pps(calibration.load_pps)}"
+        f"{floor} ({calibration.key.backend}, {calibration.key.frame_bytes}-byte frames, "
+        f"{calibration.measured_at[:10]})"
+    )
+
+
+def beyond_calibration(result: RunResult) -> Flag | None:
+    """That trials went above what the tester can do by itself; None when none did, or when that is not known."""
+    calibration = result.plan.calibration
+    if calibration is None:
+        return None
+    beyond = [trial.trial.intended_load_pps for trial in result.trials]
+    highest_pps = max(beyond, default=0.0)
+    if highest_pps <= calibration.load_pps:
+        return None
+    count = sum(load_pps > calibration.load_pps for load_pps in beyond)
+    return Flag(
+        code=BEYOND,
+        text=f"{count} trials, up to {format_pps(highest_pps)}, asked for more than the tester itself was found to do "
+        f"over a bare wire, {format_pps(calibration.load_pps)}: what was lost in them may be the tester's.",
+    )

@@ -1,0 +1,74 @@
+"""Calibrations of this tester, one file each: `$XDG_STATE_HOME/nodrop/calibrations/<key>.json`."""
+
+import hashlib
+import os
+import platform
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from nodrop import __version__, store
+from nodrop.model.calibration import Calibration, CalibrationKey
+from nodrop.model.facts import HostFacts
+from nodrop.model.plan import Plan
+from nodrop.model.result import RunResult
+
+LATENCY_LABEL = "50 % of NDR"
+"""Where the loop's latency is taken: at half load no queue of the tester is ever full."""
+
+
+def key_of(plan: Plan, host: HostFacts) -> CalibrationKey:
+    """What a calibration must have been measured with to hold for a plan on this host."""
+    return CalibrationKey(
+        host=platform.node(),
+        kernel=host.kernel,
+        cpu_model=host.cpu_model,
+        core_count=host.core_count,
+        backend=plan.engine.backend,
+        engine_cores=plan.engine.cores,
+        frame_bytes=plan.traffic.frame_bytes,
+        stream_count=len(plan.traffic.streams),
+        pattern=plan.traffic.pattern.kind,
+    )
+
+
+def calibration_of(result: RunResult) -> Calibration | None:
+    """What a run over a bare wire says of the tester; None when it found no load without loss."""
+    lower = result.goals[0].lower if result.goals else None
+    if lower is None or result.facts is None:
+        return None
+    trials = [result.trials[point.trial_index] for point in result.latencies if point.label == LATENCY_LABEL]
+    found = [way.latency for trial in trials for way in trial.directions if way.latency]
+    return Calibration(
+        key=key_of(result.plan, result.facts.host),
+        load_pps=lower.load_pps,
+        latency_min_ns=min((latency.min_ns for latency in found), default=None),
+        latency_p50_ns=max((latency.p50_ns for latency in found), default=None),
+        latency_p99_ns=max((latency.p99_ns for latency in found), default=None),
+        measured_at=result.started_at,
+        run_id=result.run_id,
+        nodrop=__version__,
+    )
+
+
+def save(calibration: Calibration, environment: Mapping[str, str] = os.environ) -> Path:
+    """Keep a calibration in place of an older one; gives its file. Raises ConfigError."""
+    path = _path(calibration.key, environment)
+    store.write_whole(path, calibration.model_dump_json(indent=1) + "\n")
+    return path
+
+
+def find(key: CalibrationKey, environment: Mapping[str, str] = os.environ) -> Calibration | None:
+    """The calibration for exactly this; None when there is none that can be read."""
+    try:
+        return Calibration.model_validate_json(_path(key, environment).read_text(encoding="utf-8"))
+    except (OSError, ValidationError):
+        return None
+
+
+def _path(key: CalibrationKey, environment: Mapping[str, str]) -> Path:
+    home = environment.get("HOME") or "/nonexistent"
+    state = Path(environment.get("XDG_STATE_HOME") or Path(home, ".local/state"))
+    name = hashlib.sha256(key.model_dump_json().encode()).hexdigest()[:16]
+    return state / "nodrop" / "calibrations" / f"{key.backend}-{key.frame_bytes}-{name}.json"

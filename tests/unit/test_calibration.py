@@ -1,0 +1,71 @@
+"""Calibrations: kept for exactly what they were measured with, and told beside what is measured after."""
+
+from pathlib import Path
+
+from tests.running import MILLION, Listener, make_plan, parts
+from tests.suts import Step
+
+from nodrop.model.calibration import Calibration
+from nodrop.model.result import RunResult
+from nodrop.report.calibration import beyond_calibration, calibration_text
+from nodrop.report.text import warning_lines
+from nodrop.run import execute
+from nodrop.store import calibration
+
+
+def calibrated(tmp_path: Path, limit_pps: float = 1e6) -> Calibration:
+    """Of a tester that does so much."""
+    made = make_plan(tmp_path, goals={"NDR": 0.0}, sut="wire")
+    found = calibration.calibration_of(execute(made, Listener(), parts(Step(limit_pps))))
+    assert found
+    return found
+
+
+def measured(tmp_path: Path, known: Calibration | None) -> RunResult:
+    made = make_plan(tmp_path).model_copy(update={"calibration": known})
+    return execute(made, Listener(), parts(MILLION))
+
+
+def test_a_calibration_is_the_load_without_loss_and_is_found_again_by_its_key_alone(tmp_path: Path) -> None:
+    found, environment = calibrated(tmp_path), {"XDG_STATE_HOME": str(tmp_path / "state")}
+    assert 0.98e6 <= found.load_pps <= 1e6
+    assert calibration.find(found.key, environment) is None
+    path = calibration.save(found, environment)
+    assert path.is_relative_to(tmp_path / "state/nodrop/calibrations")
+    assert calibration.find(found.key, environment) == found
+    assert calibration.find(found.key.model_copy(update={"frame_bytes": 1518}), environment) is None
+    assert calibration.find(found.key.model_copy(update={"kernel": "another"}), environment) is None
+    path.write_text("{}")
+    assert calibration.find(found.key, environment) is None
+
+
+def test_without_a_state_directory_of_its_own_it_is_below_home(tmp_path: Path) -> None:
+    path = calibration.save(calibrated(tmp_path), {"HOME": str(tmp_path)})
+    assert path.is_relative_to(tmp_path / ".local/state/nodrop")
+
+
+def test_the_sut_between_the_ports_is_no_part_of_the_key_but_the_engines_cores_are(tmp_path: Path) -> None:
+    known, result = calibrated(tmp_path), measured(tmp_path, None)
+    assert result.facts
+    assert calibration.key_of(result.plan, result.facts.host) == known.key
+    bound = result.plan.engine.model_copy(update={"cores": (7,)})
+    other = result.plan.model_copy(update={"engine": bound})
+    assert calibration.key_of(other, result.facts.host) != known.key
+
+
+def test_trials_above_what_the_tester_can_do_by_itself_are_told(tmp_path: Path) -> None:
+    result = measured(tmp_path, calibrated(tmp_path, 4e5))
+    flag = beyond_calibration(result)
+    assert flag and flag.code == "beyond-calibration" and "bare wire" in flag.text
+    assert flag.text in warning_lines(result)
+
+
+def test_trials_within_it_and_runs_without_one_say_nothing_of_it(tmp_path: Path) -> None:
+    assert beyond_calibration(measured(tmp_path, calibrated(tmp_path, 1e7))) is None
+    assert beyond_calibration(measured(tmp_path, None)) is None
+
+
+def test_a_calibration_reads_as_a_sentence_with_its_floor(tmp_path: Path) -> None:
+    times = {"latency_min_ns": 1800, "latency_p50_ns": 2200}
+    text = calibration_text(calibrated(tmp_path).model_copy(update=times))
+    assert "on time up to" in text and "min 1.80 µs, median 2.20 µs" in text
