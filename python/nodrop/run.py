@@ -8,7 +8,7 @@ then is stored in every case, and told with the last event.
 
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from nodrop import __version__, store
@@ -23,7 +23,8 @@ from nodrop.model.facts import Facts, Versions
 from nodrop.model.plan import LatencyPlan, Plan, SearchPlan
 from nodrop.model.result import LatencyResult, Outlook, RunResult
 from nodrop.model.trial import Trial, TrialResult, Verdict
-from nodrop.observe.sut_cpu import SutCpu
+from nodrop.observe import observers
+from nodrop.observe.base import Observer
 from nodrop.record import Record
 from nodrop.search.base import Outcome
 from nodrop.stage.base import Stage
@@ -60,12 +61,13 @@ def execute(plan: Plan, on_event: OnEvent, parts: Parts | None = None) -> RunRes
         Record(plan, on_event, make.clock) as record,
         make.stage(plan, record.run_id) as stage,
         make.measurer(plan, stage) as measurer,
+        observers(stage.facts) as watching,
         on_cpus(plan.engine.cores),  # beside the tester, to take none of the SUT's time
         record.measuring(),
     ):
         record.stage_up(Facts(host=host, stage=stage.facts, versions=_versions(measurer)))
         record.path_checked(measurer.check_path())
-        bench = _Bench(measurer, record, SutCpu(stage.facts.sut_process_pid), make.clock)
+        bench = _Bench(measurer, record, watching, make.clock)
         _search(search, plan.search, bench, stage.facts.sut_shares_tester_cpu)
         _measure_latency(plan.latency, plan.search.repeat_invalid, bench)
     return record.result
@@ -76,7 +78,7 @@ class _Bench(NamedTuple):
 
     measurer: Measurer
     record: Record
-    sut_cpu: SutCpu
+    observers: Sequence[Observer]
     clock: Callable[[], float]
 
 
@@ -119,9 +121,12 @@ def _measure_latency(plan: LatencyPlan, repeat_invalid: int, bench: _Bench) -> N
 
 def _measure(trial: Trial, phase: str, bench: _Bench, outlook: Outlook | None = None) -> TrialResult:
     index = bench.record.trial_started(trial, phase, outlook or Outlook())
-    waited_before_s = bench.sut_cpu.wait_s()
+    for observer in bench.observers:
+        observer.before()
     result = bench.measurer.measure(trial, index, phase, bench.record.trial_progress)
-    return bench.sut_cpu.doubted(result, waited_before_s)
+    for observer in reversed(bench.observers):
+        result = observer.after(result)
+    return result
 
 
 def _check_repeats(record: Record, repeat_invalid: int) -> None:

@@ -30,9 +30,9 @@ def test_a_sut_that_waits_for_its_cpu_makes_the_trial_suspect() -> None:
     for rival in rivals:
         rival.start()
     sut_cpu = SutCpu(rivals[0].pid)
-    before_s = sut_cpu.wait_s()
+    sut_cpu.before()
     time.sleep(0.5)
-    result = sut_cpu.doubted(trial_of(0.5), before_s)
+    result = sut_cpu.after(trial_of(0.5))
     for rival in rivals:
         rival.kill()
         rival.join()
@@ -45,4 +45,5 @@ def test_a_sut_that_waits_for_its_cpu_makes_the_trial_suspect() -> None:
 def test_without_a_process_to_watch_nothing_is_said(pid: int | None) -> None:
     sut_cpu = SutCpu(pid)
     result = trial_of(1.0)
-    assert sut_cpu.doubted(result, sut_cpu.wait_s()) == result
+    sut_cpu.before()
+    assert sut_cpu.after(result) == result

@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from nodrop.model.base import Value
+from nodrop.model.ledger import LossLedger
 
 StopClause = Literal["lost_count", "after_loss", "elapsed", "quiet"]
 """Which clause of a stop rule ended a trial."""
@@ -241,6 +242,8 @@ class TrialResult(Value):
     """CPU time of the engine's threads over the trial, in cores."""
     windows: Windows
     validity: Validity
+    ledger: LossLedger | None = None
+    """Where its frames were lost; None where there is no host to read counters of."""
 
     @property
     def intended_count(self) -> int:

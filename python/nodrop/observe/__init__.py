@@ -1,1 +1,17 @@
 """What the host says about the path under test during a trial."""
+
+import contextlib
+from collections.abc import Iterator
+
+from nodrop.model.facts import StageFacts
+from nodrop.observe.base import Observer
+from nodrop.observe.hops import HopCounters
+from nodrop.observe.sut_cpu import SutCpu
+
+
+@contextlib.contextmanager
+def observers(facts: StageFacts) -> Iterator[tuple[Observer, ...]]:
+    """All that can be observed of a path, for as long as the block runs. The last one is nearest to the trial."""
+    with contextlib.ExitStack() as stack:
+        hops = (stack.enter_context(HopCounters(facts)),) if facts.interfaces else ()
+        yield *hops, SutCpu(facts.sut_process_pid)

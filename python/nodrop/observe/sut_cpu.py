@@ -10,24 +10,19 @@ WAIT_MAX_RATIO = 0.01
 
 
 class SutCpu:
-    """Watches the process that forwards; watches nothing when there is none to watch."""
+    """Watches the process that forwards, see `nodrop.observe.base.Observer`; nothing when there is none to watch."""
 
     def __init__(self, pid: int | None) -> None:
         self._path = Path(f"/proc/{pid}/schedstat") if pid else None
+        self._waited_before_s = 0.0
 
-    def wait_s(self) -> float:
-        """How long the process has so far been ready to run while other work had its CPU, in seconds."""
-        if not self._path:
-            return 0.0
-        try:
-            # Documentation/scheduler/sched-stats.rst: time on the CPU, time waiting for one, number of time slices.
-            return int(self._path.read_text().split()[1]) / 1e9
-        except (OSError, IndexError, ValueError):  # it ended, or this kernel keeps no such account
-            return 0.0
+    def before(self) -> None:
+        """Remember how long it had waited by now."""
+        self._waited_before_s = self._wait_s()
 
-    def doubted(self, result: TrialResult, waited_before_s: float) -> TrialResult:
-        """The result, with a doubt when the SUT had to wait noticeably since `waited_before_s` was read."""
-        waited_s = self.wait_s() - waited_before_s
+    def after(self, result: TrialResult) -> TrialResult:
+        """The result, with a doubt when the SUT had to wait noticeably."""
+        waited_s = self._wait_s() - self._waited_before_s
         if waited_s <= WAIT_MAX_RATIO * result.duration_s:
             return result
         share = format_ratio(waited_s / result.duration_s) if result.duration_s else "all"
@@ -39,3 +34,13 @@ class SutCpu:
         validity = result.validity
         verdict = Verdict.SUSPECT if validity.verdict is Verdict.VALID else validity.verdict
         return result.model_copy(update={"validity": Validity(verdict=verdict, doubts=(*validity.doubts, doubt))})
+
+    def _wait_s(self) -> float:
+        """How long the process has so far been ready to run while other work had its CPU, in seconds."""
+        if not self._path:
+            return 0.0
+        try:
+            # Documentation/scheduler/sched-stats.rst: time on the CPU, time waiting for one, number of time slices.
+            return int(self._path.read_text().split()[1]) / 1e9
+        except (OSError, IndexError, ValueError):  # it ended, or this kernel keeps no such account
+            return 0.0

@@ -1,0 +1,111 @@
+"""What every hop of a lab counted during a trial, read by `nodrop-observe`."""
+
+import contextlib
+import json
+import subprocess
+import time
+from typing import Any, Self
+
+from nodrop.errors import StageError
+from nodrop.lines import LineReader
+from nodrop.model.facts import StageFacts
+from nodrop.model.ledger import LossLedger
+from nodrop.model.trial import TrialResult
+from nodrop.observe.difference import Difference
+from nodrop.observe.ledger import PROCESS, loss_ledger
+from nodrop.program import find_program
+
+ANSWER_TIMEOUT_S = 5.0
+END_TIMEOUT_S = 2.0
+
+
+class HopCounters:
+    """Adds a ledger of lost frames to every trial; see `nodrop.observe.base.Observer`.
+
+    Counters that cannot be read never end a run: the ledger then says why it is empty.
+    """
+
+    def __init__(self, facts: StageFacts) -> None:
+        self._facts = facts
+        self._process: subprocess.Popen[bytes] | None = None
+        self._reader: LineReader | None = None
+        self._before: dict[str, int] = {}
+        self._reading_s = 0.0
+        self._refusal = ""
+
+    def __enter__(self) -> Self:
+        """Start the program that reads."""
+        try:
+            self._start()
+        except StageError as error:
+            self._refusal = str(error)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """End it; never raises."""
+        if not self._process:
+            return
+        assert self._process.stdin and self._process.stdout
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        try:
+            self._process.wait(END_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
+
+    def before(self) -> None:
+        """Read all counters."""
+        self._reading_s = 0.0
+        self._before = self._read()
+
+    def after(self, result: TrialResult) -> TrialResult:
+        """Read them again, and tell where the frames went in between."""
+        after = self._read()
+        if self._refusal:
+            ledger = LossLedger(remarks=(f"the host's counters were not read: {self._refusal}",))
+        else:
+            ledger = loss_ledger(result, self._facts, Difference(self._before, after))
+        return result.model_copy(update={"ledger": ledger.model_copy(update={"reading_s": self._reading_s})})
+
+    def _start(self) -> None:
+        facts = self._facts
+        arguments = ["--netns", f"tester={facts.tester_pid}", "--netns", f"sut={facts.sut_pid}"]
+        if facts.sut_process_pid:
+            arguments += ["--process", f"{PROCESS}={facts.sut_process_pid}"]
+        self._process = subprocess.Popen(
+            [find_program("nodrop-observe", StageError), *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,
+        )
+        assert self._process.stdout
+        self._reader = LineReader(self._process.stdout.fileno())
+        said = self._answer()
+        if said.get("event") != "ready":
+            raise StageError(str(said.get("message", "nodrop-observe did not start")))
+
+    def _read(self) -> dict[str, int]:
+        if self._refusal or not self._process:
+            return {}
+        assert self._process.stdin
+        start_s = time.monotonic()
+        try:
+            self._process.stdin.write(b"read\n")
+            counters = self._answer()["counters"]
+        except (OSError, KeyError):
+            self._refusal = "nodrop-observe does not answer any more"
+            return {}
+        self._reading_s += time.monotonic() - start_s
+        return dict(counters)
+
+    def _answer(self) -> dict[str, Any]:
+        assert self._reader
+        line = self._reader.next_line(ANSWER_TIMEOUT_S)
+        try:
+            said = json.loads(line or "{}")
+        except json.JSONDecodeError:
+            return {}
+        return said if isinstance(said, dict) else {}

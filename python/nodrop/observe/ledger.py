@@ -1,0 +1,243 @@
+"""From counters read before and after a trial to a ledger of its lost frames. Pure.
+
+A way is cut into hops at the places where somebody counts frames. What came to a hop and did not get past it was lost
+there: that much always adds up to the trial's loss. Drop counters then say why; they never say more than was lost.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from nodrop.model.facts import StageFacts
+from nodrop.model.ledger import Cause, Hop, LossLedger, Side, Way
+from nodrop.model.trial import TrialResult
+from nodrop.observe.difference import Difference
+from nodrop.observe.wording import ip_text, reason_text
+
+PROCESS = "vnf"
+"""Name in the counters of what the process that forwards shows of itself."""
+
+
+class Draft:
+    """A hop in the making."""
+
+    def __init__(self, place: str, side: Side, in_count: int, out_count: int) -> None:
+        self.place, self.side = place, side
+        self.in_count, self.out_count = in_count, out_count
+        self.causes: list[Cause] = []
+
+    @property
+    def unnamed_count(self) -> int:
+        """Frames lost here without a cause so far."""
+        return self.in_count - self.out_count - sum(cause.count for cause in self.causes)
+
+    def blame(self, name: str, text: str, count: int) -> int:
+        """Name a cause for as many of the frames lost here as still lack one; gives how many it was."""
+        taken = min(count, self.unnamed_count)
+        if taken > 0:
+            self.causes.append(Cause(name=name, text=text, count=taken))
+        return taken
+
+    def done(self) -> Hop:
+        """As a value."""
+        return Hop(
+            place=self.place,
+            side=self.side,
+            in_count=self.in_count,
+            out_count=self.out_count,
+            causes=tuple(self.causes),
+        )
+
+
+class Ends(NamedTuple):
+    """The interfaces of one way, in the order frames pass them."""
+
+    tester_out: str
+    sut_in: str
+    sut_out: str
+    tester_in: str
+
+
+class Mark(NamedTuple):
+    """A place where frames are counted, and the hop that ends there."""
+
+    place: str
+    side: Side
+    passed_count: int
+    counter: str
+    """Who counts, for remarks."""
+
+
+class Track(NamedTuple):
+    """One way: where it begins and ends, and the interfaces between."""
+
+    tx_port: int
+    rx_port: int
+    ends: Ends
+
+
+class Draw(NamedTuple):
+    """One way with its hops in the making."""
+
+    track: Track
+    hops: dict[str, Draft]
+    """By what they are: send, outward, ring, sut, homeward, receive."""
+
+
+def loss_ledger(result: TrialResult, facts: StageFacts, grown: Difference) -> LossLedger:
+    """Where the frames of a trial were lost.
+
+    Args:
+        result: the trial.
+        facts: the lab it ran in; the SUT's n-th interface is wired to the tester's n-th.
+        grown: what the host counted meanwhile.
+    """
+    remarks: list[str] = []
+    ways = sorted({(stream.tx_port, stream.rx_port) for stream in result.streams})
+    draws = [_draw(result, Track(*way, _ends(facts, *way)), grown, remarks) for way in ways]
+    for draw in draws:
+        _blame_interfaces(draw, grown)
+    _blame_tester(result, draws, grown)
+    _blame_kernel(draws, grown)
+    return LossLedger(ways=tuple(_way(draw) for draw in draws), remarks=tuple(remarks))
+
+
+def _ends(facts: StageFacts, tx_port: int, rx_port: int) -> Ends:
+    tester = [interface.name for interface in facts.interfaces if interface.namespace == "tester"]
+    sut = [interface.name for interface in facts.interfaces if interface.namespace == "sut"]
+    return Ends(tester[tx_port], sut[tx_port], sut[rx_port], tester[rx_port])
+
+
+def _draw(result: TrialResult, track: Track, grown: Difference, remarks: list[str]) -> Draw:
+    """The hops of a way with their counts, which never grow along it and never fall below what was received."""
+    ends = track.ends
+    streams = [stream for stream in result.streams if (stream.tx_port, stream.rx_port) == track[:2]]
+    offered_count = sum(stream.offered_count for stream in streams)
+    received_count = sum(stream.received_count for stream in streams)
+    unsent_count = sum(stream.intended_count for stream in streams) - offered_count if result.unsent_count else 0
+    hops = {"send": Draft(f"{ends.tester_out} sends", "tester", offered_count + unsent_count, offered_count)}
+    passed_count = offered_count
+    for kind, mark in _marks(ends, grown):
+        if mark.passed_count > passed_count:
+            remarks.append(f"{mark.counter} counted {mark.passed_count - passed_count} frames more than came to it")
+        if mark.passed_count < received_count:
+            remarks.append(f"{mark.counter} counted {received_count - mark.passed_count} frames fewer than arrived")
+        settled_count = max(min(mark.passed_count, passed_count), received_count)
+        hops[kind] = Draft(mark.place, mark.side, passed_count, settled_count)
+        passed_count = settled_count
+    hops["receive"] = Draft(f"{ends.tester_in} receives", "tester", passed_count, received_count)
+    return Draw(track, hops)
+
+
+def _marks(ends: Ends, grown: Difference) -> list[tuple[str, Mark]]:
+    """Where frames of a way are counted between the tester's two ends."""
+    entered, left = f"sut/{ends.sut_in}", f"sut/{ends.sut_out}"
+    marks = [
+        (
+            "outward",
+            Mark(f"{ends.tester_out} → {ends.sut_in}", "wire", grown.count(f"{entered}/rx_packets"), ends.sut_in),
+        ),
+    ]
+    taken = f"{PROCESS}/{ends.sut_in}/received"
+    if taken in grown:
+        marks.append(("ring", Mark(f"the VNF's receive ring of {ends.sut_in}", "sut", grown.count(taken), "the VNF")))
+    # A frame its interface tried to send and could not has left the SUT: it was refused at the other end of the wire.
+    sent_count = grown.count(f"{left}/tx_packets", f"{left}/tx_dropped")
+    forwarder = "the VNF" if taken in grown else "the SUT"
+    marks.append(("sut", Mark(f"{forwarder}, {ends.sut_in} to {ends.sut_out}", "sut", sent_count, ends.sut_out)))
+    arrived_count = grown.count(f"tester/{ends.tester_in}/rx_packets")
+    marks.append(("homeward", Mark(f"{ends.sut_out} → {ends.tester_in}", "wire", arrived_count, ends.tester_in)))
+    return marks
+
+
+def _blame_interfaces(draw: Draw, grown: Difference) -> None:
+    """Causes that only this way's frames can have had: queues and interfaces belong to one direction each."""
+    ends, hops = draw.track.ends, draw.hops
+    tester_out, sut_in = f"tester/{ends.tester_out}", f"sut/{ends.sut_in}"
+    sut_out, tester_in = f"sut/{ends.sut_out}", f"tester/{ends.tester_in}"
+    refused_count = grown.count(f"{tester_out}/tx_dropped", f"{tester_out}/tx_errors")
+    text = f"refused by {ends.tester_out} or by {ends.sut_in} behind it"
+    refused_count -= hops["send"].blame("send_refused", text, refused_count)
+    hops["send"].blame("not_sent", "not sent in time", hops["send"].unnamed_count)
+    _blame_queues(hops["outward"], tester_out, ends.tester_out, grown)
+    _blame_arrival(hops["outward"], sut_in, ends.sut_in, refused_count, grown)
+    if "ring" in hops:
+        # The VNF's count has what the interface dropped before the ring in it.
+        refused_count = grown.count(f"{PROCESS}/{ends.sut_in}/receive_dropped") - grown.count(f"{sut_in}/rx_dropped")
+        hops["ring"].blame("ring_full", "the ring was full", refused_count)
+        for name, count in grown.below(f"{PROCESS}/{ends.sut_in}"):
+            if name not in ("received", "sent", "receive_dropped", "send_dropped"):
+                hops["sut"].blame(f"vnf_{name}", f"dropped as {name.replace('_', ' ')}", count)
+    _blame_drivers(hops["sut"], sut_in, ends.sut_in, grown)
+    _blame_queues(hops["sut"], sut_out, ends.sut_out, grown)
+    hops["sut"].blame(
+        "send_refused", f"refused by {ends.sut_out}", grown.count(f"{PROCESS}/{ends.sut_out}/send_dropped")
+    )
+    _blame_arrival(hops["homeward"], tester_in, ends.tester_in, grown.count(f"{sut_out}/tx_dropped"), grown)
+
+
+def _blame_queues(hop: Draft, place: str, interface: str, grown: Difference) -> None:
+    for name, count in grown.below(f"{place}/qdisc"):
+        kind, _, counter = name.partition("/")
+        if counter == "dropped":
+            hop.blame("queue_dropped", f"dropped by the queueing discipline {kind} of {interface}", count)
+
+
+def _blame_drivers(hop: Draft, place: str, interface: str, grown: Difference) -> None:
+    for name, count in grown.below(f"{place}/driver"):
+        hop.blame("driver_dropped", f"dropped by the driver of {interface} ({name})", count)
+
+
+def _blame_arrival(hop: Draft, place: str, interface: str, refused_count: int, grown: Difference) -> None:
+    """A frame refused at the far end of a wire is counted there, on the near end, or on both."""
+    dropped_count = max(refused_count, grown.count(f"{place}/rx_dropped", f"{place}/rx_errors", f"{place}/rx_fifo"))
+    backlog_count = sum(count for name, count in grown.below("host/softnet") if name.endswith("/dropped"))
+    text = f"the host's backlog before {interface} was full (net.core.netdev_max_backlog)"
+    dropped_count -= hop.blame("backlog_full", text, min(dropped_count, backlog_count))
+    reasons = sorted(_reasons(place, grown).items(), key=lambda item: -item[1])
+    for reason, count in reasons:
+        dropped_count -= hop.blame(reason, f"{reason_text(reason)} at {interface}", min(dropped_count, count))
+    hop.blame("receive_refused", f"refused by {interface}: down, or its MTU too small", dropped_count)
+
+
+def _blame_tester(result: TrialResult, draws: Sequence[Draw], grown: Difference) -> None:
+    """What the tester's receive path dropped behind its interfaces; the engine tells it for all ports together."""
+    interfaces = {f"tester/{draw.track.ends.tester_in}/rx_dropped" for draw in draws}
+    behind_count = result.tester_drop_count - grown.count(*interfaces)
+    hops = [draw.hops["receive"] for draw in draws]
+    _share(hops, "tester_dropped", "the tester's receive queue was full", behind_count)
+
+
+def _blame_kernel(draws: Sequence[Draw], grown: Difference) -> None:
+    """Causes that the kernel tells for the SUT's namespace, not for a direction."""
+    hops = [draw.hops["sut"] for draw in draws]
+    reasons: dict[str, int] = {}
+    for name, count in grown.below("sut/kernel"):
+        reason, _, _interface = name.partition("/")
+        reasons[reason] = reasons.get(reason, 0) + count
+    for reason, count in sorted(reasons.items(), key=lambda item: -item[1]):
+        _share(hops, reason, reason_text(reason), count)
+    for version in ("ip", "ip6"):
+        for name, count in grown.below(f"sut/{version}"):
+            _share(hops, f"{version}_{name}", ip_text(name), count)
+
+
+def _reasons(place: str, grown: Difference) -> dict[str, int]:
+    """Kernel drop reasons on one interface."""
+    namespace, interface = place.split("/")
+    named = ((*name.partition("/"), count) for name, count in grown.below(f"{namespace}/kernel"))
+    return {reason: count for reason, _, where, count in named if where == interface}
+
+
+def _share(hops: Sequence[Draft], name: str, text: str, count: int) -> None:
+    """Blame one cause at several hops, in proportion to what each still has to explain."""
+    open_counts = [hop.unnamed_count for hop in hops]
+    remaining_count, remaining_open = min(count, sum(open_counts)), sum(open_counts)
+    for hop, open_count in zip(hops, open_counts, strict=True):
+        share_count = round(remaining_count * open_count / remaining_open) if remaining_open else 0
+        remaining_count -= hop.blame(name, text, share_count)
+        remaining_open -= open_count
+
+
+def _way(draw: Draw) -> Way:
+    hops = tuple(hop.done() for hop in draw.hops.values())
+    return Way(tx_port=draw.track.tx_port, rx_port=draw.track.rx_port, hops=hops)
