@@ -1,8 +1,13 @@
 """`nodrop explain`: a stored search, told trial by trial, or decided again."""
 
 import shutil
+import sys
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from nodrop.model.result import RunResult
 
 WIDTH_MAX = 100
 """Longer lines are hard to read."""
@@ -12,14 +17,16 @@ WIDTH_MAX = 100
 @click.argument("result")
 @click.option("--outlook", is_flag=True, help="Say as well what the other outcome of each trial would have meant.")
 @click.option("--verify", is_flag=True, help="Decide every trial again from the outcomes on record, and compare.")
+@click.option("--trial", type=int, metavar="N", help="Say only where the frames of this trial were lost, hop by hop.")
 @click.option("--results-dir", default="results", show_default=True, metavar="DIR", help="Where results are kept.")
-def explain(result: str, outlook: bool, verify: bool, results_dir: str) -> None:
+def explain(result: str, outlook: bool, verify: bool, trial: int | None, results_dir: str) -> None:
     """Tell a stored search as a story, one sentence for every trial.
 
     RESULT is a result.json, the directory it is in, a run id, or `latest`.
 
     \b
     nodrop explain latest
+    nodrop explain latest --trial 7   where its frames were lost
     nodrop explain latest --verify    exit code 5 where the record is not what the search decides
     """
     from nodrop import store  # noqa: PLC0415
@@ -28,6 +35,9 @@ def explain(result: str, outlook: bool, verify: bool, results_dir: str) -> None:
     from nodrop.report.story import story  # noqa: PLC0415
 
     stored = store.load(result, results_dir)
+    if trial is not None:
+        _show_ledger(stored, trial)
+        return
     if not verify:
         steps = stored.steps or replay(stored).steps
         click.echo(story(stored, steps, min(shutil.get_terminal_size().columns, WIDTH_MAX), outlook), nl=False)
@@ -42,3 +52,14 @@ def explain(result: str, outlook: bool, verify: bool, results_dir: str) -> None:
             f"the decisions of run {stored.run_id} asked, {found}; verify with the release that measured it\n{where}"
         )
     click.echo(f"reproduced: {len(again.steps)} of {again.trial_count} trials, all bounds")
+
+
+def _show_ledger(stored: "RunResult", index: int) -> None:
+    from nodrop.cli.console import show  # noqa: PLC0415
+    from nodrop.errors import ConfigError  # noqa: PLC0415
+    from nodrop.report.ledger import ledger_table  # noqa: PLC0415
+
+    if not 0 <= index < len(stored.trials):
+        count = len(stored.trials)
+        raise ConfigError(f"--trial: {index} asked, run {stored.run_id} has {count} trials, counted from 0")
+    show(ledger_table(stored.trials[index]), sys.stdout)

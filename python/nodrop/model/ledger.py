@@ -25,7 +25,7 @@ class Hop(Value):
     """One stretch of the path: frames that came to it and frames that got past it."""
 
     place: str
-    """`tester0 → sut0`, `the VNF`."""
+    """`the wire tester0 → sut0`, `the VNF, sut0 to sut1`."""
     side: Side
     in_count: int
     out_count: int

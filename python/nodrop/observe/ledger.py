@@ -16,6 +16,9 @@ from nodrop.observe.wording import ip_text, reason_text
 PROCESS = "vnf"
 """Name in the counters of what the process that forwards shows of itself."""
 
+NO_CAUSES = frozenset({"received", "sent", "originated", "receive_dropped", "send_dropped"})
+"""Of the forwarding process's counters for a port, those that are no reason of its own to drop what came in there."""
+
 
 class Draft:
     """A hop in the making."""
@@ -114,7 +117,11 @@ def _draw(result: TrialResult, track: Track, grown: Difference, remarks: list[st
     offered_count = sum(stream.offered_count for stream in streams)
     received_count = sum(stream.received_count for stream in streams)
     unsent_count = sum(stream.intended_count for stream in streams) - offered_count if result.unsent_count else 0
-    hops = {"send": Draft(f"{ends.tester_out} sends", "tester", offered_count + unsent_count, offered_count)}
+    hops = {
+        "send": Draft(
+            f"the tester's sender on {ends.tester_out}", "tester", offered_count + unsent_count, offered_count
+        )
+    }
     passed_count = offered_count
     for kind, mark in _marks(ends, grown):
         if mark.passed_count > passed_count:
@@ -124,7 +131,7 @@ def _draw(result: TrialResult, track: Track, grown: Difference, remarks: list[st
         settled_count = max(min(mark.passed_count, passed_count), received_count)
         hops[kind] = Draft(mark.place, mark.side, passed_count, settled_count)
         passed_count = settled_count
-    hops["receive"] = Draft(f"{ends.tester_in} receives", "tester", passed_count, received_count)
+    hops["receive"] = Draft(f"the tester's receiver on {ends.tester_in}", "tester", passed_count, received_count)
     return Draw(track, hops)
 
 
@@ -134,7 +141,9 @@ def _marks(ends: Ends, grown: Difference) -> list[tuple[str, Mark]]:
     marks = [
         (
             "outward",
-            Mark(f"{ends.tester_out} → {ends.sut_in}", "wire", grown.count(f"{entered}/rx_packets"), ends.sut_in),
+            Mark(
+                f"the wire {ends.tester_out} → {ends.sut_in}", "wire", grown.count(f"{entered}/rx_packets"), ends.sut_in
+            ),
         ),
     ]
     taken = f"{PROCESS}/{ends.sut_in}/received"
@@ -145,7 +154,9 @@ def _marks(ends: Ends, grown: Difference) -> list[tuple[str, Mark]]:
     forwarder = "the VNF" if taken in grown else "the SUT"
     marks.append(("sut", Mark(f"{forwarder}, {ends.sut_in} to {ends.sut_out}", "sut", sent_count, ends.sut_out)))
     arrived_count = grown.count(f"tester/{ends.tester_in}/rx_packets")
-    marks.append(("homeward", Mark(f"{ends.sut_out} → {ends.tester_in}", "wire", arrived_count, ends.tester_in)))
+    marks.append(
+        ("homeward", Mark(f"the wire {ends.sut_out} → {ends.tester_in}", "wire", arrived_count, ends.tester_in))
+    )
     return marks
 
 
@@ -165,7 +176,7 @@ def _blame_interfaces(draw: Draw, grown: Difference) -> None:
         refused_count = grown.count(f"{PROCESS}/{ends.sut_in}/receive_dropped") - grown.count(f"{sut_in}/rx_dropped")
         hops["ring"].blame("ring_full", "the ring was full", refused_count)
         for name, count in grown.below(f"{PROCESS}/{ends.sut_in}"):
-            if name not in ("received", "sent", "receive_dropped", "send_dropped"):
+            if name not in NO_CAUSES:
                 hops["sut"].blame(f"vnf_{name}", f"dropped as {name.replace('_', ' ')}", count)
     _blame_drivers(hops["sut"], sut_in, ends.sut_in, grown)
     _blame_queues(hops["sut"], sut_out, ends.sut_out, grown)

@@ -9,6 +9,7 @@ from nodrop.model.result import RunResult, SearchStep
 from nodrop.model.trial import TrialResult, Verdict
 from nodrop.report.changes import changes_text
 from nodrop.report.confidence import confidence_lines
+from nodrop.report.ledger import bound_lines
 from nodrop.report.text import STATUS_TEXTS, limit_text, warning_lines
 from nodrop.report.wording import small_ratio_text, stop_text, traffic_text
 from nodrop.units import format_count, format_ns, format_pps, format_ratio, format_seconds
@@ -127,6 +128,7 @@ def _ending(result: RunResult) -> Iterator[Line]:
     for found in result.goals:
         yield Line(limit_text(found), "- ")
         yield from (Line(text, "  ") for text in confidence_lines(found, result))
+    yield from (Line(text, "- ") for text in bound_lines(result))
     yield from _section("What else was seen:", [finding.text for finding in result.findings])
     yield from _section("What to be careful about:", warning_lines(result))
 

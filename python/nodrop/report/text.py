@@ -13,6 +13,7 @@ from nodrop.model.trial import TrialResult
 from nodrop.report.calibration import beyond_calibration, calibration_text
 from nodrop.report.confidence import confidence_lines, estimate_text
 from nodrop.report.doubts import doubt_lines
+from nodrop.report.ledger import bound_lines
 from nodrop.report.tables import goals_table, latency_table, trials_table
 from nodrop.report.wording import LIMITS, found_text, goal_text, stop_text, traffic_text
 from nodrop.units import format_pps, format_ratio, format_seconds
@@ -50,6 +51,7 @@ def _parts(result: RunResult, with_trials: bool) -> Iterator[RenderableType]:
         for found in result.goals:
             yield _bullet("- ", limit_text(found), "" if found.limit is Limit.SUT else "yellow")
             yield from (_bullet("  ", text, "") for text in confidence_lines(found, result))
+        yield from (_bullet("- ", text, "") for text in bound_lines(result))
     if result.latencies:
         yield ""
         yield latency_table(result)

@@ -1,0 +1,201 @@
+"""From two readings and a trial's counts to a ledger: tables of what the kernel counts for a loss at each hop."""
+
+from typing import NamedTuple
+
+import pytest
+from tests.suts import Step
+from tests.traffic import two_way_traffic
+
+from nodrop.generator.simulated import SimulatedMeasurer
+from nodrop.model.facts import InterfaceFacts, StageFacts
+from nodrop.model.ledger import LossLedger
+from nodrop.model.trial import StreamCounts, Trial, TrialResult
+from nodrop.observe.difference import Difference
+from nodrop.observe.ledger import loss_ledger
+from nodrop.report.ledger import loss_line
+
+SENT = 1000
+
+
+class Lab(NamedTuple):
+    """What the kernel counts when 1000 frames go each way and those of the way from port 0 have losses."""
+
+    counters: dict[str, int]
+    offered_count: int
+    received_count: int
+    tester_drop_count: int = 0
+
+
+def interface(name: str, namespace: str) -> InterfaceFacts:
+    return InterfaceFacts(
+        name=name, namespace=namespace, driver="veth", mac="02:00:00:00:00:01", mtu_bytes=1500, link_speed_bps=None
+    )
+
+
+FACTS = StageFacts(
+    name="lab",
+    sut="bridge",
+    privilege="root",
+    tester_pid=1,
+    sut_pid=2,
+    sut_shares_tester_cpu=True,
+    interfaces=tuple(interface(f"{side}{port}", side) for side in ("tester", "sut") for port in (0, 1)),
+)
+
+
+def counters(entered: int = SENT, left: int = SENT, arrived: int = SENT, **more: int) -> dict[str, int]:
+    """Interfaces of both ways; of the way from port 0, this many came to sut0, left sut1, came to tester1."""
+    forth = {"sut/sut0/rx_packets": entered, "sut/sut1/tx_packets": left, "tester/tester1/rx_packets": arrived}
+    back = dict.fromkeys(("sut/sut1/rx_packets", "sut/sut0/tx_packets", "tester/tester0/rx_packets"), SENT)
+    return forth | back | {name.replace("__", "/"): count for name, count in more.items()}
+
+
+def trial(lab: Lab) -> TrialResult:
+    """A trial whose way from port 0 was offered and received these counts."""
+    with SimulatedMeasurer(two_way_traffic(2), Step(1e6)) as measurer:
+        result = measurer.measure(Trial(intended_load_pps=2 * SENT, duration_s=1), 0, "search", lambda *_: None)
+
+    def counted(stream: StreamCounts) -> StreamCounts:
+        offered, received = (lab.offered_count, lab.received_count) if stream.tx_port == 0 else (SENT, SENT)
+        return stream.model_copy(
+            update={
+                "intended_count": SENT,
+                "offered_count": offered,
+                "received_count": received,
+                "lost_count": offered - received,
+            }
+        )
+
+    streams = tuple(map(counted, result.streams))
+    return result.model_copy(update={"streams": streams, "tester_drop_count": lab.tester_drop_count})
+
+
+def ledger(lab: Lab, before: dict[str, int] | None = None) -> LossLedger:
+    return loss_ledger(trial(lab), FACTS, Difference(before or {}, lab.counters))
+
+
+def told(found: LossLedger) -> list[tuple[str, str, int]]:
+    """Place, name of the cause and count of every loss."""
+    return [
+        (hop.place, name, count)
+        for way in found.ways
+        for hop in way.hops
+        for name, count in [*((c.name, c.count) for c in hop.causes), ("", hop.unattributed_count)]
+        if count
+    ]
+
+
+PLANTED = {
+    "nothing": (Lab(counters(), SENT, SENT), []),
+    "sender too slow": (
+        Lab(counters(980, 980, 980), 980, 980),
+        [("the tester's sender on tester0", "not_sent", 20)],
+    ),
+    "first wire refuses, the sender is told": (
+        Lab(counters(0, 0, 0, tester__tester0__tx_dropped=5000, sut__sut0__rx_dropped=5000), 0, 0),
+        [("the tester's sender on tester0", "send_refused", 1000)],
+    ),
+    "first wire refuses, the sender is not told": (
+        Lab(counters(990, 990, 990, tester__tester0__tx_dropped=10, sut__sut0__rx_dropped=10), SENT, 990),
+        [("the wire tester0 → sut0", "receive_refused", 10)],
+    ),
+    "backlog before the SUT": (
+        Lab(counters(990, 990, 990, sut__sut0__rx_dropped=10, host__softnet__cpu0__dropped=25), SENT, 990),
+        [("the wire tester0 → sut0", "backlog_full", 10)],
+    ),
+    "queue of the tester's interface": (
+        Lab(counters(990, 990, 990, tester__tester0__qdisc__tbf__dropped=10), SENT, 990),
+        [("the wire tester0 → sut0", "queue_dropped", 10)],
+    ),
+    "in the SUT, and no counter tells": (
+        Lab(counters(SENT, 970, 970), SENT, 970),
+        [("the SUT, sut0 to sut1", "", 30)],
+    ),
+    "netfilter in the SUT": (
+        Lab(counters(SENT, 970, 970, sut__kernel__NETFILTER_DROP__sut1=30), SENT, 970),
+        [("the SUT, sut0 to sut1", "NETFILTER_DROP", 30)],
+    ),
+    "no route in the SUT": (
+        Lab(counters(SENT, 970, 970, sut__ip__OutNoRoutes=30), SENT, 970),
+        [("the SUT, sut0 to sut1", "ip_OutNoRoutes", 30)],
+    ),
+    "queue of the SUT's far interface": (
+        Lab(counters(SENT, 970, 970, sut__sut1__qdisc__tbf__dropped=30), SENT, 970),
+        [("the SUT, sut0 to sut1", "queue_dropped", 30)],
+    ),
+    "an XDP program in the SUT": (
+        Lab(counters(SENT, 970, 970, sut__sut0__driver__rx_queue_0_xdp_drops=30), SENT, 970),
+        [("the SUT, sut0 to sut1", "driver_dropped", 30)],
+    ),
+    "the VNF's ring, and frames that were dropped before it": (
+        Lab(
+            counters(SENT, 960, 960, vnf__sut0__received=960, vnf__sut0__receive_dropped=47, sut__sut0__rx_dropped=7),
+            SENT,
+            960,
+        ),
+        [("the VNF's receive ring of sut0", "ring_full", 40)],
+    ),
+    "the VNF itself": (
+        Lab(counters(SENT, 960, 960, vnf__sut0__received=SENT, vnf__sut0__no_route=40), SENT, 960),
+        [("the VNF, sut0 to sut1", "vnf_no_route", 40)],
+    ),
+    "the last wire": (
+        Lab(counters(SENT, 960, 960, sut__sut1__tx_dropped=40, tester__tester1__rx_dropped=40), SENT, 960, 40),
+        [("the wire sut1 → tester1", "receive_refused", 40)],
+    ),
+    "the tester's receiver": (
+        Lab(counters(), SENT, 950, 50),
+        [("the tester's receiver on tester1", "tester_dropped", 50)],
+    ),
+}
+
+
+@pytest.mark.parametrize("planted", PLANTED)
+def test_a_loss_is_found_at_the_hop_it_was_planted(planted: str) -> None:
+    lab, expected = PLANTED[planted]
+    found = ledger(lab)
+    assert told(found) == expected
+    assert found.lost_count == sum(count for _, _, count in expected)
+    assert found.remarks == ()
+
+
+def test_only_what_was_counted_between_the_readings_matters() -> None:
+    lab = Lab(counters(SENT, 970, 970, sut__kernel__NETFILTER_DROP__sut1=30), SENT, 970)
+    before = dict.fromkeys(lab.counters, 7)
+    after = {name: count + 7 for name, count in lab.counters.items()}
+    assert told(ledger(lab._replace(counters=after), before)) == told(ledger(lab))
+
+
+def test_a_cause_never_explains_more_than_was_lost_at_its_hop() -> None:
+    lab = Lab(counters(SENT, 970, 970, sut__kernel__NETFILTER_DROP__sut1=999, sut__ip__OutNoRoutes=5), SENT, 970)
+    assert told(ledger(lab)) == [("the SUT, sut0 to sut1", "NETFILTER_DROP", 30)]
+
+
+def test_frames_of_others_are_told_and_the_ledger_still_adds_up() -> None:
+    found = ledger(Lab(counters(SENT, SENT + 3, 990), SENT, 990))
+    assert told(found) == [("the wire sut1 → tester1", "", 10)]
+    assert found.remarks == ("sut1 counted 3 frames more than came to it",)
+    fewer = ledger(Lab(counters(SENT, 0, SENT), SENT, SENT))
+    assert told(fewer) == []
+    assert fewer.remarks == ("sut1 counted 1000 frames fewer than arrived",)
+
+
+def test_one_cause_in_both_directions_is_told_once_with_both_places() -> None:
+    lab = Lab(counters(SENT, 970, 970) | {"sut/sut0/tx_packets": 980, "tester/tester0/rx_packets": 980}, SENT, 970)
+    result = trial(lab)
+    streams = tuple(
+        stream.model_copy(update={"received_count": 980}) if stream.tx_port == 1 else stream
+        for stream in result.streams
+    )
+    result = result.model_copy(update={"streams": streams})
+    grown = Difference({}, lab.counters | {"sut/kernel/NETFILTER_DROP/sut1": 50})
+    result = result.model_copy(update={"ledger": loss_ledger(result, FACTS, grown)})
+    assert loss_line(result) == (
+        "lost 50 of 2,000: 50 at the SUT, sut0 to sut1 and the SUT, sut1 to sut0 "
+        "(dropped by a netfilter rule (nft, iptables) [NETFILTER_DROP])"
+    )
+
+
+def test_a_trial_without_loss_has_no_line() -> None:
+    lab = Lab(counters(), SENT, SENT)
+    assert loss_line(trial(lab).model_copy(update={"ledger": ledger(lab)})) == ""
