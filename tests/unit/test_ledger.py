@@ -199,3 +199,11 @@ def test_one_cause_in_both_directions_is_told_once_with_both_places() -> None:
 def test_a_trial_without_loss_has_no_line() -> None:
     lab = Lab(counters(), SENT, SENT)
     assert loss_line(trial(lab).model_copy(update={"ledger": ledger(lab)})) == ""
+
+
+def test_without_a_sut_there_is_one_wire_between_the_testers_ports() -> None:
+    bare = FACTS.model_copy(update={"interfaces": FACTS.interfaces[:2]})
+    grown = {"tester/tester1/rx_packets": 990, "tester/tester0/rx_packets": SENT, "tester/tester0/tx_dropped": 10}
+    lab = Lab(grown, SENT, 990)
+    found = loss_ledger(trial(lab), bare, Difference({}, grown))
+    assert told(found) == [("the wire tester0 → tester1", "receive_refused", 10)]

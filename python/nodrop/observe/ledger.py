@@ -4,7 +4,7 @@ A way is cut into hops at the places where somebody counts frames. What came to 
 there: that much always adds up to the trial's loss. Drop counters then say why; they never say more than was lost.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from nodrop.model.facts import StageFacts
@@ -52,7 +52,7 @@ class Draft:
 
 
 class Ends(NamedTuple):
-    """The interfaces of one way, in the order frames pass them."""
+    """The interfaces of one way, in the order frames pass them; those of the SUT are empty where there is none."""
 
     tester_out: str
     sut_in: str
@@ -107,6 +107,8 @@ def loss_ledger(result: TrialResult, facts: StageFacts, grown: Difference) -> Lo
 def _ends(facts: StageFacts, tx_port: int, rx_port: int) -> Ends:
     tester = [interface.name for interface in facts.interfaces if interface.namespace == "tester"]
     sut = [interface.name for interface in facts.interfaces if interface.namespace == "sut"]
+    if not sut:
+        return Ends(tester[tx_port], "", "", tester[rx_port])
     return Ends(tester[tx_port], sut[tx_port], sut[rx_port], tester[rx_port])
 
 
@@ -135,55 +137,55 @@ def _draw(result: TrialResult, track: Track, grown: Difference, remarks: list[st
     return Draw(track, hops)
 
 
-def _marks(ends: Ends, grown: Difference) -> list[tuple[str, Mark]]:
+def _marks(ends: Ends, grown: Difference) -> Iterator[tuple[str, Mark]]:
     """Where frames of a way are counted between the tester's two ends."""
     entered, left = f"sut/{ends.sut_in}", f"sut/{ends.sut_out}"
-    marks = [
-        (
-            "outward",
-            Mark(
-                f"the wire {ends.tester_out} → {ends.sut_in}", "wire", grown.count(f"{entered}/rx_packets"), ends.sut_in
-            ),
-        ),
-    ]
-    taken = f"{PROCESS}/{ends.sut_in}/received"
-    if taken in grown:
-        marks.append(("ring", Mark(f"the VNF's receive ring of {ends.sut_in}", "sut", grown.count(taken), "the VNF")))
-    # A frame its interface tried to send and could not has left the SUT: it was refused at the other end of the wire.
-    sent_count = grown.count(f"{left}/tx_packets", f"{left}/tx_dropped")
-    forwarder = "the VNF" if taken in grown else "the SUT"
-    marks.append(("sut", Mark(f"{forwarder}, {ends.sut_in} to {ends.sut_out}", "sut", sent_count, ends.sut_out)))
     arrived_count = grown.count(f"tester/{ends.tester_in}/rx_packets")
-    marks.append(
-        ("homeward", Mark(f"the wire {ends.sut_out} → {ends.tester_in}", "wire", arrived_count, ends.tester_in))
-    )
-    return marks
+    if ends.sut_in:
+        entered_count = grown.count(f"{entered}/rx_packets")
+        yield "outward", Mark(f"the wire {ends.tester_out} → {ends.sut_in}", "wire", entered_count, ends.sut_in)
+        taken, forwarder = f"{PROCESS}/{ends.sut_in}/received", "the SUT"
+        if taken in grown:
+            forwarder = "the VNF"
+            yield "ring", Mark(f"the VNF's receive ring of {ends.sut_in}", "sut", grown.count(taken), forwarder)
+        # A frame its interface tried to send and could not has left the SUT: it was refused at the wire's other end.
+        left_count = grown.count(f"{left}/tx_packets", f"{left}/tx_dropped")
+        yield "sut", Mark(f"{forwarder}, {ends.sut_in} to {ends.sut_out}", "sut", left_count, ends.sut_out)
+    near = ends.sut_out or ends.tester_out
+    yield "homeward", Mark(f"the wire {near} → {ends.tester_in}", "wire", arrived_count, ends.tester_in)
 
 
 def _blame_interfaces(draw: Draw, grown: Difference) -> None:
     """Causes that only this way's frames can have had: queues and interfaces belong to one direction each."""
     ends, hops = draw.track.ends, draw.hops
-    tester_out, sut_in = f"tester/{ends.tester_out}", f"sut/{ends.sut_in}"
-    sut_out, tester_in = f"sut/{ends.sut_out}", f"tester/{ends.tester_in}"
+    tester_out, tester_in = f"tester/{ends.tester_out}", f"tester/{ends.tester_in}"
+    first, behind = ("outward", ends.sut_in) if ends.sut_in else ("homeward", ends.tester_in)
     refused_count = grown.count(f"{tester_out}/tx_dropped", f"{tester_out}/tx_errors")
-    text = f"refused by {ends.tester_out} or by {ends.sut_in} behind it"
+    text = f"refused by {ends.tester_out} or by {behind} behind it"
     refused_count -= hops["send"].blame("send_refused", text, refused_count)
     hops["send"].blame("not_sent", "not sent in time", hops["send"].unnamed_count)
-    _blame_queues(hops["outward"], tester_out, ends.tester_out, grown)
-    _blame_arrival(hops["outward"], sut_in, ends.sut_in, refused_count, grown)
+    _blame_queues(hops[first], tester_out, ends.tester_out, grown)
+    if ends.sut_in:
+        _blame_arrival(hops["outward"], f"sut/{ends.sut_in}", ends.sut_in, refused_count, grown)
+        _blame_sut(ends, hops, grown)
+        refused_count = grown.count(f"sut/{ends.sut_out}/tx_dropped")
+    _blame_arrival(hops["homeward"], tester_in, ends.tester_in, refused_count, grown)
+
+
+def _blame_sut(ends: Ends, hops: dict[str, Draft], grown: Difference) -> None:
+    """Causes between the SUT's two interfaces."""
+    sut_in, sut_out = f"sut/{ends.sut_in}", f"sut/{ends.sut_out}"
     if "ring" in hops:
         # The VNF's count has what the interface dropped before the ring in it.
-        refused_count = grown.count(f"{PROCESS}/{ends.sut_in}/receive_dropped") - grown.count(f"{sut_in}/rx_dropped")
-        hops["ring"].blame("ring_full", "the ring was full", refused_count)
+        full_count = grown.count(f"{PROCESS}/{ends.sut_in}/receive_dropped") - grown.count(f"{sut_in}/rx_dropped")
+        hops["ring"].blame("ring_full", "the ring was full", full_count)
         for name, count in grown.below(f"{PROCESS}/{ends.sut_in}"):
             if name not in NO_CAUSES:
                 hops["sut"].blame(f"vnf_{name}", f"dropped as {name.replace('_', ' ')}", count)
     _blame_drivers(hops["sut"], sut_in, ends.sut_in, grown)
     _blame_queues(hops["sut"], sut_out, ends.sut_out, grown)
-    hops["sut"].blame(
-        "send_refused", f"refused by {ends.sut_out}", grown.count(f"{PROCESS}/{ends.sut_out}/send_dropped")
-    )
-    _blame_arrival(hops["homeward"], tester_in, ends.tester_in, grown.count(f"{sut_out}/tx_dropped"), grown)
+    refused_count = grown.count(f"{PROCESS}/{ends.sut_out}/send_dropped")
+    hops["sut"].blame("send_refused", f"refused by {ends.sut_out}", refused_count)
 
 
 def _blame_queues(hop: Draft, place: str, interface: str, grown: Difference) -> None:
@@ -220,7 +222,7 @@ def _blame_tester(result: TrialResult, draws: Sequence[Draw], grown: Difference)
 
 def _blame_kernel(draws: Sequence[Draw], grown: Difference) -> None:
     """Causes that the kernel tells for the SUT's namespace, not for a direction."""
-    hops = [draw.hops["sut"] for draw in draws]
+    hops = [draw.hops["sut"] for draw in draws if "sut" in draw.hops]
     reasons: dict[str, int] = {}
     for name, count in grown.below("sut/kernel"):
         reason, _, _interface = name.partition("/")
