@@ -5,6 +5,7 @@
 
 pub mod af_packet;
 pub mod any;
+pub mod bpf;
 pub mod clock;
 pub mod fault;
 pub mod host;
@@ -14,6 +15,7 @@ pub mod process;
 pub mod thread;
 pub mod wait;
 
+use std::ffi::CString;
 use std::os::fd::BorrowedFd;
 
 /// A buffer the back end will send: fill its bytes.
@@ -105,5 +107,22 @@ impl PortError {
     /// The last system call's error, with what was asked and what to do about it.
     pub(crate) fn last_os(port: &str, asked: &'static str, remedy: &'static str) -> Self {
         Self::System { port: port.to_owned(), asked, source: std::io::Error::last_os_error(), remedy }
+    }
+}
+
+/// The kernel's number of an interface of this network namespace.
+///
+/// # Errors
+/// When there is none of that name.
+pub fn interface_index(interface: &str) -> Result<libc::c_int, PortError> {
+    let absent = || PortError::Request {
+        port: interface.to_owned(),
+        message: "no such interface in this network namespace; see `ip link`".to_owned(),
+    };
+    let name = CString::new(interface).map_err(|_| absent())?;
+    // SAFETY: `name` is a NUL-terminated string that outlives the call.
+    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
+        0 => Err(absent()),
+        index => Ok(index as libc::c_int),
     }
 }

@@ -1,9 +1,8 @@
 //! A bound packet socket and its options.
 
-use std::ffi::CString;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-use crate::PortError;
+use crate::{PortError, interface_index};
 
 const RAW_REMEDY: &str =
     "raw access needs CAP_NET_RAW in the interface's network namespace: run as root or in a nodrop lab";
@@ -123,18 +122,5 @@ impl PacketSocket {
 
     pub(super) fn failed(&self, asked: &'static str, remedy: &'static str) -> PortError {
         PortError::last_os(&self.interface, asked, remedy)
-    }
-}
-
-fn interface_index(interface: &str) -> Result<libc::c_int, PortError> {
-    let absent = || PortError::Request {
-        port: interface.to_owned(),
-        message: "no such interface in this network namespace; see `ip link`".to_owned(),
-    };
-    let name = CString::new(interface).map_err(|_| absent())?;
-    // SAFETY: `name` is a NUL-terminated string that outlives the call.
-    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
-        0 => Err(absent()),
-        index => Ok(index as libc::c_int),
     }
 }

@@ -1,0 +1,26 @@
+//! eBPF without a compiler: an assembler, maps, loading, attaching (Documentation/bpf/, RFC 9669, bpf(2)).
+//!
+//! Nothing is pinned: maps, programs and attachments end with the values that own them, and at the latest with the process.
+
+mod assembler;
+mod helper;
+mod link;
+mod map;
+mod program;
+mod syscall;
+
+pub use assembler::{Alu, Assembler, Condition, Insn, Label, Operand, Reg, Size};
+pub use helper::Helper;
+pub use link::{Link, XdpMode};
+pub use map::{Entry, Map, MapKind, SharedValues};
+pub use program::{LiveRun, Program, ProgramKind};
+
+/// What an XDP program may answer (linux/bpf.h, `enum xdp_action`).
+pub mod xdp_action {
+    /// Take the frame away.
+    pub const DROP: i32 = 1;
+    /// Let the kernel have it.
+    pub const PASS: i32 = 2;
+    /// Where a redirect helper said.
+    pub const REDIRECT: i32 = 4;
+}
