@@ -6,7 +6,7 @@ use nodrop_engine::{Engine, EngineError, Port, Stream};
 use nodrop_model::{Backend, Open, Opened, PortFacts, PortSpec, StreamSpec};
 use nodrop_port::any::{AnyRx, AnyTx};
 use nodrop_port::clock::SystemClock;
-use nodrop_port::{Receive, af_packet, loopback, thread};
+use nodrop_port::{Receive, af_packet, dpdk, loopback, thread};
 use nodrop_wire::{SIGNATURE_OFFSET, Signature, Template, TemplateSpec, WireError};
 
 /// The engine with every back end and the kernel's clocks.
@@ -24,14 +24,18 @@ pub fn open(request: &Open) -> Result<(HostEngine, Opened), EngineError> {
         thread::bind_to_cores(&request.cores)?;
     }
     let streams = request.streams.iter().map(stream).collect::<Result<Vec<_>, _>>()?;
-    let ports = open_ports(&request.ports)?;
+    let frame_len_max = streams.iter().map(|stream| stream.template.bytes().len()).max().unwrap_or(0);
+    let dpdk_ports = request.ports.iter().filter(|spec| spec.backend == Backend::Dpdk);
+    let dpdk_ports: Vec<_> = dpdk_ports.map(|spec| asked_of_dpdk(spec, frame_len_max)).collect();
+    dpdk::start(&dpdk_ports, request.cores.first().copied())?;
+    let ports = open_ports(&request.ports, frame_len_max)?;
     let facts = ports.iter().zip(&request.ports).map(|(port, spec)| facts(port, spec)).collect();
     let engine = Engine::new(ports, streams, request.cores.clone(), SystemClock)?;
     let opened = Opened { ports: facts, thread_count: engine.thread_count() };
     Ok((engine, opened))
 }
 
-fn open_ports(specs: &[PortSpec]) -> Result<Vec<AnyPort>, EngineError> {
+fn open_ports(specs: &[PortSpec], frame_len_max: usize) -> Result<Vec<AnyPort>, EngineError> {
     let mut ports = Vec::new();
     let mut wired = None;
     for spec in specs {
@@ -40,6 +44,10 @@ fn open_ports(specs: &[PortSpec]) -> Result<Vec<AnyPort>, EngineError> {
                 let (tx, rx) =
                     af_packet::open(&spec.interface, spec.queue_slots, Signature::MAGIC_WORD, SIGNATURE_OFFSET)?;
                 (AnyTx::AfPacket(tx), AnyRx::AfPacket(rx))
+            }
+            Backend::Dpdk => {
+                let (tx, rx) = dpdk::open(&asked_of_dpdk(spec, frame_len_max))?;
+                (AnyTx::Dpdk(tx), AnyRx::Dpdk(rx))
             }
             Backend::Loopback => {
                 let (tx, rx) = wired.take().unwrap_or_else(|| {
@@ -55,9 +63,14 @@ fn open_ports(specs: &[PortSpec]) -> Result<Vec<AnyPort>, EngineError> {
     Ok(ports)
 }
 
+fn asked_of_dpdk(spec: &PortSpec, frame_len_max: usize) -> dpdk::Asked<'_> {
+    dpdk::Asked { device: &spec.interface, queue_slots: spec.queue_slots, frame_len_max }
+}
+
 fn facts(port: &AnyPort, spec: &PortSpec) -> PortFacts {
     let backend = match spec.backend {
         Backend::AfPacket => "af_packet",
+        Backend::Dpdk => "dpdk",
         Backend::Loopback => "loopback",
     };
     PortFacts { interface: port.name.clone(), backend: backend.to_owned(), queue_slots: port.rx.queue_slots() }

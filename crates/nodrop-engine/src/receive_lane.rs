@@ -11,8 +11,8 @@ use crate::tracker::{Arrival, Tracker};
 
 /// Frames taken from a port before sending goes on.
 const RECEIVE_BATCH: usize = 128;
-/// An empty receive queue is left alone for this long: reading it at once would fight the kernel for its cache line, and
-/// arrivals are stamped by the kernel anyway.
+/// An empty receive queue is left alone for this long, where arrivals are stamped by the kernel anyway: reading it at once
+/// would fight the kernel for its cache line.
 const RECEIVE_PAUSE_NS: u64 = 20_000;
 /// In `ReceiveLane::inbox_of`: no stream that arrives here.
 const NONE: u16 = u16::MAX;
@@ -131,7 +131,7 @@ impl ReceiveLane {
                 self.account(&signature, frame.time_ns);
             }
         })?;
-        if count == 0 {
+        if count == 0 && port.stamps_on_arrival() {
             self.resume_ns = now_ns + RECEIVE_PAUSE_NS;
         }
         if count > 0 || begins_look {

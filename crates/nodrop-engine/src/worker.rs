@@ -98,6 +98,9 @@ impl<'a, T: Transmit, R: Receive> Worker<'a, T, R> {
 
     /// Nothing was due: sleep when there is time to, else stay awake.
     fn rest(&self, clock: &impl Clock, progress: &Progress) {
+        if self.receivers.iter().any(|receiver| !receiver.port.stamps_on_arrival()) {
+            return std::hint::spin_loop();
+        }
         let Some(due_ns) = self.next_due_ns() else { return thread::sleep_ns(RECEIVE_NAP_NS) };
         let wait_ns = (progress.start_ns + due_ns).saturating_sub(clock.steady_ns());
         if wait_ns > SPIN_NS {

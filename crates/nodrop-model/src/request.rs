@@ -28,6 +28,8 @@ pub enum Request {
 pub enum Backend {
     /// Linux packet sockets: any interface, also in a user namespace.
     AfPacket,
+    /// DPDK devices, where the engine is built with DPDK.
+    Dpdk,
     /// Ports in memory, wired in pairs (0 to 1, 2 to 3): for tests, touches nothing.
     Loopback,
 }
@@ -38,7 +40,8 @@ pub enum Backend {
 pub struct PortSpec {
     /// How to reach it.
     pub backend: Backend,
-    /// Interface name in the engine's network namespace.
+    /// Interface name in the engine's network namespace; of a DPDK port its device arguments, as in
+    /// `net_memif0,role=client`.
     pub interface: String,
     /// Received frames it can hold before the tester itself drops.
     pub queue_slots: u32,

@@ -3,6 +3,7 @@
 use std::os::fd::BorrowedFd;
 
 use crate::af_packet::{PacketRx, PacketTx};
+use crate::dpdk::{DpdkRx, DpdkTx};
 use crate::loopback::{LoopbackRx, LoopbackTx};
 use crate::{PortError, Receive, Received, Slot, Transmit};
 
@@ -14,6 +15,8 @@ pub enum AnyTx {
     Loopback(LoopbackTx),
     /// Linux packet socket.
     AfPacket(PacketTx),
+    /// DPDK device.
+    Dpdk(DpdkTx),
 }
 
 /// A receiving half of any back end.
@@ -23,6 +26,8 @@ pub enum AnyRx {
     Loopback(LoopbackRx),
     /// Linux packet socket.
     AfPacket(PacketRx),
+    /// DPDK device.
+    Dpdk(DpdkRx),
 }
 
 impl Transmit for AnyTx {
@@ -36,6 +41,7 @@ impl Transmit for AnyTx {
         match self {
             Self::Loopback(port) => port.transmit(count, frame_len_max, fill),
             Self::AfPacket(port) => port.transmit(count, frame_len_max, fill),
+            Self::Dpdk(port) => port.transmit(count, frame_len_max, fill),
         }
     }
 }
@@ -46,6 +52,7 @@ impl Receive for AnyRx {
         match self {
             Self::Loopback(port) => port.receive(budget, sink),
             Self::AfPacket(port) => port.receive(budget, sink),
+            Self::Dpdk(port) => port.receive(budget, sink),
         }
     }
 
@@ -53,6 +60,7 @@ impl Receive for AnyRx {
         match self {
             Self::Loopback(port) => port.take_drop_count(),
             Self::AfPacket(port) => port.take_drop_count(),
+            Self::Dpdk(port) => port.take_drop_count(),
         }
     }
 
@@ -60,6 +68,7 @@ impl Receive for AnyRx {
         match self {
             Self::Loopback(port) => port.queue_slots(),
             Self::AfPacket(port) => port.queue_slots(),
+            Self::Dpdk(port) => port.queue_slots(),
         }
     }
 
@@ -67,6 +76,15 @@ impl Receive for AnyRx {
         match self {
             Self::Loopback(port) => port.descriptor(),
             Self::AfPacket(port) => port.descriptor(),
+            Self::Dpdk(port) => port.descriptor(),
+        }
+    }
+
+    fn stamps_on_arrival(&self) -> bool {
+        match self {
+            Self::Loopback(port) => port.stamps_on_arrival(),
+            Self::AfPacket(port) => port.stamps_on_arrival(),
+            Self::Dpdk(port) => port.stamps_on_arrival(),
         }
     }
 }

@@ -63,4 +63,8 @@ impl<R: Receive> Receive for FaultRx<R> {
     fn queue_slots(&self) -> u32 {
         self.inner.queue_slots()
     }
+
+    fn stamps_on_arrival(&self) -> bool {
+        self.inner.stamps_on_arrival()
+    }
 }

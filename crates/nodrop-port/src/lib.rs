@@ -1,12 +1,13 @@
 //! What touches the host: ports, clocks, cores, namespaces. The only crate with `unsafe`.
 //!
 //! A port is two halves, so that sending and receiving can live on different threads: [`Transmit`] and [`Receive`].
-//! Room is left beside [`af_packet`] for further back ends; they all pass the contract test in `tests/contract.rs`.
+//! All back ends pass the contract test in `tests/contract.rs`.
 
 pub mod af_packet;
 pub mod any;
 pub mod bpf;
 pub mod clock;
+pub mod dpdk;
 pub mod fault;
 pub mod host;
 pub mod loopback;
@@ -71,6 +72,11 @@ pub trait Receive: Send {
 
     /// Frames it can hold before it drops.
     fn queue_slots(&self) -> u32;
+
+    /// Frames are stamped when they come, not when they are read: reading late then costs no accuracy.
+    fn stamps_on_arrival(&self) -> bool {
+        true
+    }
 
     /// What becomes readable when a frame waits, for those who would rather sleep; None where there is no such thing.
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {

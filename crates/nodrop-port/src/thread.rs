@@ -23,6 +23,37 @@ pub fn bind_to_cores(cores: &[usize]) -> Result<(), PortError> {
     if result == 0 { Ok(()) } else { Err(PortError::last_os(&port, "bind a thread to them", REMEDY)) }
 }
 
+/// The CPUs a thread may run on.
+#[cfg(feature = "dpdk")]
+pub(crate) struct Affinity(libc::cpu_set_t);
+
+#[cfg(feature = "dpdk")]
+impl Affinity {
+    /// Of the calling thread; all CPUs where the kernel does not tell.
+    pub(crate) fn current() -> Self {
+        // SAFETY: an all-zero cpu_set_t is the empty set; the call writes at most its size.
+        unsafe {
+            let mut set: libc::cpu_set_t = std::mem::zeroed();
+            if libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) != 0 {
+                (0..libc::CPU_SETSIZE as usize).for_each(|core| libc::CPU_SET(core, &mut set));
+            }
+            Self(set)
+        }
+    }
+
+    /// The lowest of them.
+    pub(crate) fn first_core(&self) -> usize {
+        // SAFETY: every number asked for fits the set.
+        (0..libc::CPU_SETSIZE as usize).find(|core| unsafe { libc::CPU_ISSET(*core, &self.0) }).unwrap_or(0)
+    }
+
+    /// Make them the calling thread's again.
+    pub(crate) fn restore(&self) {
+        // SAFETY: the set is valid for reads of its size. It was allowed before, so it is again.
+        unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const self.0) };
+    }
+}
+
 /// Let short sleeps of the calling thread end on time (the kernel's default allows 50 µs more).
 pub fn sharpen_sleep() {
     // SAFETY: PR_SET_TIMERSLACK takes one integer and touches no memory.

@@ -1,0 +1,78 @@
+//! Receiving: bursts, stamped when they are read.
+
+use std::sync::Arc;
+
+use super::device::Device;
+use super::{eal, ffi, lcore};
+use crate::clock::{Clock, SystemClock};
+use crate::{PortError, Receive, Received};
+
+/// Frames read, and stamped, at a time.
+const BURST: usize = 32;
+
+const NO_FRAME: ffi::RawFrame = ffi::RawFrame { bytes: std::ptr::null(), length: 0 };
+
+/// The receiving half of a port.
+#[derive(Debug)]
+pub struct DpdkRx {
+    device: Arc<Device>,
+    taken_drop_count: u64,
+}
+
+impl DpdkRx {
+    pub(super) fn new(device: Arc<Device>) -> Result<Self, PortError> {
+        let mut receiver = Self { device, taken_drop_count: 0 };
+        receiver.take_drop_count()?;
+        Ok(receiver)
+    }
+}
+
+impl Receive for DpdkRx {
+    #[inline]
+    fn receive(&mut self, budget: usize, mut sink: impl FnMut(Received<'_>)) -> Result<usize, PortError> {
+        lcore::enter();
+        let mut mbufs = [std::ptr::null_mut(); BURST];
+        let mut frames = [NO_FRAME; BURST];
+        let mut count = 0;
+        while count < budget {
+            let want = (budget - count).min(BURST);
+            // SAFETY: both arrays hold BURST, and the port lives as long as the device.
+            let taken =
+                unsafe { ffi::nd_rx_take(self.device.port.0, mbufs.as_mut_ptr(), frames.as_mut_ptr(), want as u32) }
+                    as usize;
+            if taken == 0 {
+                break;
+            }
+            let time_ns = SystemClock.wall_ns();
+            for frame in &frames[..taken] {
+                // SAFETY: the frame's first segment holds `length` bytes, ours until it is given back.
+                let bytes = unsafe { std::slice::from_raw_parts(frame.bytes, frame.length) };
+                sink(Received { bytes, time_ns });
+            }
+            // SAFETY: the first `taken` mbufs are ours, and nothing refers to them any more.
+            unsafe { ffi::nd_rx_give_back(mbufs.as_mut_ptr(), taken as u32) };
+            count += taken;
+        }
+        Ok(count)
+    }
+
+    fn take_drop_count(&mut self) -> Result<u64, PortError> {
+        let mut drops = ffi::Drops::default();
+        // SAFETY: the port lives as long as the device, and `drops` is valid for writes.
+        let result = unsafe { ffi::nd_drops(self.device.port.0, &raw mut drops) };
+        if result != 0 {
+            let message = format!("its statistics asked, DPDK says: {}; use another driver", eal::text(result));
+            return Err(PortError::Request { port: self.device.name.clone(), message });
+        }
+        let total = drops.missed + drops.no_buffer;
+        Ok(total.saturating_sub(std::mem::replace(&mut self.taken_drop_count, total)))
+    }
+
+    fn queue_slots(&self) -> u32 {
+        self.device.rx_slots
+    }
+
+    fn stamps_on_arrival(&self) -> bool {
+        false
+    }
+}

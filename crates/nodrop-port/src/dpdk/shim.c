@@ -1,0 +1,213 @@
+/* What DPDK offers only as macros and inline functions, and port set-up in one call each. See ffi.rs for the other side. */
+
+#include <errno.h>
+#include <unistd.h>
+
+#include <rte_dev.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+#include <rte_lcore.h>
+#include <rte_mbuf.h>
+
+/* One cache line of private area, so that a frame begins on a cache line; the tag of port::Slot is its first word. */
+#define PRIVATE_BYTES RTE_CACHE_LINE_SIZE
+#define UNTAGGED UINT32_MAX
+/* Mbufs that a thread keeps at hand. */
+#define CACHED 256
+
+struct nd_slot {
+	uint8_t *bytes;
+	uint32_t *tag;
+};
+
+struct nd_frame {
+	const uint8_t *bytes;
+	size_t length;
+};
+
+struct nd_setup {
+	uint16_t rx_slots, tx_slots;  /* asked for, then what the driver made of it */
+	uint16_t frame_bytes;         /* longest frame, without FCS */
+	int socket;                   /* NUMA node, or -1 */
+};
+
+struct nd_drops {
+	uint64_t missed, no_buffer;
+};
+
+/* A negative errno for DPDK's two ways of failing: by return value or by rte_errno. */
+static int failure(int result)
+{
+	if (result < -1)
+		return result;
+	return rte_errno != 0 ? -rte_errno : -EIO;
+}
+
+int nd_eal_init(int argc, char **argv)
+{
+	if (rte_eal_init(argc, argv) < 0)
+		return failure(-1);
+	rmdir(rte_eal_get_runtime_dir()); /* made for files that this process does not write */
+	return 0;
+}
+
+const char *nd_error_text(int error)
+{
+	return rte_strerror(error);
+}
+
+/* Makes the device and gives its port; `name` is `device` without its parameters. */
+int nd_probe(const char *device, const char *name, uint16_t *port)
+{
+	int result = rte_dev_probe(device);
+
+	if (result != 0 && result != -EEXIST)
+		return failure(result);
+	return rte_eth_dev_get_port_by_name(name, port) == 0 ? 0 : -ENODEV;
+}
+
+static void untag(struct rte_mempool *pool, void *unused, void *object, unsigned int index)
+{
+	(void)pool, (void)unused, (void)index;
+	*(uint32_t *)rte_mbuf_to_priv(object) = UNTAGGED;
+}
+
+struct rte_mempool *nd_pool_create(const char *name, unsigned int count, uint16_t frame_bytes, int socket)
+{
+	uint16_t room = RTE_PKTMBUF_HEADROOM + (frame_bytes < RTE_MBUF_DEFAULT_DATAROOM ? RTE_MBUF_DEFAULT_DATAROOM : frame_bytes);
+	struct rte_mempool *pool = rte_pktmbuf_pool_create(name, count, CACHED, PRIVATE_BYTES, room, socket);
+
+	if (pool != NULL)
+		rte_mempool_obj_iter(pool, untag, NULL);
+	return pool;
+}
+
+void nd_pool_free(struct rte_mempool *pool)
+{
+	rte_mempool_free(pool);
+}
+
+int nd_error(void)
+{
+	return failure(-1);
+}
+
+/* One queue each way, deep as asked where the driver allows, and frames for any MAC. */
+int nd_port_describe(uint16_t port, struct nd_setup *setup)
+{
+	struct rte_eth_dev_info info;
+	int result = rte_eth_dev_info_get(port, &info);
+
+	setup->socket = rte_eth_dev_socket_id(port);
+	if (result == 0)
+		setup->rx_slots = RTE_MIN(setup->rx_slots, info.rx_desc_lim.nb_max);
+	return result;
+}
+
+static int configure(uint16_t port, struct nd_setup *setup)
+{
+	struct rte_eth_dev_info info;
+	struct rte_eth_conf conf = { 0 };
+	int result = rte_eth_dev_info_get(port, &info);
+
+	if (result != 0)
+		return result;
+	conf.rxmode.mtu = RTE_MAX(setup->frame_bytes, RTE_ETHER_MTU + RTE_ETHER_HDR_LEN) - RTE_ETHER_HDR_LEN;
+	conf.rxmode.mtu = RTE_MIN(conf.rxmode.mtu, (uint32_t)info.max_mtu);
+	conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
+	result = rte_eth_dev_configure(port, 1, 1, &conf);
+	if (result != 0)
+		return result;
+	return rte_eth_dev_adjust_nb_rx_tx_desc(port, &setup->rx_slots, &setup->tx_slots);
+}
+
+int nd_port_start(uint16_t port, struct nd_setup *setup, struct rte_mempool *rx_pool)
+{
+	int result = configure(port, setup);
+
+	if (result == 0)
+		result = rte_eth_rx_queue_setup(port, 0, setup->rx_slots, setup->socket, NULL, rx_pool);
+	if (result == 0)
+		result = rte_eth_tx_queue_setup(port, 0, setup->tx_slots, setup->socket, NULL);
+	if (result == 0)
+		result = rte_eth_dev_start(port);
+	if (result == 0)
+		rte_eth_promiscuous_enable(port); /* devices without a MAC filter refuse, and need not */
+	return result;
+}
+
+/* Also takes the device away, so that it can be made again. */
+void nd_port_close(uint16_t port)
+{
+	struct rte_eth_dev_info info;
+	int known = rte_eth_dev_info_get(port, &info);
+
+	rte_eth_dev_stop(port);
+	rte_eth_dev_close(port);
+	if (known == 0)
+		rte_dev_remove(info.device);
+}
+
+int nd_drops(uint16_t port, struct nd_drops *drops)
+{
+	struct rte_eth_stats stats;
+	int result = rte_eth_stats_get(port, &stats);
+
+	if (result == 0)
+		*drops = (struct nd_drops){ .missed = stats.imissed, .no_buffer = stats.rx_nombuf };
+	return result;
+}
+
+/* Zero when this thread already is one of DPDK's, one when it has become one, negative when it cannot. */
+int nd_thread_enter(void)
+{
+	if (rte_lcore_id() != LCORE_ID_ANY)
+		return 0;
+	return rte_thread_register() == 0 ? 1 : failure(-1);
+}
+
+void nd_thread_leave(void)
+{
+	rte_thread_unregister();
+}
+
+unsigned int nd_tx_take(struct rte_mempool *pool, struct rte_mbuf **mbufs, struct nd_slot *slots, unsigned int count)
+{
+	if (rte_pktmbuf_alloc_bulk(pool, mbufs, count) != 0)
+		return 0;
+	for (unsigned int i = 0; i < count; i++) {
+		slots[i].bytes = rte_pktmbuf_mtod(mbufs[i], uint8_t *);
+		slots[i].tag = rte_mbuf_to_priv(mbufs[i]);
+	}
+	return count;
+}
+
+unsigned int nd_tx_send(uint16_t port, struct rte_mbuf **mbufs, const uint16_t *lengths, unsigned int count)
+{
+	unsigned int sent;
+
+	for (unsigned int i = 0; i < count; i++)
+		mbufs[i]->pkt_len = mbufs[i]->data_len = lengths[i];
+	sent = rte_eth_tx_burst(port, 0, mbufs, count);
+	if (sent < count)
+		rte_pktmbuf_free_bulk(mbufs + sent, count - sent);
+	return sent;
+}
+
+unsigned int nd_rx_take(uint16_t port, struct rte_mbuf **mbufs, struct nd_frame *frames, unsigned int count)
+{
+	unsigned int taken = rte_eth_rx_burst(port, 0, mbufs, count);
+
+	for (unsigned int i = 0; i < taken; i++) {
+		frames[i].bytes = rte_pktmbuf_mtod(mbufs[i], uint8_t *);
+		frames[i].length = mbufs[i]->data_len;
+		rte_prefetch0(frames[i].bytes);
+	}
+	return taken;
+}
+
+void nd_rx_give_back(struct rte_mbuf **mbufs, unsigned int count)
+{
+	rte_pktmbuf_free_bulk(mbufs, count);
+}
