@@ -60,7 +60,8 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
     pub(crate) fn watch(&mut self) {
         self.watch_sending();
         self.drain();
-        let (now, elapsed_s) = self.look();
+        let (now, elapsed_s) = (self.progress.sample(), self.elapsed_ns() as f64 / 1e9);
+        self.look(&now, elapsed_s);
         self.close_window(now, elapsed_s);
         self.join_short_end();
         self.progress.stop_receiving.store(true, Relaxed);
@@ -68,7 +69,7 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
 
     fn watch_sending(&mut self) {
         let window_ns = (self.setting.request.window_s * 1e9) as u64;
-        let look_ns = self.setting.look_ns().min(window_ns);
+        let look_ns = self.setting.look_ns();
         let (mut look_edge_ns, mut window_edge_ns) = (look_ns, window_ns);
         while self.progress.is_sending() {
             self.wait_until(look_edge_ns.min(window_edge_ns));
@@ -76,7 +77,11 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
                 break;
             }
             let elapsed_ns = self.elapsed_ns();
-            let (now, elapsed_s) = self.look();
+            let elapsed_s = elapsed_ns as f64 / 1e9;
+            let now = self.progress.sample();
+            if elapsed_ns >= look_edge_ns {
+                self.look(&now, elapsed_s);
+            }
             if elapsed_ns >= window_edge_ns {
                 self.close_window(now, elapsed_s);
             }
@@ -129,13 +134,10 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
         }
     }
 
-    /// Find what is certainly lost by now; gives the counters and when that was.
-    fn look(&mut self) -> (Vec<Sample>, f64) {
-        let now = self.progress.sample();
+    /// Find what is certainly lost by now.
+    fn look(&mut self, now: &[Sample], elapsed_s: f64) {
         self.progress.look.fetch_add(1, Relaxed);
-        let elapsed_s = self.elapsed_ns() as f64 / 1e9;
-        self.losses.look(&mut self.timeline.windows, &now, elapsed_s);
-        (now, elapsed_s)
+        self.losses.look(&mut self.timeline.windows, now, elapsed_s);
     }
 
     /// Write down one window and begin the next.
@@ -159,10 +161,11 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
     /// A last window in which hardly anything was sent would say nothing by itself.
     fn join_short_end(&mut self) {
         let Windows { end_s, offered_count, received_count, lost_count, .. } = &mut self.timeline.windows;
-        let [.., begin_s, _] = end_s[..] else { return };
-        if self.timeline.sent_for_s - begin_s < self.setting.request.window_s / 2.0 {
+        while let [.., begin_s, _] = end_s[..]
+            && self.timeline.sent_for_s - begin_s < self.setting.request.window_s / 2.0
+        {
             end_s.remove(end_s.len() - 2);
-            for column in [offered_count, received_count, lost_count].into_iter().flatten() {
+            for column in [&mut *offered_count, &mut *received_count, &mut *lost_count].into_iter().flatten() {
                 let last = column.pop().unwrap_or(0);
                 column.last_mut().into_iter().for_each(|before| *before += last);
             }

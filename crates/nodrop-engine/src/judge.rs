@@ -12,6 +12,9 @@ const LATENESS_MAX_NS: u64 = 10_000_000;
 /// Largest difference between wall clock and steady clock over a trial, in nanoseconds.
 const CLOCK_STEP_MAX_NS: u64 = 1_000_000;
 
+/// Code of the doubt about a trial that was stopped for frames that were only late.
+pub(crate) const STOPPED_FOR_LATE: &str = "stopped_for_late";
+
 /// What was seen of one trial besides its loss.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Observed {
@@ -47,6 +50,8 @@ pub struct Observed {
     pub clock_step_ns: u64,
     /// The caller ended the trial.
     pub aborted: bool,
+    /// Frames lost when all had had time to arrive, where the stop rule had ended the trial for losing more than it did.
+    pub stopped_for_late: Option<u64>,
 }
 
 /// Every reason not to take the trial at face value; none means valid.
@@ -54,6 +59,7 @@ pub struct Observed {
 pub fn judge(seen: &Observed) -> Vec<Doubt> {
     [
         aborted(seen),
+        stopped_for_late(seen),
         tester_drops(seen),
         clock_jump(seen),
         offered_short(seen),
@@ -79,6 +85,16 @@ fn is_short(seen: &Observed) -> bool {
 
 fn aborted(seen: &Observed) -> Option<Doubt> {
     doubt(seen.aborted, "aborted", Verdict::Invalid, || "ended before its time on request".to_owned())
+}
+
+/// Frames that a later one overtook by more than a look were taken for lost; with their number known the rule was not met.
+fn stopped_for_late(seen: &Observed) -> Option<Doubt> {
+    let lost = seen.stopped_for_late?;
+    doubt(true, STOPPED_FOR_LATE, Verdict::Invalid, || {
+        format!(
+            "stopped for lost frames, of which all but {lost} then arrived; the next trial waits longer for late frames"
+        )
+    })
 }
 
 fn tester_drops(seen: &Observed) -> Option<Doubt> {
@@ -203,6 +219,7 @@ mod tests {
     fn each_other_rule_speaks_for_itself() {
         let cases = [
             (Observed { aborted: true, ..clean() }, "aborted", Verdict::Invalid),
+            (Observed { stopped_for_late: Some(0), ..clean() }, "stopped_for_late", Verdict::Invalid),
             (Observed { clock_step_ns: 1_000_001, ..clean() }, "clock_jump", Verdict::Invalid),
             (Observed { receive_gap_max_ns: 15_000_001, ..clean() }, "receiver_starved", Verdict::Suspect),
             (Observed { lateness_max_ns: 10_000_001, ..clean() }, "sender_late", Verdict::Suspect),

@@ -71,6 +71,9 @@ pub enum EngineError {
     Panic,
 }
 
+/// How many times longer than asked a frame may be late at most before it is taken for lost.
+const PATIENCE_MAX: u32 = 64;
+
 /// Open ports and prepared streams.
 #[derive(Debug)]
 pub struct Engine<T, R, C> {
@@ -79,6 +82,7 @@ pub struct Engine<T, R, C> {
     cores: Vec<usize>,
     clock: C,
     groups: Groups,
+    patience: u32,
     next_tag: u8,
 }
 
@@ -106,7 +110,7 @@ impl<T: Transmit, R: Receive, C: Clock> Engine<T, R, C> {
             return Err(EngineError::Request("nothing to do: at least one port and one stream are needed".to_owned()));
         }
         let groups = Groups::new(&streams);
-        Ok(Self { ports, streams, cores, clock, groups, next_tag: 0 })
+        Ok(Self { ports, streams, cores, clock, groups, patience: 1, next_tag: 0 })
     }
 
     /// Threads a trial runs on.
@@ -137,8 +141,20 @@ impl<T: Transmit, R: Receive, C: Clock> Engine<T, R, C> {
         check_request(request, self.streams.len())?;
         let tag = self.take_tag();
         let threads = self.thread_count();
-        let setting = trial::Setting { request, tag, threads, cores: &self.cores, stop, groups: &self.groups };
-        trial::run(&mut self.ports, &self.streams, &self.clock, &setting, on_window)
+        let setting = trial::Setting {
+            request,
+            tag,
+            threads,
+            cores: &self.cores,
+            stop,
+            groups: &self.groups,
+            patience: self.patience,
+        };
+        let reply = trial::run(&mut self.ports, &self.streams, &self.clock, &setting, on_window)?;
+        if reply.doubts.iter().any(|doubt| doubt.code == judge::STOPPED_FOR_LATE) {
+            self.patience = (2 * self.patience).min(PATIENCE_MAX);
+        }
+        Ok(reply)
     }
 
     fn take_tag(&mut self) -> u8 {

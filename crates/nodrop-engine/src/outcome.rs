@@ -1,6 +1,6 @@
 //! From what workers counted and the conductor saw to the engine's answer.
 
-use nodrop_model::{DirectionTimes, SenderTimes, StreamCounts, TrialReply};
+use nodrop_model::{DirectionTimes, SenderTimes, StopClause, StreamCounts, TrialReply};
 
 use crate::Stream;
 use crate::conductor::Timeline;
@@ -16,6 +16,7 @@ pub(crate) struct Counts {
     streams: Vec<StreamCounts>,
     directions: Vec<DirectionTimes>,
     senders: Vec<SenderTimes>,
+    corrupted_count: u64,
     receive_gap_max_ns: u64,
     cpu_wait_max_ns: u64,
 }
@@ -69,6 +70,7 @@ impl Counts {
             streams: streams.iter().map(stream).collect(),
             directions: setting.groups.series().iter().map(direction).collect(),
             senders: Vec::new(),
+            corrupted_count: 0,
             receive_gap_max_ns: 0,
             cpu_wait_max_ns: 0,
         }
@@ -87,6 +89,7 @@ impl Counts {
 
     fn add_received(&mut self, lane: &ReceiveLane, histograms: bool) {
         self.receive_gap_max_ns = self.receive_gap_max_ns.max(lane.gap_max_ns);
+        self.corrupted_count += lane.corrupted_count;
         for inbox in &lane.inboxes {
             let stream = &mut self.streams[inbox.stream];
             stream.received_count = inbox.tracker.received_count();
@@ -155,6 +158,7 @@ pub(crate) fn reply(
         steal_ratio: spent.steal_ratio,
         clock_step_ns: spent.clock_step_ns,
         aborted: timeline.aborted,
+        stopped_for_late: stopped_for_late(setting, &timeline, counts.total(|stream| stream.lost_count)),
     };
     TrialReply {
         trial_id: setting.request.trial_id,
@@ -162,6 +166,7 @@ pub(crate) fn reply(
         stopped_early: timeline.stopped_early,
         stopped_by: timeline.stopped_by,
         streams: counts.streams,
+        corrupted_count: counts.corrupted_count,
         directions: counts.directions,
         senders: counts.senders,
         tester_drop_count,
@@ -169,4 +174,9 @@ pub(crate) fn reply(
         windows: timeline.windows,
         doubts: judge(&observed),
     }
+}
+
+fn stopped_for_late(setting: &Setting<'_>, timeline: &Timeline, lost_count: u64) -> Option<u64> {
+    let limit = setting.request.stop.as_ref().and_then(|rule| rule.lost_count)?;
+    (timeline.stopped_by == Some(StopClause::LostCount) && lost_count <= limit).then_some(lost_count)
 }

@@ -1,8 +1,8 @@
 //! One port's arrivals: told apart by stream, counted, timed.
 
 use nodrop_port::clock::Clock;
-use nodrop_port::{PortError, Receive};
-use nodrop_wire::{SIGNATURE_OFFSET, Signature, wrapping_elapsed_ns};
+use nodrop_port::{PortError, Receive, SNAP_BYTES};
+use nodrop_wire::{SIGNATURE_OFFSET, Signature, is_intact, wrapping_elapsed_ns};
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::histogram::Durations;
@@ -66,6 +66,8 @@ pub(crate) struct ReceiveLane {
     resume_ns: u64,
     look: u64,
     pub(crate) gap_max_ns: u64,
+    /// Frames with a signature whose content is not what was sent: of no stream, since that may be what is wrong.
+    pub(crate) corrupted_count: u64,
 }
 
 impl ReceiveLane {
@@ -80,6 +82,7 @@ impl ReceiveLane {
             resume_ns: 0,
             look: 0,
             gap_max_ns: 0,
+            corrupted_count: 0,
         };
         for stream in streams {
             let group = lane.place(stream.group);
@@ -127,7 +130,10 @@ impl ReceiveLane {
         let begins_look = self.begin_look(progress.look.load(Relaxed));
         let count = port.receive(RECEIVE_BATCH, |frame| {
             let signature = frame.bytes.get(SIGNATURE_OFFSET..).and_then(Signature::parse);
-            if let Some(signature) = signature.filter(|signature| signature.trial_tag == self.trial_tag) {
+            let Some(signature) = signature else { return };
+            if frame.bytes.len() <= SNAP_BYTES && !is_intact(frame.bytes, SIGNATURE_OFFSET) {
+                self.corrupted_count += 1;
+            } else if signature.trial_tag == self.trial_tag {
                 self.account(&signature, frame.time_ns);
             }
         })?;

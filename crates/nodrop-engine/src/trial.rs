@@ -31,6 +31,8 @@ pub(crate) struct Setting<'a> {
     pub(crate) cores: &'a [usize],
     pub(crate) stop: &'a AtomicBool,
     pub(crate) groups: &'a Groups,
+    /// So many times longer than asked between two looks.
+    pub(crate) patience: u32,
 }
 
 impl Setting<'_> {
@@ -39,7 +41,7 @@ impl Setting<'_> {
     }
 
     pub(crate) fn look_ns(&self) -> u64 {
-        (self.request.look_s * 1e9) as u64
+        (self.request.look_s * 1e9) as u64 * u64::from(self.patience)
     }
 }
 

@@ -1,16 +1,17 @@
 //! Whole trials over ports in memory: what was planted is what is counted.
 #![allow(clippy::unwrap_used, missing_docs)] // clippy.toml excuses #[test] functions, not what they call
 
+use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use nodrop_engine::{Engine, EngineError, Port, Stream};
 use nodrop_model::{LoadPattern, StopClause, StopRule, StreamCounts, TrialReply, TrialRequest, Verdict, Window};
 use nodrop_port::clock::SystemClock;
 use nodrop_port::fault::{FaultRx, Faults};
 use nodrop_port::loopback::{self, LoopbackRx, LoopbackTx};
-use nodrop_port::{PortError, Receive, Slot, Transmit};
+use nodrop_port::{PortError, Receive, Received, Slot, Transmit};
 use nodrop_wire::{MacAddr, Template, TemplateSpec};
 
 const QUEUE_SLOTS: u32 = 1 << 16;
@@ -89,7 +90,7 @@ fn without_faults_every_frame_is_counted_once_in_both_directions() {
 
 #[test]
 fn planted_faults_are_counted_exactly_and_on_the_right_stream() {
-    let faults = Faults { drop_every: 100, repeat_every: 33, delay_every: 70 };
+    let faults = Faults { drop_every: 100, repeat_every: 33, delay_every: 70, ..Faults::default() };
     let mut engine = wired(faults, QUEUE_SLOTS, vec![]);
     let reply = measure(&mut engine, &request(20_000.0, 0.35));
     let spoiled = &reply.streams[0];
@@ -107,6 +108,83 @@ fn planted_faults_are_counted_exactly_and_on_the_right_stream() {
     let runs = spoiled.loss_runs.unwrap();
     assert_eq!((runs.count, runs.longest), (spoiled.lost_count, 1));
     assert_eq!(reply.streams[1].lost_count, 0);
+}
+
+#[test]
+fn planted_corruption_is_counted_exactly_and_its_frames_are_lost() {
+    let mut engine = wired(Faults { corrupt_every: 50, ..Faults::default() }, QUEUE_SLOTS, vec![]);
+    let reply = measure(&mut engine, &request(20_000.0, 0.2));
+    assert!(reply.streams[0].offered_count > 3000);
+    assert_eq!(reply.corrupted_count, reply.streams[0].offered_count / 50);
+    assert_eq!(reply.streams[0].lost_count, reply.corrupted_count);
+    assert_eq!((reply.streams[0].duplicate_count, reply.streams[1].lost_count), (0, 0));
+}
+
+#[test]
+fn planted_reordering_is_known_by_its_extent() {
+    let faults = Faults { delay_every: 100, delay_frames: 7, ..Faults::default() };
+    let reply = measure(&mut wired(faults, QUEUE_SLOTS, vec![]), &request(20_000.0, 0.2));
+    let reordering = reply.streams[0].reordering.clone().unwrap();
+    assert!(reordering.count >= 30);
+    assert_eq!(
+        (reordering.extent_max, reordering.extent_mean, reordering.extent_counts[2]),
+        (7, 7.0, reordering.count)
+    );
+}
+
+/// Holds back every hundredth frame for so long.
+struct Late<R> {
+    inner: R,
+    by: Duration,
+    seen: u64,
+    held: VecDeque<(Instant, Vec<u8>, u64)>,
+}
+
+impl<R: Receive> Receive for Late<R> {
+    fn receive(&mut self, budget: usize, mut sink: impl FnMut(Received<'_>)) -> Result<usize, PortError> {
+        let now = Instant::now();
+        let due = self.held.iter().take_while(|(until, ..)| *until <= now).count();
+        for (_, bytes, time_ns) in self.held.drain(..due) {
+            sink(Received { bytes: &bytes, time_ns });
+        }
+        let Self { inner, by, seen, held } = self;
+        inner.receive(budget, |frame| {
+            *seen += 1;
+            if seen.is_multiple_of(100) {
+                held.push_back((now + *by, frame.bytes.to_vec(), frame.time_ns));
+            } else {
+                sink(frame);
+            }
+        })
+    }
+
+    fn take_drop_count(&mut self) -> Result<u64, PortError> {
+        self.inner.take_drop_count()
+    }
+
+    fn queue_slots(&self) -> u32 {
+        self.inner.queue_slots()
+    }
+}
+
+/// A frame 50 ms late is taken for lost, and a trial stopped for it says nothing of the path.
+#[test]
+fn a_trial_stopped_for_frames_that_were_only_late_is_invalid_and_the_next_waits_longer() {
+    let [near, far] = loopback::pair(QUEUE_SLOTS);
+    let late = |rx, by_ms| Late { inner: rx, by: Duration::from_millis(by_ms), seen: 0, held: VecDeque::new() };
+    let ports = vec![
+        Port { name: "near".to_owned(), tx: near.0, rx: late(near.1, 0) },
+        Port { name: "far".to_owned(), tx: far.0, rx: late(far.1, 50) },
+    ];
+    let mut engine = Engine::new(ports, vec![stream(10, 0, 1)], vec![], SystemClock).unwrap();
+    let stop = Some(StopRule { lost_count: Some(0), ..StopRule::default() });
+    let asked = TrialRequest { loads_pps: vec![5000.0], stop, ..request(1.0, 0.5) };
+    let replies: Vec<TrialReply> = (0..6).map(|_| measure(&mut engine, &asked)).collect();
+    for reply in &replies {
+        let doubted = reply.doubts.iter().any(|doubt| doubt.code == "stopped_for_late");
+        assert_eq!((doubted, reply.streams[0].lost_count), (reply.stopped_early, 0));
+    }
+    assert!(replies[0].stopped_early && !replies[5].stopped_early);
 }
 
 #[test]

@@ -187,6 +187,9 @@ pub struct TrialReply {
     pub stopped_by: Option<StopClause>,
     /// In the order of the open streams.
     pub streams: Vec<StreamCounts>,
+    /// Test frames that arrived with other content than was sent; they count as lost. Known of frames of up to 128 bytes
+    /// whose signature follows a UDP header.
+    pub corrupted_count: u64,
     /// Latency, in the order of the time series' columns.
     pub directions: Vec<DirectionTimes>,
     /// How sending went, one for each sending port.

@@ -1,5 +1,7 @@
-//! A receiver around a receiver that loses, repeats and reorders frames on purpose, by count, so that tests know exactly
-//! what the engine must find.
+//! A receiver around a receiver that loses, repeats, reorders and corrupts frames on purpose, by count, so that tests know
+//! exactly what the engine must find.
+
+use std::collections::VecDeque;
 
 use crate::{PortError, Receive, Received};
 
@@ -10,8 +12,12 @@ pub struct Faults {
     pub drop_every: u64,
     /// Deliver every n-th frame twice.
     pub repeat_every: u64,
-    /// Deliver every n-th frame after the one that follows it.
+    /// Deliver every n-th frame after so many that follow it, one where `delay_frames` is zero.
     pub delay_every: u64,
+    /// How many that is.
+    pub delay_frames: u64,
+    /// Flip the lowest bit of the last byte of every n-th frame.
+    pub corrupt_every: u64,
 }
 
 /// The spoiled receiver.
@@ -20,13 +26,14 @@ pub struct FaultRx<R> {
     inner: R,
     faults: Faults,
     seen: u64,
-    held: Option<(Vec<u8>, u64)>,
+    /// Until how many have been seen, content, arrival.
+    held: VecDeque<(u64, Vec<u8>, u64)>,
 }
 
 impl<R: Receive> FaultRx<R> {
     /// Wrap a receiver.
     pub fn new(inner: R, faults: Faults) -> Self {
-        Self { inner, faults, seen: 0, held: None }
+        Self { inner, faults, seen: 0, held: VecDeque::new() }
     }
 }
 
@@ -43,14 +50,21 @@ impl<R: Receive> Receive for FaultRx<R> {
                 return;
             }
             if hits(faults.delay_every, *seen) {
-                *held = Some((frame.bytes.to_vec(), frame.time_ns));
+                held.push_back((*seen + faults.delay_frames.max(1), frame.bytes.to_vec(), frame.time_ns));
                 return;
             }
-            sink(frame);
+            if hits(faults.corrupt_every, *seen) {
+                let mut bytes = frame.bytes.to_vec();
+                bytes.last_mut().into_iter().for_each(|last| *last ^= 1);
+                sink(Received { bytes: &bytes, ..frame });
+            } else {
+                sink(frame);
+            }
             if hits(faults.repeat_every, *seen) {
                 sink(frame);
             }
-            if let Some((bytes, time_ns)) = held.take() {
+            let due = held.iter().take_while(|(until, ..)| *until <= *seen).count();
+            for (_, bytes, time_ns) in held.drain(..due) {
                 sink(Received { bytes: &bytes, time_ns });
             }
         })

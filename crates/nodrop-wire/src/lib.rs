@@ -6,12 +6,14 @@
 
 pub mod checksum;
 mod ethernet;
+mod intact;
 mod ipv4;
 mod signature;
 mod template;
 mod udp;
 
 pub use ethernet::{Ethernet, MacAddr};
+pub use intact::is_intact;
 pub use ipv4::Ipv4;
 pub use signature::{SIGNATURE_BYTES, Signature, wrapping_elapsed_ns};
 pub use template::{FCS_BYTES, SIGNATURE_OFFSET, Template, TemplateSpec};

@@ -20,6 +20,7 @@ KEPT = (
     "stopped_early",
     "stopped_by",
     "streams",
+    "corrupted_count",
     "directions",
     "senders",
     "tester_drop_count",

@@ -202,7 +202,7 @@ class Doubt(Value):
 
     code: str
     """aborted, clock_jump, cpu_steal, engine_died, offered_short, receiver_starved, sender_late, sender_stalled,
-    sut_preempted, tester_drops, tester_preempted"""
+    stopped_for_late, sut_preempted, tester_drops, tester_preempted"""
     verdict: Verdict
     """What this reason alone makes of the trial."""
     text: str
@@ -236,6 +236,9 @@ class TrialResult(Value):
     """Latency; empty where it is not known."""
     senders: tuple[SenderTimes, ...] = ()
     """How sending went, one for each sending port; empty where it is not known."""
+    corrupted_count: int = 0
+    """Test frames that arrived with other content than was sent; they count as lost. Known of frames of up to 128 bytes
+    whose signature follows a UDP header."""
     tester_drop_count: int
     """Frames that reached the tester and were dropped in its own receive path."""
     tester_cpu_ratio: float
