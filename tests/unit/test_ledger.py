@@ -93,7 +93,7 @@ PLANTED = {
     ),
     "first wire refuses, the sender is told": (
         Lab(counters(0, 0, 0, tester__tester0__tx_dropped=5000, sut__sut0__rx_dropped=5000), 0, 0),
-        [("the tester's sender on tester0", "send_refused", 1000)],
+        [("the tester's sender on tester0", "receive_refused", 1000)],
     ),
     "first wire refuses, the sender is not told": (
         Lab(counters(990, 990, 990, tester__tester0__tx_dropped=10, sut__sut0__rx_dropped=10), SENT, 990),

@@ -22,6 +22,15 @@ pub fn enter_network_namespace(pid: u32) -> Result<(), PortError> {
     join(pid, &network, libc::CLONE_NEWNET)
 }
 
+/// What tells the network namespace this process is in from all others.
+///
+/// # Errors
+/// When /proc is not there.
+pub fn network_namespace_inode() -> Result<u32, PortError> {
+    let own = open_namespace(std::process::id(), "net")?;
+    Ok(inode(&own).and_then(|inode| u32::try_from(inode).ok()).unwrap_or(0))
+}
+
 fn open_namespace(pid: u32, kind: &str) -> Result<File, PortError> {
     File::open(format!("/proc/{pid}/ns/{kind}")).map_err(|source| PortError::System {
         port: format!("process {pid}"),

@@ -32,6 +32,7 @@ class HopCounters:
         self._before: dict[str, int] = {}
         self._reading_s = 0.0
         self._refusal = ""
+        self._drops_refusal: str | None = None
 
     def __enter__(self) -> Self:
         """Start the program that reads."""
@@ -67,6 +68,9 @@ class HopCounters:
             ledger = LossLedger(remarks=(f"the host's counters were not read: {self._refusal}",))
         else:
             ledger = loss_ledger(result, self._facts, Difference(self._before, after))
+            if self._drops_refusal and ledger.unattributed_count:
+                remark = f"the kernel's reasons for drops were not counted: {self._drops_refusal}"
+                ledger = ledger.model_copy(update={"remarks": (*ledger.remarks, remark)})
         return result.model_copy(update={"ledger": ledger.model_copy(update={"reading_s": self._reading_s})})
 
     def _start(self) -> None:
@@ -74,6 +78,8 @@ class HopCounters:
         arguments = ["--netns", f"tester={facts.tester_pid}", "--netns", f"sut={facts.sut_pid}"]
         if facts.sut_process_pid:
             arguments += ["--process", f"{PROCESS}={facts.sut_process_pid}"]
+        if facts.sut == "router":  # only there may frames for another station be the SUT's loss
+            arguments.append("--other-host")
         self._process = subprocess.Popen(
             [find_program("nodrop-observe", StageError), *arguments],
             stdin=subprocess.PIPE,
@@ -86,6 +92,7 @@ class HopCounters:
         said = self._answer()
         if said.get("event") != "ready":
             raise StageError(str(said.get("message", "nodrop-observe did not start")))
+        self._drops_refusal = said.get("drops_refusal")
 
     def _read(self) -> dict[str, int]:
         if self._refusal or not self._process:

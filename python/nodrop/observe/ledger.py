@@ -35,8 +35,8 @@ class Draft:
 
     def blame(self, name: str, text: str, count: int) -> int:
         """Name a cause for as many of the frames lost here as still lack one; gives how many it was."""
-        taken = min(count, self.unnamed_count)
-        if taken > 0:
+        taken = max(0, min(count, self.unnamed_count))
+        if taken:
             self.causes.append(Cause(name=name, text=text, count=taken))
         return taken
 
@@ -159,17 +159,16 @@ def _blame_interfaces(draw: Draw, grown: Difference) -> None:
     """Causes that only this way's frames can have had: queues and interfaces belong to one direction each."""
     ends, hops = draw.track.ends, draw.hops
     tester_out, tester_in = f"tester/{ends.tester_out}", f"tester/{ends.tester_in}"
-    first, behind = ("outward", ends.sut_in) if ends.sut_in else ("homeward", ends.tester_in)
+    first, first_in = ("outward", f"sut/{ends.sut_in}") if ends.sut_in else ("homeward", tester_in)
     refused_count = grown.count(f"{tester_out}/tx_dropped", f"{tester_out}/tx_errors")
-    text = f"refused by {ends.tester_out} or by {behind} behind it"
-    refused_count -= hops["send"].blame("send_refused", text, refused_count)
+    told_count = _blame_arrival(hops["send"], first_in, refused_count, grown)
     hops["send"].blame("not_sent", "not sent in time", hops["send"].unnamed_count)
-    _blame_queues(hops[first], tester_out, ends.tester_out, grown)
+    _blame_queues(hops[first], tester_out, grown)
     if ends.sut_in:
-        _blame_arrival(hops["outward"], f"sut/{ends.sut_in}", ends.sut_in, refused_count, grown)
+        _blame_wire(hops["outward"], first_in, refused_count, told_count, grown)
         _blame_sut(ends, hops, grown)
-        refused_count = grown.count(f"sut/{ends.sut_out}/tx_dropped")
-    _blame_arrival(hops["homeward"], tester_in, ends.tester_in, refused_count, grown)
+        refused_count, told_count = grown.count(f"sut/{ends.sut_out}/tx_dropped"), 0
+    _blame_wire(hops["homeward"], tester_in, refused_count, told_count, grown)
 
 
 def _blame_sut(ends: Ends, hops: dict[str, Draft], grown: Difference) -> None:
@@ -182,34 +181,44 @@ def _blame_sut(ends: Ends, hops: dict[str, Draft], grown: Difference) -> None:
         for name, count in grown.below(f"{PROCESS}/{ends.sut_in}"):
             if name not in NO_CAUSES:
                 hops["sut"].blame(f"vnf_{name}", f"dropped as {name.replace('_', ' ')}", count)
-    _blame_drivers(hops["sut"], sut_in, ends.sut_in, grown)
-    _blame_queues(hops["sut"], sut_out, ends.sut_out, grown)
+    _blame_drivers(hops["sut"], sut_in, grown)
+    _blame_queues(hops["sut"], sut_out, grown)
     refused_count = grown.count(f"{PROCESS}/{ends.sut_out}/send_dropped")
     hops["sut"].blame("send_refused", f"refused by {ends.sut_out}", refused_count)
 
 
-def _blame_queues(hop: Draft, place: str, interface: str, grown: Difference) -> None:
+def _blame_queues(hop: Draft, place: str, grown: Difference) -> None:
     for name, count in grown.below(f"{place}/qdisc"):
         kind, _, counter = name.partition("/")
         if counter == "dropped":
-            hop.blame("queue_dropped", f"dropped by the queueing discipline {kind} of {interface}", count)
+            hop.blame("queue_dropped", f"dropped by the queueing discipline {kind} of {_interface(place)}", count)
 
 
-def _blame_drivers(hop: Draft, place: str, interface: str, grown: Difference) -> None:
+def _blame_drivers(hop: Draft, place: str, grown: Difference) -> None:
     for name, count in grown.below(f"{place}/driver"):
-        hop.blame("driver_dropped", f"dropped by the driver of {interface} ({name})", count)
+        hop.blame("driver_dropped", f"dropped by the driver of {_interface(place)} ({name})", count)
 
 
-def _blame_arrival(hop: Draft, place: str, interface: str, refused_count: int, grown: Difference) -> None:
-    """A frame refused at the far end of a wire is counted there, on the near end, or on both."""
-    dropped_count = max(refused_count, grown.count(f"{place}/rx_dropped", f"{place}/rx_errors", f"{place}/rx_fifo"))
+def _blame_wire(hop: Draft, place: str, refused_count: int, told_count: int, grown: Difference) -> None:
+    """A frame refused at the far end of a wire is counted there, at the near end, or both; or its sender was told."""
+    dropped_count = grown.count(f"{place}/rx_dropped", f"{place}/rx_errors", f"{place}/rx_fifo")
+    _blame_arrival(hop, place, max(refused_count, dropped_count) - told_count, grown)
+
+
+def _blame_arrival(hop: Draft, place: str, refused_count: int, grown: Difference) -> int:
+    """Why so many frames were not let in at an interface; gives how many of them were lost at this hop."""
+    interface, left_count = _interface(place), refused_count
     backlog_count = sum(count for name, count in grown.below("host/softnet") if name.endswith("/dropped"))
     text = f"the host's backlog before {interface} was full (net.core.netdev_max_backlog)"
-    dropped_count -= hop.blame("backlog_full", text, min(dropped_count, backlog_count))
-    reasons = sorted(_reasons(place, grown).items(), key=lambda item: -item[1])
-    for reason, count in reasons:
-        dropped_count -= hop.blame(reason, f"{reason_text(reason)} at {interface}", min(dropped_count, count))
-    hop.blame("receive_refused", f"refused by {interface}: down, or its MTU too small", dropped_count)
+    left_count -= hop.blame("backlog_full", text, min(left_count, backlog_count))
+    for reason, count in sorted(_reasons(place, grown).items(), key=lambda item: -item[1]):
+        left_count -= hop.blame(reason, f"{reason_text(reason)} at {interface}", min(left_count, count))
+    left_count -= hop.blame("receive_refused", f"refused by {interface}: down, or its MTU too small", left_count)
+    return refused_count - left_count
+
+
+def _interface(place: str) -> str:
+    return place.partition("/")[2]
 
 
 def _blame_tester(result: TrialResult, draws: Sequence[Draw], grown: Difference) -> None:

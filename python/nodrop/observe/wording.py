@@ -8,6 +8,7 @@ REASONS = {
     "TC_EGRESS": "dropped by a tc filter at egress",
     "XDP": "dropped by an XDP program",
     "CPU_BACKLOG": "the host's backlog was full (net.core.netdev_max_backlog)",
+    "NO_TX_TARGET": "nowhere to send it to",
     "FULL_RING": "a ring was full",
     "PKT_TOO_BIG": "larger than the MTU",
     "DEV_READY": "the interface was down",

@@ -11,7 +11,7 @@ use nodrop_port::{PortError, process};
 
 /// Reads what the host counts along a path under test.
 ///
-/// Prints one JSON line, `{"event":"ready"}` or `{"event":"error","message":...}`, and for every line on standard input
+/// Prints one JSON line, `{"event":"ready","drops_refusal":null}` or `{"event":"error","message":...}`, and for every line on standard input
 /// `{"event":"counters","counters":{...},"took_ns":...}`; ends when standard input closes or its parent dies.
 #[derive(Parser)]
 #[command(name = "nodrop-observe", version = VERSION)]
@@ -22,6 +22,9 @@ struct Arguments {
     /// A process that shows counters of its own, and its name in the counters.
     #[arg(long, value_name = "NAME=PID", value_parser = parse_named)]
     process: Vec<(String, u32)>,
+    /// Count as well what the kernel drops because it is for another station's MAC address: costs every receiver a little.
+    #[arg(long)]
+    other_host: bool,
 }
 
 fn parse_named(text: &str) -> Result<(String, u32), String> {
@@ -42,11 +45,12 @@ fn main() -> ExitCode {
 
 fn run(arguments: Arguments) -> Result<(), PortError> {
     let parent = process::parent_id();
-    let observer = Observer::open(&arguments.netns, arguments.process)?;
+    let observer = Observer::open(&arguments.netns, arguments.process, arguments.other_host)?;
     process::die_with_parent(parent);
     let mut out = std::io::stdout().lock();
     let mut say = |line: serde_json::Value| writeln!(out, "{line}").and_then(|()| out.flush()).is_ok();
-    if !say(serde_json::json!({"event": "ready"})) {
+    let refusal = observer.drops_refusal().map(ToString::to_string);
+    if !say(serde_json::json!({"event": "ready", "drops_refusal": refusal})) {
         return Ok(());
     }
     for line in std::io::stdin().lock().lines() {

@@ -4,6 +4,8 @@
 //! two moments is the difference of two readings; what is not in a reading is zero or not known to the host.
 
 pub mod board;
+mod btf;
+mod drops;
 mod ethtool;
 mod namespace;
 mod netlink;
@@ -14,6 +16,7 @@ use std::collections::BTreeMap;
 pub use namespace::Namespace;
 
 use crate::PortError;
+use drops::DropCounter;
 
 /// Counters by name.
 pub type Reading = BTreeMap<String, u64>;
@@ -23,6 +26,7 @@ pub type Reading = BTreeMap<String, u64>;
 pub struct Observer {
     namespaces: Vec<Namespace>,
     processes: Vec<(String, u32)>,
+    drops: Result<DropCounter, PortError>,
 }
 
 impl Observer {
@@ -31,17 +35,30 @@ impl Observer {
     ///
     /// # Errors
     /// When a process is gone or its namespaces may not be entered.
-    pub fn open(namespaces: &[(String, u32)], processes: Vec<(String, u32)>) -> Result<Self, PortError> {
+    pub fn open(
+        namespaces: &[(String, u32)],
+        processes: Vec<(String, u32)>,
+        with_other_host: bool,
+    ) -> Result<Self, PortError> {
+        // Before a user namespace is entered, in which it would be forbidden.
+        let drops = DropCounter::open(with_other_host);
         let namespaces = namespaces.iter().map(|(name, pid)| Namespace::open(name, *pid)).collect::<Result<_, _>>()?;
-        Ok(Self { namespaces, processes })
+        Ok(Self { namespaces, processes, drops })
+    }
+
+    /// Why the kernel's reasons for drops are not counted; None when they are.
+    #[must_use]
+    pub fn drops_refusal(&self) -> Option<&PortError> {
+        self.drops.as_ref().err()
     }
 
     /// Read everything now. What cannot be read is left out.
     #[must_use]
     pub fn read(&self) -> Reading {
         let mut reading = Reading::new();
+        let drops = self.drops.as_ref().map(DropCounter::read).unwrap_or_default();
         for namespace in &self.namespaces {
-            namespace.read(&mut reading);
+            namespace.read(&drops, &mut reading);
         }
         proc::read_softnet(&mut reading);
         for (name, pid) in &self.processes {

@@ -2,15 +2,17 @@
 
 use std::os::fd::OwnedFd;
 
+use super::drops::Drops;
 use super::{Reading, ethtool, netlink, proc};
 use crate::PortError;
-use crate::process::enter_network_namespace;
+use crate::process::{enter_network_namespace, network_namespace_inode};
 
 /// A network namespace that is read from wherever the calling process is.
 #[derive(Debug)]
 pub struct Namespace {
     name: String,
     pid: u32,
+    inode: u32,
     route: OwnedFd,
     control: OwnedFd,
 }
@@ -22,11 +24,12 @@ impl Namespace {
     /// When the process is gone or its namespaces may not be entered.
     pub fn open(name: &str, pid: u32) -> Result<Self, PortError> {
         enter_network_namespace(pid)?;
-        Ok(Self { name: name.to_owned(), pid, route: netlink::open()?, control: ethtool::open()? })
+        let inode = network_namespace_inode()?;
+        Ok(Self { name: name.to_owned(), pid, inode, route: netlink::open()?, control: ethtool::open()? })
     }
 
-    /// Add everything this namespace counts.
-    pub(super) fn read(&self, into: &mut Reading) {
+    /// Add everything this namespace counts, and those of the host's drops that happened in it.
+    pub(super) fn read(&self, drops: &[Drops], into: &mut Reading) {
         let interfaces = proc::read_interfaces(&self.name, self.pid, into);
         proc::read_ip(&self.name, self.pid, into);
         for queue in netlink::queues(&self.route) {
@@ -34,6 +37,10 @@ impl Namespace {
             let place = format!("{}/{interface}/qdisc/{}", self.name, queue.kind);
             into.insert(format!("{place}/dropped"), queue.dropped);
             into.insert(format!("{place}/overlimits"), queue.overlimits);
+        }
+        for drop in drops.iter().filter(|drop| drop.namespace == self.inode) {
+            let interface = ethtool::interface_name(&self.control, drop.interface_index).unwrap_or_default();
+            into.insert(format!("{}/kernel/{}/{interface}", self.name, drop.reason), drop.count);
         }
         for interface in interfaces {
             for (counter, count) in ethtool::drops(&self.control, &interface) {

@@ -1,0 +1,217 @@
+"""Losses planted at every hop of a lab: the ledger names the hop and the cause, and counts what others count."""
+
+import contextlib
+import os
+import re
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.lab.bench import Bench, bench
+
+from nodrop.model.ledger import Hop
+from nodrop.model.trial import TrialResult
+from nodrop.observe.hops import HopCounters
+from nodrop.report.ledger import loss_line
+
+pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
+
+RequireTool = Callable[[str], Path]
+
+FORWARD_DROP = """
+table bridge planted {
+  chain loss {
+    type filter hook forward priority 0
+    meta oifname "sut1" numgen inc mod 100 == 0 counter drop
+  }
+}
+"""
+INGRESS_DROP = """
+table netdev planted {
+  chain loss {
+    type filter hook ingress device sut0 priority 0
+    numgen inc mod 100 == 0 counter drop
+  }
+}
+"""
+QUEUE_WITH_LIMIT = "rate 4800kbit burst 1540 limit 6000"
+"""10 000 frames of 60 bytes per second, and room for 100."""
+
+
+def observed(
+    lab: Bench, load_pps: float, duration_s: float = 1.0, meanwhile: Callable[[], None] | None = None
+) -> TrialResult:
+    """A trial with its ledger, and something done to the lab while it runs."""
+    doing = threading.Thread(target=meanwhile) if meanwhile else None
+    with HopCounters(lab.stage.facts) as hops:
+        hops.before()
+        if doing:
+            doing.start()
+        result = hops.after(lab.measure(load_pps, duration_s))
+    if doing:
+        doing.join()
+    print(loss_line(result))
+    return result
+
+
+def losses(result: TrialResult) -> dict[str, Hop]:
+    """The hops that lost frames, by place, but for frames that a busy machine did not let the tester send."""
+    assert result.ledger
+    hops = [hop for way in result.ledger.ways for hop in way.hops if hop.lost_count]
+    return {hop.place: hop for hop in hops if [cause.name for cause in hop.causes] != ["not_sent"]}
+
+
+def causes(hop: Hop) -> dict[str, int]:
+    return {cause.name: cause.count for cause in hop.causes}
+
+
+def packets(text: str) -> int:
+    """What an nft rule counted."""
+    return int(text.partition("packets ")[2].split()[0])
+
+
+@pytest.mark.parametrize("sut", ["vnf-l2", "bridge"])
+def test_every_frame_that_arrived_passed_every_hop(sut: str) -> None:
+    with bench(sut=sut) as lab:
+        result = observed(lab, 20_000)
+    assert result.lost_count == 0
+    assert result.ledger and result.ledger.lost_count == result.unsent_count
+    assert {hop.out_count for way in result.ledger.ways for hop in way.hops[1:]} == {
+        stream.received_count for stream in result.streams
+    }
+    assert result.ledger.remarks == ()
+
+
+@pytest.mark.parametrize(
+    ("rule", "table"), [(FORWARD_DROP, "bridge"), (INGRESS_DROP, "netdev")], ids=["forward", "ingress"]
+)
+def test_frames_that_netfilter_drops_are_lost_in_the_sut(rule: str, table: str, require_tool: RequireTool) -> None:
+    nft = require_tool("nft")
+    with bench(sut="bridge", bidirectional=False) as lab:
+        lab.run("sut", nft, "-f", "-", text=rule)
+        result = observed(lab, 10_000)
+        planted_count = packets(lab.run("sut", nft, "list", "table", table, "planted"))
+    (hop,) = losses(result).values()
+    assert hop.place == "the SUT, sut0 to sut1"
+    assert hop.lost_count == planted_count > 10
+    if os.geteuid() == 0:
+        assert causes(hop) == {"NETFILTER_DROP": planted_count}
+
+
+def test_frames_that_a_queueing_discipline_drops_are_lost_in_the_sut(require_tool: RequireTool) -> None:
+    tc = require_tool("tc")
+    with bench(sut="bridge", bidirectional=False) as lab:
+        lab.run("sut", tc, *f"qdisc add dev sut1 root tbf {QUEUE_WITH_LIMIT}".split())
+        result = observed(lab, 20_000)
+        told = re.search(r"dropped (\d+)", lab.run("sut", tc, "-s", "qdisc", "show", "dev", "sut1"))
+    assert told
+    hop = losses(result)["the SUT, sut0 to sut1"]
+    assert causes(hop) == {"queue_dropped": int(told[1])}
+    assert hop.unattributed_count == 0 and hop.lost_count > 1000
+    assert "queueing discipline tbf of sut1" in loss_line(result)
+
+
+def test_frames_that_find_the_vnfs_ring_full_are_lost_there() -> None:
+    with bench(sut="vnf-l2", bidirectional=False, **{"vnf.queue_slots": 64}) as lab:
+        vnf_pid = lab.stage.facts.sut_process_pid
+        assert vnf_pid
+
+        def hold_up() -> None:
+            time.sleep(0.3)
+            with stopped(vnf_pid):
+                time.sleep(0.4)
+
+        result = observed(lab, 20_000, meanwhile=hold_up)
+    assert result.tester_drop_count == 0
+    hop = losses(result)["the VNF's receive ring of sut0"]
+    assert causes(hop) == {"ring_full": result.lost_count}
+    assert result.lost_count > 1000
+
+
+def test_frames_that_find_the_testers_ring_full_are_lost_by_the_tester() -> None:
+    slots = {"engine.queue_slots": 64, "vnf.queue_slots": 65536}
+    with bench(sut="vnf-l2", bidirectional=False, **slots) as lab:
+        vnf_pid, engine_pid = lab.stage.facts.sut_process_pid, engine_pid_of_this_process()
+        assert vnf_pid
+
+        def hold_up() -> None:
+            time.sleep(0.1)
+            with stopped(vnf_pid):
+                time.sleep(0.6)
+                os.kill(engine_pid, signal.SIGSTOP)
+            try:
+                time.sleep(0.3)
+            finally:
+                os.kill(engine_pid, signal.SIGCONT)
+
+        result = observed(lab, 20_000, meanwhile=hold_up)
+    hop = losses(result)["the tester's receiver on tester1"]
+    assert hop.side == "tester"
+    assert causes(hop) == {"tester_dropped": result.tester_drop_count}
+    assert hop.lost_count == result.lost_count > 1000
+
+
+def test_frames_too_large_for_the_far_end_of_the_last_wire_are_lost_on_it(require_tool: RequireTool) -> None:
+    ip = require_tool("ip")
+    with bench(sut="bridge", frame_bytes=128, bidirectional=False) as lab:
+        lab.run("tester", ip, *["link", "set", "tester1", "mtu", "68"])
+        result = observed(lab, 5_000)
+    hop = losses(result)["the wire sut1 → tester1"]
+    assert causes(hop) == {"receive_refused": hop.in_count}
+    assert hop.out_count == 0 and hop.side == "wire"
+
+
+def test_frames_that_the_first_wire_refuses_are_not_sent(require_tool: RequireTool) -> None:
+    ip = require_tool("ip")
+    with bench(sut="bridge", frame_bytes=128, bidirectional=False) as lab:
+        lab.run("sut", ip, *["link", "set", "sut0", "mtu", "68"])
+        result = observed(lab, 5_000)
+    assert result.offered_count == 0
+    hop = losses(result)["the tester's sender on tester0"]
+    assert hop.lost_count == result.intended_count
+    assert "receive_refused" in causes(hop) and "refused by sut0" in loss_line(result)
+
+
+def test_an_interface_of_the_sut_that_is_down_loses_all(require_tool: RequireTool) -> None:
+    ip = require_tool("ip")
+    with bench(sut="bridge", bidirectional=False) as lab:
+        lab.run("sut", ip, *["link", "set", "sut1", "down"])
+        result = observed(lab, 5_000)
+    hop = losses(result)["the SUT, sut0 to sut1"]
+    assert hop.out_count == 0 and hop.lost_count == result.offered_count
+    if os.geteuid() == 0:
+        assert hop.unattributed_count == 0
+
+
+def test_without_its_program_the_ledger_is_empty_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    with bench(sut="bridge") as lab:
+        monkeypatch.setattr("nodrop.observe.hops.find_program", lambda *_: Path("/bin/false"))
+        result = observed(lab, 1_000, 0.2)
+    assert result.ledger and result.ledger.ways == ()
+    assert "were not read" in result.ledger.remarks[0]
+
+
+@contextlib.contextmanager
+def stopped(pid: int) -> Iterator[None]:
+    """A process held up for as long as the block runs."""
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def engine_pid_of_this_process() -> int:
+    """The engine that a bench has started."""
+    for child in children(os.getpid()):
+        if "nodrop-engine" in Path(f"/proc/{child}/cmdline").read_text():
+            return child
+    raise AssertionError("no engine runs")
+
+
+def children(pid: int) -> Iterator[int]:
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        yield from map(int, (task / "children").read_text().split())
