@@ -11,7 +11,7 @@ from nodrop.generator.base import Measurer
 from nodrop.generator.simulated import SimulatedMeasurer, SutModel
 from nodrop.model.event import Event
 from nodrop.model.facts import StageFacts
-from nodrop.model.plan import LabPlan, Plan
+from nodrop.model.plan import LabPlan, Plan, SutKind
 from nodrop.plan import build
 from nodrop.run import Parts
 from nodrop.stage.base import Stage
@@ -51,6 +51,11 @@ class NullStage:
 
 def no_lab(name: str) -> LabPlan:
     raise AssertionError(f"lab {name} was looked for, and none was asked for")
+
+
+def planned_lab(sut: SutKind, **keys: Any) -> LabPlan:
+    """The lab that a run against this SUT would bring up, without CPUs bound."""
+    return build(load((), {"sut": sut, "vnf.core": "none", "vnf.queue_slots": 1024, **keys}), no_lab).lab
 
 
 def make_plan(results_dir: Path, **overrides: Any) -> Plan:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.running import planned_lab
 
 from nodrop.errors import StageError
 from nodrop.model.facts import StageFacts
@@ -64,6 +65,7 @@ assert {frame[:6].hex(":") for frame in heard} == {sys.argv[4]}, heard
 """
 
 
+TESTER_MACS = ("02:6e:64:00:00:00", "02:6e:64:00:00:01")
 BRIDGED_MAC = "02:00:00:00:aa:01"
 """The destination of the frames above, which a bridge leaves as it is."""
 
@@ -75,8 +77,8 @@ def send_across(facts: StageFacts, near: str, far: str, heard_mac: str, *prefix:
     assert done.returncode == 0, done.stderr
 
 
-def lab_plan(sut: SutKind = "bridge") -> LabPlan:
-    return LabPlan(sut=sut, sut_queue_slots=1024, peer_macs=("02:00:00:00:00:01", "02:00:00:00:00:02"))
+def lab_plan(sut: SutKind = "bridge", **keys: object) -> LabPlan:
+    return planned_lab(sut, **keys)
 
 
 def pretend_vnf(directory: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
@@ -165,7 +167,7 @@ def test_the_bridge_carries_frames_and_nothing_else(near: str, far: str) -> None
 
 @pytest.mark.parametrize(
     ("near", "far", "heard_mac"),
-    [("tester0", "tester1", "02:00:00:00:00:02"), ("tester1", "tester0", "02:00:00:00:00:01")],
+    [("tester0", "tester1", "X", "tester0", "02:00:00:00:00:01")],
 )
 def test_the_loopback_vnf_carries_frames_with_the_macs_of_the_plan(near: str, far: str, heard_mac: str) -> None:
     try:
@@ -231,16 +233,16 @@ def test_an_interrupted_caller_takes_the_lab_down() -> None:
 
 def test_a_vnf_gets_its_namespace_ports_and_macs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pretend_vnf(tmp_path, monkeypatch, f"""echo "$@" > {tmp_path}/asked; echo '{{"event":"ready"}}'; cat""")
-    with NetnsStage(lab_plan("vnf-l2").model_copy(update={"sut_core": 1}), "test") as stage:
+    with NetnsStage(lab_plan("vnf-l2", **{"vnf.core": max(os.sched_getaffinity(0))}), "test") as stage:
         assert not stage.facts.sut_shares_tester_cpu
         assert (tmp_path / "asked").read_text().split() == [
             "l2",
             *("--netns", str(stage.facts.sut_pid)),
-            *("--port", "sut0,peer=02:00:00:00:00:01"),
-            *("--port", "sut1,peer=02:00:00:00:00:02"),
+            *("--port", f"sut0,peer={TESTER_MACS[0]}"),
+            *("--port", f"sut1,peer={TESTER_MACS[1]}"),
             *("--queue-slots", "1024"),
             *("--mtu", "1500"),
-            *("--core", "1"),
+            *("--core", str(max(os.sched_getaffinity(0)))),
         ]
 
 

@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.running import planned_lab
 
 from nodrop.errors import ConfigError, StageError
-from nodrop.model.plan import LabPlan
 from nodrop.stage import registry, standing
 from nodrop.stage.process import Process, await_end, identify, is_running, terminate
 from nodrop.stage.standing import StandingStage
 
 pytestmark = pytest.mark.lab
 
-PLAN = LabPlan(sut="bridge", sut_queue_slots=1024, peer_macs=("02:00:00:00:00:01", "02:00:00:00:00:02"))
+PLAN = planned_lab("bridge")
 
 
 @pytest.fixture
@@ -103,10 +103,10 @@ def test_a_lab_whose_vnf_died_can_still_be_looked_into(
     program.write_text("""#!/bin/sh\necho '{"event":"ready"}'; cat\n""")
     program.chmod(0o755)
     monkeypatch.setenv("NODROP_BIN_DIR", str(tmp_path))
-    lab = standing.up(PLAN.model_copy(update={"sut": "vnf-l2"}), name)
-    assert lab.vnf
-    terminate(lab.vnf, 1.0)
-    with pytest.raises(StageError, match=rf"VNF \(process {lab.vnf.pid}\) died"), StandingStage(name):
+    lab = standing.up(planned_lab("vnf-l2"), name)
+    (vnf,) = lab.sut_processes
+    terminate(vnf, 1.0)
+    with pytest.raises(StageError, match=rf"the SUT's process {vnf.pid} died"), StandingStage(name):
         pass
     assert nodrop_lab("exec", "--name", name, "sut", "--", "true").returncode == 0
 

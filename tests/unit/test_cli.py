@@ -82,7 +82,7 @@ def test_help_of_run_teaches_terms_examples_and_exit_codes(capsys: pytest.Captur
     ("arguments", "sentence"),
     [
         (["fly"], "nodrop: error: No such command 'fly'"),
-        (["run", "--sut", "router"], "nodrop: error: Invalid value for '--sut': 'router' is not one of"),
+        (["run", "--sut", "hub"], "nodrop: error: Invalid value for '--sut': 'hub' is not one of"),
         (["run", "--goal", "half"], "--goal: 'half' asked, key and value expected; write --goal PDR=0.5%"),
         (["run", "--goal", "PDR=half"], "command line: goals.PDR: 'half' is not a ratio; write for example 0.5%"),
         (["run", "--set", "search.widht=1"], "search.widht: 1 asked, there is no such key; write search.width"),

@@ -1,7 +1,7 @@
 """Plans: nothing is left open, and what does not go together is refused."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from tests.running import no_lab
@@ -10,7 +10,7 @@ from nodrop.config.load import load
 from nodrop.config.schema import GoalConfig, SearchConfig
 from nodrop.errors import ConfigError
 from nodrop.model.goal import Bound, GoalResult, Limit
-from nodrop.model.plan import Earlier, Plan
+from nodrop.model.plan import Earlier, Plan, SutKind
 from nodrop.model.result import RunResult, Status
 from nodrop.plan import build, line_rate_pps
 
@@ -153,7 +153,7 @@ def test_a_warm_start_from_something_else_is_refused() -> None:
 
 def test_frames_are_never_addressed_to_an_interface_of_the_labs() -> None:
     """All addresses are locally administered (the second bit of the first byte) and unicast (the first)."""
-    for sut in ("vnf-l2", "bridge"):
+    for sut in get_args(SutKind):
         for stream in plan(sut=sut).traffic.streams:
             for mac in (stream.src_mac, stream.dst_mac):
                 assert int(mac[:2], 16) & 0b11 == 0b10
@@ -162,8 +162,9 @@ def test_frames_are_never_addressed_to_an_interface_of_the_labs() -> None:
 def test_the_vnf_sends_on_to_the_testers_addresses() -> None:
     made = plan()
     forth, back = made.traffic.streams
-    assert made.lab.peer_macs == (forth.src_mac, back.src_mac)
-    assert {forth.dst_mac, back.dst_mac}.isdisjoint(made.lab.peer_macs)
+    peer_macs = tuple(port.peer_mac for port in made.lab.forwarders[0].ports)
+    assert peer_macs == (forth.src_mac, back.src_mac)
+    assert {forth.dst_mac, back.dst_mac}.isdisjoint(peer_macs)
 
 
 def test_through_a_bridge_frames_are_addressed_to_the_other_tester_port() -> None:
@@ -173,17 +174,17 @@ def test_through_a_bridge_frames_are_addressed_to_the_other_tester_port() -> Non
 
 def test_with_several_cpus_tester_and_vnf_take_one_each() -> None:
     made = plan(cpus=(2, 3, 5))
-    assert (made.engine.cores, made.lab.sut_core) == ((2,), 5)
+    assert (made.engine.cores, made.lab.forwarders[0].core) == ((2,), 5)
 
 
 def test_with_one_cpu_nothing_is_bound() -> None:
     made = plan(cpus=(0,))
-    assert (made.engine.cores, made.lab.sut_core) == ((), None)
+    assert (made.engine.cores, made.lab.forwarders[0].core) == ((), None)
 
 
 def test_cores_that_were_asked_for_are_taken() -> None:
     made = plan(engine__cores=[1, 0], vnf__core="none")
-    assert (made.engine.cores, made.lab.sut_core) == ((1, 0), None)
+    assert (made.engine.cores, made.lab.forwarders[0].core) == ((1, 0), None)
 
 
 def test_large_frames_get_a_lab_they_fit_through() -> None:

@@ -29,7 +29,7 @@ def test_a_sut_that_waits_for_its_cpu_makes_the_trial_suspect() -> None:
     rivals = [multiprocessing.Process(target=spin, args=(core,), daemon=True) for _ in range(2)]
     for rival in rivals:
         rival.start()
-    sut_cpu = SutCpu(rivals[0].pid)
+    sut_cpu = SutCpu([rivals[0].pid])
     sut_cpu.before()
     time.sleep(0.5)
     result = sut_cpu.after(trial_of(0.5))
@@ -43,7 +43,7 @@ def test_a_sut_that_waits_for_its_cpu_makes_the_trial_suspect() -> None:
 
 @pytest.mark.parametrize("pid", [None, 2**22 + 1])
 def test_without_a_process_to_watch_nothing_is_said(pid: int | None) -> None:
-    sut_cpu = SutCpu(pid)
+    sut_cpu = SutCpu([] if pid is None else [pid])
     result = trial_of(1.0)
     sut_cpu.before()
     assert sut_cpu.after(result) == result

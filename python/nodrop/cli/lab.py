@@ -1,7 +1,7 @@
 """`nodrop lab`: the private lab left standing, to look into it or to measure in it again and again."""
 
 import os
-from typing import get_args
+from typing import Any, get_args
 
 import click
 
@@ -28,14 +28,16 @@ def lab() -> None:
     type=click.Choice(get_args(SutKind)),
     default="vnf-l2",
     show_default=True,
-    help="What stands between the tester's ports: nodrop's own one-thread forwarder, or the Linux kernel bridge.",
+    help="What stands between the tester's ports.",
 )
+@click.option("--chains", type=int, default=1, show_default=True, help="Parallel chains of forwarders.")
+@click.option("--hops", type=int, default=1, show_default=True, help="Forwarders in line in each chain, 1 or 2.")
 @NAME
-def up(sut: SutKind, name: str) -> None:
+def up(name: str, **keys: Any) -> None:
     """Bring a lab up and leave it standing."""
     from nodrop.stage import standing  # noqa: PLC0415
 
-    facts = standing.up(_plan(sut), name).facts
+    facts = standing.up(_plan(keys), name).facts
     click.echo(f"lab {name} is up")
     _print_facts(facts)
     click.echo("\nTry:")
@@ -112,9 +114,9 @@ def _examples(name: str, facts: StageFacts) -> tuple[str, ...]:
     )
 
 
-def _plan(sut: SutKind) -> LabPlan:
-    """The lab that `nodrop run --sut` would bring up for itself."""
+def _plan(keys: dict[str, Any]) -> LabPlan:
+    """The lab that `nodrop run` with these keys would bring up for itself."""
     from nodrop import plan  # noqa: PLC0415
     from nodrop.config.load import load  # noqa: PLC0415
 
-    return plan.build(load((), {"sut": sut})).lab
+    return plan.build(load((), keys)).lab

@@ -13,6 +13,7 @@ EPILOG = """
 Examples:
   nodrop run                                  the default SUT, an answer in about a minute
   nodrop run --sut bridge --frame-bytes 1518  the Linux bridge with large frames
+  nodrop run --sut vnf-l3 --hops 2            two routers in line
   nodrop run --profile standard               trials as long as in the MLRsearch drafts
   nodrop run --goal NDR=0 --goal PDR=0.1%     other goals than NDR and PDR at 0.5 %
   nodrop run --budget 60s                     the best answer after a minute
@@ -30,6 +31,8 @@ Exit codes: 0 every goal has a load that meets it, 2 configuration, 3 the lab, 4
 @search_options
 @click.option("--warm-start", metavar="RESULT", help="Start from a result of the same SUT: file, run id, latest.")
 @click.option("--sut", type=click.Choice(get_args(SutKind)), help="What to measure.  [default: vnf-l2]")
+@click.option("--chains", type=int, metavar="N", help="Parallel chains of forwarders.  [default: 1]")
+@click.option("--hops", type=int, metavar="N", help="Forwarders in line in each chain, 1 or 2.  [default: 1]")
 @click.option("--lab", metavar="NAME", help="Measure in a lab left standing by `nodrop lab up`.")
 @click.option("--frame-bytes", type=int, metavar="N", help="Frame size with FCS.  [default: 64]")
 @click.option("--pattern", type=click.Choice(get_args(PatternKind)), help="How the load varies.  [default: flat]")
@@ -74,6 +77,8 @@ def _own_keys(flags: dict[str, Any]) -> dict[str, Any]:
     return {
         "search.warm_start": flags["warm_start"],
         "sut": flags["sut"],
+        "chains": flags["chains"],
+        "hops": flags["hops"],
         "lab": flags["lab"],
         "frame_bytes": flags["frame_bytes"],
         "pattern.kind": flags["pattern"],

@@ -178,7 +178,8 @@ class VnfConfig(Value):
     """The loopback VNF, where that is the SUT."""
 
     core: Core = "auto"
-    """CPU for its thread: `auto` (the last, where there are several), `none`, or as `1`."""
+    """CPU for its thread: `auto` (the last, where there are several, and with more VNFs those before it), `none`, or as
+    `1`."""
     queue_slots: int = Field(default=4096, ge=64, le=1048576)
     """Frames it can hold for each of its ports before it drops; 64 to 1048576."""
 
@@ -190,7 +191,12 @@ class Config(Value):
     """Durations and precision: `quick` answers in about a minute, `standard` takes trials as long as those of
     draft-ietf-bmwg-mlrsearch-01, `csit` the goals and the search of FD.io CSIT."""
     sut: SutKind = "vnf-l2"
-    """What to measure: `vnf-l2` is nodrop's own one-thread forwarder, `bridge` the Linux kernel's."""
+    """What to measure. nodrop's own: `vnf-l2` joins two ports, `vnf-l3` routes, each on one thread; `xdp` redirects in
+    the driver. The Linux kernel's: `bridge`, `router`. Open vSwitch in user space: `ovs`."""
+    chains: int = Field(default=1, ge=1, le=8)
+    """Parallel chains, each with two tester ports and forwarders of its own; 1 to 8."""
+    hops: int = Field(default=1, ge=1, le=2)
+    """Forwarders in line in each chain: 1 (PVP) or 2 (PVVP). Two for `vnf-l2`, `vnf-l3` and `bridge`."""
     lab: str | None = None
     """Name of a lab left standing (`nodrop lab up`) to measure in; null: a private one."""
     frame_bytes: int = Field(default=64, ge=64, le=9216)

@@ -18,6 +18,14 @@ class InterfaceFacts(Value):
     link_speed_bps: int | None
 
 
+class SutProcess(Value):
+    """A process that forwards."""
+
+    name: str
+    """Unique in its lab."""
+    pid: int
+
+
 class StageFacts(Value):
     """The lab as it stands."""
 
@@ -30,8 +38,8 @@ class StageFacts(Value):
     """A process inside the tester's network namespace."""
     sut_pid: int
     """A process inside the SUT's network namespace."""
-    sut_process_pid: int | None = None
-    """The process that forwards; None when the kernel does, or when it is not on this machine."""
+    sut_processes: tuple[SutProcess, ...] = ()
+    """The processes that forward; none when the kernel does, or when they are not on this machine."""
     sut_shares_tester_cpu: bool
     """The SUT's work is done by the kernel on the sender's CPU, as on every veth path without its own thread."""
     interfaces: tuple[InterfaceFacts, ...]

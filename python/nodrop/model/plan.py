@@ -9,7 +9,7 @@ from nodrop.model.calibration import Calibration
 from nodrop.model.goal import Goal
 from nodrop.model.traffic import Traffic
 
-SutKind = Literal["vnf-l2", "bridge", "wire"]
+SutKind = Literal["vnf-l2", "vnf-l3", "xdp", "bridge", "router", "ovs", "wire"]
 """The SUTs the lab can put between the tester's ports; a wire joins them, and what is measured is the tester."""
 
 AlgorithmName = Literal[
@@ -29,21 +29,77 @@ HEED_GOAL_ATTRIBUTES: frozenset[AlgorithmName] = frozenset({"nodrop", "mlrsearch
 """Searches that heed all attributes of each goal; to the others a goal is a loss ratio."""
 
 
+class Route(Value):
+    """Destinations and the neighbour that leads to them."""
+
+    prefix: str
+    via: str
+
+
+class ForwarderPort(Value):
+    """One side of a forwarder, in the SUT's namespace; and what is behind it, for those that have to know."""
+
+    interface: str
+    mac: str
+    """The station a router is there, and what a VNF may write as source on frames that leave there."""
+    peer_mac: str
+    """The station at the other end of the link: destination of frames that leave there."""
+    addresses: tuple[str, ...] = ()
+    """IP addresses of a router there."""
+    routes: tuple[Route, ...] = ()
+    """What a router reaches through this port."""
+    peer_is_forwarder: bool = False
+    """Whether the neighbour is another forwarder, which can be asked for its MAC address; the tester answers no ARP."""
+
+
+class Forwarder(Value):
+    """One forwarder between two ports, the smallest thing a SUT is made of."""
+
+    ports: tuple[ForwarderPort, ForwarderPort]
+    """Towards the tester's even port, and towards its odd one."""
+    core: int | None = None
+    """CPU its process is bound to; None leaves it to the kernel."""
+
+
 class LabPlan(Value):
-    """The private lab: tester ports and SUT in namespaces of their own, joined by veth pairs."""
+    """The private lab: tester ports and SUT in namespaces of their own, joined by veth pairs.
+
+    A chain of one forwarder or more joins tester ports 0 and 1, another one 2 and 3, and so on.
+    """
 
     sut: SutKind
     tester_interfaces: tuple[str, ...] = ("tester0", "tester1")
     """Tester ports, in the order of the streams' port indices."""
     sut_interfaces: tuple[str, ...] = ("sut0", "sut1")
     """The SUT's ends of the same links, in the same order."""
+    inner_links: tuple[tuple[str, str], ...] = ()
+    """Links between the forwarders of a chain, inside the SUT's namespace."""
+    forwarders: tuple[Forwarder, ...]
+    """Chain by chain, each from its even tester port to its odd one; none on a wire."""
     mtu_bytes: int = Field(default=1500, ge=68)
-    sut_core: int | None = None
-    """CPU the SUT's process is bound to; None leaves it to the kernel."""
     sut_queue_slots: int = Field(ge=64)
-    """Frames the loopback VNF can hold for each of its ports."""
-    peer_macs: tuple[str, ...]
-    """MAC the loopback VNF writes as destination on each of its ports: the tester's on the other end."""
+    """Frames a loopback VNF can hold for each of its ports."""
+
+    @property
+    def chain_count(self) -> int:
+        """Parallel service chains, each with two tester ports of its own."""
+        return len(self.tester_interfaces) // 2
+
+    @property
+    def hop_count(self) -> int:
+        """Forwarders in line in each chain."""
+        return len(self.forwarders) // self.chain_count
+
+    @property
+    def inner_interfaces(self) -> tuple[str, ...]:
+        """Both ends of every link between forwarders."""
+        return tuple(name for link in self.inner_links for name in link)
+
+    @property
+    def sut_text(self) -> str:
+        """What stands between the tester's ports, in short."""
+        chains = f", {self.chain_count} chains" if self.chain_count > 1 else ""
+        return f"{self.sut}{f' x {self.hop_count} in line' if self.hop_count > 1 else ''}{chains}"
 
 
 class EnginePlan(Value):
@@ -158,3 +214,5 @@ class Plan(Value):
     results_dir: str
     calibration: Calibration | None = None
     """What the tester can do by itself, where that was measured with the same settings."""
+    warnings: tuple[str, ...] = ()
+    """What to know of the set-up before believing its figures."""

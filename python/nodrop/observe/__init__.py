@@ -14,4 +14,4 @@ def observers(facts: StageFacts) -> Iterator[tuple[Observer, ...]]:
     """All that can be observed of a path, for as long as the block runs. The last one is nearest to the trial."""
     with contextlib.ExitStack() as stack:
         hops = (stack.enter_context(HopCounters(facts)),) if facts.interfaces else ()
-        yield *hops, SutCpu(facts.sut_process_pid)
+        yield *hops, SutCpu([process.pid for process in facts.sut_processes])

@@ -76,9 +76,9 @@ class HopCounters:
     def _start(self) -> None:
         facts = self._facts
         arguments = ["--netns", f"tester={facts.tester_pid}", "--netns", f"sut={facts.sut_pid}"]
-        if facts.sut_process_pid:
-            arguments += ["--process", f"{PROCESS}={facts.sut_process_pid}"]
-        if facts.sut == "router":  # only there may frames for another station be the SUT's loss
+        for process in facts.sut_processes:
+            arguments += ["--process", f"{PROCESS}={process.pid}"]
+        if facts.sut.startswith("router"):  # only there may frames for another station be the SUT's loss
             arguments.append("--other-host")
         self._process = subprocess.Popen(
             [find_program("nodrop-observe", StageError), *arguments],

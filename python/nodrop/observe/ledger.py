@@ -14,9 +14,9 @@ from nodrop.observe.difference import Difference
 from nodrop.observe.wording import ip_text, reason_text
 
 PROCESS = "vnf"
-"""Name in the counters of what the process that forwards shows of itself."""
+"""Name in the counters of what the processes that forward show of themselves, each of its own interfaces."""
 
-NO_CAUSES = frozenset({"received", "sent", "originated", "receive_dropped", "send_dropped"})
+NO_CAUSES = frozenset({"received", "sent", "consumed", "originated", "receive_dropped", "send_dropped"})
 """Of the forwarding process's counters for a port, those that are no reason of its own to drop what came in there."""
 
 

@@ -1,5 +1,7 @@
 """Whether other work on this machine kept the SUT from running while it was measured."""
 
+import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from nodrop.model.trial import Doubt, TrialResult, Validity, Verdict
@@ -10,19 +12,20 @@ WAIT_MAX_RATIO = 0.01
 
 
 class SutCpu:
-    """Watches the process that forwards, see `nodrop.observe.base.Observer`; nothing when there is none to watch."""
+    """Watches the processes that forward, see `nodrop.observe.base.Observer`; nothing when there are none to watch."""
 
-    def __init__(self, pid: int | None) -> None:
-        self._path = Path(f"/proc/{pid}/schedstat") if pid else None
-        self._waited_before_s = 0.0
+    def __init__(self, pids: Sequence[int]) -> None:
+        self._bound_to = {pid: _cpus(pid) for pid in pids}
+        self._waits_before_s = self._waits_s()
 
     def before(self) -> None:
-        """Remember how long it had waited by now."""
-        self._waited_before_s = self._wait_s()
+        """Remember how long they had waited by now."""
+        self._waits_before_s = self._waits_s()
 
     def after(self, result: TrialResult) -> TrialResult:
         """The result, with a doubt when the SUT had to wait noticeably."""
-        waited_s = self._wait_s() - self._waited_before_s
+        pairs = zip(self._waits_s(), self._waits_before_s, strict=True)
+        waited_s = max((after - before for after, before in pairs), default=0.0)
         if waited_s <= WAIT_MAX_RATIO * result.duration_s:
             return result
         share = format_ratio(waited_s / result.duration_s) if result.duration_s else "all"
@@ -35,12 +38,31 @@ class SutCpu:
         verdict = Verdict.SUSPECT if validity.verdict is Verdict.VALID else validity.verdict
         return result.model_copy(update={"validity": Validity(verdict=verdict, doubts=(*validity.doubts, doubt))})
 
-    def _wait_s(self) -> float:
-        """How long the process has so far been ready to run while other work had its CPU, in seconds."""
-        if not self._path:
-            return 0.0
-        try:
-            # Documentation/scheduler/sched-stats.rst: time on the CPU, time waiting for one, number of time slices.
-            return int(self._path.read_text().split()[1]) / 1e9
-        except (OSError, IndexError, ValueError):  # it ended, or this kernel keeps no such account
-            return 0.0
+    def _waits_s(self) -> tuple[float, ...]:
+        """How long each process has so far been ready to run while other work had its CPU, in seconds.
+
+        What a fellow process on the same CPU ran is taken off: how the SUT shares a CPU is its own affair.
+        """
+        times = {pid: _read(pid) for pid in self._bound_to}
+        return tuple(times[pid][1] - sum(times[fellow][0] for fellow in self._fellows(pid)) for pid in times)
+
+    def _fellows(self, pid: int) -> list[int]:
+        """Other processes bound to the one CPU that this one is bound to."""
+        cpus = self._bound_to[pid]
+        return [other for other, theirs in self._bound_to.items() if other != pid and len(cpus) == 1 and theirs == cpus]
+
+
+def _cpus(pid: int) -> set[int]:
+    try:
+        return os.sched_getaffinity(pid)
+    except OSError:  # it ended
+        return set()
+
+
+def _read(pid: int) -> tuple[float, float]:
+    """Time on the CPU and time waiting for one (Documentation/scheduler/sched-stats.rst), in seconds."""
+    try:
+        ran, waited, _ = Path(f"/proc/{pid}/schedstat").read_text().split()
+        return int(ran) / 1e9, int(waited) / 1e9
+    except (OSError, ValueError):  # it ended, or this kernel keeps no such account
+        return 0.0, 0.0

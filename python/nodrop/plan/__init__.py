@@ -1,5 +1,6 @@
 """What was asked, resolved into what will be done: no `auto` and no null is left."""
 
+import itertools
 import os
 from collections.abc import Callable, Iterator, Sequence
 
@@ -10,7 +11,9 @@ from nodrop.model.goal import Goal
 from nodrop.model.plan import EnginePlan, LabPlan, LatencyPlan, LatencyPoint, Plan
 from nodrop.model.result import RunResult
 from nodrop.model.traffic import Stream, Traffic
+from nodrop.plan import addressing
 from nodrop.plan.earlier import earlier_bounds
+from nodrop.plan.lab import check_core, entrance_mac, lab_warnings, private_lab, standing_lab
 from nodrop.plan.pattern import plan_pattern
 from nodrop.plan.search import plan_search
 
@@ -18,17 +21,9 @@ LINK_SPEED_BPS = 10_000_000_000
 """What a veth link reports as its speed."""
 WIRE_OVERHEAD_BYTES = 20
 """Preamble, start of frame and gap between frames. Source: IEEE 802.3 section 4.4.2 (8 + 12 byte times)."""
-ETHERNET_BYTES = 18
-"""Header and FCS: what a frame has more than its MTU."""
 DISCARD_PORT = 9
 FIRST_DYNAMIC_PORT = 49152
 """Start of the ports nobody's protocol owns (RFC 6335), so that no dissector takes test frames for something."""
-TESTER_MACS = ("02:6e:64:00:00:00", "02:6e:64:00:00:01")
-SUT_MACS = ("02:6e:64:00:01:00", "02:6e:64:00:01:01")
-"""Locally administered, and no interface's own: the kernel would take frames to its own address up into its IP stack,
-on the sender's CPU."""
-IPS = ("198.18.0.1", "198.19.0.1")
-"""One on each side. Source: RFC 2544 appendix C.2.2 (198.18.0.0/15 is for benchmarks)."""
 
 
 def _no_labs(name: str) -> LabPlan:
@@ -56,10 +51,10 @@ def build(
     Raises: ConfigError when values do not go together.
     """
     available = sorted(os.sched_getaffinity(0) if cpus is None else cpus)
-    lab = _standing_lab(config, find_lab(config.lab)) if config.lab else _private_lab(config, available)
+    lab = standing_lab(config, find_lab(config.lab)) if config.lab else private_lab(config, available)
     traffic = Traffic(streams=tuple(_streams(config, lab)), pattern=plan_pattern(config.pattern))
     wanted = config.search.warm_start
-    earlier = earlier_bounds(wanted, find_result(wanted), lab.sut, traffic) if wanted else ()
+    earlier = earlier_bounds(wanted, find_result(wanted), lab.sut_text, traffic) if wanted else ()
     stream_count = len(traffic.streams)
     search = plan_search(config, stream_count, stream_count * line_rate_pps(config.frame_bytes), earlier)
     return Plan(
@@ -79,6 +74,7 @@ def build(
             duration_s=config.latency.trial_duration or PROFILES[config.profile].latency_trial_duration_s,
         ),
         results_dir=config.results_dir,
+        warnings=tuple(lab_warnings(lab)),
     )
 
 
@@ -87,44 +83,19 @@ def line_rate_pps(frame_bytes: int, link_speed_bps: int = LINK_SPEED_BPS) -> flo
     return link_speed_bps / ((frame_bytes + WIRE_OVERHEAD_BYTES) * 8)
 
 
-def _private_lab(config: Config, available: Sequence[int]) -> LabPlan:
-    return LabPlan(
-        sut=config.sut,
-        mtu_bytes=max(1500, config.frame_bytes - ETHERNET_BYTES),
-        sut_core=_vnf_core(config, available) if config.sut == "vnf-l2" else None,
-        sut_queue_slots=config.vnf.queue_slots,
-        peer_macs=TESTER_MACS,
-    )
-
-
-def _standing_lab(config: Config, standing: LabPlan) -> LabPlan:
-    """The lab as it stands; what else was asked of it must fit."""
-    if "sut" in config.model_fields_set and config.sut != standing.sut:
-        raise ConfigError(
-            f"sut: {config.sut} asked, lab {config.lab} holds {standing.sut}; "
-            f"leave sut out, or bring up another lab: nodrop lab up --sut {config.sut} --name ANOTHER"
-        )
-    if config.frame_bytes > standing.mtu_bytes + ETHERNET_BYTES:
-        raise ConfigError(
-            f"frame_bytes: {config.frame_bytes} asked, lab {config.lab} takes up to "
-            f"{standing.mtu_bytes + ETHERNET_BYTES} bytes; use smaller frames, or leave lab out to get one that fits"
-        )
-    return standing
-
-
 def _streams(config: Config, lab: LabPlan) -> Iterator[Stream]:
-    """One stream per direction, addressed to whatever is next on its way."""
-    for tx_port in range(2 if config.bidirectional else 1):
-        rx_port = 1 - tx_port
+    """One stream per direction and chain, addressed to whatever is next on its way."""
+    for chain, way in itertools.product(range(lab.chain_count), range(2 if config.bidirectional else 1)):
+        tx_port, rx_port = 2 * chain + way, 2 * chain + 1 - way
         yield Stream(
             stream_id=tx_port,
             tx_port=tx_port,
             rx_port=rx_port,
             frame_bytes=config.frame_bytes,
-            src_mac=TESTER_MACS[tx_port],
-            dst_mac=SUT_MACS[tx_port] if lab.sut == "vnf-l2" else TESTER_MACS[rx_port],
-            src_ip=IPS[tx_port],
-            dst_ip=IPS[rx_port],
+            src_mac=addressing.tester_mac(tx_port),
+            dst_mac=entrance_mac(lab, tx_port),
+            src_ip=addressing.tester_ip(lab.chain_count, tx_port),
+            dst_ip=addressing.tester_ip(lab.chain_count, rx_port),
             src_udp_port=FIRST_DYNAMIC_PORT,
             dst_udp_port=DISCARD_PORT,
             flow_count=config.flow_count,
@@ -145,21 +116,5 @@ def _engine_cores(config: Config, available: Sequence[int]) -> tuple[int, ...]:
     if isinstance(asked, str):
         return (available[0],)
     for core in asked:
-        _check_core("engine.cores", core, available)
+        check_core("engine.cores", core, available)
     return asked
-
-
-def _vnf_core(config: Config, available: Sequence[int]) -> int | None:
-    asked = config.vnf.core
-    if asked == "none" or (asked == "auto" and len(available) < 2):
-        return None
-    if isinstance(asked, str):
-        return available[-1]
-    _check_core("vnf.core", asked, available)
-    return asked
-
-
-def _check_core(key: str, core: int, available: Sequence[int]) -> None:
-    if core not in available:
-        listed = ", ".join(map(str, available))
-        raise ConfigError(f"{key}: CPU {core} asked, nodrop may use CPUs {listed}; name one of these, auto or none")

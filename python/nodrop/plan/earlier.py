@@ -1,12 +1,12 @@
 """What an earlier result of the same SUT and traffic says about where to look."""
 
 from nodrop.errors import ConfigError
-from nodrop.model.plan import Earlier, SutKind
+from nodrop.model.plan import Earlier
 from nodrop.model.result import RunResult
 from nodrop.model.traffic import Traffic
 
 
-def earlier_bounds(wanted: str, result: RunResult, sut: SutKind, traffic: Traffic) -> tuple[Earlier, ...]:
+def earlier_bounds(wanted: str, result: RunResult, sut: str, traffic: Traffic) -> tuple[Earlier, ...]:
     """The bounds of every goal that had both.
 
     Args:
@@ -16,8 +16,8 @@ def earlier_bounds(wanted: str, result: RunResult, sut: SutKind, traffic: Traffi
 
     Raises: ConfigError when it measured something else, or found nothing.
     """
-    then, now = _text(result.plan.lab.sut, result.plan.traffic), _text(sut, traffic)
-    if (result.plan.lab.sut, result.plan.traffic) != (sut, traffic):
+    then, now = _text(result.plan.lab.sut_text, result.plan.traffic), _text(sut, traffic)
+    if (result.plan.lab.sut_text, result.plan.traffic) != (sut, traffic):
         other = f"it is of {then}, this run of {now}" if then != now else "its frames have other addresses"
         raise ConfigError(
             f"search.warm_start: {wanted} asked, {other}; name a result of the same SUT and traffic, or leave it out"
@@ -39,6 +39,6 @@ def earlier_bounds(wanted: str, result: RunResult, sut: SutKind, traffic: Traffi
     return bounds
 
 
-def _text(sut: SutKind, traffic: Traffic) -> str:
+def _text(sut: str, traffic: Traffic) -> str:
     ways = "both ways" if len(traffic.streams) > 1 else "one way"
     return f"{sut} with {traffic.frame_bytes}-byte frames {ways} in {traffic.streams[0].flow_count} flows each way"

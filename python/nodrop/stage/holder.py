@@ -1,10 +1,10 @@
 """The lab's own process: it lives in the tester's namespace, and the lab lives exactly as long as it does.
 
     caller ── stdin/stdout ──► holder (tester's namespace) ──► keeper (the SUT's namespace)
-                                                           └─► nodrop-vnf (its ports in the SUT's namespace)
+                                                           └─► the SUT's processes, their ports in its namespace
 
 The caller writes one LabRequest; the holder answers LabUp or LabFailed, later SutExited. It ends at the end of its
-standard input or at SIGTERM. Should it be killed, the kernel kills the keeper and the VNF too, and with its last
+standard input or at SIGTERM. Should it be killed, the kernel kills the keeper and the SUT too, and with its last
 process each namespace and every link in it is gone. With `--standing` it outlives its caller, if the caller says STAY.
 """
 
@@ -19,10 +19,10 @@ from typing import NoReturn
 
 from nodrop.errors import StageError
 from nodrop.model.facts import StageFacts
-from nodrop.model.plan import LabPlan
 from nodrop.stage import links, namespace
+from nodrop.stage.child import Child
 from nodrop.stage.message import STAY, LabFailed, LabRequest, LabUp, Message, SutExited
-from nodrop.stage.vnf import Vnf
+from nodrop.stage.sut import ON_THE_SENDERS_CPU, installed, wire
 
 KEPT = b"kept"
 
@@ -49,14 +49,14 @@ def _hold(request: LabRequest, parent_pid: int | None) -> None:
         if parent_pid:
             namespace.die_with_parent(parent_pid)
         keeper = stack.enter_context(_keeper())
-        _wire(request.plan, keeper)
-        vnf = stack.enter_context(Vnf(request.plan, keeper)) if request.plan.sut == "vnf-l2" else None
-        _say(LabUp(facts=_read_facts(request, privilege, keeper, vnf.pid if vnf else None)))
+        wire(request.plan, keeper)
+        children = stack.enter_context(installed(request.plan, keeper))
+        _say(LabUp(facts=_read_facts(request, privilege, keeper, children)))
         if parent_pid:
-            _watch(keeper, vnf, end_with_stdin=True)
+            _watch(keeper, children, end_with_stdin=True)
         elif sys.stdin.buffer.readline() == STAY:
             _leave_caller()
-            _watch(keeper, vnf, end_with_stdin=False)
+            _watch(keeper, children, end_with_stdin=False)
 
 
 def _leave_caller() -> None:
@@ -116,49 +116,32 @@ def _keep(parent_pid: int, writer: int) -> NoReturn:
         os._exit(1)
 
 
-def _wire(plan: LabPlan, keeper: int) -> None:
-    """Links between the two namespaces, up at both ends, and the bridge if that is the SUT."""
-    links.silence()
-    if plan.sut == "wire":
-        links.loop(plan)
-        links.bring_up(plan.tester_interfaces)
-        return
-    with namespace.inside_network_of(keeper):
-        links.silence()
-    links.connect(plan, keeper)
-    with namespace.inside_network_of(keeper):
-        if plan.sut == "bridge":
-            links.bridge(plan)
-        links.bring_up(plan.sut_interfaces)
-    links.bring_up(plan.tester_interfaces)
-
-
-def _read_facts(request: LabRequest, privilege: str, keeper: int, vnf_pid: int | None) -> StageFacts:
+def _read_facts(request: LabRequest, privilege: str, keeper: int, children: tuple[Child, ...]) -> StageFacts:
     plan = request.plan
     interfaces = links.read_interfaces(plan.tester_interfaces, "tester")
     if plan.sut != "wire":
         with namespace.inside_network_of(keeper):
-            interfaces += links.read_interfaces(plan.sut_interfaces, "sut")
+            interfaces += links.read_interfaces((*plan.sut_interfaces, *plan.inner_interfaces), "sut")
     return StageFacts(
         name=request.name,
-        sut=plan.sut,
+        sut=plan.sut_text,
         privilege=privilege,
         tester_pid=os.getpid(),
         sut_pid=keeper,
-        sut_process_pid=vnf_pid,
-        sut_shares_tester_cpu=plan.sut == "bridge",
+        sut_processes=tuple(child.fact for child in children),
+        sut_shares_tester_cpu=plan.sut in ON_THE_SENDERS_CPU,
         interfaces=interfaces,
     )
 
 
-def _watch(keeper: int, vnf: Vnf | None, end_with_stdin: bool) -> None:
+def _watch(keeper: int, children: tuple[Child, ...], end_with_stdin: bool) -> None:
     """Stand, and tell when the SUT does not any more. Returns when the caller is done with the lab."""
     with selectors.DefaultSelector() as selector:
         if end_with_stdin:
             selector.register(sys.stdin, selectors.EVENT_READ, None)
         selector.register(os.pidfd_open(keeper), selectors.EVENT_READ, lambda: "the keeper of its namespace died")
-        if vnf:
-            selector.register(os.pidfd_open(vnf.pid), selectors.EVENT_READ, vnf.ending)
+        for child in children:
+            selector.register(os.pidfd_open(child.pid), selectors.EVENT_READ, child.ending)
         while True:
             for key, _ in selector.select():
                 if key.data is None:

@@ -1,4 +1,4 @@
-"""The lab's wires: veth pairs between two network namespaces, the kernel bridge, and what the kernel says of them.
+"""The lab's wires: veth pairs between two network namespaces, and what the kernel says of them.
 
 Every function works in the network namespace the calling process is in.
 """
@@ -13,13 +13,8 @@ from nodrop.model.facts import InterfaceFacts
 from nodrop.model.plan import LabPlan
 from nodrop.stage import ethtool
 
-BRIDGE = "br0"
-
 ADDRESS_GENERATION_NONE = 1
 """IN6_ADDR_GEN_MODE_NONE: no link-local address, hence no router solicitation and no duplicate address detection."""
-
-BRIDGE_AGEING_CENTISECONDS = 24 * 3600 * 100
-"""A bridge that forgets an address during a one-way run starts to flood and is not the same SUT any more."""
 
 
 def silence() -> None:
@@ -30,52 +25,43 @@ def silence() -> None:
 
 def connect(plan: LabPlan, sut_pid: int) -> None:
     """Make one veth pair per tester port, its far end born in the SUT's namespace; nothing is up yet."""
-    with _netlink("veth pairs") as netlink:
+    with netlink_for("veth pairs") as netlink:
         for near, far in zip(plan.tester_interfaces, plan.sut_interfaces, strict=True):
             peer = {"ifname": far, "net_ns_pid": sut_pid, "mtu": plan.mtu_bytes}
             netlink.link("add", ifname=near, kind="veth", mtu=plan.mtu_bytes, peer=peer)
 
 
 def loop(plan: LabPlan) -> None:
-    """Make the tester's two ports the ends of one veth pair; nothing is up yet."""
-    near, far = plan.tester_interfaces
-    with _netlink("a veth pair") as netlink:
-        netlink.link("add", ifname=near, kind="veth", mtu=plan.mtu_bytes, peer={"ifname": far, "mtu": plan.mtu_bytes})
+    """Make the tester's ports, two by two, the ends of veth pairs; nothing is up yet."""
+    with netlink_for("veth pairs") as netlink:
+        for near, far in zip(plan.tester_interfaces[::2], plan.tester_interfaces[1::2], strict=True):
+            peer = {"ifname": far, "mtu": plan.mtu_bytes}
+            netlink.link("add", ifname=near, kind="veth", mtu=plan.mtu_bytes, peer=peer)
+
+
+def connect_inside(plan: LabPlan) -> None:
+    """Make the links between forwarders; nothing is up yet."""
+    with netlink_for("veth pairs") as netlink:
+        for near, far in plan.inner_links:
+            peer = {"ifname": far, "mtu": plan.mtu_bytes}
+            netlink.link("add", ifname=near, kind="veth", mtu=plan.mtu_bytes, peer=peer)
 
 
 def bring_up(names: tuple[str, ...]) -> None:
     """Set interfaces up, without an address of any kind."""
-    with _netlink(f"interfaces {', '.join(names)} up") as netlink:
+    with netlink_for(f"interfaces {', '.join(names)} up") as netlink:
         for name in names:
-            _set_up(netlink, name)
-
-
-def bridge(plan: LabPlan) -> None:
-    """Join the SUT's interfaces by a Linux bridge that learns, and says nothing of its own accord."""
-    with _netlink("a Linux bridge") as netlink:
-        netlink.link(
-            "add",
-            ifname=BRIDGE,
-            kind="bridge",
-            mtu=plan.mtu_bytes,
-            br_stp_state=0,
-            br_forward_delay=0,
-            br_mcast_snooping=0,
-            br_ageing_time=BRIDGE_AGEING_CENTISECONDS,
-        )
-        for name in plan.sut_interfaces:
-            netlink.link("set", index=_index(netlink, name), master=_index(netlink, BRIDGE))
-        _set_up(netlink, BRIDGE)
+            set_up(netlink, name)
 
 
 def read_interfaces(names: tuple[str, ...], namespace: str) -> tuple[InterfaceFacts, ...]:
     """Facts of the named interfaces, in that order."""
-    with _netlink("facts of interfaces") as netlink:
+    with netlink_for("facts of interfaces") as netlink:
         return tuple(_read_interface(netlink, name, namespace) for name in names)
 
 
 def _read_interface(netlink: Any, name: str, namespace: str) -> InterfaceFacts:
-    link = netlink.get_links(_index(netlink, name))[0]
+    link = netlink.get_links(index_of(netlink, name))[0]
     return InterfaceFacts(
         name=name,
         namespace=namespace,
@@ -86,20 +72,23 @@ def _read_interface(netlink: Any, name: str, namespace: str) -> InterfaceFacts:
     )
 
 
-def _set_up(netlink: Any, name: str) -> None:
-    index = _index(netlink, name)
+def set_up(netlink: Any, name: str) -> None:
+    """Set an interface up that gives itself no address."""
+    index = index_of(netlink, name)
     generation = {"attrs": [("IFLA_INET6_ADDR_GEN_MODE", ADDRESS_GENERATION_NONE)]}
     with contextlib.suppress(_netlink_error()):  # a kernel without IPv6 has nothing to silence
         netlink.link("set", index=index, IFLA_AF_SPEC={"attrs": [("AF_INET6", generation)]})
     netlink.link("set", index=index, state="up")
 
 
-def _index(netlink: Any, name: str) -> int:
+def index_of(netlink: Any, name: str) -> int:
+    """The interface's index in this network namespace."""
     return int(netlink.link_lookup(ifname=name)[0])
 
 
 @contextlib.contextmanager
-def _netlink(asked: str) -> Iterator[Any]:
+def netlink_for(asked: str) -> Iterator[Any]:
+    """A netlink socket; what the kernel refuses becomes a StageError that says what was asked."""
     from pyroute2 import IPRoute  # noqa: PLC0415  costs 150 ms, so only who wires a lab pays for it
 
     try:

@@ -2,7 +2,7 @@
 
 A namespace made here has no name and no bind mount, so it lives exactly as long as a process in it.
 
-Source: namespaces(7), user_namespaces(7), unshare(2), setns(2), prctl(2) PR_SET_PDEATHSIG.
+Source: namespaces(7), user_namespaces(7), unshare(2), setns(2), mount(2), prctl(2) PR_SET_PDEATHSIG.
 """
 
 import contextlib
@@ -15,9 +15,11 @@ from pathlib import Path
 
 from nodrop.errors import StageError
 
+CLONE_NEWNS = 0x00020000
 CLONE_NEWUSER = 0x10000000
 CLONE_NEWNET = 0x40000000
 PR_SET_PDEATHSIG = 1
+MS_REC, MS_PRIVATE = 0x4000, 0x40000
 
 ROOT = "root"
 USER_NAMESPACE = "user namespace"
@@ -81,6 +83,27 @@ def inside_network_of(pid: int) -> Iterator[None]:
             _call("setns", home, CLONE_NEWNET)
     finally:
         os.close(home)
+
+
+def set_network_of(pid: int) -> None:
+    """Move this process for good into another's network namespace (of the same user namespace). Raises OSError."""
+    _set_namespace(pid, "net", CLONE_NEWNET)
+
+
+def set_mounts_of(pid: int) -> None:
+    """Move this single-threaded process for good into another's mount namespace. Raises OSError."""
+    _set_namespace(pid, "mnt", CLONE_NEWNS)
+
+
+def unshare_mounts() -> None:
+    """Give this process mounts of its own: what it mounts from here on nobody else sees. Raises OSError."""
+    _call("unshare", CLONE_NEWNS)
+    _call("mount", b"none", b"/", None, ctypes.c_ulong(MS_REC | MS_PRIVATE), None)
+
+
+def mount_tmpfs(directory: str) -> None:
+    """Put an empty file system in memory over a directory. Raises OSError."""
+    _call("mount", b"tmpfs", directory.encode(), b"tmpfs", ctypes.c_ulong(0), b"mode=0700")
 
 
 def die_with_parent(parent_pid: int) -> None:

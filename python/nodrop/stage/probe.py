@@ -12,7 +12,7 @@ from pathlib import Path
 
 from nodrop.errors import GeneratorError, NodropError, StageError
 from nodrop.model.base import Value
-from nodrop.model.plan import LabPlan
+from nodrop.model.plan import Forwarder, ForwarderPort, LabPlan
 from nodrop.program import find_program
 from nodrop.stage import namespace
 from nodrop.stage.host import CLOCK_SOURCE, cpu_flags, read_host, read_text
@@ -94,7 +94,8 @@ def packet_sockets() -> Check:
 
 def lab() -> Check:
     """Whether the whole wiring of a lab comes up: veth pairs and a bridge."""
-    plan = LabPlan(sut="bridge", sut_queue_slots=64, peer_macs=("02:00:00:00:00:01", "02:00:00:00:00:02"))
+    near, far = (ForwarderPort(interface=name, mac="", peer_mac="") for name in ("sut0", "sut1"))
+    plan = LabPlan(sut="bridge", sut_queue_slots=64, forwarders=(Forwarder(ports=(near, far)),))
     refusal = ""
     try:
         with NetnsStage(plan, "doctor") as stage:

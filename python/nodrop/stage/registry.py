@@ -31,8 +31,8 @@ class StandingLab(Value):
     """In the tester's namespace; the lab lives as long as it does."""
     keeper: Process
     """In the SUT's namespace."""
-    vnf: Process | None
-    """The SUT's own process, where it has one."""
+    sut_processes: tuple[Process, ...]
+    """The SUT's own processes, where it has any."""
 
     def ending(self) -> str | None:
         """What of it has died; None while all of it stands. Costs a few reads of /proc."""
@@ -40,8 +40,9 @@ class StandingLab(Value):
             return f"the lab's process {self.holder.pid} died and the lab with it"
         if not is_running(self.keeper):
             return f"the keeper of the SUT's namespace (process {self.keeper.pid}) died"
-        if self.vnf and not is_running(self.vnf):
-            return f"the loopback VNF (process {self.vnf.pid}) died"
+        for process in self.sut_processes:
+            if not is_running(process):
+                return f"the SUT's process {process.pid} died"
         return None
 
 

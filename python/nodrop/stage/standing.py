@@ -77,7 +77,7 @@ def down(name: str) -> bool:
         lab = registry.read(name) or _unknown(name)
         stood = is_running(lab.holder)
         terminate(lab.holder, PATIENCE_S)
-        for process in filter(None, (lab.keeper, lab.vnf)):
+        for process in (lab.keeper, *lab.sut_processes):
             await_end(process, PATIENCE_S)
         registry.remove(name)
         return stood
@@ -118,7 +118,7 @@ def _record(plan: LabPlan, answer: LabUp) -> StandingLab:
         plan=plan,
         holder=identify(answer.facts.tester_pid),
         keeper=identify(answer.facts.sut_pid),
-        vnf=identify(answer.facts.sut_process_pid) if answer.facts.sut_process_pid else None,
+        sut_processes=tuple(identify(process.pid) for process in answer.facts.sut_processes),
     )
 
 

@@ -1,0 +1,53 @@
+"""A process of the SUT: started, watched, ended."""
+
+import signal
+import subprocess
+
+from nodrop.model.facts import SutProcess
+
+STOP_TIMEOUT_S = 1.0
+
+
+class Child:
+    """A running process that forwards, or helps to."""
+
+    def __init__(self, name: str, what: str, process: subprocess.Popen[bytes]) -> None:
+        """Watch over a process.
+
+        Args:
+            name: tells it from others of its lab.
+            what: what it is, in a sentence.
+            process: itself.
+        """
+        self.name = name
+        self._what = what
+        self._process = process
+
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        return self._process.pid
+
+    @property
+    def fact(self) -> SutProcess:
+        """What there is to know of it."""
+        return SutProcess(name=self.name, pid=self.pid)
+
+    def ending(self) -> str:
+        """How it ended, once it has."""
+        status = self._process.wait()
+        how = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
+        return f"{self._what} (process {self.pid}) {how}"
+
+    def has_ended(self) -> bool:
+        """Whether it ended already."""
+        return self._process.poll() is not None
+
+    def stop(self) -> None:
+        """End it, gently if it listens."""
+        self._process.terminate()
+        try:
+            self._process.wait(STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()

@@ -1,0 +1,90 @@
+"""SUTs that the Linux kernel is itself: a bridge, a router. Both work in the network namespace the process is in."""
+
+import ipaddress
+from pathlib import Path
+from typing import Any
+
+from nodrop.errors import StageError
+from nodrop.model.plan import Forwarder, ForwarderPort, LabPlan
+from nodrop.stage.links import index_of, netlink_for, set_up
+
+BRIDGE_AGEING_CENTISECONDS = 24 * 3600 * 100
+"""A bridge that forgets an address during a one-way run starts to flood and is not the same SUT any more."""
+NUD_PERMANENT = 0x80
+"""State of a neighbour that is never asked whether it is still there: <linux/neighbour.h>."""
+SYSCTL = Path("/proc/sys/net")
+ROUTER_SETTINGS = {"ipv4/ip_forward": "1", "ipv6/conf/all/forwarding": "1", "ipv4/conf/all/rp_filter": "0"}
+ROUTER_PORT_SETTINGS = {
+    "ipv4/conf/{}/rp_filter": "0",
+    "ipv4/conf/{}/send_redirects": "0",
+    "ipv6/conf/{}/disable_ipv6": "0",
+    "ipv6/conf/{}/accept_dad": "0",
+}
+"""A router forwards whatever its routes say, and says nothing of its own accord."""
+
+
+def bridges(plan: LabPlan) -> None:
+    """Join the ports of each forwarder by a Linux bridge that learns, and says nothing of its own accord."""
+    with netlink_for("a Linux bridge") as netlink:
+        for position, forwarder in enumerate(plan.forwarders):
+            _bridge(netlink, f"br{position}", plan.mtu_bytes, forwarder)
+
+
+def router(plan: LabPlan) -> None:
+    """Have the kernel route IPv4 and IPv6 between all ports, neighbours and their MAC addresses set for good."""
+    for setting, value in ROUTER_SETTINGS.items():
+        _set(setting, value)
+    with netlink_for("a kernel router") as netlink:
+        for port in (port for forwarder in plan.forwarders for port in forwarder.ports):
+            for setting, value in ROUTER_PORT_SETTINGS.items():
+                _set(setting.format(port.interface), value)
+            _router_port(netlink, port)
+
+
+def _bridge(netlink: Any, name: str, mtu_bytes: int, forwarder: Forwarder) -> None:
+    netlink.link(
+        "add",
+        ifname=name,
+        kind="bridge",
+        mtu=mtu_bytes,
+        br_stp_state=0,
+        br_forward_delay=0,
+        br_mcast_snooping=0,
+        br_ageing_time=BRIDGE_AGEING_CENTISECONDS,
+    )
+    for port in forwarder.ports:
+        netlink.link("set", index=index_of(netlink, port.interface), master=index_of(netlink, name))
+    set_up(netlink, name)
+
+
+def _router_port(netlink: Any, port: ForwarderPort) -> None:
+    index = index_of(netlink, port.interface)
+    netlink.link("set", index=index, address=port.mac)
+    set_up(netlink, port.interface)
+    for address in map(ipaddress.ip_address, port.addresses):
+        if _has(address.version):
+            netlink.addr("add", index=index, address=str(address), prefixlen=address.max_prefixlen)
+    for route in port.routes:
+        version = ipaddress.ip_address(route.via).version
+        if not _has(version):
+            continue
+        netlink.neigh("add", dst=route.via, lladdr=port.peer_mac, ifindex=index, state=NUD_PERMANENT)
+        netlink.route("add", dst=route.prefix, gateway=route.via, oif=index, flags=["onlink"])
+
+
+def _has(version: int) -> bool:
+    """Whether the kernel speaks this version of IP."""
+    return version == 4 or (SYSCTL / "ipv6").exists()
+
+
+def _set(setting: str, value: str) -> None:
+    path = SYSCTL / setting
+    if setting.startswith("ipv6") and not _has(6):
+        return
+    try:
+        path.write_text(value)
+    except OSError as error:
+        raise StageError(
+            f"SUT router asked, setting net.{setting.replace('/', '.')}={value}: {error.strerror}; "
+            "mount /proc/sys writable (in a container: --privileged), or measure vnf-l3"
+        ) from error

@@ -1,0 +1,179 @@
+"""Open vSwitch with its user-space datapath, as processes of the lab's own: no service, no module, nothing on disk.
+
+    holder ─┬─► ovsdb-server   in the SUT's network namespace and a mount namespace of its own, /run an empty tmpfs
+            └─► ovs-vswitchd   in the same
+
+Database and sockets are in that tmpfs, which is gone with the last of the two.
+
+Source: ovsdb-server(1), ovs-vswitchd(8), ovs-vsctl(8), ovs-ofctl(8).
+"""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from nodrop.errors import StageError
+from nodrop.model.plan import ForwarderPort, LabPlan
+from nodrop.stage import namespace
+from nodrop.stage.child import Child
+
+RUN_DIRECTORY = "/run"
+DATABASE, SOCKET = "/run/conf.db", "/run/db.sock"
+SCHEMA = "/usr/share/openvswitch/vswitch.ovsschema"
+PROGRAMS = ("ovsdb-server", "ovs-vswitchd", "ovsdb-tool", "ovs-vsctl", "ovs-ofctl")
+SYSTEM_DIRECTORIES = os.pathsep.join(("/usr/sbin", "/sbin"))
+TOOL_TIMEOUT_S = 10.0
+SOCKET_TIMEOUT_S = 5.0
+BRIDGE = "br0"
+CREATE_FIRST = '"$1" create "$2" "$3" && shift 3 && exec "$@"'
+"""Shell: make the database, then become the server."""
+
+
+@contextlib.contextmanager
+def open_vswitch(plan: LabPlan, sut_pid: int) -> Iterator[tuple[Child, ...]]:
+    """A switch that connects the two ports of each forwarder and nothing else; ended on exit.
+
+    Raises: StageError with what is missing or what a program of Open vSwitch said.
+    """
+    programs = _find_programs()
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(_database_server(programs, sut_pid))
+        tools = _Tools(programs, _joining(sut_pid, server.pid))
+        tools.run("ovs-vsctl", "--no-wait", "init")
+        switch = stack.enter_context(_switch(programs, sut_pid, server.pid, plan.forwarders[0].core))
+        _connect(plan, tools)
+        yield switch, server
+
+
+class _Tools:
+    """Open vSwitch's own tools, run where its processes are."""
+
+    def __init__(self, programs: dict[str, str], enter: Callable[[], None]) -> None:
+        self._programs = programs
+        self._enter = enter
+
+    def run(self, tool: str, *arguments: str) -> None:
+        """Raises StageError with what the tool said."""
+        where = (f"--db=unix:{SOCKET}", f"--timeout={TOOL_TIMEOUT_S:g}") if tool == "ovs-vsctl" else ()
+        command = [self._programs[tool], *where, *arguments]
+        done = subprocess.run(
+            command,
+            preexec_fn=self._enter,
+            env=_environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise StageError(f"SUT ovs asked, {tool} {arguments[0]} says: {done.stderr.strip()}")
+
+
+def _connect(plan: LabPlan, tools: _Tools) -> None:
+    """One bridge for all, and flows that lead from each port of a pair to the other."""
+    tools.run("ovs-vsctl", "add-br", BRIDGE, "--", "set", "bridge", BRIDGE, "datapath_type=netdev", "fail-mode=secure")
+    numbers = {port.interface: str(number) for number, port in enumerate(_ports(plan), start=1)}
+    for interface, number in numbers.items():
+        tools.run(
+            *("ovs-vsctl", "add-port", BRIDGE, interface),
+            *("--", "set", "interface", interface, f"ofport_request={number}"),
+        )
+    for forwarder in plan.forwarders:
+        for here, there in (forwarder.ports, forwarder.ports[::-1]):
+            flow = f"in_port={numbers[here.interface]},actions=output:{numbers[there.interface]}"
+            tools.run("ovs-ofctl", "add-flow", BRIDGE, flow)
+
+
+def _ports(plan: LabPlan) -> Iterator[ForwarderPort]:
+    for forwarder in plan.forwarders:
+        yield from forwarder.ports
+
+
+@contextlib.contextmanager
+def _database_server(programs: dict[str, str], sut_pid: int) -> Iterator[Child]:
+    """ovsdb-server, answering. It makes the mount namespace the others join."""
+    arguments = [DATABASE, f"--remote=punix:{SOCKET}", f"--unixctl={RUN_DIRECTORY}/ovsdb.ctl", "-vconsole:err"]
+    prepared = ["sh", "-c", CREATE_FIRST, "sh", programs["ovsdb-tool"], DATABASE, SCHEMA]
+    with _running("ovsdb-server", [*prepared, programs["ovsdb-server"], *arguments], _founding(sut_pid)) as server:
+        # The socket is looked for in the server's own view of the file system.
+        _await_file(Path(f"/proc/{server.pid}/root{SOCKET}"), server)
+        yield server
+
+
+@contextlib.contextmanager
+def _switch(programs: dict[str, str], sut_pid: int, server_pid: int, core: int | None) -> Iterator[Child]:
+    enter = _joining(sut_pid, server_pid)
+
+    def enter_bound() -> None:
+        enter()
+        if core is not None:
+            os.sched_setaffinity(0, {core})
+
+    arguments = [f"unix:{SOCKET}", f"--unixctl={RUN_DIRECTORY}/vswitchd.ctl", "-vconsole:err"]
+    with _running("ovs-vswitchd", [programs["ovs-vswitchd"], *arguments], enter_bound) as switch:
+        yield switch
+
+
+@contextlib.contextmanager
+def _running(name: str, command: list[str], enter: Callable[[], None]) -> Iterator[Child]:
+    # The holder has one thread, so that it may do as it likes between fork and exec.
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, preexec_fn=enter, env=_environment())  # noqa: PLW1509
+    child = Child(name, name, process)
+    try:
+        yield child
+    finally:
+        child.stop()
+
+
+def _founding(sut_pid: int) -> Callable[[], None]:
+    """What the first process does before it becomes what it is: a /run of its own, and to die with the holder."""
+    holder = os.getpid()
+
+    def enter() -> None:
+        namespace.set_network_of(sut_pid)
+        namespace.unshare_mounts()
+        namespace.mount_tmpfs(RUN_DIRECTORY)
+        namespace.die_with_parent(holder)
+
+    return enter
+
+
+def _joining(sut_pid: int, server_pid: int) -> Callable[[], None]:
+    """What a later process does before it becomes what it is."""
+    holder = os.getpid()
+
+    def enter() -> None:
+        namespace.set_network_of(sut_pid)
+        namespace.set_mounts_of(server_pid)
+        namespace.die_with_parent(holder)
+
+    return enter
+
+
+def _await_file(path: Path, server: Child) -> None:
+    deadline = time.monotonic() + SOCKET_TIMEOUT_S
+    while not path.exists():
+        if server.has_ended():
+            raise StageError(f"SUT ovs asked, {server.ending()} before it was ready")
+        if time.monotonic() > deadline:
+            raise StageError(f"SUT ovs asked, ovsdb-server is not ready after {SOCKET_TIMEOUT_S:g} s")
+        time.sleep(0.01)
+
+
+def _find_programs() -> dict[str, str]:
+    path = os.pathsep.join((os.environ.get("PATH", os.defpath), SYSTEM_DIRECTORIES))
+    found = {name: shutil.which(name, path=path) for name in PROGRAMS}
+    missing = [name for name, where in found.items() if not where]
+    if missing or not Path(SCHEMA).exists():
+        raise StageError(
+            f"SUT ovs asked, not found: {', '.join(missing) or SCHEMA}; install Open vSwitch "
+            "(apt-get install openvswitch-switch, dnf install openvswitch); its service need not run"
+        )
+    return {name: where for name, where in found.items() if where}
+
+
+def _environment() -> dict[str, str]:
+    return os.environ | {"OVS_RUNDIR": RUN_DIRECTORY, "OVS_LOGDIR": RUN_DIRECTORY, "OVS_DBDIR": RUN_DIRECTORY}
