@@ -117,7 +117,6 @@ def test_frames_that_a_queueing_discipline_drops_are_lost_in_the_sut(require_too
 def test_frames_that_find_the_vnfs_ring_full_are_lost_there() -> None:
     with bench(sut="vnf-l2", bidirectional=False, **{"vnf.queue_slots": 64}) as lab:
         vnf_pid = lab.stage.facts.sut_processes[0].pid
-        assert vnf_pid
 
         def hold_up() -> None:
             time.sleep(0.3)
@@ -135,7 +134,6 @@ def test_frames_that_find_the_testers_ring_full_are_lost_by_the_tester() -> None
     slots = {"engine.queue_slots": 64, "vnf.queue_slots": 65536}
     with bench(sut="vnf-l2", bidirectional=False, **slots) as lab:
         vnf_pid, engine_pid = lab.stage.facts.sut_processes[0].pid, engine_pid_of_this_process()
-        assert vnf_pid
 
         def hold_up() -> None:
             time.sleep(0.1)

@@ -2,19 +2,21 @@
 //!
 //! A [`Forwarder`] moves frames between ports on one thread and keeps account of them; what becomes of a frame is decided
 //! by a [`Network`] function, which is pure: the [`CrossConnect`], what testpmd in `mac` mode is in a loopback VM, or the
-//! [`Router`].
+//! [`Router`]. [`Redirect`] stands apart: there the drivers forward.
 
 mod counters;
 mod forwarder;
 mod frame;
 mod l2;
 mod l3;
+mod xdp;
 
 pub use counters::{Cause, Counters};
 pub use forwarder::{Forwarder, Port};
 pub use frame::FrameBuffer;
 pub use l2::CrossConnect;
 pub use l3::{Neighbor, Router, RouterPort, StaticRoute};
+pub use xdp::{Redirect, RedirectPort};
 
 /// What becomes of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,12 +22,15 @@ enum Forwarder {
     L2(vnf::L2),
     /// Route IPv4 and IPv6 between ports on one thread.
     L3(vnf::L3),
+    /// Cross-connect two ports in their drivers, by XDP programs.
+    Xdp(vnf::Xdp),
 }
 
 fn main() -> ExitCode {
     let ended = match Arguments::parse().forwarder {
         Forwarder::L2(arguments) => vnf::run_l2(arguments),
         Forwarder::L3(arguments) => vnf::run_l3(arguments),
+        Forwarder::Xdp(arguments) => vnf::run_xdp(arguments),
     };
     match ended {
         Ok(()) => ExitCode::SUCCESS,

@@ -61,7 +61,18 @@ pub struct L3 {
     pub(super) running: Running,
 }
 
-/// A port of the cross-connect.
+/// Arguments of the cross-connect in the drivers.
+#[derive(Args)]
+pub struct Xdp {
+    /// A port and the MAC address to write as destination on frames that leave it; give two.
+    #[arg(long, required = true, num_args = 1, value_name = "INTERFACE,peer=MAC")]
+    pub(super) port: Vec<L2Port>,
+    /// Work in the network namespace of this process.
+    #[arg(long, value_name = "PID")]
+    pub(super) netns: Option<u32>,
+}
+
+/// A port of a cross-connect.
 #[derive(Clone)]
 pub(super) struct L2Port {
     pub(super) interface: String,

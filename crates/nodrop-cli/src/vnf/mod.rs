@@ -6,12 +6,14 @@ use std::io;
 
 use nodrop_port::af_packet::{PacketRx, PacketTx};
 use nodrop_port::{PortError, Receive, Transmit, thread};
-use nodrop_vnf::{Counters, CrossConnect, Forwarder, Network, Port, Router, RouterPort, StaticRoute};
+use nodrop_vnf::{
+    Counters, CrossConnect, Forwarder, Network, Port, Redirect, RedirectPort, Router, RouterPort, StaticRoute,
+};
 use nodrop_wire::MacAddr;
 
 use crate::come_up;
-pub use arguments::{L2, L3};
-use arguments::{Running, ask};
+pub use arguments::{L2, L3, Xdp};
+use arguments::{L2Port, Running, ask};
 
 /// Ethernet header and two VLAN tags.
 const HEADER_BYTES: usize = 14 + 8;
@@ -23,9 +25,7 @@ type PacketPort = Port<PacketTx, PacketRx>;
 /// # Errors
 /// When the arguments do not go together, or a port cannot be opened or fails.
 pub fn run_l2(arguments: L2) -> Result<(), PortError> {
-    let given = arguments.port.len();
-    let [left, right] = <[_; 2]>::try_from(arguments.port)
-        .map_err(|_| ask("--port", format!("given {given} times; a cross-connect has two ports")))?;
+    let [left, right] = two(arguments.port)?;
     let interfaces = [left.interface, right.interface];
     start(&arguments.running)?;
     let ports = open(&interfaces, &arguments.running)?;
@@ -56,6 +56,30 @@ pub fn run_l3(arguments: L3) -> Result<(), PortError> {
     start(&arguments.running)?;
     let ports = open(&interfaces, &arguments.running)?;
     serve(ports, router, &arguments.running)
+}
+
+/// Be a cross-connect in the drivers until standard input closes.
+///
+/// # Errors
+/// When the arguments do not go together, or the kernel refuses the programs.
+pub fn run_xdp(arguments: Xdp) -> Result<(), PortError> {
+    let ports = two(arguments.port)?;
+    come_up(arguments.netns)?;
+    let [left, right] = ports.map(|L2Port { interface, peer }| {
+        let own = MacAddr(PacketTx::open(&interface)?.hardware_address()?);
+        Ok::<_, PortError>(RedirectPort { interface, peer, own })
+    });
+    let joined = Redirect::between(&left?, &right?)?;
+    println!("{}", serde_json::json!({"event": "ready"}));
+    // Input is read only to learn when it ends.
+    let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+    drop(joined);
+    Ok(())
+}
+
+fn two(ports: Vec<L2Port>) -> Result<[L2Port; 2], PortError> {
+    let given = ports.len();
+    ports.try_into().map_err(|_| ask("--port", format!("given {given} times; a cross-connect has two ports")))
 }
 
 fn start(running: &Running) -> Result<(), PortError> {
