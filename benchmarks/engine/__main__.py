@@ -12,7 +12,7 @@ from benchmarks.engine import link
 from benchmarks.engine.contestant import Contestant
 from benchmarks.engine.frame import Frame
 from benchmarks.engine.measure import Measurement, measure
-from benchmarks.engine.nodrop import NodropSend, NodropSendReceive
+from benchmarks.engine.nodrop import NodropCounting, NodropSend, NodropSendReceive
 from benchmarks.engine.ratio import ratios
 from benchmarks.engine.table import print_rates, print_ratios
 from benchmarks.engine.testpmd import TestpmdSend, TestpmdSendReceive
@@ -31,6 +31,7 @@ CONTESTANTS: tuple[Contestant, ...] = (
     NodropSend(),
     TestpmdSend(),
     NodropSendReceive(),
+    NodropCounting(),
     TestpmdSendReceive(),
 )
 

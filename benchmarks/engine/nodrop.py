@@ -29,6 +29,7 @@ class NodropSend:
 
     name = "nodrop send"
     _ports: tuple[str, ...] = (SEND_PORT,)
+    _latency_every: int | None = None
 
     def version(self) -> str:
         """With the commit it was built from."""
@@ -44,7 +45,7 @@ class NodropSend:
         """One trial at a load that cannot be reached."""
         with Tool([find_program("nodrop-engine", GeneratorError)], {SEND_CPU, RECEIVE_CPU}) as tool:
             run = NodropRun(tool, receives=len(self._ports) > 1)
-            run.begin(self._open_request(frame))
+            run.begin(self._open_request(frame), self._latency_every)
             yield run
 
     def _open_request(self, frame: Frame) -> dict[str, Any]:
@@ -65,6 +66,13 @@ class NodropSendReceive(NodropSend):
     _ports = (SEND_PORT, RECEIVE_PORT)
 
 
+class NodropCounting(NodropSendReceive):
+    """The same, without measuring latency."""
+
+    name = "nodrop counting"
+    _latency_every = 0
+
+
 class NodropRun:
     """The engine in the middle of a trial."""
 
@@ -74,13 +82,13 @@ class NodropRun:
         self.cpu_s = tool.cpu_s
         self.check_running = tool.check_running
 
-    def begin(self, open_request: dict[str, Any]) -> None:
+    def begin(self, open_request: dict[str, Any], latency_every: int | None) -> None:
         """Open the ports and start the trial."""
         self._await_reply("hello")
         self._ask(open_request)
         self._await_reply("opened")
         trial = {"op": "trial", "trial_id": 1, "loads_pps": [OUT_OF_REACH_PPS], "duration_s": DURATION_S}
-        self._ask(trial | {"window_s": WINDOW_S})
+        self._ask(trial | {"window_s": WINDOW_S, "latency_every": latency_every})
 
     def received(self) -> tuple[float, int] | None:
         """Of the next window to end; the older ones are behind the times."""

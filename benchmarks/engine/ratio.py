@@ -11,6 +11,7 @@ PAIRS = (
     ("nodrop send", "testpmd send", "sent_pps"),
     ("nodrop send+receive", "testpmd send+receive", "sent_pps"),
     ("nodrop send+receive", "testpmd send+receive", "received_pps"),
+    ("nodrop send+receive", "nodrop counting", "received_pps"),
 )
 
 

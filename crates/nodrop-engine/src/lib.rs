@@ -71,6 +71,8 @@ pub enum EngineError {
     Panic,
 }
 
+/// Frames of a trial at most, so that no stream's sequence numbers repeat.
+const FRAMES_MAX: f64 = (1u64 << 40) as f64;
 /// How many times longer than asked a frame may be late at most before it is taken for lost.
 const PATIENCE_MAX: u32 = 64;
 
@@ -187,5 +189,8 @@ fn check_request(request: &TrialRequest, stream_count: usize) -> Result<(), Engi
         return wrong(format!("catch_up_max_s: {}; must be from 0 to 60", request.catch_up_max_s));
     }
     let frame_count_max = request.loads_pps.iter().sum::<f64>() * request.duration_s;
-    pattern::refusal(&request.pattern, frame_count_max).map_or(Ok(()), wrong)
+    if frame_count_max > FRAMES_MAX {
+        return wrong(format!("loads_pps and duration_s: {frame_count_max:.3e} frames; sequence numbers end at 2^40"));
+    }
+    pattern::refusal(&request.pattern, request.duration_s, frame_count_max).map_or(Ok(()), wrong)
 }

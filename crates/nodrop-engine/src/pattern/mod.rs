@@ -10,6 +10,9 @@ use std::sync::Arc;
 use poisson::Poisson;
 use shape::Shape;
 
+/// Loads that are drawn for a trial at most.
+const RANDOM_LOADS_MAX: f64 = 1e6;
+
 /// What a pattern comes to for one port and trial.
 #[derive(Clone, Debug)]
 pub(crate) enum Course {
@@ -90,7 +93,7 @@ fn stair(amplitude_ratio: f64, step_count: u32, direction: StairDirection) -> Ve
 }
 
 /// Why a pattern cannot be carried out; None when it can.
-pub(crate) fn refusal(pattern: &LoadPattern, frame_count_max: f64) -> Option<String> {
+pub(crate) fn refusal(pattern: &LoadPattern, duration_s: f64, frame_count_max: f64) -> Option<String> {
     let ratio = |name: &str, ratio: f64, least: f64| {
         (!(least..=1.0).contains(&ratio)).then(|| format!("pattern: {name} {ratio}; must be from {least} to 1"))
     };
@@ -103,9 +106,18 @@ pub(crate) fn refusal(pattern: &LoadPattern, frame_count_max: f64) -> Option<Str
         LoadPattern::Burst { period_s, duty_ratio } => period(period_s).or(ratio("duty_ratio", duty_ratio, 0.001)),
         LoadPattern::Sawtooth { period_s, amplitude_ratio }
         | LoadPattern::Triangle { period_s, amplitude_ratio }
-        | LoadPattern::Sinusoid { period_s, amplitude_ratio }
-        | LoadPattern::Random { period_s, amplitude_ratio, .. } => {
+        | LoadPattern::Sinusoid { period_s, amplitude_ratio } => {
             period(period_s).or(ratio("amplitude_ratio", amplitude_ratio, 0.0))
+        }
+        LoadPattern::Random { period_s, amplitude_ratio, .. } => {
+            period(period_s).or(ratio("amplitude_ratio", amplitude_ratio, 0.0)).or_else(|| {
+                (duration_s / period_s > RANDOM_LOADS_MAX).then(|| {
+                    format!(
+                        "pattern: a random load every {period_s} s for {duration_s} s; it can draw up to \
+                         {RANDOM_LOADS_MAX}: make the period longer"
+                    )
+                })
+            })
         }
         LoadPattern::Stair { period_s, amplitude_ratio, step_count, .. } => {
             period(period_s).or(ratio("amplitude_ratio", amplitude_ratio, 0.0)).or_else(|| {
@@ -238,11 +250,13 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_refused_with_its_range() {
-        let refused = |pattern| refusal(&pattern, 1e12).unwrap();
+        let refused = |pattern| refusal(&pattern, 86_400.0, 1e12).unwrap();
         assert!(refused(LoadPattern::Burst { period_s: 1.0, duty_ratio: 0.0 }).contains("duty_ratio 0"));
         assert!(refused(LoadPattern::Triangle { period_s: 1.0, amplitude_ratio: 2.0 }).contains("amplitude_ratio 2"));
         assert!(refused(LoadPattern::Sinusoid { period_s: 0.0, amplitude_ratio: 0.5 }).contains("period_s 0"));
         assert!(refused(LoadPattern::Poisson { seed: 1 }).contains("shorter"));
-        assert!(all().iter().all(|pattern| refusal(pattern, 1e6).is_none()));
+        let often = LoadPattern::Random { period_s: 0.001, amplitude_ratio: 0.5, seed: 1 };
+        assert!(refused(often).contains("longer"));
+        assert!(all().iter().all(|pattern| refusal(pattern, DURATION_S, 1e6).is_none()));
     }
 }

@@ -1,0 +1,68 @@
+//! Memory stays what it was, trial after trial. Alone in its process, whose memory it measures.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::net::Ipv4Addr;
+use std::sync::atomic::AtomicBool;
+
+use nodrop_engine::{Engine, Port, Stream};
+use nodrop_model::{LoadPattern, TrialRequest};
+use nodrop_port::clock::SystemClock;
+use nodrop_port::loopback;
+use nodrop_wire::{MacAddr, Template, TemplateSpec};
+
+const STREAMS: u16 = 512;
+const TRIALS: u64 = 30;
+/// Far less than what a single trial allocates (above 4 MB for 512 streams), let alone thirty.
+const GROWTH_MAX_BYTES: u64 = 2 << 20;
+
+fn stream(stream_id: u16) -> Stream {
+    let template = Template::new(&TemplateSpec {
+        stream_id,
+        frame_bytes: 64,
+        src_mac: MacAddr([2, 0, 0, 0, 0, 1]),
+        dst_mac: MacAddr([2, 0, 0, 0, 0, 2]),
+        src_ip: Ipv4Addr::new(198, 18, 0, 1),
+        dst_ip: Ipv4Addr::new(198, 19, 0, 1),
+        src_udp_port: 1024,
+        dst_udp_port: 9,
+        flow_count: 16,
+    });
+    Stream { template: template.unwrap(), tx_port: usize::from(stream_id % 2), rx_port: usize::from(1 - stream_id % 2) }
+}
+
+fn resident_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
+}
+
+#[test]
+fn thirty_trials_take_no_more_memory_than_three() {
+    let [near, far] = loopback::pair(1 << 16);
+    let ports = vec![
+        Port { name: "near".to_owned(), tx: near.0, rx: near.1 },
+        Port { name: "far".to_owned(), tx: far.0, rx: far.1 },
+    ];
+    let mut engine = Engine::new(ports, (0..STREAMS).map(stream).collect(), vec![], SystemClock).unwrap();
+    let asked = TrialRequest {
+        trial_id: 1,
+        loads_pps: vec![20.0; usize::from(STREAMS)],
+        duration_s: 0.05,
+        pattern: LoadPattern::Flat,
+        stop: None,
+        window_s: 0.01,
+        look_s: 0.005,
+        catch_up_max_s: 1.0,
+        latency_every: None,
+        histograms: true,
+    };
+    let mut measure = || engine.trial(&asked, &AtomicBool::new(false), |_| ()).unwrap();
+    (0..3).for_each(|_| drop(measure()));
+    let before = resident_bytes();
+    for _ in 0..TRIALS {
+        let reply = measure();
+        assert!(reply.streams.iter().all(|stream| stream.received_count == stream.offered_count));
+    }
+    let growth = resident_bytes().saturating_sub(before);
+    assert!(growth < GROWTH_MAX_BYTES, "{growth} bytes more after {TRIALS} trials");
+}
