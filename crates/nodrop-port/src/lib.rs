@@ -4,6 +4,7 @@
 //! All back ends pass the contract test in `tests/contract.rs`.
 
 pub mod af_packet;
+pub mod af_xdp;
 pub mod any;
 pub mod bpf;
 pub mod clock;

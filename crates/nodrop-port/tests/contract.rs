@@ -7,6 +7,7 @@
 use std::process::ExitCode;
 
 use nodrop_port::af_packet::{self, PacketRx, PacketTx};
+use nodrop_port::af_xdp::{self, Copying, Wanted};
 use nodrop_port::clock::{Clock, SystemClock};
 use nodrop_port::loopback;
 use nodrop_port::{Receive, SNAP_BYTES, Slot, Transmit};
@@ -23,13 +24,59 @@ fn main() -> ExitCode {
         return if std::env::var_os("NODROP_REQUIRE_LAB").is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
     }
     run("af_packet", af_packet::open("lo", 4096, MAGIC, MAGIC_OFFSET).unwrap());
+    over_af_xdp("lo", "lo");
+    if over_veth() {
+        over_af_xdp("near", "far");
+        a_withdrawn_frame_never_leaves();
+    }
     only_marked_frames_reach_a_filtered_ring();
     a_whole_frame_keeps_its_vlan_tags();
     a_missing_interface_is_named();
     #[cfg(feature = "dpdk")]
     run_dpdk();
-    println!("test result: ok. every back end keeps the contract");
+    println!("test result: ok. all back ends tried keep the contract");
     ExitCode::SUCCESS
+}
+
+/// Receives with a program of our own, which takes more privilege than the rest.
+fn over_af_xdp(sender: &str, receiver: &str) {
+    let wanted = Wanted::Marked { magic: MAGIC, offsets: vec![MAGIC_OFFSET] };
+    let options = af_xdp::Options { queue_slots: 4096, queues: 1, copying: Copying::Auto, wanted };
+    match af_xdp::open(receiver, &options) {
+        Ok((tx, rx, found)) if sender == receiver => run(&format!("af_xdp on {sender}: {found}"), (tx, rx)),
+        Ok((_, rx, found)) => {
+            let (tx, _, _) = af_xdp::open(sender, &options).unwrap();
+            run(&format!("af_xdp from {sender} to {receiver}: {found}"), (tx, rx));
+        }
+        Err(error) => {
+            eprintln!("contract: af_xdp cannot be tried here: {error}");
+            assert!(std::env::var_os("NODROP_REQUIRE_LAB").is_none());
+        }
+    }
+}
+
+/// Two interfaces wired to each other.
+fn over_veth() -> bool {
+    let ip = |arguments: &str| {
+        std::process::Command::new("ip").args(arguments.split(' ')).status().is_ok_and(|status| status.success())
+    };
+    ip("link add near type veth peer name far") && ip("link set near up") && ip("link set far up")
+}
+
+/// A frame the driver would not take is not sent later in place of another.
+fn a_withdrawn_frame_never_leaves() {
+    let wanted = Wanted::Marked { magic: MAGIC, offsets: vec![MAGIC_OFFSET] };
+    let options = af_xdp::Options { queue_slots: 64, queues: 1, copying: Copying::Copy, wanted };
+    let Ok((_, mut rx, _)) = af_xdp::open("far", &options) else { return };
+    let (mut tx, _, _) = af_xdp::open("near", &options).unwrap();
+    let ip = |arguments: &str| std::process::Command::new("ip").args(arguments.split(' ')).status().unwrap();
+    ip("link set far down");
+    let refused = (0..5).map(|number| tx.transmit(8, FRAME_BYTES + 8, |at, slot| fill(slot, 100 * number + at as u32)));
+    assert_eq!(refused.map(|sent| sent.unwrap_or(0)).sum::<usize>(), 0);
+    ip("link set far up");
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    send(&mut tx, 7..10);
+    assert_eq!(receive(&mut rx, 100).iter().map(|frame| frame.0).collect::<Vec<_>>(), [7, 8, 9]);
 }
 
 fn run<T: Transmit, R: Receive>(name: &str, (mut tx, mut rx): (T, R)) {

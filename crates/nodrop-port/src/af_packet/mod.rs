@@ -9,6 +9,7 @@ mod socket;
 mod tx;
 
 pub use ring::PacketRx;
+pub use socket::Promiscuous;
 pub use tx::{MAX_BATCH, PacketTx};
 
 use crate::PortError;

@@ -124,3 +124,21 @@ impl PacketSocket {
         PortError::last_os(&self.interface, asked, remedy)
     }
 }
+
+/// An interface that takes in frames for any MAC address, for as long as this lives.
+#[derive(Debug)]
+pub struct Promiscuous {
+    _socket: PacketSocket,
+}
+
+impl Promiscuous {
+    /// Make the interface so.
+    ///
+    /// # Errors
+    /// When the interface does not exist or the kernel refuses raw access.
+    pub fn new(interface: &str) -> Result<Self, PortError> {
+        let socket = PacketSocket::open(interface)?;
+        socket.promiscuous()?;
+        Ok(Self { _socket: socket })
+    }
+}

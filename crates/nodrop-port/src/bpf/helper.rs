@@ -20,6 +20,8 @@ pub enum Helper {
     RedirectMap = 51,
     /// Move the start of the metadata in front of an XDP frame r1 by r2 bytes.
     XdpAdjustMeta = 54,
+    /// Move the end of an XDP frame r1 by r2 bytes.
+    XdpAdjustTail = 65,
     /// Read r2 bytes of kernel memory at r3 to r1.
     ProbeReadKernel = 113,
 }

@@ -1,0 +1,238 @@
+//! An AF_XDP socket: memory, four rings, bound to one queue of an interface.
+
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::sync::{Mutex, PoisonError};
+
+use super::ring::Ring;
+use super::umem::Umem;
+use crate::{PortError, interface_index};
+
+const REMEDY: &str = "needs CAP_NET_RAW, a kernel with CONFIG_XDP_SOCKETS, an interface that is up, and a queue nobody else \
+     has; locked memory may be limited (`ulimit -l`)";
+
+/// Entries of the rings.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Depth {
+    /// To receive.
+    pub(super) rx: u32,
+    /// To send; none sends nothing.
+    pub(super) tx: u32,
+}
+
+/// Rings of the sending side.
+#[derive(Debug)]
+pub(super) struct SendRings {
+    pub(super) descriptors: Ring<libc::xdp_desc>,
+    pub(super) completed: Ring<u64>,
+    pub(super) slots: u32,
+}
+
+/// Rings of the receiving side.
+#[derive(Debug)]
+pub(super) struct ReceiveRings {
+    pub(super) descriptors: Ring<libc::xdp_desc>,
+    pub(super) fill: Ring<u64>,
+    pub(super) slots: u32,
+    /// Where the receiver's chunks begin.
+    pub(super) base: u64,
+}
+
+/// A bound socket. Each side takes its rings once.
+#[derive(Debug)]
+pub(super) struct XdpSocket {
+    fd: OwnedFd,
+    pub(super) interface: String,
+    pub(super) queue: u32,
+    pub(super) umem: Umem,
+    send: Mutex<Option<SendRings>>,
+    receive: Mutex<Option<ReceiveRings>>,
+}
+
+impl XdpSocket {
+    /// Bind to a queue; frames received may have up to `frame_bytes`.
+    pub(super) fn open(
+        interface: &str,
+        queue: u32,
+        depth: Depth,
+        frame_bytes: usize,
+        flags: u16,
+    ) -> Result<Self, PortError> {
+        let index = interface_index(interface)?;
+        // SAFETY: socket takes integers only; the result is checked before it becomes an owned descriptor.
+        let fd = unsafe { libc::socket(libc::AF_XDP, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
+        if fd < 0 {
+            return Err(PortError::last_os(interface, "open an AF_XDP socket", REMEDY));
+        }
+        // SAFETY: `fd` was just opened and nobody else owns it.
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        let umem = Umem::new(interface, frame_bytes, (depth.rx + depth.tx) as usize)?;
+        let made = Made { fd: &fd, interface };
+        made.set_rings(&umem, depth)?;
+        let (send, receive) = made.map_rings(&umem, depth)?;
+        made.bind(index, queue, flags)?;
+        let interface = interface.to_owned();
+        Ok(Self { fd, interface, queue, umem, send: Mutex::new(send), receive: Mutex::new(Some(receive)) })
+    }
+
+    pub(super) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    pub(super) fn take_send_rings(&self) -> Option<SendRings> {
+        self.send.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    pub(super) fn take_receive_rings(&self) -> Option<ReceiveRings> {
+        self.receive.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Have the kernel look at the send ring.
+    #[inline]
+    pub(super) fn kick_sending(&self) -> std::io::Result<()> {
+        // SAFETY: sends no bytes of ours: the ring says what to send.
+        let result =
+            unsafe { libc::sendto(self.fd.as_raw_fd(), std::ptr::null(), 0, libc::MSG_DONTWAIT, std::ptr::null(), 0) };
+        if result < 0 { Err(std::io::Error::last_os_error()) } else { Ok(()) }
+    }
+
+    /// Have the driver look at the fill ring.
+    #[inline]
+    pub(super) fn kick_receiving(&self) {
+        // SAFETY: receives no bytes into ours. Refusals mean that there is nothing to do.
+        unsafe {
+            libc::recvfrom(
+                self.fd.as_raw_fd(),
+                std::ptr::null_mut(),
+                0,
+                libc::MSG_DONTWAIT,
+                std::ptr::null_mut(),
+                std::ptr::null_mut(),
+            )
+        };
+    }
+
+    /// Frames dropped because a ring of the receiving side was full or empty, ever.
+    pub(super) fn drop_count(&self) -> Result<u64, PortError> {
+        // SAFETY: an all-zero xdp_statistics is valid.
+        let mut statistics: libc::xdp_statistics = unsafe { std::mem::zeroed() };
+        Made { fd: &self.fd, interface: &self.interface }.get(
+            libc::XDP_STATISTICS,
+            &mut statistics,
+            "read drop counters",
+        )?;
+        Ok(statistics.rx_dropped + statistics.rx_ring_full)
+    }
+
+    pub(super) fn failed(&self, asked: &'static str, source: std::io::Error) -> PortError {
+        let remedy = "the interface must exist and be up, and its MTU hold the frame";
+        PortError::System { port: self.interface.clone(), asked, source, remedy }
+    }
+}
+
+/// A socket being made.
+struct Made<'a> {
+    fd: &'a OwnedFd,
+    interface: &'a str,
+}
+
+impl Made<'_> {
+    fn set<T>(&self, option: libc::c_int, value: &T, asked: &'static str) -> Result<(), PortError> {
+        // SAFETY: `value` is valid for reads of its size for the length of the call.
+        let result = unsafe {
+            libc::setsockopt(
+                self.fd.as_raw_fd(),
+                libc::SOL_XDP,
+                option,
+                (&raw const *value).cast(),
+                size_of::<T>() as libc::socklen_t,
+            )
+        };
+        if result == 0 { Ok(()) } else { Err(PortError::last_os(self.interface, asked, REMEDY)) }
+    }
+
+    fn get<T>(&self, option: libc::c_int, value: &mut T, asked: &'static str) -> Result<(), PortError> {
+        let mut len = size_of::<T>() as libc::socklen_t;
+        // SAFETY: `value` is valid for writes of `len` bytes.
+        let result = unsafe {
+            libc::getsockopt(self.fd.as_raw_fd(), libc::SOL_XDP, option, (&raw mut *value).cast(), &raw mut len)
+        };
+        if result == 0 { Ok(()) } else { Err(PortError::last_os(self.interface, asked, "needs Linux 5.9 or later")) }
+    }
+
+    fn set_rings(&self, umem: &Umem, depth: Depth) -> Result<(), PortError> {
+        // SAFETY: an all-zero xdp_umem_reg is valid.
+        let mut registration: libc::xdp_umem_reg = unsafe { std::mem::zeroed() };
+        registration.addr = umem.start() as u64;
+        registration.len = umem.bytes() as u64;
+        registration.chunk_size = umem.chunk_bytes as u32;
+        self.set(libc::XDP_UMEM_REG, &registration, "share memory with the kernel")?;
+        self.set(libc::XDP_UMEM_FILL_RING, &depth.rx, "make a fill ring")?;
+        self.set(libc::XDP_UMEM_COMPLETION_RING, &depth.tx.max(1), "make a completion ring")?;
+        self.set(libc::XDP_RX_RING, &depth.rx, "make a receive ring")?;
+        if depth.tx > 0 {
+            self.set(libc::XDP_TX_RING, &depth.tx, "make a send ring")?;
+            self.allow_many_unread_frames();
+        }
+        Ok(())
+    }
+
+    /// Frames that a slow receiver has not read count against the sender's socket: allow all we have.
+    fn allow_many_unread_frames(&self) {
+        let bytes: libc::c_int = 64 << 20;
+        for option in [libc::SO_SNDBUF, libc::SO_SNDBUFFORCE] {
+            // SAFETY: `bytes` is valid for reads of its size. Without the capability the smaller limit holds.
+            unsafe {
+                libc::setsockopt(
+                    self.fd.as_raw_fd(),
+                    libc::SOL_SOCKET,
+                    option,
+                    (&raw const bytes).cast(),
+                    size_of::<libc::c_int>() as libc::socklen_t,
+                )
+            };
+        }
+    }
+
+    fn map_rings(&self, umem: &Umem, depth: Depth) -> Result<(Option<SendRings>, ReceiveRings), PortError> {
+        // SAFETY: an all-zero xdp_mmap_offsets is valid.
+        let mut offsets: libc::xdp_mmap_offsets = unsafe { std::mem::zeroed() };
+        self.get(libc::XDP_MMAP_OFFSETS, &mut offsets, "find the rings")?;
+        let fd = self.fd.as_raw_fd();
+        let (fill_page, completed_page) =
+            (libc::XDP_UMEM_PGOFF_FILL_RING as libc::off_t, libc::XDP_UMEM_PGOFF_COMPLETION_RING as libc::off_t);
+        let receive = ReceiveRings {
+            descriptors: Ring::map(self.interface, fd, depth.rx, offsets.rx, libc::XDP_PGOFF_RX_RING)?,
+            fill: Ring::map(self.interface, fd, depth.rx, offsets.fr, fill_page)?,
+            slots: depth.rx,
+            base: u64::from(depth.tx) * umem.chunk_bytes as u64,
+        };
+        if depth.tx == 0 {
+            return Ok((None, receive));
+        }
+        let send = SendRings {
+            descriptors: Ring::map(self.interface, fd, depth.tx, offsets.tx, libc::XDP_PGOFF_TX_RING)?,
+            completed: Ring::map(self.interface, fd, depth.tx, offsets.cr, completed_page)?,
+            slots: depth.tx,
+        };
+        Ok((Some(send), receive))
+    }
+
+    fn bind(&self, index: libc::c_int, queue: u32, flags: u16) -> Result<(), PortError> {
+        let address = libc::sockaddr_xdp {
+            sxdp_family: libc::AF_XDP as u16,
+            sxdp_flags: flags | libc::XDP_USE_NEED_WAKEUP,
+            sxdp_ifindex: index as u32,
+            sxdp_queue_id: queue,
+            sxdp_shared_umem_fd: 0,
+        };
+        // SAFETY: `address` outlives the call and its size is passed along.
+        let result = unsafe {
+            libc::bind(
+                self.fd.as_raw_fd(),
+                (&raw const address).cast(),
+                size_of::<libc::sockaddr_xdp>() as libc::socklen_t,
+            )
+        };
+        if result == 0 { Ok(()) } else { Err(PortError::last_os(self.interface, "bind an AF_XDP socket", REMEDY)) }
+    }
+}
