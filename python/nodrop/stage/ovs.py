@@ -39,7 +39,7 @@ def open_vswitch(plan: LabPlan, sut_pid: int) -> Iterator[tuple[Child, ...]]:
 
     Raises: StageError with what is missing or what a program of Open vSwitch said.
     """
-    programs = _find_programs()
+    programs = find_programs()
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(_database_server(programs, sut_pid))
         tools = _Tools(programs, _joining(sut_pid, server.pid))
@@ -163,7 +163,8 @@ def _await_file(path: Path, server: Child) -> None:
         time.sleep(0.01)
 
 
-def _find_programs() -> dict[str, str]:
+def find_programs() -> dict[str, str]:
+    """Where each program of Open vSwitch is. Raises StageError that says what to install."""
     path = os.pathsep.join((os.environ.get("PATH", os.defpath), SYSTEM_DIRECTORIES))
     found = {name: shutil.which(name, path=path) for name in PROGRAMS}
     missing = [name for name, where in found.items() if not where]

@@ -1,0 +1,213 @@
+"""Every SUT the lab can put between the tester's ports: frames pass, the kernel counts alike, nothing stays behind."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from tests.lab.bench import Bench, bench
+from tests.lab.test_netns_stage import WITHOUT_PRIVILEGE, network_namespaces, processes_in, wait_until_empty
+from tests.running import planned_lab
+
+from nodrop.errors import StageError
+from nodrop.model.plan import SutKind
+from nodrop.stage import ovs
+from nodrop.stage.netns import NetnsStage
+from nodrop.stage.process import await_end, identify, is_running
+
+pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
+
+SUTS = [sut for sut in get_args(SutKind) if sut != "wire"]
+NEED_ROOT = {"xdp"}
+LOAD_PPS, DURATION_S = 8_000, 0.5
+
+SEND_ONE = """
+import socket, struct, sys
+here, there = sys.argv[1:3]
+frame = bytes.fromhex(sys.argv[3])
+def port(name):
+    packets = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0003))
+    packets.bind((name, 0))
+    packets.settimeout(2.0)
+    return packets
+near, far = port(here), port(there)
+near.send(frame)
+while True:
+    heard = far.recv(2048)
+    if heard[-8:] == frame[-8:]:
+        print(heard.hex())
+        break
+"""
+"""Sends a frame in at one tester port and prints what comes out at another."""
+
+
+@pytest.fixture
+def require_sut(require_tool: Callable[[str], Path], request: pytest.FixtureRequest) -> Callable[[str], None]:
+    """Skips, or fails where labs are required, when this machine cannot have the SUT."""
+
+    def require(sut: str) -> None:
+        if sut in NEED_ROOT:
+            request.getfixturevalue("require_root")
+        if sut == "ovs":
+            require_tool("ovs-vsctl")
+
+    return require
+
+
+def send_one(lab: Bench, frame: bytes, here: str = "tester0", there: str = "tester1") -> bytes:
+    return bytes.fromhex(lab.run("tester", sys.executable, "-c", SEND_ONE, here, there, frame.hex()))
+
+
+def ethernet(lab: Bench, kind: int) -> bytes:
+    stream = lab.plan.traffic.streams[0]
+    macs = bytes.fromhex((stream.dst_mac + stream.src_mac).replace(":", ""))
+    return macs + kind.to_bytes(2)
+
+
+def checksum(header: bytes) -> int:
+    """RFC 1071, word by word."""
+    total = sum(int.from_bytes(header[at : at + 2]) for at in range(0, len(header), 2))
+    while total > 0xFFFF:
+        total = (total >> 16) + (total & 0xFFFF)
+    return 0xFFFF - total
+
+
+def ipv4_packet() -> bytes:
+    header = bytes.fromhex("4500002e000040004011 0000 c6120001 c6130001")
+    return header[:10] + checksum(header).to_bytes(2) + header[12:] + b"payload." + bytes(10) + b"nodropv4"
+
+
+def ipv6_packet() -> bytes:
+    source, destination = (
+        bytes.fromhex("20010002" + "00" * 11 + "01"),
+        bytes.fromhex("200100020000 8000" + "00" * 7 + "01"),
+    )
+    return bytes.fromhex("60000000 0010 11 40") + source + destination + bytes(8) + b"nodropv6"
+
+
+def assert_exact(lab: Bench) -> None:
+    """A trial loses nothing, and the SUT's interfaces counted every frame of it in and out, and no other."""
+    ports = lab.plan.lab.sut_interfaces
+    before = [lab.counters("sut", port) for port in ports]
+    result = lab.measure(LOAD_PPS, DURATION_S)
+    time.sleep(0.1)
+    after = [lab.counters("sut", port) for port in ports]
+    for stream in result.streams:
+        assert stream.received_count == stream.offered_count > 0
+        came = after[stream.tx_port].received_count - before[stream.tx_port].received_count
+        left = after[stream.rx_port].sent_count - before[stream.rx_port].sent_count
+        assert (came, left) == (stream.offered_count, stream.offered_count)
+
+
+@pytest.mark.parametrize("sut", SUTS)
+def test_frames_pass_both_ways_and_the_kernel_counts_the_same(sut: str, require_sut: Callable[[str], None]) -> None:
+    require_sut(sut)
+    with bench(sut=sut) as lab:
+        time.sleep(0.2)
+        assert_exact(lab)
+
+
+@pytest.mark.parametrize(
+    ("sut", "keys"),
+    [
+        ("vnf-l2", {"chains": 2}),
+        ("vnf-l2", {"hops": 2}),
+        ("vnf-l3", {"chains": 2, "hops": 2}),
+        ("bridge", {"chains": 3, "hops": 2}),
+        ("router", {"chains": 2}),
+        ("xdp", {"chains": 2}),
+        ("ovs", {"chains": 2}),
+    ],
+)
+def test_each_chain_forwards_its_own_frames_and_no_others(
+    sut: str, keys: dict[str, int], require_sut: Callable[[str], None]
+) -> None:
+    require_sut(sut)
+    with bench(sut=sut, **keys) as lab:
+        assert len(lab.plan.traffic.streams) == 2 * keys.get("chains", 1)
+        assert_exact(lab)
+        for end in lab.plan.lab.inner_interfaces:
+            assert lab.counters("sut", end).received_count > LOAD_PPS * DURATION_S / 8
+
+
+@pytest.mark.parametrize(
+    ("sut", "hops", "left"),
+    [("router", 1, 63), ("vnf-l3", 1, 63), ("vnf-l3", 2, 62), ("bridge", 1, 64), ("vnf-l2", 2, 64)],
+)
+def test_routers_and_only_routers_take_one_from_what_a_packet_has_to_live(sut: str, hops: int, left: int) -> None:
+    with bench(sut=sut, hops=hops) as lab:
+        if hops > 1 and sut == "vnf-l3":  # the first packet of a version is spent on finding the next router
+            with pytest.raises(AssertionError):
+                send_one(lab, ethernet(lab, 0x86DD) + ipv6_packet())
+        heard = send_one(lab, ethernet(lab, 0x0800) + ipv4_packet())
+        assert heard[22] == left and checksum(heard[14:34]) == 0
+        heard = send_one(lab, ethernet(lab, 0x86DD) + ipv6_packet())
+        assert heard[21] == left
+        if sut in ("router", "vnf-l3"):
+            assert heard[:12].hex() == "026e64000001" + "026e64000101"
+
+
+@pytest.mark.parametrize("sut", SUTS)
+def test_a_killed_holder_takes_every_part_of_the_sut_along(sut: SutKind, require_sut: Callable[[str], None]) -> None:
+    require_sut(sut)
+    mounts = Path("/proc/self/mounts").read_text()
+    with NetnsStage(planned_lab(sut), "test") as stage:
+        namespaces = network_namespaces(stage.facts)
+        processes = [identify(process.pid) for process in stage.facts.sut_processes]
+        os.kill(stage.facts.tester_pid, signal.SIGKILL)
+        assert wait_until_empty(namespaces) == set()
+    for process in processes:  # one that has left its namespace may still be about to end
+        await_end(process, patience_s=2.0)
+        assert not is_running(process)
+    assert Path("/proc/self/mounts").read_text() == mounts
+    assert not Path(ovs.DATABASE).exists()
+
+
+@pytest.mark.parametrize("position", [0, 1])
+@pytest.mark.parametrize(("sut", "keys"), [("ovs", {}), ("vnf-l3", {"hops": 2}), ("xdp", {"chains": 2})])
+def test_whichever_process_of_a_sut_dies_is_noticed_and_nothing_stays(
+    sut: SutKind, keys: dict[str, Any], position: int, require_sut: Callable[[str], None]
+) -> None:
+    require_sut(sut)
+    with NetnsStage(planned_lab(sut, **keys), "test") as stage:
+        namespaces = network_namespaces(stage.facts)
+        stage.check_alive()
+        os.kill(stage.facts.sut_processes[position].pid, signal.SIGKILL)
+        with pytest.raises(StageError, match=r"the SUT of lab test fell down: .* was killed by SIGKILL"):
+            for _ in range(100):
+                stage.check_alive()
+                time.sleep(0.02)
+    assert processes_in(namespaces) == set()
+
+
+@pytest.mark.parametrize("sut", ["bridge", "router", "vnf-l2", "vnf-l3", "ovs"])
+def test_without_privilege_it_works_all_the_same(sut: str, require_sut: Callable[[str], None]) -> None:
+    require_sut(sut)
+    done = run_without_privilege(sut)
+    assert done.returncode == 0, done.stderr
+
+
+def test_without_privilege_xdp_says_what_it_needs() -> None:
+    assert "needs CAP_BPF and CAP_NET_ADMIN" in run_without_privilege("xdp").stderr
+
+
+def run_without_privilege(sut: str) -> subprocess.CompletedProcess[str]:
+    script = f"from tests.lab.bench import bench\nwith bench(sut={sut!r}) as lab:\n    lab.measure(1000, 0.2)"
+    command = [sys.executable, "-c", WITHOUT_PRIVILEGE, "-c", script]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=60, check=False, cwd=Path(__file__).parents[2]
+    )
+
+
+def test_open_vswitch_that_is_not_installed_is_an_error_that_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
+    with pytest.raises(StageError, match=r"not found: ovsdb-server, .*apt-get install openvswitch-switch"):
+        ovs.find_programs()
