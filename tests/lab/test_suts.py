@@ -113,6 +113,14 @@ def test_frames_pass_both_ways_and_the_kernel_counts_the_same(sut: str, require_
         assert_exact(lab)
 
 
+@pytest.mark.usefixtures("require_root")
+@pytest.mark.parametrize("sut", ["vnf-l2", "vnf-l3"])
+def test_a_vnf_forwards_over_af_xdp_as_well(sut: str) -> None:
+    with bench(sut=sut, **{"vnf.backend": "af_xdp"}) as lab:
+        assert lab.stage.facts.sut == f"{sut} over af_xdp"
+        assert_exact(lab)
+
+
 @pytest.mark.parametrize(
     ("sut", "keys"),
     [

@@ -1,5 +1,6 @@
 """Plans: nothing is left open, and what does not go together is refused."""
 
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any, get_args
 
@@ -250,3 +251,54 @@ def test_what_does_not_go_together_is_refused(keys: dict[str, Any], sentence: st
     standing = plan().lab
     with pytest.raises(ConfigError, match=sentence):
         build(load((), keys), lambda _: standing, (0, 1))
+
+
+def test_every_chain_has_ports_networks_and_forwarders_of_its_own() -> None:
+    made = plan(sut="vnf-l3", chains=3, hops=2)
+    streams, lab = made.traffic.streams, made.lab
+    assert [(stream.tx_port, stream.rx_port) for stream in streams] == [(0, 1), (1, 0), (2, 3), (3, 2), (4, 5), (5, 4)]
+    assert len({stream.src_ip for stream in streams}) == len({stream.src_mac for stream in streams}) == 6
+    assert (lab.chain_count, lab.hop_count, len(lab.forwarders)) == (3, 2, 6)
+    interfaces = [port.interface for forwarder in lab.forwarders for port in forwarder.ports]
+    assert sorted(interfaces) == sorted((*lab.sut_interfaces, *lab.inner_interfaces))
+    assert lab.sut_text == "vnf-l3 x 2 in line, 3 chains"
+
+
+@pytest.mark.parametrize("keys", [{}, {"chains": 2}, {"chains": 8}, {"chains": 5, "hops": 2}])
+def test_routes_lead_every_stream_to_its_port(keys: dict[str, int]) -> None:
+    """By the longest prefix that holds the destination, hop by hop, with the standard library's idea of a prefix."""
+    made = plan(sut="vnf-l3", **keys)
+    ports = {port.interface: (port, forwarder) for forwarder in made.lab.forwarders for port in forwarder.ports}
+    links = {near: far for link in made.lab.inner_links for near, far in (link, link[::-1])}
+    for stream in made.traffic.streams:
+        here = f"sut{stream.tx_port}"
+        for _ in range(made.lab.hop_count):
+            _, forwarder = ports[links.get(here, here)]
+            leading = [
+                (port.interface, route)
+                for port in forwarder.ports
+                for route in port.routes
+                if ip_address(stream.dst_ip) in ip_network(route.prefix)
+            ]
+            ((here, _),) = leading
+        assert here == f"sut{stream.rx_port}"
+
+
+def test_networks_for_benchmarks_are_used_and_nothing_else() -> None:
+    """RFC 2544 appendix C.2.2 and RFC 5180 section 8."""
+    for chains in (1, 3, 8):
+        for forwarder in plan(sut="router", chains=chains).lab.forwarders:
+            for network in (ip_network(route.prefix) for port in forwarder.ports for route in port.routes):
+                assert network.subnet_of(ip_network("198.18.0.0/15" if network.version == 4 else "2001:2::/48"))
+
+
+def test_vnfs_that_share_a_cpu_are_warned_of() -> None:
+    (warning,) = plan(cpus=(0, 1), chains=2).warnings
+    assert warning.startswith("2 VNFs share CPU 1")
+    assert plan(cpus=(0, 1, 2), chains=2).warnings == plan(cpus=(0, 1)).warnings == ()
+
+
+@pytest.mark.parametrize("sut", ["router", "xdp", "ovs"])
+def test_only_what_can_stand_in_line_is_put_in_line(sut: str) -> None:
+    with pytest.raises(ConfigError, match=rf"hops: 2 asked, {sut} stands alone"):
+        plan(sut=sut, hops=2)

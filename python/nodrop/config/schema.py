@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 from nodrop.config.profiles import ProfileName
 from nodrop.model.base import Value
 from nodrop.model.pattern import PatternKind, StairDirection
-from nodrop.model.plan import AlgorithmName, SutKind
+from nodrop.model.plan import AlgorithmName, SutKind, VnfBackend
 from nodrop.units import parse_pps, parse_ratio, parse_seconds
 
 Load = Annotated[float, Field(gt=0), BeforeValidator(parse_pps, json_schema_input_type=float | str)]
@@ -180,6 +180,8 @@ class VnfConfig(Value):
     core: Core = "auto"
     """CPU for its thread: `auto` (the last, where there are several, and with more VNFs those before it), `none`, or as
     `1`."""
+    backend: VnfBackend = "af_packet"
+    """How frames get in and out of its ports: `af_packet`, anywhere; `af_xdp`, as root."""
     queue_slots: int = Field(default=4096, ge=64, le=1048576)
     """Frames it can hold for each of its ports before it drops; 64 to 1048576."""
 

@@ -12,6 +12,9 @@ from nodrop.model.traffic import Traffic
 SutKind = Literal["vnf-l2", "vnf-l3", "xdp", "bridge", "router", "ovs", "wire"]
 """The SUTs the lab can put between the tester's ports; a wire joins them, and what is measured is the tester."""
 
+VnfBackend = Literal["af_packet", "af_xdp"]
+"""How frames get in and out of a loopback VNF's ports."""
+
 AlgorithmName = Literal[
     "nodrop",
     "mlrsearch-rfc9971",
@@ -77,6 +80,8 @@ class LabPlan(Value):
     forwarders: tuple[Forwarder, ...]
     """Chain by chain, each from its even tester port to its odd one; none on a wire."""
     mtu_bytes: int = Field(default=1500, ge=68)
+    sut_backend: VnfBackend = "af_packet"
+    """How a loopback VNF reaches its ports."""
     sut_queue_slots: int = Field(ge=64)
     """Frames a loopback VNF can hold for each of its ports."""
 
@@ -99,7 +104,8 @@ class LabPlan(Value):
     def sut_text(self) -> str:
         """What stands between the tester's ports, in short."""
         chains = f", {self.chain_count} chains" if self.chain_count > 1 else ""
-        return f"{self.sut}{f' x {self.hop_count} in line' if self.hop_count > 1 else ''}{chains}"
+        via = " over af_xdp" if self.sut_backend == "af_xdp" else ""
+        return f"{self.sut}{via}{f' x {self.hop_count} in line' if self.hop_count > 1 else ''}{chains}"
 
 
 class EnginePlan(Value):

@@ -14,6 +14,8 @@ IN_LINE: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3", "bridge"})
 """SUTs of which several can stand in line."""
 TRANSPARENT: frozenset[SutKind] = frozenset({"bridge", "ovs", "wire"})
 """SUTs that leave MAC addresses as they are."""
+FORWARDS_FRAMES: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3"})
+"""SUTs whose process takes each frame in and puts it out again."""
 ON_ITS_THREAD: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3", "ovs"})
 """SUTs with a process that can be bound to a CPU."""
 
@@ -33,6 +35,7 @@ def private_lab(config: Config, available: Sequence[int]) -> LabPlan:
         inner_links=tuple(inner),
         forwarders=tuple(_forwarders(config, available)) if config.sut != "wire" else (),
         mtu_bytes=max(1500, config.frame_bytes - ETHERNET_BYTES),
+        sut_backend=config.vnf.backend if config.sut in FORWARDS_FRAMES else "af_packet",
         sut_queue_slots=config.vnf.queue_slots,
     )
 

@@ -55,7 +55,14 @@ def _arguments(plan: LabPlan, forwarder: Forwarder, sut_pid: int) -> list[str]:
     arguments = [str(find_program("nodrop-vnf", StageError)), kind, "--netns", str(sut_pid)]
     arguments += _routing(forwarder) if kind == "l3" else _joining(forwarder)
     if kind != "xdp":
-        arguments += ["--queue-slots", str(plan.sut_queue_slots), "--mtu", str(plan.mtu_bytes)]
+        arguments += [
+            "--backend",
+            plan.sut_backend,
+            "--queue-slots",
+            str(plan.sut_queue_slots),
+            "--mtu",
+            str(plan.mtu_bytes),
+        ]
     if forwarder.core is not None:
         arguments += ["--core", str(forwarder.core)]
     return arguments

@@ -3,13 +3,23 @@
 use std::net::IpAddr;
 use std::str::FromStr;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use ipnet::IpNet;
 use nodrop_port::PortError;
 use nodrop_vnf::Neighbor;
 use nodrop_wire::MacAddr;
 
 use super::HEADER_BYTES;
+
+/// How frames get in and out of a forwarder's ports.
+#[derive(Clone, Copy, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(super) enum Backend {
+    /// Linux packet sockets: any interface, also in a user namespace.
+    AfPacket,
+    /// AF_XDP sockets: interfaces whose driver has XDP, as root.
+    AfXdp,
+}
 
 /// What every forwarder is told.
 #[derive(Args)]
@@ -20,6 +30,9 @@ pub struct Running {
     /// CPU to bind the forwarding thread to.
     #[arg(long)]
     pub(super) core: Option<usize>,
+    /// How frames get in and out of its ports.
+    #[arg(long, value_enum, default_value_t = Backend::AfPacket)]
+    pub(super) backend: Backend,
     /// Received frames a port can hold before the kernel drops.
     #[arg(long, default_value_t = 4096)]
     pub(super) queue_slots: u32,

@@ -5,6 +5,7 @@ mod arguments;
 use std::io;
 
 use nodrop_port::af_packet::{PacketRx, PacketTx};
+use nodrop_port::af_xdp::{self, Copying, Options, Wanted, XdpRx, XdpTx};
 use nodrop_port::{PortError, Receive, Transmit, thread};
 use nodrop_vnf::{
     Counters, CrossConnect, Forwarder, Network, Port, Redirect, RedirectPort, Router, RouterPort, StaticRoute,
@@ -12,13 +13,11 @@ use nodrop_vnf::{
 use nodrop_wire::MacAddr;
 
 use crate::come_up;
+use arguments::{Backend, L2Port, Running, ask};
 pub use arguments::{L2, L3, Xdp};
-use arguments::{L2Port, Running, ask};
 
 /// Ethernet header and two VLAN tags.
 const HEADER_BYTES: usize = 14 + 8;
-
-type PacketPort = Port<PacketTx, PacketRx>;
 
 /// Be a cross-connect until standard input closes.
 ///
@@ -28,10 +27,9 @@ pub fn run_l2(arguments: L2) -> Result<(), PortError> {
     let [left, right] = two(arguments.port)?;
     let interfaces = [left.interface, right.interface];
     start(&arguments.running)?;
-    let ports = open(&interfaces, &arguments.running)?;
-    let [near, far] = [&ports[0], &ports[1]].map(|port| port.tx.hardware_address().map(MacAddr));
+    let [near, far] = interfaces.each_ref().map(|interface| own_address(interface));
     let network = CrossConnect { addresses: [(left.peer, near?), (right.peer, far?)] };
-    serve(ports, network, &arguments.running)
+    forward(&interfaces, network, &arguments.running)
 }
 
 /// Be a router until standard input closes.
@@ -54,8 +52,7 @@ pub fn run_l3(arguments: L3) -> Result<(), PortError> {
         arguments.port.into_iter().map(|port| RouterPort { mac: port.mac, addresses: port.addresses }).collect();
     let router = Router::new(stations, &routes, &arguments.neighbor);
     start(&arguments.running)?;
-    let ports = open(&interfaces, &arguments.running)?;
-    serve(ports, router, &arguments.running)
+    forward(&interfaces, router, &arguments.running)
 }
 
 /// Be a cross-connect in the drivers until standard input closes.
@@ -66,7 +63,7 @@ pub fn run_xdp(arguments: Xdp) -> Result<(), PortError> {
     let ports = two(arguments.port)?;
     come_up(arguments.netns)?;
     let [left, right] = ports.map(|L2Port { interface, peer }| {
-        let own = MacAddr(PacketTx::open(&interface)?.hardware_address()?);
+        let own = own_address(&interface)?;
         Ok::<_, PortError>(RedirectPort { interface, peer, own })
     });
     let joined = Redirect::between(&left?, &right?)?;
@@ -87,18 +84,38 @@ fn start(running: &Running) -> Result<(), PortError> {
     running.core.map_or(Ok(()), |core| thread::bind_to_cores(&[core]))
 }
 
-fn open(interfaces: &[String], running: &Running) -> Result<Vec<PacketPort>, PortError> {
-    interfaces
-        .iter()
-        .map(|name| {
-            Ok(Port {
-                name: name.clone(),
-                tx: PacketTx::open(name)?,
-                rx: PacketRx::open_whole(name, running.queue_slots, running.frame_bytes())?,
-                counters: Counters::default(),
-            })
-        })
-        .collect()
+fn own_address(interface: &str) -> Result<MacAddr, PortError> {
+    Ok(MacAddr(PacketTx::open(interface)?.hardware_address()?))
+}
+
+fn forward(interfaces: &[String], network: impl Network, running: &Running) -> Result<(), PortError> {
+    match running.backend {
+        Backend::AfPacket => serve(open(interfaces, |name| open_packet(name, running))?, network, running),
+        Backend::AfXdp => serve(open(interfaces, |name| open_xdp(name, running))?, network, running),
+    }
+}
+
+fn open<T, R>(
+    interfaces: &[String],
+    half: impl Fn(&str) -> Result<(T, R), PortError>,
+) -> Result<Vec<Port<T, R>>, PortError> {
+    let port = |name: &String| {
+        let (tx, rx) = half(name)?;
+        Ok(Port { name: name.clone(), tx, rx, counters: Counters::default() })
+    };
+    interfaces.iter().map(port).collect()
+}
+
+fn open_packet(interface: &str, running: &Running) -> Result<(PacketTx, PacketRx), PortError> {
+    let rx = PacketRx::open_whole(interface, running.queue_slots, running.frame_bytes())?;
+    Ok((PacketTx::open(interface)?, rx))
+}
+
+fn open_xdp(interface: &str, running: &Running) -> Result<(XdpTx, XdpRx), PortError> {
+    let wanted = Wanted::All(running.frame_bytes());
+    let options = Options { queue_slots: running.queue_slots, queues: 1, copying: Copying::Auto, wanted };
+    let (tx, rx, _) = af_xdp::open(interface, &options)?;
+    Ok((tx, rx))
 }
 
 fn serve<T: Transmit, R: Receive, N: Network>(
