@@ -1,13 +1,13 @@
 //! From an `open` request to an engine.
 
-use std::net::Ipv4Addr;
+use std::collections::BTreeSet;
 
 use nodrop_engine::{Engine, EngineError, Port, Stream};
 use nodrop_model::{Backend, Open, Opened, PortFacts, PortSpec, StreamSpec};
 use nodrop_port::any::{AnyRx, AnyTx};
 use nodrop_port::clock::SystemClock;
 use nodrop_port::{Receive, af_packet, dpdk, loopback, thread};
-use nodrop_wire::{SIGNATURE_OFFSET, Signature, Template, TemplateSpec, WireError};
+use nodrop_wire::{Frames, Signature};
 
 /// The engine with every back end and the kernel's clocks.
 pub type HostEngine = Engine<AnyTx, AnyRx, SystemClock>;
@@ -24,25 +24,25 @@ pub fn open(request: &Open) -> Result<(HostEngine, Opened), EngineError> {
         thread::bind_to_cores(&request.cores)?;
     }
     let streams = request.streams.iter().map(stream).collect::<Result<Vec<_>, _>>()?;
-    let frame_len_max = streams.iter().map(|stream| stream.template.bytes().len()).max().unwrap_or(0);
+    let frame_len_max = streams.iter().map(|stream| stream.frames.frame_len_max()).max().unwrap_or(0);
     let dpdk_ports = request.ports.iter().filter(|spec| spec.backend == Backend::Dpdk);
     let dpdk_ports: Vec<_> = dpdk_ports.map(|spec| asked_of_dpdk(spec, frame_len_max)).collect();
     dpdk::start(&dpdk_ports, request.cores.first().copied())?;
-    let ports = open_ports(&request.ports, frame_len_max)?;
+    let ports = open_ports(&request.ports, &streams, frame_len_max)?;
     let facts = ports.iter().zip(&request.ports).map(|(port, spec)| facts(port, spec)).collect();
     let engine = Engine::new(ports, streams, request.cores.clone(), SystemClock)?;
     let opened = Opened { ports: facts, thread_count: engine.thread_count() };
     Ok((engine, opened))
 }
 
-fn open_ports(specs: &[PortSpec], frame_len_max: usize) -> Result<Vec<AnyPort>, EngineError> {
+fn open_ports(specs: &[PortSpec], streams: &[Stream], frame_len_max: usize) -> Result<Vec<AnyPort>, EngineError> {
     let mut ports = Vec::new();
     let mut wired = None;
-    for spec in specs {
+    for (index, spec) in specs.iter().enumerate() {
         let (tx, rx) = match spec.backend {
             Backend::AfPacket => {
-                let (tx, rx) =
-                    af_packet::open(&spec.interface, spec.queue_slots, Signature::MAGIC_WORD, SIGNATURE_OFFSET)?;
+                let offsets = signature_offsets(index, streams);
+                let (tx, rx) = af_packet::open(&spec.interface, spec.queue_slots, Signature::MAGIC_WORD, &offsets)?;
                 (AnyTx::AfPacket(tx), AnyRx::AfPacket(rx))
             }
             Backend::Dpdk => {
@@ -67,6 +67,13 @@ fn asked_of_dpdk(spec: &PortSpec, frame_len_max: usize) -> dpdk::Asked<'_> {
     dpdk::Asked { device: &spec.interface, queue_slots: spec.queue_slots, frame_len_max }
 }
 
+/// Where the signature may begin in frames that arrive at this port.
+fn signature_offsets(port: usize, streams: &[Stream]) -> Vec<usize> {
+    let arriving = streams.iter().filter(|stream| stream.rx_port == port);
+    let offsets: BTreeSet<usize> = arriving.flat_map(|stream| stream.frames.rx_offsets()).copied().collect();
+    offsets.into_iter().collect()
+}
+
 fn facts(port: &AnyPort, spec: &PortSpec) -> PortFacts {
     let backend = match spec.backend {
         Backend::AfPacket => "af_packet",
@@ -77,22 +84,7 @@ fn facts(port: &AnyPort, spec: &PortSpec) -> PortFacts {
 }
 
 fn stream(spec: &StreamSpec) -> Result<Stream, EngineError> {
-    let template =
-        template(spec).map_err(|error| EngineError::Request(format!("stream {}: {error}", spec.stream_id)))?;
-    Ok(Stream { template, tx_port: spec.tx_port, rx_port: spec.rx_port })
-}
-
-fn template(spec: &StreamSpec) -> Result<Template, WireError> {
-    let ip = |text: &str| text.parse::<Ipv4Addr>().map_err(|_| WireError::Ipv4(text.to_owned()));
-    Template::new(&TemplateSpec {
-        stream_id: spec.stream_id,
-        frame_bytes: usize::from(spec.frame_bytes),
-        src_mac: spec.src_mac.parse()?,
-        dst_mac: spec.dst_mac.parse()?,
-        src_ip: ip(&spec.src_ip)?,
-        dst_ip: ip(&spec.dst_ip)?,
-        src_udp_port: spec.src_udp_port,
-        dst_udp_port: spec.dst_udp_port,
-        flow_count: spec.flow_count,
-    })
+    let frames =
+        Frames::new(spec).map_err(|error| EngineError::Request(format!("stream {}: {error}", spec.stream_id)))?;
+    Ok(Stream { frames, tx_port: spec.tx_port, rx_port: spec.rx_port })
 }

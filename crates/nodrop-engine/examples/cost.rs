@@ -4,21 +4,20 @@
 //! before. One thread each; medians of rounds that take turns. Other work on the machine shows as spread.
 #![allow(clippy::unwrap_used)]
 
-use std::net::Ipv4Addr;
 use std::sync::atomic::AtomicBool;
 
 use nodrop_engine::{Engine, Port, Stream};
-use nodrop_model::{LoadPattern, TrialRequest};
+use nodrop_model::{LoadPattern, StreamSpec, TrialRequest};
 use nodrop_port::clock::{Clock, SystemClock};
 use nodrop_port::{PortError, Receive, Received, Slot, Transmit};
-use nodrop_wire::{MacAddr, Template, TemplateSpec};
+use nodrop_wire::Frames;
 
 const ROUNDS: usize = 5;
 const DURATION_S: f64 = 0.5;
 /// More than any CPU sends.
 const OUT_OF_REACH_PPS: f64 = 1e9;
 const BUFFERS: usize = 1024;
-const FRAME_BYTES: usize = 64;
+const FRAME_BYTES: u16 = 64;
 
 /// Sends nowhere, or nothing at all.
 struct Sink {
@@ -67,7 +66,12 @@ impl Receive for Source {
         for _ in 0..budget {
             let (stream, sequence) = ((self.next % count) as usize, self.next / count);
             let frame = &mut self.frames[stream];
-            self.streams[stream].template.complete(frame, sequence, time_ns - 5000 - sequence % 977, self.trial_tag);
+            self.streams[stream].frames.templates()[0].complete(
+                frame,
+                sequence,
+                time_ns - 5000 - sequence % 977,
+                self.trial_tag,
+            );
             sink(Received { bytes: frame, time_ns });
             self.next += 1;
         }
@@ -87,18 +91,8 @@ impl Receive for Source {
 }
 
 fn stream(stream_id: u16, tx_port: usize, rx_port: usize) -> Stream {
-    let template = Template::new(&TemplateSpec {
-        stream_id,
-        frame_bytes: FRAME_BYTES,
-        src_mac: MacAddr([2, 0, 0, 0, 0, 1]),
-        dst_mac: MacAddr([2, 0, 0, 0, 0, 2]),
-        src_ip: Ipv4Addr::new(198, 18, 0, 1),
-        dst_ip: Ipv4Addr::new(198, 19, 0, 1),
-        src_udp_port: 1024,
-        dst_udp_port: 9,
-        flow_count: 256,
-    });
-    Stream { template: template.unwrap(), tx_port, rx_port }
+    let frames = Frames::new(&StreamSpec::udp(stream_id, tx_port, rx_port, FRAME_BYTES, 256));
+    Stream { frames: frames.unwrap(), tx_port, rx_port }
 }
 
 /// Nanoseconds of one thread per frame sent.
@@ -115,7 +109,7 @@ fn sending(stream_count: u16) -> f64 {
 /// The same per frame received, the time to complete the frame included.
 fn receiving(stream_count: u16, latency_every: u64) -> f64 {
     let streams: Vec<Stream> = (0..stream_count).map(|id| stream(id, 0, 1)).collect();
-    let frames = streams.iter().map(|stream| stream.template.bytes().to_vec()).collect();
+    let frames = streams.iter().map(|stream| stream.frames.templates()[0].bytes().to_vec()).collect();
     let silent = Source { streams: vec![], frames: vec![], next: 0, trial_tag: 0, silent: true };
     let source = Source { streams: streams.clone(), frames, next: 0, trial_tag: 0, silent: false };
     let ports = vec![

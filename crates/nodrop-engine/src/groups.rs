@@ -19,7 +19,7 @@ impl Groups {
         let alone = streams.len() <= STREAMS_MAX;
         let mut groups = Self { of_stream: Vec::new(), series: Vec::new() };
         for stream in streams {
-            let stream_id = alone.then(|| stream.template.stream_id());
+            let stream_id = alone.then(|| stream.frames.stream_id());
             let series = Series { tx_port: stream.tx_port, rx_port: stream.rx_port, stream_id };
             let known = groups.series.iter().position(|known| *known == series);
             groups.of_stream.push(known.unwrap_or(groups.series.len()));

@@ -3,7 +3,7 @@
 use nodrop_model::{Checked, DirectionCheck};
 use nodrop_port::clock::Clock;
 use nodrop_port::{Receive, Transmit, thread};
-use nodrop_wire::{SIGNATURE_OFFSET, Signature};
+use nodrop_wire::Signature;
 
 use crate::{EngineError, Port, Stream};
 
@@ -20,7 +20,7 @@ pub(crate) fn check<T: Transmit, R: Receive>(
     timeout_s: f64,
 ) -> Result<Checked, EngineError> {
     let blank =
-        |stream: &Stream| DirectionCheck { stream_id: stream.template.stream_id(), sent_count: 0, received_count: 0 };
+        |stream: &Stream| DirectionCheck { stream_id: stream.frames.stream_id(), sent_count: 0, received_count: 0 };
     let mut directions: Vec<DirectionCheck> = streams.iter().map(blank).collect();
     let give_up_ns = clock.steady_ns() + (timeout_s * 1e9) as u64;
     let mut rounds_left = EXTRA_ROUNDS;
@@ -44,7 +44,7 @@ fn send_one<T: Transmit>(
     clock: &impl Clock,
     tag: u8,
 ) -> Result<u64, EngineError> {
-    let template = &stream.template;
+    let template = &stream.frames.templates()[stream.frames.turn(sequence)];
     let sent = tx.transmit(1, template.bytes().len(), |_, slot| {
         slot.bytes.copy_from_slice(template.bytes());
         *slot.tag = u32::MAX;
@@ -62,9 +62,12 @@ fn collect<T, R: Receive>(
 ) -> Result<(), EngineError> {
     for (index, port) in ports.iter_mut().enumerate() {
         port.rx.receive(usize::MAX >> 33, |frame| {
-            let Some(found) = frame.bytes.get(SIGNATURE_OFFSET..).and_then(Signature::parse) else { return };
-            let arrived = |stream: &Stream| stream.rx_port == index && stream.template.stream_id() == found.stream_id;
-            if let Some(position) = streams.iter().position(arrived).filter(|_| found.trial_tag == tag) {
+            let arrived = |stream: &Stream| {
+                let found = Signature::find(frame.bytes, stream.frames.rx_offsets());
+                let is_its = |found: Signature| found.stream_id == stream.frames.stream_id() && found.trial_tag == tag;
+                stream.rx_port == index && found.is_some_and(|(found, _)| is_its(found))
+            };
+            if let Some(position) = streams.iter().position(arrived) {
                 directions[position].received_count += 1;
             }
         })?;

@@ -26,7 +26,7 @@ mod worker;
 use nodrop_model::{Checked, TrialReply, TrialRequest, Window};
 use nodrop_port::clock::Clock;
 use nodrop_port::{PortError, Receive, Transmit};
-use nodrop_wire::Template;
+use nodrop_wire::Frames;
 use std::sync::atomic::AtomicBool;
 
 use crate::groups::Groups;
@@ -50,7 +50,7 @@ pub struct Port<T, R> {
 #[derive(Clone, Debug)]
 pub struct Stream {
     /// Its frames.
-    pub template: Template,
+    pub frames: Frames,
     /// Index of the sending port.
     pub tx_port: usize,
     /// Index of the port its frames must arrive at.
@@ -96,7 +96,7 @@ impl<T: Transmit, R: Receive, C: Clock> Engine<T, R, C> {
     pub fn new(ports: Vec<Port<T, R>>, streams: Vec<Stream>, cores: Vec<usize>, clock: C) -> Result<Self, EngineError> {
         let mut ids = std::collections::BTreeSet::new();
         for stream in &streams {
-            let id = stream.template.stream_id();
+            let id = stream.frames.stream_id();
             let highest = stream.tx_port.max(stream.rx_port);
             if highest >= ports.len() {
                 let message = format!("stream {id}: names port {highest}, there are {} (counted from 0)", ports.len());

@@ -46,7 +46,7 @@ impl Counts {
 
     fn blank(streams: &[Stream], setting: &Setting<'_>) -> Self {
         let stream = |stream: &Stream| StreamCounts {
-            stream_id: stream.template.stream_id(),
+            stream_id: stream.frames.stream_id(),
             tx_port: stream.tx_port,
             rx_port: stream.rx_port,
             intended_count: 0,

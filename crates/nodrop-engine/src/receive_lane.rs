@@ -2,7 +2,7 @@
 
 use nodrop_port::clock::Clock;
 use nodrop_port::{PortError, Receive, SNAP_BYTES};
-use nodrop_wire::{SIGNATURE_OFFSET, Signature, is_intact, wrapping_elapsed_ns};
+use nodrop_wire::{Signature, is_intact, wrapping_elapsed_ns};
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::histogram::Durations;
@@ -19,10 +19,12 @@ const NONE: u16 = u16::MAX;
 
 /// A stream that arrives at this port.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Incoming {
+pub(crate) struct Incoming<'a> {
     /// Its position among all streams.
     pub(crate) stream: usize,
     pub(crate) stream_id: u16,
+    /// Where its signature may begin.
+    pub(crate) rx_offsets: &'a [usize],
     /// Which of the trial's groups counts it.
     pub(crate) group: usize,
 }
@@ -59,6 +61,8 @@ pub(crate) struct ReceiveLane {
     inbox_of: Vec<u16>,
     pub(crate) inboxes: Vec<Inbox>,
     pub(crate) groups: Vec<Arrived>,
+    /// Where a signature may begin.
+    offsets: Vec<usize>,
     trial_tag: u8,
     /// Every so many frames of a stream latency is measured; zero for never.
     pub(crate) latency_every: u64,
@@ -71,8 +75,12 @@ pub(crate) struct ReceiveLane {
 }
 
 impl ReceiveLane {
-    pub(crate) fn new(streams: &[Incoming], trial_tag: u8, latency_every: u64) -> Self {
+    pub(crate) fn new(streams: &[Incoming<'_>], trial_tag: u8, latency_every: u64) -> Self {
+        let mut offsets: Vec<usize> = streams.iter().flat_map(|stream| stream.rx_offsets).copied().collect();
+        offsets.sort_unstable();
+        offsets.dedup();
         let mut lane = Self {
+            offsets,
             inbox_of: vec![NONE; streams.iter().map(|stream| usize::from(stream.stream_id) + 1).max().unwrap_or(0)],
             inboxes: Vec::with_capacity(streams.len()),
             groups: Vec::new(),
@@ -129,9 +137,8 @@ impl ReceiveLane {
         self.gap_max_ns = self.gap_max_ns.max(gap_ns);
         let begins_look = self.begin_look(progress.look.load(Relaxed));
         let count = port.receive(RECEIVE_BATCH, |frame| {
-            let signature = frame.bytes.get(SIGNATURE_OFFSET..).and_then(Signature::parse);
-            let Some(signature) = signature else { return };
-            if frame.bytes.len() <= SNAP_BYTES && !is_intact(frame.bytes, SIGNATURE_OFFSET) {
+            let Some((signature, offset)) = Signature::find(frame.bytes, &self.offsets) else { return };
+            if frame.bytes.len() <= SNAP_BYTES && !is_intact(frame.bytes, offset) {
                 self.corrupted_count += 1;
             } else if signature.trial_tag == self.trial_tag {
                 self.account(&signature, frame.time_ns);

@@ -3,7 +3,7 @@
 use nodrop_model::CATCH_UP_MAX_S;
 use nodrop_port::clock::Clock;
 use nodrop_port::{PortError, Slot, Transmit};
-use nodrop_wire::Template;
+use nodrop_wire::Frames;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::pacer::Pacer;
@@ -21,7 +21,7 @@ const SEND_BATCH: u64 = 32;
 pub(crate) struct Outgoing<'a> {
     /// Its position among all streams.
     pub(crate) stream: usize,
-    pub(crate) template: &'a Template,
+    pub(crate) frames: &'a Frames,
     pub(crate) load_pps: f64,
     /// Which of the trial's groups counts it.
     pub(crate) group: usize,
@@ -29,8 +29,10 @@ pub(crate) struct Outgoing<'a> {
 
 #[derive(Debug)]
 struct Course<'a> {
-    template: &'a Template,
+    frames: &'a Frames,
     stream: u32,
+    /// What slots are marked with that hold its first template; those that hold its others follow.
+    tag: u32,
     /// Place of its group in `SendLane::groups`.
     group: u32,
     /// Frames sent, and so the next one's sequence number.
@@ -71,17 +73,17 @@ impl<'a> SendLane<'a> {
         groups.sort_unstable();
         groups.dedup();
         let place = |group| groups.partition_point(|(known, _)| *known < group) as u32;
-        let course = |stream: &Outgoing<'a>| Course {
-            template: stream.template,
-            stream: stream.stream as u32,
-            group: place(stream.group),
-            sent: 0,
+        let mut next_tag = 0;
+        let course = |stream: &Outgoing<'a>| {
+            let tag = next_tag;
+            next_tag += stream.frames.templates().len() as u32;
+            Course { frames: stream.frames, stream: stream.stream as u32, tag, group: place(stream.group), sent: 0 }
         };
         Self {
             courses: streams.iter().map(course).collect(),
             schedule: Schedule::new(&streams.iter().map(|stream| stream.load_pps).collect::<Vec<_>>()),
             turn: 0,
-            frame_len_max: streams.iter().map(|stream| stream.template.bytes().len()).max().unwrap_or(0),
+            frame_len_max: streams.iter().map(|stream| stream.frames.frame_len_max()).max().unwrap_or(0),
             next: 0,
             next_due_ns: pace.pacer.departure_ns(0),
             groups,
@@ -178,12 +180,13 @@ impl<'a> SendLane<'a> {
             let course = &mut courses[order[turn] as usize];
             turn = if turn + 1 == order.len() { 0 } else { turn + 1 };
             filled += 1;
-            let template = course.template;
+            let size = course.frames.turn(course.sent);
+            let (template, tag) = (&course.frames.templates()[size], course.tag + size as u32);
             let frame_len = template.bytes().len();
             let frame = &mut slot.bytes[..frame_len];
-            if *slot.tag != course.stream {
+            if *slot.tag != tag {
                 frame.copy_from_slice(template.bytes());
-                *slot.tag = course.stream;
+                *slot.tag = tag;
             }
             template.complete(frame, course.sent, time_ns, trial_tag);
             course.sent += 1;

@@ -135,7 +135,7 @@ fn assign<'a, T: Transmit, R: Receive>(
 fn leaving<'a>(port: usize, streams: &'a [Stream], setting: &Setting<'_>) -> Vec<Outgoing<'a>> {
     let outgoing = |(position, stream): (usize, &'a Stream)| Outgoing {
         stream: position,
-        template: &stream.template,
+        frames: &stream.frames,
         load_pps: setting.request.loads_pps[position],
         group: setting.groups.of_stream(position),
     };
@@ -153,17 +153,18 @@ fn pace(port: usize, leaving: &[Outgoing<'_>], setting: &Setting<'_>) -> Pace {
     }
 }
 
-fn arriving(port: usize, streams: &[Stream], setting: &Setting<'_>) -> Vec<Incoming> {
-    let incoming = |(position, stream): (usize, &Stream)| Incoming {
+fn arriving<'a>(port: usize, streams: &'a [Stream], setting: &Setting<'_>) -> Vec<Incoming<'a>> {
+    let incoming = |(position, stream): (usize, &'a Stream)| Incoming {
         stream: position,
-        stream_id: stream.template.stream_id(),
+        stream_id: stream.frames.stream_id(),
+        rx_offsets: stream.frames.rx_offsets(),
         group: setting.groups.of_stream(position),
     };
     streams.iter().enumerate().filter(|(_, stream)| stream.rx_port == port).map(incoming).collect()
 }
 
 /// Every frame where that is cheap enough, else so many that the port measures `LATENCY_PPS` of them.
-fn latency_every(arriving: &[Incoming], setting: &Setting<'_>) -> u64 {
+fn latency_every(arriving: &[Incoming<'_>], setting: &Setting<'_>) -> u64 {
     let load_pps: f64 = arriving.iter().map(|stream| setting.request.loads_pps[stream.stream]).sum();
     setting.request.latency_every.unwrap_or(((load_pps / LATENCY_PPS) as u64).max(1))
 }

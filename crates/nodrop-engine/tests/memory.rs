@@ -1,14 +1,13 @@
 //! Memory stays what it was, trial after trial. Alone in its process, whose memory it measures.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use std::net::Ipv4Addr;
 use std::sync::atomic::AtomicBool;
 
 use nodrop_engine::{Engine, Port, Stream};
-use nodrop_model::{LoadPattern, TrialRequest};
+use nodrop_model::{LoadPattern, StreamSpec, TrialRequest};
 use nodrop_port::clock::SystemClock;
 use nodrop_port::loopback;
-use nodrop_wire::{MacAddr, Template, TemplateSpec};
+use nodrop_wire::Frames;
 
 const STREAMS: u16 = 512;
 const TRIALS: u64 = 30;
@@ -16,18 +15,9 @@ const TRIALS: u64 = 30;
 const GROWTH_MAX_BYTES: u64 = 2 << 20;
 
 fn stream(stream_id: u16) -> Stream {
-    let template = Template::new(&TemplateSpec {
-        stream_id,
-        frame_bytes: 64,
-        src_mac: MacAddr([2, 0, 0, 0, 0, 1]),
-        dst_mac: MacAddr([2, 0, 0, 0, 0, 2]),
-        src_ip: Ipv4Addr::new(198, 18, 0, 1),
-        dst_ip: Ipv4Addr::new(198, 19, 0, 1),
-        src_udp_port: 1024,
-        dst_udp_port: 9,
-        flow_count: 16,
-    });
-    Stream { template: template.unwrap(), tx_port: usize::from(stream_id % 2), rx_port: usize::from(1 - stream_id % 2) }
+    let (tx_port, rx_port) = (usize::from(stream_id % 2), usize::from(1 - stream_id % 2));
+    let frames = Frames::new(&StreamSpec::udp(stream_id, tx_port, rx_port, 64, 16));
+    Stream { frames: frames.unwrap(), tx_port, rx_port }
 }
 
 fn resident_bytes() -> u64 {

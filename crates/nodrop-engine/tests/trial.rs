@@ -2,33 +2,24 @@
 #![allow(clippy::unwrap_used, missing_docs)] // clippy.toml excuses #[test] functions, not what they call
 
 use std::collections::VecDeque;
-use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
 use nodrop_engine::{Engine, EngineError, Port, Stream};
-use nodrop_model::{LoadPattern, StopClause, StopRule, StreamCounts, TrialReply, TrialRequest, Verdict, Window};
+use nodrop_model::{
+    LoadPattern, StopClause, StopRule, StreamCounts, StreamSpec, TrialReply, TrialRequest, Verdict, Window,
+};
 use nodrop_port::clock::SystemClock;
 use nodrop_port::fault::{FaultRx, Faults};
 use nodrop_port::loopback::{self, LoopbackRx, LoopbackTx};
 use nodrop_port::{PortError, Receive, Received, Slot, Transmit};
-use nodrop_wire::{MacAddr, Template, TemplateSpec};
+use nodrop_wire::Frames;
 
 const QUEUE_SLOTS: u32 = 1 << 16;
 
 fn stream(stream_id: u16, tx_port: usize, rx_port: usize) -> Stream {
-    let template = Template::new(&TemplateSpec {
-        stream_id,
-        frame_bytes: 64,
-        src_mac: MacAddr([2, 0, 0, 0, 0, 1]),
-        dst_mac: MacAddr([2, 0, 0, 0, 0, 2]),
-        src_ip: Ipv4Addr::new(198, 18, 0, 1),
-        dst_ip: Ipv4Addr::new(198, 19, 0, 1),
-        src_udp_port: 1024,
-        dst_udp_port: 4242,
-        flow_count: 16,
-    });
-    Stream { template: template.unwrap(), tx_port, rx_port }
+    let frames = Frames::new(&StreamSpec::udp(stream_id, tx_port, rx_port, 64, 16));
+    Stream { frames: frames.unwrap(), tx_port, rx_port }
 }
 
 fn request(load_pps: f64, duration_s: f64) -> TrialRequest {

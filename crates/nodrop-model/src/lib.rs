@@ -8,6 +8,7 @@ mod reply;
 mod request;
 mod stop;
 mod times;
+mod traffic;
 
 pub use pattern::{LoadPattern, StairDirection};
 pub use quality::{LossRuns, Reordering};
@@ -15,9 +16,14 @@ pub use reply::{
     Checked, Closed, DirectionCheck, Doubt, ErrorKind, ErrorReply, Hello, Opened, PortFacts, Reply, Series,
     StreamCounts, TrialReply, Verdict, Window, Windows,
 };
-pub use request::{Backend, Check, Open, PortSpec, Request, StreamSpec, TrialRequest};
+pub use request::{Backend, Check, Open, PortSpec, Request, TrialRequest};
 pub use stop::{StopClause, StopRule};
 pub use times::{DirectionTimes, LatencySummary, SenderTimes, Stall, TimeSummary};
+
+pub use traffic::{
+    Arp, Ethernet, Field, FieldRange, FieldValue, FieldValues, Gre, IcmpEcho, Ipv4, Ipv6, Layer, Mpls, Nd, SizeOrder,
+    SizeShare, StreamSpec, Tcp, Udp, Vlan, Vxlan,
+};
 
 /// Version of the request and reply shapes; a caller refuses an engine that speaks another one.
 pub const PROTOCOL_VERSION: u32 = 3;

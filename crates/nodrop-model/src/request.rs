@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::pattern::LoadPattern;
 use crate::stop::StopRule;
+use crate::traffic::StreamSpec;
 
 /// One line on the engine's standard input.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -45,34 +46,6 @@ pub struct PortSpec {
     pub interface: String,
     /// Received frames it can hold before the tester itself drops.
     pub queue_slots: u32,
-}
-
-/// One direction of traffic: UDP over IPv4 over Ethernet.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct StreamSpec {
-    /// Carried in every frame; unique among the open streams.
-    pub stream_id: u16,
-    /// Index of the sending port.
-    pub tx_port: usize,
-    /// Index of the port the frames must arrive at.
-    pub rx_port: usize,
-    /// Frame size with FCS.
-    pub frame_bytes: u16,
-    /// Source MAC, `aa:bb:cc:dd:ee:ff`.
-    pub src_mac: String,
-    /// Destination MAC.
-    pub dst_mac: String,
-    /// Source IPv4 address.
-    pub src_ip: String,
-    /// Destination IPv4 address.
-    pub dst_ip: String,
-    /// UDP source port of flow 0; flow *i* uses this plus *i*.
-    pub src_udp_port: u16,
-    /// UDP destination port.
-    pub dst_udp_port: u16,
-    /// Flows, taken in turn.
-    pub flow_count: u16,
 }
 
 /// Ports, streams and threads of the trials that follow.

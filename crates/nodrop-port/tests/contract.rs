@@ -23,7 +23,7 @@ fn main() -> ExitCode {
         eprintln!("contract: no network namespace to be had here: {error}");
         return if std::env::var_os("NODROP_REQUIRE_LAB").is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
     }
-    run("af_packet", af_packet::open("lo", 4096, MAGIC, MAGIC_OFFSET).unwrap());
+    run("af_packet", af_packet::open("lo", 4096, MAGIC, &[MAGIC_OFFSET]).unwrap());
     over_af_xdp("lo", "lo");
     if over_veth() {
         over_af_xdp("near", "far");
@@ -167,7 +167,7 @@ fn run_dpdk() {
 }
 
 fn only_marked_frames_reach_a_filtered_ring() {
-    let (mut tx, mut marked) = af_packet::open("lo", 4096, MAGIC, MAGIC_OFFSET).unwrap();
+    let (mut tx, mut marked) = af_packet::open("lo", 4096, MAGIC, &[MAGIC_OFFSET]).unwrap();
     let mut all = PacketRx::open_whole("lo", 64, 1500).unwrap();
     tx.transmit(2, FRAME_BYTES, |position, slot| {
         slot.bytes.fill(0);

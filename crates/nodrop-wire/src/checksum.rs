@@ -8,13 +8,22 @@ pub fn sum(bytes: &[u8]) -> u64 {
     total + words.remainder().first().map_or(0, |&b| u64::from(b) << 8)
 }
 
-/// Sum of the three 16-bit words of a 48-bit value that starts on an even offset.
+/// Sum of the lower three 16-bit words of a value that starts on an even offset.
+#[inline]
 #[must_use]
 pub fn sum48(value: u64) -> u64 {
     (value >> 32 & 0xffff) + (value >> 16 & 0xffff) + (value & 0xffff)
 }
 
+/// Sum of the four 16-bit words of a 64-bit value that starts on an even offset.
+#[inline]
+#[must_use]
+pub fn sum64(value: u64) -> u64 {
+    (value >> 48) + sum48(value)
+}
+
 /// The checksum field for a sum: folded to 16 bits and complemented.
+#[inline]
 #[must_use]
 pub fn finish(mut sum: u64) -> u16 {
     while sum > 0xffff {

@@ -2,7 +2,10 @@
 
 use std::str::FromStr;
 
+use nodrop_model::{Ethernet, Field};
+
 use crate::WireError;
+use crate::header::{Around, Header, Place, ether_type};
 
 /// A 48-bit MAC address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,28 +27,28 @@ impl FromStr for MacAddr {
     }
 }
 
-/// The header in front of every frame.
-#[derive(Clone, Copy, Debug)]
-pub struct Ethernet {
-    /// Destination.
-    pub dst: MacAddr,
-    /// Source.
-    pub src: MacAddr,
-    /// Type of what follows.
-    pub ether_type: u16,
-}
+impl Header for Ethernet {
+    fn name(&self) -> &'static str {
+        "ethernet"
+    }
 
-impl Ethernet {
-    /// Header length.
-    pub const BYTES: usize = 14;
-    /// EtherType of IPv4.
-    pub const IPV4: u16 = 0x0800;
+    fn bytes(&self) -> usize {
+        14
+    }
 
-    /// Append the header.
-    pub fn emit(&self, frame: &mut Vec<u8>) {
-        frame.extend_from_slice(&self.dst.0);
-        frame.extend_from_slice(&self.src.0);
-        frame.extend_from_slice(&self.ether_type.to_be_bytes());
+    fn emit(&self, frame: &mut Vec<u8>, around: &Around<'_>) -> Result<(), WireError> {
+        frame.extend_from_slice(&self.dst.parse::<MacAddr>()?.0);
+        frame.extend_from_slice(&self.src.parse::<MacAddr>()?.0);
+        frame.extend_from_slice(&ether_type(self.name(), around.next)?.to_be_bytes());
+        Ok(())
+    }
+
+    fn place(&self, field: Field) -> Option<Place> {
+        match field {
+            Field::Dst => Place::whole(0, 6),
+            Field::Src => Place::whole(6, 6),
+            _ => None,
+        }
     }
 }
 

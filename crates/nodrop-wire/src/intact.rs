@@ -1,8 +1,10 @@
 //! Whether a frame's content arrived as it was sent: the UDP checksum in front of the signature, over what it covers.
 
-use crate::{Ipv4, Udp, checksum};
+use crate::checksum;
 
-const UDP_PROTOCOL: u8 = Ipv4::UDP;
+const UDP_PROTOCOL: u8 = 17;
+const UDP_BYTES: usize = 8;
+const IPV4_BYTES: usize = 20;
 const IPV6_BYTES: usize = 40;
 
 /// False when the UDP datagram that the signature begins is whole in `frame`, has a checksum, and does not match it.
@@ -15,12 +17,12 @@ const IPV6_BYTES: usize = 40;
 #[must_use]
 #[inline]
 pub fn is_intact(frame: &[u8], signature_offset: usize) -> bool {
-    let Some(udp_offset) = signature_offset.checked_sub(Udp::BYTES) else { return true };
+    let Some(udp_offset) = signature_offset.checked_sub(UDP_BYTES) else { return true };
     let Some(addresses) = addresses(frame, udp_offset) else { return true };
     let word = |at: usize| frame.get(at..at + 2).map_or(0, |bytes| u16::from_be_bytes([bytes[0], bytes[1]]));
     let (length, sum) = (word(udp_offset + 4), word(udp_offset + 6));
     let Some(datagram) = frame.get(udp_offset..udp_offset + usize::from(length)) else { return true };
-    if sum == 0 || usize::from(length) < Udp::BYTES {
+    if sum == 0 || usize::from(length) < UDP_BYTES {
         return true;
     }
     let pseudo = checksum::sum(addresses) + u64::from(UDP_PROTOCOL) + u64::from(length);
@@ -30,7 +32,7 @@ pub fn is_intact(frame: &[u8], signature_offset: usize) -> bool {
 /// Source and destination address of the IP header right before `udp_offset`.
 #[inline]
 fn addresses(frame: &[u8], udp_offset: usize) -> Option<&[u8]> {
-    let ipv4 = frame.get(udp_offset.checked_sub(Ipv4::BYTES)?..udp_offset)?;
+    let ipv4 = frame.get(udp_offset.checked_sub(IPV4_BYTES)?..udp_offset)?;
     if ipv4[0] == 0x45 && ipv4[9] == UDP_PROTOCOL {
         return Some(&ipv4[12..20]);
     }

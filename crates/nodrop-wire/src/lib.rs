@@ -2,22 +2,41 @@
 //!
 //! Pure: no I/O, no clock. Buffers hold a frame without its FCS, which the port or the kernel adds.
 //!
-//! Not supported yet: VLAN, MPLS, VXLAN, IPv6, TCP, IPv4 options.
+//! Not supported: IPv4 options, IPv6 extension headers, fragments.
 
+mod arp;
 pub mod checksum;
+mod divisor;
 mod ethernet;
+mod frames;
+mod gre;
+mod header;
+mod icmp;
 mod intact;
 mod ipv4;
+mod ipv6;
+mod mpls;
+mod nd;
+mod patch;
+mod random;
 mod signature;
+mod stack;
+mod tcp;
 mod template;
 mod udp;
+mod vlan;
+mod vxlan;
 
-pub use ethernet::{Ethernet, MacAddr};
+use nodrop_model::Field;
+
+pub use ethernet::MacAddr;
+pub use frames::Frames;
 pub use intact::is_intact;
-pub use ipv4::Ipv4;
 pub use signature::{SIGNATURE_BYTES, Signature, wrapping_elapsed_ns};
-pub use template::{FCS_BYTES, SIGNATURE_OFFSET, Template, TemplateSpec};
-pub use udp::Udp;
+pub use template::Template;
+
+/// Length of the frame check sequence, which frame sizes count and buffers do not hold.
+pub const FCS_BYTES: usize = 4;
 
 /// Why a frame cannot be built.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -25,9 +44,6 @@ pub enum WireError {
     /// Not six hexadecimal bytes.
     #[error("MAC address {0:?}: expected six hexadecimal bytes such as 02:00:00:00:00:01")]
     Mac(String),
-    /// Not a dotted quad.
-    #[error("IPv4 address {0:?}: expected four decimal bytes such as 198.18.0.1")]
-    Ipv4(String),
     /// The headers and the signature do not fit.
     #[error("frame of {asked} bytes: headers, signature and FCS need {smallest}")]
     TooSmall {
@@ -36,12 +52,56 @@ pub enum WireError {
         /// Smallest possible frame size, with FCS.
         smallest: usize,
     },
-    /// The last flow's port would not fit 16 bits, or there is none.
-    #[error("{flow_count} flows from UDP port {first}: at least one, and the last must not pass port 65535")]
-    Flows {
-        /// First UDP source port.
-        first: u16,
-        /// Flows asked for.
-        flow_count: u16,
+    /// Larger than any frame.
+    #[error("frame of {asked} bytes: the largest is {largest}")]
+    TooLarge {
+        /// Frame size asked for, with FCS.
+        asked: usize,
+        /// Largest possible frame size, with FCS.
+        largest: usize,
+    },
+    /// A header that cannot stand where it does.
+    #[error("layers: {next} cannot follow {after}")]
+    Order {
+        /// What it follows.
+        after: &'static str,
+        /// The header.
+        next: &'static str,
+    },
+    /// More than its field holds.
+    #[error("{what} {value}: the largest is {largest}")]
+    Number {
+        /// Header and field.
+        what: &'static str,
+        /// The number.
+        value: u32,
+        /// The largest possible.
+        largest: u32,
+    },
+    /// A range that cannot be.
+    #[error("range of {field:?} in layer {layer}: {found}")]
+    Range {
+        /// The field.
+        field: Field,
+        /// Its layer.
+        layer: usize,
+        /// What is wrong.
+        found: String,
+    },
+    /// Too many ranges.
+    #[error("ranges: {asked} given, an IPv6 list counted twice; at most {most}")]
+    Ranges {
+        /// How many.
+        asked: usize,
+        /// How many are possible.
+        most: usize,
+    },
+    /// No order of sizes.
+    #[error("sizes: weights of {found} together; each at least 1, together at most {most}")]
+    Sizes {
+        /// The sum.
+        found: u64,
+        /// The largest possible.
+        most: u64,
     },
 }

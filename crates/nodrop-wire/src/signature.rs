@@ -1,4 +1,4 @@
-//! The signature at the start of the payload: 18 bytes, all that a 64-byte UDP/IPv4 frame has left.
+//! The signature behind the last header: 18 bytes, all that a 64-byte UDP/IPv4 frame has left.
 //!
 //! ```text
 //!  0        4        6              12       13            18
@@ -33,9 +33,15 @@ impl Signature {
     /// The first four bytes, as a big-endian number, for packet filters.
     pub const MAGIC_WORD: u32 = u32::from_be_bytes(MAGIC);
 
+    /// The sequence number on the wire.
+    #[inline]
+    pub(crate) fn sequence(&self) -> u64 {
+        self.sequence & SEQUENCE_MASK
+    }
+
     /// Trial tag and sequence number as the 48-bit value on the wire.
     pub(crate) fn tail(&self) -> u64 {
-        u64::from(self.trial_tag) << 40 | self.sequence & SEQUENCE_MASK
+        u64::from(self.trial_tag) << 40 | self.sequence()
     }
 
     /// The time field as the 48-bit value on the wire.
@@ -54,6 +60,13 @@ impl Signature {
     pub(crate) fn emit_live(&self, payload: &mut [u8]) {
         payload[6..12].copy_from_slice(&self.time().to_be_bytes()[2..]);
         payload[12..18].copy_from_slice(&self.tail().to_be_bytes()[2..]);
+    }
+
+    /// Read the signature of a frame that has one at one of these places; gives the place too.
+    #[inline]
+    #[must_use]
+    pub fn find(frame: &[u8], offsets: &[usize]) -> Option<(Self, usize)> {
+        offsets.iter().find_map(|offset| Some((Self::parse(frame.get(*offset..)?)?, *offset)))
     }
 
     /// Read a signature; None when there is none.

@@ -14,8 +14,8 @@ pub use tx::{MAX_BATCH, PacketTx};
 
 use crate::PortError;
 
-/// Open both halves of `interface` for test frames: `magic` is the 32-bit word they carry `magic_offset` bytes from the
-/// start of the frame; the kernel drops all other frames before they reach the ring.
+/// Open both halves of `interface` for test frames: `magic` is the 32-bit word they carry at one of `offsets` from the start
+/// of the frame; the kernel drops all other frames before they reach the ring. It takes the first VLAN tag out of a frame.
 ///
 /// # Errors
 /// When the interface does not exist or the kernel refuses raw access.
@@ -23,8 +23,8 @@ pub fn open(
     interface: &str,
     queue_slots: u32,
     magic: u32,
-    magic_offset: usize,
+    offsets: &[usize],
 ) -> Result<(PacketTx, PacketRx), PortError> {
-    let receiver = PacketRx::open_filtered(interface, queue_slots, magic, magic_offset)?;
+    let receiver = PacketRx::open_filtered(interface, queue_slots, magic, offsets)?;
     Ok((PacketTx::open(interface)?, receiver))
 }

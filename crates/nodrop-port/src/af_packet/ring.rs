@@ -11,6 +11,8 @@ const BLOCK_BYTES: u32 = 1 << 20;
 const VLAN_VALID: u32 = 1 << 4;
 const VLAN_TPID_VALID: u32 = 1 << 6;
 const VLAN_TAG_BYTES: usize = 4;
+/// Bytes from the magic on that are certainly kept.
+const MARK_BYTES: usize = 32;
 const RING_REMEDY: &str = "ask for fewer queue slots, or free memory";
 
 /// How a ring's memory is laid out.
@@ -72,15 +74,11 @@ impl PacketRx {
     ///
     /// # Errors
     /// When the interface does not exist or the kernel refuses raw access or memory.
-    pub fn open_filtered(
-        interface: &str,
-        queue_slots: u32,
-        magic: u32,
-        magic_offset: usize,
-    ) -> Result<Self, PortError> {
+    pub fn open_filtered(interface: &str, queue_slots: u32, magic: u32, offsets: &[usize]) -> Result<Self, PortError> {
         let socket = PacketSocket::open(interface)?;
-        socket.keep_only(magic, magic_offset)?;
-        Self::start(socket, Layout::new(SNAP_BYTES, queue_slots), false)
+        socket.keep_only(magic, offsets)?;
+        let last = offsets.iter().max().map_or(0, |offset| offset + MARK_BYTES);
+        Self::start(socket, Layout::new(last.max(SNAP_BYTES), queue_slots), false)
     }
 
     /// Open `interface` for every frame, whole and with its VLAN tag. A frame longer than `frame_bytes` is cut, at some

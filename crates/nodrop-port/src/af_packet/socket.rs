@@ -85,20 +85,23 @@ impl PacketSocket {
         )
     }
 
-    /// Let the kernel drop every frame that does not carry `magic` at `offset`, before it reaches the socket.
-    pub(super) fn keep_only(&self, magic: u32, offset: usize) -> Result<(), PortError> {
-        let op = |code: u32, jump_true: u8, jump_false: u8, k: u32| libc::sock_filter {
-            code: code as u16,
-            jt: jump_true,
-            jf: jump_false,
-            k,
-        };
-        let mut program = [
-            op(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, offset as u32),
-            op(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, magic),
-            op(libc::BPF_RET | libc::BPF_K, 0, 0, u32::MAX),
-            op(libc::BPF_RET | libc::BPF_K, 0, 0, 0),
-        ];
+    /// Let the kernel drop every frame that carries `magic` at none of `offsets`, before it reaches the socket.
+    pub(super) fn keep_only(&self, magic: u32, offsets: &[usize]) -> Result<(), PortError> {
+        let op = |code: u32, jump_false: u8, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: jump_false, k };
+        // A frame that ends before a place is dropped there and then, so the nearest comes first.
+        let mut offsets = offsets.to_vec();
+        offsets.sort_unstable();
+        let mut program: Vec<libc::sock_filter> = offsets
+            .into_iter()
+            .flat_map(|offset| {
+                [
+                    op(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, offset as u32),
+                    op(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 1, magic),
+                    op(libc::BPF_RET | libc::BPF_K, 0, u32::MAX),
+                ]
+            })
+            .collect();
+        program.push(op(libc::BPF_RET | libc::BPF_K, 0, 0));
         let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
         self.set(libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &filter, "attach a packet filter", RAW_REMEDY)
     }

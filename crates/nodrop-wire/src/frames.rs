@@ -1,0 +1,117 @@
+//! All frames of a stream: a template for each size, and the order in which the sizes come.
+
+use nodrop_model::{Layer, SizeOrder, SizeShare, StreamSpec};
+
+use crate::divisor::Divisor;
+use crate::{Template, WireError};
+
+/// Frames after which the order of sizes repeats, at most.
+const ORDER_MAX: u64 = 1 << 16;
+/// What the kernel takes out of a frame before packet sockets see it, where it begins with a VLAN tag.
+const VLAN_TAG_BYTES: usize = 4;
+
+/// All frames of a stream.
+#[derive(Clone, Debug)]
+pub struct Frames {
+    templates: Vec<Template>,
+    /// Positions in `templates`; begins again after the last.
+    order: Vec<u16>,
+    period: Divisor,
+    rx_offsets: Vec<usize>,
+}
+
+impl Frames {
+    /// Build the templates of a stream.
+    ///
+    /// # Errors
+    /// As [`Template::new`]; or when there is no size, or the order of sizes is too long.
+    pub fn new(spec: &StreamSpec) -> Result<Self, WireError> {
+        let order = order(&spec.sizes, spec.size_order)?;
+        let template = |size: &SizeShare| Template::new(spec, usize::from(size.frame_bytes));
+        let templates = spec.sizes.iter().map(template).collect::<Result<Vec<_>, _>>()?;
+        let rx_offsets = rx_offsets(spec, templates[0].signature_offset());
+        let period = Divisor::new(order.len() as u64);
+        Ok(Self { templates, order, period, rx_offsets })
+    }
+
+    /// The stream's number.
+    #[must_use]
+    pub fn stream_id(&self) -> u16 {
+        self.templates[0].stream_id()
+    }
+
+    /// One for each size.
+    #[must_use]
+    pub fn templates(&self) -> &[Template] {
+        &self.templates
+    }
+
+    /// Position of the template of frame `sequence`.
+    #[inline]
+    #[must_use]
+    pub fn turn(&self, sequence: u64) -> usize {
+        if self.templates.len() == 1 { 0 } else { usize::from(self.order[self.period.remainder(sequence) as usize]) }
+    }
+
+    /// Length of the longest, without FCS.
+    #[must_use]
+    pub fn frame_len_max(&self) -> usize {
+        self.templates.iter().map(|template| template.bytes().len()).max().unwrap_or(0)
+    }
+
+    /// Where the signature may begin in a frame that arrives.
+    #[must_use]
+    pub fn rx_offsets(&self) -> &[usize] {
+        &self.rx_offsets
+    }
+}
+
+/// As it was sent, as packet sockets see it, and as the caller knows the SUT to change it.
+fn rx_offsets(spec: &StreamSpec, sent: usize) -> Vec<usize> {
+    let is_tagged = matches!(spec.layers.get(1), Some(Layer::Vlan(_) | Layer::Qinq(_)));
+    let untagged = is_tagged.then(|| sent - VLAN_TAG_BYTES);
+    let mut offsets: Vec<usize> = untagged.into_iter().chain([sent]).collect();
+    offsets.extend(spec.rx_offsets.iter().map(|offset| usize::from(*offset)));
+    offsets.sort_unstable();
+    offsets.dedup();
+    offsets
+}
+
+fn order(sizes: &[SizeShare], order: SizeOrder) -> Result<Vec<u16>, WireError> {
+    let weights: Vec<u64> = sizes.iter().map(|size| u64::from(size.weight)).collect();
+    let sum: u64 = weights.iter().sum();
+    if weights.is_empty() || weights.contains(&0) || sum > ORDER_MAX {
+        return Err(WireError::Sizes { found: sum, most: ORDER_MAX });
+    }
+    let turns =
+        weights.iter().zip(0u16..).flat_map(|(weight, size)| (0..*weight).map(move |turn| (turn, *weight, size)));
+    let mut turns: Vec<(u64, u64, u16)> = turns.collect();
+    if order == SizeOrder::Mixed {
+        // By the middle of each turn's share of the order, (turn + 1/2) / weight.
+        turns.sort_by_key(|(turn, weight, size)| ((2 * turn + 1) * ORDER_MAX * ORDER_MAX / (2 * weight), *size));
+    }
+    Ok(turns.into_iter().map(|(_, _, size)| size).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sizes(shares: &[(u16, u32)]) -> Vec<SizeShare> {
+        shares.iter().map(|&(frame_bytes, weight)| SizeShare { frame_bytes, weight }).collect()
+    }
+
+    #[test]
+    fn mixed_sizes_are_spread_and_listed_ones_come_in_runs() {
+        let imix = sizes(&[(64, 7), (594, 4), (1518, 1)]);
+        assert_eq!(order(&imix, SizeOrder::Mixed).unwrap(), [0, 1, 0, 0, 1, 0, 2, 0, 1, 0, 1, 0]);
+        assert_eq!(order(&imix, SizeOrder::Listed).unwrap(), [0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2]);
+    }
+
+    #[test]
+    fn an_order_without_sizes_or_too_long_is_refused() {
+        for wrong in [&[][..], &[(64, 0)], &[(64, 1), (128, 1 << 16)]] {
+            assert!(matches!(order(&sizes(wrong), SizeOrder::Mixed), Err(WireError::Sizes { .. })));
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Neighbour solicitations and advertisements with a link-layer address option (RFC 4861 sections 4.3, 4.4, 4.6.1).
+
+use nodrop_model::Nd;
+
+use crate::header::{Around, ChecksumField, Cover, Header, ends};
+use crate::{MacAddr, WireError};
+
+const SOLICITATION: u8 = 135;
+const ADVERTISEMENT: u8 = 136;
+/// Solicited, override.
+const ADVERTISED: u8 = 0x60;
+const SOURCE_ADDRESS_OPTION: u8 = 1;
+const TARGET_ADDRESS_OPTION: u8 = 2;
+
+impl Header for Nd {
+    fn name(&self) -> &'static str {
+        "nd"
+    }
+
+    fn bytes(&self) -> usize {
+        32
+    }
+
+    fn emit(&self, frame: &mut Vec<u8>, around: &Around<'_>) -> Result<(), WireError> {
+        ends(self.name(), around)?;
+        let (kind, flags, option) = if self.advertises {
+            (ADVERTISEMENT, ADVERTISED, TARGET_ADDRESS_OPTION)
+        } else {
+            (SOLICITATION, 0, SOURCE_ADDRESS_OPTION)
+        };
+        frame.extend_from_slice(&[kind, 0, 0, 0, flags, 0, 0, 0]);
+        frame.extend_from_slice(&self.target.octets());
+        frame.extend_from_slice(&[option, 1]);
+        frame.extend_from_slice(&self.mac.parse::<MacAddr>()?.0);
+        Ok(())
+    }
+
+    fn checksum(&self, _around: &Around<'_>) -> Option<ChecksumField> {
+        Some(ChecksumField { at: 2, cover: Cover::PseudoAndPacket, zero_is_none: false })
+    }
+}

@@ -1,0 +1,183 @@
+//! A field that changes from frame to frame, ready to be written.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use nodrop_model::{Field, FieldRange, FieldValue, FieldValues};
+
+use crate::divisor::Divisor;
+use crate::header::Place;
+use crate::random;
+use crate::stack::Stack;
+use crate::{MacAddr, WireError, checksum};
+
+/// Values kept in a table.
+const TABLE_MAX: usize = 1 << 20;
+
+/// The words a field's bytes take in turn.
+#[derive(Clone, Debug)]
+enum Words {
+    Increment { first: u64, step: u64 },
+    Table(Box<[u64]>),
+}
+
+/// A field that changes from frame to frame.
+#[derive(Clone, Debug)]
+pub(crate) struct Patch {
+    pub(crate) at: usize,
+    pub(crate) width: usize,
+    every: Divisor,
+    count: Divisor,
+    words: Words,
+}
+
+impl Patch {
+    /// The patches of a range over `frame`: one, or two where both halves of an IPv6 address change.
+    pub(crate) fn of(range: &FieldRange, stack: &Stack<'_>, frame: &[u8]) -> Result<Vec<Self>, WireError> {
+        let wrong = |found: String| WireError::Range { field: range.field, layer: range.layer, found };
+        let (start, header) = stack.layer(range.layer).ok_or_else(|| wrong("there is no such layer".to_owned()))?;
+        let no_field = || wrong(format!("{} has no such field that can change", header.name()));
+        let place = header.place(range.field).ok_or_else(no_field)?;
+        let spot = Spot { at: start + place.at, place, frame };
+        let words = match &range.values {
+            FieldValues::Increment { count, step } => spot.increment(u64::from(*count), *step),
+            FieldValues::List { values } => return spot.list(values, range, header.name() == "ipv6").map_err(wrong),
+            FieldValues::Random { count, span, seed } => spot.random(u64::from(*count), *span, *seed),
+        };
+        let (count, words) = words.map_err(wrong)?;
+        Ok(vec![spot.patch(count, range.every, words).map_err(wrong)?])
+    }
+
+    /// Write the value of frame `sequence`; gives the sum of its 16-bit words.
+    #[inline]
+    pub(crate) fn apply(&self, frame: &mut [u8], sequence: u64) -> u64 {
+        let index = self.count.remainder(self.every.quotient(sequence));
+        let word = match &self.words {
+            Words::Increment { first, step } => first + index * step,
+            Words::Table(words) => words[index as usize],
+        };
+        self.write(frame, word);
+        checksum::sum64(word)
+    }
+
+    #[inline]
+    fn write(&self, frame: &mut [u8], word: u64) {
+        match self.width {
+            2 => frame[self.at..self.at + 2].copy_from_slice(&(word as u16).to_be_bytes()),
+            4 => frame[self.at..self.at + 4].copy_from_slice(&(word as u32).to_be_bytes()),
+            6 => frame[self.at..self.at + 6].copy_from_slice(&word.to_be_bytes()[2..]),
+            _ => frame[self.at..self.at + 8].copy_from_slice(&word.to_be_bytes()),
+        }
+    }
+}
+
+/// A field of a frame as it was built.
+struct Spot<'a> {
+    at: usize,
+    place: Place,
+    frame: &'a [u8],
+}
+
+impl Spot<'_> {
+    /// The bytes that hold the field, as a number.
+    fn word(&self) -> u64 {
+        read(&self.frame[self.at..self.at + self.place.width])
+    }
+
+    fn largest(&self) -> u64 {
+        u64::MAX >> (64 - self.place.bits)
+    }
+
+    /// The field's own value.
+    fn value(&self) -> u64 {
+        self.word() >> self.place.shift & self.largest()
+    }
+
+    /// The bytes with another value in the field.
+    fn with(&self, value: u64) -> u64 {
+        self.word() & !(self.largest() << self.place.shift) | value << self.place.shift
+    }
+
+    /// Refuse values that end beyond the field.
+    fn check_last(&self, steps: u64, step: u64) -> Result<(), String> {
+        let last = u128::from(self.value()) + u128::from(steps) * u128::from(step);
+        if last <= u128::from(self.largest()) {
+            return Ok(());
+        }
+        Err(format!("its last value {last:#x} needs more than {} bits; begin lower or take fewer", self.place.bits))
+    }
+
+    fn increment(&self, count: u64, step: u64) -> Result<(u64, Words), String> {
+        self.check_last(count.saturating_sub(1), step)?;
+        Ok((count, Words::Increment { first: self.word(), step: step << self.place.shift }))
+    }
+
+    fn random(&self, count: u64, span: u64, seed: u64) -> Result<(u64, Words), String> {
+        if span < count {
+            return Err(format!("{count} different values out of {span} asked; widen the span"));
+        }
+        check_table(count as usize)?;
+        self.check_last(span.saturating_sub(1), 1)?;
+        let numbers = random::sample(count, span, seed);
+        let words = numbers.into_iter().map(|number| self.with(self.value() + number)).collect();
+        Ok((count, Words::Table(words)))
+    }
+
+    fn list(&self, values: &[FieldValue], range: &FieldRange, is_v6: bool) -> Result<Vec<Patch>, String> {
+        check_table(values.len())?;
+        let numbers = values.iter().map(|value| number(value, range.field, is_v6)).collect::<Result<Vec<_>, _>>()?;
+        let is_address = is_v6 && range.field != Field::FlowLabel;
+        let bits = if is_address { 128 } else { self.place.bits };
+        if let Some(long) = numbers.iter().find(|number| bits < 128 && **number >> bits != 0) {
+            return Err(format!("value {long} needs more than {bits} bits"));
+        }
+        let count = values.len() as u64;
+        let low = numbers.iter().map(|number| self.with(*number as u64)).collect();
+        let mut patches = vec![self.patch(count, range.every, Words::Table(low))?];
+        if is_address {
+            let upper = Spot { at: self.at - 8, place: self.place, frame: self.frame };
+            let high: Box<[u64]> = numbers.iter().map(|number| (number >> 64) as u64).collect();
+            if high.iter().any(|word| *word != upper.word()) {
+                patches.push(upper.patch(count, range.every, Words::Table(high))?);
+            }
+        }
+        Ok(patches)
+    }
+
+    fn patch(&self, count: u64, every: u32, words: Words) -> Result<Patch, String> {
+        let every = u64::from(every);
+        if count == 0 || every == 0 || count.saturating_mul(every) > Divisor::LARGEST {
+            let most = Divisor::LARGEST;
+            return Err(format!(
+                "{count} values, each for {every} frames; both at least 1, their product at most {most}"
+            ));
+        }
+        let (every, count) = (Divisor::new(every), Divisor::new(count));
+        Ok(Patch { at: self.at, width: self.place.width, every, count, words })
+    }
+}
+
+fn check_table(count: usize) -> Result<(), String> {
+    if count <= TABLE_MAX { Ok(()) } else { Err(format!("{count} values; at most {TABLE_MAX}, or an increment")) }
+}
+
+fn read(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |word, byte| word << 8 | u64::from(*byte))
+}
+
+/// A value as it was written, as a number.
+fn number(value: &FieldValue, field: Field, is_v6: bool) -> Result<u128, String> {
+    let is_address = matches!(field, Field::Src | Field::Dst);
+    match value {
+        FieldValue::Number(number) if !is_address => Ok(u128::from(*number)),
+        FieldValue::Address(text) if is_address && is_v6 => {
+            text.parse::<Ipv6Addr>().map(u128::from).map_err(|_| format!("{text:?} is not an IPv6 address"))
+        }
+        FieldValue::Address(text) if is_address => text
+            .parse::<Ipv4Addr>()
+            .map(|address| u128::from(u32::from(address)))
+            .or_else(|_| text.parse::<MacAddr>().map(|mac| u128::from(read(&mac.0))))
+            .map_err(|_| format!("{text:?} is not an address of this layer")),
+        FieldValue::Number(number) => Err(format!("{number} is a number; write an address")),
+        FieldValue::Address(text) => Err(format!("{text:?} is text; write a number")),
+    }
+}

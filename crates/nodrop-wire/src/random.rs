@@ -1,0 +1,54 @@
+//! Different numbers in an order without a pattern, the same for the same seed.
+
+use std::collections::HashSet;
+
+/// SplitMix64 (Steele, Lea and Flood, 2014).
+struct Draw(u64);
+
+impl Draw {
+    /// A number below `end`.
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.0;
+        bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (u128::from(bits ^ bits >> 31) * u128::from(end) >> 64) as u64
+    }
+}
+
+/// `count` different numbers below `span`, which is at least that.
+pub(crate) fn sample(count: u64, span: u64, seed: u64) -> Vec<u64> {
+    let mut draw = Draw(seed);
+    let mut drawn = HashSet::new();
+    // Floyd's sample: each number is as likely as any other, whatever was drawn before.
+    let mut pick = |last: u64| {
+        let picked = draw.below(last + 1);
+        if drawn.insert(picked) {
+            return picked;
+        }
+        drawn.insert(last);
+        last
+    };
+    let mut numbers: Vec<u64> = (span - count..span).map(&mut pick).collect();
+    for last in (1..numbers.len()).rev() {
+        numbers.swap(last, draw.below(last as u64 + 1) as usize);
+    }
+    numbers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_differ_lie_in_the_span_and_depend_on_the_seed_alone() {
+        for (count, span) in [(1, 1), (10, 10), (1000, 1 << 40), (5, u64::MAX)] {
+            let numbers = sample(count, span, 7);
+            assert_eq!(numbers.iter().collect::<HashSet<_>>().len() as u64, count);
+            assert!(numbers.iter().all(|number| *number < span));
+            assert_eq!(numbers, sample(count, span, 7));
+        }
+        assert_ne!(sample(10, 10, 1), sample(10, 10, 2));
+        assert_ne!(sample(100, 100, 1), (0..100).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,141 @@
+//! A stack of headers as bytes: put together, and its checksums computed from what is there.
+
+use nodrop_model::Layer;
+
+use crate::header::{self, Around, ChecksumField, Cover, Header, misplaced};
+use crate::signature::SIGNATURE_BYTES;
+use crate::{FCS_BYTES, WireError, checksum};
+
+/// The smallest frame, with FCS (IEEE 802.3 clause 4.4.2).
+const SMALLEST_FRAME_BYTES: usize = 64;
+/// The largest frame, with FCS.
+const LARGEST_FRAME_BYTES: usize = 9216;
+
+/// A checksum of a frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Checksum {
+    /// Where its field is.
+    pub(crate) at: usize,
+    /// What it covers.
+    begin: usize,
+    end: usize,
+    /// The pseudo header: addresses from and to, protocol.
+    pseudo: Option<(usize, usize, u8)>,
+    zero_is_none: bool,
+}
+
+impl Checksum {
+    /// Compute it from all it covers, and write it.
+    fn seal(&self, frame: &mut [u8]) {
+        frame[self.at..self.at + 2].fill(0);
+        let pseudo = self.pseudo.map_or(0, |(begin, end, protocol)| {
+            checksum::sum(&frame[begin..end]) + u64::from(protocol) + (self.end - self.begin) as u64
+        });
+        let computed = self.finish(pseudo + checksum::sum(&frame[self.begin..self.end]));
+        frame[self.at..self.at + 2].copy_from_slice(&computed.to_be_bytes());
+    }
+
+    /// The field for a sum over all it covers.
+    #[inline]
+    pub(crate) fn finish(&self, sum: u64) -> u16 {
+        match checksum::finish(sum) {
+            0 if self.zero_is_none => 0xffff,
+            computed => computed,
+        }
+    }
+}
+
+/// Compute all checksums; of nested packets the inner ones first, since the outer ones cover them.
+pub(crate) fn seal(frame: &mut [u8], checksums: &[Checksum]) {
+    checksums.iter().rev().for_each(|checksum| checksum.seal(frame));
+}
+
+/// Headers and where they are in a frame.
+#[derive(Debug)]
+pub(crate) struct Stack<'a> {
+    layers: &'a [Layer],
+    starts: Vec<usize>,
+    /// Length of all headers.
+    pub(crate) bytes: usize,
+}
+
+impl<'a> Stack<'a> {
+    /// Headers one after the other.
+    pub(crate) fn new(layers: &'a [Layer]) -> Result<Self, WireError> {
+        if !matches!(layers.first(), Some(Layer::Ethernet(_))) {
+            return Err(misplaced("the wire", layers.first()));
+        }
+        let (mut starts, mut bytes) = (Vec::with_capacity(layers.len()), 0);
+        for layer in layers {
+            starts.push(bytes);
+            bytes += header::of(layer).bytes();
+        }
+        Ok(Self { layers, starts, bytes })
+    }
+
+    /// The smallest frame, with FCS, that holds them and the signature.
+    pub(crate) fn smallest_frame_bytes(&self) -> usize {
+        SMALLEST_FRAME_BYTES.max(self.bytes + SIGNATURE_BYTES + FCS_BYTES)
+    }
+
+    /// Where a layer begins, and its header.
+    pub(crate) fn layer(&self, index: usize) -> Option<(usize, &'a dyn Header)> {
+        Some((*self.starts.get(index)?, header::of(&self.layers[index])))
+    }
+
+    /// A frame of that size, padded with zeros, its checksums zero.
+    pub(crate) fn emit(&self, frame_bytes: usize) -> Result<Vec<u8>, WireError> {
+        let smallest = self.smallest_frame_bytes();
+        if frame_bytes < smallest {
+            return Err(WireError::TooSmall { asked: frame_bytes, smallest });
+        }
+        if frame_bytes > LARGEST_FRAME_BYTES {
+            return Err(WireError::TooLarge { asked: frame_bytes, largest: LARGEST_FRAME_BYTES });
+        }
+        let frame_len = frame_bytes - FCS_BYTES;
+        let mut frame = Vec::with_capacity(frame_len);
+        for (index, layer) in self.layers.iter().enumerate() {
+            header::of(layer).emit(&mut frame, &self.around(index, frame_len))?;
+        }
+        frame.resize(frame_len, 0);
+        Ok(frame)
+    }
+
+    /// The checksums of a frame that [`Stack::emit`] gave, outermost first.
+    pub(crate) fn checksums(&self, frame: &[u8]) -> Vec<Checksum> {
+        let of = |index: usize| {
+            let field = header::of(&self.layers[index]).checksum(&self.around(index, frame.len()))?;
+            Some(self.checksum(index, field, frame))
+        };
+        (0..self.layers.len()).filter_map(of).collect()
+    }
+
+    fn checksum(&self, index: usize, field: ChecksumField, frame: &[u8]) -> Checksum {
+        let begin = self.starts[index];
+        let end = match field.cover {
+            Cover::Header => begin + header::of(&self.layers[index]).bytes(),
+            Cover::Packet | Cover::PseudoAndPacket => self.packet_end(index, frame.len()),
+        };
+        let pseudo = (field.cover == Cover::PseudoAndPacket).then(|| match self.layers[index - 1] {
+            Layer::Ipv6(_) => (begin - 32, begin, frame[begin - 34]),
+            _ => (begin - 8, begin, frame[begin - 11]),
+        });
+        Checksum { at: begin + field.at, begin, end, pseudo, zero_is_none: field.zero_is_none }
+    }
+
+    fn around(&self, index: usize, frame_len: usize) -> Around<'a> {
+        let end = self.starts[index] + header::of(&self.layers[index]).bytes();
+        Around {
+            previous: index.checked_sub(1).map(|previous| &self.layers[previous]),
+            next: self.layers.get(index + 1),
+            payload_bytes: self.packet_end(index, frame_len) - end,
+        }
+    }
+
+    /// Where the packet that a layer begins ends: with the frame, but for neighbour discovery with its message, since
+    /// nothing but options may follow in there.
+    fn packet_end(&self, index: usize, frame_len: usize) -> usize {
+        let holds_nd = index + 2 >= self.layers.len() && matches!(self.layers.last(), Some(Layer::Nd(_)));
+        if holds_nd { self.bytes } else { frame_len }
+    }
+}
