@@ -5,7 +5,6 @@ import json
 import subprocess
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Any
 
 from benchmarks.engine.contestant import RECEIVE_CPU, SEND_CPU
@@ -50,7 +49,17 @@ class NodropSend:
 
     def _open_request(self, frame: Frame) -> dict[str, Any]:
         port = {"backend": "af_packet", "queue_slots": QUEUE_SLOTS}
-        stream = {"stream_id": 1, "tx_port": 0, "rx_port": len(self._ports) - 1, "flow_count": 1, **asdict(frame)}
+        stream = {
+            "stream_id": 1,
+            "tx_port": 0,
+            "rx_port": len(self._ports) - 1,
+            "sizes": [{"frame_bytes": frame.frame_bytes}],
+            "layers": [
+                {"kind": "ethernet", "src": frame.src_mac, "dst": frame.dst_mac},
+                {"kind": "ipv4", "src": frame.src_ip, "dst": frame.dst_ip},
+                {"kind": "udp", "src_port": frame.src_udp_port, "dst_port": frame.dst_udp_port},
+            ],
+        }
         return {
             "op": "open",
             "ports": [{**port, "interface": name} for name in self._ports],

@@ -21,19 +21,21 @@ PORTS = [{"backend": "loopback", "interface": name, "queue_slots": 65536} for na
 TRIAL: dict[str, Any] = {"op": "trial", "trial_id": 7, "loads_pps": [1000, 2000], "duration_s": 0.2, "window_s": 0.05}
 
 
+ETHERNET, IPV4, UDP = (
+    {"kind": "ethernet", "src": "02:00:00:00:00:01", "dst": "02:00:00:00:00:02"},
+    {"kind": "ipv4", "src": "198.18.0.1", "dst": "198.19.0.1"},
+    {"kind": "udp", "src_port": 49152, "dst_port": 9},
+)
+
+
 def stream(stream_id: int, tx_port: int, **changes: object) -> dict[str, object]:
     return {
         "stream_id": stream_id,
         "tx_port": tx_port,
         "rx_port": 1 - tx_port,
-        "frame_bytes": 64,
-        "src_mac": "02:00:00:00:00:01",
-        "dst_mac": "02:00:00:00:00:02",
-        "src_ip": "198.18.0.1",
-        "dst_ip": "198.19.0.1",
-        "src_udp_port": 49152,
-        "dst_udp_port": 9,
-        "flow_count": 4,
+        "sizes": [{"frame_bytes": 64}],
+        "layers": [ETHERNET, IPV4, UDP],
+        "ranges": [{"layer": 2, "field": "src_port", "values": {"mode": "increment", "count": 4}}],
         **changes,
     }
 
@@ -107,8 +109,9 @@ def test_a_latency_histogram_is_one_that_other_programs_read(engine: Engine) -> 
         ({**OPEN, "colour": "red"}, "protocol", "colour"),
         ({**TRIAL, "stop": {"bored_s": 1}}, "protocol", "bored_s"),
         (TRIAL, "request", "no ports are open"),
-        ({**OPEN, "streams": [stream(0, 0, frame_bytes=63)]}, "request", "need 64"),
-        ({**OPEN, "streams": [stream(0, 0, dst_mac="me")]}, "request", "MAC address"),
+        ({**OPEN, "streams": [stream(0, 0, sizes=[{"frame_bytes": 63}])]}, "request", "need 64"),
+        ({**OPEN, "streams": [stream(0, 0, layers=[ETHERNET | {"dst": "me"}, IPV4, UDP])]}, "request", "MAC address"),
+        ({**OPEN, "streams": [stream(0, 0, layers=[ETHERNET, UDP])]}, "request", "udp cannot follow ethernet"),
         ({**OPEN, "streams": [stream(0, 0, rx_port=5)]}, "request", "names port 5"),
         ({**OPEN, "cores": [4095]}, "port", "4095"),
         (

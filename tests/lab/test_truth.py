@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.lab.bench import Bench, bench
 
+from nodrop.model.layer import Ipv4
 from nodrop.model.plan import SearchPlan
 from nodrop.search import create
 from nodrop.search.base import Outcome
@@ -114,7 +115,7 @@ def test_a_rate_limited_sut_has_its_ndr_at_the_limit_and_trafgen_agrees(
 
 def limit_rate_both_ways(lab: Bench, tc: Path) -> None:
     """A token bucket on each of the SUT's ports; tc counts frames without their FCS."""
-    bits = (lab.plan.traffic.frame_bytes - 4) * 8
+    bits = int(lab.plan.traffic.frame_bytes - 4) * 8
     rate, burst, queue = f"{SHAPED_PPS * bits}bit", "1540", str(SHAPED_BUFFER_FRAMES * bits // 8)
     for port in lab.plan.lab.sut_interfaces:
         lab.run("sut", tc, *f"qdisc add dev {port} root tbf rate {rate} burst {burst} limit {queue}".split())
@@ -138,8 +139,10 @@ def search_ndr(lab: Bench) -> float:
 def trafgen_frame(lab: Bench) -> str:
     """The run's first frame as trafgen wants it."""
     stream = lab.plan.traffic.streams[0]
-    mac = [f"0x{byte}" for part in (stream.dst_mac, stream.src_mac) for byte in part.split(":")]
-    ip = [byte for part in (stream.src_ip, stream.dst_ip) for byte in part.split(".")]
+    ethernet, ipv4 = stream.ethernet, stream.layers[1]
+    assert isinstance(ipv4, Ipv4)
+    mac = [f"0x{byte}" for part in (ethernet.dst, ethernet.src) for byte in part.split(":")]
+    ip = [byte for part in (ipv4.src, ipv4.dst) for byte in part.split(".")]
     return (
         "{"
         + ", ".join(mac)

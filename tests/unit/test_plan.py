@@ -156,7 +156,7 @@ def test_frames_are_never_addressed_to_an_interface_of_the_labs() -> None:
     """All addresses are locally administered (the second bit of the first byte) and unicast (the first)."""
     for sut in get_args(SutKind):
         for stream in plan(sut=sut).traffic.streams:
-            for mac in (stream.src_mac, stream.dst_mac):
+            for mac in (stream.ethernet.src, stream.ethernet.dst):
                 assert int(mac[:2], 16) & 0b11 == 0b10
 
 
@@ -164,13 +164,13 @@ def test_the_vnf_sends_on_to_the_testers_addresses() -> None:
     made = plan()
     forth, back = made.traffic.streams
     peer_macs = tuple(port.peer_mac for port in made.lab.forwarders[0].ports)
-    assert peer_macs == (forth.src_mac, back.src_mac)
-    assert {forth.dst_mac, back.dst_mac}.isdisjoint(peer_macs)
+    assert peer_macs == (forth.ethernet.src, back.ethernet.src)
+    assert {forth.ethernet.dst, back.ethernet.dst}.isdisjoint(peer_macs)
 
 
 def test_through_a_bridge_frames_are_addressed_to_the_other_tester_port() -> None:
     forth, back = plan(sut="bridge").traffic.streams
-    assert (forth.dst_mac, back.dst_mac) == (back.src_mac, forth.src_mac)
+    assert (forth.ethernet.dst, back.ethernet.dst) == (back.ethernet.src, forth.ethernet.src)
 
 
 def test_with_several_cpus_tester_and_vnf_take_one_each() -> None:
@@ -207,7 +207,7 @@ def test_a_standing_lab_is_taken_as_it_is() -> None:
     standing = plan(sut="bridge").lab
     made = build(load((), {"lab": "mine"}), lambda name: standing if name == "mine" else no_lab(name), (0, 1))
     assert (made.standing_lab, made.lab) == ("mine", standing)
-    assert made.traffic.streams[0].dst_mac == made.traffic.streams[1].src_mac
+    assert made.traffic.streams[0].ethernet.dst == made.traffic.streams[1].ethernet.src
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,15 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from nodrop.config.schema import ATTRIBUTES_FORM, RATIO_FORM, Config, GoalConfig
+from nodrop.config.traffic import RangeConfig
 from nodrop.errors import ConfigError
 
 FLAGS = "command line"
 DEFAULTS = "defaults of the command"
 GOALS = "goals"
+WHOLE = frozenset({(GOALS,), ("traffic", "imix")})
+"""Mappings that stay together: who names one of their keys names all."""
+RANGES = ("traffic", "ranges")
 Key = tuple[str, ...]
 Written = dict[Key, tuple[Any, str]]
 """Value and source of every key that was written, the key as its path from the top."""
@@ -80,10 +84,10 @@ def _read(file: Path) -> Mapping[Any, Any]:
 
 
 def _flatten(content: Mapping[Any, Any], above: Key) -> Iterator[tuple[Key, Any]]:
-    """Every key with its path. Goals stay together: who names one names all."""
+    """Every key with its path."""
     for key, value in content.items():
         path = (*above, str(key))
-        if isinstance(value, Mapping) and path != (GOALS,):
+        if isinstance(value, Mapping) and path not in WHOLE:
             yield from _flatten(value, path)
         else:
             yield path, value
@@ -117,6 +121,8 @@ def _known(key: Key) -> object:
     """The section of that path, a class; or None when it is a plain key or there is no such key."""
     if len(key) > 1 and key[0] == GOALS:
         return GoalConfig if len(key) == 2 else None
+    if len(key) > 2 and key[:2] == RANGES:
+        return RangeConfig if len(key) == 3 else None
     section: Any = Config
     for part in key:
         field = section.model_fields.get(part)

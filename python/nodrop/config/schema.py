@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from nodrop.config.profiles import ProfileName
+from nodrop.config.traffic import TrafficConfig
 from nodrop.model.base import Value
 from nodrop.model.pattern import PatternKind, StairDirection
 from nodrop.model.plan import AlgorithmName, SutKind, VnfBackend
@@ -205,8 +206,11 @@ class Config(Value):
     """Frame size with FCS (RFC 1242 section 3.5), in bytes; 64 to 9216."""
     bidirectional: bool = True
     """Whether traffic goes both ways at once, half of the load each."""
-    flow_count: int = Field(default=256, ge=1, le=16384)
-    """UDP flows per direction, told apart by source port; 1 to 16384."""
+    flow_count: int = Field(default=256, ge=1, le=2**20)
+    """Flows per stream, told apart by source port (with ICMP by identifier), beyond 16384 also by source address; 1 to
+    1048576."""
+    traffic: TrafficConfig = TrafficConfig()
+    """What frames are made of."""
     pattern: PatternConfig = PatternConfig()
     """How the load varies during a trial."""
     goals: dict[str, GoalWritten] = Field(default={"NDR": 0.0, "PDR": 0.005}, min_length=1)

@@ -131,15 +131,14 @@ class EngineMeasurer:
     def _open_request(self) -> dict[str, Any]:
         slots, backend = self._plan.queue_slots, self._plan.backend
         ports = [{"backend": backend, "interface": name, "queue_slots": slots} for name in self._interfaces]
-        streams = [stream.model_dump() for stream in self._traffic.streams]
+        streams = [stream.model_dump(exclude={"share"}) for stream in self._traffic.streams]
         return {"op": "open", "ports": ports, "streams": streams, "cores": self._plan.cores}
 
     def _request(self, trial: Trial, index: int, phase: str) -> dict[str, Any]:
-        total = len(self._traffic.streams)
         return {
             "op": "trial",
             "trial_id": index,
-            "loads_pps": [trial.intended_load_pps / total] * total,
+            "loads_pps": [trial.intended_load_pps * ratio for ratio in self._traffic.load_ratios],
             "duration_s": trial.duration_s,
             "pattern": self._traffic.pattern.model_dump(),
             "stop": trial.stop.model_dump() if trial.stop else None,

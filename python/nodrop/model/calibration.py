@@ -12,7 +12,11 @@ class CalibrationKey(Value):
     core_count: int
     backend: str
     engine_cores: tuple[int, ...]
-    frame_bytes: int
+    frame_bytes: float
+    """Mean, with FCS."""
+    headers: str
+    """Of a frame, outermost first."""
+    flow_count: int
     stream_count: int
     pattern: str
 

@@ -1,16 +1,69 @@
 """What is sent: streams of frames between two tester ports."""
 
+import math
+from typing import Annotated, Literal
+
 from pydantic import Field
 
 from nodrop.model.base import Value
+from nodrop.model.layer import Ethernet, Layer
 from nodrop.model.pattern import FlatLoad, LoadPattern
+
+FieldName = Literal["src", "dst", "src_port", "dst_port", "id", "label", "vni", "key", "identifier", "flow_label"]
+"""Fields that can change, by their names in the layers."""
+
+
+class Increment(Value):
+    """The layer's own value, then `step` more each time."""
+
+    mode: Literal["increment"] = "increment"
+    count: int = Field(ge=1, le=2**23)
+    step: int = Field(default=1, ge=1)
+
+
+class Listed(Value):
+    """These, in this order; addresses as text, all else as numbers."""
+
+    mode: Literal["list"] = "list"
+    values: tuple[int | str, ...] = Field(min_length=1, max_length=2**20)
+
+    @property
+    def count(self) -> int:
+        """How many values."""
+        return len(self.values)
+
+
+class Random(Value):
+    """Different values in an order without a pattern, out of the `span` that begin with the layer's own."""
+
+    mode: Literal["random"] = "random"
+    count: int = Field(ge=1, le=2**20)
+    span: int = Field(ge=1)
+    seed: int = Field(ge=0)
+
+
+class FieldRange(Value):
+    """A field that changes from frame to frame."""
+
+    layer: int = Field(ge=0)
+    """Index of the layer."""
+    field: FieldName
+    values: Annotated[Increment | Listed | Random, Field(discriminator="mode")]
+    every: int = Field(default=1, ge=1, le=2**23)
+    """Frames that each value stays for."""
+
+
+class SizeShare(Value):
+    """A frame size and how often it comes."""
+
+    frame_bytes: int = Field(ge=64, le=9216)
+    """With FCS (RFC 1242 3.5), so a 64-byte frame occupies 60 bytes of buffer."""
+    weight: int = Field(default=1, ge=1)
+    """So many frames of the repeating order."""
 
 
 class Stream(Value):
-    """One direction of traffic: UDP over IPv4 over Ethernet, from one tester port to another.
-
-    `frame_bytes` counts the frame with its FCS (RFC 1242 3.5), so a 64-byte frame occupies 60 bytes of buffer.
-    """
+    """Frames of the same headers, from one tester port to another."""
 
     stream_id: int = Field(ge=0, le=65535)
     """Carried in every frame's signature; unique in a run."""
@@ -18,27 +71,64 @@ class Stream(Value):
     """Index of the port that sends."""
     rx_port: int = Field(ge=0)
     """Index of the port the frames must arrive at."""
-    frame_bytes: int = Field(ge=64, le=9216)
-    """Frame size in bytes, with FCS."""
-    src_mac: str
-    dst_mac: str
-    src_ip: str
-    dst_ip: str
-    src_udp_port: int = Field(ge=1, le=65535)
-    """First UDP source port; flow *i* uses this port + *i*."""
-    dst_udp_port: int = Field(ge=1, le=65535)
-    flow_count: int = Field(default=1, ge=1, le=16384)
-    """Flows taken in turn, told apart by their UDP source port."""
+    share: float = Field(default=1.0, gt=0)
+    """Part of the load, relative to the other streams'."""
+    sizes: tuple[SizeShare, ...] = Field(min_length=1)
+    size_order: Literal["mixed", "listed"] = "mixed"
+    """Whether sizes are spread evenly, or come as listed, each `weight` times in a row."""
+    layers: tuple[Layer, ...] = Field(min_length=1)
+    """Headers, outermost first."""
+    ranges: tuple[FieldRange, ...] = Field(default=(), max_length=8)
+    rx_offsets: tuple[int, ...] = ()
+    """Where else the signature may begin in a frame that arrives, because the SUT adds or removes headers."""
+
+    @property
+    def ethernet(self) -> Ethernet:
+        """The outermost header."""
+        assert isinstance(self.layers[0], Ethernet)
+        return self.layers[0]
+
+    @property
+    def header_bytes(self) -> int:
+        """Length of all headers, and where the signature begins."""
+        return sum(layer.header_bytes for layer in self.layers)
+
+    @property
+    def frame_bytes_mean(self) -> float:
+        """Mean frame size, with FCS."""
+        weights = sum(size.weight for size in self.sizes)
+        return sum(size.frame_bytes * size.weight for size in self.sizes) / weights
+
+    @property
+    def flow_count(self) -> int:
+        """Frames that differ in more than the signature, size apart."""
+        return math.lcm(*(part.every * part.values.count for part in self.ranges))
 
 
 class Traffic(Value):
-    """All streams of a run; a trial's load is divided evenly among them."""
+    """All streams of a run; a trial's load is divided among them by their shares."""
 
     streams: tuple[Stream, ...] = Field(min_length=1)
     pattern: LoadPattern = FlatLoad()
     """How the load varies during a trial."""
 
     @property
-    def frame_bytes(self) -> int:
-        """Frame size, with FCS, of the first stream (all streams of a run share it)."""
-        return self.streams[0].frame_bytes
+    def frame_bytes(self) -> float:
+        """Mean frame size, with FCS, of the first stream (all streams of a run share its sizes)."""
+        mean = self.streams[0].frame_bytes_mean
+        return int(mean) if mean.is_integer() else mean
+
+    @property
+    def load_ratios(self) -> tuple[float, ...]:
+        """Each stream's part of the load; they add up to 1."""
+        total = sum(stream.share for stream in self.streams)
+        return tuple(stream.share / total for stream in self.streams)
+
+    @property
+    def direction_ratios(self) -> dict[tuple[int, int], float]:
+        """Part of the load by sending and receiving port."""
+        ratios: dict[tuple[int, int], float] = {}
+        for stream, ratio in zip(self.streams, self.load_ratios, strict=True):
+            way = stream.tx_port, stream.rx_port
+            ratios[way] = ratios.get(way, 0.0) + ratio
+        return ratios

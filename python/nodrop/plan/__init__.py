@@ -1,8 +1,8 @@
 """What was asked, resolved into what will be done: no `auto` and no null is left."""
 
-import itertools
+import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from nodrop.config.profiles import PROFILES
 from nodrop.config.schema import Config
@@ -10,20 +10,15 @@ from nodrop.errors import ConfigError
 from nodrop.model.goal import Goal
 from nodrop.model.plan import EnginePlan, LabPlan, LatencyPlan, LatencyPoint, Plan
 from nodrop.model.result import RunResult
-from nodrop.model.traffic import Stream, Traffic
-from nodrop.plan import addressing
 from nodrop.plan.earlier import earlier_bounds
-from nodrop.plan.lab import check_core, entrance_mac, lab_warnings, private_lab, standing_lab
-from nodrop.plan.pattern import plan_pattern
+from nodrop.plan.lab import check_core, lab_warnings, private_lab, standing_lab
 from nodrop.plan.search import plan_search
+from nodrop.plan.traffic import plan_traffic
 
 LINK_SPEED_BPS = 10_000_000_000
 """What a veth link reports as its speed."""
 WIRE_OVERHEAD_BYTES = 20
 """Preamble, start of frame and gap between frames. Source: IEEE 802.3 section 4.4.2 (8 + 12 byte times)."""
-DISCARD_PORT = 9
-FIRST_DYNAMIC_PORT = 49152
-"""Start of the ports nobody's protocol owns (RFC 6335), so that no dissector takes test frames for something."""
 
 
 def _no_labs(name: str) -> LabPlan:
@@ -52,11 +47,12 @@ def build(
     """
     available = sorted(os.sched_getaffinity(0) if cpus is None else cpus)
     lab = standing_lab(config, find_lab(config.lab)) if config.lab else private_lab(config, available)
-    traffic = Traffic(streams=tuple(_streams(config, lab)), pattern=plan_pattern(config.pattern))
+    traffic = plan_traffic(config, lab)
     wanted = config.search.warm_start
     earlier = earlier_bounds(wanted, find_result(wanted), lab.sut_text, traffic) if wanted else ()
-    stream_count = len(traffic.streams)
-    search = plan_search(config, stream_count, stream_count * line_rate_pps(config.frame_bytes), earlier)
+    ratios = traffic.direction_ratios.values()
+    direction_count = math.ceil(1 / min(ratios) - 1e-9)
+    search = plan_search(config, direction_count, line_rate_pps(traffic.frame_bytes) / max(ratios), earlier)
     return Plan(
         profile=config.profile,
         lab=lab,
@@ -78,28 +74,9 @@ def build(
     )
 
 
-def line_rate_pps(frame_bytes: int, link_speed_bps: int = LINK_SPEED_BPS) -> float:
+def line_rate_pps(frame_bytes: float, link_speed_bps: int = LINK_SPEED_BPS) -> float:
     """Frames per second that fill one direction of a link (RFC 1242 section 3.5, RFC 2544 section 20)."""
     return link_speed_bps / ((frame_bytes + WIRE_OVERHEAD_BYTES) * 8)
-
-
-def _streams(config: Config, lab: LabPlan) -> Iterator[Stream]:
-    """One stream per direction and chain, addressed to whatever is next on its way."""
-    for chain, way in itertools.product(range(lab.chain_count), range(2 if config.bidirectional else 1)):
-        tx_port, rx_port = 2 * chain + way, 2 * chain + 1 - way
-        yield Stream(
-            stream_id=tx_port,
-            tx_port=tx_port,
-            rx_port=rx_port,
-            frame_bytes=config.frame_bytes,
-            src_mac=addressing.tester_mac(tx_port),
-            dst_mac=entrance_mac(lab, tx_port),
-            src_ip=addressing.tester_ip(lab.chain_count, tx_port),
-            dst_ip=addressing.tester_ip(lab.chain_count, rx_port),
-            src_udp_port=FIRST_DYNAMIC_PORT,
-            dst_udp_port=DISCARD_PORT,
-            flow_count=config.flow_count,
-        )
 
 
 def _latency_points(goals: tuple[Goal, ...]) -> tuple[LatencyPoint, ...]:

@@ -31,6 +31,11 @@ def inner_mac(end: int) -> str:
     return f"02:6e:64:00:02:{end:02x}"
 
 
+def carried_mac(mac: str) -> str:
+    """The station inside of a tunnel that belongs to one outside."""
+    return f"02:6e:65{mac[8:]}"
+
+
 def networks(chain_count: int, port: int) -> tuple[IPNetwork, ...]:
     """The networks behind a tester port, one of each address family: an equal part for each chain."""
     bits = (chain_count - 1).bit_length()

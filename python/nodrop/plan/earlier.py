@@ -40,5 +40,5 @@ def earlier_bounds(wanted: str, result: RunResult, sut: str, traffic: Traffic) -
 
 
 def _text(sut: str, traffic: Traffic) -> str:
-    ways = "both ways" if len(traffic.streams) > 1 else "one way"
-    return f"{sut} with {traffic.frame_bytes}-byte frames {ways} in {traffic.streams[0].flow_count} flows each way"
+    ways = "both ways" if len(traffic.direction_ratios) > 1 else "one way"
+    return f"{sut} with {traffic.frame_bytes:g}-byte frames {ways} in {traffic.streams[0].flow_count} flows each way"

@@ -7,6 +7,7 @@ from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.model.plan import Forwarder, ForwarderPort, LabPlan, Route, SutKind
 from nodrop.plan import addressing
+from nodrop.plan.sizes import frame_bytes_max
 
 ETHERNET_BYTES = 18
 """Header and FCS: what a frame has more than its MTU."""
@@ -34,7 +35,7 @@ def private_lab(config: Config, available: Sequence[int]) -> LabPlan:
         sut_interfaces=tuple(f"sut{port}" for port in ports),
         inner_links=tuple(inner),
         forwarders=tuple(_forwarders(config, available)) if config.sut != "wire" else (),
-        mtu_bytes=max(1500, config.frame_bytes - ETHERNET_BYTES),
+        mtu_bytes=max(1500, frame_bytes_max(config) - ETHERNET_BYTES),
         sut_backend=config.vnf.backend if config.sut in FORWARDS_FRAMES else "af_packet",
         sut_queue_slots=config.vnf.queue_slots,
     )
@@ -52,9 +53,10 @@ def standing_lab(config: Config, standing: LabPlan) -> LabPlan:
                 f"{key}: {asked} asked, lab {config.lab} holds {found}; "
                 f"leave {key} out, or bring up another lab: nodrop lab up --{key} {asked} --name ANOTHER"
             )
-    if config.frame_bytes > standing.mtu_bytes + ETHERNET_BYTES:
+    largest = frame_bytes_max(config)
+    if largest > standing.mtu_bytes + ETHERNET_BYTES:
         raise ConfigError(
-            f"frame_bytes: {config.frame_bytes} asked, lab {config.lab} takes up to "
+            f"frame_bytes: {largest} asked, lab {config.lab} takes up to "
             f"{standing.mtu_bytes + ETHERNET_BYTES} bytes; use smaller frames, or leave lab out to get one that fits"
         )
     return standing

@@ -36,7 +36,7 @@ def plan_search(config: Config, stream_count: int, line_rate_pps: float, earlier
 
     Args:
         config: what was asked.
-        stream_count: directions.
+        stream_count: frames of which at least one goes each way, by the directions' shares.
         line_rate_pps: of all directions together.
         earlier: what to start from.
 

@@ -18,7 +18,7 @@ def calibration_text(calibration: Calibration) -> str:
         )
     return (
         f"the tester itself, over a bare wire, loses nothing and is on time up to {format_pps(calibration.load_pps)}"
-        f"{floor} ({calibration.key.backend}, {calibration.key.frame_bytes}-byte frames, "
+        f"{floor} ({calibration.key.backend}, {calibration.key.frame_bytes:g}-byte frames, "
         f"{calibration.measured_at[:10]})"
     )
 

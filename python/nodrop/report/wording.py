@@ -1,7 +1,7 @@
 """How goals and loads read, wherever they are shown."""
 
 from nodrop.model.goal import Goal, GoalResult, Limit
-from nodrop.model.traffic import Traffic
+from nodrop.model.traffic import Stream, Traffic
 from nodrop.model.trial import StopClause, TrialResult
 from nodrop.units import format_bps, format_pps, format_ratio
 
@@ -65,8 +65,8 @@ def stop_text(trial: TrialResult) -> str:
 
 def each_way_text(load_pps: float, traffic: Traffic) -> str:
     """A load per direction: `2 x 150.0 kpps`."""
-    count = len(traffic.streams)
-    return f"{count} x {format_pps(load_pps / count)}"
+    loads = [format_pps(load_pps * ratio) for ratio in traffic.direction_ratios.values()]
+    return f"{len(loads)} x {loads[0]}" if len(set(loads)) == 1 else " + ".join(loads)
 
 
 def wire_text(load_pps: float, traffic: Traffic) -> str:
@@ -75,7 +75,23 @@ def wire_text(load_pps: float, traffic: Traffic) -> str:
 
 
 def traffic_text(traffic: Traffic) -> str:
-    """What is sent, in short."""
-    ways = "both ways" if len(traffic.streams) > 1 else "one way"
+    """What is sent, in short: `64-byte frames both ways, 256 flows each way`."""
+    stream, ways = traffic.streams[0], traffic.direction_ratios
+    way = "both ways" if len(ways) > 1 else "one way"
+    per_way = len(traffic.streams) // len(ways)
+    flows = f"{stream.flow_count} flows" if per_way == 1 else f"{per_way} streams of {stream.flow_count} flows"
     course = "" if traffic.pattern.kind == "flat" else f", {traffic.pattern.kind} load"
-    return f"{traffic.frame_bytes}-byte frames {ways}, {traffic.streams[0].flow_count} flows each way{course}"
+    return f"{sizes_text(stream)} frames{stack_text(stream)} {way}, {flows} each way{course}"
+
+
+def sizes_text(stream: Stream) -> str:
+    """Frame sizes: `64-byte`, or `64/594/1518-byte (7:4:1)`."""
+    sizes = "/".join(str(size.frame_bytes) for size in stream.sizes)
+    weights = ":".join(str(size.weight) for size in stream.sizes)
+    return f"{sizes}-byte" if len(stream.sizes) == 1 else f"{sizes}-byte ({weights})"
+
+
+def stack_text(stream: Stream) -> str:
+    """Headers, where they are not just UDP over IPv4."""
+    kinds = [layer.kind for layer in stream.layers]
+    return "" if kinds == ["ethernet", "ipv4", "udp"] else f" of {'/'.join(kinds)}"

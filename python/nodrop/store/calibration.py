@@ -28,6 +28,8 @@ def key_of(plan: Plan, host: HostFacts) -> CalibrationKey:
         backend=plan.engine.backend,
         engine_cores=plan.engine.cores,
         frame_bytes=plan.traffic.frame_bytes,
+        headers="/".join(layer.kind for layer in plan.traffic.streams[0].layers),
+        flow_count=plan.traffic.streams[0].flow_count,
         stream_count=len(plan.traffic.streams),
         pattern=plan.traffic.pattern.kind,
     )
@@ -71,4 +73,4 @@ def _path(key: CalibrationKey, environment: Mapping[str, str]) -> Path:
     home = environment.get("HOME") or "/nonexistent"
     state = Path(environment.get("XDG_STATE_HOME") or Path(home, ".local/state"))
     name = hashlib.sha256(key.model_dump_json().encode()).hexdigest()[:16]
-    return state / "nodrop" / "calibrations" / f"{key.backend}-{key.frame_bytes}-{name}.json"
+    return state / "nodrop" / "calibrations" / f"{key.backend}-{key.frame_bytes:g}-{name}.json"
