@@ -18,10 +18,20 @@ const WORDS: [&str; 8] = ["flat", "burst", "sawtooth", "random", "poisson", "sin
 fn open() -> Value {
     let port = |name| json!({"backend": "loopback", "interface": name, "queue_slots": 1024});
     let stream = |id: u16| {
-        json!({"stream_id": id, "tx_port": id, "rx_port": 1 - id, "frame_bytes": 64,
-            "src_mac": "02:00:00:00:00:01", "dst_mac": "02:00:00:00:00:02",
-            "src_ip": "198.18.0.1", "dst_ip": "198.19.0.1",
-            "src_udp_port": 1024, "dst_udp_port": 9, "flow_count": 4})
+        json!({"stream_id": id, "tx_port": id, "rx_port": 1 - id,
+            "sizes": [{"frame_bytes": 128, "weight": 2}, {"frame_bytes": 1518}], "size_order": "listed",
+            "layers": [
+                {"kind": "ethernet", "src": "02:00:00:00:00:01", "dst": "02:00:00:00:00:02"},
+                {"kind": "vlan", "id": 7, "pcp": 1},
+                {"kind": "ipv4", "src": "198.18.0.1", "dst": "198.19.0.1"},
+                {"kind": "gre", "key": 5},
+                {"kind": "ipv6", "src": "2001:2::1", "dst": "2001:2::2"},
+                {"kind": "udp", "src_port": 1024, "dst_port": 9}],
+            "ranges": [
+                {"layer": 5, "field": "src_port", "values": {"mode": "increment", "count": 4}},
+                {"layer": 4, "field": "dst", "values": {"mode": "list", "values": ["2001:2::3", "2001:3::"]}, "every": 4},
+                {"layer": 1, "field": "id", "values": {"mode": "random", "count": 3, "span": 9, "seed": 1}}],
+            "rx_offsets": [94]})
     };
     json!({"op": "open", "ports": [port("near"), port("far")], "streams": [stream(0), stream(1)], "cores": []})
 }

@@ -22,7 +22,7 @@ impl Divisor {
 
     #[inline]
     pub(crate) fn quotient(self, number: u64) -> u64 {
-        (u128::from(number) * u128::from(self.reciprocal) >> SHIFT) as u64
+        ((u128::from(number) * u128::from(self.reciprocal)) >> SHIFT) as u64
     }
 
     #[inline]

@@ -7,6 +7,10 @@ use crate::{Template, WireError};
 
 /// Frames after which the order of sizes repeats, at most.
 const ORDER_MAX: u64 = 1 << 16;
+/// Sizes of a stream at most.
+const SIZES_MAX: usize = 256;
+/// Where in a frame the signature may begin at most.
+const OFFSET_MAX: u16 = 1024;
 /// What the kernel takes out of a frame before packet sockets see it, where it begins with a VLAN tag.
 const VLAN_TAG_BYTES: usize = 4;
 
@@ -26,6 +30,9 @@ impl Frames {
     /// # Errors
     /// As [`Template::new`]; or when there is no size, or the order of sizes is too long.
     pub fn new(spec: &StreamSpec) -> Result<Self, WireError> {
+        if let Some(&asked) = spec.rx_offsets.iter().find(|offset| **offset > OFFSET_MAX) {
+            return Err(WireError::Offset { asked, largest: OFFSET_MAX });
+        }
         let order = order(&spec.sizes, spec.size_order)?;
         let template = |size: &SizeShare| Template::new(spec, usize::from(size.frame_bytes));
         let templates = spec.sizes.iter().map(template).collect::<Result<Vec<_>, _>>()?;
@@ -80,8 +87,8 @@ fn rx_offsets(spec: &StreamSpec, sent: usize) -> Vec<usize> {
 fn order(sizes: &[SizeShare], order: SizeOrder) -> Result<Vec<u16>, WireError> {
     let weights: Vec<u64> = sizes.iter().map(|size| u64::from(size.weight)).collect();
     let sum: u64 = weights.iter().sum();
-    if weights.is_empty() || weights.contains(&0) || sum > ORDER_MAX {
-        return Err(WireError::Sizes { found: sum, most: ORDER_MAX });
+    if !(1..=SIZES_MAX).contains(&weights.len()) || weights.contains(&0) || sum > ORDER_MAX {
+        return Err(WireError::Sizes { count: weights.len(), weights: sum });
     }
     let turns =
         weights.iter().zip(0u16..).flat_map(|(weight, size)| (0..*weight).map(move |turn| (turn, *weight, size)));

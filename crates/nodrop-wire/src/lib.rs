@@ -97,11 +97,21 @@ pub enum WireError {
         most: usize,
     },
     /// No order of sizes.
-    #[error("sizes: weights of {found} together; each at least 1, together at most {most}")]
+    #[error(
+        "sizes: {count} with weights of {weights} together; 1 to 256 sizes, each weight from 1, together up to 65536"
+    )]
     Sizes {
-        /// The sum.
-        found: u64,
+        /// How many.
+        count: usize,
+        /// The sum of their weights.
+        weights: u64,
+    },
+    /// Too far into a frame.
+    #[error("rx_offsets: {asked} asked, the largest is {largest}")]
+    Offset {
+        /// The offset.
+        asked: u16,
         /// The largest possible.
-        most: u64,
+        largest: u16,
     },
 }

@@ -12,7 +12,7 @@ impl Draw {
         let mut bits = self.0;
         bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (u128::from(bits ^ bits >> 31) * u128::from(end) >> 64) as u64
+        ((u128::from(bits ^ bits >> 31) * u128::from(end)) >> 64) as u64
     }
 }
 
