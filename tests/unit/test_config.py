@@ -136,7 +136,10 @@ def test_a_wrong_file_is_refused_in_a_sentence(text: str, sentence: str, file: P
 
 def test_a_key_like_no_other_is_answered_with_all_there_are(file: Path) -> None:
     sentence = refusal(file, "vnf: {zzz: 1}")
-    assert sentence == "lab.yaml: vnf.zzz: 1 asked, there is no such key; known keys are vnf.core, vnf.queue_slots"
+    assert (
+        sentence
+        == "lab.yaml: vnf.zzz: 1 asked, there is no such key; known keys are vnf.core, vnf.backend, vnf.queue_slots"
+    )
 
 
 def test_every_wrong_key_is_named_at_once(file: Path) -> None:

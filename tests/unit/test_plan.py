@@ -257,7 +257,9 @@ def test_every_chain_has_ports_networks_and_forwarders_of_its_own() -> None:
     made = plan(sut="vnf-l3", chains=3, hops=2)
     streams, lab = made.traffic.streams, made.lab
     assert [(stream.tx_port, stream.rx_port) for stream in streams] == [(0, 1), (1, 0), (2, 3), (3, 2), (4, 5), (5, 4)]
-    assert len({stream.src_ip for stream in streams}) == len({stream.src_mac for stream in streams}) == 6
+    assert (
+        len({stream.ip.src for stream in streams if stream.ip}) == len({stream.ethernet.src for stream in streams}) == 6
+    )
     assert (lab.chain_count, lab.hop_count, len(lab.forwarders)) == (3, 2, 6)
     interfaces = [port.interface for forwarder in lab.forwarders for port in forwarder.ports]
     assert sorted(interfaces) == sorted((*lab.sut_interfaces, *lab.inner_interfaces))
@@ -273,12 +275,13 @@ def test_routes_lead_every_stream_to_its_port(keys: dict[str, int]) -> None:
     for stream in made.traffic.streams:
         here = f"sut{stream.tx_port}"
         for _ in range(made.lab.hop_count):
+            assert stream.ip
             _, forwarder = ports[links.get(here, here)]
             leading = [
                 (port.interface, route)
                 for port in forwarder.ports
                 for route in port.routes
-                if ip_address(stream.dst_ip) in ip_network(route.prefix)
+                if ip_address(stream.ip.dst) in ip_network(route.prefix)
             ]
             ((here, _),) = leading
         assert here == f"sut{stream.rx_port}"

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from nodrop.model.base import Value
-from nodrop.model.layer import Ethernet, Layer
+from nodrop.model.layer import Ethernet, Ipv4, Ipv6, Layer
 from nodrop.model.pattern import FlatLoad, LoadPattern
 
 FieldName = Literal["src", "dst", "src_port", "dst_port", "id", "label", "vni", "key", "identifier", "flow_label"]
@@ -87,6 +87,11 @@ class Stream(Value):
         """The outermost header."""
         assert isinstance(self.layers[0], Ethernet)
         return self.layers[0]
+
+    @property
+    def ip(self) -> Ipv4 | Ipv6 | None:
+        """The outermost IP header, if there is one."""
+        return next((layer for layer in self.layers if isinstance(layer, Ipv4 | Ipv6)), None)
 
     @property
     def header_bytes(self) -> int:
