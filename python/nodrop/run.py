@@ -61,7 +61,7 @@ def execute(plan: Plan, on_event: OnEvent, parts: Parts | None = None) -> RunRes
         Record(plan, on_event, make.clock) as record,
         make.stage(plan, record.run_id) as stage,
         make.measurer(plan, stage) as measurer,
-        observers(stage.facts) as watching,
+        observers(stage.facts, plan) as watching,
         on_cpus(plan.engine.cores),  # beside the tester, to take none of the SUT's time
         record.measuring(),
     ):

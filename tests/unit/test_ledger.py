@@ -7,8 +7,8 @@ from tests.suts import Step
 from tests.traffic import two_way_traffic
 
 from nodrop.generator.simulated import SimulatedMeasurer
-from nodrop.model.facts import InterfaceFacts, StageFacts
 from nodrop.model.ledger import LossLedger
+from nodrop.model.plan import Forwarder, ForwarderPort, LabPlan
 from nodrop.model.trial import StreamCounts, Trial, TrialResult
 from nodrop.observe.difference import Difference
 from nodrop.observe.ledger import loss_ledger
@@ -26,21 +26,17 @@ class Lab(NamedTuple):
     tester_drop_count: int = 0
 
 
-def interface(name: str, namespace: str) -> InterfaceFacts:
-    return InterfaceFacts(
-        name=name, namespace=namespace, driver="veth", mac="02:00:00:00:00:01", mtu_bytes=1500, link_speed_bps=None
-    )
+def lab_of(forwarders: tuple[tuple[str, str], ...]) -> LabPlan:
+    """A bridge for each pair of interfaces, all in line between two tester ports; none is a wire."""
+
+    def port(name: str) -> ForwarderPort:
+        return ForwarderPort(interface=name, mac="02:00:00:00:00:01", peer_mac="02:00:00:00:00:02")
+
+    made = tuple(Forwarder(ports=(port(near), port(far))) for near, far in forwarders)
+    return LabPlan(sut="bridge" if made else "wire", forwarders=made, sut_queue_slots=64)
 
 
-FACTS = StageFacts(
-    name="lab",
-    sut="bridge",
-    privilege="root",
-    tester_pid=1,
-    sut_pid=2,
-    sut_shares_tester_cpu=True,
-    interfaces=tuple(interface(f"{side}{port}", side) for side in ("tester", "sut") for port in (0, 1)),
-)
+ONE = lab_of((("sut0", "sut1"),))
 
 
 def counters(entered: int = SENT, left: int = SENT, arrived: int = SENT, **more: int) -> dict[str, int]:
@@ -71,7 +67,7 @@ def trial(lab: Lab) -> TrialResult:
 
 
 def ledger(lab: Lab, before: dict[str, int] | None = None) -> LossLedger:
-    return loss_ledger(trial(lab), FACTS, Difference(before or {}, lab.counters))
+    return loss_ledger(trial(lab), ONE, Difference(before or {}, lab.counters))
 
 
 def told(found: LossLedger) -> list[tuple[str, str, int]]:
@@ -189,7 +185,7 @@ def test_one_cause_in_both_directions_is_told_once_with_both_places() -> None:
     )
     result = result.model_copy(update={"streams": streams})
     grown = Difference({}, lab.counters | {"sut/kernel/NETFILTER_DROP/sut1": 50})
-    result = result.model_copy(update={"ledger": loss_ledger(result, FACTS, grown)})
+    result = result.model_copy(update={"ledger": loss_ledger(result, ONE, grown)})
     assert loss_line(result) == (
         "lost 50 of 2,000: 50 at the SUT, sut0 to sut1 and the SUT, sut1 to sut0 "
         "(dropped by a netfilter rule (nft, iptables) [NETFILTER_DROP])"
@@ -202,8 +198,20 @@ def test_a_trial_without_loss_has_no_line() -> None:
 
 
 def test_without_a_sut_there_is_one_wire_between_the_testers_ports() -> None:
-    bare = FACTS.model_copy(update={"interfaces": FACTS.interfaces[:2]})
     grown = {"tester/tester1/rx_packets": 990, "tester/tester0/rx_packets": SENT, "tester/tester0/tx_dropped": 10}
     lab = Lab(grown, SENT, 990)
-    found = loss_ledger(trial(lab), bare, Difference({}, grown))
+    found = loss_ledger(trial(lab), lab_of(()), Difference({}, grown))
     assert told(found) == [("the wire tester0 → tester1", "receive_refused", 10)]
+
+
+def test_two_forwarders_in_line_have_a_wire_between_them() -> None:
+    two = lab_of((("sut0", "inner0"), ("inner1", "sut1")))
+    forth = {"sut/inner0/tx_packets": SENT, "sut/inner1/rx_packets": SENT - 3}
+    back = {"sut/inner1/tx_packets": SENT, "sut/inner0/rx_packets": SENT}
+    grown = counters(SENT, 990, 990) | forth | back | {"sut/inner1/rx_dropped": 3, "sut/sut1/qdisc/tbf/dropped": 7}
+    found = loss_ledger(trial(Lab(grown, SENT, 990)), two, Difference({}, grown))
+    assert told(found) == [
+        ("the wire inner0 → inner1", "receive_refused", 3),
+        ("the SUT, inner1 to sut1", "queue_dropped", 7),
+    ]
+    assert [hop.side for hop in found.ways[0].hops] == ["tester", "wire", "sut", "sut", "sut", "wire", "tester"]

@@ -217,6 +217,8 @@ class Plan(Value):
     traffic: Traffic
     search: SearchPlan
     latency: LatencyPlan
+    drop_reasons: bool = True
+    """Whether the kernel's reasons for dropped frames are counted, where the kernel forwards."""
     results_dir: str
     calibration: Calibration | None = None
     """What the tester can do by itself, where that was measured with the same settings."""

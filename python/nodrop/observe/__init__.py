@@ -4,14 +4,15 @@ import contextlib
 from collections.abc import Iterator
 
 from nodrop.model.facts import StageFacts
+from nodrop.model.plan import Plan
 from nodrop.observe.base import Observer
 from nodrop.observe.hops import HopCounters
 from nodrop.observe.sut_cpu import SutCpu
 
 
 @contextlib.contextmanager
-def observers(facts: StageFacts) -> Iterator[tuple[Observer, ...]]:
+def observers(facts: StageFacts, plan: Plan) -> Iterator[tuple[Observer, ...]]:
     """All that can be observed of a path, for as long as the block runs. The last one is nearest to the trial."""
     with contextlib.ExitStack() as stack:
-        hops = (stack.enter_context(HopCounters(facts)),) if facts.interfaces else ()
+        hops = (stack.enter_context(HopCounters(facts, plan.lab, plan.drop_reasons)),) if facts.interfaces else ()
         yield *hops, SutCpu([process.pid for process in facts.sut_processes])

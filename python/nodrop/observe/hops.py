@@ -10,13 +10,18 @@ from nodrop.errors import StageError
 from nodrop.lines import LineReader
 from nodrop.model.facts import StageFacts
 from nodrop.model.ledger import LossLedger
+from nodrop.model.plan import LabPlan, SutKind
 from nodrop.model.trial import TrialResult
 from nodrop.observe.difference import Difference
-from nodrop.observe.ledger import PROCESS, loss_ledger
+from nodrop.observe.hop import PROCESS
+from nodrop.observe.ledger import loss_ledger
 from nodrop.program import find_program
 
 ANSWER_TIMEOUT_S = 5.0
 END_TIMEOUT_S = 2.0
+FORWARDED_BY_THE_KERNEL: frozenset[SutKind] = frozenset({"bridge", "router"})
+"""SUTs whose losses the kernel gives reasons for. Counting them costs the tester's receivers a little, see
+docs/concepts/where-packets-were-lost.md, so elsewhere it is left alone."""
 
 
 class HopCounters:
@@ -25,8 +30,10 @@ class HopCounters:
     Counters that cannot be read never end a run: the ledger then says why it is empty.
     """
 
-    def __init__(self, facts: StageFacts) -> None:
+    def __init__(self, facts: StageFacts, lab: LabPlan, drop_reasons: bool = True) -> None:
         self._facts = facts
+        self._lab = lab
+        self._drop_reasons = drop_reasons
         self._process: subprocess.Popen[bytes] | None = None
         self._reader: LineReader | None = None
         self._before: dict[str, int] = {}
@@ -67,7 +74,7 @@ class HopCounters:
         if self._refusal:
             ledger = LossLedger(remarks=(f"the host's counters were not read: {self._refusal}",))
         else:
-            ledger = loss_ledger(result, self._facts, Difference(self._before, after))
+            ledger = loss_ledger(result, self._lab, Difference(self._before, after))
             if self._drops_refusal and ledger.unattributed_count:
                 remark = f"the kernel's reasons for drops were not counted: {self._drops_refusal}"
                 ledger = ledger.model_copy(update={"remarks": (*ledger.remarks, remark)})
@@ -78,8 +85,10 @@ class HopCounters:
         arguments = ["--netns", f"tester={facts.tester_pid}", "--netns", f"sut={facts.sut_pid}"]
         for process in facts.sut_processes:
             arguments += ["--process", f"{PROCESS}={process.pid}"]
-        if facts.sut.startswith("router"):  # only there may frames for another station be the SUT's loss
-            arguments.append("--other-host")
+        if self._drop_reasons and self._lab.sut in FORWARDED_BY_THE_KERNEL:
+            arguments.append("--drops")
+            # Only a router loses frames because they are for another station; the tester's ports do with every frame.
+            arguments += ["--other-host"] if self._lab.sut == "router" else []
         self._process = subprocess.Popen(
             [find_program("nodrop-observe", StageError), *arguments],
             stdin=subprocess.PIPE,

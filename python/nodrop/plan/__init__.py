@@ -69,6 +69,7 @@ def build(
             points=_latency_points(search.goals) if config.latency.enabled else (),
             duration_s=config.latency.trial_duration or PROFILES[config.profile].latency_trial_duration_s,
         ),
+        drop_reasons=config.drop_reasons,
         results_dir=config.results_dir,
         warnings=tuple(lab_warnings(lab)),
     )

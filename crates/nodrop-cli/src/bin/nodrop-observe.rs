@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::Parser;
 use nodrop_cli::VERSION;
-use nodrop_port::observe::Observer;
+use nodrop_port::observe::{Drops, Observer};
 use nodrop_port::{PortError, process};
 
 /// Reads what the host counts along a path under test.
@@ -22,7 +22,10 @@ struct Arguments {
     /// A process that shows counters of its own, and its name in the counters.
     #[arg(long, value_name = "NAME=PID", value_parser = parse_named)]
     process: Vec<(String, u32)>,
-    /// Count as well what the kernel drops because it is for another station's MAC address: costs every receiver a little.
+    /// Count as well why the kernel dropped frames.
+    #[arg(long)]
+    drops: bool,
+    /// With `--drops`, count as well what the kernel drops because it is for another station's MAC address: costs every receiver a little.
     #[arg(long)]
     other_host: bool,
 }
@@ -45,7 +48,12 @@ fn main() -> ExitCode {
 
 fn run(arguments: Arguments) -> Result<(), PortError> {
     let parent = process::parent_id();
-    let observer = Observer::open(&arguments.netns, arguments.process, arguments.other_host)?;
+    let wanted = match (arguments.drops, arguments.other_host) {
+        (false, _) => Drops::Ignored,
+        (true, false) => Drops::Counted,
+        (true, true) => Drops::CountedWithOtherHost,
+    };
+    let observer = Observer::open(&arguments.netns, arguments.process, wanted)?;
     process::die_with_parent(parent);
     let mut out = std::io::stdout().lock();
     let mut say = |line: serde_json::Value| writeln!(out, "{line}").and_then(|()| out.flush()).is_ok();

@@ -16,7 +16,7 @@ const OTHER_HOST: &str = "OTHERHOST";
 
 /// Frames dropped for one reason at one interface; index 0 where there was none.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Drops {
+pub(super) struct Dropped {
     pub(super) reason: String,
     pub(super) interface_index: i32,
     /// Inode of the network namespace.
@@ -62,15 +62,15 @@ impl DropCounter {
     }
 
     /// Everything dropped so far, on the whole host.
-    pub(super) fn read(&self) -> Vec<Drops> {
+    pub(super) fn read(&self) -> Vec<Dropped> {
         let entries = self.map.entries().unwrap_or_default();
         entries.iter().filter_map(|(key, value)| self.parse(key, value)).collect()
     }
 
-    fn parse(&self, key: &[u8], value: &[u8]) -> Option<Drops> {
+    fn parse(&self, key: &[u8], value: &[u8]) -> Option<Dropped> {
         let word = |at: usize| Some(u32::from_ne_bytes(key.get(at..at + 4)?.try_into().ok()?));
         let reason = word(0)?;
-        Some(Drops {
+        Some(Dropped {
             // Reasons beyond the core's belong to a subsystem: include/net/dropreason.h.
             reason: self.names.get(&reason).cloned().unwrap_or_else(|| format!("{UNSPECIFIED}_{reason:#x}")),
             interface_index: word(4)?.cast_signed(),

@@ -18,6 +18,17 @@ pub use namespace::Namespace;
 use crate::PortError;
 use drops::DropCounter;
 
+/// Whether the kernel's reasons for dropped frames are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drops {
+    /// No; nothing is attached to the kernel.
+    Ignored,
+    /// Yes, but for frames that were for another station.
+    Counted,
+    /// Yes, all. Every frame that a packet socket receives counts among them, which slows receivers down.
+    CountedWithOtherHost,
+}
+
 /// Counters by name.
 pub type Reading = BTreeMap<String, u64>;
 
@@ -26,7 +37,7 @@ pub type Reading = BTreeMap<String, u64>;
 pub struct Observer {
     namespaces: Vec<Namespace>,
     processes: Vec<(String, u32)>,
-    drops: Result<DropCounter, PortError>,
+    drops: Option<Result<DropCounter, PortError>>,
 }
 
 impl Observer {
@@ -35,28 +46,29 @@ impl Observer {
     ///
     /// # Errors
     /// When a process is gone or its namespaces may not be entered.
-    pub fn open(
-        namespaces: &[(String, u32)],
-        processes: Vec<(String, u32)>,
-        with_other_host: bool,
-    ) -> Result<Self, PortError> {
+    pub fn open(namespaces: &[(String, u32)], processes: Vec<(String, u32)>, wanted: Drops) -> Result<Self, PortError> {
         // Before a user namespace is entered, in which it would be forbidden.
-        let drops = DropCounter::open(with_other_host);
+        let drops = match wanted {
+            Drops::Ignored => None,
+            Drops::Counted => Some(DropCounter::open(false)),
+            Drops::CountedWithOtherHost => Some(DropCounter::open(true)),
+        };
         let namespaces = namespaces.iter().map(|(name, pid)| Namespace::open(name, *pid)).collect::<Result<_, _>>()?;
         Ok(Self { namespaces, processes, drops })
     }
 
-    /// Why the kernel's reasons for drops are not counted; None when they are.
+    /// Why the kernel's reasons for drops are not counted; None when they are, or were not wanted.
     #[must_use]
     pub fn drops_refusal(&self) -> Option<&PortError> {
-        self.drops.as_ref().err()
+        self.drops.as_ref().and_then(|drops| drops.as_ref().err())
     }
 
     /// Read everything now. What cannot be read is left out.
     #[must_use]
     pub fn read(&self) -> Reading {
         let mut reading = Reading::new();
-        let drops = self.drops.as_ref().map(DropCounter::read).unwrap_or_default();
+        let counter = self.drops.as_ref().and_then(|drops| drops.as_ref().ok());
+        let drops = counter.map(DropCounter::read).unwrap_or_default();
         for namespace in &self.namespaces {
             namespace.read(&drops, &mut reading);
         }

@@ -2,7 +2,7 @@
 
 use std::os::fd::OwnedFd;
 
-use super::drops::Drops;
+use super::drops::Dropped;
 use super::{Reading, ethtool, netlink, proc};
 use crate::PortError;
 use crate::process::{enter_network_namespace, network_namespace_inode};
@@ -29,7 +29,7 @@ impl Namespace {
     }
 
     /// Add everything this namespace counts, and those of the host's drops that happened in it.
-    pub(super) fn read(&self, drops: &[Drops], into: &mut Reading) {
+    pub(super) fn read(&self, drops: &[Dropped], into: &mut Reading) {
         let interfaces = proc::read_interfaces(&self.name, self.pid, into);
         proc::read_ip(&self.name, self.pid, into);
         for queue in netlink::queues(&self.route) {
