@@ -24,6 +24,7 @@ class Lab(NamedTuple):
     offered_count: int
     received_count: int
     tester_drop_count: int = 0
+    corrupted_count: int = 0
 
 
 def lab_of(forwarders: tuple[tuple[str, str], ...]) -> LabPlan:
@@ -63,7 +64,9 @@ def trial(lab: Lab) -> TrialResult:
         )
 
     streams = tuple(map(counted, result.streams))
-    return result.model_copy(update={"streams": streams, "tester_drop_count": lab.tester_drop_count})
+    return result.model_copy(
+        update={"streams": streams, "tester_drop_count": lab.tester_drop_count, "corrupted_count": lab.corrupted_count}
+    )
 
 
 def ledger(lab: Lab, before: dict[str, int] | None = None) -> LossLedger:
@@ -138,6 +141,10 @@ PLANTED = {
     "the last wire": (
         Lab(counters(SENT, 960, 960, sut__sut1__tx_dropped=40, tester__tester1__rx_dropped=40), SENT, 960, 40),
         [("the wire sut1 → tester1", "receive_refused", 40)],
+    ),
+    "changed on the way": (
+        Lab(counters(), SENT, 990, corrupted_count=10),
+        [("the tester's receiver on tester1", "corrupted", 10)],
     ),
     "the tester's receiver": (
         Lab(counters(), SENT, 950, 50),

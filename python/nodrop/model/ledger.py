@@ -15,7 +15,7 @@ class Cause(Value):
 
     name: str
     """Stable: not_sent, send_refused, backlog_full, receive_refused, driver_dropped, queue_dropped, ring_full,
-    tester_dropped, vnf_<counter>, ip_<counter>, or the kernel's drop reason, as NETFILTER_DROP."""
+    tester_dropped, corrupted, vnf_<counter>, ip_<counter>, or the kernel's drop reason, as NETFILTER_DROP."""
     text: str
     """The same in words: `dropped at its receive ring, which was full`."""
     count: int = Field(ge=1)

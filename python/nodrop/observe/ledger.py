@@ -104,10 +104,14 @@ def _blame_arrival(hop: Draft, place: str, refused_count: int, grown: Difference
 
 
 def _blame_tester(result: TrialResult, hops: Sequence[Draft], grown: Difference) -> None:
-    """What the tester's receive path dropped behind its interfaces; the engine tells it for all ports together."""
+    """What the tester's receivers did not take; the engine tells it for all ports together.
+
+    Frames that arrived with other content than was sent count as lost; where on the way they changed, nobody sees.
+    """
     interfaces = {f"{hop.segment.near}/rx_dropped" for hop in hops}
     behind_count = result.tester_drop_count - grown.count(*interfaces)
     _share(hops, "tester_dropped", "the tester's receive queue was full", behind_count)
+    _share(hops, "corrupted", "arrived with other content than was sent", result.corrupted_count)
 
 
 def _blame_kernel(hops: Sequence[Draft], grown: Difference) -> None:
