@@ -1,4 +1,4 @@
-"""Where nodrop's own native programs are: `nodrop-engine` and `nodrop-vnf`."""
+"""Where nodrop's own native programs are: `nodrop-engine`, `nodrop-vnf`, `nodrop-observe`."""
 
 import os
 import shutil
