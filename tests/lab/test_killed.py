@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -24,13 +24,23 @@ FLAGS = (
 )
 
 
+PARTS = {
+    "engine": "nodrop-engine",
+    "vnf": "nodrop-vnf",
+    "switch": "ovs-vswitchd",
+    "database": "ovsdb-server",
+    "holder": "nodrop.stage.holder",
+}
+"""What a run starts, by a part of the command line."""
+
+
 class Run:
     """A `nodrop run` under way."""
 
-    def __init__(self, results: Path) -> None:
+    def __init__(self, results: Path, *flags: str) -> None:
         self.results = results
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "nodrop", "run", "--results-dir", results, "--no-latency", *FLAGS],
+            [sys.executable, "-m", "nodrop", "run", "--results-dir", results, "--no-latency", *FLAGS, *flags],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -47,7 +57,7 @@ class Run:
         """The processes it started, by what they are."""
         found = {}
         for pid, command in processes().items():
-            for name, part in {"engine": "nodrop-engine", "vnf": "nodrop-vnf", "holder": "nodrop.stage.holder"}.items():
+            for name, part in PARTS.items():
                 if part in command and self.process.pid in ancestors(pid):
                     found.setdefault(name, pid)
         return found
@@ -119,6 +129,22 @@ def test_killing_nodrop_takes_everything_along(run: Run) -> None:
     run.process.kill()
     run.process.wait()
     assert_gone(children)
+
+
+@pytest.mark.parametrize("victim", ["nodrop", "holder", "switch", "database"])
+def test_killing_any_process_around_open_vswitch_leaves_nothing(
+    victim: str, tmp_path: Path, require_tool: Callable[[str], Path]
+) -> None:
+    require_tool("ovs-vsctl")
+    running = Run(tmp_path / "results", "--sut", "ovs")
+    running.await_line("trial 0")
+    children = running.children()
+    assert set(children) == {"engine", "switch", "database", "holder"}
+    os.kill(children.get(victim, running.process.pid), signal.SIGKILL)
+    code, _, errors = running.finish()
+    assert code == (-signal.SIGKILL if victim == "nodrop" else 3) and "Traceback" not in errors
+    assert_gone(children)
+    assert not Path("/run/conf.db").exists()
 
 
 def test_killing_the_engine_costs_one_trial_and_not_the_run(run: Run) -> None:

@@ -11,6 +11,7 @@ from nodrop.model.goal import GoalResult, Limit
 from nodrop.model.result import RunResult, Status
 from nodrop.model.trial import TrialResult
 from nodrop.report.calibration import beyond_calibration, calibration_text
+from nodrop.report.chains import chain_lines
 from nodrop.report.confidence import confidence_lines, estimate_text
 from nodrop.report.doubts import doubt_lines
 from nodrop.report.ledger import bound_lines
@@ -51,7 +52,7 @@ def _parts(result: RunResult, with_trials: bool) -> Iterator[RenderableType]:
         for found in result.goals:
             yield _bullet("- ", limit_text(found), "" if found.limit is Limit.SUT else "yellow")
             yield from (_bullet("  ", text, "") for text in confidence_lines(found, result))
-        yield from (_bullet("- ", text, "") for text in bound_lines(result))
+        yield from (_bullet("- ", text, "") for text in (*bound_lines(result), *chain_lines(result)))
     if result.latencies:
         yield ""
         yield latency_table(result)
@@ -99,7 +100,13 @@ def limit_text(found: GoalResult) -> str:
 def warning_lines(result: RunResult) -> list[str]:
     """What the figures alone do not say, and what speaks against them."""
     beyond = beyond_calibration(result)
-    return [*_flag_lines(result), *([beyond.text] if beyond else []), *doubt_lines(result), *_latency_lines(result)]
+    return [
+        *result.plan.warnings,
+        *_flag_lines(result),
+        *([beyond.text] if beyond else []),
+        *doubt_lines(result),
+        *_latency_lines(result),
+    ]
 
 
 def _reason_line(trial: TrialResult) -> RenderableType:
