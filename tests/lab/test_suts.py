@@ -17,6 +17,8 @@ from tests.running import planned_lab
 
 from nodrop.errors import StageError
 from nodrop.model.plan import SutKind
+from nodrop.plan.addressing import tester_mac
+from nodrop.plan.lab import entrance_mac
 from nodrop.stage import ovs
 from nodrop.stage.netns import NetnsStage
 from nodrop.stage.process import await_end, identify, is_running
@@ -65,8 +67,7 @@ def send_one(lab: Bench, frame: bytes, here: str = "tester0", there: str = "test
 
 
 def ethernet(lab: Bench, kind: int) -> bytes:
-    stream = lab.plan.traffic.streams[0]
-    macs = bytes.fromhex((stream.dst_mac + stream.src_mac).replace(":", ""))
+    macs = bytes.fromhex((entrance_mac(lab.plan.lab, 0) + tester_mac(0)).replace(":", ""))
     return macs + kind.to_bytes(2)
 
 
@@ -94,6 +95,7 @@ def ipv6_packet() -> bytes:
 def assert_exact(lab: Bench) -> None:
     """A trial loses nothing, and the SUT's interfaces counted every frame of it in and out, and no other."""
     ports = lab.plan.lab.sut_interfaces
+    time.sleep(0.2)  # until the last learning frame is through
     before = [lab.counters("sut", port) for port in ports]
     result = lab.measure(LOAD_PPS, DURATION_S)
     time.sleep(0.1)
@@ -109,7 +111,12 @@ def assert_exact(lab: Bench) -> None:
 def test_frames_pass_both_ways_and_the_kernel_counts_the_same(sut: str, require_sut: Callable[[str], None]) -> None:
     require_sut(sut)
     with bench(sut=sut) as lab:
-        time.sleep(0.2)
+        assert_exact(lab)
+
+
+@pytest.mark.parametrize(("sut", "hops"), [("router", 1), ("vnf-l3", 1), ("vnf-l3", 2)])
+def test_routers_forward_ipv6_as_well(sut: str, hops: int) -> None:
+    with bench(sut=sut, hops=hops, **{"traffic.ip": 6, "frame_bytes": 128}) as lab:
         assert_exact(lab)
 
 
