@@ -44,7 +44,7 @@ fn send_one<T: Transmit>(
     clock: &impl Clock,
     tag: u8,
 ) -> Result<u64, EngineError> {
-    let template = &stream.frames.templates()[stream.frames.turn(sequence)];
+    let (_, template) = stream.frames.of(sequence);
     let sent = tx.transmit(1, template.bytes().len(), |_, slot| {
         slot.bytes.copy_from_slice(template.bytes());
         *slot.tag = u32::MAX;

@@ -180,8 +180,8 @@ impl<'a> SendLane<'a> {
             let course = &mut courses[order[turn] as usize];
             turn = if turn + 1 == order.len() { 0 } else { turn + 1 };
             filled += 1;
-            let size = course.frames.turn(course.sent);
-            let (template, tag) = (&course.frames.templates()[size], course.tag + size as u32);
+            let (size, template) = course.frames.of(course.sent);
+            let tag = course.tag + size as u32;
             let frame_len = template.bytes().len();
             let frame = &mut slot.bytes[..frame_len];
             if *slot.tag != tag {

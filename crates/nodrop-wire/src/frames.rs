@@ -37,7 +37,7 @@ impl Frames {
         let template = |size: &SizeShare| Template::new(spec, usize::from(size.frame_bytes));
         let templates = spec.sizes.iter().map(template).collect::<Result<Vec<_>, _>>()?;
         let rx_offsets = rx_offsets(spec, templates[0].signature_offset());
-        let period = Divisor::new(order.len() as u64);
+        let period = Divisor::new(order.len().max(2) as u64);
         Ok(Self { templates, order, period, rx_offsets })
     }
 
@@ -53,11 +53,15 @@ impl Frames {
         &self.templates
     }
 
-    /// Position of the template of frame `sequence`.
+    /// The template of frame `sequence`, and its position.
     #[inline]
     #[must_use]
-    pub fn turn(&self, sequence: u64) -> usize {
-        if self.templates.len() == 1 { 0 } else { usize::from(self.order[self.period.remainder(sequence) as usize]) }
+    pub fn of(&self, sequence: u64) -> (usize, &Template) {
+        if let [only] = &self.templates[..] {
+            return (0, only);
+        }
+        let turn = usize::from(self.order[self.period.remainder(sequence) as usize]);
+        (turn, &self.templates[turn])
     }
 
     /// Length of the longest, without FCS.

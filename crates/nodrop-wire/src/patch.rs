@@ -20,12 +20,23 @@ enum Words {
     Table(Box<[u64]>),
 }
 
+impl Words {
+    /// A single word as two that take turns.
+    fn twice(self) -> Self {
+        match self {
+            Self::Increment { first, .. } => Self::Increment { first, step: 0 },
+            Self::Table(words) => Self::Table([words[0]; 2].into()),
+        }
+    }
+}
+
 /// A field that changes from frame to frame.
 #[derive(Clone, Debug)]
 pub(crate) struct Patch {
-    pub(crate) at: usize,
-    pub(crate) width: usize,
-    every: Divisor,
+    at: u16,
+    width: u16,
+    /// Frames that each value stays for, if more than one.
+    every: Option<Divisor>,
     count: Divisor,
     words: Words,
 }
@@ -47,26 +58,34 @@ impl Patch {
         Ok(vec![spot.patch(count, range.every, words).map_err(wrong)?])
     }
 
-    /// Write the value of frame `sequence`; gives the sum of its 16-bit words.
-    #[inline]
+    /// The last of its bytes.
+    pub(crate) fn end(&self) -> usize {
+        usize::from(self.at + self.width) - 1
+    }
+
+    /// Write the value of frame `sequence`; gives the sum of its words.
+    #[inline(always)]
     pub(crate) fn apply(&self, frame: &mut [u8], sequence: u64) -> u64 {
-        let index = self.count.remainder(self.every.quotient(sequence));
+        let turn = self.every.map_or(sequence, |every| every.quotient(sequence));
+        let index = self.count.remainder(turn);
         let word = match &self.words {
             Words::Increment { first, step } => first + index * step,
             Words::Table(words) => words[index as usize],
         };
-        self.write(frame, word);
-        checksum::sum64(word)
+        self.write(frame, word)
     }
 
-    #[inline]
-    fn write(&self, frame: &mut [u8], word: u64) {
+    /// Write the bytes; gives the sum of their words.
+    #[inline(always)]
+    fn write(&self, frame: &mut [u8], word: u64) -> u64 {
+        let at = usize::from(self.at);
         match self.width {
-            2 => frame[self.at..self.at + 2].copy_from_slice(&(word as u16).to_be_bytes()),
-            4 => frame[self.at..self.at + 4].copy_from_slice(&(word as u32).to_be_bytes()),
-            6 => frame[self.at..self.at + 6].copy_from_slice(&word.to_be_bytes()[2..]),
-            _ => frame[self.at..self.at + 8].copy_from_slice(&word.to_be_bytes()),
+            2 => frame[at..at + 2].copy_from_slice(&(word as u16).to_be_bytes()),
+            4 => frame[at..at + 4].copy_from_slice(&(word as u32).to_be_bytes()),
+            6 => frame[at..at + 6].copy_from_slice(&word.to_be_bytes()[2..]),
+            _ => frame[at..at + 8].copy_from_slice(&word.to_be_bytes()),
         }
+        checksum::sum64(word)
     }
 }
 
@@ -151,8 +170,15 @@ impl Spot<'_> {
                 "{count} values, each for {every} frames; both at least 1, their product at most {most}"
             ));
         }
-        let (every, count) = (Divisor::new(every), Divisor::new(count));
-        Ok(Patch { at: self.at, width: self.place.width, every, count, words })
+        // There is no dividing by one.
+        let words = if count == 1 { words.twice() } else { words };
+        Ok(Patch {
+            at: self.at as u16,
+            width: self.place.width as u16,
+            every: (every > 1).then(|| Divisor::new(every)),
+            count: Divisor::new(count.max(2)),
+            words,
+        })
     }
 }
 

@@ -8,6 +8,8 @@
 //! Send time is the low 48 bits of the wall clock in nanoseconds (they repeat every 78 hours); the sequence number has
 //! 40 bits; the trial tag tells late frames of an earlier trial from this one's.
 
+use crate::checksum;
+
 /// Length of the signature.
 pub const SIGNATURE_BYTES: usize = 18;
 
@@ -56,10 +58,14 @@ impl Signature {
         payload[6..SIGNATURE_BYTES].fill(0);
     }
 
-    /// Write the fields that change with every frame.
-    pub(crate) fn emit_live(&self, payload: &mut [u8]) {
-        payload[6..12].copy_from_slice(&self.time().to_be_bytes()[2..]);
-        payload[12..18].copy_from_slice(&self.tail().to_be_bytes()[2..]);
+    /// Write the fields that change with every frame; gives the sum of their words.
+    #[inline]
+    pub(crate) fn emit_live(&self, payload: &mut [u8]) -> u64 {
+        let (time, tail) = (self.time(), self.tail());
+        let (first, last) = (time << 16 | tail >> 32, tail as u32);
+        payload[6..14].copy_from_slice(&first.to_be_bytes());
+        payload[14..18].copy_from_slice(&last.to_be_bytes());
+        checksum::sum64(first) + u64::from(last)
     }
 
     /// Read the signature of a frame that has one at one of these places; gives the place too.

@@ -15,33 +15,43 @@ const LARGEST_FRAME_BYTES: usize = 9216;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Checksum {
     /// Where its field is.
-    pub(crate) at: usize,
+    pub(crate) at: u16,
     /// What it covers.
     begin: usize,
     end: usize,
     /// The pseudo header: addresses from and to, protocol.
     pseudo: Option<(usize, usize, u8)>,
-    zero_is_none: bool,
+    /// What is sent for a computed zero: all ones where zero means that there is none (RFC 768).
+    zero: u16,
 }
 
 impl Checksum {
     /// Compute it from all it covers, and write it.
     fn seal(&self, frame: &mut [u8]) {
-        frame[self.at..self.at + 2].fill(0);
+        self.put(frame, 0);
         let pseudo = self.pseudo.map_or(0, |(begin, end, protocol)| {
             checksum::sum(&frame[begin..end]) + u64::from(protocol) + (self.end - self.begin) as u64
         });
-        let computed = self.finish(pseudo + checksum::sum(&frame[self.begin..self.end]));
-        frame[self.at..self.at + 2].copy_from_slice(&computed.to_be_bytes());
+        self.write(frame, pseudo + checksum::sum(&frame[self.begin..self.end]));
     }
 
-    /// The field for a sum over all it covers.
+    /// Write the field for a sum over all it covers.
     #[inline]
-    pub(crate) fn finish(&self, sum: u64) -> u16 {
-        match checksum::finish(sum) {
-            0 if self.zero_is_none => 0xffff,
-            computed => computed,
-        }
+    pub(crate) fn write(&self, frame: &mut [u8], sum: u64) {
+        let computed = checksum::finish(sum);
+        self.put(frame, if computed == 0 { self.zero } else { computed });
+    }
+
+    /// The field as it is.
+    pub(crate) fn read(&self, frame: &[u8]) -> u16 {
+        let at = usize::from(self.at);
+        u16::from_be_bytes([frame[at], frame[at + 1]])
+    }
+
+    #[inline]
+    fn put(&self, frame: &mut [u8], field: u16) {
+        let at = usize::from(self.at);
+        frame[at..at + 2].copy_from_slice(&field.to_be_bytes());
     }
 }
 
@@ -120,7 +130,13 @@ impl<'a> Stack<'a> {
             Layer::Ipv6(_) => (begin - 32, begin, frame[begin - 34]),
             _ => (begin - 8, begin, frame[begin - 11]),
         });
-        Checksum { at: begin + field.at, begin, end, pseudo, zero_is_none: field.zero_is_none }
+        Checksum {
+            at: (begin + field.at) as u16,
+            begin,
+            end,
+            pseudo,
+            zero: if field.zero_is_none { 0xffff } else { 0 },
+        }
     }
 
     fn around(&self, index: usize, frame_len: usize) -> Around<'a> {

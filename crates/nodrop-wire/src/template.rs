@@ -2,15 +2,15 @@
 
 use nodrop_model::StreamSpec;
 
+use crate::WireError;
 use crate::patch::Patch;
 use crate::signature::{SIGNATURE_BYTES, Signature};
 use crate::stack::{Checksum, Stack, seal};
-use crate::{WireError, checksum};
 
 /// Fields that can change at once.
 const PATCHES_MAX: usize = 8;
-/// No less than the sum of a patch's four words, and no change to any checksum.
-const ALL_ONES: u64 = 4 * 0xffff;
+/// No less than the sum of a patch's words, and no change to any checksum.
+const ALL_ONES: u64 = 2 * 0xffff_ffff;
 
 /// What something live adds to a checksum's sum: nothing, itself, or its complement, as a mask for either.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,20 +20,33 @@ struct Effect {
 }
 
 impl Effect {
+    fn is_some(&self) -> bool {
+        self.adds | self.subtracts != 0
+    }
+
     #[inline]
     fn of(self, sum: u64) -> u64 {
         sum & self.adds | (ALL_ONES - sum) & self.subtracts
     }
 }
 
-/// A checksum that changes from frame to frame.
+/// A checksum that changes with several patches, but not with the signature.
 #[derive(Clone, Debug)]
-struct LiveChecksum {
+struct PatchedChecksum {
     checksum: Checksum,
     /// The sum over what never changes.
     static_sum: u64,
-    signature: Effect,
-    patches: [Effect; PATCHES_MAX],
+    /// Positions of the patches it changes with, and what they add.
+    effects: Vec<(usize, Effect)>,
+}
+
+/// The one checksum that changes with the signature: the innermost that covers it. To those further out a packet with its
+/// checksum right is a constant.
+#[derive(Clone, Debug)]
+struct SignedChecksum {
+    checksum: Checksum,
+    /// The sum over what never changes.
+    static_sum: u64,
 }
 
 /// A frame ready to be copied and completed.
@@ -42,8 +55,32 @@ pub struct Template {
     bytes: Vec<u8>,
     stream_id: u16,
     signature_offset: usize,
-    patches: Vec<Patch>,
-    checksums: Vec<LiveChecksum>,
+    patches: Vec<LivePatch>,
+    signed: Option<SignedChecksum>,
+    /// Those that change with several patches.
+    patched: Vec<PatchedChecksum>,
+}
+
+/// A patch and what depends on it.
+#[derive(Clone, Debug)]
+struct LivePatch {
+    patch: Patch,
+    /// What it adds to the signed checksum.
+    effect: Effect,
+    /// A checksum that changes with it alone, with the sum over what never changes.
+    own: Option<(Checksum, u64, Effect)>,
+}
+
+impl LivePatch {
+    /// Write it and its own checksum; gives the sum of its words.
+    #[inline(always)]
+    fn apply(&self, frame: &mut [u8], sequence: u64) -> u64 {
+        let sum = self.patch.apply(frame, sequence);
+        if let Some((checksum, static_sum, effect)) = &self.own {
+            checksum.write(frame, static_sum + effect.of(sum));
+        }
+        sum
+    }
 }
 
 impl Template {
@@ -66,8 +103,28 @@ impl Template {
         let sums: Vec<u64> = patches.iter().map(|patch| patch.apply(&mut bytes, 0)).collect();
         let checksums = stack.checksums(&bytes);
         seal(&mut bytes, &checksums);
-        let checksums = Probe { frame: &bytes, checksums: &checksums }.live(signature_offset, &patches, &sums);
-        Ok(Self { bytes, stream_id: spec.stream_id, signature_offset, patches, checksums })
+        let probe = Probe { frame: &bytes, checksums: &checksums };
+        let by_signature = probe.effects(signature_offset + SIGNATURE_BYTES - 1);
+        let by_patches: Vec<_> = patches.iter().map(|patch| probe.effects(patch.end())).collect();
+        let blank = |patch| LivePatch { patch, effect: Effect::default(), own: None };
+        let mut patches: Vec<LivePatch> = patches.into_iter().map(blank).collect();
+        let (mut signed, mut patched) = (None, Vec::new());
+        for (index, checksum) in checksums.iter().enumerate() {
+            let effects: Vec<Effect> = by_patches.iter().map(|of| of[index]).collect();
+            let (checksum, static_sum) = (checksum.clone(), probe.static_sum(checksum, &effects, &sums));
+            let some: Vec<_> = effects.iter().copied().enumerate().filter(|(_, effect)| effect.is_some()).collect();
+            if by_signature[index].is_some() {
+                signed = Some(SignedChecksum { checksum, static_sum });
+                patches.iter_mut().zip(effects).for_each(|(patch, effect)| patch.effect = effect);
+            } else if let [(only, effect)] = some[..]
+                && patches[only].own.is_none()
+            {
+                patches[only].own = Some((checksum, static_sum, effect));
+            } else if !some.is_empty() {
+                patched.push(PatchedChecksum { checksum, static_sum, effects: some });
+            }
+        }
+        Ok(Self { bytes, stream_id: spec.stream_id, signature_offset, patches, signed, patched })
     }
 
     /// The frame before completion: what a buffer must hold before [`Template::complete`].
@@ -92,18 +149,32 @@ impl Template {
     #[inline]
     pub fn complete(&self, buffer: &mut [u8], sequence: u64, time_ns: u64, trial_tag: u8) {
         let signature = Signature { stream_id: self.stream_id, time_ns, trial_tag, sequence };
-        signature.emit_live(&mut buffer[self.signature_offset..self.signature_offset + SIGNATURE_BYTES]);
-        let signed = checksum::sum48(signature.time()) + checksum::sum48(signature.tail());
-        let mut sums = [0; PATCHES_MAX];
-        for (sum, patch) in sums.iter_mut().zip(&self.patches) {
-            *sum = patch.apply(buffer, signature.sequence());
+        let live = signature.emit_live(&mut buffer[self.signature_offset..]);
+        let sequence = signature.sequence();
+        let patched = if self.patched.is_empty() {
+            let apply = |live: &LivePatch| live.effect.of(live.apply(buffer, sequence));
+            self.patches.iter().map(apply).sum()
+        } else {
+            self.complete_patched(buffer, sequence)
+        };
+        if let Some(signed) = &self.signed {
+            signed.checksum.write(buffer, signed.static_sum + live + patched);
         }
-        for live in &self.checksums {
-            let patched = live.patches.iter().zip(&sums).take(self.patches.len());
-            let patched: u64 = patched.map(|(effect, sum)| effect.of(*sum)).sum();
-            let computed = live.checksum.finish(live.static_sum + live.signature.of(signed) + patched);
-            buffer[live.checksum.at..live.checksum.at + 2].copy_from_slice(&computed.to_be_bytes());
+    }
+
+    /// Write the patches and the checksums that change with several of them; gives what the patches add to the signed one.
+    #[inline(never)]
+    fn complete_patched(&self, buffer: &mut [u8], sequence: u64) -> u64 {
+        let (mut sums, mut signed) = ([0; PATCHES_MAX], 0);
+        for (live, sum) in self.patches.iter().zip(&mut sums) {
+            *sum = live.apply(buffer, sequence);
+            signed += live.effect.of(*sum);
         }
+        for patched in &self.patched {
+            let moving: u64 = patched.effects.iter().map(|(index, effect)| effect.of(sums[index % PATCHES_MAX])).sum();
+            patched.checksum.write(buffer, patched.static_sum + moving);
+        }
+        signed
     }
 }
 
@@ -114,24 +185,10 @@ struct Probe<'a> {
 }
 
 impl Probe<'_> {
-    /// The checksums that change with the signature or a patch; `sums` are those of the patches as they are in the frame.
-    fn live(&self, signature_offset: usize, patches: &[Patch], sums: &[u64]) -> Vec<LiveChecksum> {
-        let signature = self.effects(signature_offset + SIGNATURE_BYTES - 1);
-        let patched: Vec<Vec<Effect>> = patches.iter().map(|patch| self.effects(patch.at + patch.width - 1)).collect();
-        let live = |(index, checksum): (usize, &Checksum)| {
-            let mut effects = [Effect::default(); PATCHES_MAX];
-            effects.iter_mut().zip(&patched).for_each(|(effect, of)| *effect = of[index]);
-            let is_live = |effect: &Effect| effect.adds | effect.subtracts != 0;
-            let sealed = u64::from(u16::from_be_bytes([self.frame[checksum.at], self.frame[checksum.at + 1]]));
-            let moving: u64 = effects.iter().zip(sums).map(|(effect, sum)| ALL_ONES - effect.of(*sum)).sum();
-            std::iter::once(&signature[index]).chain(&effects).any(is_live).then(|| LiveChecksum {
-                checksum: checksum.clone(),
-                static_sum: 0xffff - sealed + moving,
-                signature: signature[index],
-                patches: effects,
-            })
-        };
-        self.checksums.iter().enumerate().filter_map(live).collect()
+    /// A checksum's sum without the patches, whose sums are those of the values that are in the frame now.
+    fn static_sum(&self, checksum: &Checksum, effects: &[Effect], sums: &[u64]) -> u64 {
+        0xffff - u64::from(checksum.read(self.frame))
+            + effects.iter().zip(sums).map(|(effect, sum)| ALL_ONES - effect.of(*sum)).sum::<u64>()
     }
 
     /// What the 16-bit word that ends at this byte adds to each checksum.
@@ -141,7 +198,7 @@ impl Probe<'_> {
         seal(&mut changed, self.checksums);
         let grew = changed[at] & 1 == 1;
         let effect = |checksum: &Checksum| {
-            let word = |frame: &[u8]| u64::from(u16::from_be_bytes([frame[checksum.at], frame[checksum.at + 1]]));
+            let word = |frame: &[u8]| u64::from(checksum.read(frame));
             // A checksum is the complement of its sum: as the one falls, the other rises.
             match ((word(self.frame) + 0xffff - word(&changed)) % 0xffff, grew) {
                 (0, _) => Effect::default(),

@@ -1,0 +1,114 @@
+//! Streams: what is asked of ranges and sizes is what is in the frames, exactly counted; what cannot be is refused.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+
+mod reader;
+
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
+
+use nodrop_model::{Field, FieldRange, FieldValue, FieldValues, Layer, SizeOrder, SizeShare, StreamSpec, Vlan};
+use nodrop_wire::{Frames, Template};
+use reader::{read, word};
+
+fn spec(ranges: Vec<FieldRange>) -> StreamSpec {
+    StreamSpec { ranges, ..StreamSpec::udp(7, 0, 1, 64, 1) }
+}
+
+fn range(layer: usize, field: Field, values: FieldValues, every: u32) -> FieldRange {
+    FieldRange { layer, field, values, every }
+}
+
+/// Bytes of the first frames.
+fn frames(spec: &StreamSpec, count: u64) -> Vec<Vec<u8>> {
+    let frames = Frames::new(spec).unwrap();
+    let complete = |sequence| {
+        let (_, template) = frames.of(sequence);
+        let mut frame = template.bytes().to_vec();
+        template.complete(&mut frame, sequence, 0, 0);
+        frame
+    };
+    (0..count).map(complete).collect()
+}
+
+#[test]
+fn an_increment_takes_exactly_its_values_in_turn() {
+    let made = spec(vec![range(2, Field::SrcPort, FieldValues::Increment { count: 300, step: 7 }, 1)]);
+    let seen: Vec<usize> = frames(&made, 900).iter().map(|frame| word(frame, 34)).collect();
+    let asked: Vec<usize> = (0..900).map(|sequence| 0xc000 + sequence % 300 * 7).collect();
+    assert_eq!(seen, asked);
+}
+
+#[test]
+fn a_million_flows_are_a_million_different_headers_each_sent_as_often() {
+    let ports = range(2, Field::SrcPort, FieldValues::Increment { count: 15_625, step: 1 }, 1);
+    let addresses = range(1, Field::Src, FieldValues::Increment { count: 64, step: 1 }, 15_625);
+    let template = Template::new(&spec(vec![ports, addresses]), 64).unwrap();
+    let mut frame = template.bytes().to_vec();
+    let mut seen = vec![0u8; 64 * 15_625];
+    for sequence in 0..2_000_000 {
+        template.complete(&mut frame, sequence, 0, 0);
+        seen[(usize::from(frame[29]) - 1) * 15_625 + word(&frame, 34) - 0xc000] += 1;
+    }
+    assert!(seen.iter().all(|count| *count == 2));
+}
+
+#[test]
+fn random_values_are_as_many_as_asked_within_their_span() {
+    let values = FieldValues::Random { count: 500, span: 4096, seed: 9 };
+    let made = spec(vec![range(1, Field::Dst, values, 1)]);
+    let address = |frame: &Vec<u8>| u32::from_be_bytes(frame[30..34].try_into().unwrap());
+    let seen: Vec<u32> = frames(&made, 5000).iter().map(address).collect();
+    let different: BTreeSet<u32> = seen.iter().copied().collect();
+    let first = u32::from(Ipv4Addr::new(198, 19, 0, 1));
+    assert_eq!(different.len(), 500);
+    assert!(different.iter().all(|address| (first..first + 4096).contains(address)));
+    assert_eq!(seen[..500].iter().copied().collect::<BTreeSet<_>>(), different);
+}
+
+#[test]
+fn sizes_come_in_their_shares_and_each_frame_is_whole() {
+    let sizes = [(64, 7), (594, 4), (1518, 1)].map(|(frame_bytes, weight)| SizeShare { frame_bytes, weight });
+    let mut made = StreamSpec { sizes: sizes.to_vec(), ..spec(vec![]) };
+    let lengths = |made: &StreamSpec| frames(made, 120).iter().map(Vec::len).collect::<Vec<_>>();
+    let mixed = lengths(&made);
+    let count = |length| mixed.iter().filter(|one| **one == length).count();
+    assert_eq!((count(60), count(590), count(1514)), (70, 40, 10));
+    made.size_order = SizeOrder::Listed;
+    assert_eq!(lengths(&made)[..12], [60, 60, 60, 60, 60, 60, 60, 590, 590, 590, 590, 1514]);
+    frames(&made, 12).iter().for_each(|frame| assert_eq!(read(frame), 42));
+}
+
+#[test]
+fn what_a_packet_socket_sees_of_a_tagged_frame_is_expected_too() {
+    let mut made = spec(vec![]);
+    made.layers.insert(1, Layer::Vlan(Vlan { id: 5, ..Vlan::default() }));
+    made.sizes[0].frame_bytes = 68;
+    made.rx_offsets = vec![96];
+    assert_eq!(Frames::new(&made).unwrap().rx_offsets(), [42, 46, 96]);
+    assert_eq!(Frames::new(&spec(vec![])).unwrap().rx_offsets(), [42]);
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_a_reason() {
+    let increment = |count, step| FieldValues::Increment { count, step };
+    let refusal = |layer, field, values, every| {
+        Frames::new(&spec(vec![range(layer, field, values, every)])).unwrap_err().to_string()
+    };
+    let text = |text: &str| FieldValues::List { values: vec![FieldValue::Address(text.to_owned())] };
+    for (found, says) in [
+        (refusal(2, Field::SrcPort, increment(16_385, 1), 1), "needs more than 16 bits"),
+        (refusal(2, Field::Vni, increment(1, 1), 1), "udp has no such field"),
+        (refusal(9, Field::Src, increment(1, 1), 1), "no such layer"),
+        (refusal(1, Field::Src, increment(1 << 20, 1), 9), "at most 8388608"),
+        (refusal(1, Field::Src, increment(0, 1), 1), "at least 1"),
+        (refusal(1, Field::Src, text("here"), 1), "not an address"),
+        (refusal(2, Field::DstPort, text("80"), 1), "write a number"),
+        (refusal(1, Field::Src, FieldValues::Random { count: 9, span: 8, seed: 0 }, 1), "widen the span"),
+        (Frames::new(&StreamSpec::udp(1, 0, 1, 63, 1)).unwrap_err().to_string(), "need 64"),
+        (Frames::new(&StreamSpec::udp(1, 0, 1, 9217, 1)).unwrap_err().to_string(), "the largest is 9216"),
+    ] {
+        assert!(found.contains(says), "{found} does not say {says}");
+    }
+    let misplaced = StreamSpec { layers: vec![spec(vec![]).layers.swap_remove(1)], ..spec(vec![]) };
+    assert_eq!(Frames::new(&misplaced).unwrap_err().to_string(), "layers: ipv4 cannot follow the wire");
+}

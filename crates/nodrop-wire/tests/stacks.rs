@@ -1,0 +1,185 @@
+//! Random stacks of headers with random ranges: every length and checksum is what a straightforward reader of the frame, who
+//! knows nothing of how it was made, works out from the standards; signatures are where they should be.
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+
+mod reader;
+
+use nodrop_model::{
+    Ethernet, Field, FieldRange, FieldValue, FieldValues, Gre, IcmpEcho, Ipv4, Ipv6, Layer, Mpls, Nd, StreamSpec, Tcp,
+    Udp, Vlan, Vxlan,
+};
+use nodrop_wire::{FCS_BYTES, SIGNATURE_BYTES, Signature, Template, WireError, is_intact};
+use proptest::prelude::*;
+
+fn ethernet() -> impl Strategy<Value = Layer> {
+    (any::<u8>(), any::<u8>()).prop_map(|(src, dst)| {
+        Layer::Ethernet(Ethernet { src: format!("02:00:00:00:00:{src:02x}"), dst: format!("02:00:00:00:01:{dst:02x}") })
+    })
+}
+
+fn ip() -> impl Strategy<Value = Layer> {
+    prop_oneof![
+        (any::<u32>(), any::<u32>(), 0u8..64, any::<u8>()).prop_map(|(src, dst, dscp, ttl)| Layer::Ipv4(Ipv4 {
+            src: src.into(),
+            dst: dst.into(),
+            dscp,
+            ttl
+        })),
+        (any::<u128>(), any::<u128>(), 0u8..64, 0u32..1 << 20).prop_map(|(src, dst, dscp, flow_label)| {
+            Layer::Ipv6(Ipv6 { src: src.into(), dst: dst.into(), dscp, flow_label, hop_limit: 64 })
+        }),
+    ]
+}
+
+fn transport() -> impl Strategy<Value = Layer> {
+    prop_oneof![
+        (any::<u16>(), 0u16..4000).prop_map(|(src_port, dst_port)| Layer::Udp(Udp { src_port, dst_port })),
+        (any::<u16>(), any::<u16>(), any::<u8>(), any::<u32>())
+            .prop_map(|(src_port, dst_port, flags, sequence)| Layer::Tcp(Tcp { src_port, dst_port, flags, sequence })),
+        (any::<u16>(), any::<u16>())
+            .prop_map(|(identifier, sequence)| Layer::IcmpEcho(IcmpEcho { identifier, sequence })),
+    ]
+}
+
+/// Tags and labels in front of an IP header.
+fn tags() -> impl Strategy<Value = Vec<Layer>> {
+    let vlan = (0u16..4096, 0u8..8, any::<bool>()).prop_map(|(id, pcp, dei)| Vlan { id, pcp, dei });
+    let mpls = (0u32..1 << 20, 0u8..8, any::<u8>()).prop_map(|(label, tc, ttl)| Layer::Mpls(Mpls { label, tc, ttl }));
+    let (outer, inner) = (vlan.clone().prop_map(Layer::Qinq), vlan.prop_map(Layer::Vlan));
+    let each = (prop::option::of(outer), prop::option::of(inner), prop::collection::vec(mpls, 0..4));
+    each.prop_map(|(outer, inner, labels)| outer.into_iter().chain(inner).chain(labels).collect())
+}
+
+fn tunnel() -> impl Strategy<Value = Vec<Layer>> {
+    let udp = |src_port| Layer::Udp(Udp { src_port, dst_port: 4789 });
+    prop_oneof![
+        Just(vec![]),
+        (ip(), any::<u16>(), 0u32..1 << 24, ethernet()).prop_map(move |(ip, port, vni, inner)| vec![
+            ip,
+            udp(port),
+            Layer::Vxlan(Vxlan { vni }),
+            inner
+        ]),
+        (ip(), any::<Option<u32>>()).prop_map(|(ip, key)| vec![ip, Layer::Gre(Gre { key })]),
+        (ip(), ethernet()).prop_map(|(ip, inner)| vec![ip, Layer::Gre(Gre { key: None }), inner]),
+    ]
+}
+
+fn stack() -> impl Strategy<Value = Vec<Layer>> {
+    let packet = prop_oneof![
+        8 => (ip(), transport()).prop_map(|(ip, transport)| vec![ip, transport]),
+        1 => any::<u128>().prop_map(|target| {
+            let ip = Ipv6 { src: 1.into(), dst: 2.into(), dscp: 0, flow_label: 0, hop_limit: 255 };
+            let nd = Nd { advertises: target % 2 == 0, target: target.into(), mac: "02:00:00:00:00:01".to_owned() };
+            vec![Layer::Ipv6(ip), Layer::Nd(nd)]
+        }),
+    ];
+    let parts = (ethernet(), tags(), prop::collection::vec(tunnel(), 0..3), packet);
+    parts.prop_map(|(ethernet, tags, tunnels, packet)| {
+        std::iter::once(ethernet).chain(tags).chain(tunnels.into_iter().flatten()).chain(packet).collect()
+    })
+}
+
+/// The fields of a layer that can change.
+fn fields(layer: &Layer) -> &'static [Field] {
+    match layer {
+        Layer::Ethernet(_) | Layer::Ipv4(_) => &[Field::Src, Field::Dst],
+        Layer::Vlan(_) | Layer::Qinq(_) => &[Field::Id],
+        Layer::Mpls(_) => &[Field::Label],
+        Layer::Ipv6(_) => &[Field::Src, Field::Dst, Field::FlowLabel],
+        Layer::Udp(_) | Layer::Tcp(_) => &[Field::SrcPort],
+        Layer::IcmpEcho(_) => &[Field::Identifier],
+        Layer::Vxlan(_) => &[Field::Vni],
+        Layer::Gre(Gre { key: Some(_) }) => &[Field::Key],
+        Layer::Gre(_) | Layer::Arp(_) | Layer::Nd(_) => &[],
+    }
+}
+
+/// A stack with up to four of its fields changing, none twice.
+fn with_ranges(layers: Vec<Layer>) -> impl Strategy<Value = StreamSpec> {
+    let of = |(at, layer): (usize, &Layer)| fields(layer).iter().map(|field| (at, *field)).collect::<Vec<_>>();
+    let places: Vec<(usize, Field)> = layers.iter().enumerate().flat_map(of).collect();
+    let chosen = prop::sample::subsequence(places.clone(), 0..=places.len().min(4));
+    (chosen, prop::collection::vec((1u32..40, 1u32..9), 4), any::<u64>()).prop_map(move |(chosen, how, seed)| {
+        let range = |((layer, field), (count, every)): ((usize, Field), (u32, u32))| {
+            let values = values(&layers[layer], field, count, seed);
+            FieldRange { layer, field, values, every }
+        };
+        StreamSpec {
+            layers: layers.clone(),
+            ranges: chosen.into_iter().zip(how).map(range).collect(),
+            ..StreamSpec::udp(7, 0, 1, 64, 1)
+        }
+    })
+}
+
+/// Lists where the layer's own value may be too high to begin with.
+fn values(layer: &Layer, field: Field, count: u32, seed: u64) -> FieldValues {
+    let numbers = (0..u64::from(count)).map(|turn| turn * 101 % 4096);
+    let address = |text: String| FieldValue::Address(text);
+    let values = match (layer, field) {
+        (Layer::Ethernet(_), Field::Src) => return FieldValues::Increment { count, step: 3 },
+        (Layer::Ethernet(_), _) => return FieldValues::Random { count, span: 1000, seed },
+        (Layer::Ipv4(_), _) => numbers.map(|n| address(format!("10.0.{}.{}", n >> 8, n & 255))).collect(),
+        (Layer::Ipv6(_), Field::Src | Field::Dst) => numbers.map(|n| address(format!("2001:{n:x}::{n:x}"))).collect(),
+        _ => numbers.map(FieldValue::Number).collect(),
+    };
+    FieldValues::List { values }
+}
+
+fn smallest(spec: &StreamSpec) -> usize {
+    match Template::new(spec, 1).unwrap_err() {
+        WireError::TooSmall { smallest, .. } => smallest,
+        other => panic!("{other}"),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_length_and_checksum_is_right(
+        spec in stack().prop_flat_map(with_ranges),
+        more in 0usize..1500,
+        sequences in prop::collection::vec(0u64..1 << 40, 1..8),
+        time_ns in any::<u64>(),
+    ) {
+        let smallest = smallest(&spec);
+        for frame_bytes in [smallest, smallest + more] {
+            let Ok(template) = Template::new(&spec, frame_bytes) else {
+                // Lists of IPv6 addresses count twice.
+                prop_assert!(spec.ranges.len() > 4);
+                return Ok(());
+            };
+            let mut frame = template.bytes().to_vec();
+            prop_assert_eq!(frame.len(), frame_bytes - FCS_BYTES);
+            for sequence in sequences.iter().copied().chain(0..8) {
+                template.complete(&mut frame, sequence, time_ns, 3);
+                let end = reader::read(&frame);
+                prop_assert_eq!(end, template.signature_offset());
+                let found = Signature::parse(&frame[end..]).unwrap();
+                prop_assert_eq!((found.stream_id, found.sequence, found.trial_tag), (7, sequence, 3));
+                prop_assert!(is_intact(&frame, end));
+            }
+        }
+    }
+
+    #[test]
+    fn no_frame_makes_the_receive_parser_fail(
+        bytes in prop::collection::vec(any::<u8>(), 0..300),
+        offsets in prop::collection::vec(0usize..400, 0..4),
+        magic_at in 0usize..300,
+    ) {
+        let mut frame = bytes;
+        if let Some(place) = frame.get_mut(magic_at..magic_at + 4) {
+            place.copy_from_slice(&Signature::MAGIC_WORD.to_be_bytes());
+        }
+        if let Some((found, offset)) = Signature::find(&frame, &offsets) {
+            prop_assert!(offsets.contains(&offset) && offset + SIGNATURE_BYTES <= frame.len());
+            prop_assert!(found.sequence < 1 << 40 && found.time_ns < 1 << 48);
+        }
+        for offset in offsets {
+            std::hint::black_box(is_intact(&frame, offset));
+        }
+    }
+}
