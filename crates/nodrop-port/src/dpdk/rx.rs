@@ -13,15 +13,26 @@ const BURST: usize = 32;
 const NO_FRAME: ffi::RawFrame = ffi::RawFrame { bytes: std::ptr::null(), length: 0 };
 
 /// The receiving half of a port.
-#[derive(Debug)]
 pub struct DpdkRx {
     device: Arc<Device>,
+    mbufs: [*mut ffi::Mbuf; BURST],
+    frames: [ffi::RawFrame; BURST],
     taken_drop_count: u64,
+}
+
+// SAFETY: the pointers mean something only within a call of `receive`.
+unsafe impl Send for DpdkRx {}
+
+impl std::fmt::Debug for DpdkRx {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DpdkRx").field("device", &self.device).finish_non_exhaustive()
+    }
 }
 
 impl DpdkRx {
     pub(super) fn new(device: Arc<Device>) -> Result<Self, PortError> {
-        let mut receiver = Self { device, taken_drop_count: 0 };
+        let (mbufs, frames) = ([std::ptr::null_mut(); BURST], [NO_FRAME; BURST]);
+        let mut receiver = Self { device, mbufs, frames, taken_drop_count: 0 };
         receiver.take_drop_count()?;
         Ok(receiver)
     }
@@ -31,15 +42,13 @@ impl Receive for DpdkRx {
     #[inline]
     fn receive(&mut self, budget: usize, mut sink: impl FnMut(Received<'_>)) -> Result<usize, PortError> {
         lcore::enter();
-        let mut mbufs = [std::ptr::null_mut(); BURST];
-        let mut frames = [NO_FRAME; BURST];
+        let Self { device, mbufs, frames, .. } = self;
         let mut count = 0;
         while count < budget {
             let want = (budget - count).min(BURST);
             // SAFETY: both arrays hold BURST, and the port lives as long as the device.
-            let taken =
-                unsafe { ffi::nd_rx_take(self.device.port.0, mbufs.as_mut_ptr(), frames.as_mut_ptr(), want as u32) }
-                    as usize;
+            let taken = unsafe { ffi::nd_rx_take(device.port.0, mbufs.as_mut_ptr(), frames.as_mut_ptr(), want as u32) }
+                as usize;
             if taken == 0 {
                 break;
             }

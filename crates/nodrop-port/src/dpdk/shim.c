@@ -172,12 +172,13 @@ void nd_thread_leave(void)
 	rte_thread_unregister();
 }
 
+/* Buffers come back as they were sent, but for what drivers write into: that is set again when they are sent. */
 unsigned int nd_tx_take(struct rte_mempool *pool, struct rte_mbuf **mbufs, struct nd_slot *slots, unsigned int count)
 {
-	if (rte_pktmbuf_alloc_bulk(pool, mbufs, count) != 0)
+	if (rte_mempool_get_bulk(pool, (void **)mbufs, count) != 0)
 		return 0;
 	for (unsigned int i = 0; i < count; i++) {
-		slots[i].bytes = rte_pktmbuf_mtod(mbufs[i], uint8_t *);
+		slots[i].bytes = (uint8_t *)mbufs[i]->buf_addr + RTE_PKTMBUF_HEADROOM;
 		slots[i].tag = rte_mbuf_to_priv(mbufs[i]);
 	}
 	return count;
@@ -187,8 +188,11 @@ unsigned int nd_tx_send(uint16_t port, struct rte_mbuf **mbufs, const uint16_t *
 {
 	unsigned int sent;
 
-	for (unsigned int i = 0; i < count; i++)
+	for (unsigned int i = 0; i < count; i++) {
+		mbufs[i]->data_off = RTE_PKTMBUF_HEADROOM;
+		mbufs[i]->ol_flags = 0;
 		mbufs[i]->pkt_len = mbufs[i]->data_len = lengths[i];
+	}
 	sent = rte_eth_tx_burst(port, 0, mbufs, count);
 	if (sent < count)
 		rte_pktmbuf_free_bulk(mbufs + sent, count - sent);

@@ -12,14 +12,25 @@ const MAX_BATCH: usize = 64;
 const NO_SLOT: ffi::RawSlot = ffi::RawSlot { bytes: std::ptr::null_mut(), tag: std::ptr::null_mut() };
 
 /// The sending half of a port.
-#[derive(Debug)]
 pub struct DpdkTx {
     device: Arc<Device>,
+    mbufs: [*mut ffi::Mbuf; MAX_BATCH],
+    slots: [ffi::RawSlot; MAX_BATCH],
+    lengths: [u16; MAX_BATCH],
+}
+
+// SAFETY: the pointers mean something only within a call of `transmit`.
+unsafe impl Send for DpdkTx {}
+
+impl std::fmt::Debug for DpdkTx {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DpdkTx").field("device", &self.device).finish_non_exhaustive()
+    }
 }
 
 impl DpdkTx {
     pub(super) fn new(device: Arc<Device>) -> Self {
-        Self { device }
+        Self { device, mbufs: [std::ptr::null_mut(); MAX_BATCH], slots: [NO_SLOT; MAX_BATCH], lengths: [0; MAX_BATCH] }
     }
 }
 
@@ -31,20 +42,18 @@ impl Transmit for DpdkTx {
         frame_len_max: usize,
         mut fill: impl FnMut(usize, Slot<'_>) -> usize,
     ) -> Result<usize, PortError> {
-        let Device { name, port, tx_pool, frame_len_max: room, .. } = &*self.device;
+        let Self { device, mbufs, slots, lengths } = self;
+        let Device { name, port, tx_pool, frame_len_max: room, .. } = &**device;
         if frame_len_max > *room {
             let message = format!("a frame of {frame_len_max} bytes, it was opened for {room}");
             return Err(PortError::Request { port: name.clone(), message });
         }
         lcore::enter();
-        let mut mbufs = [std::ptr::null_mut(); MAX_BATCH];
-        let mut slots = [NO_SLOT; MAX_BATCH];
-        let mut lengths = [0; MAX_BATCH];
         // SAFETY: both arrays hold MAX_BATCH, and the pool lives as long as the device.
         let taken =
             unsafe { ffi::nd_tx_take(tx_pool.0, mbufs.as_mut_ptr(), slots.as_mut_ptr(), count.min(MAX_BATCH) as u32) }
                 as usize;
-        for (position, (slot, length)) in slots[..taken].iter().zip(&mut lengths).enumerate() {
+        for (position, (slot, length)) in slots[..taken].iter().zip(lengths.iter_mut()).enumerate() {
             // SAFETY: each buffer of the pool has room for `room` bytes and a tag, all of them initialised when the pool was
             // made, and until it is sent nobody else has it.
             let slot = unsafe {
