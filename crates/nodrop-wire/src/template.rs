@@ -146,7 +146,7 @@ impl Template {
     }
 
     /// Turn a buffer that holds this template into frame `sequence` of the stream.
-    #[inline]
+    #[inline(always)]
     pub fn complete(&self, buffer: &mut [u8], sequence: u64, time_ns: u64, trial_tag: u8) {
         let signature = Signature { stream_id: self.stream_id, time_ns, trial_tag, sequence };
         let live = signature.emit_live(&mut buffer[self.signature_offset..]);
