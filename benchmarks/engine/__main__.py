@@ -10,6 +10,7 @@ from pathlib import Path
 
 from benchmarks.engine import link
 from benchmarks.engine.contestant import Contestant
+from benchmarks.engine.dpdk import NodropMemif, NodropNull, TestpmdFlowgen, TestpmdMemif
 from benchmarks.engine.frame import Frame
 from benchmarks.engine.measure import Measurement, measure
 from benchmarks.engine.nodrop import NodropCounting, NodropSend, NodropSendReceive
@@ -33,6 +34,10 @@ CONTESTANTS: tuple[Contestant, ...] = (
     NodropSendReceive(),
     NodropCounting(),
     TestpmdSendReceive(),
+    NodropNull(),
+    TestpmdFlowgen(),
+    NodropMemif(),
+    TestpmdMemif(),
 )
 
 

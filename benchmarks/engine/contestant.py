@@ -15,6 +15,9 @@ class Run(Protocol):
     def cpu_s(self) -> float:
         """CPU time it has used so far, all its processes and threads."""
 
+    def sent(self) -> tuple[float, int]:
+        """(seconds on a steady clock, frames that have left until then)."""
+
     def received(self) -> tuple[float, int] | None:
         """(seconds on a steady clock, frames it has accepted until then); None when it only sends."""
 

@@ -1,5 +1,6 @@
 """The veth pair, in a network namespace that dies with this process, and the kernel's count of what was sent on it."""
 
+import time
 from pathlib import Path
 
 from pyroute2 import IPRoute
@@ -27,10 +28,10 @@ def move_into_private_namespace() -> str:
     return privilege
 
 
-def sent_count() -> int:
-    """Frames that have left the sending port, as the kernel counts them."""
+def sent() -> tuple[float, int]:
+    """When it was asked, and the frames that have left the sending port, as the kernel counts them."""
     for line in Path("/proc/self/net/dev").read_text().splitlines():
         name, _, counters = line.partition(":")
         if name.strip() == SEND_PORT:
-            return int(counters.split()[_SENT_COLUMN])
+            return time.monotonic(), int(counters.split()[_SENT_COLUMN])
     raise RuntimeError(f"interface {SEND_PORT} asked, not found in /proc/self/net/dev")

@@ -7,7 +7,6 @@ from typing import Any
 
 from benchmarks.engine.contestant import Contestant, Run
 from benchmarks.engine.frame import Frame
-from benchmarks.engine.link import sent_count
 from benchmarks.engine.tool import TICKS_PER_S, ContestantError
 
 WARM_UP_S = 0.5
@@ -23,7 +22,7 @@ class Measurement:
     round: int
     window_s: float
     sent_pps: float
-    """By the kernel's counter of the sending port."""
+    """By the kernel's counter of the sending port; of a DPDK port by the contestant's own."""
     received_pps: float | None
     """By the contestant's own count of what it accepted."""
     cpu_cores: float
@@ -41,7 +40,7 @@ class Measurement:
 @dataclass(frozen=True)
 class _Reading:
     at_s: float
-    sent: int
+    sent: tuple[float, int]
     received: tuple[float, int] | None
     cpu_s: float
     machine: dict[str, float]
@@ -63,9 +62,9 @@ def measure(contestant: Contestant, frame: Frame, number: int, window_s: float) 
 
 
 def _await_first_frame(run: Run) -> None:
-    before = sent_count()
+    before = run.sent()[1]
     deadline = time.monotonic() + FIRST_FRAME_TIMEOUT_S
-    while sent_count() == before:
+    while run.sent()[1] == before:
         run.check_running()
         if time.monotonic() > deadline:
             raise ContestantError(f"it has sent nothing within {FIRST_FRAME_TIMEOUT_S:g} s")
@@ -74,7 +73,7 @@ def _await_first_frame(run: Run) -> None:
 
 def _read(run: Run) -> _Reading:
     received = run.received()
-    return _Reading(time.monotonic(), sent_count(), received, run.cpu_s(), _machine_cpu_s())
+    return _Reading(time.monotonic(), run.sent(), received, run.cpu_s(), _machine_cpu_s())
 
 
 def _machine_cpu_s() -> dict[str, float]:
@@ -91,8 +90,8 @@ def _rates(before: _Reading, after: _Reading) -> dict[str, Any]:
     cpu_cores = (after.cpu_s - before.cpu_s) / window_s
     return {
         "window_s": window_s,
-        "sent_pps": (after.sent - before.sent) / window_s,
-        "received_pps": _received_pps(before.received, after.received),
+        "sent_pps": _pps(before.sent, after.sent),
+        "received_pps": _pps(before.received, after.received) if before.received and after.received else None,
         "cpu_cores": cpu_cores,
         "softirq_cores": machine["softirq"],
         "other_cores": max(0.0, machine["busy"] - cpu_cores),
@@ -100,7 +99,5 @@ def _rates(before: _Reading, after: _Reading) -> dict[str, Any]:
     }
 
 
-def _received_pps(before: tuple[float, int] | None, after: tuple[float, int] | None) -> float | None:
-    if not before or not after:
-        return None
+def _pps(before: tuple[float, int], after: tuple[float, int]) -> float:
     return (after[1] - before[1]) / (after[0] - before[0])

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from benchmarks.engine import link
 from benchmarks.engine.contestant import RECEIVE_CPU, SEND_CPU
 from benchmarks.engine.frame import Frame
 from benchmarks.engine.link import RECEIVE_PORT, SEND_PORT
@@ -91,22 +92,32 @@ class NodropRun:
         self.cpu_s = tool.cpu_s
         self.check_running = tool.check_running
 
-    def begin(self, open_request: dict[str, Any], latency_every: int | None) -> None:
+    def begin(
+        self, open_request: dict[str, Any], latency_every: int | None, load_pps: float = OUT_OF_REACH_PPS
+    ) -> None:
         """Open the ports and start the trial."""
         self._await_reply("hello")
         self._ask(open_request)
         self._await_reply("opened")
-        trial = {"op": "trial", "trial_id": 1, "loads_pps": [OUT_OF_REACH_PPS], "duration_s": DURATION_S}
+        trial = {"op": "trial", "trial_id": 1, "loads_pps": [load_pps], "duration_s": DURATION_S}
         self._ask(trial | {"window_s": WINDOW_S, "latency_every": latency_every})
 
+    def sent(self) -> tuple[float, int]:
+        """As the kernel counts it, for all alike."""
+        return link.sent()
+
     def received(self) -> tuple[float, int] | None:
-        """Of the next window to end; the older ones are behind the times."""
+        """Of the next window to end."""
         if not self._receives:
             return None
+        window = self._next_window()
+        return window["elapsed_s"], window["received_count"]
+
+    def _next_window(self) -> dict[str, Any]:
+        """To end from now on; the older ones are behind the times."""
         while self._tool.lines.next_line(0) is not None:
             pass
-        window = self._await_reply("window")
-        return window["elapsed_s"], window["received_count"]
+        return self._await_reply("window")
 
     def finish(self) -> dict[str, float]:
         """The trial's own account of every frame."""

@@ -12,6 +12,8 @@ PAIRS = (
     ("nodrop send+receive", "testpmd send+receive", "sent_pps"),
     ("nodrop send+receive", "testpmd send+receive", "received_pps"),
     ("nodrop send+receive", "nodrop counting", "received_pps"),
+    ("nodrop dpdk null", "testpmd flowgen null", "sent_pps"),
+    ("nodrop dpdk memif", "testpmd memif", "received_pps"),
 )
 
 

@@ -1,4 +1,4 @@
-"""dpdk-testpmd on net_af_packet ports, without huge pages: txonly, and rxonly in a process of its own."""
+"""dpdk-testpmd without huge pages; on net_af_packet ports txonly, and rxonly in a process of its own."""
 
 import contextlib
 import os
@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks.engine import link
 from benchmarks.engine.contestant import RECEIVE_CPU, SEND_CPU
 from benchmarks.engine.frame import Frame
 from benchmarks.engine.link import RECEIVE_PORT, SEND_PORT
@@ -66,8 +67,16 @@ class TestpmdRun:
         """What the receiving process says it has taken from its port."""
         if not self._receiver:
             return None
-        self._receiver.write("show port stats 0")
-        return time.monotonic(), int(_await_line(self._receiver, r"RX-packets: (\d+)"))
+        count = self._count(self._receiver, "RX-packets")
+        return time.monotonic(), count
+
+    def sent(self) -> tuple[float, int]:
+        """As the kernel counts it, for all alike."""
+        return link.sent()
+
+    def _count(self, tool: Tool, counter: str) -> int:
+        tool.write("show port stats 0")
+        return int(_await_line(tool, counter + r": +(\d+)"))
 
     def check_running(self) -> None:
         """Of both processes."""
@@ -81,23 +90,24 @@ class TestpmdRun:
 
 def _sender(frame: Frame) -> contextlib.AbstractContextManager[Tool]:
     options = ("--forward-mode=txonly", f"--txpkts={frame.buffer_bytes}", f"--eth-peer=0,{frame.dst_mac}")
-    return _start(f"iface={SEND_PORT},qdisc_bypass=1", SEND_CPU, options)
+    return start(f"net_af_packet0,iface={SEND_PORT},qdisc_bypass=1", SEND_CPU, options)
 
 
 def _receiver() -> contextlib.AbstractContextManager[Tool]:
-    return _start(f"iface={RECEIVE_PORT},framecnt={RECEIVE_RING_FRAMES}", RECEIVE_CPU, ("--forward-mode=rxonly",))
+    device = f"net_af_packet0,iface={RECEIVE_PORT},framecnt={RECEIVE_RING_FRAMES}"
+    return start(device, RECEIVE_CPU, ("--forward-mode=rxonly",))
 
 
 @contextlib.contextmanager
-def _start(port: str, cpu: int, options: tuple[str, ...]) -> Iterator[Tool]:
+def start(device: str, cpu: int, options: tuple[str, ...]) -> Iterator[Tool]:
     """Its forwarding thread on `cpu`; the main thread, which only reads commands, on the other one."""
     idle_cpu = SEND_CPU + RECEIVE_CPU - cpu
     prefix = f"nodrop-bench-{os.getpid()}-{cpu}"
     host = ("--no-pci", "--no-telemetry", "--no-shconf", "--file-prefix", prefix, "--no-huge", "-m", "256")
     threads = ("-l", f"{SEND_CPU},{RECEIVE_CPU}", "--main-lcore", str(idle_cpu))
-    device = (f"--vdev=net_af_packet0,{port}", "--", "-i", "--nb-cores=1", "--total-num-mbufs=32768")
+    port = (f"--vdev={device}", "--", "-i", "--nb-cores=1", "--total-num-mbufs=32768")
     # Without a terminal its answers would wait in a buffer.
-    command = ("stdbuf", "-oL", find("dpdk-testpmd", PACKAGE), *host, *threads, *device, *options)
+    command = ("stdbuf", "-oL", find("dpdk-testpmd", PACKAGE), *host, *threads, *port, *options)
     try:
         with Tool(command, {SEND_CPU, RECEIVE_CPU}) as tool:
             tool.write("start")

@@ -126,15 +126,17 @@ int nd_port_start(uint16_t port, struct nd_setup *setup, struct rte_mempool *rx_
 {
 	int result = configure(port, setup);
 
+	rte_errno = 0; /* drivers set it or do not when they just say -1 */
 	if (result == 0)
 		result = rte_eth_rx_queue_setup(port, 0, setup->rx_slots, setup->socket, NULL, rx_pool);
 	if (result == 0)
 		result = rte_eth_tx_queue_setup(port, 0, setup->tx_slots, setup->socket, NULL);
 	if (result == 0)
 		result = rte_eth_dev_start(port);
-	if (result == 0)
-		rte_eth_promiscuous_enable(port); /* devices without a MAC filter refuse, and need not */
-	return result;
+	if (result != 0)
+		return failure(result);
+	rte_eth_promiscuous_enable(port); /* devices without a MAC filter refuse, and need not */
+	return 0;
 }
 
 /* Also takes the device away, so that it can be made again. */
