@@ -16,13 +16,6 @@ pub(super) struct Pool {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(super) struct RawSlot {
-    pub(super) bytes: *mut u8,
-    pub(super) tag: *mut u32,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy)]
 pub(super) struct RawFrame {
     pub(super) bytes: *const u8,
     pub(super) length: usize,
@@ -44,6 +37,8 @@ pub(super) struct Drops {
 }
 
 unsafe extern "C" {
+    pub(super) static nd_tag_offset: usize;
+    pub(super) static nd_bytes_offset: usize;
     pub(super) fn nd_eal_init(argc: c_int, argv: *mut *mut c_char) -> c_int;
     pub(super) fn nd_error() -> c_int;
     pub(super) fn nd_error_text(error: c_int) -> *const c_char;
@@ -56,7 +51,7 @@ unsafe extern "C" {
     pub(super) fn nd_drops(port: u16, drops: *mut Drops) -> c_int;
     pub(super) fn nd_thread_enter() -> c_int;
     pub(super) fn nd_thread_leave();
-    pub(super) fn nd_tx_take(pool: *mut Pool, mbufs: *mut *mut Mbuf, slots: *mut RawSlot, count: c_uint) -> c_uint;
+    pub(super) fn nd_tx_take(pool: *mut Pool, mbufs: *mut *mut Mbuf, count: c_uint) -> c_uint;
     pub(super) fn nd_tx_send(port: u16, mbufs: *mut *mut Mbuf, lengths: *const u16, count: c_uint) -> c_uint;
     pub(super) fn nd_rx_take(port: u16, mbufs: *mut *mut Mbuf, frames: *mut RawFrame, count: c_uint) -> c_uint;
     pub(super) fn nd_rx_give_back(mbufs: *mut *mut Mbuf, count: c_uint);

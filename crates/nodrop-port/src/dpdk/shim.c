@@ -16,10 +16,9 @@
 /* Mbufs that a thread keeps at hand. */
 #define CACHED 256
 
-struct nd_slot {
-	uint8_t *bytes;
-	uint32_t *tag;
-};
+/* Where tag and frame of a buffer to send are, from the mbuf's beginning. */
+const size_t nd_tag_offset = sizeof(struct rte_mbuf);
+const size_t nd_bytes_offset = sizeof(struct rte_mbuf) + PRIVATE_BYTES + RTE_PKTMBUF_HEADROOM;
 
 struct nd_frame {
 	const uint8_t *bytes;
@@ -175,15 +174,9 @@ void nd_thread_leave(void)
 }
 
 /* Buffers come back as they were sent, but for what drivers write into: that is set again when they are sent. */
-unsigned int nd_tx_take(struct rte_mempool *pool, struct rte_mbuf **mbufs, struct nd_slot *slots, unsigned int count)
+unsigned int nd_tx_take(struct rte_mempool *pool, struct rte_mbuf **mbufs, unsigned int count)
 {
-	if (rte_mempool_get_bulk(pool, (void **)mbufs, count) != 0)
-		return 0;
-	for (unsigned int i = 0; i < count; i++) {
-		slots[i].bytes = (uint8_t *)mbufs[i]->buf_addr + RTE_PKTMBUF_HEADROOM;
-		slots[i].tag = rte_mbuf_to_priv(mbufs[i]);
-	}
-	return count;
+	return rte_mempool_get_bulk(pool, (void **)mbufs, count) == 0 ? count : 0;
 }
 
 unsigned int nd_tx_send(uint16_t port, struct rte_mbuf **mbufs, const uint16_t *lengths, unsigned int count)

@@ -9,14 +9,14 @@ use crate::{PortError, Slot, Transmit};
 /// Most frames one call sends.
 const MAX_BATCH: usize = 64;
 
-const NO_SLOT: ffi::RawSlot = ffi::RawSlot { bytes: std::ptr::null_mut(), tag: std::ptr::null_mut() };
-
 /// The sending half of a port.
 pub struct DpdkTx {
     device: Arc<Device>,
     mbufs: [*mut ffi::Mbuf; MAX_BATCH],
-    slots: [ffi::RawSlot; MAX_BATCH],
     lengths: [u16; MAX_BATCH],
+    /// From an mbuf to its tag and to its frame.
+    tag_offset: usize,
+    bytes_offset: usize,
 }
 
 // SAFETY: the pointers mean something only within a call of `transmit`.
@@ -30,7 +30,9 @@ impl std::fmt::Debug for DpdkTx {
 
 impl DpdkTx {
     pub(super) fn new(device: Arc<Device>) -> Self {
-        Self { device, mbufs: [std::ptr::null_mut(); MAX_BATCH], slots: [NO_SLOT; MAX_BATCH], lengths: [0; MAX_BATCH] }
+        // SAFETY: constants of the shim.
+        let (tag_offset, bytes_offset) = unsafe { (ffi::nd_tag_offset, ffi::nd_bytes_offset) };
+        Self { device, mbufs: [std::ptr::null_mut(); MAX_BATCH], lengths: [0; MAX_BATCH], tag_offset, bytes_offset }
     }
 }
 
@@ -42,22 +44,25 @@ impl Transmit for DpdkTx {
         frame_len_max: usize,
         mut fill: impl FnMut(usize, Slot<'_>) -> usize,
     ) -> Result<usize, PortError> {
-        let Self { device, mbufs, slots, lengths } = self;
+        let Self { device, mbufs, lengths, tag_offset, bytes_offset } = self;
         let Device { name, port, tx_pool, frame_len_max: room, .. } = &**device;
         if frame_len_max > *room {
             let message = format!("a frame of {frame_len_max} bytes, it was opened for {room}");
             return Err(PortError::Request { port: name.clone(), message });
         }
         lcore::enter();
-        // SAFETY: both arrays hold MAX_BATCH, and the pool lives as long as the device.
-        let taken =
-            unsafe { ffi::nd_tx_take(tx_pool.0, mbufs.as_mut_ptr(), slots.as_mut_ptr(), count.min(MAX_BATCH) as u32) }
-                as usize;
-        for (position, (slot, length)) in slots[..taken].iter().zip(lengths.iter_mut()).enumerate() {
-            // SAFETY: each buffer of the pool has room for `room` bytes and a tag, all of them initialised when the pool was
-            // made, and until it is sent nobody else has it.
+        let want = count.min(MAX_BATCH) as u32;
+        // SAFETY: `mbufs` has room for MAX_BATCH, and the pool lives as long as the device.
+        let taken = unsafe { ffi::nd_tx_take(tx_pool.0, mbufs.as_mut_ptr(), want) } as usize;
+        for (position, (mbuf, length)) in mbufs[..taken].iter().zip(lengths.iter_mut()).enumerate() {
+            let begin = mbuf.cast::<u8>();
+            // SAFETY: each buffer of the pool has a tag and room for `room` bytes at these places, initialised when the pool
+            // was made, and until it is sent nobody else has it.
             let slot = unsafe {
-                Slot { bytes: std::slice::from_raw_parts_mut(slot.bytes, frame_len_max), tag: &mut *slot.tag }
+                Slot {
+                    bytes: std::slice::from_raw_parts_mut(begin.add(*bytes_offset), frame_len_max),
+                    tag: &mut *begin.add(*tag_offset).cast::<u32>(),
+                }
             };
             *length = fill(position, slot).min(frame_len_max) as u16;
         }
