@@ -13,8 +13,6 @@ use crate::send_times::SendTimes;
 
 /// What was due by the end of a trial still leaves for so long after it.
 const END_GRACE_NS: u64 = (CATCH_UP_MAX_S * 1e9) as u64;
-/// Frames a port may send before the next one has its turn and receiving goes on.
-const SEND_BATCH: u64 = 32;
 
 /// A stream that leaves by this port.
 #[derive(Debug)]
@@ -133,7 +131,7 @@ impl<'a> SendLane<'a> {
             return Ok(0);
         }
         self.let_go(now_ns);
-        let due = self.pace.pacer.due_count(now_ns).saturating_sub(self.next).min(SEND_BATCH);
+        let due = self.pace.pacer.due_count(now_ns).saturating_sub(self.next).min(port.batch_max());
         if due == 0 {
             return Ok(0);
         }

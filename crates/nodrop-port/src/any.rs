@@ -44,6 +44,15 @@ impl Transmit for AnyTx {
             Self::Dpdk(port) => port.transmit(count, frame_len_max, fill),
         }
     }
+
+    #[inline]
+    fn batch_max(&self) -> u64 {
+        match self {
+            Self::Loopback(port) => port.batch_max(),
+            Self::AfPacket(port) => port.batch_max(),
+            Self::Dpdk(port) => port.batch_max(),
+        }
+    }
 }
 
 impl Receive for AnyRx {

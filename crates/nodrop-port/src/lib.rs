@@ -55,6 +55,11 @@ pub trait Transmit: Send {
         frame_len_max: usize,
         fill: impl FnMut(usize, Slot<'_>) -> usize,
     ) -> Result<usize, PortError>;
+
+    /// Frames to send in one call where many are due: more delays what else the thread does, fewer costs more a frame.
+    fn batch_max(&self) -> u64 {
+        32
+    }
 }
 
 /// The receiving half of a port.

@@ -70,4 +70,8 @@ impl Transmit for DpdkTx {
         let sent = unsafe { ffi::nd_tx_send(port.0, mbufs.as_mut_ptr(), lengths.as_ptr(), taken as u32) };
         Ok(sent as usize)
     }
+
+    fn batch_max(&self) -> u64 {
+        MAX_BATCH as u64
+    }
 }
