@@ -6,7 +6,6 @@ import os
 import subprocess
 import time
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Any
 
 from benchmarks.engine.contestant import RECEIVE_CPU, SEND_CPU
@@ -56,9 +55,12 @@ class NodropNull(NodropSend):
     def _open_request(self, frame: Frame) -> dict[str, Any]:
         port = {"backend": "dpdk", "queue_slots": QUEUE_SLOTS}
         ends = {"tx_port": len(self._devices()) - 1, "rx_port": 0}
-        return super()._open_request(frame) | {
+        flows = {"layer": 2, "field": "src_port", "values": {"mode": "increment", "count": FLOW_COUNT}}
+        request = super()._open_request(frame)
+        stream = request["streams"][0] | ends | {"ranges": [flows]}
+        return request | {
             "ports": [{**port, "interface": device} for device in self._devices()],
-            "streams": [{"stream_id": 1, "flow_count": FLOW_COUNT, **ends, **asdict(frame)}],
+            "streams": [stream],
             "cores": [SEND_CPU, RECEIVE_CPU][: len(self._devices())],
         }
 
