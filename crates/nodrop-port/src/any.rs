@@ -20,6 +20,7 @@ pub enum AnyTx {
 }
 
 /// A receiving half of any back end.
+#[allow(clippy::large_enum_variant)] // likewise
 #[derive(Debug)]
 pub enum AnyRx {
     /// In memory.
