@@ -24,7 +24,34 @@ pub fn read() -> HostReading {
 /// Frames the kernel dropped on their way up from an interface of this network namespace, before any socket saw them.
 #[must_use]
 pub fn interface_receive_drops(interface: &str) -> u64 {
-    parse_net_dev(&fs::read_to_string("/proc/self/net/dev").unwrap_or_default(), interface)
+    net_dev_column(&fs::read_to_string("/proc/self/net/dev").unwrap_or_default(), interface, 3)
+}
+
+/// What an interface of this network namespace has sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sent {
+    /// Frames that left.
+    pub frames: u64,
+    /// Frames it dropped instead.
+    pub drops: u64,
+}
+
+/// What the interface counts of its sending.
+#[must_use]
+pub fn interface_sent(interface: &str) -> Sent {
+    let table = fs::read_to_string("/proc/self/net/dev").unwrap_or_default();
+    let column = |at| net_dev_column(&table, interface, at);
+    Sent { frames: column(9), drops: column(11) }
+}
+
+/// The name of an interface; empty when it is gone.
+#[must_use]
+pub fn interface_name(index: u32) -> String {
+    let mut name = [0u8; libc::IF_NAMESIZE];
+    // SAFETY: `name` has the room that if_indextoname asks for.
+    let found = unsafe { !libc::if_indextoname(index, name.as_mut_ptr().cast()).is_null() };
+    let end = name.iter().position(|byte| *byte == 0).filter(|_| found).unwrap_or(0);
+    String::from_utf8_lossy(&name[..end]).into_owned()
 }
 
 /// `cpu user nice system idle iowait irq softirq steal guest guest_nice` (proc_stat(5)); guest time is in user already.
@@ -34,13 +61,13 @@ fn parse_stat(stat: &str) -> (u64, u64) {
     (ticks.get(7).copied().unwrap_or(0), ticks.iter().sum())
 }
 
-/// `name: bytes packets errs drop ...` (proc_pid_net(5)).
-fn parse_net_dev(table: &str, interface: &str) -> u64 {
+/// `name: bytes packets errs drop fifo frame compressed multicast`, then the same of sending (proc_pid_net(5)).
+fn net_dev_column(table: &str, interface: &str, column: usize) -> u64 {
     table
         .lines()
         .filter_map(|line| line.split_once(':'))
         .find(|(name, _)| name.trim() == interface)
-        .and_then(|(_, counters)| counters.split_whitespace().nth(3)?.parse().ok())
+        .and_then(|(_, counters)| counters.split_whitespace().nth(column)?.parse().ok())
         .unwrap_or(0)
 }
 
@@ -64,7 +91,7 @@ mod tests {
     #[test]
     fn receive_drops_are_the_fourth_counter_of_the_interface() {
         let table = "Inter-| Receive\n face |bytes\n  eth0: 1 2 3 4 5 6\neth01:9 9 9 9 9\n";
-        assert_eq!(parse_net_dev(table, "eth0"), 4);
-        assert_eq!(parse_net_dev(table, "eth9"), 0);
+        assert_eq!(net_dev_column(table, "eth0", 3), 4);
+        assert_eq!(net_dev_column(table, "eth9", 3), 0);
     }
 }

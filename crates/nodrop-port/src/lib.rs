@@ -13,9 +13,11 @@ pub mod fault;
 pub mod host;
 pub mod loopback;
 pub mod observe;
+pub mod paced;
 pub mod process;
 pub mod thread;
 pub mod wait;
+pub mod xdp_live;
 
 use std::ffi::CString;
 use std::os::fd::BorrowedFd;
@@ -59,6 +61,12 @@ pub trait Transmit: Send {
     /// Frames to send in one call where many are due: more delays what else the thread does, fewer costs more a frame.
     fn batch_max(&self) -> u64 {
         32
+    }
+
+    /// For a port that keeps timetables by itself: what [`paced::send`] needs of it. Single frames still go through
+    /// [`Transmit::transmit`].
+    fn paced(&self) -> Option<paced::Exit> {
+        None
     }
 }
 

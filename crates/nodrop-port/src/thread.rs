@@ -74,3 +74,33 @@ pub fn cpu_wait_ns() -> u64 {
 pub fn sleep_ns(ns: u64) {
     std::thread::sleep(Duration::from_nanos(ns));
 }
+
+/// A thread of this process, to be woken from a system call.
+#[derive(Clone, Copy, Debug)]
+pub struct Id(libc::pid_t);
+
+/// The calling thread.
+#[must_use]
+pub fn this() -> Id {
+    // SAFETY: gettid takes and touches nothing.
+    Id(unsafe { libc::gettid() })
+}
+
+extern "C" fn nothing(_: libc::c_int) {}
+
+/// Let [`wake`] end system calls of this process, and do nothing else.
+pub fn catch_wake_ups() {
+    // SAFETY: an all-zero sigaction is valid; the handler does nothing, so it is safe at any moment. No SA_RESTART: a
+    // system call that it interrupts ends.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = nothing as extern "C" fn(libc::c_int) as usize;
+        libc::sigaction(libc::SIGUSR2, &raw const action, std::ptr::null_mut());
+    }
+}
+
+/// Wake a thread from the system call it is in.
+pub fn wake(thread: Id) {
+    // SAFETY: tgkill takes integers only; a thread that is gone is no harm.
+    unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), thread.0, libc::SIGUSR2) };
+}

@@ -72,14 +72,10 @@ const LOG_BYTES: usize = 1 << 18;
 pub struct LiveRun<'a> {
     /// What each frame holds before the program first sees it; the kernel uses buffers again without rewriting them.
     pub frame: &'a [u8],
-    /// Zero bytes in front of the frame, for the program to keep notes in: metadata of the frame.
-    pub meta_bytes: usize,
     /// Program runs.
     pub repeat: u32,
     /// Frames handed over together, at most 256.
     pub batch: u32,
-    /// Interface the frames seem to have arrived at.
-    pub interface_index: u32,
 }
 
 impl Program {
@@ -162,16 +158,11 @@ impl Program {
     /// # Errors
     /// When the kernel refuses.
     pub fn run_live(&self, run: &LiveRun<'_>) -> Result<(), PortError> {
-        let data: Vec<u8> = std::iter::repeat_n(0, run.meta_bytes).chain(run.frame.iter().copied()).collect();
-        // struct xdp_md: data, data_end, data_meta, ingress_ifindex, rx_queue_index, egress_ifindex.
-        let context: [u32; 6] = [run.meta_bytes as u32, data.len() as u32, 0, run.interface_index, 0, 0];
         let mut attributes = TestRunAttributes {
             program: self.fd.as_raw_fd() as u32,
-            data_in_bytes: data.len() as u32,
-            data_in: data.as_ptr() as u64,
+            data_in_bytes: run.frame.len() as u32,
+            data_in: run.frame.as_ptr() as u64,
             repeat: run.repeat,
-            context_in_bytes: size_of_val(&context) as u32,
-            context_in: context.as_ptr() as u64,
             flags: LIVE_FRAMES,
             batch: run.batch,
             ..TestRunAttributes::default()

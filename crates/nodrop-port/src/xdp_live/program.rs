@@ -1,0 +1,341 @@
+//! The program: one frame at a time, is it due, what does it hold, out with it.
+//!
+//! Registers: r6 the frame's context, r7 the lane, r8 the stream, r9 the frame's bytes; the others are free.
+
+use super::NOT_SENT;
+use super::tables::{
+    CELLS, COARSE_SHIFT, FINE_SHIFT, HISTOGRAM_NUMBERS, HISTOGRAMS_AT, LANE_NUMBERS, LANES_AT, LANES_MAX, ORDER_AT,
+    STREAM_NUMBERS, STREAMS_AT, STREAMS_MAX, TURNS_MAX, lane, prefix_bytes, stream,
+};
+use crate::PortError;
+use crate::bpf::{
+    Alu, Assembler, Condition, Helper, Label, Map, Program, ProgramKind,
+    Reg::{self, R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10},
+    Size::{Byte, Double, Half, Word},
+};
+use crate::paced::{Counter, Frame};
+
+/// Offsets in `struct xdp_md` (linux/bpf.h).
+const DATA: i16 = 0;
+const DATA_END: i16 = 4;
+/// On the stack.
+const ELAPSED: i16 = -8;
+const LATE: i16 = -16;
+const SUMS: i16 = -64;
+/// Places of the mark.
+const TIME_AT: i16 = 6;
+const TRIAL_AT: i16 = 12;
+const NUMBER_AT: i16 = 14;
+
+/// Put it together for frames like this one, sent in turn from so many lanes.
+pub(super) fn load(table: &Map, frame: &Frame<'_>, lanes: usize) -> Result<Program, PortError> {
+    let mut code = Assembler::new();
+    let (not_sent, done) = (code.label(), code.label());
+    code.mov(R6, R1);
+    next_lane(&mut code, table, lanes);
+    is_due(&mut code, not_sent, done);
+    next_stream(&mut code, table);
+    write_frame(&mut code, frame, not_sent);
+    account(&mut code, table);
+    code.load(Double, R1, R7, number(lane::INTERFACE));
+    code.mov(R2, 0);
+    code.call(Helper::Redirect);
+    code.exit();
+    code.bind(done);
+    code.store(Double, R7, number(lane::DONE), 1);
+    code.bind(not_sent);
+    code.exit_with(NOT_SENT);
+    Program::load(ProgramKind::Xdp, "nodrop_live", &code.finish()?)
+}
+
+/// Offset of a number in its lane or stream.
+const fn number(index: usize) -> i16 {
+    (index * 8) as i16
+}
+
+/// `to = address of entry `index` of equal parts of the table`; `index` is masked to be one of them.
+fn entry(code: &mut Assembler, table: &Map, to: Reg, index: Reg, part: (usize, usize, usize)) {
+    let (at, count, numbers) = part;
+    code.alu(Alu::And, index, count as i32 - 1);
+    code.alu(Alu::ShiftLeft, index, (numbers * 8).trailing_zeros() as i32);
+    code.load_map_value(to, table, (at * 8) as i32);
+    code.alu(Alu::Add, to, index);
+}
+
+/// Lanes take turns, whether or not they have something due.
+fn next_lane(code: &mut Assembler, table: &Map, lanes: usize) {
+    let wrapped = code.label();
+    code.load_map_value(R1, table, 0);
+    code.load(Double, R2, R1, 0);
+    code.mov(R3, R2);
+    code.alu(Alu::Add, R3, 1);
+    code.jump_if(R3, Condition::Below, lanes as i32, wrapped);
+    code.mov(R3, 0);
+    code.bind(wrapped);
+    code.store(Double, R1, 0, R3);
+    entry(code, table, R7, R2, (LANES_AT, LANES_MAX, LANE_NUMBERS));
+}
+
+/// Go on with the time since the start and the lateness on the stack, if a frame is due.
+fn is_due(code: &mut Assembler, not_sent: Label, done: Label) {
+    code.call(Helper::KtimeGetNs);
+    code.load(Double, R1, R7, number(lane::START_NS));
+    code.jump_if(R0, Condition::Below, R1, not_sent);
+    code.alu(Alu::Sub, R0, R1);
+    code.store(Double, R10, ELAPSED, R0);
+    note_stall(code);
+    code.load(Double, R1, R7, number(lane::NEXT));
+    code.load(Double, R2, R7, number(lane::FRAME_COUNT));
+    code.jump_if(R1, Condition::AtLeast, R2, done);
+    code.load(Double, R1, R7, number(lane::NEXT_DUE));
+    code.alu(Alu::ShiftRight, R1, 16);
+    code.load(Double, R2, R7, number(lane::END_NS));
+    code.jump_if(R1, Condition::AtLeast, R2, done);
+    code.load(Double, R3, R7, number(lane::GRACE_NS));
+    code.alu(Alu::Add, R2, R3);
+    code.jump_if(R0, Condition::Above, R2, done);
+    code.jump_if(R0, Condition::Below, R1, not_sent);
+    code.mov(R2, R0);
+    code.alu(Alu::Sub, R2, R1);
+    code.store(Double, R10, LATE, R2);
+    code.load(Double, R3, R7, number(lane::CATCH_UP_NS));
+    let in_time = code.label();
+    code.jump_if(R2, Condition::AtMost, R3, in_time);
+    let_go(code);
+    code.jump(not_sent);
+    code.bind(in_time);
+}
+
+/// r0 is the time since the start.
+fn note_stall(code: &mut Assembler) {
+    let looked = code.label();
+    code.load(Double, R1, R7, number(lane::LOOKED_NS));
+    code.store(Double, R7, number(lane::LOOKED_NS), R0);
+    code.mov(R2, R0);
+    code.alu(Alu::Sub, R2, R1);
+    code.load(Double, R3, R7, number(lane::CATCH_UP_NS));
+    code.jump_if(R2, Condition::AtMost, R3, looked);
+    code.load(Double, R3, R7, number(lane::STALLS));
+    code.alu(Alu::Add, R3, 1);
+    code.store(Double, R7, number(lane::STALLS), R3);
+    code.load(Double, R3, R7, number(lane::STALL_LONGEST_NS));
+    code.jump_if(R2, Condition::AtMost, R3, looked);
+    code.store(Double, R7, number(lane::STALL_LONGEST_NS), R2);
+    code.store(Double, R7, number(lane::STALL_AT_NS), R1);
+    code.bind(looked);
+}
+
+/// Frames due longer ago than may be caught up are never sent. r0 is the time since the start, r3 what may be caught up.
+fn let_go(code: &mut Assembler) {
+    code.mov(R1, R0);
+    code.alu(Alu::Sub, R1, R3);
+    code.alu(Alu::ShiftLeft, R1, 16);
+    code.load(Double, R4, R7, number(lane::INTERVAL));
+    code.alu(Alu::Div, R1, R4);
+    code.alu(Alu::Add, R1, 1);
+    let (within, some) = (code.label(), code.label());
+    code.load(Double, R2, R7, number(lane::FRAME_COUNT));
+    code.jump_if(R1, Condition::AtMost, R2, within);
+    code.mov(R1, R2);
+    code.bind(within);
+    code.load(Double, R2, R7, number(lane::NEXT));
+    code.jump_if(R1, Condition::AtMost, R2, some);
+    code.store(Double, R7, number(lane::NEXT), R1);
+    code.mov(R3, R1);
+    code.alu(Alu::Sub, R3, R2);
+    code.load(Double, R5, R7, number(lane::UNSENT));
+    code.alu(Alu::Add, R5, R3);
+    code.store(Double, R7, number(lane::UNSENT), R5);
+    code.alu(Alu::Mul, R1, R4);
+    code.store(Double, R7, number(lane::NEXT_DUE), R1);
+    code.bind(some);
+}
+
+/// r8 = the stream whose turn it is.
+fn next_stream(code: &mut Assembler, table: &Map) {
+    let wrapped = code.label();
+    code.load(Double, R1, R7, number(lane::TURN));
+    code.mov(R2, R1);
+    code.alu(Alu::Add, R2, 1);
+    code.load(Double, R3, R7, number(lane::TURNS));
+    code.jump_if(R2, Condition::Below, R3, wrapped);
+    code.mov(R2, 0);
+    code.bind(wrapped);
+    code.store(Double, R7, number(lane::TURN), R2);
+    code.load(Double, R3, R7, number(lane::ORDER));
+    code.alu(Alu::Add, R1, R3);
+    entry(code, table, R2, R1, (ORDER_AT, TURNS_MAX, 1));
+    code.load(Double, R1, R2, 0);
+    entry(code, table, R8, R1, (STREAMS_AT, STREAMS_MAX, STREAM_NUMBERS));
+}
+
+/// Headers anew each time, because a SUT may have written into the buffer, then what changes.
+fn write_frame(code: &mut Assembler, frame: &Frame<'_>, not_sent: Label) {
+    let prefix = prefix_bytes(frame);
+    code.load(Word, R9, R6, DATA);
+    code.load(Word, R1, R6, DATA_END);
+    code.mov(R2, R9);
+    code.alu(Alu::Add, R2, prefix as i32);
+    code.jump_if(R2, Condition::Above, R1, not_sent);
+    let mut at = 0;
+    for (size, bytes) in [(Double, 8), (Word, 4), (Half, 2), (Byte, 1)] {
+        while at + bytes <= prefix {
+            code.load(size, R1, R8, number(stream::PREFIX) + at as i16);
+            code.store(size, R9, at as i16, R1);
+            at += bytes;
+        }
+    }
+    for index in 0..frame.sums.len() {
+        code.load(Double, R1, R8, number(stream::SUMS + index));
+        code.store(Double, R10, SUMS + number(index), R1);
+    }
+    write_mark(code, frame);
+    for (index, counter) in frame.counters.iter().enumerate() {
+        write_counter(code, frame, index, counter);
+    }
+    for (index, sum) in frame.sums.iter().enumerate() {
+        write_sum(code, SUMS + number(index), sum.at as i16, sum.never_zero);
+    }
+}
+
+/// Add r1 to the sums chosen; r2 is lost.
+fn add_to_sums(code: &mut Assembler, chosen: impl Iterator<Item = usize>) {
+    for index in chosen {
+        code.load(Double, R2, R10, SUMS + number(index));
+        code.alu(Alu::Add, R2, R1);
+        code.store(Double, R10, SUMS + number(index), R2);
+    }
+}
+
+/// `to = sum of the lower `words` 16-bit words of from`, which is lost.
+fn word_sum(code: &mut Assembler, to: Reg, from: Reg, words: usize) {
+    code.mov(to, from);
+    code.alu(Alu::And, to, 0xffff);
+    for _ in 1..words {
+        code.alu(Alu::ShiftRight, from, 16);
+        code.mov(R0, from);
+        code.alu(Alu::And, R0, 0xffff);
+        code.alu(Alu::Add, to, R0);
+    }
+}
+
+/// Time, trial and number.
+fn write_mark(code: &mut Assembler, frame: &Frame<'_>) {
+    let at = frame.mark_at as i16;
+    code.load(Double, R3, R10, ELAPSED);
+    code.load(Double, R1, R7, number(lane::WALL_START_NS));
+    code.alu(Alu::Add, R3, R1);
+    code.alu(Alu::ShiftLeft, R3, 16);
+    code.mov(R1, R3);
+    code.network_order(R1, 64);
+    // Two bytes too many, which the trial and the number then overwrite.
+    code.store(Double, R9, at + TIME_AT, R1);
+    code.alu(Alu::ShiftRight, R3, 16);
+    word_sum(code, R5, R3, 3);
+    code.load(Double, R3, R8, number(stream::SENT));
+    code.alu(Alu::ShiftLeft, R3, 24);
+    code.alu(Alu::ShiftRight, R3, 24);
+    code.load(Double, R1, R7, number(lane::TRIAL));
+    code.alu(Alu::Or, R3, R1);
+    code.mov(R1, R3);
+    code.network_order(R1, 32);
+    code.store(Word, R9, at + NUMBER_AT, R1);
+    code.mov(R1, R3);
+    code.alu(Alu::ShiftRight, R1, 32);
+    code.network_order(R1, 16);
+    code.store(Half, R9, at + TRIAL_AT, R1);
+    word_sum(code, R4, R3, 3);
+    code.mov(R1, R5);
+    code.alu(Alu::Add, R1, R4);
+    add_to_sums(code, (0..frame.sums.len()).filter(|index| frame.sums[*index].covers_mark));
+}
+
+fn write_counter(code: &mut Assembler, frame: &Frame<'_>, index: usize, counter: &Counter) {
+    let of = |part: usize| number(stream::COUNTERS + index * stream::COUNTER_NUMBERS + part);
+    code.load(Double, R3, R8, number(stream::SENT));
+    let [first, step, count, every] = [0, 1, 2, 3].map(of);
+    code.load(Double, R1, R8, every);
+    code.alu(Alu::Div, R3, R1);
+    code.load(Double, R1, R8, count);
+    code.alu(Alu::Mod, R3, R1);
+    code.load(Double, R1, R8, step);
+    code.alu(Alu::Mul, R3, R1);
+    code.load(Double, R1, R8, first);
+    code.alu(Alu::Add, R3, R1);
+    code.mov(R1, R3);
+    code.network_order(R1, 8 * counter.width as i32);
+    code.store(if counter.width == 2 { Half } else { Word }, R9, counter.at as i16, R1);
+    word_sum(code, R1, R3, counter.width / 2);
+    add_to_sums(code, (0..frame.sums.len()).filter(|sum| frame.sums[*sum].covers.contains(&index)));
+}
+
+/// Fold, complement, write (RFC 1071).
+fn write_sum(code: &mut Assembler, from: i16, at: i16, never_zero: bool) {
+    code.load(Double, R1, R10, from);
+    for _ in 0..3 {
+        code.mov(R2, R1);
+        code.alu(Alu::ShiftRight, R2, 16);
+        code.alu(Alu::And, R1, 0xffff);
+        code.alu(Alu::Add, R1, R2);
+    }
+    code.alu(Alu::Xor, R1, 0xffff);
+    if never_zero {
+        let nonzero = code.label();
+        code.jump_if(R1, Condition::Differs, 0, nonzero);
+        code.mov(R1, 0xffff);
+        code.bind(nonzero);
+    }
+    code.network_order(R1, 16);
+    code.store(Half, R9, at, R1);
+}
+
+/// The frame counts as sent; on to the next.
+fn account(code: &mut Assembler, table: &Map) {
+    for (base, index) in [(R8, stream::SENT), (R7, lane::NEXT)] {
+        code.load(Double, R1, base, number(index));
+        code.alu(Alu::Add, R1, 1);
+        code.store(Double, base, number(index), R1);
+    }
+    code.load(Double, R1, R7, number(lane::NEXT_DUE));
+    code.load(Double, R2, R7, number(lane::INTERVAL));
+    code.alu(Alu::Add, R1, R2);
+    code.store(Double, R7, number(lane::NEXT_DUE), R1);
+    code.load(Double, R3, R10, LATE);
+    let not_latest = code.label();
+    code.load(Double, R1, R7, number(lane::LATEST_NS));
+    code.jump_if(R3, Condition::AtMost, R1, not_latest);
+    code.store(Double, R7, number(lane::LATEST_NS), R3);
+    code.bind(not_latest);
+    count_in(code, table, 0);
+    code.load(Double, R3, R10, ELAPSED);
+    code.load(Double, R1, R7, number(lane::SENT_NS));
+    code.store(Double, R7, number(lane::SENT_NS), R3);
+    code.alu(Alu::Sub, R3, R1);
+    let first = code.label();
+    code.jump_if(R1, Condition::Equal, 0, first);
+    count_in(code, table, 2 * CELLS);
+    code.bind(first);
+}
+
+/// One more in the cell of r3 nanoseconds of the lane's histogram that begins so far into its histograms.
+fn count_in(code: &mut Assembler, table: &Map, at: usize) {
+    let (fine, chosen, within) = (code.label(), code.label(), code.label());
+    code.jump_if(R3, Condition::Below, (CELLS << FINE_SHIFT) as i32, fine);
+    code.alu(Alu::ShiftRight, R3, COARSE_SHIFT as i32);
+    code.jump_if(R3, Condition::Below, CELLS as i32, within);
+    code.mov(R3, CELLS as i32 - 1);
+    code.bind(within);
+    code.alu(Alu::Add, R3, CELLS as i32);
+    code.jump(chosen);
+    code.bind(fine);
+    code.alu(Alu::ShiftRight, R3, FINE_SHIFT as i32);
+    code.bind(chosen);
+    code.load(Double, R1, R7, number(lane::INDEX));
+    entry(code, table, R2, R1, (HISTOGRAMS_AT, LANES_MAX, HISTOGRAM_NUMBERS));
+    code.alu(Alu::And, R3, 2 * CELLS as i32 - 1);
+    code.alu(Alu::ShiftLeft, R3, 3);
+    code.alu(Alu::Add, R2, R3);
+    code.load(Double, R1, R2, (at * 8) as i16);
+    code.alu(Alu::Add, R1, 1);
+    code.store(Double, R2, (at * 8) as i16, R1);
+}
