@@ -5,11 +5,14 @@
 #![allow(clippy::unwrap_used)]
 
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use nodrop_port::af_packet::{self, PacketRx, PacketTx};
 use nodrop_port::af_xdp::{self, Copying, Wanted};
 use nodrop_port::clock::{Clock, SystemClock};
 use nodrop_port::loopback;
+use nodrop_port::paced::{self, Counter, Frame, Report, Sitting, Sum, Timetable};
+use nodrop_port::xdp_live::LiveTx;
 use nodrop_port::{Receive, SNAP_BYTES, Slot, Transmit};
 
 const MAGIC: u32 = 0xfeed_beef;
@@ -28,6 +31,7 @@ fn main() -> ExitCode {
     if over_veth() {
         over_af_xdp("near", "far");
         a_withdrawn_frame_never_leaves();
+        a_timetable_is_kept_by_itself();
     }
     only_marked_frames_reach_a_filtered_ring();
     a_whole_frame_keeps_its_vlan_tags();
@@ -61,6 +65,73 @@ fn over_veth() -> bool {
         std::process::Command::new("ip").args(arguments.split(' ')).status().is_ok_and(|status| status.success())
     };
     ip("link add near type veth peer name far") && ip("link set near up") && ip("link set far up")
+}
+
+/// Two streams, one with twice the turns: every frame arrives once, numbered, stamped, with its field and checksum.
+fn a_timetable_is_kept_by_itself() {
+    const MARK_AT: usize = MAGIC_OFFSET;
+    let wanted = Wanted::Marked { magic: MAGIC, offsets: vec![MARK_AT] };
+    let options = af_xdp::Options { queue_slots: 16384, queues: 1, copying: Copying::Copy, wanted };
+    assert!(
+        LiveTx::open("near").unwrap_err().to_string().contains("NAPI"),
+        "nothing at the other end takes such frames"
+    );
+    let Ok((_, mut rx, _)) = af_xdp::open("far", &options) else { return };
+    let tx = LiveTx::open("near").unwrap();
+    let bytes = |stream: u8| {
+        let mut bytes = [0; 60];
+        bytes[..12].copy_from_slice(&[2, 0, 0, 0, 0, 9, 2, 0, 0, 0, 0, 8]);
+        bytes[MARK_AT..MARK_AT + 4].copy_from_slice(&MAGIC.to_be_bytes());
+        bytes[MARK_AT + 5] = stream;
+        bytes
+    };
+    let (one, two) = (bytes(1), bytes(2));
+    let frame = |bytes, first| Frame {
+        bytes,
+        mark_at: MARK_AT,
+        counters: vec![Counter { at: 14, width: 2, first, step: 3, count: 5, every: 2 }],
+        sums: vec![Sum { at: 18, static_sum: 0x1_ffff, covers_mark: true, covers: vec![0], never_zero: true }],
+    };
+    let timetable = Timetable {
+        exit: tx.paced().unwrap(),
+        load_pps: 30_000.0,
+        frame_count: 9000,
+        catch_up_max_ns: 1_000_000_000,
+        frames: vec![frame(&one[..], 700), frame(&two[..], 65_530)],
+        order: &[0, 1, 0],
+    };
+    let start_ns = SystemClock.steady_ns() + 40_000_000;
+    let end_ns = AtomicU64::new(199_999_000);
+    let sitting = Sitting { start_ns, end_ns: &end_ns, grace_ns: 1_000_000_000, trial_tag: 9 };
+    let before_ns = SystemClock.wall_ns();
+    let heard = AtomicU64::new(0);
+    let reports = paced::send(&[timetable], sitting, |_, sent| heard.store(sent.iter().sum(), Relaxed)).unwrap();
+    let after_ns = SystemClock.wall_ns();
+    let Report { sent, lateness, gaps, refused_count, unsent_count, .. } = &reports[0];
+    assert_eq!((sent.as_slice(), *refused_count, *unsent_count), (&[4000, 2000][..], 0, 0));
+    assert_eq!(lateness.iter().map(|cell| cell.1).sum::<u64>(), 6000);
+    assert_eq!(gaps.iter().map(|cell| cell.1).sum::<u64>(), 5999);
+    assert!(heard.load(Relaxed) > 0);
+    let mut next = [0, 0];
+    rx.receive(10_000, |received| {
+        let word = |at: usize| u64::from(u16::from_be_bytes([received.bytes[at], received.bytes[at + 1]]));
+        let stream = usize::from(received.bytes[MARK_AT + 5]) - 1;
+        let number =
+            received.bytes[MARK_AT + 13..MARK_AT + 18].iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
+        let time_ns = word(MARK_AT + 6) << 32 | word(MARK_AT + 8) << 16 | word(MARK_AT + 10);
+        assert_eq!((number, received.bytes[MARK_AT + 12]), (next[stream], 9));
+        next[stream] += 1;
+        assert_eq!(word(14), ([700, 65_530][stream] + number / 2 % 5 * 3) & 0xffff);
+        let mut sum = 0x1_ffff + word(14) + (MARK_AT + 6..MARK_AT + 18).step_by(2).map(word).sum::<u64>();
+        while sum > 0xffff {
+            sum = (sum >> 16) + (sum & 0xffff);
+        }
+        assert_eq!(word(18), if sum == 0xffff { 0xffff } else { 0xffff - sum });
+        let low = |ns: u64| ns & 0xffff_ffff_ffff;
+        assert!((low(before_ns)..=low(after_ns)).contains(&time_ns) && low(received.time_ns) >= time_ns);
+    })
+    .unwrap();
+    assert_eq!(next, [4000, 2000]);
 }
 
 /// A frame the driver would not take is not sent later in place of another.

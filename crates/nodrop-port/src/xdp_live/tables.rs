@@ -131,7 +131,8 @@ pub(super) fn fill(values: &SharedValues, timetables: &[Timetable<'_>], sitting:
         let at = LANES_AT + index * LANE_NUMBERS;
         let set = |number: usize, value: u64| values[at + number].store(value, Relaxed);
         set(lane::START_NS, sitting.start_ns);
-        set(lane::INTERVAL, (65_536e9 / timetable.load_pps).round() as u64);
+        // Rounded down, so that the last frame is due before the end.
+        set(lane::INTERVAL, (65_536e9 / timetable.load_pps) as u64);
         set(lane::FRAME_COUNT, timetable.frame_count);
         set(lane::END_NS, sitting.end_ns.load(Relaxed));
         set(lane::CATCH_UP_NS, timetable.catch_up_max_ns);
