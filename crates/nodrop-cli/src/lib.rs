@@ -2,6 +2,7 @@
 
 use nodrop_port::{PortError, process};
 
+mod backend;
 pub mod setup;
 pub mod vnf;
 

@@ -11,6 +11,7 @@ mod learn;
 mod loss_runs;
 mod losses;
 mod outcome;
+mod paced;
 mod pacer;
 mod pattern;
 mod progress;
@@ -32,6 +33,7 @@ use std::sync::atomic::AtomicBool;
 use crate::groups::Groups;
 
 pub use judge::{Observed, judge};
+pub use paced::refusal as paced_refusal;
 pub use pacer::Pacer;
 pub use tracker::{Arrival, Tracker};
 
@@ -118,7 +120,9 @@ impl<T: Transmit, R: Receive, C: Clock> Engine<T, R, C> {
     /// Threads a trial runs on.
     #[must_use]
     pub fn thread_count(&self) -> usize {
-        self.cores.len().clamp(1, 2 * self.ports.len())
+        // A port that keeps its timetable by itself keeps a thread busy with it.
+        let least = if self.ports.iter().any(|port| port.tx.paced().is_some()) { 2 } else { 1 };
+        self.cores.len().clamp(least, 2 * self.ports.len().max(least))
     }
 
     /// Send learning frames along every stream until one has arrived on each, or `timeout_s` is over.

@@ -16,6 +16,8 @@ pub(crate) struct Counts {
     streams: Vec<StreamCounts>,
     directions: Vec<DirectionTimes>,
     senders: Vec<SenderTimes>,
+    /// Frames that the tester's own interfaces would not take though they were handed over.
+    pub(crate) refused_count: u64,
     corrupted_count: u64,
     receive_gap_max_ns: u64,
     cpu_wait_max_ns: u64,
@@ -70,6 +72,7 @@ impl Counts {
             streams: streams.iter().map(stream).collect(),
             directions: setting.groups.series().iter().map(direction).collect(),
             senders: Vec::new(),
+            refused_count: 0,
             corrupted_count: 0,
             receive_gap_max_ns: 0,
             cpu_wait_max_ns: 0,
@@ -84,6 +87,7 @@ impl Counts {
             // A sender may be told of an early end a few frames too late.
             self.streams[stream].intended_count = asked.max(self.streams[stream].offered_count);
         }
+        self.refused_count += sender.lane.times.refused_count;
         self.senders.push(sender.lane.times.summary(sender.index));
     }
 

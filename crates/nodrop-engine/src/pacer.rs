@@ -38,6 +38,12 @@ impl Pacer {
         Self { intended_count: due_before.clamp(1, self.intended_count), ..self.clone() }
     }
 
+    /// The load, where it is the same all the time.
+    #[must_use]
+    pub(crate) fn even_load_pps(&self) -> Option<f64> {
+        matches!(self.course, Course::Flat).then_some(self.load_pps)
+    }
+
     /// Frames that load and duration ask for; at least one.
     #[must_use]
     pub fn intended_count(&self) -> u64 {

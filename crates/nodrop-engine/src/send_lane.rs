@@ -2,10 +2,12 @@
 
 use nodrop_model::CATCH_UP_MAX_S;
 use nodrop_port::clock::Clock;
+use nodrop_port::paced::{Exit, Report, Timetable};
 use nodrop_port::{PortError, Slot, Transmit};
 use nodrop_wire::Frames;
 use std::sync::atomic::Ordering::Relaxed;
 
+use crate::paced;
 use crate::pacer::Pacer;
 use crate::progress::Progress;
 use crate::schedule::Schedule;
@@ -109,6 +111,41 @@ impl<'a> SendLane<'a> {
     pub(crate) fn intended_counts(&self, end_ns: u64) -> impl Iterator<Item = (usize, u64)> {
         let turns = self.schedule.turns(self.pace.pacer.until(end_ns).intended_count());
         self.courses.iter().map(|course| course.stream as usize).zip(turns)
+    }
+
+    pub(crate) fn trial_tag(&self) -> u8 {
+        self.pace.trial_tag
+    }
+
+    /// All of it, for a port that keeps its timetable by itself; or why that cannot be.
+    pub(crate) fn timetable(&self, exit: Exit) -> Result<Timetable<'_>, String> {
+        Ok(Timetable {
+            exit,
+            load_pps: self.pace.pacer.even_load_pps().ok_or(
+                "xdp_live sends evenly, another pattern was asked; choose af_xdp or af_packet, or the flat pattern",
+            )?,
+            frame_count: self.pace.pacer.intended_count(),
+            catch_up_max_ns: self.pace.catch_up_max_ns,
+            frames: self.courses.iter().map(|course| paced::frame(course.frames)).collect::<Result<_, _>>()?,
+            order: self.schedule.order(),
+        })
+    }
+
+    /// Let the conductor see what a port that keeps its timetable by itself has sent of each stream so far.
+    pub(crate) fn publish_as(&self, sent: &[u64], progress: &Progress) {
+        let mut groups = vec![0; self.groups.len()];
+        self.courses.iter().zip(sent).for_each(|(course, sent)| groups[course.group as usize] += sent);
+        for ((group, _), sent) in self.groups.iter().zip(groups) {
+            progress.offered[*group].0.store(sent, Relaxed);
+        }
+    }
+
+    /// Take over what such a port reports in the end.
+    pub(crate) fn adopt(&mut self, report: &Report, progress: &Progress) {
+        self.publish_as(&report.sent, progress);
+        self.courses.iter_mut().zip(&report.sent).for_each(|(course, sent)| course.sent = *sent);
+        self.times.adopt(report);
+        self.done = true;
     }
 
     /// Send what is due, at most a batch; gives how many frames left.

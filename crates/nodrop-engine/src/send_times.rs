@@ -1,6 +1,7 @@
 //! When a port's frames really left: how late, how far apart, and when the sender stood still.
 
 use nodrop_model::{SenderTimes, Stall};
+use nodrop_port::paced::Report;
 
 use crate::histogram::Durations;
 
@@ -15,6 +16,8 @@ pub(crate) struct SendTimes {
     stall_ns: u64,
     stalls: Stall,
     unsent_count: u64,
+    /// Frames handed over that the interface would not take.
+    pub(crate) refused_count: u64,
 }
 
 impl SendTimes {
@@ -28,6 +31,7 @@ impl SendTimes {
             stall_ns,
             stalls,
             unsent_count: 0,
+            refused_count: 0,
         }
     }
 
@@ -62,6 +66,22 @@ impl SendTimes {
     /// So many frames were due too long ago to be sent.
     pub(crate) fn let_go(&mut self, count: u64) {
         self.unsent_count += count;
+    }
+
+    /// All times are those that a port reports which keeps its timetable by itself.
+    pub(crate) fn adopt(&mut self, report: &Report) {
+        let record = |durations: &mut Durations, cells: &[(u64, u64)], most_ns: u64| {
+            cells.iter().for_each(|(ns, count)| durations.record((*ns).min(most_ns), *count));
+        };
+        record(&mut self.lateness, &report.lateness, report.lateness_max_ns);
+        record(&mut self.gaps, &report.gaps, u64::MAX);
+        self.stalls = Stall {
+            count: report.stall_count,
+            longest_ns: report.stall_longest_ns,
+            longest_at_s: report.stall_at_ns as f64 / 1e9,
+        };
+        self.unsent_count = report.unsent_count;
+        self.refused_count = report.refused_count;
     }
 
     pub(crate) fn summary(&self, port: usize) -> SenderTimes {

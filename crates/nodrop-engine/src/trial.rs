@@ -18,6 +18,8 @@ use crate::{EngineError, Port, Stream};
 
 /// Time for threads to start before the first frame is due.
 const HEAD_START_NS: u64 = 5_000_000;
+/// Time for ports that keep their timetable by themselves to be told of it.
+const PACED_HEAD_START_NS: u64 = 60_000_000;
 /// Up to twice so many frames per second and port the latency of each is measured: measuring takes about 15 ns a frame.
 const LATENCY_PPS: f64 = 2e6;
 /// Frames read and forgotten before a trial at most.
@@ -55,9 +57,11 @@ pub(crate) fn run<T: Transmit, R: Receive, C: Clock>(
 ) -> Result<TrialReply, EngineError> {
     discard_stale(ports)?;
     let before = Reading::take(clock);
-    let workers = assign(ports, streams, setting);
+    let workers = assign(ports, streams, setting)?;
     let sending_ports = workers.iter().map(|worker| worker.senders.len()).sum();
-    let start_ns = clock.steady_ns() + HEAD_START_NS;
+    let is_paced = |worker: &Worker<'_, T, R>| worker.senders.iter().any(|sender| sender.port.paced().is_some());
+    let head_start_ns = if workers.iter().any(is_paced) { PACED_HEAD_START_NS } else { HEAD_START_NS };
+    let start_ns = clock.steady_ns() + head_start_ns;
     let progress = Progress::new(start_ns, setting.duration_ns(), setting.groups.count(), sending_ports);
     let mut conductor = Conductor::new(setting, clock, &progress, on_window);
     let workers = std::thread::scope(|scope| {
@@ -81,7 +85,7 @@ pub(crate) fn run<T: Transmit, R: Receive, C: Clock>(
     let end_ns = (timeline.sent_for_s * 1e9).round() as u64;
     let counts = Counts::gather(&workers, streams, setting, end_ns);
     drop(workers);
-    let drops = take_drop_counts(ports)?;
+    let drops = take_drop_counts(ports)? + counts.refused_count;
     let queue_slots = ports.iter().map(|port| port.rx.queue_slots()).min().unwrap_or(0);
     Ok(reply(setting, counts, timeline, &spent, drops, queue_slots))
 }
@@ -110,7 +114,7 @@ fn assign<'a, T: Transmit, R: Receive>(
     ports: &'a mut [Port<T, R>],
     streams: &'a [Stream],
     setting: &Setting<'_>,
-) -> Vec<Worker<'a, T, R>> {
+) -> Result<Vec<Worker<'a, T, R>>, EngineError> {
     let mut workers: Vec<Worker<'a, T, R>> =
         (0..setting.threads).map(|_| Worker { senders: Vec::new(), receivers: Vec::new(), cpu_wait_ns: 0 }).collect();
     let sending_threads = setting.threads.div_ceil(2);
@@ -121,7 +125,12 @@ fn assign<'a, T: Transmit, R: Receive>(
         let arriving = arriving(index, streams, setting);
         if !leaving.is_empty() {
             let lane = SendLane::new(&leaving, pace(index, &leaving, setting));
-            workers[index % sending_threads].senders.push(Sender { index, port: &mut port.tx, lane });
+            let thread = match port.tx.paced() {
+                // They all leave together, on a thread that does nothing else meanwhile.
+                Some(exit) => lane.timetable(exit).map(|_| 0).map_err(EngineError::Request)?,
+                None => index % sending_threads,
+            };
+            workers[thread].senders.push(Sender { index, port: &mut port.tx, lane });
         }
         if !arriving.is_empty() {
             let lane = ReceiveLane::new(&arriving, setting.tag, latency_every(&arriving, setting));
@@ -129,7 +138,7 @@ fn assign<'a, T: Transmit, R: Receive>(
             workers[thread].receivers.push(Receiver { port: &mut port.rx, lane });
         }
     }
-    workers
+    Ok(workers)
 }
 
 fn leaving<'a>(port: usize, streams: &'a [Stream], setting: &Setting<'_>) -> Vec<Outgoing<'a>> {

@@ -4,6 +4,7 @@ use nodrop_port::clock::Clock;
 use nodrop_port::{PortError, Receive, Transmit, thread};
 use std::sync::atomic::Ordering::Relaxed;
 
+use crate::paced;
 use crate::progress::Progress;
 use crate::receive_lane::ReceiveLane;
 use crate::send_lane::SendLane;
@@ -59,6 +60,7 @@ impl<'a, T: Transmit, R: Receive> Worker<'a, T, R> {
             thread::bind_to_cores(&[core])?;
         }
         let waited_before_ns = thread::cpu_wait_ns();
+        paced::send(&mut self.senders, progress)?;
         loop {
             let sent = self.send(clock, progress)?;
             let received = self.receive(clock, progress)?;

@@ -16,7 +16,7 @@ pub use reply::{
     Checked, Closed, DirectionCheck, Doubt, ErrorKind, ErrorReply, Hello, Opened, PortFacts, Reply, Series,
     StreamCounts, TrialReply, Verdict, Window, Windows,
 };
-pub use request::{Backend, Check, Open, PortSpec, Request, TrialRequest};
+pub use request::{Backend, Check, Copying, Open, PortSpec, Request, TrialRequest};
 pub use stop::{StopClause, StopRule};
 pub use times::{DirectionTimes, LatencySummary, SenderTimes, Stall, TimeSummary};
 

@@ -45,6 +45,8 @@ pub struct PortFacts {
     pub interface: String,
     /// Back end in use.
     pub backend: String,
+    /// Why that one, and how it works here; empty where there was no choice.
+    pub why: String,
     /// Received frames it can hold.
     pub queue_slots: u32,
 }

@@ -27,12 +27,35 @@ pub enum Request {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Backend {
+    /// The best of those for kernel interfaces that works there.
+    Auto,
     /// Linux packet sockets: any interface, also in a user namespace.
     AfPacket,
+    /// AF_XDP sockets: any interface, faster where its driver has XDP; needs CAP_BPF and CAP_NET_ADMIN.
+    AfXdp,
+    /// Frames made by an XDP program in the kernel, received through AF_XDP: fastest where no socket buffers are involved.
+    XdpLive,
     /// DPDK devices, where the engine is built with DPDK.
     Dpdk,
     /// Ports in memory, wired in pairs (0 to 1, 2 to 3): for tests, touches nothing.
     Loopback,
+}
+
+/// Whether AF_XDP frames are handed over without being copied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Copying {
+    /// Without where the driver can.
+    #[default]
+    Auto,
+    /// Never without.
+    Copy,
+    /// Only without.
+    ZeroCopy,
+}
+
+fn queues() -> u32 {
+    1
 }
 
 /// A port to open.
@@ -46,6 +69,12 @@ pub struct PortSpec {
     pub interface: String,
     /// Received frames it can hold before the tester itself drops.
     pub queue_slots: u32,
+    /// Receive queues to listen to, from 0: `af_xdp` and `xdp_live`.
+    #[serde(default = "queues")]
+    pub queues: u32,
+    /// Whether frames are copied: `af_xdp` and `xdp_live`.
+    #[serde(default)]
+    pub copying: Copying,
 }
 
 /// Ports, streams and threads of the trials that follow.

@@ -3,8 +3,11 @@
 use std::os::fd::BorrowedFd;
 
 use crate::af_packet::{PacketRx, PacketTx};
+use crate::af_xdp::{XdpRx, XdpTx};
 use crate::dpdk::{DpdkRx, DpdkTx};
 use crate::loopback::{LoopbackRx, LoopbackTx};
+use crate::paced::Exit;
+use crate::xdp_live::LiveTx;
 use crate::{PortError, Receive, Received, Slot, Transmit};
 
 /// A sending half of any back end.
@@ -15,6 +18,10 @@ pub enum AnyTx {
     Loopback(LoopbackTx),
     /// Linux packet socket.
     AfPacket(PacketTx),
+    /// AF_XDP socket.
+    AfXdp(XdpTx),
+    /// XDP program.
+    XdpLive(LiveTx),
     /// DPDK device.
     Dpdk(DpdkTx),
 }
@@ -27,6 +34,8 @@ pub enum AnyRx {
     Loopback(LoopbackRx),
     /// Linux packet socket.
     AfPacket(PacketRx),
+    /// AF_XDP sockets.
+    AfXdp(XdpRx),
     /// DPDK device.
     Dpdk(DpdkRx),
 }
@@ -42,6 +51,8 @@ impl Transmit for AnyTx {
         match self {
             Self::Loopback(port) => port.transmit(count, frame_len_max, fill),
             Self::AfPacket(port) => port.transmit(count, frame_len_max, fill),
+            Self::AfXdp(port) => port.transmit(count, frame_len_max, fill),
+            Self::XdpLive(port) => port.transmit(count, frame_len_max, fill),
             Self::Dpdk(port) => port.transmit(count, frame_len_max, fill),
         }
     }
@@ -51,7 +62,16 @@ impl Transmit for AnyTx {
         match self {
             Self::Loopback(port) => port.batch_max(),
             Self::AfPacket(port) => port.batch_max(),
+            Self::AfXdp(port) => port.batch_max(),
+            Self::XdpLive(port) => port.batch_max(),
             Self::Dpdk(port) => port.batch_max(),
+        }
+    }
+
+    fn paced(&self) -> Option<Exit> {
+        match self {
+            Self::XdpLive(port) => port.paced(),
+            Self::Loopback(_) | Self::AfPacket(_) | Self::AfXdp(_) | Self::Dpdk(_) => None,
         }
     }
 }
@@ -62,6 +82,7 @@ impl Receive for AnyRx {
         match self {
             Self::Loopback(port) => port.receive(budget, sink),
             Self::AfPacket(port) => port.receive(budget, sink),
+            Self::AfXdp(port) => port.receive(budget, sink),
             Self::Dpdk(port) => port.receive(budget, sink),
         }
     }
@@ -70,6 +91,7 @@ impl Receive for AnyRx {
         match self {
             Self::Loopback(port) => port.take_drop_count(),
             Self::AfPacket(port) => port.take_drop_count(),
+            Self::AfXdp(port) => port.take_drop_count(),
             Self::Dpdk(port) => port.take_drop_count(),
         }
     }
@@ -78,6 +100,7 @@ impl Receive for AnyRx {
         match self {
             Self::Loopback(port) => port.queue_slots(),
             Self::AfPacket(port) => port.queue_slots(),
+            Self::AfXdp(port) => port.queue_slots(),
             Self::Dpdk(port) => port.queue_slots(),
         }
     }
@@ -86,6 +109,7 @@ impl Receive for AnyRx {
         match self {
             Self::Loopback(port) => port.descriptor(),
             Self::AfPacket(port) => port.descriptor(),
+            Self::AfXdp(port) => port.descriptor(),
             Self::Dpdk(port) => port.descriptor(),
         }
     }
@@ -94,6 +118,7 @@ impl Receive for AnyRx {
         match self {
             Self::Loopback(port) => port.stamps_on_arrival(),
             Self::AfPacket(port) => port.stamps_on_arrival(),
+            Self::AfXdp(port) => port.stamps_on_arrival(),
             Self::Dpdk(port) => port.stamps_on_arrival(),
         }
     }

@@ -113,6 +113,12 @@ pub struct Report {
     pub refused_count: u64,
 }
 
+/// Why timetables cannot be kept this way; None when they can.
+#[must_use]
+pub fn refusal(timetables: &[Timetable<'_>]) -> Option<String> {
+    xdp_live::refusal(timetables)
+}
+
 /// Send from all these ports until their timetables end. `heard` is told now and then how many frames of each stream have
 /// left, by position of the port.
 ///

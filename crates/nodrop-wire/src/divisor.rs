@@ -18,6 +18,11 @@ impl Divisor {
         Self { by, reciprocal: u64::MAX / by + 1 }
     }
 
+    /// The divisor itself.
+    pub(crate) fn by(self) -> u64 {
+        self.by
+    }
+
     #[inline]
     pub(crate) fn quotient(self, number: u64) -> u64 {
         ((u128::from(number) * u128::from(self.reciprocal)) >> 64) as u64

@@ -5,6 +5,7 @@
 //! Not supported: IPv4 options, IPv6 extension headers, fragments.
 
 mod arp;
+mod changes;
 pub mod checksum;
 mod divisor;
 mod ethernet;
@@ -29,6 +30,7 @@ mod vxlan;
 
 use nodrop_model::Field;
 
+pub use changes::{Changes, CountingField, FollowingChecksum};
 pub use ethernet::MacAddr;
 pub use frames::Frames;
 pub use intact::is_intact;

@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use nodrop_model::{Field, FieldRange, FieldValue, FieldValues};
 
+use crate::changes::CountingField;
 use crate::divisor::Divisor;
 use crate::header::Place;
 use crate::random;
@@ -73,6 +74,19 @@ impl Patch {
             Words::Table(words) => words[index as usize],
         };
         self.write(frame, word)
+    }
+
+    /// It as a field that counts; None where values come from a table.
+    pub(crate) fn counting(&self) -> Option<CountingField> {
+        let Words::Increment { first, step } = self.words else { return None };
+        Some(CountingField {
+            at: usize::from(self.at),
+            width: usize::from(self.width),
+            first,
+            step,
+            count: self.count.by(),
+            every: self.every.map_or(1, Divisor::by),
+        })
     }
 
     /// Write the bytes; gives the sum of their words.

@@ -42,6 +42,11 @@ impl Checksum {
         self.put(frame, if computed == 0 { self.zero } else { computed });
     }
 
+    /// Whether a computed zero is sent as something else.
+    pub(crate) fn is_never_zero(&self) -> bool {
+        self.zero != 0
+    }
+
     /// The field as it is.
     pub(crate) fn read(&self, frame: &[u8]) -> u16 {
         let at = usize::from(self.at);

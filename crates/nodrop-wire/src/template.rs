@@ -3,6 +3,7 @@
 use nodrop_model::StreamSpec;
 
 use crate::WireError;
+use crate::changes::{Changes, FollowingChecksum};
 use crate::patch::Patch;
 use crate::signature::{SIGNATURE_BYTES, Signature};
 use crate::stack::{Checksum, Stack, seal};
@@ -143,6 +144,36 @@ impl Template {
     #[must_use]
     pub fn signature_offset(&self) -> usize {
         self.signature_offset
+    }
+
+    /// What [`Template::complete`] does, where that is only counting and adding up; None where a field follows a table, or
+    /// a checksum falls as what it covers rises.
+    #[must_use]
+    pub fn changes(&self) -> Option<Changes> {
+        let follow = |checksum: &Checksum, static_sum, covers_signature, effects: &[(usize, Effect)]| {
+            effects.iter().all(|(_, effect)| effect.subtracts == 0).then(|| FollowingChecksum {
+                at: usize::from(checksum.at),
+                static_sum,
+                covers_signature,
+                covers: effects.iter().filter(|(_, effect)| effect.is_some()).map(|(position, _)| *position).collect(),
+                zero_is_none: checksum.is_never_zero(),
+            })
+        };
+        let mut checksums = Vec::new();
+        if let Some(SignedChecksum { checksum, static_sum }) = &self.signed {
+            let effects: Vec<_> = self.patches.iter().map(|patch| patch.effect).enumerate().collect();
+            checksums.push(follow(checksum, *static_sum, true, &effects)?);
+        }
+        for (position, patch) in self.patches.iter().enumerate() {
+            if let Some((checksum, static_sum, effect)) = &patch.own {
+                checksums.push(follow(checksum, *static_sum, false, &[(position, *effect)])?);
+            }
+        }
+        for PatchedChecksum { checksum, static_sum, effects } in &self.patched {
+            checksums.push(follow(checksum, *static_sum, false, effects)?);
+        }
+        let fields = self.patches.iter().map(|live| live.patch.counting()).collect::<Option<_>>()?;
+        Some(Changes { fields, checksums })
     }
 
     /// Turn a buffer that holds this template into frame `sequence` of the stream.

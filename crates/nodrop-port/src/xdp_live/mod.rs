@@ -15,6 +15,7 @@ use crate::paced::Exit;
 use crate::{PortError, Slot, Transmit, host, interface_index};
 
 pub(crate) use run::send;
+pub(crate) use tables::refusal;
 
 /// Longest frame: a page, less what the kernel keeps in it.
 const FRAME_BYTES_MAX: usize = 3000;

@@ -82,7 +82,7 @@ pub(super) fn prefix_bytes(frame: &Frame<'_>) -> usize {
 }
 
 /// Why these cannot be sent by one program; None when they can.
-pub(super) fn refusal(timetables: &[Timetable<'_>]) -> Option<String> {
+pub(crate) fn refusal(timetables: &[Timetable<'_>]) -> Option<String> {
     let frames = || timetables.iter().flat_map(|timetable| &timetable.frames);
     let first = frames().next()?;
     let streams = frames().count();
