@@ -16,7 +16,6 @@ use std::sync::Arc;
 pub use rx::XdpRx;
 pub use tx::XdpTx;
 
-use crate::bpf::XdpMode;
 use crate::{PortError, SNAP_BYTES};
 use socket::{Depth, XdpSocket};
 
@@ -60,22 +59,21 @@ pub struct Options {
 }
 
 /// What was found to work.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Found {
-    /// Where the receive program runs.
-    pub mode: XdpMode,
+    /// Why the receive program runs in generic mode; None when it runs in the driver.
+    pub generic: Option<String>,
     /// Frames are not copied.
     pub zero_copy: bool,
 }
 
 impl std::fmt::Display for Found {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mode = match self.mode {
-            XdpMode::Native => "in the driver",
-            XdpMode::Generic => "generic: the driver has no XDP",
-        };
-        let copying = if self.zero_copy { "zero-copy" } else { "copy mode: the driver has no zero-copy" };
-        write!(f, "XDP {mode}, {copying}")
+        let copying = if self.zero_copy { "zero-copy" } else { "frames are copied" };
+        match &self.generic {
+            None => write!(f, "XDP in the driver, {copying}"),
+            Some(why) => write!(f, "generic XDP, {copying}; in the driver: {why}"),
+        }
     }
 }
 
@@ -86,8 +84,8 @@ impl std::fmt::Display for Found {
 pub fn open(interface: &str, options: &Options) -> Result<(XdpTx, XdpRx, Found), PortError> {
     let (sockets, zero_copy) = open_sockets(interface, options, tx::SLOTS)?;
     let tx = XdpTx::new(Arc::clone(&sockets[0]), zero_copy)?;
-    let (rx, mode) = XdpRx::start(interface, sockets, &options.wanted)?;
-    Ok((tx, rx, Found { mode, zero_copy }))
+    let (rx, generic) = XdpRx::start(interface, sockets, &options.wanted)?;
+    Ok((tx, rx, Found { generic, zero_copy }))
 }
 
 /// Open the receiving half alone.
@@ -96,8 +94,8 @@ pub fn open(interface: &str, options: &Options) -> Result<(XdpTx, XdpRx, Found),
 /// As [`open`].
 pub fn open_receiver(interface: &str, options: &Options) -> Result<(XdpRx, Found), PortError> {
     let (sockets, zero_copy) = open_sockets(interface, options, 0)?;
-    let (rx, mode) = XdpRx::start(interface, sockets, &options.wanted)?;
-    Ok((rx, Found { mode, zero_copy }))
+    let (rx, generic) = XdpRx::start(interface, sockets, &options.wanted)?;
+    Ok((rx, Found { generic, zero_copy }))
 }
 
 /// Sockets for all queues, zero-copy or not.

@@ -21,6 +21,10 @@ const RX_QUEUE: i16 = 16;
 pub(super) fn load(sockets: &Map, wanted: &Wanted) -> Result<Program, PortError> {
     let mut code = Assembler::new();
     let (pass, unstamped) = (code.label(), code.label());
+    if matches!(wanted, Wanted::Marked { offsets, .. } if offsets.is_empty()) {
+        code.exit_with(xdp_action::PASS);
+        return Program::load(ProgramKind::Xdp, "nodrop_receive", &code.finish()?);
+    }
     code.mov(R6, R1);
     if let Wanted::Marked { magic, offsets } = wanted {
         keep_marked(&mut code, *magic, offsets, pass);

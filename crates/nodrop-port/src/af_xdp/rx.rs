@@ -41,7 +41,7 @@ impl XdpRx {
         interface: &str,
         sockets: Vec<Arc<XdpSocket>>,
         wanted: &Wanted,
-    ) -> Result<(Self, XdpMode), PortError> {
+    ) -> Result<(Self, Option<String>), PortError> {
         let map = Map::create(MapKind::SocketMap, 4, 4, sockets.len())?;
         let mut queues = Vec::new();
         for socket in sockets {
@@ -52,9 +52,9 @@ impl XdpRx {
         }
         let promiscuous = Promiscuous::new(interface)?;
         let program = program::load(&map, wanted)?;
-        let (link, mode) = match program.attach_xdp(interface, XdpMode::Native) {
-            Ok(link) => (link, XdpMode::Native),
-            Err(_) => (program.attach_xdp(interface, XdpMode::Generic)?, XdpMode::Generic),
+        let (link, generic) = match program.attach_xdp(interface, XdpMode::Native) {
+            Ok(link) => (link, None),
+            Err(error) => (program.attach_xdp(interface, XdpMode::Generic)?, Some(error.to_string())),
         };
         let rx = Self {
             _link: link,
@@ -65,7 +65,7 @@ impl XdpRx {
             drops_seen: 0,
             interface_drops_seen: host::interface_receive_drops(interface),
         };
-        Ok((rx, mode))
+        Ok((rx, generic))
     }
 }
 

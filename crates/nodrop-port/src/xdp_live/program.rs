@@ -4,7 +4,7 @@
 
 use super::NOT_SENT;
 use super::tables::{
-    CELLS, COARSE_SHIFT, FINE_SHIFT, HISTOGRAM_NUMBERS, HISTOGRAMS_AT, LANE_NUMBERS, LANES_AT, LANES_MAX, ORDER_AT,
+    CELLS, GAPS_AT, HISTOGRAM_NUMBERS, HISTOGRAMS_AT, LANE_NUMBERS, LANES_AT, LANES_MAX, ORDER_AT, SHIFTS,
     STREAM_NUMBERS, STREAMS_AT, STREAMS_MAX, TURNS_MAX, lane, prefix_bytes, stream,
 };
 use crate::PortError;
@@ -84,11 +84,7 @@ fn is_due(code: &mut Assembler, not_sent: Label, done: Label) {
     code.alu(Alu::Sub, R0, R1);
     code.store(Double, R10, ELAPSED, R0);
     note_stall(code);
-    code.load(Double, R1, R7, number(lane::NEXT));
-    code.load(Double, R2, R7, number(lane::FRAME_COUNT));
-    code.jump_if(R1, Condition::AtLeast, R2, done);
-    code.load(Double, R1, R7, number(lane::NEXT_DUE));
-    code.alu(Alu::ShiftRight, R1, 16);
+    next_due(code, done);
     code.load(Double, R2, R7, number(lane::END_NS));
     code.jump_if(R1, Condition::AtLeast, R2, done);
     code.load(Double, R3, R7, number(lane::GRACE_NS));
@@ -102,8 +98,21 @@ fn is_due(code: &mut Assembler, not_sent: Label, done: Label) {
     let in_time = code.label();
     code.jump_if(R2, Condition::AtMost, R3, in_time);
     let_go(code);
-    code.jump(not_sent);
+    next_due(code, done);
+    code.jump_if(R0, Condition::Below, R1, not_sent);
+    code.mov(R2, R0);
+    code.alu(Alu::Sub, R2, R1);
+    code.store(Double, R10, LATE, R2);
     code.bind(in_time);
+}
+
+/// r1 = when the next frame is due, if there is one.
+fn next_due(code: &mut Assembler, done: Label) {
+    code.load(Double, R1, R7, number(lane::NEXT));
+    code.load(Double, R2, R7, number(lane::FRAME_COUNT));
+    code.jump_if(R1, Condition::AtLeast, R2, done);
+    code.load(Double, R1, R7, number(lane::NEXT_DUE));
+    code.alu(Alu::ShiftRight, R1, 16);
 }
 
 /// r0 is the time since the start.
@@ -313,29 +322,37 @@ fn account(code: &mut Assembler, table: &Map) {
     code.alu(Alu::Sub, R3, R1);
     let first = code.label();
     code.jump_if(R1, Condition::Equal, 0, first);
-    count_in(code, table, 2 * CELLS);
+    count_in(code, table, GAPS_AT);
     code.bind(first);
 }
 
 /// One more in the cell of r3 nanoseconds of the lane's histogram that begins so far into its histograms.
 fn count_in(code: &mut Assembler, table: &Map, at: usize) {
-    let (fine, chosen, within) = (code.label(), code.label(), code.label());
-    code.jump_if(R3, Condition::Below, (CELLS << FINE_SHIFT) as i32, fine);
-    code.alu(Alu::ShiftRight, R3, COARSE_SHIFT as i32);
-    code.jump_if(R3, Condition::Below, CELLS as i32, within);
-    code.mov(R3, CELLS as i32 - 1);
-    code.bind(within);
-    code.alu(Alu::Add, R3, CELLS as i32);
-    code.jump(chosen);
-    code.bind(fine);
-    code.alu(Alu::ShiftRight, R3, FINE_SHIFT as i32);
+    let chosen = code.label();
+    for (range, shift) in SHIFTS.into_iter().enumerate() {
+        let longer = code.label();
+        let is_last = range + 1 == SHIFTS.len();
+        if !is_last {
+            code.jump_if(R3, Condition::AtLeast, (CELLS << shift) as i32, longer);
+        }
+        code.alu(Alu::ShiftRight, R3, shift as i32);
+        if is_last {
+            let within = code.label();
+            code.jump_if(R3, Condition::Below, CELLS as i32, within);
+            code.mov(R3, CELLS as i32 - 1);
+            code.bind(within);
+        }
+        code.alu(Alu::Add, R3, (at + range * CELLS) as i32);
+        code.jump(chosen);
+        code.bind(longer);
+    }
     code.bind(chosen);
     code.load(Double, R1, R7, number(lane::INDEX));
     entry(code, table, R2, R1, (HISTOGRAMS_AT, LANES_MAX, HISTOGRAM_NUMBERS));
-    code.alu(Alu::And, R3, 2 * CELLS as i32 - 1);
+    code.alu(Alu::And, R3, HISTOGRAM_NUMBERS as i32 - 1);
     code.alu(Alu::ShiftLeft, R3, 3);
     code.alu(Alu::Add, R2, R3);
-    code.load(Double, R1, R2, (at * 8) as i16);
+    code.load(Double, R1, R2, 0);
     code.alu(Alu::Add, R1, 1);
-    code.store(Double, R2, (at * 8) as i16, R1);
+    code.store(Double, R2, 0, R1);
 }

@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::tables::{
-    CELLS, COARSE_SHIFT, FINE_SHIFT, HISTOGRAM_NUMBERS, HISTOGRAMS_AT, LANE_NUMBERS, LANES_AT, STREAM_NUMBERS,
-    STREAMS_AT, lane, stream,
+    CELLS, GAPS_AT, HISTOGRAM_NUMBERS, HISTOGRAMS_AT, LANE_NUMBERS, LANES_AT, SHIFTS, STREAM_NUMBERS, STREAMS_AT, lane,
+    stream,
 };
 use crate::bpf::SharedValues;
 use crate::paced::Report;
@@ -25,7 +25,7 @@ pub(super) fn report(values: &SharedValues, index: usize, streams: std::ops::Ran
     Report {
         sent: sent(values, streams),
         lateness: histogram(values, index, 0),
-        gaps: histogram(values, index, 2 * CELLS),
+        gaps: histogram(values, index, GAPS_AT),
         lateness_max_ns: of(lane::LATEST_NS),
         stall_count: of(lane::STALLS),
         stall_longest_ns: of(lane::STALL_LONGEST_NS),
@@ -38,11 +38,10 @@ pub(super) fn report(values: &SharedValues, index: usize, streams: std::ops::Ran
 /// Cells that are not empty, by the middle of each.
 fn histogram(values: &SharedValues, lane: usize, at: usize) -> Vec<(u64, u64)> {
     let begin = HISTOGRAMS_AT + lane * HISTOGRAM_NUMBERS + at;
-    let middle = |cell: u64, shift: u32| (cell << shift) + (1 << (shift - 1));
-    let time_ns = |cell: usize| match cell.checked_sub(CELLS) {
-        None => middle(cell as u64, FINE_SHIFT),
-        Some(coarse) => middle(coarse as u64, COARSE_SHIFT),
+    let cell = |(range, shift): (usize, u32), cell: usize| {
+        let middle_ns = ((cell as u64) << shift) + (1 << (shift - 1));
+        (middle_ns, values[begin + range * CELLS + cell].load(Relaxed))
     };
-    let count = |cell: usize| values[begin + cell].load(Relaxed);
-    (0..2 * CELLS).map(|cell| (time_ns(cell), count(cell))).filter(|(_, count)| *count > 0).collect()
+    let ranges = SHIFTS.into_iter().enumerate();
+    ranges.flat_map(|range| (0..CELLS).map(move |at| cell(range, at))).filter(|(_, count)| *count > 0).collect()
 }

@@ -22,12 +22,12 @@ pub(super) const PREFIX_BYTES_MAX: usize = 192;
 /// Sizes and places in numbers.
 pub(super) const LANE_NUMBERS: usize = 32;
 pub(super) const STREAM_NUMBERS: usize = 64;
-/// Cells of a histogram: `CELLS` fine ones, then `CELLS` coarse ones.
+/// Cells of each of a histogram's ranges: 32 ns wide up to 32 µs, 1 µs up to 1 ms, 131 µs up to 134 ms.
 pub(super) const CELLS: usize = 1 << 10;
-pub(super) const FINE_SHIFT: u32 = 6;
-pub(super) const COARSE_SHIFT: u32 = 16;
-/// Of lateness, then of gaps.
-pub(super) const HISTOGRAM_NUMBERS: usize = 4 * CELLS;
+pub(super) const SHIFTS: [u32; 3] = [5, 10, 17];
+/// Of lateness, then of gaps, each as many as a power of two.
+pub(super) const HISTOGRAM_NUMBERS: usize = 2 * GAPS_AT;
+pub(super) const GAPS_AT: usize = 4 * CELLS;
 pub(super) const LANES_AT: usize = 32;
 pub(super) const HISTOGRAMS_AT: usize = LANES_AT + LANES_MAX * LANE_NUMBERS;
 pub(super) const ORDER_AT: usize = HISTOGRAMS_AT + LANES_MAX * HISTOGRAM_NUMBERS;
