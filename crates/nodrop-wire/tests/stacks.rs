@@ -8,7 +8,7 @@ use nodrop_model::{
     Ethernet, Field, FieldRange, FieldValue, FieldValues, Gre, IcmpEcho, Ipv4, Ipv6, Layer, Mpls, Nd, StreamSpec, Tcp,
     Udp, Vlan, Vxlan,
 };
-use nodrop_wire::{FCS_BYTES, SIGNATURE_BYTES, Signature, Template, WireError, is_intact};
+use nodrop_wire::{Changes, FCS_BYTES, SIGNATURE_BYTES, Signature, Template, WireError, checksum, is_intact};
 use proptest::prelude::*;
 
 fn ethernet() -> impl Strategy<Value = Layer> {
@@ -134,6 +134,28 @@ fn smallest(spec: &StreamSpec) -> usize {
     }
 }
 
+/// The frame with this signature as somebody makes it who knows only what changes.
+fn carried_out(changes: &Changes, template: &Template, signed: &[u8], sequence: u64) -> Vec<u8> {
+    let mut frame = template.bytes().to_vec();
+    frame[template.signature_offset()..].copy_from_slice(signed);
+    let mut sums = Vec::new();
+    for field in &changes.fields {
+        let bytes = (field.first + field.step * (sequence / field.every % field.count)).to_be_bytes();
+        frame[field.at..field.at + field.width].copy_from_slice(&bytes[8 - field.width..]);
+        sums.push(checksum::sum(&bytes[8 - field.width..]));
+    }
+    for checksum in &changes.checksums {
+        let live = if checksum.covers_signature { checksum::sum(&signed[6..SIGNATURE_BYTES]) } else { 0 };
+        let covered: u64 = checksum.covers.iter().map(|position| sums[*position]).sum();
+        let computed = match checksum::finish(checksum.static_sum + live + covered) {
+            0 if checksum.zero_is_none => 0xffff,
+            computed => computed,
+        };
+        frame[checksum.at..checksum.at + 2].copy_from_slice(&computed.to_be_bytes());
+    }
+    frame
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -160,6 +182,9 @@ proptest! {
                 let found = Signature::parse(&frame[end..]).unwrap();
                 prop_assert_eq!((found.stream_id, found.sequence, found.trial_tag), (7, sequence, 3));
                 prop_assert!(is_intact(&frame, end));
+                if let Some(changes) = template.changes() {
+                    prop_assert_eq!(&carried_out(&changes, &template, &frame[end..], sequence), &frame);
+                }
             }
         }
     }
