@@ -9,7 +9,7 @@ use crate::divisor::Divisor;
 use crate::header::Place;
 use crate::random;
 use crate::stack::Stack;
-use crate::{MacAddr, WireError, checksum};
+use crate::{MacAddr, WireError};
 
 /// Values kept in a table.
 const TABLE_MAX: usize = 1 << 20;
@@ -64,7 +64,7 @@ impl Patch {
         usize::from(self.at + self.width) - 1
     }
 
-    /// Write the value of frame `sequence`; gives the sum of its words.
+    /// Write the value of frame `sequence`; gives the word that holds it.
     #[inline(always)]
     pub(crate) fn apply(&self, frame: &mut [u8], sequence: u64) -> u64 {
         let turn = self.every.map_or(sequence, |every| every.quotient(sequence));
@@ -73,7 +73,8 @@ impl Patch {
             Words::Increment { first, step } => first + index * step,
             Words::Table(words) => words[index as usize],
         };
-        self.write(frame, word)
+        self.write(frame, word);
+        word
     }
 
     /// It as a field that counts; None where values come from a table.
@@ -89,9 +90,8 @@ impl Patch {
         })
     }
 
-    /// Write the bytes; gives the sum of their words.
     #[inline(always)]
-    fn write(&self, frame: &mut [u8], word: u64) -> u64 {
+    fn write(&self, frame: &mut [u8], word: u64) {
         let at = usize::from(self.at);
         match self.width {
             2 => frame[at..at + 2].copy_from_slice(&(word as u16).to_be_bytes()),
@@ -99,7 +99,6 @@ impl Patch {
             6 => frame[at..at + 6].copy_from_slice(&word.to_be_bytes()[2..]),
             _ => frame[at..at + 8].copy_from_slice(&word.to_be_bytes()),
         }
-        checksum::sum64(word)
     }
 }
 

@@ -2,32 +2,37 @@
 
 use nodrop_model::StreamSpec;
 
-use crate::WireError;
 use crate::changes::{Changes, FollowingChecksum};
 use crate::patch::Patch;
 use crate::signature::{SIGNATURE_BYTES, Signature};
 use crate::stack::{Checksum, Stack, seal};
+use crate::{WireError, checksum};
 
 /// Fields that can change at once.
 const PATCHES_MAX: usize = 8;
-/// No less than the sum of a patch's words, and no change to any checksum.
-const ALL_ONES: u64 = 2 * 0xffff_ffff;
-
-/// What something live adds to a checksum's sum: nothing, itself, or its complement, as a mask for either.
+/// What a word adds to a checksum's sum: itself, its complement, or nothing.
 #[derive(Clone, Copy, Debug, Default)]
 struct Effect {
-    adds: u64,
-    subtracts: u64,
+    inverts: u64,
+    keeps: u64,
 }
 
 impl Effect {
+    const ADDS: Self = Self { inverts: 0, keeps: u64::MAX };
+    const SUBTRACTS: Self = Self { inverts: u64::MAX, keeps: u64::MAX };
+
     fn is_some(&self) -> bool {
-        self.adds | self.subtracts != 0
+        self.keeps != 0
+    }
+
+    /// What takes it back.
+    fn opposite(self) -> Self {
+        Self { inverts: !self.inverts, ..self }
     }
 
     #[inline]
-    fn of(self, sum: u64) -> u64 {
-        sum & self.adds | (ALL_ONES - sum) & self.subtracts
+    fn of(self, word: u64) -> u64 {
+        checksum::sum64((word ^ self.inverts) & self.keeps)
     }
 }
 
@@ -73,14 +78,14 @@ struct LivePatch {
 }
 
 impl LivePatch {
-    /// Write it and its own checksum; gives the sum of its words.
+    /// Write it and its own checksum; gives its word.
     #[inline(always)]
     fn apply(&self, frame: &mut [u8], sequence: u64) -> u64 {
-        let sum = self.patch.apply(frame, sequence);
+        let word = self.patch.apply(frame, sequence);
         if let Some((checksum, static_sum, effect)) = &self.own {
-            checksum.write(frame, static_sum + effect.of(sum));
+            checksum.write(frame, static_sum + effect.of(word));
         }
-        sum
+        word
     }
 }
 
@@ -101,7 +106,7 @@ impl Template {
         if patches.len() > PATCHES_MAX {
             return Err(WireError::Ranges { asked: patches.len(), most: PATCHES_MAX });
         }
-        let sums: Vec<u64> = patches.iter().map(|patch| patch.apply(&mut bytes, 0)).collect();
+        let words: Vec<u64> = patches.iter().map(|patch| patch.apply(&mut bytes, 0)).collect();
         let checksums = stack.checksums(&bytes);
         seal(&mut bytes, &checksums);
         let probe = Probe { frame: &bytes, checksums: &checksums };
@@ -112,7 +117,7 @@ impl Template {
         let (mut signed, mut patched) = (None, Vec::new());
         for (index, checksum) in checksums.iter().enumerate() {
             let effects: Vec<Effect> = by_patches.iter().map(|of| of[index]).collect();
-            let (checksum, static_sum) = (checksum.clone(), probe.static_sum(checksum, &effects, &sums));
+            let (checksum, static_sum) = (checksum.clone(), probe.static_sum(checksum, &effects, &words));
             let some: Vec<_> = effects.iter().copied().enumerate().filter(|(_, effect)| effect.is_some()).collect();
             if by_signature[index].is_some() {
                 signed = Some(SignedChecksum { checksum, static_sum });
@@ -151,7 +156,7 @@ impl Template {
     #[must_use]
     pub fn changes(&self) -> Option<Changes> {
         let follow = |checksum: &Checksum, static_sum, covers_signature, effects: &[(usize, Effect)]| {
-            effects.iter().all(|(_, effect)| effect.subtracts == 0).then(|| FollowingChecksum {
+            effects.iter().all(|(_, effect)| effect.inverts == 0).then(|| FollowingChecksum {
                 at: usize::from(checksum.at),
                 static_sum,
                 covers_signature,
@@ -196,13 +201,13 @@ impl Template {
     /// Write the patches and the checksums that change with several of them; gives what the patches add to the signed one.
     #[inline(never)]
     fn complete_patched(&self, buffer: &mut [u8], sequence: u64) -> u64 {
-        let (mut sums, mut signed) = ([0; PATCHES_MAX], 0);
-        for (live, sum) in self.patches.iter().zip(&mut sums) {
-            *sum = live.apply(buffer, sequence);
-            signed += live.effect.of(*sum);
+        let (mut words, mut signed) = ([0; PATCHES_MAX], 0);
+        for (live, word) in self.patches.iter().zip(&mut words) {
+            *word = live.apply(buffer, sequence);
+            signed += live.effect.of(*word);
         }
         for patched in &self.patched {
-            let moving: u64 = patched.effects.iter().map(|(index, effect)| effect.of(sums[index % PATCHES_MAX])).sum();
+            let moving: u64 = patched.effects.iter().map(|(index, effect)| effect.of(words[index % PATCHES_MAX])).sum();
             patched.checksum.write(buffer, patched.static_sum + moving);
         }
         signed
@@ -216,10 +221,10 @@ struct Probe<'a> {
 }
 
 impl Probe<'_> {
-    /// A checksum's sum without the patches, whose sums are those of the values that are in the frame now.
-    fn static_sum(&self, checksum: &Checksum, effects: &[Effect], sums: &[u64]) -> u64 {
+    /// A checksum's sum without the patches, whose words are in the frame now.
+    fn static_sum(&self, checksum: &Checksum, effects: &[Effect], words: &[u64]) -> u64 {
         0xffff - u64::from(checksum.read(self.frame))
-            + effects.iter().zip(sums).map(|(effect, sum)| ALL_ONES - effect.of(*sum)).sum::<u64>()
+            + effects.iter().zip(words).map(|(effect, word)| effect.opposite().of(*word)).sum::<u64>()
     }
 
     /// What the 16-bit word that ends at this byte adds to each checksum.
@@ -233,8 +238,8 @@ impl Probe<'_> {
             // A checksum is the complement of its sum: as the one falls, the other rises.
             match ((word(self.frame) + 0xffff - word(&changed)) % 0xffff, grew) {
                 (0, _) => Effect::default(),
-                (1, true) | (0xfffe, false) => Effect { adds: u64::MAX, subtracts: 0 },
-                _ => Effect { adds: 0, subtracts: u64::MAX },
+                (1, true) | (0xfffe, false) => Effect::ADDS,
+                _ => Effect::SUBTRACTS,
             }
         };
         self.checksums.iter().map(effect).collect()
