@@ -65,7 +65,7 @@ def execute(plan: Plan, on_event: OnEvent, parts: Parts | None = None) -> RunRes
         on_cpus(plan.engine.cores),  # beside the tester, to take none of the SUT's time
         record.measuring(),
     ):
-        record.stage_up(Facts(host=host, stage=stage.facts, versions=_versions(measurer)))
+        record.stage_up(Facts(host=host, stage=stage.facts, versions=_versions(measurer), ports=measurer.ports))
         record.path_checked(measurer.check_path())
         bench = _Bench(measurer, record, watching, make.clock)
         _search(search, plan.search, bench, stage.facts.sut_shares_tester_cpu)

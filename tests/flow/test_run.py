@@ -29,7 +29,7 @@ class Mishaps:
     """A simulated measurer whose results something happens to, by the index of the trial."""
 
     def __init__(self, measurer: SimulatedMeasurer, by_index: dict[int, Mishap]) -> None:
-        self.version, self.commit = measurer.version, measurer.commit
+        self.version, self.commit, self.ports = measurer.version, measurer.commit, measurer.ports
         self._measurer = measurer
         self._by_index = by_index
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from nodrop.cli import backends
 from nodrop.cli.doctor import doctor
 from nodrop.stage import namespace, probe
 
@@ -18,13 +19,21 @@ def install(directory: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> No
     monkeypatch.setenv("NODROP_BIN_DIR", str(directory))
 
 
-def test_a_machine_that_has_everything_is_told_that_a_run_works(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    install(tmp_path, monkeypatch, "echo program 1.2.3")
+def test_a_machine_that_has_everything_is_told_that_a_run_works() -> None:
     result = CliRunner().invoke(doctor)
     assert result.exit_code == 0, result.output
-    assert len([line for line in result.output.splitlines() if line.startswith(("ok", "note"))]) == 12
+    assert len([line for line in result.output.splitlines() if line.startswith(("ok", "note"))]) == 14
+    assert "ok    af_packet" in result.output
+
+
+def test_a_back_end_that_is_refused_says_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Frames of 9216 bytes are more than AF_XDP takes."""
+    real = backends.Config
+    monkeypatch.setattr(backends, "Config", lambda **keys: real(frame_bytes=9216, **keys))
+    found = {check.name: check for check in backends.backend_checks()}
+    assert found["af_packet"].ok
+    assert not found["xdp_live"].ok
+    assert "af_packet" in found["xdp_live"].remedy
 
 
 def test_a_program_that_does_not_run_fails_the_machine_with_status_4(

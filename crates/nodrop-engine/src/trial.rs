@@ -120,6 +120,7 @@ fn assign<'a, T: Transmit, R: Receive>(
     let sending_threads = setting.threads.div_ceil(2);
     let receiving_threads = (setting.threads - sending_threads).max(1);
     let first_receiver = setting.threads - receiving_threads;
+    let any_paced = ports.iter().any(|port| port.tx.paced().is_some());
     for (index, port) in ports.iter_mut().enumerate() {
         let leaving = leaving(index, streams, setting);
         let arriving = arriving(index, streams, setting);
@@ -128,6 +129,7 @@ fn assign<'a, T: Transmit, R: Receive>(
             let thread = match port.tx.paced() {
                 // They all leave together, on a thread that does nothing else meanwhile.
                 Some(exit) => lane.timetable(exit).map(|_| 0).map_err(EngineError::Request)?,
+                None if any_paced => first_receiver + index % receiving_threads,
                 None => index % sending_threads,
             };
             workers[thread].senders.push(Sender { index, port: &mut port.tx, lane });

@@ -1,10 +1,11 @@
 """`nodrop calibrate`: what the tester can do by itself."""
 
-from typing import Any
+from typing import Any, get_args
 
 import click
 
 from nodrop.cli.asking import overrides, search_options
+from nodrop.model.plan import Backend
 
 EPILOG = """
 \b
@@ -17,6 +18,9 @@ Examples:
 
 @click.command(epilog=EPILOG, short_help="Measure the tester itself, over a bare wire.")
 @search_options
+@click.option(
+    "--backend", type=click.Choice(["auto", *get_args(Backend)]), help="How packets are sent.  [default: auto]"
+)
 @click.option("--frame-bytes", type=int, metavar="N", help="Frame size with FCS.  [default: 64]")
 @click.option("--results-dir", metavar="DIR", help="Where results are kept.  [default: results]")
 @click.option("--json", "json_file", metavar="FILE", help="Also write the result there; - is standard output.")
@@ -39,6 +43,11 @@ def calibrate(json_file: str | None, quiet: bool, **flags: Any) -> int:
         found = calibration.calibration_of(result)
         return f"{calibration_text(found)}\nkept: {calibration.save(found)}" if found else "nothing to keep"
 
-    own = {"sut": "wire", "frame_bytes": flags["frame_bytes"], "results_dir": flags["results_dir"]}
+    own = {
+        "sut": "wire",
+        "engine.backend": flags["backend"],
+        "frame_bytes": flags["frame_bytes"],
+        "results_dir": flags["results_dir"],
+    }
     asked = {**overrides({**flags, "goals": ("NDR=0",)}, {}), **{key: value for key, value in own.items() if value}}
     return measure(build(load(flags["files"], asked)), json_file, quiet, epilogue=keep)

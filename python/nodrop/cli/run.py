@@ -6,7 +6,7 @@ import click
 
 from nodrop.cli.asking import overrides, search_options
 from nodrop.model.pattern import PatternKind
-from nodrop.model.plan import SutKind
+from nodrop.model.plan import Backend, SutKind
 
 EPILOG = """
 \b
@@ -34,6 +34,9 @@ Exit codes: 0 every goal has a load that meets it, 2 configuration, 3 the lab, 4
 @click.option("--chains", type=int, metavar="N", help="Parallel chains of forwarders.  [default: 1]")
 @click.option("--hops", type=int, metavar="N", help="Forwarders in line in each chain, 1 or 2.  [default: 1]")
 @click.option("--lab", metavar="NAME", help="Measure in a lab left standing by `nodrop lab up`.")
+@click.option(
+    "--backend", type=click.Choice(["auto", *get_args(Backend)]), help="How packets are sent.  [default: auto]"
+)
 @click.option("--frame-bytes", type=int, metavar="N", help="Frame size with FCS.  [default: 64]")
 @click.option("--pattern", type=click.Choice(get_args(PatternKind)), help="How the load varies.  [default: flat]")
 @click.option("--no-latency", is_flag=True, help="Leave out the latency trials.")
@@ -80,6 +83,7 @@ def _own_keys(flags: dict[str, Any]) -> dict[str, Any]:
         "chains": flags["chains"],
         "hops": flags["hops"],
         "lab": flags["lab"],
+        "engine.backend": flags["backend"],
         "frame_bytes": flags["frame_bytes"],
         "pattern.kind": flags["pattern"],
         "latency.enabled": False if flags["no_latency"] else None,

@@ -8,7 +8,7 @@ from nodrop.config.profiles import ProfileName
 from nodrop.config.traffic import TrafficConfig
 from nodrop.model.base import Value
 from nodrop.model.pattern import PatternKind, StairDirection
-from nodrop.model.plan import AlgorithmName, SutKind, VnfBackend
+from nodrop.model.plan import AlgorithmName, Backend, SutKind, VnfBackend
 from nodrop.units import parse_pps, parse_ratio, parse_seconds
 
 Load = Annotated[float, Field(gt=0), BeforeValidator(parse_pps, json_schema_input_type=float | str)]
@@ -149,6 +149,9 @@ class EngineConfig(Value):
     """CPUs for the engine's threads, one each: `auto` (the first, where there are several), `none`, or as `[0, 2]`."""
     queue_slots: int = Field(default=32768, ge=64, le=1048576)
     """Frames a tester port can hold before the tester itself drops; 64 to 1048576."""
+    backend: Backend | Literal["auto"] = "auto"
+    """How frames get in and out of the tester's ports: `af_packet`, `af_xdp`, `xdp_live`, or `auto`, the truest for the
+    SUT: `xdp_live` for `xdp`, else `af_packet`."""
     catch_up: Seconds = 0.02
     """How much a sender that was held up may send at once afterwards, as the time in which it was due, as `20ms`; above
     0. What was due before is never sent, and counts as lost."""

@@ -2,6 +2,7 @@
 
 from typing import Protocol, Self
 
+from nodrop.model.facts import PortFacts
 from nodrop.model.result import DirectionCheck
 from nodrop.model.trial import Trial, TrialResult
 
@@ -29,6 +30,10 @@ class Measurer(Protocol):
     @property
     def commit(self) -> str:
         """Commit it was built from; `unknown` where that is not known."""
+
+    @property
+    def ports(self) -> tuple[PortFacts, ...]:
+        """Its ports as they were opened; none where it has none."""
 
     def check_path(self) -> tuple[DirectionCheck, ...]:
         """Send learning frames along every stream.

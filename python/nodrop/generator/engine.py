@@ -7,6 +7,7 @@ from typing import Any, Self
 from nodrop.errors import GeneratorError
 from nodrop.generator.base import OnWindow
 from nodrop.generator.process import EngineDied, EngineProcess, Reply
+from nodrop.model.facts import PortFacts
 from nodrop.model.plan import EnginePlan
 from nodrop.model.result import DirectionCheck
 from nodrop.model.traffic import Stream, Traffic
@@ -54,6 +55,7 @@ class EngineMeasurer:
         self._interfaces = interfaces
         self._check_alive = check_alive
         self._engine: EngineProcess | None = None
+        self._ports: tuple[PortFacts, ...] = ()
 
     def __enter__(self) -> Self:
         """Start the engine and open its ports. Raises GeneratorError."""
@@ -75,6 +77,12 @@ class EngineMeasurer:
     def commit(self) -> str:
         """Commit the engine was built from."""
         return str(self._open().hello["commit"])
+
+    @property
+    def ports(self) -> tuple[PortFacts, ...]:
+        """The ports as they were opened."""
+        self._open()
+        return self._ports
 
     def check_path(self) -> tuple[DirectionCheck, ...]:
         """Send learning frames along every stream. Raises GeneratorError naming each dead direction."""
@@ -118,13 +126,14 @@ class EngineMeasurer:
         if self._engine is None:
             engine = EngineProcess(self._netns_pid, self._check_alive)
             try:
-                engine.ask(self._open_request(), ANSWER_TIMEOUT_S)
+                opened = engine.ask(self._open_request(), ANSWER_TIMEOUT_S)
             except EngineDied as error:
                 engine.end()
                 raise GeneratorError(f"opening ports {', '.join(self._interfaces)}: {error}") from None
             except BaseException:
                 engine.end()
                 raise
+            self._ports = tuple(PortFacts(**facts) for facts in opened["ports"])
             self._engine = engine
         return self._engine
 

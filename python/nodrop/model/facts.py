@@ -67,9 +67,22 @@ class Versions(Value):
     python: str
 
 
+class PortFacts(Value):
+    """One of the tester's ports, as it was opened."""
+
+    interface: str
+    backend: str
+    """How frames get in and out."""
+    why: str = ""
+    """How that works here."""
+    queue_slots: int
+    """Frames it can hold before the tester itself drops."""
+
+
 class Facts(Value):
     """All that was found before the first trial."""
 
     host: HostFacts
     stage: StageFacts
     versions: Versions
+    ports: tuple[PortFacts, ...] = ()

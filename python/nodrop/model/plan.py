@@ -12,6 +12,9 @@ from nodrop.model.traffic import Traffic
 SutKind = Literal["vnf-l2", "vnf-l3", "xdp", "bridge", "router", "ovs", "wire"]
 """The SUTs the lab can put between the tester's ports; a wire joins them, and what is measured is the tester."""
 
+Backend = Literal["af_packet", "af_xdp", "xdp_live"]
+"""How frames get in and out of the tester's ports."""
+
 VnfBackend = Literal["af_packet", "af_xdp"]
 """How frames get in and out of a loopback VNF's ports."""
 
@@ -84,6 +87,8 @@ class LabPlan(Value):
     """How a loopback VNF reaches its ports."""
     sut_queue_slots: int = Field(ge=64)
     """Frames a loopback VNF can hold for each of its ports."""
+    sut_takes_xdp: bool = False
+    """Whether the SUT's ends of the links take frames of which no socket buffer was ever made."""
 
     @property
     def chain_count(self) -> int:
@@ -111,7 +116,7 @@ class LabPlan(Value):
 class EnginePlan(Value):
     """How the packet engine is run."""
 
-    backend: Literal["af_packet"] = "af_packet"
+    backend: Backend = "af_packet"
     cores: tuple[int, ...] = ()
     """CPUs its threads are bound to, one thread each; empty leaves one thread unbound."""
     queue_slots: int = Field(ge=64)

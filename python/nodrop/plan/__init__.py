@@ -10,8 +10,9 @@ from nodrop.errors import ConfigError
 from nodrop.model.goal import Goal
 from nodrop.model.plan import EnginePlan, LabPlan, LatencyPlan, LatencyPoint, Plan
 from nodrop.model.result import RunResult
+from nodrop.plan.backend import choose_backend, engine_cores, fit_lab
 from nodrop.plan.earlier import earlier_bounds
-from nodrop.plan.lab import check_core, lab_warnings, private_lab, standing_lab
+from nodrop.plan.lab import lab_warnings, private_lab, standing_lab
 from nodrop.plan.search import plan_search
 from nodrop.plan.traffic import plan_traffic
 
@@ -48,6 +49,7 @@ def build(
     available = sorted(os.sched_getaffinity(0) if cpus is None else cpus)
     lab = standing_lab(config, find_lab(config.lab)) if config.lab else private_lab(config, available)
     traffic = plan_traffic(config, lab)
+    backend = choose_backend(config, traffic)
     wanted = config.search.warm_start
     earlier = earlier_bounds(wanted, find_result(wanted), lab.sut_text, traffic) if wanted else ()
     ratios = traffic.direction_ratios.values()
@@ -55,10 +57,11 @@ def build(
     search = plan_search(config, direction_count, line_rate_pps(traffic.frame_bytes) / max(ratios), earlier)
     return Plan(
         profile=config.profile,
-        lab=lab,
+        lab=lab if config.lab else fit_lab(lab, backend),
         standing_lab=config.lab,
         engine=EnginePlan(
-            cores=_engine_cores(config, available),
+            backend=backend,
+            cores=engine_cores(config, backend, available),
             queue_slots=config.engine.queue_slots,
             catch_up_max_s=config.engine.catch_up,
             latency_every=config.engine.latency_every,
@@ -85,14 +88,3 @@ def _latency_points(goals: tuple[Goal, ...]) -> tuple[LatencyPoint, ...]:
     at_goals = tuple(LatencyPoint(label=goal.label, goal_label=goal.label, load_ratio=1.0) for goal in goals)
     highest = max(goals, key=lambda goal: goal.loss_ratio).label
     return (*at_goals, LatencyPoint(label=f"50 % of {highest}", goal_label=highest, load_ratio=0.5))
-
-
-def _engine_cores(config: Config, available: Sequence[int]) -> tuple[int, ...]:
-    asked = config.engine.cores
-    if asked == "none" or (asked == "auto" and len(available) < 2):
-        return ()
-    if isinstance(asked, str):
-        return (available[0],)
-    for core in asked:
-        check_core("engine.cores", core, available)
-    return asked

@@ -150,8 +150,13 @@ def _facts_text(facts: Facts) -> str:
     return (
         f"nodrop {versions.nodrop}, engine {versions.engine} ({versions.commit[:12]}), Python {versions.python}, "
         f"Linux {host.kernel}, {host.core_count} x {host.cpu_model}{made_of}, clock {host.clock_source}, "
-        f"lab {facts.stage.name} as {facts.stage.privilege}"
+        f"lab {facts.stage.name} as {facts.stage.privilege}{_ports_text(facts)}"
     )
+
+
+def _ports_text(facts: Facts) -> str:
+    ways = {f"{port.backend} ({port.why})" if port.why else port.backend: None for port in facts.ports}
+    return f", packets by {' and '.join(ways)}" if ways else ""
 
 
 def _bullet(mark: str, text: str, style: str) -> RenderableType:

@@ -1,7 +1,6 @@
 """What this machine allows, found out by trying: each check takes a moment, leaves nothing, and never raises."""
 
 import contextlib
-import errno
 import os
 import platform
 import re
@@ -18,7 +17,6 @@ from nodrop.stage import namespace
 from nodrop.stage.host import CLOCK_SOURCE, cpu_flags, read_host, read_text
 from nodrop.stage.netns import NetnsStage
 
-AF_XDP = 44
 ETH_P_ALL = 0x0003
 PROGRAM_TIMEOUT_S = 5.0
 
@@ -57,7 +55,6 @@ def all_checks() -> tuple[Callable[[], Check], ...]:
         clock,
         cpu_steal,
         frequency_governor,
-        af_xdp,
     )
 
 
@@ -181,23 +178,6 @@ def frequency_governor() -> Check:
         found=governor or "none: this system does not let the kernel choose a clock rate",
         remedy="cpupower frequency-set --governor performance, for rates that repeat",
     )
-
-
-def af_xdp() -> Check:
-    """Whether AF_XDP sockets may be opened; nothing in this version uses them."""
-    unused = "not needed: this version has no AF_XDP back end"
-    try:
-        socket.socket(AF_XDP, socket.SOCK_RAW, 0).close()
-    except OSError as error:
-        missing = error.errno == errno.EAFNOSUPPORT
-        return Check(
-            name="AF_XDP",
-            ok=False,
-            required=False,
-            found=f"{'not in this kernel' if missing else error.strerror}; {unused}",
-            remedy="nothing to do",
-        )
-    return Check(name="AF_XDP", ok=True, required=False, found=f"sockets allowed; {unused}")
 
 
 def _open_packet_socket() -> str:

@@ -26,7 +26,7 @@ def installed(plan: LabPlan, keeper: int) -> Iterator[tuple[Child, ...]]:
         yield ()
     elif plan.sut in FORWARDERS:
         if plan.sut == "xdp":
-            _accept_redirected(plan)
+            _accept_redirected(plan.tester_interfaces)
         with vnfs(plan, keeper) as children:
             yield children
     elif plan.sut == "ovs":
@@ -36,9 +36,9 @@ def installed(plan: LabPlan, keeper: int) -> Iterator[tuple[Child, ...]]:
         yield ()
 
 
-def _accept_redirected(plan: LabPlan) -> None:
-    """Let the tester's ends take frames redirected to the SUT's: a veth port does with NAPI, which GRO switches on."""
-    for name in plan.tester_interfaces:
+def _accept_redirected(interfaces: tuple[str, ...]) -> None:
+    """Let these ends take what an XDP program sends to the others: a veth port does with NAPI; GRO switches that on."""
+    for name in interfaces:
         ethtool.switch_on_gro(name)
 
 
@@ -55,4 +55,6 @@ def wire(plan: LabPlan, keeper: int) -> None:
     with namespace.inside_network_of(keeper):
         links.connect_inside(plan)
         links.bring_up((*plan.sut_interfaces, *plan.inner_interfaces))
+        if plan.sut_takes_xdp:
+            _accept_redirected(plan.sut_interfaces)
     links.bring_up(plan.tester_interfaces)

@@ -15,6 +15,7 @@ from nodrop.generator.base import OnWindow
 from nodrop.generator.simulated.modelled import ModelledSut, SutModel
 from nodrop.generator.simulated.sut import Sut
 from nodrop.generator.simulated.taken import Taken, take
+from nodrop.model.facts import PortFacts
 from nodrop.model.result import DirectionCheck
 from nodrop.model.traffic import Traffic
 from nodrop.model.trial import Doubt, StreamCounts, Trial, TrialResult, Validity, Verdict, Windows
@@ -33,6 +34,7 @@ class SimulatedMeasurer:
 
     version = "simulated"
     commit = "unknown"
+    ports: tuple[PortFacts, ...] = ()
 
     def __init__(self, traffic: Traffic, sut: Sut | SutModel, overhead_s: float = OVERHEAD_S) -> None:
         self._began_at = datetime.now(UTC)

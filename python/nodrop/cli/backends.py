@@ -1,0 +1,43 @@
+"""Whether each back end works here: really opened, over a wire of its own."""
+
+from collections.abc import Iterator
+from typing import get_args
+
+from nodrop.config.schema import Config, EngineConfig
+from nodrop.errors import NodropError
+from nodrop.generator.engine import EngineMeasurer
+from nodrop.model.plan import Backend
+from nodrop.plan import build
+from nodrop.stage.netns import NetnsStage
+from nodrop.stage.probe import Check
+
+REQUIRED = "af_packet"
+"""What the default run uses."""
+
+
+def backend_checks() -> Iterator[Check]:
+    """One for each back end, in the order of the speed to expect."""
+    for backend in get_args(Backend):
+        yield _check(backend)
+
+
+def _check(backend: Backend) -> Check:
+    plan = build(Config(sut="wire", engine=EngineConfig(backend=backend, queue_slots=1024)))
+    found = refusal = ""
+    try:
+        with (
+            NetnsStage(plan.lab, "doctor") as stage,
+            EngineMeasurer(
+                plan.engine,
+                plan.traffic,
+                netns_pid=stage.facts.tester_pid,
+                interfaces=plan.lab.tester_interfaces,
+                check_alive=stage.check_alive,
+            ) as measurer,
+        ):
+            measurer.check_path()
+            found = measurer.ports[0].why or "works"
+    except NodropError as error:
+        refusal = str(error)
+    required = backend == REQUIRED
+    return Check(name=backend, ok=not refusal, required=required, found=found or "refused", remedy=refusal)

@@ -1,0 +1,45 @@
+"""How frames get in and out of the tester's ports, and what that asks of CPUs and lab."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from nodrop.config.schema import Config
+from nodrop.model.plan import Backend, LabPlan
+from nodrop.model.traffic import Increment, Traffic
+from nodrop.plan.lab import check_core
+
+KERNEL_SUTS = frozenset({"wire", "xdp", "bridge", "router"})
+"""SUTs that need no CPU besides the sender's."""
+
+
+def choose_backend(config: Config, traffic: Traffic) -> Backend:
+    """What was asked for; for `auto` the truest: frames of an XDP program where the SUT is one, else packet sockets."""
+    asked: Backend | Literal["auto"] = config.engine.backend
+    if asked != "auto":
+        return asked
+    return "xdp_live" if config.sut == "xdp" and _fits_a_program(traffic) else "af_packet"
+
+
+def engine_cores(config: Config, backend: Backend, available: Sequence[int]) -> tuple[int, ...]:
+    """CPUs for the engine's threads: sending by an XDP program keeps one busy, so receiving gets another where the SUT
+    leaves one. Raises ConfigError.
+    """
+    asked = config.engine.cores
+    if asked == "none" or (asked == "auto" and len(available) < 2):
+        return ()
+    if isinstance(asked, str):
+        both = backend == "xdp_live" and config.sut in KERNEL_SUTS
+        return tuple(available[:2] if both else available[:1])
+    for core in asked:
+        check_core("engine.cores", core, available)
+    return asked
+
+
+def fit_lab(lab: LabPlan, backend: Backend) -> LabPlan:
+    """The lab, ready for frames of which no socket buffer was ever made, where there are such."""
+    return lab.model_copy(update={"sut_takes_xdp": backend == "xdp_live" and lab.sut not in ("xdp", "wire")})
+
+
+def _fits_a_program(traffic: Traffic) -> bool:
+    counts = all(isinstance(field.values, Increment) for stream in traffic.streams for field in stream.ranges)
+    return traffic.pattern.kind == "flat" and counts and all(len(stream.sizes) == 1 for stream in traffic.streams)
