@@ -13,10 +13,17 @@ from benchmarks.engine.contestant import Contestant
 from benchmarks.engine.dpdk import NodropMemif, NodropNull, TestpmdFlowgen, TestpmdMemif
 from benchmarks.engine.frame import Frame
 from benchmarks.engine.measure import Measurement, measure
-from benchmarks.engine.nodrop import NodropCounting, NodropSend, NodropSendReceive
+from benchmarks.engine.nodrop import (
+    NodropCounting,
+    NodropLive,
+    NodropSend,
+    NodropSendReceive,
+    NodropXdpSend,
+    NodropXdpSendReceive,
+)
 from benchmarks.engine.ratio import ratios
 from benchmarks.engine.table import print_rates, print_ratios
-from benchmarks.engine.testpmd import TestpmdSend, TestpmdSendReceive
+from benchmarks.engine.testpmd import TestpmdSend, TestpmdSendReceive, TestpmdXdpSend, TestpmdXdpSendReceive
 from benchmarks.engine.tool import ContestantError
 from benchmarks.engine.trafgen import TrafgenSend
 from rich.console import Console
@@ -24,7 +31,7 @@ from rich.console import Console
 from nodrop.errors import NodropError
 from nodrop.stage.host import read_host
 
-PAGE_WIDTH = 140
+PAGE_WIDTH = 160
 """Where there is no terminal to fit."""
 
 CONTESTANTS: tuple[Contestant, ...] = (
@@ -34,6 +41,11 @@ CONTESTANTS: tuple[Contestant, ...] = (
     NodropSendReceive(),
     NodropCounting(),
     TestpmdSendReceive(),
+    NodropXdpSend(),
+    TestpmdXdpSend(),
+    NodropXdpSendReceive(),
+    TestpmdXdpSendReceive(),
+    NodropLive(),
     NodropNull(),
     TestpmdFlowgen(),
     NodropMemif(),
@@ -55,7 +67,7 @@ def main() -> int:
         console.print(str(error))
         return error.exit_code
     versions = _versions(console)
-    present = [contestant for contestant in CONTESTANTS if contestant.name in versions]
+    present = [one for one in CONTESTANTS if one.name in versions and options.only in one.name]
     console.print(f"{host.cpu_model}, {host.core_count} CPUs, {host.virtualization}, Linux {host.kernel}, as {rights}")
     for name, version in versions.items():
         console.print(f"  {name}: {version}")
@@ -76,7 +88,7 @@ def main() -> int:
             "ratios": [asdict(ratio) | {"median": ratio.median} for ratio in found],
         }
         options.json.write_text(json.dumps(record, indent=1) + "\n")
-    return 0 if len(measurements) == options.rounds * len(options.frame_bytes) * len(CONTESTANTS) else 1
+    return 0 if len(measurements) == options.rounds * len(options.frame_bytes) * len(present) else 1
 
 
 def _parse() -> argparse.Namespace:
@@ -89,6 +101,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument(
         "--frame-bytes", type=int, nargs="+", default=[64], help="frame sizes with FCS, 64 to 1518 (default: 64)"
     )
+    parser.add_argument("--only", default="", metavar="WORD", help="only contestants with this in their names")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything there too, every round of it")
     options = parser.parse_args()
     if options.rounds < 1 or options.seconds <= 0 or not all(64 <= size <= 1518 for size in options.frame_bytes):

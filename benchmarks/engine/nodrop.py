@@ -21,6 +21,7 @@ OUT_OF_REACH_PPS = 50e6
 """More than any CPU sends, so that the pacer never holds a frame back."""
 DURATION_S = 120.0
 WINDOW_S = 0.02
+FLOWS = {"layer": 2, "field": "src_port", "values": {"mode": "increment", "count": 256}}
 ANSWER_TIMEOUT_S = 10.0
 
 
@@ -29,6 +30,7 @@ class NodropSend:
 
     name = "nodrop send"
     _ports: tuple[str, ...] = (SEND_PORT,)
+    _backend = "af_packet"
     _latency_every: int | None = None
 
     def version(self) -> str:
@@ -49,7 +51,7 @@ class NodropSend:
             yield run
 
     def _open_request(self, frame: Frame) -> dict[str, Any]:
-        port = {"backend": "af_packet", "queue_slots": QUEUE_SLOTS}
+        port = {"backend": self._backend, "queue_slots": QUEUE_SLOTS}
         stream = {
             "stream_id": 1,
             "tx_port": 0,
@@ -60,6 +62,7 @@ class NodropSend:
                 {"kind": "ipv4", "src": frame.src_ip, "dst": frame.dst_ip},
                 {"kind": "udp", "src_port": frame.src_udp_port, "dst_port": frame.dst_udp_port},
             ],
+            "ranges": [FLOWS],
         }
         return {
             "op": "open",
@@ -81,6 +84,27 @@ class NodropCounting(NodropSendReceive):
 
     name = "nodrop counting"
     _latency_every = 0
+
+
+class NodropXdpSend(NodropSend):
+    """Through AF_XDP."""
+
+    name = "nodrop af_xdp send"
+    _backend = "af_xdp"
+
+
+class NodropXdpSendReceive(NodropSendReceive):
+    """Through AF_XDP at both ends."""
+
+    name = "nodrop af_xdp send+receive"
+    _backend = "af_xdp"
+
+
+class NodropLive(NodropSendReceive):
+    """Sent by an XDP program in the kernel, received through AF_XDP."""
+
+    name = "nodrop xdp_live send+receive"
+    _backend = "xdp_live"
 
 
 class NodropRun:

@@ -12,6 +12,10 @@ PAIRS = (
     ("nodrop send+receive", "testpmd send+receive", "sent_pps"),
     ("nodrop send+receive", "testpmd send+receive", "received_pps"),
     ("nodrop send+receive", "nodrop counting", "received_pps"),
+    ("nodrop af_xdp send", "testpmd af_xdp send", "sent_pps"),
+    ("nodrop af_xdp send+receive", "testpmd af_xdp send+receive", "received_pps"),
+    ("nodrop xdp_live send+receive", "testpmd af_xdp send+receive", "received_pps"),
+    ("nodrop xdp_live send+receive", "trafgen send", "received_pps"),
     ("nodrop dpdk null", "testpmd flowgen null", "sent_pps"),
     ("nodrop dpdk memif", "testpmd memif", "received_pps"),
 )

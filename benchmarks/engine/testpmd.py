@@ -7,6 +7,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks.engine import link
 from benchmarks.engine.contestant import RECEIVE_CPU, SEND_CPU
@@ -22,10 +23,23 @@ RUNTIME_DIRECTORY = Path("/var/run/dpdk")
 """Where DPDK makes a directory for each of its processes, and leaves it."""
 
 
+class Driver(NamedTuple):
+    """A driver of DPDK's, and what it is told besides the interface."""
+
+    name: str
+    sending: str = ""
+    receiving: str = ""
+
+
+AF_PACKET = Driver("net_af_packet0", ",qdisc_bypass=1", f",framecnt={RECEIVE_RING_FRAMES}")
+AF_XDP = Driver("net_af_xdp0")
+
+
 class TestpmdSend:
     """Sends only."""
 
     name = "testpmd send"
+    _driver = AF_PACKET
 
     def version(self) -> str:
         """Of the Debian package."""
@@ -35,7 +49,7 @@ class TestpmdSend:
     @contextlib.contextmanager
     def run(self, frame: Frame) -> Iterator["TestpmdRun"]:
         """One process in txonly mode."""
-        with _sender(frame) as sender:
+        with _sender(self._driver, frame) as sender:
             yield TestpmdRun(sender, None)
 
 
@@ -44,12 +58,27 @@ class TestpmdSendReceive:
 
     name = "testpmd send+receive"
     version = TestpmdSend.version
+    _driver = AF_PACKET
 
     @contextlib.contextmanager
     def run(self, frame: Frame) -> Iterator["TestpmdRun"]:
         """The receiver first, so that it misses nothing."""
-        with _receiver() as receiver, _sender(frame) as sender:
+        with _receiver(self._driver) as receiver, _sender(self._driver, frame) as sender:
             yield TestpmdRun(sender, receiver)
+
+
+class TestpmdXdpSend(TestpmdSend):
+    """Through AF_XDP."""
+
+    name = "testpmd af_xdp send"
+    _driver = AF_XDP
+
+
+class TestpmdXdpSendReceive(TestpmdSendReceive):
+    """Through AF_XDP at both ends."""
+
+    name = "testpmd af_xdp send+receive"
+    _driver = AF_XDP
 
 
 class TestpmdRun:
@@ -88,13 +117,13 @@ class TestpmdRun:
         return {}
 
 
-def _sender(frame: Frame) -> contextlib.AbstractContextManager[Tool]:
+def _sender(driver: Driver, frame: Frame) -> contextlib.AbstractContextManager[Tool]:
     options = ("--forward-mode=txonly", f"--txpkts={frame.buffer_bytes}", f"--eth-peer=0,{frame.dst_mac}")
-    return start(f"net_af_packet0,iface={SEND_PORT},qdisc_bypass=1", SEND_CPU, options)
+    return start(f"{driver.name},iface={SEND_PORT}{driver.sending}", SEND_CPU, options)
 
 
-def _receiver() -> contextlib.AbstractContextManager[Tool]:
-    device = f"net_af_packet0,iface={RECEIVE_PORT},framecnt={RECEIVE_RING_FRAMES}"
+def _receiver(driver: Driver) -> contextlib.AbstractContextManager[Tool]:
+    device = f"{driver.name},iface={RECEIVE_PORT}{driver.receiving}"
     return start(device, RECEIVE_CPU, ("--forward-mode=rxonly",))
 
 
