@@ -230,11 +230,24 @@ fn run_dpdk() {
     let socket = std::env::temp_dir().join(format!("nodrop-contract-{}", std::process::id()));
     let end = |name, role| format!("net_memif{name},role={role},socket-abstract=no,socket={}", socket.display());
     for _again in 0..2 {
-        let (_, rx) = open(&ask(&end(0, "server"))).unwrap();
-        let (tx, _) = open(&ask(&end(1, "client"))).unwrap();
-        std::thread::sleep(std::time::Duration::from_secs(1)); // they find each other on a thread of DPDK's
+        let (_, mut rx) = open(&ask(&end(0, "server"))).unwrap();
+        let (mut tx, _) = open(&ask(&end(1, "client"))).unwrap();
+        wait_for_link(&mut tx, &mut rx);
         run("dpdk, net_memif", (tx, rx));
     }
+}
+
+/// Two ends of a memif find each other on a thread of DPDK's.
+#[cfg(feature = "dpdk")]
+fn wait_for_link<T: Transmit, R: Receive>(tx: &mut T, rx: &mut R) {
+    for _ in 0..1000 {
+        let sent = tx.transmit(1, FRAME_BYTES, |_, slot| fill(slot, u32::MAX)).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        if receive(rx, 10).len() == sent && sent > 0 {
+            return;
+        }
+    }
+    panic!("the link does not come up");
 }
 
 fn only_marked_frames_reach_a_filtered_ring() {

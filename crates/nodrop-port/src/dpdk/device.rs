@@ -2,6 +2,7 @@
 
 use std::ffi::CString;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::rx::DpdkRx;
 use super::tx::DpdkTx;
@@ -41,6 +42,7 @@ pub(super) struct Device {
     pub(super) name: String,
     pub(super) rx_slots: u32,
     pub(super) frame_len_max: usize,
+    was_up: AtomicBool,
     // Fields are dropped in this order: buffers outlive the port that holds them.
     pub(super) port: PortId,
     pub(super) tx_pool: BufferPool,
@@ -67,10 +69,23 @@ impl Device {
             name: name.to_owned(),
             rx_slots: ring_slots(asked.device).unwrap_or(u32::from(setup.rx_slots)),
             frame_len_max: asked.frame_len_max.max(2048),
+            was_up: AtomicBool::new(false),
             port,
             tx_pool,
             _rx_pool: rx_pool,
         })
+    }
+}
+
+impl Device {
+    /// Whether its link has come up; before that, drivers set up their queues on a thread of their own.
+    #[inline]
+    pub(super) fn has_link(&self) -> bool {
+        if !self.was_up.load(Relaxed) {
+            // SAFETY: the port lives as long as the device.
+            self.was_up.store(unsafe { ffi::nd_link_is_up(self.port.0) } != 0, Relaxed);
+        }
+        self.was_up.load(Relaxed)
     }
 }
 

@@ -47,6 +47,7 @@ unsafe extern "C" {
     pub(super) fn nd_pool_free(pool: *mut Pool);
     pub(super) fn nd_port_describe(port: u16, setup: *mut Setup) -> c_int;
     pub(super) fn nd_port_start(port: u16, setup: *mut Setup, rx_pool: *mut Pool) -> c_int;
+    pub(super) fn nd_link_is_up(port: u16) -> c_int;
     pub(super) fn nd_port_close(port: u16);
     pub(super) fn nd_drops(port: u16, drops: *mut Drops) -> c_int;
     pub(super) fn nd_thread_enter() -> c_int;

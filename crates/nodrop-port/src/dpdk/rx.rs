@@ -44,7 +44,7 @@ impl Receive for DpdkRx {
         lcore::enter();
         let Self { device, mbufs, frames, .. } = self;
         let mut count = 0;
-        while count < budget {
+        while count < budget && device.has_link() {
             let want = (budget - count).min(BURST);
             // SAFETY: both arrays hold BURST, and the port lives as long as the device.
             let taken = unsafe { ffi::nd_rx_take(device.port.0, mbufs.as_mut_ptr(), frames.as_mut_ptr(), want as u32) }

@@ -1,8 +1,11 @@
 /* What DPDK offers only as macros and inline functions, and port set-up in one call each. See ffi.rs for the other side. */
 
 #include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
 #include <unistd.h>
 
+#include <rte_alarm.h>
 #include <rte_dev.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -138,14 +141,41 @@ int nd_port_start(uint16_t port, struct nd_setup *setup, struct rte_mempool *rx_
 	return 0;
 }
 
+int nd_link_is_up(uint16_t port)
+{
+	struct rte_eth_link link;
+
+	return rte_eth_link_get_nowait(port, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+}
+
+struct closing {
+	uint16_t port;
+	atomic_int done;
+};
+
+static void stop_and_close(void *argument)
+{
+	struct closing *closing = argument;
+
+	rte_eth_dev_stop(closing->port);
+	rte_eth_dev_close(closing->port);
+	atomic_store(&closing->done, 1);
+}
+
 /* Also takes the device away, so that it can be made again. */
 void nd_port_close(uint16_t port)
 {
 	struct rte_eth_dev_info info;
 	int known = rte_eth_dev_info_get(port, &info);
+	struct closing closing = { .port = port };
 
-	rte_eth_dev_stop(port);
-	rte_eth_dev_close(port);
+	/* memif hears of its peer on DPDK's own thread, without a lock: closed there, it does not hear while it closes. */
+	if (known == 0 && strcmp(info.driver_name, "net_memif") == 0 && rte_eal_alarm_set(1, stop_and_close, &closing) == 0) {
+		while (!atomic_load(&closing.done))
+			usleep(100);
+	} else {
+		stop_and_close(&closing);
+	}
 	if (known == 0)
 		rte_dev_remove(info.device);
 }

@@ -51,6 +51,9 @@ impl Transmit for DpdkTx {
             return Err(PortError::Request { port: name.clone(), message });
         }
         lcore::enter();
+        if !device.has_link() {
+            return Ok(0);
+        }
         let want = count.min(MAX_BATCH) as u32;
         // SAFETY: `mbufs` has room for MAX_BATCH, and the pool lives as long as the device.
         let taken = unsafe { ffi::nd_tx_take(tx_pool.0, mbufs.as_mut_ptr(), want) } as usize;
