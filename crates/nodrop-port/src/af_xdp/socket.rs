@@ -4,11 +4,15 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::sync::{Mutex, PoisonError};
 
 use super::ring::Ring;
+use super::tx::MAX_BATCH;
 use super::umem::Umem;
 use crate::{PortError, interface_index};
 
 const REMEDY: &str = "needs CAP_NET_RAW, a kernel with CONFIG_XDP_SOCKETS, an interface that is up, and a queue nobody else \
      has; locked memory may be limited (`ulimit -l`)";
+
+/// linux/if_xdp.h, since Linux 6.17.
+const XDP_MAX_TX_SKB_BUDGET: libc::c_int = 9;
 
 /// Entries of the rings.
 #[derive(Clone, Copy, Debug)]
@@ -172,6 +176,8 @@ impl Made<'_> {
         if depth.tx > 0 {
             self.set(libc::XDP_TX_RING, &depth.tx, "make a send ring")?;
             self.allow_many_unread_frames();
+            // Frames copied in one system call; older kernels keep to 32, and are called again.
+            let _ = self.set(XDP_MAX_TX_SKB_BUDGET, &MAX_BATCH, "send more frames at once");
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use crate::{PortError, Slot, Transmit};
 /// Frames in the sender's hands and the kernel's.
 pub(super) const SLOTS: u32 = 2048;
 /// Most frames one call sends.
-const MAX_BATCH: usize = 64;
+pub(super) const MAX_BATCH: u32 = 64;
 /// System calls without effect after which the kernel is taken to be full.
 const TRIES: u32 = 4;
 /// No frame lies there: the kernel skips such a descriptor.
@@ -158,7 +158,7 @@ impl Transmit for XdpTx {
             self.fit(frame_len_max)?;
         }
         self.reclaim();
-        let room = self.rings.descriptors.room(count.min(MAX_BATCH) as u32);
+        let room = self.rings.descriptors.room((count as u32).min(MAX_BATCH));
         let count = room.min(self.free.len() as u32);
         for position in 0..count {
             let Some(chunk) = self.free.pop() else { break };
@@ -179,5 +179,9 @@ impl Transmit for XdpTx {
             self.withdraw();
         }
         Ok(sent as usize)
+    }
+
+    fn batch_max(&self) -> u64 {
+        u64::from(MAX_BATCH)
     }
 }
