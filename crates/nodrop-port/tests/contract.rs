@@ -240,14 +240,15 @@ fn run_dpdk() {
 /// Two ends of a memif find each other on a thread of DPDK's.
 #[cfg(feature = "dpdk")]
 fn wait_for_link<T: Transmit, R: Receive>(tx: &mut T, rx: &mut R) {
-    for _ in 0..1000 {
-        let sent = tx.transmit(1, FRAME_BYTES, |_, slot| fill(slot, u32::MAX)).unwrap();
-        std::thread::sleep(std::time::Duration::from_millis(10));
-        if receive(rx, 10).len() == sent && sent > 0 {
-            return;
-        }
-    }
-    panic!("the link does not come up");
+    let soon = |mut happened: Box<dyn FnMut() -> bool + '_>| {
+        (0..1000).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            happened()
+        })
+    };
+    let sent = Box::new(|| tx.transmit(1, FRAME_BYTES, |_, slot| fill(slot, u32::MAX)).unwrap() == 1);
+    assert!(soon(sent), "the link does not come up");
+    assert!(soon(Box::new(|| receive(rx, 10).len() == 1)), "the first frame does not arrive");
 }
 
 fn only_marked_frames_reach_a_filtered_ring() {
