@@ -28,6 +28,8 @@ pub struct XdpTx {
     frame_len_max: usize,
     /// Descriptors the kernel is known to have taken.
     taken: u32,
+    /// Descriptors withdrawn that the kernel may still have to skip, one or more a system call.
+    withdrawn: u32,
 }
 
 impl XdpTx {
@@ -45,6 +47,7 @@ impl XdpTx {
             stagger_bytes: 0,
             frame_len_max: 0,
             taken: 0,
+            withdrawn: 0,
         })
     }
 
@@ -82,7 +85,10 @@ impl XdpTx {
         let count = self.rings.completed.waiting(self.rings.slots);
         for ahead in 0..count {
             let address = self.rings.completed.read(ahead);
-            self.free.push((address / self.chunk_bytes() as u64) as u32);
+            // Some kernels also give back what they skip.
+            if address != NOWHERE {
+                self.free.push((address / self.chunk_bytes() as u64) as u32);
+            }
         }
         if count > 0 {
             self.rings.completed.release(count);
@@ -100,13 +106,13 @@ impl XdpTx {
             return Ok(count);
         }
         let mut tries = 0;
-        while tries < TRIES {
+        while tries < TRIES + self.withdrawn {
             let before = self.taken;
             let result = self.socket.kick_sending();
             let published = self.rings.descriptors.consumed();
             if published.wrapping_sub(before) as i32 > 0 {
                 self.taken = published;
-                tries = 0;
+                (tries, self.withdrawn) = (0, 0);
             } else {
                 tries += 1;
             }
@@ -143,6 +149,7 @@ impl XdpTx {
             }
         }
         self.taken = self.rings.descriptors.position();
+        self.withdrawn = self.rings.slots.min(self.withdrawn + stale);
     }
 }
 

@@ -1,0 +1,41 @@
+"""Every back end: frames pass SUTs of the kernel, each counted once, and what an XDP program made is whole."""
+
+from typing import get_args
+
+import pytest
+from tests.lab.bench import bench
+
+from nodrop.errors import GeneratorError
+from nodrop.model.plan import Backend
+from nodrop.model.trial import StopRule
+
+pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_root")]
+
+
+@pytest.mark.parametrize("backend", get_args(Backend))
+@pytest.mark.parametrize("sut", ["wire", "bridge", "router", "xdp"])
+def test_every_frame_passes_and_the_sut_counts_alike(backend: str, sut: str) -> None:
+    with bench(**{"sut": sut, "engine.backend": backend}) as lab:
+        result = lab.measure(20_000, 0.5)
+        assert [port.backend for port in lab.measurer.ports] == [backend, backend]
+    for stream in result.streams:
+        assert stream.offered_count > 4_000
+        assert (stream.lost_count, stream.duplicate_count, stream.out_of_order_count) == (0, 0, 0)
+    assert (result.tester_drop_count, result.corrupted_count) == (0, 0)
+    assert all(way.latency and way.latency.min_ns > 0 for way in result.directions)
+
+
+@pytest.mark.parametrize("backend", get_args(Backend))
+def test_a_trial_that_loses_is_stopped_early(backend: str) -> None:
+    with bench(**{"sut": "bridge", "engine.backend": backend}) as lab:
+        lab.run("sut", "ip", "link", "set", "sut1", "down")
+        result = lab.measure(20_000, 5.0, StopRule(lost_count=100))
+    assert result.stopped_early
+    assert result.duration_s < 4.0
+
+
+def test_what_a_program_cannot_send_is_refused_with_the_back_ends_that_can() -> None:
+    keys = {"sut": "xdp", "engine.backend": "xdp_live", "pattern.kind": "burst"}
+    with bench(**keys) as lab:
+        with pytest.raises(GeneratorError, match="choose af_xdp or af_packet"):
+            lab.measure(20_000, 0.1)
