@@ -15,7 +15,7 @@ PAIRS = (
     ("nodrop af_xdp send", "testpmd af_xdp send", "sent_pps"),
     ("nodrop af_xdp send+receive", "testpmd af_xdp send+receive", "received_pps"),
     ("nodrop xdp_live send+receive", "testpmd af_xdp send+receive", "received_pps"),
-    ("nodrop xdp_live send+receive", "trafgen send", "received_pps"),
+    ("nodrop xdp_live send+receive", "trafgen send", "sent_pps"),
     ("nodrop dpdk null", "testpmd flowgen null", "sent_pps"),
     ("nodrop dpdk memif", "testpmd memif", "received_pps"),
 )
