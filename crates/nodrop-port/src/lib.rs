@@ -14,6 +14,7 @@ pub mod host;
 pub mod loopback;
 pub mod observe;
 pub mod paced;
+pub mod pcap;
 pub mod process;
 pub mod thread;
 pub mod wait;

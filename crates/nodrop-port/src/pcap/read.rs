@@ -1,0 +1,203 @@
+//! Reading pcap and pcapng: Ethernet frames, as far as the file has them.
+
+use std::fs::File;
+use std::io::{BufReader, Read, Seek};
+
+use pcap_file::DataLink;
+use pcap_file::pcap::PcapReader;
+use pcap_file::pcapng::{Block, PcapNgReader};
+
+use super::{Filter, PcapError};
+
+/// First bytes of a pcapng file: the type of a section header block (section 4.1).
+const PCAPNG_MAGIC: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
+const REMEDY: &str = "name a pcap or pcapng file of Ethernet frames";
+
+/// A frame of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileFrame {
+    /// Its position in the file, from 1, as other programs number them.
+    pub number: u64,
+    /// Its length, without FCS.
+    pub frame_len: usize,
+    /// What the file has of it.
+    pub bytes: Vec<u8>,
+}
+
+/// Frames of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileFrames {
+    /// Those that were wanted.
+    pub frames: Vec<FileFrame>,
+    /// Frames that were looked at.
+    pub seen_count: u64,
+    /// There may be more.
+    pub cut_short: bool,
+}
+
+/// The first `count_max` frames that `filter` lets through.
+///
+/// # Errors
+/// When the file cannot be read, is damaged or no capture file, or has other frames than Ethernet's.
+pub fn read(path: &str, filter: Option<&Filter>, count_max: usize) -> Result<FileFrames, PcapError> {
+    let failed = |error: std::io::Error| failure(path, &error.to_string());
+    let mut file = File::open(path).map_err(failed)?;
+    let mut magic = [0; 4];
+    file.read_exact(&mut magic).map_err(|_| failure(path, "it is no capture file"))?;
+    file.rewind().map_err(failed)?;
+    let mut taking = Taking { filter, count_max, found: FileFrames::default() };
+    let file = BufReader::new(file);
+    if magic == PCAPNG_MAGIC {
+        read_pcapng(file, path, &mut taking)?
+    } else {
+        read_pcap(file, path, &mut taking)?
+    }
+    Ok(taking.found)
+}
+
+/// Frames on their way out of the file.
+struct Taking<'a> {
+    filter: Option<&'a Filter>,
+    count_max: usize,
+    found: FileFrames,
+}
+
+impl Taking<'_> {
+    /// Take a frame that is wanted; false once there are enough.
+    fn take(&mut self, bytes: &[u8], frame_len: usize) -> bool {
+        if self.found.frames.len() == self.count_max {
+            self.found.cut_short = true;
+            return false;
+        }
+        self.found.seen_count += 1;
+        let frame_len = frame_len.max(bytes.len());
+        if self.filter.is_none_or(|filter| filter.matches(bytes, frame_len)) {
+            self.found.frames.push(FileFrame { number: self.found.seen_count, frame_len, bytes: bytes.to_vec() });
+        }
+        true
+    }
+}
+
+fn read_pcap(file: BufReader<File>, path: &str, taking: &mut Taking<'_>) -> Result<(), PcapError> {
+    let mut reader = PcapReader::new(file).map_err(|_| failure(path, "it is no capture file"))?;
+    require_ethernet(path, reader.header().datalink)?;
+    while let Some(packet) = reader.next_raw_packet() {
+        let packet = packet.map_err(|error| damaged(path, taking, &error))?;
+        if !taking.take(&packet.data, packet.orig_len as usize) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn read_pcapng(file: BufReader<File>, path: &str, taking: &mut Taking<'_>) -> Result<(), PcapError> {
+    let mut reader = PcapNgReader::new(file).map_err(|_| failure(path, "it is no capture file"))?;
+    let mut links: Vec<DataLink> = Vec::new();
+    while let Some(block) = reader.next_block() {
+        let (interface, bytes, frame_len) = match block.map_err(|error| damaged(path, taking, &error))? {
+            Block::SectionHeader(_) => {
+                links.clear();
+                continue;
+            }
+            Block::InterfaceDescription(interface) => {
+                links.push(interface.linktype);
+                continue;
+            }
+            Block::EnhancedPacket(packet) => (packet.interface_id as usize, packet.data, packet.original_len),
+            Block::SimplePacket(packet) => (0, packet.data, packet.original_len),
+            Block::Packet(packet) => (usize::from(packet.interface_id), packet.data, packet.original_len),
+            _ => continue,
+        };
+        let link =
+            links.get(interface).ok_or_else(|| failure(path, "it has frames of an interface it does not describe"))?;
+        require_ethernet(path, *link)?;
+        if !taking.take(&bytes, frame_len as usize) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn require_ethernet(path: &str, link: DataLink) -> Result<(), PcapError> {
+    if link == DataLink::ETHERNET {
+        Ok(())
+    } else {
+        Err(failure(path, &format!("its frames are {link:?}, not Ethernet")))
+    }
+}
+
+fn damaged(path: &str, taking: &Taking<'_>, error: &pcap_file::PcapError) -> PcapError {
+    failure(path, &format!("it is damaged or cut off after frame {}: {error}", taking.found.seen_count))
+}
+
+fn failure(file: &str, found: &str) -> PcapError {
+    PcapError::File { file: file.to_owned(), found: found.to_owned(), remedy: REMEDY }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pcap::{CaptureFile, CaptureFrame, Way};
+
+    fn scratch(name: &str) -> String {
+        let path = std::env::temp_dir().join(format!("nodrop-pcap-{}-{name}", std::process::id()));
+        path.to_str().unwrap().to_owned()
+    }
+
+    /// A pcap file, big-endian and with microseconds, of the given link type.
+    fn pcap(link: u32, frames: &[(&[u8], u32)]) -> Vec<u8> {
+        let mut file = [0xa1b2_c3d4u32, 0x0002_0004, 0, 0, 65_535, link].map(u32::to_be_bytes).concat();
+        for (bytes, whole) in frames {
+            file.extend([1, 0, bytes.len() as u32, *whole].map(u32::to_be_bytes).concat());
+            file.extend(*bytes);
+        }
+        file
+    }
+
+    fn read_bytes(name: &str, content: &[u8], count_max: usize) -> Result<FileFrames, PcapError> {
+        let path = scratch(name);
+        std::fs::write(&path, content).unwrap();
+        let found = read(&path, None, count_max);
+        std::fs::remove_file(&path).unwrap();
+        found
+    }
+
+    #[test]
+    fn what_was_written_is_read_back() {
+        let path = scratch("round-trip");
+        let mut file = CaptureFile::create(&path, &["a", "b"], 64, Some("udp")).unwrap();
+        for (interface, way) in [(0, Way::Sent), (1, Way::Received)] {
+            let frame =
+                CaptureFrame { interface, way, time_ns: 1_800_000_000_123_456_789, frame_len: 1514, bytes: &[7; 61] };
+            file.write(&frame).unwrap();
+        }
+        file.finish().unwrap();
+        let found = read(&path, None, 10).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let frame = |number| FileFrame { number, frame_len: 1514, bytes: vec![7; 61] };
+        assert_eq!(found, FileFrames { frames: vec![frame(1), frame(2)], seen_count: 2, cut_short: false });
+    }
+
+    #[test]
+    fn a_pcap_file_is_read_up_to_the_limit() {
+        let content = pcap(1, &[(&[1; 60], 60), (&[2; 60], 1514), (&[3; 60], 60)]);
+        let found = read_bytes("limit", &content, 2).unwrap();
+        assert!(found.cut_short);
+        assert_eq!(found.frames.iter().map(|frame| frame.frame_len).collect::<Vec<_>>(), [60, 1514]);
+        assert!(!read_bytes("all", &content, 3).unwrap().cut_short);
+    }
+
+    #[test]
+    fn other_links_other_files_and_cut_off_ones_are_refused_by_name() {
+        let whole = pcap(1, &[(&[1; 60], 60)]);
+        for (name, content, found) in [
+            ("raw", pcap(101, &[]), "not Ethernet"),
+            ("text", b"not a capture file at all".to_vec(), "it is no capture file"),
+            ("empty", vec![], "it is no capture file"),
+            ("cut", whole[..whole.len() - 1].to_vec(), "damaged or cut off after frame 0"),
+        ] {
+            let error = read_bytes(name, &content, 9).unwrap_err().to_string();
+            assert!(error.contains(found) && error.contains(name), "{error}");
+        }
+    }
+}
