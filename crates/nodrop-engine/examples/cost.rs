@@ -134,6 +134,7 @@ fn request(loads_pps: Vec<f64>, latency_every: Option<u64>) -> TrialRequest {
         catch_up_max_s: 0.02,
         latency_every,
         histograms: false,
+        capture: None,
     }
 }
 

@@ -3,6 +3,7 @@
 //! [`Engine`] holds open ports and prepared streams. A trial runs workers, which send and receive, under a conductor, which
 //! samples their counters every few milliseconds, applies the stop rule and waits for frames in flight. Between trials no thread runs.
 
+mod capture;
 mod conductor;
 mod groups;
 mod histogram;
@@ -20,6 +21,7 @@ mod receive_lane;
 mod schedule;
 mod send_lane;
 mod send_times;
+mod tap;
 mod tracker;
 mod trial;
 mod worker;
@@ -156,7 +158,14 @@ impl<T: Transmit, R: Receive, C: Clock> Engine<T, R, C> {
             groups: &self.groups,
             patience: self.patience,
         };
-        let reply = trial::run(&mut self.ports, &self.streams, &self.clock, &setting, on_window)?;
+        trial::discard_stale(&mut self.ports)?;
+        let (streams, clock) = (&self.streams, &self.clock);
+        let reply = match &request.capture {
+            None => trial::run(&mut self.ports, streams, clock, &setting, on_window),
+            Some(asked) => capture::run(&mut self.ports, asked, clock, |ports| {
+                trial::run(ports, streams, clock, &setting, on_window)
+            }),
+        }?;
         if reply.doubts.iter().any(|doubt| doubt.code == judge::STOPPED_FOR_LATE) {
             self.patience = (2 * self.patience).min(PATIENCE_MAX);
         }

@@ -177,6 +177,7 @@ pub(crate) fn reply(
         tester_cpu_ratio: spent.cpu_ratio,
         windows: timeline.windows,
         doubts: judge(&observed),
+        capture: None,
     }
 }
 

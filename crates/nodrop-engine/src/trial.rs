@@ -55,7 +55,6 @@ pub(crate) fn run<T: Transmit, R: Receive, C: Clock>(
     setting: &Setting<'_>,
     on_window: impl FnMut(Window),
 ) -> Result<TrialReply, EngineError> {
-    discard_stale(ports)?;
     let before = Reading::take(clock);
     let workers = assign(ports, streams, setting)?;
     let sending_ports = workers.iter().map(|worker| worker.senders.len()).sum();
@@ -91,7 +90,7 @@ pub(crate) fn run<T: Transmit, R: Receive, C: Clock>(
 }
 
 /// Forget what arrived after the last trial, and the drops that came with it.
-fn discard_stale<T, R: Receive>(ports: &mut [Port<T, R>]) -> Result<(), EngineError> {
+pub(crate) fn discard_stale<T, R: Receive>(ports: &mut [Port<T, R>]) -> Result<(), EngineError> {
     for port in ports.iter_mut() {
         let mut seen = 0;
         while seen < STALE_MAX {

@@ -45,6 +45,7 @@ fn thirty_trials_take_no_more_memory_than_three() {
         catch_up_max_s: 1.0,
         latency_every: None,
         histograms: true,
+        capture: None,
     };
     let mut measure = || engine.trial(&asked, &AtomicBool::new(false), |_| ()).unwrap();
     (0..3).for_each(|_| drop(measure()));

@@ -34,6 +34,7 @@ fn request(load_pps: f64, duration_s: f64) -> TrialRequest {
         catch_up_max_s: 60.0,
         latency_every: None,
         histograms: true,
+        capture: None,
     }
 }
 

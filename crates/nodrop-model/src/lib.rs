@@ -2,6 +2,7 @@
 //!
 //! Names carry their unit: `_pps`, `_s`, `_ns`, `_count`, `_bytes`. Frame sizes count the FCS (RFC 1242 3.5).
 
+mod capture;
 mod pattern;
 mod quality;
 mod reply;
@@ -10,6 +11,7 @@ mod stop;
 mod times;
 mod traffic;
 
+pub use capture::{CAPTURE_BYTES_RANGE, CAPTURE_FRAMES_MAX, CaptureReply, CaptureRequest, CaptureWay};
 pub use pattern::{LoadPattern, StairDirection};
 pub use quality::{LossRuns, Reordering};
 pub use reply::{

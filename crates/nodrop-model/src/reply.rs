@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::capture::CaptureReply;
 use crate::quality::{LossRuns, Reordering};
 use crate::stop::StopClause;
 use crate::times::{DirectionTimes, SenderTimes};
@@ -204,6 +205,9 @@ pub struct TrialReply {
     pub windows: Windows,
     /// Empty means valid.
     pub doubts: Vec<Doubt>,
+    /// What was captured; None where nothing was to be.
+    #[serde(default)]
+    pub capture: Option<CaptureReply>,
 }
 
 /// What went wrong.

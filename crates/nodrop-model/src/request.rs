@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::capture::CaptureRequest;
 use crate::pattern::LoadPattern;
 use crate::stop::StopRule;
 use crate::traffic::StreamSpec;
@@ -131,6 +132,9 @@ pub struct TrialRequest {
     /// Also return the whole latency histograms.
     #[serde(default)]
     pub histograms: bool,
+    /// Keep frames in a file.
+    #[serde(default)]
+    pub capture: Option<Box<CaptureRequest>>,
 }
 
 fn look_s() -> f64 {

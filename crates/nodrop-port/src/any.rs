@@ -8,7 +8,7 @@ use crate::dpdk::{DpdkRx, DpdkTx};
 use crate::loopback::{LoopbackRx, LoopbackTx};
 use crate::paced::Exit;
 use crate::xdp_live::LiveTx;
-use crate::{PortError, Receive, Received, Slot, Transmit};
+use crate::{Original, PortError, Receive, Received, Slot, Transmit};
 
 /// A sending half of any back end.
 #[allow(clippy::large_enum_variant)] // a handful of ports exist, each for as long as the program
@@ -84,6 +84,19 @@ impl Receive for AnyRx {
             Self::AfPacket(port) => port.receive(budget, sink),
             Self::AfXdp(port) => port.receive(budget, sink),
             Self::Dpdk(port) => port.receive(budget, sink),
+        }
+    }
+
+    fn receive_original(
+        &mut self,
+        budget: usize,
+        sink: impl FnMut(Received<'_>, Original),
+    ) -> Result<usize, PortError> {
+        match self {
+            Self::Loopback(port) => port.receive_original(budget, sink),
+            Self::AfPacket(port) => port.receive_original(budget, sink),
+            Self::AfXdp(port) => port.receive_original(budget, sink),
+            Self::Dpdk(port) => port.receive_original(budget, sink),
         }
     }
 

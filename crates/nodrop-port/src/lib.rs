@@ -41,6 +41,18 @@ pub struct Received<'a> {
     pub time_ns: u64,
 }
 
+/// A received frame as it was on the wire, where the host has cut or changed it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Original {
+    /// Its length, without FCS.
+    pub frame_len: usize,
+    /// The VLAN tag, with its type, that stood between addresses and type and was taken out.
+    pub vlan_tag: Option<[u8; VLAN_TAG_BYTES]>,
+}
+
+/// Length of a VLAN tag.
+pub const VLAN_TAG_BYTES: usize = 4;
+
 /// Bytes of every frame that a receiver is sure to see.
 pub const SNAP_BYTES: usize = 128;
 
@@ -78,6 +90,18 @@ pub trait Receive: Send {
     /// # Errors
     /// When the port can receive no more at all.
     fn receive(&mut self, budget: usize, sink: impl FnMut(Received<'_>)) -> Result<usize, PortError>;
+
+    /// As [`Receive::receive`], for those who want to know what the frame was like on the wire.
+    ///
+    /// # Errors
+    /// Likewise.
+    fn receive_original(
+        &mut self,
+        budget: usize,
+        mut sink: impl FnMut(Received<'_>, Original),
+    ) -> Result<usize, PortError> {
+        self.receive(budget, |frame| sink(frame, Original { frame_len: frame.bytes.len(), vlan_tag: None }))
+    }
 
     /// Frames that reached this port and that its own receive path dropped since the last call.
     ///

@@ -4,13 +4,12 @@ use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
 use super::socket::PacketSocket;
-use crate::{PortError, Receive, Received, SNAP_BYTES, host};
+use crate::{Original, PortError, Receive, Received, SNAP_BYTES, VLAN_TAG_BYTES, host};
 
 const BLOCK_BYTES: u32 = 1 << 20;
 /// Bits of tp_status (linux/if_packet.h).
 const VLAN_VALID: u32 = 1 << 4;
 const VLAN_TPID_VALID: u32 = 1 << 6;
-const VLAN_TAG_BYTES: usize = 4;
 /// Bytes from the magic on that are certainly kept.
 const MARK_BYTES: usize = 32;
 const RING_REMEDY: &str = "ask for fewer queue slots, or free memory";
@@ -52,6 +51,23 @@ struct RingFrame<'a> {
     bytes: &'a [u8],
     /// Arrival, wall clock, nanoseconds since the epoch.
     time_ns: u64,
+    /// What else the kernel says of it.
+    header: &'a libc::tpacket2_hdr,
+}
+
+impl RingFrame<'_> {
+    /// It as it was on the wire; of a ring that does not restore tags.
+    fn original(&self) -> Original {
+        let vlan_tag = (self.header.tp_status & VLAN_VALID != 0).then(|| vlan_tag(self.header));
+        let frame_len = self.header.tp_len as usize + vlan_tag.map_or(0, |tag| tag.len());
+        Original { frame_len, vlan_tag }
+    }
+}
+
+/// The VLAN tag that the kernel took out of a frame.
+fn vlan_tag(header: &libc::tpacket2_hdr) -> [u8; VLAN_TAG_BYTES] {
+    let tpid = if header.tp_status & VLAN_TPID_VALID != 0 { header.tp_vlan_tpid } else { libc::ETH_P_8021Q as u16 };
+    (u32::from(tpid) << 16 | u32::from(header.tp_vlan_tci)).to_be_bytes()
 }
 
 /// The receiving half of a port.
@@ -162,7 +178,7 @@ impl PacketRx {
             let tagged = self.restores_tags && header.tp_status & VLAN_VALID != 0;
             let bytes = if tagged { tagged_frame(slot, header) } else { untagged_frame(slot, header) };
             let time_ns = u64::from(header.tp_sec) * 1_000_000_000 + u64::from(header.tp_nsec);
-            RingFrame { bytes, time_ns }
+            RingFrame { bytes, time_ns, header }
         }
     }
 }
@@ -183,14 +199,13 @@ unsafe fn untagged_frame<'a>(slot: *mut u8, header: &libc::tpacket2_hdr) -> &'a 
 /// As [`untagged_frame`], once per frame.
 unsafe fn tagged_frame<'a>(slot: *mut u8, header: &libc::tpacket2_hdr) -> &'a [u8] {
     const ADDRESSES_BYTES: usize = 12;
-    let tpid = if header.tp_status & VLAN_TPID_VALID != 0 { header.tp_vlan_tpid } else { libc::ETH_P_8021Q as u16 };
+    let tag = vlan_tag(header);
     // SAFETY: at least 14 unused bytes lie between the kernel's own headers and an Ethernet frame (TPACKET_ALIGN of
     // TPACKET2_HDRLEN + 16, less 14), and the frame has addresses.
     unsafe {
         let frame = slot.add(usize::from(header.tp_mac));
         let start = frame.sub(VLAN_TAG_BYTES);
         std::ptr::copy(frame, start, ADDRESSES_BYTES);
-        let tag = (u32::from(tpid) << 16 | u32::from(header.tp_vlan_tci)).to_be_bytes();
         std::ptr::copy_nonoverlapping(tag.as_ptr(), start.add(ADDRESSES_BYTES), VLAN_TAG_BYTES);
         std::slice::from_raw_parts(start, header.tp_snaplen as usize + VLAN_TAG_BYTES)
     }
@@ -201,6 +216,16 @@ impl Receive for PacketRx {
     fn receive(&mut self, budget: usize, mut sink: impl FnMut(Received<'_>)) -> Result<usize, PortError> {
         Ok(self.with_batch(budget, |frames| {
             frames.map(|frame| sink(Received { bytes: frame.bytes, time_ns: frame.time_ns })).count()
+        }))
+    }
+
+    fn receive_original(
+        &mut self,
+        budget: usize,
+        mut sink: impl FnMut(Received<'_>, Original),
+    ) -> Result<usize, PortError> {
+        Ok(self.with_batch(budget, |frames| {
+            frames.map(|frame| sink(Received { bytes: frame.bytes, time_ns: frame.time_ns }, frame.original())).count()
         }))
     }
 
