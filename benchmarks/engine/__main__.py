@@ -1,62 +1,37 @@
-"""`scripts/bench engine`: every contestant in turn, round after round, then one table."""
+"""`scripts/bench engine`: group by group, every contestant in turn, round after round; then tables and demands."""
 
 import argparse
 import json
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks.engine import link
 from benchmarks.engine.contestant import Contestant
-from benchmarks.engine.dpdk import NodropMemif, NodropNull, TestpmdFlowgen, TestpmdMemif
+from benchmarks.engine.demands import demand_lines
 from benchmarks.engine.frame import Frame
+from benchmarks.engine.groups import GROUPS, Group
 from benchmarks.engine.measure import Measurement, measure
-from benchmarks.engine.nodrop import (
-    NodropCounting,
-    NodropLive,
-    NodropSend,
-    NodropSendReceive,
-    NodropXdpSend,
-    NodropXdpSendReceive,
-)
-from benchmarks.engine.ratio import ratios
-from benchmarks.engine.table import print_rates, print_ratios
-from benchmarks.engine.testpmd import TestpmdSend, TestpmdSendReceive, TestpmdXdpSend, TestpmdXdpSendReceive
+from benchmarks.engine.ratio import Ratio, ratios
+from benchmarks.engine.table import print_rates
 from benchmarks.engine.tool import ContestantError
-from benchmarks.engine.trafgen import TrafgenSend
+from benchmarks.engine.zero_loss import ZeroLoss
 from rich.console import Console
 
 from nodrop.errors import NodropError
 from nodrop.stage.host import read_host
 
-PAGE_WIDTH = 160
+PAGE_WIDTH = 170
 """Where there is no terminal to fit."""
-
-CONTESTANTS: tuple[Contestant, ...] = (
-    TrafgenSend(),
-    NodropSend(),
-    TestpmdSend(),
-    NodropSendReceive(),
-    NodropCounting(),
-    TestpmdSendReceive(),
-    NodropXdpSend(),
-    TestpmdXdpSend(),
-    NodropXdpSendReceive(),
-    TestpmdXdpSendReceive(),
-    NodropLive(),
-    NodropNull(),
-    TestpmdFlowgen(),
-    NodropMemif(),
-    TestpmdMemif(),
-)
 
 
 def main() -> int:
     options = _parse()
     console = Console(highlight=False, width=None if sys.stdout.isatty() else PAGE_WIDTH)
-    started_at = datetime.now(UTC).isoformat()
+    began_s, started_at = time.monotonic(), datetime.now(UTC).isoformat()
     host = read_host()
     if host.core_count < 2:
         console.print("two CPUs asked, one for the sender and one for the receiver; this machine offers one")
@@ -66,16 +41,16 @@ def main() -> int:
     except NodropError as error:
         console.print(str(error))
         return error.exit_code
-    versions = _versions(console)
-    present = [one for one in CONTESTANTS if one.name in versions and options.only in one.name]
     console.print(f"{host.cpu_model}, {host.core_count} CPUs, {host.virtualization}, Linux {host.kernel}, as {rights}")
-    for name, version in versions.items():
-        console.print(f"  {name}: {version}")
-    measurements = _play(console, present, options)
+    versions: dict[str, str] = {}
+    groups = {name: _present(console, GROUPS[name], versions) for name in options.only}
+    measurements = list(_play(console, groups, options))
+    for name, group in groups.items():
+        print_rates(console, group, [one for one in measurements if one.group == name])
     found = ratios(measurements)
-    for size in options.frame_bytes:
-        print_rates(console, measurements, [contestant.name for contestant in present], size)
-    print_ratios(console, found)
+    for line in demand_lines(measurements, found):
+        console.print(line, soft_wrap=True)
+    console.print(f"{options.rounds} rounds; took {(time.monotonic() - began_s) / 60:.1f} min")
     if options.json:
         record = {
             "started_at": started_at,
@@ -84,58 +59,89 @@ def main() -> int:
             "versions": versions,
             "rounds": options.rounds,
             "seconds": options.seconds,
-            "measurements": [asdict(one) for one in measurements],
-            "ratios": [asdict(ratio) | {"median": ratio.median} for ratio in found],
+            "measurements": [asdict(one) | {"cpu_ns_per_frame": one.cpu_ns_per_frame} for one in measurements],
+            "ratios": [_record(ratio) for ratio in found],
+            "demands": list(demand_lines(measurements, found)),
         }
         options.json.write_text(json.dumps(record, indent=1) + "\n")
-    return 0 if len(measurements) == options.rounds * len(options.frame_bytes) * len(present) else 1
+    return 0 if len(measurements) == options.rounds * sum(len(GROUPS[name].contestants) for name in groups) else 1
 
 
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="scripts/bench engine",
-        description="Rates of nodrop, trafgen and dpdk-testpmd on a veth pair, side by side. Needs two idle CPUs.",
+        description="Rates of nodrop, trafgen and dpdk-testpmd, side by side. Needs two idle CPUs.",
     )
-    parser.add_argument("--rounds", type=int, default=5, help="how often each contestant has its turn (default: 5)")
-    parser.add_argument("--seconds", type=float, default=3.0, help="length of each window (default: 3)")
+    parser.add_argument("--rounds", type=int, default=3, help="how often each contestant has its turn (default: 3)")
+    parser.add_argument("--seconds", type=float, default=1.5, help="length of each window (default: 1.5)")
     parser.add_argument(
-        "--frame-bytes", type=int, nargs="+", default=[64], help="frame sizes with FCS, 64 to 1518 (default: 64)"
+        "--only",
+        type=_group_names,
+        default=list(GROUPS),
+        metavar="GROUP,...",
+        help=f"only these of {', '.join(GROUPS)} (default: all)",
     )
-    parser.add_argument("--only", default="", metavar="WORD", help="only contestants with this in their names")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything there too, every round of it")
     options = parser.parse_args()
-    if options.rounds < 1 or options.seconds <= 0 or not all(64 <= size <= 1518 for size in options.frame_bytes):
-        parser.error("at least one round, a window above 0 s and frames of 64 to 1518 bytes are needed")
+    if options.rounds < 1 or options.seconds <= 0:
+        parser.error("at least one round and a window above 0 s are needed")
     return options
 
 
-def _versions(console: Console) -> dict[str, str]:
-    """Of every contestant that is there; the others are named with the remedy."""
-    versions = {}
-    for contestant in CONTESTANTS:
+def _group_names(written: str) -> list[str]:
+    asked = written.split(",")
+    for name in asked:
+        if name not in GROUPS:
+            raise argparse.ArgumentTypeError(f"{name!r} asked; there are {', '.join(GROUPS)}")
+    return [name for name in GROUPS if name in asked]
+
+
+def _present(console: Console, group: Group, versions: dict[str, str]) -> Group:
+    """Those of a group that are there, each said with what it does; the others are named with the remedy."""
+    present = []
+    console.print(f"[bold]{group.title}[/]")
+    for contestant in group.contestants:
         try:
-            versions[contestant.name] = contestant.version()
+            version = contestant.version()
         except ContestantError as error:
-            console.print(f"[yellow]{contestant.name} left out:[/] {error}")
-    return versions
+            console.print(f"  [yellow]{contestant.name} left out:[/] {error}", soft_wrap=True)
+            continue
+        present.append(contestant)
+        versions[contestant.name] = version
+        console.print(f"  {contestant.name} ({version}): {contestant.does}", soft_wrap=True)
+    return replace(group, contestants=tuple(present))
 
 
-def _play(console: Console, present: Sequence[Contestant], options: argparse.Namespace) -> list[Measurement]:
-    """All rounds. Each one starts with another contestant, so that none always follows the same."""
-    measurements = []
+def _play(console: Console, groups: Mapping[str, Group], options: argparse.Namespace) -> Iterator[Measurement]:
+    """All rounds. In each one a group starts with another contestant, so that none always follows the same."""
     for number in range(options.rounds):
-        start = number % len(present)
-        for size in options.frame_bytes:
-            for contestant in (*present[start:], *present[:start]):
+        for name, group in groups.items():
+            for contestant in _turned(group.contestants, number):
                 try:
-                    one = measure(contestant, Frame(size), number, options.seconds)
+                    one = _measure(contestant, name, group.frame_bytes, number, options.seconds)
                 except ContestantError as error:
-                    console.print(f"[red]{contestant.name} failed in round {number + 1}:[/] {error}")
+                    console.print(f"[red]{name}: {contestant.name} failed in round {number + 1}:[/] {error}")
                     continue
-                measurements.append(one)
+                yield one
                 got = "" if one.received_pps is None else f", received {one.received_pps / 1e6:.3f}"
-                console.print(f"round {number + 1}: {one.contestant}: sent {one.sent_pps / 1e6:.3f} Mpps{got}")
-    return measurements
+                console.print(f"round {number + 1}, {name}: {one.contestant}: sent {one.sent_pps / 1e6:.3f} Mpps{got}")
+
+
+def _turned(contestants: Sequence[Contestant | ZeroLoss], number: int) -> Sequence[Contestant | ZeroLoss]:
+    start = number % len(contestants) if contestants else 0
+    return (*contestants[start:], *contestants[:start])
+
+
+def _measure(
+    contestant: Contestant | ZeroLoss, group: str, frame_bytes: int, number: int, seconds: float
+) -> Measurement:
+    if isinstance(contestant, ZeroLoss):
+        return contestant.measure(group, Frame(frame_bytes), number, seconds)
+    return measure(contestant, group, Frame(frame_bytes), number, seconds)
+
+
+def _record(ratio: Ratio) -> dict[str, object]:
+    return asdict(ratio) | {"median": ratio.median, "met": ratio.met}
 
 
 if __name__ == "__main__":

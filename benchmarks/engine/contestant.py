@@ -31,7 +31,13 @@ class Run(Protocol):
 class Contestant(Protocol):
     """A generator in one way of use."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """Unique in its group."""
+
+    @property
+    def does(self) -> str:
+        """With each frame, for a fair reading."""
 
     def version(self) -> str:
         """Of the program. Raises ContestantError when it is not there."""

@@ -2,7 +2,7 @@
 
 import ipaddress
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 HEADER_BYTES = 14 + 20 + 8
@@ -29,6 +29,10 @@ class Frame:
     def buffer_bytes(self) -> int:
         """What software handles of it."""
         return self.frame_bytes - FCS_BYTES
+
+    def backwards(self) -> "Frame":
+        """The same for the other direction."""
+        return replace(self, src_mac=self.dst_mac, dst_mac=self.src_mac, src_ip=self.dst_ip, dst_ip=self.src_ip)
 
     def to_bytes(self) -> bytes:
         """The whole frame without FCS. UDP checksum 0 says that there is none (RFC 768)."""

@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,6 +39,7 @@ class TestpmdSend:
     """Sends only."""
 
     name = "testpmd send"
+    does = "one fixed frame, txonly"
     _driver = AF_PACKET
 
     def version(self) -> str:
@@ -50,13 +51,14 @@ class TestpmdSend:
     def run(self, frame: Frame) -> Iterator["TestpmdRun"]:
         """One process in txonly mode."""
         with _sender(self._driver, frame) as sender:
-            yield TestpmdRun(sender, None)
+            yield TestpmdRun((sender,))
 
 
 class TestpmdSendReceive:
     """Sends in one process and receives in another."""
 
     name = "testpmd send+receive"
+    does = "one fixed frame, txonly; the receiver counts and looks at nothing, rxonly"
     version = TestpmdSend.version
     _driver = AF_PACKET
 
@@ -64,7 +66,7 @@ class TestpmdSendReceive:
     def run(self, frame: Frame) -> Iterator["TestpmdRun"]:
         """The receiver first, so that it misses nothing."""
         with _receiver(self._driver) as receiver, _sender(self._driver, frame) as sender:
-            yield TestpmdRun(sender, receiver)
+            yield TestpmdRun((sender, receiver), (receiver,))
 
 
 class TestpmdXdpSend(TestpmdSend):
@@ -81,27 +83,55 @@ class TestpmdXdpSendReceive(TestpmdSendReceive):
     _driver = AF_XDP
 
 
+class TestpmdBothWays:
+    """A process at each end that sends and receives by turns, in one thread."""
+
+    name = "testpmd both ways"
+    does = "256 flows, no number or time, flowgen; what arrives is counted and thrown away"
+    version = TestpmdSend.version
+    _driver = AF_PACKET
+
+    @contextlib.contextmanager
+    def run(self, frame: Frame) -> Iterator["TestpmdRun"]:
+        """Both in flowgen mode."""
+        options = ("--forward-mode=flowgen", f"--txpkts={frame.buffer_bytes}", "--flowgen-flows=256")
+        settings = self._driver.sending + self._driver.receiving
+        near, far = (f"{self._driver.name},iface={port}{settings}" for port in (SEND_PORT, RECEIVE_PORT))
+        with start(far, RECEIVE_CPU, options) as there, start(near, SEND_CPU, options) as here:
+            yield TestpmdRun((here, there), (here, there), (SEND_PORT, RECEIVE_PORT))
+
+
+class TestpmdXdpBothWays(TestpmdBothWays):
+    """Through AF_XDP."""
+
+    name = "testpmd af_xdp both ways"
+    _driver = AF_XDP
+
+
 class TestpmdRun:
     """One or two processes of testpmd at work."""
 
-    def __init__(self, sender: Tool, receiver: Tool | None) -> None:
-        self._tools = [sender, receiver] if receiver else [sender]
-        self._receiver = receiver
+    def __init__(
+        self, tools: Sequence[Tool], receivers: Sequence[Tool] = (), counted: Collection[str] = (SEND_PORT,)
+    ) -> None:
+        self._tools = tools
+        self._receivers = receivers
+        self._counted = counted
 
     def cpu_s(self) -> float:
         """Of both processes."""
         return sum(tool.cpu_s() for tool in self._tools)
 
     def received(self) -> tuple[float, int] | None:
-        """What the receiving process says it has taken from its port."""
-        if not self._receiver:
+        """What receiving processes say they have taken from their ports."""
+        if not self._receivers:
             return None
-        count = self._count(self._receiver, "RX-packets")
+        count = sum(self._count(tool, "RX-packets") for tool in self._receivers)
         return time.monotonic(), count
 
     def sent(self) -> tuple[float, int]:
         """As the kernel counts it, for all alike."""
-        return link.sent()
+        return link.sent(self._counted)
 
     def _count(self, tool: Tool, counter: str) -> int:
         tool.write("show port stats 0")

@@ -62,6 +62,11 @@ class Tool:
         assert self._process.stdout
         self.lines = LineReader(self._process.stdout.fileno())
 
+    @property
+    def pid(self) -> int:
+        """Of its first process."""
+        return self._process.pid
+
     def __enter__(self) -> Self:
         """It runs already."""
         return self

@@ -18,6 +18,7 @@ class TrafgenSend:
     """Sends only."""
 
     name = "trafgen send"
+    does = "one fixed frame, never received or counted"
 
     def version(self) -> str:
         """Of the Debian package."""
