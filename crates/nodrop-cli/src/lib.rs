@@ -3,8 +3,11 @@
 use nodrop_port::{PortError, process};
 
 mod backend;
+mod doors;
 pub mod setup;
 pub mod vnf;
+
+pub use doors::HostNeighbors;
 
 /// Version and commit, as `--version` prints them.
 pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("NODROP_COMMIT"), ")");

@@ -8,9 +8,18 @@ use nodrop_port::{Receive, dpdk, thread};
 use nodrop_wire::Frames;
 
 use crate::backend::{self, asked_of_dpdk, open_all};
+use crate::doors::{HostNeighbors, neighbors_of};
 
 /// The engine with every back end and the kernel's clocks.
 pub type HostEngine = Engine<AnyTx, AnyRx, SystemClock>;
+
+/// The stations of an `open` request at work; None where it has none.
+///
+/// # Errors
+/// When a station cannot be as asked, or its port has no room for stations.
+pub fn attend(request: &Open) -> Result<Option<HostNeighbors>, EngineError> {
+    neighbors_of(&request.ports, request.announce_every_s)
+}
 
 /// Open ports, build templates.
 ///

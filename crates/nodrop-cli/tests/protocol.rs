@@ -16,7 +16,9 @@ const SEED: [u8; 32] = *b"nodrop-engine speaks JSON lines.";
 const WORDS: [&str; 8] = ["flat", "burst", "sawtooth", "random", "poisson", "sinusoid", "up_down", "auto"];
 
 fn open() -> Value {
-    let port = |name| json!({"backend": "loopback", "interface": name, "queue_slots": 1024});
+    let station = json!({"mac": "02:00:00:00:00:01", "addresses": ["198.18.0.1", "2001:2::/64"],
+        "tags": [{"kind": "vlan", "id": 7}]});
+    let port = |name| json!({"backend": "loopback", "interface": name, "queue_slots": 1024, "stations": [station]});
     let stream = |id: u16| {
         json!({"stream_id": id, "tx_port": id, "rx_port": 1 - id,
             "sizes": [{"frame_bytes": 128, "weight": 2}, {"frame_bytes": 1518}], "size_order": "listed",
@@ -33,7 +35,8 @@ fn open() -> Value {
                 {"layer": 1, "field": "id", "values": {"mode": "random", "count": 3, "span": 9, "seed": 1}}],
             "rx_offsets": [94]})
     };
-    json!({"op": "open", "ports": [port("near"), port("far")], "streams": [stream(0), stream(1)], "cores": []})
+    json!({"op": "open", "ports": [port("near"), port("far")], "streams": [stream(0), stream(1)], "cores": [],
+        "announce_every_s": 0.5})
 }
 
 fn trial() -> Value {
@@ -41,6 +44,11 @@ fn trial() -> Value {
         "look_s": 0.002, "catch_up_max_s": 0.01, "latency_every": 3, "histograms": true,
         "pattern": {"kind": "stair", "period_s": 0.005, "amplitude_ratio": 0.5, "step_count": 3, "direction": "up"},
         "stop": {"lost_count": 3, "after_loss_s": 0.1, "elapsed_s": 1, "quiet_s": 2, "quiet_lost_count": 1}})
+}
+
+fn resolve() -> Value {
+    json!({"op": "resolve", "questions": [{"port": 0, "station": 0, "address": "198.18.0.2"}], "timeout_s": 0.001,
+        "tries": 1})
 }
 
 /// A value where another was meant.
@@ -126,7 +134,7 @@ fn no_line_of_text_is_too_strange_to_be_read_or_refused() {
 
 #[test]
 fn what_is_read_is_written_back_as_it_was() {
-    for value in [open(), trial()] {
+    for value in [open(), resolve(), trial()] {
         let request = parse(&value.to_string()).unwrap();
         let written = serde_json::to_string(&request).unwrap();
         assert_eq!(serde_json::to_string(&parse(&written).unwrap()).unwrap(), written);

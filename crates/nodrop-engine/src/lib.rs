@@ -11,6 +11,7 @@ mod judge;
 mod learn;
 mod loss_runs;
 mod losses;
+mod neighbors;
 mod outcome;
 mod paced;
 mod pacer;
@@ -35,6 +36,7 @@ use std::sync::atomic::AtomicBool;
 use crate::groups::Groups;
 
 pub use judge::{Observed, judge};
+pub use neighbors::{Door, Neighbors};
 pub use paced::refusal as paced_refusal;
 pub use pacer::Pacer;
 pub use tracker::{Arrival, Tracker};
@@ -70,6 +72,9 @@ pub enum EngineError {
     /// The request contradicts what is open.
     #[error("{0}")]
     Request(String),
+    /// Nobody on a link answered.
+    #[error("{0}")]
+    Neighbor(String),
     /// A thread of the engine panicked.
     #[error("a thread of the engine panicked; see its standard error")]
     Panic,

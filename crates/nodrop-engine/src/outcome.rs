@@ -175,6 +175,7 @@ pub(crate) fn reply(
         senders: counts.senders,
         tester_drop_count,
         tester_cpu_ratio: spent.cpu_ratio,
+        neighbors: Vec::new(),
         windows: timeline.windows,
         doubts: judge(&observed),
         capture: None,

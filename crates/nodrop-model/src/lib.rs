@@ -3,6 +3,7 @@
 //! Names carry their unit: `_pps`, `_s`, `_ns`, `_count`, `_bytes`. Frame sizes count the FCS (RFC 1242 3.5).
 
 mod capture;
+mod neighbor;
 mod pattern;
 mod quality;
 mod reply;
@@ -12,6 +13,7 @@ mod times;
 mod traffic;
 
 pub use capture::{CAPTURE_BYTES_RANGE, CAPTURE_FRAMES_MAX, CaptureReply, CaptureRequest, CaptureWay};
+pub use neighbor::{Answer, NeighborCounts, Question, Resolve, Resolved, Station};
 pub use pattern::{LoadPattern, StairDirection};
 pub use quality::{LossRuns, Reordering};
 pub use reply::{

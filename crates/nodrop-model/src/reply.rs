@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::capture::CaptureReply;
+use crate::neighbor::{NeighborCounts, Resolved};
 use crate::quality::{LossRuns, Reordering};
 use crate::stop::StopClause;
 use crate::times::{DirectionTimes, SenderTimes};
@@ -16,6 +17,8 @@ pub enum Reply {
     Hello(Hello),
     /// The ports are open.
     Opened(Opened),
+    /// Who answered, and what.
+    Resolved(Resolved),
     /// What came of the learning frames.
     Checked(Checked),
     /// Progress of the running trial.
@@ -201,6 +204,8 @@ pub struct TrialReply {
     pub tester_drop_count: u64,
     /// CPU time of the engine over the trial, in cores.
     pub tester_cpu_ratio: f64,
+    /// ARP and neighbour discovery meanwhile, of each port with stations.
+    pub neighbors: Vec<NeighborCounts>,
     /// The time series.
     pub windows: Windows,
     /// Empty means valid.
@@ -220,6 +225,8 @@ pub enum ErrorKind {
     Request,
     /// A port could not be opened or failed.
     Port,
+    /// Nobody on the link told the MAC address of an address.
+    Neighbor,
 }
 
 /// Asked, found, do.

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::capture::CaptureRequest;
+use crate::neighbor::{Resolve, Station};
 use crate::pattern::LoadPattern;
 use crate::stop::StopRule;
 use crate::traffic::StreamSpec;
@@ -14,6 +15,8 @@ use crate::traffic::StreamSpec;
 pub enum Request {
     /// Open ports and prepare streams; answered by `opened`.
     Open(Open),
+    /// Ask for MAC addresses on the links; answered by `resolved`, or an error that names who did not answer.
+    Resolve(Resolve),
     /// Send learning frames along every stream; answered by `checked`.
     Check(Check),
     /// Run one trial; answered by `window` lines and one `trial`.
@@ -76,6 +79,10 @@ pub struct PortSpec {
     /// Whether frames are copied: `af_xdp` and `xdp_live`.
     #[serde(default)]
     pub copying: Copying,
+    /// What the tester is on this link, where neighbours shall find it: `af_packet`, `af_xdp`, `xdp_live`, and `dpdk` over
+    /// an interface of the kernel (`net_af_packet`).
+    #[serde(default)]
+    pub stations: Vec<Station>,
 }
 
 /// Ports, streams and threads of the trials that follow.
@@ -90,6 +97,10 @@ pub struct Open {
     /// thread that does both, unbound. One CPU: the same, bound.
     #[serde(default)]
     pub cores: Vec<usize>,
+    /// How often stations announce their single addresses unasked, also during trials: gratuitous ARP (RFC 5227),
+    /// unsolicited neighbour advertisements (RFC 4861 section 7.2.6). Left out: never.
+    #[serde(default)]
+    pub announce_every_s: Option<f64>,
 }
 
 /// A connectivity check before measuring.

@@ -261,9 +261,12 @@ pub struct Arp {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Nd {
-    /// An advertisement (solicited, override); else a solicitation.
+    /// An advertisement that overrides what was known; else a solicitation.
     #[serde(default)]
     pub advertises: bool,
+    /// Whether an advertisement answers a solicitation.
+    #[serde(default = "yes")]
+    pub solicited: bool,
     /// Whose MAC is asked for or told.
     pub target: Ipv6Addr,
     /// MAC of the sender, or in an advertisement of the target.
@@ -347,6 +350,10 @@ pub enum FieldValue {
     Number(u64),
     /// Of a field that is an address.
     Address(String),
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn one() -> u32 {

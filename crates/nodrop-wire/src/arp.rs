@@ -6,7 +6,7 @@ use crate::header::{Around, Header, ends};
 use crate::{MacAddr, WireError};
 
 /// Hardware Ethernet, protocol IPv4, and the lengths of their addresses.
-const ETHERNET_IPV4: [u8; 6] = [0, 1, 0x08, 0x00, 6, 4];
+pub(crate) const ETHERNET_IPV4: [u8; 6] = [0, 1, 0x08, 0x00, 6, 4];
 
 impl Header for Arp {
     fn name(&self) -> &'static str {

@@ -1,5 +1,6 @@
 //! Ethernet II (IEEE 802.3 clause 3.1.1).
 
+use std::fmt;
 use std::str::FromStr;
 
 use nodrop_model::{Ethernet, Field};
@@ -10,6 +11,13 @@ use crate::header::{Around, Header, Place, ether_type};
 /// A 48-bit MAC address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MacAddr(pub [u8; 6]);
+
+impl fmt::Display for MacAddr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b, c, d, e, g] = self.0;
+        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
+    }
+}
 
 impl FromStr for MacAddr {
     type Err = WireError;

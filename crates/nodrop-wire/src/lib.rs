@@ -18,6 +18,7 @@ mod ipv4;
 mod ipv6;
 mod mpls;
 mod nd;
+mod neighbor;
 mod patch;
 mod random;
 mod signature;
@@ -28,12 +29,15 @@ mod udp;
 mod vlan;
 mod vxlan;
 
+use std::net::IpAddr;
+
 use nodrop_model::Field;
 
 pub use changes::{Changes, CountingField, FollowingChecksum};
 pub use ethernet::MacAddr;
 pub use frames::Frames;
 pub use intact::is_intact;
+pub use neighbor::{Heard, Message, Speaker, Tag, tags};
 pub use signature::{SIGNATURE_BYTES, Signature, wrapping_elapsed_ns};
 pub use template::Template;
 
@@ -97,6 +101,14 @@ pub enum WireError {
         asked: usize,
         /// How many are possible.
         most: usize,
+    },
+    /// A question that cannot be asked.
+    #[error("neighbours: {target} asked for as {source_ip}, of another IP version")]
+    Versions {
+        /// Who asks.
+        source_ip: IpAddr,
+        /// The address asked for.
+        target: IpAddr,
     },
     /// No order of sizes.
     #[error(

@@ -5,12 +5,13 @@ use nodrop_model::Nd;
 use crate::header::{Around, ChecksumField, Cover, Header, ends};
 use crate::{MacAddr, WireError};
 
-const SOLICITATION: u8 = 135;
-const ADVERTISEMENT: u8 = 136;
-/// Solicited, override.
-const ADVERTISED: u8 = 0x60;
-const SOURCE_ADDRESS_OPTION: u8 = 1;
-const TARGET_ADDRESS_OPTION: u8 = 2;
+pub(crate) const SOLICITATION: u8 = 135;
+pub(crate) const ADVERTISEMENT: u8 = 136;
+/// Flags of an advertisement.
+const SOLICITED: u8 = 0x40;
+const OVERRIDE: u8 = 0x20;
+pub(crate) const SOURCE_ADDRESS_OPTION: u8 = 1;
+pub(crate) const TARGET_ADDRESS_OPTION: u8 = 2;
 
 impl Header for Nd {
     fn name(&self) -> &'static str {
@@ -24,7 +25,8 @@ impl Header for Nd {
     fn emit(&self, frame: &mut Vec<u8>, around: &Around<'_>) -> Result<(), WireError> {
         ends(self.name(), around)?;
         let (kind, flags, option) = if self.advertises {
-            (ADVERTISEMENT, ADVERTISED, TARGET_ADDRESS_OPTION)
+            let solicited = if self.solicited { SOLICITED } else { 0 };
+            (ADVERTISEMENT, OVERRIDE | solicited, TARGET_ADDRESS_OPTION)
         } else {
             (SOLICITATION, 0, SOURCE_ADDRESS_OPTION)
         };

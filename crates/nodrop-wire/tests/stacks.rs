@@ -70,7 +70,7 @@ fn stack() -> impl Strategy<Value = Vec<Layer>> {
         8 => (ip(), transport()).prop_map(|(ip, transport)| vec![ip, transport]),
         1 => any::<u128>().prop_map(|target| {
             let ip = Ipv6 { src: 1.into(), dst: 2.into(), dscp: 0, flow_label: 0, hop_limit: 255 };
-            let nd = Nd { advertises: target % 2 == 0, target: target.into(), mac: "02:00:00:00:00:01".to_owned() };
+            let nd = Nd { advertises: target % 2 == 0, solicited: true, target: target.into(), mac: "02:00:00:00:00:01".to_owned() };
             vec![Layer::Ipv6(ip), Layer::Nd(nd)]
         }),
     ];

@@ -6,10 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, mpsc};
 
 use clap::Parser;
+use nodrop_cli::HostNeighbors;
 use nodrop_cli::setup::{self, HostEngine};
 use nodrop_cli::{COMMIT, VERSION, come_up};
-use nodrop_engine::EngineError;
-use nodrop_model::{Closed, ErrorKind, ErrorReply, Hello, PROTOCOL_VERSION, Reply, Request, TrialRequest};
+use nodrop_engine::{EngineError, Neighbors};
+use nodrop_model::{
+    Closed, ErrorKind, ErrorReply, Hello, PROTOCOL_VERSION, Reply, Request, Resolve, Resolved, TrialReply, TrialRequest,
+};
 
 /// nodrop's packet engine: sends, receives and counts test traffic.
 ///
@@ -41,7 +44,7 @@ fn main() -> ExitCode {
         commit: COMMIT.to_owned(),
     }));
     let stop = Arc::new(AtomicBool::new(false));
-    let mut session = Session { engine: None, stop: stop.clone() };
+    let mut session = Session { engine: None, neighbors: None, stop: stop.clone() };
     for line in read_lines(stop) {
         session.answer(&line);
     }
@@ -68,6 +71,7 @@ fn read_lines(stop: Arc<AtomicBool>) -> mpsc::Receiver<String> {
 /// What the engine holds between requests.
 struct Session {
     engine: Option<HostEngine>,
+    neighbors: Option<HostNeighbors>,
     stop: Arc<AtomicBool>,
 }
 
@@ -83,26 +87,41 @@ impl Session {
     fn carry_out(&mut self, request: Request) -> Result<Reply, EngineError> {
         match request {
             Request::Open(request) => {
-                self.engine = None;
+                self.close();
                 let (engine, opened) = setup::open(&request)?;
                 self.engine = Some(engine);
+                self.neighbors = setup::attend(&request).inspect_err(|_| self.engine = None)?;
                 Ok(Reply::Opened(opened))
             }
+            Request::Resolve(request) => self.resolve(&request).map(Reply::Resolved),
             Request::Check(request) => self.engine()?.check(request.timeout_s).map(Reply::Checked),
             Request::Trial(request) => self.trial(&request),
             Request::Close | Request::Stop => {
-                self.engine = None;
+                self.close();
                 Ok(Reply::Closed(Closed {}))
             }
         }
     }
 
+    fn close(&mut self) {
+        self.neighbors = None;
+        self.engine = None;
+    }
+
+    fn resolve(&mut self, request: &Resolve) -> Result<Resolved, EngineError> {
+        let refusal = || EngineError::Request("no port has stations; give it some in `open`".to_owned());
+        self.engine()?;
+        self.neighbors.as_ref().ok_or_else(refusal)?.resolve(request)
+    }
+
     fn trial(&mut self, request: &TrialRequest) -> Result<Reply, EngineError> {
         let stop = self.stop.clone();
+        let neighbors = |this: &Self| this.neighbors.as_ref().map(Neighbors::take_counts).unwrap_or_default();
+        neighbors(self);
         let counts = self.engine()?.trial(request, &stop, |window| reply(&Reply::Window(window)));
         // Cleared after and not before: the wish to stop may be read while the trial still waits its turn.
         self.stop.store(false, SeqCst);
-        Ok(Reply::Trial(Box::new(counts?)))
+        Ok(Reply::Trial(Box::new(TrialReply { neighbors: neighbors(self), ..counts? })))
     }
 
     fn engine(&mut self) -> Result<&mut HostEngine, EngineError> {
@@ -113,6 +132,7 @@ impl Session {
 fn refusal(error: &EngineError) -> Reply {
     let kind = match error {
         EngineError::Request(_) => ErrorKind::Request,
+        EngineError::Neighbor(_) => ErrorKind::Neighbor,
         EngineError::Port(_) | EngineError::Panic => ErrorKind::Port,
     };
     failure(kind, error.to_string())

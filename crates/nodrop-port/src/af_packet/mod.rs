@@ -4,10 +4,12 @@
 //! took it. Receiving goes through a TPACKET_V2 ring that the kernel fills and stamps on arrival, so that reading late costs
 //! no accuracy.
 
+mod neighbors;
 mod ring;
 mod socket;
 mod tx;
 
+pub use neighbors::open_neighbors;
 pub use ring::PacketRx;
 pub use socket::Promiscuous;
 pub use tx::{MAX_BATCH, PacketTx};

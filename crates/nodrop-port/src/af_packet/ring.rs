@@ -94,7 +94,7 @@ impl PacketRx {
         let socket = PacketSocket::open(interface)?;
         socket.keep_only(magic, offsets)?;
         let last = offsets.iter().max().map_or(0, |offset| offset + MARK_BYTES);
-        Self::start(socket, Layout::new(last.max(SNAP_BYTES), queue_slots), false)
+        Self::start(socket, Layout::new(last.max(SNAP_BYTES), queue_slots), false, libc::ETH_P_ALL)
     }
 
     /// Open `interface` for every frame, whole and with its VLAN tag. A frame longer than `frame_bytes` is cut, at some
@@ -103,10 +103,26 @@ impl PacketRx {
     /// # Errors
     /// As [`PacketRx::open_filtered`].
     pub fn open_whole(interface: &str, queue_slots: u32, frame_bytes: usize) -> Result<Self, PortError> {
-        Self::start(PacketSocket::open(interface)?, Layout::new(frame_bytes + VLAN_TAG_BYTES, queue_slots), true)
+        let layout = Layout::new(frame_bytes + VLAN_TAG_BYTES, queue_slots);
+        Self::start(PacketSocket::open(interface)?, layout, true, libc::ETH_P_ALL)
     }
 
-    fn start(socket: PacketSocket, layout: Layout, restores_tags: bool) -> Result<Self, PortError> {
+    /// A ring for frames of one protocol as the kernel sees it, without the VLAN tag it takes out; a frame longer than
+    /// `SNAP_BYTES` is cut, at some length beyond that.
+    pub(super) fn open_protocol(
+        socket: PacketSocket,
+        queue_slots: u32,
+        protocol: libc::c_int,
+    ) -> Result<Self, PortError> {
+        Self::start(socket, Layout::new(SNAP_BYTES + VLAN_TAG_BYTES, queue_slots), true, protocol)
+    }
+
+    fn start(
+        socket: PacketSocket,
+        layout: Layout,
+        restores_tags: bool,
+        protocol: libc::c_int,
+    ) -> Result<Self, PortError> {
         let version = libc::tpacket_versions::TPACKET_V2 as libc::c_int;
         socket.set(
             libc::SOL_PACKET,
@@ -128,7 +144,7 @@ impl PacketRx {
         let interface_drops_seen = host::interface_receive_drops(&socket.interface);
         let ring = Self { socket, memory, layout, next: 0, interface_drops_seen, restores_tags };
         ring.socket.promiscuous()?;
-        ring.socket.bind(libc::ETH_P_ALL as u16)?;
+        ring.socket.bind(protocol as u16)?;
         Ok(ring)
     }
 

@@ -102,6 +102,11 @@ impl PacketSocket {
             })
             .collect();
         program.push(op(libc::BPF_RET | libc::BPF_K, 0, 0));
+        self.filter(program)
+    }
+
+    /// Let the kernel drop every frame that the program does not accept, before it reaches the socket.
+    pub(super) fn filter(&self, mut program: Vec<libc::sock_filter>) -> Result<(), PortError> {
         let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
         self.set(libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &filter, "attach a packet filter", RAW_REMEDY)
     }
