@@ -163,6 +163,7 @@ def _engine(plan: Plan, stage: Stage) -> Measurer:
     return EngineMeasurer(
         plan.engine,
         plan.traffic,
+        plan.neighbors,
         netns_pid=stage.facts.tester_pid,
         interfaces=plan.lab.tester_interfaces,
         check_alive=stage.check_alive,

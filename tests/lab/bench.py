@@ -73,6 +73,7 @@ def bench(**keys: object) -> Iterator[Bench]:
         EngineMeasurer(
             plan.engine,
             plan.traffic,
+            plan.neighbors,
             netns_pid=stage.facts.tester_pid,
             interfaces=plan.lab.tester_interfaces,
             check_alive=stage.check_alive,

@@ -8,6 +8,7 @@ from tests.traffic import two_way_traffic
 
 from nodrop.generator.simulated import SimulatedMeasurer
 from nodrop.model.ledger import LossLedger
+from nodrop.model.neighbor import NeighborCounts
 from nodrop.model.plan import Forwarder, ForwarderPort, LabPlan
 from nodrop.model.trial import StreamCounts, Trial, TrialResult
 from nodrop.observe.difference import Difference
@@ -67,6 +68,16 @@ def trial(lab: Lab) -> TrialResult:
     return result.model_copy(
         update={"streams": streams, "tester_drop_count": lab.tester_drop_count, "corrupted_count": lab.corrupted_count}
     )
+
+
+def test_arp_between_tester_and_sut_hides_no_loss_and_is_not_remarked_upon() -> None:
+    lab = Lab(counters(SENT - 3 + 5, SENT - 3 + 2, SENT - 3 + 2), SENT, SENT - 3)
+    said = NeighborCounts(port=0, heard_count=0, answered_count=1, announced_count=4)
+    heard = NeighborCounts(port=1, heard_count=2, answered_count=0, announced_count=0)
+    result = trial(lab).model_copy(update={"neighbors": (said, heard)})
+    found = loss_ledger(result, ONE, Difference({}, lab.counters))
+    assert told(found) == [("the wire tester0 → sut0", "", 3)]
+    assert found.remarks == ()
 
 
 def ledger(lab: Lab, before: dict[str, int] | None = None) -> LossLedger:

@@ -22,8 +22,8 @@ pub(crate) fn neighbors_of(
 
 fn door((port, spec): (usize, &PortSpec)) -> Result<Door<PacketTx, af_packet::PacketRx>, EngineError> {
     let interface = kernel_interface(spec)?;
-    let inner_tagged = spec.stations.iter().any(|station| station.tags.len() > 1);
-    let (tx, receivers) = af_packet::open_neighbors(interface, inner_tagged)?;
+    let tagged = spec.stations.iter().any(|station| !station.tags.is_empty());
+    let (tx, receivers) = af_packet::open_neighbors(interface, tagged)?;
     Ok(Door { port, name: interface.to_owned(), stations: spec.stations.clone(), tx, receivers })
 }
 

@@ -178,6 +178,21 @@ class PatternConfig(Value):
     """The same seed draws the same load; from 0. random, poisson."""
 
 
+class NeighborsConfig(Value):
+    """What the tester is on its links: ARP and neighbour discovery, see docs/reference/neighbours.md."""
+
+    resolve: bool | None = None
+    """Whether the tester asks for the MAC addresses its frames are sent to before the path is checked; null: where the
+    SUT routes (`router`, `vnf-l3`). Also through `bridge`, `ovs` and `wire`, where its other end answers."""
+    announce_every: Annotated[Seconds, Field(ge=0.001, le=86400)] | None = None
+    """How often it announces its own addresses unasked, in trials too, as `1s`; 1 ms to a day (gratuitous ARP,
+    unsolicited neighbour advertisements). Null: never."""
+    timeout: Annotated[Seconds, Field(le=60)] = 1.0
+    """How long to wait for answers each time it asks, as `1s`; above 0, at most 60 s."""
+    tries: int = Field(default=3, ge=1, le=100)
+    """How often it asks before the run ends with an error; 1 to 100."""
+
+
 class VnfConfig(Value):
     """The loopback VNF, where that is the SUT."""
 
@@ -225,6 +240,8 @@ class Config(Value):
     """The latency trials after the search."""
     engine: EngineConfig = EngineConfig()
     """The packet engine."""
+    neighbors: NeighborsConfig = NeighborsConfig()
+    """What the tester is on its links."""
     vnf: VnfConfig = VnfConfig()
     """The loopback VNF."""
     drop_reasons: bool = True

@@ -8,6 +8,7 @@ from nodrop.errors import GeneratorError
 from nodrop.generator.base import OnWindow
 from nodrop.generator.process import EngineDied, EngineProcess, Reply
 from nodrop.model.facts import PortFacts
+from nodrop.model.neighbor import NeighborPlan, NextHop
 from nodrop.model.plan import EnginePlan
 from nodrop.model.result import DirectionCheck
 from nodrop.model.traffic import Stream, Traffic
@@ -26,6 +27,7 @@ KEPT = (
     "senders",
     "tester_drop_count",
     "tester_cpu_ratio",
+    "neighbors",
     "windows",
 )
 """Fields of the engine's `trial` reply that a TrialResult takes as they are."""
@@ -41,16 +43,19 @@ class EngineMeasurer:
         self,
         plan: EnginePlan,
         traffic: Traffic,
+        neighbors: NeighborPlan | None = None,
         *,
         netns_pid: int,
         interfaces: tuple[str, ...],
         check_alive: Callable[[], None],
     ) -> None:
         """Prepare to use `interfaces`, in the order of the streams' port indices, in the network namespace of
-        process `netns_pid`. `check_alive` is called while waiting and raises when the path under test is gone.
+        process `netns_pid`, as these stations and towards these next hops. `check_alive` is called while waiting and
+        raises when the path under test is gone.
         """
         self._plan = plan
         self._traffic = traffic
+        self._neighbors = neighbors or NeighborPlan()
         self._netns_pid = netns_pid
         self._interfaces = interfaces
         self._check_alive = check_alive
@@ -58,7 +63,7 @@ class EngineMeasurer:
         self._ports: tuple[PortFacts, ...] = ()
 
     def __enter__(self) -> Self:
-        """Start the engine and open its ports. Raises GeneratorError."""
+        """Start the engine, open its ports, find its next hops. Raises GeneratorError."""
         self._open()
         return self
 
@@ -126,22 +131,50 @@ class EngineMeasurer:
         if self._engine is None:
             engine = EngineProcess(self._netns_pid, self._check_alive)
             try:
-                opened = engine.ask(self._open_request(), ANSWER_TIMEOUT_S)
+                self._ports = self._connect(engine)
             except EngineDied as error:
                 engine.end()
                 raise GeneratorError(f"opening ports {', '.join(self._interfaces)}: {error}") from None
             except BaseException:
                 engine.end()
                 raise
-            self._ports = tuple(PortFacts(**facts) for facts in opened["ports"])
             self._engine = engine
         return self._engine
 
-    def _open_request(self) -> dict[str, Any]:
+    def _connect(self, engine: EngineProcess) -> tuple[PortFacts, ...]:
+        """Open the ports, and again with the MAC addresses of the next hops where those are others than planned."""
+        opened = engine.ask(self._open_request(self._traffic), ANSWER_TIMEOUT_S)
+        next_hops = self._resolve(engine)
+        traffic = _addressed(self._traffic, {port: next_hop.mac for port, next_hop in next_hops.items()})
+        if traffic != self._traffic:
+            opened = engine.ask(self._open_request(traffic), ANSWER_TIMEOUT_S)
+        return tuple(PortFacts(**facts, next_hop=next_hops.get(port)) for port, facts in enumerate(opened["ports"]))
+
+    def _resolve(self, engine: EngineProcess) -> dict[int, NextHop]:
+        """Who the frames of each port are sent to, asked on the link. Raises GeneratorError naming who kept silent."""
+        plan = self._neighbors
+        questions = [{"port": link.port, "address": link.next_hop} for link in plan.links if link.next_hop]
+        if not questions:
+            return {}
+        request = {"op": "resolve", "questions": questions, "timeout_s": plan.timeout_s, "tries": plan.tries}
+        answers = engine.ask(request, plan.timeout_s * plan.tries + ANSWER_TIMEOUT_S)["answers"]
+        return {answer["port"]: NextHop(address=answer["address"], mac=answer["mac"]) for answer in answers}
+
+    def _open_request(self, traffic: Traffic) -> dict[str, Any]:
         slots, backend = self._plan.queue_slots, self._plan.backend
-        ports = [{"backend": backend, "interface": name, "queue_slots": slots} for name in self._interfaces]
-        streams = [stream.model_dump(exclude={"share"}) for stream in self._traffic.streams]
-        return {"op": "open", "ports": ports, "streams": streams, "cores": self._plan.cores}
+        ports: list[dict[str, Any]] = [
+            {"backend": backend, "interface": name, "queue_slots": slots} for name in self._interfaces
+        ]
+        for link in self._neighbors.links:
+            ports[link.port]["stations"] = [link.station.model_dump()]
+        streams = [stream.model_dump(exclude={"share"}) for stream in traffic.streams]
+        return {
+            "op": "open",
+            "ports": ports,
+            "streams": streams,
+            "cores": self._plan.cores,
+            "announce_every_s": self._neighbors.announce_every_s,
+        }
 
     def _request(self, trial: Trial, index: int, phase: str) -> dict[str, Any]:
         return {
@@ -193,6 +226,17 @@ def _direction_check(stream: Stream, direction: Reply) -> DirectionCheck:
         sent_count=direction["sent_count"],
         received_count=direction["received_count"],
     )
+
+
+def _addressed(traffic: Traffic, macs: dict[int, str]) -> Traffic:
+    """The same traffic, what leaves by these ports addressed to these stations."""
+
+    def addressed(stream: Stream) -> Stream:
+        mac = macs.get(stream.tx_port, stream.ethernet.dst)
+        ethernet = stream.ethernet.model_copy(update={"dst": mac})
+        return stream.model_copy(update={"layers": (ethernet, *stream.layers[1:])})
+
+    return traffic.model_copy(update={"streams": tuple(map(addressed, traffic.streams))})
 
 
 def _counts(reply: Reply) -> dict[str, Any]:

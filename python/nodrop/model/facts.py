@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from nodrop.model.base import Value
+from nodrop.model.neighbor import NextHop
 
 
 class InterfaceFacts(Value):
@@ -77,6 +78,8 @@ class PortFacts(Value):
     """How that works here."""
     queue_slots: int
     """Frames it can hold before the tester itself drops."""
+    next_hop: NextHop | None = None
+    """Who said that frames go to him; None: it was known, or nothing is sent."""
 
 
 class Facts(Value):

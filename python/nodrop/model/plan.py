@@ -7,6 +7,7 @@ from pydantic import Field
 from nodrop.model.base import Value
 from nodrop.model.calibration import Calibration
 from nodrop.model.goal import Goal
+from nodrop.model.neighbor import NeighborPlan
 from nodrop.model.traffic import Traffic
 
 SutKind = Literal["vnf-l2", "vnf-l3", "xdp", "bridge", "router", "ovs", "wire"]
@@ -49,13 +50,11 @@ class ForwarderPort(Value):
     mac: str
     """The station a router is there, and what a VNF may write as source on frames that leave there."""
     peer_mac: str
-    """The station at the other end of the link: destination of frames that leave there."""
+    """The station at the other end of the link: destination of frames that leave there. A router asks for it."""
     addresses: tuple[str, ...] = ()
     """IP addresses of a router there."""
     routes: tuple[Route, ...] = ()
     """What a router reaches through this port."""
-    peer_is_forwarder: bool = False
-    """Whether the neighbour is another forwarder, which can be asked for its MAC address; the tester answers no ARP."""
 
 
 class Forwarder(Value):
@@ -220,6 +219,8 @@ class Plan(Value):
     """Name of a lab that is already up; None brings up a private one."""
     engine: EnginePlan
     traffic: Traffic
+    neighbors: NeighborPlan = NeighborPlan()
+    """ARP and neighbour discovery of the tester's ports."""
     search: SearchPlan
     latency: LatencyPlan
     drop_reasons: bool = True

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from nodrop.model.base import Value
 from nodrop.model.ledger import LossLedger
+from nodrop.model.neighbor import NeighborCounts
 
 StopClause = Literal["lost_count", "after_loss", "elapsed", "quiet"]
 """Which clause of a stop rule ended a trial."""
@@ -243,6 +244,8 @@ class TrialResult(Value):
     """Frames that reached the tester and were dropped in its own receive path."""
     tester_cpu_ratio: float
     """CPU time of the engine's threads over the trial, in cores."""
+    neighbors: tuple[NeighborCounts, ...] = ()
+    """ARP and neighbour discovery meanwhile, of each port that takes part in it."""
     windows: Windows
     validity: Validity
     ledger: LossLedger | None = None

@@ -94,10 +94,11 @@ def draw(result: TrialResult, lab: LabPlan, way: tuple[int, int], grown: Differe
     received_count = sum(stream.received_count for stream in streams)
     unsent_count = sum(stream.intended_count for stream in streams) - offered_count if result.unsent_count else 0
     send, *between, receive = _segments(lab, *way, grown)
+    others = _other_counts(result, *way, between)
     drawn = Draw(*way, [Draft(send, send.place(grown), offered_count + unsent_count, offered_count)], [])
     came_count = offered_count
     for segment in between:
-        counted = segment.passed_count(grown)
+        counted = segment.passed_count(grown) - others.get(segment.far, 0)
         drawn.remarks.extend(_remarks(segment, counted, came_count, received_count))
         passed_count = max(min(counted, came_count), received_count)
         drawn.hops.append(Draft(segment, segment.place(grown), came_count, passed_count))
@@ -128,6 +129,16 @@ def _segments(lab: LabPlan, tx_port: int, rx_port: int, grown: Difference) -> It
     last = f"tester/{lab.tester_interfaces[rx_port]}"
     yield Segment("wire", near, last)
     yield Segment("receive", last, "")
+
+
+def _other_counts(result: TrialResult, tx_port: int, rx_port: int, between: list[Segment]) -> dict[str, int]:
+    """ARP and neighbour discovery that interfaces counted as well: at the way's first what the tester's sending port
+    said, at the last two what its receiving port heard.
+    """
+    said = {counts.port: counts.sent_count for counts in result.neighbors}
+    heard = {counts.port: counts.heard_count for counts in result.neighbors}
+    places = list(dict.fromkeys(segment.far for segment in between))
+    return {places[0]: said.get(tx_port, 0)} | {place: heard.get(rx_port, 0) for place in places[-2:]}
 
 
 def _forwarders(lab: LabPlan, tx_port: int) -> Iterator[tuple[str, str]]:

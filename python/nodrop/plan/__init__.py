@@ -13,6 +13,7 @@ from nodrop.model.result import RunResult
 from nodrop.plan.backend import choose_backend, engine_cores, fit_lab
 from nodrop.plan.earlier import earlier_bounds
 from nodrop.plan.lab import lab_warnings, private_lab, standing_lab
+from nodrop.plan.neighbors import plan_neighbors
 from nodrop.plan.search import plan_search
 from nodrop.plan.traffic import plan_traffic
 
@@ -67,6 +68,7 @@ def build(
             latency_every=config.engine.latency_every,
         ),
         traffic=traffic,
+        neighbors=plan_neighbors(config, lab, traffic),
         search=search,
         latency=LatencyPlan(
             points=_latency_points(search.goals) if config.latency.enabled else (),

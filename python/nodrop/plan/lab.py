@@ -120,7 +120,6 @@ def _inner_side(chain_count: int, end: int) -> ForwarderPort:
         peer_mac=addressing.inner_mac(end ^ 1),
         addresses=addressing.inner_ips(end),
         routes=tuple(Route(prefix=str(network), via=via) for network, via in zip(networks, vias, strict=True)),
-        peer_is_forwarder=True,
     )
 
 

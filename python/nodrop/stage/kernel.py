@@ -1,6 +1,7 @@
 """SUTs that the Linux kernel is itself: a bridge, a router. Both work in the network namespace the process is in."""
 
 import ipaddress
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ from nodrop.stage.links import index_of, netlink_for, set_up
 
 BRIDGE_AGEING_CENTISECONDS = 24 * 3600 * 100
 """A bridge that forgets an address during a one-way run starts to flood and is not the same SUT any more."""
-NUD_PERMANENT = 0x80
-"""State of a neighbour that is never asked whether it is still there: <linux/neighbour.h>."""
+NEIGHBOR_SETTINGS = {"base_reachable_time_ms": str(24 * 3600 * 1000), "delay_first_probe_time": "0"}
+"""A router that asks its neighbours now and then whether they are still there forwards through a slower path until they
+answer, and is not the same SUT meanwhile; so it asks once, at once. Older kernels have no such settings in user
+namespaces."""
 SYSCTL = Path("/proc/sys/net")
 ROUTER_SETTINGS = {"ipv4/ip_forward": "1", "ipv6/conf/all/forwarding": "1", "ipv4/conf/all/rp_filter": "0"}
 ROUTER_PORT_SETTINGS = {
@@ -34,13 +37,17 @@ def bridges(plan: LabPlan) -> None:
 
 
 def router(plan: LabPlan) -> None:
-    """Have the kernel route IPv4 and IPv6 between all ports, neighbours and their MAC addresses set for good."""
+    """Have the kernel route IPv4 and IPv6 between all ports; it asks its neighbours for their MAC addresses."""
     for setting, value in ROUTER_SETTINGS.items():
         _set(setting, value)
     with netlink_for("a kernel router") as netlink:
         for port in (port for forwarder in plan.forwarders for port in forwarder.ports):
             for setting, value in ROUTER_PORT_SETTINGS.items():
                 _set(setting.format(port.interface), value)
+            for setting, version in itertools.product(NEIGHBOR_SETTINGS, ("ipv4", "ipv6")):
+                path = f"{version}/neigh/{port.interface}/{setting}"
+                if (SYSCTL / path).exists():
+                    _set(path, NEIGHBOR_SETTINGS[setting])
             _router_port(netlink, port)
 
 
@@ -67,12 +74,18 @@ def _router_port(netlink: Any, port: ForwarderPort) -> None:
     for address in map(ipaddress.ip_address, port.addresses):
         if _has(address.version):
             netlink.addr("add", index=index, address=str(address), prefixlen=address.max_prefixlen)
+    if _has(6):  # a solicitation is sent from a link-local address (RFC 4861 section 7.2.2)
+        netlink.addr("add", index=index, address=link_local(port.mac), prefixlen=64)
     for route in port.routes:
-        version = ipaddress.ip_address(route.via).version
-        if not _has(version):
-            continue
-        netlink.neigh("add", dst=route.via, lladdr=port.peer_mac, ifindex=index, state=NUD_PERMANENT)
-        netlink.route("add", dst=route.prefix, gateway=route.via, oif=index, flags=["onlink"])
+        if _has(ipaddress.ip_address(route.via).version):
+            netlink.route("add", dst=route.prefix, gateway=route.via, oif=index, flags=["onlink"])
+
+
+def link_local(mac: str) -> str:
+    """The address that an interface gives itself (RFC 4291 appendix A)."""
+    first, *middle = bytes.fromhex(mac.replace(":", ""))
+    identifier = bytes((first ^ 2, *middle[:2], 0xFF, 0xFE, *middle[2:]))
+    return str(ipaddress.IPv6Address(b"\xfe\x80" + bytes(6) + identifier))
 
 
 def _has(version: int) -> bool:

@@ -74,14 +74,12 @@ def _joining(forwarder: Forwarder) -> Iterator[str]:
 
 
 def _routing(forwarder: Forwarder) -> Iterator[str]:
-    """Ports and routes; a router asks its fellow forwarders for their MAC addresses, the tester's it is told."""
+    """Ports and routes; a router asks its neighbours for their MAC addresses."""
     for port in forwarder.ports:
         addresses = "".join(f",address={address}" for address in port.addresses)
         yield from ("--port", f"{port.interface},mac={port.mac}{addresses}")
         for route in port.routes:
             yield from ("--route", f"{route.prefix},via={route.via},port={port.interface}")
-            if not port.peer_is_forwarder:
-                yield from ("--neighbor", f"{route.via},mac={port.peer_mac}")
 
 
 def _parse(line: str | None) -> dict[str, object]:
