@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from nodrop import __version__, store
 from nodrop.cpus import on_cpus
-from nodrop.errors import OutOfTime, SearchError
+from nodrop.errors import OutOfTime
 from nodrop.explained import ExplainedSearch
 from nodrop.generator.base import Measurer
 from nodrop.generator.engine import EngineMeasurer
@@ -26,12 +26,13 @@ from nodrop.model.trial import Trial, TrialResult, Verdict
 from nodrop.observe import observers
 from nodrop.observe.base import Observer
 from nodrop.record import Record
+from nodrop.repeat import check_repeats, without_hold_ups
 from nodrop.search.base import Outcome
 from nodrop.stage.base import Stage
 from nodrop.stage.host import read_host
 from nodrop.stage.netns import NetnsStage
 from nodrop.stage.standing import StandingStage
-from nodrop.units import format_pps, format_seconds
+from nodrop.units import format_seconds
 
 
 class Parts(NamedTuple):
@@ -90,10 +91,11 @@ def _search(search: ExplainedSearch, plan: SearchPlan, bench: _Bench, sut_shares
         started_s = bench.clock() - start_s
         if started_s + trial.duration_s > plan.search_duration_max_s:
             break
-        result = _measure(trial, "search", bench, search.outlook(trial, started_s))
+        measured = _measure(trial, "search", bench, search.outlook(trial, started_s))
+        result = without_hold_ups(measured, plan, record.trials)
         if result.validity.verdict is Verdict.INVALID:
             record.trial_done(result)
-            _check_repeats(record, plan.repeat_invalid)
+            check_repeats(record.trials, plan.repeat_invalid)
             continue
         record.searched(search.tell(Outcome.of(result, started_s)), search.findings())
         record.trial_done(result, judge(plan, search.intervals(), [*record.trials, result], sut_shares_tester_cpu))
@@ -127,19 +129,6 @@ def _measure(trial: Trial, phase: str, bench: _Bench, outlook: Outlook | None = 
     for observer in reversed(bench.observers):
         result = observer.after(result)
     return result
-
-
-def _check_repeats(record: Record, repeat_invalid: int) -> None:
-    """Raises SearchError when the last trials, one more than may be repeated, were all invalid."""
-    latest = record.trials[-1 - repeat_invalid :]
-    if len(latest) <= repeat_invalid or any(result.validity.verdict is not Verdict.INVALID for result in latest):
-        return
-    reasons = "; ".join(doubt.text for doubt in latest[-1].validity.doubts if doubt.verdict is Verdict.INVALID)
-    raise SearchError(
-        f"a valid trial at {format_pps(latest[-1].trial.intended_load_pps)} asked, "
-        f"{len(latest)} in a row were invalid: {reasons}; "
-        "give the tester more room (--max-load, engine.queue_slots) or more tries (search.repeat_invalid)"
-    )
 
 
 def _out_of_time(plan: SearchPlan) -> str:

@@ -19,7 +19,7 @@ from nodrop.generator.simulated import SimulatedMeasurer
 from nodrop.model.event import RunDone
 from nodrop.model.goal import Limit
 from nodrop.model.result import DirectionCheck, RunResult, Status
-from nodrop.model.trial import Doubt, Trial, TrialResult, Validity, Verdict
+from nodrop.model.trial import Doubt, SenderTimes, TimeSummary, Trial, TrialResult, Validity, Verdict
 from nodrop.run import execute
 
 Mishap = Callable[[TrialResult], TrialResult]
@@ -55,6 +55,29 @@ def mishaps(by_index: dict[int, Mishap]) -> Callable[[SimulatedMeasurer], Measur
 def invalid(result: TrialResult) -> TrialResult:
     doubt = Doubt(code="tester_drops", verdict=Verdict.INVALID, text="the tester dropped 5 frames")
     return result.model_copy(update={"validity": Validity(verdict=Verdict.INVALID, doubts=(doubt,))})
+
+
+def held_up(result: TrialResult, *, late_ns: int = 9_000) -> TrialResult:
+    """A tenth of the frames never left; those of median lateness did so `late_ns` late."""
+    first, *others = result.streams
+    unsent = first.intended_count // 10
+    counts = {"offered_count": first.offered_count - unsent, "received_count": first.received_count - unsent}
+    lateness = TimeSummary(
+        count=1,
+        min_ns=0,
+        mean_ns=0.0,
+        p50_ns=late_ns,
+        p90_ns=20_000_000,
+        p99_ns=20_000_000,
+        p999_ns=20_000_000,
+        max_ns=20_000_000,
+    )
+    sender = SenderTimes(port=0, lateness=lateness, gaps=None, stalls=None, unsent_count=unsent)
+    return result.model_copy(update={"streams": (first.model_copy(update=counts), *others), "senders": (sender,)})
+
+
+def overloaded(result: TrialResult) -> TrialResult:
+    return held_up(result, late_ns=20_000_000)
 
 
 def interrupt(_: TrialResult) -> TrialResult:
@@ -141,6 +164,40 @@ def test_too_many_invalid_trials_in_a_row_end_the_search_and_are_kept(tmp_path: 
 def test_invalid_trials_that_are_not_in_a_row_do_not_end_the_search(tmp_path: Path) -> None:
     now_and_then = mishaps(dict.fromkeys((0, 1, 3, 4, 6, 7), invalid))
     assert execute(make_plan(tmp_path), Listener(), parts(wrap=now_and_then)).status is Status.COMPLETE
+
+
+def lossless_index(result: RunResult) -> int:
+    """The first trial, after the first, that lost nothing."""
+    return next(trial.index for trial in result.trials[1:] if not trial.loss_ratio)
+
+
+def test_a_trial_that_only_a_held_up_tester_decides_is_repeated(tmp_path: Path) -> None:
+    plan = make_plan(tmp_path, latency__enabled=False)
+    undisturbed = execute(plan, Listener(), parts())
+    index = lossless_index(undisturbed)
+    disturbed = execute(plan, Listener(), parts(wrap=mishaps({index: held_up})))
+    assert disturbed.goals[0].lower and undisturbed.goals[0].lower
+    assert disturbed.goals[0].lower.load_pps == undisturbed.goals[0].lower.load_pps
+    spoiled = disturbed.trials[index]
+    assert spoiled.validity.verdict is Verdict.INVALID
+    assert spoiled.validity.doubts[-1].text.startswith(
+        "the tester, on time with most frames, was held up for up to 20.0 ms; the "
+    )
+    assert disturbed.trials[index + 1].trial == spoiled.trial
+
+
+def test_a_tester_that_is_held_up_every_time_is_the_limit(tmp_path: Path) -> None:
+    index = lossless_index(execute(make_plan(tmp_path), Listener(), parts()))
+    result = execute(make_plan(tmp_path), Listener(), parts(wrap=mishaps(dict.fromkeys(range(index, 100), held_up))))
+    verdicts = [trial.validity.verdict for trial in result.trials[index : index + 3]]
+    assert verdicts == [Verdict.INVALID, Verdict.INVALID, Verdict.VALID]
+    assert result.trials[index + 2].loss_ratio > 0
+
+
+def test_a_tester_that_is_too_slow_is_not_held_up(tmp_path: Path) -> None:
+    index = lossless_index(execute(make_plan(tmp_path), Listener(), parts()))
+    result = execute(make_plan(tmp_path), Listener(), parts(wrap=mishaps({index: overloaded})))
+    assert result.trials[index].validity.verdict is Verdict.VALID
 
 
 def test_latency_whose_trials_are_all_invalid_is_left_out(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ use nodrop_engine::{EngineError, Neighbors};
 use nodrop_model::{
     Closed, ErrorKind, ErrorReply, Hello, PROTOCOL_VERSION, Reply, Request, Resolve, Resolved, TrialReply, TrialRequest,
 };
+use nodrop_port::thread;
 
 /// nodrop's packet engine: sends, receives and counts test traffic.
 ///
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
     if arguments.schema {
         return print_schema();
     }
+    thread::favour(); // and all that this thread starts
     if let Err(error) = come_up(arguments.netns) {
         reply(&failure(ErrorKind::Port, error.to_string()));
         return ExitCode::FAILURE;

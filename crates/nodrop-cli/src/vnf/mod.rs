@@ -81,6 +81,7 @@ fn two(ports: Vec<L2Port>) -> Result<[L2Port; 2], PortError> {
 
 fn start(running: &Running) -> Result<(), PortError> {
     come_up(running.netns)?;
+    thread::favour();
     running.core.map_or(Ok(()), |core| thread::bind_to_cores(&[core]))
 }
 
