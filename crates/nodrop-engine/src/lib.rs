@@ -5,6 +5,8 @@
 
 mod capture;
 mod conductor;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod groups;
 mod histogram;
 mod judge;

@@ -58,7 +58,7 @@ pub fn read(pid: u32) -> Vec<(String, u64)> {
     parse(&board.and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default())
 }
 
-fn parse(text: &str) -> Vec<(String, u64)> {
+pub(super) fn parse(text: &str) -> Vec<(String, u64)> {
     let lines = text.lines().filter_map(|line| line.rsplit_once(' '));
     lines.filter_map(|(label, count)| Some((label.to_owned(), count.parse().ok()?))).collect()
 }

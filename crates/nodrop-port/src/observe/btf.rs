@@ -2,6 +2,8 @@
 //!
 //! Source: Documentation/bpf/btf.rst. Only what is needed to find fields and names; read once, then dropped.
 
+use std::collections::BTreeSet;
+
 /// Where the kernel shows its types.
 const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
 const MAGIC: u16 = 0xEB9F;
@@ -14,6 +16,8 @@ const KIND_TYPEDEF: u32 = 8;
 const KIND_FUNCTION: u32 = 13;
 /// Kinds that only rename or qualify another type: typedef, volatile, const, restrict, type tag.
 const KINDS_SEEN_THROUGH: [u32; 5] = [KIND_TYPEDEF, 9, 10, 11, 18];
+/// How many of them in a row: only a broken list has more, one that leads back to where it began.
+const SEEN_THROUGH_MAX: usize = 64;
 
 /// The kernel's types.
 pub(super) struct Btf {
@@ -36,7 +40,7 @@ impl Btf {
         Self::parse(std::fs::read(KERNEL_TYPES).ok()?)
     }
 
-    fn parse(bytes: Vec<u8>) -> Option<Self> {
+    pub(super) fn parse(bytes: Vec<u8>) -> Option<Self> {
         let header = u32_at(&bytes, 4)? as usize;
         if u32_at(&bytes, 0)? as u16 != MAGIC {
             return None;
@@ -58,8 +62,8 @@ impl Btf {
         let mut id = self.named(structure, &[KIND_STRUCT])?;
         let mut offset = 0;
         for name in path {
-            let field = self.field(id, name)?;
-            offset += field.offset;
+            let field = self.field(id, name, &mut BTreeSet::new())?;
+            offset = field.offset.checked_add(offset)?;
             id = self.seen_through(field.kind);
         }
         Some(offset)
@@ -95,10 +99,11 @@ impl Btf {
         })
     }
 
-    /// A member of a structure, also one inside of members without a name.
-    fn field(&self, id: u32, wanted: &str) -> Option<Field> {
+    /// A member of a structure, also one inside of members without a name. `searched` has the structures searched so far:
+    /// a broken list may hold one that is within itself.
+    fn field(&self, id: u32, wanted: &str, searched: &mut BTreeSet<u32>) -> Option<Field> {
         let at = self.start(id)?;
-        if ![KIND_STRUCT, KIND_UNION].contains(&self.kind(at)?) {
+        if ![KIND_STRUCT, KIND_UNION].contains(&self.kind(at)?) || !searched.insert(id) {
             return None;
         }
         let has_bit_fields = u32_at(&self.bytes, at + 4)? >> 31 == 1;
@@ -109,13 +114,15 @@ impl Btf {
             if name == wanted {
                 return Some(Field { offset: bits / 8, kind });
             }
-            let inner = if name.is_empty() { self.field(self.seen_through(kind), wanted)? } else { return None };
-            Some(Field { offset: bits / 8 + inner.offset, kind: inner.kind })
+            let inner =
+                if name.is_empty() { self.field(self.seen_through(kind), wanted, searched)? } else { return None };
+            Some(Field { offset: (bits / 8).checked_add(inner.offset)?, kind: inner.kind })
         })
     }
 
     fn seen_through(&self, mut id: u32) -> u32 {
-        while let Some(at) = self.start(id) {
+        for _ in 0..SEEN_THROUGH_MAX {
+            let Some(at) = self.start(id) else { break };
             if !self.kind(at).is_some_and(|kind| KINDS_SEEN_THROUGH.contains(&kind)) {
                 break;
             }
@@ -191,5 +198,19 @@ mod tests {
     fn what_is_not_a_list_of_types_is_refused() {
         assert!(Btf::parse(vec![0; 64]).is_none());
         assert!(Btf::parse(Vec::new()).is_none());
+    }
+
+    /// A structure whose member without a name is itself, behind a typedef of itself.
+    #[test]
+    fn a_structure_within_itself_is_searched_once() {
+        let types = [2, KIND_STRUCT << 24 | 1, 8, 1, 2, 0, 0, KIND_TYPEDEF << 24, 1, 0, KIND_TYPEDEF << 24, 3];
+        let names = b"\0\0outer\0";
+        let size = types.len() as u32 * 4;
+        let header = [u32::from(MAGIC), 24, 0, size, size, names.len() as u32];
+        let words = header.into_iter().chain(types);
+        let bytes = words.flat_map(u32::to_ne_bytes).chain(names.iter().copied()).collect();
+        let btf = Btf::parse(bytes).unwrap();
+        assert_eq!(btf.offset("outer", &["inner"]), None);
+        assert_eq!(btf.seen_through(3), 3);
     }
 }

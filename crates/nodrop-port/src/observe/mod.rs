@@ -7,6 +7,8 @@ pub mod board;
 mod btf;
 mod drops;
 mod ethtool;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod namespace;
 mod netlink;
 mod proc;

@@ -48,17 +48,24 @@ pub(super) fn queues(socket: &OwnedFd) -> Vec<Queue> {
     }
     let mut buffer = vec![0; 1 << 16];
     while let Some(length) = receive(socket, &mut buffer) {
-        let mut rest = &buffer[..length];
-        while let Some((kind, body, after)) = message(rest) {
-            match kind {
-                NLMSG_DONE | NLMSG_ERROR => return found,
-                RTM_NEWQDISC => found.extend(parse(body)),
-                _ => {}
-            }
-            rest = after;
+        if parse_all(&buffer[..length], &mut found) {
+            break;
         }
     }
     found
+}
+
+/// What a datagram's messages say; gives whether it is the last one.
+pub(super) fn parse_all(mut rest: &[u8], found: &mut Vec<Queue>) -> bool {
+    while let Some((kind, body, after)) = message(rest) {
+        match kind {
+            NLMSG_DONE | NLMSG_ERROR => return true,
+            RTM_NEWQDISC => found.extend(parse(body)),
+            _ => {}
+        }
+        rest = after;
+    }
+    false
 }
 
 fn request() -> Vec<u8> {

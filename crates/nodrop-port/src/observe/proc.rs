@@ -51,7 +51,7 @@ pub(super) fn read_softnet(into: &mut Reading) {
 }
 
 /// The columns behind the colon; the loopback interface is left out.
-fn parse_interfaces(table: &str) -> Vec<(String, Vec<u64>)> {
+pub(super) fn parse_interfaces(table: &str) -> Vec<(String, Vec<u64>)> {
     table
         .lines()
         .filter_map(|line| line.split_once(':'))
@@ -65,7 +65,7 @@ fn numbers(columns: &str) -> Vec<u64> {
 }
 
 /// A line of names and a line of numbers for each protocol.
-fn parse_snmp(table: &str) -> Vec<(String, u64)> {
+pub(super) fn parse_snmp(table: &str) -> Vec<(String, u64)> {
     let lines: Vec<&str> = table.lines().filter(|line| line.starts_with("Ip:")).collect();
     let [names, counts] = lines[..] else { return Vec::new() };
     let counts = counts.split_whitespace().skip(1).filter_map(|word| word.parse().ok());
@@ -74,14 +74,14 @@ fn parse_snmp(table: &str) -> Vec<(String, u64)> {
 }
 
 /// `Ip6InHdrErrors 0` and the like, one a line.
-fn parse_snmp6(table: &str) -> Vec<(String, u64)> {
+pub(super) fn parse_snmp6(table: &str) -> Vec<(String, u64)> {
     let words = table.lines().filter_map(|line| line.trim().split_once(char::is_whitespace));
     let named = words.filter_map(|(name, count)| Some((name.strip_prefix("Ip6")?, count.trim().parse().ok()?)));
     named.filter(|(name, _)| IP_DROPS.contains(name)).map(|(name, count)| (format!("ip6/{name}"), count)).collect()
 }
 
 /// CPU, dropped, time squeezed: hexadecimal columns 13, 2 and 3 (net/core/net-procfs.c, softnet_seq_show).
-fn parse_softnet(table: &str) -> Vec<(u64, u64, u64)> {
+pub(super) fn parse_softnet(table: &str) -> Vec<(u64, u64, u64)> {
     let row = |(position, line): (usize, &str)| {
         let columns: Vec<u64> = line.split_whitespace().map_while(|word| u64::from_str_radix(word, 16).ok()).collect();
         Some((columns.get(12).copied().unwrap_or(position as u64), *columns.get(1)?, *columns.get(2)?))

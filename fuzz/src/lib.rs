@@ -1,0 +1,23 @@
+//! What all fuzz targets need.
+
+use std::sync::Once;
+
+/// Room for the handler that keeps an input: the ordinary stack is full when it is needed most.
+const HANDLER_STACK_BYTES: usize = 1 << 16;
+
+/// Have the input kept also where it makes the stack run over.
+pub fn keep_overflows() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let stack = Box::leak(vec![0u8; HANDLER_STACK_BYTES].into_boxed_slice());
+        let stack = libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: stack.len() };
+        // SAFETY: the memory is valid for the rest of the process, and nobody else uses it.
+        unsafe { libc::sigaltstack(&raw const stack, std::ptr::null_mut()) };
+        // SAFETY: all zeros is the default action, whose flag libFuzzer keeps when it puts its own handler there.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_flags = libc::SA_ONSTACK;
+            libc::sigaction(libc::SIGSEGV, &raw const action, std::ptr::null_mut());
+        }
+    });
+}
