@@ -137,8 +137,11 @@ impl<T: Transmit, R: Receive, C: Clock> Engine<T, R, C> {
     /// Send learning frames along every stream until one has arrived on each, or `timeout_s` is over.
     ///
     /// # Errors
-    /// When a port fails.
+    /// When that is no time to wait for, or a port fails.
     pub fn check(&mut self, timeout_s: f64) -> Result<Checked, EngineError> {
+        if !(0.0..=86_400.0).contains(&timeout_s) {
+            return Err(EngineError::Request(format!("timeout_s: {timeout_s}; must be from 0 to a day")));
+        }
         let tag = self.take_tag();
         learn::check(&mut self.ports, &self.streams, &self.clock, tag, timeout_s)
     }

@@ -443,6 +443,9 @@ fn impossible_requests_say_what_is_wrong() {
     assert!(refused(request(f64::NAN, 1.0)).contains("above 0"));
     assert!(refused(request(1.0, 0.0)).contains("duration_s"));
     assert!(refused(TrialRequest { window_s: 1.0, ..request(1.0, 1.0) }).contains("window_s"));
+    for timeout_s in [f64::NAN, -1.0, 1e300] {
+        assert!(engine.check(timeout_s).unwrap_err().to_string().contains("timeout_s"));
+    }
 }
 
 #[test]

@@ -1,0 +1,37 @@
+//! Capture files of others: any content, read as pcap or pcapng.
+#![no_main]
+
+use std::cell::OnceCell;
+use std::fs::File;
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::fs::FileExt;
+
+use libfuzzer_sys::fuzz_target;
+use nodrop_port::pcap;
+
+const FRAMES_MAX: usize = 64;
+
+thread_local! {
+    static IN_MEMORY: OnceCell<File> = const { OnceCell::new() };
+}
+
+fn file_in_memory() -> File {
+    // SAFETY: memfd_create reads a NUL-terminated string; what it gives is owned by nobody else, and checked.
+    unsafe {
+        let fd = libc::memfd_create(c"capture".as_ptr(), libc::MFD_CLOEXEC);
+        assert!(fd >= 0, "a file in memory");
+        File::from_raw_fd(fd)
+    }
+}
+
+fuzz_target!(init: nodrop_fuzz::keep_overflows(), |content: &[u8]| {
+    IN_MEMORY.with(|file| {
+        let file = file.get_or_init(file_in_memory);
+        file.set_len(0).expect("an empty file");
+        file.write_all_at(content, 0).expect("room in memory");
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let Ok(found) = pcap::read(&path, None, FRAMES_MAX) else { return };
+        assert!(found.frames.len() <= FRAMES_MAX);
+        assert!(found.frames.iter().all(|frame| frame.bytes.len() <= frame.frame_len));
+    });
+});
