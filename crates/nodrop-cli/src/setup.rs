@@ -9,6 +9,7 @@ use nodrop_wire::Frames;
 
 use crate::backend::{self, asked_of_dpdk, open_all};
 use crate::doors::{HostNeighbors, neighbors_of};
+use crate::replay;
 
 /// The engine with every back end and the kernel's clocks.
 pub type HostEngine = Engine<AnyTx, AnyRx, SystemClock>;
@@ -52,7 +53,11 @@ fn facts(opened: &backend::Opened) -> PortFacts {
 }
 
 fn stream(spec: &StreamSpec) -> Result<Stream, EngineError> {
-    let frames =
-        Frames::new(spec).map_err(|error| EngineError::Request(format!("stream {}: {error}", spec.stream_id)))?;
+    let frames = match &spec.replay {
+        Some(asked) => replay::frames(spec, asked)?.frames,
+        None => {
+            Frames::new(spec).map_err(|error| EngineError::Request(format!("stream {}: {error}", spec.stream_id)))?
+        }
+    };
     Ok(Stream { frames, tx_port: spec.tx_port, rx_port: spec.rx_port })
 }

@@ -17,7 +17,7 @@ pub use neighbor::{Answer, NeighborCounts, Question, Resolve, Resolved, Station}
 pub use pattern::{LoadPattern, StairDirection};
 pub use quality::{LossRuns, Reordering};
 pub use reply::{
-    Checked, Closed, DirectionCheck, Doubt, ErrorKind, ErrorReply, Hello, Opened, PortFacts, Reply, Series,
+    Checked, Closed, DirectionCheck, Doubt, ErrorKind, ErrorReply, Hello, Inspected, Opened, PortFacts, Reply, Series,
     StreamCounts, TrialReply, Verdict, Window, Windows,
 };
 pub use request::{Backend, Check, Copying, Open, PortSpec, Request, TrialRequest};
@@ -25,8 +25,8 @@ pub use stop::{StopClause, StopRule};
 pub use times::{DirectionTimes, LatencySummary, SenderTimes, Stall, TimeSummary};
 
 pub use traffic::{
-    Arp, Ethernet, Field, FieldRange, FieldValue, FieldValues, Gre, IcmpEcho, Ipv4, Ipv6, Layer, Mpls, Nd, SizeOrder,
-    SizeShare, StreamSpec, Tcp, Udp, Vlan, Vxlan,
+    Arp, Ethernet, Field, FieldRange, FieldValue, FieldValues, Gre, IcmpEcho, Ipv4, Ipv6, Layer, Mpls, Nd, ReplaySpec,
+    SizeOrder, SizeShare, StreamSpec, Tcp, Udp, Vlan, Vxlan,
 };
 
 /// Version of the request and reply shapes; a caller refuses an engine that speaks another one.

@@ -8,6 +8,7 @@ use crate::neighbor::{NeighborCounts, Resolved};
 use crate::quality::{LossRuns, Reordering};
 use crate::stop::StopClause;
 use crate::times::{DirectionTimes, SenderTimes};
+use crate::traffic::SizeShare;
 
 /// One line on the engine's standard output.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -25,6 +26,8 @@ pub enum Reply {
     Window(Window),
     /// The trial's counts.
     Trial(Box<TrialReply>),
+    /// What frames a file has to replay.
+    Inspected(Inspected),
     /// The ports are closed.
     Closed(Closed),
     /// The request could not be carried out; the engine goes on.
@@ -62,6 +65,21 @@ pub struct Opened {
     pub ports: Vec<PortFacts>,
     /// Threads a trial will run on.
     pub thread_count: usize,
+}
+
+/// Answer to `inspect`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Inspected {
+    /// Frames that would be sent in turn.
+    pub frame_count: u64,
+    /// How many of them differ.
+    pub template_count: usize,
+    /// Those that had to grow for the signature to fit.
+    pub grown_count: u64,
+    /// Their sizes, with how many there are of each.
+    pub sizes: Vec<SizeShare>,
+    /// Where signatures begin.
+    pub signature_offsets: Vec<usize>,
 }
 
 /// Answer to `close`.

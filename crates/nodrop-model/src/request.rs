@@ -7,7 +7,7 @@ use crate::capture::CaptureRequest;
 use crate::neighbor::{Resolve, Station};
 use crate::pattern::LoadPattern;
 use crate::stop::StopRule;
-use crate::traffic::StreamSpec;
+use crate::traffic::{ReplaySpec, StreamSpec};
 
 /// One line on the engine's standard input.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -23,6 +23,8 @@ pub enum Request {
     Trial(TrialRequest),
     /// End the running trial now; its `trial` reply follows with what was counted.
     Stop,
+    /// Say what frames a file has to replay; answered by `inspected`.
+    Inspect(ReplaySpec),
     /// Let go of all ports; answered by `closed`.
     Close,
 }

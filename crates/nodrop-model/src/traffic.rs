@@ -15,12 +15,13 @@ pub struct StreamSpec {
     pub tx_port: usize,
     /// Index of the port the frames must arrive at.
     pub rx_port: usize,
-    /// Sizes of its frames, at least one.
+    /// Sizes of its frames, at least one; of replayed ones none.
     pub sizes: Vec<SizeShare>,
     /// In which order the sizes come.
     #[serde(default)]
     pub size_order: SizeOrder,
-    /// Headers, outermost first; the first is Ethernet. The signature and padding follow the last one.
+    /// Headers, outermost first; the first is Ethernet. The signature and padding follow the last one. Of replayed frames
+    /// only Ethernet, for the addresses they are sent with, or nothing, for them to keep their own.
     pub layers: Vec<Layer>,
     /// Fields that change from frame to frame, at most 8.
     #[serde(default)]
@@ -28,6 +29,23 @@ pub struct StreamSpec {
     /// Where else the signature may begin in a frame that arrives, because the SUT adds or removes headers.
     #[serde(default)]
     pub rx_offsets: Vec<u16>,
+    /// Take the frames from a file instead.
+    #[serde(default)]
+    pub replay: Option<ReplaySpec>,
+}
+
+/// Frames of a capture file, sent in its order again and again. The signature goes behind the last header known of each.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReplaySpec {
+    /// A pcap or pcapng file of Ethernet frames.
+    pub file: String,
+    /// Only frames that this lets through, in the syntax of pcap-filter(7); needs libpcap.
+    #[serde(default)]
+    pub filter: Option<String>,
+    /// The first so many, up to 65536; left out: all, which must not be more.
+    #[serde(default)]
+    pub frame_count_max: Option<u32>,
 }
 
 impl StreamSpec {
@@ -55,6 +73,7 @@ impl StreamSpec {
                 every: 1,
             }],
             rx_offsets: Vec::new(),
+            replay: None,
         }
     }
 }

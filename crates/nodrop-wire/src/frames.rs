@@ -41,6 +41,12 @@ impl Frames {
         Ok(Self { templates, order, period, rx_offsets })
     }
 
+    /// Of templates made before, in this order of their positions.
+    pub(crate) fn in_order(templates: Vec<Template>, order: Vec<u16>, rx_offsets: Vec<usize>) -> Self {
+        let period = Divisor::new(order.len().max(2) as u64);
+        Self { templates, order, period, rx_offsets }
+    }
+
     /// The stream's number.
     #[must_use]
     pub fn stream_id(&self) -> u16 {
@@ -80,12 +86,16 @@ impl Frames {
 /// As it was sent, as packet sockets see it, and as the caller knows the SUT to change it.
 fn rx_offsets(spec: &StreamSpec, sent: usize) -> Vec<usize> {
     let is_tagged = matches!(spec.layers.get(1), Some(Layer::Vlan(_) | Layer::Qinq(_)));
-    let untagged = is_tagged.then(|| sent - VLAN_TAG_BYTES);
-    let mut offsets: Vec<usize> = untagged.into_iter().chain([sent]).collect();
+    let mut offsets: Vec<usize> = arriving_offsets(sent, is_tagged).collect();
     offsets.extend(spec.rx_offsets.iter().map(|offset| usize::from(*offset)));
     offsets.sort_unstable();
     offsets.dedup();
     offsets
+}
+
+/// Where the signature may be in a frame that arrives: as sent, and as packet sockets see it.
+pub(crate) fn arriving_offsets(sent: usize, is_tagged: bool) -> impl Iterator<Item = usize> {
+    is_tagged.then(|| sent - VLAN_TAG_BYTES).into_iter().chain([sent])
 }
 
 fn order(sizes: &[SizeShare], order: SizeOrder) -> Result<Vec<u16>, WireError> {

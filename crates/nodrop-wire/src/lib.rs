@@ -21,6 +21,7 @@ mod nd;
 mod neighbor;
 mod patch;
 mod random;
+mod replay;
 mod signature;
 mod stack;
 mod tcp;
@@ -38,6 +39,7 @@ pub use ethernet::MacAddr;
 pub use frames::Frames;
 pub use intact::is_intact;
 pub use neighbor::{Heard, Message, Speaker, Tag, tags};
+pub use replay::{REPLAY_FRAMES_MAX, Replayed, SourceFrame, replay};
 pub use signature::{SIGNATURE_BYTES, Signature, wrapping_elapsed_ns};
 pub use template::Template;
 
@@ -120,6 +122,35 @@ pub enum WireError {
         /// The sum of their weights.
         weights: u64,
     },
+    /// A frame to be replayed that cannot be.
+    #[error("frame {number}: {found}")]
+    ReplayFrame {
+        /// Its position in the file.
+        number: u64,
+        /// What is wrong, what to do.
+        found: String,
+    },
+    /// No frames to replay, or too many.
+    #[error("{count} frames, from 1 to {most} can be replayed")]
+    ReplayCount {
+        /// How many.
+        count: usize,
+        /// How many are possible.
+        most: usize,
+    },
+    /// Frames too different to be received.
+    #[error("headers end in {count} different places, {most} are possible; take fewer kinds of frames with a filter")]
+    ReplayPlaces {
+        /// In how many.
+        count: usize,
+        /// How many are possible.
+        most: usize,
+    },
+    /// Headers for frames that have their own.
+    #[error(
+        "layers: replayed frames have headers of their own; give an Ethernet header with their addresses, or nothing"
+    )]
+    ReplayLayers,
     /// Too far into a frame.
     #[error("rx_offsets: {asked} asked, the largest is {largest}")]
     Offset {

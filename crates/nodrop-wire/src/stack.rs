@@ -1,5 +1,7 @@
 //! A stack of headers as bytes: put together, and its checksums computed from what is there.
 
+use std::ops::Range;
+
 use nodrop_model::Layer;
 
 use crate::header::{self, Around, ChecksumField, Cover, Header, misplaced};
@@ -7,9 +9,9 @@ use crate::signature::SIGNATURE_BYTES;
 use crate::{FCS_BYTES, WireError, checksum};
 
 /// The smallest frame, with FCS (IEEE 802.3 clause 4.4.2).
-const SMALLEST_FRAME_BYTES: usize = 64;
+pub(crate) const SMALLEST_FRAME_BYTES: usize = 64;
 /// The largest frame, with FCS.
-const LARGEST_FRAME_BYTES: usize = 9216;
+pub(crate) const LARGEST_FRAME_BYTES: usize = 9216;
 
 /// A checksum of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +28,12 @@ pub(crate) struct Checksum {
 }
 
 impl Checksum {
+    /// Of a field at `at` over these bytes and a pseudo header.
+    pub(crate) fn of(at: usize, over: Range<usize>, pseudo: Option<(usize, usize, u8)>, zero_is_none: bool) -> Self {
+        let zero = if zero_is_none { 0xffff } else { 0 };
+        Self { at: at as u16, begin: over.start, end: over.end, pseudo, zero }
+    }
+
     /// Compute it from all it covers, and write it.
     fn seal(&self, frame: &mut [u8]) {
         self.put(frame, 0);
@@ -135,13 +143,7 @@ impl<'a> Stack<'a> {
             Layer::Ipv6(_) => (begin - 32, begin, frame[begin - 34]),
             _ => (begin - 8, begin, frame[begin - 11]),
         });
-        Checksum {
-            at: (begin + field.at) as u16,
-            begin,
-            end,
-            pseudo,
-            zero: if field.zero_is_none { 0xffff } else { 0 },
-        }
+        Checksum::of(begin + field.at, begin..end, pseudo, field.zero_is_none)
     }
 
     fn around(&self, index: usize, frame_len: usize) -> Around<'a> {

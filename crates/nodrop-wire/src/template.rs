@@ -108,8 +108,25 @@ impl Template {
         }
         let words: Vec<u64> = patches.iter().map(|patch| patch.apply(&mut bytes, 0)).collect();
         let checksums = stack.checksums(&bytes);
-        seal(&mut bytes, &checksums);
-        let probe = Probe { frame: &bytes, checksums: &checksums };
+        Ok(Self::assemble(bytes, spec.stream_id, signature_offset, &checksums, patches, &words))
+    }
+
+    /// A frame that came from elsewhere, signature in place; of its checksums, these.
+    pub(crate) fn of_frame(bytes: Vec<u8>, stream_id: u16, signature_offset: usize, checksums: &[Checksum]) -> Self {
+        Self::assemble(bytes, stream_id, signature_offset, checksums, Vec::new(), &[])
+    }
+
+    /// Find out how checksums depend on signature and patches; `words` are those that the patches wrote.
+    fn assemble(
+        mut bytes: Vec<u8>,
+        stream_id: u16,
+        signature_offset: usize,
+        checksums: &[Checksum],
+        patches: Vec<Patch>,
+        words: &[u64],
+    ) -> Self {
+        seal(&mut bytes, checksums);
+        let probe = Probe { frame: &bytes, checksums };
         let by_signature = probe.effects(signature_offset + SIGNATURE_BYTES - 1);
         let by_patches: Vec<_> = patches.iter().map(|patch| probe.effects(patch.end())).collect();
         let blank = |patch| LivePatch { patch, effect: Effect::default(), own: None };
@@ -117,7 +134,7 @@ impl Template {
         let (mut signed, mut patched) = (None, Vec::new());
         for (index, checksum) in checksums.iter().enumerate() {
             let effects: Vec<Effect> = by_patches.iter().map(|of| of[index]).collect();
-            let (checksum, static_sum) = (checksum.clone(), probe.static_sum(checksum, &effects, &words));
+            let (checksum, static_sum) = (checksum.clone(), probe.static_sum(checksum, &effects, words));
             let some: Vec<_> = effects.iter().copied().enumerate().filter(|(_, effect)| effect.is_some()).collect();
             if by_signature[index].is_some() {
                 signed = Some(SignedChecksum { checksum, static_sum });
@@ -130,7 +147,7 @@ impl Template {
                 patched.push(PatchedChecksum { checksum, static_sum, effects: some });
             }
         }
-        Ok(Self { bytes, stream_id: spec.stream_id, signature_offset, patches, signed, patched })
+        Self { bytes, stream_id, signature_offset, patches, signed, patched }
     }
 
     /// The frame before completion: what a buffer must hold before [`Template::complete`].

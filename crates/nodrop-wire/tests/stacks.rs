@@ -8,7 +8,9 @@ use nodrop_model::{
     Ethernet, Field, FieldRange, FieldValue, FieldValues, Gre, IcmpEcho, Ipv4, Ipv6, Layer, Mpls, Nd, StreamSpec, Tcp,
     Udp, Vlan, Vxlan,
 };
-use nodrop_wire::{Changes, FCS_BYTES, SIGNATURE_BYTES, Signature, Template, WireError, checksum, is_intact};
+use nodrop_wire::{
+    Changes, FCS_BYTES, SIGNATURE_BYTES, Signature, SourceFrame, Template, WireError, checksum, is_intact, replay,
+};
 use proptest::prelude::*;
 
 fn ethernet() -> impl Strategy<Value = Layer> {
@@ -156,6 +158,16 @@ fn carried_out(changes: &Changes, template: &Template, signed: &[u8], sequence: 
     frame
 }
 
+/// A frame of a file, replayed with its own addresses, as frame 5 of stream 7.
+fn replayed(bytes: &[u8], frame_len: usize) -> Result<(Vec<u8>, u64), WireError> {
+    let spec = StreamSpec { layers: vec![], ..StreamSpec::udp(7, 0, 1, 64, 1) };
+    let made = replay(&spec, &[SourceFrame { number: 1, frame_len, bytes }])?;
+    let template = &made.frames.templates()[0];
+    let mut frame = template.bytes().to_vec();
+    template.complete(&mut frame, 5, 99, 3);
+    Ok((frame, made.grown_count))
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -185,6 +197,49 @@ proptest! {
                 if let Some(changes) = template.changes() {
                     prop_assert_eq!(&carried_out(&changes, &template, &frame[end..], sequence), &frame);
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn a_frame_replayed_is_the_frame_whatever_it_lacked(
+        layers in stack(),
+        more in 0usize..200,
+        spoilt in prop::collection::vec(any::<u8>(), SIGNATURE_BYTES),
+    ) {
+        let spec = StreamSpec { layers, ranges: vec![], ..StreamSpec::udp(7, 0, 1, 64, 1) };
+        let template = Template::new(&spec, smallest(&spec) + more).unwrap();
+        let mut frame = template.bytes().to_vec();
+        template.complete(&mut frame, 5, 99, 3);
+        let place = template.signature_offset();
+        // What was in the place of the signature does not matter, nor whether checksums were right.
+        let mut other = frame.clone();
+        other[place..place + SIGNATURE_BYTES].copy_from_slice(&spoilt);
+        prop_assert_eq!(replayed(&other, other.len()).unwrap(), (frame.clone(), 0));
+        // A file that has only the headers of it.
+        let (headers, _) = replayed(&frame[..place], frame.len()).unwrap();
+        prop_assert_eq!(&headers[..place], &frame[..place]);
+        // No room for the signature, and lengths that say more than there is.
+        if frame.len() == place + SIGNATURE_BYTES && place > 60 {
+            prop_assert_eq!(replayed(&frame[..place], place).unwrap(), (frame, 1));
+        }
+    }
+
+    #[test]
+    fn no_file_makes_replay_fail_but_by_an_error(
+        layers in stack(),
+        damage in prop::collection::vec((0usize..200, any::<u8>()), 0..4),
+        len in 0usize..300,
+        noise in prop::collection::vec(any::<u8>(), 0..100),
+    ) {
+        let spec = StreamSpec { layers, ranges: vec![], ..StreamSpec::udp(7, 0, 1, 64, 1) };
+        let mut frame = Template::new(&spec, smallest(&spec)).unwrap().bytes().to_vec();
+        for (at, value) in damage {
+            frame.get_mut(at).into_iter().for_each(|byte| *byte = value);
+        }
+        for bytes in [&frame[..], &frame[..len.min(frame.len())], &noise] {
+            if let Ok((made, _)) = replayed(bytes, len) {
+                prop_assert!(made.len() >= 60 && made.len() >= bytes.len());
             }
         }
     }

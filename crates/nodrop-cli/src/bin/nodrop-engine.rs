@@ -7,6 +7,7 @@ use std::sync::{Arc, mpsc};
 
 use clap::Parser;
 use nodrop_cli::HostNeighbors;
+use nodrop_cli::replay;
 use nodrop_cli::setup::{self, HostEngine};
 use nodrop_cli::{COMMIT, VERSION, come_up};
 use nodrop_engine::{EngineError, Neighbors};
@@ -98,6 +99,7 @@ impl Session {
             Request::Resolve(request) => self.resolve(&request).map(Reply::Resolved),
             Request::Check(request) => self.engine()?.check(request.timeout_s).map(Reply::Checked),
             Request::Trial(request) => self.trial(&request),
+            Request::Inspect(asked) => replay::inspect(&asked).map(Reply::Inspected),
             Request::Close | Request::Stop => {
                 self.close();
                 Ok(Reply::Closed(Closed {}))

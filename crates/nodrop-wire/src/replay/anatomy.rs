@@ -1,0 +1,225 @@
+//! What a frame from elsewhere is made of: where its headers end, and which lengths and checksums follow what is behind them.
+
+use crate::stack::Checksum;
+
+const IPV4: u16 = 0x0800;
+const IPV6: u16 = 0x86dd;
+const ARP: u16 = 0x0806;
+const ETHERNET: u16 = 0x6558;
+const ARP_BYTES: usize = 28;
+/// Source: RFC 7348 section 8.
+const VXLAN_PORT: u16 = 4789;
+/// More headers than that are taken for a payload.
+const HEADERS_MAX: usize = 32;
+
+/// A field that says how many bytes there are from some place to the end of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Length {
+    pub(super) at: usize,
+    pub(super) from: usize,
+    /// Where the packet ends.
+    pub(super) end: usize,
+}
+
+/// A frame, taken apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Anatomy {
+    /// Where the last known header ends.
+    pub(super) payload_at: usize,
+    /// Where the innermost packet ends; what follows is padding.
+    pub(super) end: usize,
+    /// Outermost first.
+    pub(super) lengths: Vec<Length>,
+    /// Outermost first.
+    pub(super) checksums: Vec<Checksum>,
+    /// Nothing may follow in the packet: the signature goes behind it.
+    pub(super) is_full: bool,
+}
+
+/// A header that is next, and where.
+#[derive(Clone, Copy, Debug)]
+enum Next {
+    Ethernet(usize),
+    /// By EtherType.
+    Typed(u16, usize),
+    Mpls(usize),
+    /// By IP protocol number, with the pseudo header: its addresses, and the protocol.
+    Transport(u8, usize, (usize, usize)),
+}
+
+impl Anatomy {
+    /// Take a frame apart, as far as its headers are known.
+    pub(super) fn of(frame: &[u8]) -> Self {
+        let mut found =
+            Self { payload_at: 0, end: frame.len(), lengths: Vec::new(), checksums: Vec::new(), is_full: false };
+        let mut next = Some(Next::Ethernet(0));
+        for _ in 0..HEADERS_MAX {
+            next = match next {
+                Some(Next::Ethernet(at)) => found.ethernet(frame, at),
+                Some(Next::Typed(kind, at)) => found.typed(frame, kind, at),
+                Some(Next::Mpls(at)) => found.mpls(frame, at),
+                Some(Next::Transport(protocol, at, addresses)) => found.transport(frame, protocol, at, addresses),
+                None => break,
+            };
+        }
+        found
+    }
+
+    /// Note that a header ends there; false when the packet does before.
+    fn pass(&mut self, to: usize) -> bool {
+        let fits = to <= self.end;
+        if fits {
+            self.payload_at = to;
+        }
+        fits
+    }
+
+    /// Note a length field. One that cannot be, as of a packet the sender's card was to divide, is taken for the rest.
+    fn measure(&mut self, frame: &[u8], at: usize, from: usize) {
+        let said = from + usize::from(word(frame, at).unwrap_or(0));
+        if said >= self.payload_at && said <= self.end {
+            self.end = said;
+        }
+        self.lengths.push(Length { at, from, end: self.end });
+    }
+
+    fn ethernet(&mut self, frame: &[u8], at: usize) -> Option<Next> {
+        let kind = word(frame, at + 12)?;
+        self.pass(at + 14).then_some(Next::Typed(kind, at + 14))
+    }
+
+    fn typed(&mut self, frame: &[u8], kind: u16, at: usize) -> Option<Next> {
+        match kind {
+            0x8100 | 0x88a8 | 0x9100 => {
+                let kind = word(frame, at + 2)?;
+                self.pass(at + 4).then_some(Next::Typed(kind, at + 4))
+            }
+            0x8847 | 0x8848 => Some(Next::Mpls(at)),
+            0x8864 => self.pppoe(frame, at),
+            IPV4 => self.ipv4(frame, at),
+            IPV6 => self.ipv6(frame, at),
+            ETHERNET => Some(Next::Ethernet(at)),
+            ARP => {
+                self.is_full = self.pass(at + ARP_BYTES);
+                self.end = self.payload_at;
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// RFC 3032; what is behind the last label is told by its first bits (RFC 4928 section 3).
+    fn mpls(&mut self, frame: &[u8], at: usize) -> Option<Next> {
+        let is_last = *frame.get(at + 2)? & 1 == 1;
+        if !self.pass(at + 4) {
+            return None;
+        }
+        match frame.get(at + 4)? >> 4 {
+            _ if !is_last => Some(Next::Mpls(at + 4)),
+            4 => Some(Next::Typed(IPV4, at + 4)),
+            6 => Some(Next::Typed(IPV6, at + 4)),
+            _ => None,
+        }
+    }
+
+    /// RFC 2516 section 4, with the PPP protocol behind it.
+    fn pppoe(&mut self, frame: &[u8], at: usize) -> Option<Next> {
+        let kind = match word(frame, at + 6)? {
+            0x0021 => IPV4,
+            0x0057 => IPV6,
+            _ => return None,
+        };
+        self.pass(at + 8).then(|| self.measure(frame, at + 4, at + 6))?;
+        Some(Next::Typed(kind, at + 8))
+    }
+
+    fn ipv4(&mut self, frame: &[u8], at: usize) -> Option<Next> {
+        let first = *frame.get(at)?;
+        let header_bytes = 4 * usize::from(first & 15);
+        if first >> 4 != 4 || header_bytes < 20 || !self.pass(at + header_bytes) {
+            return None;
+        }
+        self.measure(frame, at + 2, at);
+        self.checksums.push(Checksum::of(at + 10, at..at + header_bytes, None, false));
+        // More fragments follow, or came before: the checksum of the whole is not in here, or covers more than is.
+        let is_fragment = word(frame, at + 6)? & 0x3fff != 0;
+        (!is_fragment).then_some(Next::Transport(frame[at + 9], at + header_bytes, (at + 12, at + 20)))
+    }
+
+    fn ipv6(&mut self, frame: &[u8], at: usize) -> Option<Next> {
+        if frame.get(at)? >> 4 != 6 || !self.pass(at + 40) {
+            return None;
+        }
+        self.measure(frame, at + 4, at + 40);
+        let (mut protocol, mut header_at) = (frame[at + 6], at + 40);
+        // Hop-by-hop options, routing, destination options (RFC 8200 section 4).
+        while let 0 | 43 | 60 = protocol {
+            let header_bytes = 8 * (1 + usize::from(*frame.get(header_at + 1)?));
+            if !self.pass(header_at + header_bytes) {
+                return None;
+            }
+            (protocol, header_at) = (frame[header_at], header_at + header_bytes);
+        }
+        if protocol == 44 {
+            self.pass(header_at + 8);
+            return None;
+        }
+        Some(Next::Transport(protocol, header_at, (at + 8, at + 40)))
+    }
+
+    fn transport(&mut self, frame: &[u8], protocol: u8, at: usize, addresses: (usize, usize)) -> Option<Next> {
+        let pseudo = Some((addresses.0, addresses.1, protocol));
+        match protocol {
+            4 => Some(Next::Typed(IPV4, at)),
+            41 => Some(Next::Typed(IPV6, at)),
+            6 => {
+                let header_bytes = 4 * usize::from(frame.get(at + 12)? >> 4);
+                if header_bytes >= 20 && self.pass(at + header_bytes) {
+                    self.checksums.push(Checksum::of(at + 16, at..self.end, pseudo, false));
+                }
+                None
+            }
+            17 => self.udp(frame, at, pseudo),
+            1 | 58 if self.pass(at + 8) => {
+                let pseudo = pseudo.filter(|_| protocol == 58);
+                self.checksums.push(Checksum::of(at + 2, at..self.end, pseudo, false));
+                // Neighbour discovery: nothing but options may follow (RFC 4861 section 4).
+                if protocol == 58 && (133..=137).contains(&frame[at]) {
+                    (self.is_full, self.payload_at) = (true, self.end);
+                }
+                None
+            }
+            47 => self.gre(frame, at),
+            _ => None,
+        }
+    }
+
+    fn udp(&mut self, frame: &[u8], at: usize, pseudo: Option<(usize, usize, u8)>) -> Option<Next> {
+        let (to, sum) = (word(frame, at + 2)?, word(frame, at + 6)?);
+        if !self.pass(at + 8) {
+            return None;
+        }
+        self.measure(frame, at + 4, at);
+        if sum != 0 {
+            self.checksums.push(Checksum::of(at + 6, at..self.end, pseudo, true));
+        }
+        (to == VXLAN_PORT && self.pass(at + 16)).then_some(Next::Ethernet(at + 16))
+    }
+
+    /// RFC 2784 and RFC 2890.
+    fn gre(&mut self, frame: &[u8], at: usize) -> Option<Next> {
+        let (flags, kind) = (word(frame, at)?, word(frame, at + 2)?);
+        let options = [0x8000, 0x2000, 0x1000].into_iter().filter(|flag| flags & flag != 0).count();
+        if flags & 7 != 0 || !self.pass(at + 4 + 4 * options) {
+            return None;
+        }
+        if flags & 0x8000 != 0 {
+            self.checksums.push(Checksum::of(at + 4, at..self.end, None, false));
+        }
+        Some(Next::Typed(kind, self.payload_at))
+    }
+}
+
+fn word(frame: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes(*frame.get(at..)?.first_chunk()?))
+}
