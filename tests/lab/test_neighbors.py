@@ -1,0 +1,182 @@
+"""ARP and neighbour discovery: the kernel finds the tester by itself, and the tester the kernel, in trials too."""
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from ipaddress import ip_address
+from pathlib import Path
+
+import pytest
+from tests.lab.bench import Bench, bench
+from tests.lab.test_suts import checksum
+
+from nodrop import plan as planning
+from nodrop.config.load import load
+from nodrop.errors import GeneratorError
+from nodrop.generator.engine import EngineMeasurer
+from nodrop.model.trial import TrialResult
+from nodrop.plan import addressing
+from nodrop.stage.netns import NetnsStage
+
+pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_root")]
+
+LOAD_PPS = 2_000
+ROOMY_BYTES = 128
+
+COUNT_ANNOUNCEMENTS = """
+import socket, sys, time
+interface, seconds, mac = sys.argv[1], float(sys.argv[2]), bytes.fromhex(sys.argv[3])
+packets = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0003))
+packets.bind((interface, 0))
+packets.settimeout(0.05)
+print("listening", flush=True)
+arp = nd = 0
+end = time.monotonic() + seconds
+while time.monotonic() < end:
+    try:
+        frame, (_, _, way, *_) = packets.recvfrom(2048)
+    except TimeoutError:
+        continue
+    if way == socket.PACKET_OUTGOING or frame[6:12] != mac:
+        continue
+    arp += frame[12:14] == b"\\x08\\x06" and frame[:6] == b"\\xff" * 6 and frame[28:32] == frame[38:42]
+    nd += frame[12:14] == b"\\x86\\xdd" and frame[20] == 58 and frame[54] == 136 and frame[58] == 0x20
+print(arp, nd)
+"""
+"""Counts ARP announcements (RFC 5227) and unsolicited neighbour advertisements that a station sends."""
+
+
+def ip_keys(version: int) -> dict[str, object]:
+    return {"traffic.ip": version, "frame_bytes": ROOMY_BYTES}
+
+
+def measure_while(lab: Bench, act: threading.Timer) -> TrialResult:
+    act.start()
+    try:
+        return lab.measure(LOAD_PPS, 2.0)
+    finally:
+        act.join()
+
+
+@pytest.mark.parametrize("backend", ["af_packet", "af_xdp"])
+@pytest.mark.parametrize("version", [4, 6])
+def test_a_router_that_forgets_its_neighbours_in_a_trial_asks_again_and_loses_nothing(
+    version: int, backend: str
+) -> None:
+    with bench(**{"sut": "router", "engine.backend": backend, **ip_keys(version)}) as lab:
+        shown = lab.run("sut", "ip", f"-{version}", "neigh", "show", "nud", "reachable")
+        for port in range(2):
+            assert (
+                f"{addressing.tester_ip(1, port, version)} dev sut{port} lladdr {addressing.tester_mac(port)}" in shown
+            )
+        assert "PERMANENT" not in lab.run("sut", "ip", "neigh", "show", "nud", "all")
+        for found, planned in zip(lab.measurer.ports, lab.plan.lab.forwarders[0].ports, strict=True):
+            assert found.next_hop is not None
+            assert (found.next_hop.address, found.next_hop.mac) == (planned.addresses[version == 6], planned.mac)
+        flush = ("ip", f"-{version}", "neigh", "flush", "all", "nud", "all")
+        result = measure_while(lab, threading.Timer(0.7, lab.run, ("sut", *flush)))
+    assert result.offered_count == result.received_count > LOAD_PPS
+    assert all(counts.answered_count > 0 for counts in result.neighbors)
+
+
+@pytest.mark.parametrize("sut", ["bridge", "router"])
+def test_announcements_come_at_their_interval_and_count_as_no_test_frame(sut: str) -> None:
+    mac = addressing.tester_mac(0).replace(":", "")
+    with bench(sut=sut, **{"neighbors.announce_every": "0.1s"}) as lab:
+        command = lab.inside("sut", sys.executable, "-c", COUNT_ANNOUNCEMENTS, "sut0", "3", mac)
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as counting:
+            assert counting.stdout
+            assert counting.stdout.readline() == "listening\n"
+            result = lab.measure(LOAD_PPS, 2.0)
+            arp, nd = map(int, counting.stdout.read().split())
+    assert result.offered_count == result.received_count
+    # Those in the trial, and those of the second beside it.
+    announced = result.neighbors[0].announced_count / 2
+    assert announced <= min(arp, nd) and max(arp, nd) <= announced + 15
+    assert 12 <= announced <= 24
+
+
+@pytest.mark.parametrize("version", [4, 6])
+@pytest.mark.parametrize(("backend", "tags"), [("af_packet", (100,)), ("af_xdp", (100,)), ("af_packet", (7, 100))])
+def test_the_tester_is_found_in_its_vlan_and_nowhere_else(
+    version: int, backend: str, tags: tuple[int, ...], require_tool: Callable[[str], Path], tmp_path: Path
+) -> None:
+    tcpdump, tshark, capture = require_tool("tcpdump"), require_tool("tshark"), tmp_path / "heard.pcap"
+    keys = {"sut": "bridge", "engine.backend": backend, "traffic.vlan": tags[-1], **ip_keys(version)}
+    keys |= {"traffic.qinq": tags[0]} if len(tags) > 1 else {}
+    with bench(**keys, **{"neighbors.resolve": True}) as lab:
+        macs = [port.next_hop.mac for port in lab.measurer.ports if port.next_hop]
+        assert macs == [addressing.tester_mac(1), addressing.tester_mac(0)]
+        options = ("-i", "sut0", "-Q", "in", "--immediate-mode", "-s", "0", "-Z", "root", "-w", capture)
+        with subprocess.Popen(lab.inside("sut", tcpdump, *options), stderr=subprocess.PIPE, text=True) as capturing:
+            assert capturing.stderr
+            assert "listening" in capturing.stderr.readline()
+            for asked in (tags, (*tags[:-1], 101), tags[1:] and (8, 100)):
+                lab.run("sut", sys.executable, "-c", SEND, "sut0", question(version, asked).hex())
+            time.sleep(0.5)
+            capturing.terminate()
+            capturing.wait(10)
+    fields = (
+        "ieee8021ad.id",
+        "vlan.id",
+        "arp.src.hw_mac",
+        "arp.src.proto_ipv4",
+        "icmpv6.nd.na.target_address",
+        "icmpv6.opt.linkaddr",
+    )
+    wanted = [word for field in (*fields, "icmpv6.checksum.status") for word in ("-e", field)]
+    command = [tshark, "-n", "-r", capture, "-Y", "arp.opcode == 2 or icmpv6.type == 136", "-T", "fields", *wanted]
+    told = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.splitlines()
+    mac, address = addressing.tester_mac(0), addressing.tester_ip(1, 0, version)
+    behind = [mac, address, "", "", ""] if version == 4 else ["", "", address, mac, "1"]
+    assert [line.split("\t") for line in told] == [["", *map(str, tags)][-2:] + behind]
+
+
+SEND = """
+import socket, sys
+packets = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+packets.bind((sys.argv[1], 0))
+packets.send(bytes.fromhex(sys.argv[2]))
+"""
+
+
+def question(version: int, tags: tuple[int, ...]) -> bytes:
+    """Who has the address of the tester's first station? In these VLANs; no tags at all are a link of its own too."""
+    kinds = (0x88A8, 0x8100)[-len(tags) :] if tags else ()
+    shim = b"".join(kind.to_bytes(2) + tag.to_bytes(2) for kind, tag in zip(kinds, tags, strict=True))
+    asker, target = bytes.fromhex("020000000099"), ip_address(addressing.tester_ip(1, 0, version)).packed
+    if version == 4:
+        arp = bytes.fromhex("0001080006040001") + asker + ip_address("198.18.9.9").packed + bytes(6) + target
+        return b"\xff" * 6 + asker + shim + b"\x08\x06" + arp + bytes(18)
+    group = bytes.fromhex("ff0200000000000000000001ff") + target[-3:]
+    addresses = ip_address("2001:2::99").packed + group
+    message = bytes.fromhex("8700000000000000") + target + bytes.fromhex("0101") + asker
+    sum_ = checksum(addresses + (32).to_bytes(4) + (58).to_bytes(4) + message)
+    message = message[:2] + sum_.to_bytes(2) + message[4:]
+    packet = bytes.fromhex("6000000000203aff") + addresses + message
+    return b"\x33\x33\xff" + target[-3:] + asker + shim + b"\x86\xdd" + packet
+
+
+@pytest.mark.parametrize("version", [4, 6])
+def test_a_next_hop_that_keeps_silent_ends_the_run_with_its_name(version: int) -> None:
+    keys = {"sut": "router", "neighbors.timeout": "100ms", "neighbors.tries": 2, **ip_keys(version)}
+    plan = planning.build(load((), keys))
+    with NetnsStage(plan.lab, "test") as stage:
+        lab = Bench(plan, stage, None)  # type: ignore[arg-type]
+        lab.run("sut", "ip", "addr", "flush", "dev", "sut0")
+        measurer = EngineMeasurer(
+            plan.engine,
+            plan.traffic,
+            plan.neighbors,
+            netns_pid=stage.facts.tester_pid,
+            interfaces=plan.lab.tester_interfaces,
+            check_alive=stage.check_alive,
+        )
+        address = addressing.sut_ips(1, 0)[version == 6]
+        with pytest.raises(
+            GeneratorError, match=f"tester0: the MAC address of {address} asked for by .* 2 times in 0.2 s"
+        ):
+            measurer.__enter__()
+    assert GeneratorError.exit_code == 4

@@ -1,0 +1,72 @@
+"""Who the tester is on its links, and whom it asks."""
+
+from typing import Any
+
+import pytest
+from tests.running import no_lab
+
+from nodrop.config.load import load
+from nodrop.errors import ConfigError
+from nodrop.model.neighbor import NeighborPlan
+from nodrop.plan import build
+
+
+def neighbors(sut: str, **keys: Any) -> NeighborPlan:
+    written = {"sut": sut, **{key.replace("__", "."): value for key, value in keys.items()}}
+    return build(load((), written), no_lab, (0, 1)).neighbors
+
+
+@pytest.mark.parametrize("sut", ["router", "vnf-l3"])
+@pytest.mark.parametrize(
+    ("version", "next_hops"),
+    [
+        (4, ("198.18.255.254", "198.19.255.254")),
+        (6, ("2001:2:0:7fff:ffff:ffff:ffff:fffe", "2001:2:0:ffff:ffff:ffff:ffff:fffe")),
+    ],
+)
+def test_in_front_of_a_router_every_port_asks_for_it_and_can_be_asked_for(
+    sut: str, version: int, next_hops: tuple[str, str]
+) -> None:
+    links = neighbors(sut, traffic__ip=version, frame_bytes=128).links
+    assert tuple(link.next_hop for link in links) == next_hops
+    assert links[0].station.addresses == ("198.18.0.1", "2001:2::1")
+    assert [link.station.mac for link in links] == ["02:6e:64:00:00:00", "02:6e:64:00:00:01"]
+
+
+def test_a_port_that_only_receives_is_asked_for_and_asks_for_nobody() -> None:
+    near, far = neighbors("router", bidirectional=False).links
+    assert near.next_hop == "198.18.255.254"
+    assert far.next_hop is None
+    assert far.station.addresses[0] == "198.19.0.1"
+
+
+def test_the_outer_header_says_which_next_hop_a_tunnel_has() -> None:
+    keys = {"traffic__gre": 1, "traffic__ip": 4, "traffic__tunnel_ip": 6, "frame_bytes": 128}
+    assert neighbors("router", **keys).links[0].next_hop == "2001:2:0:7fff:ffff:ffff:ffff:fffe"
+
+
+def test_a_router_is_answered_also_where_the_tester_asks_for_nobody() -> None:
+    links = neighbors("router", neighbors__resolve=False).links
+    assert len(links) == 2 and all(link.next_hop is None for link in links)
+
+
+@pytest.mark.parametrize("sut", ["bridge", "ovs", "wire"])
+def test_through_a_bridge_the_tester_asks_for_its_other_end_if_told_to(sut: str) -> None:
+    assert neighbors(sut).links == ()
+    links = neighbors(sut, neighbors__resolve=True, traffic__vlan=100, traffic__qinq=7, frame_bytes=128).links
+    assert [link.next_hop for link in links] == ["198.19.0.1", "198.18.0.1"]
+    assert [[tag.kind, tag.id] for tag in links[0].station.tags] == [["qinq", 7], ["vlan", 100]]
+
+
+@pytest.mark.parametrize("sut", ["vnf-l2", "xdp"])
+def test_where_nobody_could_answer_asking_is_refused_and_announcing_is_not(sut: str) -> None:
+    with pytest.raises(ConfigError, match=f"neighbors.resolve: true asked, {sut} has no addresses"):
+        neighbors(sut, neighbors__resolve=True)
+    made = neighbors(sut, neighbors__announce_every="0.5s")
+    assert (len(made.links), made.announce_every_s) == (2, 0.5)
+
+
+def test_ports_of_several_chains_have_links_of_their_own() -> None:
+    links = neighbors("vnf-l3", chains=2).links
+    assert [link.port for link in links] == [0, 1, 2, 3]
+    assert len({link.next_hop for link in links}) == 4
