@@ -25,7 +25,7 @@ def require_tool() -> Callable[[str], Path]:
 
     def find(name: str) -> Path:
         found = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
-        return Path(found) if found else _lacking(f"program {name} is not installed")
+        return Path(found) if found else lacking(f"program {name} is not installed")
 
     return find
 
@@ -34,14 +34,14 @@ def require_tool() -> Callable[[str], Path]:
 def require_privilege() -> None:
     """Make sure that network namespaces can be made, as root or in a user namespace."""
     if refusal := _namespace_refusal():
-        _lacking(refusal)
+        lacking(refusal)
 
 
 @pytest.fixture
 def require_root() -> None:
     """Make sure that the test runs as root."""
     if os.geteuid():
-        _lacking("only root may do this")
+        lacking("only root may do this")
 
 
 @functools.cache
@@ -52,7 +52,7 @@ def _namespace_refusal() -> str:
     return tried.stderr.strip().rpartition("\n")[2]
 
 
-def _lacking(reason: str) -> NoReturn:
+def lacking(reason: str) -> NoReturn:
     if LAB_REQUIRED:
         pytest.fail(f"{reason}, and NODROP_REQUIRE_LAB=1 forbids to skip")
     pytest.skip(reason)

@@ -6,6 +6,7 @@ import pytest
 from tests.running import no_lab
 
 from nodrop.config.load import load
+from nodrop.errors import ConfigError
 from nodrop.model.plan import Plan
 from nodrop.plan import build
 
@@ -37,3 +38,27 @@ def test_the_ends_of_the_sut_take_frames_that_were_never_socket_buffers_only_whe
     assert plan(sut="router", engine__backend="xdp_live").lab.sut_takes_xdp
     assert not plan(sut="wire", engine__backend="xdp_live").lab.sut_takes_xdp
     assert not plan(sut="router").lab.sut_takes_xdp
+
+
+def test_dpdk_is_on_the_labs_interfaces_in_slots_that_frames_fit_in_and_on_a_cpu_more() -> None:
+    made = plan(sut="bridge", engine__backend="dpdk", frame_bytes=9000)
+    assert made.engine.devices == (
+        "net_af_packet0,iface=tester0,framesz=16384,blocksz=16384,framecnt=8192,qdisc_bypass=1",
+        "net_af_packet1,iface=tester1,framesz=16384,blocksz=16384,framecnt=8192,qdisc_bypass=1",
+    )
+    assert (made.engine.cores, made.engine.huge_pages, made.sends_into_lab) == ((2, 3), True, True)
+    other = plan(engine__backend="dpdk", engine__dpdk__driver="net_af_xdp", engine__dpdk__huge_pages="none").engine
+    assert other.devices[1] == "net_af_xdp1,iface=tester1" and not other.huge_pages
+    assert plan(sut="bridge").engine.devices == ()
+
+
+def test_other_devices_need_one_for_each_port_and_nothing_of_the_lab_between_them() -> None:
+    cards: dict[str, Any] = {"engine__backend": "dpdk", "engine__dpdk__devices": ["0000:03:00.0", "0000:03:00.1"]}
+    wired = plan(sut="wire", **cards)
+    assert wired.engine.devices == ("0000:03:00.0", "0000:03:00.1") and not wired.sends_into_lab
+    with pytest.raises(ConfigError, match="bridge stands between tester0 and tester1 and not between these"):
+        plan(sut="bridge", **cards)
+    with pytest.raises(ConfigError, match="1 asked, the lab has 2 tester ports"):
+        plan(sut="wire", **{**cards, "engine__dpdk__devices": ["0000:03:00.0"]})
+    named = ["net_af_packet0,iface=tester0", "net_af_packet1,iface=tester1"]
+    assert plan(sut="bridge", engine__backend="dpdk", engine__dpdk__devices=named).sends_into_lab

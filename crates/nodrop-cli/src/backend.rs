@@ -58,7 +58,7 @@ fn receiving(asked: &Asked<'_>, wired: &mut Wired) -> Result<Receiving, EngineEr
         Backend::Auto => asked.best_receiver()?,
         Backend::Dpdk => {
             let (tx, rx) = dpdk::open(&asked.dpdk())?;
-            whole((AnyTx::Dpdk(tx), AnyRx::Dpdk(rx)), "dpdk", String::new())
+            whole((AnyTx::Dpdk(tx), AnyRx::Dpdk(rx)), "dpdk", dpdk::describe(&spec.interface))
         }
         Backend::Loopback => {
             let (tx, rx) = wired.take().unwrap_or_else(|| {

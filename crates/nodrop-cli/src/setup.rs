@@ -34,7 +34,7 @@ pub fn open(request: &Open) -> Result<(HostEngine, Opened), EngineError> {
     let streams = request.streams.iter().map(stream).collect::<Result<Vec<_>, _>>()?;
     let dpdk_ports = request.ports.iter().filter(|spec| spec.backend == Backend::Dpdk);
     let dpdk_ports: Vec<_> = dpdk_ports.map(|spec| asked_of_dpdk(spec, &streams)).collect();
-    dpdk::start(&dpdk_ports, request.cores.first().copied())?;
+    dpdk::start(&dpdk_ports, request.cores.first().copied(), request.huge_pages)?;
     let opened = open_all(&request.ports, &streams)?;
     let facts = opened.iter().map(facts).collect();
     let ports = opened.into_iter().map(|opened| opened.port).collect();

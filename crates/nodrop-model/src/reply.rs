@@ -43,6 +43,9 @@ pub struct Hello {
     pub version: String,
     /// Commit it was built from; ends in `+` when the tree had changes.
     pub commit: String,
+    /// Whether it was built with DPDK.
+    #[serde(default)]
+    pub dpdk: bool,
 }
 
 /// What is known of an open port.

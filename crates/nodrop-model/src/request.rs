@@ -60,6 +60,10 @@ pub enum Copying {
     ZeroCopy,
 }
 
+fn yes() -> bool {
+    true
+}
+
 fn queues() -> u32 {
     1
 }
@@ -103,6 +107,9 @@ pub struct Open {
     /// unsolicited neighbour advertisements (RFC 4861 section 7.2.6). Left out: never.
     #[serde(default)]
     pub announce_every_s: Option<f64>,
+    /// Whether DPDK takes huge pages when enough of them are free; it starts with the first such ports, and stays as it is.
+    #[serde(default = "yes")]
+    pub huge_pages: bool,
 }
 
 /// A connectivity check before measuring.

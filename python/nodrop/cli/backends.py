@@ -8,6 +8,7 @@ from nodrop.errors import NodropError
 from nodrop.generator.engine import EngineMeasurer
 from nodrop.model.plan import Backend
 from nodrop.plan import build
+from nodrop.stage.dpdk import dpdk_facts
 from nodrop.stage.netns import NetnsStage
 from nodrop.stage.probe import Check
 
@@ -40,4 +41,7 @@ def _check(backend: Backend) -> Check:
     except NodropError as error:
         refusal = str(error)
     required = backend == REQUIRED
-    return Check(name=backend, ok=not refusal, required=required, found=found or "refused", remedy=refusal)
+    found = found or "refused"
+    if backend == "dpdk":
+        found = f"{found}; {dpdk_facts()}"
+    return Check(name=backend, ok=not refusal, required=required, found=found, remedy=refusal)

@@ -44,6 +44,9 @@ Cores = Annotated[
 ]
 
 
+DpdkDevice = Annotated[str, Field(min_length=1)]
+
+
 class GoalConfig(Value):
     """A goal with attributes of its own (RFC 9971 Search Goal). What is null is the search's."""
 
@@ -142,6 +145,19 @@ class LatencyConfig(Value):
     """Duration of each of these trials, as `3s`; above 0; null: from the profile."""
 
 
+class DpdkConfig(Value):
+    """DPDK, where that is the back end (docs/how-to/dpdk.md)."""
+
+    devices: Literal["auto"] | tuple[DpdkDevice, ...] = "auto"
+    """The device that each tester port is, with DPDK's arguments, as `["0000:03:00.0", "0000:03:00.1"]` or
+    `["net_memif0,role=server", "net_memif1,role=client"]`; `auto`: the lab's interfaces, by `driver`. Devices that are
+    not on those need `sut: wire`, and what joins them is measured."""
+    driver: Literal["net_af_packet", "net_af_xdp"] = "net_af_packet"
+    """Driver on the lab's interfaces: `net_af_packet` or `net_af_xdp`."""
+    huge_pages: Literal["auto", "none"] = "auto"
+    """Whether huge pages are used: `auto`, when enough are free, or `none`."""
+
+
 class EngineConfig(Value):
     """The packet engine."""
 
@@ -150,8 +166,10 @@ class EngineConfig(Value):
     queue_slots: int = Field(default=32768, ge=64, le=1048576)
     """Frames a tester port can hold before the tester itself drops; 64 to 1048576."""
     backend: Backend | Literal["auto"] = "auto"
-    """How frames get in and out of the tester's ports: `af_packet`, `af_xdp`, `xdp_live`, or `auto`, the truest for the
-    SUT: `xdp_live` for `xdp`, else `af_packet`."""
+    """How frames get in and out of the tester's ports: `af_packet`, `af_xdp`, `xdp_live`, `dpdk`, or `auto`, the truest
+    for the SUT: `xdp_live` for `xdp`, else `af_packet`."""
+    dpdk: DpdkConfig = DpdkConfig()
+    """DPDK, where that is the back end."""
     catch_up: Seconds = 0.02
     """How much a sender that was held up may send at once afterwards, as the time in which it was due, as `20ms`; above
     0. What was due before is never sent, and counts as lost."""

@@ -162,9 +162,8 @@ class EngineMeasurer:
 
     def _open_request(self, traffic: Traffic) -> dict[str, Any]:
         slots, backend = self._plan.queue_slots, self._plan.backend
-        ports: list[dict[str, Any]] = [
-            {"backend": backend, "interface": name, "queue_slots": slots} for name in self._interfaces
-        ]
+        names = self._plan.devices or self._interfaces
+        ports: list[dict[str, Any]] = [{"backend": backend, "interface": name, "queue_slots": slots} for name in names]
         for link in self._neighbors.links:
             ports[link.port]["stations"] = [link.station.model_dump()]
         streams = [stream.model_dump(exclude={"share"}) for stream in traffic.streams]
@@ -173,6 +172,7 @@ class EngineMeasurer:
             "ports": ports,
             "streams": streams,
             "cores": self._plan.cores,
+            "huge_pages": self._plan.huge_pages,
             "announce_every_s": self._neighbors.announce_every_s,
         }
 

@@ -102,7 +102,7 @@ class EngineProcess:
                 continue
             reply: Reply = json.loads(line)
             if reply["reply"] == "error":
-                raise GeneratorError(reply["message"])
+                raise GeneratorError(f"{reply['message']}{self._last_words()}")
             if reply["reply"] != "window":
                 return reply
             if on_window:

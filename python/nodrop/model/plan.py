@@ -1,5 +1,6 @@
 """What will be done: every `auto` resolved, nothing left to decide."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import Field
@@ -13,7 +14,7 @@ from nodrop.model.traffic import Traffic
 SutKind = Literal["vnf-l2", "vnf-l3", "xdp", "bridge", "router", "ovs", "wire"]
 """The SUTs the lab can put between the tester's ports; a wire joins them, and what is measured is the tester."""
 
-Backend = Literal["af_packet", "af_xdp", "xdp_live"]
+Backend = Literal["af_packet", "af_xdp", "xdp_live", "dpdk"]
 """How frames get in and out of the tester's ports."""
 
 VnfBackend = Literal["af_packet", "af_xdp"]
@@ -116,6 +117,10 @@ class EnginePlan(Value):
     """How the packet engine is run."""
 
     backend: Backend = "af_packet"
+    devices: tuple[str, ...] = ()
+    """Of `dpdk`: the device that each tester port is, with DPDK's arguments."""
+    huge_pages: bool = True
+    """Whether DPDK takes huge pages when enough of them are free."""
     cores: tuple[int, ...] = ()
     """CPUs its threads are bound to, one thread each; empty leaves one thread unbound."""
     queue_slots: int = Field(ge=64)
@@ -230,3 +235,13 @@ class Plan(Value):
     """What the tester can do by itself, where that was measured with the same settings."""
     warnings: tuple[str, ...] = ()
     """What to know of the set-up before believing its figures."""
+
+    @property
+    def sends_into_lab(self) -> bool:
+        """Whether the tester's ports are the lab's interfaces, and not devices that lead elsewhere."""
+        return not self.engine.devices or reaches(self.engine.devices, self.lab.tester_interfaces)
+
+
+def reaches(devices: Sequence[str], interfaces: Sequence[str]) -> bool:
+    """Whether each of these DPDK devices is on the interface at its position."""
+    return all(f"iface={name}" in device.split(",") for device, name in zip(devices, interfaces, strict=True))

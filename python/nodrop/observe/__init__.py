@@ -14,5 +14,6 @@ from nodrop.observe.sut_cpu import SutCpu
 def observers(facts: StageFacts, plan: Plan) -> Iterator[tuple[Observer, ...]]:
     """All that can be observed of a path, for as long as the block runs. The last one is nearest to the trial."""
     with contextlib.ExitStack() as stack:
-        hops = (stack.enter_context(HopCounters(facts, plan.lab, plan.drop_reasons)),) if facts.interfaces else ()
+        seen = facts.interfaces and plan.sends_into_lab
+        hops = (stack.enter_context(HopCounters(facts, plan.lab, plan.drop_reasons)),) if seen else ()
         yield *hops, SutCpu([process.pid for process in facts.sut_processes])

@@ -8,9 +8,9 @@ from nodrop.config.profiles import PROFILES
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.model.goal import Goal
-from nodrop.model.plan import EnginePlan, LabPlan, LatencyPlan, LatencyPoint, Plan
+from nodrop.model.plan import LabPlan, LatencyPlan, LatencyPoint, Plan
 from nodrop.model.result import RunResult
-from nodrop.plan.backend import choose_backend, engine_cores, fit_lab
+from nodrop.plan.backend import choose_backend, fit_lab, plan_engine
 from nodrop.plan.earlier import earlier_bounds
 from nodrop.plan.lab import lab_warnings, private_lab, standing_lab
 from nodrop.plan.neighbors import plan_neighbors
@@ -60,13 +60,7 @@ def build(
         profile=config.profile,
         lab=lab if config.lab else fit_lab(lab, backend),
         standing_lab=config.lab,
-        engine=EnginePlan(
-            backend=backend,
-            cores=engine_cores(config, backend, available),
-            queue_slots=config.engine.queue_slots,
-            catch_up_max_s=config.engine.catch_up,
-            latency_every=config.engine.latency_every,
-        ),
+        engine=plan_engine(config, lab, backend, available),
         traffic=traffic,
         neighbors=plan_neighbors(config, lab, traffic),
         search=search,

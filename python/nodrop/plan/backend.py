@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Literal
 
 from nodrop.config.schema import Config
-from nodrop.model.plan import Backend, LabPlan
+from nodrop.model.plan import Backend, EnginePlan, LabPlan
 from nodrop.model.traffic import Increment, Traffic
+from nodrop.plan.dpdk import plan_devices
 from nodrop.plan.lab import check_core
 
 KERNEL_SUTS = frozenset({"wire", "xdp", "bridge", "router"})
@@ -20,15 +21,28 @@ def choose_backend(config: Config, traffic: Traffic) -> Backend:
     return "xdp_live" if config.sut == "xdp" and _fits_a_program(traffic) else "af_packet"
 
 
+def plan_engine(config: Config, lab: LabPlan, backend: Backend, available: Sequence[int]) -> EnginePlan:
+    """How the packet engine is run. Raises ConfigError."""
+    return EnginePlan(
+        backend=backend,
+        devices=plan_devices(config, lab) if backend == "dpdk" else (),
+        huge_pages=config.engine.dpdk.huge_pages == "auto",
+        cores=engine_cores(config, backend, available),
+        queue_slots=config.engine.queue_slots,
+        catch_up_max_s=config.engine.catch_up,
+        latency_every=config.engine.latency_every,
+    )
+
+
 def engine_cores(config: Config, backend: Backend, available: Sequence[int]) -> tuple[int, ...]:
-    """CPUs for the engine's threads: sending by an XDP program keeps one busy, so receiving gets another where the SUT
-    leaves one. Raises ConfigError.
+    """CPUs for the engine's threads: sending by an XDP program or receiving through DPDK keeps one busy, so the other
+    gets another where the SUT leaves one. Raises ConfigError.
     """
     asked = config.engine.cores
     if asked == "none" or (asked == "auto" and len(available) < 2):
         return ()
     if isinstance(asked, str):
-        both = backend == "xdp_live" and config.sut in KERNEL_SUTS
+        both = backend in ("xdp_live", "dpdk") and config.sut in KERNEL_SUTS
         return tuple(available[:2] if both else available[:1])
     for core in asked:
         check_core("engine.cores", core, available)

@@ -45,6 +45,7 @@ fn main() -> ExitCode {
         protocol: PROTOCOL_VERSION,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: COMMIT.to_owned(),
+        dpdk: nodrop_port::dpdk::BUILT,
     }));
     let stop = Arc::new(AtomicBool::new(false));
     let mut session = Session { engine: None, neighbors: None, stop: stop.clone() };

@@ -15,7 +15,7 @@ pub enum DpdkRx {}
 ///
 /// # Errors
 /// Always, with what to do.
-pub fn start(ports: &[Asked<'_>], _core: Option<usize>) -> Result<(), PortError> {
+pub fn start(ports: &[Asked<'_>], _core: Option<usize>, _huge_pages: bool) -> Result<(), PortError> {
     ports.first().map_or(Ok(()), |asked| Err(refusal(asked)))
 }
 
@@ -25,6 +25,12 @@ pub fn start(ports: &[Asked<'_>], _core: Option<usize>) -> Result<(), PortError>
 /// Always, with what to do.
 pub fn open(asked: &Asked<'_>) -> Result<(DpdkTx, DpdkRx), PortError> {
     Err(refusal(asked))
+}
+
+/// Nothing is there to be described.
+#[must_use]
+pub fn describe(_device: &str) -> String {
+    String::new()
 }
 
 fn refusal(asked: &Asked<'_>) -> PortError {

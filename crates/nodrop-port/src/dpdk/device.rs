@@ -18,7 +18,7 @@ const RX_SLOTS_MAX: u32 = 32768;
 
 const PROBE_REMEDY: &str = "the device must exist, its driver must be installed (Debian: librte-net-* packages; all of them: \
                             librte-meta-net) and a network card be bound to vfio-pci (`dpdk-devbind.py --status`); DPDK's own \
-                            words are above";
+                            words are on standard error";
 const MEMORY_REMEDY: &str = "reserve huge pages (`sysctl vm.nr_hugepages=512`) or ask for fewer queue slots";
 
 /// Buffers a port needs at most.
@@ -31,7 +31,7 @@ pub(super) fn buffer_count_max(queue_slots: u32) -> u32 {
 /// # Errors
 /// When DPDK has no such device, no driver for it or no memory.
 pub fn open(asked: &Asked<'_>) -> Result<(DpdkTx, DpdkRx), PortError> {
-    eal::start(&[*asked], None)?;
+    eal::start(&[*asked], None, true)?;
     let device = Arc::new(Device::open(asked)?);
     Ok((DpdkTx::new(device.clone()), DpdkRx::new(device)?))
 }
@@ -61,7 +61,10 @@ impl Device {
         };
         // SAFETY: the port was just probed, and `setup` outlives the calls.
         check(name, "read what it can do", unsafe { ffi::nd_port_describe(port.0, &raw mut setup) })?;
-        let rx_pool = BufferPool::create(&format!("rx{}", port.0), u32::from(setup.rx_slots) + SPARE_BUFFERS, &setup)?;
+        let slots = ring_slots(asked.device).unwrap_or(u32::MAX).min(u32::from(setup.rx_slots));
+        let mut rx_setup = setup;
+        rx_setup.frame_bytes = rx_setup.frame_bytes.max(slot_bytes(asked.device).unwrap_or(0));
+        let rx_pool = BufferPool::create(&format!("rx{}", port.0), slots + SPARE_BUFFERS, &rx_setup)?;
         let tx_pool = BufferPool::create(&format!("tx{}", port.0), u32::from(TX_SLOTS) + SPARE_BUFFERS, &setup)?;
         // SAFETY: as above, and the pool outlives the port, see the order of fields.
         check(name, "start it", unsafe { ffi::nd_port_start(port.0, &raw mut setup, rx_pool.0) })?;
@@ -89,12 +92,20 @@ impl Device {
     }
 }
 
+/// A parameter of a device; the default when it has none, None when it is not a number.
+fn parameter(device: &str, key: &str, default: u32) -> Option<u32> {
+    let value = device.split(',').filter_map(|part| part.split_once('=')).find(|(name, _)| *name == key);
+    value.map_or(Some(default), |(_, value)| value.parse().ok())
+}
+
+/// What a received frame is copied from, where its driver wants buffers for all of it.
+fn slot_bytes(device: &str) -> Option<u16> {
+    parameter(device, "framesz", 0).and_then(|bytes| u16::try_from(bytes).ok())
+}
+
 /// The queue of devices whose driver sets its depth by a parameter and ignores what is asked of the port.
 fn ring_slots(device: &str) -> Option<u32> {
-    let parameter = |key: &str, default: u32| {
-        let value = device.split(',').filter_map(|part| part.split_once('=')).find(|(name, _)| *name == key);
-        value.map_or(Some(default), |(_, value)| value.parse().ok())
-    };
+    let parameter = |key: &str, default: u32| parameter(device, key, default);
     match eal::name(device).trim_end_matches(|digit: char| digit.is_ascii_digit()) {
         "net_memif" => parameter("rsize", 10).and_then(|log2| 1u32.checked_shl(log2)),
         "net_ring" => Some(1024),
@@ -164,7 +175,7 @@ fn check(name: &str, asked: &str, result: i32) -> Result<(), PortError> {
     if result == 0 {
         return Ok(());
     }
-    let message = format!("asked to {asked}, DPDK says: {}; its own words are above", eal::text(result));
+    let message = format!("asked to {asked}, DPDK says: {}; its own words are on standard error", eal::text(result));
     Err(PortError::Request { port: name.to_owned(), message })
 }
 

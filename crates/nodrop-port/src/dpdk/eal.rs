@@ -21,15 +21,26 @@ static STARTED: OnceLock<Result<(), String>> = OnceLock::new();
 
 /// Start DPDK in this process for such ports, its main thread on `core`; does nothing when it runs already.
 ///
-/// Uses huge pages when enough of them are free, and ordinary memory else. PCI is scanned only when one of `ports` is a PCI
+/// Uses huge pages when it may and enough of them are free, and ordinary memory else. PCI is scanned only when one of `ports` is a PCI
 /// device. Leaves nothing in the file system.
 ///
 /// # Errors
 /// When DPDK refuses.
-pub fn start(ports: &[Asked<'_>], core: Option<usize>) -> Result<(), PortError> {
+pub fn start(ports: &[Asked<'_>], core: Option<usize>, huge_pages: bool) -> Result<(), PortError> {
     let Some(first) = ports.first() else { return Ok(()) };
-    let started = STARTED.get_or_init(|| init(&arguments(ports, core, free_huge_bytes(Path::new(HUGE_PAGES)))));
+    let huge_bytes = || if huge_pages { free_huge_bytes(Path::new(HUGE_PAGES)) } else { 0 };
+    let started = STARTED.get_or_init(|| init(&arguments(ports, core, huge_bytes())));
     started.clone().map_err(|message| PortError::Request { port: first.device.to_owned(), message })
+}
+
+/// A port's driver, DPDK's version, and the memory it took; once it has started.
+#[must_use]
+pub fn describe(device: &str) -> String {
+    // SAFETY: DPDK's version is a constant string.
+    let version = unsafe { CStr::from_ptr(ffi::nd_version()) }.to_string_lossy();
+    // SAFETY: reads how DPDK was started.
+    let memory = if unsafe { ffi::nd_has_huge_pages() } == 0 { "ordinary memory" } else { "huge pages" };
+    format!("{}, {version}, {memory}", name(device))
 }
 
 fn arguments(ports: &[Asked<'_>], core: Option<usize>, huge_bytes: u64) -> Vec<String> {
@@ -84,7 +95,7 @@ fn init(arguments: &[String]) -> Result<(), String> {
     if result == 0 {
         return Ok(());
     }
-    Err(format!("DPDK asked to start ({asked}), it refuses: {}; its own words are above", text(result)))
+    Err(format!("DPDK asked to start ({asked}), it refuses: {}; its own words are on standard error", text(result)))
 }
 
 /// A PCI address: domain:bus:device.function, the domain optional.

@@ -22,6 +22,7 @@ pub(super) struct RawFrame {
 }
 
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub(super) struct Setup {
     pub(super) rx_slots: u16,
     pub(super) tx_slots: u16,
@@ -40,6 +41,8 @@ unsafe extern "C" {
     pub(super) static nd_tag_offset: usize;
     pub(super) static nd_bytes_offset: usize;
     pub(super) fn nd_eal_init(argc: c_int, argv: *mut *mut c_char) -> c_int;
+    pub(super) fn nd_version() -> *const c_char;
+    pub(super) fn nd_has_huge_pages() -> c_int;
     pub(super) fn nd_error() -> c_int;
     pub(super) fn nd_error_text(error: c_int) -> *const c_char;
     pub(super) fn nd_probe(device: *const c_char, name: *const c_char, port: *mut u16) -> c_int;

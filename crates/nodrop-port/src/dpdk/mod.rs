@@ -20,9 +20,17 @@ mod tx;
 mod absent;
 
 #[cfg(not(feature = "dpdk"))]
-pub use absent::{DpdkRx, DpdkTx, open, start};
+pub use absent::{DpdkRx, DpdkTx, describe, open, start};
 #[cfg(feature = "dpdk")]
-pub use {device::open, eal::start, rx::DpdkRx, tx::DpdkTx};
+pub use {
+    device::open,
+    eal::{describe, start},
+    rx::DpdkRx,
+    tx::DpdkTx,
+};
+
+/// Whether this program was built with DPDK.
+pub const BUILT: bool = cfg!(feature = "dpdk");
 
 /// A port to open.
 #[derive(Clone, Copy, Debug)]

@@ -12,6 +12,7 @@
 #include <rte_ethdev.h>
 #include <rte_lcore.h>
 #include <rte_mbuf.h>
+#include <rte_version.h>
 
 /* One cache line of private area, so that a frame begins on a cache line; the tag of port::Slot is its first word. */
 #define PRIVATE_BYTES RTE_CACHE_LINE_SIZE
@@ -52,6 +53,16 @@ int nd_eal_init(int argc, char **argv)
 		return failure(-1);
 	rmdir(rte_eal_get_runtime_dir()); /* made for files that this process does not write */
 	return 0;
+}
+
+const char *nd_version(void)
+{
+	return rte_version();
+}
+
+int nd_has_huge_pages(void)
+{
+	return rte_eal_has_hugepages();
 }
 
 const char *nd_error_text(int error)
@@ -107,6 +118,16 @@ int nd_port_describe(uint16_t port, struct nd_setup *setup)
 	return result;
 }
 
+/* Drivers that know no MTU, as net_af_packet, still state a longest frame: DPDK refuses more, they do not. */
+static uint32_t mtu_max(const struct rte_eth_dev_info *info)
+{
+	uint32_t overhead = RTE_ETHER_HDR_LEN + RTE_ETHER_CRC_LEN;
+
+	if (info->max_mtu != UINT16_MAX || info->max_rx_pktlen <= overhead)
+		return info->max_mtu;
+	return info->max_rx_pktlen - overhead;
+}
+
 static int configure(uint16_t port, struct nd_setup *setup)
 {
 	struct rte_eth_dev_info info;
@@ -116,7 +137,7 @@ static int configure(uint16_t port, struct nd_setup *setup)
 	if (result != 0)
 		return result;
 	conf.rxmode.mtu = RTE_MAX(setup->frame_bytes, RTE_ETHER_MTU + RTE_ETHER_HDR_LEN) - RTE_ETHER_HDR_LEN;
-	conf.rxmode.mtu = RTE_MIN(conf.rxmode.mtu, (uint32_t)info.max_mtu);
+	conf.rxmode.mtu = RTE_MIN(conf.rxmode.mtu, mtu_max(&info));
 	conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
 	result = rte_eth_dev_configure(port, 1, 1, &conf);
 	if (result != 0)

@@ -1,0 +1,50 @@
+"""The DPDK devices that are the tester's ports."""
+
+from collections.abc import Iterator
+
+from nodrop.config.schema import Config
+from nodrop.errors import ConfigError
+from nodrop.model.plan import LabPlan, reaches
+from nodrop.plan.sizes import frame_bytes_max
+
+RING_SLOTS_MAX = 8192
+"""Of net_af_packet: deeper rings are slower, and their frames leave the CPU's caches."""
+SLOT_BYTES_MIN = 2048
+SLOT_OVERHEAD_BYTES = 256
+"""What the kernel writes in front of a frame, generously."""
+
+
+def plan_devices(config: Config, lab: LabPlan) -> tuple[str, ...]:
+    """DPDK's arguments for each tester port, in their order. Raises ConfigError when they do not fit the lab."""
+    asked = config.engine.dpdk.devices
+    if asked == "auto":
+        return tuple(_on_interfaces(config, lab))
+    wanted = len(lab.tester_interfaces)
+    if len(asked) != wanted:
+        raise ConfigError(
+            f"engine.dpdk.devices: {len(asked)} asked, the lab has {wanted} tester ports; name a device for each"
+        )
+    if lab.sut != "wire" and not reaches(asked, lab.tester_interfaces):
+        named = " and ".join(lab.tester_interfaces)
+        raise ConfigError(
+            f"engine.dpdk.devices: {' '.join(asked)} asked, {lab.sut} stands between {named} and not between these; "
+            f"write --sut wire to measure what joins them, or devices on those (net_af_packet0,iface="
+            f"{lab.tester_interfaces[0]})"
+        )
+    return asked
+
+
+def _on_interfaces(config: Config, lab: LabPlan) -> Iterator[str]:
+    driver = config.engine.dpdk.driver
+    for number, interface in enumerate(lab.tester_interfaces):
+        device = f"{driver}{number},iface={interface}"
+        yield f"{device},{_ring(config)}" if driver == "net_af_packet" else device
+
+
+def _ring(config: Config) -> str:
+    """Slots a frame fits in, in blocks of whole pages; and past the queueing discipline, as the other back ends do."""
+    slot_bytes = SLOT_BYTES_MIN
+    while slot_bytes < frame_bytes_max(config) + SLOT_OVERHEAD_BYTES:
+        slot_bytes *= 2
+    slots = 2 ** (min(config.engine.queue_slots, RING_SLOTS_MAX).bit_length() - 1)
+    return f"framesz={slot_bytes},blocksz={max(4096, slot_bytes)},framecnt={slots},qdisc_bypass=1"

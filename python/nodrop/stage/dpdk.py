@@ -1,0 +1,51 @@
+"""What this machine has of DPDK: whether the engine was built with it, the library to build it with, huge pages."""
+
+import json
+import subprocess
+from pathlib import Path
+
+from nodrop.errors import GeneratorError
+from nodrop.program import find_program
+from nodrop.stage.host import read_text
+
+HUGE_PAGES = Path("/sys/kernel/mm/hugepages")
+TIMEOUT_S = 5.0
+
+
+def dpdk_facts() -> str:
+    """In a few words."""
+    built = "built in" if is_built_in() else "not built in"
+    return f"{built}; {library()}; {huge_pages()}"
+
+
+def is_built_in() -> bool:
+    """Whether nodrop-engine was built with DPDK; False also where there is none that runs."""
+    try:
+        program = find_program("nodrop-engine", GeneratorError)
+        said = subprocess.run(
+            [program], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIMEOUT_S, check=True
+        )
+        return bool(json.loads(said.stdout.splitlines()[0]).get("dpdk"))
+    except (GeneratorError, OSError, subprocess.SubprocessError, ValueError, IndexError):
+        return False
+
+
+def library() -> str:
+    """The libdpdk that pkg-config finds, which is what building it takes."""
+    try:
+        asked = ["pkg-config", "--modversion", "libdpdk"]
+        said = subprocess.run(asked, capture_output=True, text=True, timeout=TIMEOUT_S, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return "no libdpdk to build it with"
+    return f"libdpdk {said.stdout.strip()}"
+
+
+def huge_pages(directory: Path = HUGE_PAGES) -> str:
+    """Those reserved, by size."""
+    found = []
+    for size in sorted(directory.glob("hugepages-*")):
+        reserved = read_text(size / "nr_hugepages")
+        if reserved not in ("", "0"):
+            kib = int(size.name.removeprefix("hugepages-").removesuffix("kB"))
+            found.append(f"{read_text(size / 'free_hugepages')} of {reserved} huge pages of {kib // 1024} MiB free")
+    return ", ".join(found) or "no huge pages, which only network cards need"

@@ -1,0 +1,92 @@
+"""Runs through DPDK: on the lab's own interfaces without huge pages, and on devices beside it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.conftest import lacking
+from tests.lab.bench import bench
+
+from nodrop.stage.dpdk import is_built_in
+
+pytestmark = pytest.mark.lab
+
+ENGINE_WITHOUT = """#!/bin/sh
+echo '{"reply": "hello", "protocol": 3, "version": "0", "commit": "none", "dpdk": false}'
+read asked
+echo '{"reply": "error", "kind": "port", "message": "a DPDK port asked, this program was built without DPDK; install"}'
+cat >/dev/null
+"""
+
+
+@pytest.fixture
+def _dpdk(require_root: None) -> None:  # noqa: ARG001
+    if not is_built_in():
+        lacking("nodrop-engine was built without DPDK (apt-get install pkg-config libdpdk-dev; scripts/install)")
+
+
+def nodrop(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "nodrop", *map(str, arguments)]
+    return subprocess.run(
+        command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=90, check=False
+    )
+
+
+@pytest.mark.usefixtures("_dpdk")
+@pytest.mark.parametrize("sut", ["wire", "bridge", "router"])
+def test_every_frame_passes_through_dpdk_on_the_labs_interfaces(sut: str) -> None:
+    with bench(**{"sut": sut, "engine.backend": "dpdk", "engine.dpdk.huge_pages": "none"}) as lab:
+        result = lab.measure(10_000, 0.5)
+        (why,) = {port.why for port in lab.measurer.ports if port.interface.startswith("net_af_packet0")}
+        counted = lab.counters("tester", "tester0").sent_count
+    assert "DPDK" in why and "ordinary memory" in why
+    for stream in result.streams:
+        assert stream.offered_count > 2_000
+        assert (stream.lost_count, stream.duplicate_count, stream.out_of_order_count) == (0, 0, 0)
+    assert counted >= result.streams[0].offered_count
+    assert (result.tester_drop_count, result.corrupted_count) == (0, 0)
+
+
+@pytest.mark.usefixtures("_dpdk")
+def test_frames_of_9216_bytes_fit_the_rings() -> None:
+    keys = {"sut": "wire", "engine.backend": "dpdk", "frame_bytes": 9216, "engine.queue_slots": 1024}
+    with bench(**keys) as lab:
+        result = lab.measure(1_000, 0.3)
+    assert [stream.lost_count for stream in result.streams] == [0, 0]
+
+
+@pytest.mark.usefixtures("_dpdk")
+def test_a_run_through_dpdk_finds_a_rate_and_says_how_packets_went(tmp_path: Path) -> None:
+    keys = ("--sut", "bridge", "--backend", "dpdk", "--max-load", "10kpps", "--budget", "3s", "--no-latency", "-q")
+    said = nodrop("run", *keys, "--results-dir", tmp_path, "--json", tmp_path / "result.json")
+    assert said.returncode == 0, said.stderr
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert result["goals"][0]["lower"]["load_pps"] > 0
+    assert {port["backend"] for port in result["facts"]["ports"]} == {"dpdk"}
+
+
+@pytest.mark.usefixtures("_dpdk")
+def test_devices_beside_the_lab_are_a_wire_of_their_own_and_no_hop_is_blamed(tmp_path: Path) -> None:
+    if not list(Path("/usr/lib").glob("*/dpdk/pmds-*/librte_net_memif.so*")):
+        pytest.skip("librte-net-memif23 is not installed")
+    socket = f"nodrop-test-{tmp_path.name}"
+    devices = json.dumps([f"net_memif0,role=server,socket={socket}", f"net_memif1,role=client,socket={socket}"])
+    keys = ("--sut", "wire", "--backend", "dpdk", "--set", f"engine.dpdk.devices={devices}", "--no-latency", "-q")
+    short = ("--max-load", "20kpps", "--budget", "3s", "--results-dir", tmp_path, "--json", tmp_path / "result.json")
+    said = nodrop("run", *keys, *short)
+    assert said.returncode == 0, said.stderr
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert result["trials"][0]["ledger"] is None
+    assert result["goals"][0]["lower"]["load_pps"] > 10_000
+
+
+def test_an_engine_without_dpdk_ends_the_run_with_status_4_and_what_to_do(tmp_path: Path) -> None:
+    engine = tmp_path / "nodrop-engine"
+    engine.write_text(ENGINE_WITHOUT)
+    engine.chmod(0o755)
+    said = nodrop("run", "--backend", "dpdk", "--sut", "wire", "--results-dir", tmp_path, NODROP_BIN_DIR=str(tmp_path))
+    assert said.returncode == 4
+    assert "built without DPDK; install" in said.stderr
