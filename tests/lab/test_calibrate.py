@@ -5,29 +5,50 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from nodrop import store
 from nodrop.model.calibration import Calibration
+from nodrop.model.result import RunResult
 
-SHORT = ("--budget", "4s", "--max-load", "20kpps", "--set", "latency.trial_duration=0.2s", "-q")
+SHORT = ("--budget", "4s", "--set", "latency.trial_duration=0.2s", "-q")
 
 
-def test_the_loop_is_measured_kept_and_its_latency_is_the_floor(tmp_path: Path) -> None:
-    state, results = tmp_path / "state", tmp_path / "results"
-    said = subprocess.run(
-        [sys.executable, "-m", "nodrop", "calibrate", "--results-dir", results, *SHORT],
-        env={**os.environ, "XDG_STATE_HOME": str(state)},
+def nodrop(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "nodrop", *arguments, "--results-dir", tmp_path / "results", *SHORT],
+        env={**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")},
         check=False,
         capture_output=True,
         text=True,
         timeout=60,
     )
+
+
+def calibrated(tmp_path: Path, *arguments: str) -> tuple[Calibration, RunResult]:
+    said = nodrop(tmp_path, "calibrate", "--max-load", "20kpps", *arguments)
     assert said.returncode == 0, said.stderr
-    (path,) = (state / "nodrop/calibrations").iterdir()
-    kept = Calibration.model_validate_json(path.read_text())
+    (path,) = (tmp_path / "state/nodrop/calibrations").iterdir()
+    assert f"kept: {path}" in said.stdout
+    return Calibration.model_validate_json(path.read_text()), store.load("latest", tmp_path / "results")
+
+
+def test_the_loop_is_measured_kept_and_its_latency_is_the_floor(tmp_path: Path) -> None:
+    kept, result = calibrated(tmp_path)
     assert 0 < kept.load_pps <= 20_000 and kept.latency_min_ns and kept.latency_p50_ns
     assert kept.latency_min_ns <= kept.latency_p50_ns
-    assert f"kept: {path}" in said.stdout
-    result = store.load("latest", results)
     assert result.facts
     assert result.facts.stage.sut == "wire"
     assert [interface.name for interface in result.facts.stage.interfaces] == ["tester0", "tester1"]
+
+
+@pytest.mark.usefixtures("require_root")
+@pytest.mark.parametrize("backend", ["auto", "af_packet", "af_xdp", "xdp_live"])
+def test_it_is_kept_by_the_back_end_taken_and_a_search_above_it_says_so(tmp_path: Path, backend: str) -> None:
+    kept, result = calibrated(tmp_path, "--backend", backend)
+    assert result.facts
+    taken = {port.backend for port in result.facts.ports}
+    assert taken == {kept.key.backend} == ({"af_packet"} if backend == "auto" else {backend})
+    said = nodrop(tmp_path, "run", "--sut", "wire", "--backend", backend, "--max-load", "40kpps", "--no-latency")
+    assert "search.max_load: 40.00 kpps asked; the tester itself" in said.stderr
+    assert "asked for more than the tester itself" in " ".join(said.stdout.split())

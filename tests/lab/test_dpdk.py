@@ -44,7 +44,7 @@ def test_every_frame_passes_through_dpdk_on_the_labs_interfaces(sut: str) -> Non
         counted = lab.counters("tester", "tester0").sent_count
     assert "DPDK" in why and "ordinary memory" in why
     for stream in result.streams:
-        assert stream.offered_count > 2_000
+        assert stream.offered_count > 200
         assert (stream.lost_count, stream.duplicate_count, stream.out_of_order_count) == (0, 0, 0)
     assert counted >= result.streams[0].offered_count
     assert (result.tester_drop_count, result.corrupted_count) == (0, 0)

@@ -1,15 +1,19 @@
 """Calibrations: kept for exactly what they were measured with, and told beside what is measured after."""
 
 from pathlib import Path
+from typing import Any
 
+import pytest
 from tests.running import MILLION, Listener, make_plan, parts
 from tests.suts import Step
 
 from nodrop.model.calibration import Calibration
+from nodrop.model.facts import PortFacts
 from nodrop.model.result import RunResult
 from nodrop.report.calibration import beyond_calibration, calibration_text
 from nodrop.report.text import warning_lines
 from nodrop.run import execute
+from nodrop.stage.host import read_host
 from nodrop.store import calibration
 
 
@@ -69,3 +73,50 @@ def test_a_calibration_reads_as_a_sentence_with_its_floor(tmp_path: Path) -> Non
     times = {"latency_min_ns": 1800, "latency_p50_ns": 2200}
     text = calibration_text(calibrated(tmp_path).model_copy(update=times))
     assert "on time up to" in text and "min 1.80 µs, median 2.20 µs" in text
+
+
+@pytest.mark.parametrize(
+    ("asked", "backend"),
+    [
+        ({}, "af_packet"),
+        ({"sut": "xdp"}, "xdp_live"),
+        *(({"engine__backend": name}, name) for name in ("af_packet", "af_xdp", "xdp_live")),
+        ({"engine__backend": "dpdk"}, "dpdk+net_af_packet"),
+        ({"engine__backend": "dpdk", "engine__dpdk__driver": "net_af_xdp"}, "dpdk+net_af_xdp"),
+        (
+            {"engine__backend": "dpdk", "sut": "wire", "engine__dpdk__devices": ["0000:03:00.0", "0000:03:00.1"]},
+            "dpdk+0000:03:00.0+0000:03:00.1",
+        ),
+    ],
+)
+def test_the_key_names_the_back_end_taken_never_auto(tmp_path: Path, asked: dict[str, Any], backend: str) -> None:
+    key = calibration.key_of(make_plan(tmp_path, **asked), read_host())
+    assert key.backend == backend
+
+
+def opened_with(result: RunResult, backend: str) -> RunResult:
+    assert result.facts
+    ports = tuple(PortFacts(interface=name, backend=backend, queue_slots=64) for name in ("tester0", "tester1"))
+    return result.model_copy(update={"facts": result.facts.model_copy(update={"ports": ports})})
+
+
+@pytest.mark.parametrize("backend", ["af_packet", "af_xdp", "xdp_live"])
+def test_what_is_kept_is_of_the_back_end_that_the_ports_were_opened_with(tmp_path: Path, backend: str) -> None:
+    made = make_plan(tmp_path, goals={"NDR": 0.0}, sut="wire")
+    found = calibration.calibration_of(opened_with(execute(made, Listener(), parts(Step(4e5))), backend))
+    assert found and found.key.backend == backend
+    environment = {"XDG_STATE_HOME": str(tmp_path / "state")}
+    calibration.save(found, environment)
+    others = {"af_packet", "af_xdp", "xdp_live"} - {backend}
+    for name in (backend, *others):
+        asked = make_plan(tmp_path, engine__backend=name, engine__cores=list(made.engine.cores) or "none")
+        known = calibration.find(calibration.key_of(asked, read_host()), environment)
+        assert (known is not None) == (name == backend)
+    result = opened_with(measured(tmp_path, found), backend)
+    flag = beyond_calibration(result)
+    assert flag and flag.text in warning_lines(result)
+
+
+def test_a_calibration_of_another_back_end_than_the_ports_turned_out_to_have_says_nothing(tmp_path: Path) -> None:
+    result = opened_with(measured(tmp_path, calibrated(tmp_path, 4e5)), "xdp_live")
+    assert beyond_calibration(result) is None

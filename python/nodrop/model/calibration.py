@@ -11,6 +11,7 @@ class CalibrationKey(Value):
     cpu_model: str
     core_count: int
     backend: str
+    """As the ports were opened; of `dpdk` with the drivers, as `dpdk+net_af_packet`."""
     engine_cores: tuple[int, ...]
     frame_bytes: float
     """Mean, with FCS."""

@@ -23,10 +23,16 @@ def calibration_text(calibration: Calibration) -> str:
     )
 
 
+def holds(calibration: Calibration, result: RunResult) -> bool:
+    """Whether it was measured with the back end that the ports then really had."""
+    opened = {port.backend for port in result.facts.ports} if result.facts else set()
+    return not opened or opened == {calibration.key.backend.partition("+")[0]}
+
+
 def beyond_calibration(result: RunResult) -> Flag | None:
     """That trials went above what the tester can do by itself; None when none did, or when that is not known."""
     calibration = result.plan.calibration
-    if calibration is None:
+    if calibration is None or not holds(calibration, result):
         return None
     beyond = [trial.trial.intended_load_pps for trial in result.trials]
     highest_pps = max(beyond, default=0.0)

@@ -10,7 +10,7 @@ from nodrop.model.facts import Facts
 from nodrop.model.goal import GoalResult, Limit
 from nodrop.model.result import RunResult, Status
 from nodrop.model.trial import TrialResult
-from nodrop.report.calibration import beyond_calibration, calibration_text
+from nodrop.report.calibration import beyond_calibration, calibration_text, holds
 from nodrop.report.chains import chain_lines
 from nodrop.report.confidence import confidence_lines, estimate_text
 from nodrop.report.doubts import doubt_lines
@@ -61,7 +61,7 @@ def _parts(result: RunResult, with_trials: bool) -> Iterator[RenderableType]:
         yield trials_table(result)
         yield ""
         yield from (_reason_line(trial) for trial in result.trials)
-    if result.plan.calibration:
+    if result.plan.calibration and holds(result.plan.calibration, result):
         yield ""
         yield _bullet("- ", calibration_text(result.plan.calibration), "dim")
     warnings = warning_lines(result)

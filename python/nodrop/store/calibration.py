@@ -3,14 +3,14 @@
 import hashlib
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from nodrop import __version__, store
 from nodrop.model.calibration import Calibration, CalibrationKey
-from nodrop.model.facts import HostFacts
+from nodrop.model.facts import HostFacts, PortFacts
 from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult
 
@@ -18,14 +18,17 @@ LATENCY_LABEL = "50 % of NDR"
 """Where the loop's latency is taken: at half load no queue of the tester is ever full."""
 
 
-def key_of(plan: Plan, host: HostFacts) -> CalibrationKey:
-    """What a calibration must have been measured with to hold for a plan on this host."""
+def key_of(plan: Plan, host: HostFacts, ports: Sequence[PortFacts] = ()) -> CalibrationKey:
+    """What a calibration must have been measured with to hold for a plan on this host.
+
+    The back end is the one that `ports` were opened with, the plan's before they are.
+    """
     return CalibrationKey(
         host=platform.node(),
         kernel=host.kernel,
         cpu_model=host.cpu_model,
         core_count=host.core_count,
-        backend=plan.engine.backend,
+        backend=_backend(plan, ports),
         engine_cores=plan.engine.cores,
         frame_bytes=plan.traffic.frame_bytes,
         headers="/".join(layer.kind for layer in plan.traffic.streams[0].layers),
@@ -43,7 +46,7 @@ def calibration_of(result: RunResult) -> Calibration | None:
     trials = [result.trials[point.trial_index] for point in result.latencies if point.label == LATENCY_LABEL]
     found = [way.latency for trial in trials for way in trial.directions if way.latency]
     return Calibration(
-        key=key_of(result.plan, result.facts.host),
+        key=key_of(result.plan, result.facts.host, result.facts.ports),
         load_pps=lower.load_pps,
         latency_min_ns=min((latency.min_ns for latency in found), default=None),
         latency_p50_ns=max((latency.p50_ns for latency in found), default=None),
@@ -67,6 +70,14 @@ def find(key: CalibrationKey, environment: Mapping[str, str] = os.environ) -> Ca
         return Calibration.model_validate_json(_path(key, environment).read_text(encoding="utf-8"))
     except (OSError, ValidationError):
         return None
+
+
+def _backend(plan: Plan, ports: Sequence[PortFacts]) -> str:
+    """Without the numbers of virtual devices, which tell nothing; a card is its PCI address."""
+    names = (device.partition(",")[0] for device in plan.engine.devices)
+    drivers = (name if ":" in name else name.rstrip("0123456789") for name in names)
+    opened = [port.backend for port in ports] or [plan.engine.backend]
+    return "+".join(dict.fromkeys((*opened, *drivers)))
 
 
 def _path(key: CalibrationKey, environment: Mapping[str, str]) -> Path:
