@@ -9,6 +9,7 @@ then is stored in every case, and told with the last event.
 import platform
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from nodrop import __version__, store
@@ -55,6 +56,8 @@ def execute(plan: Plan, on_event: OnEvent, parts: Parts | None = None) -> RunRes
     Raises: whatever ended the run early, after the result so far was stored: NodropError or KeyboardInterrupt.
     """
     store.require_writable(plan.results_dir)
+    if plan.capture:
+        store.require_writable(Path(plan.capture.file).parent, "capture.file")
     search = ExplainedSearch(plan.search)
     make = parts or Parts(_stage, _engine)
     host = read_host()
@@ -156,4 +159,5 @@ def _engine(plan: Plan, stage: Stage) -> Measurer:
         netns_pid=stage.facts.tester_pid,
         interfaces=plan.lab.tester_interfaces,
         check_alive=stage.check_alive,
+        capture=plan.capture,
     )

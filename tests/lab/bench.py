@@ -10,6 +10,7 @@ from typing import NamedTuple
 from nodrop import plan as planning
 from nodrop.config.load import load
 from nodrop.generator.engine import EngineMeasurer
+from nodrop.generator.inspection import check_filter, inspect
 from nodrop.model.plan import Plan
 from nodrop.model.trial import StopRule, Trial, TrialResult
 from nodrop.stage import standing
@@ -67,7 +68,9 @@ class Bench(NamedTuple):
 @contextlib.contextmanager
 def bench(**keys: object) -> Iterator[Bench]:
     """Bring up what a run with these configuration keys would measure on, path check included."""
-    plan = planning.build(load((), keys), lambda name: standing.find(name).plan)
+    plan = planning.build(
+        load((), keys), lambda name: standing.find(name).plan, inspect=inspect, check_filter=check_filter
+    )
     with (
         NetnsStage(plan.lab, "bench") as stage,
         EngineMeasurer(
@@ -77,6 +80,7 @@ def bench(**keys: object) -> Iterator[Bench]:
             netns_pid=stage.facts.tester_pid,
             interfaces=plan.lab.tester_interfaces,
             check_alive=stage.check_alive,
+            capture=plan.capture,
         ) as measurer,
     ):
         measurer.check_path()

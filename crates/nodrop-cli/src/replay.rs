@@ -1,7 +1,7 @@
 //! From a capture file to a stream's frames.
 
 use nodrop_engine::EngineError;
-use nodrop_model::{Inspected, ReplaySpec, StreamSpec};
+use nodrop_model::{CompileFilter, Compiled, Inspected, ReplaySpec, StreamSpec};
 use nodrop_port::pcap::{self, Filter};
 use nodrop_wire::{REPLAY_FRAMES_MAX, Replayed, SourceFrame, replay};
 
@@ -19,6 +19,15 @@ pub fn inspect(asked: &ReplaySpec) -> Result<Inspected, EngineError> {
         sizes: made.sizes,
         signature_offsets: made.offsets,
     })
+}
+
+/// Whether a filter can be used.
+///
+/// # Errors
+/// When it cannot; the message names the key.
+pub fn compile(asked: &CompileFilter) -> Result<Compiled, EngineError> {
+    let filter = Filter::new(&asked.filter).map_err(|error| EngineError::Request(format!("filter: {error}")))?;
+    Ok(Compiled { instruction_count: filter.instruction_count() })
 }
 
 /// A stream's frames, from its file.

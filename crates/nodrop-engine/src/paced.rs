@@ -26,7 +26,10 @@ pub fn refusal<'a>(streams: impl IntoIterator<Item = &'a Frames>) -> Option<Stri
 /// A stream as such a port is told of it.
 pub(crate) fn frame(frames: &Frames) -> Result<Frame<'_>, String> {
     let [template] = frames.templates() else {
-        return Err("xdp_live cannot send frames of several sizes; choose af_xdp or af_packet".to_owned());
+        return Err(
+            "xdp_live cannot send frames of several sizes or different frames of a file; choose af_xdp or af_packet"
+                .to_owned(),
+        );
     };
     let changes = template.changes().ok_or(
         "xdp_live cannot send fields from a list, random fields, or checksums within \

@@ -17,10 +17,10 @@ pub use neighbor::{Answer, NeighborCounts, Question, Resolve, Resolved, Station}
 pub use pattern::{LoadPattern, StairDirection};
 pub use quality::{LossRuns, Reordering};
 pub use reply::{
-    Checked, Closed, DirectionCheck, Doubt, ErrorKind, ErrorReply, Hello, Inspected, Opened, PortFacts, Reply, Series,
-    StreamCounts, TrialReply, Verdict, Window, Windows,
+    Checked, Closed, Compiled, DirectionCheck, Doubt, ErrorKind, ErrorReply, Hello, Inspected, Opened, PortFacts,
+    Reply, Series, StreamCounts, TrialReply, Verdict, Window, Windows,
 };
-pub use request::{Backend, Check, Copying, Open, PortSpec, Request, TrialRequest};
+pub use request::{Backend, Check, CompileFilter, Copying, Open, PortSpec, Request, TrialRequest};
 pub use stop::{StopClause, StopRule};
 pub use times::{DirectionTimes, LatencySummary, SenderTimes, Stall, TimeSummary};
 

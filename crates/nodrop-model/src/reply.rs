@@ -28,6 +28,8 @@ pub enum Reply {
     Trial(Box<TrialReply>),
     /// What frames a file has to replay.
     Inspected(Inspected),
+    /// The filter can be used.
+    Compiled(Compiled),
     /// The ports are closed.
     Closed(Closed),
     /// The request could not be carried out; the engine goes on.
@@ -83,6 +85,13 @@ pub struct Inspected {
     pub sizes: Vec<SizeShare>,
     /// Where signatures begin.
     pub signature_offsets: Vec<usize>,
+}
+
+/// Answer to `compile`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Compiled {
+    /// How long the filter's program is.
+    pub instruction_count: u32,
 }
 
 /// Answer to `close`.

@@ -25,6 +25,8 @@ pub enum Request {
     Stop,
     /// Say what frames a file has to replay; answered by `inspected`.
     Inspect(ReplaySpec),
+    /// Say whether a filter can be used; answered by `compiled`.
+    Compile(CompileFilter),
     /// Let go of all ports; answered by `closed`.
     Close,
 }
@@ -110,6 +112,14 @@ pub struct Open {
     /// Whether DPDK takes huge pages when enough of them are free; it starts with the first such ports, and stays as it is.
     #[serde(default = "yes")]
     pub huge_pages: bool,
+}
+
+/// A filter to be tried before it is needed.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CompileFilter {
+    /// In the syntax of pcap-filter(7).
+    pub filter: String,
 }
 
 /// A connectivity check before measuring.

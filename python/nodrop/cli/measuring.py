@@ -101,6 +101,7 @@ def _show(done: "RunDone", json_file: str | None, out: TextIO) -> None:
     """The report, unless there is nothing to report; the file; the JSON."""
     from nodrop import store  # noqa: PLC0415
     from nodrop.cli.console import show  # noqa: PLC0415
+    from nodrop.report.capture import capture_text  # noqa: PLC0415
     from nodrop.report.text import report  # noqa: PLC0415
 
     if done.result.trials:
@@ -108,6 +109,9 @@ def _show(done: "RunDone", json_file: str | None, out: TextIO) -> None:
         show(report(done.result), out)
     if done.path:
         click.echo(f"\nresult: {done.path}", file=out)
+    for trial in done.result.trials:
+        if trial.capture:
+            click.echo(capture_text(trial), file=out)
     write_json(store.to_json(done.result), json_file)
 
 

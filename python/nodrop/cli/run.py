@@ -39,6 +39,8 @@ Exit codes: 0 every goal has a load that meets it, 2 configuration, 3 the lab, 4
 )
 @click.option("--frame-bytes", type=int, metavar="N", help="Frame size with FCS.  [default: 64]")
 @click.option("--pattern", type=click.Choice(get_args(PatternKind)), help="How the load varies.  [default: flat]")
+@click.option("--replay", metavar="FILE", help="Send the frames of a pcap or pcapng file.")
+@click.option("--capture", metavar="FILE", help="Keep frames at the loads found: FILE-12.pcapng for trial 12.")
 @click.option("--no-latency", is_flag=True, help="Leave out the latency trials.")
 @click.option("--results-dir", metavar="DIR", help="Where results are kept.  [default: results]")
 @click.option("--json", "json_file", metavar="FILE", help="Also write the result there; - is standard output.")
@@ -54,6 +56,7 @@ def run(json_file: str | None, quiet: bool, **flags: Any) -> int:
     from nodrop import store  # noqa: PLC0415
     from nodrop.cli.measuring import measure  # noqa: PLC0415
     from nodrop.config.load import load  # noqa: PLC0415
+    from nodrop.generator import inspection  # noqa: PLC0415
     from nodrop.plan import build  # noqa: PLC0415
     from nodrop.report.calibration import calibration_text  # noqa: PLC0415
     from nodrop.stage import standing  # noqa: PLC0415
@@ -66,6 +69,8 @@ def run(json_file: str | None, quiet: bool, **flags: Any) -> int:
         config,
         find_lab=lambda name: standing.find(name).plan,
         find_result=lambda wanted: store.load(wanted, config.results_dir),
+        inspect=inspection.inspect,
+        check_filter=inspection.check_filter,
     )
     known = calibration.find(calibration.key_of(plan, read_host()))
     if known and config.search.max_load and config.search.max_load > known.load_pps:
@@ -86,6 +91,8 @@ def _own_keys(flags: dict[str, Any]) -> dict[str, Any]:
         "engine.backend": flags["backend"],
         "frame_bytes": flags["frame_bytes"],
         "pattern.kind": flags["pattern"],
+        "traffic.replay.file": flags["replay"],
+        "capture.file": flags["capture"],
         "latency.enabled": False if flags["no_latency"] else None,
         "results_dir": flags["results_dir"],
     }

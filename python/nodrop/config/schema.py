@@ -211,6 +211,28 @@ class NeighborsConfig(Value):
     """How often it asks before the run ends with an error; 1 to 100."""
 
 
+class CaptureConfig(Value):
+    """Frames of trials kept in pcapng files."""
+
+    file: str | None = Field(default=None, min_length=1)
+    """Where to, as `seen.pcapng`; each trial has its own file, as `seen-12.pcapng`. Null: no capture."""
+    trials: Literal["latency", "search", "all"] = "latency"
+    """Of which trials: `latency`, those after the search at the loads found, `search`, whose figures it may lower, or
+    `all`."""
+    way: Literal["sent", "received", "both"] | None = None
+    """Frames that leave the tester, that arrive, or `both`; null: both, with `xdp_live` received."""
+    ports: tuple[Annotated[int, Field(ge=0)], ...] = ()
+    """Tester ports, counted from 0, as `[0]`; none: all."""
+    filter: str | None = Field(default=None, min_length=1)
+    """Only frames that this lets through, as `udp port 53` (pcap-filter(7)); needs libpcap."""
+    frames: int = Field(default=100_000, ge=1, le=10_000_000)
+    """The first so many frames of each trial; 1 to 10 million."""
+    bytes: int = Field(default=2**26, ge=2**20, le=2**30)
+    """Memory for the frames of a trial, in bytes; 1 MiB to 1 GiB."""
+    snap: int = Field(default=9216, ge=14, le=262144)
+    """Bytes kept of each frame; 14 to 262144. Of those that arrive, packet sockets show the first 176 or more."""
+
+
 class VnfConfig(Value):
     """The loopback VNF, where that is the SUT."""
 
@@ -265,5 +287,7 @@ class Config(Value):
     drop_reasons: bool = True
     """Whether the kernel's own reasons for dropped frames are counted, where the kernel forwards (`bridge`, `router`);
     costs the tester about 2 % of its highest rate."""
+    capture: CaptureConfig = CaptureConfig()
+    """Frames of trials kept in files."""
     results_dir: str = Field(default="results", min_length=1)
     """Directory the result goes to, as `<results_dir>/<run id>/result.json`."""

@@ -93,6 +93,20 @@ class RangeConfig(Value):
     """Change with the range before, not each time that one has gone through."""
 
 
+class ReplayConfig(Value):
+    """Frames of a capture file instead of made ones."""
+
+    file: str | None = Field(default=None, min_length=1)
+    """A pcap or pcapng file of Ethernet frames, sent in its order again and again; null: frames are made."""
+    filter: str | None = Field(default=None, min_length=1)
+    """Only frames that this lets through, as `udp port 53` (pcap-filter(7)); needs libpcap."""
+    frames: int | None = Field(default=None, ge=1, le=65536)
+    """Only the first so many, 1 to 65536; null: all, which must not be more than 65536."""
+    macs: Literal["port", "keep"] = "port"
+    """MAC addresses they are sent with: `port`, those of the tester's port and of what is behind it, or `keep`, their
+    own."""
+
+
 class TrafficConfig(Value):
     """What frames are made of. Headers come in this order: Ethernet, qinq, vlan, mpls, then vxlan or gre with what they
     carry, IP, and the transport."""
@@ -129,6 +143,8 @@ class TrafficConfig(Value):
     below 100 %."""
     ranges: tuple[RangeConfig, ...] = Field(default=(), max_length=7)
     """More fields that change, each time the flows, or the range before, have gone through; up to 7."""
+    replay: ReplayConfig = ReplayConfig()
+    """Frames of a capture file instead."""
     rx_shift: tuple[int, ...] = ()
     """Bytes of headers that the SUT adds (or removes, negative) before the payload, where it does; a list, frames as
     sent always count."""

@@ -6,12 +6,13 @@ from typing import Any, Self
 
 from nodrop.errors import GeneratorError
 from nodrop.generator.base import OnWindow
+from nodrop.generator.capture import capture_request
 from nodrop.generator.process import EngineDied, EngineProcess, Reply
 from nodrop.model.facts import PortFacts
 from nodrop.model.neighbor import NeighborPlan, NextHop
-from nodrop.model.plan import EnginePlan
+from nodrop.model.plan import CapturePlan, EnginePlan
 from nodrop.model.result import DirectionCheck
-from nodrop.model.traffic import Stream, Traffic
+from nodrop.model.traffic import ReplaySource, Stream, Traffic
 from nodrop.model.trial import Doubt, StreamCounts, Trial, TrialResult, Validity, Verdict, Windows
 
 ANSWER_TIMEOUT_S = 10.0
@@ -29,6 +30,7 @@ KEPT = (
     "tester_cpu_ratio",
     "neighbors",
     "windows",
+    "capture",
 )
 """Fields of the engine's `trial` reply that a TrialResult takes as they are."""
 
@@ -48,6 +50,7 @@ class EngineMeasurer:
         netns_pid: int,
         interfaces: tuple[str, ...],
         check_alive: Callable[[], None],
+        capture: CapturePlan | None = None,
     ) -> None:
         """Prepare to use `interfaces`, in the order of the streams' port indices, in the network namespace of
         process `netns_pid`, as these stations and towards these next hops. `check_alive` is called while waiting and
@@ -59,6 +62,7 @@ class EngineMeasurer:
         self._netns_pid = netns_pid
         self._interfaces = interfaces
         self._check_alive = check_alive
+        self._capture = capture
         self._engine: EngineProcess | None = None
         self._ports: tuple[PortFacts, ...] = ()
 
@@ -166,7 +170,7 @@ class EngineMeasurer:
         ports: list[dict[str, Any]] = [{"backend": backend, "interface": name, "queue_slots": slots} for name in names]
         for link in self._neighbors.links:
             ports[link.port]["stations"] = [link.station.model_dump()]
-        streams = [stream.model_dump(exclude={"share"}) for stream in traffic.streams]
+        streams = [_stream_request(stream) for stream in traffic.streams]
         return {
             "op": "open",
             "ports": ports,
@@ -188,6 +192,7 @@ class EngineMeasurer:
             "catch_up_max_s": self._plan.catch_up_max_s,
             "latency_every": self._plan.latency_every,
             "histograms": phase != "search",
+            "capture": capture_request(self._capture, index, phase),
         }
 
     def _no_counts(self, why: str) -> dict[str, Any]:
@@ -216,6 +221,15 @@ class EngineMeasurer:
     def _describe(self, check: DirectionCheck) -> str:
         here, there = self._interfaces[check.tx_port], self._interfaces[check.rx_port]
         return f"{here} to {there} ({check.sent_count} learning frames sent)"
+
+
+def _stream_request(stream: Stream) -> dict[str, Any]:
+    asked = stream.model_dump(exclude={"share", "replay"})
+    if stream.replay is None:
+        return asked
+    source = stream.replay.model_dump(include={*ReplaySource.model_fields})
+    layers = asked["layers"] if stream.replay.macs == "port" else []
+    return asked | {"sizes": [], "layers": layers, "replay": source}
 
 
 def _direction_check(stream: Stream, direction: Reply) -> DirectionCheck:

@@ -28,9 +28,9 @@ class EngineDied(Exception):
 
 
 class EngineProcess:
-    """One running `nodrop-engine` in the network namespace of another process."""
+    """One running `nodrop-engine`, in the network namespace of another process where there is one."""
 
-    def __init__(self, netns_pid: int, watch: Callable[[], None]) -> None:
+    def __init__(self, netns_pid: int | None, watch: Callable[[], None]) -> None:
         """Start it. `watch` is called several times a second while an answer is due, and may raise.
 
         Raises: GeneratorError when it is not installed, cannot start, or speaks another protocol.
@@ -40,7 +40,7 @@ class EngineProcess:
         program = find_program("nodrop-engine", GeneratorError)
         # A session of its own keeps the terminal's Ctrl-C from it: nodrop decides when it ends.
         self._process = subprocess.Popen(
-            [program, "--netns", str(netns_pid)],
+            [program, *([] if netns_pid is None else ["--netns", str(netns_pid)])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,

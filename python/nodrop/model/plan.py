@@ -131,6 +131,26 @@ class EnginePlan(Value):
     """Latency is measured of every so many frames; None leaves it to the engine."""
 
 
+class CapturePlan(Value):
+    """Frames of trials kept in files, one for each trial."""
+
+    file: str
+    """Absolute; each trial's has its index in front of the suffix."""
+    trials: Literal["latency", "search", "all"]
+    """Which trials."""
+    way: Literal["sent", "received", "both"]
+    ports: tuple[int, ...] = ()
+    """Tester ports; empty: all."""
+    filter: str | None = None
+    """Only frames that this lets through (pcap-filter(7))."""
+    frame_count_max: int = Field(ge=1, le=10_000_000)
+    """The first so many frames of each trial."""
+    bytes_max: int = Field(ge=2**20, le=2**30)
+    """Memory for the frames of a trial."""
+    snap_bytes: int = Field(ge=14)
+    """Bytes kept of each frame."""
+
+
 class SearchPlan(Value):
     """Goals, bounds and durations of the search."""
 
@@ -230,6 +250,8 @@ class Plan(Value):
     latency: LatencyPlan
     drop_reasons: bool = True
     """Whether the kernel's reasons for dropped frames are counted, where the kernel forwards."""
+    capture: CapturePlan | None = None
+    """Frames to keep in files."""
     results_dir: str
     calibration: Calibration | None = None
     """What the tester can do by itself, where that was measured with the same settings."""

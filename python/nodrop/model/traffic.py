@@ -62,6 +62,42 @@ class SizeShare(Value):
     """So many frames of the repeating order."""
 
 
+class ReplaySource(Value):
+    """Frames of a capture file."""
+
+    file: str
+    """A pcap or pcapng file of Ethernet frames."""
+    filter: str | None = None
+    """Only frames that this lets through (pcap-filter(7))."""
+    frame_count_max: int | None = Field(default=None, ge=1, le=65536)
+    """The first so many; None: all, which must not be more than 65536."""
+
+
+class ReplayFound(Value):
+    """What a file has to replay."""
+
+    frame_count: int
+    """Frames that are sent in turn, again and again."""
+    template_count: int
+    """How many of them differ."""
+    grown_count: int
+    """Frames that had to grow for the signature to fit."""
+    sizes: tuple[SizeShare, ...]
+    """Their sizes, with how many there are of each."""
+    signature_offsets: tuple[int, ...]
+    """Where signatures begin."""
+
+
+class Replay(ReplaySource):
+    """Frames of a capture file, as they are sent."""
+
+    macs: Literal["port", "keep"]
+    """Whether they get the MAC addresses of the stream's Ethernet header, or keep their own."""
+    frame_count: int
+    template_count: int
+    grown_count: int
+
+
 class Stream(Value):
     """Frames of the same headers, from one tester port to another."""
 
@@ -81,6 +117,8 @@ class Stream(Value):
     ranges: tuple[FieldRange, ...] = Field(default=(), max_length=8)
     rx_offsets: tuple[int, ...] = ()
     """Where else the signature may begin in a frame that arrives, because the SUT adds or removes headers."""
+    replay: Replay | None = None
+    """The file the frames are from, if any; `sizes` says how many there are of each, `layers` has only Ethernet."""
 
     @property
     def ethernet(self) -> Ethernet:
@@ -107,6 +145,8 @@ class Stream(Value):
     @property
     def flow_count(self) -> int:
         """Frames that differ in more than the signature, size apart."""
+        if self.replay:
+            return self.replay.template_count
         return math.lcm(*(part.every * part.values.count for part in self.ranges))
 
 

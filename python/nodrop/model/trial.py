@@ -198,6 +198,16 @@ class Verdict(StrEnum):
     """The counts do not speak for the SUT; the trial never moves a bound."""
 
 
+class Capture(Value):
+    """Frames of a trial that were kept in a file."""
+
+    file: str
+    """A pcapng file."""
+    frame_count: int
+    dropped_count: int
+    """Frames that should have been in it and did not fit."""
+
+
 class Doubt(Value):
     """One reason why a trial is not simply valid."""
 
@@ -248,6 +258,8 @@ class TrialResult(Value):
     """ARP and neighbour discovery meanwhile, of each port that takes part in it."""
     windows: Windows
     validity: Validity
+    capture: Capture | None = None
+    """Its frames in a file, where it was captured."""
     ledger: LossLedger | None = None
     """Where its frames were lost; None where there is no host to read counters of."""
 

@@ -10,11 +10,15 @@ from nodrop.errors import ConfigError
 from nodrop.model.goal import Goal
 from nodrop.model.plan import LabPlan, LatencyPlan, LatencyPoint, Plan
 from nodrop.model.result import RunResult
+from nodrop.model.traffic import ReplayFound, ReplaySource
 from nodrop.plan.backend import choose_backend, fit_lab, plan_engine
+from nodrop.plan.capture import CheckFilter, plan_capture
 from nodrop.plan.earlier import earlier_bounds
 from nodrop.plan.lab import lab_warnings, private_lab, standing_lab
 from nodrop.plan.neighbors import plan_neighbors
+from nodrop.plan.replay import Inspect, find_replay
 from nodrop.plan.search import plan_search
+from nodrop.plan.sizes import frame_bytes_max
 from nodrop.plan.traffic import plan_traffic
 
 LINK_SPEED_BPS = 10_000_000_000
@@ -31,11 +35,22 @@ def _no_results(wanted: str) -> RunResult:
     raise ConfigError(f"search.warm_start: {wanted} asked, results cannot be looked up from here; leave it out")
 
 
+def _no_files(source: ReplaySource) -> ReplayFound:
+    raise ConfigError(f"traffic.replay.file: {source.file} asked, files cannot be looked into from here; leave it out")
+
+
+def _any_filter(_text: str, _section: str) -> None:
+    """Filters are not tried here."""
+
+
 def build(
     config: Config,
     find_lab: Callable[[str], LabPlan] = _no_labs,
     cpus: Sequence[int] | None = None,
     find_result: Callable[[str], RunResult] = _no_results,
+    *,
+    inspect: Inspect = _no_files,
+    check_filter: CheckFilter = _any_filter,
 ) -> Plan:
     """Decide everything a configuration leaves open.
 
@@ -44,12 +59,16 @@ def build(
         find_lab: gives what the standing lab of a name was brought up from.
         cpus: CPUs nodrop may use; those of this process when not given.
         find_result: gives the stored result of a file, a run id or `latest`.
+        inspect: gives what a capture file has to replay.
+        check_filter: refuses a filter that cannot be used.
 
     Raises: ConfigError when values do not go together.
     """
     available = sorted(os.sched_getaffinity(0) if cpus is None else cpus)
-    lab = standing_lab(config, find_lab(config.lab)) if config.lab else private_lab(config, available)
-    traffic = plan_traffic(config, lab)
+    replayed = find_replay(config, inspect)
+    largest = max(size.frame_bytes for size in replayed.found.sizes) if replayed else frame_bytes_max(config)
+    lab = standing_lab(config, find_lab(config.lab), largest) if config.lab else private_lab(config, available, largest)
+    traffic = plan_traffic(config, lab, replayed)
     backend = choose_backend(config, traffic)
     wanted = config.search.warm_start
     earlier = earlier_bounds(wanted, find_result(wanted), lab.sut_text, traffic) if wanted else ()
@@ -69,6 +88,7 @@ def build(
             duration_s=config.latency.trial_duration or PROFILES[config.profile].latency_trial_duration_s,
         ),
         drop_reasons=config.drop_reasons,
+        capture=plan_capture(config, backend, lab, check_filter),
         results_dir=config.results_dir,
         warnings=tuple(lab_warnings(lab)),
     )

@@ -56,4 +56,5 @@ def fit_lab(lab: LabPlan, backend: Backend) -> LabPlan:
 
 def _fits_a_program(traffic: Traffic) -> bool:
     counts = all(isinstance(field.values, Increment) for stream in traffic.streams for field in stream.ranges)
-    return traffic.pattern.kind == "flat" and counts and all(len(stream.sizes) == 1 for stream in traffic.streams)
+    alike = all(len(stream.sizes) == 1 and stream.replay is None for stream in traffic.streams)
+    return traffic.pattern.kind == "flat" and counts and alike

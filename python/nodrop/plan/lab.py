@@ -7,7 +7,6 @@ from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.model.plan import Forwarder, ForwarderPort, LabPlan, Route, SutKind
 from nodrop.plan import addressing
-from nodrop.plan.sizes import frame_bytes_max
 
 ETHERNET_BYTES = 18
 """Header and FCS: what a frame has more than its MTU."""
@@ -21,8 +20,11 @@ ON_ITS_THREAD: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3", "ovs"})
 """SUTs with a process that can be bound to a CPU."""
 
 
-def private_lab(config: Config, available: Sequence[int]) -> LabPlan:
-    """The lab to be brought up for a configuration, with CPUs out of those available. Raises ConfigError."""
+def private_lab(config: Config, available: Sequence[int], largest: int) -> LabPlan:
+    """The lab to be brought up for a configuration, with CPUs out of those available, for frames of that size at most.
+
+    Raises: ConfigError.
+    """
     if config.hops > 1 and config.sut not in IN_LINE:
         raise ConfigError(
             f"hops: {config.hops} asked, {config.sut} stands alone; use one hop, or one of {', '.join(sorted(IN_LINE))}"
@@ -35,13 +37,13 @@ def private_lab(config: Config, available: Sequence[int]) -> LabPlan:
         sut_interfaces=tuple(f"sut{port}" for port in ports),
         inner_links=tuple(inner),
         forwarders=tuple(_forwarders(config, available)) if config.sut != "wire" else (),
-        mtu_bytes=max(1500, frame_bytes_max(config) - ETHERNET_BYTES),
+        mtu_bytes=max(1500, largest - ETHERNET_BYTES),
         sut_backend=config.vnf.backend if config.sut in FORWARDS_FRAMES else "af_packet",
         sut_queue_slots=config.vnf.queue_slots,
     )
 
 
-def standing_lab(config: Config, standing: LabPlan) -> LabPlan:
+def standing_lab(config: Config, standing: LabPlan, largest: int) -> LabPlan:
     """The lab as it stands; what else was asked of it must fit. Raises ConfigError."""
     for key, asked, found in (
         ("sut", config.sut, standing.sut),
@@ -53,7 +55,6 @@ def standing_lab(config: Config, standing: LabPlan) -> LabPlan:
                 f"{key}: {asked} asked, lab {config.lab} holds {found}; "
                 f"leave {key} out, or bring up another lab: nodrop lab up --{key} {asked} --name ANOTHER"
             )
-    largest = frame_bytes_max(config)
     if largest > standing.mtu_bytes + ETHERNET_BYTES:
         raise ConfigError(
             f"frame_bytes: {largest} asked, lab {config.lab} takes up to "

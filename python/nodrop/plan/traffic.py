@@ -14,6 +14,7 @@ from nodrop.plan import addressing
 from nodrop.plan.headers import Ends, find_field, plan_layers
 from nodrop.plan.lab import entrance_mac
 from nodrop.plan.pattern import plan_pattern
+from nodrop.plan.replay import Replayed, replay_streams
 from nodrop.plan.sizes import plan_sizes
 
 PORTS_MAX = 16384
@@ -26,10 +27,16 @@ FRAMES_MAX = 2**23
 """Frames after which every range has begun again, at most."""
 
 
-def plan_traffic(config: Config, lab: LabPlan) -> Traffic:
-    """All streams. Raises ConfigError when headers, sizes and ranges do not go together."""
-    streams = tuple(_streams(config, lab))
-    _check_sizes(streams[0])
+def plan_traffic(config: Config, lab: LabPlan, replayed: Replayed | None = None) -> Traffic:
+    """All streams, of made frames or of a file's.
+
+    Raises: ConfigError when headers, sizes and ranges do not go together.
+    """
+    if replayed:
+        streams = tuple(replay_streams(config, lab, replayed))
+    else:
+        streams = tuple(_streams(config, lab))
+        _check_sizes(streams[0])
     return Traffic(streams=streams, pattern=plan_pattern(config.pattern))
 
 

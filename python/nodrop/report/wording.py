@@ -1,7 +1,9 @@
 """How goals and loads read, wherever they are shown."""
 
+from pathlib import Path
+
 from nodrop.model.goal import Goal, GoalResult, Limit
-from nodrop.model.traffic import Stream, Traffic
+from nodrop.model.traffic import Replay, Stream, Traffic
 from nodrop.model.trial import StopClause, TrialResult
 from nodrop.units import format_bps, format_pps, format_ratio
 
@@ -81,7 +83,17 @@ def traffic_text(traffic: Traffic) -> str:
     per_way = len(traffic.streams) // len(ways)
     flows = f"{stream.flow_count} flows" if per_way == 1 else f"{per_way} streams of {stream.flow_count} flows"
     course = "" if traffic.pattern.kind == "flat" else f", {traffic.pattern.kind} load"
+    if stream.replay:
+        return f"{replay_text(stream.replay, stream)} {way}{course}"
     return f"{sizes_text(stream)} frames{stack_text(stream)} {way}, {flows} each way{course}"
+
+
+def replay_text(replay: Replay, stream: Stream) -> str:
+    """Frames of a file: `120 frames of dns.pcap (72 to 594 bytes, 3 grown)`."""
+    sizes = sorted({size.frame_bytes for size in stream.sizes})
+    span = f"{sizes[0]} to {sizes[-1]} bytes" if len(sizes) > 1 else f"{sizes[0]} bytes"
+    grown = f", {replay.grown_count} grown for the signature" if replay.grown_count else ""
+    return f"{replay.frame_count} frames of {Path(replay.file).name} ({span}{grown})"
 
 
 def sizes_text(stream: Stream) -> str:

@@ -13,6 +13,7 @@ from nodrop.model.calibration import Calibration, CalibrationKey
 from nodrop.model.facts import HostFacts, PortFacts
 from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult
+from nodrop.model.traffic import Stream
 
 LATENCY_LABEL = "50 % of NDR"
 """Where the loop's latency is taken: at half load no queue of the tester is ever full."""
@@ -31,11 +32,15 @@ def key_of(plan: Plan, host: HostFacts, ports: Sequence[PortFacts] = ()) -> Cali
         backend=_backend(plan, ports),
         engine_cores=plan.engine.cores,
         frame_bytes=plan.traffic.frame_bytes,
-        headers="/".join(layer.kind for layer in plan.traffic.streams[0].layers),
+        headers=_headers_text(plan.traffic.streams[0]),
         flow_count=plan.traffic.streams[0].flow_count,
         stream_count=len(plan.traffic.streams),
         pattern=plan.traffic.pattern.kind,
     )
+
+
+def _headers_text(stream: Stream) -> str:
+    return stream.replay.file if stream.replay else "/".join(layer.kind for layer in stream.layers)
 
 
 def calibration_of(result: RunResult) -> Calibration | None:

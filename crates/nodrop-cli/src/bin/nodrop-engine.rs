@@ -100,6 +100,7 @@ impl Session {
             Request::Resolve(request) => self.resolve(&request).map(Reply::Resolved),
             Request::Check(request) => self.engine()?.check(request.timeout_s).map(Reply::Checked),
             Request::Trial(request) => self.trial(&request),
+            Request::Compile(asked) => replay::compile(&asked).map(Reply::Compiled),
             Request::Inspect(asked) => replay::inspect(&asked).map(Reply::Inspected),
             Request::Close | Request::Stop => {
                 self.close();

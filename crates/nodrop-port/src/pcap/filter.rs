@@ -86,6 +86,12 @@ impl Filter {
         }
     }
 
+    /// Length of its program.
+    #[must_use]
+    pub fn instruction_count(&self) -> u32 {
+        self.program.length
+    }
+
     /// Whether a frame of `frame_len` bytes, of which `bytes` are known, is one of those.
     #[inline]
     #[must_use]

@@ -1,0 +1,185 @@
+"""Captures as tshark reads them beside what the engine counted, and files replayed as tshark finds them back."""
+
+import collections
+import struct
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from tests.lab.bench import Bench, bench
+
+from nodrop.errors import ConfigError
+from nodrop.generator.inspection import check_filter, inspect
+from nodrop.model.traffic import ReplaySource
+from nodrop.model.trial import TrialResult
+
+pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
+
+RequireTool = Callable[[str], Path]
+CAPTURED = ("frame.interface_id", "frame.packet_flags_direction", "frame.time_epoch", "frame.len")
+CHECKING = [part for name in ("ip", "udp", "tcp") for part in ("-o", f"{name}.check_checksum:TRUE")]
+RECEIVED, SENT = "0x00000001", "0x00000002"
+
+
+@pytest.fixture
+def tshark(require_tool: RequireTool) -> Path:
+    return require_tool("tshark")
+
+
+def fields(tshark: Path, file: str | Path, names: Sequence[str], matching: str = "") -> list[list[str]]:
+    """Fields of every frame that matches, as tshark prints them."""
+    columns = [part for name in names for part in ("-e", name)]
+    only = ["-Y", matching] if matching else []
+    done = subprocess.run(
+        [tshark, "-r", file, "-T", "fields", *CHECKING, *columns, *only],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [line.split("\t") for line in done.stdout.splitlines()]
+
+
+def captured(made: Bench, load_pps: float = 2000) -> tuple[TrialResult, str]:
+    """A trial whose frames are kept."""
+    result = made.measure(load_pps, 0.3)
+    assert result.capture
+    assert result.capture.dropped_count == 0
+    return result, result.capture.file
+
+
+def test_tshark_finds_every_frame_that_was_counted_in_the_order_of_time(tmp_path: Path, tshark: Path) -> None:
+    keys = {"capture.file": str(tmp_path / "seen.pcapng"), "capture.trials": "search", "frame_bytes": 200}
+    with bench(sut="wire", **keys) as made:
+        result, file = captured(made)
+    rows = fields(tshark, file, CAPTURED)
+    counted = collections.Counter((interface, direction) for interface, direction, *_ in rows)
+    there, back = result.streams
+    assert counted == {
+        ("0", SENT): there.offered_count,
+        ("1", RECEIVED): there.received_count,
+        ("1", SENT): back.offered_count,
+        ("0", RECEIVED): back.received_count,
+    }
+    times = [float(row[2]) for row in rows]
+    assert times == sorted(times)
+    assert {row[3] for row in rows} == {"196"}
+    assert not fields(tshark, file, ["frame.number"], "_ws.malformed or udp.checksum.status == 0")
+
+
+@pytest.mark.parametrize(
+    ("keys", "text", "display"),
+    [
+        ({"traffic.vlan": 100, "frame_bytes": 68}, "vlan 100 and udp", "vlan.id == 100 and udp"),
+        ({"traffic.ip": 6, "frame_bytes": 84}, "ip6 and udp dst port 9", "ipv6 and udp.dstport == 9"),
+        ({"traffic.qinq": 200, "traffic.vlan": 100, "frame_bytes": 72}, "vlan 200 and vlan 100", "vlan.id == 100"),
+    ],
+)
+def test_a_filter_sees_frames_as_they_were_on_the_wire(
+    keys: dict[str, object], text: str, display: str, tmp_path: Path, tshark: Path
+) -> None:
+    asked = {"capture.file": str(tmp_path / "seen.pcapng"), "capture.trials": "search", "capture.filter": text}
+    with bench(sut="wire", **asked, **keys) as made:
+        result, file = captured(made)
+    assert len(fields(tshark, file, ["frame.number"], display)) == result.offered_count + result.received_count
+
+
+def test_a_filter_that_matches_nothing_leaves_an_empty_file_and_one_that_is_none_is_refused(tmp_path: Path) -> None:
+    asked = {"capture.file": str(tmp_path / "seen.pcapng"), "capture.trials": "search", "capture.filter": "tcp"}
+    with bench(sut="wire", **asked) as made:
+        result, _ = captured(made)
+    assert result.capture
+    assert result.capture.frame_count == 0
+    check_filter("udp port 53", "capture")
+    with pytest.raises(ConfigError, match=r"capture.filter: .udp prt. asked, libpcap finds: .*syntax error"):
+        check_filter("udp prt", "capture")
+
+
+def ethernet(kind: int, packet: bytes) -> bytes:
+    return bytes.fromhex("0200000000b2" + "0200000000a1") + struct.pack(">H", kind) + packet
+
+
+def ipv4(protocol: int, content: bytes) -> bytes:
+    """From 198.18.0.1 to 198.19.0.1, without a checksum."""
+    head = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(content), 0, 0, 64, protocol, 0)
+    return head + bytes((198, 18, 0, 1)) + bytes((198, 19, 0, 1)) + content
+
+
+def udp(port: int, payload: bytes) -> bytes:
+    return struct.pack(">HHHH", 5000, port, 8 + len(payload), 0xFFFF) + payload
+
+
+def tcp(port: int, payload: bytes) -> bytes:
+    return struct.pack(">HHIIBBHHH", 5000, port, 1, 2, 0x50, 0x10, 1000, 0, 0) + payload
+
+
+DNS = ethernet(0x0800, ipv4(17, udp(53, b"d" * 40)))
+LARGE = ethernet(0x0800, ipv4(17, udp(443, b"q" * 1400)))
+ACK = ethernet(0x0800, ipv4(6, tcp(80, b""))).ljust(60, b"\0")
+TAGGED = ethernet(0x8100, b"\0\x64\x08\0" + ipv4(6, tcp(8080, b"t" * 100)))
+MIX = (DNS, LARGE, DNS, ACK, TAGGED, DNS)
+
+
+@pytest.fixture
+def pcap(tmp_path: Path) -> Path:
+    """A pcap file of MIX, little-endian and with microseconds, as tcpdump writes it."""
+    file = tmp_path / "mix.pcap"
+    head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+    frames = (struct.pack("<IIII", 1, number, len(frame), len(frame)) + frame for number, frame in enumerate(MIX))
+    file.write_bytes(head + b"".join(frames))
+    return file
+
+
+def test_a_file_is_inspected_as_it_is(pcap: Path) -> None:
+    found = inspect(ReplaySource(file=str(pcap)))
+    assert (found.frame_count, found.template_count, found.grown_count) == (6, 4, 1)
+    assert {size.frame_bytes: size.weight for size in found.sizes} == {86: 3, 1446: 1, 76: 1, 162: 1}
+    assert found.signature_offsets == (42, 54, 58)
+    assert inspect(ReplaySource(file=str(pcap), filter="udp port 53")).frame_count == 3
+    assert inspect(ReplaySource(file=str(pcap), frame_count_max=2)).frame_count == 2
+
+
+def test_what_cannot_be_replayed_is_refused_with_file_and_key(pcap: Path, tmp_path: Path) -> None:
+    raw = tmp_path / "raw.pcap"
+    raw.write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101))
+    for source, said in (
+        (ReplaySource(file=str(tmp_path / "none")), r"traffic.replay.file: .*none asked, No such file"),
+        (ReplaySource(file=__file__), r"traffic.replay.file: .*\.py asked, it is no capture file"),
+        (ReplaySource(file=str(raw)), r"traffic.replay.file: .*raw.pcap asked, its frames are RAW, not Ethernet"),
+        (ReplaySource(file=str(pcap), filter="icmp"), r"traffic.replay.filter: .icmp. asked, none of .* 6 frames"),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            inspect(source)
+
+
+def test_a_file_replayed_arrives_as_it_is_with_checksums_made_right(pcap: Path, tmp_path: Path, tshark: Path) -> None:
+    keys = {"traffic.replay.file": str(pcap), "capture.file": str(tmp_path / "seen.pcapng"), "capture.trials": "search"}
+    with bench(sut="bridge", **keys, bidirectional=False) as made:
+        result, file = captured(made)
+    assert result.lost_count == 0
+    ports = [
+        row[0] or row[1]
+        for row in fields(tshark, file, ["udp.dstport", "tcp.dstport"], "frame.packet_flags_direction == 2")
+    ]
+    whole = len(ports) // len(MIX)
+    assert ports[: whole * len(MIX)] == ["53", "443", "53", "80", "8080", "53"] * whole
+    arrived = collections.Counter(
+        row[0] for row in fields(tshark, file, ["frame.len"], "frame.packet_flags_direction == 1")
+    )
+    sent = collections.Counter(
+        row[0] for row in fields(tshark, file, ["frame.len"], "frame.packet_flags_direction == 2")
+    )
+    assert arrived == sent
+    assert set(sent) == {str(length) for length in (82, 1442, 72, 158)}
+    bad = "ip.checksum.status == 0 or udp.checksum.status == 0 or tcp.checksum.status == 0"
+    assert not fields(tshark, file, ["frame.number"], f"({bad}) and frame.packet_flags_direction == 2")
+
+
+def test_replayed_frames_go_both_ways_and_latency_is_measured(pcap: Path) -> None:
+    with bench(sut="bridge", **{"traffic.replay.file": str(pcap)}) as made:
+        result = made.measure(3000, 0.3)
+    assert result.lost_count == 0
+    assert all(stream.received_count > 300 for stream in result.streams)
+    for direction, stream in zip(result.directions, result.streams, strict=True):
+        assert direction.latency
+        assert direction.latency.count == stream.received_count

@@ -1,0 +1,108 @@
+"""Captures and replays as they are planned, asked of the engine, and told."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.running import no_lab
+
+from nodrop.config.load import load
+from nodrop.errors import ConfigError
+from nodrop.generator.capture import capture_file, capture_request
+from nodrop.model.plan import Plan
+from nodrop.model.traffic import ReplayFound, ReplaySource, SizeShare
+from nodrop.plan import addressing, build
+from nodrop.report.wording import traffic_text
+
+FOUND = ReplayFound(
+    frame_count=10,
+    template_count=4,
+    grown_count=3,
+    sizes=(SizeShare(frame_bytes=76, weight=9), SizeShare(frame_bytes=1600, weight=1)),
+    signature_offsets=(42, 54),
+)
+
+
+def planned(**keys: Any) -> Plan:
+    """With two dots as two underscores; every file has FOUND in it, every filter passes."""
+    asked = {key.replace("__", "."): value for key, value in keys.items()}
+    return build(load((), asked), no_lab, inspect=lambda _source: FOUND)
+
+
+def refused(**keys: Any) -> str:
+    with pytest.raises(ConfigError) as error:
+        planned(**keys)
+    return str(error.value)
+
+
+def test_a_capture_is_of_the_latency_trials_and_of_both_ways_unless_said_otherwise() -> None:
+    assert planned().capture is None
+    capture = planned(capture__file="seen.pcapng").capture
+    assert capture
+    assert (capture.file, capture.trials, capture.way) == (str(Path("seen.pcapng").absolute()), "latency", "both")
+    live = planned(sut="xdp", capture__file="seen.pcapng").capture
+    assert live
+    assert live.way == "received"
+
+
+def test_each_captured_trial_has_its_own_file() -> None:
+    plan = planned(capture__file="/tmp/seen", capture__trials="latency").capture
+    assert capture_request(plan, 3, "search") is None
+    assert capture_request(None, 3, "latency NDR") is None
+    asked = capture_request(plan, 12, "latency NDR")
+    assert asked
+    assert asked["file"] == "/tmp/seen-12.pcapng"
+    assert capture_file("/tmp/a.b.pcap", 7) == "/tmp/a.b-7.pcap"
+    every = planned(capture__file="/tmp/seen", capture__trials="all").capture
+    assert capture_request(every, 0, "search")
+
+
+def test_what_cannot_be_captured_is_refused_by_its_key() -> None:
+    file: dict[str, Any] = {"capture__file": "seen.pcapng"}
+    assert refused(**file, sut="xdp", capture__way="both").startswith("capture.way: both asked, xdp_live makes frames")
+    assert refused(**file, capture__ports=[2]).startswith("capture.ports: 2 asked, there are 2")
+    assert refused(**file, latency__enabled=False).startswith("capture.trials: latency asked, latency.enabled is false")
+
+    def no_filter(text: str, section: str) -> None:
+        raise ConfigError(f"{section}.filter: {text}")
+
+    with pytest.raises(ConfigError, match=r"capture.filter: udp prt"):
+        build(load((), {"capture.file": "x", "capture.filter": "udp prt"}), no_lab, check_filter=no_filter)
+
+
+def test_replayed_frames_get_the_addresses_of_the_port_and_the_lab_their_size() -> None:
+    plan = planned(traffic__replay__file="dns.pcap", traffic__rx_shift=[4])
+    there, back = plan.traffic.streams
+    assert (there.ethernet.src, there.ethernet.dst) == (addressing.tester_mac(0), addressing.sut_mac(0))
+    assert (there.sizes, there.rx_offsets, there.flow_count) == (FOUND.sizes, (46, 58), 4)
+    assert there.replay
+    assert there.replay.file == str(Path("dns.pcap").absolute())
+    assert (back.tx_port, back.replay) == (1, there.replay)
+    assert plan.lab.mtu_bytes == 1600 - 18
+    assert plan.traffic.frame_bytes == pytest.approx((9 * 76 + 1600) / 10)
+    assert traffic_text(plan.traffic) == "10 frames of dns.pcap (76 to 1600 bytes, 3 grown for the signature) both ways"
+
+
+def test_the_file_is_asked_for_with_filter_and_limit() -> None:
+    asked: list[ReplaySource] = []
+
+    def inspect(source: ReplaySource) -> ReplayFound:
+        asked.append(source)
+        return FOUND
+
+    keys = {"traffic.replay.file": "/a/b", "traffic.replay.filter": "udp", "traffic.replay.frames": 7}
+    build(load((), keys), no_lab, inspect=inspect)
+    assert asked == [ReplaySource(file="/a/b", filter="udp", frame_count_max=7)]
+
+
+def test_a_file_has_its_own_headers_and_sizes() -> None:
+    for key, named in {"frame_bytes": 128, "flow_count": 2, "traffic__vlan": 100, "traffic__imix": "64:1"}.items():
+        message = refused(traffic__replay__file="x", **{key: named})
+        assert message.startswith(f"traffic.replay.file and {key.replace('__', '.')}: both asked"), message
+    assert refused(traffic__replay__filter="udp").startswith("traffic.replay.filter: asked without a file")
+    assert not planned(traffic__replay__file="x", traffic__forward="80%", bidirectional=True).traffic.streams[0].ranges
+
+
+def test_nothing_is_looked_into_unless_somebody_can() -> None:
+    with pytest.raises(ConfigError, match=r"traffic.replay.file: .*x asked, files cannot be looked into from here"):
+        build(load((), {"traffic.replay.file": "x"}), no_lab)
