@@ -17,6 +17,7 @@
 /* One cache line of private area, so that a frame begins on a cache line; the tag of port::Slot is its first word. */
 #define PRIVATE_BYTES RTE_CACHE_LINE_SIZE
 #define UNTAGGED UINT32_MAX
+#define SMALL_PAGE_BYTES 4096
 /* Mbufs that a thread keeps at hand. */
 #define CACHED 256
 
@@ -88,7 +89,10 @@ static void untag(struct rte_mempool *pool, void *unused, void *object, unsigned
 
 struct rte_mempool *nd_pool_create(const char *name, unsigned int count, uint16_t frame_bytes, int socket)
 {
-	uint16_t room = RTE_PKTMBUF_HEADROOM + (frame_bytes < RTE_MBUF_DEFAULT_DATAROOM ? RTE_MBUF_DEFAULT_DATAROOM : frame_bytes);
+	/* Without huge pages DPDK has no buffer cross a page unless it is larger: smaller ones would all begin where a page
+	 * does, and fight for the same few lines of the first-level cache. */
+	uint16_t least = rte_eal_has_hugepages() ? RTE_MBUF_DEFAULT_DATAROOM : SMALL_PAGE_BYTES;
+	uint16_t room = RTE_PKTMBUF_HEADROOM + RTE_MAX(frame_bytes, least);
 	struct rte_mempool *pool = rte_pktmbuf_pool_create(name, count, CACHED, PRIVATE_BYTES, room, socket);
 
 	if (pool != NULL)
