@@ -20,11 +20,9 @@ pub fn sum64(value: u64) -> u64 {
 #[inline]
 #[must_use]
 pub fn finish(sum: u64) -> u16 {
-    // Not a loop, whose end would be guessed wrong again and again. From 33 bits two folds leave no carry.
-    let folded = sum64(sum);
-    let folded = (folded >> 16) + (folded & 0xffff);
-    let folded = (folded >> 16) + (folded & 0xffff);
-    !((folded >> 16) + folded) as u16
+    // A number plus itself with its halves swapped has the sum of both in its upper half, with the carry added in.
+    let folded = (sum.wrapping_add(sum.rotate_left(32)) >> 32) as u32;
+    !(folded.wrapping_add(folded.rotate_left(16)) >> 16) as u16
 }
 
 #[cfg(test)]

@@ -59,8 +59,9 @@ impl Signature {
     }
 
     /// Write the fields that change with every frame; gives the sum of their words.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn emit_live(&self, payload: &mut [u8]) -> u64 {
+        let payload = &mut payload[..SIGNATURE_BYTES];
         let (time, tail) = (self.time(), self.tail());
         let (first, last) = (time << 16 | tail >> 32, tail as u32);
         payload[6..14].copy_from_slice(&first.to_be_bytes());

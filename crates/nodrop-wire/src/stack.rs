@@ -16,13 +16,18 @@ pub(crate) const LARGEST_FRAME_BYTES: usize = 9216;
 /// A checksum of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Checksum {
-    /// Where its field is.
-    pub(crate) at: u16,
+    pub(crate) spot: ChecksumSpot,
     /// What it covers.
     begin: usize,
     end: usize,
     /// The pseudo header: addresses from and to, protocol.
     pseudo: Option<(usize, usize, u8)>,
+}
+
+/// Where a checksum is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ChecksumSpot {
+    pub(crate) at: u16,
     /// What is sent for a computed zero: all ones where zero means that there is none (RFC 768).
     zero: u16,
 }
@@ -31,20 +36,28 @@ impl Checksum {
     /// Of a field at `at` over these bytes and a pseudo header.
     pub(crate) fn of(at: usize, over: Range<usize>, pseudo: Option<(usize, usize, u8)>, zero_is_none: bool) -> Self {
         let zero = if zero_is_none { 0xffff } else { 0 };
-        Self { at: at as u16, begin: over.start, end: over.end, pseudo, zero }
+        Self { spot: ChecksumSpot { at: at as u16, zero }, begin: over.start, end: over.end, pseudo }
     }
 
     /// Compute it from all it covers, and write it.
     fn seal(&self, frame: &mut [u8]) {
-        self.put(frame, 0);
+        self.spot.put(frame, 0);
         let pseudo = self.pseudo.map_or(0, |(begin, end, protocol)| {
             checksum::sum(&frame[begin..end]) + u64::from(protocol) + (self.end - self.begin) as u64
         });
-        self.write(frame, pseudo + checksum::sum(&frame[self.begin..self.end]));
+        self.spot.write(frame, pseudo + checksum::sum(&frame[self.begin..self.end]));
     }
 
+    /// The field as it is.
+    pub(crate) fn read(&self, frame: &[u8]) -> u16 {
+        let at = usize::from(self.spot.at);
+        u16::from_be_bytes([frame[at], frame[at + 1]])
+    }
+}
+
+impl ChecksumSpot {
     /// Write the field for a sum over all it covers.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn write(&self, frame: &mut [u8], sum: u64) {
         let computed = checksum::finish(sum);
         self.put(frame, if computed == 0 { self.zero } else { computed });
@@ -53,12 +66,6 @@ impl Checksum {
     /// Whether a computed zero is sent as something else.
     pub(crate) fn is_never_zero(&self) -> bool {
         self.zero != 0
-    }
-
-    /// The field as it is.
-    pub(crate) fn read(&self, frame: &[u8]) -> u16 {
-        let at = usize::from(self.at);
-        u16::from_be_bytes([frame[at], frame[at + 1]])
     }
 
     #[inline]

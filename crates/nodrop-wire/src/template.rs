@@ -5,7 +5,7 @@ use nodrop_model::StreamSpec;
 use crate::changes::{Changes, FollowingChecksum};
 use crate::patch::Patch;
 use crate::signature::{SIGNATURE_BYTES, Signature};
-use crate::stack::{Checksum, Stack, seal};
+use crate::stack::{Checksum, ChecksumSpot, Stack, seal};
 use crate::{WireError, checksum};
 
 /// Fields that can change at once.
@@ -39,7 +39,7 @@ impl Effect {
 /// A checksum that changes with several patches, but not with the signature.
 #[derive(Clone, Debug)]
 struct PatchedChecksum {
-    checksum: Checksum,
+    spot: ChecksumSpot,
     /// The sum over what never changes.
     static_sum: u64,
     /// Positions of the patches it changes with, and what they add.
@@ -50,7 +50,7 @@ struct PatchedChecksum {
 /// checksum right is a constant.
 #[derive(Clone, Debug)]
 struct SignedChecksum {
-    checksum: Checksum,
+    spot: ChecksumSpot,
     /// The sum over what never changes.
     static_sum: u64,
 }
@@ -74,7 +74,7 @@ struct LivePatch {
     /// What it adds to the signed checksum.
     effect: Effect,
     /// A checksum that changes with it alone, with the sum over what never changes.
-    own: Option<(Checksum, u64, Effect)>,
+    own: Option<(ChecksumSpot, u64, Effect)>,
 }
 
 impl LivePatch {
@@ -82,8 +82,8 @@ impl LivePatch {
     #[inline(always)]
     fn apply(&self, frame: &mut [u8], sequence: u64) -> u64 {
         let word = self.patch.apply(frame, sequence);
-        if let Some((checksum, static_sum, effect)) = &self.own {
-            checksum.write(frame, static_sum + effect.of(word));
+        if let Some((spot, static_sum, effect)) = &self.own {
+            spot.write(frame, static_sum + effect.of(word));
         }
         word
     }
@@ -134,17 +134,17 @@ impl Template {
         let (mut signed, mut patched) = (None, Vec::new());
         for (index, checksum) in checksums.iter().enumerate() {
             let effects: Vec<Effect> = by_patches.iter().map(|of| of[index]).collect();
-            let (checksum, static_sum) = (checksum.clone(), probe.static_sum(checksum, &effects, words));
+            let (spot, static_sum) = (checksum.spot, probe.static_sum(checksum, &effects, words));
             let some: Vec<_> = effects.iter().copied().enumerate().filter(|(_, effect)| effect.is_some()).collect();
             if by_signature[index].is_some() {
-                signed = Some(SignedChecksum { checksum, static_sum });
+                signed = Some(SignedChecksum { spot, static_sum });
                 patches.iter_mut().zip(effects).for_each(|(patch, effect)| patch.effect = effect);
             } else if let [(only, effect)] = some[..]
                 && patches[only].own.is_none()
             {
-                patches[only].own = Some((checksum, static_sum, effect));
+                patches[only].own = Some((spot, static_sum, effect));
             } else if !some.is_empty() {
-                patched.push(PatchedChecksum { checksum, static_sum, effects: some });
+                patched.push(PatchedChecksum { spot, static_sum, effects: some });
             }
         }
         Self { bytes, stream_id, signature_offset, patches, signed, patched }
@@ -172,27 +172,27 @@ impl Template {
     /// a checksum falls as what it covers rises.
     #[must_use]
     pub fn changes(&self) -> Option<Changes> {
-        let follow = |checksum: &Checksum, static_sum, covers_signature, effects: &[(usize, Effect)]| {
+        let follow = |spot: &ChecksumSpot, static_sum, covers_signature, effects: &[(usize, Effect)]| {
             effects.iter().all(|(_, effect)| effect.inverts == 0).then(|| FollowingChecksum {
-                at: usize::from(checksum.at),
+                at: usize::from(spot.at),
                 static_sum,
                 covers_signature,
                 covers: effects.iter().filter(|(_, effect)| effect.is_some()).map(|(position, _)| *position).collect(),
-                zero_is_none: checksum.is_never_zero(),
+                zero_is_none: spot.is_never_zero(),
             })
         };
         let mut checksums = Vec::new();
-        if let Some(SignedChecksum { checksum, static_sum }) = &self.signed {
+        if let Some(SignedChecksum { spot, static_sum }) = &self.signed {
             let effects: Vec<_> = self.patches.iter().map(|patch| patch.effect).enumerate().collect();
-            checksums.push(follow(checksum, *static_sum, true, &effects)?);
+            checksums.push(follow(spot, *static_sum, true, &effects)?);
         }
         for (position, patch) in self.patches.iter().enumerate() {
-            if let Some((checksum, static_sum, effect)) = &patch.own {
-                checksums.push(follow(checksum, *static_sum, false, &[(position, *effect)])?);
+            if let Some((spot, static_sum, effect)) = &patch.own {
+                checksums.push(follow(spot, *static_sum, false, &[(position, *effect)])?);
             }
         }
-        for PatchedChecksum { checksum, static_sum, effects } in &self.patched {
-            checksums.push(follow(checksum, *static_sum, false, effects)?);
+        for PatchedChecksum { spot, static_sum, effects } in &self.patched {
+            checksums.push(follow(spot, *static_sum, false, effects)?);
         }
         let fields = self.patches.iter().map(|live| live.patch.counting()).collect::<Option<_>>()?;
         Some(Changes { fields, checksums })
@@ -202,16 +202,17 @@ impl Template {
     #[inline(always)]
     pub fn complete(&self, buffer: &mut [u8], sequence: u64, time_ns: u64, trial_tag: u8) {
         let signature = Signature { stream_id: self.stream_id, time_ns, trial_tag, sequence };
-        let live = signature.emit_live(&mut buffer[self.signature_offset..]);
+        let mut sum = signature.emit_live(&mut buffer[self.signature_offset..]);
         let sequence = signature.sequence();
-        let patched = if self.patched.is_empty() {
-            let apply = |live: &LivePatch| live.effect.of(live.apply(buffer, sequence));
-            self.patches.iter().map(apply).sum()
+        if self.patched.is_empty() {
+            for live in &self.patches {
+                sum += live.effect.of(live.apply(buffer, sequence));
+            }
         } else {
-            self.complete_patched(buffer, sequence)
-        };
+            sum += self.complete_patched(buffer, sequence);
+        }
         if let Some(signed) = &self.signed {
-            signed.checksum.write(buffer, signed.static_sum + live + patched);
+            signed.spot.write(buffer, signed.static_sum + sum);
         }
     }
 
@@ -225,7 +226,7 @@ impl Template {
         }
         for patched in &self.patched {
             let moving: u64 = patched.effects.iter().map(|(index, effect)| effect.of(words[index % PATCHES_MAX])).sum();
-            patched.checksum.write(buffer, patched.static_sum + moving);
+            patched.spot.write(buffer, patched.static_sum + moving);
         }
         signed
     }
