@@ -10,7 +10,7 @@ use nodrop_engine::{Engine, Port, Stream};
 use nodrop_model::{LoadPattern, StreamSpec, TrialRequest};
 use nodrop_port::clock::{Clock, SystemClock};
 use nodrop_port::{PortError, Receive, Received, Slot, Transmit};
-use nodrop_wire::Frames;
+use nodrop_wire::{Frames, Lasting};
 
 const ROUNDS: usize = 5;
 const DURATION_S: f64 = 0.5;
@@ -51,6 +51,7 @@ impl Transmit for Sink {
 struct Source {
     streams: Vec<Stream>,
     frames: Vec<Vec<u8>>,
+    lasting: Vec<Lasting>,
     next: u64,
     trial_tag: u8,
     silent: bool,
@@ -66,12 +67,9 @@ impl Receive for Source {
         for _ in 0..budget {
             let (stream, sequence) = ((self.next % count) as usize, self.next / count);
             let frame = &mut self.frames[stream];
-            self.streams[stream].frames.templates()[0].complete(
-                frame,
-                sequence,
-                time_ns - 5000 - sequence % 977,
-                self.trial_tag,
-            );
+            let template = &self.streams[stream].frames.templates()[0];
+            let sent_ns = time_ns - 5000 - sequence % 977;
+            template.complete(&mut self.lasting[stream], frame, sequence, sent_ns, self.trial_tag);
             sink(Received { bytes: frame, time_ns });
             self.next += 1;
         }
@@ -98,7 +96,7 @@ fn stream(stream_id: u16, tx_port: usize, rx_port: usize) -> Stream {
 /// Nanoseconds of one thread per frame sent.
 fn sending(stream_count: u16) -> f64 {
     let streams: Vec<Stream> = (0..stream_count).map(|id| stream(id, 0, 0)).collect();
-    let rx = Source { streams: vec![], frames: vec![], next: 0, trial_tag: 0, silent: true };
+    let rx = Source { streams: vec![], frames: vec![], lasting: vec![], next: 0, trial_tag: 0, silent: true };
     let ports = vec![Port { name: "sink".to_owned(), tx: Sink::new(), rx }];
     let mut engine = Engine::new(ports, streams, vec![0, 1], SystemClock).unwrap();
     let asked = request(vec![OUT_OF_REACH_PPS / f64::from(stream_count); usize::from(stream_count)], None);
@@ -110,8 +108,9 @@ fn sending(stream_count: u16) -> f64 {
 fn receiving(stream_count: u16, latency_every: u64) -> f64 {
     let streams: Vec<Stream> = (0..stream_count).map(|id| stream(id, 0, 1)).collect();
     let frames = streams.iter().map(|stream| stream.frames.templates()[0].bytes().to_vec()).collect();
-    let silent = Source { streams: vec![], frames: vec![], next: 0, trial_tag: 0, silent: true };
-    let source = Source { streams: streams.clone(), frames, next: 0, trial_tag: 0, silent: false };
+    let silent = Source { streams: vec![], frames: vec![], lasting: vec![], next: 0, trial_tag: 0, silent: true };
+    let lasting = streams.iter().map(|stream| stream.frames.templates()[0].lasting()).collect();
+    let source = Source { streams: streams.clone(), frames, lasting, next: 0, trial_tag: 0, silent: false };
     let ports = vec![
         Port { name: "sink".to_owned(), tx: Sink::new(), rx: silent },
         Port { name: "source".to_owned(), tx: Sink::new(), rx: source },

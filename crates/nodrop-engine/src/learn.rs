@@ -48,7 +48,7 @@ fn send_one<T: Transmit>(
     let sent = tx.transmit(1, template.bytes().len(), |_, slot| {
         slot.bytes.copy_from_slice(template.bytes());
         *slot.tag = u32::MAX;
-        template.complete(slot.bytes, sequence, clock.wall_ns(), tag);
+        template.complete(&mut template.lasting(), slot.bytes, sequence, clock.wall_ns(), tag);
         template.bytes().len()
     })?;
     Ok(sent as u64)

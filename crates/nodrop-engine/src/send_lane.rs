@@ -4,7 +4,7 @@ use nodrop_model::CATCH_UP_MAX_S;
 use nodrop_port::clock::Clock;
 use nodrop_port::paced::{Exit, Report, Timetable};
 use nodrop_port::{PortError, Slot, Transmit};
-use nodrop_wire::Frames;
+use nodrop_wire::{Frames, Lasting, Template};
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::paced;
@@ -54,6 +54,8 @@ pub(crate) struct Pace {
 pub(crate) struct SendLane<'a> {
     pace: Pace,
     courses: Vec<Course<'a>>,
+    /// Of each template, by tag.
+    lasting: Vec<Lasting>,
     schedule: Schedule,
     /// Place in the schedule's order of the next frame.
     turn: usize,
@@ -81,6 +83,7 @@ impl<'a> SendLane<'a> {
         };
         Self {
             courses: streams.iter().map(course).collect(),
+            lasting: streams.iter().flat_map(|stream| stream.frames.templates()).map(Template::lasting).collect(),
             schedule: Schedule::new(&streams.iter().map(|stream| stream.load_pps).collect::<Vec<_>>()),
             turn: 0,
             frame_len_max: streams.iter().map(|stream| stream.frames.frame_len_max()).max().unwrap_or(0),
@@ -209,7 +212,8 @@ impl<'a> SendLane<'a> {
     }
 
     fn send<T: Transmit>(&mut self, port: &mut T, count: usize, time_ns: u64) -> Result<u64, PortError> {
-        let (courses, order, trial_tag) = (&mut self.courses, self.schedule.order(), self.pace.trial_tag);
+        let (courses, lasting) = (&mut self.courses, &mut self.lasting);
+        let (order, trial_tag) = (self.schedule.order(), self.pace.trial_tag);
         let (mut turn, mut filled) = (self.turn, 0);
         let sent = port.transmit(count, self.frame_len_max, |_, slot: Slot<'_>| {
             let course = &mut courses[order[turn] as usize];
@@ -223,7 +227,7 @@ impl<'a> SendLane<'a> {
                 frame.copy_from_slice(template.bytes());
                 *slot.tag = tag;
             }
-            template.complete(frame, course.sent, time_ns, trial_tag);
+            template.complete(&mut lasting[tag as usize], frame, course.sent, time_ns, trial_tag);
             course.sent += 1;
             frame_len
         })?;

@@ -41,7 +41,7 @@ pub use intact::is_intact;
 pub use neighbor::{Heard, Message, Speaker, Tag, tags};
 pub use replay::{REPLAY_FRAMES_MAX, Replayed, SourceFrame, replay};
 pub use signature::{SIGNATURE_BYTES, Signature, wrapping_elapsed_ns};
-pub use template::Template;
+pub use template::{Lasting, Template};
 
 /// Length of the frame check sequence, which frame sizes count and buffers do not hold.
 pub const FCS_BYTES: usize = 4;

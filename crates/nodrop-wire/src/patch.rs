@@ -64,17 +64,20 @@ impl Patch {
         usize::from(self.at + self.width) - 1
     }
 
-    /// Write the value of frame `sequence`; gives the word that holds it.
+    /// The word that holds the value of frame `sequence`.
     #[inline(always)]
-    pub(crate) fn apply(&self, frame: &mut [u8], sequence: u64) -> u64 {
-        let turn = self.every.map_or(sequence, |every| every.quotient(sequence));
-        let index = self.count.remainder(turn);
-        let word = match &self.words {
+    pub(crate) fn word(&self, sequence: u64) -> u64 {
+        let index = self.count.remainder(self.every.map_or(sequence, |every| every.quotient(sequence)));
+        match &self.words {
             Words::Increment { first, step } => first + index * step,
             Words::Table(words) => words[index as usize],
-        };
-        self.write(frame, word);
-        word
+        }
+    }
+
+    /// Frames that each value stays for, where they are several.
+    #[inline(always)]
+    pub(crate) fn every(&self) -> Option<u64> {
+        self.every.map(Divisor::by)
     }
 
     /// It as a field that counts; None where values come from a table.
@@ -90,8 +93,9 @@ impl Patch {
         })
     }
 
+    /// Write the word of a value.
     #[inline(always)]
-    fn write(&self, frame: &mut [u8], word: u64) {
+    pub(crate) fn write(&self, frame: &mut [u8], word: u64) {
         let at = usize::from(self.at);
         match self.width {
             2 => frame[at..at + 2].copy_from_slice(&(word as u16).to_be_bytes()),

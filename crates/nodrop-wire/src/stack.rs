@@ -59,8 +59,14 @@ impl ChecksumSpot {
     /// Write the field for a sum over all it covers.
     #[inline(always)]
     pub(crate) fn write(&self, frame: &mut [u8], sum: u64) {
+        self.put(frame, self.field(sum));
+    }
+
+    /// The field for a sum over all it covers.
+    #[inline(always)]
+    pub(crate) fn field(&self, sum: u64) -> u16 {
         let computed = checksum::finish(sum);
-        self.put(frame, if computed == 0 { self.zero } else { computed });
+        if computed == 0 { self.zero } else { computed }
     }
 
     /// Whether a computed zero is sent as something else.
@@ -68,8 +74,9 @@ impl ChecksumSpot {
         self.zero != 0
     }
 
-    #[inline]
-    fn put(&self, frame: &mut [u8], field: u16) {
+    /// Write the field.
+    #[inline(always)]
+    pub(crate) fn put(&self, frame: &mut [u8], field: u16) {
         let at = usize::from(self.at);
         frame[at..at + 2].copy_from_slice(&field.to_be_bytes());
     }

@@ -81,13 +81,51 @@ impl LivePatch {
     /// Write it and its own checksum; gives its word.
     #[inline(always)]
     fn apply(&self, frame: &mut [u8], sequence: u64) -> u64 {
-        let word = self.patch.apply(frame, sequence);
+        let word = self.patch.word(sequence);
+        self.patch.write(frame, word);
         if let Some((spot, static_sum, effect)) = &self.own {
             spot.write(frame, static_sum + effect.of(word));
         }
         word
     }
+
+    /// The same where its value stays for `every` frames; gives what it adds to the signed checksum.
+    #[inline(always)]
+    fn apply_lasting(&self, frame: &mut [u8], sequence: u64, every: u64, value: &mut Value) -> u64 {
+        if sequence.wrapping_sub(value.first) >= every {
+            *value = self.value(sequence - sequence % every);
+        }
+        self.patch.write(frame, value.word);
+        if let Some((spot, ..)) = &self.own {
+            spot.put(frame, value.own);
+        }
+        value.signed
+    }
+
+    /// Its value from frame `first` on.
+    #[inline(never)]
+    fn value(&self, first: u64) -> Value {
+        let word = self.patch.word(first);
+        let own = self.own.as_ref().map_or(0, |(spot, static_sum, effect)| spot.field(static_sum + effect.of(word)));
+        Value { first, word, own, signed: self.effect.of(word) }
+    }
 }
+
+/// A value of a patch.
+#[derive(Clone, Debug)]
+struct Value {
+    /// The first frame that has it.
+    first: u64,
+    word: u64,
+    /// The patch's own checksum.
+    own: u16,
+    /// What it adds to the signed checksum.
+    signed: u64,
+}
+
+/// What lasts from frame to frame of a template: the values that stay for several.
+#[derive(Clone, Debug)]
+pub struct Lasting(Vec<Value>);
 
 impl Template {
     /// Build a stream's frame of `frame_bytes`, with FCS.
@@ -106,7 +144,8 @@ impl Template {
         if patches.len() > PATCHES_MAX {
             return Err(WireError::Ranges { asked: patches.len(), most: PATCHES_MAX });
         }
-        let words: Vec<u64> = patches.iter().map(|patch| patch.apply(&mut bytes, 0)).collect();
+        let words: Vec<u64> = patches.iter().map(|patch| patch.word(0)).collect();
+        patches.iter().zip(&words).for_each(|(patch, word)| patch.write(&mut bytes, *word));
         let checksums = stack.checksums(&bytes);
         Ok(Self::assemble(bytes, spec.stream_id, signature_offset, &checksums, patches, &words))
     }
@@ -198,15 +237,24 @@ impl Template {
         Some(Changes { fields, checksums })
     }
 
-    /// Turn a buffer that holds this template into frame `sequence` of the stream.
+    /// What [`Template::complete`] keeps from one frame to the next.
+    #[must_use]
+    pub fn lasting(&self) -> Lasting {
+        Lasting(self.patches.iter().map(|patch| patch.value(0)).collect())
+    }
+
+    /// Turn a buffer that holds this template into frame `sequence` of the stream. `lasting` is this template's.
     #[inline(always)]
-    pub fn complete(&self, buffer: &mut [u8], sequence: u64, time_ns: u64, trial_tag: u8) {
+    pub fn complete(&self, lasting: &mut Lasting, buffer: &mut [u8], sequence: u64, time_ns: u64, trial_tag: u8) {
         let signature = Signature { stream_id: self.stream_id, time_ns, trial_tag, sequence };
         let mut sum = signature.emit_live(&mut buffer[self.signature_offset..]);
         let sequence = signature.sequence();
         if self.patched.is_empty() {
-            for live in &self.patches {
-                sum += live.effect.of(live.apply(buffer, sequence));
+            for (live, value) in self.patches.iter().zip(&mut lasting.0) {
+                sum += match live.patch.every() {
+                    None => live.effect.of(live.apply(buffer, sequence)),
+                    Some(every) => live.apply_lasting(buffer, sequence, every, value),
+                };
             }
         } else {
             sum += self.complete_patched(buffer, sequence);

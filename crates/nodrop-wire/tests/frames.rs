@@ -24,7 +24,7 @@ fn frames(spec: &StreamSpec, count: u64) -> Vec<Vec<u8>> {
     let complete = |sequence| {
         let (_, template) = frames.of(sequence);
         let mut frame = template.bytes().to_vec();
-        template.complete(&mut frame, sequence, 0, 0);
+        template.complete(&mut template.lasting(), &mut frame, sequence, 0, 0);
         frame
     };
     (0..count).map(complete).collect()
@@ -46,7 +46,7 @@ fn a_million_flows_are_a_million_different_headers_each_sent_as_often() {
     let mut frame = template.bytes().to_vec();
     let mut seen = vec![0u8; 64 * 15_625];
     for sequence in 0..2_000_000 {
-        template.complete(&mut frame, sequence, 0, 0);
+        template.complete(&mut template.lasting(), &mut frame, sequence, 0, 0);
         seen[(usize::from(frame[29]) - 1) * 15_625 + word(&frame, 34) - 0xc000] += 1;
     }
     assert!(seen.iter().all(|count| *count == 2));

@@ -188,7 +188,7 @@ proptest! {
             let mut frame = template.bytes().to_vec();
             prop_assert_eq!(frame.len(), frame_bytes - FCS_BYTES);
             for sequence in sequences.iter().copied().chain(0..8) {
-                template.complete(&mut frame, sequence, time_ns, 3);
+                template.complete(&mut template.lasting(), &mut frame, sequence, time_ns, 3);
                 let end = reader::read(&frame);
                 prop_assert_eq!(end, template.signature_offset());
                 let found = Signature::parse(&frame[end..]).unwrap();
