@@ -30,6 +30,8 @@ pub(crate) struct Outgoing<'a> {
 #[derive(Debug)]
 struct Course<'a> {
     frames: &'a Frames,
+    /// Its template, where it has one size.
+    only: Option<&'a Template>,
     stream: u32,
     /// What slots are marked with that hold its first template; those that hold its others follow.
     tag: u32,
@@ -79,7 +81,9 @@ impl<'a> SendLane<'a> {
         let course = |stream: &Outgoing<'a>| {
             let tag = next_tag;
             next_tag += stream.frames.templates().len() as u32;
-            Course { frames: stream.frames, stream: stream.stream as u32, tag, group: place(stream.group), sent: 0 }
+            let only = if let [only] = stream.frames.templates() { Some(only) } else { None };
+            let (stream_index, group) = (stream.stream as u32, place(stream.group));
+            Course { frames: stream.frames, only, stream: stream_index, tag, group, sent: 0 }
         };
         Self {
             courses: streams.iter().map(course).collect(),
@@ -215,11 +219,14 @@ impl<'a> SendLane<'a> {
         let (courses, lasting) = (&mut self.courses, &mut self.lasting);
         let (order, trial_tag) = (self.schedule.order(), self.pace.trial_tag);
         let (mut turn, mut filled) = (self.turn, 0);
-        let sent = port.transmit(count, self.frame_len_max, |_, slot: Slot<'_>| {
+        let sent = port.transmit(count, self.frame_len_max, |position, slot: Slot<'_>| {
             let course = &mut courses[order[turn] as usize];
             turn = if turn + 1 == order.len() { 0 } else { turn + 1 };
-            filled += 1;
-            let (size, template) = course.frames.of(course.sent);
+            filled = position + 1;
+            let (size, template) = match course.only {
+                Some(template) => (0, template),
+                None => course.frames.of(course.sent),
+            };
             let tag = course.tag + size as u32;
             let frame_len = template.bytes().len();
             let frame = &mut slot.bytes[..frame_len];
