@@ -56,7 +56,7 @@ fn tcp(options: usize, payload: &[u8]) -> Vec<u8> {
 fn completed(made: &Replayed, sequence: u64) -> Vec<u8> {
     let (_, template) = made.frames.of(sequence);
     let mut frame = template.bytes().to_vec();
-    template.complete(&mut frame, sequence, 12_345, 3);
+    template.complete(&mut template.lasting(), &mut frame, sequence, 12_345, 3);
     frame
 }
 

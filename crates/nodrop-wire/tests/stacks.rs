@@ -164,7 +164,7 @@ fn replayed(bytes: &[u8], frame_len: usize) -> Result<(Vec<u8>, u64), WireError>
     let made = replay(&spec, &[SourceFrame { number: 1, frame_len, bytes }])?;
     let template = &made.frames.templates()[0];
     let mut frame = template.bytes().to_vec();
-    template.complete(&mut frame, 5, 99, 3);
+    template.complete(&mut template.lasting(), &mut frame, 5, 99, 3);
     Ok((frame, made.grown_count))
 }
 
@@ -187,8 +187,9 @@ proptest! {
             };
             let mut frame = template.bytes().to_vec();
             prop_assert_eq!(frame.len(), frame_bytes - FCS_BYTES);
+            let mut lasting = template.lasting();
             for sequence in sequences.iter().copied().chain(0..8) {
-                template.complete(&mut template.lasting(), &mut frame, sequence, time_ns, 3);
+                template.complete(&mut lasting, &mut frame, sequence, time_ns, 3);
                 let end = reader::read(&frame);
                 prop_assert_eq!(end, template.signature_offset());
                 let found = Signature::parse(&frame[end..]).unwrap();
@@ -210,7 +211,7 @@ proptest! {
         let spec = StreamSpec { layers, ranges: vec![], ..StreamSpec::udp(7, 0, 1, 64, 1) };
         let template = Template::new(&spec, smallest(&spec) + more).unwrap();
         let mut frame = template.bytes().to_vec();
-        template.complete(&mut frame, 5, 99, 3);
+        template.complete(&mut template.lasting(), &mut frame, 5, 99, 3);
         let place = template.signature_offset();
         // What was in the place of the signature does not matter, nor whether checksums were right.
         let mut other = frame.clone();
