@@ -35,7 +35,8 @@ def _ratio_line(ratio: Ratio) -> str:
     pair = ratio.pair
     demanded = "" if pair.at_least is None else f", demanded at least {pair.at_least:g}"
     per_cpu = f", per CPU time {spread(ratio.by_cpu, 2)}" if ratio.by_cpu else ""
-    fall = f", falls by {1 - ratio.median:.1%}" if pair.group == "many" else ""
+    way = "falls" if ratio.median < 1 else "rises"
+    fall = f", {way} by {abs(1 - ratio.median):.1%}" if pair.group == "many" else ""
     size = f"{ratio.frame_bytes} bytes, " if ratio.frame_bytes > 64 else ""
     our_figure, their_figure = FIGURES[pair.our_figure], FIGURES[pair.their_figure]
     what = our_figure if our_figure == their_figure else f"{our_figure} to {their_figure}"

@@ -38,7 +38,7 @@ class ZeroLoss:
         goal = result.goals[0]
         if goal.lower is None:
             raise ContestantError(f"no load without loss was found: {goal.explanation}")
-        upper_pps = goal.upper.load_pps if goal.upper else float("inf")
+        upper = {"upper_pps": goal.upper.load_pps} if goal.upper else {}
         return Measurement(
             group=group,
             contestant=self.name,
@@ -49,7 +49,7 @@ class ZeroLoss:
             received_pps=goal.lower.load_pps,
             cpu_cores=None,
             **machine_cores(before, machine_cpu_s(), window_s),
-            account={"upper_pps": upper_pps, "trial_count": len(result.trials)},
+            account={"trial_count": len(result.trials), **upper},
         )
 
 
