@@ -3,13 +3,14 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use nodrop_engine::{Engine, EngineError, Port, Stream};
 use nodrop_model::{
     LoadPattern, StopClause, StopRule, StreamCounts, StreamSpec, TrialReply, TrialRequest, Verdict, Window,
 };
-use nodrop_port::clock::SystemClock;
+use nodrop_port::clock::{Clock, SystemClock};
 use nodrop_port::fault::{FaultRx, Faults};
 use nodrop_port::loopback::{self, LoopbackRx, LoopbackTx};
 use nodrop_port::{PortError, Receive, Received, Slot, Transmit};
@@ -38,7 +39,46 @@ fn request(load_pps: f64, duration_s: f64) -> TrialRequest {
     }
 }
 
-type Spoiled = Engine<LoopbackTx, FaultRx<LoopbackRx>, SystemClock>;
+/// A clock that stands still while nobody looks at it: a busy machine that keeps the engine off its CPU costs a trial none of
+/// its time, so that what has to happen by then does.
+#[derive(Clone, Debug)]
+struct Patient(Arc<Mutex<Reading>>);
+
+#[derive(Debug)]
+struct Reading {
+    real_ns: u64,
+    shown_ns: u64,
+    /// The wall clock goes along, as it does on a host.
+    ahead_ns: u64,
+}
+
+impl Patient {
+    /// From one look to the next: a few of a worker's naps, few of the conductor's.
+    const STEP_MAX_NS: u64 = 500_000;
+
+    fn new() -> Self {
+        let real_ns = SystemClock.steady_ns();
+        let ahead_ns = SystemClock.wall_ns() - real_ns;
+        Self(Arc::new(Mutex::new(Reading { real_ns, shown_ns: real_ns, ahead_ns })))
+    }
+}
+
+impl Clock for Patient {
+    fn steady_ns(&self) -> u64 {
+        let mut reading = self.0.lock().unwrap();
+        let real_ns = SystemClock.steady_ns();
+        reading.shown_ns += (real_ns - reading.real_ns).min(Self::STEP_MAX_NS);
+        reading.real_ns = real_ns;
+        reading.shown_ns
+    }
+
+    fn wall_ns(&self) -> u64 {
+        let shown_ns = self.steady_ns();
+        shown_ns + self.0.lock().unwrap().ahead_ns
+    }
+}
+
+type Spoiled = Engine<LoopbackTx, FaultRx<LoopbackRx>, Patient>;
 
 /// Two ports wired to each other, port 1's arrivals spoiled.
 fn wired(faults: Faults, queue_slots: u32, cores: Vec<usize>) -> Spoiled {
@@ -47,21 +87,22 @@ fn wired(faults: Faults, queue_slots: u32, cores: Vec<usize>) -> Spoiled {
         Port { name: "near".to_owned(), tx: near.0, rx: FaultRx::new(near.1, Faults::default()) },
         Port { name: "far".to_owned(), tx: far.0, rx: FaultRx::new(far.1, faults) },
     ];
-    Engine::new(ports, vec![stream(10, 0, 1), stream(20, 1, 0)], cores, SystemClock).unwrap()
+    Engine::new(ports, vec![stream(10, 0, 1), stream(20, 1, 0)], cores, Patient::new()).unwrap()
 }
 
-fn measure<T: Transmit, R: Receive>(engine: &mut Engine<T, R, SystemClock>, request: &TrialRequest) -> TrialReply {
+fn measure<T: Transmit, R: Receive, C: Clock>(engine: &mut Engine<T, R, C>, request: &TrialRequest) -> TrialReply {
     engine.trial(request, &AtomicBool::new(false), |_| ()).unwrap()
 }
 
 #[test]
 fn without_faults_every_frame_is_counted_once_in_both_directions() {
     for threads in [vec![], vec![0], vec![0, 0], vec![0, 0, 0, 0]] {
-        let mut engine = wired(Faults::default(), QUEUE_SLOTS, threads);
+        let mut engine = wired(Faults::default(), QUEUE_SLOTS, threads.clone());
         let reply = measure(&mut engine, &request(20_000.0, 0.2));
         for stream in &reply.streams {
-            // A busy machine may keep the sender from its last frames; those it sent must all be there.
-            assert!(stream.intended_count == 4000 && stream.offered_count > 3000);
+            // Of several threads the sender's may be the one that a busy machine holds up, while others look at the clock.
+            assert_eq!(stream.intended_count, 4000);
+            assert!(stream.offered_count == 4000 || threads.len() > 1 && stream.offered_count > 0);
             assert_eq!(stream.received_count, stream.offered_count);
             assert_eq!((stream.lost_count, stream.duplicate_count, stream.out_of_order_count), (0, 0, 0));
             assert!(stream.loss_runs.is_none() && stream.reordering.is_none());
@@ -90,7 +131,7 @@ fn planted_faults_are_counted_exactly_and_on_the_right_stream() {
     let count = |hit: &dyn Fn(u64) -> bool| (1..=last).filter(|n| hit(*n)).count() as u64;
     let dropped = |n: u64| n.is_multiple_of(100);
     let delayed = |n: u64| n.is_multiple_of(70) && !dropped(n);
-    assert!(last > 5000);
+    assert_eq!(last, 7000);
     // A last frame that is held back for a follower that never comes is lost too.
     assert_eq!(spoiled.lost_count, count(&dropped) + u64::from(delayed(last)));
     assert_eq!(spoiled.duplicate_count, count(&|n| n.is_multiple_of(33) && !dropped(n) && !delayed(n)));
@@ -106,8 +147,7 @@ fn planted_faults_are_counted_exactly_and_on_the_right_stream() {
 fn planted_corruption_is_counted_exactly_and_its_frames_are_lost() {
     let mut engine = wired(Faults { corrupt_every: 50, ..Faults::default() }, QUEUE_SLOTS, vec![]);
     let reply = measure(&mut engine, &request(20_000.0, 0.2));
-    assert!(reply.streams[0].offered_count > 3000);
-    assert_eq!(reply.corrupted_count, reply.streams[0].offered_count / 50);
+    assert_eq!((reply.streams[0].offered_count, reply.corrupted_count), (4000, 80));
     assert_eq!(reply.streams[0].lost_count, reply.corrupted_count);
     assert_eq!((reply.streams[0].duplicate_count, reply.streams[1].lost_count), (0, 0));
 }
@@ -117,33 +157,32 @@ fn planted_reordering_is_known_by_its_extent() {
     let faults = Faults { delay_every: 100, delay_frames: 7, ..Faults::default() };
     let reply = measure(&mut wired(faults, QUEUE_SLOTS, vec![]), &request(20_000.0, 0.2));
     let reordering = reply.streams[0].reordering.clone().unwrap();
-    assert!(reordering.count >= 30);
-    assert_eq!(
-        (reordering.extent_max, reordering.extent_mean, reordering.extent_counts[2]),
-        (7, 7.0, reordering.count)
-    );
+    // The 4000th is held back for frames that never come.
+    assert_eq!((reordering.count, reordering.extent_max, reordering.extent_mean), (39, 7, 7.0));
+    assert_eq!(reordering.extent_counts, [0, 0, 39]);
 }
 
 /// Holds back every hundredth frame for so long.
 struct Late<R> {
     inner: R,
-    by: Duration,
+    clock: Patient,
+    by_ns: u64,
     seen: u64,
-    held: VecDeque<(Instant, Vec<u8>, u64)>,
+    held: VecDeque<(u64, Vec<u8>, u64)>,
 }
 
 impl<R: Receive> Receive for Late<R> {
     fn receive(&mut self, budget: usize, mut sink: impl FnMut(Received<'_>)) -> Result<usize, PortError> {
-        let now = Instant::now();
-        let due = self.held.iter().take_while(|(until, ..)| *until <= now).count();
+        let now_ns = self.clock.steady_ns();
+        let due = self.held.iter().take_while(|(until, ..)| *until <= now_ns).count();
         for (_, bytes, time_ns) in self.held.drain(..due) {
             sink(Received { bytes: &bytes, time_ns });
         }
-        let Self { inner, by, seen, held } = self;
+        let Self { inner, by_ns, seen, held, .. } = self;
         inner.receive(budget, |frame| {
             *seen += 1;
             if seen.is_multiple_of(100) {
-                held.push_back((now + *by, frame.bytes.to_vec(), frame.time_ns));
+                held.push_back((now_ns + *by_ns, frame.bytes.to_vec(), frame.time_ns));
             } else {
                 sink(frame);
             }
@@ -163,12 +202,13 @@ impl<R: Receive> Receive for Late<R> {
 #[test]
 fn a_trial_stopped_for_frames_that_were_only_late_is_invalid_and_the_next_waits_longer() {
     let [near, far] = loopback::pair(QUEUE_SLOTS);
-    let late = |rx, by_ms| Late { inner: rx, by: Duration::from_millis(by_ms), seen: 0, held: VecDeque::new() };
+    let clock = Patient::new();
+    let late = |rx, by_ns| Late { inner: rx, clock: clock.clone(), by_ns, seen: 0, held: VecDeque::new() };
     let ports = vec![
         Port { name: "near".to_owned(), tx: near.0, rx: late(near.1, 0) },
-        Port { name: "far".to_owned(), tx: far.0, rx: late(far.1, 50) },
+        Port { name: "far".to_owned(), tx: far.0, rx: late(far.1, 50_000_000) },
     ];
-    let mut engine = Engine::new(ports, vec![stream(10, 0, 1)], vec![], SystemClock).unwrap();
+    let mut engine = Engine::new(ports, vec![stream(10, 0, 1)], vec![], clock).unwrap();
     let stop = Some(StopRule { lost_count: Some(0), ..StopRule::default() });
     let asked = TrialRequest { loads_pps: vec![5000.0], stop, ..request(1.0, 0.5) };
     let replies: Vec<TrialReply> = (0..6).map(|_| measure(&mut engine, &asked)).collect();
@@ -192,8 +232,10 @@ fn the_windows_add_up_to_the_counts() {
             assert_eq!(reply.windows.lost_count[position].iter().sum::<u64>(), stream.lost_count);
         }
         assert!(reply.windows.end_s.len() >= 5 && reply.windows.end_s.is_sorted());
-        // The last window is joined to the one before when little was sent in it.
-        assert!((0..=1).contains(&(heard.len() - reply.windows.end_s.len())));
+        // The last window is joined to those before in which the sending had hardly half a window to go.
+        let (_, before) = heard.split_last().unwrap();
+        let kept = before.iter().filter(|window| reply.duration_s - window.elapsed_s >= 0.01).count();
+        assert_eq!(reply.windows.end_s.len(), kept + 1);
         assert!(heard.is_sorted_by_key(|window| window.lost_count));
     }
 }
@@ -257,9 +299,7 @@ fn a_dead_path_is_seen_two_seconds_later() {
 
 #[test]
 fn a_trial_that_was_stopped_is_an_ordinary_shorter_one() {
-    let begin = Instant::now();
     let reply = measure_until(StopRule { elapsed_s: Some(0.3), ..StopRule::default() });
-    assert!(begin.elapsed().as_secs_f64() < 4.0);
     for stream in &reply.streams {
         assert_eq!(stream.intended_count, (10_000.0 * reply.duration_s).ceil() as u64);
         assert!(stream.offered_count <= stream.intended_count && stream.offered_count > 2000);
@@ -312,7 +352,7 @@ fn frames_of_an_earlier_trial_are_not_counted_in_this_one() {
         Port { name: "near".to_owned(), tx: near.0, rx: near.1 },
         Port { name: "far".to_owned(), tx: far.0, rx: far.1 },
     ];
-    let mut engine = Engine::new(ports, vec![stream(10, 0, 1), stream(20, 1, 0)], vec![], SystemClock).unwrap();
+    let mut engine = Engine::new(ports, vec![stream(10, 0, 1), stream(20, 1, 0)], vec![], Patient::new()).unwrap();
     for _ in 0..3 {
         let reply = measure(&mut engine, &request(5000.0, 0.1));
         for stream in &reply.streams {
@@ -399,7 +439,7 @@ fn many_streams_share_a_port_by_their_loads_and_are_counted_each() {
     ];
     let streams = (0..40).map(|id| stream(id, 0, 1)).collect();
     let loads_pps = (0..40).map(|id| if id % 2 == 0 { 500.0 } else { 1500.0 }).collect();
-    let mut engine = Engine::new(ports, streams, vec![], SystemClock).unwrap();
+    let mut engine = Engine::new(ports, streams, vec![], Patient::new()).unwrap();
     let reply = measure(&mut engine, &TrialRequest { loads_pps, ..request(1.0, 0.2) });
     for (id, stream) in reply.streams.iter().enumerate() {
         assert_eq!(stream.intended_count, if id % 2 == 0 { 100 } else { 300 });
@@ -453,7 +493,7 @@ fn streams_must_name_ports_that_exist_and_have_ids_of_their_own() {
     let open = |streams: Vec<Stream>| {
         let [near, _] = loopback::pair(16);
         let ports = vec![Port { name: "near".to_owned(), tx: near.0, rx: near.1 }];
-        Engine::new(ports, streams, vec![], SystemClock).unwrap_err().to_string()
+        Engine::new(ports, streams, vec![], Patient::new()).unwrap_err().to_string()
     };
     assert!(open(vec![stream(1, 0, 3)]).contains("names port 3"));
     assert!(open(vec![stream(1, 0, 0), stream(1, 0, 0)]).contains("given twice"));
