@@ -40,6 +40,16 @@ def stream(stream_id: int, tx_port: int, **changes: object) -> dict[str, object]
     }
 
 
+FAULT_KEYS = ("drop_every", "repeat_every", "delay_every", "delay_frames", "corrupt_every")
+FAULTS = [
+    (10, 0, 0, 0, 0),
+    (0, 7, 0, 0, 0),
+    (0, 0, 20, 5, 0),
+    (0, 0, 0, 0, 30),
+    (9, 11, 13, 17, 19),
+    (5, 2, 3, 40, 7),
+]
+
 OPEN: dict[str, Any] = {"op": "open", "ports": PORTS, "streams": [stream(0, 0), stream(1, 1)]}
 
 
@@ -80,6 +90,61 @@ def engine() -> Iterator[Engine]:
     yield running
     running.process.kill()
     running.process.wait()
+
+
+@pytest.mark.parametrize("planted", FAULTS)
+def test_planted_faults_are_counted_exactly(engine: Engine, planted: tuple[int, ...]) -> None:
+    faults = dict(zip(FAULT_KEYS, planted, strict=True))
+    engine.ask({**OPEN, "ports": [PORTS[0], {**PORTS[1], "faults": faults}]})
+    reply = engine.ask({**TRIAL, "loads_pps": [5000, 5000]})
+    spoiled, whole = reply["streams"]
+    came, lost, repeated, corrupted = spoil(spoiled["offered_count"], faults)
+    extents = extents_of(came)
+    assert spoiled["offered_count"] > 0
+    assert (spoiled["lost_count"], spoiled["duplicate_count"]) == (lost, repeated)
+    assert (reply["corrupted_count"], spoiled["out_of_order_count"]) == (corrupted, len(extents))
+    if extents:
+        reordering = spoiled["reordering"]
+        assert (reordering["count"], reordering["extent_max"]) == (len(extents), max(extents))
+        assert reordering["extent_mean"] == pytest.approx(sum(extents) / len(extents))
+    assert (whole["lost_count"], whole["duplicate_count"], whole["out_of_order_count"]) == (0, 0, 0)
+
+
+def spoil(count: int, faults: dict[str, int]) -> tuple[list[int], int, int, int]:
+    """First arrivals in their order, frames lost, repeats and corrupted frames, of `count` frames in order."""
+
+    def hits(fault: str, number: int) -> bool:
+        return bool(faults[fault]) and number % faults[fault] == 0
+
+    delivered: list[int] = []
+    held: list[tuple[int, int]] = []
+    corrupted = 0
+    for number in range(1, count + 1):
+        if hits("drop_every", number):
+            pass
+        elif hits("delay_every", number):
+            held.append((number + max(1, faults["delay_frames"]), number))
+        else:
+            is_corrupted = hits("corrupt_every", number)
+            corrupted += is_corrupted
+            delivered += [number] * ((not is_corrupted) + hits("repeat_every", number))
+        while held and held[0][0] <= number:
+            delivered.append(held.pop(0)[1])
+    came = list(dict.fromkeys(delivered))
+    return came, count - len(came), len(delivered) - len(came), corrupted
+
+
+def extents_of(came: list[int]) -> list[int]:
+    """RFC 4737 section 4.2.2: of each frame after a later one, how many came since the first such, itself included."""
+    firsts = ((at, next((i for i, before in enumerate(came[:at]) if before > n), None)) for at, n in enumerate(came))
+    return [at - first for at, first in firsts if first is not None]
+
+
+def test_faults_are_refused_where_frames_are_real(engine: Engine) -> None:
+    port = {**PORTS[0], "backend": "af_packet", "faults": {"drop_every": 2}}
+    reply = engine.ask({**OPEN, "ports": [port, PORTS[1]]})
+    assert reply["kind"] == "request"
+    assert "only ports in memory have them" in reply["message"]
 
 
 def test_a_trial_counts_both_streams_at_their_own_loads(engine: Engine) -> None:

@@ -1,8 +1,9 @@
 //! From what was asked of a port to an open one.
 
 use nodrop_engine::{EngineError, Port, Stream, paced_refusal};
-use nodrop_model::{Backend, Copying, PortSpec};
+use nodrop_model::{Backend, Copying, FaultSpec, PortSpec};
 use nodrop_port::any::{AnyRx, AnyTx};
+use nodrop_port::fault::{FaultRx, Faults};
 use nodrop_port::xdp_live::LiveTx;
 use nodrop_port::{PortError, af_packet, af_xdp, dpdk, loopback};
 use nodrop_wire::Signature;
@@ -45,6 +46,10 @@ type Wired = Option<(loopback::LoopbackTx, loopback::LoopbackRx)>;
 fn receiving(asked: &Asked<'_>, wired: &mut Wired) -> Result<Receiving, EngineError> {
     let whole = |(tx, rx), backend, why| Receiving { tx: Some(tx), rx, backend, why };
     let spec = asked.spec;
+    if spec.faults.is_some() && spec.backend != Backend::Loopback {
+        let message = format!("{}: faults asked, only ports in memory have them; choose loopback", spec.interface);
+        return Err(EngineError::Request(message));
+    }
     Ok(match spec.backend {
         Backend::AfPacket => whole(asked.af_packet()?, "af_packet", String::new()),
         Backend::AfXdp => {
@@ -66,9 +71,15 @@ fn receiving(asked: &Asked<'_>, wired: &mut Wired) -> Result<Receiving, EngineEr
                 *wired = Some(far);
                 near
             });
-            whole((AnyTx::Loopback(tx), AnyRx::Loopback(rx)), "loopback", String::new())
+            whole((AnyTx::Loopback(tx), AnyRx::Loopback(FaultRx::new(rx, faults(spec)))), "loopback", String::new())
         }
     })
+}
+
+fn faults(spec: &PortSpec) -> Faults {
+    let FaultSpec { drop_every, repeat_every, delay_every, delay_frames, corrupt_every } =
+        spec.faults.unwrap_or_default();
+    Faults { drop_every, repeat_every, delay_every, delay_frames, corrupt_every }
 }
 
 fn complete(asked: &Asked<'_>, begun: Receiving) -> Result<Opened, EngineError> {

@@ -1,9 +1,10 @@
 //! Whole trials over ports in memory: what was planted is what is counted.
 #![allow(clippy::unwrap_used, missing_docs)] // clippy.toml excuses #[test] functions, not what they call
 
+mod patient;
+
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use nodrop_engine::{Engine, EngineError, Port, Stream};
@@ -15,6 +16,7 @@ use nodrop_port::fault::{FaultRx, Faults};
 use nodrop_port::loopback::{self, LoopbackRx, LoopbackTx};
 use nodrop_port::{PortError, Receive, Received, Slot, Transmit};
 use nodrop_wire::Frames;
+use patient::Patient;
 
 const QUEUE_SLOTS: u32 = 1 << 16;
 
@@ -36,45 +38,6 @@ fn request(load_pps: f64, duration_s: f64) -> TrialRequest {
         latency_every: None,
         histograms: true,
         capture: None,
-    }
-}
-
-/// A clock that stands still while nobody looks at it: a busy machine that keeps the engine off its CPU costs a trial none of
-/// its time, so that what has to happen by then does.
-#[derive(Clone, Debug)]
-struct Patient(Arc<Mutex<Reading>>);
-
-#[derive(Debug)]
-struct Reading {
-    real_ns: u64,
-    shown_ns: u64,
-    /// The wall clock goes along, as it does on a host.
-    ahead_ns: u64,
-}
-
-impl Patient {
-    /// From one look to the next: a few of a worker's naps, few of the conductor's.
-    const STEP_MAX_NS: u64 = 500_000;
-
-    fn new() -> Self {
-        let real_ns = SystemClock.steady_ns();
-        let ahead_ns = SystemClock.wall_ns() - real_ns;
-        Self(Arc::new(Mutex::new(Reading { real_ns, shown_ns: real_ns, ahead_ns })))
-    }
-}
-
-impl Clock for Patient {
-    fn steady_ns(&self) -> u64 {
-        let mut reading = self.0.lock().unwrap();
-        let real_ns = SystemClock.steady_ns();
-        reading.shown_ns += (real_ns - reading.real_ns).min(Self::STEP_MAX_NS);
-        reading.real_ns = real_ns;
-        reading.shown_ns
-    }
-
-    fn wall_ns(&self) -> u64 {
-        let shown_ns = self.steady_ns();
-        shown_ns + self.0.lock().unwrap().ahead_ns
     }
 }
 

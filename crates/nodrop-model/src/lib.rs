@@ -20,7 +20,7 @@ pub use reply::{
     Checked, Closed, Compiled, DirectionCheck, Doubt, ErrorKind, ErrorReply, Hello, Inspected, Opened, PortFacts,
     Reply, Series, StreamCounts, TrialReply, Verdict, Window, Windows,
 };
-pub use request::{Backend, Check, CompileFilter, Copying, Open, PortSpec, Request, TrialRequest};
+pub use request::{Backend, Check, CompileFilter, Copying, FaultSpec, Open, PortSpec, Request, TrialRequest};
 pub use stop::{StopClause, StopRule};
 pub use times::{DirectionTimes, LatencySummary, SenderTimes, Stall, TimeSummary};
 

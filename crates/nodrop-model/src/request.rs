@@ -91,6 +91,26 @@ pub struct PortSpec {
     /// an interface of the kernel (`net_af_packet`).
     #[serde(default)]
     pub stations: Vec<Station>,
+    /// Spoil what arrives: `loopback`, to try out what is counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<FaultSpec>,
+}
+
+/// Arrivals to spoil, counted from 1 since the port was opened; zero: none. One that several name is dropped, else held back,
+/// else corrupted and repeated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct FaultSpec {
+    /// Drop every n-th.
+    pub drop_every: u64,
+    /// Deliver every n-th twice.
+    pub repeat_every: u64,
+    /// Hold back every n-th.
+    pub delay_every: u64,
+    /// Until so many more have arrived, at least one.
+    pub delay_frames: u64,
+    /// Flip the lowest bit of the last byte of every n-th.
+    pub corrupt_every: u64,
 }
 
 /// Ports, streams and threads of the trials that follow.

@@ -5,6 +5,7 @@ use std::os::fd::BorrowedFd;
 use crate::af_packet::{PacketRx, PacketTx};
 use crate::af_xdp::{XdpRx, XdpTx};
 use crate::dpdk::{DpdkRx, DpdkTx};
+use crate::fault::FaultRx;
 use crate::loopback::{LoopbackRx, LoopbackTx};
 use crate::paced::Exit;
 use crate::xdp_live::LiveTx;
@@ -30,8 +31,8 @@ pub enum AnyTx {
 #[allow(clippy::large_enum_variant)] // likewise
 #[derive(Debug)]
 pub enum AnyRx {
-    /// In memory.
-    Loopback(LoopbackRx),
+    /// In memory, spoiled where that was asked for.
+    Loopback(FaultRx<LoopbackRx>),
     /// Linux packet socket.
     AfPacket(PacketRx),
     /// AF_XDP sockets.

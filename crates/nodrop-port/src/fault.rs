@@ -6,13 +6,15 @@ use std::collections::VecDeque;
 use crate::{PortError, Receive, Received};
 
 /// Which arrivals to spoil; zero means none. Counted from 1, so `drop_every: 10` drops the 10th, 20th, ...
-#[derive(Clone, Copy, Debug, Default)]
+///
+/// An arrival that several name is dropped, else held back, else corrupted and repeated, the second time as it was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
     /// Drop every n-th frame.
     pub drop_every: u64,
     /// Deliver every n-th frame twice.
     pub repeat_every: u64,
-    /// Deliver every n-th frame after so many that follow it, one where `delay_frames` is zero.
+    /// Deliver every n-th frame after so many arrivals that follow it, one where `delay_frames` is zero.
     pub delay_every: u64,
     /// How many that is.
     pub delay_frames: u64,
@@ -37,6 +39,20 @@ impl<R: Receive> FaultRx<R> {
     }
 }
 
+/// A frame that is neither dropped nor held back.
+fn deliver(faults: &Faults, seen: u64, frame: Received<'_>, sink: &mut impl FnMut(Received<'_>)) {
+    if hits(faults.corrupt_every, seen) {
+        let mut bytes = frame.bytes.to_vec();
+        bytes.last_mut().into_iter().for_each(|last| *last ^= 1);
+        sink(Received { bytes: &bytes, ..frame });
+    } else {
+        sink(frame);
+    }
+    if hits(faults.repeat_every, seen) {
+        sink(frame);
+    }
+}
+
 fn hits(every: u64, seen: u64) -> bool {
     every != 0 && seen.is_multiple_of(every)
 }
@@ -46,22 +62,10 @@ impl<R: Receive> Receive for FaultRx<R> {
         let Self { inner, faults, seen, held } = self;
         inner.receive(budget, |frame| {
             *seen += 1;
-            if hits(faults.drop_every, *seen) {
-                return;
-            }
-            if hits(faults.delay_every, *seen) {
+            if hits(faults.delay_every, *seen) && !hits(faults.drop_every, *seen) {
                 held.push_back((*seen + faults.delay_frames.max(1), frame.bytes.to_vec(), frame.time_ns));
-                return;
-            }
-            if hits(faults.corrupt_every, *seen) {
-                let mut bytes = frame.bytes.to_vec();
-                bytes.last_mut().into_iter().for_each(|last| *last ^= 1);
-                sink(Received { bytes: &bytes, ..frame });
-            } else {
-                sink(frame);
-            }
-            if hits(faults.repeat_every, *seen) {
-                sink(frame);
+            } else if !hits(faults.drop_every, *seen) {
+                deliver(faults, *seen, frame, &mut sink);
             }
             let due = held.iter().take_while(|(until, ..)| *until <= *seen).count();
             for (_, bytes, time_ns) in held.drain(..due) {

@@ -1,0 +1,45 @@
+//! A clock for whole trials in tests.
+#![allow(clippy::unwrap_used)] // clippy.toml excuses #[test] functions, not what they call
+
+use std::sync::{Arc, Mutex};
+
+use nodrop_port::clock::{Clock, SystemClock};
+
+/// A clock that stands still while nobody looks at it: a busy machine that keeps the engine off its CPU costs a trial none of
+/// its time, so that what has to happen by then does.
+#[derive(Clone, Debug)]
+pub struct Patient(Arc<Mutex<Reading>>);
+
+#[derive(Debug)]
+struct Reading {
+    real_ns: u64,
+    shown_ns: u64,
+    /// The wall clock goes along, as it does on a host.
+    ahead_ns: u64,
+}
+
+impl Patient {
+    /// From one look to the next: a few of a worker's naps, few of the conductor's.
+    const STEP_MAX_NS: u64 = 500_000;
+
+    pub fn new() -> Self {
+        let real_ns = SystemClock.steady_ns();
+        let ahead_ns = SystemClock.wall_ns() - real_ns;
+        Self(Arc::new(Mutex::new(Reading { real_ns, shown_ns: real_ns, ahead_ns })))
+    }
+}
+
+impl Clock for Patient {
+    fn steady_ns(&self) -> u64 {
+        let mut reading = self.0.lock().unwrap();
+        let real_ns = SystemClock.steady_ns();
+        reading.shown_ns += (real_ns - reading.real_ns).min(Self::STEP_MAX_NS);
+        reading.real_ns = real_ns;
+        reading.shown_ns
+    }
+
+    fn wall_ns(&self) -> u64 {
+        let shown_ns = self.steady_ns();
+        shown_ns + self.0.lock().unwrap().ahead_ns
+    }
+}
