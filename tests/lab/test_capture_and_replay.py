@@ -3,12 +3,14 @@
 import collections
 import struct
 import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from tests.lab.bench import Bench, bench
 
+from nodrop import store
 from nodrop.errors import ConfigError
 from nodrop.generator.inspection import check_filter, inspect
 from nodrop.model.traffic import ReplaySource
@@ -183,3 +185,37 @@ def test_replayed_frames_go_both_ways_and_latency_is_measured(pcap: Path) -> Non
     for direction, stream in zip(result.directions, result.streams, strict=True):
         assert direction.latency
         assert direction.latency.count == stream.received_count
+
+
+def test_a_run_over_a_file_says_what_it_sent_and_where_the_frames_are(pcap: Path, tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "nodrop",
+        "run",
+        "--sut",
+        "bridge",
+        "--replay",
+        pcap,
+        "--capture",
+        tmp_path / "seen",
+    ]
+    short = ["search.budget=2s", "search.max_load=2kpps", "search.min_load=500", "latency.trial_duration=0.2s"]
+    settings = [part for setting in short for part in ("--set", setting)]
+    done = subprocess.run(
+        [*command, *settings, "--results-dir", tmp_path / "results"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    # A busy machine may keep the tester from sending, and so from finding any load.
+    assert done.returncode in (0, 5), done.stderr
+    assert "6 frames of mix.pcap (76 to 1446 bytes, 1 grown for the signature) both ways" in done.stdout
+    result = store.load("latest", tmp_path / "results")
+    assert all(trial.received_count <= trial.offered_count for trial in result.trials)
+    captures = [trial.capture for trial in result.trials if trial.capture]
+    assert len(captures) == len([trial for trial in result.trials if trial.phase != "search"])
+    for capture in captures:
+        assert f"capture: {capture.file} ({capture.frame_count} frames" in done.stdout.replace("\n", "")
+        assert Path(capture.file).exists()

@@ -7,7 +7,7 @@ use nodrop_engine::{Engine, Port, Stream};
 use nodrop_model::{CaptureRequest, CaptureWay, LoadPattern, StreamSpec, TrialReply, TrialRequest};
 use nodrop_port::clock::SystemClock;
 use nodrop_port::loopback;
-use nodrop_port::pcap::{FileFrames, read};
+use nodrop_port::pcap::{FileFrames, Filter, PcapError, read};
 use nodrop_wire::{Frames, Signature};
 
 const SIGNATURE_OFFSET: usize = 42;
@@ -90,12 +90,15 @@ fn ways_ports_and_a_filter_choose_frames() {
     assert_eq!(count, reply.streams[1].offered_count);
     let (count, _, reply) = only("received", &|asked| asked.way = CaptureWay::Received);
     assert_eq!(count, reply.streams.iter().map(|stream| stream.received_count).sum::<u64>());
+    let (_, found, _) = only("snap", &|asked| asked.snap_bytes = 60);
+    assert!(found.frames.iter().all(|frame| frame.frame_len == 196 && frame.bytes.len() == 60));
+    if matches!(Filter::new("ip"), Err(PcapError::NoLibrary { .. })) {
+        return;
+    }
     // Of the four source ports in turn, one; 198.18.0.1 sends on port 0.
     let text = "udp src port 49153 and src host 198.18.0.1";
     let (count, _, reply) = only("filter", &|asked| asked.filter = Some(text.to_owned()));
     assert_eq!(count, 2 * reply.streams[0].offered_count.div_ceil(4).min(50));
-    let (_, found, _) = only("snap", &|asked| asked.snap_bytes = 60);
-    assert!(found.frames.iter().all(|frame| frame.frame_len == 196 && frame.bytes.len() == 60));
 }
 
 #[test]

@@ -34,6 +34,7 @@ def calibrate(json_file: str | None, quiet: bool, **flags: Any) -> int:
     """
     from nodrop.cli.measuring import measure  # noqa: PLC0415
     from nodrop.config.load import load  # noqa: PLC0415
+    from nodrop.generator import inspection  # noqa: PLC0415
     from nodrop.model.result import RunResult  # noqa: PLC0415
     from nodrop.plan import build  # noqa: PLC0415
     from nodrop.report.calibration import calibration_text  # noqa: PLC0415
@@ -50,4 +51,5 @@ def calibrate(json_file: str | None, quiet: bool, **flags: Any) -> int:
         "results_dir": flags["results_dir"],
     }
     asked = {**overrides({**flags, "goals": ("NDR=0",)}, {}), **{key: value for key, value in own.items() if value}}
-    return measure(build(load(flags["files"], asked)), json_file, quiet, epilogue=keep)
+    plan = build(load(flags["files"], asked), inspect=inspection.inspect, check_filter=inspection.check_filter)
+    return measure(plan, json_file, quiet, epilogue=keep)

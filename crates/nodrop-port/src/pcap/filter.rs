@@ -175,8 +175,18 @@ mod tests {
         frame
     }
 
+    /// Whether a test has to do without; where all have to run it must not.
+    fn lacks_libpcap() -> bool {
+        let lacks = matches!(Filter::new("ip"), Err(PcapError::NoLibrary { .. }));
+        assert!(!lacks || std::env::var("NODROP_REQUIRE_LAB").is_err(), "libpcap is not installed");
+        lacks
+    }
+
     #[test]
     fn a_filter_finds_what_tcpdump_would_and_looks_at_the_whole_length() {
+        if lacks_libpcap() {
+            return;
+        }
         let matches = |text: &str, tagged| Filter::new(text).unwrap().matches(&frame(tagged), 1000);
         for text in ["udp port 53", "host 10.0.0.1", "greater 1000", "ether src 02:00:00:00:00:01"] {
             assert!(matches(text, false), "{text}");
@@ -189,6 +199,9 @@ mod tests {
 
     #[test]
     fn what_is_no_filter_is_refused_with_what_libpcap_says() {
+        if lacks_libpcap() {
+            return;
+        }
         let error = Filter::new("udp prt 53").unwrap_err().to_string();
         assert!(error.contains("\"udp prt 53\" asked, libpcap finds: ") && error.contains("syntax error"), "{error}");
     }
