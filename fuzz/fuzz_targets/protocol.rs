@@ -28,7 +28,7 @@ fn open(request: &Open) -> Option<HostEngine> {
             (0..FRAMES).for_each(|sequence| check_frame(&frames, sequence << (sequence * 16)));
         }
     }
-    let (engine, opened) = setup::open(request).ok()?;
+    let (engine, _, opened) = setup::open(request).ok()?;
     write(&Reply::Opened(opened));
     Some(engine)
 }

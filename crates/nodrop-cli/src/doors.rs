@@ -1,68 +1,42 @@
-//! Doors for the stations of ports: packet sockets beside whatever sends and receives test frames there.
+//! Doors for the stations of ports: packet sockets beside whatever sends and receives test frames there; where no kernel
+//! stands behind a port, the port itself, shared with the trials.
 
-use nodrop_engine::{Door, EngineError, Neighbors};
+use nodrop_engine::{Door, EngineError, Neighbors, Port};
 use nodrop_model::{Backend, PortSpec};
-use nodrop_port::af_packet::{self, PacketTx};
+use nodrop_port::any::{AnyRx, AnyTx};
+use nodrop_port::{af_packet, shared};
+use nodrop_wire::Heard;
 
-/// Stations on interfaces of the kernel.
-pub type HostNeighbors = Neighbors<PacketTx>;
+/// The tester's stations, behind whatever back ends.
+pub type HostNeighbors = Neighbors<AnyTx>;
 
-/// All stations of these ports at work; None where there is none.
-pub(crate) fn neighbors_of(
-    specs: &[PortSpec],
+/// A port and, where it has stations, the door to them.
+pub(crate) fn furnish(
+    index: usize,
+    spec: &PortSpec,
+    port: Port<AnyTx, AnyRx>,
+) -> Result<(Port<AnyTx, AnyRx>, Option<Door<AnyTx, AnyRx>>), EngineError> {
+    if spec.stations.is_empty() {
+        return Ok((port, None));
+    }
+    let Port { name, tx, rx } = port;
+    let (tx, rx, door) = if matches!(spec.backend, Backend::Dpdk | Backend::Loopback) {
+        let ((tx, rx), (door_tx, door_rx)) = shared::share(tx, rx, |frame| Heard::parse(frame).is_some());
+        (AnyTx::Shared(tx), AnyRx::Shared(rx), (AnyTx::Shared(door_tx), vec![AnyRx::Aside(door_rx)]))
+    } else {
+        let tagged = spec.stations.iter().any(|station| !station.tags.is_empty());
+        let (door_tx, receivers) = af_packet::open_neighbors(&spec.interface, tagged)?;
+        (tx, rx, (AnyTx::AfPacket(door_tx), receivers.into_iter().map(AnyRx::AfPacket).collect()))
+    };
+    let (door_tx, receivers) = door;
+    let door = Door { port: index, name: name.clone(), stations: spec.stations.clone(), tx: door_tx, receivers };
+    Ok((Port { name, tx, rx }, Some(door)))
+}
+
+/// All stations at work; None where there are none.
+pub(crate) fn attend(
+    doors: Vec<Door<AnyTx, AnyRx>>,
     announce_every_s: Option<f64>,
 ) -> Result<Option<HostNeighbors>, EngineError> {
-    let doors = specs.iter().enumerate().filter(|(_, spec)| !spec.stations.is_empty()).map(door);
-    let doors = doors.collect::<Result<Vec<_>, _>>()?;
-    if doors.is_empty() {
-        return Ok(None);
-    }
-    Neighbors::start(doors, announce_every_s).map(Some)
-}
-
-fn door((port, spec): (usize, &PortSpec)) -> Result<Door<PacketTx, af_packet::PacketRx>, EngineError> {
-    let interface = kernel_interface(spec)?;
-    let tagged = spec.stations.iter().any(|station| !station.tags.is_empty());
-    let (tx, receivers) = af_packet::open_neighbors(interface, tagged)?;
-    Ok(Door { port, name: interface.to_owned(), stations: spec.stations.clone(), tx, receivers })
-}
-
-/// The interface at which the kernel sees what the port does not take for test frames.
-fn kernel_interface(spec: &PortSpec) -> Result<&str, EngineError> {
-    let of_device = || {
-        let mut arguments = spec.interface.strip_prefix("net_af_packet")?.split(',');
-        arguments.find_map(|argument| argument.strip_prefix("iface="))
-    };
-    let found = match spec.backend {
-        Backend::Auto | Backend::AfPacket | Backend::AfXdp | Backend::XdpLive => Some(spec.interface.as_str()),
-        Backend::Dpdk => of_device(),
-        Backend::Loopback => None,
-    };
-    found.ok_or_else(|| {
-        EngineError::Request(format!(
-            "{}: stations asked, no interface of the kernel is behind this port; choose af_packet, af_xdp, xdp_live or \
-             dpdk over net_af_packet, or set the neighbours' MAC addresses by hand and leave out its stations",
-            spec.interface
-        ))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn spec(backend: &str, interface: &str) -> PortSpec {
-        let spec = serde_json::json!({"backend": backend, "interface": interface, "queue_slots": 64});
-        serde_json::from_value(spec).unwrap()
-    }
-
-    #[test]
-    fn stations_live_where_the_kernel_has_an_interface() {
-        assert_eq!(kernel_interface(&spec("af_xdp", "tester0")).unwrap(), "tester0");
-        assert_eq!(kernel_interface(&spec("dpdk", "net_af_packet0,qpairs=1,iface=tester1")).unwrap(), "tester1");
-        for (backend, interface) in [("dpdk", "net_memif0,role=client"), ("loopback", "near")] {
-            let error = kernel_interface(&spec(backend, interface)).unwrap_err().to_string();
-            assert!(error.starts_with(interface) && error.contains("choose af_packet"), "{error}");
-        }
-    }
+    if doors.is_empty() { Ok(None) } else { Neighbors::start(doors, announce_every_s).map(Some) }
 }

@@ -8,25 +8,17 @@ use nodrop_port::{Receive, dpdk, thread};
 use nodrop_wire::Frames;
 
 use crate::backend::{self, asked_of_dpdk, open_all};
-use crate::doors::{HostNeighbors, neighbors_of};
+use crate::doors::{HostNeighbors, attend, furnish};
 use crate::replay;
 
 /// The engine with every back end and the kernel's clocks.
 pub type HostEngine = Engine<AnyTx, AnyRx, SystemClock>;
 
-/// The stations of an `open` request at work; None where it has none.
+/// Open ports, build templates; gives also the stations at work, where there are any.
 ///
 /// # Errors
-/// When a station cannot be as asked, or its port has no room for stations.
-pub fn attend(request: &Open) -> Result<Option<HostNeighbors>, EngineError> {
-    neighbors_of(&request.ports, request.announce_every_s)
-}
-
-/// Open ports, build templates.
-///
-/// # Errors
-/// When a port cannot be opened, or a stream cannot be built; the message names it.
-pub fn open(request: &Open) -> Result<(HostEngine, Opened), EngineError> {
+/// When a port cannot be opened, or a stream or station cannot be as asked; the message names it.
+pub fn open(request: &Open) -> Result<(HostEngine, Option<HostNeighbors>, Opened), EngineError> {
     if !request.cores.is_empty() {
         // Also the threads that only listen and watch: they must not wake up on the SUT's CPU.
         thread::bind_to_cores(&request.cores)?;
@@ -37,10 +29,15 @@ pub fn open(request: &Open) -> Result<(HostEngine, Opened), EngineError> {
     dpdk::start(&dpdk_ports, request.cores.first().copied(), request.huge_pages)?;
     let opened = open_all(&request.ports, &streams)?;
     let facts = opened.iter().map(facts).collect();
-    let ports = opened.into_iter().map(|opened| opened.port).collect();
+    let (mut ports, mut doors) = (Vec::new(), Vec::new());
+    for (index, (spec, opened)) in request.ports.iter().zip(opened).enumerate() {
+        let (port, door) = furnish(index, spec, opened.port)?;
+        ports.push(port);
+        doors.extend(door);
+    }
     let engine = Engine::new(ports, streams, request.cores.clone(), SystemClock)?;
     let opened = Opened { ports: facts, thread_count: engine.thread_count() };
-    Ok((engine, opened))
+    Ok((engine, attend(doors, request.announce_every_s)?, opened))
 }
 
 fn facts(opened: &backend::Opened) -> PortFacts {

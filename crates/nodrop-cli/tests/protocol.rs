@@ -113,7 +113,7 @@ fn parse(text: &str) -> Option<Request> {
 /// A trial that is told to stop at once ends within a look, however long it was to be.
 fn carry_out(request: &TrialRequest) {
     let Some(Request::Open(asked)) = parse(&open().to_string()) else { unreachable!() };
-    let (mut engine, _) = setup::open(&asked).unwrap();
+    let (mut engine, ..) = setup::open(&asked).unwrap();
     let _ = engine.trial(request, &AtomicBool::new(true), |_| ());
 }
 

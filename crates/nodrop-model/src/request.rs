@@ -87,8 +87,7 @@ pub struct PortSpec {
     /// Whether frames are copied: `af_xdp` and `xdp_live`.
     #[serde(default)]
     pub copying: Copying,
-    /// What the tester is on this link, where neighbours shall find it: `af_packet`, `af_xdp`, `xdp_live`, and `dpdk` over
-    /// an interface of the kernel (`net_af_packet`).
+    /// What the tester is on this link, where neighbours shall find it.
     #[serde(default)]
     pub stations: Vec<Station>,
     /// Spoil what arrives: `loopback`, to try out what is counted.

@@ -8,6 +8,7 @@ use crate::dpdk::{DpdkRx, DpdkTx};
 use crate::fault::FaultRx;
 use crate::loopback::{LoopbackRx, LoopbackTx};
 use crate::paced::Exit;
+use crate::shared::{AsideRx, SharedRx, SharedTx};
 use crate::xdp_live::LiveTx;
 use crate::{Original, PortError, Receive, Received, Slot, Transmit};
 
@@ -25,6 +26,8 @@ pub enum AnyTx {
     XdpLive(LiveTx),
     /// DPDK device.
     Dpdk(DpdkTx),
+    /// One of these that trials and stations share.
+    Shared(SharedTx<AnyTx>),
 }
 
 /// A receiving half of any back end.
@@ -39,6 +42,10 @@ pub enum AnyRx {
     AfXdp(XdpRx),
     /// DPDK device.
     Dpdk(DpdkRx),
+    /// One of these that trials share with stations.
+    Shared(SharedRx<AnyRx>),
+    /// The stations' part of it.
+    Aside(AsideRx<AnyRx>),
 }
 
 impl Transmit for AnyTx {
@@ -55,6 +62,7 @@ impl Transmit for AnyTx {
             Self::AfXdp(port) => port.transmit(count, frame_len_max, fill),
             Self::XdpLive(port) => port.transmit(count, frame_len_max, fill),
             Self::Dpdk(port) => port.transmit(count, frame_len_max, fill),
+            Self::Shared(port) => port.transmit(count, frame_len_max, fill),
         }
     }
 
@@ -66,13 +74,14 @@ impl Transmit for AnyTx {
             Self::AfXdp(port) => port.batch_max(),
             Self::XdpLive(port) => port.batch_max(),
             Self::Dpdk(port) => port.batch_max(),
+            Self::Shared(port) => port.batch_max(),
         }
     }
 
     fn paced(&self) -> Option<Exit> {
         match self {
             Self::XdpLive(port) => port.paced(),
-            Self::Loopback(_) | Self::AfPacket(_) | Self::AfXdp(_) | Self::Dpdk(_) => None,
+            Self::Loopback(_) | Self::AfPacket(_) | Self::AfXdp(_) | Self::Dpdk(_) | Self::Shared(_) => None,
         }
     }
 }
@@ -85,6 +94,8 @@ impl Receive for AnyRx {
             Self::AfPacket(port) => port.receive(budget, sink),
             Self::AfXdp(port) => port.receive(budget, sink),
             Self::Dpdk(port) => port.receive(budget, sink),
+            Self::Shared(port) => port.receive(budget, sink),
+            Self::Aside(port) => port.receive(budget, sink),
         }
     }
 
@@ -98,6 +109,8 @@ impl Receive for AnyRx {
             Self::AfPacket(port) => port.receive_original(budget, sink),
             Self::AfXdp(port) => port.receive_original(budget, sink),
             Self::Dpdk(port) => port.receive_original(budget, sink),
+            Self::Shared(port) => port.receive_original(budget, sink),
+            Self::Aside(port) => port.receive_original(budget, sink),
         }
     }
 
@@ -107,6 +120,8 @@ impl Receive for AnyRx {
             Self::AfPacket(port) => port.take_drop_count(),
             Self::AfXdp(port) => port.take_drop_count(),
             Self::Dpdk(port) => port.take_drop_count(),
+            Self::Shared(port) => port.take_drop_count(),
+            Self::Aside(port) => port.take_drop_count(),
         }
     }
 
@@ -116,6 +131,8 @@ impl Receive for AnyRx {
             Self::AfPacket(port) => port.queue_slots(),
             Self::AfXdp(port) => port.queue_slots(),
             Self::Dpdk(port) => port.queue_slots(),
+            Self::Shared(port) => port.queue_slots(),
+            Self::Aside(port) => port.queue_slots(),
         }
     }
 
@@ -125,6 +142,8 @@ impl Receive for AnyRx {
             Self::AfPacket(port) => port.descriptor(),
             Self::AfXdp(port) => port.descriptor(),
             Self::Dpdk(port) => port.descriptor(),
+            Self::Shared(port) => port.descriptor(),
+            Self::Aside(port) => port.descriptor(),
         }
     }
 
@@ -134,6 +153,8 @@ impl Receive for AnyRx {
             Self::AfPacket(port) => port.stamps_on_arrival(),
             Self::AfXdp(port) => port.stamps_on_arrival(),
             Self::Dpdk(port) => port.stamps_on_arrival(),
+            Self::Shared(port) => port.stamps_on_arrival(),
+            Self::Aside(port) => port.stamps_on_arrival(),
         }
     }
 }

@@ -16,6 +16,7 @@ pub mod observe;
 pub mod paced;
 pub mod pcap;
 pub mod process;
+pub mod shared;
 pub mod thread;
 pub mod wait;
 pub mod xdp_live;

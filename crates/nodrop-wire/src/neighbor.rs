@@ -115,12 +115,12 @@ fn arp(packet: &[u8]) -> Option<Message> {
 fn nd(packet: &[u8], from: MacAddr) -> Option<Message> {
     let end = IPV6_BYTES + usize::from(word(packet, 4)?);
     let message = packet.get(IPV6_BYTES..end)?;
-    let is_test = Signature::parse(&packet[end..]).is_some();
-    if is_test || packet[6..8] != [ICMPV6, HOP_LIMIT] || message.len() < MESSAGE_BYTES {
+    if packet[6..8] != [ICMPV6, HOP_LIMIT] || message.len() < MESSAGE_BYTES {
         return None;
     }
+    let is_test = Signature::parse(&packet[end..]).is_some();
     let pseudo = checksum::sum(&packet[8..IPV6_BYTES]) + message.len() as u64 + u64::from(ICMPV6);
-    if checksum::finish(pseudo + checksum::sum(message)) != 0 {
+    if is_test || checksum::finish(pseudo + checksum::sum(message)) != 0 {
         return None;
     }
     let address = |bytes, at| Some(IpAddr::from(Ipv6Addr::from(read::<16>(bytes, at)?)));

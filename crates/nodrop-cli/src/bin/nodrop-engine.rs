@@ -92,9 +92,9 @@ impl Session {
         match request {
             Request::Open(request) => {
                 self.close();
-                let (engine, opened) = setup::open(&request)?;
+                let (engine, neighbors, opened) = setup::open(&request)?;
                 self.engine = Some(engine);
-                self.neighbors = setup::attend(&request).inspect_err(|_| self.engine = None)?;
+                self.neighbors = neighbors;
                 Ok(Reply::Opened(opened))
             }
             Request::Resolve(request) => self.resolve(&request).map(Reply::Resolved),

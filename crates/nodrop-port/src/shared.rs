@@ -1,0 +1,192 @@
+//! A port that serves two masters, where no kernel stands behind it: trials own its frames, and some of them are set aside for
+//! somebody who also sends one now and then.
+
+use std::collections::VecDeque;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::clock::{Clock, SystemClock};
+use crate::{Original, PortError, Receive, Received, Slot, Transmit};
+
+/// Frames set aside at most; more are forgotten.
+const ASIDE_MAX: usize = 1024;
+/// Once nobody has read a port for so long, no trial runs, and whoever wants the frames set aside reads it.
+const IDLE_NS: u64 = 100_000_000;
+
+/// Which frames are set aside.
+pub type IsAside = fn(&[u8]) -> bool;
+
+/// A sending half that several have; each call has it to itself.
+#[derive(Debug)]
+pub struct SharedTx<T>(Arc<Mutex<T>>);
+
+/// The receiving half for trials.
+#[derive(Debug)]
+pub struct SharedRx<R>(Arc<Shared<R>>);
+
+/// The receiving half for frames that are set aside.
+#[derive(Debug)]
+pub struct AsideRx<R>(Arc<Shared<R>>);
+
+#[derive(Debug)]
+struct Shared<R> {
+    port: Mutex<R>,
+    is_aside: IsAside,
+    aside: Mutex<VecDeque<Vec<u8>>>,
+    last_read_ns: AtomicU64,
+}
+
+/// A port for trials, and one for the frames that are set aside.
+#[must_use]
+pub fn share<T, R>(tx: T, rx: R, is_aside: IsAside) -> ((SharedTx<T>, SharedRx<R>), (SharedTx<T>, AsideRx<R>)) {
+    let tx = Arc::new(Mutex::new(tx));
+    let last_read_ns = AtomicU64::new(SystemClock.steady_ns());
+    let rx = Arc::new(Shared { port: Mutex::new(rx), is_aside, aside: Mutex::default(), last_read_ns });
+    ((SharedTx(tx.clone()), SharedRx(rx.clone())), (SharedTx(tx), AsideRx(rx)))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<R> Shared<R> {
+    #[cold]
+    fn set_aside(&self, bytes: &[u8]) {
+        let mut aside = lock(&self.aside);
+        if aside.len() < ASIDE_MAX {
+            aside.push_back(bytes.to_vec());
+        }
+    }
+}
+
+impl<T: Transmit> Transmit for SharedTx<T> {
+    fn transmit(
+        &mut self,
+        count: usize,
+        frame_len_max: usize,
+        fill: impl FnMut(usize, Slot<'_>) -> usize,
+    ) -> Result<usize, PortError> {
+        lock(&self.0).transmit(count, frame_len_max, fill)
+    }
+
+    fn batch_max(&self) -> u64 {
+        lock(&self.0).batch_max()
+    }
+}
+
+impl<R: Receive> Receive for SharedRx<R> {
+    // A port of any kind may be one that is shared: so that types end somewhere, its frames go through a pointer.
+    fn receive(&mut self, budget: usize, mut sink: impl FnMut(Received<'_>)) -> Result<usize, PortError> {
+        let Shared { port, is_aside, last_read_ns, .. } = &*self.0;
+        last_read_ns.store(SystemClock.steady_ns(), Relaxed);
+        let mut take =
+            |frame: Received<'_>| if is_aside(frame.bytes) { self.0.set_aside(frame.bytes) } else { sink(frame) };
+        lock(port).receive(budget, &mut take as &mut dyn FnMut(Received<'_>))
+    }
+
+    fn receive_original(
+        &mut self,
+        budget: usize,
+        mut sink: impl FnMut(Received<'_>, Original),
+    ) -> Result<usize, PortError> {
+        let Shared { port, is_aside, last_read_ns, .. } = &*self.0;
+        last_read_ns.store(SystemClock.steady_ns(), Relaxed);
+        let mut take = |frame: Received<'_>, original: Original| {
+            if is_aside(frame.bytes) {
+                self.0.set_aside(frame.bytes);
+            }
+            sink(frame, original);
+        };
+        lock(port).receive_original(budget, &mut take as &mut dyn FnMut(Received<'_>, Original))
+    }
+
+    fn take_drop_count(&mut self) -> Result<u64, PortError> {
+        lock(&self.0.port).take_drop_count()
+    }
+
+    fn queue_slots(&self) -> u32 {
+        lock(&self.0.port).queue_slots()
+    }
+
+    fn stamps_on_arrival(&self) -> bool {
+        lock(&self.0.port).stamps_on_arrival()
+    }
+}
+
+impl<R: Receive> Receive for AsideRx<R> {
+    fn receive(&mut self, budget: usize, mut sink: impl FnMut(Received<'_>)) -> Result<usize, PortError> {
+        let Shared { port, is_aside, aside, last_read_ns } = &*self.0;
+        let now_ns = SystemClock.steady_ns();
+        if now_ns.saturating_sub(last_read_ns.load(Relaxed)) > IDLE_NS
+            && let Ok(mut port) = port.try_lock()
+        {
+            let mut take = |frame: Received<'_>| {
+                if is_aside(frame.bytes) {
+                    self.0.set_aside(frame.bytes);
+                }
+            };
+            port.receive(budget, &mut take as &mut dyn FnMut(Received<'_>))?;
+        }
+        let waiting: Vec<Vec<u8>> = {
+            let mut aside = lock(aside);
+            let count = budget.min(aside.len());
+            aside.drain(..count).collect()
+        };
+        let time_ns = SystemClock.wall_ns();
+        waiting.iter().for_each(|bytes| sink(Received { bytes, time_ns }));
+        Ok(waiting.len())
+    }
+
+    fn take_drop_count(&mut self) -> Result<u64, PortError> {
+        Ok(0)
+    }
+
+    fn queue_slots(&self) -> u32 {
+        ASIDE_MAX as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loopback;
+
+    fn send(tx: &mut impl Transmit, frame: &[u8]) {
+        let fill = |_, slot: Slot<'_>| {
+            slot.bytes.copy_from_slice(frame);
+            frame.len()
+        };
+        assert_eq!(tx.transmit(1, frame.len(), fill).unwrap(), 1);
+    }
+
+    fn received(rx: &mut impl Receive) -> Vec<Vec<u8>> {
+        let mut frames = Vec::new();
+        rx.receive(64, |frame| frames.push(frame.bytes.to_vec())).unwrap();
+        frames
+    }
+
+    #[test]
+    fn frames_set_aside_do_not_reach_the_trial_and_both_can_send() {
+        let [(tx, rx), (mut far_tx, mut far_rx)] = loopback::pair(64);
+        let ((mut tx, mut rx), (mut aside_tx, mut aside_rx)) = share(tx, rx, |frame| frame[0] == 7);
+        for frame in [[1, 1], [7, 2], [1, 3]] {
+            send(&mut far_tx, &frame);
+        }
+        assert_eq!(received(&mut rx), [[1, 1], [1, 3]]);
+        assert_eq!(received(&mut aside_rx), [[7, 2]]);
+        send(&mut tx, &[1, 4]);
+        send(&mut aside_tx, &[7, 5]);
+        assert_eq!(received(&mut far_rx), [[1, 4], [7, 5]]);
+    }
+
+    #[test]
+    fn between_trials_frames_set_aside_are_found_without_anybody_reading() {
+        let [(tx, rx), (mut far_tx, _)] = loopback::pair(64);
+        let (_trial, (_, mut aside)) = share(tx, rx, |frame| frame[0] == 7);
+        send(&mut far_tx, &[7, 1]);
+        assert!(received(&mut aside).is_empty());
+        aside.0.last_read_ns.store(0, Relaxed);
+        assert_eq!(received(&mut aside), [[7, 1]]);
+    }
+}
