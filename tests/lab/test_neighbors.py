@@ -1,14 +1,17 @@
 """ARP and neighbour discovery: the kernel finds the tester by itself, and the tester the kernel, in trials too."""
 
+import contextlib
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from ipaddress import ip_address
 from pathlib import Path
+from typing import get_args
 
 import pytest
+from tests.conftest import lacking
 from tests.lab.bench import Bench, bench
 from tests.lab.test_suts import checksum
 
@@ -16,8 +19,10 @@ from nodrop import plan as planning
 from nodrop.config.load import load
 from nodrop.errors import GeneratorError
 from nodrop.generator.engine import EngineMeasurer
+from nodrop.model.plan import Backend
 from nodrop.model.trial import TrialResult
 from nodrop.plan import addressing
+from nodrop.stage.dpdk import is_built_in
 from nodrop.stage.netns import NetnsStage
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_root")]
@@ -48,6 +53,11 @@ print(arp, nd)
 """Counts ARP announcements (RFC 5227) and unsolicited neighbour advertisements that a station sends."""
 
 
+def require_built_in(backend: str) -> None:
+    if backend == "dpdk" and not is_built_in():
+        lacking("nodrop-engine was built without DPDK (apt-get install pkg-config libdpdk-dev; scripts/install)")
+
+
 def ip_keys(version: int) -> dict[str, object]:
     return {"traffic.ip": version, "frame_bytes": ROOMY_BYTES}
 
@@ -60,11 +70,12 @@ def measure_while(lab: Bench, act: threading.Timer) -> TrialResult:
         act.join()
 
 
-@pytest.mark.parametrize("backend", ["af_packet", "af_xdp"])
+@pytest.mark.parametrize("backend", ["af_packet", "af_xdp", "dpdk"])
 @pytest.mark.parametrize("version", [4, 6])
 def test_a_router_that_forgets_its_neighbours_in_a_trial_asks_again_and_loses_nothing(
     version: int, backend: str
 ) -> None:
+    require_built_in(backend)
     with bench(**{"sut": "router", "engine.backend": backend, **ip_keys(version)}) as lab:
         shown = lab.run("sut", "ip", f"-{version}", "neigh", "show", "nud", "reachable")
         for port in range(2):
@@ -159,13 +170,11 @@ def question(version: int, tags: tuple[int, ...]) -> bytes:
     return b"\x33\x33\xff" + target[-3:] + asker + shim + b"\x86\xdd" + packet
 
 
-@pytest.mark.parametrize("version", [4, 6])
-def test_a_next_hop_that_keeps_silent_ends_the_run_with_its_name(version: int) -> None:
-    keys = {"sut": "router", "neighbors.timeout": "100ms", "neighbors.tries": 2, **ip_keys(version)}
+@contextlib.contextmanager
+def changed_lab(keys: dict[str, object], *commands: str) -> Iterator[Bench]:
+    """A lab in which these commands have run in the SUT's namespace, its measurer not started yet."""
     plan = planning.build(load((), keys))
     with NetnsStage(plan.lab, "test") as stage:
-        lab = Bench(plan, stage, None)  # type: ignore[arg-type]
-        lab.run("sut", "ip", "addr", "flush", "dev", "sut0")
         measurer = EngineMeasurer(
             plan.engine,
             plan.traffic,
@@ -174,9 +183,31 @@ def test_a_next_hop_that_keeps_silent_ends_the_run_with_its_name(version: int) -
             interfaces=plan.lab.tester_interfaces,
             check_alive=stage.check_alive,
         )
-        address = addressing.sut_ips(1, 0)[version == 6]
-        with pytest.raises(
-            GeneratorError, match=f"tester0: the MAC address of {address} asked for by .* 2 times in 0.2 s"
-        ):
-            measurer.__enter__()
+        lab = Bench(plan, stage, measurer)
+        for command in commands:
+            lab.run("sut", *command.split())
+        yield lab
+
+
+@pytest.mark.parametrize("version", [4, 6])
+def test_a_next_hop_that_keeps_silent_ends_the_run_with_its_name(version: int) -> None:
+    keys = {"sut": "router", "neighbors.timeout": "100ms", "neighbors.tries": 2, **ip_keys(version)}
+    address = addressing.sut_ips(1, 0)[version == 6]
+    said = f"tester0: the MAC address of {address} asked for by .* 2 times in 0.2 s; nobody answered"
+    with changed_lab(keys, "ip addr flush dev sut0") as lab, pytest.raises(GeneratorError, match=said):
+        lab.measurer.__enter__()
     assert GeneratorError.exit_code == 4
+
+
+@pytest.mark.parametrize("backend", get_args(Backend))
+def test_a_router_with_a_mac_address_nobody_planned_is_found(backend: str) -> None:
+    require_built_in(backend)
+    mac = "02:00:00:00:00:77"
+    keys: dict[str, object] = {"sut": "router", "engine.backend": backend}
+    with changed_lab(keys, f"ip link set sut0 address {mac}") as lab, lab.measurer as measurer:
+        near, far = (port.next_hop for port in measurer.ports)
+        assert near and far
+        assert (near.mac, far.mac) == (mac, addressing.sut_mac(1))
+        measurer.check_path()
+        result = lab.measure(LOAD_PPS, 0.5)
+    assert result.offered_count == result.received_count > 0

@@ -11,11 +11,10 @@ use nodrop_wire::Heard;
 pub type HostNeighbors = Neighbors<AnyTx>;
 
 /// A port and, where it has stations, the door to them.
-pub(crate) fn furnish(
-    index: usize,
-    spec: &PortSpec,
-    port: Port<AnyTx, AnyRx>,
-) -> Result<(Port<AnyTx, AnyRx>, Option<Door<AnyTx, AnyRx>>), EngineError> {
+type Furnished = (Port<AnyTx, AnyRx>, Option<Door<AnyTx, AnyRx>>);
+
+/// Give a port a door if it has stations.
+pub(crate) fn furnish(index: usize, spec: &PortSpec, port: Port<AnyTx, AnyRx>) -> Result<Furnished, EngineError> {
     if spec.stations.is_empty() {
         return Ok((port, None));
     }

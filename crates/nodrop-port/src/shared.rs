@@ -37,9 +37,15 @@ struct Shared<R> {
     last_read_ns: AtomicU64,
 }
 
-/// A port for trials, and one for the frames that are set aside.
+/// A port as trials have it.
+pub type Trials<T, R> = (SharedTx<T>, SharedRx<R>);
+
+/// A port as whoever wants the frames set aside has it.
+pub type Others<T, R> = (SharedTx<T>, AsideRx<R>);
+
+/// Make two of one port.
 #[must_use]
-pub fn share<T, R>(tx: T, rx: R, is_aside: IsAside) -> ((SharedTx<T>, SharedRx<R>), (SharedTx<T>, AsideRx<R>)) {
+pub fn share<T, R>(tx: T, rx: R, is_aside: IsAside) -> (Trials<T, R>, Others<T, R>) {
     let tx = Arc::new(Mutex::new(tx));
     let last_read_ns = AtomicU64::new(SystemClock.steady_ns());
     let rx = Arc::new(Shared { port: Mutex::new(rx), is_aside, aside: Mutex::default(), last_read_ns });
