@@ -1,11 +1,15 @@
 """From two readings and a trial's counts to a ledger: tables of what the kernel counts for a loss at each hop."""
 
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from tests.recorded import recorded
 from tests.suts import Step
 from tests.traffic import two_way_traffic
 
+from nodrop import store
+from nodrop.cli import main
 from nodrop.generator.simulated import SimulatedMeasurer
 from nodrop.model.ledger import LossLedger
 from nodrop.model.neighbor import NeighborCounts
@@ -233,3 +237,25 @@ def test_two_forwarders_in_line_have_a_wire_between_them() -> None:
         ("the SUT, inner1 to sut1", "queue_dropped", 7),
     ]
     assert [hop.side for hop in found.ways[0].hops] == ["tester", "wire", "sut", "sut", "sut", "wire", "tester"]
+
+
+def test_the_ledger_of_one_trial_is_shown_on_demand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = recorded(tmp_path, Step(1e6))
+    lab = Lab(counters(SENT, 970, 970, sut__kernel__NETFILTER_DROP__sut1=20), SENT, 970)
+    lost = trial(lab).model_copy(update={"index": 1, "ledger": ledger(lab)})
+    trials = (result.trials[0], lost, *result.trials[2:])
+    store.save(result.model_copy(update={"trials": trials}), tmp_path)
+
+    def explain(index: int) -> int:
+        return main(["explain", "latest", "--trial", str(index), "--results-dir", str(tmp_path)])
+
+    assert explain(1) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("Trial #1: 2.000 kpps for 1 s: lost 30 of 2,000: 20 at the SUT, sut0 to sut1")
+    (row,) = [line for line in shown.splitlines() if "0→1" in line and "the SUT, sut0 to sut1" in line]
+    assert [word for word in row.split() if word.replace(",", "").isdigit()][:3] == ["1,000", "970", "30"]
+    assert "NETFILTER_DROP" in shown and "no counter says why" in shown
+    assert explain(0) == 0
+    assert "no host's counters were read in this trial" in capsys.readouterr().out
+    assert explain(len(trials)) == 2
+    assert f"has {len(trials)} trials, counted from 0" in capsys.readouterr().err

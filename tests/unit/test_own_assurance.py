@@ -1,15 +1,17 @@
 """How sure a bound is said to be: by the trials around it, by the model, and by how much was sent."""
 
 import math
+from functools import partial
 from itertools import pairwise
 
 import pytest
+from tests import traces
 
 from nodrop.search.own.assurance import MODEL_ERROR, Observed, above_probability, loss_ratio_limit
 from nodrop.search.own.sut_model import Estimate
-from nodrop.search.own.trace import Trace, Window
 
 LOAD = 1e6
+trace = partial(traces.trace, window_s=1.0)
 NEAR = Estimate(load_pps=1.001e6, sd_ratio=1e-3, near=True)
 
 
@@ -19,13 +21,6 @@ def met(load_pps: float, count: float = 1.0) -> Observed:
 
 def missed(load_pps: float, count: float = 1.0) -> Observed:
     return Observed(load_pps, 0.0, count)
-
-
-def trace(lost: tuple[int, ...], window_s: float = 1.0) -> Trace:
-    elapsed_s = window_s * len(lost)
-    windows = tuple(Window(window_s, float(count)) for count in lost)
-    ratio = sum(lost) / (LOAD * elapsed_s)
-    return Trace(0, LOAD, elapsed_s, elapsed_s, 0.0, ratio, windows)
 
 
 def test_nothing_known_is_even_chances() -> None:

@@ -1,12 +1,14 @@
 """Results on disk: whole or not at all, and read back only when they are results."""
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from tests.running import Listener, make_plan, parts
 
-from nodrop import store
+from nodrop import __version__, store
+from nodrop.cli import main
 from nodrop.errors import ConfigError
 from nodrop.model.result import RunResult
 from nodrop.run import execute
@@ -60,6 +62,7 @@ def test_what_is_not_a_plain_file_is_written_to_and_not_replaced(tmp_path: Path)
     ("text", "sentence"),
     [
         ("{", "is not JSON; name a result.json that nodrop wrote"),
+        ("[" * 100_000, "is not JSON"),
         ("[]", "a nodrop result expected, schema_version is missing"),
         ('{"schema_version": "9"}', "schema_version 1 expected, found 9; read it with the release that wrote it"),
         ('{"schema_version": "1"}', "a nodrop result expected, run_id: Field required"),
@@ -69,6 +72,33 @@ def test_what_is_no_result_is_refused_in_a_sentence(text: str, sentence: str, tm
     file = tmp_path / "result.json"
     file.write_text(text)
     with pytest.raises(ConfigError, match=sentence):
+        store.load(file)
+
+
+@pytest.mark.parametrize(
+    ("change", "differs"),
+    [
+        ({"wall_s": None}, "wall_s: Input should be a valid number"),
+        ({"mood": 1}, "mood: Extra inputs are not permitted"),
+    ],
+)
+def test_a_result_of_another_shape_is_refused_in_a_sentence_that_names_who_wrote_it(
+    change: dict[str, int | None], differs: str, result: RunResult, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = store.save(result, tmp_path)
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    for command in ("show", "explain"):
+        assert main([command, str(path)]) == 2
+        said = capsys.readouterr().err
+        assert said.startswith("nodrop: error: ")
+        assert f"a result of schema_version 1 as nodrop {__version__} writes it expected" in said
+        assert f"another shape ({differs}), written by nodrop {__version__}, commit" in said
+
+
+def test_a_result_that_does_not_say_who_wrote_it_is_refused_all_the_same(tmp_path: Path) -> None:
+    file = tmp_path / "result.json"
+    file.write_text('{"schema_version": "1", "run_id": "x", "facts": {"versions": [1]}}')
+    with pytest.raises(ConfigError, match=r"another shape .*, written by a build it does not name"):
         store.load(file)
 
 

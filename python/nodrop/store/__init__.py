@@ -7,9 +7,11 @@ import secrets
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
+from nodrop import __version__
 from nodrop.errors import ConfigError
 from nodrop.model.result import RunResult
 
@@ -84,7 +86,7 @@ def load(wanted: str | Path, results_dir: str | Path = "results") -> RunResult:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"result {wanted} asked, {path}: {error.strerror}; name a result.json") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ConfigError(f"result {wanted} asked, {path} is not JSON; name a result.json that nodrop wrote") from None
     return _parse(content, path)
 
@@ -112,9 +114,9 @@ def _latest(results_dir: Path) -> Path:
 
 
 def _parse(content: object, path: Path) -> RunResult:
-    version = content.get("schema_version") if isinstance(content, dict) else None
-    if version is None:
+    if not isinstance(content, dict) or "schema_version" not in content:
         raise ConfigError(f"{path}: a nodrop result expected, schema_version is missing; name a result.json")
+    version = content["schema_version"]
     if version != SCHEMA_VERSION:
         raise ConfigError(
             f"{path}: schema_version {SCHEMA_VERSION} expected, found {version}; read it with the release that wrote it"
@@ -123,5 +125,19 @@ def _parse(content: object, path: Path) -> RunResult:
         return RunResult.model_validate(content)
     except ValidationError as error:
         detail = error.errors()[0]
-        where = ".".join(str(part) for part in detail["loc"])
-        raise ConfigError(f"{path}: a nodrop result expected, {where}: {detail['msg']}; name a result.json") from None
+        differs = f"{'.'.join(str(part) for part in detail['loc'])}: {detail['msg']}"
+        if "run_id" not in content:
+            raise ConfigError(f"{path}: a nodrop result expected, {differs}; name a result.json") from None
+        raise ConfigError(
+            f"{path}: a result of schema_version {SCHEMA_VERSION} as nodrop {__version__} writes it expected, found "
+            f"one of another shape ({differs}), written {_written_by(content)}; read it with that build, or measure again"
+        ) from None
+
+
+def _written_by(content: dict[str, Any]) -> str:
+    """Which build a result says it is of, whatever shape it has."""
+    facts = content.get("facts")
+    versions = facts.get("versions") if isinstance(facts, dict) else None
+    if not isinstance(versions, dict) or "nodrop" not in versions:
+        return "by a build it does not name"
+    return f"by nodrop {versions['nodrop']}, commit {versions.get('commit', 'unknown')}"
