@@ -110,6 +110,11 @@ fn interval(seconds: f64) -> Result<Duration, EngineError> {
     Err(EngineError::Request(format!("announce_every_s: {seconds}; must be from {ANNOUNCE_LEAST_S} to 86400")))
 }
 
+/// The next of the times every so often; what could not be announced in time is not made up for.
+fn following(due: Instant, every: Duration, now: Instant) -> Instant {
+    if due + every > now { due + every } else { now + every }
+}
+
 fn failed(source: std::io::Error) -> EngineError {
     EngineError::Port(PortError::System {
         port: "neighbors".to_owned(),
@@ -138,8 +143,7 @@ impl<T: Transmit, R: Receive> Attendant<T, R> {
                 && due <= Instant::now()
             {
                 self.desks.iter().for_each(Desk::announce);
-                // What could not be announced in time is not made up for.
-                next = Some((due + every).max(Instant::now()));
+                next = Some(following(due, every, Instant::now()));
             }
             if heard == 0 {
                 if woken_for_nothing {

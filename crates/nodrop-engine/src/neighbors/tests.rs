@@ -91,6 +91,14 @@ fn single_addresses_are_announced_again_and_again_and_prefixes_are_not() {
 }
 
 #[test]
+fn announcements_missed_are_not_made_up_for() {
+    let (due, every) = (Instant::now(), Duration::from_millis(100));
+    assert_eq!(following(due, every, due + Duration::from_millis(30)), due + every);
+    let late = due + Duration::from_millis(450);
+    assert_eq!(following(due, every, late), late + every);
+}
+
+#[test]
 fn what_cannot_be_is_refused_with_its_name() {
     let refusal = |stations: &[Station], every| {
         let [one, _] = loopback::pair(64);
