@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use nodrop_engine::{Engine, Port, Stream};
 use nodrop_model::{LoadPattern, StreamSpec, TrialRequest};
 use nodrop_port::clock::{Clock, SystemClock};
-use nodrop_port::{PortError, Receive, Received, Slot, Transmit};
+use nodrop_port::{Fill, PortError, Receive, Received, Slot, Transmit};
 use nodrop_wire::{Frames, Lasting};
 
 const ROUNDS: usize = 5;
@@ -32,16 +32,11 @@ impl Sink {
 }
 
 impl Transmit for Sink {
-    fn transmit(
-        &mut self,
-        count: usize,
-        frame_len_max: usize,
-        mut fill: impl FnMut(usize, Slot<'_>) -> usize,
-    ) -> Result<usize, PortError> {
+    fn transmit(&mut self, count: usize, frame_len_max: usize, mut fill: impl Fill) -> Result<usize, PortError> {
         for position in 0..count {
             let (bytes, tag) = &mut self.buffers[self.next];
             self.next = (self.next + 1) % BUFFERS;
-            std::hint::black_box(fill(position, Slot { bytes: &mut bytes[..frame_len_max], tag }));
+            std::hint::black_box(fill.fill(position, Slot { bytes: &mut bytes[..frame_len_max], tag }));
         }
         Ok(count)
     }

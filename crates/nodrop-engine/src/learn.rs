@@ -2,7 +2,7 @@
 
 use nodrop_model::{Checked, DirectionCheck};
 use nodrop_port::clock::Clock;
-use nodrop_port::{Receive, Transmit, thread};
+use nodrop_port::{Receive, Slot, Transmit, thread};
 use nodrop_wire::Signature;
 
 use crate::{EngineError, Port, Stream};
@@ -45,7 +45,7 @@ fn send_one<T: Transmit>(
     tag: u8,
 ) -> Result<u64, EngineError> {
     let (_, template) = stream.frames.of(sequence);
-    let sent = tx.transmit(1, template.bytes().len(), |_, slot| {
+    let sent = tx.transmit(1, template.bytes().len(), |_, slot: Slot<'_>| {
         slot.bytes.copy_from_slice(template.bytes());
         *slot.tag = u32::MAX;
         template.complete(&mut template.lasting(), slot.bytes, sequence, clock.wall_ns(), tag);

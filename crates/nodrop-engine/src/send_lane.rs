@@ -3,7 +3,7 @@
 use nodrop_model::CATCH_UP_MAX_S;
 use nodrop_port::clock::Clock;
 use nodrop_port::paced::{Exit, Report, Timetable};
-use nodrop_port::{PortError, Slot, Transmit};
+use nodrop_port::{Fill, PortError, Slot, Transmit};
 use nodrop_wire::{Frames, Lasting, Template};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -216,28 +216,17 @@ impl<'a> SendLane<'a> {
     }
 
     fn send<T: Transmit>(&mut self, port: &mut T, count: usize, time_ns: u64) -> Result<u64, PortError> {
-        let (courses, lasting) = (&mut self.courses, &mut self.lasting);
-        let (order, trial_tag) = (self.schedule.order(), self.pace.trial_tag);
         let (mut turn, mut filled) = (self.turn, 0);
-        let sent = port.transmit(count, self.frame_len_max, |position, slot: Slot<'_>| {
-            let course = &mut courses[order[turn] as usize];
-            turn = if turn + 1 == order.len() { 0 } else { turn + 1 };
-            filled = position + 1;
-            let (size, template) = match course.only {
-                Some(template) => (0, template),
-                None => course.frames.of(course.sent),
-            };
-            let tag = course.tag + size as u32;
-            let frame_len = template.bytes().len();
-            let frame = &mut slot.bytes[..frame_len];
-            if *slot.tag != tag {
-                frame.copy_from_slice(template.bytes());
-                *slot.tag = tag;
-            }
-            template.complete(&mut lasting[tag as usize], frame, course.sent, time_ns, trial_tag);
-            course.sent += 1;
-            frame_len
-        })?;
+        let completer = Completer {
+            courses: &mut self.courses,
+            lasting: &mut self.lasting,
+            order: self.schedule.order(),
+            turn: &mut turn,
+            filled: &mut filled,
+            time_ns,
+            trial_tag: self.pace.trial_tag,
+        };
+        let sent = port.transmit(count, self.frame_len_max, completer)?;
         self.settle(sent, filled);
         Ok(sent as u64)
     }
@@ -269,5 +258,41 @@ impl<'a> SendLane<'a> {
         for (group, sent) in &self.groups {
             progress.offered[*group].0.store(*sent, Relaxed);
         }
+    }
+}
+
+/// Completes the frames of one call.
+struct Completer<'l, 'a> {
+    courses: &'l mut [Course<'a>],
+    lasting: &'l mut [Lasting],
+    order: &'l [u32],
+    /// Place in `order` of the next frame.
+    turn: &'l mut usize,
+    /// Frames completed.
+    filled: &'l mut usize,
+    time_ns: u64,
+    trial_tag: u8,
+}
+
+impl Fill for Completer<'_, '_> {
+    #[inline(always)]
+    fn fill(&mut self, position: usize, slot: Slot<'_>) -> usize {
+        let course = &mut self.courses[self.order[*self.turn] as usize];
+        *self.turn = if *self.turn + 1 == self.order.len() { 0 } else { *self.turn + 1 };
+        *self.filled = position + 1;
+        let (size, template) = match course.only {
+            Some(template) => (0, template),
+            None => course.frames.of(course.sent),
+        };
+        let tag = course.tag + size as u32;
+        let frame_len = template.bytes().len();
+        let frame = &mut slot.bytes[..frame_len];
+        if *slot.tag != tag {
+            frame.copy_from_slice(template.bytes());
+            *slot.tag = tag;
+        }
+        template.complete(&mut self.lasting[tag as usize], frame, course.sent, self.time_ns, self.trial_tag);
+        course.sent += 1;
+        frame_len
     }
 }

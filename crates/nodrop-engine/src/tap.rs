@@ -5,7 +5,7 @@
 use nodrop_port::clock::Clock;
 use nodrop_port::paced::Exit;
 use nodrop_port::pcap::{Filter, Way};
-use nodrop_port::{Original, PortError, Receive, Received, Slot, Transmit};
+use nodrop_port::{Fill, Original, PortError, Receive, Received, Slot, Transmit};
 use std::os::fd::BorrowedFd;
 use std::sync::{Mutex, PoisonError};
 
@@ -167,19 +167,14 @@ impl<'a, T, C> TapTx<'a, T, C> {
 }
 
 impl<T: Transmit, C: Clock> Transmit for TapTx<'_, T, C> {
-    fn transmit(
-        &mut self,
-        count: usize,
-        frame_len_max: usize,
-        mut fill: impl FnMut(usize, Slot<'_>) -> usize,
-    ) -> Result<usize, PortError> {
+    fn transmit(&mut self, count: usize, frame_len_max: usize, mut fill: impl Fill) -> Result<usize, PortError> {
         let Self { inner, clock, tap: Some(tap), marks } = self else {
             return self.inner.transmit(count, frame_len_max, fill);
         };
         let time_ns = clock.wall_ns();
         marks.clear();
-        let sent = inner.transmit(count, frame_len_max, |position, Slot { bytes, tag }| {
-            let frame_len = fill(position, Slot { bytes: &mut *bytes, tag });
+        let sent = inner.transmit(count, frame_len_max, |position, Slot { bytes, tag }: Slot<'_>| {
+            let frame_len = fill.fill(position, Slot { bytes: &mut *bytes, tag });
             marks.push(tap.mark());
             tap.offer(&bytes[..frame_len], frame_len, time_ns);
             frame_len

@@ -14,7 +14,7 @@ use nodrop_model::{
 use nodrop_port::clock::{Clock, SystemClock};
 use nodrop_port::fault::{FaultRx, Faults};
 use nodrop_port::loopback::{self, LoopbackRx, LoopbackTx};
-use nodrop_port::{PortError, Receive, Received, Slot, Transmit};
+use nodrop_port::{Fill, PortError, Receive, Received, Slot, Transmit};
 use nodrop_wire::Frames;
 use patient::Patient;
 
@@ -331,19 +331,14 @@ struct Failing {
 }
 
 impl Transmit for Failing {
-    fn transmit(
-        &mut self,
-        count: usize,
-        frame_len_max: usize,
-        mut fill: impl FnMut(usize, Slot<'_>) -> usize,
-    ) -> Result<usize, PortError> {
+    fn transmit(&mut self, count: usize, frame_len_max: usize, mut fill: impl Fill) -> Result<usize, PortError> {
         self.calls += 1;
         if self.calls > self.breaks_after {
             return Err(PortError::Request { port: "near".to_owned(), message: "unplugged".to_owned() });
         }
         let mut bytes = vec![0; frame_len_max];
         for position in 0..count {
-            fill(position, Slot { bytes: &mut bytes, tag: &mut { u32::MAX } });
+            fill.fill(position, Slot { bytes: &mut bytes, tag: &mut { u32::MAX } });
         }
         Ok(if self.calls.is_multiple_of(1000) { count } else { 0 })
     }

@@ -10,7 +10,7 @@ use crate::loopback::{LoopbackRx, LoopbackTx};
 use crate::paced::Exit;
 use crate::shared::{AsideRx, SharedRx, SharedTx};
 use crate::xdp_live::LiveTx;
-use crate::{Original, PortError, Receive, Received, Slot, Transmit};
+use crate::{Fill, Original, PortError, Receive, Received, Transmit};
 
 /// A sending half of any back end.
 #[allow(clippy::large_enum_variant)] // a handful of ports exist, each for as long as the program
@@ -50,12 +50,7 @@ pub enum AnyRx {
 
 impl Transmit for AnyTx {
     #[inline]
-    fn transmit(
-        &mut self,
-        count: usize,
-        frame_len_max: usize,
-        fill: impl FnMut(usize, Slot<'_>) -> usize,
-    ) -> Result<usize, PortError> {
+    fn transmit(&mut self, count: usize, frame_len_max: usize, fill: impl Fill) -> Result<usize, PortError> {
         match self {
             Self::Loopback(port) => port.transmit(count, frame_len_max, fill),
             Self::AfPacket(port) => port.transmit(count, frame_len_max, fill),

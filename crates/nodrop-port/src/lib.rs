@@ -33,6 +33,20 @@ pub struct Slot<'a> {
     pub tag: &'a mut u32,
 }
 
+/// Writes frames to be sent. A closure will do; a type of its own can have itself compiled into every back end's loop, which
+/// makes a closure of some size no matter of course.
+pub trait Fill {
+    /// Write the frame at this position of the call; gives its length.
+    fn fill(&mut self, position: usize, slot: Slot<'_>) -> usize;
+}
+
+impl<F: FnMut(usize, Slot<'_>) -> usize> Fill for F {
+    #[inline]
+    fn fill(&mut self, position: usize, slot: Slot<'_>) -> usize {
+        self(position, slot)
+    }
+}
+
 /// A frame as it arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct Received<'a> {
@@ -65,12 +79,7 @@ pub trait Transmit: Send {
     ///
     /// # Errors
     /// When the port can send no more at all: it is gone or down.
-    fn transmit(
-        &mut self,
-        count: usize,
-        frame_len_max: usize,
-        fill: impl FnMut(usize, Slot<'_>) -> usize,
-    ) -> Result<usize, PortError>;
+    fn transmit(&mut self, count: usize, frame_len_max: usize, fill: impl Fill) -> Result<usize, PortError>;
 
     /// Frames to send in one call where many are due: more delays what else the thread does, fewer costs more a frame.
     fn batch_max(&self) -> u64 {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::clock::{Clock, SystemClock};
-use crate::{PortError, Receive, Received, Slot, Transmit};
+use crate::{Fill, PortError, Receive, Received, Slot, Transmit};
 
 /// One direction of the wire.
 #[derive(Debug)]
@@ -45,15 +45,10 @@ pub fn pair(queue_slots: u32) -> [(LoopbackTx, LoopbackRx); 2] {
 }
 
 impl Transmit for LoopbackTx {
-    fn transmit(
-        &mut self,
-        count: usize,
-        frame_len_max: usize,
-        mut fill: impl FnMut(usize, Slot<'_>) -> usize,
-    ) -> Result<usize, PortError> {
+    fn transmit(&mut self, count: usize, frame_len_max: usize, mut fill: impl Fill) -> Result<usize, PortError> {
         for position in 0..count {
             self.buffer.resize(frame_len_max, 0);
-            let frame_len = fill(position, Slot { bytes: &mut self.buffer, tag: &mut { u32::MAX } });
+            let frame_len = fill.fill(position, Slot { bytes: &mut self.buffer, tag: &mut { u32::MAX } });
             let mut wire = lock(&self.wire);
             if wire.frames.len() < wire.queue_slots as usize {
                 wire.frames.push_back((self.buffer[..frame_len].to_vec(), SystemClock.wall_ns()));

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::clock::{Clock, SystemClock};
-use crate::{Original, PortError, Receive, Received, Slot, Transmit};
+use crate::{Fill, Original, PortError, Receive, Received, Transmit};
 
 /// Frames set aside at most; more are forgotten.
 const ASIDE_MAX: usize = 1024;
@@ -67,12 +67,7 @@ impl<R> Shared<R> {
 }
 
 impl<T: Transmit> Transmit for SharedTx<T> {
-    fn transmit(
-        &mut self,
-        count: usize,
-        frame_len_max: usize,
-        fill: impl FnMut(usize, Slot<'_>) -> usize,
-    ) -> Result<usize, PortError> {
+    fn transmit(&mut self, count: usize, frame_len_max: usize, fill: impl Fill) -> Result<usize, PortError> {
         lock(&self.0).transmit(count, frame_len_max, fill)
     }
 
@@ -156,6 +151,7 @@ impl<R: Receive> Receive for AsideRx<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Slot;
     use crate::loopback;
 
     fn send(tx: &mut impl Transmit, frame: &[u8]) {

@@ -142,7 +142,8 @@ fn a_withdrawn_frame_never_leaves() {
     let (mut tx, _, _) = af_xdp::open("near", &options).unwrap();
     let ip = |arguments: &str| std::process::Command::new("ip").args(arguments.split(' ')).status().unwrap();
     ip("link set far down");
-    let refused = (0..5).map(|number| tx.transmit(8, FRAME_BYTES + 8, |at, slot| fill(slot, 100 * number + at as u32)));
+    let refused =
+        (0..5).map(|number| tx.transmit(8, FRAME_BYTES + 8, |at, slot: Slot<'_>| fill(slot, 100 * number + at as u32)));
     assert_eq!(refused.map(|sent| sent.unwrap_or(0)).sum::<usize>(), 0);
     ip("link set far up");
     std::thread::sleep(std::time::Duration::from_millis(50));
@@ -162,7 +163,8 @@ fn send<T: Transmit>(tx: &mut T, numbers: std::ops::Range<u32>) -> u32 {
     let (mut next, mut refusals) = (numbers.start, 0);
     while next < numbers.end && refusals < 100 {
         let count = (numbers.end - next).min(32) as usize;
-        let sent = tx.transmit(count, FRAME_BYTES + 8, |position, slot| fill(slot, next + position as u32)).unwrap();
+        let sent =
+            tx.transmit(count, FRAME_BYTES + 8, |position, slot: Slot<'_>| fill(slot, next + position as u32)).unwrap();
         next += sent as u32;
         refusals += u32::from(sent == 0);
     }
@@ -246,7 +248,7 @@ fn wait_for_link<T: Transmit, R: Receive>(tx: &mut T, rx: &mut R) {
             happened()
         })
     };
-    let sent = Box::new(|| tx.transmit(1, FRAME_BYTES, |_, slot| fill(slot, u32::MAX)).unwrap() == 1);
+    let sent = Box::new(|| tx.transmit(1, FRAME_BYTES, |_, slot: Slot<'_>| fill(slot, u32::MAX)).unwrap() == 1);
     assert!(soon(sent), "the link does not come up");
     assert!(soon(Box::new(|| receive(rx, 10).len() == 1)), "the first frame does not arrive");
 }
@@ -254,7 +256,7 @@ fn wait_for_link<T: Transmit, R: Receive>(tx: &mut T, rx: &mut R) {
 fn only_marked_frames_reach_a_filtered_ring() {
     let (mut tx, mut marked) = af_packet::open("lo", 4096, MAGIC, &[MAGIC_OFFSET]).unwrap();
     let mut all = PacketRx::open_whole("lo", 64, 1500).unwrap();
-    tx.transmit(2, FRAME_BYTES, |position, slot| {
+    tx.transmit(2, FRAME_BYTES, |position, slot: Slot<'_>| {
         slot.bytes.fill(0);
         if position == 1 { fill(slot, 7) } else { FRAME_BYTES }
     })
@@ -273,7 +275,7 @@ fn a_whole_frame_keeps_its_vlan_tags() {
     let (mut tx, mut rx) = (PacketTx::open("lo").unwrap(), PacketRx::open_whole("lo", 64, 1500).unwrap());
     let tagged: Vec<u8> =
         (0..12).chain([0x88, 0xa8, 0x20, 0x05, 0x81, 0x00, 0x60, 0x07, 0x08, 0x00]).chain(0..78).collect();
-    tx.transmit(1, tagged.len(), |_, slot| {
+    tx.transmit(1, tagged.len(), |_, slot: Slot<'_>| {
         slot.bytes.copy_from_slice(&tagged);
         tagged.len()
     })

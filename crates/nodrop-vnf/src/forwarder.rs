@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use nodrop_port::observe::board::Board;
-use nodrop_port::{PortError, Receive, Transmit, wait};
+use nodrop_port::{PortError, Receive, Slot, Transmit, wait};
 
 use crate::{Cause, Counters, FrameBuffer, Network, Verdict};
 
@@ -157,7 +157,7 @@ impl<T: Transmit, R: Receive, N: Network> Forwarder<T, R, N> {
                 continue;
             }
             let longest = leaving[..count].iter().map(|&at| frames[at].bytes().len()).max().unwrap_or(0);
-            let sent = tx.transmit(count, longest, |position, slot| {
+            let sent = tx.transmit(count, longest, |position: usize, slot: Slot<'_>| {
                 let frame = frames[leaving[position]].bytes();
                 slot.bytes[..frame.len()].copy_from_slice(frame);
                 frame.len()

@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use nodrop_port::loopback::{self, LoopbackRx, LoopbackTx};
-use nodrop_port::{Receive, Transmit};
+use nodrop_port::{Receive, Slot, Transmit};
 use nodrop_vnf::{Cause, Counters, CrossConnect, Forwarder, Neighbor, Network, Port, Router, RouterPort, StaticRoute};
 use nodrop_wire::{MacAddr, checksum};
 
@@ -40,7 +40,7 @@ impl<N: Network> Bench<N> {
     /// Send a frame to a port; gives what comes out of each.
     fn send(&mut self, port: usize, frame: &[u8]) -> [Vec<Vec<u8>>; 2] {
         let tx = &mut self.stations[port].0;
-        tx.transmit(1, frame.len(), |_, slot| {
+        tx.transmit(1, frame.len(), |_, slot: Slot<'_>| {
             slot.bytes.copy_from_slice(frame);
             frame.len()
         })

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::socket::PacketSocket;
-use crate::{PortError, Slot, Transmit};
+use crate::{Fill, PortError, Slot, Transmit};
 
 /// Most frames one call sends.
 pub const MAX_BATCH: usize = 64;
@@ -52,12 +52,7 @@ impl PacketTx {
 
 impl Transmit for PacketTx {
     #[inline]
-    fn transmit(
-        &mut self,
-        count: usize,
-        frame_len_max: usize,
-        mut fill: impl FnMut(usize, Slot<'_>) -> usize,
-    ) -> Result<usize, PortError> {
+    fn transmit(&mut self, count: usize, frame_len_max: usize, mut fill: impl Fill) -> Result<usize, PortError> {
         if frame_len_max > MAX_FRAME_BYTES {
             return Err(PortError::Request {
                 port: self.socket.interface.clone(),
@@ -71,7 +66,7 @@ impl Transmit for PacketTx {
         let Batch { stride, frames, tags, messages, vectors } = &mut self.batch;
         let slots = frames.chunks_exact_mut(*stride).zip(tags.iter_mut()).zip(vectors.iter_mut()).take(count);
         for (position, ((buffer, tag), vector)) in slots.enumerate() {
-            vector.iov_len = fill(position, Slot { bytes: &mut buffer[..frame_len_max], tag }).min(frame_len_max);
+            vector.iov_len = fill.fill(position, Slot { bytes: &mut buffer[..frame_len_max], tag }).min(frame_len_max);
         }
         send(&self.socket, &mut messages[..count])
     }

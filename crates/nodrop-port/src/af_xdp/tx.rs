@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::socket::{SendRings, XdpSocket};
-use crate::{PortError, Slot, Transmit};
+use crate::{Fill, PortError, Slot, Transmit};
 
 /// Frames in the sender's hands and the kernel's.
 pub(super) const SLOTS: u32 = 2048;
@@ -155,12 +155,7 @@ impl XdpTx {
 
 impl Transmit for XdpTx {
     #[inline]
-    fn transmit(
-        &mut self,
-        count: usize,
-        frame_len_max: usize,
-        mut fill: impl FnMut(usize, Slot<'_>) -> usize,
-    ) -> Result<usize, PortError> {
+    fn transmit(&mut self, count: usize, frame_len_max: usize, mut fill: impl Fill) -> Result<usize, PortError> {
         if frame_len_max > self.frame_len_max {
             self.fit(frame_len_max)?;
         }
@@ -173,7 +168,7 @@ impl Transmit for XdpTx {
             // SAFETY: the chunk is in our hands until its descriptor is handed over, and the frame fits it.
             let bytes = unsafe { std::slice::from_raw_parts_mut(self.socket.umem.at(address), frame_len_max) };
             let tag = &mut self.tags[chunk as usize];
-            let len = fill(position as usize, Slot { bytes, tag }).min(frame_len_max) as u32;
+            let len = fill.fill(position as usize, Slot { bytes, tag }).min(frame_len_max) as u32;
             self.rings.descriptors.write(position, libc::xdp_desc { addr: address as u64, len, options: 0 });
         }
         if count == 0 {

@@ -1,7 +1,7 @@
 //! What stands in for DPDK in programs built without it.
 
 use super::Asked;
-use crate::{PortError, Receive, Received, Slot, Transmit};
+use crate::{Fill, PortError, Receive, Received, Transmit};
 
 /// The sending half of a port; there is none.
 #[derive(Debug)]
@@ -44,12 +44,7 @@ fn refusal(asked: &Asked<'_>) -> PortError {
 }
 
 impl Transmit for DpdkTx {
-    fn transmit(
-        &mut self,
-        _count: usize,
-        _frame_len_max: usize,
-        _fill: impl FnMut(usize, Slot<'_>) -> usize,
-    ) -> Result<usize, PortError> {
+    fn transmit(&mut self, _count: usize, _frame_len_max: usize, _fill: impl Fill) -> Result<usize, PortError> {
         match *self {}
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::device::Device;
 use super::{ffi, lcore};
-use crate::{PortError, Slot, Transmit};
+use crate::{Fill, PortError, Slot, Transmit};
 
 /// Most frames one call sends.
 const MAX_BATCH: usize = 64;
@@ -38,12 +38,7 @@ impl DpdkTx {
 
 impl Transmit for DpdkTx {
     #[inline]
-    fn transmit(
-        &mut self,
-        count: usize,
-        frame_len_max: usize,
-        mut fill: impl FnMut(usize, Slot<'_>) -> usize,
-    ) -> Result<usize, PortError> {
+    fn transmit(&mut self, count: usize, frame_len_max: usize, mut fill: impl Fill) -> Result<usize, PortError> {
         let Self { device, mbufs, lengths, tag_offset, bytes_offset } = self;
         let Device { name, port, tx_pool, frame_len_max: room, .. } = &**device;
         if frame_len_max > *room {
@@ -67,7 +62,7 @@ impl Transmit for DpdkTx {
                     tag: &mut *begin.add(*tag_offset).cast::<u32>(),
                 }
             };
-            *length = fill(position, slot).min(frame_len_max) as u16;
+            *length = fill.fill(position, slot).min(frame_len_max) as u16;
         }
         // SAFETY: the first `taken` mbufs are ours, with as many bytes each as `lengths` says; they are given away here.
         let sent = unsafe { ffi::nd_tx_send(port.0, mbufs.as_mut_ptr(), lengths.as_ptr(), taken as u32) };

@@ -12,7 +12,7 @@ mod tables;
 use crate::af_packet::PacketTx;
 use crate::bpf::{LiveRun, Program, ProgramKind, Reg, xdp_action};
 use crate::paced::Exit;
-use crate::{PortError, Slot, Transmit, host, interface_index};
+use crate::{Fill, PortError, Transmit, host, interface_index};
 
 pub(crate) use run::send;
 pub(crate) use tables::refusal;
@@ -49,12 +49,7 @@ impl LiveTx {
 }
 
 impl Transmit for LiveTx {
-    fn transmit(
-        &mut self,
-        count: usize,
-        frame_len_max: usize,
-        fill: impl FnMut(usize, Slot<'_>) -> usize,
-    ) -> Result<usize, PortError> {
+    fn transmit(&mut self, count: usize, frame_len_max: usize, fill: impl Fill) -> Result<usize, PortError> {
         self.learning.transmit(count, frame_len_max, fill)
     }
 
