@@ -128,8 +128,11 @@ def test_frames_that_a_queueing_discipline_drops_are_lost_in_the_sut(require_too
     assert "queueing discipline tbf of sut1" in loss_line(result)
 
 
-def test_frames_that_find_the_vnfs_ring_full_are_lost_there() -> None:
-    with bench(sut="vnf-l2", bidirectional=False, **{"vnf.queue_slots": 64}) as lab:
+@pytest.mark.parametrize("backend", ["af_packet", "af_xdp"])
+def test_frames_that_find_the_vnfs_ring_full_are_lost_there(backend: str, request: pytest.FixtureRequest) -> None:
+    if backend == "af_xdp":
+        request.getfixturevalue("require_root")
+    with bench(sut="vnf-l2", bidirectional=False, **{"vnf.queue_slots": 64, "vnf.backend": backend}) as lab:
         vnf_pid = lab.stage.facts.sut_processes[0].pid
 
         def hold_up() -> None:
@@ -171,8 +174,13 @@ def test_frames_that_a_router_has_no_route_for_are_lost_in_it(require_tool: Requ
     assert "no route to the destination" in loss_line(result)
 
 
-def test_frames_that_find_the_testers_ring_full_are_lost_by_the_tester() -> None:
-    slots = {"engine.queue_slots": 64, "vnf.queue_slots": 65536}
+@pytest.mark.parametrize("backend", ["af_packet", "af_xdp"])
+def test_frames_that_find_the_testers_ring_full_are_lost_by_the_tester(
+    backend: str, request: pytest.FixtureRequest
+) -> None:
+    if backend == "af_xdp":
+        request.getfixturevalue("require_root")
+    slots = {"engine.queue_slots": 64, "engine.backend": backend, "vnf.queue_slots": 65536}
     with bench(sut="vnf-l2", bidirectional=False, **slots) as lab:
         vnf_pid, engine_pid = lab.stage.facts.sut_processes[0].pid, engine_pid_of_this_process()
 

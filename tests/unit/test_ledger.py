@@ -239,6 +239,19 @@ def test_two_forwarders_in_line_have_a_wire_between_them() -> None:
     assert [hop.side for hop in found.ways[0].hops] == ["tester", "wire", "sut", "sut", "sut", "wire", "tester"]
 
 
+def test_frames_an_interface_counts_both_as_received_and_as_dropped_were_lost_behind_it() -> None:
+    """Drivers do, with frames that an XDP program hands to a full AF_XDP ring."""
+    dropped = {"sut/sut0/rx_dropped": 30, "vnf/sut0/received": SENT - 30, "vnf/sut0/receive_dropped": 30}
+    back = {"vnf/sut1/received": SENT, "vnf/sut1/receive_dropped": 0}
+    assert told(ledger(Lab(counters(SENT, 970, 970) | dropped | back, SENT, 970))) == [
+        ("the VNF's receive ring of sut0", "ring_full", 30)
+    ]
+    tester = counters(SENT, SENT, SENT, tester__tester1__rx_dropped=20)
+    assert told(ledger(Lab(tester, SENT, 980, tester_drop_count=20))) == [
+        ("the tester's receiver on tester1", "tester_dropped", 20)
+    ]
+
+
 def test_the_ledger_of_one_trial_is_shown_on_demand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     result = recorded(tmp_path, Step(1e6))
     lab = Lab(counters(SENT, 970, 970, sut__kernel__NETFILTER_DROP__sut1=20), SENT, 970)

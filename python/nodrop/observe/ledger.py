@@ -5,6 +5,7 @@ there: that much always adds up to the trial's loss. Drop counters then say why;
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from nodrop.model.ledger import LossLedger, Way
 from nodrop.model.plan import LabPlan
@@ -30,7 +31,7 @@ def loss_ledger(result: TrialResult, lab: LabPlan, grown: Difference) -> LossLed
     for drawn in draws:
         _blame_counters(drawn, grown)
     hops = [hop for drawn in draws for hop in drawn.hops]
-    _blame_tester(result, [hop for hop in hops if hop.segment.kind == "receive"], grown)
+    _blame_tester(result, draws, grown)
     _blame_kernel([hop for hop in hops if hop.segment.kind == "forwarder"], grown)
     return LossLedger(
         ways=tuple(
@@ -48,20 +49,29 @@ def _blame_counters(drawn: Draw, grown: Difference) -> None:
     told_count = _blame_arrival(send, first_wire.segment.far, refused_count, grown)
     send.blame("not_sent", "not sent in time", send.unnamed_count)
     _blame_queues(first_wire, send.segment.far, grown)
-    for hop in drawn.hops:
+    for before, hop in pairwise(drawn.hops):
         if hop.segment.kind == "wire":
             _blame_wire(hop, told_count if hop is first_wire else 0, grown)
         elif hop.segment.kind == "ring":
-            _blame_ring(hop, grown)
+            _blame_ring(hop, _refused_count([before], grown), grown)
         elif hop.segment.kind == "forwarder":
             _blame_forwarder(hop, grown)
 
 
-def _blame_ring(hop: Draft, grown: Difference) -> None:
-    """The process's count has what the interface dropped before the ring in it."""
-    place = hop.segment.far
-    dropped_count = grown.count(f"{PROCESS}/{interface_of(place)}/receive_dropped")
-    hop.blame("ring_full", "the ring was full", dropped_count - grown.count(f"{place}/rx_dropped"))
+def _blame_ring(hop: Draft, refused_count: int, grown: Difference) -> None:
+    """The process's count has what the interface refused before the ring in it."""
+    dropped_count = grown.count(f"{PROCESS}/{interface_of(hop.segment.far)}/receive_dropped")
+    hop.blame("ring_full", "the ring was full", dropped_count - refused_count)
+
+
+def _refused_count(wires: Sequence[Draft], grown: Difference) -> int:
+    """Frames that an interface, the far end of these wires, dropped before it counted them as received.
+
+    Where an XDP program hands frames to AF_XDP sockets, drivers count those that find the ring full both as received
+    and as dropped: no more were refused than the wires lost.
+    """
+    lost_count = sum(wire.in_count - wire.out_count for wire in wires)
+    return min(lost_count, grown.count(f"{wires[0].segment.far}/rx_dropped"))
 
 
 def _blame_forwarder(hop: Draft, grown: Difference) -> None:
@@ -103,13 +113,16 @@ def _blame_arrival(hop: Draft, place: str, refused_count: int, grown: Difference
     return refused_count - left_count
 
 
-def _blame_tester(result: TrialResult, hops: Sequence[Draft], grown: Difference) -> None:
+def _blame_tester(result: TrialResult, draws: Sequence[Draw], grown: Difference) -> None:
     """What the tester's receivers did not take; the engine tells it for all ports together.
 
     Frames that arrived with other content than was sent count as lost; where on the way they changed, nobody sees.
     """
-    interfaces = {f"{hop.segment.near}/rx_dropped" for hop in hops}
-    behind_count = result.tester_drop_count - grown.count(*interfaces)
+    hops = [drawn.hops[-1] for drawn in draws]
+    wires: dict[str, list[Draft]] = {}
+    for drawn in draws:
+        wires.setdefault(drawn.hops[-1].segment.near, []).append(drawn.hops[-2])
+    behind_count = result.tester_drop_count - sum(_refused_count(into, grown) for into in wires.values())
     _share(hops, "tester_dropped", "the tester's receive queue was full", behind_count)
     _share(hops, "corrupted", "arrived with other content than was sent", result.corrupted_count)
 

@@ -130,7 +130,8 @@ def _parse(content: object, path: Path) -> RunResult:
             raise ConfigError(f"{path}: a nodrop result expected, {differs}; name a result.json") from None
         raise ConfigError(
             f"{path}: a result of schema_version {SCHEMA_VERSION} as nodrop {__version__} writes it expected, found "
-            f"one of another shape ({differs}), written {_written_by(content)}; read it with that build, or measure again"
+            f"one of another shape ({differs}), written {_written_by(content)}; read it with that build, or measure "
+            "again"
         ) from None
 
 
