@@ -1,5 +1,6 @@
 //! Reading pcap and pcapng: Ethernet frames, as far as the file has them.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek};
 
@@ -104,7 +105,7 @@ fn read_pcapng(file: BufReader<File>, path: &str, taking: &mut Taking<'_>) -> Re
                 continue;
             }
             Block::EnhancedPacket(packet) => (packet.interface_id as usize, packet.data, packet.original_len),
-            Block::SimplePacket(packet) => (0, packet.data, packet.original_len),
+            Block::SimplePacket(packet) => (0, unpadded(packet.data, packet.original_len), packet.original_len),
             Block::Packet(packet) => (usize::from(packet.interface_id), packet.data, packet.original_len),
             _ => continue,
         };
@@ -116,6 +117,14 @@ fn read_pcapng(file: BufReader<File>, path: &str, taking: &mut Taking<'_>) -> Re
         }
     }
     Ok(())
+}
+
+/// A simple packet block does not say how much of the frame it has: what is beyond the frame's length is padding.
+fn unpadded(mut data: Cow<'_, [u8]>, frame_len: u32) -> Cow<'_, [u8]> {
+    if data.len() > frame_len as usize {
+        data.to_mut().truncate(frame_len as usize);
+    }
+    data
 }
 
 fn require_ethernet(path: &str, link: DataLink) -> Result<(), PcapError> {
@@ -185,6 +194,20 @@ mod tests {
         assert!(found.cut_short);
         assert_eq!(found.frames.iter().map(|frame| frame.frame_len).collect::<Vec<_>>(), [60, 1514]);
         assert!(!read_bytes("all", &content, 3).unwrap().cut_short);
+    }
+
+    #[test]
+    fn a_simple_packet_is_as_long_as_it_says() {
+        let block = |kind: u32, body: &[u8]| {
+            let length = (12 + body.len() as u32).to_le_bytes();
+            [&kind.to_le_bytes(), &length, body, &length].concat()
+        };
+        let section = [&0x1a2b_3c4du32.to_le_bytes()[..], &[1, 0, 0, 0], &[0xff; 8]].concat();
+        let interface = [1, 0, 0, 0, 0, 0, 4, 0];
+        let packet = [&61u32.to_le_bytes()[..], &[7; 61], &[0; 3]].concat();
+        let file = [block(0x0a0d_0d0a, &section), block(1, &interface), block(3, &packet)].concat();
+        let found = read_bytes("simple", &file, 9).unwrap();
+        assert_eq!(found.frames, [FileFrame { number: 1, frame_len: 61, bytes: vec![7; 61] }]);
     }
 
     #[test]
