@@ -42,6 +42,7 @@ def _links(lab: LabPlan, traffic: Traffic, resolves: bool) -> Iterator[Link]:
     chains = lab.chain_count
     for port in range(2 * chains):
         streams = [stream for stream in traffic.streams if stream.tx_port == port]
+        asks = resolves and any(stream.replay is None or stream.replay.macs == "port" for stream in streams)
         yield Link(
             port=port,
             station=Station(
@@ -49,7 +50,7 @@ def _links(lab: LabPlan, traffic: Traffic, resolves: bool) -> Iterator[Link]:
                 addresses=tuple(addressing.tester_ip(chains, port, version) for version in (4, 6)),
                 tags=_tags((streams or traffic.streams)[0]),
             ),
-            next_hop=_next_hop(lab, streams[0]) if resolves and streams else None,
+            next_hop=_next_hop(lab, streams[0]) if asks else None,
         )
 
 

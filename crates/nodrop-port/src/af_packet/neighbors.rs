@@ -15,8 +15,7 @@ const PACKET_TYPE: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_PKTTYPE) as u32;
 /// behind one VLAN tag or two.
 ///
 /// Untagged messages come to sockets that ask for their protocols, so that the kernel shows them no test frame of another.
-/// It forgets the tag before it looks for such sockets; with tags, one socket is shown every frame, which takes the kernel a
-/// few tens of nanoseconds.
+/// It forgets the tag before it looks for such sockets; with tags, one socket is shown every frame, one more filter run each.
 ///
 /// # Errors
 /// When the interface does not exist or the kernel refuses raw access.
