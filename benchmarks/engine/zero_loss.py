@@ -64,6 +64,7 @@ def _search(frame: Frame, budget_s: float) -> RunResult:
             "search.final_trial_duration": TRIAL_S,
             "search.width": 0.02,
             "search.budget": budget_s,
+            "search.repeat_invalid": 10,
             "latency.enabled": False,
             "engine.cores": [SEND_CPU, RECEIVE_CPU],
             "results_dir": directory,
