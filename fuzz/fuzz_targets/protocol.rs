@@ -17,9 +17,11 @@ const TRIAL_MAX_S: f64 = 0.005;
 const TRIAL_FRAMES_MAX: f64 = 2e3;
 const CHECK_MAX_S: f64 = 0.02;
 
-/// Only what touches nothing: ports in memory, no CPU bound.
+/// Only what touches nothing: ports in memory, no file, no CPU bound.
 fn is_harmless(request: &Open) -> bool {
-    request.cores.is_empty() && request.ports.iter().all(|port| port.backend == Backend::Loopback)
+    request.cores.is_empty()
+        && request.streams.iter().all(|stream| stream.replay.is_none())
+        && request.ports.iter().all(|port| port.backend == Backend::Loopback)
 }
 
 fn open(request: &Open) -> Option<HostEngine> {

@@ -1,5 +1,8 @@
 """Every back end: frames pass SUTs of the kernel, each counted once, and what an XDP program made is whole."""
 
+import re
+from collections.abc import Callable
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -42,3 +45,14 @@ def test_what_a_program_cannot_send_is_refused_with_the_back_ends_that_can() -> 
     keys = {"sut": "xdp", "engine.backend": "xdp_live", "pattern.kind": "burst"}
     with bench(**keys) as lab, pytest.raises(GeneratorError, match="choose af_xdp or af_packet"):
         lab.measure(20_000, 0.1)
+
+
+def test_a_port_says_what_it_can_stamp_frames_with_as_ethtool_does(require_tool: Callable[[str], Path]) -> None:
+    ethtool = require_tool("ethtool")
+    with bench(sut="bridge") as lab:
+        told = lab.run("tester", ethtool, "-T", "tester0")
+        stamps = lab.measurer.ports[0].timestamping
+    assert stamps
+    assert stamps.software == ("software-receive" in told)
+    assert stamps.hardware == ("hardware-receive" in told and "hardware-transmit" in told)
+    assert (stamps.phc_index is None) == bool(re.search(r"PTP Hardware Clock: none|provider index: none", told))

@@ -1,9 +1,10 @@
 //! From an `open` request to an engine.
 
 use nodrop_engine::{Engine, EngineError, Stream};
-use nodrop_model::{Backend, Open, Opened, PortFacts, StreamSpec};
+use nodrop_model::{Backend, Open, Opened, PortFacts, StreamSpec, Timestamping};
 use nodrop_port::any::{AnyRx, AnyTx};
 use nodrop_port::clock::SystemClock;
+use nodrop_port::observe::timestamping;
 use nodrop_port::{Receive, dpdk, thread};
 use nodrop_wire::Frames;
 
@@ -41,11 +42,18 @@ pub fn open(request: &Open) -> Result<(HostEngine, Option<HostNeighbors>, Opened
 }
 
 fn facts(opened: &backend::Opened) -> PortFacts {
+    let interface = &opened.port.name;
+    let stamps = (opened.backend != "loopback").then(|| timestamping(interface)).flatten();
     PortFacts {
-        interface: opened.port.name.clone(),
+        interface: interface.clone(),
         backend: opened.backend.to_owned(),
         why: opened.why.clone(),
         queue_slots: opened.port.rx.queue_slots(),
+        timestamping: stamps.map(|found| Timestamping {
+            software: found.software,
+            hardware: found.hardware,
+            phc_index: found.phc_index,
+        }),
     }
 }
 

@@ -191,13 +191,14 @@ fn what_is_planted_is_counted_exactly_on_each_stream_whatever_comes_together() {
         };
         let (reply, log) = measure(faults);
         let delivered = spoil(&log, faults);
-        assert_eq!(log.len(), 1200, "{faults:?}");
+        let offered: u64 = reply.streams[..2].iter().map(|found| found.offered_count).sum();
+        assert_eq!((log.len() as u64, offered > 0), (offered, true), "{faults:?}");
         assert_eq!(reply.corrupted_count, delivered.corrupted_count, "{faults:?}");
         for found in &reply.streams[..2] {
             compare(found, &delivered);
         }
         let other = &reply.streams[2];
-        assert_eq!((other.received_count, other.lost_count, other.duplicate_count), (300, 0, 0));
+        assert_eq!((other.received_count, other.lost_count, other.duplicate_count), (other.offered_count, 0, 0));
         assert!(other.reordering.is_none());
     }
 }

@@ -174,12 +174,13 @@ fn a_trial_stopped_for_frames_that_were_only_late_is_invalid_and_the_next_waits_
     let mut engine = Engine::new(ports, vec![stream(10, 0, 1)], vec![], clock).unwrap();
     let stop = Some(StopRule { lost_count: Some(0), ..StopRule::default() });
     let asked = TrialRequest { loads_pps: vec![5000.0], stop, ..request(1.0, 0.5) };
-    let replies: Vec<TrialReply> = (0..6).map(|_| measure(&mut engine, &asked)).collect();
+    let replies: Vec<TrialReply> = (0..12).map(|_| measure(&mut engine, &asked)).collect();
     for reply in &replies {
         let doubted = reply.doubts.iter().any(|doubt| doubt.code == "stopped_for_late");
         assert_eq!((doubted, reply.streams[0].lost_count), (reply.stopped_early, 0));
     }
-    assert!(replies[0].stopped_early && !replies[5].stopped_early);
+    // A conductor that is itself held up may miss that a frame is late, and has no reason then to wait longer.
+    assert!(replies.iter().any(|reply| reply.stopped_early) && !replies[11].stopped_early);
 }
 
 #[test]

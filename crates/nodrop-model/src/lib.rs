@@ -18,7 +18,7 @@ pub use pattern::{LoadPattern, StairDirection};
 pub use quality::{LossRuns, Reordering};
 pub use reply::{
     Checked, Closed, Compiled, DirectionCheck, Doubt, ErrorKind, ErrorReply, Hello, Inspected, Opened, PortFacts,
-    Reply, Series, StreamCounts, TrialReply, Verdict, Window, Windows,
+    Reply, Series, StreamCounts, Timestamping, TrialReply, Verdict, Window, Windows,
 };
 pub use request::{Backend, Check, CompileFilter, Copying, FaultSpec, Open, PortSpec, Request, TrialRequest};
 pub use stop::{StopClause, StopRule};

@@ -61,6 +61,20 @@ pub struct PortFacts {
     pub why: String,
     /// Received frames it can hold.
     pub queue_slots: u32,
+    /// What it can stamp frames with; none where it is no interface of the kernel or does not say.
+    #[serde(default)]
+    pub timestamping: Option<Timestamping>,
+}
+
+/// What stamps an interface can give frames; the engine takes the kernel's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Timestamping {
+    /// The kernel stamps frames as they come.
+    pub software: bool,
+    /// The card itself stamps all frames, those that leave and those that come.
+    pub hardware: bool,
+    /// The card's clock, `/dev/ptp<n>`; only ports that share one can be compared.
+    pub phc_index: Option<u32>,
 }
 
 /// Answer to `open`.

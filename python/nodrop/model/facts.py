@@ -68,6 +68,17 @@ class Versions(Value):
     python: str
 
 
+class Timestamping(Value):
+    """What stamps an interface can give frames; latency is taken from the kernel's."""
+
+    software: bool
+    """The kernel stamps frames as they come."""
+    hardware: bool
+    """The card itself stamps all frames, those that leave and those that come."""
+    phc_index: int | None
+    """The card's clock, `/dev/ptp<n>`; only ports that share one can be compared."""
+
+
 class PortFacts(Value):
     """One of the tester's ports, as it was opened."""
 
@@ -78,6 +89,8 @@ class PortFacts(Value):
     """How that works here."""
     queue_slots: int
     """Frames it can hold before the tester itself drops."""
+    timestamping: Timestamping | None = None
+    """None where it is no interface of the kernel, or does not say."""
     next_hop: NextHop | None = None
     """Who said that frames go to him; None: it was known, or nothing is sent."""
 

@@ -10,12 +10,42 @@ const SIOCETHTOOL: libc::c_ulong = 0x8946;
 const ETHTOOL_GSSET_INFO: u32 = 0x37;
 const ETHTOOL_GSTRINGS: u32 = 0x1b;
 const ETHTOOL_GSTATS: u32 = 0x1d;
+const ETHTOOL_GET_TS_INFO: u32 = 0x41;
 const ETH_SS_STATS: u32 = 1;
+/// Bit of `rx_filters`: not only frames of the precision time protocol are stamped.
+const HWTSTAMP_FILTER_ALL: u32 = 1;
+const STAMPED_BY_CARD: u32 =
+    libc::SOF_TIMESTAMPING_TX_HARDWARE | libc::SOF_TIMESTAMPING_RX_HARDWARE | libc::SOF_TIMESTAMPING_RAW_HARDWARE;
 const NAME_BYTES: usize = 32;
 /// Words in the names of counters that stand for lost frames.
 const DROP_WORDS: [&str; 9] = ["drop", "discard", "err", "miss", "nobuf", "no_buf", "alloc_fail", "overrun", "fifo"];
 /// No driver has more.
 const COUNTERS_MAX: usize = 1 << 14;
+
+/// What an interface can stamp frames with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timestamping {
+    /// The kernel stamps frames as they come.
+    pub software: bool,
+    /// The card itself stamps all frames, those that leave and those that come.
+    pub hardware: bool,
+    /// The card's clock, /dev/ptp<n>; ports that share one can be compared.
+    pub phc_index: Option<u32>,
+}
+
+/// What an interface of the network namespace the process is in can stamp frames with; None where it does not say.
+#[must_use]
+pub fn timestamping(interface: &str) -> Option<Timestamping> {
+    // struct ethtool_ts_info: cmd, so_timestamping, phc_index, tx_types, 3 reserved, rx_filters, 3 reserved.
+    let mut words = [0; 11];
+    words[0] = ETHTOOL_GET_TS_INFO;
+    let socket = open().ok()?;
+    ask(&socket, interface, words.as_mut_ptr()).then(|| Timestamping {
+        software: words[1] & libc::SOF_TIMESTAMPING_RX_SOFTWARE == libc::SOF_TIMESTAMPING_RX_SOFTWARE,
+        hardware: words[1] & STAMPED_BY_CARD == STAMPED_BY_CARD && words[7] >> HWTSTAMP_FILTER_ALL & 1 == 1,
+        phc_index: u32::try_from(words[2].cast_signed()).ok(),
+    })
+}
 
 /// A socket to ask through, of the network namespace the process is in now.
 pub(super) fn open() -> Result<OwnedFd, PortError> {

@@ -15,6 +15,7 @@ mod proc;
 
 use std::collections::BTreeMap;
 
+pub use ethtool::{Timestamping, timestamping};
 pub use namespace::Namespace;
 
 use crate::PortError;
