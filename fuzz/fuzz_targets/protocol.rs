@@ -39,7 +39,7 @@ fn open(request: &Open) -> Option<HostEngine> {
 fn check_frame(frames: &Frames, sequence: u64) {
     let (_, template) = frames.of(sequence);
     let mut frame = template.bytes().to_vec();
-    template.complete(&mut frame, sequence, u64::MAX, u8::MAX);
+    template.complete(&mut template.lasting(), &mut frame, sequence, u64::MAX, u8::MAX);
     let offset = template.signature_offset();
     let signature = Signature::parse(&frame[offset..]).expect("a signature");
     assert_eq!((signature.sequence, signature.stream_id), (sequence, frames.stream_id()));

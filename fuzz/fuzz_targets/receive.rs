@@ -62,7 +62,7 @@ fn stream(id: u16) -> Stream {
 fn frame(stream: &Stream, sequence: u64, trial_tag: u8) -> Vec<u8> {
     let (_, template) = stream.frames.of(sequence);
     let mut bytes = template.bytes().to_vec();
-    template.complete(&mut bytes, sequence, 1, trial_tag);
+    template.complete(&mut template.lasting(), &mut bytes, sequence, 1, trial_tag);
     bytes
 }
 
