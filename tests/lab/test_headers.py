@@ -122,6 +122,7 @@ def test_frames_of_all_kinds_pass_a_sut_and_are_all_known_again(sut: str, keys: 
     with bench(sut=sut, **keys) as lab:
         result = lab.measure(10_000, 0.3)
     assert result.received_count == result.offered_count > 1000
+    assert not result.tester_drop_count
     for counts, ratio in zip(result.streams, lab.plan.traffic.load_ratios, strict=True):
         assert counts.intended_count == pytest.approx(3000 * ratio, abs=1)
         assert counts.received_count == counts.offered_count

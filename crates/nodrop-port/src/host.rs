@@ -27,6 +27,12 @@ pub fn interface_receive_drops(interface: &str) -> u64 {
     net_dev_column(&fs::read_to_string("/proc/self/net/dev").unwrap_or_default(), interface, 3)
 }
 
+/// Ethernet types that some part of the kernel takes frames of in this network namespace.
+#[must_use]
+pub fn handled_types() -> Vec<u16> {
+    ptype_types(&fs::read_to_string("/proc/self/net/ptype").unwrap_or_default())
+}
+
 /// What an interface of this network namespace has sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
@@ -71,6 +77,11 @@ fn net_dev_column(table: &str, interface: &str, column: usize) -> u64 {
         .unwrap_or(0)
 }
 
+/// `type device function`, type in hexadecimal or ALL, device empty for all (proc_pid_net(5)).
+fn ptype_types(table: &str) -> Vec<u16> {
+    table.lines().filter_map(|line| u16::from_str_radix(line.split_whitespace().next()?, 16).ok()).collect()
+}
+
 fn process_cpu_ns() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is valid for writes, and the clock exists on every Linux.
@@ -86,6 +97,13 @@ mod tests {
     fn steal_is_the_eighth_column_and_guest_time_is_not_counted_twice() {
         assert_eq!(parse_stat("cpu  10 20 30 40 50 60 70 80 90 100\ncpu0 1 2 3 4 5 6 7 8\n"), (80, 360));
         assert_eq!(parse_stat(""), (0, 0));
+    }
+
+    #[test]
+    fn types_are_the_numbers_in_the_first_column() {
+        let table =
+            "Type Device      Function\nALL  eth0     packet_rcv\n0800          ip_rcv\n86dd          ipv6_rcv\n";
+        assert_eq!(ptype_types(table), [0x0800, 0x86dd]);
     }
 
     #[test]

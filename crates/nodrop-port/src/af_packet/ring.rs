@@ -12,6 +12,8 @@ const VLAN_VALID: u32 = 1 << 4;
 const VLAN_TPID_VALID: u32 = 1 << 6;
 /// Bytes from the magic on that are certainly kept.
 const MARK_BYTES: usize = 32;
+/// Of the two addresses an Ethernet frame begins with.
+const ADDRESSES_BYTES: usize = 12;
 const RING_REMEDY: &str = "ask for fewer queue slots, or free memory";
 
 /// How a ring's memory is laid out.
@@ -70,6 +72,36 @@ fn vlan_tag(header: &libc::tpacket2_hdr) -> [u8; VLAN_TAG_BYTES] {
     (u32::from(tpid) << 16 | u32::from(header.tp_vlan_tci)).to_be_bytes()
 }
 
+/// Frames that an interface counts as dropped and that no socket saw.
+///
+/// The kernel also counts a frame that came in a VLAN and is of a type nobody handles (a second tag, MPLS), after packet
+/// sockets have had it.
+#[derive(Debug)]
+struct InterfaceDrops {
+    handled_types: Vec<u16>,
+    at_open: u64,
+    counted_in_vain: u64,
+    told: u64,
+}
+
+impl InterfaceDrops {
+    fn new(interface: &str) -> Self {
+        let at_open = host::interface_receive_drops(interface);
+        Self { handled_types: host::handled_types(), at_open, counted_in_vain: 0, told: 0 }
+    }
+
+    /// A frame with a tag, of this type behind it, was received.
+    fn passed(&mut self, ethernet_type: u16) {
+        self.counted_in_vain += u64::from(!self.handled_types.contains(&ethernet_type));
+    }
+
+    /// So many since the last time, now that the interface has counted `drops`.
+    fn take(&mut self, drops: u64) -> u64 {
+        let lost = drops.saturating_sub(self.at_open + self.counted_in_vain).max(self.told);
+        lost - std::mem::replace(&mut self.told, lost)
+    }
+}
+
 /// The receiving half of a port.
 #[derive(Debug)]
 pub struct PacketRx {
@@ -77,7 +109,7 @@ pub struct PacketRx {
     memory: *mut u8,
     layout: Layout,
     next: u32,
-    interface_drops_seen: u64,
+    drops: InterfaceDrops,
     /// Whether to put back the VLAN tag that the kernel takes out of every frame it receives.
     restores_tags: bool,
 }
@@ -141,8 +173,8 @@ impl PacketRx {
         )?;
         socket.set(libc::SOL_PACKET, libc::PACKET_RX_RING, &layout.request(), "set up a receive ring", RING_REMEDY)?;
         let memory = map(&socket, layout)?;
-        let interface_drops_seen = host::interface_receive_drops(&socket.interface);
-        let ring = Self { socket, memory, layout, next: 0, interface_drops_seen, restores_tags };
+        let drops = InterfaceDrops::new(&socket.interface);
+        let ring = Self { socket, memory, layout, next: 0, drops, restores_tags };
         ring.socket.promiscuous()?;
         ring.socket.bind(protocol as u16)?;
         Ok(ring)
@@ -159,6 +191,9 @@ impl PacketRx {
             take(&mut (0..ready).map(|ahead| unsafe { ring.frame(ahead) }))
         };
         for ahead in 0..ready {
+            if self.status(ahead).load(Ordering::Relaxed) & VLAN_VALID != 0 {
+                self.drops.passed(self.type_behind_tag(ahead));
+            }
             self.status(ahead).store(libc::TP_STATUS_KERNEL, Ordering::Release);
         }
         self.next = (self.next + ready) % self.layout.slots;
@@ -181,6 +216,17 @@ impl PacketRx {
     #[inline]
     fn is_ready(&self, ahead: u32) -> bool {
         self.status(ahead).load(Ordering::Relaxed) & libc::TP_STATUS_USER != 0
+    }
+
+    /// Ethernet type of a ready frame whose tag the kernel took out.
+    fn type_behind_tag(&self, ahead: u32) -> u16 {
+        let slot = self.slot(ahead);
+        // SAFETY: a ready slot starts with the header the kernel wrote, and the frame behind it has addresses and type.
+        unsafe {
+            let header = &*slot.cast::<libc::tpacket2_hdr>();
+            let place = slot.add(usize::from(header.tp_mac) + ADDRESSES_BYTES);
+            u16::from_be_bytes([*place, *place.add(1)])
+        }
     }
 
     /// # Safety
@@ -214,7 +260,6 @@ unsafe fn untagged_frame<'a>(slot: *mut u8, header: &libc::tpacket2_hdr) -> &'a 
 /// # Safety
 /// As [`untagged_frame`], once per frame.
 unsafe fn tagged_frame<'a>(slot: *mut u8, header: &libc::tpacket2_hdr) -> &'a [u8] {
-    const ADDRESSES_BYTES: usize = 12;
     let tag = vlan_tag(header);
     // SAFETY: at least 14 unused bytes lie between the kernel's own headers and an Ethernet frame (TPACKET_ALIGN of
     // TPACKET2_HDRLEN + 16, less 14), and the frame has addresses.
@@ -262,9 +307,7 @@ impl Receive for PacketRx {
         if result != 0 {
             return Err(self.socket.failed("read drop counters", "needs Linux 2.6 or later"));
         }
-        let seen =
-            std::mem::replace(&mut self.interface_drops_seen, host::interface_receive_drops(&self.socket.interface));
-        Ok(u64::from(stats.tp_drops) + self.interface_drops_seen.saturating_sub(seen))
+        Ok(u64::from(stats.tp_drops) + self.drops.take(host::interface_receive_drops(&self.socket.interface)))
     }
 
     fn queue_slots(&self) -> u32 {
@@ -299,4 +342,16 @@ fn map(socket: &PacketSocket, layout: Layout) -> Result<*mut u8, PortError> {
         return Err(socket.failed("map the receive ring", RING_REMEDY));
     }
     Ok(memory.cast())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_that_were_received_are_not_dropped_whatever_the_interface_counts() {
+        let mut drops = InterfaceDrops { handled_types: vec![0x0800], at_open: 7, counted_in_vain: 0, told: 0 };
+        [0x8100, 0x0800, 0x8847].into_iter().for_each(|ethernet_type| drops.passed(ethernet_type));
+        assert_eq!([9, 9, 12, 12, 13].map(|count| drops.take(count)), [0, 0, 3, 0, 1]);
+    }
 }
