@@ -27,7 +27,8 @@ from nodrop.stage.netns import NetnsStage
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_root")]
 
-LOAD_PPS = 2_000
+LOAD_PPS = 500
+"""So low that the kernel's queue for a neighbour it asks for holds a quarter of a second of it."""
 ROOMY_BYTES = 128
 
 COUNT_ANNOUNCEMENTS = """
