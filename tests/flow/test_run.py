@@ -4,7 +4,7 @@ import contextlib
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Self
 
@@ -304,6 +304,15 @@ def test_a_place_that_cannot_be_written_to_is_found_before_anything_is_measured(
     assert listener.events == []
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """SIGINT as a terminal has it; whoever runs the tests in the background may have had it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_a_signal_while_the_path_is_taken_down_waits_until_the_result_is_stored(tmp_path: Path) -> None:
     class SignalledStage(NullStage):
         def __exit__(self, *exc: object) -> None:
@@ -317,6 +326,7 @@ def test_a_signal_while_the_path_is_taken_down_waits_until_the_result_is_stored(
     assert stored(listener).status is Status.COMPLETE
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_a_signal_that_another_thread_takes_waits_as_well(tmp_path: Path) -> None:
     class SignalledStage(NullStage):
         def __exit__(self, *exc: object) -> None:
