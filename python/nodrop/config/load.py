@@ -16,7 +16,7 @@ from nodrop.errors import ConfigError
 FLAGS = "command line"
 DEFAULTS = "defaults of the command"
 GOALS = "goals"
-WHOLE = frozenset({(GOALS,), ("traffic", "imix")})
+WHOLE = frozenset({(GOALS,), ("traffic", "imix"), ("user_info",), ("nfvbench",)})
 """Mappings that stay together: who names one of their keys names all."""
 RANGES = ("traffic", "ranges")
 Key = tuple[str, ...]

@@ -1,9 +1,10 @@
 """Every key a user may write, with its default, unit and range. Nothing else in nodrop has a default for these."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
+from nodrop.config.flows import FlowsConfig, GatewaysConfig, TunnelConfig
 from nodrop.config.profiles import ProfileName
 from nodrop.config.traffic import TrafficConfig
 from nodrop.model.base import Value
@@ -143,6 +144,8 @@ class LatencyConfig(Value):
     """Whether to measure latency at the loads found, and at half of the highest."""
     trial_duration: Seconds | None = None
     """Duration of each of these trials, as `3s`; above 0; null: from the profile."""
+    percentiles: tuple[Annotated[float, Field(ge=0, le=100)], ...] = (25.0, 75.0, 99.0)
+    """Percentiles of latency to report, each 0 to 100, as `[50, 99, 99.9]`."""
 
 
 class DpdkConfig(Value):
@@ -254,8 +257,23 @@ class Config(Value):
     sut: SutKind = "vnf-l2"
     """What to measure. nodrop's own: `vnf-l2` joins two ports, `vnf-l3` routes, each on one thread; `xdp` redirects in
     the driver. The Linux kernel's: `bridge`, `router`. Open vSwitch in user space: `ovs`."""
-    chains: int = Field(default=1, ge=1, le=8)
-    """Parallel chains, each with two tester ports and forwarders of its own; 1 to 8."""
+    chains: int = Field(default=1, ge=1, le=128)
+    """Parallel service chains, each with forwarders of its own; 1 to 128."""
+    networks: Literal["auto", "ports", "vlan", "shared"] = "auto"
+    """How chains reach the tester: `ports`, two tester ports for each (up to 8 chains); `vlan`, two ports for all and a
+    VLAN for each chain and side; `shared`, two ports and one network a side, chains told apart by MAC address; `auto`:
+    `ports` for one chain without VLANs, else `vlan`."""
+    vlans: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+    """VLAN of every chain on the left and on the right, as `[[100, 101], [200, 201]]`; 1 to 4094; null: chosen where
+    `networks` needs them."""
+    macs: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+    """MAC address that frames of every chain are sent to, on the left and on the right; null: known or asked for."""
+    ports: tuple[str, ...] = ()
+    """Interfaces that lead to a SUT that is already there (`sut: ext`), as `[eth1, eth2]`."""
+    routers: bool = False
+    """Whether a router of the Linux kernel stands at each end of every chain. `vnf-l3`."""
+    idle_interfaces: int = Field(default=0, ge=0, le=8)
+    """Further interfaces of every VNF that stay silent; 0 to 8."""
     hops: int = Field(default=1, ge=1, le=2)
     """Forwarders in line in each chain: 1 (PVP) or 2 (PVVP). Two for `vnf-l2`, `vnf-l3` and `bridge`."""
     lab: str | None = None
@@ -264,9 +282,36 @@ class Config(Value):
     """Frame size with FCS (RFC 1242 section 3.5), in bytes; 64 to 9216."""
     bidirectional: bool = True
     """Whether traffic goes both ways at once, half of the load each."""
+    frame_sizes: tuple[int | str, ...] = ()
+    """Several sizes, measured one after the other, as `[64, IMIX, 1518]`: bytes with FCS, `IMIX` (7 x 64, 4 x 594, 1 x
+    1518), or a genome; none: `frame_bytes`."""
     flow_count: int = Field(default=256, ge=1, le=2**20)
     """Flows per stream, told apart by source port (with ICMP by identifier), beyond 16384 also by source address; 1 to
     1048576."""
+    flows: FlowsConfig = FlowsConfig()
+    """How flows are told apart."""
+    gateways: GatewaysConfig = GatewaysConfig()
+    """Addresses on the links to the SUT."""
+    tunnel: TunnelConfig = TunnelConfig()
+    """Frames of each chain in a tunnel of its own."""
+    rate: str = Field(default="ndr_pdr", min_length=1)
+    """What to measure: `ndr`, `pdr`, `ndr_pdr`, or a fixed rate over all directions together, as `10kpps`, `2.5Gbps`
+    (layer 1), `50%` (of the line rate of each direction)."""
+    duration: Seconds = 10.0
+    """Duration of a trial at a fixed rate, as `10s`; above 0."""
+    interval: Seconds | None = None
+    """How often to say, during a trial at a fixed rate, what was sent, received and dropped since, as `1s`; null:
+    never."""
+    link_speed: str | None = None
+    """Line rate of the tester's links that 100 % stands for, as `10Gbps`; null: what the interface says."""
+    path_check: bool = True
+    """Whether frames are sent through every chain both ways before anything is measured."""
+    no_traffic: bool = False
+    """Whether to stop once the path was brought up and checked."""
+    label: str | None = None
+    """A name for the run, kept with its result."""
+    user_info: dict[str, Any] = Field(default_factory=dict)
+    """Anything to keep with the result. `extra_encapsulation_bytes` says by how much the SUT makes frames larger."""
     traffic: TrafficConfig = TrafficConfig()
     """What frames are made of."""
     pattern: PatternConfig = PatternConfig()
@@ -291,3 +336,5 @@ class Config(Value):
     """Frames of trials kept in files."""
     results_dir: str = Field(default="results", min_length=1)
     """Directory the result goes to, as `<results_dir>/<run id>/result.json`."""
+    nfvbench: dict[str, Any] = Field(default_factory=dict)
+    """Keys of NFVbench's configuration as they were written; not to be written here."""

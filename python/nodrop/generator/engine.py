@@ -224,7 +224,7 @@ class EngineMeasurer:
 
 
 def _stream_request(stream: Stream) -> dict[str, Any]:
-    asked = stream.model_dump(exclude={"share", "replay"})
+    asked = stream.model_dump(exclude={"chain", "share", "replay"})
     if stream.replay is None:
         return asked
     source = stream.replay.model_dump(include={*ReplaySource.model_fields})

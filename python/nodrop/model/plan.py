@@ -1,7 +1,7 @@
 """What will be done: every `auto` resolved, nothing left to decide."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -11,8 +11,12 @@ from nodrop.model.goal import Goal
 from nodrop.model.neighbor import NeighborPlan
 from nodrop.model.traffic import Traffic
 
-SutKind = Literal["vnf-l2", "vnf-l3", "xdp", "bridge", "router", "ovs", "wire"]
-"""The SUTs the lab can put between the tester's ports; a wire joins them, and what is measured is the tester."""
+SutKind = Literal["vnf-l2", "vnf-l3", "xdp", "bridge", "router", "ovs", "wire", "ext"]
+"""The SUTs the lab can put between the tester's ports; a wire joins them, and what is measured is the tester; ext is
+already there."""
+
+Networks = Literal["ports", "vlan", "shared"]
+"""How chains reach the tester: by ports of their own, by VLANs, or by one network a side."""
 
 Backend = Literal["af_packet", "af_xdp", "xdp_live", "dpdk"]
 """How frames get in and out of the tester's ports."""
@@ -74,6 +78,11 @@ class LabPlan(Value):
     """
 
     sut: SutKind
+    networks: Networks = "ports"
+    chain_count: int = Field(default=1, ge=1)
+    """Parallel service chains."""
+    vlans: tuple[tuple[int, int], ...] = ()
+    """VLAN of each chain on the left and on the right, where chains are told apart by VLAN."""
     tester_interfaces: tuple[str, ...] = ("tester0", "tester1")
     """Tester ports, in the order of the streams' port indices."""
     sut_interfaces: tuple[str, ...] = ("sut0", "sut1")
@@ -89,11 +98,6 @@ class LabPlan(Value):
     """Frames a loopback VNF can hold for each of its ports."""
     sut_takes_xdp: bool = False
     """Whether the SUT's ends of the links take frames of which no socket buffer was ever made."""
-
-    @property
-    def chain_count(self) -> int:
-        """Parallel service chains, each with two tester ports of its own."""
-        return len(self.tester_interfaces) // 2
 
     @property
     def hop_count(self) -> int:
@@ -235,10 +239,37 @@ class LatencyPlan(Value):
     duration_s: float = Field(gt=0)
 
 
+class FixedPlan(Value):
+    """One trial at a load that was asked for, in place of a search."""
+
+    load_pps: float = Field(gt=0)
+    """Aggregate over all directions."""
+    duration_s: float = Field(gt=0)
+    asked: str
+    """As it was written."""
+
+
 class Plan(Value):
     """One run, decided."""
 
     profile: str
+    frame_size: str = ""
+    """The frame size by the name it is known by: `64`, `IMIX`."""
+    fixed: FixedPlan | None = None
+    """None: loads are searched for."""
+    interval_s: float | None = None
+    """How often to tell of the counts while a trial at a fixed rate runs; None: never."""
+    percentiles: tuple[float, ...] = (25.0, 75.0, 99.0)
+    """Percentiles of latency to report."""
+    link_speed_bps: int = 10_000_000_000
+    """What 100 % stands for, each direction."""
+    path_check: bool = True
+    no_traffic: bool = False
+    """Whether the run ends once the path was checked."""
+    label: str | None = None
+    user_info: dict[str, Any] = Field(default_factory=dict)
+    nfvbench: dict[str, Any] = Field(default_factory=dict)
+    """Keys of NFVbench's configuration, as they were written."""
     lab: LabPlan
     standing_lab: str | None
     """Name of a lab that is already up; None brings up a private one."""

@@ -107,6 +107,8 @@ class Stream(Value):
     """Index of the port that sends."""
     rx_port: int = Field(ge=0)
     """Index of the port the frames must arrive at."""
+    chain: int = Field(default=0, ge=0)
+    """Service chain the stream goes through."""
     share: float = Field(default=1.0, gt=0)
     """Part of the load, relative to the other streams'."""
     sizes: tuple[SizeShare, ...] = Field(min_length=1)

@@ -33,6 +33,7 @@ def private_lab(config: Config, available: Sequence[int], largest: int) -> LabPl
     inner = [(f"inner{end}", f"inner{end + 1}") for end in range(0, 2 * config.chains, 2)] if config.hops > 1 else []
     return LabPlan(
         sut=config.sut,
+        chain_count=config.chains,
         tester_interfaces=tuple(f"tester{port}" for port in ports),
         sut_interfaces=tuple(f"sut{port}" for port in ports),
         inner_links=tuple(inner),

@@ -10,8 +10,7 @@ from nodrop.errors import ConfigError
 from nodrop.model.layer import Ethernet
 from nodrop.model.plan import LabPlan
 from nodrop.model.traffic import Replay, ReplayFound, ReplaySource, Stream
-from nodrop.plan import addressing
-from nodrop.plan.lab import entrance_mac
+from nodrop.plan.chains import chain_ends
 
 HEEDED = frozenset({"replay", "forward", "rx_shift"})
 """Keys below `traffic` that hold for frames of a file too."""
@@ -58,17 +57,18 @@ def replay_streams(config: Config, lab: LabPlan, replayed: Replayed) -> Iterator
         **found.model_dump(include={"frame_count", "template_count", "grown_count"}),
     )
     ways = range(2 if config.bidirectional else 1)
-    for chain, way in itertools.product(range(lab.chain_count), ways):
-        tx_port, rx_port = 2 * chain + way, 2 * chain + 1 - way
+    for ends, way in itertools.product(chain_ends(config, lab), ways):
+        here, there = ends[way], ends[1 - way]
         forward = config.traffic.forward
         yield Stream(
-            stream_id=tx_port,
-            tx_port=tx_port,
-            rx_port=rx_port,
+            stream_id=2 * here.chain + way,
+            tx_port=here.port,
+            rx_port=there.port,
+            chain=here.chain,
             share=(forward if way == 0 else 1 - forward) if config.bidirectional else 1.0,
             sizes=found.sizes,
             size_order="listed",
-            layers=(Ethernet(src=addressing.tester_mac(tx_port), dst=entrance_mac(lab, tx_port)),),
+            layers=(Ethernet(src=here.tester_mac, dst=here.next_mac),),
             rx_offsets=rx_offsets,
             replay=replay,
         )

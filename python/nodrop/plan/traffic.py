@@ -10,9 +10,8 @@ from nodrop.errors import ConfigError
 from nodrop.model.layer import Layer
 from nodrop.model.plan import LabPlan
 from nodrop.model.traffic import FieldRange, Increment, Listed, Random, Stream, Traffic
-from nodrop.plan import addressing
+from nodrop.plan.chains import ChainEnd, chain_ends
 from nodrop.plan.headers import Ends, find_field, plan_layers
-from nodrop.plan.lab import entrance_mac
 from nodrop.plan.pattern import plan_pattern
 from nodrop.plan.replay import Replayed, replay_streams
 from nodrop.plan.sizes import plan_sizes
@@ -45,14 +44,15 @@ def _streams(config: Config, lab: LabPlan) -> Iterator[Stream]:
     asked = config.traffic
     sizes, order = plan_sizes(config)
     ways = range(2 if config.bidirectional else 1)
-    for chain, way, number in itertools.product(range(lab.chain_count), ways, range(asked.streams)):
-        tx_port, rx_port = 2 * chain + way, 2 * chain + 1 - way
-        layers = plan_layers(asked, _ends(config, lab, tx_port, number))
+    for ends, way, number in itertools.product(chain_ends(config, lab), ways, range(asked.streams)):
+        here, there = ends[way], ends[1 - way]
+        layers = plan_layers(asked, _ends(config, here, there, number))
         header_bytes = sum(layer.header_bytes for layer in layers)
         yield Stream(
-            stream_id=tx_port * asked.streams + number,
-            tx_port=tx_port,
-            rx_port=rx_port,
+            stream_id=(2 * here.chain + way) * asked.streams + number,
+            tx_port=here.port,
+            rx_port=there.port,
+            chain=here.chain,
             share=(asked.forward if way == 0 else 1 - asked.forward) if config.bidirectional else 1.0,
             sizes=sizes,
             size_order=order,
@@ -62,22 +62,21 @@ def _streams(config: Config, lab: LabPlan) -> Iterator[Stream]:
         )
 
 
-def _ends(config: Config, lab: LabPlan, tx_port: int, number: int) -> Ends:
+def _ends(config: Config, here: ChainEnd, there: ChainEnd, number: int) -> Ends:
     """The sending end has an address for each stream and each of its `_split` addresses."""
     addresses = _split(config)[1]
-    src, dst = ({v: addressing.tester_ip(lab.chain_count, port, v) for v in (4, 6)} for port in (tx_port, tx_port ^ 1))
-    first = {version: ipaddress.ip_address(ip) + number * addresses for version, ip in src.items()}
-    network = addressing.networks(lab.chain_count, tx_port)[0]
-    if int(first[4]) + addresses > int(network[-3]):
+    first = [ipaddress.ip_address(ip) + number * addresses for ip in here.tester_ips]
+    network = here.networks[0]
+    if int(first[0]) + addresses > int(network[-3]):
         raise ConfigError(
             f"flow_count and traffic.streams: {config.flow_count} and {config.traffic.streams} asked, {network} "
             "has too few source addresses for so many; take fewer of either"
         )
     return Ends(
-        src_mac=addressing.tester_mac(tx_port),
-        dst_mac=entrance_mac(lab, tx_port),
-        src_ips={version: str(ip) for version, ip in first.items()},
-        dst_ips=dst,
+        src_mac=here.tester_mac,
+        dst_mac=here.next_mac,
+        src_ips={ip.version: str(ip) for ip in first},
+        dst_ips=dict(zip((4, 6), there.tester_ips, strict=True)),
     )
 
 

@@ -19,15 +19,17 @@ def chain_lines(result: RunResult) -> Iterator[str]:
     trials = {trial.index: trial for trial in result.trials}
     for index, concerned in sorted(labels.items()):
         if index in trials:
-            yield f"{' and '.join(concerned)} upper bound, trial #{index}, by chain: {_losses_text(trials[index])}"
+            chains = {stream.stream_id: stream.chain for stream in result.plan.traffic.streams}
+            text = _losses_text(trials[index], chains)
+            yield f"{' and '.join(concerned)} upper bound, trial #{index}, by chain: {text}"
 
 
-def _losses_text(trial: TrialResult) -> str:
-    """A chain has two ports of the tester's, an even one and the next."""
+def _losses_text(trial: TrialResult, chains: dict[int, int]) -> str:
+    """What each chain lost, by the chain of each stream."""
     offered, received = collections.Counter[int](), collections.Counter[int]()
     for stream in trial.streams:
-        offered[stream.tx_port // 2] += stream.offered_count
-        received[stream.tx_port // 2] += stream.received_count
+        offered[chains[stream.stream_id]] += stream.offered_count
+        received[chains[stream.stream_id]] += stream.received_count
     return ", ".join(
         f"{chain} lost {format_count(offered[chain] - received[chain])} of {format_count(offered[chain])}"
         for chain in sorted(offered)

@@ -1,0 +1,30 @@
+"""Several runs that belong together, one for each frame size: `results/<suite id>/suite.json`."""
+
+from typing import Literal
+
+from nodrop.model.base import Value
+from nodrop.model.result import Status
+
+
+class SuiteRun(Value):
+    """One of its runs."""
+
+    frame_size: str
+    """As `64` or `IMIX`."""
+    run_id: str
+    status: Status
+
+
+class Suite(Value):
+    """What was asked for as one and is kept as several results."""
+
+    schema_version: Literal["1"] = "1"
+    suite_id: str
+    started_at: str
+    """UTC, ISO 8601."""
+    wall_s: float
+    status: Status
+    """Complete when every run of it is."""
+    error: str | None = None
+    runs: tuple[SuiteRun, ...]
+    """Those that began, in order."""
