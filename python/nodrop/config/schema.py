@@ -6,6 +6,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from nodrop.config.flows import FlowsConfig, GatewaysConfig, TunnelConfig
 from nodrop.config.profiles import ProfileName
+from nodrop.config.shipping import ShipConfig
 from nodrop.config.traffic import TrafficConfig
 from nodrop.model.base import Value
 from nodrop.model.pattern import PatternKind, StairDirection
@@ -336,5 +337,7 @@ class Config(Value):
     """Frames of trials kept in files."""
     results_dir: str = Field(default="results", min_length=1)
     """Directory the result goes to, as `<results_dir>/<run id>/result.json`."""
+    ship: ShipConfig = ShipConfig()
+    """Who else is told of the run: Fluentd, log file, events, metrics."""
     nfvbench: dict[str, Any] = Field(default_factory=dict)
     """Keys of NFVbench's configuration as they were written; not to be written here."""

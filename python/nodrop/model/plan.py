@@ -9,6 +9,7 @@ from nodrop.model.base import Value
 from nodrop.model.calibration import Calibration
 from nodrop.model.goal import Goal
 from nodrop.model.neighbor import NeighborPlan
+from nodrop.model.shipping import ShipPlan
 from nodrop.model.traffic import Traffic
 
 SutKind = Literal["vnf-l2", "vnf-l3", "xdp", "bridge", "router", "ovs", "wire", "ext"]
@@ -284,6 +285,8 @@ class Plan(Value):
     capture: CapturePlan | None = None
     """Frames to keep in files."""
     results_dir: str
+    ship: ShipPlan = ShipPlan()
+    """Who is told of the run besides."""
     calibration: Calibration | None = None
     """What the tester can do by itself, where that was measured with the same settings."""
     warnings: tuple[str, ...] = ()

@@ -18,6 +18,7 @@ from nodrop.plan.lab import lab_warnings, private_lab, standing_lab
 from nodrop.plan.neighbors import plan_neighbors
 from nodrop.plan.replay import Inspect, find_replay
 from nodrop.plan.search import plan_search
+from nodrop.plan.shipping import plan_shipping
 from nodrop.plan.sizes import frame_bytes_max
 from nodrop.plan.traffic import plan_traffic
 
@@ -90,6 +91,7 @@ def build(
         drop_reasons=config.drop_reasons,
         capture=plan_capture(config, backend, lab, check_filter),
         results_dir=config.results_dir,
+        ship=plan_shipping(config.ship),
         warnings=tuple(lab_warnings(lab)),
     )
 

@@ -1,0 +1,1 @@
+"""Results and events for other programs: Fluentd, Prometheus, lines of JSON."""

@@ -1,0 +1,86 @@
+"""Where a run's logs, events and results go, with every path made absolute."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from nodrop.config.shipping import FluentdConfig, ShipConfig
+from nodrop.errors import ConfigError
+from nodrop.model.shipping import Aggregator, Forwarding, ShipPlan
+
+TLS_FILES = ("ca_file", "certificate_file", "key_file")
+
+
+def plan_shipping(ship: ShipConfig) -> ShipPlan:
+    """Who is told of the run. Raises ConfigError where a file that is needed cannot be read."""
+    return ShipPlan(
+        forwardings=tuple(_forwarding(entry, f"ship.fluentd.{at}") for at, entry in enumerate(ship.fluentd)),
+        buffer_dir=(_absolute(ship.buffer_dir) or str(default_buffer_dir())) if ship.fluentd else "",
+        buffer_bytes_max=ship.buffer_bytes,
+        wait_s=ship.wait,
+        events_file=_absolute(ship.events_file),
+        openmetrics_file=_absolute(ship.openmetrics_file),
+        log_file=_absolute(ship.log_file),
+        log_format=ship.log_format,
+        debug=ship.debug,
+        user_id=ship.user_id,
+        group_id=ship.group_id,
+    )
+
+
+def default_buffer_dir() -> Path:
+    """Where records wait unless the user says otherwise. Source: XDG Base Directory Specification 0.8."""
+    state = os.environ.get("XDG_STATE_HOME", "")
+    base = Path(state) if state.startswith("/") else Path.home() / ".local" / "state"
+    return base / "nodrop" / "ship"
+
+
+def _forwarding(entry: FluentdConfig, key: str) -> Forwarding:
+    for needed, file in _files(entry):
+        _require_readable(f"{key}.{needed}", file)
+    _check_pairs(entry, key)
+    tls = entry.tls and entry.tls.model_copy(update={name: _absolute(getattr(entry.tls, name)) for name in TLS_FILES})
+    aggregator = Aggregator(
+        host=entry.ip,
+        port=entry.port,
+        tls=tls,
+        shared_key_file=_absolute(entry.shared_key_file),
+        username=entry.username,
+        password_file=_absolute(entry.password_file),
+    )
+    return Forwarding(aggregator=aggregator, logging_tag=entry.logging_tag, result_tag=entry.result_tag)
+
+
+def _check_pairs(entry: FluentdConfig, key: str) -> None:
+    if (entry.username is None) != (entry.password_file is None):
+        raise ConfigError(f"{key}: one of username and password_file asked; write both or none")
+    if entry.username and not entry.shared_key_file:
+        raise ConfigError(
+            f"{key}.username: {entry.username!r} asked without shared_key_file; the protocol has users only beside a "
+            "shared key, name its file"
+        )
+    if entry.tls and entry.tls.key_file and not entry.tls.certificate_file:
+        raise ConfigError(f"{key}.tls.key_file: asked without certificate_file; name the certificate it belongs to")
+
+
+def _files(entry: FluentdConfig) -> Iterator[tuple[str, str]]:
+    for name in ("shared_key_file", "password_file"):
+        if file := getattr(entry, name):
+            yield name, file
+    for name in TLS_FILES:
+        if entry.tls and (file := getattr(entry.tls, name)):
+            yield f"tls.{name}", file
+
+
+def _require_readable(key: str, file: str) -> None:
+    try:
+        with Path(file).open("rb") as opened:
+            opened.read(1)
+    except OSError as error:
+        raise ConfigError(
+            f"{key}: {file} asked, it cannot be read: {error.strerror}; name a file that can be"
+        ) from None
+
+
+def _absolute(file: str | None) -> str | None:
+    return str(Path(file).absolute()) if file else None

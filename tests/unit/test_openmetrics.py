@@ -1,0 +1,87 @@
+"""Figures for Prometheus, read back by the client library's own parsers."""
+
+from pathlib import Path
+
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
+from prometheus_client.parser import text_string_to_metric_families as prometheus
+from tests.running import Listener, make_plan, parts
+from tests.suts import Step
+
+from nodrop.export.openmetrics import RunWatch, exposition, textfile, write_textfile
+from nodrop.model.event import RunDone, RunStarted, TrialDone, TrialProgress
+from nodrop.model.result import RunResult
+from nodrop.run import execute
+
+
+def run(directory: Path) -> tuple[RunResult, Listener]:
+    listener = Listener()
+    return execute(make_plan(directory), listener, parts(Step(1e6))), listener
+
+
+def values(text: str) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in openmetrics(text)
+        for sample in family.samples
+    }
+
+
+def test_the_figures_of_a_result_are_those_of_the_result(tmp_path: Path) -> None:
+    result, _ = run(tmp_path)
+    found = values(exposition([result]))
+    for goal in result.goals:
+        assert goal.lower and goal.upper
+        for bound, load_pps in (("lower", goal.lower.load_pps), ("upper", goal.upper.load_pps)):
+            labels = {"goal": goal.goal.label, "frame_size": "64", "bound": bound}
+            assert found["nodrop_goal_load_pps", frozenset(labels.items())] == load_pps
+    offered = frozenset({"frame_size": "64", "fate": "offered"}.items())
+    assert found["nodrop_run_frames", offered] == sum(trial.offered_count for trial in result.trials)
+    assert found["nodrop_run_duration_seconds", frozenset({("frame_size", "64")})] == result.wall_s
+
+
+def test_every_unit_is_the_end_of_its_metrics_name(tmp_path: Path) -> None:
+    for family in openmetrics(exposition([run(tmp_path)[0]])):
+        assert family.name.endswith(family.unit)
+
+
+def test_the_text_file_is_read_by_the_parser_of_the_older_format(tmp_path: Path) -> None:
+    result, _ = run(tmp_path)
+    write_textfile(tmp_path / "nodrop.prom", [result])
+    written = (tmp_path / "nodrop.prom").read_text()
+    assert written == textfile([result])
+    kinds = {family.type for family in prometheus(written)}
+    assert kinds == {"gauge"}
+
+
+def test_a_running_run_shows_how_far_it_is_and_then_no_more(tmp_path: Path) -> None:
+    _, listener = run(tmp_path)
+    watch = RunWatch()
+    seen: list[tuple[str, dict[tuple[str, frozenset[tuple[str, str]]], float]]] = []
+    for event in listener.events:
+        watch(event)
+        if isinstance(event, RunStarted | TrialProgress | TrialDone | RunDone):
+            seen.append((type(event).__name__, values(exposition([], watch.now))))
+    running = ("nodrop_running", frozenset[tuple[str, str]]())
+    assert [found[running] for _, found in seen] == [1.0] * (len(seen) - 1) + [0.0]
+    offered = [
+        value
+        for kind, found in seen
+        if kind == "TrialProgress"
+        for (name, _), value in found.items()
+        if name == "nodrop_running_trial_offered_frames"
+    ]
+    progress = [event.offered_count for event in listener.events if isinstance(event, TrialProgress)]
+    assert offered == progress
+    trials = [event.result.index + 1 for event in listener.events if isinstance(event, TrialDone)]
+    counted = [
+        value
+        for kind, found in seen
+        if kind == "TrialDone"
+        for (name, _), value in found.items()
+        if name == "nodrop_running_trials"
+    ]
+    assert counted == trials
+
+
+def test_nothing_measured_yet_is_an_exposition_too() -> None:
+    assert values(exposition([]))[("nodrop_running", frozenset())] == 0.0
