@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.config.schema import Config
 from nodrop.errors import GeneratorError
 from nodrop.model.result import RunResult
@@ -18,9 +19,10 @@ DIALECT = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
 
 
 def python_schemas() -> dict[str, dict[str, Any]]:
-    """By file name: the configuration as it may be written, the result as it is written."""
+    """By file name: the configuration as it may be written, in either form, and the result as it is written."""
     return {
         "config.json": DIALECT | Config.model_json_schema(mode="validation"),
+        "nfvbench-config.json": DIALECT | NfvbenchConfig.model_json_schema(mode="validation"),
         "result.json": DIALECT | RunResult.model_json_schema(mode="serialization"),
     }
 

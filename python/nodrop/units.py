@@ -1,5 +1,6 @@
 """What users write ("2Mpps", "0.5%", "30s") to and from what the code uses (frames per second, ratios, seconds)."""
 
+import math
 import re
 
 SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
@@ -16,6 +17,26 @@ def parse_pps(written: object) -> float:
 def parse_bps(written: object) -> float:
     """Bits per second from `10Gbps`, `100M` or a number. Raises ValueError."""
     return _scaled(written, "bps", "a bit rate; write for example 10Gbps or 100Mbps")
+
+
+def parse_count(written: object) -> int:
+    """A whole number from `100k`, `1.5M`, `10_000` or a number. Raises ValueError."""
+    expected = "a whole number; write for example 10000, 100k or 1.5M"
+    if isinstance(written, int) and not isinstance(written, bool):
+        return written
+    count = _scaled(written, "", expected)
+    if count != round(count):
+        raise ValueError(f"{written!r} is not {expected}")
+    return round(count)
+
+
+def parse_percent(written: object) -> float:
+    """Percent from `0.1`, `0.1%` or a number. Raises ValueError."""
+    expected = "a percentage; write for example 0.1 or 0.1%"
+    number, unit = _split(written, expected)
+    if unit not in ("", "%"):
+        raise ValueError(f"{written!r} is not {expected}")
+    return number
 
 
 def parse_ratio(written: object) -> float:
@@ -84,12 +105,16 @@ def _scaled(written: object, unit: str, expected: str) -> float:
 
 def _split(written: object, expected: str) -> tuple[float, str]:
     """Number and lower-case unit of what a user wrote."""
-    if isinstance(written, (int, float)) and not isinstance(written, bool):
-        return float(written), ""
     matched = _QUANTITY.fullmatch(written) if isinstance(written, str) else None
-    if not matched:
+    if isinstance(written, bool) or not (matched or isinstance(written, (int, float))):
         raise ValueError(f"{written!r} is not {expected}")
-    return float(matched[1]), matched[2].lower()
+    try:
+        number = float(matched[1] if matched else written)  # type: ignore[arg-type]
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise ValueError(f"{written!r} is not {expected}")
+    return number, matched[2].lower() if matched else ""
 
 
 def _with_prefix(value: float, unit: str) -> str:

@@ -9,25 +9,61 @@ from nodrop.model.base import Value
 
 
 def _each_side(written: object) -> object:
-    """One value stands for both sides' first, a list for left and right."""
+    """Left and right, as a list or as `a,b`."""
     return written.split(",") if isinstance(written, str) else written
 
 
-def _network(written: object) -> object:
-    """`10.0.0.5/30` is the network that address is in."""
-    return ipaddress.IPv4Network(written, strict=False) if isinstance(written, str) else written
+def _address(written: object) -> ipaddress.IPv4Address:
+    """An IPv4 address. Raises ValueError."""
+    if isinstance(written, ipaddress.IPv4Address):
+        return written
+    try:
+        return ipaddress.IPv4Address(written.strip() if isinstance(written, str) else "")
+    except ValueError:
+        raise ValueError(f"{written!r} is not an IPv4 address; write for example 192.168.1.1") from None
 
 
-Address = Annotated[ipaddress.IPv4Address, Field()]
-Network = Annotated[
-    ipaddress.IPv4Network,
-    BeforeValidator(
-        lambda written: ipaddress.IPv4Network(written, strict=False) if isinstance(written, str) else written
-    ),
+def _network(written: object) -> ipaddress.IPv4Network:
+    """The network an address is in, of `10.0.0.5/30` 10.0.0.4/30. Raises ValueError."""
+    if isinstance(written, ipaddress.IPv4Network):
+        return written
+    try:
+        return ipaddress.IPv4Network(written.strip() if isinstance(written, str) else "", strict=False)
+    except ValueError:
+        raise ValueError(f"{written!r} is not an IPv4 network; write for example 10.0.0.0/8") from None
+
+
+def _step(written: object) -> object:
+    """`0.0.0.1`, or `random`. Raises ValueError."""
+    if written == "random":
+        return written
+    try:
+        return _address(written)
+    except ValueError:
+        raise ValueError(f"{written!r} is not a step; write for example 0.0.0.1, or random") from None
+
+
+def _ports(written: object) -> object:
+    """A UDP port, or the first and the last. Raises ValueError."""
+    listed = written if isinstance(written, (list, tuple)) else str(written).split(",")
+    ports = [int(str(port)) if str(port).strip().isdecimal() else -1 for port in listed]
+    if len(ports) not in (1, 2) or not all(0 <= port <= 65535 for port in ports) or ports[0] > ports[-1]:
+        raise ValueError(f"{written!r} is not a UDP port or range; write 0 to 65535, as 53 or [1024, 65000]")
+    return ports[0] if len(ports) == 1 else tuple(ports)
+
+
+Address = Annotated[ipaddress.IPv4Address, BeforeValidator(_address, json_schema_input_type=str)]
+Network = Annotated[ipaddress.IPv4Network, BeforeValidator(_network, json_schema_input_type=str)]
+Step = Annotated[Literal["random"] | ipaddress.IPv4Address, BeforeValidator(_step, json_schema_input_type=str)]
+BothNetworks = Annotated[
+    tuple[Network, Network], BeforeValidator(_each_side, json_schema_input_type=str | tuple[str, str])
 ]
-BothNetworks = Annotated[tuple[Network, Network], BeforeValidator(_each_side)]
-BothAddresses = Annotated[tuple[Address, Address], BeforeValidator(_each_side)]
-PortRange = int | tuple[int, int]
+BothAddresses = Annotated[
+    tuple[Address, Address], BeforeValidator(_each_side, json_schema_input_type=str | tuple[str, str])
+]
+PortRange = Annotated[
+    int | tuple[int, int], BeforeValidator(_ports, json_schema_input_type=int | str | tuple[int, int])
+]
 """A UDP port, or the first and the last one."""
 
 
@@ -37,7 +73,7 @@ class FlowsConfig(Value):
 
     ip: BothNetworks | None = None
     """Addresses behind the left and behind the right port, as `[10.0.0.0/8, 20.0.0.0/8]`; each chain has a part."""
-    ip_step: Literal["random"] | Address = ipaddress.IPv4Address("0.0.0.1")
+    ip_step: Step = ipaddress.IPv4Address("0.0.0.1")
     """From one address to the next, as `0.0.0.1`, or `random`."""
     static_source: bool = True
     """Whether each chain has one source address a side, and only destinations change."""

@@ -1,166 +1,157 @@
-"""Files and flags to one Config. One rule: defaults give way to files, a file to the files after it, all to flags."""
+"""Files, text, plugins and flags to one Config. One rule: each gives way to those after it, flags to none.
 
-import difflib
+Keys may be nodrop's or NFVbench's, mixed as one likes. NFVbench's are translated where they stand, so that a later file
+wins over an earlier one whichever keys it is written in. Where one file has both, nodrop's own key wins over one that
+is translated.
+"""
+
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import yaml
-from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import ValidationError
 
-from nodrop.config.schema import ATTRIBUTES_FORM, RATIO_FORM, Config, GoalConfig
-from nodrop.config.traffic import RangeConfig
+from nodrop.config import plugin
+from nodrop.config.document import Document, Key, of_mapping, shown
+from nodrop.config.keys import GOALS, SHARED, is_nfvbench, section
+from nodrop.config.nfvbench.schema import NfvbenchConfig
+from nodrop.config.nfvbench.translation import Translator
+from nodrop.config.schema import Config
+from nodrop.config.source import Source, Written, document_of
+from nodrop.config.wording import FLAGS, Book, Said, sentence, wrong_truths
 from nodrop.errors import ConfigError
 
-FLAGS = "command line"
+__all__ = ["Loaded", "Source", "Written", "load", "trace"]
+
 DEFAULTS = "defaults of the command"
-GOALS = "goals"
-WHOLE = frozenset({(GOALS,), ("traffic", "imix"), ("user_info",), ("nfvbench",)})
+WHOLE = frozenset({GOALS, ("traffic", "imix")})
 """Mappings that stay together: who names one of their keys names all."""
-RANGES = ("traffic", "ranges")
-Key = tuple[str, ...]
-Written = dict[Key, tuple[Any, str]]
-"""Value and source of every key that was written, the key as its path from the top."""
+PLUGINS = ("plugins",)
 
 
-def load(
-    files: Sequence[Path | str], overrides: Mapping[str, Any], defaults: Mapping[str, Any] | None = None
-) -> Config:
-    """The configuration that files and flags add up to.
+class Loaded(NamedTuple):
+    """A configuration, and who wrote what in it."""
+
+    config: Config
+    book: Book
+    """Every key of nodrop's own that was written, with the last word on it."""
+    nfvbench: Book
+    """Every key of NFVbench's, likewise."""
+
+
+class Asked(NamedTuple):
+    """A document with its keys one by one."""
+
+    document: Document
+    keys: tuple[tuple[Key, Any], ...]
+
+
+def load(sources: Sequence[Source], overrides: Mapping[str, Any], defaults: Mapping[str, Any] | None = None) -> Config:
+    """The configuration that sources and flags add up to.
 
     Args:
-        files: YAML files, later ones win.
-        overrides: dotted key to value, as `{"search.width": "1%"}`; they win over all files.
-        defaults: likewise; they give way to all files.
+        sources: files, text in place of files, or mappings with a name; later ones win.
+        overrides: dotted key to value, as `{"search.width": "1%"}`; they win over all sources.
+        defaults: likewise; they give way to all sources, and to plugins.
 
-    Raises: ConfigError naming file, key and value of everything that cannot be used.
+    Raises: ConfigError naming source, line, key and value of everything that cannot be used.
     """
-    written: Written = {}
-    _merge(written, _dotted(defaults or {}), DEFAULTS)
-    for file in files:
-        _merge(written, _flatten(_read(Path(file)), ()), str(file))
-    _merge(written, _dotted(overrides), FLAGS)
-    try:
-        return Config.model_validate(_nest(written))
-    except ValidationError as error:
-        sentences = [_sentence(detail, written) for detail in error.errors()]
-        raise ConfigError("\n".join(sentences)) from None
+    return trace(sources, overrides, defaults).config
 
 
-class _Loader(yaml.SafeLoader):
-    """YAML in which a key may be written only once."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if key in seen:
-                raise yaml.MarkedYAMLError(problem=f"key {key!r} is written twice", problem_mark=key_node.start_mark)
-            seen.add(key)
-        return super().construct_mapping(node, deep)
-
-
-def _read(file: Path) -> Mapping[Any, Any]:
-    try:
-        content = yaml.load(file.read_text(encoding="utf-8"), _Loader)
-    except OSError as error:
-        raise ConfigError(
-            f"{file}: asked for as configuration, {error.strerror}; name a file that can be read"
-        ) from None
-    except UnicodeDecodeError:
-        raise ConfigError(f"{file}: asked for as configuration, is not UTF-8 text; name a YAML file") from None
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "somewhere"
-        raise ConfigError(f"{file}: {where}: YAML expected, {error.problem}; mend the line") from None
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{file}: YAML expected, {error}") from None
-    if content is None:
-        return {}
-    if not isinstance(content, Mapping):
-        raise ConfigError(f"{file}: keys with values expected, found {content!r}; write for example `profile: quick`")
-    return content
+def trace(sources: Sequence[Source], overrides: Mapping[str, Any], defaults: Mapping[str, Any] | None = None) -> Loaded:
+    """The same, with who wrote what. Raises ConfigError likewise."""
+    asked = [_asked(document_of(source)) for source in sources]
+    asked.append(_dotted(overrides, FLAGS))
+    supplied = [_asked(document) for document in plugin.documents()] if _wants_plugins(asked) else []
+    book: Book = {}
+    translator = Translator()
+    for each in (_dotted(defaults or {}, DEFAULTS), *supplied, *asked):
+        _merge(each, book, translator)
+    return Loaded(_validated(book, translator), book, translator.book)
 
 
-def _flatten(content: Mapping[Any, Any], above: Key) -> Iterator[tuple[Key, Any]]:
-    """Every key with its path."""
-    for key, value in content.items():
-        path = (*above, str(key))
-        if isinstance(value, Mapping) and path not in WHOLE:
-            yield from _flatten(value, path)
+def _merge(asked: Asked, book: Book, translator: Translator) -> None:
+    own: set[Key] = set()
+    for key, value in asked.keys:
+        said = Said(value, asked.document, key)
+        if is_nfvbench(key):
+            translator.note(key, said)
+            continue
+        if key[0] in SHARED:
+            translator.note(key, said)
         else:
-            yield path, value
+            own.add(key)
+        book[key] = said
+    for key, said in translator.translate():
+        if not any(mine[: len(key)] == key or key[: len(mine)] == mine for mine in own):
+            for below in [other for other in book if other[: len(key)] == key and other != key]:
+                del book[below]
+            book.pop(key, None)
+            book[key] = said
 
 
-def _dotted(keys: Mapping[str, Any]) -> Iterator[tuple[Key, Any]]:
-    return ((tuple(key.split(".")), value) for key, value in keys.items())
+def _validated(book: Book, translator: Translator) -> Config:
+    wrong = list(translator.complaints())
+    own = dict(wrong_truths(Config, book))
+    try:
+        config = Config.model_validate(nest(book) | {"nfvbench": translator.as_written()})
+    except ValidationError as error:
+        for detail in error.errors():
+            key = tuple(str(part) for part in detail["loc"])
+            if not any(key[: len(told)] == told for told in own):
+                wrong.append(sentence(detail, book))
+    wrong += own.values()
+    if wrong:
+        raise ConfigError("\n".join(wrong)) from None
+    return config
 
 
-def _merge(written: Written, more: Iterator[tuple[Key, Any]], source: str) -> None:
-    for key, value in more:
-        if value is None and isinstance(_known(key), type):
-            continue  # `search:` with nothing under it
-        written[key] = value, source
-
-
-def _nest(written: Written) -> dict[str, Any]:
+def nest(book: Book) -> dict[str, Any]:
+    """Values as a mapping again. Raises ConfigError where a key has both a value and keys below it."""
     nested: dict[str, Any] = {}
-    for (*above, last), (value, source) in written.items():
+    for (*above, last), said in book.items():
         room = nested
         for depth, key in enumerate(above):
             room = room.setdefault(key, {})
             if not isinstance(room, dict):
                 outer = ".".join(above[: depth + 1])
-                raise ConfigError(f"{source}: {outer}.{last}: asked, but {outer} is {room!r}; write one or the other")
-        room[last] = dict(value) if isinstance(value, Mapping) else value
+                raise ConfigError(
+                    f"{said.document.name}: {outer}.{last}: asked, but {outer} is {shown(room)}; write one or the other"
+                )
+        room[last] = dict(said.value) if isinstance(said.value, Mapping) else said.value
     return nested
 
 
-def _known(key: Key) -> object:
-    """The section of that path, a class; or None when it is a plain key or there is no such key."""
-    if len(key) > 1 and key[0] == GOALS:
-        return GoalConfig if len(key) == 2 else None
-    if len(key) > 2 and key[:2] == RANGES:
-        return RangeConfig if len(key) == 3 else None
-    section: Any = Config
-    for part in key:
-        field = section.model_fields.get(part)
-        if field is None or not (isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)):
-            return None
-        section = field.annotation
-    return section
+def _asked(document: Document) -> Asked:
+    return Asked(document, tuple(_flatten(document.content, ())))
 
 
-def _sentence(detail: ErrorDetails, written: Written) -> str:
-    """What was asked, found and can be done about it."""
-    key = tuple(str(part) for part in detail["loc"] if part not in ("[key]", RATIO_FORM, ATTRIBUTES_FORM))
-    where = f"{_source(key, written)}: {'.'.join(key)}"
-    if detail["type"] == "extra_forbidden":
-        return f"{where}: {detail['input']!r} asked, there is no such key; {_nearest(key)}"
-    if detail["type"] == "missing":
-        return f"{where}: nothing asked, it has no default; write for example {key[-1]}: 0.5%"
-    if detail["type"] == "value_error":
-        return f"{where}: {detail['ctx']['error']}"
-    if detail["type"] in ("model_type", "dict_type"):
-        return f"{where}: {detail['input']!r} asked, keys with values expected; write them below it, indented"
-    return f"{where}: {detail['input']!r} asked, it {detail['msg'].replace('Input should', 'should', 1)}"
+def _dotted(keys: Mapping[str, Any], name: str) -> Asked:
+    document = of_mapping(keys, name)
+    below: list[tuple[Key, Any]] = []
+    for key, value in keys.items():
+        path = tuple(key.split("."))
+        below += _flatten({path[-1]: value}, path[:-1])
+    return Asked(document, tuple(below))
 
 
-def _source(key: Key, written: Written) -> str:
-    """Who wrote the key, or else something in it or around it."""
-    for candidate, (_, source) in reversed(written.items()):
-        if candidate[: len(key)] == key or key[: len(candidate)] == candidate:
-            return source
-    return FLAGS
+def _flatten(content: Mapping[Any, Any], above: Key) -> Iterator[tuple[Key, Any]]:
+    """Every key with its path; a section with nothing in it is not there."""
+    for key, value in content.items():
+        path = (*above, str(key))
+        if value is None and _is_section(path):
+            continue
+        if isinstance(value, Mapping) and path not in WHOLE and value:
+            yield from _flatten(value, path)
+        elif not (value == {} and _is_section(path)):
+            yield path, value
 
 
-def _nearest(key: Key) -> str:
-    section = _known(key[:-1])
-    assert isinstance(section, type) and issubclass(section, BaseModel)
-    prefix = ".".join(key[:-1]) + "." if key[:-1] else ""
-    known = list(section.model_fields)
-    near = difflib.get_close_matches(key[-1], known, n=1, cutoff=0.5)
-    if near:
-        return f"write {prefix}{near[0]}"
-    return f"known keys are {', '.join(prefix + name for name in known)}"
+def _is_section(key: Key) -> bool:
+    return section(Config, key) is not None or section(NfvbenchConfig, key) is not None
+
+
+def _wants_plugins(asked: Sequence[Asked]) -> bool:
+    """What the last of them says of plugins; that they are wanted, when none says anything."""
+    said = [value for each in asked for key, value in each.keys if key == PLUGINS]
+    return not said or said[-1] not in (False, "false", "no", "off")

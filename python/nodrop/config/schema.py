@@ -7,17 +7,29 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 from nodrop.config.flows import FlowsConfig, GatewaysConfig, TunnelConfig
 from nodrop.config.profiles import ProfileName
 from nodrop.config.shipping import ShipConfig
+from nodrop.config.sides import parse_macs, parse_vlans, written_as_text
 from nodrop.config.traffic import TrafficConfig
 from nodrop.model.base import Value
 from nodrop.model.pattern import PatternKind, StairDirection
 from nodrop.model.plan import AlgorithmName, Backend, SutKind, VnfBackend
-from nodrop.units import parse_pps, parse_ratio, parse_seconds
+from nodrop.units import parse_count, parse_pps, parse_ratio, parse_seconds
 
+Count = Annotated[int, BeforeValidator(parse_count, json_schema_input_type=int | str)]
 Load = Annotated[float, Field(gt=0), BeforeValidator(parse_pps, json_schema_input_type=float | str)]
 Seconds = Annotated[float, Field(gt=0), BeforeValidator(parse_seconds, json_schema_input_type=float | str)]
 Share = Annotated[float, Field(ge=0, lt=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
 Part = Annotated[float, Field(ge=0, le=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
 Width = Annotated[float, Field(gt=0, lt=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
+Rate = Annotated[str, BeforeValidator(written_as_text, json_schema_input_type=str | float)]
+Vlan = Annotated[int, Field(ge=1, le=4094)]
+Vlans = Annotated[
+    tuple[tuple[Vlan, ...], tuple[Vlan, ...]] | None,
+    BeforeValidator(parse_vlans, json_schema_input_type=list[int] | list[list[int]] | None),
+]
+Macs = Annotated[
+    tuple[tuple[str, ...], tuple[str, ...]] | None,
+    BeforeValidator(parse_macs, json_schema_input_type=list[str] | list[list[str]] | None),
+]
 Binding = Literal["auto", "none"]
 
 
@@ -264,10 +276,10 @@ class Config(Value):
     """How chains reach the tester: `ports`, two tester ports for each (up to 8 chains); `vlan`, two ports for all and a
     VLAN for each chain and side; `shared`, two ports and one network a side, chains told apart by MAC address; `auto`:
     `ports` for one chain without VLANs, else `vlan`."""
-    vlans: tuple[tuple[int, ...], tuple[int, ...]] | None = None
+    vlans: Vlans = None
     """VLAN of every chain on the left and on the right, as `[[100, 101], [200, 201]]`; 1 to 4094; null: chosen where
     `networks` needs them."""
-    macs: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+    macs: Macs = None
     """MAC address that frames of every chain are sent to, on the left and on the right; null: known or asked for."""
     ports: tuple[str, ...] = ()
     """Interfaces that lead to a SUT that is already there (`sut: ext`), as `[eth1, eth2]`."""
@@ -286,7 +298,7 @@ class Config(Value):
     frame_sizes: tuple[int | str, ...] = ()
     """Several sizes, measured one after the other, as `[64, IMIX, 1518]`: bytes with FCS, `IMIX` (7 x 64, 4 x 594, 1 x
     1518), or a genome; none: `frame_bytes`."""
-    flow_count: int = Field(default=256, ge=1, le=2**20)
+    flow_count: Count = Field(default=256, ge=1, le=2**20)
     """Flows per stream, told apart by source port (with ICMP by identifier), beyond 16384 also by source address; 1 to
     1048576."""
     flows: FlowsConfig = FlowsConfig()
@@ -295,7 +307,7 @@ class Config(Value):
     """Addresses on the links to the SUT."""
     tunnel: TunnelConfig = TunnelConfig()
     """Frames of each chain in a tunnel of its own."""
-    rate: str = Field(default="ndr_pdr", min_length=1)
+    rate: Rate = Field(default="ndr_pdr", min_length=1)
     """What to measure: `ndr`, `pdr`, `ndr_pdr`, or a fixed rate over all directions together, as `10kpps`, `2.5Gbps`
     (layer 1), `50%` (of the line rate of each direction)."""
     duration: Seconds = 10.0
@@ -335,6 +347,8 @@ class Config(Value):
     costs the tester about 2 % of its highest rate."""
     capture: CaptureConfig = CaptureConfig()
     """Frames of trials kept in files."""
+    plugins: bool = True
+    """Whether installed configuration plugins supply defaults."""
     results_dir: str = Field(default="results", min_length=1)
     """Directory the result goes to, as `<results_dir>/<run id>/result.json`."""
     ship: ShipConfig = ShipConfig()

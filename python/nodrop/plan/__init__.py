@@ -4,6 +4,7 @@ import math
 import os
 from collections.abc import Callable, Sequence
 
+from nodrop.config.nfvbench.kept import remarks
 from nodrop.config.profiles import PROFILES
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
@@ -92,7 +93,8 @@ def build(
         capture=plan_capture(config, backend, lab, check_filter),
         results_dir=config.results_dir,
         ship=plan_shipping(config.ship),
-        warnings=tuple(lab_warnings(lab)),
+        nfvbench=config.nfvbench,
+        warnings=(*lab_warnings(lab), *remarks(config.nfvbench)),
     )
 
 

@@ -1,0 +1,109 @@
+"""Which keys there are: nodrop's own and NFVbench's, by their paths."""
+
+import difflib
+import types
+import typing
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from nodrop.config.document import Key
+from nodrop.config.nfvbench.schema import NfvbenchConfig
+from nodrop.config.schema import Config, GoalConfig
+from nodrop.config.traffic import RangeConfig
+
+GOALS, RANGES = ("goals",), ("traffic", "ranges")
+INTERNAL = frozenset({"nfvbench"})
+"""Fields of Config that no user writes."""
+TRAFFIC = "traffic"
+"""The one section that both have; apart from NFVbench's two keys it is nodrop's."""
+
+
+class Leaf(NamedTuple):
+    """A key that has a value."""
+
+    key: Key
+    field: FieldInfo
+
+
+def section(root: type[BaseModel], key: Key) -> type[BaseModel] | None:
+    """The section of that path; None when it is a plain key, or there is no such key."""
+    if root is Config and key[:1] == GOALS and len(key) > 1:
+        return GoalConfig if len(key) == 2 else None
+    if root is Config and key[:2] == RANGES and len(key) > 2:
+        return RangeConfig if len(key) == 3 else None
+    found: type[BaseModel] = root
+    for part in key:
+        field = fields(found).get(part)
+        if field is None or not is_section(field):
+            return None
+        found = typing.cast("type[BaseModel]", field.annotation)
+    return found
+
+
+def fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """Fields by the name a user writes."""
+    return {
+        field.alias or name: field
+        for name, field in model.model_fields.items()
+        if not (model is Config and name in INTERNAL)
+    }
+
+
+def is_section(field: FieldInfo) -> bool:
+    """Whether a field has keys below it."""
+    return isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
+
+
+def field_of(root: type[BaseModel], key: Key) -> FieldInfo | None:
+    """The field of a key; None where there is none."""
+    above = section(root, key[:-1])
+    return fields(above).get(key[-1]) if above and key else None
+
+
+def leaves(root: type[BaseModel], above: Key = ()) -> Iterator[Leaf]:
+    """Every key that has a value, in the order of the schema."""
+    for name, field in fields(root).items():
+        if is_section(field):
+            yield from leaves(typing.cast("type[BaseModel]", field.annotation), (*above, name))
+        else:
+            yield Leaf((*above, name), field)
+
+
+SHARED = frozenset(fields(Config)) & frozenset(fields(NfvbenchConfig)) - {TRAFFIC}
+"""Top-level keys that both have and mean the same by."""
+
+
+def is_nfvbench(key: Key) -> bool:
+    """Whether a key is NFVbench's alone."""
+    if key[0] == TRAFFIC:
+        return len(key) > 1 and key[1] in fields(typing.cast("type[BaseModel]", section(NfvbenchConfig, (TRAFFIC,))))
+    return key[0] not in SHARED and key[0] in fields(NfvbenchConfig)
+
+
+def nearest(key: Key) -> str:
+    """What to write instead of a key that there is not."""
+    above = key[:-1]
+    known = [name for root in (Config, NfvbenchConfig) if (room := section(root, above)) for name in fields(room)]
+    prefix = ".".join(above) + "." if above else ""
+    near = difflib.get_close_matches(key[-1], known, n=1, cutoff=0.5)
+    if near:
+        return f"write {prefix}{near[0]}"
+    if not above:
+        return "`nodrop config default` shows all there are"
+    return f"known keys are {', '.join(prefix + name for name in known)}"
+
+
+def takes_bool(annotation: Any) -> bool:
+    """Whether a field may be true or false."""
+    if annotation is Any or annotation is bool or annotation is object:
+        return True
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return True  # Each of its own fields says so.
+    if typing.get_origin(annotation) is typing.Literal:
+        return any(isinstance(each, bool) for each in typing.get_args(annotation))
+    if isinstance(annotation, types.GenericAlias | types.UnionType) or typing.get_args(annotation):
+        return any(takes_bool(each) for each in typing.get_args(annotation))
+    return False

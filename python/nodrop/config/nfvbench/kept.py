@@ -1,0 +1,109 @@
+"""NFVbench's keys that name what is not here: kept as written, and never passed over in silence when they would act."""
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from nodrop.config.document import Key, shown
+from nodrop.config.keys import SHARED, leaves
+from nodrop.config.nfvbench.asked import value_at
+from nodrop.config.nfvbench.rules import RULES
+from nodrop.config.nfvbench.schema import NfvbenchConfig
+
+OPENSTACK = "OpenStack is not staged yet; chains are made in network namespaces of this machine"
+TREX = "TRex is not driven yet; nodrop's own engine sends and receives"
+PLUGIN = "NFVbench's plugins are not loaded; nodrop's are Python packages with the entry point nodrop.config"
+MANAGEMENT = "a chain in network namespaces needs no login"
+SILENT = ""
+"""Says nothing: it is an output, or has no effect in NFVbench either."""
+
+KEPT: dict[str, str] = {
+    "openrc_file": OPENSTACK,
+    "clouds_detail": OPENSTACK,
+    "vm_image_file": OPENSTACK,
+    "flavor_type": OPENSTACK,
+    "flavor": OPENSTACK,
+    "availability_zone": OPENSTACK,
+    "compute_nodes": OPENSTACK,
+    "hypervisor_hostname": OPENSTACK,
+    "sriov": OPENSTACK,
+    "use_sriov_middle_net": OPENSTACK,
+    "loop_vm_name": OPENSTACK,
+    "internal_networks": OPENSTACK,
+    "idle_networks": OPENSTACK,
+    "external_networks": "OpenStack is not asked for networks yet; write the VLANs of an EXT chain as vlans",
+    "edge_networks": "OpenStack is not staged yet; routers in the path are made in network namespaces of this machine",
+    "use_management_port": MANAGEMENT,
+    "management_network": MANAGEMENT,
+    "use_floating_ip": MANAGEMENT,
+    "floating_network": MANAGEMENT,
+    "vif_multiqueue_size": "the loopback VNF has one queue on each interface",
+    "num_mbufs": "there is no VPP; vnf.queue_slots says how many frames the loopback VNF can hold",
+    "no_cleanup": "a lab goes with its run; one that is to stay is brought up with `nodrop lab up`, used with --lab",
+    "traffic_generator.host_name": SILENT,
+    "traffic_generator.default_profile": TREX,
+    "traffic_generator.generator_profile": TREX,
+    "traffic_generator.tg_gateway_ip_cidrs": "the tester's addresses alone say which link they are on",
+    "restart": TREX,
+    "cache_size": TREX,
+    "i40e_mixed": TREX,
+    "mbuf_64": TREX,
+    "mbuf_factor": TREX,
+    "cores_used": SILENT,
+    "intf_speed_used": SILENT,
+    "intf_speed_detected": SILENT,
+    "check_traffic_time_sec": "the end-to-end check takes as long as frames take, seconds at most",
+    "no_flow_stats": "frames are counted anyway, at no cost",
+    "factory_module": PLUGIN,
+    "factory_class": PLUGIN,
+    "no_vswitch_access": "no plugin reads the counters of a virtual switch here",
+    "debug_mask": SILENT,
+}
+"""Key or section, and what happens instead. What a rule reads is not kept."""
+
+
+def kept_keys() -> Iterator[tuple[Key, str]]:
+    """Every kept key that has a value, with what happens instead."""
+    for leaf in leaves(NfvbenchConfig):
+        if leaf.key[0] in SHARED or any(RULES.of(leaf.key)):
+            continue
+        near = [".".join(leaf.key[:depth]) for depth in range(len(leaf.key), 0, -1)]
+        yield leaf.key, next((KEPT[key] for key in near if key in KEPT), SILENT)
+
+
+def remarks(written: Mapping[str, Any]) -> tuple[str, ...]:
+    """What to know about NFVbench's keys that were written: one sentence for each that does something else here.
+
+    Args:
+        written: `Config.nfvbench`.
+    """
+    config = NfvbenchConfig.model_validate({key: value for key, value in written.items() if key not in SHARED})
+    default = NfvbenchConfig()
+    said = []
+    for key, instead in kept_keys():
+        value = value_at(config, ".".join(key))
+        if instead and value and value != value_at(default, ".".join(key)):
+            said.append(f"{'.'.join(key)}: {shown(_raw(written, key))} asked; {instead}")
+    return (*said, *_adjusted(config))
+
+
+def _adjusted(config: NfvbenchConfig) -> Iterator[str]:
+    """What is translated, but not to the letter."""
+    there = len(os.sched_getaffinity(0))
+    if config.cores and config.cores > there:
+        yield f"cores: {config.cores} asked, {there} there; the engine is given those"
+    if config.service_mode:
+        yield "service_mode: true asked; frames of the trials are kept in files, see capture"
+    small = [
+        size for each in config.traffic_profile for size in each.l2frame_size if size.isdecimal() and int(size) < 64
+    ]
+    if small:
+        yield f"traffic_profile: frames of {', '.join(small)} bytes asked; Ethernet has at least 64, which is sent"
+
+
+def _raw(written: Mapping[str, Any], key: Key) -> Any:
+    """A value as it was written."""
+    value: Any = written
+    for part in key:
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value

@@ -1,0 +1,139 @@
+"""Reading text: YAML with the plain types of YAML 1.2, JSON, and sentences for whatever else there is."""
+
+from pathlib import Path
+
+import pytest
+
+from nodrop.config.document import Dumper, dumped, of_mapping, read
+from nodrop.config.source import Written, document_of
+from nodrop.errors import ConfigError
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(ConfigError) as caught:
+        read(text, "lab.yaml")
+    return str(caught.value)
+
+
+def test_values_are_what_yaml_1_2_says() -> None:
+    # Source: YAML 1.2.2 section 10.3.2, and the words that 1.1 took for something else.
+    text = "a: no\nb: 010\nc: 1e3\nd: 10:30\ne: 0x1F\nf: 2001-01-01\ng: ~\nh: True\ni: -1.5\nj: 0o17\nk: on"
+    assert read(text, "x").content == {
+        "a": "no",
+        "b": 10,
+        "c": 1000.0,
+        "d": "10:30",
+        "e": 31,
+        "f": "2001-01-01",
+        "g": None,
+        "h": True,
+        "i": -1.5,
+        "j": 15,
+        "k": "on",
+    }
+
+
+def test_every_key_and_item_has_its_line() -> None:
+    lines = read("a: 1\nb:\n  c: 2\n  d:\n    - 3\n    - {e: 4}\n", "x").lines
+    assert lines == {
+        ("a",): 1,
+        ("b",): 2,
+        ("b", "c"): 3,
+        ("b", "d"): 4,
+        ("b", "d", "0"): 5,
+        ("b", "d", "1"): 6,
+        ("b", "d", "1", "e"): 6,
+    }
+
+
+def test_json_is_read_with_tabs_and_characters_in_two_halves() -> None:
+    assert read('{\n\t"a":\t"\\ud83d\\ude00",\n\t"b": [1, null, "x\\/y"]\n}', "x").content == {
+        "a": "😀",
+        "b": [1, None, "x/y"],
+    }
+
+
+def test_what_an_anchor_holds_is_taken_over() -> None:
+    text = "a: &base {b: 1, c: 2}\nd: {<<: *base, c: 3}\ne: *base"
+    assert read(text, "x").content["d"] == {"b": 1, "c": 3}
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[" * 5000, "more than 24 levels"),
+        ("a: " * 1 + "{b: " * 60 + "1" + "}" * 60, "more than 24 levels"),
+        ("a: &a {b: *a}", "line 1, column 4: YAML expected, more than 24 levels found"),
+        ("a: !!python/object/apply:os.system [id]", "line 1, column 4: YAML expected, the tag"),
+        ("a: !!int x", "the tag tag:yaml.org,2002:int found on 'x'"),
+        (f"a: {'9' * 5000}", "a number of 5000 digits found, at most 300 expected"),
+        ("a: 1\nb: x\0y", "line 2: text expected, found the control character U+0000"),
+        ("? [1]\n: 2", "line 1, column 3: YAML expected, a key expected, plain text"),
+        ("true: 2", "a key expected, found True"),
+        ('a: "\\ud83d"', "half a character found"),
+        ("a: 1\n---\nb: 2", "line 2, column 1"),
+        ("a: *nowhere", "undefined alias 'nowhere'"),
+        ("a: 1\n\tb: 2", "line 2, column 1"),
+        ("flow_count:100k", "write for example `profile: quick`, with a blank after the colon"),
+        ("x" * 2**21, "at most 1048576 expected"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_in_a_sentence(text: str, sentence: str) -> None:
+    said = refusal(text)
+    assert said.startswith("lab.yaml: ")
+    assert sentence in said
+    assert len(said) < 300
+
+
+def test_aliases_that_repeat_one_another_cost_nothing() -> None:
+    lines = ["a0: &a0 [1]", *(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 12))]
+    assert "more than 100000 values found, with what aliases repeat" in refusal("\n".join(lines))
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfea\0:\0", b"\x7fELF\x02\x01\x01\0\0\0", bytes(range(256))])
+def test_a_file_that_is_no_text_is_refused_by_name(content: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "lab.yaml"
+    file.write_bytes(content)
+    with pytest.raises(ConfigError, match=r"lab\.yaml: line [12]: "):
+        document_of(file)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_key(tmp_path: Path) -> None:
+    file = tmp_path / "lab.yaml"
+    file.write_bytes(b"\xef\xbb\xbfchains: 2")
+    assert document_of(file).content == {"chains": 2}
+
+
+@pytest.mark.parametrize("text", ["{chains: 2}", "chains: 2", '{"chains": 2}', "chains: 2\nhops: 1", "search:"])
+def test_text_in_place_of_a_file_is_the_configuration(text: str) -> None:
+    assert document_of(text).name == "inline configuration"
+
+
+def test_text_that_is_neither_file_nor_keys_is_taken_for_a_mistyped_file(tmp_path: Path) -> None:
+    (tmp_path / "nfvbench.cfg").write_text("chains: 2")
+    with pytest.raises(ConfigError) as caught:
+        document_of(f"{tmp_path}/nfvbnech.cfg")
+    assert "No such file or directory" in str(caught.value)
+    assert str(caught.value).endswith(f"; there is {tmp_path}/nfvbench.cfg")
+
+
+@pytest.mark.parametrize("text", ["", "   ", "quick", "x" * 5000, "a\0b", "/", "."])
+def test_text_that_is_nothing_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError):
+        document_of(text)
+
+
+def test_a_mapping_is_held_to_the_same_bounds() -> None:
+    deep: dict[str, object] = {}
+    for _ in range(1000):
+        deep = {"a": deep}
+    for wrong in (deep, {"a": [0] * 100_001}, {"a": object()}, {"a": 10**400}):
+        with pytest.raises(ConfigError, match="request body: "):
+            document_of(Written("request body", wrong))
+    assert of_mapping({"a": [1, {"b": None}]}, "x").content == {"a": [1, {"b": None}]}
+
+
+@pytest.mark.parametrize("value", ["no", "1e3", "010", "0o7", "10:30", "~", "", "a: b", "😀", "2001-01-01", "<<", 1e-7])
+def test_what_is_written_is_read_as_it_was(value: object) -> None:
+    assert Dumper is not None
+    assert read(f"a: {dumped(value)}", "x").content == {"a": value}
