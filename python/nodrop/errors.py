@@ -3,6 +3,7 @@
 NodropError            1  never raised itself
 ├── ConfigError        2  what the user wrote cannot be done as written
 ├── StageError         3  the path under test could not be brought up, or fell down
+│   └── BusyError      3  another run is measuring on this machine
 ├── GeneratorError     4  the traffic generator could not start, connect or carry on
 └── SearchError        5  the search ended without an answer (no usable trial)
     └── OutOfTime      5  it was not done in the time it was given
@@ -27,6 +28,10 @@ class StageError(NodropError):
     """The lab or the system under test could not be brought up, or vanished during the run."""
 
     exit_code = 3
+
+
+class BusyError(StageError):
+    """Another run is measuring on this machine."""
 
 
 class GeneratorError(NodropError):

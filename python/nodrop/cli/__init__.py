@@ -8,7 +8,10 @@ import click
 from nodrop import __version__
 from nodrop.errors import ConfigError, NodropError
 
-COMMANDS = ("run", "show", "explain", "plot", "simulate", "search", "lab", "doctor", "calibrate")
+COMMANDS = (
+    *("run", "show", "explain", "plot", "simulate", "search", "lab", "doctor", "calibrate"),
+    *("status", "cleanup", "completion"),
+)
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as every shell expects: 128 + SIGINT."""
 

@@ -5,6 +5,7 @@ from typing import Any, TypeVar, get_args
 
 import click
 
+from nodrop.cli.completing import FILE, SETTING
 from nodrop.config.profiles import ProfileName
 from nodrop.errors import ConfigError
 from nodrop.model.plan import AlgorithmName
@@ -21,7 +22,14 @@ KEYS = {
 }
 """Flag, as the command's argument, and the key it sets."""
 OPTIONS = (
-    click.option("--config", "files", metavar="FILE", multiple=True, help="YAML configuration; a later one wins."),
+    click.option(
+        "-c",
+        "--config",
+        "files",
+        type=FILE,
+        multiple=True,
+        help="Configuration: a YAML or JSON file, or its text; a later one wins.",
+    ),
     click.option(
         "--profile",
         type=click.Choice(get_args(ProfileName)),
@@ -33,7 +41,13 @@ OPTIONS = (
     click.option("--min-load", metavar="LOAD", help="Lowest load to try, both ways together, as 10kpps."),
     click.option("--max-load", metavar="LOAD", help="Highest load to try, both ways together, as 2Mpps."),
     click.option("--budget", metavar="TIME", help="Search for so long, then give the best answer, as 60s."),
-    click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Set any key, as search.width=1%."),
+    click.option(
+        "--set",
+        "settings",
+        type=SETTING,
+        multiple=True,
+        help="Set any key, as search.width=1%.",
+    ),
 )
 
 

@@ -5,6 +5,7 @@ from typing import Any, get_args
 import click
 
 from nodrop.cli.asking import overrides, search_options
+from nodrop.cli.completing import DIR, FILE
 from nodrop.model.plan import Backend
 
 EPILOG = """
@@ -22,8 +23,8 @@ Examples:
     "--backend", type=click.Choice(["auto", *get_args(Backend)]), help="How packets are sent.  [default: auto]"
 )
 @click.option("--frame-bytes", type=int, metavar="N", help="Frame size with FCS.  [default: 64]")
-@click.option("--results-dir", metavar="DIR", help="Where results are kept.  [default: results]")
-@click.option("--json", "json_file", metavar="FILE", help="Also write the result there; - is standard output.")
+@click.option("--results-dir", type=DIR, help="Where results are kept.  [default: results]")
+@click.option("--json", "json_file", type=FILE, help="Also write the result there; - is standard output.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, only the result.")
 def calibrate(json_file: str | None, quiet: bool, **flags: Any) -> int:
     """Find the highest load at which the tester itself loses nothing and is on time, and its own latency.

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from nodrop.cli.completing import DIR, RESULT
+
 if TYPE_CHECKING:
     from nodrop.model.result import RunResult
 
@@ -14,11 +16,11 @@ WIDTH_MAX = 100
 
 
 @click.command()
-@click.argument("result")
+@click.argument("result", type=RESULT)
 @click.option("--outlook", is_flag=True, help="Say as well what the other outcome of each trial would have meant.")
 @click.option("--verify", is_flag=True, help="Decide every trial again from the outcomes on record, and compare.")
 @click.option("--trial", type=int, metavar="N", help="Say only where the frames of this trial were lost, hop by hop.")
-@click.option("--results-dir", default="results", show_default=True, metavar="DIR", help="Where results are kept.")
+@click.option("--results-dir", default="results", show_default=True, type=DIR, help="Where results are kept.")
 def explain(result: str, outlook: bool, verify: bool, trial: int | None, results_dir: str) -> None:
     """Tell a stored search as a story, one sentence for every trial.
 

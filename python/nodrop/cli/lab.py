@@ -5,11 +5,12 @@ from typing import Any, get_args
 
 import click
 
+from nodrop.cli.completing import LAB
 from nodrop.errors import ConfigError
 from nodrop.model.facts import StageFacts
 from nodrop.model.plan import LabPlan, SutKind
 
-NAME = click.option("--name", default="default", show_default=True, help="Name of the lab.")
+NAME = click.option("--name", type=LAB, default="default", show_default=True, help="Name of the lab.")
 
 
 @click.group()
@@ -47,10 +48,15 @@ def up(name: str, **keys: Any) -> None:
 
 @lab.command()
 @NAME
-def down(name: str) -> None:
+@click.option("--all", "every", is_flag=True, help="Every lab, also one without a record.")
+def down(name: str, every: bool) -> None:
     """Take a lab down."""
+    from nodrop.cli import cleanup, status  # noqa: PLC0415
     from nodrop.stage import standing  # noqa: PLC0415
 
+    if every:
+        cleanup.take_away(status.find())
+        return
     stood = standing.down(name)
     click.echo(f"lab {name} is down" if stood else f"lab {name} did not stand any more; its record is cleared away")
 

@@ -4,13 +4,15 @@ from pathlib import Path
 
 import click
 
+from nodrop.cli.completing import DIR, FILE, RESULT
+
 
 @click.command(short_help="Draw a stored search as SVG or PNG.")
-@click.argument("result")
+@click.argument("result", type=RESULT)
 @click.option(
-    "-o", "--output", required=True, metavar="FILE", help="Where to: name.svg, name.png, or name.vl.json for Vega-Lite."
+    "-o", "--output", required=True, type=FILE, help="Where to: name.svg, name.png, or name.vl.json for Vega-Lite."
 )
-@click.option("--results-dir", default="results", show_default=True, metavar="DIR", help="Where results are kept.")
+@click.option("--results-dir", default="results", show_default=True, type=DIR, help="Where results are kept.")
 def plot(result: str, output: str, results_dir: str) -> None:
     """Draw a stored search: its trials over time, and the bounds closing in.
 

@@ -5,6 +5,10 @@ from typing import Any, get_args
 import click
 
 from nodrop.cli.asking import overrides, search_options
+from nodrop.cli.completing import DIR, FILE, LAB, RESULT
+from nodrop.cli.grouping import GroupedCommand
+from nodrop.cli.nfvbench_flags import nfvbench_keys, nfvbench_options, notes
+from nodrop.cli.nfvbench_instead import instead
 from nodrop.model.pattern import PatternKind
 from nodrop.model.plan import Backend, SutKind
 
@@ -27,25 +31,29 @@ Exit codes: 0 every goal has a load that meets it, 2 configuration, 3 the lab, 4
 """
 
 
-@click.command(epilog=EPILOG, short_help="Measure NDR, PDR and latency.")
+@click.command(cls=GroupedCommand, epilog=EPILOG, short_help="Measure NDR, PDR and latency.")
 @search_options
-@click.option("--warm-start", metavar="RESULT", help="Start from a result of the same SUT: file, run id, latest.")
+@click.option("--warm-start", type=RESULT, help="Start from a result of the same SUT: file, run id, latest.")
 @click.option("--sut", type=click.Choice(get_args(SutKind)), help="What to measure.  [default: vnf-l2]")
 @click.option("--chains", type=int, metavar="N", help="Parallel chains of forwarders.  [default: 1]")
 @click.option("--hops", type=int, metavar="N", help="Forwarders in line in each chain, 1 or 2.  [default: 1]")
-@click.option("--lab", metavar="NAME", help="Measure in a lab left standing by `nodrop lab up`.")
+@click.option("--lab", type=LAB, help="Measure in a lab left standing by `nodrop lab up`.")
 @click.option(
     "--backend", type=click.Choice(["auto", *get_args(Backend)]), help="How packets are sent.  [default: auto]"
 )
 @click.option("--frame-bytes", type=int, metavar="N", help="Frame size with FCS.  [default: 64]")
 @click.option("--pattern", type=click.Choice(get_args(PatternKind)), help="How the load varies.  [default: flat]")
-@click.option("--replay", metavar="FILE", help="Send the frames of a pcap or pcapng file.")
-@click.option("--capture", metavar="FILE", help="Keep frames at the loads found: FILE-12.pcapng for trial 12.")
+@click.option("--replay", type=FILE, help="Send the frames of a pcap or pcapng file.")
+@click.option("--capture", type=FILE, help="Keep frames at the loads found: FILE-12.pcapng for trial 12.")
 @click.option("--no-latency", is_flag=True, help="Leave out the latency trials.")
-@click.option("--results-dir", metavar="DIR", help="Where results are kept.  [default: results]")
-@click.option("--json", "json_file", metavar="FILE", help="Also write the result there; - is standard output.")
+@click.option("--results-dir", type=DIR, help="Where results are kept.  [default: results]")
+@click.option("--json", "json_file", type=FILE, help="Also write the result there; - is standard output.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, only the result.")
-def run(json_file: str | None, quiet: bool, **flags: Any) -> int:
+@click.option("--alongside", is_flag=True, help="Measure even while another run on this machine does.")
+@click.option("--wait", is_flag=True, help="Wait until no other run on this machine measures.")
+@nfvbench_options
+@click.pass_context
+def run(context: click.Context, /, json_file: str | None, quiet: bool, **flags: Any) -> int:
     """Measure the highest loads that a SUT forwards without loss, and with a little loss.
 
     NDR, the no drop rate, is the highest load measured at which not one frame was lost; PDR, the partial drop rate,
@@ -53,18 +61,24 @@ def run(json_file: str | None, quiet: bool, **flags: Any) -> int:
     together. Each stands beside its upper bound, the lowest load that lost too much, and beside what limited it: where
     that was the tester, the figure is what the SUT does at least, not what it can.
     """
+    done = instead(context, flags)
+    if done is not None:
+        return done
+    for note in notes(flags, json_file):
+        click.echo(f"nodrop: {note}", err=True)
     from nodrop import store  # noqa: PLC0415
     from nodrop.cli.measuring import measure  # noqa: PLC0415
     from nodrop.config.load import load  # noqa: PLC0415
     from nodrop.generator import inspection  # noqa: PLC0415
     from nodrop.plan import build  # noqa: PLC0415
+    from nodrop.presence import turn  # noqa: PLC0415
     from nodrop.report.calibration import calibration_text  # noqa: PLC0415
     from nodrop.stage import standing  # noqa: PLC0415
     from nodrop.stage.host import read_host  # noqa: PLC0415
     from nodrop.store import calibration  # noqa: PLC0415
     from nodrop.units import format_pps  # noqa: PLC0415
 
-    config = load(flags["files"], overrides(flags, _own_keys(flags)))
+    config = load(flags["files"], nfvbench_keys(flags) | overrides(flags, _own_keys(flags)))
     plan = build(
         config,
         find_lab=lambda name: standing.find(name).plan,
@@ -77,7 +91,8 @@ def run(json_file: str | None, quiet: bool, **flags: Any) -> int:
         click.echo(
             f"nodrop: search.max_load: {format_pps(config.search.max_load)} asked; {calibration_text(known)}", err=True
         )
-    return measure(plan.model_copy(update={"calibration": known}), json_file, quiet)
+    with turn(plan.results_dir, alongside=flags["alongside"], wait=flags["wait"]):
+        return measure(plan.model_copy(update={"calibration": known}), json_file, quiet)
 
 
 def _own_keys(flags: dict[str, Any]) -> dict[str, Any]:

@@ -4,12 +4,14 @@ import sys
 
 import click
 
+from nodrop.cli.completing import DIR, RESULT
+
 
 @click.command()
-@click.argument("result")
+@click.argument("result", type=RESULT)
 @click.option("--trials", is_flag=True, help="List every trial, why the search wanted it, and what there is to doubt.")
 @click.option("--json", "as_json", is_flag=True, help="Print the stored JSON.")
-@click.option("--results-dir", default="results", show_default=True, metavar="DIR", help="Where results are kept.")
+@click.option("--results-dir", default="results", show_default=True, type=DIR, help="Where results are kept.")
 def show(result: str, trials: bool, as_json: bool, results_dir: str) -> None:
     """Print a stored result.
 

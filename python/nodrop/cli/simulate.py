@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from nodrop.cli.asking import overrides, searches_options
+from nodrop.cli.completing import DIR, FILE
 from nodrop.config.profiles import END_BY_TIME
 from nodrop.errors import ConfigError
 from nodrop.model.plan import AlgorithmName
@@ -42,8 +43,8 @@ Examples:
 @click.option("--list", "listing", is_flag=True, help="Say which SUTs there are, and stop.")
 @click.option("--compare", is_flag=True, help="Compare searches over many seeds; by default all, at every SUT.")
 @click.option("--seeds", type=click.IntRange(min=1), default=20, show_default=True, metavar="N", help="How many.")
-@click.option("--results-dir", metavar="DIR", help="Where results are kept.  [default: results]")
-@click.option("--json", "json_file", metavar="FILE", help="Also write the result there; - is standard output.")
+@click.option("--results-dir", type=DIR, help="Where results are kept.  [default: results]")
+@click.option("--json", "json_file", type=FILE, help="Also write the result there; - is standard output.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, only the result.")
 def simulate(listing: bool, compare: bool, **flags: Any) -> int:
     """Run a search against a simulated SUT whose truth is known, on a clock of its own.

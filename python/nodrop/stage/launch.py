@@ -15,6 +15,10 @@ from nodrop.stage.message import LabFailed, LabRequest, LabUp, parse_message
 LabLog = IO[bytes]
 """Where the lab's processes write when something is wrong; readable from the start."""
 
+HOLDER = ("-P", "-m", "nodrop.stage.holder")
+"""How a holder is started, after the interpreter; -P keeps the files of the working directory from being imported."""
+STANDING = "--standing"
+"""Of a holder whose lab outlives the command that brings it up."""
 UP_TIMEOUT_S = 30.0
 LAST_WORDS = 10
 """Lines of the log that go into an error message."""
@@ -23,11 +27,10 @@ LAST_WORDS = 10
 def start_holder(ends: list[str], request: LabRequest, log: LabLog) -> subprocess.Popen[bytes]:
     """A holder process that has its request and is about to answer.
 
-    A session of its own keeps the terminal's Ctrl-C from it; -P keeps the files of the working directory from being
-    imported.
+    A session of its own keeps the terminal's Ctrl-C from it.
     """
     process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "nodrop.stage.holder", *ends],
+        [sys.executable, *HOLDER, *ends],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=log,

@@ -95,15 +95,15 @@ def log_path(name: str) -> Path:
     return _path(name, ".log")
 
 
-def directory() -> Path:
-    """Where the records are. Raises StageError when somebody else could have written them."""
-    path = _runtime_directory() / "labs"
+def directory(kind: str = "labs") -> Path:
+    """Where the records of a kind are. Raises StageError when somebody else could have written them."""
+    path = _runtime_directory() / kind
     try:
         for part in (path.parent, path):
             part.mkdir(mode=0o700, exist_ok=True)
             _check_private(part)
     except OSError as error:
-        raise StageError(f"directory {path} for standing labs asked: {error.strerror}; make it writable") from error
+        raise StageError(f"directory {path} for records asked: {error.strerror}; make it writable") from error
     return path
 
 
@@ -118,7 +118,7 @@ def _check_private(path: Path) -> None:
     status = path.lstat()
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
         raise StageError(
-            f"directory {path} for standing labs asked, it is not a directory that belongs to this user and that only "
+            f"directory {path} for records asked, it is not a directory that belongs to this user and that only "
             "this user can write; remove it or mend its owner and mode"
         )
 

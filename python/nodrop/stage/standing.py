@@ -1,5 +1,9 @@
 """Labs left standing: brought up by one command, used by others, taken down by name."""
 
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Self
 
 from nodrop.errors import StageError
@@ -7,9 +11,9 @@ from nodrop.lines import LineReader
 from nodrop.model.facts import StageFacts
 from nodrop.model.plan import LabPlan
 from nodrop.stage import registry
-from nodrop.stage.launch import LabLog, await_up, last_words, start_holder
+from nodrop.stage.launch import HOLDER, STANDING, LabLog, await_up, last_words, start_holder
 from nodrop.stage.message import STAY, LabRequest, LabUp
-from nodrop.stage.process import await_end, identify, is_running, terminate
+from nodrop.stage.process import Process, await_end, identify, is_running, terminate
 from nodrop.stage.registry import StandingLab
 
 PATIENCE_S = 3.0
@@ -83,6 +87,43 @@ def down(name: str) -> bool:
         return stood
 
 
+def unrecorded() -> tuple[Process, ...]:
+    """The processes of this user's labs that stand without a record, because somebody removed it.
+
+    What they are is proven by their command line, which only `up` writes, and by standing in another network namespace.
+    """
+    with registry.locked():  # a lab that is being brought up has no record yet
+        recorded = {lab.holder for name in registry.names() if (lab := registry.read(name))}
+        found = tuple(identify(pid) for pid in _standing_holders())
+    return tuple(process for process in found if process not in recorded)
+
+
+def end_unrecorded(process: Process) -> None:
+    """End a lab that `unrecorded` gave."""
+    terminate(process, PATIENCE_S)
+
+
+def _standing_holders() -> Iterator[int]:
+    """Of a lab's processes, which all have the same command line, the one that is nobody's child."""
+    found = {int(path.name): path for path in Path("/proc").glob("[0-9]*") if _is_standing_lab(path)}
+    for pid, path in found.items():
+        with contextlib.suppress(OSError):
+            parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent not in found:
+                yield pid
+
+
+def _is_standing_lab(process: Path) -> bool:
+    try:
+        words = (process / "cmdline").read_text(errors="replace").split("\0")
+        if tuple(words[1 : 1 + len(HOLDER)]) != HOLDER or STANDING not in words:
+            return False
+        is_apart = (process / "ns/net").readlink() != Path("/proc/self/ns/net").readlink()
+        return is_apart and process.stat().st_uid == os.geteuid()
+    except OSError:
+        return False
+
+
 def find(name: str) -> StandingLab:
     """A lab that stands. Raises StageError when there is none of that name, or it has fallen down."""
     lab = registry.read(name) or _unknown(name)
@@ -104,7 +145,7 @@ def entrance(name: str, namespace: str) -> int:
 
 def _start(request: LabRequest, log: LabLog) -> StandingLab:
     """A lab on record. Should anything fail before STAY is said, the holder's standard input closes and it ends."""
-    with start_holder(["--standing"], request, log) as process:
+    with start_holder([STANDING], request, log) as process:
         assert process.stdin and process.stdout
         lab = _record(request.plan, await_up(LineReader(process.stdout.fileno()), request.plan, log))
         registry.write(request.name, lab)

@@ -1,0 +1,53 @@
+"""What NFVbench's flags ask for instead of a run: the command of nodrop's own that does it, carried out."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from nodrop import __version__
+from nodrop.cli.nfvbench_flags import PREFIX
+
+
+def instead(context: click.Context, flags: Mapping[str, Any]) -> int | None:
+    """Do what was asked for instead of a run; gives its exit code, or None when a run was asked for."""
+    asked = {flag.removeprefix(PREFIX): value for flag, value in flags.items() if flag.startswith(PREFIX) and value}
+    if "version" in asked:
+        click.echo(f"nodrop {__version__}")
+        return 0
+    for flag, (command, *arguments) in COMMANDS.items():
+        if flag in asked:
+            return _carry_out(context, command, [*arguments, *_own_arguments(flag, asked, flags)])
+    return None
+
+
+COMMANDS = {
+    "show_default_config": ("config", "default"),
+    "show_pre_config": ("config", "show"),
+    "show_config": ("config", "show"),
+    "show_json_config": ("config", "show"),
+    "show_summary": ("show",),
+    "status": ("status",),
+    "cleanup": ("cleanup",),
+    "force_cleanup": ("cleanup", "--force"),
+    "server": ("serve",),
+}
+"""Flag, as it is named among the command's arguments, and what it stands for; the first that was given is done."""
+
+
+def _own_arguments(flag: str, asked: Mapping[str, Any], flags: Mapping[str, Any]) -> list[str]:
+    files = [part for file in flags["files"] for part in ("--config", file)]
+    if flag == "show_summary":
+        return [asked[flag]]
+    if flag == "server":
+        where = [part for name in ("host", "port") if name in asked for part in (f"--{name}", str(asked[name]))]
+        return [*where, *files]
+    return []
+
+
+def _carry_out(context: click.Context, name: str, arguments: list[str]) -> int:
+    group = context.find_root().command
+    assert isinstance(group, click.Group)
+    command = group.get_command(context, name)
+    assert command
+    return int(command.main(arguments, prog_name=f"nodrop {name}", standalone_mode=False) or 0)

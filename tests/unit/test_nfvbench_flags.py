@@ -1,0 +1,120 @@
+"""NFVbench's flags as `nodrop run` takes them. Source: NFVbench 5's own help and its manual."""
+
+from typing import Any
+
+import click
+import pytest
+
+from nodrop.cli import main
+from nodrop.cli.nfvbench_flags import FLAGS, nfvbench_keys, notes
+from nodrop.cli.run import run
+from nodrop.errors import ConfigError
+
+DOCUMENTED = (
+    "--status -c --config --server --host -p --port -sc --service-chain -scc --service-chain-count -fc "
+    "--flow-count --rate --duration --interval --inter-node --sriov --use-sriov-middle-net -d --debug -g "
+    "--traffic-gen -l3 --l3-router -garp --gratuitous-arp -0 --no-traffic --no-arp --loop-vm-arp "
+    "--no-vswitch-access --vxlan --mpls --no-cleanup --cleanup --force-cleanup --restart --json --std-json "
+    "--show-default-config --show-pre-config --show-config -ss --show-summary -v --version -fs --frame-size "
+    "--unidir --log-file --logfile --user-label --userlabel --hypervisor --l2-loopback --l2loopback --i40e-mixed "
+    "--user-info --vlan-tagging --intf-speed --cores --cache-size --service-mode --no-e2e-check --no-flow-stats "
+    "--no-latency-stats --no-latency-streams --user-id --group-id --show-trex-log --debug-mask -r -h --help"
+)
+
+
+def parsed(*arguments: str) -> dict[str, Any]:
+    return run.make_context("run", list(arguments), help_option_names=["-h", "--help"]).params
+
+
+def keys(*arguments: str) -> dict[str, Any]:
+    return nfvbench_keys(parsed(*arguments))
+
+
+def test_every_flag_of_nfvbench_is_there() -> None:
+    context = click.Context(run, help_option_names=["-h", "--help"])
+    known = {name for parameter in run.get_params(context) for name in parameter.opts}
+    assert set(DOCUMENTED.split()) - known == set()
+
+
+def test_every_flag_does_or_says_something() -> None:
+    assert [flag.name for flag in FLAGS if not (flag.key or flag.note or "instead of a run" in flag.group)] == []
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("-fs 64 -fs IMIX -fs 1518", {"frame_sizes": ["64", "IMIX", "1518"]}),
+        ("-fs=64 --rate=100% --duration=10", {"frame_sizes": ["64"], "rate": "100%", "duration_sec": "10"}),
+        ("--rate 10kpps -scc 3 -fc 100k", {"rate": "10kpps", "service_chain_count": 3, "flow_count": "100k"}),
+        ("-sc pvvp", {"service_chain": "PVVP"}),
+        ("-garp -l3 -0 -d", {"periodic_gratuitous_arp": True, "l3_router": True, "no_traffic": True, "debug": True}),
+        ("--unidir", {"traffic.bidirectional": False}),
+        ("--cache-size -1 --cores 4", {"cache_size": -1, "cores": 4}),
+        ("--debug-mask 0xff", {"debug_mask": 255}),
+        ("--vlan-tagging off", {"vlan_tagging": False}),
+        ("--vlan-tagging true", {"vlan_tagging": True}),
+        ("--l2-loopback 100,101_200,201", {"l2_loopback": "100,101_200,201"}),
+        ("--l2loopback=no-tag", {"l2_loopback": "no-tag"}),
+        ("-g trex-remote", {"traffic_generator.default_profile": "trex-remote"}),
+        ("--hypervisor nova:compute1", {"compute_nodes": "nova:compute1"}),
+        ("-r openrc --i40e-mixed unbind", {"openrc_file": "openrc", "i40e_mixed": "unbind"}),
+        ("--duration 0.5 --interval 0", {"duration_sec": "0.5", "interval_sec": "0"}),
+        ("--inter-node --show-trex-log", {}),
+        ("--sut bridge --chains 2", {}),
+    ],
+)
+def test_flags_set_the_keys_they_set_in_nfvbench(written: str, expected: dict[str, Any]) -> None:
+    assert keys(*written.split()) == expected
+
+
+def test_user_info_is_merged_key_by_key() -> None:
+    written = ('{"a": {"b": 1, "c": 2}, "d": 3}', '{"a": {"c": 4}}')
+    asked = keys("--user-info", written[0], f"--user-info={written[1]}")
+    assert asked == {"user_info": {"a": {"b": 1, "c": 4}, "d": 3}}
+
+
+@pytest.mark.parametrize("written", ["{", "[1]", "text", "1"])
+def test_user_info_that_is_no_object_is_refused(written: str) -> None:
+    with pytest.raises(ConfigError, match="a JSON object expected"):
+        keys("--user-info", written)
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["-sc FOO", "-scc many", "--vlan-tagging perhaps", "--debug-mask 0xzz", "--port seven", "--i40e-mixed never"],
+)
+def test_values_of_another_type_are_refused(written: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", *written.split()]) == 2
+    assert "nodrop: error: Invalid value for" in capsys.readouterr().err
+
+
+def test_old_spellings_say_what_replaces_them() -> None:
+    said = list(notes(parsed("--logfile", "a", "--userlabel", "b", "--l2loopback", "1"), None))
+    assert said == [
+        "--logfile: an old spelling; write --log-file",
+        "--userlabel: an old spelling; write --user-label",
+        "--l2loopback: an old spelling; write --l2-loopback",
+    ]
+
+
+def test_a_note_says_whose_form_json_is_when_nfvbenchs_flags_are_used() -> None:
+    assert list(notes(parsed("--sut", "bridge"), "out.json")) == []
+    (said,) = notes(parsed("--rate", "1kpps"), "out.json")
+    assert said == "--json: out.json holds nodrop's own result; NFVbench's form is --nfvbench-json FILE"
+
+
+def test_the_help_fits_a_terminal_and_has_nodrops_own_options_first(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["run", "--help"]) == 0
+    printed = capsys.readouterr().out
+    options = printed.partition("\nOptions:")[2].partition("Examples:")[0]
+    assert all(len(line) <= 80 for line in options.splitlines())
+    assert options.index("--goal") < options.index("NFVbench's options") < options.index("--rate")
+    assert "--logfile" not in options
+
+
+def test_the_version_is_told_where_nfvbenchs_users_ask_for_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "-v"]) == 0
+    assert capsys.readouterr().out.startswith("nodrop ")
