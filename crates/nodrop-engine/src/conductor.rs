@@ -37,11 +37,11 @@ pub(crate) struct Conductor<'a, C, F> {
 
 impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
     pub(crate) fn new(setting: &'a Setting<'a>, clock: &'a C, progress: &'a Progress, on_window: F) -> Self {
-        let groups = setting.groups.count();
+        let groups = setting.groups.counted.count();
         let columns = || vec![Vec::new(); groups];
         let timeline = Timeline {
             windows: Windows {
-                series: setting.groups.series().to_vec(),
+                series: setting.groups.counted.series().to_vec(),
                 end_s: Vec::new(),
                 offered_count: columns(),
                 received_count: columns(),

@@ -70,7 +70,7 @@ impl Counts {
         };
         Self {
             streams: streams.iter().map(stream).collect(),
-            directions: setting.groups.series().iter().map(direction).collect(),
+            directions: setting.groups.timed.series().iter().map(direction).collect(),
             senders: Vec::new(),
             refused_count: 0,
             corrupted_count: 0,
@@ -103,10 +103,10 @@ impl Counts {
             stream.loss_runs = inbox.tracker.loss_runs(stream.offered_count);
             stream.arrival_gap_max_ns = inbox.gap_max_ns;
         }
-        for arrived in &lane.groups {
-            let direction = &mut self.directions[arrived.group];
+        for timed in &lane.times {
+            let direction = &mut self.directions[timed.group];
             direction.latency_every = lane.latency_every;
-            direction.latency = arrived.latency.latency(&arrived.variation, histograms);
+            direction.latency = timed.latency.latency(&timed.variation, histograms);
         }
     }
 
@@ -140,7 +140,7 @@ pub(crate) fn reply(
         };
         counts.streams.iter().filter(of_series).map(|stream| stream.lost_count).sum()
     };
-    for (column, series) in timeline.windows.lost_count.iter_mut().zip(setting.groups.series()) {
+    for (column, series) in timeline.windows.lost_count.iter_mut().zip(setting.groups.counted.series()) {
         settle(column, lost(series));
     }
     let received_pps = counts.port_received_max() as f64 / timeline.sent_for_s.max(1e-9);

@@ -27,6 +27,8 @@ pub(crate) struct Incoming<'a> {
     pub(crate) rx_offsets: &'a [usize],
     /// Which of the trial's groups counts it.
     pub(crate) group: usize,
+    /// Which of them its latency belongs to.
+    pub(crate) times: usize,
 }
 
 /// What arrived of one stream.
@@ -35,6 +37,8 @@ pub(crate) struct Inbox {
     pub(crate) stream: usize,
     /// Place of its group in `ReceiveLane::groups`.
     group: usize,
+    /// Place of its latency in `ReceiveLane::times`.
+    times: usize,
     pub(crate) tracker: Tracker,
     /// Arrival of the latest frame; zero before the first.
     last_time_ns: u64,
@@ -46,10 +50,16 @@ pub(crate) struct Inbox {
 /// What arrived of one group.
 #[derive(Debug)]
 pub(crate) struct Arrived {
-    pub(crate) group: usize,
+    group: usize,
     received: u64,
     missing: u64,
     overdue: u64,
+}
+
+/// How long the frames of one group were on their way.
+#[derive(Debug)]
+pub(crate) struct Timed {
+    pub(crate) group: usize,
     pub(crate) latency: Durations,
     pub(crate) variation: Durations,
 }
@@ -60,7 +70,8 @@ pub(crate) struct ReceiveLane {
     /// By stream id.
     inbox_of: Vec<u16>,
     pub(crate) inboxes: Vec<Inbox>,
-    pub(crate) groups: Vec<Arrived>,
+    groups: Vec<Arrived>,
+    pub(crate) times: Vec<Timed>,
     /// Where a signature may begin.
     offsets: Vec<usize>,
     trial_tag: u8,
@@ -84,6 +95,7 @@ impl ReceiveLane {
             inbox_of: vec![NONE; streams.iter().map(|stream| usize::from(stream.stream_id) + 1).max().unwrap_or(0)],
             inboxes: Vec::with_capacity(streams.len()),
             groups: Vec::new(),
+            times: Vec::new(),
             trial_tag,
             latency_every,
             last_read_ns: None,
@@ -93,11 +105,12 @@ impl ReceiveLane {
             corrupted_count: 0,
         };
         for stream in streams {
-            let group = lane.place(stream.group);
+            let (group, times) = (lane.place(stream.group), lane.place_of_times(stream.times));
             lane.inbox_of[usize::from(stream.stream_id)] = lane.inboxes.len() as u16;
             lane.inboxes.push(Inbox {
                 stream: stream.stream,
                 group,
+                times,
                 tracker: Tracker::new(streams.len()),
                 last_time_ns: 0,
                 gap_max_ns: 0,
@@ -109,15 +122,15 @@ impl ReceiveLane {
 
     fn place(&mut self, group: usize) -> usize {
         self.groups.iter().position(|known| known.group == group).unwrap_or_else(|| {
-            self.groups.push(Arrived {
-                group,
-                received: 0,
-                missing: 0,
-                overdue: 0,
-                latency: Durations::default(),
-                variation: Durations::default(),
-            });
+            self.groups.push(Arrived { group, received: 0, missing: 0, overdue: 0 });
             self.groups.len() - 1
+        })
+    }
+
+    fn place_of_times(&mut self, group: usize) -> usize {
+        self.times.iter().position(|known| known.group == group).unwrap_or_else(|| {
+            self.times.push(Timed { group, latency: Durations::default(), variation: Durations::default() });
+            self.times.len() - 1
         })
     }
 
@@ -184,9 +197,10 @@ impl ReceiveLane {
         inbox.last_time_ns = time_ns;
         if self.latency_every == 1 || self.latency_every != 0 && signature.sequence.is_multiple_of(self.latency_every) {
             let latency_ns = wrapping_elapsed_ns(time_ns, signature.time_ns).max(0) as u64;
-            group.latency.record(latency_ns, 1);
+            let times = &mut self.times[inbox.times];
+            times.latency.record(latency_ns, 1);
             if let Some((before_ns, _)) = inbox.last.filter(|(_, next)| *next == signature.sequence) {
-                group.variation.record(latency_ns.abs_diff(before_ns), 1);
+                times.variation.record(latency_ns.abs_diff(before_ns), 1);
             }
             inbox.last = Some((latency_ns, signature.sequence + self.latency_every));
         }

@@ -61,7 +61,7 @@ pub(crate) fn run<T: Transmit, R: Receive, C: Clock>(
     let is_paced = |worker: &Worker<'_, T, R>| worker.senders.iter().any(|sender| sender.port.paced().is_some());
     let head_start_ns = if workers.iter().any(is_paced) { PACED_HEAD_START_NS } else { HEAD_START_NS };
     let start_ns = clock.steady_ns() + head_start_ns;
-    let progress = Progress::new(start_ns, setting.duration_ns(), setting.groups.count(), sending_ports);
+    let progress = Progress::new(start_ns, setting.duration_ns(), setting.groups.counted.count(), sending_ports);
     let mut conductor = Conductor::new(setting, clock, &progress, on_window);
     let workers = std::thread::scope(|scope| {
         let handles: Vec<_> = workers
@@ -147,7 +147,7 @@ fn leaving<'a>(port: usize, streams: &'a [Stream], setting: &Setting<'_>) -> Vec
         stream: position,
         frames: &stream.frames,
         load_pps: setting.request.loads_pps[position],
-        group: setting.groups.of_stream(position),
+        group: setting.groups.counted.of_stream(position),
     };
     streams.iter().enumerate().filter(|(_, stream)| stream.tx_port == port).map(outgoing).collect()
 }
@@ -168,7 +168,8 @@ fn arriving<'a>(port: usize, streams: &'a [Stream], setting: &Setting<'_>) -> Ve
         stream: position,
         stream_id: stream.frames.stream_id(),
         rx_offsets: stream.frames.rx_offsets(),
-        group: setting.groups.of_stream(position),
+        group: setting.groups.counted.of_stream(position),
+        times: setting.groups.timed.of_stream(position),
     };
     streams.iter().enumerate().filter(|(_, stream)| stream.rx_port == port).map(incoming).collect()
 }

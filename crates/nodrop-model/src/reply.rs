@@ -240,7 +240,7 @@ pub struct TrialReply {
     /// Test frames that arrived with other content than was sent; they count as lost. Known of frames of up to 128 bytes
     /// whose signature follows a UDP header.
     pub corrupted_count: u64,
-    /// Latency, in the order of the time series' columns.
+    /// Latency, by stream or by direction.
     pub directions: Vec<DirectionTimes>,
     /// How sending went, one for each sending port.
     pub senders: Vec<SenderTimes>,

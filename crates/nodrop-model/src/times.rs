@@ -46,7 +46,7 @@ pub struct DirectionTimes {
     pub tx_port: usize,
     /// Where they had to arrive.
     pub rx_port: usize,
-    /// The stream, where there are no more than 16; else this is about all between these ports.
+    /// The stream, where there are no more than 256; else this is about all between these ports.
     pub stream_id: Option<u16>,
     /// Of every so many frames of a stream the latency was measured; 0: of none.
     pub latency_every: u64,

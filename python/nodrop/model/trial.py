@@ -13,6 +13,10 @@ StopClause = Literal["lost_count", "after_loss", "elapsed", "quiet"]
 """Which clause of a stop rule ended a trial."""
 
 
+FIXED = "fixed"
+"""Phase of a trial at a load that was asked for."""
+
+
 class StopRule(Value):
     """Ends a trial early, at the end of a window, by whichever clause is met first.
 
@@ -132,7 +136,7 @@ class StreamCounts(Value):
 
 
 class Series(Value):
-    """What is followed through a trial: a stream where there are no more than 16, else all between two ports."""
+    """What is followed through a trial: a stream where there are few, else all between two ports."""
 
     tx_port: int
     rx_port: int
@@ -140,7 +144,7 @@ class Series(Value):
 
 
 class DirectionTimes(Series):
-    """Latency of the frames of a series."""
+    """Latency of the frames of a series: of a stream where there are no more than 256."""
 
     latency_every: int
     """Of every so many frames of a stream it was measured; 0: of none."""
@@ -234,7 +238,7 @@ class TrialResult(Value):
     index: int = Field(ge=0)
     """Position in the run, from 0."""
     phase: str
-    """What the trial was for: `search` or `latency <label>`."""
+    """What the trial was for: `search`, `latency <label>` or `fixed`."""
     started_at: str
     """UTC, ISO 8601."""
     duration_s: float
