@@ -1,0 +1,103 @@
+"""Latency of several series together: their histograms added up, and the percentiles asked for read from that."""
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from nodrop.model.base import Value
+from nodrop.model.result import RunResult
+from nodrop.model.trial import DirectionTimes, LatencySummary, TrialResult
+
+if TYPE_CHECKING:
+    from hdrh.histogram import HdrHistogram
+
+LOWEST_NS, HIGHEST_NS, DIGITS = 1, 60_000_000_000, 3
+"""What the engine's histograms hold."""
+
+
+class LatencyFigures(Value):
+    """Latency of the frames of one series or of several."""
+
+    count: int
+    """Frames measured."""
+    every: int
+    """It was measured of every so many frames; 1: of each."""
+    min_ns: int
+    mean_ns: float
+    max_ns: int
+    percentiles_ns: dict[float, int] = Field(default_factory=dict)
+    """By percentile, in the order asked; those that cannot be told without a histogram are left out."""
+
+
+def percentiles(run: RunResult, trial: TrialResult, wanted: Sequence[float] | None = None) -> dict[float, int]:
+    """Percentiles of the latency of all frames of a trial, in nanoseconds; those not known are left out.
+
+    Args:
+        run: whose trial it is.
+        trial: one of its trials.
+        wanted: percentiles, 0 to 100; None: those that the run was asked for.
+    """
+    found = latency_of(trial, run.plan.percentiles if wanted is None else wanted)
+    return found.percentiles_ns if found else {}
+
+
+def latency_of(trial: TrialResult, wanted: Sequence[float]) -> LatencyFigures | None:
+    """Latency over all directions and chains of a trial; None where none was measured."""
+    return merged(trial.directions, wanted)
+
+
+def latency_by_way(trial: TrialResult, wanted: Sequence[float]) -> dict[tuple[int, int], LatencyFigures | None]:
+    """Latency by sending and receiving port, over all chains between them."""
+    ways: dict[tuple[int, int], list[DirectionTimes]] = {}
+    for times in trial.directions:
+        ways.setdefault((times.tx_port, times.rx_port), []).append(times)
+    return {way: merged(each, wanted) for way, each in ways.items()}
+
+
+def merged(series: Iterable[DirectionTimes], wanted: Sequence[float]) -> LatencyFigures | None:
+    """Latency of all frames of these series; None where none was measured."""
+    measured = [(times.latency_every, times.latency) for times in series if times.latency]
+    if not measured:
+        return None
+    found = [latency for _, latency in measured]
+    count = sum(latency.count for latency in found)
+    return LatencyFigures(
+        count=count,
+        every=max(every for every, _ in measured),
+        min_ns=min(latency.min_ns for latency in found),
+        mean_ns=sum(latency.mean_ns * latency.count for latency in found) / count,
+        max_ns=max(latency.max_ns for latency in found),
+        percentiles_ns=_percentiles_ns(found, wanted),
+    )
+
+
+def _percentiles_ns(found: Sequence[LatencySummary], wanted: Sequence[float]) -> dict[float, int]:
+    known = _summarised(found)
+    if not set(wanted) - set(known):
+        return {percentile: known[percentile] for percentile in wanted}
+    encoded = [latency.hdr for latency in found if latency.hdr]
+    if len(encoded) < len(found):
+        return {percentile: known[percentile] for percentile in wanted if percentile in known}
+    histogram = _sum(encoded)
+    return {
+        percentile: known.get(percentile, int(histogram.get_value_at_percentile(percentile))) for percentile in wanted
+    }
+
+
+def _summarised(found: Collection[LatencySummary]) -> dict[float, int]:
+    """What is known without a histogram: of several series only the ends, of one what its summary holds."""
+    ends = {0.0: min(each.min_ns for each in found), 100.0: max(each.max_ns for each in found)}
+    if len(found) > 1:
+        return ends
+    (only,) = found
+    return ends | {50.0: only.p50_ns, 90.0: only.p90_ns, 99.0: only.p99_ns, 99.9: only.p999_ns}
+
+
+def _sum(encoded: Sequence[str]) -> "HdrHistogram":
+    from hdrh.histogram import HdrHistogram  # noqa: PLC0415
+
+    total = HdrHistogram(LOWEST_NS, HIGHEST_NS, DIGITS)
+    for text in encoded:
+        total.decode_and_add(text)
+    return total

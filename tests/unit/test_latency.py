@@ -1,0 +1,94 @@
+"""Latency of several series together, judged by the published HdrHistogram library that holds all values at once."""
+
+from collections.abc import Iterable, Sequence
+
+import pytest
+from hdrh.histogram import HdrHistogram
+
+from nodrop.model.latency import DIGITS, HIGHEST_NS, LOWEST_NS, latency_by_way, latency_of
+from nodrop.model.trial import DirectionTimes, LatencySummary, Trial, TrialResult, Validity, Verdict, Windows
+
+WANTED = (25.0, 75.0, 99.0, 99.99)
+
+
+def histogram(values_ns: Iterable[int]) -> HdrHistogram:
+    filled = HdrHistogram(LOWEST_NS, HIGHEST_NS, DIGITS)
+    for value_ns in values_ns:
+        filled.record_value(value_ns)
+    return filled
+
+
+def times(
+    values_ns: Sequence[int], way: tuple[int, int] = (0, 1), *, stream_id: int = 0, whole: bool = True, every: int = 1
+) -> DirectionTimes:
+    filled = histogram(values_ns)
+    p50, p90, p99, p999 = (filled.get_value_at_percentile(percentile) for percentile in (50, 90, 99, 99.9))
+    latency = LatencySummary(
+        count=len(values_ns),
+        min_ns=min(values_ns),
+        mean_ns=sum(values_ns) / len(values_ns),
+        p50_ns=p50,
+        p90_ns=p90,
+        p99_ns=p99,
+        p999_ns=p999,
+        max_ns=max(values_ns),
+        pdv_ns=p999 - min(values_ns),
+        hdr=filled.encode().decode() if whole else None,
+    )
+    tx_port, rx_port = way
+    return DirectionTimes(tx_port=tx_port, rx_port=rx_port, stream_id=stream_id, latency_every=every, latency=latency)
+
+
+def trial(*series: DirectionTimes) -> TrialResult:
+    return TrialResult(
+        trial=Trial(intended_load_pps=1000.0, duration_s=1.0),
+        index=0,
+        phase="fixed",
+        started_at="2026-01-01T00:00:00+00:00",
+        duration_s=1.0,
+        stopped_early=False,
+        streams=(),
+        directions=series,
+        tester_drop_count=0,
+        tester_cpu_ratio=0.0,
+        windows=Windows(end_s=(), offered_count=(), received_count=()),
+        validity=Validity(verdict=Verdict.VALID),
+    )
+
+
+def test_percentiles_of_both_directions_are_those_of_all_frames() -> None:
+    forward, reverse = list(range(1_000, 900_000, 100)), list(range(5_000_000, 9_000_000, 7_000))
+    found = latency_of(trial(times(forward), times(reverse, (1, 0))), WANTED)
+    expected = histogram([*forward, *reverse])
+    assert found
+    assert found.percentiles_ns == {each: expected.get_value_at_percentile(each) for each in WANTED}
+    assert (found.count, found.min_ns, found.max_ns) == (len(forward) + len(reverse), 1_000, reverse[-1])
+    assert found.mean_ns == pytest.approx(sum([*forward, *reverse]) / found.count)
+
+
+def test_a_direction_is_all_of_its_chains_and_nothing_else() -> None:
+    slow, fast, back = [9_000] * 10, [1_000] * 30, [50_000] * 5
+    found = latency_by_way(trial(times(slow), times(fast, stream_id=1), times(back, (1, 0), stream_id=2)), WANTED)
+    forward, reverse = found[0, 1], found[1, 0]
+    assert forward and reverse
+    assert (forward.count, forward.min_ns, forward.max_ns, forward.mean_ns) == (40, 1_000, 9_000, 3_000.0)
+    assert forward.percentiles_ns[75.0] == histogram([*slow, *fast]).get_value_at_percentile(75)
+    assert (reverse.count, reverse.min_ns) == (5, 50_000)
+
+
+def test_without_histograms_only_what_summaries_hold_is_known() -> None:
+    one = latency_of(trial(times([1_000, 2_000, 3_000], whole=False)), (25.0, 50.0, 99.0))
+    two = latency_of(trial(times([1_000], whole=False), times([2_000], (1, 0), whole=False)), (25.0, 50.0, 100.0))
+    assert one and set(one.percentiles_ns) == {50.0, 99.0}
+    assert two and two.percentiles_ns == {100.0: 2_000}
+
+
+def test_that_not_every_frame_was_measured_is_kept() -> None:
+    found = latency_of(trial(times([1_000], every=4), times([1_000], (1, 0))), WANTED)
+    assert found and found.every == 4
+
+
+def test_nothing_measured_is_no_latency() -> None:
+    nothing = DirectionTimes(tx_port=0, rx_port=1, latency_every=0, latency=None)
+    assert latency_of(trial(nothing), WANTED) is None
+    assert latency_by_way(trial(nothing), WANTED) == {(0, 1): None}
