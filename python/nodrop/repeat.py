@@ -60,9 +60,21 @@ def check_repeats(trials: Sequence[TrialResult], repeat_invalid: int) -> None:
     if _invalid_count(trials) <= repeat_invalid:
         return
     latest = trials[-1]
-    reasons = "; ".join(doubt.text for doubt in latest.validity.doubts if doubt.verdict is Verdict.INVALID)
     raise SearchError(
         f"a valid trial at {format_pps(latest.trial.intended_load_pps)} asked, "
-        f"{repeat_invalid + 1} in a row were invalid: {reasons}; "
+        f"{repeat_invalid + 1} in a row were invalid: {_reasons(latest)}; "
         "give the tester more room (--max-load, engine.queue_slots) or more tries (search.repeat_invalid)"
     )
+
+
+def check_valid(trial: TrialResult) -> None:
+    """Raises SearchError for a trial at a fixed rate that says nothing of the SUT."""
+    if trial.validity.verdict is Verdict.INVALID:
+        raise SearchError(
+            f"a valid trial at {format_pps(trial.trial.intended_load_pps)} asked, it is invalid: {_reasons(trial)}; "
+            "ask for less (rate), or give the tester more room (engine.queue_slots)"
+        )
+
+
+def _reasons(trial: TrialResult) -> str:
+    return "; ".join(doubt.text for doubt in trial.validity.doubts if doubt.verdict is Verdict.INVALID)

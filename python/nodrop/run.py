@@ -1,6 +1,7 @@
 """One run, from plan to stored result. Start reading here.
 
     plan ─► stage up ─► engine connected ─► path checked ─► search ◄─► trials ─► latency trials ─► result stored
+                                                          └► one trial at a fixed rate ──────────┘
 
 Everything is brought down in the opposite order by the `with` statement, whatever ends the run; what was measured by
 then is stored in every case, and told with the last event.
@@ -21,13 +22,13 @@ from nodrop.generator.engine import EngineMeasurer
 from nodrop.judge import OUT_OF_TIME, judge
 from nodrop.model.event import OnEvent
 from nodrop.model.facts import Facts, Versions
-from nodrop.model.plan import LatencyPlan, Plan, SearchPlan
+from nodrop.model.plan import FixedPlan, LatencyPlan, Plan, SearchPlan
 from nodrop.model.result import LatencyResult, Outlook, RunResult
-from nodrop.model.trial import Trial, TrialResult, Verdict
+from nodrop.model.trial import FIXED, Trial, TrialResult, Verdict
 from nodrop.observe import observers
 from nodrop.observe.base import Observer
 from nodrop.record import Record
-from nodrop.repeat import check_repeats, without_hold_ups
+from nodrop.repeat import check_repeats, check_valid, without_hold_ups
 from nodrop.search.base import Outcome
 from nodrop.stage.base import Stage
 from nodrop.stage.host import read_host
@@ -70,10 +71,14 @@ def execute(plan: Plan, on_event: OnEvent, parts: Parts | None = None) -> RunRes
         record.measuring(),
     ):
         record.stage_up(Facts(host=host, stage=stage.facts, versions=_versions(measurer), ports=measurer.ports))
-        record.path_checked(measurer.check_path())
+        if plan.path_check:
+            record.path_checked(measurer.check_path())
         bench = _Bench(measurer, record, watching, make.clock)
-        _search(search, plan.search, bench, stage.facts.sut_shares_tester_cpu)
-        _measure_latency(plan.latency, plan.search.repeat_invalid, bench)
+        if plan.fixed and not plan.no_traffic:
+            _measure_fixed(plan.fixed, bench)
+        elif not plan.no_traffic:
+            _search(search, plan.search, bench, stage.facts.sut_shares_tester_cpu)
+            _measure_latency(plan.latency, plan.search.repeat_invalid, bench)
     return record.result
 
 
@@ -105,6 +110,17 @@ def _search(search: ExplainedSearch, plan: SearchPlan, bench: _Bench, sut_shares
     record.goals = judge(plan, search.intervals(), record.trials, sut_shares_tester_cpu, out_of_time=trial is not None)
     if not plan.budgeted and any(flag.code == OUT_OF_TIME for found in record.goals for flag in found.flags):
         raise OutOfTime(_out_of_time(plan))
+
+
+def _measure_fixed(plan: FixedPlan, bench: _Bench) -> None:
+    """The one trial of a run at a fixed rate; it is not repeated, as whoever asked may be watching it."""
+    trial = Trial(intended_load_pps=plan.load_pps, duration_s=plan.duration_s, reason=f"fixed rate {plan.asked}")
+    result = _measure(trial, FIXED, bench)
+    bench.record.trial_done(result)
+    check_valid(result)
+    bench.record.latency_measured(
+        LatencyResult(label=plan.asked, load_pps=result.offered_load_pps, trial_index=result.index)
+    )
 
 
 def _measure_latency(plan: LatencyPlan, repeat_invalid: int, bench: _Bench) -> None:

@@ -7,11 +7,12 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 from nodrop.config.flows import FlowsConfig, GatewaysConfig, TunnelConfig
 from nodrop.config.profiles import ProfileName
 from nodrop.config.shipping import ShipConfig
-from nodrop.config.sides import parse_macs, parse_vlans, written_as_text
-from nodrop.config.traffic import TrafficConfig
+from nodrop.config.sides import parse_macs, parse_vlans
+from nodrop.config.traffic import FrameSizes, TrafficConfig
 from nodrop.model.base import Value
 from nodrop.model.pattern import PatternKind, StairDirection
 from nodrop.model.plan import AlgorithmName, Backend, SutKind, VnfBackend
+from nodrop.rates import check_rate
 from nodrop.units import parse_count, parse_pps, parse_ratio, parse_seconds
 
 Count = Annotated[int, BeforeValidator(parse_count, json_schema_input_type=int | str)]
@@ -20,7 +21,7 @@ Seconds = Annotated[float, Field(gt=0), BeforeValidator(parse_seconds, json_sche
 Share = Annotated[float, Field(ge=0, lt=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
 Part = Annotated[float, Field(ge=0, le=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
 Width = Annotated[float, Field(gt=0, lt=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
-Rate = Annotated[str, BeforeValidator(written_as_text, json_schema_input_type=str | float)]
+Rate = Annotated[str, BeforeValidator(check_rate)]
 Vlan = Annotated[int, Field(ge=1, le=4094)]
 Vlans = Annotated[
     tuple[tuple[Vlan, ...], tuple[Vlan, ...]] | None,
@@ -295,7 +296,7 @@ class Config(Value):
     """Frame size with FCS (RFC 1242 section 3.5), in bytes; 64 to 9216."""
     bidirectional: bool = True
     """Whether traffic goes both ways at once, half of the load each."""
-    frame_sizes: tuple[int | str, ...] = ()
+    frame_sizes: FrameSizes = ()
     """Several sizes, measured one after the other, as `[64, IMIX, 1518]`: bytes with FCS, `IMIX` (7 x 64, 4 x 594, 1 x
     1518), or a genome; none: `frame_bytes`."""
     flow_count: Count = Field(default=256, ge=1, le=2**20)
@@ -307,7 +308,7 @@ class Config(Value):
     """Addresses on the links to the SUT."""
     tunnel: TunnelConfig = TunnelConfig()
     """Frames of each chain in a tunnel of its own."""
-    rate: Rate = Field(default="ndr_pdr", min_length=1)
+    rate: Rate = "ndr_pdr"
     """What to measure: `ndr`, `pdr`, `ndr_pdr`, or a fixed rate over all directions together, as `10kpps`, `2.5Gbps`
     (layer 1), `50%` (of the line rate of each direction)."""
     duration: Seconds = 10.0

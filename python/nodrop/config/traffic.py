@@ -11,6 +11,11 @@ from nodrop.units import parse_ratio
 GENOME_BYTES = {"a": 64, "b": 128, "c": 256, "d": 512, "e": 1024, "f": 1280, "g": 1518, "h": 2112, "i": 9000}
 """Frame sizes by letter. Source: RFC 6985 section 3, without j (16000) and z (whatever the MTU is)."""
 
+IMIX = "IMIX"
+IMIX_WEIGHTS = {64: 7, 594: 4, 1518: 1}
+"""The mix of that name: sizes with FCS, by weight."""
+FRAME_BYTES_MIN, FRAME_BYTES_MAX = 64, 9216
+
 RangeField = Literal[
     "src_mac",
     "dst_mac",
@@ -59,6 +64,34 @@ def parse_genome(written: object) -> object:
         raise ValueError(f"{written!r} is not a genome; write letters in the order of the frames, of {known}")
     return letters
 
+
+def parse_frame_size(written: object) -> object:
+    """A size in bytes, `IMIX`, or a genome. Raises ValueError."""
+    text = str(written).strip()
+    if text.upper() == IMIX:
+        return IMIX
+    if text.isdecimal() and not isinstance(written, bool):
+        size = int(text)
+        if not FRAME_BYTES_MIN <= size <= FRAME_BYTES_MAX:
+            raise ValueError(
+                f"{size} is not a frame size; write bytes with FCS, {FRAME_BYTES_MIN} to {FRAME_BYTES_MAX}"
+            )
+        return size
+    if isinstance(written, str) and re.fullmatch(f"(IMIX-)?[{''.join(GENOME_BYTES)}]+", text):
+        return text.removeprefix("IMIX-")
+    raise ValueError(f"{written!r} is not a frame size; write bytes, as 64, or IMIX, or a genome, as aaafg")
+
+
+def parse_frame_sizes(written: object) -> object:
+    """Sizes in a list, or as `64,IMIX,1518`; those given twice are taken once. Raises ValueError."""
+    listed = written.split(",") if isinstance(written, str) else written
+    sizes = listed if isinstance(listed, (list, tuple)) else [] if listed is None else [listed]
+    return list(dict.fromkeys(parse_frame_size(size) for size in sizes))
+
+
+FrameSizes = Annotated[
+    tuple[int | str, ...], BeforeValidator(parse_frame_sizes, json_schema_input_type=int | str | list[int | str])
+]
 
 Labels = Annotated[
     tuple[Annotated[int, Field(ge=0, lt=2**20)], ...],

@@ -7,7 +7,17 @@ from nodrop.model.facts import Facts
 from nodrop.model.goal import GoalResult
 from nodrop.model.plan import Plan
 from nodrop.model.result import DirectionCheck, Outlook, RunResult
+from nodrop.model.suite import Suite
 from nodrop.model.trial import Trial, TrialResult
+
+
+class SuitePlace(Value):
+    """Which of several runs one is."""
+
+    suite_id: str
+    number: int
+    """From 1."""
+    count: int
 
 
 class RunStarted(Value):
@@ -15,6 +25,8 @@ class RunStarted(Value):
 
     run_id: str
     plan: Plan
+    place: SuitePlace | None = None
+    """None for a run by itself."""
 
 
 class StageUp(Value):
@@ -65,5 +77,13 @@ class RunDone(Value):
     """Where result.json is; None when it could not be stored."""
 
 
-Event = RunStarted | StageUp | PathChecked | TrialStarted | TrialProgress | TrialDone | RunDone
+class SuiteDone(Value):
+    """Several runs that belong together are over; each has said so before."""
+
+    suite: Suite
+    path: str | None
+    """Where suite.json is; None when no run of it began."""
+
+
+Event = RunStarted | StageUp | PathChecked | TrialStarted | TrialProgress | TrialDone | RunDone | SuiteDone
 OnEvent = Callable[[Event], None]

@@ -17,16 +17,13 @@ from nodrop.plan.capture import CheckFilter, plan_capture
 from nodrop.plan.earlier import earlier_bounds
 from nodrop.plan.lab import lab_warnings, private_lab, standing_lab
 from nodrop.plan.neighbors import plan_neighbors
+from nodrop.plan.rate import plan_fixed, plan_link_speed, with_goals_asked
 from nodrop.plan.replay import Inspect, find_replay
 from nodrop.plan.search import plan_search
 from nodrop.plan.shipping import plan_shipping
-from nodrop.plan.sizes import frame_bytes_max
+from nodrop.plan.sizes import each_size, frame_bytes_max, one_size, size_name
 from nodrop.plan.traffic import plan_traffic
-
-LINK_SPEED_BPS = 10_000_000_000
-"""What a veth link reports as its speed."""
-WIRE_OVERHEAD_BYTES = 20
-"""Preamble, start of frame and gap between frames. Source: IEEE 802.3 section 4.4.2 (8 + 12 byte times)."""
+from nodrop.rates import line_rate_pps
 
 
 def _no_labs(name: str) -> LabPlan:
@@ -66,6 +63,8 @@ def build(
 
     Raises: ConfigError when values do not go together.
     """
+    config = with_goals_asked(one_size(config))
+    link_speed_bps, speed_warnings = plan_link_speed(config)
     available = sorted(os.sched_getaffinity(0) if cpus is None else cpus)
     replayed = find_replay(config, inspect)
     largest = max(size.frame_bytes for size in replayed.found.sizes) if replayed else frame_bytes_max(config)
@@ -76,9 +75,22 @@ def build(
     earlier = earlier_bounds(wanted, find_result(wanted), lab.sut_text, traffic) if wanted else ()
     ratios = traffic.direction_ratios.values()
     direction_count = math.ceil(1 / min(ratios) - 1e-9)
-    search = plan_search(config, direction_count, line_rate_pps(traffic.frame_bytes) / max(ratios), earlier)
+    search = plan_search(
+        config, direction_count, line_rate_pps(traffic.frame_bytes, link_speed_bps) / max(ratios), earlier
+    )
+    fixed = plan_fixed(config, traffic, link_speed_bps)
     return Plan(
         profile=config.profile,
+        frame_size=size_name(config),
+        fixed=fixed,
+        interval_s=config.interval,
+        percentiles=config.latency.percentiles,
+        link_speed_bps=link_speed_bps,
+        path_check=config.path_check,
+        no_traffic=config.no_traffic,
+        label=config.label,
+        user_info=config.user_info,
+        nfvbench=config.nfvbench,
         lab=lab if config.lab else fit_lab(lab, backend),
         standing_lab=config.lab,
         engine=plan_engine(config, lab, backend, available),
@@ -86,21 +98,33 @@ def build(
         neighbors=plan_neighbors(config, lab, traffic),
         search=search,
         latency=LatencyPlan(
-            points=_latency_points(search.goals) if config.latency.enabled else (),
+            points=_latency_points(search.goals) if config.latency.enabled and not fixed else (),
             duration_s=config.latency.trial_duration or PROFILES[config.profile].latency_trial_duration_s,
         ),
         drop_reasons=config.drop_reasons,
         capture=plan_capture(config, backend, lab, check_filter),
         results_dir=config.results_dir,
         ship=plan_shipping(config.ship),
-        nfvbench=config.nfvbench,
-        warnings=(*lab_warnings(lab), *remarks(config.nfvbench)),
+        warnings=(*lab_warnings(lab), *speed_warnings, *remarks(config.nfvbench)),
     )
 
 
-def line_rate_pps(frame_bytes: float, link_speed_bps: int = LINK_SPEED_BPS) -> float:
-    """Frames per second that fill one direction of a link (RFC 1242 section 3.5, RFC 2544 section 20)."""
-    return link_speed_bps / ((frame_bytes + WIRE_OVERHEAD_BYTES) * 8)
+def build_each(
+    config: Config,
+    find_lab: Callable[[str], LabPlan] = _no_labs,
+    cpus: Sequence[int] | None = None,
+    find_result: Callable[[str], RunResult] = _no_results,
+    *,
+    inspect: Inspect = _no_files,
+    check_filter: CheckFilter = _any_filter,
+) -> tuple[Plan, ...]:
+    """A plan for every frame size that was asked for, in order, one where there are none; otherwise as `build`."""
+    configs = each_size(config)
+    if config.no_traffic:  # the path is the same for all sizes
+        configs = configs[:1]
+    return tuple(
+        build(each, find_lab, cpus, find_result, inspect=inspect, check_filter=check_filter) for each in configs
+    )
 
 
 def _latency_points(goals: tuple[Goal, ...]) -> tuple[LatencyPoint, ...]:

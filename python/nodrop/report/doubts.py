@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from nodrop.model.result import RunResult
-from nodrop.model.trial import TrialResult, Verdict
+from nodrop.model.trial import FIXED, TrialResult, Verdict
 
 
 def doubt_lines(result: RunResult) -> Iterator[str]:
@@ -34,6 +34,9 @@ def _roles(result: RunResult) -> dict[int, list[str]]:
                 roles.setdefault(bound.trial_index, []).append(f"{found.goal.label} {side} bound")
     for latency in result.latencies:
         roles.setdefault(latency.trial_index, []).append(f"latency at {latency.label}")
+    for trial in result.trials:
+        if trial.phase == FIXED:
+            roles[trial.index] = ["all figures"]
     return roles
 
 

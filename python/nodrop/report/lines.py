@@ -6,7 +6,8 @@ from typing import Self, TextIO
 from nodrop.model.event import Event, PathChecked, RunStarted, StageUp, TrialDone
 from nodrop.model.facts import StageFacts
 from nodrop.model.trial import TrialResult, Verdict
-from nodrop.report.wording import stop_text, traffic_text
+from nodrop.report.intervals import Intervals
+from nodrop.report.wording import asked_text, stop_text, traffic_text
 from nodrop.units import format_pps, format_ratio, format_seconds
 
 
@@ -15,6 +16,7 @@ class LineProgress:
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
+        self._intervals = Intervals()
 
     def __enter__(self) -> Self:
         """Nothing to set up."""
@@ -27,9 +29,12 @@ class LineProgress:
 
     def hear(self, event: Event) -> None:
         """Print what happened, if it is worth a line."""
+        for line in self._intervals.hear(event):
+            self._say(line)
         match event:
             case RunStarted():
-                self._say(f"run {event.run_id}: {traffic_text(event.plan.traffic)}, {event.plan.profile} profile")
+                what = f"{traffic_text(event.plan.traffic)}, {asked_text(event.plan)}"
+                self._say(f"run {event.run_id}{_place_text(event)}: {what}")
             case StageUp():
                 self._say(_stage_line(event.facts.stage))
             case PathChecked():
@@ -60,6 +65,11 @@ def trial_line(result: TrialResult) -> str:
         f"trial {result.index}: {format_pps(result.trial.intended_load_pps)} for {format_seconds(result.duration_s)}"
         f"{early}, loss {format_ratio(result.loss_ratio)}{doubts}: {result.trial.reason or result.phase}"
     )
+
+
+def _place_text(event: RunStarted) -> str:
+    place = event.place
+    return f" ({place.number} of {place.count}, frame size {event.plan.frame_size})" if place else ""
 
 
 def _stage_line(facts: StageFacts) -> str:

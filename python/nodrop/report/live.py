@@ -14,6 +14,7 @@ from rich.text import Text
 from nodrop.model.event import Event, RunDone, TrialProgress
 from nodrop.model.goal import GoalResult
 from nodrop.report.confidence import estimate_text
+from nodrop.report.intervals import Intervals
 from nodrop.report.progress import Progress
 from nodrop.report.wording import goal_text, traffic_text, width_text
 from nodrop.units import format_pps, format_ratio, format_seconds
@@ -28,6 +29,7 @@ class LiveProgress:
     def __init__(self, console: Console) -> None:
         self._live = Live(console=console, auto_refresh=False, transient=True)
         self._progress = Progress()
+        self._intervals = Intervals()
         self._start_s = time.monotonic()
         self._drawn_s = 0.0
 
@@ -45,6 +47,8 @@ class LiveProgress:
     def hear(self, event: Event) -> None:
         """Take in what happened, and draw it if the last picture is old enough."""
         self._progress.hear(event)
+        for line in self._intervals.hear(event):
+            self._live.console.print(line)
         now_s = time.monotonic()
         if isinstance(event, RunDone) or (isinstance(event, TrialProgress) and now_s - self._drawn_s < REFRESH_S):
             return
@@ -64,7 +68,8 @@ def _lines(progress: Progress, elapsed_s: float) -> Iterator[RenderableType]:
         clock = Table.grid(expand=True)
         clock.add_column()
         clock.add_column(justify="right", no_wrap=True)
-        what = f"{progress.plan.lab.sut}, {traffic_text(progress.plan.traffic)}"
+        place = f"{progress.place.number} of {progress.place.count}: " if progress.place else ""
+        what = f"{place}{progress.plan.lab.sut}, {traffic_text(progress.plan.traffic)}"
         clock.add_row(Text(what, style="bold"), f"{format_seconds(int(elapsed_s))}{left}")
         yield clock
     if progress.started is None:

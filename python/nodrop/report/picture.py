@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from nodrop.errors import ConfigError
 from nodrop.model.result import RunResult, SearchStep
 from nodrop.report.scene import Bar, Scene, scene
-from nodrop.report.wording import found_text, goal_text, traffic_text
+from nodrop.report.wording import asked_text, found_text, goal_text, traffic_text
 from nodrop.units import format_seconds
 
 Spec = dict[str, Any]
@@ -45,6 +45,11 @@ def write(result: RunResult, steps: Sequence[SearchStep], file: Path) -> None:
     if suffix is None:
         raise ConfigError(
             f"{file}: a picture asked, of an unknown kind; name a file that ends in {', '.join(SUFFIXES)}"
+        )
+    if result.plan.fixed or result.plan.no_traffic:
+        raise ConfigError(
+            f"run {result.run_id}: a picture of its search asked, it has none ({asked_text(result.plan)}); "
+            "name a run that searched"
         )
     try:
         file.write_bytes(_drawn(specification(result, steps), suffix))

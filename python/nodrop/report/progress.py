@@ -1,6 +1,6 @@
 """How far a run is and how much of it is left, gathered from its events."""
 
-from nodrop.model.event import Event, RunStarted, TrialDone, TrialProgress, TrialStarted
+from nodrop.model.event import Event, RunStarted, SuitePlace, TrialDone, TrialProgress, TrialStarted
 from nodrop.model.goal import GoalResult
 from nodrop.model.plan import Plan
 
@@ -12,7 +12,12 @@ class Progress:
     """The state of a run as its events tell it."""
 
     def __init__(self) -> None:
-        self.plan: Plan | None = None
+        self._begin(None, None)
+
+    def _begin(self, plan: Plan | None, place: SuitePlace | None) -> None:
+        """Nothing is known of a run yet but its plan."""
+        self.plan = plan
+        self.place = place
         self.started: TrialStarted | None = None
         self.now: TrialProgress | None = None
         self.goals: tuple[GoalResult, ...] = ()
@@ -26,7 +31,7 @@ class Progress:
         """Take in what happened."""
         match event:
             case RunStarted():
-                self.plan = event.plan
+                self._begin(event.plan, event.place)
             case TrialStarted():
                 self.started, self.now = event, None
                 self._start(event)

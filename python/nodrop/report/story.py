@@ -9,9 +9,10 @@ from nodrop.model.result import RunResult, SearchStep
 from nodrop.model.trial import TrialResult, Verdict
 from nodrop.report.changes import changes_text
 from nodrop.report.confidence import confidence_lines
+from nodrop.report.fixed import fixed_line, fixed_trial
 from nodrop.report.ledger import bound_lines
 from nodrop.report.text import STATUS_TEXTS, limit_text, warning_lines
-from nodrop.report.wording import small_ratio_text, stop_text, traffic_text
+from nodrop.report.wording import asked_text, small_ratio_text, stop_text, traffic_text
 from nodrop.units import format_count, format_ns, format_pps, format_ratio, format_seconds
 
 
@@ -54,6 +55,9 @@ def _opening(result: RunResult) -> Iterator[Line]:
     search = result.plan.search
     sut = result.facts.stage.sut if result.facts else result.plan.lab.sut
     yield Line(f"Run {result.run_id}: {sut}, {traffic_text(result.plan.traffic)}.")
+    if result.plan.fixed or result.plan.no_traffic:
+        yield Line(f"Nothing was searched for: {asked_text(result.plan)}.")
+        return
     yield Line(
         f"The search {search.algorithm} looked between {format_pps(search.min_load_pps)} and "
         f"{format_pps(search.max_load_pps)}, all directions together, for"
@@ -125,6 +129,8 @@ def _otherwise(trial: TrialResult, step: SearchStep) -> str:
 def _ending(result: RunResult) -> Iterator[Line]:
     error = f" ({result.error})" if result.error else ""
     yield Line(f"The run is {STATUS_TEXTS[result.status]}{error}, after {format_seconds(result.wall_s)}.")
+    if trial := fixed_trial(result):
+        yield Line(fixed_line(trial), "- ")
     for found in result.goals:
         yield Line(limit_text(found), "- ")
         yield from (Line(text, "  ") for text in confidence_lines(found, result))

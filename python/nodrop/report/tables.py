@@ -7,17 +7,20 @@ from rich.table import Table
 from rich.text import Text
 
 from nodrop.model.goal import GoalResult, Limit
+from nodrop.model.latency import LatencyFigures, latency_by_way
+from nodrop.model.plan import Plan
 from nodrop.model.result import LatencyResult, RunResult
-from nodrop.model.trial import DirectionTimes, LatencySummary, TrialResult, Verdict
+from nodrop.model.trial import TrialResult, Verdict
 from nodrop.report.wording import each_way_text, found_text, goal_text, width_text, wire_text
 from nodrop.units import format_count, format_ns, format_pps, format_ratio, format_seconds
 
+USUAL_PERCENTILES = (50.0, 90.0, 99.0, 99.9)
 STYLES = {Verdict.VALID: "green", Verdict.SUSPECT: "yellow", Verdict.INVALID: "red"}
 
 
 def goals_table(result: RunResult) -> Table:
     """Every goal with the load that meets it and the lowest that does not."""
-    table = _table("goal", "load", "per direction", "on the wire", "upper bound", "width")
+    table = plain_table("goal", "load", "per direction", "on the wire", "upper bound", "width")
     for found in result.goals:
         table.add_row(
             Text(goal_text(found.goal), style="bold"),
@@ -32,16 +35,23 @@ def goals_table(result: RunResult) -> Table:
 
 def latency_table(result: RunResult) -> Table:
     """Latency at every load it was measured at, one line per direction."""
-    table = _table("latency at", "way", "min", "mean", "p50", "p90", "p99", "p99.9", "max")
+    shown = shown_percentiles(result.plan)
+    table = plain_table("latency at", "way", "min", "mean", *(f"p{each:g}" for each in shown), "max")
     for latency in result.latencies:
-        for row in _latency_rows(latency, result.trials[latency.trial_index]):
+        for row in _latency_rows(latency, result.trials[latency.trial_index], shown):
             table.add_row(*row)
     return table
 
 
+def shown_percentiles(plan: Plan) -> tuple[float, ...]:
+    """Those that were asked for; by default those that tell most of a latency."""
+    is_default = plan.percentiles == Plan.model_fields["percentiles"].default
+    return USUAL_PERCENTILES if is_default and not plan.fixed else plan.percentiles
+
+
 def trials_table(result: RunResult) -> Table:
     """Every trial, and under it why the search wanted it."""
-    table = _table("#", "load", "time", "offered", "received", "loss", "verdict")
+    table = plain_table("#", "load", "time", "offered", "received", "loss", "verdict")
     for trial in result.trials:
         table.add_row(
             str(trial.index),
@@ -55,7 +65,8 @@ def trials_table(result: RunResult) -> Table:
     return table
 
 
-def _table(first: str, *others: str) -> Table:
+def plain_table(first: str, *others: str) -> Table:
+    """An empty table; its first column is text, the others are figures."""
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, header_style="dim")
     table.add_column(first, no_wrap=True)
     for other in others:
@@ -67,29 +78,23 @@ def _found_style(found: GoalResult) -> str:
     return "bold green" if found.regular and found.limit is Limit.SUT else "bold yellow"
 
 
-def _latency_rows(latency: LatencyResult, trial: TrialResult) -> Iterator[tuple[str, ...]]:
+def _latency_rows(latency: LatencyResult, trial: TrialResult, shown: tuple[float, ...]) -> Iterator[tuple[str, ...]]:
     """The load stands under the label, in the line of the second direction where there is one."""
-    labels = [latency.label, format_pps(latency.load_pps)]
-    rows = [_latency_row(direction) for direction in trial.directions]
-    rows += [("",) * 8] * (len(labels) - len(rows))
+    load = format_pps(latency.load_pps)
+    labels = [latency.label] if latency.label.replace(" ", "") == load.replace(" ", "") else [latency.label, load]
+    rows = [
+        (f"{way[0]}→{way[1]}", *_latency_figures(figures, shown))
+        for way, figures in latency_by_way(trial, shown).items()
+    ]
+    rows += [("",) * (4 + len(shown))] * (len(labels) - len(rows))
     labels += [""] * (len(rows) - len(labels))
     for label, row in zip(labels, rows, strict=True):
         yield label, *row
 
 
-def _latency_row(direction: DirectionTimes) -> tuple[str, ...]:
-    way = f"{direction.tx_port}→{direction.rx_port}"
-    return way, *(_latency_figures(direction.latency) if direction.latency else ("-",) * 7)
-
-
-def _latency_figures(latency: LatencySummary) -> tuple[str, ...]:
-    figures = (
-        latency.min_ns,
-        latency.mean_ns,
-        latency.p50_ns,
-        latency.p90_ns,
-        latency.p99_ns,
-        latency.p999_ns,
-        latency.max_ns,
-    )
-    return tuple(format_ns(figure) for figure in figures)
+def _latency_figures(latency: LatencyFigures | None, shown: tuple[float, ...]) -> tuple[str, ...]:
+    if latency is None:
+        return ("-",) * (3 + len(shown))
+    known = latency.percentiles_ns
+    percentiles = (format_ns(known[each]) if each in known else "-" for each in shown)
+    return format_ns(latency.min_ns), format_ns(latency.mean_ns), *percentiles, format_ns(latency.max_ns)

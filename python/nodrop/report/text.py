@@ -14,9 +14,10 @@ from nodrop.report.calibration import beyond_calibration, calibration_text, hold
 from nodrop.report.chains import chain_lines
 from nodrop.report.confidence import confidence_lines, estimate_text
 from nodrop.report.doubts import doubt_lines
-from nodrop.report.ledger import bound_lines
+from nodrop.report.fixed import chains_table, fixed_line, fixed_table, fixed_trial, shortfall_lines
+from nodrop.report.ledger import bound_lines, loss_line
 from nodrop.report.tables import goals_table, latency_table, trials_table
-from nodrop.report.wording import LIMITS, found_text, goal_text, stop_text, traffic_text
+from nodrop.report.wording import LIMITS, asked_text, found_text, goal_text, stop_text, traffic_text
 from nodrop.units import format_pps, format_ratio, format_seconds
 
 STATUS_TEXTS = {
@@ -45,6 +46,10 @@ def report(result: RunResult, with_trials: bool = False) -> RenderableType:
 
 def _parts(result: RunResult, with_trials: bool) -> Iterator[RenderableType]:
     yield _headline(result)
+    yield from _fixed_parts(result)
+    if result.plan.no_traffic:
+        yield ""
+        yield _bullet("- ", no_traffic_text(result), "")
     if result.goals:
         yield ""
         yield goals_table(result)
@@ -77,12 +82,43 @@ def _parts(result: RunResult, with_trials: bool) -> Iterator[RenderableType]:
         yield Text(_facts_text(result.facts), style="dim")
 
 
+def _fixed_parts(result: RunResult) -> Iterator[RenderableType]:
+    """The trial at a fixed rate, where that is what was asked for."""
+    trial = fixed_trial(result)
+    if trial is None:
+        return
+    yield ""
+    yield fixed_table(result, trial)
+    yield ""
+    yield _bullet("- ", fixed_line(trial), "yellow" if trial.lost_count else "")
+    if line := loss_line(trial):
+        yield _bullet("- ", line, "")
+    if result.plan.lab.chain_count > 1:
+        yield ""
+        yield chains_table(result, trial)
+
+
+def no_traffic_text(result: RunResult) -> str:
+    """What a run without traffic has shown."""
+    if not result.plan.path_check:
+        return "The lab and the tester's ports came up; the path was not checked, and nothing was measured."
+    if not result.checks:
+        return "The path was not checked, and nothing was measured."
+    arrived = sum(check.received_count > 0 for check in result.checks)
+    chains = result.plan.lab.chain_count
+    return (
+        f"Frames came through {arrived} of {len(result.checks)} directions of {chains} "
+        f"{'chains' if chains > 1 else 'chain'}; nothing was measured."
+    )
+
+
 def _headline(result: RunResult) -> Text:
     sut = result.facts.stage.sut if result.facts else result.plan.lab.sut
     style = "bold green" if result.status is Status.COMPLETE else "bold red"
-    headline = Text.assemble((f"{sut}, {traffic_text(result.plan.traffic)}, {result.plan.profile} profile\n", "bold"))
+    headline = Text.assemble((f"{sut}, {traffic_text(result.plan.traffic)}, {asked_text(result.plan)}\n", "bold"))
     headline.append(STATUS_TEXTS[result.status], style=style)
-    headline.append(f", {len(result.trials)} trials in {format_seconds(result.wall_s)}")
+    trials = "1 trial" if len(result.trials) == 1 else f"{len(result.trials)} trials"
+    headline.append(f", {trials} in {format_seconds(result.wall_s)}")
     return headline
 
 
@@ -104,6 +140,7 @@ def warning_lines(result: RunResult) -> list[str]:
         *result.plan.warnings,
         *_flag_lines(result),
         *([beyond.text] if beyond else []),
+        *shortfall_lines(result),
         *doubt_lines(result),
         *_latency_lines(result),
     ]
@@ -133,6 +170,9 @@ def _latency_lines(result: RunResult) -> Iterator[str]:
     """Latency that describes a path which lost frames, and latency that is missing."""
     for latency in result.latencies:
         trial = result.trials[latency.trial_index]
+        every = max((times.latency_every for times in trial.directions), default=1)
+        if every > 1:
+            yield f"latency at {latency.label}: measured of every {every}th frame of a stream, not of each"
         if trial.lost_count:
             yield (
                 f"latency at {latency.label}: {format_ratio(trial.lost_count / trial.offered_count)} of the frames "

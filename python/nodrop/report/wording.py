@@ -3,12 +3,11 @@
 from pathlib import Path
 
 from nodrop.model.goal import Goal, GoalResult, Limit
+from nodrop.model.plan import Plan
 from nodrop.model.traffic import Replay, Stream, Traffic
 from nodrop.model.trial import StopClause, TrialResult
-from nodrop.units import format_bps, format_pps, format_ratio
-
-WIRE_OVERHEAD_BYTES = 20
-"""Preamble, start of frame and gap between frames, as on a wire (IEEE 802.3 section 4.4.2)."""
+from nodrop.rates import WIRE_OVERHEAD_BYTES
+from nodrop.units import format_bps, format_pps, format_ratio, format_seconds
 
 LIMITS = {
     Limit.SUT: "the SUT",
@@ -69,6 +68,15 @@ def each_way_text(load_pps: float, traffic: Traffic) -> str:
     """A load per direction: `2 x 150.0 kpps`."""
     loads = [format_pps(load_pps * ratio) for ratio in traffic.direction_ratios.values()]
     return f"{len(loads)} x {loads[0]}" if len(set(loads)) == 1 else " + ".join(loads)
+
+
+def asked_text(plan: Plan) -> str:
+    """What is to be measured, in short: a fixed rate, or with which profile."""
+    if plan.no_traffic:
+        return "no traffic"
+    if plan.fixed:
+        return f"at {plan.fixed.asked} for {format_seconds(plan.fixed.duration_s)}"
+    return f"{plan.profile} profile"
 
 
 def wire_text(load_pps: float, traffic: Traffic) -> str:

@@ -82,6 +82,8 @@ def load(wanted: str | Path, results_dir: str | Path = "results") -> RunResult:
     Raises: ConfigError when there is none, or it is not a result this release can read.
     """
     path = _find(str(wanted), Path(results_dir))
+    if not path.exists() and (several := path.with_name("suite.json")).exists():
+        raise ConfigError(f"result {wanted} asked, it is of several runs; name one of those listed in {several}")
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

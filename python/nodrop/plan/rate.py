@@ -1,0 +1,84 @@
+"""What a run is to measure: the goals a rate asks for, or the one load it stands for; and how fast the links are."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from nodrop.config.schema import Config
+from nodrop.errors import ConfigError
+from nodrop.model.plan import FixedPlan
+from nodrop.model.traffic import Traffic
+from nodrop.rates import LINK_SPEED_BPS, SEARCHED, FixedRate, fixed_load_pps, parse_rate
+from nodrop.units import format_bps, parse_bps
+
+ReadSpeed = Callable[[str], int | None]
+"""Gives the speed of an interface, in bits per second; None where it does not say."""
+
+
+def plan_fixed(config: Config, traffic: Traffic, link_speed_bps: int) -> FixedPlan | None:
+    """The trial at a fixed rate; None where the rate asks for a search.
+
+    Raises: ConfigError for a rate that the links cannot carry.
+    """
+    rate = parse_rate(config.rate)
+    if not isinstance(rate, FixedRate):
+        return None
+    load_pps = fixed_load_pps(rate, traffic.frame_bytes, traffic.direction_ratios.values(), link_speed_bps)
+    return FixedPlan(load_pps=load_pps, duration_s=config.duration, asked=config.rate.strip())
+
+
+def with_goals_asked(config: Config) -> Config:
+    """The same with only the goals that its rate asks for: NDR or PDR alone, or all there are.
+
+    Raises: ConfigError where there is no goal of that label.
+    """
+    rate = parse_rate(config.rate)
+    if isinstance(rate, FixedRate) or set(rate.labels) == set(SEARCHED):
+        return config
+    wanted = {label: goal for label, goal in config.goals.items() if label.upper() in rate.labels}
+    if not wanted:
+        raise ConfigError(
+            f"rate: {config.rate} asked, goals are {', '.join(config.goals)}; write ndr_pdr for all of them, or name "
+            f"one {rate.labels[0]}"
+        )
+    return config.model_copy(update={"goals": wanted})
+
+
+def read_speed(interface: str) -> int | None:
+    """What the kernel says of an interface of this network namespace."""
+    try:
+        speed_mbps = int(Path("/sys/class/net", interface, "speed").read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
+    return speed_mbps * 1_000_000 if speed_mbps > 0 else None
+
+
+def plan_link_speed(config: Config, read: ReadSpeed = read_speed) -> tuple[int, Sequence[str]]:
+    """What 100 % stands for, in bits per second each way; and what to know of it.
+
+    Raises: ConfigError for what is no speed.
+    """
+    asked_bps = _asked_bps(config.link_speed)
+    known = {name: speed_bps for name in config.ports if (speed_bps := read(name))}
+    lowest_bps = min(known.values(), default=None)
+    if asked_bps is None:
+        unknown = [name for name in config.ports if name not in known]
+        warnings = [f"{name} does not say how fast it is; {format_bps(LINK_SPEED_BPS)} is taken" for name in unknown]
+        return lowest_bps or LINK_SPEED_BPS, [f"{text}; say it (link_speed)" for text in warnings]
+    return asked_bps, [
+        f"link_speed: {format_bps(asked_bps)} asked, {name} says {format_bps(speed_bps)}; percentages are of what was "
+        "asked"
+        for name, speed_bps in known.items()
+        if speed_bps != asked_bps
+    ]
+
+
+def _asked_bps(written: str | None) -> int | None:
+    if written is None or written.strip().lower() == "auto":
+        return None
+    try:
+        speed_bps = int(parse_bps(written))
+    except ValueError as error:
+        raise ConfigError(f"link_speed: {error}") from None
+    if speed_bps <= 0:
+        raise ConfigError(f"link_speed: {written} asked, a link carries more than nothing; write for example 10Gbps")
+    return speed_bps
