@@ -78,8 +78,10 @@ def read(text: str, name: str) -> Document:
         )
     if text.lstrip().startswith("{"):
         text = text.replace("\t", " ")  # JSON may be indented with tabs, YAML may not.
+    loader: _Loader | None = None
     try:
-        node = _Loader(text).get_single_node()
+        loader = _Loader(text)
+        node = loader.get_single_node()
         reader = _Reader()
         content = None if node is None else reader.value(node, ())
     except yaml.MarkedYAMLError as error:
@@ -91,7 +93,8 @@ def read(text: str, name: str) -> Document:
         found = f"the control character U+{int(error.character):04X}"
         raise ConfigError(f"{name}: line {line}: text expected, found {found}; save it as UTF-8 text") from None
     except RecursionError:
-        raise ConfigError(f"{name}: YAML expected, found more than {DEPTH_MAX} levels; write fewer") from None
+        where = f"line {loader.line + 1}: " if loader else ""
+        raise ConfigError(f"{name}: {where}YAML expected, more than {DEPTH_MAX} levels found; write fewer") from None
     if content is None:
         return Document(name, {}, {})
     if not isinstance(content, dict):

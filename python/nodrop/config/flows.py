@@ -83,7 +83,7 @@ class FlowsConfig(Value):
     """UDP destination port, or first and last; null: 53."""
     udp_step: Literal["random"] | Annotated[int, Field(ge=1, le=65535)] = 1
     """From one port to the next, 1 to 65535, or `random`."""
-    seed: int = Field(default=1, ge=0)
+    seed: int = Field(default=1, ge=0, lt=2**63)
     """The same seed draws the same flows where steps are random."""
 
 

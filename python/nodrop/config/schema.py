@@ -16,8 +16,8 @@ from nodrop.rates import check_rate
 from nodrop.units import parse_count, parse_pps, parse_ratio, parse_seconds
 
 Count = Annotated[int, BeforeValidator(parse_count, json_schema_input_type=int | str)]
-Load = Annotated[float, Field(gt=0), BeforeValidator(parse_pps, json_schema_input_type=float | str)]
-Seconds = Annotated[float, Field(gt=0), BeforeValidator(parse_seconds, json_schema_input_type=float | str)]
+Load = Annotated[float, Field(gt=0, le=1e12), BeforeValidator(parse_pps, json_schema_input_type=float | str)]
+Seconds = Annotated[float, Field(gt=0, le=604800), BeforeValidator(parse_seconds, json_schema_input_type=float | str)]
 Share = Annotated[float, Field(ge=0, lt=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
 Part = Annotated[float, Field(ge=0, le=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
 Width = Annotated[float, Field(gt=0, lt=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
@@ -209,7 +209,7 @@ class PatternConfig(Value):
     """Steps of a stair; 2 to 1000. stair."""
     direction: StairDirection = "up"
     """Which way a stair goes: `up`, `down` or `up_down`. stair."""
-    seed: int = Field(default=1, ge=0)
+    seed: int = Field(default=1, ge=0, lt=2**63)
     """The same seed draws the same load; from 0. random, poisson."""
 
 

@@ -118,7 +118,7 @@ class RangeConfig(Value):
     """From one value to the next; at least 1."""
     values: tuple[int | str, ...] | None = Field(default=None, min_length=1, max_length=2**20)
     """The values themselves; addresses as text, all else as numbers."""
-    seed: int | None = Field(default=None, ge=0)
+    seed: int | None = Field(default=None, ge=0, lt=2**63)
     """Draw the values at random; the same seed draws the same ones."""
     span: int | None = Field(default=None, ge=1)
     """Out of how many values to draw, from the field's own on; null: `count`."""

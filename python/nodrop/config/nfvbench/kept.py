@@ -58,6 +58,10 @@ KEPT: dict[str, str] = {
     "factory_class": PLUGIN,
     "no_vswitch_access": "no plugin reads the counters of a virtual switch here",
     "debug_mask": SILENT,
+    "pause_sec": "a trial's counts are read once its last frames have had time to arrive, so no pause is needed",
+    "unidir_reverse_traffic_pps": "traffic that goes one way goes that way only",
+    "json": SILENT,
+    "std_json": SILENT,
 }
 """Key or section, and what happens instead. What a rule reads is not kept."""
 

@@ -302,6 +302,17 @@ def cores(asked: Asked) -> Modern:
 # ---- results ------------------------------------------------------------------------------------------------------
 
 RULES.alias("user_label", "label")
+RULES.alias("log_file", "ship.log_file")
+RULES.alias("debug", "ship.debug")
+RULES.alias("user_id", "ship.user_id")
+RULES.alias("group_id", "ship.group_id")
+
+
+@RULES.rule("fluentd", "ship.fluentd")
+def fluentd(asked: Asked) -> Modern:
+    """Servers that records are sent to; one without a tag is sent nothing."""
+    named = [each for each in asked.config.fluentd if each.logging_tag or each.result_tag]
+    return {"ship.fluentd": [each.model_dump() for each in named]}
 
 
 @RULES.rule("service_mode", "capture.file")

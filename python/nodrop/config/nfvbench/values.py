@@ -11,6 +11,7 @@ from nodrop.config.sides import parse_mac, parse_vlans, written_as_text
 from nodrop.units import parse_bps, parse_count, parse_percent, parse_seconds
 
 PORT_MAX = 65535
+SPEED_BPS_MAX = 1e13
 RANDOM = "random"
 
 
@@ -99,7 +100,10 @@ def parse_speed(written: object) -> object:
         return written if written is None else "auto"
     if isinstance(written, str) and not written.lower().rstrip().endswith("bps"):
         raise ValueError(f"{written!r} is not a speed; write for example 10Gbps, or auto")
-    return parse_bps(written)
+    speed_bps = parse_bps(written)
+    if not 0 < speed_bps <= SPEED_BPS_MAX:
+        raise ValueError(f"{written!r} is not the speed of an interface; write for example 10Gbps, or auto")
+    return speed_bps
 
 
 def _text(written: object) -> str:
@@ -116,7 +120,7 @@ def _whole(written: object) -> int:
 
 Count = Annotated[int, BeforeValidator(parse_count, json_schema_input_type=int | str)]
 Percent = Annotated[float, BeforeValidator(parse_percent, json_schema_input_type=float | str)]
-Seconds = Annotated[float, BeforeValidator(parse_seconds, json_schema_input_type=float | str)]
+Seconds = Annotated[float, Field(le=86400), BeforeValidator(parse_seconds, json_schema_input_type=float | str)]
 Mac = Annotated[str, BeforeValidator(parse_mac, json_schema_input_type=str)]
 Address = Annotated[str, BeforeValidator(parse_address, json_schema_input_type=str)]
 Network = Annotated[str, BeforeValidator(parse_network, json_schema_input_type=str)]

@@ -1,0 +1,50 @@
+"""Configurations that nobody can mean: each gets a sentence that names a key or a line, and changes nothing."""
+
+from pathlib import Path
+
+import pytest
+from tests.malformed import VALID, bodies, texts
+
+from nodrop.cli import main
+from nodrop.config.load import Written, load
+from nodrop.errors import ConfigError
+
+SEED = 5
+
+
+@pytest.mark.parametrize("number", range(len(VALID)))
+def test_what_malformed_configurations_are_made_of_is_valid(number: int) -> None:
+    load([Written("valid", VALID[number])], {})
+
+
+def test_200_malformed_files_are_refused_with_a_sentence_that_names_a_key_or_a_line(tmp_path: Path) -> None:
+    file = tmp_path / "lab.yaml"
+    for malformed in texts(200, SEED):
+        file.write_text(malformed.text)
+        with pytest.raises(ConfigError) as caught:
+            load([file], {})
+        said = str(caught.value)
+        assert said.startswith(f"{file}: line "), said
+        assert malformed.where in said
+        assert len(said) < 3000
+
+
+def test_200_malformed_bodies_are_refused_with_a_sentence_that_names_the_key() -> None:
+    for malformed in bodies(200, SEED):
+        with pytest.raises(ConfigError) as caught:
+            load([Written("request body", malformed.body)], {})
+        said = str(caught.value)
+        assert said.startswith("request body: "), said
+        assert malformed.where in said
+
+
+def test_a_run_that_is_refused_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "lab.yaml"
+    for malformed in texts(20, SEED + 1):
+        file.write_text(malformed.text)
+        assert main(["run", "--config", str(file)]) == ConfigError.exit_code
+        assert malformed.where in capsys.readouterr().err
+        assert list(tmp_path.iterdir()) == [file]
