@@ -43,8 +43,8 @@ def test_every_flag_does_or_says_something() -> None:
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
-        ("-fs 64 -fs IMIX -fs 1518", {"frame_sizes": ["64", "IMIX", "1518"]}),
-        ("-fs=64 --rate=100% --duration=10", {"frame_sizes": ["64"], "rate": "100%", "duration_sec": "10"}),
+        ("-fs 64 -fs IMIX -fs 1518", {"frame_sizes": [64, "IMIX", 1518]}),
+        ("-fs=64 --rate=100% --duration=10", {"frame_sizes": [64], "rate": "100%", "duration_sec": "10"}),
         ("--rate 10kpps -scc 3 -fc 100k", {"rate": "10kpps", "service_chain_count": 3, "flow_count": "100k"}),
         ("-sc pvvp", {"service_chain": "PVVP"}),
         ("-garp -l3 -0 -d", {"periodic_gratuitous_arp": True, "l3_router": True, "no_traffic": True, "debug": True}),

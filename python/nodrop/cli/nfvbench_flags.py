@@ -179,8 +179,10 @@ def nfvbench_keys(flags: Mapping[str, Any]) -> dict[str, Any]:
     for flag, value in given(flags):
         if flag.key == "user_info":
             keys[flag.key] = _merged(value)
+        elif flag.key == "frame_sizes":
+            keys[flag.key] = [int(size) if size.isdecimal() else size for size in value]
         elif flag.key:
-            keys[flag.key] = (list(value) if flag.many else value) if flag.metavar else flag.value
+            keys[flag.key] = value if flag.metavar else flag.value
     return keys
 
 

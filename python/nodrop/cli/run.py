@@ -1,6 +1,6 @@
 """`nodrop run`: measure, with as much or as little said about it as one likes."""
 
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -11,6 +11,9 @@ from nodrop.cli.nfvbench_flags import nfvbench_keys, nfvbench_options, notes
 from nodrop.cli.nfvbench_instead import instead
 from nodrop.model.pattern import PatternKind
 from nodrop.model.plan import Backend, SutKind
+
+if TYPE_CHECKING:
+    from nodrop.config.schema import Config
 
 EPILOG = """
 \b
@@ -68,7 +71,6 @@ def run(context: click.Context, /, json_file: str | None, quiet: bool, **flags: 
         click.echo(f"nodrop: {note}", err=True)
     from nodrop import store  # noqa: PLC0415
     from nodrop.cli.measuring import measure  # noqa: PLC0415
-    from nodrop.config.load import load  # noqa: PLC0415
     from nodrop.generator import inspection  # noqa: PLC0415
     from nodrop.plan import build  # noqa: PLC0415
     from nodrop.presence import turn  # noqa: PLC0415
@@ -78,7 +80,7 @@ def run(context: click.Context, /, json_file: str | None, quiet: bool, **flags: 
     from nodrop.store import calibration  # noqa: PLC0415
     from nodrop.units import format_pps  # noqa: PLC0415
 
-    config = load(flags["files"], nfvbench_keys(flags) | overrides(flags, _own_keys(flags)))
+    config = configuration(flags)
     plan = build(
         config,
         find_lab=lambda name: standing.find(name).plan,
@@ -93,6 +95,13 @@ def run(context: click.Context, /, json_file: str | None, quiet: bool, **flags: 
         )
     with turn(plan.results_dir, alongside=flags["alongside"], wait=flags["wait"]):
         return measure(plan.model_copy(update={"calibration": known}), json_file, quiet)
+
+
+def configuration(flags: dict[str, Any]) -> "Config":
+    """What was asked for, by files and flags. Raises ConfigError."""
+    from nodrop.config.load import load  # noqa: PLC0415
+
+    return load(flags["files"], nfvbench_keys(flags) | overrides(flags, _own_keys(flags)))
 
 
 def _own_keys(flags: dict[str, Any]) -> dict[str, Any]:
