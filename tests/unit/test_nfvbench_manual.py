@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from tests.nfvbench_manual import CONFIGURATION, LINES, Line
 
-from nodrop.cli import main
 from nodrop.cli.nfvbench_flags import given
 from nodrop.cli.run import configuration, run
 from nodrop.plan import build

@@ -6,9 +6,8 @@ from typing import Any, TypeVar, get_args
 import click
 
 from nodrop.cli.completing import FILE, SETTING
-from nodrop.config.profiles import ProfileName
 from nodrop.errors import ConfigError
-from nodrop.model.plan import AlgorithmName
+from nodrop.model.names import AlgorithmName, ProfileName
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 KEYS = {

@@ -6,7 +6,7 @@ from typing import get_args
 from nodrop.config.schema import Config, EngineConfig
 from nodrop.errors import NodropError
 from nodrop.generator.engine import EngineMeasurer
-from nodrop.model.plan import Backend
+from nodrop.model.names import Backend
 from nodrop.plan import build
 from nodrop.stage.dpdk import dpdk_facts
 from nodrop.stage.netns import NetnsStage

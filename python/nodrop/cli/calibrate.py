@@ -6,7 +6,7 @@ import click
 
 from nodrop.cli.asking import overrides, search_options
 from nodrop.cli.completing import DIR, FILE
-from nodrop.model.plan import Backend
+from nodrop.model.names import Backend
 
 EPILOG = """
 \b

@@ -1,14 +1,17 @@
 """`nodrop lab`: the private lab left standing, to look into it or to measure in it again and again."""
 
 import os
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from nodrop.cli.completing import LAB
 from nodrop.errors import ConfigError
-from nodrop.model.facts import StageFacts
-from nodrop.model.plan import LabPlan, SutKind
+from nodrop.model.names import SutKind
+
+if TYPE_CHECKING:
+    from nodrop.model.facts import StageFacts
+    from nodrop.model.plan import LabPlan
 
 NAME = click.option("--name", type=LAB, default="default", show_default=True, help="Name of the lab.")
 
@@ -97,7 +100,7 @@ def execute(name: str, where: str, command: tuple[str, ...]) -> None:
         raise ConfigError(f"command {command[0]} asked: {error.strerror}; name one that is on PATH") from error
 
 
-def _print_facts(facts: StageFacts) -> None:
+def _print_facts(facts: "StageFacts") -> None:
     click.echo(f"  SUT         {facts.sut}")
     click.echo(f"  rights      {facts.privilege}")
     for namespace, pid in (("tester", facts.tester_pid), ("sut", facts.sut_pid)):
@@ -109,7 +112,7 @@ def _print_facts(facts: StageFacts) -> None:
                 )
 
 
-def _examples(name: str, facts: StageFacts) -> tuple[str, ...]:
+def _examples(name: str, facts: "StageFacts") -> tuple[str, ...]:
     option = "" if name == "default" else f" --name {name}"
     sut_port = next(interface.name for interface in facts.interfaces if interface.namespace == "sut")
     return (
@@ -120,7 +123,7 @@ def _examples(name: str, facts: StageFacts) -> tuple[str, ...]:
     )
 
 
-def _plan(keys: dict[str, Any]) -> LabPlan:
+def _plan(keys: dict[str, Any]) -> "LabPlan":
     """The lab that `nodrop run` with these keys would bring up for itself."""
     from nodrop import plan  # noqa: PLC0415
     from nodrop.config.load import load  # noqa: PLC0415

@@ -9,8 +9,7 @@ from nodrop.cli.completing import DIR, FILE, LAB, RESULT
 from nodrop.cli.grouping import GroupedCommand
 from nodrop.cli.nfvbench_flags import nfvbench_keys, nfvbench_options, notes
 from nodrop.cli.nfvbench_instead import instead
-from nodrop.model.pattern import PatternKind
-from nodrop.model.plan import Backend, SutKind
+from nodrop.model.names import Backend, PatternKind, SutKind
 
 if TYPE_CHECKING:
     from nodrop.config.schema import Config

@@ -9,7 +9,7 @@ import click
 
 from nodrop.cli.asking import key_and_value
 from nodrop.errors import ConfigError, GeneratorError
-from nodrop.model.plan import AlgorithmName
+from nodrop.model.names import AlgorithmName
 
 EPILOG = """
 \b

@@ -9,7 +9,7 @@ from nodrop.cli.asking import overrides, searches_options
 from nodrop.cli.completing import DIR, FILE
 from nodrop.config.profiles import END_BY_TIME
 from nodrop.errors import ConfigError
-from nodrop.model.plan import AlgorithmName
+from nodrop.model.names import AlgorithmName
 
 if TYPE_CHECKING:
     from nodrop.generator.simulated import Sut

@@ -1,10 +1,9 @@
 """Ready-made answers to how long and how precisely to search."""
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from nodrop.model.plan import AlgorithmName
+from nodrop.model.names import AlgorithmName, ProfileName
 
-ProfileName = Literal["quick", "standard", "csit"]
 DEFAULT_ALGORITHM: AlgorithmName = "nodrop"
 
 END_BY_TIME: frozenset[AlgorithmName] = frozenset({"plrsearch"})

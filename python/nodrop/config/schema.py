@@ -5,13 +5,12 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from nodrop.config.flows import FlowsConfig, GatewaysConfig, TunnelConfig
-from nodrop.config.profiles import ProfileName
 from nodrop.config.shipping import ShipConfig
 from nodrop.config.sides import parse_macs, parse_vlans
 from nodrop.config.traffic import FrameSizes, TrafficConfig
 from nodrop.model.base import Value
-from nodrop.model.pattern import PatternKind, StairDirection
-from nodrop.model.plan import AlgorithmName, Backend, SutKind, VnfBackend
+from nodrop.model.names import AlgorithmName, Backend, PatternKind, ProfileName, SutKind, VnfBackend
+from nodrop.model.pattern import StairDirection
 from nodrop.rates import check_rate
 from nodrop.units import parse_count, parse_pps, parse_ratio, parse_seconds
 

@@ -10,7 +10,6 @@ from pydantic import Field
 
 from nodrop.model.base import Value
 
-PatternKind = Literal["flat", "burst", "sawtooth", "triangle", "sinusoid", "stair", "random", "poisson"]
 StairDirection = Literal["up", "down", "up_down"]
 
 

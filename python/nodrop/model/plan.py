@@ -8,35 +8,14 @@ from pydantic import Field
 from nodrop.model.base import Value
 from nodrop.model.calibration import Calibration
 from nodrop.model.goal import Goal
+from nodrop.model.names import AlgorithmName as AlgorithmName
+from nodrop.model.names import Backend as Backend
+from nodrop.model.names import Networks as Networks
+from nodrop.model.names import SutKind as SutKind
+from nodrop.model.names import VnfBackend as VnfBackend
 from nodrop.model.neighbor import NeighborPlan
 from nodrop.model.shipping import ShipPlan
 from nodrop.model.traffic import Traffic
-
-SutKind = Literal["vnf-l2", "vnf-l3", "xdp", "bridge", "router", "ovs", "wire", "ext"]
-"""The SUTs the lab can put between the tester's ports; a wire joins them, and what is measured is the tester; ext is
-already there."""
-
-Networks = Literal["ports", "vlan", "shared"]
-"""How chains reach the tester: by ports of their own, by VLANs, or by one network a side."""
-
-Backend = Literal["af_packet", "af_xdp", "xdp_live", "dpdk"]
-"""How frames get in and out of the tester's ports."""
-
-VnfBackend = Literal["af_packet", "af_xdp"]
-"""How frames get in and out of a loopback VNF's ports."""
-
-AlgorithmName = Literal[
-    "nodrop",
-    "mlrsearch-rfc9971",
-    "mlrsearch-01",
-    "mlrsearch-03",
-    "binary",
-    "binary-loss-verification",
-    "nfvbench",
-    "plrsearch",
-    "mrr",
-]
-"""Every search by the name a user writes."""
 
 HEED_GOAL_ATTRIBUTES: frozenset[AlgorithmName] = frozenset({"nodrop", "mlrsearch-rfc9971"})
 """Searches that heed all attributes of each goal; to the others a goal is a loss ratio."""
