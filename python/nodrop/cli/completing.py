@@ -22,10 +22,10 @@ class Text(click.types.StringParamType):
 
 
 def _results(context: click.Context, incomplete: str) -> Items:
-    """`latest`, the runs there are, the latest first, and any file."""
+    """`latest` and the runs there are, the latest first; where none begins like that, any file."""
     stored = Path(context.params.get("results_dir") or "results")
     runs = sorted({path.parent.name for path in stored.glob("*/*.json")}, reverse=True)
-    return [*_beginning(["latest", *runs], incomplete), CompletionItem(incomplete, type="file")]
+    return _beginning(["latest", *runs], incomplete) or [CompletionItem(incomplete, type="file")]
 
 
 def _labs(_context: click.Context, incomplete: str) -> Items:
@@ -64,3 +64,4 @@ DIR = Text("DIR", lambda _, incomplete: [CompletionItem(incomplete, type="dir")]
 RESULT = Text("RESULT", _results)
 LAB = Text("NAME", _labs)
 SETTING = Text("KEY=VALUE", _settings)
+SERVICE_CHAIN = Text("[PVP|PVVP|EXT]", lambda _, incomplete: _beginning(["PVP", "PVVP", "EXT"], incomplete.upper()))

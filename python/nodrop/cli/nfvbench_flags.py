@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 
+from nodrop.cli.completing import SERVICE_CHAIN
 from nodrop.cli.grouping import GroupedOption
 from nodrop.errors import ConfigError
 
@@ -71,7 +72,6 @@ class WholeNumber(click.types.IntParamType):
             self.fail(f"{value!r} is not a whole number; write for example 255 or 0xff", param, ctx)
 
 
-CHAINS = click.Choice(["PVP", "PVVP", "EXT"], case_sensitive=False)
 FLAGS = (
     Flag("--rate", TRAFFIC, "ndr, pdr, ndr_pdr, or a fixed rate as 10kpps, 1Gbps, 50%.", "rate", "RATE"),
     Flag("--duration", TRAFFIC, "Seconds that every trial lasts, at a fixed rate or in a search.", "duration_sec", "S"),
@@ -84,7 +84,7 @@ FLAGS = (
     Flag("--no-e2e-check", TRAFFIC, "Leave out the end-to-end check before traffic.", "no_e2e_check"),
     Flag("-0 --no-traffic", TRAFFIC, "Bring everything up, check that it works, measure nothing.", "no_traffic"),
     Flag("-sc --service-chain", PATH, "PVP: one forwarder; PVVP: two; EXT: one that is there.", "service_chain",
-         "[PVP|PVVP|EXT]", kind=CHAINS),
+         "[PVP|PVVP|EXT]", kind=SERVICE_CHAIN),
     Flag("-scc --service-chain-count", PATH, "Parallel chains.", "service_chain_count", "N", kind=int),
     Flag("--l2-loopback", PATH, "Ports joined outside: true, false, no-tag, or VLANs, as 100,101_200,201.",
          "l2_loopback", "VLANS"),
