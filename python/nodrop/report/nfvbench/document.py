@@ -1,0 +1,68 @@
+"""Everything there is to show of a result in NFVbench's form, in NFVbench's order."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from nodrop.report.nfvbench import reading
+from nodrop.report.nfvbench.counters import path_sheets
+from nodrop.report.nfvbench.sheet import Document, Lines, Sheet, bits, count, name
+from nodrop.report.nfvbench.summary import goals_of, header_lines, summary_sheet
+
+DIRECTIONS = {
+    "direction-forward": "Forward",
+    "direction-reverse": "Reverse",
+    "garp-direction-total": "Gratuitous ARP",
+    "direction-total": "Total",
+}
+RATES = (("orig", "Requested TX Rate"), ("tx", "Actual TX Rate"), ("rx", "RX Rate"))
+
+
+def document(result: object) -> Document:
+    """Header, summary, then each frame size."""
+    parts = [part for _, chain in reading.service_chains(result) for part in _chain_parts(chain)]
+    return Document("NFVBench Summary", tuple(header_lines(result)), tuple(parts))
+
+
+def _chain_parts(chain: dict[str, Any]) -> Iterator[Sheet | Lines]:
+    if summary := summary_sheet(chain):
+        yield summary
+    if warning := reading.text(chain, "result", "warning"):
+        yield Lines(tuple(warning.splitlines()), warning=True)
+    for size, found in reading.frame_sizes(chain):
+        yield Lines((f"L2 frame size: {size}", *_durations(found)))
+        yield from _warnings(found)
+        yield from _run_config(size, found)
+        yield from path_sheets(found, size)
+        for goal in goals_of(found):
+            yield from path_sheets(found[goal], size, f"{goal.upper()}: ")
+
+
+def _durations(found: dict[str, Any]) -> Iterator[str]:
+    for goal in goals_of(found):
+        seconds = reading.number(found, goal, "time_taken_sec")
+        if seconds is not None:
+            yield f"{goal.upper()} search duration: {seconds:.0f} seconds"
+
+
+def _warnings(found: dict[str, Any]) -> Iterator[Lines]:
+    """What was said of the rates, once each."""
+    places = [("run_config",), ("stats",), *((goal, "stats") for goal in goals_of(found))]
+    said = dict.fromkeys(line for place in places for line in reading.text(found, *place, "warning").splitlines())
+    if said:
+        yield Lines(tuple(said), warning=True)
+
+
+def _run_config(size: str, found: dict[str, Any]) -> Iterator[Sheet]:
+    config = reading.branch(found, "run_config")
+    rows = tuple(
+        (
+            name(label),
+            *(bits(reading.number(config, key, kind, "rate_bps")) for kind, _ in RATES),
+            *(count(reading.number(config, key, kind, "rate_pps")) for kind, _ in RATES),
+        )
+        for key, label in DIRECTIONS.items()
+        if key in config
+    )
+    if rows:
+        columns = tuple(f"{label} ({unit})" for unit in ("bps", "pps") for _, label in RATES)
+        yield Sheet("Run Config", ("Direction", *columns), rows, size, seams=(1 + len(RATES),))
