@@ -11,6 +11,7 @@ from typing import Any
 from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.config.schema import Config
 from nodrop.errors import GeneratorError
+from nodrop.export.nfvbench import NfvbenchResult
 from nodrop.model.result import RunResult
 from nodrop.program import find_program
 
@@ -19,11 +20,12 @@ DIALECT = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
 
 
 def python_schemas() -> dict[str, dict[str, Any]]:
-    """By file name: the configuration as it may be written, in either form, and the result as it is written."""
+    """By file name: configuration and results, each in our form and in NFVbench's."""
     return {
         "config.json": DIALECT | Config.model_json_schema(mode="validation"),
         "nfvbench-config.json": DIALECT | NfvbenchConfig.model_json_schema(mode="validation"),
         "result.json": DIALECT | RunResult.model_json_schema(mode="serialization"),
+        "nfvbench-result.json": DIALECT | NfvbenchResult.model_json_schema(mode="serialization"),
     }
 
 

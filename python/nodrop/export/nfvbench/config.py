@@ -1,0 +1,136 @@
+"""The configuration of a run in NFVbench's keys: its defaults, then what was written, then what the plan made of it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nodrop.config.nfvbench.schema import NfvbenchConfig
+from nodrop.model.layer import Mpls, Vlan, Vxlan
+from nodrop.model.plan import Plan
+from nodrop.model.result import RunResult
+
+IMIX = "IMIX"
+CUSTOM_PROFILE = "custom_traffic_profile"
+PROFILES = {
+    ("64",): "traffic_profile_64B",
+    ("IMIX",): "traffic_profile_IMIX",
+    ("1518",): "traffic_profile_1518B",
+    ("64", "IMIX", "1518"): "traffic_profile_3sizes",
+}
+"""NFVbench's own profiles by their frame sizes."""
+
+
+def running_config(runs: Sequence[RunResult]) -> dict[str, Any]:
+    """Every key of NFVbench's, as it held for these runs, and those that NFVbench adds in results."""
+    plan = runs[0].plan
+    defaults = _plain(NfvbenchConfig().model_dump(mode="json")) | {"l2_loopback": False}
+    config = _merged(defaults, _plain(plan.nfvbench))
+    return _merged(config, _derived(plan)) | _added(runs) | _speeds(runs)
+
+
+def chain_name(plan: Plan) -> str:
+    """`PVP`, `PVVP` or `EXT`: what NFVbench calls the path."""
+    if plan.lab.sut in ("ext", "wire"):
+        return "EXT"
+    return "PVVP" if plan.lab.hop_count > 1 else "PVP"
+
+
+def bidirectional(plan: Plan) -> bool:
+    """Whether traffic is measured both ways. A trickle the other way does not count."""
+    written = plan.nfvbench.get("traffic")
+    if isinstance(written, Mapping) and isinstance(written.get("bidirectional"), bool):
+        return bool(written["bidirectional"])
+    return len({stream.tx_port < stream.rx_port for stream in plan.traffic.streams}) > 1
+
+
+def flow_count(plan: Plan) -> int:
+    """Flows over all chains and directions."""
+    return sum(stream.flow_count for stream in plan.traffic.streams)
+
+
+def profile_name(runs: Sequence[RunResult]) -> str:
+    """The traffic profile: as written, or NFVbench's name for these sizes."""
+    written = runs[0].plan.nfvbench.get("traffic")
+    if isinstance(written, Mapping) and isinstance(written.get("profile"), str):
+        return str(written["profile"])
+    return PROFILES.get(tuple(frame_size(run.plan) for run in runs), CUSTOM_PROFILE)
+
+
+def frame_size(plan: Plan) -> str:
+    """The frame size by the name it is known by."""
+    if plan.frame_size:
+        return plan.frame_size
+    sizes = plan.traffic.streams[0].sizes
+    return str(sizes[0].frame_bytes) if len(sizes) == 1 else IMIX
+
+
+def _derived(plan: Plan) -> dict[str, Any]:
+    layers = [layer for stream in plan.traffic.streams for layer in stream.layers]
+    goals = {goal.label: round(100 * goal.loss_ratio, 9) for goal in plan.search.goals}
+    tagged = any(isinstance(layer, Vlan) for layer in layers)
+    return {
+        "service_chain": chain_name(plan),
+        "service_chain_count": plan.lab.chain_count,
+        "service_chain_shared_net": plan.lab.networks == "shared",
+        "l2_loopback": plan.lab.sut == "wire",
+        "flow_count": flow_count(plan),
+        "rate": plan.fixed.asked if plan.fixed else "_".join(goals).lower(),
+        "duration_sec": _plain(plan.fixed.duration_s if plan.fixed else plan.search.final_trial_duration_s),
+        "interval_sec": _plain(plan.interval_s or 0),
+        "lat_percentiles": _plain(plan.percentiles),
+        "measurement": {key: _plain(goals[key]) for key in ("NDR", "PDR") if key in goals and not plan.fixed}
+        | {"load_epsilon": _plain(round(100 * plan.search.width_ratio, 9))},
+        "traffic": {"bidirectional": bidirectional(plan)},
+        "vlan_tagging": tagged,
+        "vlans": [list(side) for side in zip(*plan.lab.vlans, strict=True)],
+        "vxlan": any(isinstance(layer, Vxlan) for layer in layers),
+        "mpls": any(isinstance(layer, Mpls) for layer in layers),
+        "no_traffic": plan.no_traffic,
+        "no_e2e_check": not plan.path_check,
+        "user_label": plan.label,
+        "user_info": plan.user_info or None,
+    }
+
+
+def _added(runs: Sequence[RunResult]) -> dict[str, Any]:
+    """What NFVbench adds to the configuration in its results."""
+    plan = runs[0].plan
+    searched = [] if plan.fixed or plan.no_traffic else [goal.label.upper() for goal in plan.search.goals]
+    return {
+        "frame_sizes": [frame_size(run.plan) for run in runs],
+        "generator_profile": "nodrop",
+        "ndr_run": "NDR" in searched,
+        "pdr_run": "PDR" in searched,
+        "single_run": plan.fixed is not None,
+        "tg-name": "nodrop",
+        "tg-tool": "nodrop",
+    }
+
+
+def _speeds(runs: Sequence[RunResult]) -> dict[str, Any]:
+    """Line rate and cores, as used; and the speed of the tester's interfaces, where they all say the same."""
+    plan, facts = runs[0].plan, runs[0].facts
+    ports = [port for port in facts.stage.interfaces if port.namespace == "tester"] if facts else []
+    detected = {port.link_speed_bps for port in ports}
+    return {
+        "cores_used": max(1, len(plan.engine.cores)),
+        "intf_speed_used": plan.link_speed_bps,
+        "intf_speed_detected": detected.pop() if len(detected) == 1 else None,
+    }
+
+
+def _merged(below: dict[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Mappings key by key, all else replaced."""
+    both = dict(below)
+    for key, value in above.items():
+        known = both.get(key)
+        both[key] = _merged(known, value) if isinstance(known, dict) and isinstance(value, Mapping) else value
+    return both
+
+
+def _plain(value: Any) -> Any:
+    """As NFVbench writes it: whole numbers without a point, lists as lists."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(below) for key, below in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(below) for below in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -1,0 +1,94 @@
+"""What went each way in a trial, by its frames and its rates."""
+
+from collections.abc import Sequence
+
+from nodrop.export.nfvbench.form import Rate
+from nodrop.export.nfvbench.latency import Usec, latency_usec
+from nodrop.model.base import Value
+from nodrop.model.plan import Plan
+from nodrop.model.traffic import Stream
+from nodrop.model.trial import DirectionTimes, TrialResult
+from nodrop.rates import WIRE_OVERHEAD_BYTES
+
+
+class Way(Value):
+    """All frames that were sent one way: forward is from the left to the right."""
+
+    forward: bool
+    intended_pps: float
+    offered_count: int
+    received_count: int
+    duration_s: float
+    """Time the tester really sent."""
+    frame_bytes: float
+    """Mean, with FCS."""
+    line_rate_bps: float
+    """Of all ports that send this way."""
+    latency: tuple[DirectionTimes, ...]
+
+    @property
+    def lost_count(self) -> int:
+        """Frames that were sent and did not arrive."""
+        return self.offered_count - self.received_count
+
+    @property
+    def offered_pps(self) -> float:
+        """Rate at which they left."""
+        return self.offered_count / self.duration_s if self.duration_s else 0.0
+
+    @property
+    def received_pps(self) -> float:
+        """Rate at which they arrived."""
+        return self.received_count / self.duration_s if self.duration_s else 0.0
+
+    def wire_bps(self, rate_pps: float) -> float:
+        """A rate of these frames in bits per second on the wire."""
+        return rate_pps * (self.frame_bytes + WIRE_OVERHEAD_BYTES) * 8
+
+    def percent(self, rate_pps: float) -> float:
+        """A rate of these frames as a share of line rate."""
+        return 100 * self.wire_bps(rate_pps) / self.line_rate_bps
+
+    def rate(self, rate_pps: float, initial_rate_type: str) -> Rate:
+        """A rate of these frames in NFVbench's form."""
+        return Rate(
+            initial_rate_type=initial_rate_type,
+            rate_pps=round(rate_pps),
+            rate_bps=round(self.wire_bps(rate_pps)),
+            rate_percent=round(self.percent(rate_pps), 6),
+        )
+
+    def usec(self, percentiles: Sequence[float]) -> Usec:
+        """Their latency."""
+        return latency_usec(self.latency, percentiles)
+
+
+def is_forward(stream: Stream | DirectionTimes) -> bool:
+    """Whether it goes from the left to the right: each chain's left port is the lower one."""
+    return stream.tx_port < stream.rx_port
+
+
+def ways_of(plan: Plan, trial: TrialResult) -> tuple[Way, ...]:
+    """Forward, reverse: those that have streams."""
+    return tuple(
+        _way(plan, trial, forward)
+        for forward in (True, False)
+        if any(is_forward(stream) is forward for stream in plan.traffic.streams)
+    )
+
+
+def _way(plan: Plan, trial: TrialResult, forward: bool) -> Way:
+    paired = zip(plan.traffic.streams, plan.traffic.load_ratios, strict=True)
+    streams = [(stream, ratio) for stream, ratio in paired if is_forward(stream) is forward]
+    ids = {stream.stream_id for stream, _ in streams}
+    counts = [counted for counted in trial.streams if counted.stream_id in ids]
+    return Way(
+        forward=forward,
+        intended_pps=trial.trial.intended_load_pps * sum(ratio for _, ratio in streams),
+        offered_count=sum(counted.offered_count for counted in counts),
+        received_count=sum(counted.received_count for counted in counts),
+        duration_s=trial.duration_s,
+        frame_bytes=plan.traffic.frame_bytes,
+        line_rate_bps=float(plan.link_speed_bps * len({stream.tx_port for stream, _ in streams})),
+        latency=tuple(times for times in trial.directions if is_forward(times) is forward),
+    )

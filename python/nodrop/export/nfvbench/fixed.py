@@ -1,0 +1,107 @@
+"""A run at a fixed rate in NFVbench's form."""
+
+from collections.abc import Sequence
+
+from nodrop.export.nfvbench.counts import Way, ways_of
+from nodrop.export.nfvbench.form import (
+    DirectionRates,
+    FixedResult,
+    FixedStats,
+    PortStats,
+    Rate,
+    Received,
+    RunConfig,
+    Sent,
+)
+from nodrop.export.nfvbench.latency import Usec, latency_usec
+from nodrop.export.nfvbench.path import paths
+from nodrop.export.nfvbench.stats import lost_percent, theory, warning
+from nodrop.model.plan import FixedPlan, Plan
+from nodrop.model.trial import TrialResult
+
+SUFFIXES = {"%": "rate_percent", "bps": "rate_bps", "pps": "rate_pps"}
+
+
+def fixed_result(plan: Plan, fixed: FixedPlan, trial: TrialResult) -> FixedResult:
+    """The trial of a run at a fixed rate."""
+    ways = ways_of(plan, trial)
+    return FixedResult(
+        run_config=_run_config(ways, fixed, trial),
+        stats=_stats(plan, ways, trial),
+        packet_path_stats=paths(plan, trial),
+    )
+
+
+def rate_type(fixed: FixedPlan) -> str:
+    """In which unit a rate was asked for."""
+    asked = fixed.asked.strip().lower()
+    return next((name for suffix, name in SUFFIXES.items() if asked.endswith(suffix)), "rate_pps")
+
+
+def _run_config(ways: Sequence[Way], fixed: FixedPlan, trial: TrialResult) -> RunConfig:
+    asked = rate_type(fixed)
+    directions = {
+        f"direction_{'forward' if way.forward else 'reverse'}": DirectionRates(
+            orig=way.rate(way.intended_pps, asked),
+            tx=way.rate(way.offered_pps, asked),
+            rx=way.rate(way.received_pps, asked),
+        )
+        for way in ways
+    }
+    total = DirectionRates(
+        orig=_total([rates.orig for rates in directions.values()]),
+        tx=_total([rates.tx for rates in directions.values()]),
+        rx=_total([rates.rx for rates in directions.values()]),
+    )
+    return RunConfig.model_validate(directions | {"direction_total": total} | warning(trial))
+
+
+def _total(rates: Sequence[Rate]) -> Rate:
+    return Rate(
+        rate_pps=float(sum(rate.rate_pps for rate in rates)),
+        rate_bps=float(sum(rate.rate_bps for rate in rates)),
+        rate_percent=round(sum(rate.rate_percent for rate in rates), 6),
+    )
+
+
+def _stats(plan: Plan, ways: Sequence[Way], trial: TrialResult) -> FixedStats:
+    overall = latency_usec(trial.directions, plan.percentiles)
+    ports = {
+        name: _port(
+            [way for way in ways if way.forward is forward],
+            [way for way in ways if way.forward is not forward],
+            latency_usec([times for way in ways if way.forward is not forward for times in way.latency], (), False),
+        )
+        for name, forward in (("left", True), ("right", False))
+    }
+    return FixedStats.model_validate(ports | {"overall": _port(ways, ways, overall)} | theory(plan, ways))
+
+
+def _port(sent: Sequence[Way], received: Sequence[Way], latency: Usec) -> PortStats:
+    """Both ways in sum; rates are the mean of those that have traffic."""
+    histogram = {} if latency.hdrh is None else {"hdrh": latency.hdrh}
+    percentiles = {} if latency.hdrh is None else {"lat_percentile": latency.percentiles}
+    return PortStats(
+        tx=Sent(**_frames(sent, [way.offered_count for way in sent])),
+        rx=Received(
+            **_frames(received, [way.received_count for way in received]),
+            dropped_pkts=sum(way.lost_count for way in received),
+            avg_delay_usec=latency.mean,
+            min_delay_usec=latency.smallest,
+            max_delay_usec=latency.largest,
+            **percentiles,
+        ),
+        drop_rate_percent=lost_percent(received),
+        **histogram,
+    )
+
+
+def _frames(ways: Sequence[Way], counts: Sequence[int]) -> dict[str, int]:
+    count, size = sum(counts), ways[0].frame_bytes if ways else 0.0
+    rate_pps = count / ways[0].duration_s / len(ways) if ways and ways[0].duration_s else 0.0
+    return {
+        "total_pkts": count,
+        "total_pkt_bytes": round(count * size),
+        "pkt_rate": round(rate_pps),
+        "pkt_bit_rate": round(rate_pps * size * 8),
+    }

@@ -1,0 +1,108 @@
+"""Runs as NFVbench's result JSON."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from nodrop import __version__
+from nodrop.export.nfvbench.config import (
+    bidirectional,
+    chain_name,
+    flow_count,
+    frame_size,
+    profile_name,
+    running_config,
+)
+from nodrop.export.nfvbench.fixed import fixed_result
+from nodrop.export.nfvbench.form import (
+    Benchmarks,
+    FixedResult,
+    Measured,
+    Network,
+    NfvbenchResult,
+    SearchedResult,
+    ServiceChain,
+)
+from nodrop.export.nfvbench.searched import not_found_text, searched_result
+from nodrop.model.result import RunResult, Status
+
+FIXED = "fixed"
+"""Phase of the trial of a run at a fixed rate."""
+
+
+def nfvbench_result(runs: Sequence[RunResult]) -> dict[str, Any]:
+    """NFVbench's result JSON of runs that belong together, one for each frame size; also of those that failed.
+
+    Args:
+        runs: at least one, all of the same plan but for the frame size.
+    """
+    first = runs[0]
+    chains = {} if first.plan.no_traffic else {chain_name(first.plan): ServiceChain(result=_measured(runs))}
+    whole = NfvbenchResult(
+        date=f"{datetime.fromisoformat(first.started_at).astimezone():%Y-%m-%d %H:%M:%S}",
+        nfvbench_version=f"nodrop {_versions(first)['version']}",
+        config=running_config(runs),
+        benchmarks=Benchmarks(network=Network(versions={"Traffic_Generator": _versions(first)}, service_chain=chains)),
+    )
+    return whole.model_dump(mode="json", exclude_unset=True)
+
+
+def nfvbench_text(result: Mapping[str, Any]) -> str:
+    """The JSON as a file holds it. Raises ValueError for numbers that JSON has no form for."""
+    return json.dumps(result, indent=4, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def standard_name(runs: Sequence[RunResult]) -> str:
+    """The file name NFVbench gives a result in the directory of `--std-json`: `PVP-1-10000-64-1518.json`."""
+    plan = runs[0].plan
+    sizes = "-".join(frame_size(run.plan) for run in runs)
+    return f"{chain_name(plan)}-{plan.lab.chain_count}-{flow_count(plan)}-{sizes}.json"
+
+
+def _measured(runs: Sequence[RunResult]) -> Measured:
+    plan = runs[0].plan
+    sizes: dict[str, FixedResult | SearchedResult | str] = {
+        frame_size(run.plan): found for run in runs if (found := _of_size(run))
+    }
+    if said := list(dict.fromkeys(text for run in runs for text in _warnings(run))):
+        sizes["warning"] = "\n".join(said)
+    return Measured(
+        flow_count=flow_count(plan),
+        service_chain_count=plan.lab.chain_count,
+        bidirectional=bidirectional(plan),
+        profile=profile_name(runs),
+        compute_nodes={},
+        result=sizes,
+    )
+
+
+def _of_size(run: RunResult) -> FixedResult | SearchedResult | None:
+    """What was measured at one frame size; None where the run ended before there was anything."""
+    if run.plan.fixed:
+        trials = [trial for trial in run.trials if trial.phase == FIXED]
+        return fixed_result(run.plan, run.plan.fixed, trials[-1]) if trials else None
+    return searched_result(run, frame_size(run.plan)) if run.trials else None
+
+
+def _warnings(run: RunResult) -> Iterator[str]:
+    """How it ended, if not well; goals that were not met; what to know of the set-up."""
+    size = frame_size(run.plan)
+    if run.status is not Status.COMPLETE:
+        yield f"{size}: {run.status.replace('_', ' ')}: {run.error or 'the run ended before it was complete'}"
+    yield from (f"{size}: {not_found_text(goal)}" for goal in run.goals if not goal.lower)
+    yield from run.plan.warnings
+
+
+def _versions(run: RunResult) -> dict[str, str]:
+    if not run.facts:
+        return {"name": "nodrop", "version": __version__}
+    versions, host = run.facts.versions, run.facts.host
+    return {
+        "name": "nodrop",
+        "version": versions.nodrop,
+        "engine": versions.engine,
+        "commit": versions.commit,
+        "python": versions.python,
+        "kernel": host.kernel,
+    }

@@ -1,0 +1,407 @@
+"""NFVbench's result JSON: what its users' programs find in it, and that the numbers are right.
+
+`tests/nfvbench/*.json` are files as NFVbench writes them, made by hand from what is known of its fields.
+"""
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hdrh.histogram import HdrHistogram
+from scripts.schemas import SCHEMAS
+from tests.running import Listener, make_plan, parts
+from tests.suts import SlowTester
+
+from nodrop.config.nfvbench.schema import NfvbenchConfig
+from nodrop.export.nfvbench import nfvbench_result, nfvbench_text, standard_name
+from nodrop.model.result import RunResult, Status
+from nodrop.model.trial import DirectionTimes, LatencySummary, StreamCounts, TrialResult
+from nodrop.run import execute
+
+FILES = Path(__file__).parents[1] / "nfvbench"
+USEC = 1000
+
+
+def histogram(*latencies_ns: int) -> str:
+    """As the engine writes it."""
+    found = HdrHistogram(1, 60_000_000_000, 3)
+    for latency_ns in latencies_ns:
+        found.record_value(latency_ns)
+    return str(found.encode().decode())
+
+
+def times(tx_port: int, rx_port: int, *latencies_ns: int, stream_id: int | None = None) -> DirectionTimes:
+    ordered = sorted(latencies_ns)
+    middle, last = ordered[len(ordered) // 2], ordered[-1]
+    summary = LatencySummary(
+        count=len(ordered),
+        min_ns=ordered[0],
+        mean_ns=sum(ordered) / len(ordered),
+        p50_ns=middle,
+        p90_ns=last,
+        p99_ns=last,
+        p999_ns=last,
+        max_ns=last,
+        pdv_ns=last - ordered[0],
+        hdr=histogram(*ordered),
+    )
+    return DirectionTimes(tx_port=tx_port, rx_port=rx_port, stream_id=stream_id, latency_every=1, latency=summary)
+
+
+def counted(
+    trial: TrialResult, counts: dict[int, tuple[int, int]], duration_s: float = 2.0, *directions: DirectionTimes
+) -> TrialResult:
+    """The same trial with these frames sent and received, by stream."""
+
+    def changed(stream: StreamCounts) -> StreamCounts:
+        sent, received = counts[stream.stream_id]
+        return stream.model_copy(
+            update={"offered_count": sent, "received_count": received, "lost_count": sent - received}
+        )
+
+    streams = tuple(map(changed, trial.streams))
+    return trial.model_copy(update={"streams": streams, "duration_s": duration_s, "directions": directions})
+
+
+def fixed_run(tmp_path: Path, rate: str = "1000pps", **keys: Any) -> RunResult:
+    return execute(make_plan(tmp_path, rate=rate, duration="2s", **keys), Listener(), parts())
+
+
+def with_trial(run: RunResult, trial: TrialResult) -> RunResult:
+    trials = [trial if known.index == trial.index else known for known in run.trials]
+    return run.model_copy(update={"trials": tuple(trials)})
+
+
+def searched_run(tmp_path: Path, **keys: Any) -> RunResult:
+    return execute(make_plan(tmp_path, **keys), Listener(), parts(SlowTester(capacity_pps=1e6, tester_pps=2e6)))
+
+
+def measured(result: dict[str, Any], chain: str = "PVP") -> dict[str, Any]:
+    found: dict[str, Any] = result["benchmarks"]["network"]["service_chain"][chain]["result"]
+    return found
+
+
+def at_size(result: dict[str, Any], size: str = "64") -> dict[str, Any]:
+    found: dict[str, Any] = measured(result)["result"][size]
+    return found
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, type]]:
+    """Every field with the type of its value; whole numbers and others are both numbers."""
+    if isinstance(value, dict):
+        for key, below in value.items():
+            yield from leaves(below, f"{path}/{key}")
+    else:
+        yield path, float if isinstance(value, int | float) and not isinstance(value, bool) else type(value)
+
+
+def valid(result: dict[str, Any]) -> None:
+    schema = json.loads((SCHEMAS / "nfvbench-result.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(json.loads(nfvbench_text(result)))
+
+
+# ---- structure ----------------------------------------------------------------------------------------------------
+
+
+def theirs(name: str, leave_out: tuple[str, ...]) -> dict[str, type]:
+    content = json.loads((FILES / f"{name}.json").read_text())
+    return {
+        path: kind
+        for path, kind in leaves(content)
+        if not path.startswith(("/config", "/openstack_spec", "/benchmarks/network/versions", *leave_out))
+        and "/compute_nodes/" not in path
+        and not path.endswith("/warning")
+    }
+
+
+def test_a_fixed_rate_has_every_field_of_nfvbenchs_file_with_the_same_type(tmp_path: Path) -> None:
+    run = fixed_run(tmp_path, chains=2, networks="ports")
+    (trial,) = run.trials
+    directions = tuple(
+        times(stream.tx_port, stream.rx_port, 10 * USEC, 20 * USEC, stream_id=stream.stream_id)
+        for stream in run.plan.traffic.streams
+    )
+    full = with_trial(run, trial.model_copy(update={"directions": directions}))
+    ours = dict(leaves(json.loads(nfvbench_text(nfvbench_result([full])))))
+    assert {path: ours.get(path) for path in theirs("fixed", ())} == theirs("fixed", ())
+
+
+def test_a_search_has_every_field_of_nfvbenchs_file_with_the_same_type(tmp_path: Path) -> None:
+    plans = [searched_run(tmp_path, frame_bytes=size) for size in (64, 1518)]
+    runs = [
+        run.model_copy(
+            update={
+                "plan": run.plan.model_copy(update={"frame_size": size}),
+                "trials": tuple(
+                    trial.model_copy(update={"directions": (times(0, 1, 9 * USEC), times(1, 0, 8 * USEC))})
+                    for trial in run.trials
+                ),
+            }
+        )
+        for run, size in zip([*plans, plans[0]], ("64", "1518", "IMIX"), strict=True)
+    ]
+    ours = dict(leaves(json.loads(nfvbench_text(nfvbench_result(runs)))))
+    expected = theirs("ndr_pdr", ())
+    assert {path: ours.get(path) for path in expected} == expected
+
+
+def test_all_that_is_written_fits_the_schema(tmp_path: Path) -> None:
+    for run in (fixed_run(tmp_path), searched_run(tmp_path), searched_run(tmp_path, goals={"odd": 0.01, "NDR": 0})):
+        valid(nfvbench_result([run]))
+
+
+def test_the_configuration_has_all_of_nfvbenchs_keys(tmp_path: Path) -> None:
+    config = nfvbench_result([fixed_run(tmp_path)])["config"]
+    assert len(NfvbenchConfig.model_fields) == 81
+    assert set(NfvbenchConfig.model_fields) <= set(config)
+    added = {"frame_sizes", "generator_profile", "ndr_run", "pdr_run", "single_run", "tg-name", "tg-tool"}
+    assert set(config) - set(NfvbenchConfig.model_fields) == added
+
+
+def test_keys_as_they_were_written_stand_over_the_defaults_and_under_what_the_run_did(tmp_path: Path) -> None:
+    run = fixed_run(
+        tmp_path,
+        rate="2000pps",
+        sriov=True,
+        user_info={"status": "explore"},
+        traffic_generator__host_name="here",
+    )
+    config = nfvbench_result([run])["config"]
+    assert config["sriov"] is True
+    assert config["traffic_generator"]["host_name"] == "here"
+    assert config["traffic_generator"]["default_profile"] == "trex-local"
+    assert (config["rate"], config["duration_sec"], config["single_run"]) == ("2000pps", 2, True)
+    assert config["user_info"] == {"status": "explore"}
+    assert config["intf_speed_used"] == 10_000_000_000
+
+
+def test_files_are_sorted_indented_and_end_with_a_line(tmp_path: Path) -> None:
+    result = nfvbench_result([fixed_run(tmp_path)])
+    text = nfvbench_text(result)
+    assert text == json.dumps(json.loads(text), indent=4, sort_keys=True) + "\n"
+    with pytest.raises(ValueError, match="JSON compliant"):
+        nfvbench_text({"drop": float("nan")})
+
+
+def test_the_standard_name_tells_chain_count_flows_and_sizes(tmp_path: Path) -> None:
+    run = fixed_run(tmp_path)
+    sizes = [
+        run.model_copy(update={"plan": run.plan.model_copy(update={"frame_size": size})}) for size in ("64", "IMIX")
+    ]
+    flows = measured(nfvbench_result([run]))["flow_count"]
+    assert standard_name(sizes) == f"PVP-1-{flows}-64-IMIX.json"
+
+
+def test_the_date_is_local_time(tmp_path: Path) -> None:
+    run = fixed_run(tmp_path).model_copy(update={"started_at": "2026-03-01T23:30:00+00:00"})
+    local = datetime.fromisoformat("2026-03-01T23:30:00+00:00").astimezone()
+    assert nfvbench_result([run])["date"] == f"{local:%Y-%m-%d %H:%M:%S}"
+
+
+def test_a_run_without_traffic_has_no_service_chain(tmp_path: Path) -> None:
+    run = fixed_run(tmp_path)
+    idle = run.model_copy(update={"plan": run.plan.model_copy(update={"no_traffic": True}), "trials": ()})
+    assert nfvbench_result([idle])["benchmarks"]["network"]["service_chain"] == {}
+
+
+# ---- a fixed rate -------------------------------------------------------------------------------------------------
+
+
+def test_rates_and_counters_of_a_fixed_rate_are_those_of_the_trial(tmp_path: Path) -> None:
+    run = fixed_run(tmp_path, rate="1000pps")
+    trial = counted(
+        run.trials[0],
+        {0: (1000, 990), 1: (800, 800)},
+        2.0,
+        times(0, 1, 10 * USEC, 30 * USEC),
+        times(1, 0, *[50 * USEC] * 6),
+    )
+    found = at_size(nfvbench_result([with_trial(run, trial)]))
+    forward = found["run_config"]["direction-forward"]
+    # 64-byte frames take 84 bytes of the wire: 500 frames a second are 336,000 bits, of 10 Gb/s 0.00336 percent
+    assert forward["orig"] == {
+        "initial_rate_type": "rate_pps",
+        "rate_pps": 500,
+        "rate_bps": 336_000,
+        "rate_percent": 0.00336,
+    }
+    assert (forward["tx"]["rate_pps"], forward["rx"]["rate_pps"]) == (500, 495)
+    assert found["run_config"]["direction-reverse"]["tx"]["rate_pps"] == 400
+    assert found["run_config"]["direction-total"]["tx"]["rate_bps"] == 900 * 84 * 8
+    stats = found["stats"]
+    assert stats["0"]["tx"] == {
+        "total_pkts": 1000,
+        "total_pkt_bytes": 64_000,
+        "pkt_rate": 500,
+        "pkt_bit_rate": 256_000,
+    }
+    assert (stats["0"]["rx"]["total_pkts"], stats["0"]["rx"]["dropped_pkts"]) == (800, 0)
+    assert (stats["1"]["rx"]["total_pkts"], stats["1"]["rx"]["dropped_pkts"]) == (990, 10)
+    assert (stats["0"]["drop_rate_percent"], stats["1"]["drop_rate_percent"]) == (0.0, 1.0)
+    assert stats["overall"]["drop_rate_percent"] == pytest.approx(100 * 10 / 1800, abs=1e-6)
+    assert (stats["overall"]["tx"]["total_pkts"], stats["overall"]["tx"]["pkt_rate"]) == (1800, 450)
+    assert (stats["total_tx_rate"], stats["offered_tx_rate_bps"]) == (900, 900 * 84 * 8)
+    # each frame counts once: (10 + 30 + 6 * 50) / 8
+    assert stats["overall"]["rx"]["avg_delay_usec"] == round(340 / 8)
+    assert (stats["overall"]["rx"]["min_delay_usec"], stats["overall"]["rx"]["max_delay_usec"]) == (10, 50)
+    assert stats["1"]["rx"]["avg_delay_usec"] == 20
+    assert stats["0"]["rx"]["avg_delay_usec"] == 50
+    assert stats["overall"]["rx"]["lat_percentile"] == {"25": 30, "75": 50, "99": 50}
+
+
+def test_histograms_are_in_microseconds_and_hold_every_frame(tmp_path: Path) -> None:
+    run = fixed_run(tmp_path)
+    trial = counted(
+        run.trials[0], {0: (3, 3), 1: (1, 1)}, 2.0, times(0, 1, 1_400, 250_000, 9_000_600), times(1, 0, 400)
+    )
+    found = at_size(nfvbench_result([with_trial(run, trial)]))
+    decoded = HdrHistogram.decode(found["stats"]["overall"]["hdrh"].encode())
+    recorded = {item.value_iterated_to: item.count_at_value_iterated_to for item in decoded.get_recorded_iterator()}
+    assert list(recorded.values()) == [1, 1, 1, 1]
+    assert list(recorded) == pytest.approx([0, 1, 250, 9001], rel=0.001)
+    forward = found["packet_path_stats"]["Forward"]["chains"]["0"]["hdrh"]
+    assert HdrHistogram.decode(forward.encode()).get_total_count() == 3
+
+
+def test_loss_one_way_is_that_ways_loss(tmp_path: Path) -> None:
+    """NFVbench gives the reverse direction's, so always about none."""
+    run = fixed_run(tmp_path, bidirectional=False)
+    trial = counted(run.trials[0], {0: (1000, 500)})
+    result = nfvbench_result([with_trial(run, trial)])
+    found = at_size(result)
+    assert measured(result)["bidirectional"] is False
+    assert found["stats"]["overall"]["drop_rate_percent"] == 50.0
+    assert found["stats"]["1"]["drop_rate_percent"] == 50.0
+    assert found["stats"]["0"]["drop_rate_percent"] is None
+    assert found["stats"]["overall"]["tx"]["pkt_rate"] == 500
+    assert "direction-reverse" not in found["run_config"]
+    assert list(found["packet_path_stats"]) == ["Forward"]
+    # line rate of the one direction there is: 10 Gb/s
+    assert found["stats"]["theoretical_tx_rate_bps"] == pytest.approx(10e9)
+
+
+def test_nothing_sent_and_nothing_received_are_null_and_never_nan(tmp_path: Path) -> None:
+    run = fixed_run(tmp_path)
+    found = at_size(nfvbench_result([with_trial(run, counted(run.trials[0], {0: (0, 0), 1: (0, 0)}))]))
+    assert found["stats"]["overall"]["drop_rate_percent"] is None
+    assert found["stats"]["overall"]["rx"]["avg_delay_usec"] is None
+    assert "hdrh" not in found["stats"]["overall"]
+    valid(nfvbench_result([with_trial(run, counted(run.trials[0], {0: (0, 0), 1: (0, 0)}))]))
+
+
+def test_a_tester_that_fell_short_is_warned_of(tmp_path: Path) -> None:
+    run = fixed_run(tmp_path, rate="1000pps")
+    found = at_size(nfvbench_result([with_trial(run, counted(run.trials[0], {0: (500, 500), 1: (500, 500)}))]))
+    assert "1.000 kpps asked, 500 pps were sent" in found["run_config"]["warning"]
+    assert found["run_config"]["direction-total"]["orig"]["rate_pps"] == 1000
+    assert found["run_config"]["direction-total"]["tx"]["rate_pps"] == 500
+
+
+def test_extra_encapsulation_gives_the_rates_of_nfvbenchs_manual(tmp_path: Path) -> None:
+    """64 bytes and 28 more on two links of 10 Gb/s: 22,321,428 packets per second, 15 Gb/s."""
+    run = fixed_run(tmp_path, user_info={"extra_encapsulation_bytes": 28})
+    stats = at_size(nfvbench_result([run]))["stats"]
+    assert stats["theoretical_tx_rate_pps"] == pytest.approx(22321428.57142857)
+    assert stats["theoretical_tx_rate_bps"] == pytest.approx(15e9)
+
+
+def test_user_info_of_other_kinds_leaves_line_rate(tmp_path: Path) -> None:
+    stats = at_size(nfvbench_result([fixed_run(tmp_path, user_info={"status": "explore"})]))["stats"]
+    assert stats["theoretical_tx_rate_pps"] == pytest.approx(2 * 14_880_952.38, abs=1)
+
+
+def test_each_chain_has_its_counters_and_the_total_is_their_sum(tmp_path: Path) -> None:
+    run = fixed_run(tmp_path, chains=3, networks="ports")
+    counts = {
+        stream.stream_id: (100 * stream.chain + 100, 100 * stream.chain + 99) for stream in run.plan.traffic.streams
+    }
+    of_first = times(0, 1, 5 * USEC, stream_id=0)
+    result = nfvbench_result([with_trial(run, counted(run.trials[0], counts, 2.0, of_first))])
+    path = at_size(result)["packet_path_stats"]["Forward"]
+    sides = [(row["packets"][0], row["packets"][-1]) for row in path["chains"].values()]
+    assert list(path["chains"]) == ["0", "1", "2", "total"]
+    assert sides == [(100, 99), (200, 199), (300, 299), (600, 597)]
+    assert [row["lat_avg_usec"] for row in path["chains"].values()] == [5, None, None, 5]
+    assert measured(result)["service_chain_count"] == 3
+
+
+# ---- a search -----------------------------------------------------------------------------------------------------
+
+
+def test_the_rate_of_a_goal_is_what_was_sent_and_not_what_was_asked_for(tmp_path: Path) -> None:
+    """NFVbench gives what was asked for."""
+    run = searched_run(tmp_path)
+    ndr = next(goal for goal in run.goals if goal.goal.label == "NDR")
+    assert ndr.lower
+    trial = run.trials[ndr.lower.trial_index]
+    slower = counted(trial, {0: (100_000, 100_000), 1: (50_000, 49_000)}, 1.0)
+    found = at_size(nfvbench_result([with_trial(run, slower)]))["ndr"]
+    assert (found["rate_pps"], found["rate_bps"]) == (150_000, 150_000 * 84 * 8)
+    assert found["rate_percent"] == pytest.approx(100 * 150_000 * 84 * 8 / 10e9)
+    assert found["load_percent_per_direction"] == pytest.approx(found["rate_percent"] / 2)
+    assert found["stats"]["total_tx_rate"] == 150_000
+    overall = found["stats"]["overall"]
+    assert (overall["tx_pkts"], overall["rx_pkts"], overall["dropped_pkts"]) == (150_000, 149_000, 1000)
+    assert overall["drop_pct"] == overall["drop_percentage"] == pytest.approx(100 * 1000 / 150_000, abs=1e-6)
+    assert found["stats"]["0"]["drop_percentage"] == 2.0
+    assert found["stats"]["1"]["drop_percentage"] == 0.0
+
+
+def test_the_trials_of_a_search_are_all_there_with_totals(tmp_path: Path) -> None:
+    run = searched_run(tmp_path)
+    trials = [trial for trial in run.trials if trial.phase == "search"]
+    found = at_size(nfvbench_result([run]))
+    iterations = found["iteration_stats"]["ndr_pdr"]
+    assert [each["tx_pps"] for each in iterations] == [round(trial.trial.intended_load_pps) for trial in trials]
+    assert [each["tx_pkts"] for each in iterations] == [trial.offered_count for trial in trials]
+    (noted,) = [each["ndr_pps"] for each in iterations if "ndr_pps" in each]
+    assert noted == found["ndr"]["rate_pps"]
+
+
+def test_the_time_a_goal_took_is_its_own(tmp_path: Path) -> None:
+    run = searched_run(tmp_path)
+    paced = run.model_copy(
+        update={
+            "trials": tuple(
+                trial.model_copy(update={"started_at": f"2026-01-01T00:{trial.index:02d}:00+00:00", "duration_s": 1.0})
+                for trial in run.trials
+            )
+        }
+    )
+    found = at_size(nfvbench_result([paced]))
+    for goal in run.goals:
+        moved = [
+            step.trial_index
+            for step in run.steps
+            if [state for state in step.before if state.label == goal.goal.label]
+            != [state for state in step.after if state.label == goal.goal.label]
+        ]
+        assert found[goal.goal.label.lower()]["time_taken_sec"] == 60 * moved[-1] + 1
+
+
+def test_a_goal_that_nothing_meets_is_not_a_rate_of_zero_without_loss(tmp_path: Path) -> None:
+    run = searched_run(tmp_path)
+    lost = run.model_copy(update={"goals": tuple(goal.model_copy(update={"lower": None}) for goal in run.goals)})
+    result = nfvbench_result([lost])
+    found = at_size(result)["ndr"]
+    assert found["rate_pps"] == 0
+    assert found["stats"]["overall"]["drop_percentage"] is None
+    assert "NDR: no load was found that meets it" in found["stats"]["warning"]
+    assert "PDR: no load was found that meets it" in measured(result)["result"]["warning"]
+    valid(result)
+
+
+def test_a_run_that_failed_says_so_and_keeps_what_it_measured(tmp_path: Path) -> None:
+    run = searched_run(tmp_path)
+    failed = run.model_copy(update={"status": Status.FAILED, "error": "the lab fell down", "goals": ()})
+    found = measured(nfvbench_result([failed]))["result"]
+    assert "64: failed: the lab fell down" in found["warning"]
+    assert len(found["64"]["iteration_stats"]["ndr_pdr"]) == len([t for t in run.trials if t.phase == "search"])
+    nothing = failed.model_copy(update={"trials": (), "facts": None, "steps": (), "latencies": ()})
+    result = nfvbench_result([nothing])
+    assert list(measured(result)["result"]) == ["warning"]
+    valid(result)
