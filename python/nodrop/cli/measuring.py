@@ -1,7 +1,7 @@
 """A plan carried out and shown, for the commands that measure."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -10,12 +10,13 @@ import click
 from nodrop.errors import ConfigError, SearchError
 
 if TYPE_CHECKING:
-    from nodrop.model.event import Event, RunDone
+    from nodrop.model.event import Event, RunDone, SuiteDone
     from nodrop.model.plan import Plan
     from nodrop.model.result import RunResult
     from nodrop.report.lines import LineProgress
     from nodrop.report.live import LiveProgress
     from nodrop.run import Parts
+    from nodrop.suite import SuiteOutcome
 
 STDOUT = "-"
 
@@ -61,8 +62,61 @@ def measure(
                 _show(done[0], json_file, out)
                 if epilogue:
                     click.echo(epilogue(done[0].result), file=out)
-    _check_found(done[0])
+    _check_found(done[0].result)
     return 0
+
+
+def measure_each(plans: "Sequence[Plan]", json_file: str | None, quiet: bool, parts: "Parts | None" = None) -> int:
+    """Carry out one plan after the other, one for each frame size, and show what came of all; gives the exit code.
+
+    Args:
+        plans: what to do.
+        json_file: where to write the results besides; `-` is standard output.
+        quiet: whether to leave out the progress.
+        parts: what to run them with, if not with a lab and the packet engine.
+    """
+    if len(plans) == 1:
+        return measure(plans[0], json_file, quiet, parts)
+    from nodrop.cli.interruption import interruptible  # noqa: PLC0415
+    from nodrop.model.event import RunDone, SuiteDone  # noqa: PLC0415
+    from nodrop.suite import execute_suite  # noqa: PLC0415
+
+    require_writable(json_file)
+    out = sys.stderr if json_file == STDOUT else sys.stdout
+    results: list[RunResult] = []
+    over: list[SuiteDone] = []
+    with interruptible() as interruption:
+        try:
+            with _progress(out, quiet) as progress:
+
+                def hear(event: "Event") -> None:
+                    progress.hear(event)
+                    if isinstance(event, RunDone):
+                        results.append(event.result)
+                    if isinstance(event, SuiteDone):
+                        over.append(event)
+
+                outcome = execute_suite(plans, hear, parts)
+        except KeyboardInterrupt as interrupt:
+            click.echo(f"nodrop: {interrupt or 'stopped'}", err=True)
+            return interruption.exit_code
+        finally:
+            if over:
+                _show_suite(over[0], results, json_file, out)
+    return _suite_exit_code(outcome)
+
+
+def _suite_exit_code(outcome: "SuiteOutcome") -> int:
+    """That of the first run that failed, or that did not find what it was asked for; each is named."""
+    failures = [(failure.frame_size, failure.error) for failure in outcome.failures]
+    for result in outcome.results:
+        try:
+            _check_found(result)
+        except SearchError as error:
+            failures.append((result.plan.frame_size, error))
+    for frame_size, failed in failures:
+        click.echo(f"nodrop: error: frame size {frame_size}: {failed}", err=True)
+    return failures[0][1].exit_code if failures else 0
 
 
 def require_writable(json_file: str | None) -> None:
@@ -104,7 +158,7 @@ def _show(done: "RunDone", json_file: str | None, out: TextIO) -> None:
     from nodrop.report.capture import capture_text  # noqa: PLC0415
     from nodrop.report.text import report  # noqa: PLC0415
 
-    if done.result.trials:
+    if done.result.trials or done.result.plan.no_traffic:
         click.echo(file=out)
         show(report(done.result), out)
     if done.path:
@@ -115,11 +169,24 @@ def _show(done: "RunDone", json_file: str | None, out: TextIO) -> None:
     write_json(store.to_json(done.result), json_file)
 
 
-def _check_found(done: "RunDone") -> None:
+def _show_suite(over: "SuiteDone", results: "Sequence[RunResult]", json_file: str | None, out: TextIO) -> None:
+    """The summary and every run's report; the files; the JSON."""
+    from nodrop.cli.console import show  # noqa: PLC0415
+    from nodrop.report.suite import suite_report  # noqa: PLC0415
+    from nodrop.store import suites  # noqa: PLC0415
+
+    click.echo(file=out)
+    show(suite_report(over.suite, results), out)
+    if over.path:
+        click.echo(f"\nresults: {over.path}", file=out)
+    write_json(suites.results_json(over.suite, results), json_file)
+
+
+def _check_found(result: "RunResult") -> None:
     """Raises SearchError for goals with neither a load that meets them nor an estimate."""
     from nodrop.model.goal import Limit  # noqa: PLC0415
 
-    without = [found for found in done.result.goals if not found.lower and found.estimate_pps is None]
+    without = [found for found in result.goals if not found.lower and found.estimate_pps is None]
     if not without:
         return
     labels = " and ".join(found.goal.label for found in without)

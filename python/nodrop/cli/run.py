@@ -69,9 +69,9 @@ def run(context: click.Context, /, json_file: str | None, quiet: bool, **flags: 
     for note in notes(flags, json_file):
         click.echo(f"nodrop: {note}", err=True)
     from nodrop import store  # noqa: PLC0415
-    from nodrop.cli.measuring import measure  # noqa: PLC0415
+    from nodrop.cli.measuring import measure_each  # noqa: PLC0415
     from nodrop.generator import inspection  # noqa: PLC0415
-    from nodrop.plan import build  # noqa: PLC0415
+    from nodrop.plan import build_each  # noqa: PLC0415
     from nodrop.presence import turn  # noqa: PLC0415
     from nodrop.report.calibration import calibration_text  # noqa: PLC0415
     from nodrop.stage import standing  # noqa: PLC0415
@@ -80,20 +80,23 @@ def run(context: click.Context, /, json_file: str | None, quiet: bool, **flags: 
     from nodrop.units import format_pps  # noqa: PLC0415
 
     config = configuration(flags)
-    plan = build(
+    plans = build_each(
         config,
         find_lab=lambda name: standing.find(name).plan,
         find_result=lambda wanted: store.load(wanted, config.results_dir),
         inspect=inspection.inspect,
         check_filter=inspection.check_filter,
     )
-    known = calibration.find(calibration.key_of(plan, read_host()))
-    if known and config.search.max_load and config.search.max_load > known.load_pps:
-        click.echo(
-            f"nodrop: search.max_load: {format_pps(config.search.max_load)} asked; {calibration_text(known)}", err=True
-        )
-    with turn(plan.results_dir, alongside=flags["alongside"], wait=flags["wait"]):
-        return measure(plan.model_copy(update={"calibration": known}), json_file, quiet)
+    host = read_host()
+    calibrated = []
+    for plan in plans:
+        known = calibration.find(calibration.key_of(plan, host))
+        if known and config.search.max_load and config.search.max_load > known.load_pps:
+            asked = format_pps(config.search.max_load)
+            click.echo(f"nodrop: search.max_load: {asked} asked; {calibration_text(known)}", err=True)
+        calibrated.append(plan.model_copy(update={"calibration": known}))
+    with turn(config.results_dir, alongside=flags["alongside"], wait=flags["wait"]):
+        return measure_each(calibrated, json_file, quiet)
 
 
 def configuration(flags: dict[str, Any]) -> "Config":

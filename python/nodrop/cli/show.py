@@ -15,19 +15,28 @@ from nodrop.cli.completing import DIR, RESULT
 def show(result: str, trials: bool, as_json: bool, results_dir: str) -> None:
     """Print a stored result.
 
-    RESULT is a result.json, the directory it is in, a run id, or `latest`.
+    RESULT is a result.json, the directory it is in, a run id, or `latest`. Of several frame sizes measured together it
+    is their suite.json, or its id.
 
     \b
     nodrop show latest --trials
     nodrop show latest --json | jq .goals
     """
     from nodrop import store  # noqa: PLC0415
+    from nodrop.cli import console  # noqa: PLC0415
+    from nodrop.report.suite import suite_report  # noqa: PLC0415
+    from nodrop.report.text import report  # noqa: PLC0415
+    from nodrop.store import suites  # noqa: PLC0415
 
+    several = suites.find(result, results_dir)
+    if several:
+        if as_json:
+            click.echo(suites.results_json(*several), nl=False)
+        else:
+            console.show(suite_report(*several, with_trials=trials), sys.stdout)
+        return
     stored = store.load(result, results_dir)
     if as_json:
         click.echo(store.to_json(stored), nl=False)
         return
-    from nodrop.cli import console  # noqa: PLC0415
-    from nodrop.report.text import report  # noqa: PLC0415
-
     console.show(report(stored, with_trials=trials), sys.stdout)

@@ -10,7 +10,7 @@ from nodrop.model.goal import GoalResult, Limit
 from nodrop.model.latency import LatencyFigures, latency_by_way
 from nodrop.model.plan import Plan
 from nodrop.model.result import LatencyResult, RunResult
-from nodrop.model.trial import TrialResult, Verdict
+from nodrop.model.trial import FIXED, TrialResult, Verdict
 from nodrop.report.wording import each_way_text, found_text, goal_text, width_text, wire_text
 from nodrop.units import format_count, format_ns, format_pps, format_ratio, format_seconds
 
@@ -80,8 +80,7 @@ def _found_style(found: GoalResult) -> str:
 
 def _latency_rows(latency: LatencyResult, trial: TrialResult, shown: tuple[float, ...]) -> Iterator[tuple[str, ...]]:
     """The load stands under the label, in the line of the second direction where there is one."""
-    load = format_pps(latency.load_pps)
-    labels = [latency.label] if latency.label.replace(" ", "") == load.replace(" ", "") else [latency.label, load]
+    labels = [latency.label] if trial.phase == FIXED else [latency.label, format_pps(latency.load_pps)]
     rows = [
         (f"{way[0]}→{way[1]}", *_latency_figures(figures, shown))
         for way, figures in latency_by_way(trial, shown).items()

@@ -1,5 +1,7 @@
 """Lists of runs that belong together, on disk: `<results dir>/<suite id>/suite.json`."""
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,6 +33,12 @@ def save(suite: Suite, results_dir: str | Path) -> Path:
 def to_json(suite: Suite) -> str:
     """A list as it is stored."""
     return suite.model_dump_json(indent=1) + "\n"
+
+
+def results_json(suite: Suite, results: Sequence[RunResult]) -> str:
+    """A list and its results in one document, for programs."""
+    content = {"suite": suite.model_dump(mode="json"), "results": [each.model_dump(mode="json") for each in results]}
+    return json.dumps(content, indent=1) + "\n"
 
 
 def find(wanted: str | Path, results_dir: str | Path = "results") -> StoredSuite | None:

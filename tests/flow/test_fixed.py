@@ -1,0 +1,188 @@
+"""Runs at a fixed rate and runs without traffic, over simulated systems under test."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.running import MILLION, Listener, make_plan, parts
+from tests.suts import SlowTester, Step
+
+from nodrop import store
+from nodrop.cli.console import show
+from nodrop.config.load import load
+from nodrop.errors import ConfigError, SearchError
+from nodrop.generator.simulated import SimulatedMeasurer
+from nodrop.model.result import DirectionCheck, RunResult, Status
+from nodrop.model.trial import FIXED, Doubt, TrialResult, Validity, Verdict
+from nodrop.plan import build
+from nodrop.report.lines import LineProgress
+from nodrop.report.picture import write
+from nodrop.report.story import story
+from nodrop.report.text import report
+from nodrop.run import execute
+from nodrop.store import calibration
+
+
+def text_of(result: RunResult, monkeypatch: pytest.MonkeyPatch, columns: int = 100) -> str:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    out = io.StringIO()
+    show(report(result), out)
+    return out.getvalue()
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_a_fixed_rate_is_one_trial_of_its_duration_and_no_search(tmp_path: Path) -> None:
+    listener = Listener()
+    result = execute(make_plan(tmp_path, rate="10kpps", duration="3s"), listener, parts())
+    (trial,) = result.trials
+    assert (trial.phase, trial.trial.intended_load_pps, trial.trial.duration_s) == (FIXED, 10e3, 3.0)
+    assert trial.trial.stop is None
+    assert (trial.offered_count, trial.lost_count) == (30_000, 0)
+    assert (result.goals, result.steps, result.status) == ((), (), Status.COMPLETE)
+    assert listener.names == ["RunStarted", "StageUp", "PathChecked", "TrialStarted", "TrialDone", "RunDone"]
+    assert store.load("latest", tmp_path) == result
+
+
+@pytest.mark.parametrize(("bidirectional", "load_pps"), [(True, 2 * 7_440_476.19), (False, 7_440_476.19)])
+def test_a_percentage_is_of_the_line_rate_of_each_direction(
+    bidirectional: bool, load_pps: float, tmp_path: Path
+) -> None:
+    plan = make_plan(tmp_path, rate="50%", bidirectional=bidirectional)
+    assert plan.fixed and plan.fixed.load_pps == pytest.approx(load_pps)
+
+
+def test_link_speed_is_what_a_percentage_is_of(tmp_path: Path) -> None:
+    plan = make_plan(tmp_path, rate="10%", link_speed="25Gbps")
+    assert plan.fixed and plan.fixed.load_pps == pytest.approx(2 * 0.1 * 25e9 / 672)
+    assert make_plan(tmp_path, link_speed="25Gbps", search__max_load=None).search.max_load_pps == pytest.approx(
+        2 * 25e9 / 672
+    )
+
+
+def test_more_than_the_line_rate_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"30\.00 Mpps asked, .* 29\.76 Mpps"):
+        make_plan(tmp_path, rate="30Mpps")
+
+
+def test_lost_frames_are_stated_and_are_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = execute(make_plan(tmp_path, rate="1.25Mpps", duration="1s"), Listener(), parts(MILLION))
+    text = one_line(text_of(result, monkeypatch))
+    assert result.status is Status.COMPLETE
+    assert "1,250,000 frames were sent in 1 s, 1.250 Mpps; 250,000 of them were lost (20 %)" in text
+
+
+def test_the_rate_told_is_the_one_that_was_sent_and_a_tester_that_fell_short_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = SlowTester(capacity_pps=1e6, tester_pps=5e5)
+    result = execute(make_plan(tmp_path, rate="2Mpps", duration="1s"), Listener(), parts(slow))
+    text = one_line(text_of(result, monkeypatch))
+    assert "the tester sent 25 % of what was asked, 500.0 kpps instead of 2.000 Mpps" in text
+    assert "500,000 frames were sent in 1 s, 500.0 kpps; none was lost" in text
+
+
+@pytest.mark.parametrize(("bidirectional", "rows"), [(True, ["0→1", "1→0", "all"]), (False, ["0→1"])])
+def test_the_table_has_a_row_for_each_direction_with_traffic(
+    bidirectional: bool, rows: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = make_plan(tmp_path, rate="10kpps", duration="1s", bidirectional=bidirectional)
+    lines = text_of(execute(plan, Listener(), parts()), monkeypatch).splitlines()
+    assert [line.split()[0] for line in lines if line.startswith(("0→1", "1→0", "all"))] == rows
+
+
+def test_one_way_traffic_is_searched_up_to_one_line_rate(tmp_path: Path) -> None:
+    plan = make_plan(tmp_path, bidirectional=False, search__max_load=None)
+    result = execute(plan, Listener(), parts(Step(1e9)))
+    assert [found.lower and round(found.lower.load_pps) for found in result.goals] == [14_880_952, 14_880_952]
+    assert {(counts.tx_port, counts.rx_port) for trial in result.trials for counts in trial.streams} == {(0, 1)}
+
+
+@pytest.mark.parametrize(("rate", "labels"), [("ndr", ["NDR"]), ("PDR", ["PDR"]), ("pdr_ndr", ["NDR", "PDR"])])
+def test_a_rate_that_names_goals_searches_for_these_alone(rate: str, labels: list[str], tmp_path: Path) -> None:
+    result = execute(make_plan(tmp_path, rate=rate), Listener(), parts())
+    assert [found.goal.label for found in result.goals] == labels
+
+
+def test_a_goal_that_is_not_there_cannot_be_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"rate: ndr asked, goals are mine; .* name one NDR"):
+        make_plan(tmp_path, rate="ndr", goals={"mine": 0.01})
+
+
+def test_interval_lines_add_up_to_the_trial_and_have_the_loss_of_their_interval(tmp_path: Path) -> None:
+    out = io.StringIO()
+    progress = LineProgress(out)
+    plan = make_plan(tmp_path, rate="1.25Mpps", duration="2s", interval="0.5s")
+    result = execute(plan, progress.hear, parts(MILLION))
+    lines = [line.split() for line in out.getvalue().splitlines() if " s: sent " in line]
+    assert [line[0] for line in lines] == ["0.5", "1.0", "1.5", "2.0"]
+    figures = [[int(line[place].strip(",").replace(",", "")) for place in (3, 5, 7)] for line in lines]
+    assert [sum(column) for column in zip(*figures, strict=True)] == [
+        result.trials[0].offered_count,
+        result.trials[0].received_count,
+        result.trials[0].lost_count,
+    ]
+    assert all(lost / sent == pytest.approx(0.2, abs=0.01) for sent, _, lost in figures)
+
+
+def test_without_an_interval_there_are_no_such_lines(tmp_path: Path) -> None:
+    out = io.StringIO()
+    execute(make_plan(tmp_path, rate="10kpps", duration="2s"), LineProgress(out).hear, parts())
+    assert " s: sent " not in out.getvalue()
+
+
+class Invalid(SimulatedMeasurer):
+    """Loses frames of its own in every trial."""
+
+    def measure(self, *arguments: Any) -> TrialResult:
+        doubt = Doubt(code="tester_drops", verdict=Verdict.INVALID, text="the tester dropped 5 frames")
+        validity = Validity(verdict=Verdict.INVALID, doubts=(doubt,))
+        return super().measure(*arguments).model_copy(update={"validity": validity})
+
+
+def test_a_trial_that_says_nothing_of_the_sut_is_an_error_and_kept(tmp_path: Path) -> None:
+    plan = make_plan(tmp_path, rate="10kpps", duration="1s")
+    with pytest.raises(SearchError, match="it is invalid: the tester dropped 5 frames; ask for less"):
+        execute(plan, Listener(), parts(wrap=lambda _: Invalid(plan.traffic, MILLION)))
+    kept = store.load("latest", tmp_path)
+    assert (kept.status, len(kept.trials), kept.latencies) == (Status.FAILED, 1, ())
+
+
+def test_a_run_without_traffic_checks_the_path_and_measures_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listener = Listener()
+    result = execute(make_plan(tmp_path, no_traffic=True), listener, parts())
+    assert listener.names == ["RunStarted", "StageUp", "PathChecked", "RunDone"]
+    assert (result.status, result.trials) == (Status.COMPLETE, ())
+    assert "Frames came through 2 of 2 directions of 1 chain; nothing was measured." in text_of(result, monkeypatch)
+
+
+class NoCheck(SimulatedMeasurer):
+    """Cannot check its path."""
+
+    def check_path(self) -> tuple[DirectionCheck, ...]:
+        raise AssertionError("checked")
+
+
+def test_a_path_that_is_not_to_be_checked_is_not(tmp_path: Path) -> None:
+    plan = make_plan(tmp_path, path_check=False, rate="10kpps", duration="1s")
+    result = execute(plan, Listener(), parts(wrap=lambda _: NoCheck(plan.traffic, MILLION)))
+    assert (result.checks, len(result.trials)) == ((), 1)
+
+
+def test_what_tells_of_searches_copes_with_runs_that_have_none(tmp_path: Path) -> None:
+    fixed = execute(make_plan(tmp_path, rate="10kpps", duration="1s"), Listener(), parts())
+    checked = execute(make_plan(tmp_path, no_traffic=True), Listener(), parts())
+    assert "Nothing was searched for: at 10kpps for 1 s." in story(fixed, (), 100)
+    assert "Nothing was searched for: no traffic." in story(checked, (), 100)
+    assert calibration.calibration_of(fixed) is None
+    for result in (fixed, checked):
+        with pytest.raises(ConfigError, match="a picture of its search asked, it has none"):
+            write(result, (), tmp_path / "picture.svg")
+    config = load((), {"search.warm_start": fixed.run_id})
+    with pytest.raises(ConfigError, match="no goal of it has both bounds"):
+        build(config, find_result=lambda wanted: store.load(wanted, tmp_path))

@@ -1,0 +1,256 @@
+"""Several frame sizes, measured one after the other, over simulated systems under test."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from tests.running import MILLION, Listener, NullStage, parts
+
+from nodrop import store
+from nodrop.cli import nodrop
+from nodrop.cli.console import show
+from nodrop.cli.measuring import measure_each
+from nodrop.config.load import load
+from nodrop.errors import ConfigError, GeneratorError, SearchError
+from nodrop.generator.simulated import SimulatedMeasurer
+from nodrop.model.event import RunStarted, SuiteDone
+from nodrop.model.plan import Plan
+from nodrop.model.result import RunResult, Status
+from nodrop.model.suite import Suite
+from nodrop.model.trial import DirectionTimes, LatencySummary, TrialResult
+from nodrop.plan import build, build_each
+from nodrop.report.lines import LineProgress
+from nodrop.report.suite import suite_report
+from nodrop.run import Parts
+from nodrop.store import suites
+from nodrop.suite import execute_suite
+
+
+def plans_for(tmp_path: Path, **keys: Any) -> tuple[Plan, ...]:
+    short = {"rate": "10kpps", "duration": "1s", "results_dir": str(tmp_path)}
+    return build_each(load((), short | {key.replace("__", "."): value for key, value in keys.items()}))
+
+
+def with_latency(result: RunResult) -> RunResult:
+    """The same, with latencies of every length in its trials."""
+    latency = LatencySummary(
+        count=1000,
+        min_ns=9_990,
+        mean_ns=123_456.0,
+        p50_ns=120_000,
+        p90_ns=200_000,
+        p99_ns=999_999,
+        p999_ns=12_345_678,
+        max_ns=123_456_789,
+        pdv_ns=12_335_688,
+    )
+    way = DirectionTimes(tx_port=0, rx_port=1, latency_every=1, latency=latency)
+    trials = [trial.model_copy(update={"directions": (way,)}) for trial in result.trials]
+    return result.model_copy(update={"trials": tuple(trials)})
+
+
+def failing_at(frame_size: str, error: BaseException) -> Parts:
+    """Parts whose measurer raises at a frame size."""
+
+    class Failing(SimulatedMeasurer):
+        def measure(self, *_: Any) -> TrialResult:
+            raise error
+
+    def make(plan: Plan, _stage: object) -> SimulatedMeasurer:
+        kind = Failing if plan.frame_size == frame_size else SimulatedMeasurer
+        return kind(plan.traffic, MILLION)
+
+    return Parts(lambda _plan, _run_id: NullStage(), make)
+
+
+@pytest.mark.parametrize(
+    ("written", "names", "mean_bytes"),
+    [
+        # The mean of 7 x 64, 4 x 594 and 1 x 1518 bytes is 361.83.
+        ([64, "IMIX", 1518], ["64", "IMIX", "1518"], [64, 361.83, 1518]),
+        ("64,imix,9000", ["64", "IMIX", "9000"], [64, 361.83, 9000]),
+        (["64", 64, "1518"], ["64", "1518"], [64, 1518]),
+        # RFC 6985: a 64, f 1280, g 1518.
+        (["aaafg"], ["aaafg"], [(3 * 64 + 1280 + 1518) / 5]),
+        ([], ["64"], [64]),
+    ],
+)
+def test_every_size_has_a_plan_of_its_name(
+    written: object, names: list[str], mean_bytes: list[float], tmp_path: Path
+) -> None:
+    plans = plans_for(tmp_path, frame_sizes=written)
+    assert [plan.frame_size for plan in plans] == names
+    assert [plan.traffic.frame_bytes for plan in plans] == pytest.approx(mean_bytes, abs=0.01)
+
+
+def test_large_frames_have_links_that_carry_them(tmp_path: Path) -> None:
+    small, large = plans_for(tmp_path, frame_sizes=[64, 9000])
+    assert small.lab.mtu_bytes == 1500
+    assert large.lab.mtu_bytes >= 9000 - 4 - 14
+
+
+def test_a_mix_of_ones_own_is_what_imix_stands_for(tmp_path: Path) -> None:
+    plans = plans_for(tmp_path, frame_sizes=[64, "IMIX"], traffic__imix={128: 1, 256: 1})
+    assert [plan.traffic.frame_bytes for plan in plans] == [64, 192]
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"frame_sizes": [64], "frame_bytes": 128}, "frame_sizes and frame_bytes: all asked"),
+        ({"frame_sizes": [64], "traffic.genome": "aab"}, r"frame_sizes and traffic\.genome: all asked"),
+        ({"frame_sizes": [64], "traffic.imix": {64: 1}}, r"frame_sizes and traffic\.imix: all asked"),
+        ({"frame_sizes": [63]}, "63 is not a frame size; write bytes with FCS, 64 to 9216"),
+        ({"frame_sizes": ["abc9"]}, "'abc9' is not a frame size"),
+    ],
+)
+def test_sizes_that_cannot_be_are_refused(keys: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        build_each(load((), keys))
+
+
+def test_a_command_that_measures_one_size_says_so() -> None:
+    with pytest.raises(ConfigError, match="frame_sizes: 64, 128 asked, here there can be one"):
+        build(load((), {"frame_sizes": [64, 128]}))
+
+
+def test_without_traffic_one_size_is_enough(tmp_path: Path) -> None:
+    assert len(plans_for(tmp_path, frame_sizes=[64, 128], no_traffic=True)) == 1
+
+
+def test_each_run_has_its_result_and_says_which_of_how_many_it_is(tmp_path: Path) -> None:
+    listener = Listener()
+    outcome = execute_suite(plans_for(tmp_path, frame_sizes=[64, "IMIX"]), listener, parts())
+    places = [event.place for event in listener.events if isinstance(event, RunStarted)]
+    assert [(place.number, place.count, place.suite_id) for place in places if place] == [
+        (1, 2, outcome.suite.suite_id),
+        (2, 2, outcome.suite.suite_id),
+    ]
+    over = listener.events[-1]
+    assert isinstance(over, SuiteDone) and over.suite == outcome.suite and over.path
+    assert (outcome.suite.status, outcome.failures) == (Status.COMPLETE, ())
+    assert [(run.frame_size, run.status) for run in outcome.suite.runs] == [
+        ("64", Status.COMPLETE),
+        ("IMIX", Status.COMPLETE),
+    ]
+    assert [store.load(run.run_id, tmp_path) for run in outcome.suite.runs] == list(outcome.results)
+
+
+def test_a_suite_is_found_by_file_directory_id_and_as_the_latest(tmp_path: Path) -> None:
+    outcome = execute_suite(plans_for(tmp_path, frame_sizes=[64, 128]), Listener(), parts())
+    suite_id = outcome.suite.suite_id
+    for wanted in (tmp_path / suite_id / "suite.json", tmp_path / suite_id, suite_id, "latest"):
+        assert suites.find(wanted, tmp_path) == (outcome.suite, outcome.results)
+    assert suites.find(outcome.results[0].run_id, tmp_path) is None
+    assert store.load("latest", tmp_path) == outcome.results[-1]
+    with pytest.raises(ConfigError, match="it is of several runs; name one of those listed in"):
+        store.load(suite_id, tmp_path)
+
+
+def test_a_run_by_itself_after_a_suite_is_the_latest(tmp_path: Path) -> None:
+    outcome = execute_suite(plans_for(tmp_path, frame_sizes=[64, 128]), Listener(), parts())
+    alone = outcome.results[0].model_copy(update={"run_id": "29990101T000000Z-ffffff"})
+    store.save(alone, tmp_path)
+    assert suites.find("latest", tmp_path) is None
+
+
+def test_a_size_that_fails_keeps_no_other_from_being_measured(tmp_path: Path) -> None:
+    plans = plans_for(tmp_path, frame_sizes=[64, 128, 256])
+    outcome = execute_suite(plans, Listener(), failing_at("128", GeneratorError("engine lost")))
+    assert [run.status for run in outcome.suite.runs] == [Status.COMPLETE, Status.FAILED, Status.COMPLETE]
+    assert (outcome.suite.status, outcome.suite.error) == (Status.FAILED, "128: engine lost")
+    assert [(failure.frame_size, str(failure.error)) for failure in outcome.failures] == [("128", "engine lost")]
+
+
+def test_an_interrupted_suite_keeps_what_was_measured(tmp_path: Path) -> None:
+    plans = plans_for(tmp_path, frame_sizes=[64, 128, 256])
+    with pytest.raises(KeyboardInterrupt):
+        execute_suite(plans, Listener(), failing_at("128", KeyboardInterrupt("stopped by SIGINT")))
+    found = suites.find("latest", tmp_path)
+    assert found
+    assert [run.status for run in found.suite.runs] == [Status.COMPLETE, Status.INTERRUPTED]
+    assert (found.suite.status, found.suite.error) == (Status.INTERRUPTED, "stopped by SIGINT")
+    assert len(found.results[0].trials) == 1
+
+
+def test_a_killed_suite_is_on_disk_as_interrupted(tmp_path: Path) -> None:
+    seen: list[Suite] = []
+
+    def look(event: object) -> None:
+        if isinstance(event, RunStarted) and event.place and event.place.number == 2:
+            found = suites.find(event.place.suite_id, tmp_path)
+            assert found
+            seen.append(found.suite)
+
+    execute_suite(plans_for(tmp_path, frame_sizes=[64, 128]), look, parts())
+    assert [(suite.status, len(suite.runs)) for suite in seen] == [(Status.INTERRUPTED, 1)]
+
+
+@pytest.mark.parametrize("columns", [100, 140])
+@pytest.mark.parametrize("rate", ["10kpps", "ndr_pdr"])
+def test_the_summary_has_every_size_and_fits_the_width(
+    rate: str, columns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = [64, "IMIX", 1518]
+    outcome = execute_suite(
+        plans_for(tmp_path, frame_sizes=sizes, rate=rate, search__max_load="2Mpps" if rate == "ndr_pdr" else None),
+        Listener(),
+        parts(),
+    )
+    monkeypatch.setenv("COLUMNS", str(columns))
+    out = io.StringIO()
+    show(suite_report(outcome.suite, tuple(map(with_latency, outcome.results)), each=False), out)
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= columns
+    assert "…" not in out.getvalue()
+    rows = 1 if rate == "10kpps" else 2
+    assert [line.split()[0] for line in lines if line.startswith(("64", "IMIX", "1518"))] == [
+        str(size) for size in sizes for _ in range(rows)
+    ]
+
+
+def test_the_lines_of_a_run_say_its_frame_size(tmp_path: Path) -> None:
+    out = io.StringIO()
+    execute_suite(plans_for(tmp_path, frame_sizes=[64, 128]), LineProgress(out).hear, parts())
+    starts = [line for line in out.getvalue().splitlines() if line.startswith("run ")]
+    assert ["(1 of 2, frame size 64)" in starts[0], "(2 of 2, frame size 128)" in starts[1]] == [True, True]
+
+
+def test_the_exit_code_is_that_of_the_size_that_failed_and_it_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plans = plans_for(tmp_path, frame_sizes=[64, 128, 256])
+    file = tmp_path / "all.json"
+    code = measure_each(plans, str(file), True, failing_at("128", GeneratorError("engine lost")))
+    assert code == GeneratorError.exit_code
+    assert "nodrop: error: frame size 128: engine lost\n" in capsys.readouterr().err
+    content = json.loads(file.read_text())
+    assert [run["frame_size"] for run in content["suite"]["runs"]] == ["64", "128", "256"]
+    assert [len(result["trials"]) for result in content["results"]] == [1, 0, 1]
+
+
+def test_a_goal_that_is_met_nowhere_is_named_with_its_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    keys = {"rate": "ndr", "search__max_load": "2Mpps", "search__min_load": "1.5Mpps"}
+    code = measure_each(plans_for(tmp_path, frame_sizes=[64, 128], **keys), None, True, parts(MILLION))
+    assert code == SearchError.exit_code
+    errors = capsys.readouterr().err.splitlines()
+    assert [line.partition(": a load")[0] for line in errors] == [
+        "nodrop: error: frame size 64",
+        "nodrop: error: frame size 128",
+    ]
+
+
+def test_nodrop_show_prints_a_suite_and_the_reports_of_its_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    outcome = execute_suite(plans_for(tmp_path, frame_sizes=[64, 128]), Listener(), parts())
+    shown = CliRunner().invoke(nodrop, ["show", "latest", "--results-dir", str(tmp_path)]).output
+    assert f"{outcome.suite.suite_id}: complete, 2 frame sizes" in shown
+    for result in outcome.results:
+        assert f"Frame size {result.plan.frame_size}: run {result.run_id}" in shown
+    as_json = CliRunner().invoke(nodrop, ["show", "latest", "--json", "--results-dir", str(tmp_path)]).output
+    assert json.loads(as_json)["suite"] == outcome.suite.model_dump(mode="json")
