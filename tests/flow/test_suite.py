@@ -1,6 +1,7 @@
 """Several frame sizes, measured one after the other, over simulated systems under test."""
 
 import io
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,13 @@ from nodrop.report.suite import suite_report
 from nodrop.run import Parts
 from nodrop.store import suites
 from nodrop.suite import execute_suite
+
+
+@pytest.fixture(autouse=True)
+def ids_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model answers within the second in which ids sort by chance; real runs begin seconds apart."""
+    ids = (f"20260101T{number:06}Z-abcdef" for number in itertools.count())
+    monkeypatch.setattr(store, "new_run_id", lambda: next(ids))
 
 
 def plans_for(tmp_path: Path, **keys: Any) -> tuple[Plan, ...]:
