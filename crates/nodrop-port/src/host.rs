@@ -2,6 +2,9 @@
 
 use std::fs;
 
+use crate::interface_index;
+use crate::observe::netlink;
+
 /// Readings of the host's counters; subtract two to get what happened in between.
 #[derive(Clone, Debug, Default)]
 pub struct HostReading {
@@ -24,7 +27,8 @@ pub fn read() -> HostReading {
 /// Frames the kernel dropped on their way up from an interface of this network namespace, before any socket saw them.
 #[must_use]
 pub fn interface_receive_drops(interface: &str) -> u64 {
-    net_dev_column(&fs::read_to_string("/proc/self/net/dev").unwrap_or_default(), interface, 3)
+    let told = interface_index(interface).ok().and_then(netlink::receive_drops);
+    told.unwrap_or_else(|| net_dev_column(&fs::read_to_string("/proc/self/net/dev").unwrap_or_default(), interface, 3))
 }
 
 /// Ethernet types that some part of the kernel takes frames of in this network namespace.
@@ -90,6 +94,7 @@ fn process_cpu_ns() -> u64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -104,6 +109,13 @@ mod tests {
         let table =
             "Type Device      Function\nALL  eth0     packet_rcv\n0800          ip_rcv\n86dd          ipv6_rcv\n";
         assert_eq!(ptype_types(table), [0x0800, 0x86dd]);
+    }
+
+    #[test]
+    fn both_ways_to_read_receive_drops_say_the_same() {
+        let table = fs::read_to_string("/proc/self/net/dev").unwrap();
+        let told = netlink::receive_drops(interface_index("lo").unwrap());
+        assert_eq!(told, Some(net_dev_column(&table, "lo", 3)));
     }
 
     #[test]

@@ -23,13 +23,17 @@ pub enum Cause {
     NoRoute,
     /// The next hop's MAC address is not known yet; it was asked for.
     Unresolved,
+    /// Of a VLAN, or without one, that leads nowhere.
+    UnknownVlan,
+    /// Addressed to a station that is nobody's here.
+    UnknownStation,
     /// The port it was to leave by did not take it.
     SendDropped,
 }
 
 impl Cause {
     /// Every cause.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::ReceiveDropped,
         Self::TooLong,
         Self::Malformed,
@@ -40,6 +44,8 @@ impl Cause {
         Self::NotForwardable,
         Self::NoRoute,
         Self::Unresolved,
+        Self::UnknownVlan,
+        Self::UnknownStation,
         Self::SendDropped,
     ];
 
@@ -57,6 +63,8 @@ impl Cause {
             Self::NotForwardable => "not_forwardable",
             Self::NoRoute => "no_route",
             Self::Unresolved => "unresolved",
+            Self::UnknownVlan => "unknown_vlan",
+            Self::UnknownStation => "unknown_station",
             Self::SendDropped => "send_dropped",
         }
     }
@@ -74,7 +82,7 @@ pub struct Counters {
     pub sent: u64,
     /// Came in here and were for the forwarder itself.
     pub consumed: u64,
-    /// Answers and questions of the forwarder itself that left by this port.
+    /// Answers and questions of the forwarder itself that left by this port, and copies of frames that left by others as well.
     pub originated: u64,
     dropped: [u64; Cause::ALL.len()],
 }

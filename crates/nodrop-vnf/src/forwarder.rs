@@ -5,19 +5,32 @@
 use std::time::{Duration, Instant};
 
 use nodrop_port::observe::board::Board;
-use nodrop_port::{PortError, Receive, Slot, Transmit, wait};
+use nodrop_port::wait::Waiter;
+use nodrop_port::{PortError, Receive, Slot, Transmit};
 
 use crate::{Cause, Counters, FrameBuffer, Network, Verdict};
 
-/// Frames taken from one port before the next has its turn.
-///
-/// Small on purpose: tester and VNF pay the kernel the same price for a frame, and a VNF as fast as the tester would never
-/// show its limit as loss.
-const BATCH: usize = 4;
-/// After this long without a frame the thread sleeps until one comes.
-const IDLE_BEFORE_SLEEP: Duration = Duration::from_micros(500);
-/// Longest sleep.
+/// After this long without a frame the counters are shown.
+const QUIET: Duration = Duration::from_millis(10);
+/// Longest sleep, once they are.
 const SLEEP_MAX_MS: i32 = 1000;
+
+/// How a forwarder's thread goes about its ports.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// Frames taken from one port before the next has its turn.
+    pub batch: usize,
+    /// After this long without a frame the thread sleeps until one comes; at once where others want its CPU.
+    pub idle_before_sleep: Duration,
+}
+
+impl Pace {
+    /// Of a VNF. Small batches on purpose: tester and VNF pay the kernel the same price for a frame, and a VNF as fast as the
+    /// tester would never show its limit as loss.
+    pub const VNF: Self = Self { batch: 4, idle_before_sleep: Duration::from_micros(500) };
+    /// Of an edge switch, which is not what is measured.
+    pub const EDGE: Self = Self { batch: 32, ..Self::VNF };
+}
 
 /// A port of a forwarder.
 #[derive(Debug)]
@@ -32,12 +45,25 @@ pub struct Port<T, R> {
     pub counters: Counters,
 }
 
+/// A frame about to leave.
+#[derive(Clone, Copy, Debug)]
+struct Departure {
+    port: usize,
+    /// Position of the frame among those held.
+    position: usize,
+    /// Whether it is the forwarder's own, or a copy.
+    own: bool,
+}
+
 /// Ports joined by a network function.
 #[derive(Debug)]
 pub struct Forwarder<T, R, N> {
     ports: Vec<Port<T, R>>,
     network: N,
-    frames: [FrameBuffer; BATCH],
+    pace: Pace,
+    frames: Vec<FrameBuffer>,
+    verdicts: Vec<Verdict>,
+    departures: Vec<Departure>,
     started: Instant,
     board: Board,
 }
@@ -47,26 +73,36 @@ impl<T: Transmit, R: Receive, N: Network> Forwarder<T, R, N> {
     ///
     /// # Errors
     /// When there is no memory for counters.
-    pub fn new(ports: Vec<Port<T, R>>, network: N, frame_bytes: usize) -> Result<Self, PortError> {
-        let frames = std::array::from_fn(|_| FrameBuffer::new(frame_bytes));
-        Ok(Self { ports, network, frames, started: Instant::now(), board: Board::create()? })
+    pub fn new(ports: Vec<Port<T, R>>, network: N, frame_bytes: usize, pace: Pace) -> Result<Self, PortError> {
+        let frames = vec![FrameBuffer::new(frame_bytes); pace.batch];
+        let (verdicts, departures) = (Vec::new(), Vec::new());
+        let board = Board::create()?;
+        Ok(Self { ports, network, pace, frames, verdicts, departures, started: Instant::now(), board })
     }
 
-    /// Forward until a port fails; counters are shown whenever there is nothing to forward.
+    /// Forward until a port fails; counters are shown whenever there has been nothing to forward for a while.
     ///
     /// # Errors
     /// The failure.
     pub fn run(&mut self) -> Result<(), PortError> {
+        let waiter = Waiter::new(self.ports.iter().filter_map(|port| port.rx.descriptor()))?;
         let mut last_frame = Instant::now();
+        let mut shown = false;
         loop {
             if self.turn()? > 0 {
-                last_frame = Instant::now();
-            } else if last_frame.elapsed() > IDLE_BEFORE_SLEEP {
-                self.show_counters()?;
-                wait::until_readable(self.ports.iter().filter_map(|port| port.rx.descriptor()), SLEEP_MAX_MS);
-            } else {
-                std::hint::spin_loop();
+                (last_frame, shown) = (Instant::now(), false);
+                continue;
             }
+            let idle = last_frame.elapsed();
+            if idle < self.pace.idle_before_sleep {
+                std::hint::spin_loop();
+                continue;
+            }
+            if !shown && idle >= QUIET {
+                self.show_counters()?;
+                shown = true;
+            }
+            waiter.wait(if shown { SLEEP_MAX_MS } else { QUIET.as_millis() as i32 })?;
         }
     }
 
@@ -105,7 +141,7 @@ impl<T: Transmit, R: Receive, N: Network> Forwarder<T, R, N> {
         let mut held = 0;
         let Self { ports, frames, .. } = self;
         let Port { rx, counters, .. } = &mut ports[from];
-        let received = rx.receive(BATCH, |frame| {
+        let received = rx.receive(frames.len(), |frame| {
             if frames[held].hold(frame.bytes) {
                 held += 1;
             } else {
@@ -114,56 +150,69 @@ impl<T: Transmit, R: Receive, N: Network> Forwarder<T, R, N> {
         })?;
         if received > 0 {
             counters.received += received as u64;
-            let verdicts = self.judge(from, held);
-            self.send(&verdicts[..held])?;
+            self.judge(from, held);
+            self.plan_departures();
+            self.send()?;
         }
         Ok(received)
     }
 
-    fn judge(&mut self, from: usize, held: usize) -> [Verdict; BATCH] {
+    fn judge(&mut self, from: usize, held: usize) {
         let now_ms = self.started.elapsed().as_millis() as u64;
-        let mut verdicts = [Verdict::Consume; BATCH];
-        let counters = &mut self.ports[from].counters;
-        for (frame, verdict) in self.frames[..held].iter_mut().zip(&mut verdicts) {
-            *verdict = self.network.handle(frame, from, now_ms);
-            match *verdict {
-                Verdict::Forward(_) => {}
+        let Self { ports, network, frames, verdicts, .. } = self;
+        let counters = &mut ports[from].counters;
+        verdicts.clear();
+        for frame in &mut frames[..held] {
+            let verdict = network.handle(frame, from, now_ms);
+            match verdict {
+                Verdict::Forward(_) | Verdict::Flood(_) => {}
                 Verdict::Answer(_) | Verdict::Consume => counters.consumed += 1,
                 Verdict::Drop(cause) | Verdict::Ask(cause, _) => counters.drop(cause, 1),
             }
+            verdicts.push(verdict);
         }
-        verdicts
+    }
+
+    /// Port by port, and for each port in the order they came.
+    fn plan_departures(&mut self) {
+        let Self { network, verdicts, departures, .. } = self;
+        departures.clear();
+        for (position, verdict) in verdicts.iter().enumerate() {
+            match *verdict {
+                Verdict::Forward(port) => departures.push(Departure { port, position, own: false }),
+                Verdict::Answer(port) | Verdict::Ask(_, port) => {
+                    departures.push(Departure { port, position, own: true });
+                }
+                Verdict::Flood(group) => {
+                    let copies = network.group(group).iter().enumerate();
+                    departures.extend(copies.map(|(copy, &port)| Departure { port, position, own: copy > 0 }));
+                }
+                Verdict::Consume | Verdict::Drop(_) => {}
+            }
+        }
+        departures.sort_by_key(|departure| departure.port);
     }
 
     /// What the far port does not take is dropped, as any switch would.
-    fn send(&mut self, verdicts: &[Verdict]) -> Result<(), PortError> {
-        let Self { ports, frames, .. } = self;
-        for (to, Port { tx, counters, .. }) in ports.iter_mut().enumerate() {
-            let mut leaving = [0; BATCH];
-            let mut count = 0;
-            for (position, verdict) in verdicts.iter().enumerate() {
-                let (port, own) = match *verdict {
-                    Verdict::Forward(port) => (port, false),
-                    Verdict::Answer(port) | Verdict::Ask(_, port) => (port, true),
-                    Verdict::Consume | Verdict::Drop(_) => continue,
-                };
-                if port == to {
-                    leaving[count] = position;
-                    count += 1;
-                    counters.originated += u64::from(own);
-                }
+    fn send(&mut self) -> Result<(), PortError> {
+        let Self { ports, frames, departures, .. } = self;
+        for leaving in departures.chunk_by(|one, next| one.port == next.port) {
+            let Port { tx, counters, .. } = &mut ports[leaving[0].port];
+            counters.originated += leaving.iter().filter(|departure| departure.own).count() as u64;
+            let mut rest = leaving;
+            while !rest.is_empty() {
+                let longest = rest.iter().map(|departure| frames[departure.position].bytes().len()).max().unwrap_or(0);
+                let sent = tx.transmit(rest.len(), longest, |at: usize, slot: Slot<'_>| {
+                    let frame = frames[rest[at].position].bytes();
+                    slot.bytes[..frame.len()].copy_from_slice(frame);
+                    frame.len()
+                })?;
+                counters.sent += sent as u64;
+                // Those behind one that was refused were not tried.
+                let refused = usize::from(sent == 0);
+                counters.drop(Cause::SendDropped, refused as u64);
+                rest = &rest[sent + refused..];
             }
-            if count == 0 {
-                continue;
-            }
-            let longest = leaving[..count].iter().map(|&at| frames[at].bytes().len()).max().unwrap_or(0);
-            let sent = tx.transmit(count, longest, |position: usize, slot: Slot<'_>| {
-                let frame = frames[leaving[position]].bytes();
-                slot.bytes[..frame.len()].copy_from_slice(frame);
-                frame.len()
-            })?;
-            counters.sent += sent as u64;
-            counters.drop(Cause::SendDropped, (count - sent) as u64);
         }
         Ok(())
     }

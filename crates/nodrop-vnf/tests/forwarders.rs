@@ -5,7 +5,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use nodrop_port::loopback::{self, LoopbackRx, LoopbackTx};
 use nodrop_port::{Receive, Slot, Transmit};
-use nodrop_vnf::{Cause, Counters, CrossConnect, Forwarder, Neighbor, Network, Port, Router, RouterPort, StaticRoute};
+use nodrop_vnf::{
+    Cause, Counters, CrossConnect, Forwarder, Neighbor, Network, Pace, Port, Router, RouterPort, StaticRoute,
+};
 use nodrop_wire::{MacAddr, checksum};
 
 const LEFT: MacAddr = MacAddr([2, 0, 0, 0, 1, 0]);
@@ -34,7 +36,10 @@ impl<N: Network> Bench<N> {
             ports.push(Port { name: name.to_owned(), tx, rx, counters: Counters::default() });
             stations.push(station);
         }
-        Self { forwarder: Forwarder::new(ports, network, 1522).unwrap(), stations: stations.try_into().unwrap() }
+        Self {
+            forwarder: Forwarder::new(ports, network, 1522, Pace::VNF).unwrap(),
+            stations: stations.try_into().unwrap(),
+        }
     }
 
     /// Send a frame to a port; gives what comes out of each.

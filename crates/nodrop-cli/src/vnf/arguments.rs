@@ -2,11 +2,12 @@
 
 use std::net::IpAddr;
 use std::str::FromStr;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use ipnet::IpNet;
 use nodrop_port::PortError;
-use nodrop_vnf::Neighbor;
+use nodrop_vnf::{Neighbor, Pace};
 use nodrop_wire::MacAddr;
 
 use super::HEADER_BYTES;
@@ -39,12 +40,20 @@ pub struct Running {
     /// Largest IP packet forwarded, in bytes.
     #[arg(long, default_value_t = 1500)]
     mtu: usize,
+    /// Sleep as soon as there is nothing to forward, for others want the CPU.
+    #[arg(long)]
+    yielding: bool,
 }
 
 impl Running {
     /// Longest frame, without FCS.
     pub(super) fn frame_bytes(&self) -> usize {
         self.mtu + HEADER_BYTES
+    }
+
+    /// That of `pace`, and without idling where others want the CPU.
+    pub(super) fn pace(&self, pace: Pace) -> Pace {
+        if self.yielding { Pace { idle_before_sleep: Duration::ZERO, ..pace } } else { pace }
     }
 }
 
@@ -74,6 +83,22 @@ pub struct L3 {
     pub(super) running: Running,
 }
 
+/// Arguments of the edge switch.
+#[derive(Args)]
+pub struct Edge {
+    /// A port towards a tester, as many as there are.
+    #[arg(long, required = true, num_args = 1, value_name = "INTERFACE")]
+    pub(super) trunk: Vec<String>,
+    /// A port towards a chain, the trunk it belongs to, and what tells its frames from those of others there.
+    #[arg(long, num_args = 1, value_name = "INTERFACE,trunk=INTERFACE[,vlan=ID][,mac=MAC]")]
+    pub(super) access: Vec<AccessPort>,
+    /// Received frames a trunk can hold before the kernel drops.
+    #[arg(long, default_value_t = 4096)]
+    pub(super) trunk_slots: u32,
+    #[command(flatten)]
+    pub(super) running: Running,
+}
+
 /// Arguments of the cross-connect in the drivers.
 #[derive(Args)]
 pub struct Xdp {
@@ -98,6 +123,15 @@ pub(super) struct L3Port {
     pub(super) interface: String,
     pub(super) mac: MacAddr,
     pub(super) addresses: Vec<IpAddr>,
+}
+
+/// A port of the edge switch.
+#[derive(Clone)]
+pub(super) struct AccessPort {
+    pub(super) interface: String,
+    pub(super) trunk: String,
+    pub(super) vlan: Option<u16>,
+    pub(super) mac: Option<MacAddr>,
 }
 
 /// A route by the name of its port.
@@ -129,6 +163,23 @@ impl FromStr for L3Port {
         let mut port = Self { interface: written.first.to_owned(), mac: written.take("mac")?, addresses: Vec::new() };
         while written.has("address") {
             port.addresses.push(written.take("address")?);
+        }
+        written.finish(port)
+    }
+}
+
+impl FromStr for AccessPort {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut written = Written::new(
+            text,
+            "INTERFACE,trunk=INTERFACE and vlan=1 to 4094 or mac=MAC, such as eth1,trunk=eth0,vlan=100",
+        )?;
+        let (vlan, mac) = (written.take_if_there("vlan")?, written.take_if_there("mac")?);
+        let port = Self { interface: written.first.to_owned(), trunk: written.take("trunk")?, vlan, mac };
+        if vlan.is_some_and(|id| !(1..=4094).contains(&id)) {
+            return Err(wrong(text, written.expected));
         }
         written.finish(port)
     }
@@ -188,6 +239,11 @@ impl<'a> Written<'a> {
         position
             .and_then(|position| self.rest.remove(position).1.parse().ok())
             .ok_or_else(|| wrong(self.text, self.expected))
+    }
+
+    /// The value of a key that may be there, once.
+    fn take_if_there<V: FromStr>(&mut self, key: &str) -> Result<Option<V>, String> {
+        if self.has(key) { self.take(key).map(Some) } else { Ok(None) }
     }
 
     /// `value`, if nothing is left over.

@@ -8,13 +8,14 @@ use nodrop_port::af_packet::{PacketRx, PacketTx};
 use nodrop_port::af_xdp::{self, Copying, Options, Wanted, XdpRx, XdpTx};
 use nodrop_port::{PortError, Receive, Transmit, thread};
 use nodrop_vnf::{
-    Counters, CrossConnect, Forwarder, Network, Port, Redirect, RedirectPort, Router, RouterPort, StaticRoute,
+    Counters, CrossConnect, EdgePort, EdgeSwitch, Forwarder, Network, Pace, Port, Redirect, RedirectPort, Router,
+    RouterPort, StaticRoute,
 };
 use nodrop_wire::MacAddr;
 
 use crate::come_up;
-use arguments::{Backend, L2Port, Running, ask};
-pub use arguments::{L2, L3, Xdp};
+use arguments::{AccessPort, Backend, L2Port, Running, ask};
+pub use arguments::{Edge, L2, L3, Xdp};
 
 /// Ethernet header and two VLAN tags.
 const HEADER_BYTES: usize = 14 + 8;
@@ -25,11 +26,11 @@ const HEADER_BYTES: usize = 14 + 8;
 /// When the arguments do not go together, or a port cannot be opened or fails.
 pub fn run_l2(arguments: L2) -> Result<(), PortError> {
     let [left, right] = two(arguments.port)?;
-    let interfaces = [left.interface, right.interface];
+    let interfaces = [&left.interface, &right.interface].map(|name| Interface::of(name, &arguments.running));
     start(&arguments.running)?;
-    let [near, far] = interfaces.each_ref().map(|interface| own_address(interface));
+    let [near, far] = interfaces.each_ref().map(|interface| own_address(&interface.name));
     let network = CrossConnect { addresses: [(left.peer, near?), (right.peer, far?)] };
-    forward(&interfaces, network, &arguments.running)
+    forward(&interfaces, network, &arguments.running, Pace::VNF)
 }
 
 /// Be a router until standard input closes.
@@ -37,12 +38,13 @@ pub fn run_l2(arguments: L2) -> Result<(), PortError> {
 /// # Errors
 /// As [`run_l2`].
 pub fn run_l3(arguments: L3) -> Result<(), PortError> {
-    let interfaces: Vec<String> = arguments.port.iter().map(|port| port.interface.clone()).collect();
+    let interfaces: Vec<Interface> =
+        arguments.port.iter().map(|port| Interface::of(&port.interface, &arguments.running)).collect();
     let routes = arguments
         .route
         .iter()
         .map(|route| {
-            let port = interfaces.iter().position(|name| *name == route.port).ok_or_else(|| {
+            let port = interfaces.iter().position(|interface| interface.name == route.port).ok_or_else(|| {
                 ask("--route", format!("{} behind {}, which is no --port; name one of these", route.prefix, route.port))
             })?;
             Ok(StaticRoute { prefix: route.prefix, via: route.via, port })
@@ -52,7 +54,35 @@ pub fn run_l3(arguments: L3) -> Result<(), PortError> {
         arguments.port.into_iter().map(|port| RouterPort { mac: port.mac, addresses: port.addresses }).collect();
     let router = Router::new(stations, &routes, &arguments.neighbor);
     start(&arguments.running)?;
-    forward(&interfaces, router, &arguments.running)
+    forward(&interfaces, router, &arguments.running, Pace::VNF)
+}
+
+/// Be an edge switch until standard input closes.
+///
+/// # Errors
+/// As [`run_l2`].
+pub fn run_edge(arguments: Edge) -> Result<(), PortError> {
+    let Edge { trunk: trunks, access, trunk_slots, running } = arguments;
+    let interfaces: Vec<Interface> = trunks
+        .iter()
+        .map(|trunk| Interface { name: trunk.clone(), queue_slots: trunk_slots })
+        .chain(access.iter().map(|port| Interface::of(&port.interface, &running)))
+        .collect();
+    let ports = trunks.iter().map(|_| Ok(EdgePort::Trunk)).chain(access.iter().map(|port| access_port(port, &trunks)));
+    let switch = EdgeSwitch::new(ports.collect::<Result<_, _>>()?).map_err(|error| {
+        let named: Vec<&str> = interfaces.iter().map(|interface| interface.name.as_str()).collect();
+        ask("--access", format!("{error} (ports {})", named.join(", ")))
+    })?;
+    start(&running)?;
+    forward(&interfaces, switch, &running, Pace::EDGE)
+}
+
+fn access_port(port: &AccessPort, trunks: &[String]) -> Result<EdgePort, PortError> {
+    let AccessPort { interface, trunk, vlan, mac } = port;
+    let trunk = trunks.iter().position(|name| name == trunk).ok_or_else(|| {
+        ask("--access", format!("{interface} belongs to {trunk}, which is no --trunk; name one of these"))
+    })?;
+    Ok(EdgePort::Access { trunk, vlan: *vlan, mac: *mac })
 }
 
 /// Be a cross-connect in the drivers until standard input closes.
@@ -89,33 +119,45 @@ fn own_address(interface: &str) -> Result<MacAddr, PortError> {
     Ok(MacAddr(PacketTx::open(interface)?.hardware_address()?))
 }
 
-fn forward(interfaces: &[String], network: impl Network, running: &Running) -> Result<(), PortError> {
+/// What a port is opened on.
+struct Interface {
+    name: String,
+    queue_slots: u32,
+}
+
+impl Interface {
+    fn of(name: &str, running: &Running) -> Self {
+        Self { name: name.to_owned(), queue_slots: running.queue_slots }
+    }
+}
+
+fn forward(interfaces: &[Interface], network: impl Network, running: &Running, pace: Pace) -> Result<(), PortError> {
     match running.backend {
-        Backend::AfPacket => serve(open(interfaces, |name| open_packet(name, running))?, network, running),
-        Backend::AfXdp => serve(open(interfaces, |name| open_xdp(name, running))?, network, running),
+        Backend::AfPacket => serve(open(interfaces, |port| open_packet(port, running))?, network, running, pace),
+        Backend::AfXdp => serve(open(interfaces, |port| open_xdp(port, running))?, network, running, pace),
     }
 }
 
 fn open<T, R>(
-    interfaces: &[String],
-    half: impl Fn(&str) -> Result<(T, R), PortError>,
+    interfaces: &[Interface],
+    half: impl Fn(&Interface) -> Result<(T, R), PortError>,
 ) -> Result<Vec<Port<T, R>>, PortError> {
-    let port = |name: &String| {
-        let (tx, rx) = half(name)?;
-        Ok(Port { name: name.clone(), tx, rx, counters: Counters::default() })
+    let port = |interface: &Interface| {
+        let (tx, rx) = half(interface)?;
+        Ok(Port { name: interface.name.clone(), tx, rx, counters: Counters::default() })
     };
     interfaces.iter().map(port).collect()
 }
 
-fn open_packet(interface: &str, running: &Running) -> Result<(PacketTx, PacketRx), PortError> {
-    let rx = PacketRx::open_whole(interface, running.queue_slots, running.frame_bytes())?;
-    Ok((PacketTx::open(interface)?, rx))
+fn open_packet(interface: &Interface, running: &Running) -> Result<(PacketTx, PacketRx), PortError> {
+    let rx = PacketRx::open_whole(&interface.name, interface.queue_slots, running.frame_bytes())?;
+    Ok((PacketTx::open(&interface.name)?, rx))
 }
 
-fn open_xdp(interface: &str, running: &Running) -> Result<(XdpTx, XdpRx), PortError> {
+fn open_xdp(interface: &Interface, running: &Running) -> Result<(XdpTx, XdpRx), PortError> {
     let wanted = Wanted::All(running.frame_bytes());
-    let options = Options { queue_slots: running.queue_slots, queues: 1, copying: Copying::Auto, wanted };
-    let (tx, rx, _) = af_xdp::open(interface, &options)?;
+    let options = Options { queue_slots: interface.queue_slots, queues: 1, copying: Copying::Auto, wanted };
+    let (tx, rx, _) = af_xdp::open(&interface.name, &options)?;
     Ok((tx, rx))
 }
 
@@ -123,8 +165,9 @@ fn serve<T: Transmit, R: Receive, N: Network>(
     ports: Vec<Port<T, R>>,
     network: N,
     running: &Running,
+    pace: Pace,
 ) -> Result<(), PortError> {
-    let mut forwarder = Forwarder::new(ports, network, running.frame_bytes())?;
+    let mut forwarder = Forwarder::new(ports, network, running.frame_bytes(), running.pace(pace))?;
     std::thread::spawn(end_with_input);
     println!("{}", serde_json::json!({"event": "ready"}));
     forwarder.run()

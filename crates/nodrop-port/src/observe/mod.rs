@@ -10,7 +10,7 @@ mod ethtool;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod namespace;
-mod netlink;
+pub(crate) mod netlink;
 mod proc;
 
 use std::collections::BTreeMap;
