@@ -18,7 +18,7 @@ from tests.running import planned_lab
 from nodrop.errors import StageError
 from nodrop.model.plan import SutKind
 from nodrop.plan import addressing
-from nodrop.plan.lab import entrance_mac
+from nodrop.plan.chains import entrance_mac
 from nodrop.stage import ovs
 from nodrop.stage.netns import NetnsStage
 from nodrop.stage.process import await_end, identify, is_running
@@ -67,7 +67,7 @@ def send_one(lab: Bench, frame: bytes, here: str = "tester0", there: str = "test
 
 
 def ethernet(lab: Bench, kind: int) -> bytes:
-    macs = bytes.fromhex((entrance_mac(lab.plan.lab, 0) + addressing.tester_mac(0)).replace(":", ""))
+    macs = bytes.fromhex((entrance_mac(lab.plan.lab, 0, 0) + addressing.tester_mac(0)).replace(":", ""))
     return macs + kind.to_bytes(2)
 
 

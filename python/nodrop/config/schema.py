@@ -257,8 +257,9 @@ class VnfConfig(Value):
     `1`."""
     backend: VnfBackend = "af_packet"
     """How frames get in and out of its ports: `af_packet`, anywhere; `af_xdp`, as root."""
-    queue_slots: int = Field(default=4096, ge=64, le=1048576)
-    """Frames it can hold for each of its ports before it drops; 64 to 1048576."""
+    queue_slots: int | None = Field(default=None, ge=64, le=1048576)
+    """Frames it can hold for each of its ports before it drops; 64 to 1048576; null: 4096 with up to 8 chains, fewer
+    with more, 512 from 64 on."""
 
 
 class Config(Value):
@@ -283,6 +284,8 @@ class Config(Value):
     """MAC address that frames of every chain are sent to, on the left and on the right; null: known or asked for."""
     ports: tuple[str, ...] = ()
     """Interfaces that lead to a SUT that is already there (`sut: ext`), as `[eth1, eth2]`."""
+    allow_addressed_ports: bool = False
+    """Whether `ports` may have IP addresses or routes; who else uses them then loses frames to the tester."""
     routers: bool = False
     """Whether a router of the Linux kernel stands at each end of every chain. `vnf-l3`."""
     idle_interfaces: int = Field(default=0, ge=0, le=8)

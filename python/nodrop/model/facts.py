@@ -11,7 +11,7 @@ class InterfaceFacts(Value):
 
     name: str
     namespace: str
-    """`tester` or `sut`."""
+    """`tester`, `sut`, or `left` and `right` where routers stand in the path."""
     driver: str
     mac: str
     """The interface's own address; frames use others on purpose, or the kernel would route them."""
@@ -27,6 +27,25 @@ class SutProcess(Value):
     pid: int
 
 
+class ChainFacts(Value):
+    """A service chain as it stands."""
+
+    chain: int
+    tester_interfaces: tuple[str, str]
+    """The tester's ports on its left and on its right."""
+    vlans: tuple[int, int] | None = None
+    """Its VLANs there; None: frames have no tag of its own."""
+    macs: tuple[str, str] | None = None
+    """Its stations there; None: not known, or it has none."""
+    networks: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    """IP networks behind the tester's ports that are its own, where it routes."""
+    interfaces: tuple[str, ...] = ()
+    """Of its forwarders, from left to right."""
+    pids: tuple[int, ...] = ()
+    """Processes of its VNFs, from left to right; none where others forward for it as well."""
+    idle_interfaces: tuple[str, ...] = ()
+
+
 class StageFacts(Value):
     """The lab as it stands."""
 
@@ -38,12 +57,18 @@ class StageFacts(Value):
     tester_pid: int
     """A process inside the tester's network namespace."""
     sut_pid: int
-    """A process inside the SUT's network namespace."""
+    """A process inside the SUT's network namespace; 0 where there is none."""
     sut_processes: tuple[SutProcess, ...] = ()
     """The processes that forward; none when the kernel does, or when they are not on this machine."""
     sut_shares_tester_cpu: bool
     """The SUT's work is done by the kernel on the sender's CPU, as on every veth path without its own thread."""
     interfaces: tuple[InterfaceFacts, ...]
+    chains: tuple[ChainFacts, ...] = ()
+    """Every chain, in order."""
+    router_pids: dict[str, int] = Field(default_factory=dict)
+    """A process inside the namespace of each router in the path."""
+    up_s: float | None = None
+    """Time it took to bring up; None where that was not our doing."""
 
 
 class HostFacts(Value):

@@ -45,16 +45,68 @@ class ForwarderPort(Value):
 class Forwarder(Value):
     """One forwarder between two ports, the smallest thing a SUT is made of."""
 
+    chain: int = Field(default=0, ge=0)
+    """Service chain it belongs to."""
     ports: tuple[ForwarderPort, ForwarderPort]
-    """Towards the tester's even port, and towards its odd one."""
+    """Towards the left of its chain, and towards its right."""
     core: int | None = None
     """CPU its process is bound to; None leaves it to the kernel."""
+    yields: bool = False
+    """Whether its process sleeps as soon as it has nothing to do, for others want its CPU."""
+    idle_interfaces: tuple[str, ...] = ()
+    """Further interfaces it has, on which nothing ever happens."""
+
+
+class AccessPort(Value):
+    """A port of an edge switch, towards one chain."""
+
+    interface: str
+    chain: int = Field(ge=0)
+    vlan: int | None = None
+    """VLAN of the chain's frames on the trunk; on its own link they have no such tag. None: none there either."""
+    mac: str | None = None
+    """The chain's station, where that tells its frames from those of others."""
+
+
+class EdgeSwitch(Value):
+    """What joins a tester port, by a trunk, to one side of every chain, in the SUT's namespace."""
+
+    trunk: str
+    ports: tuple[AccessPort, ...]
+    """One for each chain, in order."""
+    core: int | None = None
+    yields: bool = False
+
+
+class PathRouter(Value):
+    """A router of the Linux kernel at one end of every chain, in a namespace of its own."""
+
+    namespace: str
+    """`left` or `right`."""
+    ports: tuple[tuple[ForwarderPort, ForwarderPort], ...]
+    """Of each chain: towards the tester, and towards the chain."""
+
+
+class LinkEnd(Value):
+    """An end of a link."""
+
+    namespace: str
+    """`tester`, `sut`, or that of a router in the path."""
+    interface: str
+
+
+class Link(Value):
+    """A veth pair."""
+
+    near: LinkEnd
+    far: LinkEnd
 
 
 class LabPlan(Value):
     """The private lab: tester ports and SUT in namespaces of their own, joined by veth pairs.
 
-    A chain of one forwarder or more joins tester ports 0 and 1, another one 2 and 3, and so on.
+    A chain of one forwarder or more joins a tester port on its left to one on its right: ports 0 and 1 where all chains
+    share them, else ports 2 and 3 for the second chain, and so on.
     """
 
     sut: SutKind
@@ -65,17 +117,27 @@ class LabPlan(Value):
     """VLAN of each chain on the left and on the right, where chains are told apart by VLAN."""
     tester_interfaces: tuple[str, ...] = ("tester0", "tester1")
     """Tester ports, in the order of the streams' port indices."""
+    tester_macs: tuple[str, ...] = ()
+    """MAC addresses of these, where the tester uses the interfaces' own; none: those of its own choice."""
     sut_interfaces: tuple[str, ...] = ("sut0", "sut1")
-    """The SUT's ends of the same links, in the same order."""
-    inner_links: tuple[tuple[str, str], ...] = ()
-    """Links between the forwarders of a chain, inside the SUT's namespace."""
+    """The other ends of the same links, in the same order; in the SUT's namespace, or a router's in the path."""
+    links: tuple[Link, ...] = ()
+    """All links but those of the tester's ports."""
+    edges: tuple[EdgeSwitch, ...] = ()
+    """Edge switches of the left and of the right side, where chains share tester ports."""
+    routers: tuple[PathRouter, ...] = ()
+    """Routers in the path, left and right."""
     forwarders: tuple[Forwarder, ...]
-    """Chain by chain, each from its even tester port to its odd one; none on a wire."""
+    """Chain by chain, each from left to right; none on a wire, or where the SUT is there already."""
     mtu_bytes: int = Field(default=1500, ge=68)
     sut_backend: VnfBackend = "af_packet"
     """How a loopback VNF reaches its ports."""
     sut_queue_slots: int = Field(ge=64)
-    """Frames a loopback VNF can hold for each of its ports."""
+    """Frames a loopback VNF can hold for each of its ports, and an edge switch for each of its access ports."""
+    trunk_queue_slots: int = Field(default=4096, ge=64)
+    """Frames an edge switch can hold for its trunk."""
+    takes_addressed_ports: bool = False
+    """Whether a tester port may be an interface with an IP address, where the SUT is there already."""
     sut_takes_xdp: bool = False
     """Whether the SUT's ends of the links take frames of which no socket buffer was ever made."""
 
@@ -84,17 +146,40 @@ class LabPlan(Value):
         """Forwarders in line in each chain."""
         return len(self.forwarders) // self.chain_count
 
+    def port(self, chain: int, side: int) -> int:
+        """Index of the tester's port at the left (0) or right (1) end of a chain."""
+        return side if self.networks != "ports" else 2 * chain + side
+
+    def entrance_namespace(self, port: int) -> str:
+        """Where the other end of a tester port's link is."""
+        return self.routers[port % 2].namespace if self.routers and not self.edges else "sut"
+
+    def interfaces(self, namespace: str) -> tuple[str, ...]:
+        """Every interface in a namespace behind the tester's."""
+        ends = (end for link in self.links for end in (link.near, link.far))
+        entrances = (
+            name for port, name in enumerate(self.sut_interfaces) if self.entrance_namespace(port) == namespace
+        )
+        return (*entrances, *(end.interface for end in ends if end.namespace == namespace))
+
     @property
-    def inner_interfaces(self) -> tuple[str, ...]:
-        """Both ends of every link between forwarders."""
-        return tuple(name for link in self.inner_links for name in link)
+    def namespaces(self) -> tuple[str, ...]:
+        """Network namespaces behind the tester's; none on a wire, or where the SUT is there already."""
+        return ("sut", *(router.namespace for router in self.routers)) if self.sut_interfaces else ()
+
+    def of_chain(self, chain: int) -> tuple[Forwarder, ...]:
+        """A chain's forwarders, from left to right."""
+        return self.forwarders[chain * self.hop_count : (chain + 1) * self.hop_count]
 
     @property
     def sut_text(self) -> str:
         """What stands between the tester's ports, in short."""
         chains = f", {self.chain_count} chains" if self.chain_count > 1 else ""
         via = " over af_xdp" if self.sut_backend == "af_xdp" else ""
-        return f"{self.sut}{via}{f' x {self.hop_count} in line' if self.hop_count > 1 else ''}{chains}"
+        line = f" x {self.hop_count} in line" if self.hop_count > 1 else ""
+        routers = " between routers" if self.routers else ""
+        shared = {"ports": "", "vlan": " in VLANs", "shared": " on shared networks"}[self.networks]
+        return f"{self.sut}{via}{line}{routers}{chains}{shared}"
 
 
 class EnginePlan(Value):

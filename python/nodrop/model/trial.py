@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from nodrop.model.base import Value
+from nodrop.model.hops import ChainHops
 from nodrop.model.ledger import LossLedger
 from nodrop.model.neighbor import NeighborCounts
 
@@ -266,6 +267,8 @@ class TrialResult(Value):
     """Its frames in a file, where it was captured."""
     ledger: LossLedger | None = None
     """Where its frames were lost; None where there is no host to read counters of."""
+    chain_hops: tuple[ChainHops, ...] = ()
+    """What every hop of every chain counted; empty where the host's counters were not read."""
 
     @property
     def intended_count(self) -> int:

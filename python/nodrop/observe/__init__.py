@@ -15,5 +15,7 @@ def observers(facts: StageFacts, plan: Plan) -> Iterator[tuple[Observer, ...]]:
     """All that can be observed of a path, for as long as the block runs. The last one is nearest to the trial."""
     with contextlib.ExitStack() as stack:
         seen = facts.interfaces and plan.sends_into_lab
-        hops = (stack.enter_context(HopCounters(facts, plan.lab, plan.drop_reasons)),) if seen else ()
+        chains = {stream.stream_id: stream.chain for stream in plan.traffic.streams}
+        counters = HopCounters(facts, plan.lab, plan.drop_reasons, chains)
+        hops = (stack.enter_context(counters),) if seen else ()
         yield *hops, SutCpu([process.pid for process in facts.sut_processes])

@@ -1,4 +1,7 @@
-"""The hops of one way through a lab, with the frames that came to each and got past it."""
+"""The hops of one way through a lab, with the frames that came to each and got past it.
+
+Chains that share their tester ports also share a way: what several chains' interfaces counted at one hop is added up.
+"""
 
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
@@ -7,49 +10,62 @@ from nodrop.model.ledger import Cause, Hop, Side
 from nodrop.model.plan import LabPlan
 from nodrop.model.trial import TrialResult
 from nodrop.observe.difference import Difference
+from nodrop.observe.path import What, chains_between, devices
 
 PROCESS = "vnf"
 """Name in the counters of what processes that forward show of themselves; their interfaces have names of their own."""
 
-Kind = Literal["send", "wire", "ring", "forwarder", "receive"]
+Kind = Literal["send", "wire", "ring", "device", "receive"]
+Places = tuple[str, ...]
+"""Interfaces as in the names of counters, one for each chain, or one that chains share: `sut/sut0`."""
 
 
 class Segment(NamedTuple):
     """A stretch of a way that ends where somebody counts frames."""
 
     kind: Kind
-    near: str
-    """Where it begins, as in the names of counters: `tester/tester0`."""
-    far: str
+    nears: Places
+    """Where it begins."""
+    fars: Places
     """Where it ends."""
+    what: What = "forwarder"
+    """Which device it leads through, or into whose ring."""
 
     def place(self, grown: Difference) -> str:
         """What it is called."""
-        near, far = interface_of(self.near), interface_of(self.far)
-        forwarder = "the VNF" if is_process(near, grown) else "the SUT"
+        near, far = named(self.nears), named(self.fars)
+        who = self._who(grown)
         return {
             "send": f"the tester's sender on {far}",
             "wire": f"the wire {near} → {far}",
-            "ring": f"the VNF's receive ring of {far}",
-            "forwarder": f"{forwarder}, {near} to {far}",
+            "ring": f"{who}'s receive ring of {far}",
+            "device": f"{who}, {near} to {far}",
             "receive": f"the tester's receiver on {near}",
         }[self.kind]
 
+    def _who(self, grown: Difference) -> str:
+        if self.what != "forwarder":
+            return {"edge": "the edge switch", "router": "the router in the path"}[self.what]
+        return "the VNF" if self.kind == "ring" or is_process(self.nears, grown) else "the SUT"
+
     @property
     def side(self) -> Side:
-        """Whose it is."""
+        """Whose it is; an edge switch and routers in the path lie between tester and SUT."""
         if self.kind in ("send", "receive"):
             return "tester"
-        return "wire" if self.kind == "wire" and "tester" in (self.near[:6], self.far[:6]) else "sut"
+        if self.what != "forwarder":
+            return "wire"
+        at_tester = any(place.startswith("tester/") for place in (*self.nears, *self.fars))
+        return "wire" if self.kind == "wire" and at_tester else "sut"
 
     def passed_count(self, grown: Difference) -> int:
         """Frames that whoever stands at its end counted."""
         if self.kind == "ring":
-            return grown.count(f"{PROCESS}/{interface_of(self.far)}/received")
+            return grown.count(*(f"{PROCESS}/{interface_of(far)}/received" for far in self.fars))
         if self.kind == "wire":
-            return grown.count(f"{self.far}/rx_packets")
+            return grown.count(*(f"{far}/rx_packets" for far in self.fars))
         # A frame its interface tried to send and could not has got past: it was refused at the wire's other end.
-        return grown.count(f"{self.far}/tx_packets", f"{self.far}/tx_dropped")
+        return grown.count(*(f"{far}/{name}" for far in self.fars for name in ("tx_packets", "tx_dropped")))
 
 
 class Draft:
@@ -98,7 +114,7 @@ def draw(result: TrialResult, lab: LabPlan, way: tuple[int, int], grown: Differe
     drawn = Draw(*way, [Draft(send, send.place(grown), offered_count + unsent_count, offered_count)], [])
     came_count = offered_count
     for segment in between:
-        counted = segment.passed_count(grown) - others.get(segment.far, 0)
+        counted = segment.passed_count(grown) - others.get(segment.fars, 0)
         drawn.remarks.extend(_remarks(segment, counted, came_count, received_count))
         passed_count = max(min(counted, came_count), received_count)
         drawn.hops.append(Draft(segment, segment.place(grown), came_count, passed_count))
@@ -112,48 +128,50 @@ def interface_of(place: str) -> str:
     return place.partition("/")[2]
 
 
-def is_process(interface: str, grown: Difference) -> bool:
-    """Whether frames of an interface go to a process that shows its counters, not to the kernel."""
-    return f"{PROCESS}/{interface}/received" in grown
+def named(places: Places) -> str:
+    """`sut0`, or the first and the last of several."""
+    first, last = (interface_of(place) for place in (places[0], places[-1])) if places else ("", "")
+    return first if first == last else f"{first} … {last}"
+
+
+def is_process(places: Places, grown: Difference) -> bool:
+    """Whether frames of interfaces go to processes that show their counters, not to the kernel."""
+    return bool(places) and f"{PROCESS}/{interface_of(places[0])}/received" in grown
 
 
 def _segments(lab: LabPlan, tx_port: int, rx_port: int, grown: Difference) -> Iterator[Segment]:
-    near = f"tester/{lab.tester_interfaces[tx_port]}"
-    yield Segment("send", "", near)
-    for entry, leave in _forwarders(lab, tx_port):
-        yield Segment("wire", near, f"sut/{entry}")
+    near: Places = (f"tester/{lab.tester_interfaces[tx_port]}",)
+    yield Segment("send", (), near)
+    paths = [devices(lab, chain, side) for chain, side in chains_between(lab, tx_port, rx_port)]
+    for alike in zip(*paths, strict=True):
+        # Chains that share an interface name it each, and it counts once.
+        entry = tuple(dict.fromkeys(device.entry for device in alike))
+        leave = tuple(dict.fromkeys(device.leave for device in alike))
+        what = alike[0].what
+        yield Segment("wire", near, entry)
         if is_process(entry, grown):
-            yield Segment("ring", "", f"sut/{entry}")
-        yield Segment("forwarder", f"sut/{entry}", f"sut/{leave}")
-        near = f"sut/{leave}"
-    last = f"tester/{lab.tester_interfaces[rx_port]}"
+            yield Segment("ring", (), entry, what)
+        yield Segment("device", entry, leave, what)
+        near = leave
+    last = (f"tester/{lab.tester_interfaces[rx_port]}",)
     yield Segment("wire", near, last)
-    yield Segment("receive", last, "")
+    yield Segment("receive", last, ())
 
 
-def _other_counts(result: TrialResult, tx_port: int, rx_port: int, between: list[Segment]) -> dict[str, int]:
-    """ARP and neighbour discovery that interfaces counted as well: at the way's first what the tester's sending port
-    said, at the last two what its receiving port heard.
+def _other_counts(result: TrialResult, tx_port: int, rx_port: int, between: list[Segment]) -> dict[Places, int]:
+    """ARP and neighbour discovery that interfaces counted as well: on the way to the first forwarder what the tester's
+    sending port said, from the last one on what its receiving port heard.
     """
     said = {counts.port: counts.sent_count for counts in result.neighbors}
     heard = {counts.port: counts.heard_count for counts in result.neighbors}
-    places = list(dict.fromkeys(segment.far for segment in between))
-    return {places[0]: said.get(tx_port, 0)} | {place: heard.get(rx_port, 0) for place in places[-2:]}
-
-
-def _forwarders(lab: LabPlan, tx_port: int) -> Iterator[tuple[str, str]]:
-    """Interface in and interface out of every forwarder of a chain, in the order frames from this port meet them."""
-    if not lab.forwarders:
-        return
-    first = tx_port // 2 * lab.hop_count
-    chain = lab.forwarders[first : first + lab.hop_count]
-    for forwarder in chain if tx_port % 2 == 0 else reversed(chain):
-        near, far = (port.interface for port in forwarder.ports)
-        yield (near, far) if tx_port % 2 == 0 else (far, near)
+    own = [position for position, segment in enumerate(between) if segment.kind == "device" and segment.what != "edge"]
+    first, last = (own[0], own[-1]) if own else (len(between), len(between))
+    before = {segment.fars: said.get(tx_port, 0) for segment in between[: max(first, 1)]}
+    return before | {segment.fars: heard.get(rx_port, 0) for segment in between[last:]}
 
 
 def _remarks(segment: Segment, counted: int, came_count: int, received_count: int) -> Iterator[str]:
-    who = "the VNF" if segment.kind == "ring" else interface_of(segment.far)
+    who = {"edge": "the edge switch"}.get(segment.what, "the VNF") if segment.kind == "ring" else named(segment.fars)
     if counted > came_count:
         yield f"{who} counted {counted - came_count} frames more than came to it"
     if counted < received_count:

@@ -4,6 +4,7 @@ import contextlib
 import json
 import subprocess
 import time
+from collections.abc import Mapping
 from typing import Any, Self
 
 from nodrop.errors import StageError
@@ -12,6 +13,7 @@ from nodrop.model.facts import StageFacts
 from nodrop.model.ledger import LossLedger
 from nodrop.model.plan import LabPlan, SutKind
 from nodrop.model.trial import TrialResult
+from nodrop.observe.chain_hops import chain_hops
 from nodrop.observe.difference import Difference
 from nodrop.observe.hop import PROCESS
 from nodrop.observe.ledger import loss_ledger
@@ -30,8 +32,12 @@ class HopCounters:
     Counters that cannot be read never end a run: the ledger then says why it is empty.
     """
 
-    def __init__(self, facts: StageFacts, lab: LabPlan, drop_reasons: bool = True) -> None:
+    def __init__(
+        self, facts: StageFacts, lab: LabPlan, drop_reasons: bool = True, chains: Mapping[int, int] | None = None
+    ) -> None:
+        """Read what is counted in a lab; `chains` has the chain of every stream, by its number."""
         self._facts = facts
+        self._chains = chains or {}
         self._lab = lab
         self._drop_reasons = drop_reasons
         self._process: subprocess.Popen[bytes] | None = None
@@ -71,24 +77,31 @@ class HopCounters:
     def after(self, result: TrialResult) -> TrialResult:
         """Read them again, and tell where the frames went in between."""
         after = self._read()
-        if self._refusal:
+        grown = None if self._refusal else Difference(self._before, after)
+        if grown is None:
             ledger = LossLedger(remarks=(f"the host's counters were not read: {self._refusal}",))
         else:
-            ledger = loss_ledger(result, self._lab, Difference(self._before, after))
+            ledger = loss_ledger(result, self._lab, grown)
             if self._drops_refusal and ledger.unattributed_count:
                 remark = f"the kernel's reasons for drops were not counted: {self._drops_refusal}"
                 ledger = ledger.model_copy(update={"remarks": (*ledger.remarks, remark)})
-        return result.model_copy(update={"ledger": ledger.model_copy(update={"reading_s": self._reading_s})})
+        counted = chain_hops(result, self._lab, self._chains, grown)
+        ledger = ledger.model_copy(update={"reading_s": self._reading_s})
+        return result.model_copy(update={"ledger": ledger, "chain_hops": counted})
 
     def _start(self) -> None:
         facts = self._facts
-        arguments = ["--netns", f"tester={facts.tester_pid}", "--netns", f"sut={facts.sut_pid}"]
+        arguments = ["--netns", f"tester={facts.tester_pid}"]
+        behind = {"sut": facts.sut_pid} if facts.sut_pid else {}
+        for name, pid in {**behind, **facts.router_pids}.items():
+            arguments += ["--netns", f"{name}={pid}"]
         for process in facts.sut_processes:
             arguments += ["--process", f"{PROCESS}={process.pid}"]
-        if self._drop_reasons and self._lab.sut in FORWARDED_BY_THE_KERNEL:
+        routed = self._lab.sut == "router" or bool(self._lab.routers)
+        if self._drop_reasons and (routed or self._lab.sut in FORWARDED_BY_THE_KERNEL):
             arguments.append("--drops")
             # Only a router loses frames because they are for another station; the tester's ports do with every frame.
-            arguments += ["--other-host"] if self._lab.sut == "router" else []
+            arguments += ["--other-host"] if routed else []
         self._process = subprocess.Popen(
             [find_program("nodrop-observe", StageError), *arguments],
             stdin=subprocess.PIPE,

@@ -15,7 +15,7 @@ from nodrop.model.traffic import ReplayFound, ReplaySource
 from nodrop.plan.backend import choose_backend, fit_lab, plan_engine
 from nodrop.plan.capture import CheckFilter, plan_capture
 from nodrop.plan.earlier import earlier_bounds
-from nodrop.plan.lab import lab_warnings, private_lab, standing_lab
+from nodrop.plan.lab import Inspected, lab_warnings, no_interfaces, private_lab, standing_lab
 from nodrop.plan.neighbors import plan_neighbors
 from nodrop.plan.rate import plan_fixed, plan_link_speed, with_goals_asked
 from nodrop.plan.replay import Inspect, find_replay
@@ -50,6 +50,7 @@ def build(
     *,
     inspect: Inspect = _no_files,
     check_filter: CheckFilter = _any_filter,
+    inspect_ports: Inspected = no_interfaces,
 ) -> Plan:
     """Decide everything a configuration leaves open.
 
@@ -60,6 +61,7 @@ def build(
         find_result: gives the stored result of a file, a run id or `latest`.
         inspect: gives what a capture file has to replay.
         check_filter: refuses a filter that cannot be used.
+        inspect_ports: gives the MAC addresses of interfaces that are there already.
 
     Raises: ConfigError when values do not go together.
     """
@@ -68,7 +70,10 @@ def build(
     available = sorted(os.sched_getaffinity(0) if cpus is None else cpus)
     replayed = find_replay(config, inspect)
     largest = max(size.frame_bytes for size in replayed.found.sizes) if replayed else frame_bytes_max(config)
-    lab = standing_lab(config, find_lab(config.lab), largest) if config.lab else private_lab(config, available, largest)
+    if config.lab:
+        lab = standing_lab(config, find_lab(config.lab), largest)
+    else:
+        lab = private_lab(config, available, largest, inspect_ports)
     traffic = plan_traffic(config, lab, replayed)
     backend = choose_backend(config, traffic)
     wanted = config.search.warm_start

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from nodrop.config.schema import Config
 from nodrop.model.base import Value
 from nodrop.model.layer import Vlan
-from nodrop.model.plan import LabPlan
+from nodrop.model.plan import LabPlan, SutKind
 from nodrop.plan import addressing
-from nodrop.plan.lab import entrance_mac
+from nodrop.plan.networks import LEFT, RIGHT
 
-LEFT, RIGHT = 0, 1
-"""The side traffic goes forward from, and the one it goes to."""
+TRANSPARENT: frozenset[SutKind] = frozenset({"bridge", "ovs", "wire", "ext"})
+"""SUTs that leave MAC addresses as they are, or of which nothing else is known."""
 
 
 class ChainEnd(Value):
@@ -40,21 +40,35 @@ def chain_ends(config: Config, lab: LabPlan) -> tuple[tuple[ChainEnd, ChainEnd],
     return tuple(_pairs(config, lab))
 
 
-def _pairs(_config: Config, lab: LabPlan) -> Iterator[tuple[ChainEnd, ChainEnd]]:
+def tester_mac(lab: LabPlan, port: int) -> str:
+    """The station that the tester is at a port: an interface's own address where the SUT was there before."""
+    return lab.tester_macs[port] if lab.tester_macs else addressing.tester_mac(port)
+
+
+def entrance_mac(lab: LabPlan, chain: int, side: int) -> str:
+    """The station that frames into a chain are addressed to at one of its ends."""
+    if lab.sut in TRANSPARENT:
+        return tester_mac(lab, lab.port(chain, 1 - side))
+    return addressing.sut_mac(addressing.place(chain, side))
+
+
+def _pairs(config: Config, lab: LabPlan) -> Iterator[tuple[ChainEnd, ChainEnd]]:
     for chain in range(lab.chain_count):
-        left, right = (_end(lab, chain, side) for side in (LEFT, RIGHT))
+        left, right = (_end(config, lab, chain, side) for side in (LEFT, RIGHT))
         yield left, right
 
 
-def _end(lab: LabPlan, chain: int, side: int) -> ChainEnd:
-    chains, place = lab.chain_count, 2 * chain + side
+def _end(config: Config, lab: LabPlan, chain: int, side: int) -> ChainEnd:
+    chains, place = lab.chain_count, addressing.place(chain, side)
+    port = lab.port(chain, side)
     ipv4, ipv6 = addressing.sut_ips(chains, place)
     return ChainEnd(
         chain=chain,
         side=side,
-        port=place,
-        tester_mac=addressing.tester_mac(place),
-        next_mac=entrance_mac(lab, place),
+        port=port,
+        tags=(Vlan(id=lab.vlans[chain][side]),) if lab.vlans else (),
+        tester_mac=tester_mac(lab, port),
+        next_mac=config.macs[side][chain] if config.macs else entrance_mac(lab, chain, side),
         tester_ips=(addressing.tester_ip(chains, place, 4), addressing.tester_ip(chains, place, 6)),
         networks=addressing.networks(chains, place),
         sut_ips=(ipv4, ipv6),

@@ -1,47 +1,76 @@
-"""The lab of a plan: chains of forwarders between pairs of tester ports."""
+"""The lab of a plan: chains of forwarders between tester ports, and what stands between chains and ports."""
 
 import collections
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
-from nodrop.model.plan import Forwarder, ForwarderPort, LabPlan, Route, SutKind
+from nodrop.model.plan import (
+    AccessPort,
+    EdgeSwitch,
+    Forwarder,
+    ForwarderPort,
+    LabPlan,
+    Link,
+    LinkEnd,
+    PathRouter,
+    Route,
+    SutKind,
+)
 from nodrop.plan import addressing
+from nodrop.plan.chains import ChainEnd, chain_ends, tester_mac
+from nodrop.plan.networks import ANYWHERE, SIDES, choose_networks, plan_vlans
 
 ETHERNET_BYTES = 18
 """Header and FCS: what a frame has more than its MTU."""
 IN_LINE: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3", "bridge"})
 """SUTs of which several can stand in line."""
-TRANSPARENT: frozenset[SutKind] = frozenset({"bridge", "ovs", "wire"})
-"""SUTs that leave MAC addresses as they are."""
 FORWARDS_FRAMES: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3"})
 """SUTs whose process takes each frame in and puts it out again."""
 ON_ITS_THREAD: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3", "ovs"})
 """SUTs with a process that can be bound to a CPU."""
+OF_PROCESSES: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3", "xdp"})
+"""SUTs of which every forwarder is a process."""
+QUEUE_SLOTS, QUEUE_SLOTS_MIN = 4096, 512
+"""Frames a VNF's port can hold where nothing else is asked: fewer with many chains, each of which has fewer to hold."""
+CHAINS_WITH_FULL_QUEUES = 8
+ROUTER_LINK = addressing.OF_ROUTER, addressing.BEHIND_ROUTER
+"""Who is on the link between a router in the path and a chain."""
+
+Inspected = Callable[[tuple[str, ...]], tuple[str, ...]]
+"""Gives the MAC address of each of these interfaces."""
 
 
-def private_lab(config: Config, available: Sequence[int], largest: int) -> LabPlan:
+def no_interfaces(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Interfaces cannot be looked at from here."""
+    raise ConfigError(f"ports: {', '.join(names)} asked, interfaces cannot be looked at from here; leave them out")
+
+
+def private_lab(
+    config: Config, available: Sequence[int], largest: int, inspected: Inspected = no_interfaces
+) -> LabPlan:
     """The lab to be brought up for a configuration, with CPUs out of those available, for frames of that size at most.
 
     Raises: ConfigError.
     """
-    if config.hops > 1 and config.sut not in IN_LINE:
-        raise ConfigError(
-            f"hops: {config.hops} asked, {config.sut} stands alone; use one hop, or one of {', '.join(sorted(IN_LINE))}"
-        )
-    ports = range(2 * config.chains)
-    inner = [(f"inner{end}", f"inner{end + 1}") for end in range(0, 2 * config.chains, 2)] if config.hops > 1 else []
-    return LabPlan(
+    _check(config)
+    networks = choose_networks(config)
+    lab = LabPlan(
         sut=config.sut,
+        networks=networks,
         chain_count=config.chains,
-        tester_interfaces=tuple(f"tester{port}" for port in ports),
-        sut_interfaces=tuple(f"sut{port}" for port in ports),
-        inner_links=tuple(inner),
-        forwarders=tuple(_forwarders(config, available)) if config.sut != "wire" else (),
+        vlans=plan_vlans(config, networks),
+        tester_interfaces=_tester_interfaces(config, networks),
+        tester_macs=inspected(config.ports) if config.sut == "ext" else (),
+        sut_interfaces=(),
+        forwarders=(),
         mtu_bytes=max(1500, largest - ETHERNET_BYTES),
         sut_backend=config.vnf.backend if config.sut in FORWARDS_FRAMES else "af_packet",
-        sut_queue_slots=config.vnf.queue_slots,
+        sut_queue_slots=config.vnf.queue_slots or _queue_slots(config.chains),
+        takes_addressed_ports=config.allow_addressed_ports,
     )
+    return lab if config.sut in ANYWHERE else _Builder(config, lab, _Cores(config, available)).build()
 
 
 def standing_lab(config: Config, standing: LabPlan, largest: int) -> LabPlan:
@@ -50,8 +79,9 @@ def standing_lab(config: Config, standing: LabPlan, largest: int) -> LabPlan:
         ("sut", config.sut, standing.sut),
         ("chains", config.chains, standing.chain_count),
         ("hops", config.hops, standing.hop_count),
+        ("networks", config.networks, standing.networks),
     ):
-        if key in config.model_fields_set and asked != found:
+        if key in config.model_fields_set and asked not in (found, "auto"):
             raise ConfigError(
                 f"{key}: {asked} asked, lab {config.lab} holds {found}; "
                 f"leave {key} out, or bring up another lab: nodrop lab up --{key} {asked} --name ANOTHER"
@@ -64,21 +94,16 @@ def standing_lab(config: Config, standing: LabPlan, largest: int) -> LabPlan:
     return standing
 
 
-def entrance_mac(lab: LabPlan, tx_port: int) -> str:
-    """The destination MAC address of what a tester port sends."""
-    return addressing.tester_mac(tx_port ^ 1) if lab.sut in TRANSPARENT else addressing.sut_mac(tx_port)
-
-
 def lab_warnings(lab: LabPlan) -> Iterator[str]:
     """What there is to know of a lab before believing its figures."""
-    shared = collections.Counter(
-        forwarder.core for forwarder in lab.forwarders if forwarder.core is not None and lab.sut != "ovs"
-    )
-    for core, count in shared.items():
-        if count > 1:
+    vnfs = _count_cores(forwarder.core for forwarder in lab.forwarders if lab.sut != "ovs")
+    edges = _count_cores(edge.core for edge in lab.edges)
+    for core in sorted(vnfs | edges):
+        who = [_plural(vnfs[core], "VNF"), _plural(edges[core], "edge switch", "edge switches")]
+        if vnfs[core] + edges[core] > 1:
             yield (
-                f"{count} VNFs share CPU {core}: each gets a part of it, and a queue can overflow while its VNF waits; "
-                "use a machine with more CPUs for figures of chains"
+                f"{' and '.join(filter(None, who))} share CPU {core}: each gets a part of it, and a queue can overflow "
+                "while its process waits; use a machine with more CPUs for figures of chains"
             )
 
 
@@ -89,48 +114,211 @@ def check_core(key: str, core: int, available: Sequence[int]) -> None:
         raise ConfigError(f"{key}: CPU {core} asked, nodrop may use CPUs {listed}; name one of these, auto or none")
 
 
-def _forwarders(config: Config, available: Sequence[int]) -> Iterator[Forwarder]:
-    for chain in range(config.chains):
-        ends = [_tester_side(config.chains, 2 * chain), _tester_side(config.chains, 2 * chain + 1)]
-        if config.hops > 1:
-            near, far = (_inner_side(config.chains, 2 * chain + way) for way in range(2))
-            pairs = [(ends[0], near), (far, ends[1])]
-        else:
-            pairs = [(ends[0], ends[1])]
-        for place, ports in enumerate(pairs):
-            yield Forwarder(ports=ports, core=_vnf_core(config, available, chain * config.hops + place))
+def _check(config: Config) -> None:
+    if config.hops > 1 and config.sut not in IN_LINE:
+        raise ConfigError(
+            f"hops: {config.hops} asked, {config.sut} stands alone; use one hop, or one of {', '.join(sorted(IN_LINE))}"
+        )
+    if config.routers and config.sut not in ("vnf-l3", "ext"):
+        raise ConfigError(
+            f"routers: true asked, {config.sut} does not answer routers beside it; write sut: vnf-l3, or leave it out"
+        )
+    if config.idle_interfaces and config.sut not in OF_PROCESSES:
+        raise ConfigError(
+            f"idle_interfaces: {config.idle_interfaces} asked, {config.sut} has no VNF that could have them; write 0, "
+            f"or one of {', '.join(sorted(OF_PROCESSES))}"
+        )
+    if config.ports and config.sut != "ext":
+        raise ConfigError(
+            f"ports: {', '.join(config.ports)} asked, {config.sut} is brought up between ports of its own; write sut: "
+            "ext to measure what is between these, or leave ports out"
+        )
+    for side, macs in enumerate(config.macs or ()):
+        if len(macs) != config.chains:
+            raise ConfigError(
+                f"macs[{side}]: {len(macs)} asked for {config.chains} chains, each has one on the {SIDES[side]}; "
+                f"write {config.chains} of them"
+            )
 
 
-def _tester_side(chain_count: int, port: int) -> ForwarderPort:
-    networks = addressing.networks(chain_count, port)
+def _tester_interfaces(config: Config, networks: str) -> tuple[str, ...]:
+    count = 2 * config.chains if networks == "ports" else 2
+    if config.sut != "ext":
+        return tuple(f"tester{port}" for port in range(count))
+    if len(config.ports) != count:
+        shown = ", ".join(config.ports) or "none"
+        raise ConfigError(
+            f"ports: {shown} asked, {config.chains} chain(s) with networks: {networks} take {count}; name {count} "
+            "interfaces, left and right in turn"
+        )
+    if len(set(config.ports)) != count:
+        raise ConfigError(f"ports: {', '.join(config.ports)} asked, one of them twice; name different interfaces")
+    return config.ports
+
+
+def _queue_slots(chain_count: int) -> int:
+    slots = QUEUE_SLOTS
+    while slots > QUEUE_SLOTS_MIN and slots * chain_count > QUEUE_SLOTS * CHAINS_WITH_FULL_QUEUES:
+        slots //= 2
+    return slots
+
+
+class _Place(NamedTuple):
+    """Where a process runs, and whether it shares that place."""
+
+    core: int | None
+    yields: bool
+
+
+class _Cores:
+    """CPUs of the processes in a lab: the last one, then those before it, over and over; never the tester's first."""
+
+    def __init__(self, config: Config, available: Sequence[int]) -> None:
+        self._asked = config.vnf.core if config.sut in ON_ITS_THREAD else "none"
+        self._available = list(available)
+        if isinstance(self._asked, int):
+            check_core("vnf.core", self._asked, available)
+
+    def places(self, count: int) -> list[_Place]:
+        """Of so many processes that forward at the same time."""
+        if isinstance(self._asked, int):
+            return [_Place(self._asked, count > 1)] * count
+        others = self._available[1:][::-1]
+        shared = count > len(others)
+        if self._asked == "none" or not others:
+            return [_Place(None, shared and count > 1)] * count
+        return [_Place(others[position % len(others)], shared) for position in range(count)]
+
+
+class _Station(NamedTuple):
+    """Who is at one end of a link inside the lab."""
+
+    mac: str
+    ips: tuple[str, ...]
+
+    @classmethod
+    def inside(cls, end: int, kind: int) -> "_Station":
+        return cls(addressing.inner_mac(end, kind), addressing.inner_ips(end, kind))
+
+
+class _Builder:
+    """Puts a lab together, chain by chain."""
+
+    def __init__(self, config: Config, lab: LabPlan, cores: _Cores) -> None:
+        self._lab = lab
+        self._hops = config.hops
+        self._idle_count = config.idle_interfaces
+        self._routed = config.routers
+        self._ends = chain_ends(config, lab)
+        edge_count = 0 if lab.networks == "ports" else len(SIDES)
+        # Edge switches come first: with CPUs to spare they have their own.
+        places = cores.places(edge_count + lab.chain_count * config.hops)
+        self._edge_places, self._places = places[:edge_count], places[edge_count:]
+        self._links: list[Link] = []
+
+    def build(self) -> LabPlan:
+        lab, sides = self._lab, range(len(SIDES))
+        edges = tuple(self._edge(side) for side in sides) if self._edge_places else ()
+        routers = tuple(self._router(side) for side in sides) if self._routed else ()
+        forwarders = tuple(self._forwarders())
+        return lab.model_copy(
+            update={
+                "sut_interfaces": tuple(f"sut{port}" for port in range(len(lab.tester_interfaces))),
+                "links": tuple(self._links),
+                "edges": edges,
+                "routers": routers,
+                "forwarders": forwarders,
+            }
+        )
+
+    def _edge(self, side: int) -> EdgeSwitch:
+        shared = self._lab.networks == "shared"
+        core, yields = self._edge_places[side]
+        ports = []
+        for chain, ends in enumerate(self._ends):
+            end = ends[side]
+            near = f"edge{chain}{SIDES[side][0]}"
+            self._link("sut", near, SIDES[side] if self._routed else "sut", self._outer(end))
+            vlan = end.tags[0].id if end.tags else None
+            mac = addressing.sut_mac(addressing.place(chain, side)) if shared else None
+            ports.append(AccessPort(interface=near, chain=chain, vlan=vlan, mac=mac))
+        return EdgeSwitch(trunk=f"sut{side}", ports=tuple(ports), core=core, yields=yields)
+
+    def _router(self, side: int) -> PathRouter:
+        """One for all chains of a side; from here a chain is behind the next hop on its own link."""
+        pairs = []
+        for chain, ends in enumerate(self._ends):
+            place, letter = addressing.place(chain, side), SIDES[side][0]
+            self._link(SIDES[side], f"in{chain}{letter}", "sut", f"vnf{chain}{letter}")
+            own, chain_there = (_Station.inside(place, kind) for kind in ROUTER_LINK)
+            inwards = _port(f"in{chain}{letter}", own, chain_there, ends[1 - side])
+            pairs.append((self._tester_side(ends[side]), inwards))
+        return PathRouter(namespace=SIDES[side], ports=tuple(pairs))
+
+    def _forwarders(self) -> Iterator[Forwarder]:
+        for chain, ends in enumerate(self._ends):
+            outer = [self._behind_router(end) if self._routed else self._tester_side(end) for end in ends]
+            if self._hops > 1:
+                near, far = (self._between(ends, side) for side in range(2))
+                self._link("sut", near.interface, "sut", far.interface)
+                pairs = [(outer[0], near), (far, outer[1])]
+            else:
+                pairs = [(outer[0], outer[1])]
+            for hop, ports in enumerate(pairs):
+                position = chain * self._hops + hop
+                core, yields = self._places[position]
+                idle = tuple(self._idle(position))
+                yield Forwarder(chain=chain, ports=ports, core=core, yields=yields, idle_interfaces=idle)
+
+    def _tester_side(self, end: ChainEnd) -> ForwarderPort:
+        own = _Station(addressing.sut_mac(addressing.place(end.chain, end.side)), end.sut_ips)
+        return _port(self._outer(end), own, _Station(tester_mac(self._lab, end.port), end.tester_ips), end)
+
+    def _behind_router(self, end: ChainEnd) -> ForwarderPort:
+        place = addressing.place(end.chain, end.side)
+        router, own = (_Station.inside(place, kind) for kind in ROUTER_LINK)
+        return _port(f"vnf{end.chain}{SIDES[end.side][0]}", own, router, end)
+
+    def _between(self, ends: tuple[ChainEnd, ChainEnd], side: int) -> ForwarderPort:
+        """The left end of the link leads to the networks of the right side by way of the right end, and the other way
+        round.
+        """
+        here, there = (addressing.place(ends[0].chain, one) for one in (side, 1 - side))
+        own, peer = (_Station.inside(place, addressing.BETWEEN) for place in (here, there))
+        return _port(f"inner{here}", own, peer, ends[1 - side])
+
+    def _outer(self, end: ChainEnd) -> str:
+        """What a chain, or the router before it, has towards the tester."""
+        if self._lab.networks == "ports":
+            return f"sut{end.port}"
+        return f"chain{end.chain}{SIDES[end.side][0]}"
+
+    def _idle(self, position: int) -> Iterator[str]:
+        for number in range(self._idle_count):
+            name = f"idle{position}-{number}"
+            self._link("sut", name, "sut", f"net{position}-{number}")
+            yield name
+
+    def _link(self, near_namespace: str, near: str, far_namespace: str, far: str) -> None:
+        near_end = LinkEnd(namespace=near_namespace, interface=near)
+        self._links.append(Link(near=near_end, far=LinkEnd(namespace=far_namespace, interface=far)))
+
+
+def _port(interface: str, own: _Station, peer: _Station, behind: ChainEnd) -> ForwarderPort:
+    """A port that leads, by way of its neighbour, to the networks behind one end of its chain."""
+    vias = {4: peer.ips[0], 6: peer.ips[1]}
     return ForwarderPort(
-        interface=f"sut{port}",
-        mac=addressing.sut_mac(port),
-        peer_mac=addressing.tester_mac(port),
-        addresses=addressing.sut_ips(chain_count, port),
-        routes=tuple(Route(prefix=str(network), via=str(network[1])) for network in networks),
+        interface=interface,
+        mac=own.mac,
+        peer_mac=peer.mac,
+        addresses=own.ips,
+        routes=tuple(Route(prefix=str(network), via=vias[network.version]) for network in behind.networks),
     )
 
 
-def _inner_side(chain_count: int, end: int) -> ForwarderPort:
-    """The even end leads to the networks of the odd side, by way of the odd end, and the other way round."""
-    networks = addressing.networks(chain_count, end ^ 1)
-    vias = addressing.inner_ips(end ^ 1)
-    return ForwarderPort(
-        interface=f"inner{end}",
-        mac=addressing.inner_mac(end),
-        peer_mac=addressing.inner_mac(end ^ 1),
-        addresses=addressing.inner_ips(end),
-        routes=tuple(Route(prefix=str(network), via=via) for network, via in zip(networks, vias, strict=True)),
-    )
+def _count_cores(cores: Iterator[int | None]) -> collections.Counter[int]:
+    return collections.Counter(core for core in cores if core is not None)
 
 
-def _vnf_core(config: Config, available: Sequence[int], position: int) -> int | None:
-    """The CPU of the VNF at a position: the last one, then those before it, over and over; never the tester's first."""
-    asked = config.vnf.core
-    if config.sut not in ON_ITS_THREAD or asked == "none" or (asked == "auto" and len(available) < 2):
-        return None
-    if isinstance(asked, str):
-        return available[1:][::-1][position % (len(available) - 1)]
-    check_core("vnf.core", asked, available)
-    return asked
+def _plural(count: int, one: str, many: str = "") -> str:
+    return f"{count} {one if count == 1 else many or one + 's'}" if count else ""

@@ -10,7 +10,7 @@ from nodrop.model.neighbor import Link, NeighborPlan, Station
 from nodrop.model.plan import LabPlan, SutKind
 from nodrop.model.traffic import Stream, Traffic
 from nodrop.plan import addressing
-from nodrop.plan.lab import TRANSPARENT
+from nodrop.plan.chains import TRANSPARENT
 
 ROUTES: frozenset[SutKind] = frozenset({"router", "vnf-l3"})
 """SUTs that have addresses of their own, and ask for the tester's."""

@@ -2,6 +2,8 @@
 
 import signal
 import subprocess
+import time
+from collections.abc import Sequence
 
 from nodrop.model.facts import SutProcess
 
@@ -20,7 +22,7 @@ class Child:
             process: itself.
         """
         self.name = name
-        self._what = what
+        self.what = what
         self._process = process
 
     @property
@@ -37,7 +39,7 @@ class Child:
         """How it ended, once it has."""
         status = self._process.wait()
         how = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
-        return f"{self._what} (process {self.pid}) {how}"
+        return f"{self.what} (process {self.pid}) {how}"
 
     def has_ended(self) -> bool:
         """Whether it ended already."""
@@ -45,9 +47,25 @@ class Child:
 
     def stop(self) -> None:
         """End it, gently if it listens."""
+        stop_all((self,))
+
+    def terminate(self) -> None:
+        """Ask it to end."""
         self._process.terminate()
+
+    def reap(self, deadline: float) -> None:
+        """Wait until it has ended, and see to that once the time has come (`time.monotonic`)."""
         try:
-            self._process.wait(STOP_TIMEOUT_S)
+            self._process.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+
+
+def stop_all(children: Sequence[Child]) -> None:
+    """End these, all at once."""
+    for child in children:
+        child.terminate()
+    deadline = time.monotonic() + STOP_TIMEOUT_S
+    for child in children:
+        child.reap(deadline)

@@ -1,6 +1,7 @@
 """The lab's own process: it lives in the tester's namespace, and the lab lives exactly as long as it does.
 
     caller ── stdin/stdout ──► holder (tester's namespace) ──► keeper (the SUT's namespace)
+                                                           ├─► a keeper for each router in the path
                                                            └─► the SUT's processes, their ports in its namespace
 
 The caller writes one LabRequest; the holder answers LabUp or LabFailed, later SutExited. It ends at the end of its
@@ -14,15 +15,17 @@ import os
 import selectors
 import signal
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
 from nodrop.errors import StageError
-from nodrop.model.facts import StageFacts
-from nodrop.stage import links, namespace
+from nodrop.stage import namespace
 from nodrop.stage.child import Child
+from nodrop.stage.found import read_facts
+from nodrop.stage.links import Namespaces
 from nodrop.stage.message import STAY, LabFailed, LabRequest, LabUp, Message, SutExited
-from nodrop.stage.sut import ON_THE_SENDERS_CPU, installed, wire
+from nodrop.stage.sut import installed, wire
 
 KEPT = b"kept"
 
@@ -48,15 +51,17 @@ def _hold(request: LabRequest, parent_pid: int | None) -> None:
         privilege = namespace.unshare_lab()
         if parent_pid:
             namespace.die_with_parent(parent_pid)
-        keeper = stack.enter_context(_keeper())
-        wire(request.plan, keeper)
-        children = stack.enter_context(installed(request.plan, keeper))
-        _say(LabUp(facts=_read_facts(request, privilege, keeper, children)))
+        began_s = time.monotonic()
+        pids = {place: stack.enter_context(_keeper()) for place in ("sut", *request.plan.namespaces[1:])}
+        wire(request.plan, pids)
+        children = stack.enter_context(installed(request.plan, pids))
+        facts = read_facts(request, privilege, pids, children)
+        _say(LabUp(facts=facts.model_copy(update={"up_s": time.monotonic() - began_s})))
         if parent_pid:
-            _watch(keeper, children, end_with_stdin=True)
+            _watch(pids, children, end_with_stdin=True)
         elif sys.stdin.buffer.readline() == STAY:
             _leave_caller()
-            _watch(keeper, children, end_with_stdin=False)
+            _watch(pids, children, end_with_stdin=False)
 
 
 def _leave_caller() -> None:
@@ -116,30 +121,13 @@ def _keep(parent_pid: int, writer: int) -> NoReturn:
         os._exit(1)
 
 
-def _read_facts(request: LabRequest, privilege: str, keeper: int, children: tuple[Child, ...]) -> StageFacts:
-    plan = request.plan
-    interfaces = links.read_interfaces(plan.tester_interfaces, "tester")
-    if plan.sut != "wire":
-        with namespace.inside_network_of(keeper):
-            interfaces += links.read_interfaces((*plan.sut_interfaces, *plan.inner_interfaces), "sut")
-    return StageFacts(
-        name=request.name,
-        sut=plan.sut_text,
-        privilege=privilege,
-        tester_pid=os.getpid(),
-        sut_pid=keeper,
-        sut_processes=tuple(child.fact for child in children),
-        sut_shares_tester_cpu=plan.sut in ON_THE_SENDERS_CPU,
-        interfaces=interfaces,
-    )
-
-
-def _watch(keeper: int, children: tuple[Child, ...], end_with_stdin: bool) -> None:
+def _watch(pids: Namespaces, children: tuple[Child, ...], end_with_stdin: bool) -> None:
     """Stand, and tell when the SUT does not any more. Returns when the caller is done with the lab."""
     with selectors.DefaultSelector() as selector:
         if end_with_stdin:
             selector.register(sys.stdin, selectors.EVENT_READ, None)
-        selector.register(os.pidfd_open(keeper), selectors.EVENT_READ, lambda: "the keeper of its namespace died")
+        for pid in pids.values():
+            selector.register(os.pidfd_open(pid), selectors.EVENT_READ, lambda: "the keeper of its namespace died")
         for child in children:
             selector.register(os.pidfd_open(child.pid), selectors.EVENT_READ, child.ending)
         while True:

@@ -2,6 +2,7 @@
 
 import ipaddress
 import itertools
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ ROUTER_SETTINGS = {"ipv4/ip_forward": "1", "ipv6/conf/all/forwarding": "1", "ipv
 ROUTER_PORT_SETTINGS = {
     "ipv4/conf/{}/rp_filter": "0",
     "ipv4/conf/{}/send_redirects": "0",
+    "ipv4/conf/{}/arp_ignore": "1",
     "ipv6/conf/{}/accept_dad": "0",
     "ipv6/conf/{}/mldv1_unsolicited_report_interval": "1",
     "ipv6/conf/{}/mldv2_unsolicited_report_interval": "1",
@@ -38,10 +40,15 @@ def bridges(plan: LabPlan) -> None:
 
 def router(plan: LabPlan) -> None:
     """Have the kernel route IPv4 and IPv6 between all ports; it asks its neighbours for their MAC addresses."""
+    route_between(port for forwarder in plan.forwarders for port in forwarder.ports)
+
+
+def route_between(ports: Iterable[ForwarderPort]) -> None:
+    """Have the kernel be a router with these ports."""
     for setting, value in ROUTER_SETTINGS.items():
         _set(setting, value)
     with netlink_for("a kernel router") as netlink:
-        for port in (port for forwarder in plan.forwarders for port in forwarder.ports):
+        for port in ports:
             for setting, value in ROUTER_PORT_SETTINGS.items():
                 _set(setting.format(port.interface), value)
             for setting, version in itertools.product(NEIGHBOR_SETTINGS, ("ipv4", "ipv6")):
@@ -63,12 +70,12 @@ def _bridge(netlink: Any, name: str, mtu_bytes: int, forwarder: Forwarder) -> No
         br_ageing_time=BRIDGE_AGEING_CENTISECONDS,
     )
     for port in forwarder.ports:
-        netlink.link("set", index=index_of(netlink, port.interface), master=index_of(netlink, name))
+        netlink.link("set", index=index_of(port.interface), master=index_of(name))
     set_up(netlink, name)
 
 
 def _router_port(netlink: Any, port: ForwarderPort) -> None:
-    index = index_of(netlink, port.interface)
+    index = index_of(port.interface)
     netlink.link("set", index=index, address=port.mac)
     set_up(netlink, port.interface)
     for address in map(ipaddress.ip_address, port.addresses):

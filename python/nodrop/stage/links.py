@@ -4,7 +4,8 @@ Every function works in the network namespace the calling process is in.
 """
 
 import contextlib
-from collections.abc import Iterator
+import socket
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,11 @@ from nodrop.stage import ethtool
 
 ADDRESS_GENERATION_NONE = 1
 """IN6_ADDR_GEN_MODE_NONE: no link-local address, hence no router solicitation and no duplicate address detection."""
+SHOWN_MAX = 4
+"""Interfaces named in an error message."""
+
+Namespaces = Mapping[str, int]
+"""A process in every network namespace of a lab but the tester's."""
 
 
 def silence() -> None:
@@ -23,11 +29,11 @@ def silence() -> None:
         Path("/proc/sys/net/ipv6/conf/default/disable_ipv6").write_text("1")
 
 
-def connect(plan: LabPlan, sut_pid: int) -> None:
-    """Make one veth pair per tester port, its far end born in the SUT's namespace; nothing is up yet."""
+def connect(plan: LabPlan, pids: Namespaces) -> None:
+    """Make one veth pair per tester port, its far end born where the SUT begins; nothing is up yet."""
     with netlink_for("veth pairs") as netlink:
-        for near, far in zip(plan.tester_interfaces, plan.sut_interfaces, strict=True):
-            peer = {"ifname": far, "net_ns_pid": sut_pid, "mtu": plan.mtu_bytes}
+        for port, (near, far) in enumerate(zip(plan.tester_interfaces, plan.sut_interfaces, strict=True)):
+            peer = {"ifname": far, "net_ns_pid": pids[plan.entrance_namespace(port)], "mtu": plan.mtu_bytes}
             netlink.link("add", ifname=near, kind="veth", mtu=plan.mtu_bytes, peer=peer)
 
 
@@ -39,17 +45,23 @@ def loop(plan: LabPlan) -> None:
             netlink.link("add", ifname=near, kind="veth", mtu=plan.mtu_bytes, peer=peer)
 
 
-def connect_inside(plan: LabPlan) -> None:
-    """Make the links between forwarders; nothing is up yet."""
+def connect_inside(plan: LabPlan, namespace: str, pids: Namespaces) -> None:
+    """Make the links that begin in this namespace, where the process is; nothing is up yet."""
     with netlink_for("veth pairs") as netlink:
-        for near, far in plan.inner_links:
-            peer = {"ifname": far, "mtu": plan.mtu_bytes}
-            netlink.link("add", ifname=near, kind="veth", mtu=plan.mtu_bytes, peer=peer)
+        for link in plan.links:
+            if link.near.namespace == namespace:
+                peer = {
+                    "ifname": link.far.interface,
+                    "net_ns_pid": pids[link.far.namespace],
+                    "mtu": plan.mtu_bytes,
+                }
+                netlink.link("add", ifname=link.near.interface, kind="veth", mtu=plan.mtu_bytes, peer=peer)
 
 
 def bring_up(names: tuple[str, ...]) -> None:
     """Set interfaces up, without an address of any kind."""
-    with netlink_for(f"interfaces {', '.join(names)} up") as netlink:
+    shown = ", ".join(names[:SHOWN_MAX]) + (" and others" if len(names) > SHOWN_MAX else "")
+    with netlink_for(f"interfaces {shown} up") as netlink:
         for name in names:
             set_up(netlink, name)
 
@@ -57,11 +69,11 @@ def bring_up(names: tuple[str, ...]) -> None:
 def read_interfaces(names: tuple[str, ...], namespace: str) -> tuple[InterfaceFacts, ...]:
     """Facts of the named interfaces, in that order."""
     with netlink_for("facts of interfaces") as netlink:
-        return tuple(_read_interface(netlink, name, namespace) for name in names)
+        found = {link.get("ifname"): link for link in netlink.get_links()}
+    return tuple(_interface_facts(found[name], name, namespace) for name in names)
 
 
-def _read_interface(netlink: Any, name: str, namespace: str) -> InterfaceFacts:
-    link = netlink.get_links(index_of(netlink, name))[0]
+def _interface_facts(link: Any, name: str, namespace: str) -> InterfaceFacts:
     return InterfaceFacts(
         name=name,
         namespace=namespace,
@@ -74,16 +86,16 @@ def _read_interface(netlink: Any, name: str, namespace: str) -> InterfaceFacts:
 
 def set_up(netlink: Any, name: str) -> None:
     """Set an interface up that gives itself no address."""
-    index = index_of(netlink, name)
+    index = index_of(name)
     generation = {"attrs": [("IFLA_INET6_ADDR_GEN_MODE", ADDRESS_GENERATION_NONE)]}
     with contextlib.suppress(_netlink_error()):  # a kernel without IPv6 has nothing to silence
         netlink.link("set", index=index, IFLA_AF_SPEC={"attrs": [("AF_INET6", generation)]})
     netlink.link("set", index=index, state="up")
 
 
-def index_of(netlink: Any, name: str) -> int:
+def index_of(name: str) -> int:
     """The interface's index in this network namespace."""
-    return int(netlink.link_lookup(ifname=name)[0])
+    return socket.if_nametoindex(name)
 
 
 @contextlib.contextmanager

@@ -56,14 +56,15 @@ class _Tools:
         self._programs = programs
         self._enter = enter
 
-    def run(self, tool: str, *arguments: str) -> None:
-        """Raises StageError with what the tool said."""
+    def run(self, tool: str, *arguments: str, said: str = "") -> None:
+        """With `said` on its standard input. Raises StageError with what the tool said."""
         where = (f"--db=unix:{SOCKET}", f"--timeout={TOOL_TIMEOUT_S:g}") if tool == "ovs-vsctl" else ()
         command = [self._programs[tool], *where, *arguments]
         done = subprocess.run(
             command,
             preexec_fn=self._enter,
             env=_environment(),
+            input=said,
             capture_output=True,
             text=True,
             check=False,
@@ -76,15 +77,14 @@ def _connect(plan: LabPlan, tools: _Tools) -> None:
     """One bridge for all, and flows that lead from each port of a pair to the other."""
     tools.run("ovs-vsctl", "add-br", BRIDGE, "--", "set", "bridge", BRIDGE, "datapath_type=netdev", "fail-mode=secure")
     numbers = {port.interface: str(number) for number, port in enumerate(_ports(plan), start=1)}
+    added: list[str] = []
     for interface, number in numbers.items():
-        tools.run(
-            *("ovs-vsctl", "add-port", BRIDGE, interface),
-            *("--", "set", "interface", interface, f"ofport_request={number}"),
-        )
-    for forwarder in plan.forwarders:
-        for here, there in (forwarder.ports, forwarder.ports[::-1]):
-            flow = f"in_port={numbers[here.interface]},actions=output:{numbers[there.interface]}"
-            tools.run("ovs-ofctl", "add-flow", BRIDGE, flow)
+        added += ["--", "add-port", BRIDGE, interface]
+        added += ["--", "set", "interface", interface, f"ofport_request={number}"]
+    tools.run("ovs-vsctl", *added[1:])
+    pairs = (pair for forwarder in plan.forwarders for pair in (forwarder.ports, forwarder.ports[::-1]))
+    flows = (f"in_port={numbers[here.interface]},actions=output:{numbers[there.interface]}\n" for here, there in pairs)
+    tools.run("ovs-ofctl", "add-flows", BRIDGE, "-", said="".join(flows))
 
 
 def _ports(plan: LabPlan) -> Iterator[ForwarderPort]:

@@ -1,13 +1,15 @@
-"""What is put between the ports: each kind of SUT, installed in its namespace."""
+"""What is put between the ports: each kind of SUT, installed in its namespace, and what joins it to the tester."""
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterator
 
 from nodrop.model.plan import LabPlan, SutKind
 from nodrop.stage import ethtool, kernel, links, namespace
 from nodrop.stage.child import Child
+from nodrop.stage.links import Namespaces
 from nodrop.stage.ovs import open_vswitch
-from nodrop.stage.vnf import FORWARDERS, vnfs
+from nodrop.stage.vnf import FORWARDERS, edges, started, vnfs
 
 IN_THE_KERNEL: dict[SutKind, Callable[[LabPlan], None]] = {"bridge": kernel.bridges, "router": kernel.router}
 ON_THE_SENDERS_CPU: frozenset[SutKind] = frozenset({"bridge", "router", "xdp"})
@@ -15,46 +17,57 @@ ON_THE_SENDERS_CPU: frozenset[SutKind] = frozenset({"bridge", "router", "xdp"})
 
 
 @contextlib.contextmanager
-def installed(plan: LabPlan, keeper: int) -> Iterator[tuple[Child, ...]]:
-    """The SUT in the network namespace of process `keeper`, whose links stand and are up; gives its processes.
+def installed(plan: LabPlan, pids: Namespaces) -> Iterator[tuple[Child, ...]]:
+    """The SUT in its network namespaces, whose links stand and are up; gives its processes, VNFs first.
 
     Raises: StageError with what was asked, found and what to do.
     """
+    for router in plan.routers:
+        with namespace.inside_network_of(pids[router.namespace]):
+            kernel.route_between(itertools.chain.from_iterable(router.ports))
     if plan.sut in IN_THE_KERNEL:
-        with namespace.inside_network_of(keeper):
+        with namespace.inside_network_of(pids["sut"]):
             IN_THE_KERNEL[plan.sut](plan)
-        yield ()
-    elif plan.sut in FORWARDERS:
-        if plan.sut == "xdp":
-            _accept_redirected(plan.tester_interfaces)
-        with vnfs(plan, keeper) as children:
-            yield children
-    elif plan.sut == "ovs":
-        with open_vswitch(plan, keeper) as children:
-            yield children
-    else:
-        yield ()
+    with contextlib.ExitStack() as stack:
+        wanted = [*vnfs(plan, pids["sut"])] if plan.sut in FORWARDERS else []
+        children = stack.enter_context(started([*wanted, *edges(plan, pids["sut"])], plan))
+        switches = stack.enter_context(open_vswitch(plan, pids["sut"])) if plan.sut == "ovs" else ()
+        yield *children, *switches
 
 
-def _accept_redirected(interfaces: tuple[str, ...]) -> None:
-    """Let these ends take what an XDP program sends to the others: a veth port does with NAPI; GRO switches that on."""
-    for name in interfaces:
-        ethtool.switch_on_gro(name)
-
-
-def wire(plan: LabPlan, keeper: int) -> None:
-    """Links between the two namespaces and between forwarders, up at both ends."""
+def wire(plan: LabPlan, pids: Namespaces) -> None:
+    """Links between all namespaces and between forwarders, up at both ends."""
     links.silence()
     if plan.sut == "wire":
         links.loop(plan)
         links.bring_up(plan.tester_interfaces)
         return
-    with namespace.inside_network_of(keeper):
-        links.silence()
-    links.connect(plan, keeper)
-    with namespace.inside_network_of(keeper):
-        links.connect_inside(plan)
-        links.bring_up((*plan.sut_interfaces, *plan.inner_interfaces))
-        if plan.sut_takes_xdp:
-            _accept_redirected(plan.sut_interfaces)
+    inside = namespace.inside_network_of
+    for place in plan.namespaces:
+        with inside(pids[place]):
+            links.silence()
+    links.connect(plan, pids)
+    for place in plan.namespaces:
+        with inside(pids[place]):
+            links.connect_inside(plan, place, pids)
+    for place in plan.namespaces:
+        with inside(pids[place]):
+            links.bring_up(plan.interfaces(place))
     links.bring_up(plan.tester_interfaces)
+    _prepare_for_xdp(plan, pids["sut"])
+
+
+def _prepare_for_xdp(plan: LabPlan, sut_pid: int) -> None:
+    """Let ends of links take what an XDP program sends to the others: a veth port does with NAPI, which GRO brings."""
+    with namespace.inside_network_of(sut_pid):
+        if plan.sut_takes_xdp:
+            _switch_on_gro(plan.sut_interfaces)
+        if plan.sut == "xdp":
+            _switch_on_gro(port.interface for edge in plan.edges for port in edge.ports)
+    if plan.sut == "xdp":
+        _switch_on_gro(plan.tester_interfaces)
+
+
+def _switch_on_gro(interfaces: Iterator[str] | tuple[str, ...]) -> None:
+    for name in interfaces:
+        ethtool.switch_on_gro(name)

@@ -1,71 +1,103 @@
-"""Our loopback VNF as a child process for each forwarder: started on its ports, awaited and ended."""
+"""nodrop-vnf as child processes: loopback VNFs and edge switches, all started at once, awaited and ended."""
 
 import contextlib
 import json
 import subprocess
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from nodrop.errors import StageError
 from nodrop.lines import LineReader
-from nodrop.model.plan import Forwarder, LabPlan
+from nodrop.model.plan import EdgeSwitch, Forwarder, LabPlan
 from nodrop.program import find_program
-from nodrop.stage.child import Child
+from nodrop.stage.child import Child, stop_all
 
 READY_TIMEOUT_S = 10.0
+READY_TIMEOUT_EACH_S = 0.25
 FORWARDERS = {"vnf-l2": "l2", "vnf-l3": "l3", "xdp": "xdp"}
 """SUTs that are made of nodrop-vnf, and its name for them."""
 
 
-@contextlib.contextmanager
-def vnfs(plan: LabPlan, sut_pid: int) -> Iterator[tuple[Child, ...]]:
-    """A VNF for each forwarder, all of them forwarding; ended on exit. Raises StageError with what one of them said."""
-    with contextlib.ExitStack() as stack:
-        yield tuple(stack.enter_context(_vnf(plan, position, sut_pid)) for position in range(len(plan.forwarders)))
+class Wanted(NamedTuple):
+    """A process to be started."""
+
+    name: str
+    what: str
+    """In a sentence."""
+    arguments: Sequence[str]
 
 
 @contextlib.contextmanager
-def _vnf(plan: LabPlan, position: int, sut_pid: int) -> Iterator[Child]:
-    """It also ends by itself when its standard input closes. Its standard error goes where its parent's goes."""
-    arguments = _arguments(plan, plan.forwarders[position], sut_pid)
-    process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
-    child = Child(f"vnf{position}", "the loopback VNF", process)
+def started(wanted: Sequence[Wanted], plan: LabPlan) -> Iterator[tuple[Child, ...]]:
+    """These processes, all of them forwarding; ended on exit. Raises StageError with what one of them said."""
+    program = str(find_program("nodrop-vnf", StageError))
+    children: list[Child] = []
     try:
-        _await_ready(child, process, plan.sut)
-        yield child
+        pipes = [_start(program, one, children) for one in wanted]
+        deadline = time.monotonic() + READY_TIMEOUT_S + READY_TIMEOUT_EACH_S * len(wanted)
+        for child, pipe in zip(children, pipes, strict=True):
+            _await_ready(child, pipe, plan.sut, deadline)
+        yield tuple(children)
     finally:
-        child.stop()
+        stop_all(children)
 
 
-def _await_ready(child: Child, process: subprocess.Popen[bytes], sut: str) -> None:
+def vnfs(plan: LabPlan, sut_pid: int) -> Iterator[Wanted]:
+    """A VNF for each forwarder."""
+    for position, forwarder in enumerate(plan.forwarders):
+        yield Wanted(f"vnf{position}", "the loopback VNF", _vnf_arguments(plan, forwarder, sut_pid))
+
+
+def edges(plan: LabPlan, sut_pid: int) -> Iterator[Wanted]:
+    """What joins tester ports that chains share to these."""
+    for side, edge in zip(("left", "right"), plan.edges, strict=False):
+        yield Wanted(f"edge {side}", f"the {side} edge switch", _edge_arguments(plan, edge, sut_pid))
+
+
+def _start(program: str, wanted: Wanted, children: list[Child]) -> LineReader:
+    """Each also ends by itself when its standard input closes. Its standard error goes where its parent's goes."""
+    process = subprocess.Popen([program, *wanted.arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+    children.append(Child(wanted.name, wanted.what, process))
     assert process.stdout
-    stdout = LineReader(process.stdout.fileno())
-    line = stdout.next_line(READY_TIMEOUT_S)
+    return LineReader(process.stdout.fileno())
+
+
+def _await_ready(child: Child, stdout: LineReader, sut: str, deadline: float) -> None:
+    line = stdout.next_line(max(0.0, deadline - time.monotonic()))
     said = _parse(line)
     if said.get("event") == "ready":
         return
     if said.get("event") == "error":
-        raise StageError(f"SUT {sut} asked, the loopback VNF says: {said.get('message')}")
+        raise StageError(f"SUT {sut} asked, {child.what} says: {said.get('message')}")
     if stdout.ended:
         raise StageError(f"SUT {sut} asked, {child.ending()} before it was ready")
-    raise StageError(f"SUT {sut} asked, the loopback VNF is not ready after {READY_TIMEOUT_S:g} s: it says {line!r}")
+    raise StageError(f"SUT {sut} asked, {child.what} is not ready in time: it says {line!r}; free CPU time or memory")
 
 
-def _arguments(plan: LabPlan, forwarder: Forwarder, sut_pid: int) -> list[str]:
+def _vnf_arguments(plan: LabPlan, forwarder: Forwarder, sut_pid: int) -> list[str]:
     kind = FORWARDERS[plan.sut]
-    arguments = [str(find_program("nodrop-vnf", StageError)), kind, "--netns", str(sut_pid)]
-    arguments += _routing(forwarder) if kind == "l3" else _joining(forwarder)
-    if kind != "xdp":
-        arguments += [
-            "--backend",
-            plan.sut_backend,
-            "--queue-slots",
-            str(plan.sut_queue_slots),
-            "--mtu",
-            str(plan.mtu_bytes),
-        ]
-    if forwarder.core is not None:
-        arguments += ["--core", str(forwarder.core)]
-    return arguments
+    ports = _routing(forwarder) if kind == "l3" else _joining(forwarder)
+    arguments = [kind, "--netns", str(sut_pid), *ports]
+    return arguments if kind == "xdp" else [*arguments, *_running(plan, forwarder)]
+
+
+def _edge_arguments(plan: LabPlan, edge: EdgeSwitch, sut_pid: int) -> list[str]:
+    arguments = ["edge", "--netns", str(sut_pid), "--trunk", edge.trunk]
+    for port in edge.ports:
+        vlan = f",vlan={port.vlan}" if port.vlan is not None else ""
+        mac = f",mac={port.mac}" if port.mac is not None else ""
+        arguments += ["--access", f"{port.interface},trunk={edge.trunk}{vlan}{mac}"]
+    return [*arguments, "--trunk-slots", str(plan.trunk_queue_slots), *_running(plan, edge)]
+
+
+def _running(plan: LabPlan, process: Forwarder | EdgeSwitch) -> Iterator[str]:
+    yield from ("--backend", plan.sut_backend, "--queue-slots", str(plan.sut_queue_slots))
+    yield from ("--mtu", str(plan.mtu_bytes))
+    if process.core is not None:
+        yield from ("--core", str(process.core))
+    if process.yields:
+        yield "--yielding"
 
 
 def _joining(forwarder: Forwarder) -> Iterator[str]:

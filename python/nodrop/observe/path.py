@@ -1,0 +1,59 @@
+"""Where the frames of a chain come by: every device from one tester port to the other, with its interfaces."""
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from nodrop.model.plan import LabPlan
+
+What = Literal["edge", "router", "forwarder"]
+
+
+class Device(NamedTuple):
+    """Something that takes frames in at one interface and puts them out at another."""
+
+    what: What
+    entry: str
+    """As in the names of counters: `sut/sut0`."""
+    leave: str
+    shared: tuple[bool, bool]
+    """Whether frames of other chains come by its entry, and by where they leave, as well."""
+
+
+def chains_between(lab: LabPlan, tx_port: int, rx_port: int) -> Iterator[tuple[int, int]]:
+    """Every chain that frames from one port to another go through, with the side they come from."""
+    for chain in range(lab.chain_count):
+        for side in range(2):
+            if (lab.port(chain, side), lab.port(chain, 1 - side)) == (tx_port, rx_port):
+                yield chain, side
+
+
+def devices(lab: LabPlan, chain: int, side: int) -> list[Device]:
+    """All of them, in the order in which frames from this side meet them; none on a wire."""
+    eastward = list(_eastward(lab, chain))
+    if side == 0:
+        return eastward
+    return [Device(what, leave, entry, shared[::-1]) for what, entry, leave, shared in reversed(eastward)]
+
+
+def _eastward(lab: LabPlan, chain: int) -> Iterator[Device]:
+    several = lab.chain_count > 1
+    if lab.edges:
+        edge = lab.edges[0]
+        yield Device("edge", f"sut/{edge.trunk}", f"sut/{edge.ports[chain].interface}", (several, False))
+    if lab.routers:
+        outer, inner = lab.routers[0].ports[chain]
+        yield _router(lab, 0, outer.interface, inner.interface)
+    for forwarder in lab.of_chain(chain) if lab.forwarders else ():
+        near, far = (port.interface for port in forwarder.ports)
+        yield Device("forwarder", f"sut/{near}", f"sut/{far}", (False, False))
+    if lab.routers:
+        outer, inner = lab.routers[1].ports[chain]
+        yield _router(lab, 1, inner.interface, outer.interface)
+    if lab.edges:
+        edge = lab.edges[1]
+        yield Device("edge", f"sut/{edge.ports[chain].interface}", f"sut/{edge.trunk}", (False, several))
+
+
+def _router(lab: LabPlan, side: int, entry: str, leave: str) -> Device:
+    place = lab.routers[side].namespace
+    return Device("router", f"{place}/{entry}", f"{place}/{leave}", (False, False))

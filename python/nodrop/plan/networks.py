@@ -1,0 +1,93 @@
+"""How chains reach the tester, and by which VLANs; what does not go together is refused here."""
+
+import collections
+from collections.abc import Iterator, Sequence
+
+from nodrop.config.schema import Config
+from nodrop.errors import ConfigError
+from nodrop.model.plan import Networks, SutKind
+
+LEFT, RIGHT = 0, 1
+"""The side traffic goes forward from, and the one it goes to."""
+SIDES = ("left", "right")
+
+CHAINS_ON_PORTS_MAX = 8
+"""Chains that can have two tester ports each."""
+FIRST_VLANS = (1000, 2000)
+"""VLANs of the first chain where none are written; the next ones have the next."""
+VLAN_IDS = range(1, 4095)
+"""IEEE 802.1Q table 9-2."""
+ONE_NETWORK_EACH: frozenset[SutKind] = frozenset({"bridge", "ovs"})
+"""SUTs that join what is on their two sides: several in parallel would make a loop."""
+ANYWHERE: frozenset[SutKind] = frozenset({"wire", "ext"})
+"""SUTs without an edge switch of ours before them."""
+
+
+def choose_networks(config: Config) -> Networks:
+    """What was asked for, or what fits. Raises ConfigError where it does not go with the rest."""
+    networks = _automatic(config) if config.networks == "auto" else config.networks
+    if networks == "ports" and config.chains > CHAINS_ON_PORTS_MAX:
+        raise ConfigError(
+            f"networks: ports asked with {config.chains} chains, at most {CHAINS_ON_PORTS_MAX} can have tester ports "
+            "of their own; write networks: vlan or shared"
+        )
+    if networks == "ports" and config.vlans is not None:
+        raise ConfigError(
+            "networks: ports asked with vlans, chains with tester ports of their own have none; write networks: vlan, "
+            "or leave vlans out"
+        )
+    if networks == "shared" and config.sut in ONE_NETWORK_EACH and config.chains > 1:
+        raise ConfigError(
+            f"networks: shared asked, {config.chains} chains of {config.sut} between two networks make a loop; write "
+            "networks: vlan, or another sut"
+        )
+    return networks
+
+
+def plan_vlans(config: Config, networks: Networks) -> tuple[tuple[int, int], ...]:
+    """VLANs of every chain, left and right; none where frames have no tag. Raises ConfigError."""
+    if config.vlans is None:
+        return tuple(_chosen(config.chains)) if networks == "vlan" else ()
+    sides = [_checked(config, networks, side, ids) for side, ids in enumerate(config.vlans)]
+    return tuple(zip(*sides, strict=True))
+
+
+def _automatic(config: Config) -> Networks:
+    if config.chains == 1 and config.vlans is None:
+        return "ports"
+    return "shared" if config.sut == "ext" and config.vlans is None else "vlan"
+
+
+def _chosen(chain_count: int) -> Iterator[tuple[int, int]]:
+    left, right = FIRST_VLANS
+    for chain in range(chain_count):
+        yield left + chain, right + chain
+
+
+def _checked(config: Config, networks: Networks, side: int, ids: Sequence[int]) -> tuple[int, ...]:
+    for vlan in ids:
+        if vlan not in VLAN_IDS:
+            raise ConfigError(f"vlans[{side}]: {vlan} asked, VLANs go from 1 to 4094; write one of these")
+    if networks == "shared":
+        return _shared(config, side, ids)
+    if len(ids) != config.chains:
+        raise ConfigError(
+            f"vlans[{side}]: {len(ids)} asked for {config.chains} chains, each has one on the {SIDES[side]}; "
+            f"write {config.chains} of them, or chains: {len(ids)}"
+        )
+    twice = [vlan for vlan, count in collections.Counter(ids).items() if count > 1]
+    if twice:
+        raise ConfigError(
+            f"vlans[{side}]: {twice[0]} asked for several chains, a VLAN is what tells them apart; give each its own, "
+            "or write networks: shared"
+        )
+    return tuple(ids)
+
+
+def _shared(config: Config, side: int, ids: Sequence[int]) -> tuple[int, ...]:
+    if len(set(ids)) != 1:
+        raise ConfigError(
+            f"vlans[{side}]: {', '.join(map(str, ids)) or 'none'} asked with networks: shared, all chains are in one "
+            "VLAN there; write one, or networks: vlan"
+        )
+    return tuple(ids[:1]) * config.chains
