@@ -67,6 +67,6 @@ def test_where_nobody_could_answer_asking_is_refused_and_announcing_is_not(sut: 
 
 
 def test_ports_of_several_chains_have_links_of_their_own() -> None:
-    links = neighbors("vnf-l3", chains=2).links
+    links = neighbors("vnf-l3", chains=2, networks="ports").links
     assert [link.port for link in links] == [0, 1, 2, 3]
     assert len({link.next_hop for link in links}) == 4
