@@ -84,7 +84,7 @@ def packets(text: str) -> int:
         ("bridge", {}),
         ("router", {}),
         ("vnf-l2", {"hops": 2}),
-        ("bridge", {"chains": 2}),
+        ("bridge", {"chains": 2, "networks": "ports"}),
     ],
 )
 def test_every_frame_that_arrived_passed_every_hop(sut: str, keys: dict[str, int]) -> None:

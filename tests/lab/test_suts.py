@@ -131,17 +131,17 @@ def test_a_vnf_forwards_over_af_xdp_as_well(sut: str) -> None:
 @pytest.mark.parametrize(
     ("sut", "keys"),
     [
-        ("vnf-l2", {"chains": 2}),
+        ("vnf-l2", {"chains": 2, "networks": "ports"}),
         ("vnf-l2", {"hops": 2}),
-        ("vnf-l3", {"chains": 2, "hops": 2}),
-        ("bridge", {"chains": 3, "hops": 2}),
-        ("router", {"chains": 2}),
-        ("xdp", {"chains": 2}),
-        ("ovs", {"chains": 2}),
+        ("vnf-l3", {"chains": 2, "networks": "ports", "hops": 2}),
+        ("bridge", {"chains": 3, "networks": "ports", "hops": 2}),
+        ("router", {"chains": 2, "networks": "ports"}),
+        ("xdp", {"chains": 2, "networks": "ports"}),
+        ("ovs", {"chains": 2, "networks": "ports"}),
     ],
 )
 def test_each_chain_forwards_its_own_frames_and_no_others(
-    sut: str, keys: dict[str, int], require_sut: Callable[[str], None]
+    sut: str, keys: dict[str, Any], require_sut: Callable[[str], None]
 ) -> None:
     require_sut(sut)
     with bench(sut=sut, **keys) as lab:
@@ -185,7 +185,9 @@ def test_a_killed_holder_takes_every_part_of_the_sut_along(sut: SutKind, require
 
 
 @pytest.mark.parametrize("position", [0, 1])
-@pytest.mark.parametrize(("sut", "keys"), [("ovs", {}), ("vnf-l3", {"hops": 2}), ("xdp", {"chains": 2})])
+@pytest.mark.parametrize(
+    ("sut", "keys"), [("ovs", {}), ("vnf-l3", {"hops": 2}), ("xdp", {"chains": 2, "networks": "ports"})]
+)
 def test_whichever_process_of_a_sut_dies_is_noticed_and_nothing_stays(
     sut: SutKind, keys: dict[str, Any], position: int, require_sut: Callable[[str], None]
 ) -> None:
