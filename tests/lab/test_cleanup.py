@@ -1,0 +1,87 @@
+"""`nodrop status` and `nodrop cleanup` among real labs, in a PID namespace where no others are to be seen."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import PIPE, STDOUT
+
+import pytest
+
+pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_root")]
+
+PROGRAM = """
+mount -t tmpfs none /run
+nodrop() {{ {python} -m nodrop "$@"; }}
+{commands}
+"""
+UP = "nodrop lab up --sut bridge --name {name} >/dev/null"
+HOLDER = """$(sed 's/.*"holder":{{"pid":\\([0-9]*\\),.*/\\1/' /run/nodrop/labs/{name}.json)"""
+
+
+@pytest.fixture
+def apart(require_tool: Callable[[str], Path], tmp_path: Path) -> Callable[..., str]:
+    """Runs shell commands where only their own processes and records are."""
+    unshare = [require_tool("unshare"), "--mount", "--pid", "--fork", "--mount-proc", "--kill-child"]
+
+    def run(*commands: str) -> str:
+        program = PROGRAM.format(python=sys.executable, commands="\n".join(commands))
+        done = subprocess.run(
+            [*unshare, "sh", "-c", program],
+            cwd=tmp_path,
+            stdout=PIPE,
+            stderr=STDOUT,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+        return done.stdout
+
+    return run
+
+
+def up(name: str) -> str:
+    return UP.format(name=name)
+
+
+def holder(name: str) -> str:
+    return HOLDER.format(name=name)
+
+
+def test_all_that_was_left_is_found_and_taken_away(apart: Callable[..., str]) -> None:
+    said = apart(
+        *(up("stands"), up("fell"), f"kill -9 {holder('fell')}", up("lost"), "rm /run/nodrop/labs/lost.json"),
+        "nodrop run --status; echo status $?",
+        "nodrop cleanup </dev/null; echo unasked $?",
+        "nodrop run --force-cleanup; echo forced $?",
+        "nodrop status; echo status $?",
+        "grep -lzx nodrop.stage.holder /proc/[0-9]*/cmdline || echo no process is left",
+    )
+    assert "lab stands is up: bridge, process" in said
+    assert "lab fell has fallen down: the lab's process" in said
+    assert "lab without a record, process" in said
+    assert "say so: --force\nunasked 2\n" in said
+    assert "forced 0\n" in said
+    assert said.endswith("status: idle\nno lab stands\nstatus 0\nno process is left\n"), said
+
+
+def test_all_labs_go_down_at_once(apart: Callable[..., str]) -> None:
+    said = apart(up("one"), up("two"), "nodrop lab down --all", "nodrop lab status")
+    assert said == "lab one is down\nlab two is down\nno lab stands; bring one up: nodrop lab up\n"
+
+
+def test_a_clean_up_asks_and_takes_no_for_an_answer(
+    apart: Callable[..., str], require_tool: Callable[[str], Path]
+) -> None:
+    ask = f"""{require_tool("script")} -qec '{sys.executable} -m nodrop cleanup' /dev/null"""
+    said = apart(up("stays"), f"echo n | {ask}", "nodrop lab status", f"echo y | {ask}", "nodrop lab status")
+    assert "Take all of this away? [y/N]: n" in said
+    assert "nothing is changed" in said
+    assert "lab stays is up" in said.partition("nothing is changed")[2]
+    assert said.endswith("no lab stands; bring one up: nodrop lab up\n")
+
+
+def test_a_process_that_stands_in_no_lab_is_left_alone(apart: Callable[..., str]) -> None:
+    waiting = f"sleep 60 | {sys.executable} -P -m nodrop.stage.holder --standing & sleep 1"
+    said = apart(waiting, "nodrop cleanup --force", "grep -lzx nodrop.stage.holder /proc/[0-9]*/cmdline")
+    assert said.startswith("nothing of nodrop is here to clean up\n/proc/")
