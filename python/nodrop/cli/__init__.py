@@ -62,6 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(str(error), error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         return INTERRUPTED
+    except OSError as error:  # of a standard output that is full, say; what can be expected elsewhere is NodropError
+        return _fail(f"{error.filename or 'the output'}: {error.strerror or error}", NodropError.exit_code)
 
 
 def _fail(message: str, exit_code: int) -> int:
