@@ -100,9 +100,6 @@ def key_and_value(flag: str, written: str, example: str) -> tuple[str, str]:
 
 def _value(text: str) -> Any:
     """A value as it would be written in a YAML file."""
-    import yaml  # noqa: PLC0415
+    from nodrop.config.document import value_of  # noqa: PLC0415
 
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError:
-        return text
+    return value_of(text)

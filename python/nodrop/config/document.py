@@ -120,6 +120,15 @@ def of_mapping(content: Mapping[str, Any], name: str) -> Document:
     return Document(name, content, {})
 
 
+def value_of(text: str) -> Any:
+    """A value as a file would have it: `1` a number, `[1, 2]` a list; text that is no YAML is text."""
+    try:
+        node = _Loader(text).get_single_node()
+        return None if node is None else _Reader().value(node, ())
+    except (yaml.YAMLError, RecursionError):
+        return text
+
+
 def shown(value: object) -> str:
     """A value as a sentence shows it: in one line, and not all of it when it is long."""
     text = repr(value)

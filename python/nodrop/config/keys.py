@@ -88,9 +88,12 @@ def nearest(key: Key) -> str:
     above = key[:-1]
     known = [name for root in (Config, NfvbenchConfig) if (room := section(root, above)) for name in fields(room)]
     prefix = ".".join(above) + "." if above else ""
-    near = difflib.get_close_matches(key[-1], known, n=1, cutoff=0.5)
+    lower = {name.lower(): name for name in known}
+    asked = key[-1].lower()
+    near = difflib.get_close_matches(asked, lower, n=3, cutoff=0.5)
+    begun = [name for name in near if name.startswith(asked) or asked.startswith(name)]
     if near:
-        return f"write {prefix}{near[0]}"
+        return f"write {prefix}{lower[(begun or near)[0]]}"
     if not above:
         return "`nodrop config default` shows all there are"
     return f"known keys are {', '.join(prefix + name for name in known)}"

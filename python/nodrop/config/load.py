@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from nodrop.config import plugin
 from nodrop.config.document import Document, Key, of_mapping, shown
-from nodrop.config.keys import GOALS, SHARED, is_nfvbench, section
+from nodrop.config.keys import GOALS, INTERNAL, SHARED, is_nfvbench, section
 from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.config.nfvbench.translation import Translator
 from nodrop.config.schema import Config
@@ -58,11 +58,18 @@ def load(sources: Sequence[Source], overrides: Mapping[str, Any], defaults: Mapp
     return trace(sources, overrides, defaults).config
 
 
-def trace(sources: Sequence[Source], overrides: Mapping[str, Any], defaults: Mapping[str, Any] | None = None) -> Loaded:
-    """The same, with who wrote what. Raises ConfigError likewise."""
+def trace(
+    sources: Sequence[Source],
+    overrides: Mapping[str, Any],
+    defaults: Mapping[str, Any] | None = None,
+    *,
+    plugins: bool = True,
+) -> Loaded:
+    """The same, with who wrote what; without plugins, when asked so. Raises ConfigError likewise."""
     asked = [_asked(document_of(source)) for source in sources]
     asked.append(_dotted(overrides, FLAGS))
-    supplied = [_asked(document) for document in plugin.documents()] if _wants_plugins(asked) else []
+    wanted = plugins and _wants_plugins(asked)
+    supplied = [_asked(document) for document in plugin.documents()] if wanted else []
     book: Book = {}
     translator = Translator()
     for each in (_dotted(defaults or {}, DEFAULTS), *supplied, *asked):
@@ -93,6 +100,8 @@ def _merge(asked: Asked, book: Book, translator: Translator) -> None:
 def _validated(book: Book, translator: Translator) -> Config:
     wrong = list(translator.complaints())
     own = dict(wrong_truths(Config, book))
+    for key in [key for key in book if key[0] in INTERNAL]:
+        wrong.append(f"{book.pop(key).where(key)}: asked, there is no such key; write NFVbench's keys without it")
     try:
         config = Config.model_validate(nest(book) | {"nfvbench": translator.as_written()})
     except ValidationError as error:

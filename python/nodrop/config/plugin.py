@@ -25,7 +25,7 @@ def _document(point: EntryPoint) -> Document:
     try:
         supplied = point.load()
         content = supplied() if callable(supplied) else supplied
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ConfigError(
             f"{name} ({point.value}): defaults asked for, {type(error).__name__}: {error}; {REMEDY}"
         ) from error

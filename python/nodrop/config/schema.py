@@ -6,7 +6,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from nodrop.config.flows import FlowsConfig, GatewaysConfig, TunnelConfig
 from nodrop.config.shipping import ShipConfig
-from nodrop.config.sides import parse_macs, parse_vlans
+from nodrop.config.sides import parse_macs, parse_vlans, written_as_text
 from nodrop.config.traffic import FrameSizes, TrafficConfig
 from nodrop.model.base import Value
 from nodrop.model.names import AlgorithmName, Backend, PatternKind, ProfileName, SutKind, VnfBackend
@@ -21,6 +21,11 @@ Share = Annotated[float, Field(ge=0, lt=1), BeforeValidator(parse_ratio, json_sc
 Part = Annotated[float, Field(ge=0, le=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
 Width = Annotated[float, Field(gt=0, lt=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
 Rate = Annotated[str, BeforeValidator(check_rate)]
+Text = Annotated[str, BeforeValidator(written_as_text, json_schema_input_type=str | float)]
+Info = Annotated[
+    dict[str, Any],
+    BeforeValidator(lambda written: {} if written is None else written, json_schema_input_type=dict[str, Any] | None),
+]
 Vlan = Annotated[int, Field(ge=1, le=4094)]
 Vlans = Annotated[
     tuple[tuple[Vlan, ...], tuple[Vlan, ...]] | None,
@@ -324,9 +329,9 @@ class Config(Value):
     """Whether frames are sent through every chain both ways before anything is measured."""
     no_traffic: bool = False
     """Whether to stop once the path was brought up and checked."""
-    label: str | None = None
+    label: Text | None = None
     """A name for the run, kept with its result."""
-    user_info: dict[str, Any] = Field(default_factory=dict)
+    user_info: Info = Field(default_factory=dict)
     """Anything to keep with the result. `extra_encapsulation_bytes` says by how much the SUT makes frames larger."""
     traffic: TrafficConfig = TrafficConfig()
     """What frames are made of."""

@@ -86,9 +86,16 @@ def remarks(written: Mapping[str, Any]) -> tuple[str, ...]:
     said = []
     for key, instead in kept_keys():
         value = value_at(config, ".".join(key))
-        if instead and value and value != value_at(default, ".".join(key)):
+        if instead and _acts(key, value) and value != value_at(default, ".".join(key)):
             said.append(f"{'.'.join(key)}: {shown(_raw(written, key))} asked; {instead}")
     return (*said, *_adjusted(config))
+
+
+def _acts(key: Key, value: Any) -> bool:
+    """Whether a value does something in NFVbench: generators do once they have interfaces."""
+    if key[-1] == "generator_profile":
+        return any(port.get("pci") for each in value for port in (each.model_extra or {}).get("interfaces") or ())
+    return bool(value)
 
 
 def _adjusted(config: NfvbenchConfig) -> Iterator[str]:

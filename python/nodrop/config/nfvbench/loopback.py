@@ -16,6 +16,13 @@ class Loopback(NamedTuple):
     vlans: tuple[tuple[int, ...], tuple[int, ...]] | None = None
     """Left and right, one for each chain; None: as `vlans` says."""
 
+    def written(self) -> bool | str:
+        """As a user writes it."""
+        if self.vlans:
+            left, right = (",".join(map(str, side)) for side in self.vlans)
+            return left if left == right else f"{left}_{right}"
+        return self.on if self.tagged is None else "no-tag"
+
 
 def parse_loopback(written: object) -> Loopback:
     """What `true`, `no-tag`, `100`, `100,101` or `100_200` ask for. Raises ValueError."""

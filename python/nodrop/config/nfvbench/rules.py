@@ -241,11 +241,9 @@ def frame_sizes(asked: Asked) -> Modern:
 # ---- rates, searches, latency -------------------------------------------------------------------------------------
 
 
-@RULES.rule("duration_sec pause_sec", "duration search.final_trial_duration search.max_duration")
+@RULES.rule("duration_sec", "duration search.final_trial_duration search.max_duration")
 def duration(asked: Asked) -> Modern:
     """How long trials take, and a search at most."""
-    if not asked.has("duration_sec"):
-        return {}
     config = asked.config
     return {
         "duration": config.duration_sec,

@@ -25,6 +25,7 @@ from nodrop.config.nfvbench.values import (
     Sizes,
     Speed,
     Step,
+    Text,
     Vlan,
     Vlans,
     several,
@@ -410,7 +411,7 @@ class NfvbenchConfig(Value):
     """Python module of a plugin for NFVbench."""
     factory_class: str = "BasicFactory"
     """Class in that module."""
-    user_label: str | None = None
+    user_label: Text | None = None
     """A label for the result."""
     user_info: Any = None
     """Anything to keep with the result; in `extra_encapsulation_bytes`, the headers that are added to each frame."""

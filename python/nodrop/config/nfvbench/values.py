@@ -150,6 +150,7 @@ Sizes = Annotated[
     BeforeValidator(several, json_schema_input_type=int | str | list[int | str]),
 ]
 Rate = Annotated[str, BeforeValidator(written_as_text, json_schema_input_type=str | float)]
+Text = Annotated[str, BeforeValidator(written_as_text, json_schema_input_type=str | float)]
 Names = Annotated[tuple[str, ...] | None, BeforeValidator(several, json_schema_input_type=str | list[str] | None)]
 Chain = Annotated[Literal["PVP", "PVVP", "EXT"], BeforeValidator(parse_chain, json_schema_input_type=str)]
 Speed = Annotated[

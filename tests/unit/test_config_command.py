@@ -1,0 +1,121 @@
+"""`nodrop config`: show, default, schema, explain, convert."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from nodrop.cli import main
+from nodrop.config.document import read
+from nodrop.config.keys import leaves
+from nodrop.config.load import load
+from nodrop.config.nfvbench.kept import remarks
+from nodrop.config.nfvbench.schema import NfvbenchConfig
+from nodrop.config.schema import Config
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Any:
+    def run(*arguments: str) -> str:
+        code = main(["config", *arguments])
+        captured = capsys.readouterr()
+        assert code == 0, captured.err
+        return captured.out
+
+    return run
+
+
+def test_the_defaults_as_written_are_the_defaults(run: Any, tmp_path: Path) -> None:
+    file = tmp_path / "default.yaml"
+    file.write_text(run("default"))
+    assert load([file], {}).model_copy(update={"nfvbench": {}}) == Config()
+
+
+def test_the_defaults_have_every_key_under_what_it_means(run: Any) -> None:
+    text = run("default")
+    lines = read(text, "default").lines
+    for leaf in leaves(Config):
+        assert text.splitlines()[lines[leaf.key] - 2].lstrip().startswith("# "), leaf.key
+
+
+def test_the_defaults_of_nfvbench_as_written_are_accepted_and_say_nothing(run: Any) -> None:
+    config = load([run("default", "--nfvbench")], {})
+    assert (config.flow_count, config.duration, config.chains) == (10000, 60.0, 1)
+    assert remarks(config.nfvbench) == ()
+
+
+def test_what_is_shown_can_be_read_again(run: Any) -> None:
+    text = "{service_chain_count: 3, user_label: '010', goals: {NDR: 0, x: {loss_ratio: 1%}}, ports: [eth1, eth2]}"
+    shown = run("show", "-c", text)
+    again, before = load([shown], {}), load([text], {})
+    assert again.model_copy(update={"nfvbench": {}}) == before.model_copy(update={"nfvbench": {}})
+
+
+def test_what_is_shown_as_json_is_json(run: Any) -> None:
+    shown = json.loads(run("show", "--json", "--set", "chains=3"))
+    assert shown["chains"] == 3
+    assert shown["search"]["width"] is None
+
+
+def test_beside_each_key_stands_who_wrote_it(run: Any, tmp_path: Path) -> None:
+    file = tmp_path / "lab.yaml"
+    file.write_text("chains: 2\nsearch:\n  width: 2%\nduration_sec: 5\n")
+    shown = run("show", "--sources", "-c", str(file), "--set", "hops=2").splitlines()
+    assert f"chains: 2  # {file}, line 1" in shown
+    assert f"  width: 0.02  # {file}, line 3" in shown
+    assert f"duration: 5.0  # {file}, line 4: duration_sec" in shown
+    assert "hops: 2  # command line" in shown
+    assert "frame_bytes: 64  # default" in shown
+
+
+def test_nfvbench_s_view_has_its_defaults_and_what_was_written(run: Any) -> None:
+    shown = json.loads(run("show", "--nfvbench", "--json", "-c", "{flow_count: 100k, debug: true}"))
+    assert len(shown) == 81
+    assert (shown["flow_count"], shown["debug"], shown["duration_sec"]) == (100_000, True, 60)
+
+
+@pytest.mark.parametrize(("option", "root"), [((), Config), (("--nfvbench",), NfvbenchConfig)])
+def test_the_schema_is_one(option: tuple[str, ...], root: Any, run: Any) -> None:
+    schema = json.loads(run("schema", *option))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert set(schema["properties"]) >= {leaf.key[0] for leaf in leaves(root)}
+
+
+def test_every_key_is_explained(run: Any) -> None:
+    for root in (Config, NfvbenchConfig):
+        for leaf in leaves(root):
+            said = run("explain", ".".join(leaf.key))
+            assert "default: " in said, leaf.key
+            assert len(said.splitlines()) >= 3, leaf.key
+
+
+def test_a_key_of_nfvbench_s_says_what_it_becomes(run: Any) -> None:
+    assert run("explain", "measurement.NDR").splitlines() == [
+        "measurement.NDR (NFVbench's key)",
+        "  Frames that may be lost at the no drop rate, in percent; 0 up to, not including, 100.",
+        "  default: 0.001",
+        "  values: number or text",
+        "  becomes: goals",
+    ]
+    assert "kept as written: TRex is not driven yet" in run("explain", "cache_size")
+    assert "NFVbench: service_chain_count, l2_loopback" in run("explain", "chains")
+
+
+def test_a_key_that_there_is_not_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["config", "explain", "search.widht"]) == 2
+    assert capsys.readouterr().err == "nodrop: error: search.widht: asked, there is no such key; write search.width\n"
+
+
+def test_a_converted_file_is_never_written_over_another(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before, after = tmp_path / "nfvbench.cfg", tmp_path / "nodrop.yaml"
+    before.write_text("service_chain: PVVP\nsriov: true\n")
+    assert main(["config", "convert", str(before), "-o", str(after)]) == 0
+    assert yaml.safe_load(after.read_text()) == {"sut": "vnf-l2", "hops": 2, "sriov": True}
+    said = capsys.readouterr().err
+    assert "nodrop: service_chain: PVVP became sut: vnf-l2, hops: 2\n" in said
+    assert "nodrop: sriov: True asked; OpenStack is not staged yet" in said
+    assert main(["config", "convert", str(before), "-o", str(after)]) == 2
+    assert "it is there already" in capsys.readouterr().err

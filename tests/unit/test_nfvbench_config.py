@@ -1,0 +1,482 @@
+"""NFVbench's configuration: all its keys are known, what acts here acts, and what does not says so.
+
+Expected meanings are those of NFVbench's manual and of what NFVbench does with a key; defaults are its own.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from nodrop.config.conversion import convert
+from nodrop.config.keys import SHARED, is_nfvbench, leaves
+from nodrop.config.load import Written, load, trace
+from nodrop.config.nfvbench.kept import KEPT, kept_keys, remarks
+from nodrop.config.nfvbench.loopback import Loopback, parse_loopback
+from nodrop.config.nfvbench.rules import RULES
+from nodrop.config.nfvbench.schema import NfvbenchConfig
+from nodrop.config.schema import Config
+from nodrop.errors import ConfigError
+from nodrop.plan import build
+
+
+def network(name: str, subnet: str, cidr: str, **more: Any) -> dict[str, Any]:
+    segment = {"network_type": "vlan", "segmentation_id": None, "physical_network": None}
+    return {"name": name, "subnet": subnet, "cidr": cidr} | segment | more
+
+
+DEFAULTS: dict[str, Any] = {
+    "openrc_file": None,
+    "clouds_detail": None,
+    "vm_forwarder": "testpmd",
+    "vm_image_file": None,
+    "flavor_type": "nfvbench.medium",
+    "flavor": {
+        "vcpus": 2,
+        "ram": 4096,
+        "disk": 0,
+        "extra_specs": {"hw:cpu_policy": "dedicated", "hw:mem_page_size": "large"},
+    },
+    "vif_multiqueue_size": 1,
+    "num_mbufs": 16384,
+    "availability_zone": None,
+    "compute_nodes": None,
+    "hypervisor_hostname": None,
+    "service_chain": "PVP",
+    "service_chain_count": 1,
+    "service_chain_shared_net": False,
+    "flow_count": 10000,
+    "sriov": False,
+    "l2_loopback": False,
+    "no_cleanup": False,
+    "traffic_generator": {
+        "host_name": "nfvbench_tg",
+        "default_profile": "trex-local",
+        "ip_addrs": ["10.0.0.0/8", "20.0.0.0/8"],
+        "ip_addrs_step": "0.0.0.1",
+        "ip_src_static": True,
+        "tg_gateway_ip_addrs": ["192.168.1.100", "192.168.2.100"],
+        "tg_gateway_ip_cidrs": ["192.168.1.0/24", "192.168.2.0/24"],
+        "tg_gateway_ip_addrs_step": "0.0.0.1",
+        "gateway_ip_addrs": ["192.168.1.1", "192.168.2.1"],
+        "gateway_ip_addrs_step": "0.0.0.1",
+        "udp_src_port": None,
+        "udp_dst_port": None,
+        "udp_port_step": "1",
+        "vtep_vlan": None,
+        "src_vteps": None,
+        "dst_vtep": None,
+        "vtep_gateway_ips": None,
+        "mac_addrs_left": None,
+        "mac_addrs_right": None,
+        "generator_profile": [
+            {
+                "name": "trex-local",
+                "tool": "TRex",
+                "ip": "127.0.0.1",
+                "cores": 4,
+                "software_mode": False,
+                "limit_memory": 1024,
+                "zmq_pub_port": 4500,
+                "zmq_rpc_port": 4501,
+                "interfaces": [{"port": 0, "pci": None, "switch": None}, {"port": 1, "pci": None, "switch": None}],
+                "intf_speed": None,
+                "platform": {"master_thread_id": 0, "latency_thread_id": 1, "dual_if": [{"socket": 0, "threads": []}]},
+            }
+        ],
+    },
+    "restart": False,
+    "cores": None,
+    "intf_speed": None,
+    "cores_used": None,
+    "intf_speed_used": None,
+    "intf_speed_detected": None,
+    "cache_size": 0,
+    "i40e_mixed": None,
+    "mbuf_64": None,
+    "mbuf_factor": 0.2,
+    "disable_hdrh": False,
+    "lat_percentiles": [25, 75, 99],
+    "check_traffic_time_sec": 200,
+    "generic_retry_count": 100,
+    "generic_poll_sec": 2,
+    "loop_vm_name": "nfvbench-loop-vm",
+    "internal_networks": {
+        "left": network("nfvbench-lnet", "nfvbench-lsubnet", "192.168.1.0/24", mpls_transport_labels=None),
+        "right": network("nfvbench-rnet", "nfvbench-rsubnet", "192.168.2.0/24", mpls_transport_labels=None),
+        "middle": network("nfvbench-mnet", "nfvbench-msubnet", "192.168.3.0/24", mpls_transport_labels=None),
+    },
+    "idle_interfaces_per_vm": 0,
+    "idle_networks": network("nfvbench-idle-net", "nfvbench-idle-subnet", "192.169.1.0/24"),
+    "use_management_port": False,
+    "management_network": network(
+        "nfvbench-management-net", "nfvbench-management-subnet", "192.168.0.0/24", gateway="192.168.0.254"
+    ),
+    "use_floating_ip": False,
+    "floating_network": network("nfvbench-floating-net", "nfvbench-floating-subnet", "192.168.0.0/24"),
+    "use_sriov_middle_net": False,
+    "external_networks": {"left": None, "right": None},
+    "edge_networks": {
+        "left": network("nfvbench-net2", "nfvbench-subnet2", "192.168.3.0/24", router_name="router_left", gateway=None),
+        "right": network(
+            "nfvbench-net3", "nfvbench-subnet3", "192.168.4.0/24", router_name="router_right", gateway=None
+        ),
+    },
+    "vxlan": False,
+    "mpls": False,
+    "vlan_tagging": True,
+    "vlans": [],
+    "no_arp": False,
+    "loop_vm_arp": False,
+    "traffic_profile": [
+        {"name": "traffic_profile_64B", "l2frame_size": ["64"]},
+        {"name": "traffic_profile_IMIX", "l2frame_size": ["IMIX"]},
+        {"name": "traffic_profile_1518B", "l2frame_size": ["1518"]},
+        {"name": "traffic_profile_3sizes", "l2frame_size": ["64", "IMIX", "1518"]},
+    ],
+    "traffic": {"bidirectional": True, "profile": "traffic_profile_64B"},
+    "no_traffic": False,
+    "l3_router": False,
+    "periodic_gratuitous_arp": False,
+    "gratuitous_arp_pps": 1,
+    "unidir_reverse_traffic_pps": 1,
+    "rate": "ndr_pdr",
+    "duration_sec": 60,
+    "interval_sec": 10,
+    "pause_sec": 2,
+    "measurement": {"NDR": 0.001, "PDR": 0.1, "load_epsilon": 0.1},
+    "json": None,
+    "std_json": None,
+    "debug": False,
+    "log_file": None,
+    "user_id": None,
+    "group_id": None,
+    "fluentd": [{"logging_tag": None, "result_tag": None, "ip": "127.0.0.1", "port": 24224}],
+    "factory_module": "nfvbench.factory",
+    "factory_class": "BasicFactory",
+    "user_label": None,
+    "user_info": None,
+    "no_vswitch_access": False,
+    "service_mode": False,
+    "no_flow_stats": False,
+    "no_latency_stats": False,
+    "no_latency_streams": False,
+    "no_e2e_check": False,
+    "debug_mask": 0,
+}
+"""All of NFVbench's keys with its defaults."""
+
+
+def asked(text: str) -> Config:
+    return load([text], {})
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(ConfigError) as caught:
+        load([text], {})
+    return str(caught.value).removeprefix("inline configuration: ")
+
+
+def values(mapping: dict[str, Any], above: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
+    found = {}
+    for key, value in mapping.items():
+        path = (*above, key)
+        if isinstance(value, dict) and key != "extra_specs":
+            found |= values(value, path)
+        else:
+            found[path] = value
+    return found
+
+
+def test_all_81_keys_of_nfvbench_are_known_and_no_others() -> None:
+    assert len(DEFAULTS) == 81
+    assert {leaf.key for leaf in leaves(NfvbenchConfig)} == set(values(DEFAULTS))
+    assert len(values(DEFAULTS)) == 158  # 159 with the two in extra_specs
+
+
+def test_defaults_are_nfvbench_s() -> None:
+    own = {key: value for key, value in DEFAULTS.items() if key not in SHARED}
+    written = NfvbenchConfig.model_validate(own).model_dump()
+    unwritten = NfvbenchConfig().model_dump()
+    for each in (written, unwritten):
+        del each["traffic_generator"]["generator_profile"]
+    assert written == unwritten
+
+
+def test_every_key_acts_here_or_says_what_happens_instead() -> None:
+    for leaf in leaves(NfvbenchConfig):
+        name = ".".join(leaf.key)
+        near = [".".join(leaf.key[:depth]) for depth in range(1, len(leaf.key) + 1)]
+        assert leaf.key[0] in SHARED or any(RULES.of(leaf.key)) or any(key in KEPT for key in near), name
+        assert leaf.field.description, name
+
+
+def test_every_key_a_rule_writes_is_nodrop_s() -> None:
+    own = {".".join(leaf.key) for leaf in leaves(Config)}
+    theirs = {".".join(leaf.key) for leaf in leaves(NfvbenchConfig)}
+    for rule in RULES:
+        assert set(rule.writes) <= own
+        assert {read for read in rule.reads if read not in theirs} == set()
+
+
+def test_nfvbench_s_whole_default_file_is_accepted_and_says_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "nfvbench.cfg"
+    file.write_text(yaml.safe_dump(DEFAULTS))
+    config = load([file], {})
+    assert (config.sut, config.chains, config.hops, config.networks) == ("vnf-l2", 1, 1, "vlan")
+    assert config.goals == pytest.approx({"NDR": 0.00001, "PDR": 0.001})
+    assert (config.flow_count, config.duration, config.rate) == (10000, 60.0, "ndr_pdr")
+    assert config.frame_sizes == (64,)
+    assert remarks(config.nfvbench) == ()
+
+
+def test_nfvbench_s_whole_default_file_can_be_planned() -> None:
+    plan = build(load([Written("nfvbench.cfg", DEFAULTS)], {}))
+    assert plan.search.final_trial_duration_s == 60
+    assert plan.nfvbench["measurement"] == DEFAULTS["measurement"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("service_chain: pvvp", {"sut": "vnf-l2", "hops": 2}),
+        ("{service_chain: PVP, vm_forwarder: vpp}", {"sut": "vnf-l3", "hops": 1}),
+        ("service_chain: EXT", {"sut": "ext"}),
+        ("service_chain_count: 20", {"chains": 20}),
+        ("{service_chain_count: 3, service_chain_shared_net: true}", {"chains": 3, "networks": "shared"}),
+        ("{service_chain_count: 3, vlan_tagging: false}", {"networks": "shared", "vlans": None}),
+        ("vlan_tagging: false", {"networks": "ports", "vlans": None}),
+        ("vlan_tagging: true", {"networks": "vlan"}),
+        ("vlans: [1998, 1999]", {"vlans": ((1998,), (1999,))}),
+        ("{vlan_tagging: true, vlans: [[1, 2], [3, 4]]}", {"networks": "vlan", "vlans": ((1, 2), (3, 4))}),
+        (
+            "{service_chain_count: 1, vlan_tagging: true, vlans: [[1, 2], [3, 4]]}",
+            {"vlans": ((1,), (3,))},
+        ),
+        (
+            "{service_chain_count: 2, internal_networks: {left: {segmentation_id: 100}, "
+            "right: {segmentation_id: [7, 9]}}}",
+            {"vlans": ((100, 101), (7, 9))},
+        ),
+        ("l2_loopback: true", {"sut": "wire", "chains": 1}),
+        ("l2_loopback: no-tag", {"sut": "wire", "networks": "ports", "chains": 1, "vlans": None}),
+        ("l2_loopback: 123", {"networks": "vlan", "vlans": ((123,), (123,)), "chains": 1}),
+        ("l2_loopback: '111,112_211,212,'", {"vlans": ((111, 112), (211, 212)), "chains": 2}),
+        ("{l2_loopback: '1,2,3', service_chain_count: 2}", {"vlans": ((1, 2), (1, 2)), "chains": 2}),
+        ("flow_count: 100k", {"flow_count": 100_000}),
+        ("flow_count: 0.1M", {"flow_count": 100_000}),
+        ("duration_sec: 0.5", {"duration": 0.5}),
+        ("interval_sec: 0", {"interval": None}),
+        ("interval_sec: 1", {"interval": 1.0}),
+        ("measurement: {NDR: 0}", {"goals": {"NDR": 0.0, "PDR": 0.001}}),
+        ("measurement: {NDR: 0, PDR: 0.5%}", {"goals": {"NDR": 0.0, "PDR": 0.005}}),
+        ("rate: 10kpps", {"rate": "10kpps"}),
+        ("rate: 50%", {"rate": "50%"}),
+        ("traffic: {bidirectional: no}", {"bidirectional": False}),
+        ("traffic: {profile: traffic_profile_3sizes}", {"frame_sizes": (64, "IMIX", 1518)}),
+        (
+            "{traffic_profile: [{name: mine, l2frame_size: [128, '256']}], traffic: {profile: mine}}",
+            {"frame_sizes": (128, 256)},
+        ),
+        ("l3_router: true", {"routers": True}),
+        ("idle_interfaces_per_vm: 2", {"idle_interfaces": 2}),
+        ("no_e2e_check: true", {"path_check": False}),
+        ("no_traffic: true", {"no_traffic": True}),
+        ("intf_speed: 16.72Gbps", {"link_speed": "16.72Gbps"}),
+        ("intf_speed: auto", {"link_speed": None}),
+        ("user_label: no", {"label": "no"}),
+        ("user_info: {a: {b: 1}, status: explore}", {"user_info": {"a": {"b": 1}, "status": "explore"}}),
+        (
+            "traffic_generator: {mac_addrs_left: 00-0A-0B-0C-0D-0E, mac_addrs_right: [00:0A:0B:0C:0D:0F]}",
+            {"macs": (("00:0a:0b:0c:0d:0e",), ("00:0a:0b:0c:0d:0f",))},
+        ),
+    ],
+)
+def test_what_acts_here_acts(text: str, expected: dict[str, Any]) -> None:
+    config = asked(text)
+    for key, value in expected.items():
+        found = getattr(config, key)
+        assert found == (pytest.approx(value) if key == "goals" else value), key
+
+
+@pytest.mark.parametrize(
+    ("text", "section", "expected"),
+    [
+        ("no_arp: true", "neighbors", {"resolve": False}),
+        ("loop_vm_arp: true", "neighbors", {"resolve": True}),
+        ("l2_loopback: true", "neighbors", {"resolve": False}),
+        ("{periodic_gratuitous_arp: true, gratuitous_arp_pps: 4}", "neighbors", {"announce_every": 0.25}),
+        ("{generic_retry_count: 7, generic_poll_sec: 3}", "neighbors", {"tries": 7, "timeout": 3.0}),
+        ("no_latency_streams: true", "latency", {"enabled": False}),
+        ("no_latency_stats: true", "latency", {"enabled": False}),
+        ("lat_percentiles: [50, 99.9]", "latency", {"percentiles": (50, 99.9)}),
+        ("disable_hdrh: true", "latency", {"percentiles": ()}),
+        ("measurement: {load_epsilon: 0.5}", "search", {"width": 0.005, "load_epsilon": 0.005}),
+        ("duration_sec: 5", "search", {"final_trial_duration": 5.0}),
+        ("service_mode: true", "capture", {"file": "service-mode.pcapng"}),
+        ("{log_file: n.log, debug: true}", "ship", {"log_file": "n.log", "debug": True}),
+        ("traffic_generator: {udp_src_port: [1024, 65000]}", "flows", {"udp_source": (1024, 65000)}),
+        ("traffic_generator: {udp_dst_port: 53, udp_port_step: 1}", "flows", {"udp_destination": 53, "udp_step": 1}),
+        ("traffic_generator: {ip_src_static: false}", "flows", {"static_source": False}),
+        ("{vxlan: true, vlan_tagging: true}", "tunnel", {"kind": "vxlan"}),
+        (
+            "{vxlan: true, service_chain_count: 2, internal_networks: {left: {segmentation_id: 5000}, right: "
+            "{segmentation_id: [6000, 6005]}}}",
+            "tunnel",
+            {"vnis": ((5000, 5001), (6000, 6005))},
+        ),
+        (
+            "{mpls: true, internal_networks: {left: {network_type: mpls, segmentation_id: 5010, "
+            "mpls_transport_labels: 16303}, right: {segmentation_id: 5011, mpls_transport_labels: 16303}}}",
+            "tunnel",
+            {"kind": "mpls", "service_labels": ((5010,), (5011,)), "transport_labels": ((16303,), (16303,))},
+        ),
+    ],
+)
+def test_what_acts_in_a_section_acts(text: str, section: str, expected: dict[str, Any]) -> None:
+    config = getattr(asked(text), section)
+    assert {key: getattr(config, key) for key in expected} == expected
+
+
+def test_a_fluentd_server_may_stand_alone_as_in_the_manual() -> None:
+    config = asked("fluentd: {logging_tag: nfvbench, result_tag: resultnfvbench, ip: 127.0.0.1, port: 24224}")
+    assert [each.logging_tag for each in config.ship.fluentd] == ["nfvbench"]
+    assert asked("fluentd: [{logging_tag: null, result_tag: ''}]").ship.fluentd == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("service_chain: FOO", "line 1: service_chain: 'FOO' asked, it should be 'PVP', 'PVVP' or 'EXT'"),
+        ("service_chain_count: 129", "line 1: service_chain_count: 129 asked, it should be less than or equal to 128"),
+        ("service_chain_count: true", "line 1: service_chain_count: true asked, a number or text expected"),
+        ("traffic_generator:\n  udp_src_port: 70000", "line 2: traffic_generator.udp_src_port: 70000 is not a UDP"),
+        ("traffic_generator: {udp_src_port: [9, 5]}", "line 1: traffic_generator.udp_src_port: [9, 5] is not a UDP"),
+        ("traffic_generator: {ip_addrs: [10.0.0.0/8]}", "line 1: traffic_generator.ip_addrs: ['10.0.0.0/8'] asked"),
+        ("vlan_tagging: true\nvlans: [[5000], [1]]", "line 2: vlans.0.0: 5000 asked, it should be less than or equal"),
+        ("vlans: [[1], [1, 2]]", "line 1: vlans: [[1], [1, 2]] has 1 VLANs left and 2 right; write as many of both"),
+        ("l2_loopback: 4096", "line 1: l2_loopback: 4096 asked, '4096' is not a VLAN; write true, false, no-tag"),
+        ("l2_loopback: abc", "line 1: l2_loopback: 'abc' asked, 'abc' is not a VLAN"),
+        ("l2_loopback: '111,112_211'", "line 1: l2_loopback: '111,112_211' asked, 2 VLANs left and 1 right found"),
+        ("l2_loopback: '1_2_3'", "line 1: l2_loopback: '1_2_3' asked, 3 lists of VLANs found"),
+        ("{l2_loopback: 100, service_chain_count: 2}", "line 1: service_chain_count: 1 VLANs left and right asked"),
+        ("traffic: {profile: none}", "line 1: traffic.profile: the traffic profile 'none' asked, 0 of that name found"),
+        ("{vxlan: true, mpls: true}", "line 1: mpls: vxlan and mpls asked, one of them expected"),
+        ("measurement: {NDR: 1, PDR: 0.5}", "line 1: measurement.PDR: NDR 1.0 % asked, PDR 0.5 % is less"),
+        ("traffic_profile: [{name: a, l2frame_sizes: [64]}]", "line 1: traffic_profile.0.l2frame_size: nothing asked"),
+        ("trafic_generator: {}", "line 1: trafic_generator: {} asked, there is no such key; write traffic_generator"),
+        ("measurement: {ndr: 0}", "line 1: measurement.ndr: 0 asked, there is no such key; write measurement.NDR"),
+        ("traffic: {bidirectonal: no}", "line 1: traffic.bidirectonal: 'no' asked, there is no such key; write traf"),
+        ("nfvbench: {rate: 1}", "line 1: nfvbench"),
+    ],
+)  # fmt: skip
+def test_what_nfvbench_would_let_through_is_refused_with_its_line(text: str, sentence: str) -> None:
+    assert refusal(text).startswith(sentence)
+
+
+def test_a_later_source_wins_whichever_form_it_is_written_in() -> None:
+    theirs, own = "{service_chain_count: 3, measurement: {PDR: 1}}", "{chains: 5, goals: {NDR: 0}}"
+    assert (load([theirs, own], {}).chains, load([own, theirs], {}).chains) == (5, 3)
+    assert load([theirs, own], {}).goals == {"NDR": 0.0}
+    assert load([own, theirs], {}).goals == pytest.approx({"NDR": 0.00001, "PDR": 0.01})
+    assert load([own], {"service_chain_count": 7}).chains == 7
+    assert load([theirs], {"chains": 2}).chains == 2
+
+
+def test_in_one_source_nodrop_s_own_key_wins() -> None:
+    assert asked("{chains: 2, service_chain_count: 9}").chains == 2
+    assert asked("{service_chain_count: 9, chains: 2}").chains == 2
+
+
+def test_keys_that_act_together_do_so_from_several_sources() -> None:
+    profiles = "traffic_profile: [{name: mine, l2frame_size: [256]}]"
+    assert load([profiles, "traffic: {profile: mine}"], {}).frame_sizes == (256,)
+    assert load(["vlan_tagging: false", "vlans: [[1], [2]]"], {}).vlans is None
+    assert load(["{vlan_tagging: true, vlans: [[1], [2]]}"], {"vlan_tagging": False}).networks == "ports"
+
+
+def test_a_wrong_value_is_forgiven_when_a_later_source_puts_it_right() -> None:
+    config = load(["{service_chain: FOO, service_chain_count: 3}", "service_chain: PVVP"], {})
+    assert (config.hops, config.chains) == (2, 3)
+
+
+def test_what_was_written_is_kept_as_it_was() -> None:
+    config = asked("{flow_count: 100k, measurement: {NDR: 0}, openrc_file: /root/openrc, chains: 2}")
+    assert config.nfvbench == {"flow_count": "100k", "measurement": {"NDR": 0}, "openrc_file": "/root/openrc"}
+
+
+def test_what_would_have_acted_elsewhere_says_so() -> None:
+    said = remarks(asked("{openrc_file: ~/openrc, sriov: true, cache_size: 100, cores: 9999}").nfvbench)
+    assert said[0] == (
+        "openrc_file: '~/openrc' asked; OpenStack is not staged yet; chains are made in network namespaces of this "
+        "machine"
+    )
+    assert [sentence.split(":")[0] for sentence in said] == ["openrc_file", "sriov", "cache_size", "cores"]
+
+
+def test_what_would_not_have_acted_says_nothing() -> None:
+    assert remarks(asked("{openrc_file: '', sriov: false, cache_size: 0, debug_mask: 3}").nfvbench) == ()
+    assert {key for key, _ in kept_keys()} & {("service_chain",), ("rate",)} == set()
+
+
+def test_the_plan_says_what_would_have_acted_elsewhere() -> None:
+    assert any("sriov: True asked" in warning for warning in build(asked("sriov: true")).warnings)
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (True, Loopback(on=True)),
+        ("False", Loopback(on=False)),
+        ("NO-TAG", Loopback(on=True, tagged=False)),
+        (100, Loopback(on=True, tagged=True, vlans=((100,), (100,)))),
+        ("0, 4095", Loopback(on=True, tagged=True, vlans=((0, 4095), (0, 4095)))),
+        ("100_200", Loopback(on=True, tagged=True, vlans=((100,), (200,)))),
+    ],
+)
+def test_a_loopback_is_written_in_all_its_forms(written: object, expected: Loopback) -> None:
+    assert parse_loopback(written) == expected
+    assert parse_loopback(expected.written()) == expected
+
+
+@pytest.mark.parametrize("written", ["", "_", "1__2", "-1", "1,,2", "1.5", None, [1], 1.5, "true_100"])
+def test_anything_else_is_no_loopback(written: object) -> None:
+    with pytest.raises(ValueError, match="asked"):
+        parse_loopback(written)
+
+
+@pytest.mark.parametrize(
+    "mapping",
+    [
+        DEFAULTS,
+        {"service_chain": "EXT", "vlans": [100, 200], "vlan_tagging": True, "openrc_file": "x"},
+        {"l2_loopback": "100,101_200,201", "rate": "50%", "duration_sec": 10},
+        {"vxlan": True, "internal_networks": {"left": {"segmentation_id": 1}, "right": {"segmentation_id": 2}}},
+        {"internal_networks": {"left": {"segmentation_id": 1}}, "traffic_profile": DEFAULTS["traffic_profile"]},
+        {"chains": 2, "search": {"width": "1%"}, "user_info": {"no": "yes"}, "user_label": 2024},
+        {"debug": True, "fluentd": [{"result_tag": "t", "tls": True}], "cores": 1, "no_arp": True},
+    ],
+)
+def test_what_is_converted_means_the_same(mapping: dict[str, Any], tmp_path: Path) -> None:
+    before, after = tmp_path / "nfvbench.cfg", tmp_path / "nodrop.yaml"
+    before.write_text(yaml.safe_dump(mapping))
+    converted = convert(before)
+    after.write_text(converted.text)
+    loaded = trace([after], {})
+    assert loaded.config.model_copy(update={"nfvbench": {}}) == load([before], {}).model_copy(update={"nfvbench": {}})
+    assert not any(any(RULES.of(key)) and any(said.asked == key for said in loaded.book.values()) for key in loaded.book
+                   if is_nfvbench(key))  # fmt: skip
+
+
+def test_a_conversion_lists_what_became_of_each_key() -> None:
+    converted = convert("{service_chain_count: 3, measurement: {NDR: 0, PDR: 1}, openrc_file: x}")
+    assert converted.changes == (
+        "service_chain_count: 3 became chains: 3",
+        "measurement.NDR: 0 went into goals",
+        "measurement.PDR: 1 became goals: {NDR: 0.0, PDR: 0.01}",
+        "openrc_file: x is kept",
+        "openrc_file: 'x' asked; OpenStack is not staged yet; chains are made in network namespaces of this machine",
+    )
+    assert "chains: 3  # service_chain_count\n" in converted.text
+    assert converted.text.endswith("openrc_file: x\n")
