@@ -45,7 +45,7 @@ def execute_suite(plans: Sequence[Plan], on_event: OnEvent, parts: Parts | None 
 
     Raises: KeyboardInterrupt, after what was measured by then was stored.
     """
-    keeper = _Keeper(len(plans), plans[0].results_dir, on_event)
+    keeper = _Keeper(plans, on_event)
     failures: list[Failure] = []
     try:
         for plan in plans:
@@ -64,12 +64,12 @@ def execute_suite(plans: Sequence[Plan], on_event: OnEvent, parts: Parts | None 
 class _Keeper:
     """Hears the runs, says which of how many each is, and keeps the list of those that are done."""
 
-    def __init__(self, run_count: int, results_dir: str, on_event: OnEvent) -> None:
+    def __init__(self, plans: Sequence[Plan], on_event: OnEvent) -> None:
         self.suite_id = store.new_run_id()
         self.results: list[RunResult] = []
-        self._run_count = run_count
+        self._frame_sizes = tuple(plan.frame_size for plan in plans)
         self._begun_count = 0
-        self._results_dir = results_dir
+        self._results_dir = plans[0].results_dir
         self._on_event = on_event
         self._started_at = datetime.now(UTC).isoformat()
         self._start_s = time.monotonic()
@@ -79,7 +79,7 @@ class _Keeper:
         """Pass an event on; store the list when it is the end of a run."""
         if isinstance(event, RunStarted):
             self._begun_count += 1
-            place = SuitePlace(suite_id=self.suite_id, number=self._begun_count, count=self._run_count)
+            place = SuitePlace(suite_id=self.suite_id, number=self._begun_count, count=len(self._frame_sizes))
             event = event.model_copy(update={"place": place})
         if isinstance(event, RunDone):
             self.results.append(event.result)
@@ -106,5 +106,6 @@ class _Keeper:
             wall_s=time.monotonic() - self._start_s,
             status=status,
             error=error,
+            frame_sizes=self._frame_sizes,
             runs=tuple(runs),
         )

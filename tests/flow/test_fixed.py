@@ -16,7 +16,7 @@ from nodrop.generator.simulated import SimulatedMeasurer
 from nodrop.model.result import DirectionCheck, RunResult, Status
 from nodrop.model.trial import FIXED, Doubt, TrialResult, Validity, Verdict
 from nodrop.plan import build
-from nodrop.report.lines import LineProgress
+from nodrop.report.lines import LineProgress, trial_line
 from nodrop.report.picture import write
 from nodrop.report.story import story
 from nodrop.report.text import report
@@ -83,6 +83,8 @@ def test_the_rate_told_is_the_one_that_was_sent_and_a_tester_that_fell_short_is_
     text = one_line(text_of(result, monkeypatch))
     assert "the tester sent 25 % of what was asked, 500.0 kpps instead of 2.000 Mpps" in text
     assert "500,000 frames were sent in 1 s, 500.0 kpps; none was lost" in text
+    assert "counts as lost" not in text
+    assert "only 25 % of it sent, loss 0 %" in trial_line(result.trials[0])
 
 
 @pytest.mark.parametrize(("bidirectional", "rows"), [(True, ["0→1", "1→0", "all"]), (False, ["0→1"])])

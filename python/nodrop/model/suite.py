@@ -26,5 +26,7 @@ class Suite(Value):
     status: Status
     """Complete when every run of it is."""
     error: str | None = None
+    frame_sizes: tuple[str, ...]
+    """All that were asked for, in order."""
     runs: tuple[SuiteRun, ...]
     """Those that began, in order."""

@@ -84,6 +84,7 @@ def build(
         config, direction_count, line_rate_pps(traffic.frame_bytes, link_speed_bps) / max(ratios), earlier
     )
     fixed = plan_fixed(config, traffic, link_speed_bps)
+    is_searching = not fixed and not config.no_traffic
     return Plan(
         profile=config.profile,
         frame_size=size_name(config),
@@ -103,7 +104,7 @@ def build(
         neighbors=plan_neighbors(config, lab, traffic),
         search=search,
         latency=LatencyPlan(
-            points=_latency_points(search.goals) if config.latency.enabled and not fixed else (),
+            points=_latency_points(search.goals) if config.latency.enabled and is_searching else (),
             duration_s=config.latency.trial_duration or PROFILES[config.profile].latency_trial_duration_s,
         ),
         drop_reasons=config.drop_reasons,

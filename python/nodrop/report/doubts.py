@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from nodrop.model.result import RunResult
-from nodrop.model.trial import FIXED, TrialResult, Verdict
+from nodrop.model.trial import FIXED, Doubt, TrialResult, Verdict
 
 
 def doubt_lines(result: RunResult) -> Iterator[str]:
@@ -12,7 +12,7 @@ def doubt_lines(result: RunResult) -> Iterator[str]:
     others = []
     for trial in result.trials:
         verdict = trial.validity.verdict
-        if verdict is Verdict.VALID:
+        if verdict is Verdict.VALID or not _doubts(trial):
             continue
         if trial.index in roles or verdict is Verdict.INVALID:
             rests = f" ({', '.join(roles[trial.index])})" if trial.index in roles else ""
@@ -41,4 +41,9 @@ def _roles(result: RunResult) -> dict[int, list[str]]:
 
 
 def _reasons(trial: TrialResult) -> str:
-    return "; ".join(doubt.text for doubt in trial.validity.doubts)
+    return "; ".join(doubt.text for doubt in _doubts(trial))
+
+
+def _doubts(trial: TrialResult) -> list[Doubt]:
+    """Of a trial at a fixed rate without that frames were not sent: there they do not count as lost, and are told."""
+    return [doubt for doubt in trial.validity.doubts if trial.phase != FIXED or doubt.code != "offered_short"]

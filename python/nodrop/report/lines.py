@@ -5,7 +5,7 @@ from typing import Self, TextIO
 
 from nodrop.model.event import Event, PathChecked, RunStarted, StageUp, TrialDone
 from nodrop.model.facts import StageFacts
-from nodrop.model.trial import TrialResult, Verdict
+from nodrop.model.trial import FIXED, TrialResult, Verdict
 from nodrop.report.intervals import Intervals
 from nodrop.report.wording import asked_text, stop_text, traffic_text
 from nodrop.units import format_pps, format_ratio, format_seconds
@@ -63,8 +63,17 @@ def trial_line(result: TrialResult) -> str:
     early = f", {stop_text(result)}" if result.stopped_early else ""
     return (
         f"trial {result.index}: {format_pps(result.trial.intended_load_pps)} for {format_seconds(result.duration_s)}"
-        f"{early}, loss {format_ratio(result.loss_ratio)}{doubts}: {result.trial.reason or result.phase}"
+        f"{early}, {_loss_text(result)}{doubts}: {result.trial.reason or result.phase}"
     )
+
+
+def _loss_text(result: TrialResult) -> str:
+    """Frames that were not sent count as lost in a search; at a fixed rate they are told apart."""
+    if result.phase != FIXED or not result.offered_count:
+        return f"loss {format_ratio(result.loss_ratio)}"
+    sent_ratio = result.offered_count / result.intended_count if result.unsent_count else 1.0
+    short = f"only {format_ratio(sent_ratio)} of it sent, " if sent_ratio < 1 else ""
+    return f"{short}loss {format_ratio(result.lost_count / result.offered_count)}"
 
 
 def _place_text(event: RunStarted) -> str:

@@ -55,7 +55,9 @@ def _headline(suite: Suite) -> Text:
     style = "bold green" if suite.status is Status.COMPLETE else "bold red"
     headline = Text(f"{suite.suite_id}: ", style="bold")
     headline.append(STATUS_TEXTS[suite.status], style=style)
-    return headline.append(f", {len(suite.runs)} frame sizes in {format_seconds(suite.wall_s)}")
+    sizes = len(suite.frame_sizes)
+    count = f"{sizes}" if len(suite.runs) == sizes else f"{len(suite.runs)} of {sizes}"
+    return headline.append(f", {count} frame sizes in {format_seconds(suite.wall_s)}")
 
 
 class _Figure(NamedTuple):

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from nodrop.model.goal import GoalResult, Limit
-from nodrop.model.latency import LatencyFigures, latency_by_way
+from nodrop.model.latency import LatencyFigures, latency_by_way, latency_of
 from nodrop.model.plan import Plan
 from nodrop.model.result import LatencyResult, RunResult
 from nodrop.model.trial import FIXED, TrialResult, Verdict
@@ -85,6 +85,8 @@ def _latency_rows(latency: LatencyResult, trial: TrialResult, shown: tuple[float
         (f"{way[0]}→{way[1]}", *_latency_figures(figures, shown))
         for way, figures in latency_by_way(trial, shown).items()
     ]
+    if trial.phase == FIXED and len(rows) > 1:
+        rows.append(("all", *_latency_figures(latency_of(trial, shown), shown)))
     rows += [("",) * (4 + len(shown))] * (len(labels) - len(rows))
     labels += [""] * (len(rows) - len(labels))
     for label, row in zip(labels, rows, strict=True):

@@ -118,7 +118,8 @@ def _headline(result: RunResult) -> Text:
     headline = Text.assemble((f"{sut}, {traffic_text(result.plan.traffic)}, {asked_text(result.plan)}\n", "bold"))
     headline.append(STATUS_TEXTS[result.status], style=style)
     trials = "1 trial" if len(result.trials) == 1 else f"{len(result.trials)} trials"
-    headline.append(f", {trials} in {format_seconds(result.wall_s)}")
+    counted = "" if result.plan.no_traffic else f", {trials}"
+    headline.append(f"{counted} in {format_seconds(result.wall_s)}")
     return headline
 
 

@@ -1,0 +1,50 @@
+"""Fixed rates and several frame sizes with real packets, from the command line to the stored result."""
+
+from pathlib import Path
+
+import pytest
+
+from nodrop import store
+from nodrop.cli import main
+from nodrop.model.chain import chain_counts
+from nodrop.model.latency import latency_of
+from nodrop.model.result import Status
+from nodrop.store import suites
+
+pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
+
+
+def test_a_fixed_rate_is_sent_for_its_time_and_every_chain_has_counts_and_latency(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["--rate", "6kpps", "--set", "duration=1.5s", "--set", "interval=0.5s"]
+    chains = ["--chains", "2", "--set", "networks=ports", "--set", "traffic.streams=10"]
+    assert main(["run", *asked, *chains, "--results-dir", str(tmp_path), "--alongside"]) == 0
+    result = store.load("latest", tmp_path)
+    (trial,) = result.trials
+    assert trial.intended_count == pytest.approx(9000, abs=40)  # each of 40 streams has whole frames
+    counts = chain_counts(result.plan.traffic, trial, result.plan.percentiles)
+    assert [(each.chain, each.is_forward) for each in counts] == [(0, True), (0, False), (1, True), (1, False)]
+    assert sum(each.offered_count for each in counts) == trial.offered_count
+    assert sum(each.received_count for each in counts) == trial.received_count
+    every = latency_of(trial, result.plan.percentiles)
+    assert every and every.count == trial.received_count == sum(each.latency.count for each in counts if each.latency)
+    for latency in (every, *(each.latency for each in counts)):
+        assert latency
+        figures = [latency.min_ns, *latency.percentiles_ns.values(), latency.max_ns]
+        assert len(figures) == 5 and figures == sorted(figures)
+    lines = [line for line in capsys.readouterr().out.splitlines() if " s: sent " in line]
+    assert len(lines) >= 3
+    assert sum(int(line.split()[3].replace(",", "")) for line in lines) == trial.offered_count
+
+
+def test_small_and_jumbo_frames_are_searched_one_after_the_other(tmp_path: Path) -> None:
+    sizes = ["--set", "frame_sizes=[64, 9000]", "--set", "rate=ndr"]
+    short = ["--max-load", "4kpps", "--set", "search.final_trial_duration=0.3s", "--budget", "8s", "--no-latency"]
+    main(["run", *sizes, *short, "-q", "--results-dir", str(tmp_path), "--alongside"])
+    found = suites.find("latest", tmp_path)
+    assert found and found.suite.status is Status.COMPLETE
+    assert [result.plan.frame_size for result in found.results] == ["64", "9000"]
+    for result in found.results:
+        assert [goal.goal.label for goal in result.goals] == ["NDR"]
+        assert max(trial.received_count for trial in result.trials) > 0
