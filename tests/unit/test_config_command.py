@@ -77,6 +77,20 @@ def test_nfvbench_s_view_has_its_defaults_and_what_was_written(run: Any) -> None
     assert (shown["flow_count"], shown["debug"], shown["duration_sec"]) == (100_000, True, 60)
 
 
+def test_nfvbench_s_own_flags_show_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    # Source: NFVbench's manual, "Showing the running configuration".
+    assert main(["run", "-c", "{flow_count: 100k, debug: true}", "-fs", "256", "-scc", "3", "--show-config"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["flow_count"], shown["debug"], shown["service_chain_count"]) == (100_000, True, 3)
+    assert shown["traffic"]["profile"] == shown["traffic_profile"][-1]["name"] == "custom_traffic_profile"
+    assert shown["traffic_profile"][-1]["l2frame_size"] == ["256"]
+    assert main(["run", "-c", "flow_count: 7", "-scc", "3", "--show-pre-config"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["flow_count"], shown["service_chain_count"]) == (7, 1)
+    assert main(["run", "--show-default-config"]) == 0
+    assert load([capsys.readouterr().out], {}).flow_count == 10000
+
+
 @pytest.mark.parametrize(("option", "root"), [((), Config), (("--nfvbench",), NfvbenchConfig)])
 def test_the_schema_is_one(option: tuple[str, ...], root: Any, run: Any) -> None:
     schema = json.loads(run("schema", *option))

@@ -6,7 +6,8 @@ from typing import Any
 import click
 
 from nodrop import __version__
-from nodrop.cli.nfvbench_flags import PREFIX
+from nodrop.cli.asking import overrides
+from nodrop.cli.nfvbench_flags import PREFIX, nfvbench_keys
 
 
 def instead(context: click.Context, flags: Mapping[str, Any]) -> int | None:
@@ -22,10 +23,10 @@ def instead(context: click.Context, flags: Mapping[str, Any]) -> int | None:
 
 
 COMMANDS = {
-    "show_default_config": ("config", "default"),
-    "show_pre_config": ("config", "show"),
-    "show_config": ("config", "show"),
-    "show_json_config": ("config", "show"),
+    "show_default_config": ("config", "default", "--nfvbench"),
+    "show_pre_config": ("config", "show", "--nfvbench", "--json"),
+    "show_config": ("config", "show", "--nfvbench", "--json"),
+    "show_json_config": ("config", "show", "--nfvbench", "--json"),
     "show_summary": ("show",),
     "status": ("status",),
     "cleanup": ("cleanup",),
@@ -39,10 +40,22 @@ def _own_arguments(flag: str, asked: Mapping[str, Any], flags: Mapping[str, Any]
     files = [part for file in flags["files"] for part in ("--config", file)]
     if flag == "show_summary":
         return [asked[flag]]
+    if flag == "show_pre_config":
+        return files
+    if flag in ("show_config", "show_json_config"):
+        return [*files, *_settings(flags)]
     if flag == "server":
         where = [part for name in ("host", "port") if name in asked for part in (f"--{name}", str(asked[name]))]
         return [*where, *files]
     return []
+
+
+def _settings(flags: Mapping[str, Any]) -> list[str]:
+    """The other flags, as settings of the keys they stand for."""
+    from nodrop.config.document import dumped  # noqa: PLC0415
+
+    keys = nfvbench_keys(flags) | overrides(dict(flags), {})
+    return [part for key, value in keys.items() for part in ("--set", f"{key}={dumped(value)}")]
 
 
 def _carry_out(context: click.Context, name: str, arguments: list[str]) -> int:

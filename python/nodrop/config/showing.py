@@ -5,12 +5,14 @@ from typing import Any, NamedTuple
 from nodrop.config.document import Key
 from nodrop.config.keys import SHARED
 from nodrop.config.load import Loaded
-from nodrop.config.nfvbench.schema import NfvbenchConfig
+from nodrop.config.nfvbench.schema import NfvbenchConfig, TrafficProfile
 from nodrop.config.schema import Config
 from nodrop.config.wording import Book
 from nodrop.config.writing import listed, plain, written
 
 DEFAULT = "default"
+CUSTOM = "custom_traffic_profile"
+"""What NFVbench calls frame sizes that were not given as a profile."""
 
 
 class Shown(NamedTuple):
@@ -35,7 +37,15 @@ def running(config: Config) -> NfvbenchConfig:
     """NFVbench's view of a configuration. What both have under the same name is as nodrop has it."""
     own = {key: value for key, value in config.nfvbench.items() if key not in SHARED}
     shared = {key: getattr(config, key) for key in config.nfvbench if key in SHARED}
-    return NfvbenchConfig.model_validate(own).model_copy(update=shared)
+    view = NfvbenchConfig.model_validate(own).model_copy(update=shared)
+    sizes = tuple(str(size) for size in config.frame_sizes)
+    named = [each.l2frame_size for each in view.traffic_profile if each.name == view.traffic.profile]
+    if not sizes or sizes in named:
+        return view
+    profiles = (*view.traffic_profile, TrafficProfile(name=CUSTOM, l2frame_size=sizes))
+    return view.model_copy(
+        update={"traffic_profile": profiles, "traffic": view.traffic.model_copy(update={"profile": CUSTOM})}
+    )
 
 
 def _shown(model: Config | NfvbenchConfig, book: Book, *, sources: bool, changed: bool) -> Shown:
