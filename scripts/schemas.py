@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from scripts.config_pages import DOCS, pages
+
 from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.config.schema import Config
 from nodrop.errors import GeneratorError
@@ -51,6 +53,11 @@ def stale(schemas: dict[str, dict[str, Any]]) -> Iterator[str]:
             yield name
 
 
+def stale_pages() -> Iterator[Path]:
+    """Pages whose tables are not what the code says."""
+    return (file for file, text in pages().items() if file.read_text(encoding="utf-8") != text)
+
+
 def main(arguments: list[str]) -> int:
     """Write or check all schemas; gives the exit code."""
     if arguments not in ([], ["--check"]):
@@ -65,8 +72,11 @@ def main(arguments: list[str]) -> int:
             return 1
     if arguments:
         found = [f"schema/{name}" for name in stale(schemas)]
+        found += [f"docs/{file.relative_to(DOCS)}" for file in stale_pages()]
         print(f"not what the code says: {', '.join(found)}; write them anew: scripts/schema" if found else "current")
         return 1 if found else 0
+    for file, text in pages().items():
+        file.write_text(text, encoding="utf-8")
     SCHEMAS.mkdir(exist_ok=True)
     for name, schema in schemas.items():
         (SCHEMAS / name).write_text(text_of(schema), encoding="utf-8")

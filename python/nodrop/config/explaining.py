@@ -130,7 +130,7 @@ def _kinds(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterato
 def _kind(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> str:
     kind = {"string": "text", "integer": "whole number", "array": "list", "object": "keys", "boolean": "true or false"}
     name = kind.get(schema["type"], schema["type"])
-    limits = [text.format(f"{schema[limit]:g}") for limit, text in LIMITS if limit in schema]
+    limits = [text.format(schema[limit]) for limit, text in LIMITS if limit in schema]
     items = schema.get("items")
     inner = " or ".join(dict.fromkeys(_kinds(items, definitions))) if isinstance(items, Mapping) else ""
     return " ".join([name, *([f"of {inner}"] if inner else []), *([", ".join(limits)] if limits else [])])
