@@ -17,7 +17,7 @@ from nodrop import __version__, store
 from nodrop.cpus import on_cpus
 from nodrop.errors import OutOfTime
 from nodrop.explained import ExplainedSearch
-from nodrop.generator.base import Measurer
+from nodrop.generator.base import Measurer, TrialInterrupted
 from nodrop.generator.engine import EngineMeasurer
 from nodrop.judge import OUT_OF_TIME, judge
 from nodrop.model.event import OnEvent
@@ -115,12 +115,21 @@ def _search(search: ExplainedSearch, plan: SearchPlan, bench: _Bench, sut_shares
 def _measure_fixed(plan: FixedPlan, bench: _Bench) -> None:
     """The one trial of a run at a fixed rate; it is not repeated, as whoever asked may be watching it."""
     trial = Trial(intended_load_pps=plan.load_pps, duration_s=plan.duration_s, reason=f"fixed rate {plan.asked}")
-    result = _measure(trial, FIXED, bench)
-    bench.record.trial_done(result)
+    try:
+        result = _measure(trial, FIXED, bench)
+    except TrialInterrupted as interrupt:
+        _keep_fixed(plan, interrupt.result, bench.record)
+        raise
+    _keep_fixed(plan, result, bench.record)
     check_valid(result)
-    bench.record.latency_measured(
-        LatencyResult(label=plan.asked, load_pps=result.offered_load_pps, trial_index=result.index)
-    )
+
+
+def _keep_fixed(plan: FixedPlan, result: TrialResult, record: Record) -> None:
+    record.trial_done(result)
+    if result.validity.verdict is not Verdict.INVALID:
+        record.latency_measured(
+            LatencyResult(label=plan.asked, load_pps=result.offered_load_pps, trial_index=result.index)
+        )
 
 
 def _measure_latency(plan: LatencyPlan, repeat_invalid: int, bench: _Bench) -> None:

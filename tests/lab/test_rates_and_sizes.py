@@ -1,5 +1,8 @@
 """Fixed rates and several frame sizes with real packets, from the command line to the stored result."""
 
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -48,3 +51,22 @@ def test_small_and_jumbo_frames_are_searched_one_after_the_other(tmp_path: Path)
     for result in found.results:
         assert [goal.goal.label for goal in result.goals] == ["NDR"]
         assert max(trial.received_count for trial in result.trials) > 0
+
+
+def test_a_fixed_rate_that_is_interrupted_keeps_what_was_counted(tmp_path: Path) -> None:
+    asked = ["--rate", "2kpps", "--set", "duration=60s", "--set", "interval=0.5s"]
+    command = [sys.executable, "-m", "nodrop", "run", *asked, "--results-dir", str(tmp_path), "--alongside"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout
+        assert any(" s: sent " in line for line in running.stdout)  # the first such line, then on
+        running.send_signal(signal.SIGINT)
+        text, errors = running.communicate(timeout=20)
+    assert running.returncode == 130, errors
+    result = store.load("latest", tmp_path)
+    (trial,) = result.trials
+    assert result.status is Status.INTERRUPTED
+    assert 0.4 < trial.duration_s < 30
+    assert trial.intended_count == pytest.approx(2000 * trial.duration_s, rel=0.1)
+    assert 0 < trial.received_count <= trial.offered_count
+    assert latency_of(trial, (50.0,))
+    assert "frames were sent in" in text and "ended before its time" in text

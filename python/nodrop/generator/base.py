@@ -7,6 +7,14 @@ from nodrop.model.result import DirectionCheck
 from nodrop.model.trial import Trial, TrialResult
 
 
+class TrialInterrupted(KeyboardInterrupt):
+    """Ctrl-C, or a signal like it, in a trial that was ended and whose counts until then are true."""
+
+    def __init__(self, message: str, result: TrialResult) -> None:
+        super().__init__(message)
+        self.result = result
+
+
 class OnWindow(Protocol):
     """Hears how far a trial is, several times a second."""
 
@@ -42,4 +50,8 @@ class Measurer(Protocol):
         """
 
     def measure(self, trial: Trial, index: int, phase: str, on_window: OnWindow) -> TrialResult:
-        """Run one trial. Raises GeneratorError when it could not be run at all."""
+        """Run one trial.
+
+        Raises: GeneratorError when it could not be run at all; TrialInterrupted where one at a fixed rate, which may be
+        long, was interrupted and could be ended in order.
+        """

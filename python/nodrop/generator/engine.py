@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any, Self
 
 from nodrop.errors import GeneratorError
-from nodrop.generator.base import OnWindow
+from nodrop.generator.base import OnWindow, TrialInterrupted
 from nodrop.generator.capture import capture_request
 from nodrop.generator.process import EngineDied, EngineProcess, Reply
 from nodrop.model.facts import PortFacts
@@ -13,10 +13,11 @@ from nodrop.model.neighbor import NeighborPlan, NextHop
 from nodrop.model.plan import CapturePlan, EnginePlan
 from nodrop.model.result import DirectionCheck
 from nodrop.model.traffic import ReplaySource, Stream, Traffic
-from nodrop.model.trial import Doubt, StreamCounts, Trial, TrialResult, Validity, Verdict, Windows
+from nodrop.model.trial import FIXED, Doubt, StreamCounts, Trial, TrialResult, Validity, Verdict, Windows
 
 ANSWER_TIMEOUT_S = 10.0
 CHECK_TIMEOUT_S = 3.0
+CUT_SHORT_TIMEOUT_S = 3.0
 WINDOW_S = 0.05
 KEPT = (
     "duration_s",
@@ -121,8 +122,15 @@ class EngineMeasurer:
             on_window(window["elapsed_s"], *counts)
 
         timeout_s = trial.duration_s + ANSWER_TIMEOUT_S
+        engine = self._open()
         try:
-            reply = self._open().ask(self._request(trial, index, phase), timeout_s, hear)
+            reply = engine.ask(self._request(trial, index, phase), timeout_s, hear)
+        except KeyboardInterrupt as interrupt:
+            counts = _cut_short(engine) if phase == FIXED else None
+            if counts is None:
+                raise
+            result = TrialResult(trial=trial, index=index, phase=phase, started_at=started_at, **counts)
+            raise TrialInterrupted(str(interrupt), result) from None
         except EngineDied as error:
             self.__exit__()
             counts = self._no_counts(f"{error}, {progress[0]:.2f} s into the trial, {progress[1]} frames sent")
@@ -221,6 +229,20 @@ class EngineMeasurer:
     def _describe(self, check: DirectionCheck) -> str:
         here, there = self._interfaces[check.tx_port], self._interfaces[check.rx_port]
         return f"{here} to {there} ({check.sent_count} learning frames sent)"
+
+
+def _cut_short(engine: EngineProcess) -> dict[str, Any] | None:
+    """End the running trial; gives what it counted, as fields of a TrialResult; None when it does not say."""
+    try:
+        reply = engine.ask({"op": "stop"}, CUT_SHORT_TIMEOUT_S)
+    except (EngineDied, GeneratorError, ValueError):
+        return None
+    if reply["reply"] != "trial":
+        return None
+    doubts = [
+        doubt | {"verdict": Verdict.SUSPECT} if doubt["code"] == "aborted" else doubt for doubt in reply["doubts"]
+    ]
+    return _counts(reply | {"doubts": doubts})
 
 
 def _stream_request(stream: Stream) -> dict[str, Any]:
