@@ -31,6 +31,7 @@ from nodrop.record import Record
 from nodrop.repeat import check_repeats, check_valid, without_hold_ups
 from nodrop.search.base import Outcome
 from nodrop.stage.base import Stage
+from nodrop.stage.external import ExternalStage
 from nodrop.stage.host import read_host
 from nodrop.stage.netns import NetnsStage
 from nodrop.stage.standing import StandingStage
@@ -173,7 +174,9 @@ def _versions(measurer: Measurer) -> Versions:
 
 
 def _stage(plan: Plan, run_id: str) -> Stage:
-    return StandingStage(plan.standing_lab) if plan.standing_lab else NetnsStage(plan.lab, run_id)
+    if plan.standing_lab:
+        return StandingStage(plan.standing_lab)
+    return ExternalStage(plan.lab) if plan.lab.sut == "ext" else NetnsStage(plan.lab, run_id)
 
 
 def _engine(plan: Plan, stage: Stage) -> Measurer:

@@ -19,6 +19,10 @@ pub fn enter_network_namespace(pid: u32) -> Result<(), PortError> {
     if inode(&user) != inode(&open_namespace(std::process::id(), "user")?) {
         join(pid, &user, libc::CLONE_NEWUSER)?;
     }
+    // Where it is already nobody needs to be allowed to go.
+    if inode(&network) == inode(&open_namespace(std::process::id(), "net")?) {
+        return Ok(());
+    }
     join(pid, &network, libc::CLONE_NEWNET)
 }
 

@@ -75,6 +75,7 @@ def run(context: click.Context, /, json_file: str | None, quiet: bool, **flags: 
     from nodrop.presence import turn  # noqa: PLC0415
     from nodrop.report.calibration import calibration_text  # noqa: PLC0415
     from nodrop.stage import standing  # noqa: PLC0415
+    from nodrop.stage.external import port_macs  # noqa: PLC0415
     from nodrop.stage.host import read_host  # noqa: PLC0415
     from nodrop.store import calibration  # noqa: PLC0415
     from nodrop.units import format_pps  # noqa: PLC0415
@@ -85,6 +86,7 @@ def run(context: click.Context, /, json_file: str | None, quiet: bool, **flags: 
         find_lab=lambda name: standing.find(name).plan,
         find_result=lambda wanted: store.load(wanted, config.results_dir),
         inspect=inspection.inspect,
+        inspect_ports=port_macs,
         check_filter=inspection.check_filter,
     )
     host = read_host()

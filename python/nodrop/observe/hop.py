@@ -15,7 +15,7 @@ from nodrop.observe.path import What, chains_between, devices
 PROCESS = "vnf"
 """Name in the counters of what processes that forward show of themselves; their interfaces have names of their own."""
 
-Kind = Literal["send", "wire", "ring", "device", "receive"]
+Kind = Literal["send", "wire", "path", "ring", "device", "receive"]
 Places = tuple[str, ...]
 """Interfaces as in the names of counters, one for each chain, or one that chains share: `sut/sut0`."""
 
@@ -38,6 +38,7 @@ class Segment(NamedTuple):
         return {
             "send": f"the tester's sender on {far}",
             "wire": f"the wire {near} → {far}",
+            "path": f"the SUT, {near} → {far}",
             "ring": f"{who}'s receive ring of {far}",
             "device": f"{who}, {near} to {far}",
             "receive": f"the tester's receiver on {near}",
@@ -55,6 +56,8 @@ class Segment(NamedTuple):
             return "tester"
         if self.what != "forwarder":
             return "wire"
+        if self.kind == "path":
+            return "sut"
         at_tester = any(place.startswith("tester/") for place in (*self.nears, *self.fars))
         return "wire" if self.kind == "wire" and at_tester else "sut"
 
@@ -62,7 +65,7 @@ class Segment(NamedTuple):
         """Frames that whoever stands at its end counted."""
         if self.kind == "ring":
             return grown.count(*(f"{PROCESS}/{interface_of(far)}/received" for far in self.fars))
-        if self.kind == "wire":
+        if self.kind in ("wire", "path"):
             return grown.count(*(f"{far}/rx_packets" for far in self.fars))
         # A frame its interface tried to send and could not has got past: it was refused at the wire's other end.
         return grown.count(*(f"{far}/{name}" for far in self.fars for name in ("tx_packets", "tx_dropped")))
@@ -154,7 +157,7 @@ def _segments(lab: LabPlan, tx_port: int, rx_port: int, grown: Difference) -> It
         yield Segment("device", entry, leave, what)
         near = leave
     last = (f"tester/{lab.tester_interfaces[rx_port]}",)
-    yield Segment("wire", near, last)
+    yield Segment("path" if lab.sut == "ext" else "wire", near, last)
     yield Segment("receive", last, ())
 
 

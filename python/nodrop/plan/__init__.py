@@ -123,13 +123,23 @@ def build_each(
     *,
     inspect: Inspect = _no_files,
     check_filter: CheckFilter = _any_filter,
+    inspect_ports: Inspected = no_interfaces,
 ) -> tuple[Plan, ...]:
     """A plan for every frame size that was asked for, in order, one where there are none; otherwise as `build`."""
     configs = each_size(config)
     if config.no_traffic:  # the path is the same for all sizes
         configs = configs[:1]
     return tuple(
-        build(each, find_lab, cpus, find_result, inspect=inspect, check_filter=check_filter) for each in configs
+        build(
+            each,
+            find_lab,
+            cpus,
+            find_result,
+            inspect=inspect,
+            check_filter=check_filter,
+            inspect_ports=inspect_ports,
+        )
+        for each in configs
     )
 
 

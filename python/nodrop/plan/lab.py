@@ -24,6 +24,8 @@ from nodrop.plan.networks import ANYWHERE, SIDES, choose_networks, plan_vlans
 
 ETHERNET_BYTES = 18
 """Header and FCS: what a frame has more than its MTU."""
+ETHERNET_MTU_BYTES, LEAST_MTU_BYTES = 1500, 68
+"""Of the lab's links, and the least that is asked of others' (RFC 791)."""
 IN_LINE: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3", "bridge"})
 """SUTs of which several can stand in line."""
 FORWARDS_FRAMES: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3"})
@@ -65,7 +67,7 @@ def private_lab(
         tester_macs=inspected(config.ports) if config.sut == "ext" else (),
         sut_interfaces=(),
         forwarders=(),
-        mtu_bytes=max(1500, largest - ETHERNET_BYTES),
+        mtu_bytes=max(ETHERNET_MTU_BYTES if config.sut != "ext" else LEAST_MTU_BYTES, largest - ETHERNET_BYTES),
         sut_backend=config.vnf.backend if config.sut in FORWARDS_FRAMES else "af_packet",
         sut_queue_slots=config.vnf.queue_slots or _queue_slots(config.chains),
         takes_addressed_ports=config.allow_addressed_ports,
