@@ -15,6 +15,8 @@ from nodrop.observe.path import What, chains_between, devices
 PROCESS = "vnf"
 """Name in the counters of what processes that forward show of themselves; their interfaces have names of their own."""
 
+NAMESPACE_OF_PROCESSES, RECEIVED = "sut", "/rx_packets"
+
 Kind = Literal["send", "wire", "path", "ring", "device", "receive"]
 Places = tuple[str, ...]
 """Interfaces as in the names of counters, one for each chain, or one that chains share: `sut/sut0`."""
@@ -140,6 +142,16 @@ def named(places: Places) -> str:
 def is_process(places: Places, grown: Difference) -> bool:
     """Whether frames of interfaces go to processes that show their counters, not to the kernel."""
     return bool(places) and f"{PROCESS}/{interface_of(places[0])}/received" in grown
+
+
+def is_behind(grown: Difference) -> bool:
+    """Whether a process has not shown yet what became of all frames that its interfaces received."""
+    received = (item for item in grown.below(NAMESPACE_OF_PROCESSES) if item[0].endswith(RECEIVED))
+    for name, count in received:
+        own = f"{PROCESS}/{name.removesuffix(RECEIVED)}"
+        if f"{own}/received" in grown and count > grown.count(f"{own}/received", f"{own}/receive_dropped"):
+            return True
+    return False
 
 
 def _segments(lab: LabPlan, tx_port: int, rx_port: int, grown: Difference) -> Iterator[Segment]:

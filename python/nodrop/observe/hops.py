@@ -15,12 +15,13 @@ from nodrop.model.plan import LabPlan, SutKind
 from nodrop.model.trial import TrialResult
 from nodrop.observe.chain_hops import chain_hops
 from nodrop.observe.difference import Difference
-from nodrop.observe.hop import PROCESS
+from nodrop.observe.hop import PROCESS, is_behind
 from nodrop.observe.ledger import loss_ledger
 from nodrop.program import find_program
 
 ANSWER_TIMEOUT_S = 5.0
 END_TIMEOUT_S = 2.0
+SETTLING_MAX_S, SETTLING_STEP_S = 0.3, 0.01
 FORWARDED_BY_THE_KERNEL: frozenset[SutKind] = frozenset({"bridge", "router"})
 """SUTs whose losses the kernel gives reasons for. Counting them costs the tester's receivers a little, see
 docs/concepts/where-packets-were-lost.md, so elsewhere it is left alone."""
@@ -72,11 +73,11 @@ class HopCounters:
     def before(self) -> None:
         """Read all counters."""
         self._reading_s = 0.0
-        self._before = self._read()
+        self._before = self._settled({})
 
     def after(self, result: TrialResult) -> TrialResult:
         """Read them again, and tell where the frames went in between."""
-        after = self._read()
+        after = self._settled(self._before)
         grown = None if self._refusal else Difference(self._before, after)
         if grown is None:
             ledger = LossLedger(remarks=(f"the host's counters were not read: {self._refusal}",))
@@ -88,6 +89,13 @@ class HopCounters:
         counted = chain_hops(result, self._lab, self._chains, grown)
         ledger = ledger.model_copy(update={"reading_s": self._reading_s})
         return result.model_copy(update={"ledger": ledger, "chain_hops": counted})
+
+    def _settled(self, before: dict[str, int]) -> dict[str, int]:
+        """Read again until processes show all that came to them: they do once they have had a quiet moment."""
+        deadline_s = time.monotonic() + SETTLING_MAX_S
+        while is_behind(Difference(before, counters := self._read())) and time.monotonic() < deadline_s:
+            time.sleep(SETTLING_STEP_S)
+        return counters
 
     def _start(self) -> None:
         facts = self._facts

@@ -58,16 +58,18 @@ def private_lab(
     """
     _check(config)
     networks = choose_networks(config)
+    # A wire between interfaces that somebody named is one that is there already.
+    sut = "ext" if config.ports else config.sut
     lab = LabPlan(
-        sut=config.sut,
+        sut=sut,
         networks=networks,
         chain_count=config.chains,
         vlans=plan_vlans(config, networks),
-        tester_interfaces=_tester_interfaces(config, networks),
-        tester_macs=inspected(config.ports) if config.sut == "ext" else (),
+        tester_interfaces=_tester_interfaces(config, networks, sut),
+        tester_macs=inspected(config.ports) if sut == "ext" else (),
         sut_interfaces=(),
         forwarders=(),
-        mtu_bytes=max(ETHERNET_MTU_BYTES if config.sut != "ext" else LEAST_MTU_BYTES, largest - ETHERNET_BYTES),
+        mtu_bytes=max(ETHERNET_MTU_BYTES if sut != "ext" else LEAST_MTU_BYTES, largest - ETHERNET_BYTES),
         sut_backend=config.vnf.backend if config.sut in FORWARDS_FRAMES else "af_packet",
         sut_queue_slots=config.vnf.queue_slots or _queue_slots(config.chains),
         takes_addressed_ports=config.allow_addressed_ports,
@@ -130,7 +132,7 @@ def _check(config: Config) -> None:
             f"idle_interfaces: {config.idle_interfaces} asked, {config.sut} has no VNF that could have them; write 0, "
             f"or one of {', '.join(sorted(OF_PROCESSES))}"
         )
-    if config.ports and config.sut != "ext":
+    if config.ports and config.sut not in ANYWHERE:
         raise ConfigError(
             f"ports: {', '.join(config.ports)} asked, {config.sut} is brought up between ports of its own; write sut: "
             "ext to measure what is between these, or leave ports out"
@@ -143,9 +145,9 @@ def _check(config: Config) -> None:
             )
 
 
-def _tester_interfaces(config: Config, networks: str) -> tuple[str, ...]:
+def _tester_interfaces(config: Config, networks: str, sut: SutKind) -> tuple[str, ...]:
     count = 2 * config.chains if networks == "ports" else 2
-    if config.sut != "ext":
+    if sut != "ext":
         return tuple(f"tester{port}" for port in range(count))
     if len(config.ports) != count:
         shown = ", ".join(config.ports) or "none"

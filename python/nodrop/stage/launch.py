@@ -19,7 +19,7 @@ HOLDER = ("-P", "-m", "nodrop.stage.holder")
 """How a holder is started, after the interpreter; -P keeps the files of the working directory from being imported."""
 STANDING = "--standing"
 """Of a holder whose lab outlives the command that brings it up."""
-UP_TIMEOUT_S = 30.0
+UP_TIMEOUT_S = 60.0
 LAST_WORDS = 10
 """Lines of the log that go into an error message."""
 

@@ -13,7 +13,7 @@ from nodrop.model.plan import LabPlan
 from nodrop.stage.launch import LabLog, await_up, last_words, start_holder
 from nodrop.stage.message import LabRequest, LabUp, SutExited, parse_message
 
-DOWN_TIMEOUT_S = 5.0
+DOWN_TIMEOUT_S = 20.0
 
 
 class NetnsStage:

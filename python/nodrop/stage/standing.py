@@ -16,7 +16,7 @@ from nodrop.stage.message import STAY, LabRequest, LabUp
 from nodrop.stage.process import Process, await_end, identify, is_running, terminate
 from nodrop.stage.registry import StandingLab
 
-PATIENCE_S = 3.0
+PATIENCE_S = 20.0
 """Time each process of a lab gets to go."""
 
 
