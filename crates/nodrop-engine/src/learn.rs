@@ -1,15 +1,21 @@
 //! Learning frames: before any measuring, so that switches know where everyone is and a dead path is named.
 
-use nodrop_model::{Checked, DirectionCheck};
+use std::collections::HashMap;
+
+use nodrop_model::{CheckArrival, Checked, DirectionCheck};
 use nodrop_port::clock::Clock;
-use nodrop_port::{Receive, Slot, Transmit, thread};
-use nodrop_wire::Signature;
+use nodrop_port::{Original, Receive, Slot, Transmit, thread};
+use nodrop_wire::{MacAddr, Signature};
 
 use crate::{EngineError, Port, Stream};
 
 const ROUND_NS: u64 = 10_000_000;
 /// Rounds that follow the first success, so that both sides have been learnt from both sides.
 const EXTRA_ROUNDS: u32 = 2;
+/// Ways of a stream's frames to arrive that are told apart, so that a flood of them stays readable.
+const ARRIVALS_MAX: usize = 8;
+/// EtherTypes of VLAN tags, where a port leaves them in frames.
+const TAGS: [[u8; 2]; 2] = [[0x81, 0x00], [0x88, 0xa8]];
 
 /// Send one frame per stream every 10 ms until each direction has delivered, and a little longer.
 pub(crate) fn check<T: Transmit, R: Receive>(
@@ -19,22 +25,20 @@ pub(crate) fn check<T: Transmit, R: Receive>(
     tag: u8,
     timeout_s: f64,
 ) -> Result<Checked, EngineError> {
-    let blank =
-        |stream: &Stream| DirectionCheck { stream_id: stream.frames.stream_id(), sent_count: 0, received_count: 0 };
-    let mut directions: Vec<DirectionCheck> = streams.iter().map(blank).collect();
+    let mut check = Check::new(streams, tag);
     let give_up_ns = clock.steady_ns() + (timeout_s * 1e9) as u64;
     let mut rounds_left = EXTRA_ROUNDS;
     while rounds_left > 0 && clock.steady_ns() < give_up_ns {
-        for (stream, direction) in streams.iter().zip(&mut directions) {
+        for (stream, direction) in streams.iter().zip(&mut check.directions) {
             direction.sent_count += send_one(&mut ports[stream.tx_port].tx, stream, direction.sent_count, clock, tag)?;
         }
         thread::sleep_ns(ROUND_NS);
-        collect(ports, streams, &mut directions, tag)?;
-        if directions.iter().all(|direction| direction.received_count > 0) {
+        check.collect(ports)?;
+        if check.directions.iter().all(|direction| direction.received_count > 0) {
             rounds_left -= 1;
         }
     }
-    Ok(Checked { directions })
+    Ok(Checked { directions: check.directions })
 }
 
 fn send_one<T: Transmit>(
@@ -54,23 +58,89 @@ fn send_one<T: Transmit>(
     Ok(sent as u64)
 }
 
-fn collect<T, R: Receive>(
-    ports: &mut [Port<T, R>],
-    streams: &[Stream],
-    directions: &mut [DirectionCheck],
+/// What is known so far.
+struct Check {
+    directions: Vec<DirectionCheck>,
+    rx_ports: Vec<usize>,
+    /// Positions by stream id.
+    positions: HashMap<u16, usize>,
+    /// Where signatures may begin.
+    offsets: Vec<usize>,
     tag: u8,
-) -> Result<(), EngineError> {
-    for (index, port) in ports.iter_mut().enumerate() {
-        port.rx.receive(usize::MAX >> 33, |frame| {
-            let arrived = |stream: &Stream| {
-                let found = Signature::find(frame.bytes, stream.frames.rx_offsets());
-                let is_its = |found: Signature| found.stream_id == stream.frames.stream_id() && found.trial_tag == tag;
-                stream.rx_port == index && found.is_some_and(|(found, _)| is_its(found))
-            };
-            if let Some(position) = streams.iter().position(arrived) {
-                directions[position].received_count += 1;
-            }
-        })?;
+}
+
+impl Check {
+    fn new(streams: &[Stream], tag: u8) -> Self {
+        let id = |stream: &Stream| stream.frames.stream_id();
+        let blank = |stream: &Stream| DirectionCheck {
+            stream_id: id(stream),
+            sent_count: 0,
+            received_count: 0,
+            arrivals: Vec::new(),
+        };
+        let mut offsets: Vec<usize> = streams.iter().flat_map(|stream| stream.frames.rx_offsets()).copied().collect();
+        offsets.sort_unstable();
+        offsets.dedup();
+        Self {
+            directions: streams.iter().map(blank).collect(),
+            rx_ports: streams.iter().map(|stream| stream.rx_port).collect(),
+            positions: streams.iter().enumerate().map(|(position, stream)| (id(stream), position)).collect(),
+            offsets,
+            tag,
+        }
     }
-    Ok(())
+
+    fn collect<T, R: Receive>(&mut self, ports: &mut [Port<T, R>]) -> Result<(), EngineError> {
+        for (index, port) in ports.iter_mut().enumerate() {
+            port.rx.receive_original(usize::MAX >> 33, |frame, original| self.note(index, frame.bytes, original))?;
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, port: usize, bytes: &[u8], original: Original) {
+        let Some((found, _)) = Signature::find(bytes, &self.offsets) else { return };
+        let Some(&position) = self.positions.get(&found.stream_id) else { return };
+        let (Some(dst), Some(src)) = (address(bytes, 0), address(bytes, 6)) else { return };
+        if found.trial_tag != self.tag {
+            return;
+        }
+        let direction = &mut self.directions[position];
+        direction.received_count += u64::from(self.rx_ports[position] == port);
+        let seen = CheckArrival { port, vlan: vlan(bytes, original), src, dst, count: 0 };
+        let alike = |known: &CheckArrival| CheckArrival { count: 0, ..known.clone() } == seen;
+        match direction.arrivals.iter().position(alike) {
+            Some(known) => direction.arrivals[known].count += 1,
+            None if direction.arrivals.len() < ARRIVALS_MAX => {
+                direction.arrivals.push(CheckArrival { count: 1, ..seen });
+            }
+            None => {}
+        }
+    }
+}
+
+fn address(bytes: &[u8], at: usize) -> Option<String> {
+    let mac: [u8; 6] = bytes.get(at..at + 6)?.try_into().ok()?;
+    Some(MacAddr(mac).to_string())
+}
+
+/// The outermost VLAN, whether the port took the tag out or left it in.
+fn vlan(bytes: &[u8], original: Original) -> Option<u16> {
+    let left_in = || bytes.get(12..16).filter(|tag| TAGS.iter().any(|kind| tag.starts_with(kind)));
+    let tag = original.vlan_tag.as_ref().map(|tag| &tag[..]).or_else(left_in)?;
+    Some(u16::from_be_bytes([tag[2], tag[3]]) & 0xfff)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_vlan_is_found_in_the_frame_and_where_the_port_took_it_out() {
+        let mut frame = [0; 60];
+        let bare = Original { frame_len: 60, vlan_tag: None };
+        assert_eq!(vlan(&frame, bare), None);
+        frame[12..16].copy_from_slice(&[0x81, 0, 0x60, 5]);
+        assert_eq!(vlan(&frame, bare), Some(5));
+        assert_eq!(vlan(&frame, Original { vlan_tag: Some([0x88, 0xa8, 0, 7]), ..bare }), Some(7));
+    }
 }

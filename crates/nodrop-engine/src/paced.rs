@@ -32,8 +32,8 @@ pub(crate) fn frame(frames: &Frames) -> Result<Frame<'_>, String> {
         );
     };
     let changes = template.changes().ok_or(
-        "xdp_live cannot send fields from a list, random fields, or checksums within \
-        checksums; choose af_xdp or af_packet",
+        "xdp_live cannot send fields from a list, random fields, fields that begin again before they have gone through, or \
+        checksums within checksums; choose af_xdp or af_packet",
     )?;
     let counter = |field: &nodrop_wire::CountingField| Counter {
         at: field.at,

@@ -17,8 +17,8 @@ pub use neighbor::{Answer, NeighborCounts, Question, Resolve, Resolved, Station}
 pub use pattern::{LoadPattern, StairDirection};
 pub use quality::{LossRuns, Reordering};
 pub use reply::{
-    Checked, Closed, Compiled, DirectionCheck, Doubt, ErrorKind, ErrorReply, Hello, Inspected, Opened, PortFacts,
-    Reply, Series, StreamCounts, Timestamping, TrialReply, Verdict, Window, Windows,
+    CheckArrival, Checked, Closed, Compiled, DirectionCheck, Doubt, ErrorKind, ErrorReply, Hello, Inspected, Opened,
+    PortFacts, Reply, Series, StreamCounts, Timestamping, TrialReply, Verdict, Window, Windows,
 };
 pub use request::{Backend, Check, CompileFilter, Copying, FaultSpec, Open, PortSpec, Request, TrialRequest};
 pub use stop::{StopClause, StopRule};

@@ -121,6 +121,24 @@ pub struct DirectionCheck {
     pub sent_count: u64,
     /// Of those, how many arrived at the port they should.
     pub received_count: u64,
+    /// Where they arrived and as what, at whichever port.
+    #[serde(default)]
+    pub arrivals: Vec<CheckArrival>,
+}
+
+/// Learning frames of one stream that arrived alike.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckArrival {
+    /// The port.
+    pub port: usize,
+    /// The outermost VLAN they came in; None: without a tag.
+    pub vlan: Option<u16>,
+    /// Source MAC address.
+    pub src: String,
+    /// Destination MAC address.
+    pub dst: String,
+    /// How many.
+    pub count: u64,
 }
 
 /// Answer to `check`.

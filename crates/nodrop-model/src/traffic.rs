@@ -71,6 +71,7 @@ impl StreamSpec {
                 field: Field::SrcPort,
                 values: FieldValues::Increment { count: flow_count, step: 1 },
                 every: 1,
+                period: None,
             }],
             rx_offsets: Vec::new(),
             replay: None,
@@ -305,6 +306,10 @@ pub struct FieldRange {
     /// Frames that each value stays for; values in turn times this is at most 2^23.
     #[serde(default = "one")]
     pub every: u32,
+    /// Frames after which it begins again with its first value, whether or not it has gone through; at most 2^23. Left out:
+    /// when it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub period: Option<u32>,
 }
 
 /// A field that can change.

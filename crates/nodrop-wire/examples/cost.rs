@@ -35,7 +35,7 @@ fn cases() -> Vec<(&'static str, StreamSpec)> {
     let million = StreamSpec { ranges: vec![ports(2, 15_625), addresses(1, 64, 15_625)], ..plain(1) };
     let imix = [(64, 7), (594, 4), (1518, 1)].map(|(frame_bytes, weight)| SizeShare { frame_bytes, weight });
     let random = FieldValues::Random { count: 1 << 20, span: 1 << 20, seed: 1 };
-    let random = FieldRange { layer: 1, field: Field::Src, values: random, every: 1 };
+    let random = FieldRange { layer: 1, field: Field::Src, values: random, every: 1, period: None };
     let random = StreamSpec { ranges: vec![random], ..plain(1) };
     let tunnel = StreamSpec { layers: tunnel(), ranges: vec![ports(7, 256)], ..plain(1) };
     vec![
@@ -53,11 +53,17 @@ fn size(frame_bytes: u16) -> Vec<SizeShare> {
 }
 
 fn ports(layer: usize, count: u32) -> FieldRange {
-    FieldRange { layer, field: Field::SrcPort, values: FieldValues::Increment { count, step: 1 }, every: 1 }
+    FieldRange {
+        layer,
+        field: Field::SrcPort,
+        values: FieldValues::Increment { count, step: 1 },
+        every: 1,
+        period: None,
+    }
 }
 
 fn addresses(layer: usize, count: u32, every: u32) -> FieldRange {
-    FieldRange { layer, field: Field::Src, values: FieldValues::Increment { count, step: 1 }, every }
+    FieldRange { layer, field: Field::Src, values: FieldValues::Increment { count, step: 1 }, every, period: None }
 }
 
 fn tunnel() -> Vec<Layer> {

@@ -1,4 +1,5 @@
-//! An entry of an MPLS label stack (RFC 3032 section 2.1, RFC 5462).
+//! An entry of an MPLS label stack (RFC 3032 section 2.1, RFC 5462). Behind the last may come a packet, or a frame of a
+//! pseudowire without control word (RFC 4448 section 4.6).
 
 use nodrop_model::{Field, Layer, Mpls};
 
@@ -17,7 +18,7 @@ impl Header for Mpls {
     fn emit(&self, frame: &mut Vec<u8>, around: &Around<'_>) -> Result<(), WireError> {
         let is_bottom = match around.next {
             Some(Layer::Mpls(_)) => 0,
-            Some(Layer::Ipv4(_) | Layer::Ipv6(_)) => 1,
+            Some(Layer::Ipv4(_) | Layer::Ipv6(_) | Layer::Ethernet(_)) => 1,
             other => return Err(misplaced(self.name(), other)),
         };
         let label = fit("MPLS label", self.label, 20)?;

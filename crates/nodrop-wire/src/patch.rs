@@ -36,6 +36,8 @@ impl Words {
 pub(crate) struct Patch {
     at: u16,
     width: u16,
+    /// Frames after which it begins again before it has gone through.
+    period: Option<Divisor>,
     /// Frames that each value stays for, if more than one.
     every: Option<Divisor>,
     count: Divisor,
@@ -56,7 +58,7 @@ impl Patch {
             FieldValues::Random { count, span, seed } => spot.random(u64::from(*count), *span, *seed),
         };
         let (count, words) = words.map_err(wrong)?;
-        Ok(vec![spot.patch(count, range.every, words).map_err(wrong)?])
+        Ok(vec![spot.patch(count, range, words).map_err(wrong)?])
     }
 
     /// The last of its bytes.
@@ -67,6 +69,7 @@ impl Patch {
     /// The word that holds the value of frame `sequence`.
     #[inline(always)]
     pub(crate) fn word(&self, sequence: u64) -> u64 {
+        let sequence = self.period.map_or(sequence, |period| period.remainder(sequence));
         let index = self.count.remainder(self.every.map_or(sequence, |every| every.quotient(sequence)));
         match &self.words {
             Words::Increment { first, step } => first + index * step,
@@ -74,15 +77,16 @@ impl Patch {
         }
     }
 
-    /// Frames that each value stays for, where they are several.
+    /// Frames that each value stays for, where they are several and always as many.
     #[inline(always)]
     pub(crate) fn every(&self) -> Option<u64> {
-        self.every.map(Divisor::by)
+        if self.period.is_some() { None } else { self.every.map(Divisor::by) }
     }
 
-    /// It as a field that counts; None where values come from a table.
+    /// It as a field that counts; None where values come from a table, or begin again early.
     pub(crate) fn counting(&self) -> Option<CountingField> {
-        let Words::Increment { first, step } = self.words else { return None };
+        let (Words::Increment { first, step }, None) = (&self.words, self.period) else { return None };
+        let (first, step) = (*first, *step);
         Some(CountingField {
             at: usize::from(self.at),
             width: usize::from(self.width),
@@ -168,30 +172,35 @@ impl Spot<'_> {
         }
         let count = values.len() as u64;
         let low = numbers.iter().map(|number| self.with(*number as u64)).collect();
-        let mut patches = vec![self.patch(count, range.every, Words::Table(low))?];
+        let mut patches = vec![self.patch(count, range, Words::Table(low))?];
         if is_address {
             let upper = Spot { at: self.at - 8, place: self.place, frame: self.frame };
             let high: Box<[u64]> = numbers.iter().map(|number| (number >> 64) as u64).collect();
             if high.iter().any(|word| *word != upper.word()) {
-                patches.push(upper.patch(count, range.every, Words::Table(high))?);
+                patches.push(upper.patch(count, range, Words::Table(high))?);
             }
         }
         Ok(patches)
     }
 
-    fn patch(&self, count: u64, every: u32, words: Words) -> Result<Patch, String> {
-        let every = u64::from(every);
+    fn patch(&self, count: u64, range: &FieldRange, words: Words) -> Result<Patch, String> {
+        let every = u64::from(range.every);
         if count == 0 || every == 0 || count.saturating_mul(every) > Divisor::LARGEST {
             let most = Divisor::LARGEST;
             return Err(format!(
                 "{count} values, each for {every} frames; both at least 1, their product at most {most}"
             ));
         }
+        let period = range.period.map(u64::from).filter(|period| *period != count * every);
+        if let Some(wrong) = period.filter(|period| !(2..=Divisor::LARGEST).contains(period)) {
+            return Err(format!("it begins again after {wrong} frames; from 2 to {} can be", Divisor::LARGEST));
+        }
         // There is no dividing by one.
         let words = if count == 1 { words.twice() } else { words };
         Ok(Patch {
             at: self.at as u16,
             width: self.place.width as u16,
+            period: period.map(Divisor::new),
             every: (every > 1).then(|| Divisor::new(every)),
             count: Divisor::new(count.max(2)),
             words,

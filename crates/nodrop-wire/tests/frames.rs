@@ -15,7 +15,7 @@ fn spec(ranges: Vec<FieldRange>) -> StreamSpec {
 }
 
 fn range(layer: usize, field: Field, values: FieldValues, every: u32) -> FieldRange {
-    FieldRange { layer, field, values, every }
+    FieldRange { layer, field, values, every, period: None }
 }
 
 /// Bytes of the first frames.
@@ -51,6 +51,23 @@ fn a_million_flows_are_a_million_different_headers_each_sent_as_often() {
         seen[(usize::from(frame[29]) - 1) * 15_625 + word(&frame, 34) - 0xc000] += 1;
     }
     assert!(seen.iter().all(|count| *count == 2));
+}
+
+#[test]
+fn fields_that_begin_again_early_make_exactly_as_many_flows_as_their_period() {
+    let short = |range: FieldRange| FieldRange { period: Some(11), ..range };
+    let increment = |count| FieldValues::Increment { count, step: 1 };
+    let made = spec(vec![
+        short(range(2, Field::SrcPort, increment(4), 1)),
+        short(range(1, Field::Src, FieldValues::Random { count: 3, span: 90, seed: 1 }, 4)),
+        range(1, Field::Dst, increment(2), 11),
+    ]);
+    let all: Vec<_> = frames(&made, 44).iter().map(|frame| frame[26..36].to_vec()).collect();
+    assert_eq!(all[..22], all[22..]);
+    assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), 22);
+    let flows = |of: &[Vec<u8>]| of.iter().map(|flow| [&flow[..4], &flow[8..]].concat()).collect::<BTreeSet<_>>();
+    assert_eq!((flows(&all[..11]).len(), flows(&all[..11])), (11, flows(&all[11..22])));
+    frames(&made, 44).iter().for_each(|frame| assert_eq!(read(frame), 42));
 }
 
 #[test]
@@ -102,6 +119,12 @@ fn what_cannot_be_is_refused_with_a_reason() {
         (refusal(9, Field::Src, increment(1, 1), 1), "no such layer"),
         (refusal(1, Field::Src, increment(1 << 20, 1), 9), "at most 8388608"),
         (refusal(1, Field::Src, increment(0, 1), 1), "at least 1"),
+        (
+            Frames::new(&spec(vec![FieldRange { period: Some(1), ..range(1, Field::Src, increment(2, 1), 1) }]))
+                .unwrap_err()
+                .to_string(),
+            "begins again after 1 frames",
+        ),
         (refusal(1, Field::Src, text("here"), 1), "not an address"),
         (refusal(2, Field::DstPort, text("80"), 1), "write a number"),
         (refusal(1, Field::Src, FieldValues::Random { count: 9, span: 8, seed: 0 }, 1), "widen the span"),

@@ -105,7 +105,7 @@ fn with_ranges(layers: Vec<Layer>) -> impl Strategy<Value = StreamSpec> {
     (chosen, prop::collection::vec((1u32..40, 1u32..9), 4), any::<u64>()).prop_map(move |(chosen, how, seed)| {
         let range = |((layer, field), (count, every)): ((usize, Field), (u32, u32))| {
             let values = values(&layers[layer], field, count, seed);
-            FieldRange { layer, field, values, every }
+            FieldRange { layer, field, values, every, period: None }
         };
         StreamSpec {
             layers: layers.clone(),
