@@ -93,7 +93,7 @@ def test_the_highest_load_is_the_line_rate_at_the_mean_size_and_of_the_busiest_d
 
 
 def test_many_streams_share_a_direction_and_have_numbers_and_addresses_of_their_own() -> None:
-    made = traffic(traffic__streams=3, traffic__forward="75%", flow_count=2)
+    made = traffic(traffic__streams=3, traffic__forward="75%", flow_count=12)
     assert len({stream.stream_id for stream in made.streams}) == 6
     assert len({stream.ip.src for stream in made.streams if stream.ip}) == 6
     assert made.load_ratios == pytest.approx((0.25,) * 3 + (0.25 / 3,) * 3)
@@ -101,23 +101,39 @@ def test_many_streams_share_a_direction_and_have_numbers_and_addresses_of_their_
     assert "3 streams of 2 flows each way" in traffic_text(made)
 
 
-@pytest.mark.parametrize("flow_count", [1, 2, 16384, 16385, 2**20, 1_000_000])
+@pytest.mark.parametrize("flow_count", [1, 2, 16384, 16385, 2**20, 1_000_000, 1_000_003])
 def test_flows_are_source_ports_times_source_addresses(flow_count: int) -> None:
-    stream = first(flow_count=flow_count)
+    stream = first(flow_count=flow_count, bidirectional=False)
     assert stream.flow_count == flow_count
     assert all(part.values.count <= 16384 for part in stream.ranges)
 
 
-def test_flows_that_cannot_be_made_are_refused_with_a_number_that_can() -> None:
-    with pytest.raises(ConfigError, match=r"^flow_count: 1000003 asked, .* for example 999424$"):
-        traffic(flow_count=1_000_003)
-    assert first(flow_count=999_424).flow_count == 999_424
+def test_flows_are_those_of_all_chains_and_both_directions() -> None:
+    made = traffic(flow_count=1001, chains=4)
+    counts = [stream.flow_count for stream in made.streams]
+    assert sum(counts) == 1001 and max(counts) - min(counts) == 1
+    assert traffic_text(made) == "64-byte frames both ways, 125 or 126 flows each way in each chain"
+
+
+@pytest.mark.parametrize(
+    ("keys", "says"),
+    [
+        (
+            {"flow_count": 7, "chains": 4},
+            r"^flow_count: 7 asked, 8 streams \(4 chains, both ways\) need .* write 8 or more",
+        ),
+        ({"flow_count": 2**23, "bidirectional": False}, r"^flow_count: 8388608 asked, .* make 4194304 at most"),
+    ],
+)
+def test_flows_that_cannot_be_made_are_refused_with_a_number_that_can(keys: dict[str, Any], says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        traffic(**keys)
 
 
 def test_ranges_change_each_time_those_before_have_gone_through(tmp_path: Path) -> None:
     file = tmp_path / "ranges.yaml"
     file.write_text("""
-flow_count: 10
+flow_count: 20
 frame_bytes: 128
 traffic:
   vlan: 5

@@ -306,9 +306,9 @@ class Config(Value):
     frame_sizes: FrameSizes = ()
     """Several sizes, measured one after the other, as `[64, IMIX, 1518]`: bytes with FCS, `IMIX` (7 x 64, 4 x 594, 1 x
     1518), or a genome; none: `frame_bytes`."""
-    flow_count: Count = Field(default=256, ge=1, le=2**20)
-    """Flows per stream, told apart by source port (with ICMP by identifier), beyond 16384 also by source address; 1 to
-    1048576."""
+    flow_count: Count = Field(default=512, ge=1, le=2**30)
+    """Flows over all chains and both directions, spread evenly; told apart by source port (with ICMP by identifier),
+    beyond 16384 a stream also by source address, or as `flows` says. At least one for each stream, at most 4194304."""
     flows: FlowsConfig = FlowsConfig()
     """How flows are told apart."""
     gateways: GatewaysConfig = GatewaysConfig()

@@ -246,7 +246,7 @@ def _cut_short(engine: EngineProcess) -> dict[str, Any] | None:
 
 
 def _stream_request(stream: Stream) -> dict[str, Any]:
-    asked = stream.model_dump(exclude={"chain", "share", "replay"})
+    asked = stream.model_dump(exclude={"chain", "rx_vlan", "share", "replay"})
     if stream.replay is None:
         return asked
     source = stream.replay.model_dump(include={*ReplaySource.model_fields})

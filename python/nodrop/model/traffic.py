@@ -51,6 +51,13 @@ class FieldRange(Value):
     values: Annotated[Increment | Listed | Random, Field(discriminator="mode")]
     every: int = Field(default=1, ge=1, le=2**23)
     """Frames that each value stays for."""
+    period: int | None = Field(default=None, ge=2, le=2**23)
+    """Frames after which it begins again, whether or not it has gone through; None: when it has."""
+
+    @property
+    def through_count(self) -> int:
+        """Frames after which it begins again."""
+        return self.period or self.every * self.values.count
 
 
 class SizeShare(Value):
@@ -109,6 +116,8 @@ class Stream(Value):
     """Index of the port the frames must arrive at."""
     chain: int = Field(default=0, ge=0)
     """Service chain the stream goes through."""
+    rx_vlan: int | None = None
+    """VLAN its frames must arrive in, where chains are told apart by it."""
     share: float = Field(default=1.0, gt=0)
     """Part of the load, relative to the other streams'."""
     sizes: tuple[SizeShare, ...] = Field(min_length=1)
@@ -149,7 +158,7 @@ class Stream(Value):
         """Frames that differ in more than the signature, size apart."""
         if self.replay:
             return self.replay.template_count
-        return math.lcm(*(part.every * part.values.count for part in self.ranges))
+        return math.lcm(*(part.through_count for part in self.ranges))
 
 
 class Traffic(Value):

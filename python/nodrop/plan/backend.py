@@ -55,6 +55,7 @@ def fit_lab(lab: LabPlan, backend: Backend) -> LabPlan:
 
 
 def _fits_a_program(traffic: Traffic) -> bool:
-    counts = all(isinstance(field.values, Increment) for stream in traffic.streams for field in stream.ranges)
+    ranges = [field for stream in traffic.streams for field in stream.ranges]
+    counts = all(isinstance(field.values, Increment) and field.period is None for field in ranges)
     alike = all(len(stream.sizes) == 1 and stream.replay is None for stream in traffic.streams)
     return traffic.pattern.kind == "flat" and counts and alike

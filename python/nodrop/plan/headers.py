@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from pydantic import Field
+
 from nodrop.config.traffic import RangeField, TrafficConfig
 from nodrop.errors import ConfigError
 from nodrop.model.base import Value
@@ -9,8 +11,6 @@ from nodrop.model.layer import (
     Ethernet,
     Gre,
     IcmpEcho,
-    Ipv4,
-    Ipv6,
     Layer,
     Mpls,
     Tcp,
@@ -21,12 +21,8 @@ from nodrop.model.layer import (
 )
 from nodrop.model.traffic import FieldName
 from nodrop.plan import addressing
-
-DISCARD_PORT = 9
-FIRST_DYNAMIC_PORT = 49152
-"""Start of the ports nobody's protocol owns (RFC 6335), so that no dissector takes test frames for something."""
-VXLAN_PORT = 4789
-"""Source: RFC 7348 section 8."""
+from nodrop.plan.ranges import DISCARD_PORT, FIRST_DYNAMIC_PORT
+from nodrop.plan.tunnel import VXLAN_PORT
 
 FIELDS: dict[RangeField, tuple[tuple[str, ...], FieldName]] = {
     "src_mac": (("ethernet",), "src"),
@@ -54,13 +50,26 @@ class Ends(Value):
     src_ips: dict[int, str]
     """By IP version."""
     dst_ips: dict[int, str]
+    src_port: int = FIRST_DYNAMIC_PORT
+    dst_port: int = DISCARD_PORT
+    tunnel_ips: dict[int, tuple[str, str]] = Field(default_factory=dict)
+    """Outer source and destination of `traffic.vxlan` and `traffic.gre`, by IP version."""
+    tags: tuple[Vlan, ...] = ()
+    """VLAN tags of the chain's frames, outermost first."""
+    tunnel: tuple[Layer, ...] = ()
+    """All headers outside of the packet, where the chain has a tunnel of its own."""
 
 
 def plan_layers(asked: TrafficConfig, ends: Ends) -> tuple[Layer, ...]:
     """All headers. Raises ConfigError when they do not go together."""
     if asked.vxlan is not None and asked.gre is not None:
         raise ConfigError("traffic.vxlan and traffic.gre: both asked, frames go through one tunnel; leave one out")
-    return (Ethernet(src=ends.src_mac, dst=ends.dst_mac), *_tags(asked), *_tunnel(asked, ends), *_packet(asked, ends))
+    if ends.tunnel:
+        return (*ends.tunnel, *_tags(asked), *_packet(asked, ends))
+    tags = (*ends.tags, *_tags(asked))
+    if ends.tags and any(isinstance(tag, Vlan) for tag in tags[len(ends.tags) :]):
+        raise ConfigError("traffic.vlan: asked where chains are told apart by VLAN; write vlans, or networks: ports")
+    return (Ethernet(src=ends.src_mac, dst=ends.dst_mac), *tags, *_tunnel(asked, ends), *_packet(asked, ends))
 
 
 def find_field(layers: tuple[Layer, ...], field: RangeField) -> tuple[int, FieldName]:
@@ -68,11 +77,19 @@ def find_field(layers: tuple[Layer, ...], field: RangeField) -> tuple[int, Field
     plain = field.removeprefix("outer_")
     kinds, name = FIELDS[plain]  # type: ignore[index]
     found = [index for index, layer in enumerate(layers) if layer.kind in kinds]
-    if not found or (plain != field and not any(layer.kind in ("vxlan", "gre") for layer in layers)):
+    if not found or (plain != field and not _is_tunnelled(layers)):
         raise ConfigError(
             f"traffic.ranges: {field} asked, frames have no such field; take one of the headers they have"
         )
     return found[0 if plain != field else -1], name
+
+
+def _is_tunnelled(layers: tuple[Layer, ...]) -> bool:
+    return any(layer.kind in ("vxlan", "gre") for layer in layers) or len([*_ethernets(layers)]) > 1
+
+
+def _ethernets(layers: tuple[Layer, ...]) -> Iterator[Layer]:
+    return (layer for layer in layers if layer.kind == "ethernet")
 
 
 def _tags(asked: TrafficConfig) -> Iterator[Layer]:
@@ -88,7 +105,8 @@ def _tunnel(asked: TrafficConfig, ends: Ends) -> Iterator[Layer]:
     """Outer headers, and with VXLAN the inner Ethernet header."""
     if asked.vxlan is None and asked.gre is None:
         return
-    yield _ip(asked, ends, asked.tunnel_ip)
+    src, dst = ends.tunnel_ips[asked.tunnel_ip]
+    yield ip_layer(src, dst, asked.dscp)
     if asked.vxlan is not None:
         yield Udp(src_port=FIRST_DYNAMIC_PORT, dst_port=VXLAN_PORT)
         yield Vxlan(vni=asked.vxlan)
@@ -98,15 +116,11 @@ def _tunnel(asked: TrafficConfig, ends: Ends) -> Iterator[Layer]:
 
 
 def _packet(asked: TrafficConfig, ends: Ends) -> Iterator[Layer]:
-    yield _ip(asked, ends, asked.ip)
+    yield ip_layer(ends.src_ips[asked.ip], ends.dst_ips[asked.ip], asked.dscp)
     match asked.transport:
         case "udp":
-            yield Udp(src_port=FIRST_DYNAMIC_PORT, dst_port=DISCARD_PORT)
+            yield Udp(src_port=ends.src_port, dst_port=ends.dst_port)
         case "tcp":
-            yield Tcp(src_port=FIRST_DYNAMIC_PORT, dst_port=DISCARD_PORT)
+            yield Tcp(src_port=ends.src_port, dst_port=ends.dst_port)
         case "icmp":
             yield IcmpEcho()
-
-
-def _ip(asked: TrafficConfig, ends: Ends, version: int) -> Ipv4 | Ipv6:
-    return ip_layer(ends.src_ips[version], ends.dst_ips[version], asked.dscp)

@@ -1,6 +1,5 @@
 """The streams of a plan: who sends what to whom, and which fields change."""
 
-import ipaddress
 import itertools
 from collections.abc import Iterator
 
@@ -13,17 +12,18 @@ from nodrop.model.traffic import FieldRange, Increment, Listed, Random, Stream, 
 from nodrop.plan.chains import ChainEnd, chain_ends
 from nodrop.plan.headers import Ends, find_field, plan_layers
 from nodrop.plan.pattern import plan_pattern
+from nodrop.plan.ranges import PORTS_MAX, StreamFlows, plan_flows
 from nodrop.plan.replay import Replayed, replay_streams
 from nodrop.plan.sizes import plan_sizes
+from nodrop.plan.tunnel import check_tunnel, tunnel_layers
 
-PORTS_MAX = 16384
-"""Source ports from the first dynamic one on (RFC 6335)."""
-IDENTIFIERS_MAX = 65536
 BEHIND_HEADERS_BYTES = 18 + 4
 """Signature and FCS."""
 SMALLEST_FRAME_BYTES = 64
 FRAMES_MAX = 2**23
 """Frames after which every range has begun again, at most."""
+RANGES_MAX = 8
+"""Fields of a frame that can change."""
 
 
 def plan_traffic(config: Config, lab: LabPlan, replayed: Replayed | None = None) -> Traffic:
@@ -34,6 +34,7 @@ def plan_traffic(config: Config, lab: LabPlan, replayed: Replayed | None = None)
     if replayed:
         streams = tuple(replay_streams(config, lab, replayed))
     else:
+        check_tunnel(config, lab.chain_count)
         streams = tuple(_streams(config, lab))
         _check_sizes(streams[0])
     return Traffic(streams=streams, pattern=plan_pattern(config.pattern))
@@ -43,86 +44,81 @@ def _streams(config: Config, lab: LabPlan) -> Iterator[Stream]:
     """Those of each direction and chain, addressed to whatever is next on their way."""
     asked = config.traffic
     sizes, order = plan_sizes(config)
+    chains = chain_ends(config, lab)
+    flows = plan_flows(config, chains)
     ways = range(2 if config.bidirectional else 1)
-    for ends, way, number in itertools.product(chain_ends(config, lab), ways, range(asked.streams)):
+    for ends, way, number in itertools.product(chains, ways, range(asked.streams)):
         here, there = ends[way], ends[1 - way]
-        layers = plan_layers(asked, _ends(config, here, there, number))
+        its = flows[here.chain, way, number]
+        layers = plan_layers(asked, _ends(config, here, there, its))
         header_bytes = sum(layer.header_bytes for layer in layers)
         yield Stream(
             stream_id=(2 * here.chain + way) * asked.streams + number,
             tx_port=here.port,
             rx_port=there.port,
             chain=here.chain,
+            rx_vlan=there.tags[0].id if there.tags else None,
             share=(asked.forward if way == 0 else 1 - asked.forward) if config.bidirectional else 1.0,
             sizes=sizes,
             size_order=order,
             layers=layers,
-            ranges=_ranges(config, layers),
+            ranges=_ranges(config, layers, its),
             rx_offsets=tuple(header_bytes + shift for shift in asked.rx_shift),
         )
 
 
-def _ends(config: Config, here: ChainEnd, there: ChainEnd, number: int) -> Ends:
-    """The sending end has an address for each stream and each of its `_split` addresses."""
-    addresses = _split(config)[1]
-    first = [ipaddress.ip_address(ip) + number * addresses for ip in here.tester_ips]
-    network = here.networks[0]
-    if int(first[0]) + addresses > int(network[-3]):
-        raise ConfigError(
-            f"flow_count and traffic.streams: {config.flow_count} and {config.traffic.streams} asked, {network} "
-            "has too few source addresses for so many; take fewer of either"
-        )
+def _ends(config: Config, here: ChainEnd, there: ChainEnd, flows: StreamFlows) -> Ends:
     return Ends(
         src_mac=here.tester_mac,
         dst_mac=here.next_mac,
-        src_ips={ip.version: str(ip) for ip in first},
-        dst_ips=dict(zip((4, 6), there.tester_ips, strict=True)),
+        src_ips=flows.src_ips,
+        dst_ips=flows.dst_ips,
+        src_port=flows.src_port,
+        dst_port=flows.dst_port,
+        tunnel_ips=dict(zip((4, 6), zip(here.tester_ips, there.tester_ips, strict=True), strict=True)),
+        tags=here.tags,
+        tunnel=tunnel_layers(config, here, there),
     )
 
 
-def _split(config: Config) -> tuple[int, int]:
-    """Flows as source ports (or identifiers) times source addresses. Raises ConfigError."""
-    flows, most = config.flow_count, IDENTIFIERS_MAX if config.traffic.transport == "icmp" else PORTS_MAX
-    ports = _largest_divisor(flows, most)
-    if flows // ports > 4 * FRAMES_MAX // PORTS_MAX:
-        near = flows - flows % PORTS_MAX
-        raise ConfigError(
-            f"flow_count: {flows} asked, flows are source ports times source addresses, up to {most} ports; "
-            f"write a number that can be divided so, for example {near}"
-        )
-    return ports, flows // ports
-
-
-def _largest_divisor(number: int, most: int) -> int:
-    return next(divisor for divisor in range(min(number, most), 0, -1) if number % divisor == 0)
-
-
-def _ranges(config: Config, layers: tuple[Layer, ...]) -> tuple[FieldRange, ...]:
+def _ranges(config: Config, layers: tuple[Layer, ...], flows: StreamFlows) -> tuple[FieldRange, ...]:
     """The flows' own, then those written: each changes when those before it have gone through."""
-    ports, addresses = _split(config)
-    first: list[RangeConfig] = []
-    if ports > 1:
-        first.append(RangeConfig(field="identifier" if config.traffic.transport == "icmp" else "src_port", count=ports))
-    if addresses > 1:
-        first.append(RangeConfig(field="src_ip", count=addresses))
-    taken = {(part.field) for part in first}
-    made: list[FieldRange] = []
-    for asked in (*first, *config.traffic.ranges):
-        if asked.field in taken and asked not in first:
+    made = [
+        FieldRange(layer=layer, field=field, values=part.values, every=part.every, period=part.period)
+        for part in flows.changing
+        for layer, field in [find_field(layers, part.field)]
+    ]
+    if config.tunnel.kind == "vxlan" and flows.flow_count > 1:
+        made.append(_entropy(layers, flows.flow_count))
+    taken = {part.field for part in flows.changing}
+    through, every = flows.flow_count, flows.changing[-1].every if flows.changing else 1
+    for asked in config.traffic.ranges:
+        if asked.field in taken:
             raise ConfigError(
-                f"traffic.ranges: {asked.field} asked, flows change it already; write flow_count: 1, or another field"
+                f"traffic.ranges: {asked.field} asked, flows change it already; write fewer flows, or another field"
             )
-        made.append(_range(asked, layers, made))
+        every = every if asked.together else through
+        made.append(_range(asked, layers, every))
+        through = max(through, every * made[-1].values.count)
+    if len(made) > RANGES_MAX:
+        raise ConfigError(
+            f"traffic.ranges: {len(config.traffic.ranges)} asked, with those of the flows {len(made)} fields change; "
+            f"at most {RANGES_MAX} can"
+        )
     return tuple(made)
 
 
-def _range(asked: RangeConfig, layers: tuple[Layer, ...], before: list[FieldRange]) -> FieldRange:
+def _entropy(layers: tuple[Layer, ...], flow_count: int) -> FieldRange:
+    """An outer source port for each flow, so that networks under the tunnel spread them (RFC 7348 section 5)."""
+    layer, field = find_field(layers, "outer_src_port")
+    count = min(flow_count, PORTS_MAX)
+    period = flow_count if flow_count % count else None
+    return FieldRange(layer=layer, field=field, values=Increment(count=count), period=period)
+
+
+def _range(asked: RangeConfig, layers: tuple[Layer, ...], every: int) -> FieldRange:
     layer, field = find_field(layers, asked.field)
     values = _values(asked)
-    every = 1
-    if before:
-        last = before[-1]
-        every = last.every if asked.together else last.every * last.values.count
     if every * values.count > FRAMES_MAX:
         raise ConfigError(
             f"traffic.ranges: {asked.field} asked with {values.count} values, each for {every} frames; all counts "

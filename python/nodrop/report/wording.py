@@ -86,14 +86,17 @@ def wire_text(load_pps: float, traffic: Traffic) -> str:
 
 def traffic_text(traffic: Traffic) -> str:
     """What is sent, in short: `64-byte frames both ways, 256 flows each way`."""
-    stream, ways = traffic.streams[0], traffic.direction_ratios
-    way = "both ways" if len(ways) > 1 else "one way"
+    stream, chains = traffic.streams[0], {stream.chain for stream in traffic.streams}
+    ways = {(stream.chain, stream.tx_port) for stream in traffic.streams}
+    way = "both ways" if len(ways) > len(chains) else "one way"
     per_way = len(traffic.streams) // len(ways)
-    flows = f"{stream.flow_count} flows" if per_way == 1 else f"{per_way} streams of {stream.flow_count} flows"
+    counts = " or ".join(map(str, sorted({stream.flow_count for stream in traffic.streams})))
+    flows = f"{counts} flows" if per_way == 1 else f"{per_way} streams of {counts} flows"
     course = "" if traffic.pattern.kind == "flat" else f", {traffic.pattern.kind} load"
+    in_each = " in each chain" if len(chains) > 1 else ""
     if stream.replay:
         return f"{replay_text(stream.replay, stream)} {way}{course}"
-    return f"{sizes_text(stream)} frames{stack_text(stream)} {way}, {flows} each way{course}"
+    return f"{sizes_text(stream)} frames{stack_text(stream)} {way}, {flows} each way{in_each}{course}"
 
 
 def replay_text(replay: Replay, stream: Stream) -> str:

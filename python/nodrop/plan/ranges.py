@@ -1,0 +1,297 @@
+"""Which addresses and ports a stream's frames carry: first values, and those that change to tell its flows apart."""
+
+import ipaddress
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from nodrop.config.flows import FlowsConfig
+from nodrop.config.schema import Config
+from nodrop.config.traffic import RangeField
+from nodrop.errors import ConfigError
+from nodrop.model.traffic import Increment, Random
+from nodrop.plan import addressing
+from nodrop.plan.chains import ChainEnd
+from nodrop.plan.flows import FLOWS_MAX, Fit, abreast, nested, spread, value_count
+
+PORTS_MAX = 16384
+"""Source ports from the first dynamic one on (RFC 6335)."""
+IDENTIFIERS_MAX = 65536
+FIRST_DYNAMIC_PORT = 49152
+"""Start of the ports nobody's protocol owns (RFC 6335), so that no dissector takes test frames for something."""
+DISCARD_PORT = 9
+DNS_PORT = 53
+"""What flows have as both ports where addresses tell them apart, as in NFVbench."""
+RANDOM_MAX = 2**20
+"""Values of a field in an order without a pattern at most: the engine keeps them in a table."""
+FIELD_ORDER: tuple[RangeField, ...] = ("dst_ip", "src_ip", "src_port", "dst_port")
+LARGEST_ADDRESS_RANGE = 2**32
+"""Of an IPv6 network no more addresses are used."""
+
+Way = tuple[int, int, int]
+"""Chain, direction (0 from the left) and number of a stream."""
+IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+class Changing(NamedTuple):
+    """A field that tells flows apart."""
+
+    field: RangeField
+    values: Increment | Random
+    every: int
+    period: int | None
+
+
+class StreamFlows(NamedTuple):
+    """The flows of a stream."""
+
+    flow_count: int
+    src_ips: dict[int, str]
+    """First one by IP version."""
+    dst_ips: dict[int, str]
+    src_port: int
+    dst_port: int
+    changing: tuple[Changing, ...]
+
+
+def plan_flows(config: Config, chains: Sequence[tuple[ChainEnd, ChainEnd]]) -> dict[Way, StreamFlows]:
+    """The flows of every stream; all together exactly as many as asked. Raises ConfigError."""
+    shares = _shares(config, len(chains))
+    if config.flows == FlowsConfig():
+        return _by_source_port(config, chains, shares)
+    return _ByRange(config, chains).plan(shares)
+
+
+def _shares(config: Config, chain_count: int) -> dict[Way, int]:
+    """Flows of each stream. Raises ConfigError when some would have none."""
+    each_way = [*itertools.product(range(chain_count), range(config.traffic.streams))]
+    ways = 2 if config.bidirectional else 1
+    if config.flow_count < ways * len(each_way):
+        least = ways * len(each_way)
+        raise ConfigError(
+            f"flow_count: {config.flow_count} asked, {least} streams ({_streams_text(config, chain_count)}) need one "
+            f"each; write {least} or more"
+        )
+    totals = spread(config.flow_count, ways)[::-1]
+    return {
+        (chain, way, number): count
+        for way, total in enumerate(totals)
+        for (chain, number), count in zip(each_way, spread(total, len(each_way)), strict=True)
+    }
+
+
+def _streams_text(config: Config, chain_count: int) -> str:
+    parts = [
+        f"{chain_count} chain{'s' if chain_count > 1 else ''}",
+        "both ways" if config.bidirectional else "one way",
+        *([f"traffic.streams: {config.traffic.streams}"] if config.traffic.streams > 1 else []),
+    ]
+    return ", ".join(parts)
+
+
+def _by_source_port(
+    config: Config, chains: Sequence[tuple[ChainEnd, ChainEnd]], shares: dict[Way, int]
+) -> dict[Way, StreamFlows]:
+    """Told apart by source port (with ICMP by identifier), beyond those also by source address."""
+    field: RangeField = "identifier" if config.traffic.transport == "icmp" else "src_port"
+    most = IDENTIFIERS_MAX if field == "identifier" else PORTS_MAX
+    taken: dict[tuple[int, int], int] = {}
+    made = {}
+    for (chain, way, number), count in shares.items():
+        here, there = chains[chain][way], chains[chain][1 - way]
+        network = here.networks[0]
+        room = (int(network[-3]) - int(ipaddress.ip_address(here.tester_ips[0]))) // config.traffic.streams
+        if count > min(most * max(room, 0), FLOWS_MAX):
+            raise ConfigError(
+                f"flow_count: {config.flow_count} asked, that is {count} for a stream; {most} source ports times "
+                f"{max(room, 0)} addresses of {network} make {min(most * max(room, 0), FLOWS_MAX)} at most; take fewer "
+                "flows, chains or traffic.streams, or wider networks with flows.ip"
+            )
+        fit = nested(count, (most, room))
+        first = taken.get((chain, way), 0)
+        taken[chain, way] = first + fit.parts[1].value_count
+        increments = (Increment(count=part.value_count) for part in fit.parts)
+        made[chain, way, number] = StreamFlows(
+            flow_count=count,
+            src_ips={ip.version: str(ip + first) for ip in map(ipaddress.ip_address, here.tester_ips)},
+            dst_ips=dict(zip((4, 6), there.tester_ips, strict=True)),
+            src_port=FIRST_DYNAMIC_PORT,
+            dst_port=DISCARD_PORT,
+            changing=_changing((field, "src_ip"), increments, fit),
+        )
+    return made
+
+
+def _changing(fields: Sequence[RangeField], values: Iterable[Increment | Random], fit: Fit) -> tuple[Changing, ...]:
+    """Those of the fields that take more than one value."""
+    each = zip(fields, values, fit.parts, strict=True)
+    return tuple(Changing(field, value, part.every, fit.period) for field, value, part in each if part.value_count > 1)
+
+
+class _Pool:
+    """The addresses behind one side that chains take their own from, one after the other."""
+
+    def __init__(self, first: IPAddress, count: int, step: int, sharers: int) -> None:
+        self.each = count // sharers
+        """Addresses a stream may have."""
+        self._first, self._step = first, step
+        self._taken = {"src": 0, "dst": 0}
+
+    def take(self, end: str, count: int) -> IPAddress:
+        """The first of so many that no other stream has as the same end of its flows."""
+        first = self._taken[end]
+        self._taken[end] += count
+        return self._first + first * self._step
+
+
+class _ByRange:
+    """Flows as the `flows` section says."""
+
+    def __init__(self, config: Config, chains: Sequence[tuple[ChainEnd, ChainEnd]]) -> None:
+        self._config, self._asked = config, config.flows
+        self._is_random = self._asked.ip_step == "random", self._asked.udp_step == "random"
+        self._step = 1 if self._asked.ip_step == "random" else int(self._asked.ip_step)
+        if self._step == 0:
+            raise ConfigError("flows.ip_step: 0.0.0.0 asked, that is the same address again; write 0.0.0.1 or more")
+        if self._asked.ip is not None:
+            _check_networks(self._asked.ip, config.traffic.ip)
+        self._ports = [
+            _port_range(f"flows.udp_{end}", written, config.traffic.transport)
+            for end, written in (("source", self._asked.udp_source), ("destination", self._asked.udp_destination))
+        ]
+        if self._ports[1][0] == 0:
+            raise ConfigError("flows.udp_destination: port 0 asked, it is reserved and hosts drop it; write 1 to 65535")
+        self._pools = self._make_pools(chains)
+
+    def plan(self, shares: dict[Way, int]) -> dict[Way, StreamFlows]:
+        """Streams in the order of their shares. Raises ConfigError when their flows cannot be made."""
+        most = [self._most(way) for way in range(2 if self._config.bidirectional else 1)]
+        for (_, way, _), count in shares.items():
+            if count > most[way]:
+                raise ConfigError(self._too_many(shares, most))
+        return {place: self._stream(place, count) for place, count in shares.items()}
+
+    def _make_pools(self, chains: Sequence[tuple[ChainEnd, ChainEnd]]) -> list[list[_Pool]]:
+        """By chain and side; of networks that were written all chains take from the same."""
+        streams = self._config.traffic.streams
+        if self._asked.ip is not None:
+            counts = [value_count(network.num_addresses, self._step) for network in self._asked.ip]
+            shared = [
+                _Pool(network.network_address, count, self._step, len(chains) * streams)
+                for network, count in zip(self._asked.ip, counts, strict=True)
+            ]
+            return [shared] * len(chains)
+
+        def own(end: ChainEnd) -> _Pool:
+            version = self._config.traffic.ip
+            first = ipaddress.ip_address(end.tester_ips[0 if version == 4 else 1])
+            network = end.networks[0 if version == 4 else 1]
+            span = min(int(network[-3]) - int(first) + 1, LARGEST_ADDRESS_RANGE)
+            return _Pool(first, value_count(span, self._step), self._step, streams)
+
+        return [[own(left), own(right)] for left, right in chains]
+
+    def _sizes(self, way: int, chain: int = 0) -> tuple[int, ...]:
+        """Values that a stream can take of each field, in the order of `FIELD_ORDER`."""
+        pools = self._pools[chain]
+        dst, src = pools[1 - way].each, pools[way].each
+        sizes = [dst, min(src, 1) if self._asked.static_source else src, *(size for _, size in self._ports)]
+        most = [RANDOM_MAX if is_random else max(sizes) for is_random in self._is_random]
+        return tuple(min(size, most[place // 2]) for place, size in enumerate(sizes))
+
+    def _most(self, way: int) -> int:
+        """Flows of a stream at most."""
+        product = 1
+        for size in self._sizes(way):
+            product *= size
+        return min(product, FLOWS_MAX)
+
+    def _too_many(self, shares: dict[Way, int], most: list[int]) -> str:
+        each_way = len(shares) // len(most)
+        total = each_way * most[0] if len(most) == 1 else min(2 * each_way * most[0], 2 * each_way * most[1] + 1)
+        networks = ", ".join(map(str, self._asked.ip or addressing.SIDES[0][:1] + addressing.SIDES[1][:1]))
+        way = most.index(min(most))
+        dst, src, src_ports, dst_ports = self._sizes(way)
+        found = (
+            f"of {networks} each of {each_way} streams a way has {dst} destination and {src} source addresses, with "
+            f"{src_ports} source and {dst_ports} destination ports"
+        )
+        asked = f"flow_count: {self._config.flow_count} asked"
+        if min(most) == 0:
+            return f"{asked}, flows.ip is too narrow: {found}; widen flows.ip, or take fewer chains"
+        if min(most) == FLOWS_MAX:
+            return f"{asked}, a stream can have {FLOWS_MAX}, all together {total}; write flow_count: {total} or less"
+        wider = "flows.udp_source" if dst > src_ports else f"flows.ip ({'left' if way else 'right'})"
+        static = ", write flows.static_source: false" if self._asked.static_source else ""
+        return f"{asked}, at most {total} are possible: {found}; widen {wider}{static}, or write {total} or less"
+
+    def _stream(self, place: Way, count: int) -> StreamFlows:
+        chain, way, _ = place
+        fit = abreast(count, self._sizes(way, chain))
+        pools = self._pools[chain]
+        dst = pools[1 - way].take("dst", fit.parts[0].value_count)
+        src = pools[way].take("src", fit.parts[1].value_count)
+        (src_port, _), (dst_port, _) = self._ports
+        return StreamFlows(
+            flow_count=count,
+            src_ips={src.version: str(src)},
+            dst_ips={dst.version: str(dst)},
+            src_port=src_port,
+            dst_port=dst_port,
+            changing=_changing(FIELD_ORDER, self._values(place, fit), fit),
+        )
+
+    def _values(self, place: Way, fit: Fit) -> list[Increment | Random]:
+        """Addresses drawn at random are those of the stream's block, ports any of their range."""
+        chain, way, number = place
+        seed = self._asked.seed + 8 * ((2 * chain + way) * self._config.traffic.streams + number)
+        counts = [part.value_count for part in fit.parts]
+        port_step = 1 if self._asked.udp_step == "random" else self._asked.udp_step
+        values: list[Increment | Random] = []
+        for index, count in enumerate(counts):
+            is_port = index >= 2
+            if self._is_random[is_port]:
+                span = self._ports[index - 2][1] if is_port else count
+                values.append(Random(count=count, span=span, seed=seed + index))
+            else:
+                values.append(Increment(count=count, step=port_step if is_port else self._step))
+        return values
+
+
+def _check_networks(networks: tuple[ipaddress.IPv4Network, ipaddress.IPv4Network], version: int) -> None:
+    """Raises ConfigError when frames between them could not be told apart or would not be forwarded."""
+    left, right = networks
+    if version == 6:
+        raise ConfigError(
+            f"flows.ip and traffic.ip: {left} and IP version 6 asked, flows.ip takes IPv4 networks; leave one out"
+        )
+    if left.overlaps(right):
+        raise ConfigError(
+            f"flows.ip: {left} and {right} asked, they overlap, so flows of both directions would be the same; "
+            "write networks that have no address in common"
+        )
+    for network in networks:
+        for other, what in NOT_UNICAST.items():
+            if network.overlaps(other):
+                raise ConfigError(f"flows.ip: {network} asked, {other} is {what}; write a network of unicast addresses")
+
+
+NOT_UNICAST = {
+    ipaddress.IPv4Network("0.0.0.0/8"): "for hosts that do not know their address (RFC 1122)",
+    ipaddress.IPv4Network("127.0.0.0/8"): "for a host itself (RFC 1122)",
+    ipaddress.IPv4Network("224.0.0.0/4"): "for groups (RFC 5771)",
+    ipaddress.IPv4Network("240.0.0.0/4"): "reserved (RFC 1112)",
+}
+"""What no router forwards to a neighbour."""
+
+
+def _port_range(key: str, written: int | tuple[int, int] | None, transport: str) -> tuple[int, int]:
+    """The first port and how many there are. Raises ConfigError."""
+    if written is None:
+        return DNS_PORT, 1
+    if transport == "icmp":
+        raise ConfigError(f"{key} and traffic.transport: {written} and icmp asked, ICMP has no ports; leave one out")
+    first, last = (written, written) if isinstance(written, int) else written
+    if not 0 <= first <= last <= 65535:
+        raise ConfigError(f"{key}: {written} asked, ports are 0 to 65535, first before last; write as [1024, 65000]")
+    return first, last - first + 1
