@@ -7,9 +7,10 @@ from typing import Any, Self
 from nodrop.errors import GeneratorError
 from nodrop.generator.base import OnWindow, TrialInterrupted
 from nodrop.generator.capture import capture_request
+from nodrop.generator.path_check import direction_check, faults
 from nodrop.generator.process import EngineDied, EngineProcess, Reply
 from nodrop.model.facts import PortFacts
-from nodrop.model.neighbor import NeighborPlan, NextHop
+from nodrop.model.neighbor import NeighborPlan, NextHop, Station
 from nodrop.model.plan import CapturePlan, EnginePlan
 from nodrop.model.result import DirectionCheck
 from nodrop.model.traffic import ReplaySource, Stream, Traffic
@@ -19,6 +20,8 @@ ANSWER_TIMEOUT_S = 10.0
 CHECK_TIMEOUT_S = 3.0
 CUT_SHORT_TIMEOUT_S = 3.0
 WINDOW_S = 0.05
+NextHops = dict[tuple[int, int], NextHop]
+"""By port and chain."""
 KEPT = (
     "duration_s",
     "stopped_early",
@@ -66,6 +69,7 @@ class EngineMeasurer:
         self._capture = capture
         self._engine: EngineProcess | None = None
         self._ports: tuple[PortFacts, ...] = ()
+        self._next_hops: NextHops = {}
 
     def __enter__(self) -> Self:
         """Start the engine, open its ports, find its next hops. Raises GeneratorError."""
@@ -95,19 +99,19 @@ class EngineMeasurer:
         return self._ports
 
     def check_path(self) -> tuple[DirectionCheck, ...]:
-        """Send learning frames along every stream. Raises GeneratorError naming each dead direction."""
+        """Send learning frames along every stream. Raises GeneratorError naming each chain and direction at fault."""
         request = {"op": "check", "timeout_s": CHECK_TIMEOUT_S}
         try:
             reply = self._open().ask(request, CHECK_TIMEOUT_S + ANSWER_TIMEOUT_S)
         except EngineDied as error:
             raise GeneratorError(f"connectivity check: {error}") from None
         pairs = zip(self._traffic.streams, reply["directions"], strict=True)
-        checks = tuple(_direction_check(stream, direction) for stream, direction in pairs)
-        dead = [self._describe(check) for check in checks if check.received_count == 0]
-        if dead:
+        checks = tuple(direction_check(stream, direction) for stream, direction in pairs)
+        found = faults(self._traffic, checks, self._interfaces, self._next_hops)
+        if found:
             raise GeneratorError(
-                f"end-to-end connectivity asked, nothing arrived from {' and '.join(dead)}; check that the SUT "
-                "forwards frames that way and that its MAC and VLAN settings match the traffic"
+                f"end-to-end connectivity asked, not found: {'; '.join(found)}; check that the SUT forwards frames "
+                "that way and that its MAC and VLAN settings match the traffic"
             )
         return checks
 
@@ -156,28 +160,40 @@ class EngineMeasurer:
     def _connect(self, engine: EngineProcess) -> tuple[PortFacts, ...]:
         """Open the ports, and again with the MAC addresses of the next hops where those are others than planned."""
         opened = engine.ask(self._open_request(self._traffic), ANSWER_TIMEOUT_S)
-        next_hops = self._resolve(engine)
-        traffic = _addressed(self._traffic, {port: next_hop.mac for port, next_hop in next_hops.items()})
+        next_hops = self._next_hops = self._resolve(engine)
+        traffic = _addressed(self._traffic, next_hops)
         if traffic != self._traffic:
             opened = engine.ask(self._open_request(traffic), ANSWER_TIMEOUT_S)
-        return tuple(PortFacts(**facts, next_hop=next_hops.get(port)) for port, facts in enumerate(opened["ports"]))
+        return tuple(_port_facts(port, facts, next_hops) for port, facts in enumerate(opened["ports"]))
 
-    def _resolve(self, engine: EngineProcess) -> dict[int, NextHop]:
-        """Who the frames of each port are sent to, asked on the link. Raises GeneratorError naming who kept silent."""
-        plan = self._neighbors
-        questions = [{"port": link.port, "address": link.next_hop} for link in plan.links if link.next_hop]
-        if not questions:
+    def _resolve(self, engine: EngineProcess) -> NextHops:
+        """Who the frames of each chain are sent to, asked on the link. Raises GeneratorError naming who kept silent."""
+        plan, stations = self._neighbors, _stations(self._neighbors)
+        asking = {
+            (link.port, link.chain): (link.port, stations[link.port].index(link.station), link.next_hop)
+            for link in plan.links
+            if link.next_hop
+        }
+        if not asking:
             return {}
+        questions = [
+            {"port": port, "station": station, "address": address}
+            for port, station, address in dict.fromkeys(asking.values())
+        ]
         request = {"op": "resolve", "questions": questions, "timeout_s": plan.timeout_s, "tries": plan.tries}
         answers = engine.ask(request, plan.timeout_s * plan.tries + ANSWER_TIMEOUT_S)["answers"]
-        return {answer["port"]: NextHop(address=answer["address"], mac=answer["mac"]) for answer in answers}
+        macs = {(answer["port"], answer["station"], answer["address"]): answer["mac"] for answer in answers}
+        return {
+            (port, chain): NextHop(address=question[2], mac=macs[question], chain=chain)
+            for (port, chain), question in asking.items()
+        }
 
     def _open_request(self, traffic: Traffic) -> dict[str, Any]:
         slots, backend = self._plan.queue_slots, self._plan.backend
         names = self._plan.devices or self._interfaces
         ports: list[dict[str, Any]] = [{"backend": backend, "interface": name, "queue_slots": slots} for name in names]
-        for link in self._neighbors.links:
-            ports[link.port]["stations"] = [link.station.model_dump()]
+        for port, stations in _stations(self._neighbors).items():
+            ports[port]["stations"] = [station.model_dump() for station in stations]
         streams = [_stream_request(stream) for stream in traffic.streams]
         return {
             "op": "open",
@@ -226,10 +242,6 @@ class EngineMeasurer:
             "validity": Validity(verdict=Verdict.INVALID, doubts=(doubt,)),
         }
 
-    def _describe(self, check: DirectionCheck) -> str:
-        here, there = self._interfaces[check.tx_port], self._interfaces[check.rx_port]
-        return f"{here} to {there} ({check.sent_count} learning frames sent)"
-
 
 def _cut_short(engine: EngineProcess) -> dict[str, Any] | None:
     """End the running trial; gives what it counted, as fields of a TrialResult; None when it does not say."""
@@ -254,25 +266,32 @@ def _stream_request(stream: Stream) -> dict[str, Any]:
     return asked | {"sizes": [], "layers": layers, "replay": source}
 
 
-def _direction_check(stream: Stream, direction: Reply) -> DirectionCheck:
-    return DirectionCheck(
-        stream_id=stream.stream_id,
-        tx_port=stream.tx_port,
-        rx_port=stream.rx_port,
-        sent_count=direction["sent_count"],
-        received_count=direction["received_count"],
-    )
+def _stations(plan: NeighborPlan) -> dict[int, list[Station]]:
+    """The different ones of each port."""
+    found: dict[int, list[Station]] = {}
+    for link in plan.links:
+        known = found.setdefault(link.port, [])
+        if link.station not in known:
+            known.append(link.station)
+    return found
 
 
-def _addressed(traffic: Traffic, macs: dict[int, str]) -> Traffic:
-    """The same traffic, what leaves by these ports addressed to these stations."""
+def _addressed(traffic: Traffic, next_hops: NextHops) -> Traffic:
+    """The same traffic, that of each port and chain addressed to its next hop."""
 
     def addressed(stream: Stream) -> Stream:
-        mac = macs.get(stream.tx_port, stream.ethernet.dst)
-        ethernet = stream.ethernet.model_copy(update={"dst": mac})
+        next_hop = next_hops.get((stream.tx_port, stream.chain))
+        if next_hop is None:
+            return stream
+        ethernet = stream.ethernet.model_copy(update={"dst": next_hop.mac})
         return stream.model_copy(update={"layers": (ethernet, *stream.layers[1:])})
 
     return traffic.model_copy(update={"streams": tuple(map(addressed, traffic.streams))})
+
+
+def _port_facts(port: int, facts: Reply, next_hops: NextHops) -> PortFacts:
+    its = tuple(next_hop for (tx_port, _), next_hop in sorted(next_hops.items()) if tx_port == port)
+    return PortFacts(**facts, next_hop=its[0] if its else None, next_hops=its if len(its) > 1 else ())
 
 
 def _counts(reply: Reply) -> dict[str, Any]:

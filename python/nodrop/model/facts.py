@@ -117,7 +117,9 @@ class PortFacts(Value):
     timestamping: Timestamping | None = None
     """None where it is no interface of the kernel, or does not say."""
     next_hop: NextHop | None = None
-    """Who said that frames go to him; None: it was known, or nothing is sent."""
+    """Who said that frames go to him, of the first chain; None: it was known, or nothing is sent."""
+    next_hops: tuple[NextHop, ...] = ()
+    """The same of every chain that has this port, where several have."""
 
 
 class Facts(Value):

@@ -17,14 +17,16 @@ class Station(Value):
 
 
 class Link(Value):
-    """A tester port and its neighbour."""
+    """One end of a chain at a tester port, and its neighbour there."""
 
     port: int = Field(ge=0)
     """Index of the port."""
+    chain: int = Field(default=0, ge=0)
+    """The chain; several may share a port."""
     station: Station
     """The tester there."""
     next_hop: str | None = None
-    """Whose MAC address the port's frames are sent to, and is asked for; None: it is known."""
+    """Whose MAC address the chain's frames are sent to, and is asked for; None: it is known."""
 
 
 class NeighborPlan(Value):
@@ -44,6 +46,8 @@ class NextHop(Value):
 
     address: str
     mac: str
+    chain: int = 0
+    """Whose frames are sent there."""
 
 
 class NeighborCounts(Value):

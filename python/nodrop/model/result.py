@@ -21,6 +21,17 @@ class Status(StrEnum):
     FAILED = "failed"
 
 
+class CheckArrival(Value):
+    """Learning frames of one stream that arrived alike."""
+
+    port: int
+    vlan: int | None
+    """The outermost VLAN they came in; None: without a tag."""
+    src: str
+    dst: str
+    count: int
+
+
 class DirectionCheck(Value):
     """End-to-end connectivity of one stream, before any measuring."""
 
@@ -29,6 +40,10 @@ class DirectionCheck(Value):
     rx_port: int
     sent_count: int
     received_count: int
+    """Of those, how many arrived at the port they should."""
+    chain: int = 0
+    arrivals: tuple[CheckArrival, ...] = ()
+    """Where they arrived and as what, at whichever port."""
 
 
 class GoalState(Value):

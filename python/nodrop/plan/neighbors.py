@@ -1,7 +1,8 @@
 """Who the tester is on its links, and whom it asks for a MAC address."""
 
+import ipaddress
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
@@ -9,11 +10,13 @@ from nodrop.model.layer import Vlan
 from nodrop.model.neighbor import Link, NeighborPlan, Station
 from nodrop.model.plan import LabPlan, SutKind
 from nodrop.model.traffic import Stream, Traffic
-from nodrop.plan import addressing
-from nodrop.plan.chains import TRANSPARENT
+from nodrop.plan.chains import TRANSPARENT, ChainEnd, chain_ends
+from nodrop.plan.tunnel import tunnel_tags, vtep_ip, vtep_next_hop
 
 ROUTES: frozenset[SutKind] = frozenset({"router", "vnf-l3"})
 """SUTs that have addresses of their own, and ask for the tester's."""
+CAN_ANSWER = ROUTES | TRANSPARENT
+"""SUTs that answer, or let the tester's other end answer."""
 TAG_COUNT_MAX = 2
 
 
@@ -23,47 +26,98 @@ def plan_neighbors(config: Config, lab: LabPlan, traffic: Traffic) -> NeighborPl
     Raises: ConfigError when nobody could answer.
     """
     asked = config.neighbors
-    resolves = lab.sut in ROUTES if asked.resolve is None else asked.resolve
-    if resolves and lab.sut not in ROUTES | TRANSPARENT:
-        raise ConfigError(
-            f"neighbors.resolve: true asked, {lab.sut} has no addresses and rewrites those of frames, so nobody could "
-            "answer; leave it out"
-        )
-    needed = resolves or lab.sut in ROUTES or asked.announce_every is not None
+    resolves = _resolves(config, lab)
+    needed = resolves or lab.sut in ROUTES or lab.sut == "ext" or asked.announce_every is not None
     return NeighborPlan(
-        links=tuple(_links(lab, traffic, resolves)) if needed else (),
+        links=tuple(_links(config, lab, traffic, resolves)) if needed else (),
         announce_every_s=asked.announce_every,
         timeout_s=asked.timeout,
         tries=asked.tries,
     )
 
 
-def _links(lab: LabPlan, traffic: Traffic, resolves: bool) -> Iterator[Link]:
-    chains = lab.chain_count
-    for port in range(2 * chains):
-        streams = [stream for stream in traffic.streams if stream.tx_port == port]
-        asks = resolves and any(stream.replay is None or stream.replay.macs == "port" for stream in streams)
-        yield Link(
-            port=port,
-            station=Station(
-                mac=addressing.tester_mac(port),
-                addresses=tuple(addressing.tester_ip(chains, port, version) for version in (4, 6)),
-                tags=_tags((streams or traffic.streams)[0]),
-            ),
-            next_hop=_next_hop(lab, streams[0]) if asks else None,
+def _resolves(config: Config, lab: LabPlan) -> bool:
+    """Whether MAC addresses are asked for. Raises ConfigError when they are to be and nobody could answer."""
+    asked = config.neighbors.resolve
+    if asked is None:
+        known = config.macs is not None and config.tunnel.kind == "none"
+        return lab.sut in ROUTES or (lab.sut == "ext" and not known and _ext_has_addresses(config))
+    if asked and lab.sut not in CAN_ANSWER:
+        raise ConfigError(
+            f"neighbors.resolve: true asked, {lab.sut} has no addresses and rewrites those of frames, so nobody could "
+            "answer; leave it out"
         )
+    return asked
 
 
-def _tags(stream: Stream) -> tuple[Vlan, ...]:
-    """Those its frames begin with; of a VLAN that changes, the first."""
-    tags = itertools.takewhile(lambda layer: isinstance(layer, Vlan), stream.layers[1:])
+def _ext_has_addresses(config: Config) -> bool:
+    """Whether it was said whom to ask for in a SUT that is already there; else frames go to the other port's MAC."""
+    return config.gateways.sut is not None or config.tunnel.kind != "none"
+
+
+def _links(config: Config, lab: LabPlan, traffic: Traffic, resolves: bool) -> Iterator[Link]:
+    """One for each end of each chain."""
+    by_chain: dict[int, list[Stream]] = {}
+    for stream in traffic.streams:
+        by_chain.setdefault(stream.chain, []).append(stream)
+    for ends in chain_ends(config, lab):
+        streams = by_chain.get(ends[0].chain, [])
+        for here, there in (ends, ends[::-1]):
+            leaving = [stream for stream in streams if stream.tx_port == here.port]
+            asks = resolves and any(stream.replay is None or stream.replay.macs == "port" for stream in leaving)
+            yield Link(
+                port=here.port,
+                chain=here.chain,
+                station=Station(
+                    mac=here.tester_mac,
+                    addresses=_tester_addresses(config, here),
+                    tags=_tags(config, here, leaving or streams),
+                ),
+                next_hop=_next_hop(config, lab, (here, there), leaving[0]) if asks else None,
+            )
+
+
+def _tester_addresses(config: Config, end: ChainEnd) -> tuple[str, ...]:
+    """IPv4 first."""
+    if config.tunnel.kind != "none":
+        return (vtep_ip(config, end),)
+    if config.gateways.tester is None:
+        return end.tester_ips
+    base, step = config.gateways.tester[end.side], config.gateways.tester_step
+    return chain_address("gateways.tester", base, step, end.chain), end.tester_ips[1]
+
+
+def chain_address(key: str, base: ipaddress.IPv4Address, step: ipaddress.IPv4Address, chain: int) -> str:
+    """The address of a chain, counted from the first one's. Raises ConfigError when there is none left."""
+    number = int(base) + chain * int(step)
+    if number > int(ipaddress.IPv4Address("255.255.255.255")):
+        raise ConfigError(f"{key}: {base} asked, in steps of {step} chain {chain} has none; begin lower")
+    return str(ipaddress.IPv4Address(number))
+
+
+def _tags(config: Config, end: ChainEnd, streams: Sequence[Stream]) -> tuple[Vlan, ...]:
+    """Those of the chain, or those its frames begin with; of a VLAN that changes, the first."""
+    if config.tunnel.kind != "none":
+        return tunnel_tags(config, end)
+    if end.tags or not streams:
+        return end.tags
+    tags = itertools.takewhile(lambda layer: isinstance(layer, Vlan), streams[0].layers[1:])
     return tuple(tag for tag in tags if isinstance(tag, Vlan))[:TAG_COUNT_MAX]
 
 
-def _next_hop(lab: LabPlan, stream: Stream) -> str:
+def _next_hop(config: Config, lab: LabPlan, ends: tuple[ChainEnd, ChainEnd], stream: Stream) -> str:
     """The router on the link, or through what is none the tester at the far end."""
-    chains, port = lab.chain_count, stream.tx_port
-    version = 6 if stream.ip and stream.ip.kind == "ipv6" else 4
+    here, there = ends
+    is_v6 = stream.ip is not None and stream.ip.kind == "ipv6"
+    if config.tunnel.kind != "none" and (lab.sut not in ROUTES or config.tunnel.gateways):
+        return vtep_next_hop(config, here, there)
+    if config.gateways.sut is not None and not is_v6:
+        return chain_address("gateways.sut", config.gateways.sut[here.side], config.gateways.sut_step, here.chain)
     if lab.sut in ROUTES:
-        return addressing.sut_ips(chains, port)[0 if version == 4 else 1]
-    return addressing.tester_ip(chains, port ^ 1, version)
+        return here.sut_ips[is_v6]
+    if lab.sut == "ext" and not _ext_has_addresses(config):
+        raise ConfigError(
+            "gateways.sut: missing, whose MAC address shall be asked for in a SUT that is already there? write its "
+            "addresses on the left and right, or macs, or neighbors.resolve: false"
+        )
+    return _tester_addresses(config, there)[is_v6]

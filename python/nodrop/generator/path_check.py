@@ -1,0 +1,89 @@
+"""What learning frames say of the paths: which chain and direction is dead, and where its frames went instead."""
+
+from collections.abc import Mapping, Sequence
+
+from nodrop.generator.process import Reply
+from nodrop.model.neighbor import NextHop
+from nodrop.model.result import CheckArrival, DirectionCheck
+from nodrop.model.traffic import Stream, Traffic
+
+NAMED_MAX = 8
+"""Directions named in an error."""
+
+NextHops = Mapping[tuple[int, int], NextHop]
+"""By port and chain."""
+
+
+def direction_check(stream: Stream, direction: Reply) -> DirectionCheck:
+    """The engine's counts of a stream."""
+    return DirectionCheck(
+        stream_id=stream.stream_id,
+        chain=stream.chain,
+        tx_port=stream.tx_port,
+        rx_port=stream.rx_port,
+        sent_count=direction["sent_count"],
+        received_count=direction["received_count"],
+        arrivals=direction["arrivals"],
+    )
+
+
+def faults(
+    traffic: Traffic, checks: Sequence[DirectionCheck], interfaces: Sequence[str], next_hops: NextHops
+) -> list[str]:
+    """A sentence for each direction whose frames did not arrive, or arrived as another chain's."""
+    faces = _Faces(traffic, interfaces)
+    found = []
+    for stream, check in zip(traffic.streams, checks, strict=True):
+        fault = _fault(stream, check, faces)
+        if fault:
+            next_hop = next_hops.get((stream.tx_port, stream.chain))
+            answered = f" (its next hop {next_hop.address} answered, as {next_hop.mac})" if next_hop else ""
+            found.append(f"{faces.direction(stream)}: {fault}{answered}")
+    found = list(dict.fromkeys(found))
+    more = [f"and {len(found) - NAMED_MAX} more"] if len(found) > NAMED_MAX else []
+    return found[:NAMED_MAX] + more
+
+
+def _fault(stream: Stream, check: DirectionCheck, faces: "_Faces") -> str | None:
+    """What is wrong with what was seen of a stream; None when nothing is."""
+    sent = f"{check.sent_count} learning frames sent"
+    strays = [(seen, faces.owner(seen)) for seen in check.arrivals]
+    strays = [(seen, owner) for seen, owner in strays if owner is not None and owner != stream.chain]
+    if check.received_count == 0:
+        elsewhere = ", ".join(f"{seen.count} arrived at {faces.place(seen)}" for seen in check.arrivals)
+        return f"{sent}, none arrived" + (f" there; {elsewhere}" if elsewhere else "")
+    if strays:
+        leaked = ", ".join(
+            f"{seen.count} arrived at {faces.place(seen)}, which is chain {owner}'s" for seen, owner in strays
+        )
+        expected = f" (VLAN {stream.rx_vlan} expected)" if stream.rx_vlan is not None else ""
+        return f"{sent}, {leaked}{expected}"
+    return None
+
+
+class _Faces:
+    """Names of what chains and ports look like from outside."""
+
+    def __init__(self, traffic: Traffic, interfaces: Sequence[str]) -> None:
+        self._interfaces = interfaces
+        self._left = {stream.chain: stream.tx_port for stream in reversed(traffic.streams)}
+        self._several = len(self._left) > 1
+        self._owners = {
+            (stream.rx_port, stream.rx_vlan): stream.chain for stream in traffic.streams if stream.rx_vlan is not None
+        }
+
+    def direction(self, stream: Stream) -> str:
+        """`chain 3, left to right (tester0 to tester1)`."""
+        way = "left to right" if stream.tx_port == self._left[stream.chain] else "right to left"
+        ends = f"{self._interfaces[stream.tx_port]} to {self._interfaces[stream.rx_port]}"
+        vlan = f", VLAN {stream.rx_vlan} there" if stream.rx_vlan is not None else ""
+        return f"chain {stream.chain}, {way} ({ends}{vlan})" if self._several else f"{way} ({ends}{vlan})"
+
+    def owner(self, seen: CheckArrival) -> int | None:
+        """The chain whose frames arrive that way, where a VLAN says so."""
+        return None if seen.vlan is None else self._owners.get((seen.port, seen.vlan))
+
+    def place(self, seen: CheckArrival) -> str:
+        """`tester1 in VLAN 100`."""
+        vlan = "" if seen.vlan is None else f" in VLAN {seen.vlan}"
+        return f"{self._interfaces[seen.port]}{vlan}"
