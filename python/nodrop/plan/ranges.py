@@ -218,7 +218,7 @@ class _ByRange:
         )
         asked = f"flow_count: {self._config.flow_count} asked"
         if min(most) == 0:
-            return f"{asked}, flows.ip is too narrow: {found}; widen flows.ip, or take fewer chains"
+            return f"{asked}, flows.ip is too narrow: {found}; write wider networks, or fewer chains"
         if min(most) == FLOWS_MAX:
             return f"{asked}, a stream can have {FLOWS_MAX}, all together {total}; write flow_count: {total} or less"
         wider = "flows.udp_source" if dst > src_ports else f"flows.ip ({'left' if way else 'right'})"

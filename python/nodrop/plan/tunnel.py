@@ -20,6 +20,7 @@ LABELS = 16, 2**20 - 1
 VNIS = 0, 2**24 - 1
 LABEL_CLASS, LABEL_TTL = 1, 255
 """As NFVbench sends them."""
+FORWARDS_IP = frozenset({"router", "vnf-l3"})
 
 Sides = tuple[Sequence[int], Sequence[int]]
 
@@ -35,6 +36,8 @@ def check_tunnel(config: Config, chain_count: int) -> None:
         raise ConfigError(
             f"tunnel.kind and traffic.{others[0]}: both asked, frames go through one tunnel; leave one out"
         )
+    if asked.kind == "mpls" and config.sut in FORWARDS_IP:
+        raise ConfigError(f"tunnel.kind: mpls asked, {config.sut} forwards IP only; take another sut, or vxlan")
     if asked.kind == "vxlan":
         _check_numbers("tunnel.vnis", asked.vnis, VNIS, chain_count, unique=True)
     else:

@@ -1,0 +1,168 @@
+"""Flows by address and port: NFVbench's documented examples, and every flow of drawn configurations counted."""
+
+import ipaddress
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.running import no_lab
+
+from nodrop.config.load import load
+from nodrop.errors import ConfigError
+from nodrop.model.layer import Ipv4, Udp
+from nodrop.model.traffic import Stream, Traffic
+from nodrop.plan import build
+
+Flow = tuple[int, int, int, int]
+"""Source and destination address and port, as numbers."""
+EXAMPLE = {"flows.ip": ["110.0.0.0/8", "120.0.0.0/8"], "chains": 3, "flow_count": 100}
+"""Source: NFVbench's manual, "Examples of multiflow"."""
+
+
+def traffic(keys: dict[str, Any]) -> Traffic:
+    return build(load((), keys), no_lab, (0, 1)).traffic
+
+
+def flows(stream: Stream, frames: int) -> Iterator[Flow]:
+    """Of frame after frame, as the engine makes them; of random values their place stands for them."""
+    ip, udp = stream.layers[-2:]
+    assert isinstance(ip, Ipv4) and isinstance(udp, Udp)
+    first = [int(ipaddress.ip_address(ip.src)), int(ipaddress.ip_address(ip.dst)), udp.src_port, udp.dst_port]
+    places = [(1, "src"), (1, "dst"), (2, "src_port"), (2, "dst_port")]
+    for sequence in range(frames):
+        flow = list(first)
+        for part in stream.ranges:
+            frame = sequence % part.period if part.period else sequence
+            step = part.values.step if part.values.mode == "increment" else 1
+            flow[places.index((part.layer, part.field))] += frame // part.every % part.values.count * step
+        yield flow[0], flow[1], flow[2], flow[3]
+
+
+def blocks(keys: dict[str, Any]) -> list[tuple[int, str, str, str, str]]:
+    """Chain, source and first and last destination of every stream, and how many flows it has."""
+    found = []
+    for stream in traffic(EXAMPLE | keys).streams:
+        made = [*flows(stream, stream.flow_count)]
+        sources, ends = {flow[0] for flow in made}, [str(ipaddress.ip_address(flow[1])) for flow in made]
+        assert len(sources) == 1
+        found.append((stream.chain, str(ipaddress.ip_address(sources.pop())), ends[0], ends[-1], str(len(set(made)))))
+    return found
+
+
+@pytest.mark.parametrize("step", ["0.0.0.1", "random"])
+def test_the_first_two_documented_examples_come_out_as_documented(step: str) -> None:
+    assert blocks({"flows.ip_step": step}) == [
+        (0, "110.0.0.0", "120.0.0.0", "120.0.0.15", "16"),
+        (0, "120.0.0.0", "110.0.0.0", "110.0.0.15", "16"),
+        (1, "110.0.0.1", "120.0.0.16", "120.0.0.32", "17"),
+        (1, "120.0.0.1", "110.0.0.16", "110.0.0.32", "17"),
+        (2, "110.0.0.2", "120.0.0.33", "120.0.0.49", "17"),
+        (2, "120.0.0.2", "110.0.0.33", "110.0.0.49", "17"),
+    ]
+
+
+def test_the_third_documented_example_comes_out_as_documented() -> None:
+    assert blocks({"flows.ip_step": "0.0.0.5"}) == [
+        (0, "110.0.0.0", "120.0.0.0", "120.0.0.75", "16"),
+        (0, "120.0.0.0", "110.0.0.0", "110.0.0.75", "16"),
+        (1, "110.0.0.5", "120.0.0.80", "120.0.0.160", "17"),
+        (1, "120.0.0.5", "110.0.0.80", "110.0.0.160", "17"),
+        (2, "110.0.0.10", "120.0.0.165", "120.0.0.245", "17"),
+        (2, "120.0.0.10", "110.0.0.165", "110.0.0.245", "17"),
+    ]
+
+
+def test_the_fourth_documented_example_makes_100_flows_where_30_a_stream_are_documented() -> None:
+    ranges = {"flows.udp_source": [10, 14], "flows.udp_destination": [20, 25], "flows.udp_step": "random"}
+    made = traffic(EXAMPLE | ranges | {"flows.ip": ["110.0.0.0/29", "120.0.0.0/30"]}).streams
+    assert [len(set(flows(stream, 200))) for stream in made] == [16, 16, 17, 17, 17, 17]
+    ports = [{part.field: part.values.count for part in stream.ranges if part.layer == 2} for stream in made]
+    assert ports == [{"src_port": 5, "dst_port": 6}] * 6
+
+
+def drawn() -> Iterator[dict[str, Any]]:
+    draw = random.Random(7)
+    for _ in range(25):
+        chains, first_port = draw.choice((1, 2, 3, 7, 8)), draw.randint(0, 60000)
+        keys: dict[str, Any] = {
+            "flows.ip": [f"10.0.0.0/{draw.randint(18, 28)}", f"20.0.0.0/{draw.randint(18, 28)}"],
+            "flows.static_source": draw.random() < 0.5,
+            "flows.ip_step": draw.choice(("0.0.0.1", "0.0.0.2", "random")),
+            "flows.udp_source": draw.choice((53, [first_port, first_port + draw.randint(0, 40)])),
+            "flows.udp_destination": draw.choice((53, [1, draw.randint(1, 40)])),
+            "flows.udp_step": draw.choice((1, 3, "random")),
+            "chains": chains,
+            "bidirectional": draw.random() < 0.7,
+        }
+        yield keys | {"flow_count": draw.randint(2 * chains, 3000)}
+
+
+def test_exactly_the_flows_asked_for_are_made_and_no_stream_has_anothers() -> None:
+    refused = 0
+    for keys in drawn():
+        try:
+            streams = traffic(keys).streams
+        except ConfigError as error:
+            assert "are possible" in str(error) or "too narrow" in str(error), error
+            refused += 1
+            continue
+        made = [set(flows(stream, 3 * stream.flow_count)) for stream in streams]
+        assert sum(map(len, made)) == len(set().union(*made)) == keys["flow_count"], keys
+        for end, side in ((0, 0), (1, 1)):
+            networks = [ipaddress.ip_network(network) for network in keys["flows.ip"]]
+            for stream, its in zip(streams, made, strict=True):
+                network = networks[side ^ (stream.tx_port & 1)]
+                assert all(ipaddress.ip_address(flow[end]) in network for flow in its)
+    assert refused < 15
+
+
+def test_the_most_that_is_said_to_be_possible_is() -> None:
+    for keys in drawn():
+        with pytest.raises(ConfigError) as refused:
+            traffic(keys | {"flow_count": 2**28})
+        text = str(refused.value)
+        if "at most" in text:
+            most = int(text.split("at most ")[1].split(maxsplit=1)[0])
+            assert sum(stream.flow_count for stream in traffic(keys | {"flow_count": most}).streams) == most
+            with pytest.raises(ConfigError, match=f"at most {most} are"):
+                traffic(keys | {"flow_count": most + 1})
+
+
+@pytest.mark.parametrize(
+    ("keys", "says"),
+    [
+        ({"flows.ip": ["10.0.0.0/8", "10.1.0.0/16"]}, "flows.ip: 10.0.0.0/8 and 10.1.0.0/16 asked, they overlap"),
+        ({"flows.ip": ["10.0.0.0/8", "239.0.0.0/16"]}, "flows.ip: 239.0.0.0/16 asked, 224.0.0.0/4 is for groups"),
+        ({"flows.ip": ["127.0.0.0/8", "20.0.0.0/16"]}, "flows.ip: 127.0.0.0/8 asked, 127.0.0.0/8 is for a host itself"),
+        ({"flows.ip_step": "0.0.0.0"}, "flows.ip_step: 0.0.0.0 asked"),
+        ({"flows.udp_destination": 0}, "flows.udp_destination: port 0 asked"),
+        ({"flows.udp_source": 53, "traffic.transport": "icmp"}, "ICMP has no ports"),
+        ({"flows.ip": ["10.0.0.0/8", "20.0.0.0/8"], "traffic.ip": 6, "frame_bytes": 128}, "flows.ip takes IPv4"),
+        ({"flows.ip": ["10.0.0.0/30", "20.0.0.0/30"], "chains": 5}, "flows.ip is too narrow"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_key_value_and_what_to_write(keys: dict[str, Any], says: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        traffic(keys)
+    assert says in str(refused.value) and ("write" in str(refused.value) or "leave" in str(refused.value))
+
+
+def test_ranges_without_networks_are_between_those_of_each_chain() -> None:
+    streams = traffic({"flows.udp_source": [1024, 2047], "chains": 2, "flow_count": 4096}).streams
+    assert [stream.flow_count for stream in streams] == [1024] * 4
+    assert len({stream.ip.src for stream in streams if stream.ip}) == 4
+    six = traffic({"flows.udp_source": [1024, 2047], "traffic.ip": 6, "frame_bytes": 128, "flow_count": 4096}).streams
+    assert {stream.ip.src for stream in six if stream.ip} == {"2001:2::1", "2001:2:0:8000::1"}
+
+
+def test_written_ranges_change_when_the_flows_have_gone_through() -> None:
+    keys = EXAMPLE | {"traffic.vlan": 5, "traffic.ranges": [{"field": "vlan", "count": 3}], "frame_bytes": 68}
+    stream = traffic(keys).streams[0]
+    assert (stream.ranges[-1].every, stream.flow_count) == (16, 48)
+    with pytest.raises(ConfigError, match="dst_ip asked, flows change it already"):
+        traffic(EXAMPLE | {"traffic.ranges": [{"field": "dst_ip", "count": 3}]})
+    fields = ["src_mac", "dst_mac", "vlan", "src_port", "dst_port", "src_ip", "qinq"]
+    many = {"traffic.ranges": [{"field": field, "count": 2} for field in fields], "traffic.qinq": 7, "frame_bytes": 128}
+    with pytest.raises(ConfigError, match=r"traffic.ranges: 7 asked, with those of the flows 9 fields"):
+        traffic(keys | many | {"tunnel.kind": "vxlan"})

@@ -1,0 +1,70 @@
+"""What is said of paths whose learning frames did not arrive as they should."""
+
+from typing import Any
+
+from tests.traffic import plain_stream
+
+from nodrop.generator.path_check import direction_check, faults
+from nodrop.model.neighbor import NextHop
+from nodrop.model.result import DirectionCheck
+from nodrop.model.traffic import Stream, Traffic
+
+PORTS = ("tester0", "tester1")
+
+
+def chains(count: int) -> Traffic:
+    """Chains on two ports, told apart by VLANs 100, 101, ... on the left and 200, 201, ... on the right."""
+
+    def stream(chain: int, way: int) -> Stream:
+        return plain_stream(2 * chain + way, way, 1 - way, chain=chain, rx_vlan=(200 if way == 0 else 100) + chain)
+
+    return Traffic(streams=tuple(stream(chain, way) for chain in range(count) for way in range(2)))
+
+
+def check(stream: Stream, *arrivals: tuple[int, int | None]) -> DirectionCheck:
+    """Twenty frames sent, all of which arrived at such ports and VLANs."""
+    seen = [{"port": port, "vlan": vlan, "src": "s", "dst": "d", "count": 20} for port, vlan in arrivals]
+    here = sum(20 for port, _ in arrivals if port == stream.rx_port)
+    reply: dict[str, Any] = {"sent_count": 20, "received_count": here, "arrivals": seen}
+    return direction_check(stream, reply)
+
+
+def as_expected(stream: Stream) -> DirectionCheck:
+    return check(stream, (stream.rx_port, stream.rx_vlan))
+
+
+def test_paths_that_deliver_have_no_fault() -> None:
+    traffic = chains(64)
+    assert faults(traffic, [*map(as_expected, traffic.streams)], PORTS, {}) == []
+
+
+def test_a_dead_direction_is_named_with_its_chain_and_who_answered_arp() -> None:
+    traffic = chains(5)
+    checks = [check(stream) if stream.stream_id == 6 else as_expected(stream) for stream in traffic.streams]
+    next_hops = {(0, 3): NextHop(address="192.168.1.4", mac="02:00:00:00:00:04", chain=3)}
+    assert faults(traffic, checks, PORTS, next_hops) == [
+        "chain 3, left to right (tester0 to tester1, VLAN 203 there): 20 learning frames sent, none arrived (its next hop "
+        "192.168.1.4 answered, as 02:00:00:00:00:04)"
+    ]
+
+
+def test_frames_that_arrive_as_another_chains_are_a_fault_though_the_port_is_right() -> None:
+    traffic = chains(2)
+    checks = [check(stream, (1, 201)) if stream.stream_id == 0 else as_expected(stream) for stream in traffic.streams]
+    assert faults(traffic, checks, PORTS, {}) == [
+        "chain 0, left to right (tester0 to tester1, VLAN 200 there): 20 learning frames sent, 20 arrived at tester1 in "
+        "VLAN 201, which is chain 1's (VLAN 200 expected)"
+    ]
+
+
+def test_frames_that_come_back_to_where_they_left_are_said_to() -> None:
+    traffic = Traffic(streams=(plain_stream(0, 0, 1),))
+    assert faults(traffic, [check(traffic.streams[0], (0, None))], PORTS, {}) == [
+        "left to right (tester0 to tester1): 20 learning frames sent, none arrived there; 20 arrived at tester0"
+    ]
+
+
+def test_many_dead_directions_are_counted_and_the_first_named() -> None:
+    traffic = chains(64)
+    found = faults(traffic, [check(stream) for stream in traffic.streams], PORTS, {})
+    assert len(found) == 9 and found[-1] == "and 120 more"
