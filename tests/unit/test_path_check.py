@@ -43,8 +43,8 @@ def test_a_dead_direction_is_named_with_its_chain_and_who_answered_arp() -> None
     checks = [check(stream) if stream.stream_id == 6 else as_expected(stream) for stream in traffic.streams]
     next_hops = {(0, 3): NextHop(address="192.168.1.4", mac="02:00:00:00:00:04", chain=3)}
     assert faults(traffic, checks, PORTS, next_hops) == [
-        "chain 3, left to right (tester0 to tester1, VLAN 203 there): 20 learning frames sent, none arrived (its next hop "
-        "192.168.1.4 answered, as 02:00:00:00:00:04)"
+        "chain 3, left to right (tester0 to tester1, VLAN 203 there): 20 learning frames sent, none arrived (its next "
+        "hop 192.168.1.4 answered, as 02:00:00:00:00:04)"
     ]
 
 
@@ -52,8 +52,8 @@ def test_frames_that_arrive_as_another_chains_are_a_fault_though_the_port_is_rig
     traffic = chains(2)
     checks = [check(stream, (1, 201)) if stream.stream_id == 0 else as_expected(stream) for stream in traffic.streams]
     assert faults(traffic, checks, PORTS, {}) == [
-        "chain 0, left to right (tester0 to tester1, VLAN 200 there): 20 learning frames sent, 20 arrived at tester1 in "
-        "VLAN 201, which is chain 1's (VLAN 200 expected)"
+        "chain 0, left to right (tester0 to tester1, VLAN 200 there): 20 learning frames sent, 20 arrived at tester1 "
+        "in VLAN 201, which is chain 1's (VLAN 200 expected)"
     ]
 
 
