@@ -16,7 +16,7 @@ from nodrop.plan import build
 
 Flow = tuple[int, int, int, int]
 """Source and destination address and port, as numbers."""
-EXAMPLE = {"flows.ip": ["110.0.0.0/8", "120.0.0.0/8"], "chains": 3, "flow_count": 100}
+EXAMPLE = {"flows.ip": ["110.0.0.0/8", "120.0.0.0/8"], "chains": 3, "flow_count": 100, "networks": "ports"}
 """Source: NFVbench's manual, "Examples of multiflow"."""
 
 
@@ -94,6 +94,7 @@ def drawn() -> Iterator[dict[str, Any]]:
             "flows.udp_step": draw.choice((1, 3, "random")),
             "chains": chains,
             "bidirectional": draw.random() < 0.7,
+            "networks": "ports",
         }
         yield keys | {"flow_count": draw.randint(2 * chains, 3000)}
 
@@ -149,7 +150,7 @@ def test_what_cannot_be_is_refused_with_key_value_and_what_to_write(keys: dict[s
 
 
 def test_ranges_without_networks_are_between_those_of_each_chain() -> None:
-    streams = traffic({"flows.udp_source": [1024, 2047], "chains": 2, "flow_count": 4096}).streams
+    streams = traffic({"flows.udp_source": [1024, 2047], "chains": 2, "networks": "ports", "flow_count": 4096}).streams
     assert [stream.flow_count for stream in streams] == [1024] * 4
     assert len({stream.ip.src for stream in streams if stream.ip}) == 4
     six = traffic({"flows.udp_source": [1024, 2047], "traffic.ip": 6, "frame_bytes": 128, "flow_count": 4096}).streams

@@ -300,7 +300,7 @@ def test_networks_for_benchmarks_are_used_and_nothing_else() -> None:
 def test_vnfs_that_share_a_cpu_are_warned_of() -> None:
     (warning,) = plan(cpus=(0, 1), chains=2, networks="ports").warnings
     assert warning.startswith("2 VNFs share CPU 1")
-    (warning,) = plan(cpus=(0, 1), chains=2).warnings
+    (warning,) = plan(cpus=(0, 1), chains=2, frame_bytes=68).warnings
     assert warning.startswith("2 VNFs and 2 edge switches share CPU 1")
     assert plan(cpus=(0, 1, 2), chains=2, networks="ports").warnings == plan(cpus=(0, 1)).warnings == ()
 

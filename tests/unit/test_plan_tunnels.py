@@ -16,7 +16,10 @@ VTEPS = {"tunnel.src_vteps": ["10.1.0.1", "10.2.0.1"], "tunnel.dst_vtep": "10.9.
 
 def plan(**keys: Any) -> Plan:
     written = {key.replace("__", "."): value for key, value in keys.items()}
-    return build(load((), {"frame_bytes": 256, "flow_count": 200, "sut": "wire"} | written), no_lab, (0, 1))
+    config = load((), {"frame_bytes": 256, "flow_count": 200, "sut": "wire"} | written)
+    return build(
+        config, no_lab, (0, 1), inspect_ports=lambda names: tuple(f"02:00:00:00:00:{len(name):02x}" for name in names)
+    )
 
 
 def test_every_chain_has_its_vxlan_network_between_the_addresses_written() -> None:

@@ -109,7 +109,7 @@ def test_flows_are_source_ports_times_source_addresses(flow_count: int) -> None:
 
 
 def test_flows_are_those_of_all_chains_and_both_directions() -> None:
-    made = traffic(flow_count=1001, chains=4)
+    made = traffic(flow_count=1001, chains=4, networks="ports")
     counts = [stream.flow_count for stream in made.streams]
     assert sum(counts) == 1001 and max(counts) - min(counts) == 1
     assert traffic_text(made) == "64-byte frames both ways, 125 or 126 flows each way in each chain"
@@ -213,3 +213,15 @@ def test_the_reference_page_has_a_row_for_every_key_and_the_letters_of_the_genom
     assert [key for key in TrafficConfig.model_fields if f"| `{key}` |" not in PAGE] == []
     assert [key for key in RangeConfig.model_fields if f"| `{key}` |" not in PAGE] == []
     assert ", ".join(f"{letter} {size}" for letter, size in GENOME_BYTES.items()) in PAGE
+
+
+def test_chains_in_vlans_have_their_tags_and_the_room_for_them() -> None:
+    """The tag is taken off before a chain sees the frame, which then has the size that was asked for."""
+    plan = build(load((), {"chains": 2, "vlans": [[100, 101], [200, 201]]}), no_lab, (0, 1))
+    tags = [[layer.id for layer in stream.layers if layer.kind == "vlan"] for stream in plan.traffic.streams]
+    assert tags == [[100], [200], [101], [201]]
+    assert [stream.rx_vlan for stream in plan.traffic.streams] == [200, 100, 201, 101]
+    assert plan.traffic.frame_bytes == 68
+    assert any("frames of 64 bytes asked, 68 are sent" in warning for warning in plan.warnings)
+    with pytest.raises(ConfigError, match=r"^traffic.vlan: asked where chains are told apart by VLAN"):
+        traffic(chains=2, traffic__vlan=5, frame_bytes=128)

@@ -22,7 +22,7 @@ from nodrop.plan.replay import Inspect, find_replay
 from nodrop.plan.search import plan_search
 from nodrop.plan.shipping import plan_shipping
 from nodrop.plan.sizes import each_size, frame_bytes_max, one_size, size_name
-from nodrop.plan.traffic import plan_traffic
+from nodrop.plan.traffic import plan_traffic, traffic_warnings
 from nodrop.rates import line_rate_pps
 
 
@@ -111,7 +111,7 @@ def build(
         capture=plan_capture(config, backend, lab, check_filter),
         results_dir=config.results_dir,
         ship=plan_shipping(config.ship),
-        warnings=(*lab_warnings(lab), *speed_warnings, *remarks(config.nfvbench)),
+        warnings=(*lab_warnings(lab), *traffic_warnings(config, traffic), *speed_warnings, *remarks(config.nfvbench)),
     )
 
 

@@ -57,6 +57,11 @@ def replay_streams(config: Config, lab: LabPlan, replayed: Replayed) -> Iterator
         **found.model_dump(include={"frame_count", "template_count", "grown_count"}),
     )
     ways = range(2 if config.bidirectional else 1)
+    if any(end.tags for end in chain_ends(config, lab)[0]):
+        raise ConfigError(
+            "traffic.replay.file: asked where chains are told apart by VLAN, frames of a file have no such tag; write "
+            "networks: ports, or one chain"
+        )
     for ends, way in itertools.product(chain_ends(config, lab), ways):
         here, there = ends[way], ends[1 - way]
         forward = config.traffic.forward

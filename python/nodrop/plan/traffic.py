@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from nodrop.config.schema import Config
 from nodrop.config.traffic import RangeConfig
 from nodrop.errors import ConfigError
-from nodrop.model.layer import Layer
+from nodrop.model.layer import Layer, Vlan
 from nodrop.model.plan import LabPlan
-from nodrop.model.traffic import FieldRange, Increment, Listed, Random, Stream, Traffic
+from nodrop.model.traffic import FieldRange, Increment, Listed, Random, SizeShare, Stream, Traffic
 from nodrop.plan.chains import ChainEnd, chain_ends
 from nodrop.plan.headers import Ends, find_field, plan_layers
 from nodrop.plan.pattern import plan_pattern
@@ -59,7 +59,7 @@ def _streams(config: Config, lab: LabPlan) -> Iterator[Stream]:
             chain=here.chain,
             rx_vlan=there.tags[0].id if there.tags else None,
             share=(asked.forward if way == 0 else 1 - asked.forward) if config.bidirectional else 1.0,
-            sizes=sizes,
+            sizes=_with_room(sizes, header_bytes) if here.tags else sizes,
             size_order=order,
             layers=layers,
             ranges=_ranges(config, layers, its),
@@ -137,9 +137,35 @@ def _values(asked: RangeConfig) -> Increment | Listed | Random:
     return Increment(count=asked.count, step=asked.step)
 
 
+def traffic_warnings(config: Config, traffic: Traffic) -> Iterator[str]:
+    """What is sent otherwise than it was asked for."""
+    if config.traffic.replay.file is not None:
+        return
+    for asked, made in zip(plan_sizes(config)[0], traffic.streams[0].sizes, strict=True):
+        if asked != made:
+            yield (
+                f"frames of {asked.frame_bytes} bytes asked, {made.frame_bytes} are sent: the VLAN tag that tells "
+                "chains apart needs room beside the signature; the chains themselves have it taken off"
+            )
+
+
+def _with_room(sizes: tuple[SizeShare, ...], header_bytes: int) -> tuple[SizeShare, ...]:
+    """The sizes; of those that only the chain's VLAN tag makes too small, the smallest that can be."""
+    least = _smallest(header_bytes)
+    untagged = _smallest(header_bytes - Vlan.header_bytes)
+    return tuple(
+        size.model_copy(update={"frame_bytes": least}) if untagged <= size.frame_bytes < least else size
+        for size in sizes
+    )
+
+
+def _smallest(header_bytes: int) -> int:
+    return max(SMALLEST_FRAME_BYTES, header_bytes + BEHIND_HEADERS_BYTES)
+
+
 def _check_sizes(stream: Stream) -> None:
     """Refuse sizes too small for headers and signature."""
-    smallest = max(SMALLEST_FRAME_BYTES, stream.header_bytes + BEHIND_HEADERS_BYTES)
+    smallest = _smallest(stream.header_bytes)
     for size in stream.sizes:
         if size.frame_bytes < smallest:
             key = "frame_bytes" if len(stream.sizes) == 1 else "traffic.imix or traffic.genome"
