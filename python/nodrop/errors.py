@@ -5,8 +5,9 @@ NodropError            1  never raised itself
 ├── StageError         3  the path under test could not be brought up, or fell down
 │   └── BusyError      3  another run is measuring on this machine
 ├── GeneratorError     4  the traffic generator could not start, connect or carry on
-└── SearchError        5  the search ended without an answer (no usable trial)
-    └── OutOfTime      5  it was not done in the time it was given
+├── SearchError        5  the search ended without an answer (no usable trial)
+│   └── OutOfTime      5  it was not done in the time it was given
+└── ServerError        6  the server that was asked does not answer, or cannot do its work
 
 Ctrl-C is 130, as every shell expects. A message says what was asked, what was found and what to do.
 """
@@ -48,3 +49,9 @@ class SearchError(NodropError):
 
 class OutOfTime(SearchError):
     """The search was not done in the time it was given; what it knew by then is kept."""
+
+
+class ServerError(NodropError):
+    """A server that `nodrop client` asked does not answer, or says that it cannot."""
+
+    exit_code = 6

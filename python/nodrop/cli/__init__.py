@@ -10,7 +10,7 @@ from nodrop.errors import ConfigError, NodropError
 
 COMMANDS = (
     *("run", "show", "explain", "plot", "simulate", "search", "lab", "doctor", "calibrate", "config"),
-    *("status", "cleanup", "completion"),
+    *("status", "cleanup", "completion", "serve", "client"),
 )
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as every shell expects: 128 + SIGINT."""

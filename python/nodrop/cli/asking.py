@@ -87,7 +87,7 @@ def overrides(flags: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
     named = {key: flags[flag] for flag, key in KEYS.items()} | {"goals": goals or None} | others
     settings = (key_and_value("--set", setting, "search.width=1%") for setting in flags["settings"])
     given = {key: value for key, value in named.items() if value is not None}
-    return given | {key: _value(text) for key, text in settings}
+    return given | {key: value_of(text) for key, text in settings}
 
 
 def key_and_value(flag: str, written: str, example: str) -> tuple[str, str]:
@@ -98,7 +98,7 @@ def key_and_value(flag: str, written: str, example: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
-def _value(text: str) -> Any:
+def value_of(text: str) -> Any:
     """A value as it would be written in a YAML file."""
     from nodrop.config.document import value_of  # noqa: PLC0415
 

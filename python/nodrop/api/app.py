@@ -1,0 +1,110 @@
+"""The server put together. Start reading here; `nodrop serve` runs it."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException
+
+from nodrop import __version__
+from nodrop.api import document
+from nodrop.api.base import Base
+from nodrop.api.guard import Guard
+from nodrop.api.nfvbench import PATHS, error_reply, nfvbench_routes
+from nodrop.api.problem import Problem, problem_response
+from nodrop.api.runs import Runs
+from nodrop.api.state import Health
+from nodrop.api.tokens import Tokens
+from nodrop.api.v1 import v1_routes
+from nodrop.errors import NodropError
+
+DESCRIPTION = """\
+Measures the highest packet rates that a data plane forwards without loss. `/api/v1` is nodrop's own interface; \
+`/start_run`, `/status`, `/echo` and `/version` are NFVbench's. One run goes on at a time, others wait in a queue."""
+
+
+def make_app(runs: Runs, base: Base, tokens: Tokens | None, host: str) -> FastAPI:
+    """The application.
+
+    Args:
+        runs: the queue it speaks for.
+        base: what every run has in common.
+        tokens: who may use it; None: whoever reaches it, on loopback only.
+        host: the name it listens on, which requests may call it by.
+    """
+
+    @contextlib.asynccontextmanager
+    async def serving(_app: FastAPI) -> AsyncIterator[None]:
+        serving = asyncio.create_task(runs.serve())
+        yield
+        runs.stop()
+        await serving
+
+    app = FastAPI(
+        title="nodrop",
+        version=__version__,
+        description=DESCRIPTION,
+        lifespan=serving,
+        docs_url=None,  # its pages would load programs from elsewhere
+        redoc_url=None,
+        redirect_slashes=False,
+        separate_input_output_schemas=False,
+    )
+    app.include_router(v1_routes(runs, base))
+    app.include_router(nfvbench_routes(runs, base))
+    _add_watching(app, runs)
+    _add_errors(app)
+    app.openapi = lambda: document.openapi(app)  # type: ignore[method-assign]
+    app.add_middleware(Guard, tokens=tokens, host=host)
+    return app
+
+
+def _add_watching(app: FastAPI, runs: Runs) -> None:
+    """What those ask who watch over the server."""
+
+    @app.get("/health", tags=["server"], summary="Whether the server does its work")
+    async def health() -> Health:
+        running = runs.running
+        return Health(version=__version__, running=running.id if running else None, queued_count=runs.queued_count)
+
+
+def _add_errors(app: FastAPI) -> None:
+    """Everything that goes wrong is told in the form of the interface it went wrong in."""
+
+    @app.exception_handler(Problem)
+    async def on_problem(request: Request, problem: Problem) -> Response:
+        nfvbench = any(request.url.path == path or request.url.path.startswith(f"{path}/") for path in PATHS)
+        return error_reply(problem) if nfvbench else problem_response(problem)
+
+    @app.exception_handler(HTTPException)
+    async def on_http_exception(request: Request, error: HTTPException) -> Response:
+        asked = f"{request.method} {request.url.path[:200]}"
+        response = await on_problem(request, Problem(error.status_code, f"{asked} asked, {_found(error)}"))
+        response.headers.update(error.headers or {})
+        return response
+
+    @app.exception_handler(RequestValidationError)
+    async def on_invalid(request: Request, error: RequestValidationError) -> Response:
+        found = [f"{'.'.join(str(part) for part in one['loc'])}: {one['msg']}" for one in error.errors()]
+        return await on_problem(request, Problem(422, "; ".join(found), found))
+
+    @app.exception_handler(NodropError)
+    async def on_failure(request: Request, error: NodropError) -> Response:
+        return await on_problem(request, Problem(500, str(error)))
+
+    @app.exception_handler(Exception)
+    async def on_fault(request: Request, error: Exception) -> Response:
+        sentence = f"a fault of nodrop's own, {type(error).__name__}; the server's log has more"
+        return await on_problem(request, Problem(500, sentence))
+
+
+def _found(error: HTTPException) -> str:
+    match error.status_code:
+        case 404:
+            return "there is no such endpoint; GET /openapi.json lists them"
+        case 405:
+            return "this endpoint takes other methods; GET /openapi.json says which"
+    return error.detail

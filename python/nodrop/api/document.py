@@ -1,0 +1,78 @@
+"""What a request may say, as JSON Schema, and the OpenAPI document around it."""
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from nodrop.api.problem import ProblemDetails
+from nodrop.api.refused import REFUSED
+from nodrop.config.schema import Config
+
+ASKED = "RunRequest"
+COMPONENTS = "#/components/schemas/"
+DESCRIPTION = """\
+What a run is to be, over what the server was started with: keys of nodrop's configuration, of NFVbench's, or of both. \
+Keys that name something of the server's host are refused."""
+
+
+def config_schema() -> dict[str, Any]:
+    """The schema of a body by itself, with its definitions."""
+    schema = Config.model_json_schema(mode="validation")
+    definitions = schema.get("$defs", {})
+    for key in REFUSED:
+        _remove(schema, definitions, key.split("."))
+    schema["description"] = DESCRIPTION
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | schema
+
+
+def asked_body() -> dict[str, Any]:
+    """A request body of that schema, for the OpenAPI description of an endpoint."""
+    return {
+        "requestBody": {
+            "required": True,
+            "content": {"application/json": {"schema": {"$ref": f"{COMPONENTS}{ASKED}"}, "examples": EXAMPLES}},
+        }
+    }
+
+
+EXAMPLES = {
+    "default": {"summary": "NDR and PDR of the default SUT", "value": {}},
+    "fixed rate": {"summary": "Five seconds at a fixed rate", "value": {"rate": "10kpps", "duration": 5}},
+}
+
+
+def openapi(app: FastAPI) -> dict[str, Any]:
+    """The OpenAPI document of the server."""
+    document = get_openapi(
+        title=app.title, version=app.version, summary=app.summary, description=app.description, routes=app.routes
+    )
+    schemas = document["components"]["schemas"]
+    asked = _relocated(config_schema())
+    schemas.update(asked.pop("$defs", {}))
+    asked.pop("$schema")
+    schemas[ASKED] = asked
+    schemas["ProblemDetails"] = ProblemDetails.model_json_schema(mode="serialization")
+    return document
+
+
+def _remove(schema: dict[str, Any], definitions: dict[str, Any], path: list[str]) -> None:
+    """Take a key out of a schema, wherever its section is defined."""
+    properties = schema.get("properties", {})
+    first, *rest = path
+    if not rest:
+        properties.pop(first, None)
+    elif first in properties:
+        _remove(definitions[properties[first]["$ref"].rpartition("/")[2]], definitions, rest)
+
+
+def _relocated(schema: Any) -> Any:
+    """The same, with references to where OpenAPI keeps definitions."""
+    if isinstance(schema, list):
+        return [_relocated(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    moved = {key: _relocated(part) for key, part in schema.items()}
+    if isinstance(moved.get("$ref"), str):
+        moved["$ref"] = moved["$ref"].replace("#/$defs/", COMPONENTS)
+    return moved

@@ -1,0 +1,51 @@
+"""What went wrong with a request, as RFC 9457 wants it told."""
+
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any
+
+from fastapi.responses import JSONResponse
+
+from nodrop.model.base import Value
+
+MEDIA_TYPE = "application/problem+json"
+
+
+class Problem(Exception):
+    """A request that is answered with an error; the detail says what was asked, what was found and what to do."""
+
+    def __init__(self, status: int, detail: str, errors: Sequence[str] = ()) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+        self.errors = tuple(errors)
+        """One sentence for each key that cannot be used."""
+
+
+class ProblemDetails(Value):
+    """An error (RFC 9457 section 3)."""
+
+    type: str = "about:blank"
+    """The kind of problem; `about:blank`: what the status says."""
+    title: str
+    """The status in words."""
+    status: int
+    """The HTTP status."""
+    detail: str
+    """What was asked, what was found, and what to do."""
+    errors: tuple[str, ...] = ()
+    """One sentence for each key of the body that cannot be used."""
+
+
+def problem_response(problem: Problem, headers: dict[str, str] | None = None) -> JSONResponse:
+    """The answer to a request of /api/v1 that went wrong."""
+    details = ProblemDetails(
+        title=HTTPStatus(problem.status).phrase, status=problem.status, detail=problem.detail, errors=problem.errors
+    )
+    return JSONResponse(details.model_dump(mode="json"), problem.status, headers, MEDIA_TYPE)
+
+
+def described(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The errors of an endpoint for its OpenAPI description."""
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDetails"}}}
+    return {status: {"description": HTTPStatus(status).phrase, "content": content} for status in statuses}

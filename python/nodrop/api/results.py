@@ -1,0 +1,116 @@
+"""What runs of the server left behind, read from the results directory when somebody asks."""
+
+import collections
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from nodrop import store
+from nodrop.api.problem import Problem
+from nodrop.api.state import Entry
+from nodrop.errors import ConfigError
+from nodrop.model.base import Value
+from nodrop.model.result import RunResult
+from nodrop.model.trial import TrialResult
+
+
+class ChainCounts(Value):
+    """Frames of one chain in one trial, one way."""
+
+    chain: int
+    """From 0."""
+    tx_port: int
+    """The tester's port they left by."""
+    rx_port: int
+    """And came back to."""
+    intended_count: int
+    """Frames that the load and the duration ask for."""
+    offered_count: int
+    """Frames that left the tester."""
+    received_count: int
+    """Distinct frames that came back."""
+    lost_count: int
+    """Those that did not."""
+
+
+class TrialChains(Value):
+    """A trial, chain by chain."""
+
+    run_id: str
+    frame_size: str
+    trial_index: int
+    phase: str
+    """What the trial was for."""
+    intended_load_pps: float
+    """Aggregate over all chains and directions."""
+    duration_s: float
+    chains: tuple[ChainCounts, ...]
+
+
+class Chains(Value):
+    """Per-chain counts of every trial of a run."""
+
+    trials: tuple[TrialChains, ...]
+
+
+def load_results(entry: Entry, results_dir: str) -> tuple[RunResult, ...]:
+    """Everything a run has stored. Raises Problem when there is nothing, or it cannot be read."""
+    if not entry.run_ids:
+        waits = "it is not over" if not entry.state.is_over else f"it has none ({entry.error or entry.state})"
+        raise Problem(404, f"the result of run {entry.id} asked, {waits}")
+    try:
+        return tuple(store.load(Path(results_dir) / run_id) for run_id in entry.run_ids)
+    except ConfigError as error:
+        raise Problem(410, str(error)) from None
+
+
+def result_file(entry: Entry, results_dir: str, frame_size: str | None) -> Path:
+    """The file of one result. Raises Problem when there is none, or several and no frame size says which."""
+    results = load_results(entry, results_dir)
+    chosen = [result for result in results if frame_size in (None, "64")]
+    if len(chosen) != 1:
+        sizes = ", ".join(f"frame_size={'64'}" for result in results)
+        raise Problem(
+            404, f"the result of run {entry.id} asked, it has one for each frame size; ask for one of {sizes}"
+        )
+    return Path(results_dir) / chosen[0].run_id / store.RESULT_FILE
+
+
+def chains_of(results: Iterable[RunResult]) -> Chains:
+    """Per-chain counts of every trial."""
+    return Chains(trials=tuple(_trial(result, trial) for result in results for trial in result.trials))
+
+
+def _trial(result: RunResult, trial: TrialResult) -> TrialChains:
+    return TrialChains(
+        run_id=result.run_id,
+        frame_size="64",
+        trial_index=trial.index,
+        phase=trial.phase,
+        intended_load_pps=trial.trial.intended_load_pps,
+        duration_s=trial.duration_s,
+        chains=_chains(result, trial),
+    )
+
+
+def _chains(result: RunResult, trial: TrialResult) -> tuple[ChainCounts, ...]:
+    chain_of = {stream.stream_id: stream.tx_port // 2 for stream in result.plan.traffic.streams}
+    ways: dict[tuple[int, int, int], list[int]] = collections.defaultdict(lambda: [0, 0, 0])
+    for counts in trial.streams:
+        sums = ways[chain_of[counts.stream_id], counts.tx_port, counts.rx_port]
+        for place, count in enumerate((counts.intended_count, counts.offered_count, counts.received_count)):
+            sums[place] += count
+    return tuple(_counts(way, sums) for way, sums in sorted(ways.items()))
+
+
+def _counts(way: tuple[int, int, int], sums: Sequence[int]) -> ChainCounts:
+    chain, tx_port, rx_port = way
+    intended, offered, received = sums
+    return ChainCounts(
+        chain=chain,
+        tx_port=tx_port,
+        rx_port=rx_port,
+        intended_count=intended,
+        offered_count=offered,
+        received_count=received,
+        lost_count=offered - received,
+    )

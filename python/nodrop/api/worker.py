@@ -1,0 +1,85 @@
+"""One run in a process of its own: what to do comes on standard input, events go out on standard output.
+
+`python -m nodrop.api.worker SERVER_PID` is what the server starts. It ends by SIGINT or SIGTERM as `nodrop run` does,
+with the lab down and the result stored; the kernel kills it when the server is gone, and with it the lab.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+import traceback
+from types import FrameType
+from typing import Any, TextIO
+
+from nodrop.api.base import Base, plans_of
+from nodrop.api.wire import WORKER_DONE, encode
+from nodrop.errors import NodropError
+from nodrop.model.event import Event, TrialProgress
+from nodrop.run import execute
+from nodrop.stage.namespace import die_with_parent
+
+PROGRESS_EVERY_S = 0.25
+"""Telling takes CPU time that the measurement may want."""
+INTERRUPTED = 130
+
+
+class Teller:
+    """Tells events as they come, of a trial's progress only some."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._progress_s = 0.0
+
+    def hear(self, event: Event) -> None:
+        """Say it, if it is time."""
+        if isinstance(event, TrialProgress):
+            if time.monotonic() - self._progress_s < PROGRESS_EVERY_S:
+                return
+            self._progress_s = time.monotonic()
+        self.say(*encode(event))
+
+    def say(self, name: str, content: dict[str, Any]) -> None:
+        """One line."""
+        print(json.dumps({"event": name, "data": content}, allow_nan=False), file=self._out, flush=True)
+
+
+def main(server_pid: int) -> int:
+    """Read a request, carry it out, tell of it. Gives the exit code."""
+    die_with_parent(server_pid)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)  # a server in the background may have left SIGINT ignored
+    # What anything else prints is for the log, not for the server.
+    teller = Teller(os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8"))
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    exit_code, error = _run(teller)
+    teller.say(WORKER_DONE, {"exit_code": exit_code, "error": error})
+    return exit_code
+
+
+def _run(teller: Teller) -> tuple[int, str | None]:
+    """Exit code, and what went wrong."""
+    try:
+        request = json.loads(sys.stdin.buffer.readline())
+        for plan in plans_of(Base.model_validate(request["base"]), request["body"]):
+            execute(plan, teller.hear)
+    except NodropError as error:
+        return error.exit_code, str(error)
+    except KeyboardInterrupt as interrupt:
+        return INTERRUPTED, str(interrupt)
+    except Exception as mishap:
+        traceback.print_exc()
+        return 1, f"the run ended by a fault of nodrop's own, {type(mishap).__name__}: {mishap}"
+    return 0, None
+
+
+def _interrupt(number: int, _frame: FrameType | None) -> None:
+    """The first signal ends what goes on; further ones shall not disturb the clearing up."""
+    for ending in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(ending, signal.SIG_IGN)
+    raise KeyboardInterrupt(f"stopped by {signal.Signals(number).name}")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(int(sys.argv[1])))
