@@ -1,11 +1,11 @@
-"""A body over the server's own configuration, to what will be done. The server checks with it, the worker goes by it."""
+"""A body over the server's own configuration, to what will be done: the server checks, the worker does it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from nodrop import store
-from nodrop.config.load import Written, load
+from nodrop.config.load import load
 from nodrop.config.schema import Config
 from nodrop.generator import inspection
 from nodrop.model.base import Value
@@ -30,7 +30,15 @@ class Base(Value):
 
 def config_of(base: Base, body: Mapping[str, Any]) -> Config:
     """What a body asks for. Raises ConfigError."""
-    return load([*base.config, Written(BODY, body)], {"results_dir": base.results_dir})
+    return load(base.config, dict(_dotted(body, "")) | {"results_dir": base.results_dir})
+
+
+def _dotted(content: Mapping[str, Any], above: str) -> Iterator[tuple[str, Any]]:
+    for key, value in content.items():
+        if isinstance(value, Mapping) and f"{above}{key}" not in ("goals", "traffic.imix", "user_info"):
+            yield from _dotted(value, f"{above}{key}.")
+        else:
+            yield f"{above}{key}", value
 
 
 def plans_of(base: Base, body: Mapping[str, Any]) -> tuple[Plan, ...]:

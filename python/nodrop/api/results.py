@@ -66,9 +66,9 @@ def load_results(entry: Entry, results_dir: str) -> tuple[RunResult, ...]:
 def result_file(entry: Entry, results_dir: str, frame_size: str | None) -> Path:
     """The file of one result. Raises Problem when there is none, or several and no frame size says which."""
     results = load_results(entry, results_dir)
-    chosen = [result for result in results if frame_size in (None, "64")]
+    chosen = [result for result in results if frame_size in (None, result.plan.frame_size)]
     if len(chosen) != 1:
-        sizes = ", ".join(f"frame_size={'64'}" for result in results)
+        sizes = ", ".join(f"frame_size={result.plan.frame_size}" for result in results)
         raise Problem(
             404, f"the result of run {entry.id} asked, it has one for each frame size; ask for one of {sizes}"
         )
@@ -83,7 +83,7 @@ def chains_of(results: Iterable[RunResult]) -> Chains:
 def _trial(result: RunResult, trial: TrialResult) -> TrialChains:
     return TrialChains(
         run_id=result.run_id,
-        frame_size="64",
+        frame_size=result.plan.frame_size,
         trial_index=trial.index,
         phase=trial.phase,
         intended_load_pps=trial.trial.intended_load_pps,
@@ -93,7 +93,7 @@ def _trial(result: RunResult, trial: TrialResult) -> TrialChains:
 
 
 def _chains(result: RunResult, trial: TrialResult) -> tuple[ChainCounts, ...]:
-    chain_of = {stream.stream_id: stream.tx_port // 2 for stream in result.plan.traffic.streams}
+    chain_of = {stream.stream_id: stream.chain for stream in result.plan.traffic.streams}
     ways: dict[tuple[int, int, int], list[int]] = collections.defaultdict(lambda: [0, 0, 0])
     for counts in trial.streams:
         sums = ways[chain_of[counts.stream_id], counts.tx_port, counts.rx_port]

@@ -1,0 +1,74 @@
+"""Events of a run: heard while they happen, from any of them on, by nodrop and by whoever reads the standard."""
+
+import json
+import threading
+from pathlib import Path
+
+from tests.api.serving import await_over, await_trial, serving, start
+from tests.running import Listener, make_plan, parts
+
+from nodrop.api.sse import events_of
+from nodrop.api.wire import decode, encode
+from nodrop.model.event import RunDone, TrialDone
+from nodrop.run import execute
+
+
+def test_events_begin_with_the_queue_and_end_with_the_run(tmp_path: Path) -> None:
+    with serving(tmp_path) as client:
+        run = start(client, "plain")
+        answer = client.get(f"/api/v1/runs/{run}/events")
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        told = list(events_of(answer.text.splitlines(keepends=True)))
+        assert [event.number for event in told] == list(range(1, len(told) + 1))
+        states = [event.content["state"] for event in told if event.name == "state"]
+        assert states == ["queued", "running", "complete"]
+        assert [event.content for event in told if event.name == "trial_started"] == [{"index": n} for n in range(3)]
+        assert told[-1].content == client.get(f"/api/v1/runs/{run}").json()
+
+
+def test_who_heard_some_events_hears_the_others(tmp_path: Path) -> None:
+    with serving(tmp_path) as client:
+        run = start(client, "plain")
+        await_over(client, run)
+        every = list(events_of(client.get(f"/api/v1/runs/{run}/events").text.splitlines(keepends=True)))
+        for after in (0, 1, len(every) - 1):
+            answer = client.get(f"/api/v1/runs/{run}/events", headers={"Last-Event-ID": str(after)})
+            assert list(events_of(answer.text.splitlines(keepends=True))) == every[after:]
+        end = client.get(f"/api/v1/runs/{run}/events", headers={"Last-Event-ID": str(len(every))})
+        assert (end.status_code, end.content) == (204, b"")
+
+
+def test_events_are_heard_while_the_run_goes_on(tmp_path: Path) -> None:
+    with serving(tmp_path) as client:
+        run = start(client, "wait")
+        await_trial(tmp_path, run)
+        ender = threading.Timer(0.5, lambda: client.post(f"/api/v1/runs/{run}/cancel"))
+        ender.start()
+        told = list(events_of(client.get(f"/api/v1/runs/{run}/events").text.splitlines(keepends=True)))
+        ender.join()
+        assert told[-1].content["state"] == "cancelled"
+
+
+def test_what_is_no_number_of_an_event_is_refused(tmp_path: Path) -> None:
+    with serving(tmp_path) as client:
+        run = start(client, "plain")
+        for number in ("one", "-1", "1.5", "9" * 40):
+            answer = client.get(f"/api/v1/runs/{run}/events", headers={"Last-Event-ID": number})
+            assert answer.status_code == 400
+
+
+def test_events_of_a_real_run_come_through_whole_but_for_time_series(tmp_path: Path) -> None:
+    listener = Listener()
+    execute(make_plan(tmp_path), listener, parts())
+    for event in listener.events:
+        name, content = encode(event)
+        back = decode(name, json.loads(json.dumps(content, allow_nan=False)))
+        if isinstance(event, RunDone):
+            assert back is None
+            assert content == {"run_id": event.result.run_id, "status": "complete", "error": None}
+        elif isinstance(event, TrialDone):
+            assert isinstance(back, TrialDone)
+            assert back.result.windows.end_s == ()
+            assert back.result.model_copy(update={"windows": event.result.windows}) == event.result
+        else:
+            assert back == event

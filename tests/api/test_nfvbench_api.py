@@ -1,0 +1,118 @@
+"""NFVbench's endpoints, over workers that measure nothing: words and order of its replies."""
+
+from pathlib import Path
+
+import pytest
+from tests.api.serving import await_over, await_trial, begun, serving, start
+
+import nodrop
+
+JSON = {"Content-Type": "application/json"}
+PENDING = "NFVbench run still pending"
+
+
+def test_the_version_is_told_as_text(tmp_path: Path) -> None:
+    with serving(tmp_path) as client:
+        answer = client.get("/version")
+        assert answer.text == nodrop.__version__
+        assert answer.headers["content-type"].startswith("text/html")
+
+
+def test_echo_gives_the_body_back(tmp_path: Path) -> None:
+    with serving(tmp_path) as client:
+        answer = client.request("GET", "/echo", json={"nfvbench": "test"})
+        assert answer.json() == {"nfvbench": "test"}
+
+
+def test_without_a_run_there_is_no_status(tmp_path: Path) -> None:
+    with serving(tmp_path) as client:
+        assert client.get("/status").json() == {"error_message": "no pending NFVbench run", "status": "ERROR"}
+
+
+def test_an_unknown_id_is_not_found_with_status_200(tmp_path: Path) -> None:
+    with serving(tmp_path) as client:
+        answer = client.get("/status/42cccb7effdc43caa47f722f0ca8ec96")
+        assert answer.status_code == 200
+        assert answer.json() == {
+            "error_message": "results not found",
+            "request_id": "42cccb7effdc43caa47f722f0ca8ec96",
+            "status": "NOT_FOUND",
+        }
+
+
+def test_a_run_is_pending_and_a_second_one_is_refused_meanwhile(tmp_path: Path) -> None:
+    with serving(tmp_path) as client:
+        started = client.post("/start_run", json={"label": "wait"}).json()
+        pending = {"error_message": PENDING, "request_id": started["request_id"], "status": "PENDING"}
+        assert started == pending
+        assert len(started["request_id"]) == 32
+        await_trial(tmp_path, started["request_id"])
+        assert client.get("/status").json() == pending
+        assert client.get(f"/status/{started['request_id']}").json() == pending
+        again = client.post("/start_run", json={"label": "second"})
+        assert again.status_code == 200
+        assert again.json() == {"error_message": "there is already an NFVbench request running", "status": "ERROR"}
+        client.post(f"/api/v1/runs/{started['request_id']}/cancel")
+        await_over(client, started["request_id"])
+        assert begun(tmp_path) == ["wait"]
+
+
+def test_a_failed_run_is_told_as_a_sentence_and_the_next_one_begins(tmp_path: Path) -> None:
+    with serving(tmp_path) as client:
+        for _ in range(2):
+            run = client.post("/start_run", json={"label": "fail"}).json()["request_id"]
+            await_over(client, run)
+            failed = {
+                "error_message": "the lab asked, the kernel says no",
+                "request_id": run,
+                "status": "ERROR",
+            }
+            assert client.get("/status").json() == failed
+            assert client.get("/status").json()["error_message"] == "no pending NFVbench run"
+            assert client.get(f"/status/{run}").json() == failed
+
+
+def test_the_end_that_was_told_by_id_is_not_told_again_without_one(tmp_path: Path) -> None:
+    with serving(tmp_path) as client:
+        first, second = start(client, "fail"), start(client, "fail")
+        await_over(client, second)
+        assert client.get(f"/status/{second}").json()["status"] == "ERROR"
+        assert client.get("/status").json()["request_id"] == first
+        assert client.get("/status").json()["error_message"] == "no pending NFVbench run"
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "said"),
+    [
+        (b"{", 400, "line 1"),
+        (b"", 400, "JSON expected"),
+        (b'{"rate": NaN}', 400, "NaN"),
+        (b'{"rate": 1, "rate": 2}', 400, "twice"),
+        (b'{"duration": 1e999}', 400, "too large"),
+        (b"\xff\xfe", 400, "UTF-8"),
+        (b"[" * 100_000, 400, "levels"),
+        (b'{"a":' * 40 + b"1" + b"}" * 40, 400, "levels"),
+        (b"[]", 422, "keys with values"),
+        (b'"ndr"', 422, "keys with values"),
+        (b'{"sut": "toaster"}', 422, "toaster"),
+        (b'{"flow_cuont": 10}', 422, "flow_count"),
+    ],
+)
+def test_a_body_that_cannot_be_used_is_a_sentence_in_both_forms(
+    content: bytes, status: int, said: str, tmp_path: Path
+) -> None:
+    with serving(tmp_path) as client:
+        theirs = client.post("/start_run", content=content, headers=JSON)
+        ours = client.post("/api/v1/runs", content=content, headers=JSON)
+        assert (theirs.status_code, ours.status_code) == (status, status)
+        assert theirs.json() == {"status": "ERROR", "error_message": ours.json()["detail"]}
+        assert said in ours.json()["detail"]
+        assert "Traceback" not in theirs.text
+        assert client.get("/api/v1/runs").json()["total_count"] == 0
+
+
+def test_nothing_asked_is_the_default_run(tmp_path: Path) -> None:
+    with serving(tmp_path) as client:
+        for content in (b"{}", b"null"):
+            run = client.post("/start_run", content=content, headers=JSON).json()["request_id"]
+            assert await_over(client, run)["state"] == "complete"

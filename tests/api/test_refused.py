@@ -1,0 +1,108 @@
+"""What a body may not name, and that no key that could name a file was forgotten."""
+
+import types
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+from tests.api.serving import serving
+
+from nodrop.api.document import config_schema
+from nodrop.api.refused import REFUSED, WARM_START, refusals
+from nodrop.config.schema import Config
+
+HARMLESS = {
+    "capture.filter": "a filter, compiled by libpcap and never a path",
+    "traffic.replay.filter": "likewise",
+    "goals": "labels of goals; their values are numbers",
+    "label": "kept with the result, never used as a name of anything",
+    "user_info": "likewise",
+    "nfvbench": "not to be written, by anyone",
+    "rate": "read as a rate or refused",
+    "link_speed": "read as a rate or refused",
+    "frame_sizes": "read as sizes or refused",
+    "macs": "read as MAC addresses or refused",
+    "traffic.genome": "letters of RFC 6985",
+    "traffic.ranges": "values of header fields",
+    WARM_START: "only a run id or latest, which the refusals see to",
+}
+"""Keys that take any text, and why that can do no harm."""
+
+
+def text_keys(model: type[BaseModel], above: str = "") -> Iterator[str]:
+    """Keys of a section that take text of any kind, however deep within."""
+    for name, field in model.model_fields.items():
+        annotation = field.annotation
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            yield from text_keys(annotation, f"{above}{name}.")
+        elif takes_text(annotation):
+            yield f"{above}{name}"
+
+
+def takes_text(annotation: Any) -> bool:
+    if annotation in (str, Any):
+        return True
+    origin = typing.get_origin(annotation)
+    if origin is typing.Literal:
+        return False
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return any(text_keys(annotation))
+    if origin is None or isinstance(annotation, types.GenericAlias) or origin:
+        return any(takes_text(part) for part in typing.get_args(annotation))
+    return False
+
+
+def test_every_key_that_takes_text_is_refused_or_harmless() -> None:
+    unjudged = {
+        key
+        for key in text_keys(Config)
+        if key not in HARMLESS and not any(key == name or key.startswith(f"{name}.") for name in REFUSED)
+    }
+    assert unjudged == set()
+
+
+def test_what_is_called_harmless_is_there() -> None:
+    assert set(HARMLESS) - set(text_keys(Config)) == set()
+
+
+@pytest.mark.parametrize("key", sorted(REFUSED))
+def test_a_refused_key_is_answered_with_403_and_begins_nothing(key: str, tmp_path: Path) -> None:
+    *above, last = key.split(".")
+    body: dict[str, Any] = {last: "/etc/passwd"}
+    for part in reversed(above):
+        body = {part: body}
+    with serving(tmp_path) as client:
+        for path in ("/start_run", "/api/v1/runs", "/api/v1/config/validate"):
+            for sent in (body, {key: "/etc/passwd"}):
+                answer = client.post(path, json=sent)
+                assert answer.status_code == 403
+                assert key in answer.text
+                assert "configuration the server is started with" in answer.text
+        assert client.get("/api/v1/runs").json()["total_count"] == 0
+
+
+@pytest.mark.parametrize("written", ["/etc/passwd", "../results/x", "20260131T120000Z-3f9a2c/../..", "."])
+def test_a_warm_start_is_a_run_id_and_no_file(written: str) -> None:
+    assert "run id" in "".join(refusals({"search": {"warm_start": written}}))
+
+
+def test_a_run_id_is_a_warm_start() -> None:
+    for written in ("latest", "20260131T120000Z-3f9a2c"):
+        assert not list(refusals({"search": {"warm_start": written}}))
+
+
+def test_what_asks_for_nothing_is_let_through() -> None:
+    fluentd = [{"logging_tag": None, "result_tag": None, "ip": "127.0.0.1", "port": 24224}]
+    nothing = {"openrc_file": None, "capture": {"file": None}, "fluentd": fluentd, "factory_class": "BasicFactory"}
+    assert not list(refusals(nothing))
+
+
+def test_refused_keys_are_not_in_the_published_schema() -> None:
+    schema = config_schema()
+    assert "results_dir" not in schema["properties"]
+    capture = schema["$defs"]["CaptureConfig"]["properties"]
+    assert "file" not in capture
+    assert "filter" in capture

@@ -1,0 +1,53 @@
+"""A worker that measures nothing: it behaves as the label of its request says, over the real protocol."""
+
+import json
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any, NoReturn
+
+
+def say(event: str, **content: Any) -> None:
+    print(json.dumps({"event": event, "data": content}), flush=True)
+
+
+def interrupted(*_: object) -> NoReturn:
+    say("worker_done", exit_code=130, error="stopped by SIGINT")
+    sys.exit(130)
+
+
+def main() -> int:
+    request = json.loads(sys.stdin.readline())
+    label = request["body"].get("label")
+    results = Path(request["base"]["results_dir"])
+    with (results / "begun").open("a") as file:
+        file.write(f"{label} {os.getpid()}\n")
+    match label:
+        case "crash":
+            print("about to fall", file=sys.stderr, flush=True)
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "wait":
+            signal.signal(signal.SIGINT, interrupted)
+            say("trial_started", index=0)
+            time.sleep(60)
+        case "stubborn":
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            say("trial_started", index=0)
+            time.sleep(60)
+        case "garbage":
+            print("this is no event", flush=True)
+            time.sleep(60)
+        case "fail":
+            say("worker_done", exit_code=3, error="the lab asked, the kernel says no")
+            return 3
+    for index in range(3):
+        say("trial_started", index=index)
+    say("worker_done", exit_code=0, error=None)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
