@@ -10,6 +10,7 @@ from typing import Any
 
 from scripts.config_pages import DOCS, pages
 
+from nodrop.api.app import openapi_document
 from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.config.schema import Config
 from nodrop.errors import GeneratorError
@@ -22,10 +23,11 @@ DIALECT = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
 
 
 def python_schemas() -> dict[str, dict[str, Any]]:
-    """By file name: configuration and results, each in our form and in NFVbench's."""
+    """By file name: configuration and results, each in our form and in NFVbench's, and the server's interface."""
     return {
         "config.json": DIALECT | Config.model_json_schema(mode="validation"),
         "nfvbench-config.json": DIALECT | NfvbenchConfig.model_json_schema(mode="validation"),
+        "openapi.json": openapi_document(),
         "result.json": DIALECT | RunResult.model_json_schema(mode="serialization"),
         "nfvbench-result.json": DIALECT | NfvbenchResult.model_json_schema(mode="serialization"),
     }

@@ -13,6 +13,10 @@ def say(event: str, **content: Any) -> None:
     print(json.dumps({"event": event, "data": content}), flush=True)
 
 
+def tell_progress(index: int) -> None:
+    say("trial_progress", index=index, elapsed_s=0.5, offered_count=10, received_count=9, lost_count=1)
+
+
 def interrupted(*_: object) -> NoReturn:
     say("worker_done", exit_code=130, error="stopped by SIGINT")
     sys.exit(130)
@@ -30,12 +34,12 @@ def main() -> int:
             os.kill(os.getpid(), signal.SIGKILL)
         case "wait":
             signal.signal(signal.SIGINT, interrupted)
-            say("trial_started", index=0)
+            tell_progress(0)
             time.sleep(60)
         case "stubborn":
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
-            say("trial_started", index=0)
+            tell_progress(0)
             time.sleep(60)
         case "garbage":
             print("this is no event", flush=True)
@@ -44,7 +48,7 @@ def main() -> int:
             say("worker_done", exit_code=3, error="the lab asked, the kernel says no")
             return 3
     for index in range(3):
-        say("trial_started", index=index)
+        tell_progress(index)
     say("worker_done", exit_code=0, error=None)
     return 0
 

@@ -3,27 +3,38 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.routing import Route
 
 from nodrop import __version__
 from nodrop.api import document
 from nodrop.api.base import Base
 from nodrop.api.guard import Guard
+from nodrop.api.journal import Journal
 from nodrop.api.nfvbench import PATHS, error_reply, nfvbench_routes
 from nodrop.api.problem import Problem, problem_response
+from nodrop.api.results import last_results
 from nodrop.api.runs import Runs
 from nodrop.api.state import Health
 from nodrop.api.tokens import Tokens
 from nodrop.api.v1 import v1_routes
 from nodrop.errors import NodropError
+from nodrop.export.openmetrics import CONTENT_TYPE, exposition
 
 DESCRIPTION = """\
 Measures the highest packet rates that a data plane forwards without loss. `/api/v1` is nodrop's own interface; \
 `/start_run`, `/status`, `/echo` and `/version` are NFVbench's. One run goes on at a time, others wait in a queue."""
+
+
+OPENMETRICS: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"application/openmetrics-text": {"schema": {"type": "string"}}}}
+}
 
 
 def make_app(runs: Runs, base: Base, tokens: Tokens | None, host: str) -> FastAPI:
@@ -52,18 +63,39 @@ def make_app(runs: Runs, base: Base, tokens: Tokens | None, host: str) -> FastAP
         redoc_url=None,
         redirect_slashes=False,
         separate_input_output_schemas=False,
+        generate_unique_id_function=lambda route: route.name,
     )
     app.include_router(v1_routes(runs, base))
     app.include_router(nfvbench_routes(runs, base))
-    _add_watching(app, runs)
+    _add_watching(app, runs, base)
     _add_errors(app)
     app.openapi = lambda: document.openapi(app)  # type: ignore[method-assign]
     app.add_middleware(Guard, tokens=tokens, host=host)
     return app
 
 
-def _add_watching(app: FastAPI, runs: Runs) -> None:
+def openapi_document() -> dict[str, Any]:
+    """The OpenAPI document, without a server."""
+    base = Base(results_dir="results")
+    document: dict[str, Any] = make_app(Runs(Journal(base.results_dir), base), base, None, "127.0.0.1").openapi()
+    return document
+
+
+def _add_watching(app: FastAPI, runs: Runs, base: Base) -> None:
     """What those ask who watch over the server."""
+
+    @app.get(
+        "/metrics",
+        tags=["server"],
+        summary="The last result and the run that goes on, as OpenMetrics",
+        response_class=Response,
+        responses=OPENMETRICS,
+    )
+    async def metrics() -> Response:
+        text = await run_in_threadpool(
+            lambda: exposition(last_results(runs.newest_first(), base.results_dir), runs.now)
+        )
+        return Response(text, headers={"Content-Type": CONTENT_TYPE})
 
     @app.get("/health", tags=["server"], summary="Whether the server does its work")
     async def health() -> Health:
@@ -83,7 +115,8 @@ def _add_errors(app: FastAPI) -> None:
     async def on_http_exception(request: Request, error: HTTPException) -> Response:
         asked = f"{request.method} {request.url.path[:200]}"
         response = await on_problem(request, Problem(error.status_code, f"{asked} asked, {_found(error)}"))
-        response.headers.update(error.headers or {})
+        if error.status_code == 405:
+            response.headers["Allow"] = ", ".join(sorted(_methods(app, request.url.path)))
         return response
 
     @app.exception_handler(RequestValidationError)
@@ -99,6 +132,12 @@ def _add_errors(app: FastAPI) -> None:
     async def on_fault(request: Request, error: Exception) -> Response:
         sentence = f"a fault of nodrop's own, {type(error).__name__}; the server's log has more"
         return await on_problem(request, Problem(500, sentence))
+
+
+def _methods(app: FastAPI, path: str) -> set[str]:
+    """What an endpoint takes: each method of it is a route of its own."""
+    matching = (route for route in app.routes if isinstance(route, Route) and route.path_regex.fullmatch(path))
+    return {method for route in matching for method in route.methods or ()}
 
 
 def _found(error: HTTPException) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from nodrop.api.problem import ProblemDetails
+from nodrop.api.problem import ProblemDetails, described
 from nodrop.api.refused import REFUSED
 from nodrop.config.schema import Config
 
@@ -31,11 +31,13 @@ def asked_body() -> dict[str, Any]:
     return {
         "requestBody": {
             "required": True,
-            "content": {"application/json": {"schema": {"$ref": f"{COMPONENTS}{ASKED}"}, "examples": EXAMPLES}},
+            "content": {"application/json": {"schema": NULL_OR_ASKED, "examples": EXAMPLES}},
         }
     }
 
 
+NULL_OR_ASKED = {"anyOf": [{"$ref": f"{COMPONENTS}{ASKED}"}, {"type": "null"}]}
+"""Null asks for nothing, as with NFVbench."""
 EXAMPLES = {
     "default": {"summary": "NDR and PDR of the default SUT", "value": {}},
     "fixed rate": {"summary": "Five seconds at a fixed rate", "value": {"rate": "10kpps", "duration": 5}},
@@ -53,7 +55,22 @@ def openapi(app: FastAPI) -> dict[str, Any]:
     asked.pop("$schema")
     schemas[ASKED] = asked
     schemas["ProblemDetails"] = ProblemDetails.model_json_schema(mode="serialization")
+    schemas.pop("HTTPValidationError", None)
+    schemas.pop("ValidationError", None)
+    document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    document["security"] = [{}, {"token": []}]
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            _add_refusals(operation["responses"])
     return document
+
+
+def _add_refusals(responses: dict[str, Any]) -> None:
+    """What stands before every endpoint may answer as well; nothing is answered in FastAPI's own form."""
+    if "422" in responses and "HTTPValidationError" in str(responses["422"]):
+        responses["422"] = described(422)[422]
+    for status, response in described(400, 401, 403).items():
+        responses.setdefault(str(status), response)
 
 
 def _remove(schema: dict[str, Any], definitions: dict[str, Any], path: list[str]) -> None:

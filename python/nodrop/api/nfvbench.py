@@ -1,26 +1,48 @@
 """NFVbench's HTTP interface: its endpoints, its replies, its words. docs/reference/rest.md says what differs."""
 
 import json
-from typing import Any
+from http import HTTPStatus
+from typing import Any, Literal
 
 from fastapi import APIRouter, Request
-from fastapi.responses import HTMLResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, Response
 from starlette.concurrency import run_in_threadpool
 
 from nodrop import __version__
 from nodrop.api.base import Base
 from nodrop.api.body import read_asked, read_json
+from nodrop.api.document import asked_body
 from nodrop.api.problem import Problem
 from nodrop.api.results import load_results
 from nodrop.api.runs import Runs
 from nodrop.api.state import Entry, State
 from nodrop.export.nfvbench import nfvbench_result
+from nodrop.model.base import Value
 
 PATHS = ("/echo", "/version", "/start_run", "/status")
 PENDING = "NFVbench run still pending"
 BUSY = "there is already an NFVbench request running"
 NONE_PENDING = "no pending NFVbench run"
 NOT_FOUND = "results not found"
+
+
+class Reply(Value):
+    """What NFVbench's endpoints say."""
+
+    status: Literal["PENDING", "OK", "ERROR", "NOT_FOUND"]
+    error_message: str | None = None
+    """What there is to say, also of a run that goes on."""
+    request_id: str | None = None
+    """The run it is about."""
+    result: dict[str, Any] | None = None
+    """What came of it, in NFVbench's form."""
+
+
+REPLY: dict[int | str, dict[str, Any]] = {200: {"model": Reply}}
+REFUSAL: dict[int | str, dict[str, Any]] = {
+    status: {"model": Reply, "description": HTTPStatus(status).phrase} for status in (400, 403, 413, 415, 422)
+}
+ANY_BODY = {"requestBody": {"required": True, "content": {"application/json": {"schema": {}}}}}
 
 
 def reply(content: Any, status: int = 200) -> Response:
@@ -42,18 +64,35 @@ def nfvbench_routes(runs: Runs, base: Base) -> APIRouter:
     async def version() -> HTMLResponse:
         return HTMLResponse(__version__)
 
-    @router.get("/echo", summary="The body of the request", response_class=Response)
+    @router.get(
+        "/echo",
+        summary="The body of the request",
+        response_class=JSONResponse,
+        responses={status: REFUSAL[status] for status in (400, 413, 415)},
+        openapi_extra=ANY_BODY,
+    )
     async def echo(request: Request) -> Response:
         return reply(await read_json(request))
 
-    @router.post("/start_run", summary="Begin a run, unless one goes on", response_class=Response)
+    @router.post(
+        "/start_run",
+        summary="Begin a run, unless one goes on",
+        response_class=JSONResponse,
+        responses=REPLY | REFUSAL | {503: {"model": Reply, "description": "Too many wait."}},
+        openapi_extra=asked_body(),
+    )
     async def start_run(request: Request) -> Response:
         body = await read_asked(request, base)
         if runs.current:
             return reply({"error_message": BUSY, "status": "ERROR"})
         return _pending(runs.create(body))
 
-    @router.get("/status", summary="The run that goes on, or once what came of the last one", response_class=Response)
+    @router.get(
+        "/status",
+        summary="The run that goes on, or once what came of the last one",
+        response_class=JSONResponse,
+        responses=REPLY,
+    )
     async def status() -> Response:
         if runs.current:
             return _pending(runs.current)
@@ -62,7 +101,7 @@ def nfvbench_routes(runs: Runs, base: Base) -> APIRouter:
                 return await told(entry)
         return reply({"error_message": NONE_PENDING, "status": "ERROR"})
 
-    @router.get("/status/{request_id}", summary="What came of a run", response_class=Response)
+    @router.get("/status/{request_id}", summary="What came of a run", response_class=JSONResponse, responses=REPLY)
     async def status_of(request_id: str) -> Response:
         try:
             entry = runs.find(request_id)

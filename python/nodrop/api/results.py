@@ -1,6 +1,8 @@
 """What runs of the server left behind, read from the results directory when somebody asks."""
 
 import collections
+import contextlib
+import functools
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -55,12 +57,31 @@ class Chains(Value):
 def load_results(entry: Entry, results_dir: str) -> tuple[RunResult, ...]:
     """Everything a run has stored. Raises Problem when there is nothing, or it cannot be read."""
     if not entry.run_ids:
-        waits = "it is not over" if not entry.state.is_over else f"it has none ({entry.error or entry.state})"
-        raise Problem(404, f"the result of run {entry.id} asked, {waits}")
+        why = (
+            f"it has none: {entry.error or entry.state}"
+            if entry.state.is_over
+            else "it has none yet; follow its events"
+        )
+        raise Problem(409, f"the result of run {entry.id} asked, {why}")
     try:
-        return tuple(store.load(Path(results_dir) / run_id) for run_id in entry.run_ids)
+        return _load(results_dir, entry.run_ids)
     except ConfigError as error:
         raise Problem(410, str(error)) from None
+
+
+@functools.lru_cache(maxsize=2)
+def _load(results_dir: str, run_ids: tuple[str, ...]) -> tuple[RunResult, ...]:
+    """Kept, as results never change: who asks again and again shall not take CPU time from a measurement."""
+    return tuple(store.load(Path(results_dir) / run_id) for run_id in run_ids)
+
+
+def last_results(entries: Iterable[Entry], results_dir: str) -> tuple[RunResult, ...]:
+    """What the last run left that left anything that can be read; nothing when there is none."""
+    for entry in entries:
+        if entry.state.is_over and entry.run_ids:
+            with contextlib.suppress(Problem):
+                return load_results(entry, results_dir)
+    return ()
 
 
 def result_file(entry: Entry, results_dir: str, frame_size: str | None) -> Path:
@@ -70,7 +91,7 @@ def result_file(entry: Entry, results_dir: str, frame_size: str | None) -> Path:
     if len(chosen) != 1:
         sizes = ", ".join(f"frame_size={result.plan.frame_size}" for result in results)
         raise Problem(
-            404, f"the result of run {entry.id} asked, it has one for each frame size; ask for one of {sizes}"
+            422, f"the result of run {entry.id} asked, it has one for each frame size; ask for one of {sizes}"
         )
     return Path(results_dir) / chosen[0].run_id / store.RESULT_FILE
 

@@ -19,8 +19,9 @@ from nodrop.api.base import Base
 from nodrop.api.journal import Journal
 from nodrop.api.problem import Problem
 from nodrop.api.state import Entry, RunView, State, view
-from nodrop.api.wire import RUN_DONE, STATE, WORKER_DONE
+from nodrop.api.wire import RUN_DONE, STATE, WORKER_DONE, decode
 from nodrop.errors import NodropError
+from nodrop.export.openmetrics import Running, RunWatch
 
 WORKER = (sys.executable, "-m", "nodrop.api.worker")
 QUEUED_MAX = 64
@@ -57,6 +58,7 @@ class Runs:
         self._process: asyncio.subprocess.Process | None = None
         self._ending: tuple[State, str] | None = None
         """What a run that is made to end will be, and why."""
+        self._watch = RunWatch()
         self._stopped = False
         self._changed = asyncio.Event()
 
@@ -71,6 +73,11 @@ class Runs:
     def current(self) -> Entry | None:
         """The run that goes on, or else the one that is next."""
         return self.running or (self._entries[self._queue[0]] if self._queue else None)
+
+    @property
+    def now(self) -> Running | None:
+        """What it measures now."""
+        return self._watch.now
 
     @property
     def queued_count(self) -> int:
@@ -170,7 +177,7 @@ class Runs:
                 state, error, exit_code = await self._carry_out(entry.id)
             except Exception as mishap:  # whatever it was, the next run shall go
                 state, error, exit_code = State.FAILED, f"the server could not carry it out: {mishap!r}", 1
-            self._running = None
+            self._running, self._watch = None, RunWatch()
             self._end(self._entries[entry.id], state, error, exit_code)
 
     def stop(self) -> None:
@@ -234,10 +241,16 @@ class Runs:
                 last_word = told["data"]
                 continue
             self._journal.append_line(run_id, line)
+            self._see(told)
             if told["event"] == RUN_DONE:
                 self._add_result(run_id, told["data"]["run_id"])
             self._tell_change()
         return last_word
+
+    def _see(self, told: dict[str, Any]) -> None:
+        event = decode(told["event"], told["data"])
+        if event:
+            self._watch(event)
 
     def _add_result(self, run_id: str, result_id: str) -> None:
         entry = self._entries[run_id]

@@ -9,6 +9,18 @@ KEEP_ALIVE = ": nothing new\n\n"
 """A comment, so that nobody in between takes the connection for dead."""
 
 
+TOLD_SCHEMA = {
+    "type": "object",
+    "description": "An event.",
+    "properties": {
+        "id": {"type": "string", "description": "Its number, from 1."},
+        "event": {"type": "string", "description": "What happened: docs/reference/rest.md has the names."},
+        "data": {"type": "string", "description": "What there is to know of it, as JSON."},
+    },
+    "required": ["id", "event", "data"],
+}
+
+
 class Told(NamedTuple):
     """An event as it was heard."""
 

@@ -14,15 +14,15 @@ from nodrop.api.problem import Problem, described
 from nodrop.api.reports import FORMATS, Format, chosen_format, render
 from nodrop.api.results import Chains, chains_of, load_results, result_file
 from nodrop.api.runs import Runs
-from nodrop.api.sse import EVENT_STREAM, event_text
+from nodrop.api.sse import EVENT_STREAM, TOLD_SCHEMA, event_text
 from nodrop.api.state import RunList, RunView
 from nodrop.export.nfvbench import nfvbench_result
 from nodrop.model.base import Value
 
 PREFIX = "/api/v1"
 LastEventId = Annotated[
-    str | None,
-    Header(alias="Last-Event-ID", description="The number of the last event that was heard; go on after it."),
+    int,
+    Header(alias="Last-Event-ID", ge=0, le=2**53, description="The number of the last event heard; go on after it."),
 ]
 
 
@@ -79,23 +79,23 @@ def v1_routes(runs: Runs, base: Base) -> APIRouter:
         summary="What happens in a run, as server-sent events until it is over",
         response_class=StreamingResponse,
         responses={
-            200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}},
+            200: {"content": {EVENT_STREAM: {"schema": TOLD_SCHEMA}}},
             204: {"description": "It is over, and all of it was heard."},
-            **described(400, 404),
+            **described(404),
         },
     )
-    async def follow_run(run_id: str, last_event_id: LastEventId = None) -> Response:
-        entry, after = runs.find(run_id), _number(last_event_id)
-        if after and entry.state.is_over and runs.event_count(run_id) <= after:
+    async def follow_run(run_id: str, last_event_id: LastEventId = 0) -> Response:
+        entry = runs.find(run_id)
+        if last_event_id and entry.state.is_over and runs.event_count(run_id) <= last_event_id:
             return Response(status_code=204)  # or a browser would ask again and again
 
         async def stream() -> AsyncIterator[str]:
-            async for told in runs.events(run_id, after):
+            async for told in runs.events(run_id, last_event_id):
                 yield event_text(told)
 
         return StreamingResponse(stream(), media_type=EVENT_STREAM, headers={"Cache-Control": "no-store"})
 
-    @router.get("/runs/{run_id}/result", summary="The result", responses=described(404, 410))
+    @router.get("/runs/{run_id}/result", summary="The result", responses=described(404, 409, 410))
     async def get_result(
         run_id: str,
         frame_size: Annotated[str | None, Query(description="Which, of a run with several, as `64` or `IMIX`.")] = None,
@@ -104,7 +104,7 @@ def v1_routes(runs: Runs, base: Base) -> APIRouter:
         return FileResponse(path, media_type="application/json")
 
     @router.get(
-        "/runs/{run_id}/result/nfvbench", summary="The result as NFVbench has it", responses=described(404, 410)
+        "/runs/{run_id}/result/nfvbench", summary="The result as NFVbench has it", responses=described(404, 409, 410)
     )
     async def get_nfvbench_result(run_id: str) -> JSONResponse:
         entry = runs.find(run_id)
@@ -116,7 +116,7 @@ def v1_routes(runs: Runs, base: Base) -> APIRouter:
         response_class=PlainTextResponse,
         responses={
             200: {"content": {kind: {"schema": {"type": "string"}} for kind in FORMATS.values()}},
-            **described(404, 410),
+            **described(404, 409, 410),
         },
     )
     async def get_report(
@@ -128,7 +128,7 @@ def v1_routes(runs: Runs, base: Base) -> APIRouter:
         text = await run_in_threadpool(lambda: render(load_results(entry, base.results_dir), wanted))
         return Response(text, media_type=f"{FORMATS[wanted]}; charset=utf-8")
 
-    @router.get("/runs/{run_id}/chains", summary="Per-chain counts of every trial", responses=described(404, 410))
+    @router.get("/runs/{run_id}/chains", summary="Per-chain counts of every trial", responses=described(404, 409, 410))
     async def get_chains(run_id: str) -> Chains:
         entry = runs.find(run_id)
         return await run_in_threadpool(lambda: chains_of(load_results(entry, base.results_dir)))
@@ -148,12 +148,3 @@ def v1_routes(runs: Runs, base: Base) -> APIRouter:
         return Checked()
 
     return router
-
-
-def _number(last_event_id: str | None) -> int:
-    """Raises Problem for what is no number of an event."""
-    if last_event_id is None or last_event_id == "":
-        return 0
-    if not (last_event_id.isascii() and last_event_id.isdecimal()) or len(last_event_id) > 15:
-        raise Problem(400, f"Last-Event-ID: {last_event_id[:40]!r} asked, the number of an event expected")
-    return int(last_event_id)
