@@ -2,15 +2,15 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from nodrop import __version__
 from nodrop.api import document
@@ -65,10 +65,10 @@ def make_app(runs: Runs, base: Base, tokens: Tokens | None, host: str) -> FastAP
         separate_input_output_schemas=False,
         generate_unique_id_function=lambda route: route.name,
     )
-    app.include_router(v1_routes(runs, base))
-    app.include_router(nfvbench_routes(runs, base))
-    _add_watching(app, runs, base)
-    _add_errors(app)
+    routers = (v1_routes(runs, base), nfvbench_routes(runs, base), _watching_routes(runs, base))
+    for router in routers:
+        app.include_router(router)
+    _add_errors(app, [route for router in routers for route in router.routes])
     app.openapi = lambda: document.openapi(app)  # type: ignore[method-assign]
     app.add_middleware(Guard, tokens=tokens, host=host)
     return app
@@ -81,8 +81,9 @@ def openapi_document() -> dict[str, Any]:
     return document
 
 
-def _add_watching(app: FastAPI, runs: Runs, base: Base) -> None:
+def _watching_routes(runs: Runs, base: Base) -> APIRouter:
     """What those ask who watch over the server."""
+    router = APIRouter(tags=["server"])
 
     @app.get(
         "/metrics",
@@ -97,13 +98,15 @@ def _add_watching(app: FastAPI, runs: Runs, base: Base) -> None:
         )
         return Response(text, headers={"Content-Type": CONTENT_TYPE})
 
-    @app.get("/health", tags=["server"], summary="Whether the server does its work")
+    @router.get("/health", summary="Whether the server does its work")
     async def health() -> Health:
         running = runs.running
         return Health(version=__version__, running=running.id if running else None, queued_count=runs.queued_count)
 
+    return router
 
-def _add_errors(app: FastAPI) -> None:
+
+def _add_errors(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
     """Everything that goes wrong is told in the form of the interface it went wrong in."""
 
     @app.exception_handler(Problem)
@@ -116,7 +119,7 @@ def _add_errors(app: FastAPI) -> None:
         asked = f"{request.method} {request.url.path[:200]}"
         response = await on_problem(request, Problem(error.status_code, f"{asked} asked, {_found(error)}"))
         if error.status_code == 405:
-            response.headers["Allow"] = ", ".join(sorted(_methods(app, request.url.path)))
+            response.headers["Allow"] = ", ".join(sorted(_methods(routes, request.url.path)))
         return response
 
     @app.exception_handler(RequestValidationError)
@@ -134,9 +137,9 @@ def _add_errors(app: FastAPI) -> None:
         return await on_problem(request, Problem(500, sentence))
 
 
-def _methods(app: FastAPI, path: str) -> set[str]:
+def _methods(routes: Sequence[BaseRoute], path: str) -> set[str]:
     """What an endpoint takes: each method of it is a route of its own."""
-    matching = (route for route in app.routes if isinstance(route, Route) and route.path_regex.fullmatch(path))
+    matching = (route for route in routes if isinstance(route, Route) and route.path_regex.fullmatch(path))
     return {method for route in matching for method in route.methods or ()}
 
 

@@ -1,9 +1,8 @@
 """What runs of the server left behind, read from the results directory when somebody asks."""
 
-import collections
 import contextlib
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from nodrop import store
@@ -11,11 +10,13 @@ from nodrop.api.problem import Problem
 from nodrop.api.state import Entry
 from nodrop.errors import ConfigError
 from nodrop.model.base import Value
+from nodrop.model.chain import ChainCounts, chain_counts
+from nodrop.model.latency import LatencyFigures
 from nodrop.model.result import RunResult
 from nodrop.model.trial import TrialResult
 
 
-class ChainCounts(Value):
+class WayCounts(Value):
     """Frames of one chain in one trial, one way."""
 
     chain: int
@@ -32,6 +33,8 @@ class ChainCounts(Value):
     """Distinct frames that came back."""
     lost_count: int
     """Those that did not."""
+    latency: LatencyFigures | None
+    """Null where nothing arrived, or only that of several chains together is known."""
 
 
 class TrialChains(Value):
@@ -45,7 +48,7 @@ class TrialChains(Value):
     intended_load_pps: float
     """Aggregate over all chains and directions."""
     duration_s: float
-    chains: tuple[ChainCounts, ...]
+    chains: tuple[WayCounts, ...]
 
 
 class Chains(Value):
@@ -102,36 +105,26 @@ def chains_of(results: Iterable[RunResult]) -> Chains:
 
 
 def _trial(result: RunResult, trial: TrialResult) -> TrialChains:
+    plan = result.plan
     return TrialChains(
         run_id=result.run_id,
-        frame_size=result.plan.frame_size,
+        frame_size=plan.frame_size,
         trial_index=trial.index,
         phase=trial.phase,
         intended_load_pps=trial.trial.intended_load_pps,
         duration_s=trial.duration_s,
-        chains=_chains(result, trial),
+        chains=tuple(_way(counts) for counts in chain_counts(plan.traffic, trial, plan.percentiles)),
     )
 
 
-def _chains(result: RunResult, trial: TrialResult) -> tuple[ChainCounts, ...]:
-    chain_of = {stream.stream_id: stream.chain for stream in result.plan.traffic.streams}
-    ways: dict[tuple[int, int, int], list[int]] = collections.defaultdict(lambda: [0, 0, 0])
-    for counts in trial.streams:
-        sums = ways[chain_of[counts.stream_id], counts.tx_port, counts.rx_port]
-        for place, count in enumerate((counts.intended_count, counts.offered_count, counts.received_count)):
-            sums[place] += count
-    return tuple(_counts(way, sums) for way, sums in sorted(ways.items()))
-
-
-def _counts(way: tuple[int, int, int], sums: Sequence[int]) -> ChainCounts:
-    chain, tx_port, rx_port = way
-    intended, offered, received = sums
-    return ChainCounts(
-        chain=chain,
-        tx_port=tx_port,
-        rx_port=rx_port,
-        intended_count=intended,
-        offered_count=offered,
-        received_count=received,
-        lost_count=offered - received,
+def _way(counts: ChainCounts) -> WayCounts:
+    return WayCounts(
+        chain=counts.chain,
+        tx_port=counts.tx_port,
+        rx_port=counts.rx_port,
+        intended_count=counts.intended_count,
+        offered_count=counts.offered_count,
+        received_count=counts.received_count,
+        lost_count=counts.lost_count,
+        latency=counts.latency,
     )

@@ -15,6 +15,7 @@ from nodrop.api.journal import Journal
 from nodrop.api.runs import Runs
 from nodrop.api.tokens import Tokens, read_tokens
 from nodrop.errors import ConfigError
+from nodrop.presence import present
 
 FOLLOWERS_PATIENCE_S = 2
 """How long those who follow a run keep the server from ending."""
@@ -56,8 +57,10 @@ def serve(host: str, port: int, token_file: Path | None, base: Base, announce: C
         )
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, _ended)
-        announce(_url(host, listening.getsockname()[1]))
-        server.run(sockets=[listening])
+        url = _url(host, listening.getsockname()[1])
+        with present("server", url):
+            announce(url)
+            server.run(sockets=[listening])
 
 
 def _ended(number: int, _frame: FrameType | None) -> None:

@@ -10,7 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from nodrop.api.base import Base
 from nodrop.api.body import read_asked
 from nodrop.api.document import asked_body, config_schema
-from nodrop.api.problem import Problem, described
+from nodrop.api.problem import described
 from nodrop.api.reports import FORMATS, Format, chosen_format, render
 from nodrop.api.results import Chains, chains_of, load_results, result_file
 from nodrop.api.runs import Runs

@@ -2,7 +2,17 @@
 
 from typing import Any
 
-from nodrop.model.event import Event, PathChecked, RunDone, RunStarted, StageUp, TrialDone, TrialProgress, TrialStarted
+from nodrop.model.event import (
+    Event,
+    PathChecked,
+    RunDone,
+    RunStarted,
+    StageUp,
+    SuiteDone,
+    TrialDone,
+    TrialProgress,
+    TrialStarted,
+)
 from nodrop.model.trial import Windows
 
 KINDS: dict[str, type[Event]] = {
@@ -12,6 +22,7 @@ KINDS: dict[str, type[Event]] = {
     "trial_started": TrialStarted,
     "trial_progress": TrialProgress,
     "trial_done": TrialDone,
+    "suite_done": SuiteDone,
 }
 RUN_DONE = "run_done"
 """A result is stored: {run_id, status, error}. The result itself is fetched, not sent along."""

@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 import traceback
+from collections.abc import Sequence
 from types import FrameType
 from typing import Any, TextIO
 
@@ -17,8 +18,11 @@ from nodrop.api.base import Base, plans_of
 from nodrop.api.wire import WORKER_DONE, encode
 from nodrop.errors import NodropError
 from nodrop.model.event import Event, TrialProgress
+from nodrop.model.plan import Plan
+from nodrop.presence import turn
 from nodrop.run import execute
 from nodrop.stage.namespace import die_with_parent
+from nodrop.suite import execute_suite
 
 PROGRESS_EVERY_S = 0.25
 """Telling takes CPU time that the measurement may want."""
@@ -62,8 +66,10 @@ def _run(teller: Teller) -> tuple[int, str | None]:
     """Exit code, and what went wrong."""
     try:
         request = json.loads(sys.stdin.buffer.readline())
-        for plan in plans_of(Base.model_validate(request["base"]), request["body"]):
-            execute(plan, teller.hear)
+        base = Base.model_validate(request["base"])
+        plans = plans_of(base, request["body"])
+        with turn(base.results_dir, wait=True):
+            return _measure(plans, teller)
     except NodropError as error:
         return error.exit_code, str(error)
     except KeyboardInterrupt as interrupt:
@@ -71,7 +77,17 @@ def _run(teller: Teller) -> tuple[int, str | None]:
     except Exception as mishap:
         traceback.print_exc()
         return 1, f"the run ended by a fault of nodrop's own, {type(mishap).__name__}: {mishap}"
-    return 0, None
+
+
+def _measure(plans: Sequence[Plan], teller: Teller) -> tuple[int, str | None]:
+    if len(plans) == 1:
+        execute(plans[0], teller.hear)
+        return 0, None
+    failures = execute_suite(plans, teller.hear).failures
+    if not failures:
+        return 0, None
+    texts = [f"frame size {failure.frame_size}: {failure.error}" for failure in failures]
+    return failures[0].error.exit_code, "\n".join(texts)
 
 
 def _interrupt(number: int, _frame: FrameType | None) -> None:

@@ -46,7 +46,7 @@ def measure(
     done: list[RunDone] = []
     with interruptible() as interruption:
         try:
-            with progress_on(out, quiet) as progress:
+            with _progress(out, quiet) as progress:
 
                 def hear(event: "Event") -> None:
                     progress.hear(event)
@@ -140,8 +140,7 @@ def write_json(text: str, json_file: str | None) -> None:
         store.write_whole(Path(json_file), text)
 
 
-def progress_on(out: TextIO, quiet: bool) -> "LineProgress | LiveProgress":
-    """How events are shown: drawn on a terminal, in lines elsewhere, not at all if quiet."""
+def _progress(out: TextIO, quiet: bool) -> "LineProgress | LiveProgress":
     from nodrop.cli.console import console  # noqa: PLC0415
     from nodrop.report.lines import LineProgress, NoProgress  # noqa: PLC0415
     from nodrop.report.live import LiveProgress  # noqa: PLC0415
