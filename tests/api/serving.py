@@ -22,7 +22,7 @@ from nodrop.api.tokens import Tokens
 WORKER = (sys.executable, str(Path(__file__).with_name("worker.py")))
 WITHIN_S = 20.0
 QUICK = """
-sut: wire
+duration: 0.5s
 search: {initial_trial_duration: 0.1s, final_trial_duration: 0.2s, width: 30%, max_load: 20kpps}
 latency: {enabled: false}
 """

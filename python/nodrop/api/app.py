@@ -85,9 +85,8 @@ def _watching_routes(runs: Runs, base: Base) -> APIRouter:
     """What those ask who watch over the server."""
     router = APIRouter(tags=["server"])
 
-    @app.get(
+    @router.get(
         "/metrics",
-        tags=["server"],
         summary="The last result and the run that goes on, as OpenMetrics",
         response_class=Response,
         responses=OPENMETRICS,

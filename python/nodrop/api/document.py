@@ -7,7 +7,10 @@ from fastapi.openapi.utils import get_openapi
 
 from nodrop.api.problem import ProblemDetails, described
 from nodrop.api.refused import REFUSED
+from nodrop.config.keys import INTERNAL
+from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.config.schema import Config
+from nodrop.model.base import Value
 
 ASKED = "RunRequest"
 COMPONENTS = "#/components/schemas/"
@@ -17,13 +20,37 @@ Keys that name something of the server's host are refused."""
 
 
 def config_schema() -> dict[str, Any]:
-    """The schema of a body by itself, with its definitions."""
-    schema = Config.model_json_schema(mode="validation")
-    definitions = schema.get("$defs", {})
+    """The schema of a body by itself, with its definitions: keys of both forms, without those that are refused."""
+    own, theirs = _schema(Config, ""), _schema(NfvbenchConfig, "Nfvbench")
+    properties = {name: _or_null(schema) for name, schema in own["properties"].items() if name not in INTERNAL}
+    for name, schema in theirs["properties"].items():
+        properties[name] = {"anyOf": [properties[name], schema]} if name in properties else _or_null(schema)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": ASKED,
+        "description": DESCRIPTION,
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": False,
+        "$defs": own["$defs"] | theirs["$defs"],
+    }
+
+
+def _schema(model: type[Value], prefix: str) -> dict[str, Any]:
+    """The schema of one form, the names of its definitions with a prefix."""
+    schema = model.model_json_schema(mode="validation")
+    definitions = schema["$defs"]
     for key in REFUSED:
         _remove(schema, definitions, key.split("."))
-    schema["description"] = DESCRIPTION
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | schema
+    renamed: dict[str, Any] = _relocated(schema, f"#/$defs/{prefix}")
+    return renamed | {
+        "$defs": {f"{prefix}{name}": _relocated(part, f"#/$defs/{prefix}") for name, part in definitions.items()}
+    }
+
+
+def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """A section may stand with nothing in it."""
+    return {"anyOf": [schema, {"type": "null"}]} if "$ref" in schema else schema
 
 
 def asked_body() -> dict[str, Any]:
@@ -50,8 +77,8 @@ def openapi(app: FastAPI) -> dict[str, Any]:
         title=app.title, version=app.version, summary=app.summary, description=app.description, routes=app.routes
     )
     schemas = document["components"]["schemas"]
-    asked = _relocated(config_schema())
-    schemas.update(asked.pop("$defs", {}))
+    asked = _relocated(config_schema(), COMPONENTS)
+    schemas.update(asked.pop("$defs"))
     asked.pop("$schema")
     schemas[ASKED] = asked
     schemas["ProblemDetails"] = ProblemDetails.model_json_schema(mode="serialization")
@@ -83,13 +110,13 @@ def _remove(schema: dict[str, Any], definitions: dict[str, Any], path: list[str]
         _remove(definitions[properties[first]["$ref"].rpartition("/")[2]], definitions, rest)
 
 
-def _relocated(schema: Any) -> Any:
-    """The same, with references to where OpenAPI keeps definitions."""
+def _relocated(schema: Any, place: str) -> Any:
+    """The same, with references to where its definitions are kept."""
     if isinstance(schema, list):
-        return [_relocated(part) for part in schema]
+        return [_relocated(part, place) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    moved = {key: _relocated(part) for key, part in schema.items()}
+    moved = {key: _relocated(part, place) for key, part in schema.items()}
     if isinstance(moved.get("$ref"), str):
-        moved["$ref"] = moved["$ref"].replace("#/$defs/", COMPONENTS)
+        moved["$ref"] = moved["$ref"].replace("#/$defs/", place)
     return moved

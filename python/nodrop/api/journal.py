@@ -14,7 +14,7 @@ from nodrop.api.state import Entry
 from nodrop.errors import ConfigError
 
 ID = re.compile(r"[0-9a-f]{32}")
-READ_BYTES = 2**20
+READ_BYTES = 2**16
 """Events read at once, about."""
 
 

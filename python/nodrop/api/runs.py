@@ -143,6 +143,7 @@ class Runs:
                 if number > after:
                     yield number, line
             if lines:
+                await asyncio.sleep(0)  # there may be many, and others have a turn too
                 continue
             if is_over or self._stopped:
                 return

@@ -1,0 +1,28 @@
+"""Two hundred bodies that nobody can mean: each is told why, and nothing is begun."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.api.serving import await_over, begun, serving, start
+from tests.malformed import bodies
+
+COUNT = 200
+
+
+@pytest.mark.parametrize("path", ["/start_run", "/api/v1/runs"])
+def test_malformed_bodies_are_refused_with_a_sentence_and_begin_nothing(path: str, tmp_path: Path) -> None:
+    with serving(tmp_path) as client:
+        for malformed in bodies(COUNT, seed=2026):
+            content = json.dumps(malformed.body)
+            answer = client.post(path, content=content, headers={"Content-Type": "application/json"})
+            assert 400 <= answer.status_code < 500, (malformed, answer.text)
+            told = answer.json()
+            sentence = told["error_message"] if path == "/start_run" else told["detail"]
+            no_number = "NaN" in content or "Infinity" in content  # no JSON, so no key can be named
+            assert ("no number of JSON's" if no_number else malformed.where) in sentence, (malformed, sentence)
+            assert "Traceback" not in sentence
+        assert client.get("/api/v1/runs").json()["total_count"] == 0
+        assert begun(tmp_path) == []
+        assert list((tmp_path / "server").iterdir()) == []
+        assert await_over(client, start(client, "plain"))["state"] == "complete"
