@@ -47,6 +47,7 @@ def calibrate(json_file: str | None, quiet: bool, **flags: Any) -> int:
 
     own = {
         "sut": "wire",
+        "rate": "ndr",
         "engine.backend": flags["backend"],
         "frame_bytes": flags["frame_bytes"],
         "results_dir": flags["results_dir"],

@@ -61,9 +61,12 @@ def plan_link_speed(config: Config, read: ReadSpeed = read_speed) -> tuple[int, 
     known = {name: speed_bps for name in config.ports if (speed_bps := read(name))}
     lowest_bps = min(known.values(), default=None)
     if asked_bps is None:
-        unknown = [name for name in config.ports if name not in known]
-        warnings = [f"{name} does not say how fast it is; {format_bps(LINK_SPEED_BPS)} is taken" for name in unknown]
-        return lowest_bps or LINK_SPEED_BPS, [f"{text}; say it (link_speed)" for text in warnings]
+        taken_bps = lowest_bps or LINK_SPEED_BPS
+        return taken_bps, [
+            f"{name} does not say how fast it is; {format_bps(taken_bps)} is taken; say it (link_speed)"
+            for name in config.ports
+            if name not in known
+        ]
     return asked_bps, [
         f"link_speed: {format_bps(asked_bps)} asked, {name} says {format_bps(speed_bps)}; percentages are of what was "
         "asked"
@@ -76,7 +79,7 @@ def _asked_bps(written: str | None) -> int | None:
     if written is None or written.strip().lower() == "auto":
         return None
     try:
-        speed_bps = int(parse_bps(written))
+        speed_bps = round(parse_bps(written))
     except ValueError as error:
         raise ConfigError(f"link_speed: {error}") from None
     if speed_bps <= 0:
