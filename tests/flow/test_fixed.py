@@ -22,6 +22,7 @@ from nodrop.report.story import story
 from nodrop.report.text import report
 from nodrop.run import execute
 from nodrop.store import calibration
+from nodrop.units import format_pps
 
 
 def text_of(result: RunResult, monkeypatch: pytest.MonkeyPatch, columns: int = 100) -> str:
@@ -188,3 +189,15 @@ def test_what_tells_of_searches_copes_with_runs_that_have_none(tmp_path: Path) -
     config = load((), {"search.warm_start": fixed.run_id})
     with pytest.raises(ConfigError, match="no goal of it has both bounds"):
         build(config, find_result=lambda wanted: store.load(wanted, tmp_path))
+
+
+def test_a_bound_that_was_not_sent_in_full_says_what_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = SlowTester(capacity_pps=2e6, tester_pps=1e6)
+    result = execute(make_plan(tmp_path, rate="pdr", search__width="0.1%"), Listener(), parts(slow))
+    (found,) = result.goals
+    assert found.lower
+    trial = result.trials[found.lower.trial_index]
+    assert 0 < trial.unsent_count < 0.005 * trial.intended_count
+    assert f"the tester sent {format_pps(trial.offered_load_pps)}; the rest counts as lost" in one_line(
+        text_of(result, monkeypatch)
+    )

@@ -37,5 +37,5 @@ def test_a_speed_that_is_not_the_interfaces_own_is_taken_and_warned_of() -> None
 
 @pytest.mark.parametrize("written", ["fast", "0bps", "-1Gbps"])
 def test_what_is_no_speed_is_refused(written: str) -> None:
-    with pytest.raises(ConfigError, match="link_speed: .*write for example 10Gbps"):
+    with pytest.raises(ConfigError, match=r"link_speed: .*write for example 10Gbps"):
         plan_link_speed(Config(link_speed=written))

@@ -16,6 +16,8 @@ def confidence_lines(found: GoalResult, result: RunResult) -> Iterator[str]:
     """What stands behind the lower bound, how likely either bound is wrong, and what to expect at it."""
     if found.lower and found.loss_ratio_limit is not None:
         yield _loss_text(found.lower, found.loss_ratio_limit, result)
+    if found.lower and (text := _sent_text(found.lower, result.trials[found.lower.trial_index])):
+        yield text
     wrong = [
         f"that most trials {text} is {format_ratio(probability)}"
         for text, probability in (
@@ -50,6 +52,16 @@ def _loss_text(lower: Bound, loss_ratio_limit: float, result: RunResult) -> str:
     share = small_ratio_text(lost_count / sent_count)
     were = "was" if lost_count == 1 else "were"
     return f"{at} {format_count(lost_count)} of {format_count(sent_count)} frames {were} lost ({share}): {limit}."
+
+
+def _sent_text(lower: Bound, trial: TrialResult) -> str:
+    """What was really sent at the lower bound, where that is not the load; empty where it is."""
+    if trial.offered_count >= trial.intended_count * AS_OFFERED:
+        return ""
+    return (
+        f"In the trial at {format_pps(lower.load_pps)} the tester sent {format_pps(trial.offered_load_pps)}; "
+        "the rest counts as lost."
+    )
 
 
 def _counts_at(trial: TrialResult, load_pps: float) -> bool:
