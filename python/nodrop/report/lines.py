@@ -1,14 +1,19 @@
 """Progress for a pipe or a log: one plain line per event."""
 
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self, TextIO
 
 from nodrop.model.event import Event, PathChecked, RunStarted, StageUp, TrialDone
 from nodrop.model.facts import StageFacts
+from nodrop.model.result import DirectionCheck
 from nodrop.model.trial import FIXED, TrialResult, Verdict
 from nodrop.report.intervals import Intervals
 from nodrop.report.wording import asked_text, stop_text, traffic_text
 from nodrop.units import format_pps, format_ratio, format_seconds
+
+CHECKS_MAX = 6
+"""Ways that are told one by one."""
 
 
 class LineProgress:
@@ -38,10 +43,7 @@ class LineProgress:
             case StageUp():
                 self._say(_stage_line(event.facts.stage))
             case PathChecked():
-                counts = ", ".join(
-                    f"{c.tx_port} to {c.rx_port}: {c.received_count}/{c.sent_count}" for c in event.checks
-                )
-                self._say(f"path checked, learning frames received from port {counts}")
+                self._say(f"path checked, learning frames received {_checks_text(event.checks)}")
             case TrialDone():
                 self._say(trial_line(event.result))
 
@@ -65,6 +67,15 @@ def trial_line(result: TrialResult) -> str:
         f"trial {result.index}: {format_pps(result.trial.intended_load_pps)} for {format_seconds(result.duration_s)}"
         f"{early}, {_loss_text(result)}{doubts}: {result.trial.reason or result.phase}"
     )
+
+
+def _checks_text(checks: Sequence[DirectionCheck]) -> str:
+    """Way by way, or of all together where there are many."""
+    if len(checks) > CHECKS_MAX:
+        received, sent = sum(check.received_count for check in checks), sum(check.sent_count for check in checks)
+        return f"on all of {len(checks)} streams: {received}/{sent}"
+    ways = (f"{check.tx_port} to {check.rx_port}: {check.received_count}/{check.sent_count}" for check in checks)
+    return f"from port {', '.join(ways)}"
 
 
 def _loss_text(result: TrialResult) -> str:

@@ -91,7 +91,7 @@ def _fixed_parts(result: RunResult) -> Iterator[RenderableType]:
     yield fixed_table(result, trial)
     yield ""
     yield _bullet("- ", fixed_line(trial), "yellow" if trial.lost_count else "")
-    if line := loss_line(trial):
+    if trial.lost_count and (line := loss_line(trial)):
         yield _bullet("- ", line, "")
     if result.plan.lab.chain_count > 1:
         yield ""
