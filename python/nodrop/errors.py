@@ -7,7 +7,8 @@ NodropError            1  never raised itself
 ├── GeneratorError     4  the traffic generator could not start, connect or carry on
 ├── SearchError        5  the search ended without an answer (no usable trial)
 │   └── OutOfTime      5  it was not done in the time it was given
-└── ServerError        6  the server that was asked does not answer, or cannot do its work
+├── ServerError        6  the server that was asked does not answer, or cannot do its work
+└── ShipError          7  logs or results could not be delivered; never ends a run
 
 Ctrl-C is 130, as every shell expects. A message says what was asked, what was found and what to do.
 """
@@ -55,3 +56,9 @@ class ServerError(NodropError):
     """A server that `nodrop client` asked does not answer, or says that it cannot."""
 
     exit_code = 6
+
+
+class ShipError(NodropError):
+    """An aggregator cannot be reached, or does not take what it is sent. Ends `nodrop ship`, never a run."""
+
+    exit_code = 7

@@ -35,12 +35,23 @@ def section(root: type[BaseModel], key: Key) -> type[BaseModel] | None:
     if root is Config and key[:2] == RANGES and len(key) > 2:
         return RangeConfig if len(key) == 3 else None
     found: type[BaseModel] = root
-    for part in key:
+    parts = iter(key)
+    for part in parts:
         field = fields(found).get(part)
-        if field is None or not is_section(field):
+        if field is not None and is_section(field):
+            found = typing.cast("type[BaseModel]", field.annotation)
+        elif field is not None and (listed := _listed(field)) and next(parts, None):
+            found = listed
+        else:
             return None
-        found = typing.cast("type[BaseModel]", field.annotation)
     return found
+
+
+def _listed(field: FieldInfo) -> type[BaseModel] | None:
+    """What a list is of, where that has keys."""
+    of = typing.get_args(field.annotation)
+    is_list = typing.get_origin(field.annotation) is tuple and of[1:] == (...,)
+    return of[0] if is_list and isinstance(of[0], type) and issubclass(of[0], BaseModel) else None
 
 
 def fields(model: type[BaseModel]) -> dict[str, FieldInfo]:

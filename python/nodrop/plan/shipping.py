@@ -77,9 +77,7 @@ def _require_readable(key: str, file: str) -> None:
         with Path(file).open("rb") as opened:
             opened.read(1)
     except OSError as error:
-        raise ConfigError(
-            f"{key}: {file} asked, it cannot be read: {error.strerror}; name a file that can be"
-        ) from None
+        raise ConfigError(f"{key}: {file} asked, {error.strerror}; name a file that can be read") from None
 
 
 def _absolute(file: str | None) -> str | None:

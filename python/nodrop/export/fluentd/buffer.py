@@ -1,0 +1,180 @@
+"""Records that wait on disk for one aggregator, in an SQLite file: there before `append` returns, gone once received.
+
+Whoever dies in between leaves them to the next who looks. Records that were sent and not acknowledged are sent again as
+the same chunk, under the same id, so that the only ones an aggregator may see twice are those whose acknowledgement was
+lost on its way.
+"""
+
+import contextlib
+import fcntl
+import os
+import re
+import secrets
+import sqlite3
+from collections.abc import Iterator, Mapping
+from itertools import takewhile
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import msgpack
+from pydantic import ValidationError
+
+from nodrop.errors import ShipError
+from nodrop.model.shipping import Aggregator
+
+SUFFIX = ".sqlite"
+CHUNK_COUNT_MAX = 500
+CHUNK_BYTES_MAX = 2**20
+BUSY_S = 1.0
+"""How long to wait for another nodrop that writes to the same file."""
+SETTINGS = "PRAGMA auto_vacuum = FULL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+"""The file shrinks when records leave it; what is written is on disk before a statement returns."""
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS aggregator (only INTEGER PRIMARY KEY CHECK (only = 1), description TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS record (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    tag TEXT NOT NULL,
+    time_ns INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    chunk TEXT
+);
+"""
+
+
+class Full(Exception):
+    """There is no room for another record."""
+
+
+class Waiting(NamedTuple):
+    """A record as it waits."""
+
+    tag: str
+    time_ns: int
+    """When it came about, nanoseconds since 1970."""
+    body: bytes
+    """As msgpack."""
+
+
+class Chunk(NamedTuple):
+    """Records that are sent, and acknowledged, as one."""
+
+    chunk_id: str
+    records: tuple[Waiting, ...]
+
+    @property
+    def tag(self) -> str:
+        """What they are all labelled with."""
+        return self.records[0].tag
+
+
+class Buffer:
+    """The file of one aggregator, for one thread at a time; raises sqlite3.Error and OSError as they come."""
+
+    def __init__(self, path: Path, bytes_max: int | None = None) -> None:
+        """Open it, and make it where there is none.
+
+        Args:
+            path: the file.
+            bytes_max: what it may grow to by appending; None: no limit.
+        """
+        self.path = path
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._database = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
+        with contextlib.suppress(OSError):
+            path.chmod(0o600)
+        self._database.executescript(SETTINGS + SCHEMA)
+        if bytes_max is not None:
+            (page_bytes,) = self._database.execute("PRAGMA page_size").fetchone()
+            self._database.execute(f"PRAGMA max_page_count = {bytes_max // page_bytes}")
+
+    def __enter__(self) -> Self:
+        """It is open already."""
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Close it."""
+        self._database.close()
+
+    @property
+    def aggregator(self) -> Aggregator:
+        """Who the records are for, as it was last described. Raises ShipError when it was not."""
+        row = self._database.execute("SELECT description FROM aggregator").fetchone()
+        try:
+            return Aggregator.model_validate_json(row[0] if row else "")
+        except ValidationError:
+            raise ShipError(
+                f"{self.path}: whom its records are for is not written there as this release does it; a run that sends "
+                "to that aggregator mends it"
+            ) from None
+
+    def describe(self, aggregator: Aggregator) -> None:
+        """Keep who the records are for, so that they can be delivered without a configuration."""
+        self._database.execute("INSERT OR REPLACE INTO aggregator VALUES (1, ?)", (aggregator.model_dump_json(),))
+
+    def append(self, tag: str, time_ns: int, record: Mapping[str, Any]) -> None:
+        """Keep a record; it is on disk when this returns. Raises Full."""
+        row = (tag, time_ns, msgpack.packb(record, default=str))
+        try:
+            self._database.execute("INSERT INTO record (tag, time_ns, body) VALUES (?, ?, ?)", row)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
+                raise Full from None
+            raise
+
+    def next_chunk(self) -> Chunk | None:
+        """The oldest records of one tag, under an id they keep until they are acknowledged; None when none waits."""
+        rows = self._database.execute(
+            "SELECT id, chunk, tag, time_ns, body FROM record ORDER BY id LIMIT ?", (CHUNK_COUNT_MAX,)
+        ).fetchall()
+        if not rows:
+            return None
+        chunk_id = rows[0][1]
+        if chunk_id is not None:
+            return Chunk(chunk_id, tuple(Waiting(*row[2:]) for row in takewhile(lambda row: row[1] == chunk_id, rows)))
+        chosen = [row for row, _ in takewhile(lambda pair: pair[1] <= CHUNK_BYTES_MAX, _with_bytes_before(rows))]
+        chosen = list(takewhile(lambda row: row[2] == rows[0][2], chosen))
+        chunk_id = secrets.token_hex(16)
+        self._database.execute("UPDATE record SET chunk = ? WHERE id <= ?", (chunk_id, chosen[-1][0]))
+        return Chunk(chunk_id, tuple(Waiting(*row[2:]) for row in chosen))
+
+    def acknowledged(self, chunk: Chunk) -> None:
+        """Forget the records of a chunk: they have arrived."""
+        self._database.execute("DELETE FROM record WHERE chunk = ?", (chunk.chunk_id,))
+
+    @property
+    def count(self) -> int:
+        """How many records wait."""
+        (count,) = self._database.execute("SELECT count(*) FROM record").fetchone()
+        return int(count)
+
+
+def path_of(directory: Path, aggregator: Aggregator) -> Path:
+    """The buffer's file for an aggregator."""
+    return directory / (re.sub(r"[^A-Za-z0-9.-]", "_", f"{aggregator.host}-{aggregator.port}") + SUFFIX)
+
+
+def paths_in(directory: Path) -> tuple[Path, ...]:
+    """Every buffer there is."""
+    return tuple(sorted(directory.glob(f"*{SUFFIX}")))
+
+
+@contextlib.contextmanager
+def delivering(path: Path) -> Iterator[bool]:
+    """Be the only one that delivers what is in a buffer; False when another process is at it."""
+    descriptor = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        yield False
+    else:
+        yield True
+    finally:
+        os.close(descriptor)
+
+
+def _with_bytes_before(rows: list[tuple[Any, ...]]) -> Iterator[tuple[tuple[Any, ...], int]]:
+    """Each row and the length of those before it."""
+    length = 0
+    for row in rows:
+        yield row, length
+        length += len(row[4])

@@ -1,0 +1,164 @@
+"""The client's side of the Fluentd forward protocol, version 1: handshake, chunks, acknowledgements.
+
+Source: fluent/fluentd wiki, Forward Protocol Specification v1.
+"""
+
+import hashlib
+import hmac
+import secrets
+import socket
+import ssl
+import struct
+from pathlib import Path
+from typing import Any, Self
+
+import msgpack
+
+from nodrop.errors import ShipError
+from nodrop.export.fluentd.buffer import Chunk
+from nodrop.model.shipping import Aggregator, Tls
+
+EVENT_TIME = 0
+"""The msgpack extension type of a time in seconds and nanoseconds."""
+ANSWER_BYTES_MAX = 65536
+NS_PER_S = 1_000_000_000
+
+
+class Connection:
+    """An open, accepted connection to an aggregator; a context manager. Raises ShipError and OSError."""
+
+    def __init__(self, aggregator: Aggregator, timeout_s: float) -> None:
+        """Connect, and shake hands where a key is known.
+
+        Args:
+            aggregator: whom to talk to.
+            timeout_s: how long to wait for each answer.
+        """
+        self.keeps_alive = True
+        """Whether the aggregator takes more than one chunk."""
+        self._aggregator = aggregator
+        self._answers = msgpack.Unpacker(raw=True, max_buffer_size=ANSWER_BYTES_MAX)
+        self._socket = _connect(aggregator, timeout_s)
+        try:
+            if aggregator.shared_key_file:
+                self._shake_hands(_secret(aggregator.shared_key_file))
+        except BaseException:
+            self._socket.close()
+            raise
+
+    def __enter__(self) -> Self:
+        """It is open already."""
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Close it."""
+        self._socket.close()
+
+    def send(self, chunk: Chunk) -> None:
+        """Hand over a chunk (PackedForward mode) and wait until the aggregator says that it has it."""
+        entries = b"".join(b"\x92" + msgpack.packb(_event_time(each.time_ns)) + each.body for each in chunk.records)
+        options = {"size": len(chunk.records), "chunk": chunk.chunk_id}
+        self._socket.sendall(msgpack.packb([chunk.tag, entries, options]))
+        answer = self._answer()
+        if isinstance(answer, list) and answer[:1] == [b"HELO"]:
+            raise ShipError(f"{self._aggregator.name} asks for a shared key; name the file that has it")
+        if not isinstance(answer, dict) or answer.get(b"ack") != chunk.chunk_id.encode():
+            raise ShipError(f"{self._aggregator.name} acknowledged something else than what it was sent")
+
+    def _shake_hands(self, shared_key: bytes) -> None:
+        """HELO, PING, PONG: both sides prove that they know the key."""
+        helo = self._answer_to("its greeting", b"HELO", 2)
+        options = helo[1] if isinstance(helo[1], dict) else {}
+        self.keeps_alive = options.get(b"keepalive", True) is not False
+        nonce, salt = _bytes(options.get(b"nonce")), secrets.token_hex(16).encode()
+        own_name = client_name().encode()
+        ping = [b"PING", own_name, salt, _digest(salt, own_name, nonce, shared_key), *self._credentials(options)]
+        self._socket.sendall(msgpack.packb([part.decode() for part in ping]))
+        _, accepted, reason, its_name, proof, *_ = self._answer_to("the handshake", b"PONG", 5)
+        if accepted is not True:
+            said = _bytes(reason).decode(errors="replace")
+            raise ShipError(f"{self._aggregator.name} refuses the handshake: {said}")
+        if not hmac.compare_digest(_bytes(proof), _digest(salt, _bytes(its_name), nonce, shared_key)):
+            raise ShipError(f"{self._aggregator.name} does not know the shared key it asks for")
+
+    def _credentials(self, options: dict[bytes, Any]) -> tuple[bytes, bytes]:
+        """User name and digest of the password, empty where nobody asks for them."""
+        salt = _bytes(options.get(b"auth"))
+        if not salt:
+            return b"", b""
+        if not self._aggregator.username or not self._aggregator.password_file:
+            raise ShipError(f"{self._aggregator.name} asks for a user; give username and password_file")
+        username = self._aggregator.username.encode()
+        return username, _digest(salt, username, _secret(self._aggregator.password_file))
+
+    def _answer_to(self, what: str, kind: bytes, length: int) -> list[Any]:
+        """The next answer, which has to be of a kind."""
+        answer = self._answer()
+        if not isinstance(answer, list) or len(answer) < length or answer[0] != kind:
+            raise ShipError(f"{self._aggregator.name} was asked for {what}, its answer is not of the forward protocol")
+        return answer
+
+    def _answer(self) -> object:
+        """The next message from the aggregator."""
+        try:
+            while True:
+                for message in self._answers:
+                    return message
+                received = self._socket.recv(4096)
+                if not received:
+                    raise ShipError(f"{self._aggregator.name} closed the connection without an acknowledgement")
+                self._answers.feed(received)
+        except TimeoutError:
+            raise ShipError(f"{self._aggregator.name} takes connections and does not answer") from None
+        except (ValueError, msgpack.UnpackException):
+            raise ShipError(f"{self._aggregator.name} does not speak the forward protocol") from None
+
+
+def client_name() -> str:
+    """Who nodrop is in a handshake: not the machine alone, for an aggregator refuses clients of its own name."""
+    return f"nodrop@{socket.gethostname()}"
+
+
+def _connect(aggregator: Aggregator, timeout_s: float) -> socket.socket:
+    plain = socket.create_connection((aggregator.host, aggregator.port), timeout_s)
+    if not aggregator.tls:
+        return plain
+    try:
+        name = aggregator.tls.server_name or aggregator.host
+        return _context(aggregator.tls).wrap_socket(plain, server_hostname=name)
+    except ssl.SSLCertVerificationError as error:
+        plain.close()
+        raise ShipError(f"{aggregator.name}: its certificate is refused: {error.verify_message}") from None
+    except BaseException:
+        plain.close()
+        raise
+
+
+def _context(tls: Tls) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=tls.ca_file)
+    if not tls.verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    if tls.certificate_file:
+        context.load_cert_chain(tls.certificate_file, tls.key_file)
+    return context
+
+
+def _event_time(time_ns: int) -> msgpack.ExtType:
+    return msgpack.ExtType(EVENT_TIME, struct.pack(">II", *divmod(time_ns, NS_PER_S)))
+
+
+def _secret(file: str) -> bytes:
+    """The first line of a file. Raises ShipError when there is nothing on it."""
+    secret = Path(file).read_bytes().partition(b"\n")[0].rstrip(b"\r")
+    if not secret:
+        raise ShipError(f"{file}: a secret expected on its first line, it is empty; write it there")
+    return secret
+
+
+def _digest(*parts: bytes) -> bytes:
+    return hashlib.sha512(b"".join(parts)).hexdigest().encode()
+
+
+def _bytes(value: object) -> bytes:
+    return value if isinstance(value, bytes) else b""

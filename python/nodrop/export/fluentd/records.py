@@ -1,0 +1,126 @@
+"""Results as the flat records NFVbench sends to Fluentd: one for each frame size and each thing that was measured.
+
+Fields and units: docs/reference/fluentd-records.md.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from nodrop import __version__
+from nodrop.export.nfvbench import nfvbench_result
+from nodrop.logs import timestamp
+from nodrop.model.layer import Mpls, Vlan, Vxlan
+from nodrop.model.plan import Plan
+from nodrop.model.result import RunResult
+
+SINGLE_RUN = "single_run"
+ITERATIONS = "iteration_stats"
+DIRECTIONS = {
+    "direction-forward": "forward",
+    "direction-reverse": "reverse",
+    "direction-total": "total",
+    "garp-direction-total": "gratuitous arp",
+}
+WAYS = ("orig", "tx", "rx")
+"""Asked for, sent, received."""
+THEORY = ("offered_tx_rate_bps", "theoretical_tx_rate_pps", "theoretical_tx_rate_bps")
+DELAYS = ("avg_delay_usec", "min_delay_usec", "max_delay_usec")
+OPEN_VSWITCH = "OPENVSWITCH"
+ENCAPSULATIONS = ((Vxlan, "VxLAN"), (Mpls, "MPLS"), (Vlan, "VLAN"))
+
+Record = dict[str, Any]
+
+
+def records(runs: Sequence[RunResult], run_date: str) -> list[Record]:
+    """The records of runs that belong together, one run for each frame size.
+
+    Args:
+        runs: finished runs, at least one.
+        run_date: when all of it began; the same on every record of a run and of its log.
+    """
+    return [record for run in runs for record in _of_run(run, run_date)]
+
+
+def _of_run(run: RunResult, run_date: str) -> Iterator[Record]:
+    for name, chain in nfvbench_result([run])["benchmarks"]["network"]["service_chain"].items():
+        measured = chain["result"]
+        about = {
+            "service_chain": name,
+            "profile": measured["profile"],
+            "bidirectional": measured["bidirectional"],
+            "flow_count": measured["flow_count"],
+            "sc_count": measured["service_chain_count"],
+            "compute_nodes": list(measured["compute_nodes"]),
+        }
+        for frame_size, found in measured["result"].items():
+            if isinstance(found, Mapping):  # and not the text that warns of all of them
+                common = dict(run.plan.user_info) | _header(run, run_date) | about | {"frame_size": frame_size}
+                yield from ({**common, **record} for record in _of_size(run.plan, found))
+
+
+def _header(run: RunResult, run_date: str) -> Record:
+    ended = datetime.fromisoformat(run.started_at) + timedelta(seconds=run.wall_s)
+    sut = run.plan.lab.sut
+    return {
+        "runlogdate": run_date,
+        "@timestamp": timestamp(ended.timestamp()),
+        "run_id": run.run_id,
+        "user_label": run.plan.label,
+        "version": run.facts.versions.nodrop if run.facts else __version__,
+        "vSwitch": OPEN_VSWITCH if sut == "ovs" else sut,
+        "Encapsulation": _encapsulation(run.plan),
+    }
+
+
+def _encapsulation(plan: Plan) -> str:
+    layers = [layer for stream in plan.traffic.streams for layer in stream.layers]
+    return next((name for kind, name in ENCAPSULATIONS if any(isinstance(layer, kind) for layer in layers)), "NONE")
+
+
+def _of_size(plan: Plan, found: Mapping[str, Any]) -> Iterator[Record]:
+    """Of a fixed rate one record; of a search one for each goal."""
+    if "run_config" in found:
+        yield _single_run(found["run_config"], found["stats"])
+        return
+    goals = {name: goal for name, goal in found.items() if name != ITERATIONS}
+    durations = {f"{name}_search_duration": f"{goal['time_taken_sec']:.0f}" for name, goal in goals.items()}
+    limits = {goal.label.lower(): 100 * goal.loss_ratio for goal in plan.search.goals}
+    for name, goal in goals.items():
+        yield durations | _goal(name, goal, limits[name])
+
+
+def _single_run(rates: Mapping[str, Any], stats: Mapping[str, Any]) -> Record:
+    loads = {
+        f"{direction}_{way}_rate_{unit}": round(rates[key][way][f"rate_{unit}"])
+        for key, direction in DIRECTIONS.items()
+        if rates.get(key)
+        for way in WAYS
+        for unit in ("bps", "pps")
+    }
+    overall = stats["overall"]
+    loss = {"drop_rate_percent": overall["drop_rate_percent"]}
+    said = {"warning": rates["warning"]} if rates.get("warning") else {}
+    return {"type": SINGLE_RUN} | loads | _chosen(stats, THEORY) | loss | _delays(overall["rx"]) | said
+
+
+def _goal(name: str, goal: Mapping[str, Any], limit_percent: float) -> Record:
+    stats = goal["stats"]
+    said = {"warning": stats["warning"]} if stats.get("warning") else {}
+    return (
+        {"type": name.upper(), "drop_limit": limit_percent}
+        | _chosen(goal, ("rate_bps", "rate_pps"))
+        | _chosen(stats, THEORY)
+        | {"drop_percentage": stats["overall"]["drop_percentage"]}
+        | _delays(stats["overall"])
+        | said
+    )
+
+
+def _delays(figures: Mapping[str, Any]) -> Record:
+    percentiles = figures.get("lat_percentile") or {}
+    return _chosen(figures, DELAYS) | {f"lat_percentile_{name}": value for name, value in percentiles.items()}
+
+
+def _chosen(figures: Mapping[str, Any], names: Sequence[str]) -> Record:
+    return {name: figures[name] for name in names}

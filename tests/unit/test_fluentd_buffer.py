@@ -1,0 +1,121 @@
+"""Records that wait on disk: none is lost, the room is bounded, a chunk keeps its id."""
+
+import itertools
+import sqlite3
+from pathlib import Path
+
+import msgpack
+import pytest
+
+from nodrop.errors import ShipError
+from nodrop.export.fluentd.buffer import Buffer, Full, delivering, path_of, paths_in
+from nodrop.export.fluentd.sender import Sender, deliver, waiting
+from nodrop.model.shipping import Aggregator
+
+AGGREGATOR = Aggregator(host="127.0.0.1", port=9, shared_key_file="/etc/nodrop/shared")
+
+
+def numbers(buffer: Buffer) -> list[int]:
+    """What waits, chunk by chunk, each acknowledged."""
+    found = []
+    while chunk := buffer.next_chunk():
+        found += [msgpack.unpackb(record.body)["number"] for record in chunk.records]
+        buffer.acknowledged(chunk)
+    return found
+
+
+def test_records_leave_in_the_order_they_came_and_chunks_have_one_tag(tmp_path: Path) -> None:
+    with Buffer(tmp_path / "b.sqlite") as buffer:
+        for number, tag in enumerate("aabba"):
+            buffer.append(tag, number, {"number": number})
+        chunks = []
+        while chunk := buffer.next_chunk():
+            chunks.append((chunk.tag, [record.time_ns for record in chunk.records]))
+            buffer.acknowledged(chunk)
+        assert chunks == [("a", [0, 1]), ("b", [2, 3]), ("a", [4])]
+
+
+def test_a_chunk_that_was_not_acknowledged_is_the_same_next_time_whatever_came_since(tmp_path: Path) -> None:
+    path = tmp_path / "b.sqlite"
+    with Buffer(path) as buffer:
+        buffer.append("tag", 1, {"number": 1})
+        first = buffer.next_chunk()
+        buffer.append("tag", 2, {"number": 2})
+    with Buffer(path) as buffer:
+        assert buffer.next_chunk() == first
+        assert numbers(buffer) == [1, 2]
+
+
+def test_many_records_become_several_chunks(tmp_path: Path) -> None:
+    with Buffer(tmp_path / "b.sqlite") as buffer:
+        for number in range(1, 1203):
+            buffer.append("tag", number, {"number": number})
+        assert numbers(buffer) == list(range(1, 1203))
+
+
+def test_a_record_larger_than_a_chunk_goes_alone(tmp_path: Path) -> None:
+    with Buffer(tmp_path / "b.sqlite") as buffer:
+        buffer.append("tag", 1, {"number": 1, "text": "x" * 2**21})
+        buffer.append("tag", 2, {"number": 2})
+        first = buffer.next_chunk()
+        assert first and len(first.records) == 1
+        assert numbers(buffer) == [1, 2]
+
+
+def test_a_full_buffer_refuses_what_comes_and_keeps_what_it_has(tmp_path: Path) -> None:
+    path, bytes_max = tmp_path / "b.sqlite", 2**17
+    with Buffer(path, bytes_max) as buffer:
+        with pytest.raises(Full):
+            for number in itertools.count():
+                buffer.append("tag", number, {"number": number, "text": "x" * 1000})
+        kept = buffer.count
+        assert kept > 50
+        assert path.stat().st_size <= bytes_max
+        assert numbers(buffer) == list(range(kept))
+        buffer.append("tag", 0, {"number": 0, "text": "there is room again"})
+        assert buffer.count == 1
+
+
+def test_a_buffer_says_whom_it_is_for_and_holds_no_secret(tmp_path: Path) -> None:
+    path = path_of(tmp_path, AGGREGATOR)
+    with Buffer(path) as buffer:
+        buffer.describe(AGGREGATOR)
+    assert paths_in(tmp_path) == (path,)
+    assert waiting(path) == (AGGREGATOR, 0)
+
+
+def test_only_one_process_delivers(tmp_path: Path) -> None:
+    path = path_of(tmp_path, AGGREGATOR)
+    with delivering(path) as alone:
+        assert alone
+        with pytest.raises(ShipError, match="another nodrop is sending them"):
+            deliver(path)
+
+
+def test_a_sender_whose_buffer_is_full_says_how_much_was_not_kept(tmp_path: Path) -> None:
+    sender = Sender(tmp_path, AGGREGATOR, 2**16)
+    for _ in range(100):
+        sender.keep("tag", {"text": "x" * 1000})
+    left = sender.finish(0.5)
+    assert left.waiting_count + left.lost_count == 100
+    assert left.lost_count > 0
+    assert f"{left.lost_count} records for 127.0.0.1:9 were not kept: the buffer is full" in list(left.sentences())[1]
+
+
+def test_a_record_that_cannot_be_kept_is_counted_and_stops_nothing(tmp_path: Path) -> None:
+    sender = Sender(tmp_path, AGGREGATOR, 2**20)
+    endless: dict[str, object] = {}
+    endless["itself"] = endless
+    sender.keep("tag", endless)
+    sender.keep("tag", {"path": Path("as text"), "large": 2**70})
+    left = sender.finish(0.5)
+    assert (left.waiting_count, left.lost_count) == (1, 1)
+
+
+def test_what_is_no_buffer_is_said_so(tmp_path: Path) -> None:
+    (tmp_path / "no.sqlite").write_bytes(b"something else" * 100)
+    with pytest.raises(ShipError, match="not a database"):
+        deliver(tmp_path / "no.sqlite")
+    sqlite3.connect(tmp_path / "empty.sqlite").close()
+    with pytest.raises(ShipError, match="whom its records are for"):
+        waiting(tmp_path / "empty.sqlite")
