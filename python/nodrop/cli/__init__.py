@@ -10,7 +10,7 @@ from nodrop.errors import ConfigError, NodropError
 
 COMMANDS = (
     *("run", "show", "explain", "plot", "simulate", "search", "lab", "doctor", "calibrate", "config"),
-    *("status", "cleanup", "completion", "serve", "client"),
+    *("status", "cleanup", "completion", "serve", "client", "ship"),
 )
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as every shell expects: 128 + SIGINT."""

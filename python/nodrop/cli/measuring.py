@@ -38,18 +38,20 @@ def measure(
         epilogue: what else to say of the result, at the end.
     """
     from nodrop.cli.interruption import interruptible  # noqa: PLC0415
+    from nodrop.listening import listeners  # noqa: PLC0415
     from nodrop.model.event import RunDone  # noqa: PLC0415
     from nodrop.run import execute  # noqa: PLC0415
 
     require_writable(json_file)
     out = sys.stderr if json_file == STDOUT else sys.stdout
     done: list[RunDone] = []
-    with interruptible() as interruption:
+    with listeners(plan, _warn) as tell, interruptible() as interruption:
         try:
             with _progress(out, quiet) as progress:
 
                 def hear(event: "Event") -> None:
                     progress.hear(event)
+                    tell(event)
                     if isinstance(event, RunDone):
                         done.append(event)
 
@@ -78,6 +80,7 @@ def measure_each(plans: "Sequence[Plan]", json_file: str | None, quiet: bool, pa
     if len(plans) == 1:
         return measure(plans[0], json_file, quiet, parts)
     from nodrop.cli.interruption import interruptible  # noqa: PLC0415
+    from nodrop.listening import listeners  # noqa: PLC0415
     from nodrop.model.event import RunDone, SuiteDone  # noqa: PLC0415
     from nodrop.suite import execute_suite  # noqa: PLC0415
 
@@ -85,12 +88,13 @@ def measure_each(plans: "Sequence[Plan]", json_file: str | None, quiet: bool, pa
     out = sys.stderr if json_file == STDOUT else sys.stdout
     results: list[RunResult] = []
     over: list[SuiteDone] = []
-    with interruptible() as interruption:
+    with listeners(plans[0], _warn) as tell, interruptible() as interruption:
         try:
             with _progress(out, quiet) as progress:
 
                 def hear(event: "Event") -> None:
                     progress.hear(event)
+                    tell(event)
                     if isinstance(event, RunDone):
                         results.append(event.result)
                     if isinstance(event, SuiteDone):
@@ -138,6 +142,10 @@ def write_json(text: str, json_file: str | None) -> None:
         click.echo(text, nl=False)
     elif json_file:
         store.write_whole(Path(json_file), text)
+
+
+def _warn(sentence: str) -> None:
+    click.echo(f"nodrop: {sentence}", err=True)
 
 
 def _progress(out: TextIO, quiet: bool) -> "LineProgress | LiveProgress":

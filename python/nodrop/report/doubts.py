@@ -8,21 +8,24 @@ from nodrop.model.trial import FIXED, Doubt, TrialResult, Verdict
 
 def doubt_lines(result: RunResult) -> Iterator[str]:
     """A line for every doubtful trial that a figure rests on, one for every invalid trial, one for all others."""
+    yield from grave_doubt_lines(result)
     roles = _roles(result)
-    others = []
-    for trial in result.trials:
-        verdict = trial.validity.verdict
-        if verdict is Verdict.VALID or not _doubts(trial):
-            continue
-        if trial.index in roles or verdict is Verdict.INVALID:
-            rests = f" ({', '.join(roles[trial.index])})" if trial.index in roles else ""
-            yield f"trial #{trial.index}{rests} is {verdict}: {_reasons(trial)}"
-        else:
-            others.append(trial.index)
+    suspect = [trial for trial in result.trials if trial.validity.verdict is Verdict.SUSPECT]
+    others = [trial.index for trial in suspect if trial.index not in roles and _doubts(trial)]
     if others:
         which = ", ".join(f"#{index}" for index in others)
         are = "trials are" if len(others) > 1 else "trial is"
         yield f"{len(others)} {are} suspect that no figure rests on ({which}); nodrop show --trials says why"
+
+
+def grave_doubt_lines(result: RunResult) -> Iterator[str]:
+    """A line for every doubtful trial that a figure rests on, and one for every invalid trial."""
+    roles = _roles(result)
+    for trial in result.trials:
+        verdict = trial.validity.verdict
+        if _doubts(trial) and (verdict is Verdict.INVALID or (verdict is Verdict.SUSPECT and trial.index in roles)):
+            rests = f" ({', '.join(roles[trial.index])})" if trial.index in roles else ""
+            yield f"trial #{trial.index}{rests} is {verdict}: {_reasons(trial)}"
 
 
 def _roles(result: RunResult) -> dict[int, list[str]]:

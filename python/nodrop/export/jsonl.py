@@ -1,0 +1,41 @@
+"""Every event of a run as a line of JSON in a file (docs/reference/events.md)."""
+
+import json
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+from nodrop.model.event import Event, RunStarted
+
+
+class EventLines:
+    """Adds to a file, one whole line for each event; several writers do not mix. Raises OSError."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the file; a line that somebody did not finish stays alone."""
+        self._run_id = ""
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        end = os.fstat(self._file).st_size
+        if end and os.pread(self._file, 1, end - 1) != b"\n":
+            os.write(self._file, b"\n")
+
+    def __call__(self, event: Event) -> None:
+        """Write the event down."""
+        if isinstance(event, RunStarted):
+            self._run_id = event.run_id
+        line = json.dumps(
+            {
+                "event": type(event).__name__,
+                "at": datetime.now(UTC).isoformat(timespec="microseconds"),
+                "run_id": self._run_id,
+                **{key: value for key, value in event.model_dump(mode="json").items() if key != "run_id"},
+            },
+            separators=(",", ":"),
+        )
+        rest = line.encode() + b"\n"
+        while rest:
+            rest = rest[os.write(self._file, rest) :]
+
+    def close(self) -> None:
+        """No more events come."""
+        os.close(self._file)

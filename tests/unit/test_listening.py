@@ -1,0 +1,176 @@
+"""Who is told of a run: the log, the files, and what happens when one of them cannot be told."""
+
+import json
+import logging
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.running import MILLION, Listener, make_plan, parts
+from tests.suts import SlowTester, Step
+
+from nodrop.errors import ConfigError
+from nodrop.export.fluentd.log_records import LogRecords
+from nodrop.export.jsonl import EventLines
+from nodrop.generator.simulated import SutModel
+from nodrop.listening import listeners
+from nodrop.logs import LOGGER, Tally
+from nodrop.run import execute
+
+
+def told(directory: Path, sut: SutModel = MILLION, **keys: Any) -> list[str]:
+    """A run whose plan has these keys of `ship`; gives what the user was told."""
+    said: list[str] = []
+    plan = make_plan(directory / "results", **{f"ship__{key}": value for key, value in keys.items()})
+    with listeners(plan, said.append) as tell:
+        execute(plan, tell, parts(sut))
+    return said
+
+
+def test_the_log_has_every_trial_and_how_the_run_ended(tmp_path: Path) -> None:
+    assert told(tmp_path, log_file=str(tmp_path / "log")) == []
+    lines = (tmp_path / "log").read_text().splitlines()
+    levels = [line.split()[1] for line in lines]
+    (result,) = [json.loads(path.read_text()) for path in (tmp_path / "results").glob("*/result.json")]
+    assert sum(" trial " in line for line in lines) == len(result["trials"])
+    assert set(levels) == {"INFO"}
+    assert " is complete after " in lines[-1]
+
+
+def test_debug_adds_details(tmp_path: Path) -> None:
+    told(tmp_path, log_file=str(tmp_path / "log"), debug=True)
+    assert " DEBUG   trial 0 begins: " in (tmp_path / "log").read_text()
+
+
+def test_a_log_as_json_has_an_object_a_line_with_fields_for_programs(tmp_path: Path) -> None:
+    told(tmp_path, log_file=str(tmp_path / "log"), log_format="json")
+    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert all({"@timestamp", "loglevel", "message", "run_id"} <= set(line) for line in lines)
+    trials = [line for line in lines if "trial" in line]
+    assert [line["trial"] for line in trials] == list(range(len(trials)))
+    assert all(0 <= line["loss_ratio"] <= 1 for line in trials)
+
+
+def test_a_tester_that_fell_short_is_a_warning(tmp_path: Path) -> None:
+    told(tmp_path, SlowTester(capacity_pps=1e6, tester_pps=5e5), log_file=str(tmp_path / "log"))
+    assert " WARNING " in (tmp_path / "log").read_text()
+
+
+def test_a_fixed_rate_that_the_tester_does_not_reach_is_a_warning(tmp_path: Path) -> None:
+    said: list[str] = []
+    plan = make_plan(tmp_path, rate="10kpps", duration="1s", ship__log_file=str(tmp_path / "log"))
+    with listeners(plan, said.append) as tell:
+        execute(plan, tell, parts(SlowTester(capacity_pps=1e6, tester_pps=5e3)))
+    (warning,) = [line for line in (tmp_path / "log").read_text().splitlines() if " WARNING " in line]
+    assert "only 50 % of it sent" in warning
+
+
+def test_a_goal_without_any_load_is_an_error(tmp_path: Path) -> None:
+    said: list[str] = []
+    plan = make_plan(tmp_path, search__min_load="20kpps", ship__log_file=str(tmp_path / "log"))
+    with listeners(plan, said.append) as tell:
+        execute(plan, tell, parts(Step(1e4)))
+    assert " ERROR   NDR 0 %: none." in (tmp_path / "log").read_text()
+
+
+def test_the_log_is_added_to_and_other_loggers_are_left_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "log").write_text("before\n")
+    root = logging.getLogger()
+    before = root.level, list(root.handlers), LOGGER.level, list(LOGGER.handlers)
+    told(tmp_path, log_file=str(tmp_path / "log"))
+    assert (root.level, list(root.handlers), LOGGER.level, list(LOGGER.handlers)) == before
+    assert (tmp_path / "log").read_text().startswith("before\n20")
+    assert caplog.records, "who embeds nodrop and listens to the root logger hears it"
+
+
+def test_every_event_is_a_line_of_json_and_lines_are_added(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    path.write_text('{"event": "cut off')
+    listener = Listener()
+    said: list[str] = []
+    plan = make_plan(tmp_path / "results", ship__events_file=str(path))
+    with listeners(plan, said.append) as tell:
+        execute(plan, lambda event: (listener(event), tell(event))[0], parts(Step(1e6)))
+    first, *lines = path.read_text().splitlines()
+    assert first == '{"event": "cut off'
+    events = [json.loads(line) for line in lines]
+    assert [event["event"] for event in events] == [type(event).__name__ for event in listener.events]
+    assert len({event["run_id"] for event in events}) == 1
+    assert events[-1]["result"]["goals"][0]["goal"]["label"] == "NDR"
+
+
+def test_two_writers_of_events_do_not_mix_lines(tmp_path: Path) -> None:
+    listener = Listener()
+    execute(make_plan(tmp_path), listener, parts(Step(1e6)))
+    one, other = EventLines(tmp_path / "events"), EventLines(tmp_path / "events")
+    for event in listener.events:
+        one(event)
+        other(event)
+    one.close()
+    other.close()
+    lines = (tmp_path / "events").read_text().splitlines()
+    assert len([json.loads(line) for line in lines]) == 2 * len(listener.events)
+
+
+def test_the_metrics_are_written_at_the_end(tmp_path: Path) -> None:
+    told(tmp_path, openmetrics_file=str(tmp_path / "nodrop.prom"))
+    assert 'nodrop_goal_load_pps{bound="lower",frame_size="64",goal="NDR"}' in (tmp_path / "nodrop.prom").read_text()
+
+
+@pytest.mark.parametrize("key", ["log_file", "events_file", "openmetrics_file"])
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_measured(tmp_path: Path, key: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigError, match=f"ship.{key}: .*"):
+        told(tmp_path, **{key: str(tmp_path / "file" / "below")})
+    with pytest.raises(ConfigError, match=f"ship.{key}: .*"):
+        told(tmp_path, **{key: str(tmp_path)})
+    assert not list((tmp_path / "results").glob("*"))
+
+
+def test_a_disk_that_fills_up_ends_the_log_and_not_the_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    if not os.access("/dev/full", os.W_OK):
+        pytest.skip("there is no /dev/full")
+    said = told(tmp_path, log_file="/dev/full", events_file="/dev/full")
+    assert said == ["ship.events_file: [Errno 28] No space left on device; the run goes on without it"]
+    assert capsys.readouterr().err.count("the log cannot be written") == 1
+    assert list((tmp_path / "results").glob("*/result.json"))
+
+
+def test_files_become_whose_they_are_to_be(tmp_path: Path) -> None:
+    if os.geteuid():
+        pytest.skip("only root may give files away")
+    told(tmp_path, log_file=str(tmp_path / "log"), events_file=str(tmp_path / "events"), user_id=12345, group_id=23456)
+    for name in ("log", "events"):
+        status = (tmp_path / name).stat()
+        assert (status.st_uid, status.st_gid) == (12345, 23456)
+
+
+class Kept:
+    """Keeps records in memory."""
+
+    def __init__(self) -> None:
+        self.records: list[tuple[str, dict[str, Any]]] = []
+
+    def keep(self, tag: str, record: Any) -> None:
+        self.records.append((tag, dict(record)))
+
+
+@pytest.mark.parametrize(
+    ("warnings", "errors", "message", "level"),
+    [(0, 0, "GOOD RUN", 20), (2, 0, "RUN WITH WARNINGS", 30), (1, 3, "RUN WITH ERRORS", 40)],
+)
+def test_a_run_is_summed_up_by_what_was_logged(warnings: int, errors: int, message: str, level: int) -> None:
+    kept, tally = Kept(), Tally()
+    records = LogRecords(kept, "tag", "date")
+    for levelno, count in ((logging.WARNING, warnings), (logging.ERROR, errors)):
+        for _ in range(count):
+            tally.handle(logging.LogRecord("nodrop", levelno, "", 0, "said", None, None))
+    records.started()
+    records.handle(logging.LogRecord("nodrop", logging.INFO, "", 0, "said", None, None))
+    records.summarize(tally)
+    (_, start), (_, said), (_, summary) = kept.records
+    assert set(said) == {"loglevel", "message", "@timestamp", "runlogdate"}
+    assert (start["loglevel"], start["numwarnings"]) == ("START", 0)
+    assert (summary["message"], summary["numloglevel"]) == (message, level)
+    assert (summary["numwarnings"], summary["numerrors"]) == (warnings, errors)
