@@ -1,0 +1,306 @@
+"""What is shipped arrives at aggregators that others wrote: once, whole, and also after they were away."""
+
+import datetime
+import functools
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+from tests.running import make_plan, parts
+from tests.ship.aggregators import Aggregator, build_forward_server, free_port, install_secure_server
+from tests.suts import Step
+
+from nodrop.export.fluentd.buffer import Buffer, path_of
+from nodrop.export.fluentd.sender import Sender
+from nodrop.listening import listeners
+from nodrop.model.event import TrialDone
+from nodrop.model.plan import Plan
+from nodrop.model.result import RunResult
+from nodrop.model.shipping import Aggregator as Destination
+from nodrop.run import execute
+
+Find = Callable[[str], Path]
+Start = Callable[..., Aggregator]
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]:
+    return functools.cache(lambda: build_forward_server(tmp_path_factory.mktemp("forward")))
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Path]:
+    return functools.cache(lambda: install_secure_server(tmp_path_factory.mktemp("secure")))
+
+
+@pytest.fixture
+def forward(require_tool: Find, built: Callable[[], Path], tmp_path: Path) -> Start:
+    """Start the OpenTelemetry Collector's receiver; what it took is added to one file for each port."""
+    require_tool("go")
+
+    def start(port: int, unacknowledged: int = 0) -> Aggregator:
+        command = [str(built()), "-listen", f"127.0.0.1:{port}", "-unacknowledged", str(unacknowledged)]
+        return Aggregator(command, tmp_path / f"{port}.jsonl")
+
+    return start
+
+
+@pytest.fixture
+def secure(require_tool: Find, installed: Callable[[], Path], tmp_path: Path) -> Start:
+    """Start the Fluent project's own server for Node."""
+    node = require_tool("node")
+    require_tool("npm")
+
+    def start(port: int, **security: Any) -> Aggregator:
+        command = [str(node), str(installed()), json.dumps({"port": port, **security})]
+        return Aggregator(command, tmp_path / f"{port}.jsonl")
+
+    return start
+
+
+def plan_for(directory: Path, *entries: dict[str, Any], **keys: Any) -> Plan:
+    """A run that sends logs and results to each of these, and waits for them in `buffer`."""
+    sent = {"logging_tag": "nodrop.log", "result_tag": "nodrop.result"}
+    fluentd = [sent | entry for entry in entries]
+    return make_plan(directory / "results", ship__fluentd=fluentd, ship__buffer_dir=str(directory / "buffer"), **keys)
+
+
+def shipped(plan: Plan) -> tuple[RunResult, list[str]]:
+    """Run it against a model of a SUT; gives the result, and what the user was told."""
+    said: list[str] = []
+    with listeners(plan, said.append) as tell:
+        result = execute(plan, tell, parts(Step(1e6)))
+    return result, said
+
+
+def by_tag(records: list[dict[str, Any]], tag: str) -> list[dict[str, Any]]:
+    """Fields of the records of a tag, the message among them where there is one."""
+    chosen = [record for record in records if record["fields"]["fluent.tag"] == tag]
+    return [record["fields"] | ({"message": record["message"]} if record["message"] else {}) for record in chosen]
+
+
+def test_logs_and_results_arrive_with_the_figures_of_the_result(forward: Start, tmp_path: Path) -> None:
+    port = free_port()
+    plan = plan_for(tmp_path, {"port": port}, label="rack 7", user_info={"site": "north", "rack": {"row": 3}})
+    with forward(port) as aggregator:
+        result, said = shipped(plan)
+        records = aggregator.records(8)
+    assert said == []
+    ndr, pdr = by_tag(records, "nodrop.result")
+    for record, goal in ((ndr, result.goals[0]), (pdr, result.goals[1])):
+        assert goal.lower
+        trial = result.trials[goal.lower.trial_index]
+        assert record["type"] == goal.goal.label
+        assert record["rate_pps"] == round(trial.offered_load_pps)
+        assert record["rate_bps"] == pytest.approx(trial.offered_load_pps * 84 * 8, rel=1e-6)
+        assert record["drop_percentage"] == pytest.approx(100 * trial.lost_count / trial.offered_count, abs=1e-6)
+        assert record["drop_limit"] == 100 * goal.goal.loss_ratio
+        assert (record["user_label"], record["site"], record["rack"]) == ("rack 7", "north", {"row": 3})
+        assert (record["frame_size"], record["service_chain"], record["flow_count"]) == ("64", "PVP", 512)
+        assert datetime.datetime.strptime(record["@timestamp"], "%Y-%m-%dT%H:%M:%S.%f%z").utcoffset() is not None
+    logs = by_tag(records, "nodrop.log")
+    assert [log["loglevel"] for log in logs[:1] + logs[-1:]] == ["START", "RUN_SUMMARY"]
+    assert (logs[-1]["message"], logs[-1]["numerrors"], logs[-1]["numwarnings"]) == ("GOOD RUN", 0, 0)
+    assert len(logs) == len(records) - 2 > len(result.trials)
+    assert {log["runlogdate"] for log in logs} == {ndr["runlogdate"]} == {pdr["runlogdate"]}
+
+
+def test_what_could_not_be_delivered_arrives_once_with_the_next_run(forward: Start, tmp_path: Path) -> None:
+    port = free_port()
+    plan = plan_for(tmp_path, {"port": port})
+    _, said = shipped(plan)
+    (sentence,) = said
+    assert f"for 127.0.0.1:{port} wait in {tmp_path / 'buffer'}: connection refused" in sentence
+    kept = int(sentence.split()[0])
+    with forward(port) as aggregator:
+        _, said = shipped(plan)
+        records = aggregator.records(2 * kept)
+    assert said == []
+    assert len(records) == 2 * kept
+    results = by_tag(records, "nodrop.result")
+    assert len({(record["run_id"], record["type"]) for record in results}) == len(results) == 4
+
+
+def test_ship_delivers_what_is_left_and_says_so(forward: Start, tmp_path: Path) -> None:
+    port = free_port()
+    _, (sentence,) = shipped(plan_for(tmp_path, {"port": port}))
+    kept = int(sentence.split()[0])
+    command = [sys.executable, "-m", "nodrop", "ship", "--buffer-dir", str(tmp_path / "buffer")]
+    away = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (away.returncode, away.stdout) == (6, f"127.0.0.1:{port}: 0 delivered, {kept} waiting: connection refused\n")
+    with forward(port) as aggregator:
+        back = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (back.returncode, back.stdout) == (0, f"127.0.0.1:{port}: {kept} delivered, 0 waiting\n")
+        assert len(aggregator.records(kept)) == kept
+
+
+def test_an_aggregator_that_comes_back_during_a_run_gets_what_waited_for_it(forward: Start, tmp_path: Path) -> None:
+    port = free_port()
+    plan = plan_for(tmp_path, {"port": port})
+    started: list[Aggregator] = []
+    said: list[str] = []
+    try:
+        with listeners(plan, said.append) as tell:
+
+            def hear(event: Any) -> None:
+                tell(event)
+                if isinstance(event, TrialDone) and event.result.index == 2:
+                    started.append(forward(port))
+
+            execute(plan, hear, parts(Step(1e6)))
+        assert said == []
+        levels = [log["loglevel"] for log in by_tag(started[0].records(0), "nodrop.log")]
+    finally:
+        for server in started:
+            server.__exit__()
+    assert (levels[0], levels[-1], levels.count("START")) == ("START", "RUN_SUMMARY", 1)
+
+
+def test_two_aggregators_each_get_all_and_one_that_is_away_holds_up_neither(forward: Start, tmp_path: Path) -> None:
+    here, away = free_port(), free_port()
+    plan = plan_for(tmp_path, {"port": here}, {"port": away, "logging_tag": None, "result_tag": "other"})
+    with forward(here) as aggregator:
+        _, (sentence,) = shipped(plan)
+        first = aggregator.records(10)
+    assert sentence.startswith(f"2 records for 127.0.0.1:{away} wait")
+    with forward(away) as aggregator:
+        subprocess.run(
+            [sys.executable, "-m", "nodrop", "ship", "--buffer-dir", str(tmp_path / "buffer")], check=True, text=True
+        )
+        second = aggregator.records(2)
+    assert by_tag(second, "other") == [record | {"fluent.tag": "other"} for record in by_tag(first, "nodrop.result")]
+
+
+def test_records_kept_before_kill_9_arrive_afterwards(forward: Start, tmp_path: Path) -> None:
+    port = free_port()
+    program = (
+        "import sys, pathlib, itertools\n"
+        "from nodrop.export.fluentd.sender import Sender\n"
+        "from nodrop.model.shipping import Aggregator\n"
+        f"sender = Sender(pathlib.Path({str(tmp_path)!r}), Aggregator(host='127.0.0.1', port={port}), 2**20)\n"
+        "for number in itertools.count():\n"
+        "    sender.keep('tag', {'number': number})\n"
+        "    print(number, flush=True)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout
+        for _ in range(50):
+            writer.stdout.readline()
+        os.kill(writer.pid, signal.SIGKILL)
+        said = 49 + len(writer.stdout.readlines())
+    with forward(port) as aggregator:
+        subprocess.run([sys.executable, "-m", "nodrop", "ship", "--buffer-dir", str(tmp_path)], check=True)
+        numbers = [record["fields"]["number"] for record in aggregator.records(said + 1)]
+    assert numbers[: said + 1] == list(range(said + 1))
+    assert len(numbers) <= said + 2, "at most the one that was being kept"
+
+
+def test_only_records_whose_acknowledgement_was_lost_arrive_twice(forward: Start, tmp_path: Path) -> None:
+    port = free_port()
+    destination = Destination(host="127.0.0.1", port=port)
+    with Buffer(path_of(tmp_path, destination)) as buffer:
+        buffer.describe(destination)
+        for number in range(3):
+            buffer.append("first", 1_700_000_000_123_456_789, {"number": number})
+        for number in range(3, 5):
+            buffer.append("second", 1_700_000_000_123_456_789, {"number": number})
+    command = [sys.executable, "-m", "nodrop", "ship", "--buffer-dir", str(tmp_path)]
+    with forward(port, unacknowledged=1) as aggregator:
+        assert subprocess.run(command, check=False).returncode == 6
+        assert subprocess.run(command, check=False).returncode == 0
+        records = aggregator.records(8)
+    assert [record["fields"]["number"] for record in records] == [0, 1, 2, 0, 1, 2, 3, 4]
+    assert {record["time"] for record in records} == {"2023-11-14T22:13:20.123456789Z"}
+
+
+def certificate(directory: Path, name: str) -> dict[str, str]:
+    """A certificate for a name, its key, and who signed it."""
+    authority = trustme.CA()
+    issued = authority.issue_cert(name)
+    files = {part: str(directory / f"{name}-{part}.pem") for part in ("authority", "certificate", "key")}
+    authority.cert_pem.write_to_path(files["authority"])
+    issued.private_key_pem.write_to_path(files["key"])
+    Path(files["certificate"]).write_bytes(b"".join(blob.bytes() for blob in issued.cert_chain_pems))
+    return files
+
+
+def secret(directory: Path, name: str, text: str) -> str:
+    path = directory / name
+    path.write_text(f"{text}\n")
+    return str(path)
+
+
+def test_with_tls_shared_key_and_user_records_arrive_and_no_secret_is_kept(secure: Start, tmp_path: Path) -> None:
+    port = free_port()
+    tls = certificate(tmp_path, "127.0.0.1")
+    entry = {
+        "port": port,
+        "tls": {"ca_file": tls["authority"]},
+        "shared_key_file": secret(tmp_path, "shared", "a-shared-key"),
+        "username": "probe",
+        "password_file": secret(tmp_path, "password", "a-password"),
+    }
+    asked = {"shared_key": "a-shared-key", "user": "probe", "password": "a-password"}
+    with secure(port, certificate=tls["certificate"], key=tls["key"], **asked) as aggregator:
+        result, said = shipped(plan_for(tmp_path, entry))
+        records = aggregator.records(12)
+    assert said == []
+    assert {"nodrop.log", "nodrop.result"} == {record["tag"] for record in records}
+    assert len([record for record in records if record["tag"] == "nodrop.result"]) == 2
+    stored = [path.read_bytes() for path in [*tmp_path.rglob("result.json"), *(tmp_path / "buffer").iterdir()]]
+    for hidden in ("a-shared-key", "a-password"):
+        assert hidden not in repr(result)
+        assert all(hidden.encode() not in content for content in stored)
+
+
+@pytest.mark.parametrize(
+    ("change", "trouble"),
+    [
+        ({"shared_key_file": "wrong"}, "refuses the handshake: shared key mismatch"),
+        ({"password_file": "wrong"}, "refuses the handshake: username/password mismatch"),
+        ({"username": None, "password_file": None}, "asks for a user; give username and password_file"),
+        ({"shared_key_file": None, "username": None, "password_file": None}, "asks for a shared key"),
+        ({"tls": True}, "its certificate is refused: unable to get local issuer certificate"),
+        ({"tls": None}, "takes connections and does not answer"),
+    ],
+)
+def test_an_aggregator_that_is_not_convinced_gets_nothing_and_the_user_is_told_why(
+    secure: Start, tmp_path: Path, change: dict[str, Any], trouble: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("nodrop.export.fluentd.sender.ANSWER_S", 1.0)
+    port = free_port()
+    tls = certificate(tmp_path, "127.0.0.1")
+    secret(tmp_path, "wrong", "another")
+    entry: dict[str, Any] = {
+        "port": port,
+        "tls": {"ca_file": tls["authority"]},
+        "shared_key_file": secret(tmp_path, "shared", "a-shared-key"),
+        "username": "probe",
+        "password_file": secret(tmp_path, "password", "a-password"),
+        "logging_tag": None,
+    }
+    changed = {key: str(tmp_path / "wrong") if value == "wrong" else value for key, value in change.items()}
+    asked = {"shared_key": "a-shared-key", "user": "probe", "password": "a-password"}
+    with secure(port, certificate=tls["certificate"], key=tls["key"], **asked) as aggregator:
+        _, (sentence,) = shipped(plan_for(tmp_path, entry | changed))
+        assert sentence.startswith(f"2 records for 127.0.0.1:{port} wait")
+        assert trouble in sentence
+        assert aggregator.records(0) == []
+
+
+def test_a_sender_that_lives_long_gets_through_to_an_aggregator_that_restarts(forward: Start, tmp_path: Path) -> None:
+    port = free_port()
+    destination = Destination(host="127.0.0.1", port=port)
+    sender = Sender(tmp_path, destination, 2**20)
+    for number in range(3):
+        with forward(port) as aggregator:
+            sender.keep("tag", {"number": number})
+            assert len(aggregator.records(number + 1)) == number + 1
+    assert list(sender.finish(5.0).sentences()) == []
