@@ -134,7 +134,7 @@ def test_ship_delivers_what_is_left_and_says_so(forward: Start, tmp_path: Path) 
     kept = int(sentence.split()[0])
     command = [sys.executable, "-m", "nodrop", "ship", "--buffer-dir", str(tmp_path / "buffer")]
     away = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (away.returncode, away.stdout) == (6, f"127.0.0.1:{port}: 0 delivered, {kept} waiting: connection refused\n")
+    assert (away.returncode, away.stdout) == (7, f"127.0.0.1:{port}: 0 delivered, {kept} waiting: connection refused\n")
     with forward(port) as aggregator:
         back = subprocess.run(command, capture_output=True, text=True, check=False)
         assert (back.returncode, back.stdout) == (0, f"127.0.0.1:{port}: {kept} delivered, 0 waiting\n")
@@ -213,7 +213,7 @@ def test_only_records_whose_acknowledgement_was_lost_arrive_twice(forward: Start
             buffer.append("second", 1_700_000_000_123_456_789, {"number": number})
     command = [sys.executable, "-m", "nodrop", "ship", "--buffer-dir", str(tmp_path)]
     with forward(port, unacknowledged=1) as aggregator:
-        assert subprocess.run(command, check=False).returncode == 6
+        assert subprocess.run(command, check=False).returncode == 7
         assert subprocess.run(command, check=False).returncode == 0
         records = aggregator.records(8)
     assert [record["fields"]["number"] for record in records] == [0, 1, 2, 0, 1, 2, 3, 4]
