@@ -159,7 +159,7 @@ def test_any_field_may_be_missing_or_of_another_kind() -> None:
 
     for name in ("fixed", "ndr_pdr"):
         whole = read(name)
-        for path, put in zip(list(fields(whole)), itertools.cycle((None, "text", [], {}, 0.5)), strict=False):
+        for path, put in zip(list(fields(whole))[::5], itertools.cycle((None, "text", [], {}, 0.5)), strict=False):
             broken = json.loads(json.dumps(whole))
             inner = broken
             for key in path[:-1]:

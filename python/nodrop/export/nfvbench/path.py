@@ -1,16 +1,28 @@
 """Every chain each way: what each hop counted, and the latency."""
 
+import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from nodrop.export.nfvbench.counts import is_forward
 from nodrop.export.nfvbench.form import ChainPath, Path, Paths
 from nodrop.export.nfvbench.latency import latency_usec
+from nodrop.model.hops import HopCount
 from nodrop.model.plan import Plan
 from nodrop.model.traffic import Stream
 from nodrop.model.trial import DirectionTimes, TrialResult
 
 DEVICE = "nodrop"
 """What the tester's own counters are called."""
+
+
+class _Hop(NamedTuple):
+    """One counter of one chain."""
+
+    device: str
+    way: str
+    interface: str
+    frame_count: int | None
 
 
 def paths(plan: Plan, trial: TrialResult) -> Paths:
@@ -27,17 +39,53 @@ def _path(plan: Plan, trial: TrialResult, streams: Sequence[Stream]) -> Path:
     chains: dict[int, list[Stream]] = {}
     for stream in streams:
         chains.setdefault(stream.chain, []).append(stream)
-    counters = {chain: _ends(trial, {stream.stream_id for stream in own}) for chain, own in sorted(chains.items())}
+    hops = [_hops_of(trial, own) for _, own in sorted(chains.items())]
+    columns = [column for column in zip(*hops, strict=True) if any(hop.frame_count is not None for hop in column)]
+    counters = list(zip(*([hop.frame_count for hop in column] for column in columns), strict=True))
     rows = {
-        str(chain): _row(plan, counted, tuple(_times_of(plan, trial, chains[chain])))
-        for chain, counted in counters.items()
+        str(chain): _row(plan, counters[place], tuple(_times_of(plan, trial, chains[chain])))
+        for place, chain in enumerate(sorted(chains))
     }
     if len(chains) > 1:
-        total = [sum(column) for column in zip(*counters.values(), strict=True)]
+        total = [_sum([hop.frame_count for hop in column]) for column in columns]
         every = [times for times in trial.directions if is_forward(times) is is_forward(streams[0])]
         rows["total"] = _row(plan, total, every)
-    left = 0 if is_forward(streams[0]) else 1
-    return Path(interfaces=(f"{DEVICE}.TX.p{left}", f"{DEVICE}.RX.p{1 - left}"), chains=rows)
+    return Path(interfaces=tuple(_label(column) for column in columns), chains=rows)
+
+
+def _hops_of(trial: TrialResult, streams: Sequence[Stream]) -> list[_Hop]:
+    """What was counted on a chain's way: by the tester, and by whoever else was asked."""
+    here, side = streams[0], 0 if is_forward(streams[0]) else 1
+    ids = {stream.stream_id for stream in streams}
+    counted = [counts for counts in trial.streams if counts.stream_id in ids]
+    sent, received = sum(each.offered_count for each in counted), sum(each.received_count for each in counted)
+    way = here.chain, here.tx_port, here.rx_port
+    between = next(
+        (hops.hops[1:-1] for hops in trial.chain_hops if (hops.chain, hops.tx_port, hops.rx_port) == way), ()
+    )
+    return [
+        _Hop(DEVICE, "TX", f"p{side}", sent),
+        *(_Hop(*_who(hop), hop.interface, hop.frame_count) for hop in between),
+        _Hop(DEVICE, "RX", f"p{1 - side}", received),
+    ]
+
+
+def _who(hop: HopCount) -> tuple[str, str]:
+    """Device and direction, of `edge switch sut0 receives`: `edge` and `RX`."""
+    device, _, verb = hop.name.partition(f" {hop.interface} ")
+    return device.partition(" ")[0].lower(), "RX" if verb == "receives" else "TX"
+
+
+def _label(column: Sequence[_Hop]) -> str:
+    """Who counts there; a star stands for what differs from chain to chain."""
+    names = {hop.interface for hop in column}
+    interface = names.pop() if len(names) == 1 else re.sub(r"\d+", "*", column[0].interface)
+    return f"{column[0].device}.{column[0].way}.{interface}"
+
+
+def _sum(counts: Sequence[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
 
 
 def _row(plan: Plan, packets: Sequence[int | str | None], times: Sequence[DirectionTimes]) -> ChainPath:
@@ -50,12 +98,6 @@ def _row(plan: Plan, packets: Sequence[int | str | None], times: Sequence[Direct
         lat_avg_usec=latency.mean,
         **histogram,
     )
-
-
-def _ends(trial: TrialResult, ids: set[int]) -> list[int]:
-    """What the tester sent and received of these streams."""
-    counted = [counts for counts in trial.streams if counts.stream_id in ids]
-    return [sum(counts.offered_count for counts in counted), sum(counts.received_count for counts in counted)]
 
 
 def _times_of(plan: Plan, trial: TrialResult, streams: Sequence[Stream]) -> Iterator[DirectionTimes]:

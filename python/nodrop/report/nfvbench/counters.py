@@ -21,7 +21,7 @@ def path_sheets(measured: object, frame_size: str, prefix: str = "") -> Iterator
     """
     for way, found in reading.branch(measured, "packet_path_stats").items():
         path = reading.branch({way: found}, way)
-        interfaces = tuple(str(interface) for interface in path.get("interfaces") or ())
+        interfaces = tuple(str(interface) for interface in reading.listed(path, "interfaces"))
         chains = reading.branch(path, "chains")
         if interfaces and chains:
             yield _path_sheet(f"{prefix}{way} Chain Packet Counters and Latency", interfaces, chains, frame_size)
@@ -83,9 +83,7 @@ def _lost_cell(sent: Number | str | None, received: Number | str | None) -> Cell
 
 
 def _packets(found: object, interface_count: int) -> list[Any]:
-    packets = reading.leaf(found, "packets")
-    known = list(packets) if isinstance(packets, list | tuple) else []
-    return (known + [None] * interface_count)[:interface_count]
+    return (reading.listed(found, "packets") + [None] * interface_count)[:interface_count]
 
 
 def _percentiles(chains: dict[str, Any]) -> tuple[str, ...]:

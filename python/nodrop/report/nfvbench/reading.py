@@ -22,6 +22,12 @@ def leaf(value: object, *keys: str) -> Any:
     return value
 
 
+def listed(value: object, *keys: str) -> list[Any]:
+    """What is listed there; empty where there is no list."""
+    found = leaf(value, *keys)
+    return list(found) if isinstance(found, list | tuple) else []
+
+
 def number(value: object, *keys: str) -> Number | None:
     """A number that can be shown; None for what is missing, a text, NaN or infinite."""
     found = leaf(value, *keys) if keys else value

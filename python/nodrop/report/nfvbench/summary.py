@@ -147,6 +147,5 @@ def _profile_name(config: dict[str, Any]) -> str:
 
 
 def _tool(config: dict[str, Any]) -> str:
-    profiles = reading.leaf(config, "traffic_generator", "generator_profile")
-    first = profiles[0] if isinstance(profiles, list | tuple) and profiles else None
-    return reading.text(first, "tool")
+    profiles = reading.listed(config, "traffic_generator", "generator_profile")
+    return reading.text(profiles[0], "tool") if profiles else ""

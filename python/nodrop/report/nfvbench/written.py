@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 
 from nodrop.report.nfvbench.sheet import Cell, Document, Sheet
@@ -47,7 +48,7 @@ def _markdown_row(texts: tuple[str, ...] | list[str]) -> str:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+    return re.sub(r"[\\|*<]", r"\\\g<0>", text).replace("\n", " ")
 
 
 def _block(sheet: Sheet) -> str:
