@@ -61,9 +61,9 @@ def test_what_is_not_a_plain_file_is_written_to_and_not_replaced(tmp_path: Path)
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("{", "is not JSON; name a result.json that nodrop wrote"),
+        ("{", "is not JSON: Expecting property name .* in line 1; name a result.json that nodrop or NFVbench"),
         ("[" * 100_000, "is not JSON"),
-        ("[]", "a nodrop result expected, schema_version is missing"),
+        ("[]", "a result of nodrop or NFVbench expected, schema_version and benchmarks are missing"),
         ('{"schema_version": "9"}', "schema_version 1 expected, found 9; read it with the release that wrote it"),
         ('{"schema_version": "1"}', "a nodrop result expected, run_id: Field required"),
     ],

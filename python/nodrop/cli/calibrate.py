@@ -34,6 +34,7 @@ def calibrate(json_file: str | None, quiet: bool, **flags: Any) -> int:
     so when a search went above it.
     """
     from nodrop.cli.measuring import measure  # noqa: PLC0415
+    from nodrop.cli.outputs import Outputs  # noqa: PLC0415
     from nodrop.config.load import load  # noqa: PLC0415
     from nodrop.generator import inspection  # noqa: PLC0415
     from nodrop.model.result import RunResult  # noqa: PLC0415
@@ -54,4 +55,4 @@ def calibrate(json_file: str | None, quiet: bool, **flags: Any) -> int:
     }
     asked = {**overrides({**flags, "goals": ("NDR=0",)}, {}), **{key: value for key, value in own.items() if value}}
     plan = build(load(flags["files"], asked), inspect=inspection.inspect, check_filter=inspection.check_filter)
-    return measure(plan, json_file, quiet, epilogue=keep)
+    return measure(plan, Outputs(json_file), quiet, epilogue=keep)

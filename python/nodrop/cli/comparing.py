@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodrop.cli.measuring import STDOUT, require_writable, write_json
+from nodrop.cli.outputs import STDOUT, require_writable, write_json
 
 if TYPE_CHECKING:
     from nodrop.comparison import GoalScore, Score

@@ -1,13 +1,12 @@
 """A plan carried out and shown, for the commands that measure."""
 
-import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from nodrop.errors import ConfigError, SearchError
+from nodrop.cli.outputs import Outputs
+from nodrop.errors import SearchError
 
 if TYPE_CHECKING:
     from nodrop.model.event import Event, RunDone, SuiteDone
@@ -18,12 +17,10 @@ if TYPE_CHECKING:
     from nodrop.run import Parts
     from nodrop.suite import SuiteOutcome
 
-STDOUT = "-"
-
 
 def measure(
     plan: "Plan",
-    json_file: str | None,
+    outputs: Outputs,
     quiet: bool,
     parts: "Parts | None" = None,
     epilogue: "Callable[[RunResult], str] | None" = None,
@@ -32,7 +29,7 @@ def measure(
 
     Args:
         plan: what to do.
-        json_file: where to write the result besides; `-` is standard output.
+        outputs: how to show the result, and where to write it besides.
         quiet: whether to leave out the progress.
         parts: what to run it with, if not with a lab and the packet engine.
         epilogue: what else to say of the result, at the end.
@@ -42,8 +39,8 @@ def measure(
     from nodrop.model.event import RunDone  # noqa: PLC0415
     from nodrop.run import execute  # noqa: PLC0415
 
-    require_writable(json_file)
-    out = sys.stderr if json_file == STDOUT else sys.stdout
+    outputs.require_writable(plan)
+    out = outputs.stream
     done: list[RunDone] = []
     with listeners(plan, _warn) as tell, interruptible() as interruption:
         try:
@@ -61,31 +58,31 @@ def measure(
             return interruption.exit_code
         finally:
             if done:
-                _show(done[0], json_file, out)
+                _show(done[0], outputs)
                 if epilogue:
                     click.echo(epilogue(done[0].result), file=out)
     _check_found(done[0].result)
     return 0
 
 
-def measure_each(plans: "Sequence[Plan]", json_file: str | None, quiet: bool, parts: "Parts | None" = None) -> int:
+def measure_each(plans: "Sequence[Plan]", outputs: Outputs, quiet: bool, parts: "Parts | None" = None) -> int:
     """Carry out one plan after the other, one for each frame size, and show what came of all; gives the exit code.
 
     Args:
         plans: what to do.
-        json_file: where to write the results besides; `-` is standard output.
+        outputs: how to show the results, and where to write them besides.
         quiet: whether to leave out the progress.
         parts: what to run them with, if not with a lab and the packet engine.
     """
     if len(plans) == 1:
-        return measure(plans[0], json_file, quiet, parts)
+        return measure(plans[0], outputs, quiet, parts)
     from nodrop.cli.interruption import interruptible  # noqa: PLC0415
     from nodrop.listening import listeners  # noqa: PLC0415
     from nodrop.model.event import RunDone, SuiteDone  # noqa: PLC0415
     from nodrop.suite import execute_suite  # noqa: PLC0415
 
-    require_writable(json_file)
-    out = sys.stderr if json_file == STDOUT else sys.stdout
+    outputs.require_writable(plans[0])
+    out = outputs.stream
     results: list[RunResult] = []
     over: list[SuiteDone] = []
     with listeners(plans[0], _warn) as tell, interruptible() as interruption:
@@ -106,7 +103,7 @@ def measure_each(plans: "Sequence[Plan]", json_file: str | None, quiet: bool, pa
             return interruption.exit_code
         finally:
             if over:
-                _show_suite(over[0], results, json_file, out)
+                _show_suite(over[0], results, outputs)
     return _suite_exit_code(outcome)
 
 
@@ -121,27 +118,6 @@ def _suite_exit_code(outcome: "SuiteOutcome") -> int:
     for frame_size, failed in failures:
         click.echo(f"nodrop: error: frame size {frame_size}: {failed}", err=True)
     return failures[0][1].exit_code if failures else 0
-
-
-def require_writable(json_file: str | None) -> None:
-    """Make sure, before anything is measured, that `--json` can be written. Raises ConfigError."""
-    from nodrop import store  # noqa: PLC0415
-
-    if not json_file or json_file == STDOUT:
-        return
-    if Path(json_file).is_dir():
-        raise ConfigError(f"--json: {json_file} asked, it is a directory; name a file in it")
-    store.require_writable(Path(json_file).parent, "--json")
-
-
-def write_json(text: str, json_file: str | None) -> None:
-    """What `--json` asks for, if anything."""
-    from nodrop import store  # noqa: PLC0415
-
-    if json_file == STDOUT:
-        click.echo(text, nl=False)
-    elif json_file:
-        store.write_whole(Path(json_file), text)
 
 
 def _warn(sentence: str) -> None:
@@ -159,35 +135,34 @@ def _progress(out: TextIO, quiet: bool) -> "LineProgress | LiveProgress":
     return LiveProgress(screen) if out.isatty() and not screen.is_dumb_terminal else LineProgress(out)
 
 
-def _show(done: "RunDone", json_file: str | None, out: TextIO) -> None:
+def _show(done: "RunDone", outputs: Outputs) -> None:
     """The report, unless there is nothing to report; the file; the JSON."""
     from nodrop import store  # noqa: PLC0415
-    from nodrop.cli.console import show  # noqa: PLC0415
     from nodrop.report.capture import capture_text  # noqa: PLC0415
     from nodrop.report.text import report  # noqa: PLC0415
 
+    out = outputs.stream
     if done.result.trials or done.result.plan.no_traffic:
         click.echo(file=out)
-        show(report(done.result), out)
+        outputs.show([done.result], lambda: report(done.result))
     if done.path:
         click.echo(f"\nresult: {done.path}", file=out)
     for trial in done.result.trials:
         if trial.capture:
             click.echo(capture_text(trial), file=out)
-    write_json(store.to_json(done.result), json_file)
+    outputs.write([done.result], store.to_json(done.result))
 
 
-def _show_suite(over: "SuiteDone", results: "Sequence[RunResult]", json_file: str | None, out: TextIO) -> None:
+def _show_suite(over: "SuiteDone", results: "Sequence[RunResult]", outputs: Outputs) -> None:
     """The summary and every run's report; the files; the JSON."""
-    from nodrop.cli.console import show  # noqa: PLC0415
     from nodrop.report.suite import suite_report  # noqa: PLC0415
     from nodrop.store import suites  # noqa: PLC0415
 
-    click.echo(file=out)
-    show(suite_report(over.suite, results), out)
+    click.echo(file=outputs.stream)
+    outputs.show(results, lambda: suite_report(over.suite, results))
     if over.path:
-        click.echo(f"\nresults: {over.path}", file=out)
-    write_json(suites.results_json(over.suite, results), json_file)
+        click.echo(f"\nresults: {over.path}", file=outputs.stream)
+    outputs.write(results, suites.results_json(over.suite, results))
 
 
 def _check_found(result: "RunResult") -> None:

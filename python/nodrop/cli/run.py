@@ -9,6 +9,7 @@ from nodrop.cli.completing import DIR, FILE, LAB, RESULT
 from nodrop.cli.grouping import GroupedCommand
 from nodrop.cli.nfvbench_flags import nfvbench_keys, nfvbench_options, notes
 from nodrop.cli.nfvbench_instead import instead
+from nodrop.cli.outputs import Outputs, form_option, nfvbench_json_option
 from nodrop.model.names import Backend, PatternKind, SutKind
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ Exit codes: 0 every goal has a load that meets it, 2 configuration, 3 the lab, 4
 @click.option("--no-latency", is_flag=True, help="Leave out the latency trials.")
 @click.option("--results-dir", type=DIR, help="Where results are kept.  [default: results]")
 @click.option("--json", "json_file", type=FILE, help="Also write the result there; - is standard output.")
+@form_option
+@nfvbench_json_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress, only the result.")
 @click.option("--alongside", is_flag=True, help="Measure even while another run on this machine does.")
 @click.option("--wait", is_flag=True, help="Wait until no other run on this machine measures.")
@@ -98,7 +101,7 @@ def run(context: click.Context, /, json_file: str | None, quiet: bool, **flags: 
             click.echo(f"nodrop: search.max_load: {asked} asked; {calibration_text(known)}", err=True)
         calibrated.append(plan.model_copy(update={"calibration": known}))
     with turn(config.results_dir, alongside=flags["alongside"], wait=flags["wait"]):
-        return measure_each(calibrated, json_file, quiet)
+        return measure_each(calibrated, Outputs(json_file, flags["nfvbench_json"], flags["form"]), quiet)
 
 
 def configuration(flags: dict[str, Any]) -> "Config":

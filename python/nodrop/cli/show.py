@@ -1,42 +1,96 @@
 """`nodrop show`: a stored result, printed again."""
 
 import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from nodrop.cli.completing import DIR, RESULT
+from nodrop.cli.outputs import (
+    STDOUT,
+    Outputs,
+    form_option,
+    nfvbench_json_option,
+    require_writable,
+    show_nfvbench,
+    write_json,
+)
+from nodrop.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from nodrop.model.result import RunResult
+    from nodrop.store.nfvbench import StoredNfvbench
 
 
 @click.command()
 @click.argument("result", type=RESULT)
 @click.option("--trials", is_flag=True, help="List every trial, why the search wanted it, and what there is to doubt.")
 @click.option("--json", "as_json", is_flag=True, help="Print the stored JSON.")
+@form_option
+@nfvbench_json_option
 @click.option("--results-dir", default="results", show_default=True, type=DIR, help="Where results are kept.")
-def show(result: str, trials: bool, as_json: bool, results_dir: str) -> None:
-    """Print a stored result.
+def show(result: str, trials: bool, as_json: bool, results_dir: str, **flags: Any) -> None:
+    """Print a stored result, nodrop's or NFVbench's.
 
-    RESULT is a result.json, the directory it is in, a run id, or `latest`. Of several frame sizes measured together it
-    is their suite.json, or its id.
+    RESULT is a result.json, the directory it is in, a run id, `latest`, or a file that NFVbench wrote. Of several frame
+    sizes measured together it is their suite.json, or its id.
 
     \b
     nodrop show latest --trials
     nodrop show latest --json | jq .goals
+    nodrop show latest --format markdown
+    nodrop show latest --nfvbench-json - | jq .benchmarks
     """
     from nodrop import store  # noqa: PLC0415
-    from nodrop.cli import console  # noqa: PLC0415
     from nodrop.report.suite import suite_report  # noqa: PLC0415
     from nodrop.report.text import report  # noqa: PLC0415
-    from nodrop.store import suites  # noqa: PLC0415
+    from nodrop.store import nfvbench, suites  # noqa: PLC0415
 
+    outputs = Outputs(None, flags["nfvbench_json"], flags["form"] or "text")
+    if as_json and outputs.nfvbench_json == STDOUT:
+        raise ConfigError("--json and --nfvbench-json -: standard output asked for both, it can hold one; name a file")
     several = suites.find(result, results_dir)
     if several:
-        if as_json:
-            click.echo(suites.results_json(*several), nl=False)
-        else:
-            console.show(suite_report(*several, with_trials=trials), sys.stdout)
+        runs = several.results
+        _show(outputs, runs, suites.results_json(*several), as_json, lambda: suite_report(*several, with_trials=trials))
+        return
+    theirs = nfvbench.find(result, results_dir)
+    if theirs:
+        _show_theirs(theirs, outputs, as_json)
         return
     stored = store.load(result, results_dir)
+    _show(outputs, [stored], store.to_json(stored), as_json, lambda: report(stored, with_trials=trials))
+
+
+def _show(
+    outputs: Outputs,
+    runs: "Sequence[RunResult]",
+    own_json: str,
+    as_json: bool,
+    own: "Callable[[], RenderableType]",
+) -> None:
+    """Runs of our own: shown unless JSON goes to standard output, and written where that is asked for."""
+    require_writable(outputs.nfvbench_json, "--nfvbench-json")
     if as_json:
-        click.echo(store.to_json(stored), nl=False)
+        click.echo(own_json, nl=False)
+    elif outputs.nfvbench_json != STDOUT:
+        outputs.show(runs, own)
+    if outputs.nfvbench_json:
+        from nodrop.export.nfvbench import nfvbench_result, nfvbench_text  # noqa: PLC0415
+
+        write_json(nfvbench_text(nfvbench_result(runs)), outputs.nfvbench_json)
+
+
+def _show_theirs(theirs: "StoredNfvbench", outputs: Outputs, as_json: bool) -> None:
+    """A file in NFVbench's form: as it is, or as tables."""
+    if outputs.nfvbench_json:
+        raise ConfigError(f"--nfvbench-json: {theirs.path} is in that form already; copy it")
+    if as_json:
+        click.echo(theirs.path.read_text(encoding="utf-8"), nl=False)
         return
-    console.show(report(stored, with_trials=trials), sys.stdout)
+    if outputs.form in ("text", "nfvbench"):
+        click.echo(f"{theirs.path}: NFVbench's form, written by {theirs.writer}\n")
+    show_nfvbench(theirs.result, outputs.form or "nfvbench", sys.stdout)

@@ -74,6 +74,7 @@ def _list() -> int:
 def _simulate(flags: dict[str, Any]) -> int:
     """One search, carried out and shown like a real one."""
     from nodrop.cli.measuring import measure  # noqa: PLC0415
+    from nodrop.cli.outputs import Outputs  # noqa: PLC0415
     from nodrop.generator.simulated import SimulatedMeasurer, create  # noqa: PLC0415
     from nodrop.run import Parts  # noqa: PLC0415
     from nodrop.stage.simulated import SimulatedStage  # noqa: PLC0415
@@ -90,7 +91,11 @@ def _simulate(flags: dict[str, Any]) -> int:
         clock=lambda: measurer.now_s,
     )
     return measure(
-        plan, flags["json_file"], flags["quiet"], parts, lambda result: _truth_text(result, sut, measurer.now_s)
+        plan,
+        Outputs(flags["json_file"]),
+        flags["quiet"],
+        parts,
+        lambda result: _truth_text(result, sut, measurer.now_s),
     )
 
 

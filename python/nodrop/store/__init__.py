@@ -81,16 +81,28 @@ def load(wanted: str | Path, results_dir: str | Path = "results") -> RunResult:
 
     Raises: ConfigError when there is none, or it is not a result this release can read.
     """
+    path, content = read(wanted, results_dir)
+    return _parse(content, path)
+
+
+def read(wanted: str | Path, results_dir: str | Path = "results") -> tuple[Path, Any]:
+    """The file that is meant, and its JSON, whatever it holds. Raises ConfigError when there is none."""
     path = _find(str(wanted), Path(results_dir))
     if not path.exists() and (several := path.with_name("suite.json")).exists():
         raise ConfigError(f"result {wanted} asked, it is of several runs; name one of those listed in {several}")
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        return path, json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"result {wanted} asked, {path}: {error.strerror}; name a result.json") from None
+    except json.JSONDecodeError as error:
+        raise ConfigError(
+            f"result {wanted} asked, {path} is not JSON: {error.msg} in line {error.lineno}; name a result.json that "
+            "nodrop or NFVbench wrote, whole"
+        ) from None
     except (ValueError, RecursionError):
-        raise ConfigError(f"result {wanted} asked, {path} is not JSON; name a result.json that nodrop wrote") from None
-    return _parse(content, path)
+        raise ConfigError(
+            f"result {wanted} asked, {path} is not JSON; name a result.json that nodrop or NFVbench wrote"
+        ) from None
 
 
 def _find(wanted: str, results_dir: Path) -> Path:
@@ -117,7 +129,10 @@ def _latest(results_dir: Path) -> Path:
 
 def _parse(content: object, path: Path) -> RunResult:
     if not isinstance(content, dict) or "schema_version" not in content:
-        raise ConfigError(f"{path}: a nodrop result expected, schema_version is missing; name a result.json")
+        raise ConfigError(
+            f"{path}: a result of nodrop or NFVbench expected, schema_version and benchmarks are missing; name a "
+            "result.json"
+        )
     version = content["schema_version"]
     if version != SCHEMA_VERSION:
         raise ConfigError(

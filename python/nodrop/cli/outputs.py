@@ -1,0 +1,144 @@
+"""What a command gives of results: shown in one of several forms, and written to files besides."""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO
+
+import click
+
+from nodrop.errors import ConfigError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from nodrop.model.plan import Plan
+    from nodrop.model.result import RunResult
+
+STDOUT = "-"
+FORMS = ("text", "nfvbench", "markdown", "csv")
+
+form_option = click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMS),
+    help="nodrop's report, or NFVbench's tables.  [default: text; `run` at a fixed rate: nfvbench]",
+)
+nfvbench_json_option = click.option(
+    "--nfvbench-json", metavar="FILE", help="Also write the result as NFVbench does; - is standard output."
+)
+
+
+class Outputs(NamedTuple):
+    """What is wanted of the results of a command."""
+
+    json_file: str | None = None
+    """Where to write our own JSON; `-` is standard output."""
+    nfvbench_json: str | None = None
+    """Where to write NFVbench's."""
+    form: str | None = None
+    """One of FORMS; None: what suits the run."""
+
+    @property
+    def stream(self) -> TextIO:
+        """Where people read: standard output, unless a file of a program's goes there."""
+        return sys.stderr if STDOUT in (self.json_file, self.nfvbench_json) else sys.stdout
+
+    def require_writable(self, plan: "Plan") -> None:
+        """Make sure, before anything is measured, that everything asked for can be written. Raises ConfigError."""
+        if self.json_file == STDOUT == self.nfvbench_json:
+            raise ConfigError(
+                "--json and --nfvbench-json: standard output asked for both, it can hold one; name a file"
+            )
+        require_writable(self.json_file)
+        require_writable(self.nfvbench_json, "--nfvbench-json")
+        asked = plan.nfvbench
+        require_writable(asked.get("json"), "json")
+        if asked.get("std_json"):
+            _require_place(Path(asked["std_json"]) / "result.json", "std_json")
+
+    def show(self, runs: "Sequence[RunResult]", own: "Callable[[], RenderableType]") -> None:
+        """Show runs that belong together: in the form that was asked for, or that suits them."""
+        from nodrop.cli.console import show  # noqa: PLC0415
+
+        form = self.form or suitable_form(runs)
+        if form == "text":
+            show(own(), self.stream)
+            return
+        from nodrop.export.nfvbench import nfvbench_result  # noqa: PLC0415
+
+        show_nfvbench(nfvbench_result(runs), form, self.stream)
+        if form == "nfvbench":
+            for line in _fixed_lines(runs):
+                click.echo(line, file=self.stream)
+
+    def write(self, runs: "Sequence[RunResult]", own_json: str) -> None:
+        """Write the files that were asked for. Raises ConfigError."""
+        write_json(own_json, self.json_file)
+        for file in self._nfvbench_files(runs):
+            from nodrop.export.nfvbench import nfvbench_result, nfvbench_text  # noqa: PLC0415
+
+            write_json(nfvbench_text(nfvbench_result(runs)), file)
+
+    def _nfvbench_files(self, runs: "Sequence[RunResult]") -> Iterator[str]:
+        """Those of flags, and those of keys of NFVbench's."""
+        if not runs:
+            return
+        from nodrop.export.nfvbench import standard_name  # noqa: PLC0415
+
+        asked = runs[0].plan.nfvbench
+        yield from filter(None, (self.nfvbench_json, asked.get("json")))
+        if directory := asked.get("std_json"):
+            yield str(Path(directory) / standard_name(runs))
+
+
+def suitable_form(runs: "Sequence[RunResult]") -> Literal["text", "nfvbench"]:
+    """NFVbench's tables for what was measured at a fixed rate; nodrop's report says what a search found, and why."""
+    return "nfvbench" if runs and all(run.plan.fixed and run.trials for run in runs) else "text"
+
+
+def show_nfvbench(result: Mapping[str, Any], form: str, out: TextIO) -> None:
+    """A result in NFVbench's form, as its tables."""
+    from nodrop.cli.console import show  # noqa: PLC0415
+    from nodrop.report.nfvbench import nfvbench_report, nfvbench_written  # noqa: PLC0415
+
+    if form in ("markdown", "csv"):
+        click.echo(nfvbench_written(result, form), file=out, nl=False)  # type: ignore[arg-type]
+    else:
+        show(nfvbench_report(result), out)
+
+
+def require_writable(file: str | None, key: str = "--json") -> None:
+    """Make sure, before anything is measured, that a file can be written. Raises ConfigError."""
+    if not file or file == STDOUT:
+        return
+    if Path(file).is_dir():
+        raise ConfigError(f"{key}: {file} asked, it is a directory; name a file in it")
+    _require_place(Path(file), key)
+
+
+def write_json(text: str, file: str | None) -> None:
+    """Write what was asked for, if anything."""
+    from nodrop import store  # noqa: PLC0415
+
+    if file == STDOUT:
+        click.echo(text, nl=False)
+    elif file:
+        store.write_whole(Path(file), text)
+
+
+def _require_place(path: Path, key: str) -> None:
+    from nodrop import store  # noqa: PLC0415
+
+    store.require_writable(path.parent, key)
+
+
+def _fixed_lines(runs: "Sequence[RunResult]") -> Iterator[str]:
+    """What the tables do not say of trials at a fixed rate: where frames were lost."""
+    from nodrop.report.fixed import fixed_trial  # noqa: PLC0415
+    from nodrop.report.ledger import loss_line  # noqa: PLC0415
+
+    lines = {run.plan.frame_size: loss_line(trial) for run in runs if (trial := fixed_trial(run))}
+    for size, line in lines.items():
+        if line:
+            yield f"\n{size}: {line}"
