@@ -453,6 +453,7 @@ def test_anything_else_is_no_loopback(written: object) -> None:
         {"service_chain": "EXT", "vlans": [100, 200], "vlan_tagging": True, "openrc_file": "x"},
         {"l2_loopback": "100,101_200,201", "rate": "50%", "duration_sec": 10},
         {"vxlan": True, "internal_networks": {"left": {"segmentation_id": 1}, "right": {"segmentation_id": 2}}},
+        {"vxlan": True, "vlan_tagging": False, "mpls": False, "internal_networks": {"left": {"segmentation_id": 1}}},
         {"internal_networks": {"left": {"segmentation_id": 1}}, "traffic_profile": DEFAULTS["traffic_profile"]},
         {"chains": 2, "search": {"width": "1%"}, "user_info": {"no": "yes"}, "user_label": 2024},
         {"debug": True, "fluentd": [{"result_tag": "t", "tls": True}], "cores": 1, "no_arp": True},

@@ -25,7 +25,7 @@ class Converted(NamedTuple):
 def convert(source: Source) -> Converted:
     """Write a configuration in nodrop's keys. Raises ConfigError when it cannot be used as it is."""
     loaded = trace([source], {}, plugins=False)
-    kept = [key for key in loaded.nfvbench if key[0] not in SHARED and not _translated(key, loaded)]
+    kept = [key for key in loaded.nfvbench if key[0] not in SHARED and not any(RULES.of(key))]
     own = written(_own(loaded), lambda key: _origin(key, loaded))
     rest = written(((key, loaded.nfvbench[key].value) for key in kept), lambda _: "")
     text = own + (f"\n# {KEPT}\n{rest}" if rest else "")
@@ -34,12 +34,6 @@ def convert(source: Source) -> Converted:
 
 def _own(loaded: Loaded) -> Iterator[tuple[Key, object]]:
     return ((key, said.value) for key, said in loaded.book.items())
-
-
-def _translated(key: Key, loaded: Loaded) -> bool:
-    """Whether something came of a key of NFVbench's."""
-    writes = {write for rule in RULES.of(key) for write in rule.writes}
-    return any(".".join(own) in writes and said.asked != own for own, said in loaded.book.items())
 
 
 def _origin(key: Key, loaded: Loaded) -> str:
@@ -61,12 +55,15 @@ def _changes(loaded: Loaded, kept: list[Key]) -> Iterator[str]:
             yield f"{name}: {dumped(said.value)} became {', '.join(became[name])}"
         elif key in kept:
             yield f"{name}: {dumped(said.value)} is kept"
+        elif together := _with(key, loaded):
+            yield f"{name}: {dumped(said.value)} went into {', '.join(together)}"
         else:
-            yield f"{name}: {dumped(said.value)} went into {', '.join(_with(key, loaded))}"
+            yield f"{name}: {dumped(said.value)} is left out; beside the other keys it has no effect"
     yield from remarks(loaded.config.nfvbench)
 
 
 def _with(key: Key, loaded: Loaded) -> list[str]:
     """The keys that a key was translated to together with others."""
     writes = [write for rule in RULES.of(key) for write in rule.writes]
-    return [write for write in dict.fromkeys(writes) if tuple(write.split(".")) in loaded.book]
+    said = {write: loaded.book.get(tuple(write.split("."))) for write in dict.fromkeys(writes)}
+    return [write for write, each in said.items() if each and each.asked != tuple(write.split("."))]
