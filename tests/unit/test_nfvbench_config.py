@@ -389,6 +389,16 @@ def test_in_one_source_nodrop_s_own_key_wins() -> None:
     assert asked("{service_chain_count: 9, chains: 2}").chains == 2
 
 
+def test_vlans_of_a_loopback_say_how_many_chains_unless_a_number_follows() -> None:
+    # In NFVbench the number in the file does not count beside the flag, the number in another flag does.
+    file = "{service_chain_count: 1, vlan_tagging: true}"
+    assert load([file], {"l2_loopback": "100,101"}).vlans == ((100, 101), (100, 101))
+    assert load([file], {"l2_loopback": "100,101", "service_chain_count": 1}).vlans == ((100,), (100,))
+    assert load([file], {"l2_loopback": "100"}).chains == 1
+    with pytest.raises(ConfigError, match="1 VLANs left and right asked for 2 chains"):
+        load([file], {"l2_loopback": "100", "service_chain_count": 2})
+
+
 def test_keys_that_act_together_do_so_from_several_sources() -> None:
     profiles = "traffic_profile: [{name: mine, l2frame_size: [256]}]"
     assert load([profiles, "traffic: {profile: mine}"], {}).frame_sizes == (256,)

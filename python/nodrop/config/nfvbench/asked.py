@@ -11,7 +11,8 @@ class Asked(NamedTuple):
     """NFVbench's configuration with its defaults, and which of its keys were written."""
 
     config: NfvbenchConfig
-    written: frozenset[Key]
+    written: Mapping[Key, int]
+    """Keys that were written, and in which source, counted."""
     shared: Mapping[str, Any]
     """Values, as written, of keys that nodrop has under the same name."""
 
@@ -19,6 +20,12 @@ class Asked(NamedTuple):
         """Whether any of these keys, dotted, or one below it, was written."""
         paths = [tuple(key.split(".")) for key in keys]
         return any(key[: len(path)] == path for key in self.written for path in paths)
+
+    def in_turn(self, *keys: str) -> bool:
+        """Whether these plain keys were all written, none of them in an earlier source than the one before it."""
+        turns = [self.written.get(tuple(key.split("."))) for key in keys]
+        found = [turn for turn in turns if turn is not None]
+        return len(found) == len(turns) and found == sorted(found)
 
 
 Act = Callable[[Asked], Mapping[str, Any]]

@@ -61,13 +61,13 @@ def networks(asked: Asked) -> Modern:
 
 
 def chain_count(asked: Asked) -> int:
-    """Chains asked for: by number, or else one for each VLAN of a loopback."""
+    """Chains asked for: by number, or else one for each VLAN of a loopback that was asked for after that."""
     loopback = asked.config.l2_loopback
     if loopback.on and loopback.tagged is False:
         return 1
-    if asked.has("service_chain_count") or not loopback.vlans:
-        return asked.config.service_chain_count
-    return len(loopback.vlans[0])
+    if loopback.vlans and not asked.in_turn("l2_loopback", "service_chain_count"):
+        return len(loopback.vlans[0])
+    return asked.config.service_chain_count
 
 
 def vlans_of(asked: Asked) -> list[list[int]] | None:
@@ -88,12 +88,13 @@ def vlans_of(asked: Asked) -> list[list[int]] | None:
     listed = [list(side) for side in sides]
     if config.service_chain_shared_net:
         return [side[:1] for side in listed]
-    if asked.has("service_chain_count") and len(listed[0]) < count:
+    is_counted = config.l2_loopback.on or asked.has("service_chain_count")
+    if is_counted and len(listed[0]) < count:
         raise ValueError(
             f"{len(listed[0])} VLANs left and right asked for {count} chains; write one for each chain, or "
             f"service_chain_count: {len(listed[0])}"
         )
-    return [side[:count] for side in listed] if asked.has("service_chain_count") else listed
+    return [side[:count] for side in listed] if is_counted else listed
 
 
 def _segments(config: NfvbenchConfig, count: int) -> list[list[int]] | None:

@@ -20,6 +20,8 @@ class Translator:
         self.book: Book = {}
         """Every key of NFVbench's, with the last word on it."""
         self._new: dict[Key, None] = {}
+        self._turns: dict[Key, int] = {}
+        self._turn = 0
         self._refused: dict[int, str] = {}
 
     def note(self, key: Key, said: Said) -> None:
@@ -28,12 +30,14 @@ class Translator:
             del self.book[other]
         self.book[key] = said
         self._new[key] = None
+        self._turns[key] = self._turn
 
     def translate(self) -> Iterator[tuple[Key, Said]]:
         """nodrop's keys for those that were noted since the last time; a later one wins over an earlier one.
 
         What has a wrong value is not translated before it is put right; see `complaints`.
         """
+        self._turn += 1
         if not self._new:
             return
         try:
@@ -78,7 +82,7 @@ class Translator:
     def _asked(self) -> Asked:
         shared = {key: said for key, said in self.book.items() if key[0] in SHARED}
         config = NfvbenchConfig.model_validate(_nested(self._own()))
-        return Asked(config, frozenset(self.book), _nested(shared))
+        return Asked(config, {key: self._turns[key] for key in self.book}, _nested(shared))
 
 
 def _nested(book: Book) -> dict[str, Any]:
