@@ -1,0 +1,40 @@
+"""Frames of a trial as they are on the lab's links, taken by tcpdump and read by tshark: neither knows nodrop."""
+
+import contextlib
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tests.lab.bench import Bench
+
+
+@contextlib.contextmanager
+def tapped(
+    lab: Bench, tcpdump: Path, folder: Path, interfaces: Sequence[str], namespace: str = "sut"
+) -> Iterator[list[Path]]:
+    """Capture what comes into these interfaces meanwhile; the files are whole once this ends."""
+    captures = [folder / f"{interface}.pcap" for interface in interfaces]
+    with contextlib.ExitStack() as taps:
+        running = []
+        for interface, capture in zip(interfaces, captures, strict=True):
+            options = ("-i", interface, "-Q", "in", "--immediate-mode", "-B", "8192", "-s", "256", "-Z", "root", "-w")
+            command = lab.inside(namespace, tcpdump, *options, capture)
+            running.append(taps.enter_context(subprocess.Popen(command, stderr=subprocess.PIPE, text=True)))
+            errors = running[-1].stderr
+            assert errors and "listening" in errors.readline()
+        yield captures
+        time.sleep(0.5)
+        for tap in running:
+            tap.terminate()
+            tap.wait(10)
+
+
+def read_fields(
+    tshark: Path, capture: Path, only: str, fields: Sequence[str], *options: str
+) -> list[tuple[tuple[str, ...], ...]]:
+    """Of every frame that matches, each field with all its values, outermost first."""
+    wanted = [word for field in fields for word in ("-e", field)]
+    command = [tshark, "-n", "-r", capture, *options, "-Y", only, "-T", "fields", *wanted]
+    lines = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.splitlines()
+    return [tuple(tuple(filter(None, column.split(","))) for column in line.split("\t")) for line in lines]
