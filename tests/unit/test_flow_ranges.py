@@ -167,3 +167,36 @@ def test_written_ranges_change_when_the_flows_have_gone_through() -> None:
     many = {"traffic.ranges": [{"field": field, "count": 2} for field in fields], "traffic.qinq": 7, "frame_bytes": 128}
     with pytest.raises(ConfigError, match=r"traffic.ranges: 7 asked, with those of the flows 9 fields"):
         traffic(keys | many | {"tunnel.kind": "vxlan"})
+
+
+def test_a_routing_chain_has_routes_to_the_destinations_of_its_flows_and_of_no_others() -> None:
+    plan = build(load((), EXAMPLE | {"sut": "vnf-l3"}), no_lab, (0, 1))
+    routed = [
+        {ipaddress.ip_network(route.prefix) for port in forwarder.ports for route in port.routes}
+        for forwarder in plan.lab.forwarders
+    ]
+    for stream in plan.traffic.streams:
+        for flow in flows(stream, stream.flow_count):
+            owners = [
+                chain
+                for chain, networks in enumerate(routed)
+                if any(network.version == 4 and ipaddress.ip_address(flow[1]) in network for network in networks)
+            ]
+            assert owners == [stream.chain]
+    alone = build(load((), EXAMPLE | {"sut": "vnf-l3", "chains": 1}), no_lab, (0, 1)).lab.forwarders[0]
+    assert [port.routes[-1].prefix for port in alone.ports] == ["110.0.0.0/8", "120.0.0.0/8"]
+
+
+def test_every_chain_has_the_next_gateways() -> None:
+    gateways = {"gateways.tester": ["10.0.0.100", "10.1.0.100"], "gateways.sut": ["10.0.0.1", "10.1.0.1"]}
+    plan = build(load((), {"sut": "vnf-l3", "chains": 2, "networks": "ports", **gateways}), no_lab, (0, 1))
+    assert [(link.station.addresses[0], link.next_hop) for link in plan.neighbors.links] == [
+        ("10.0.0.100", "10.0.0.1"),
+        ("10.1.0.100", "10.1.0.1"),
+        ("10.0.0.101", "10.0.0.2"),
+        ("10.1.0.101", "10.1.0.2"),
+    ]
+    ports = [port for forwarder in plan.lab.forwarders for port in forwarder.ports]
+    assert [port.addresses[0] for port in ports] == [link.next_hop for link in plan.neighbors.links]
+    with pytest.raises(ConfigError, match=r"gateways.sut: 255.255.255.255 asked, .* chain 1 has none"):
+        traffic({"chains": 2, "gateways.sut": ["255.255.255.255", "10.0.0.1"], "sut": "vnf-l3"})

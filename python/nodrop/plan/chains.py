@@ -1,13 +1,16 @@
 """The ends of every service chain: by which port and tag the tester reaches it, and who is there."""
 
 from collections.abc import Iterator
+from ipaddress import IPv4Address
 
 from nodrop.config.schema import Config
+from nodrop.errors import ConfigError
 from nodrop.model.base import Value
 from nodrop.model.layer import Vlan
 from nodrop.model.plan import LabPlan, SutKind
 from nodrop.plan import addressing
 from nodrop.plan.networks import LEFT, RIGHT
+from nodrop.plan.ranges import flow_networks
 
 TRANSPARENT: frozenset[SutKind] = frozenset({"bridge", "ovs", "wire", "ext"})
 """SUTs that leave MAC addresses as they are, or of which nothing else is known."""
@@ -28,9 +31,10 @@ class ChainEnd(Value):
     next_mac: str
     """Destination of what the tester sends there, unless that is asked for."""
     tester_ips: tuple[str, str]
-    """The tester's first address there: IPv4, IPv6."""
+    """The tester's own addresses there, as a station on the link: IPv4, IPv6."""
     networks: tuple[addressing.IPNetwork, ...]
-    """Networks behind the tester's port that are this chain's: IPv4, IPv6."""
+    """Networks behind the tester's port that are this chain's: IPv4, IPv6, then those of its flows where they are
+    others."""
     sut_ips: tuple[str, str]
     """The SUT's addresses there, where it has any: IPv4, IPv6."""
 
@@ -53,14 +57,20 @@ def entrance_mac(lab: LabPlan, chain: int, side: int) -> str:
 
 
 def _pairs(config: Config, lab: LabPlan) -> Iterator[tuple[ChainEnd, ChainEnd]]:
-    for chain in range(lab.chain_count):
-        left, right = (_end(config, lab, chain, side) for side in (LEFT, RIGHT))
+    count = lab.chain_count
+    base = [
+        (addressing.networks(count, 2 * chain), addressing.networks(count, 2 * chain + 1)) for chain in range(count)
+    ]
+    for chain, flows in enumerate(flow_networks(config, base)):
+        left, right = (_end(config, lab, chain, side, flows[side]) for side in (LEFT, RIGHT))
         yield left, right
 
 
-def _end(config: Config, lab: LabPlan, chain: int, side: int) -> ChainEnd:
+def _end(config: Config, lab: LabPlan, chain: int, side: int, flows: tuple[addressing.IPNetwork, ...]) -> ChainEnd:
     chains, place = lab.chain_count, addressing.place(chain, side)
-    port = lab.port(chain, side)
+    port, gateways = lab.port(chain, side), config.gateways
+    tester_ipv4 = _gateway("gateways.tester", gateways.tester, gateways.tester_step, chain, side)
+    sut_ipv4 = _gateway("gateways.sut", gateways.sut, gateways.sut_step, chain, side)
     ipv4, ipv6 = addressing.sut_ips(chains, place)
     return ChainEnd(
         chain=chain,
@@ -69,7 +79,19 @@ def _end(config: Config, lab: LabPlan, chain: int, side: int) -> ChainEnd:
         tags=(Vlan(id=lab.vlans[chain][side]),) if lab.vlans else (),
         tester_mac=tester_mac(lab, port),
         next_mac=config.macs[side][chain] if config.macs else entrance_mac(lab, chain, side),
-        tester_ips=(addressing.tester_ip(chains, place, 4), addressing.tester_ip(chains, place, 6)),
-        networks=addressing.networks(chains, place),
-        sut_ips=(ipv4, ipv6),
+        tester_ips=(tester_ipv4 or addressing.tester_ip(chains, place, 4), addressing.tester_ip(chains, place, 6)),
+        networks=(*addressing.networks(chains, place), *flows),
+        sut_ips=(sut_ipv4 or ipv4, ipv6),
     )
+
+
+def _gateway(
+    key: str, bases: tuple[IPv4Address, IPv4Address] | None, step: IPv4Address, chain: int, side: int
+) -> str | None:
+    """A chain's address, counted from the first one's; None where none were written. Raises ConfigError."""
+    if bases is None:
+        return None
+    number = int(bases[side]) + chain * int(step)
+    if number > int(IPv4Address("255.255.255.255")):
+        raise ConfigError(f"{key}: {bases[side]} asked, in steps of {step} chain {chain} has none; write a lower one")
+    return str(IPv4Address(number))

@@ -1,6 +1,5 @@
 """Who the tester is on its links, and whom it asks for a MAC address."""
 
-import ipaddress
 import itertools
 from collections.abc import Iterator, Sequence
 
@@ -79,20 +78,7 @@ def _links(config: Config, lab: LabPlan, traffic: Traffic, resolves: bool) -> It
 
 def _tester_addresses(config: Config, end: ChainEnd) -> tuple[str, ...]:
     """IPv4 first."""
-    if config.tunnel.kind != "none":
-        return (vtep_ip(config, end),)
-    if config.gateways.tester is None:
-        return end.tester_ips
-    base, step = config.gateways.tester[end.side], config.gateways.tester_step
-    return chain_address("gateways.tester", base, step, end.chain), end.tester_ips[1]
-
-
-def chain_address(key: str, base: ipaddress.IPv4Address, step: ipaddress.IPv4Address, chain: int) -> str:
-    """The address of a chain, counted from the first one's. Raises ConfigError when there is none left."""
-    number = int(base) + chain * int(step)
-    if number > int(ipaddress.IPv4Address("255.255.255.255")):
-        raise ConfigError(f"{key}: {base} asked, in steps of {step} chain {chain} has none; begin lower")
-    return str(ipaddress.IPv4Address(number))
+    return end.tester_ips if config.tunnel.kind == "none" else (vtep_ip(config, end),)
 
 
 def _tags(config: Config, end: ChainEnd, streams: Sequence[Stream]) -> tuple[Vlan, ...]:
@@ -111,9 +97,7 @@ def _next_hop(config: Config, lab: LabPlan, ends: tuple[ChainEnd, ChainEnd], str
     is_v6 = stream.ip is not None and stream.ip.kind == "ipv6"
     if config.tunnel.kind != "none" and (lab.sut not in ROUTES or config.tunnel.gateways):
         return vtep_next_hop(config, here, there)
-    if config.gateways.sut is not None and not is_v6:
-        return chain_address("gateways.sut", config.gateways.sut[here.side], config.gateways.sut_step, here.chain)
-    if lab.sut in ROUTES:
+    if lab.sut in ROUTES or (config.gateways.sut is not None and not is_v6):
         return here.sut_ips[is_v6]
     if lab.sut == "ext" and not _ext_has_addresses(config):
         raise ConfigError(

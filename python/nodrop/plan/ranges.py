@@ -3,6 +3,7 @@
 import ipaddress
 import itertools
 from collections.abc import Iterable, Sequence
+from ipaddress import IPv4Network
 from typing import NamedTuple
 
 from nodrop.config.flows import FlowsConfig
@@ -11,7 +12,6 @@ from nodrop.config.traffic import RangeField
 from nodrop.errors import ConfigError
 from nodrop.model.traffic import Increment, Random
 from nodrop.plan import addressing
-from nodrop.plan.chains import ChainEnd
 from nodrop.plan.flows import FLOWS_MAX, Fit, abreast, nested, spread, value_count
 
 PORTS_MAX = 16384
@@ -28,6 +28,8 @@ FIELD_ORDER: tuple[RangeField, ...] = ("dst_ip", "src_ip", "src_port", "dst_port
 LARGEST_ADDRESS_RANGE = 2**32
 """Of an IPv6 network no more addresses are used."""
 
+ChainNetworks = Sequence[tuple[Sequence[addressing.IPNetwork], Sequence[addressing.IPNetwork]]]
+"""Networks on the left and on the right of every chain, the first an IPv4 and the second an IPv6 one."""
 Way = tuple[int, int, int]
 """Chain, direction (0 from the left) and number of a stream."""
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -40,6 +42,12 @@ class Changing(NamedTuple):
     values: Increment | Random
     every: int
     period: int | None
+
+    @property
+    def span(self) -> int:
+        """From the first value to the last possible one."""
+        values = self.values
+        return values.span - 1 if isinstance(values, Random) else (values.count - 1) * values.step
 
 
 class StreamFlows(NamedTuple):
@@ -54,12 +62,30 @@ class StreamFlows(NamedTuple):
     changing: tuple[Changing, ...]
 
 
-def plan_flows(config: Config, chains: Sequence[tuple[ChainEnd, ChainEnd]]) -> dict[Way, StreamFlows]:
+def plan_flows(config: Config, chains: ChainNetworks) -> dict[Way, StreamFlows]:
     """The flows of every stream; all together exactly as many as asked. Raises ConfigError."""
     shares = _shares(config, len(chains))
     if config.flows == FlowsConfig():
         return _by_source_port(config, chains, shares)
     return _ByRange(config, chains).plan(shares)
+
+
+def flow_networks(config: Config, base: ChainNetworks) -> list[tuple[tuple[IPv4Network, ...], tuple[IPv4Network, ...]]]:
+    """What else is behind each side of every chain because `flows.ip` says so: where its flows go to.
+
+    Raises: ConfigError when the flows cannot be made.
+    """
+    if config.flows.ip is None:
+        return [((), ())] * len(base)
+    if len(base) == 1:
+        left, right = config.flows.ip
+        return [((left,), (right,))]
+    found: list[tuple[list[IPv4Network], list[IPv4Network]]] = [([], []) for _ in base]
+    for (chain, way, _), flows in plan_flows(config, base).items():
+        first = ipaddress.IPv4Address(flows.dst_ips[4])
+        steps = sum(part.span for part in flows.changing if part.field == "dst_ip")
+        found[chain][1 - way].extend(ipaddress.summarize_address_range(first, first + steps))
+    return [(tuple(left), tuple(right)) for left, right in found]
 
 
 def _shares(config: Config, chain_count: int) -> dict[Way, int]:
@@ -89,9 +115,7 @@ def _streams_text(config: Config, chain_count: int) -> str:
     return ", ".join(parts)
 
 
-def _by_source_port(
-    config: Config, chains: Sequence[tuple[ChainEnd, ChainEnd]], shares: dict[Way, int]
-) -> dict[Way, StreamFlows]:
+def _by_source_port(config: Config, chains: ChainNetworks, shares: dict[Way, int]) -> dict[Way, StreamFlows]:
     """Told apart by source port (with ICMP by identifier), beyond those also by source address."""
     field: RangeField = "identifier" if config.traffic.transport == "icmp" else "src_port"
     most = IDENTIFIERS_MAX if field == "identifier" else PORTS_MAX
@@ -99,8 +123,8 @@ def _by_source_port(
     made = {}
     for (chain, way, number), count in shares.items():
         here, there = chains[chain][way], chains[chain][1 - way]
-        network = here.networks[0]
-        room = (int(network[-3]) - int(ipaddress.ip_address(here.tester_ips[0]))) // config.traffic.streams
+        network = here[0]
+        room = (int(network[-3]) - int(network[1])) // config.traffic.streams
         if count > min(most * max(room, 0), FLOWS_MAX):
             raise ConfigError(
                 f"flow_count: {config.flow_count} asked, that is {count} for a stream; {most} source ports times "
@@ -113,8 +137,8 @@ def _by_source_port(
         increments = (Increment(count=part.value_count) for part in fit.parts)
         made[chain, way, number] = StreamFlows(
             flow_count=count,
-            src_ips={ip.version: str(ip + first) for ip in map(ipaddress.ip_address, here.tester_ips)},
-            dst_ips=dict(zip((4, 6), there.tester_ips, strict=True)),
+            src_ips={network.version: str(network[1 + first]) for network in here[:2]},
+            dst_ips={network.version: str(network[1]) for network in there[:2]},
             src_port=FIRST_DYNAMIC_PORT,
             dst_port=DISCARD_PORT,
             changing=_changing((field, "src_ip"), increments, fit),
@@ -147,7 +171,7 @@ class _Pool:
 class _ByRange:
     """Flows as the `flows` section says."""
 
-    def __init__(self, config: Config, chains: Sequence[tuple[ChainEnd, ChainEnd]]) -> None:
+    def __init__(self, config: Config, chains: ChainNetworks) -> None:
         self._config, self._asked = config, config.flows
         self._is_random = self._asked.ip_step == "random", self._asked.udp_step == "random"
         self._step = 1 if self._asked.ip_step == "random" else int(self._asked.ip_step)
@@ -171,7 +195,7 @@ class _ByRange:
                 raise ConfigError(self._too_many(shares, most))
         return {place: self._stream(place, count) for place, count in shares.items()}
 
-    def _make_pools(self, chains: Sequence[tuple[ChainEnd, ChainEnd]]) -> list[list[_Pool]]:
+    def _make_pools(self, chains: ChainNetworks) -> list[list[_Pool]]:
         """By chain and side; of networks that were written all chains take from the same."""
         streams = self._config.traffic.streams
         if self._asked.ip is not None:
@@ -182,12 +206,10 @@ class _ByRange:
             ]
             return [shared] * len(chains)
 
-        def own(end: ChainEnd) -> _Pool:
-            version = self._config.traffic.ip
-            first = ipaddress.ip_address(end.tester_ips[0 if version == 4 else 1])
-            network = end.networks[0 if version == 4 else 1]
-            span = min(int(network[-3]) - int(first) + 1, LARGEST_ADDRESS_RANGE)
-            return _Pool(first, value_count(span, self._step), self._step, streams)
+        def own(networks: Sequence[addressing.IPNetwork]) -> _Pool:
+            network = networks[0 if self._config.traffic.ip == 4 else 1]
+            span = min(int(network[-3]) - int(network[1]) + 1, LARGEST_ADDRESS_RANGE)
+            return _Pool(network[1], value_count(span, self._step), self._step, streams)
 
         return [[own(left), own(right)] for left, right in chains]
 

@@ -45,7 +45,7 @@ def _streams(config: Config, lab: LabPlan) -> Iterator[Stream]:
     asked = config.traffic
     sizes, order = plan_sizes(config)
     chains = chain_ends(config, lab)
-    flows = plan_flows(config, chains)
+    flows = plan_flows(config, [(left.networks, right.networks) for left, right in chains])
     ways = range(2 if config.bidirectional else 1)
     for ends, way, number in itertools.product(chains, ways, range(asked.streams)):
         here, there = ends[way], ends[1 - way]
@@ -75,7 +75,10 @@ def _ends(config: Config, here: ChainEnd, there: ChainEnd, flows: StreamFlows) -
         dst_ips=flows.dst_ips,
         src_port=flows.src_port,
         dst_port=flows.dst_port,
-        tunnel_ips=dict(zip((4, 6), zip(here.tester_ips, there.tester_ips, strict=True), strict=True)),
+        tunnel_ips={
+            near.version: (str(near[1]), str(far[1]))
+            for near, far in zip(here.networks[:2], there.networks[:2], strict=True)
+        },
         tags=here.tags,
         tunnel=tunnel_layers(config, here, there),
     )

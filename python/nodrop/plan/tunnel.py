@@ -113,7 +113,7 @@ def tunnel_tags(config: Config, here: ChainEnd) -> tuple[Vlan, ...]:
 def vtep_ip(config: Config, end: ChainEnd) -> str:
     """The tester's address at the end of a tunnel."""
     vteps = config.tunnel.src_vteps
-    return str(vteps[end.side]) if vteps else end.tester_ips[0]
+    return str(vteps[end.side]) if vteps else str(end.networks[0][1])
 
 
 def vtep_next_hop(config: Config, here: ChainEnd, there: ChainEnd) -> str:
