@@ -1,24 +1,31 @@
 """What NFVbench's flags ask for instead of a run: the command of nodrop's own that does it, carried out."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 
 from nodrop import __version__
-from nodrop.cli.asking import overrides
-from nodrop.cli.nfvbench_flags import PREFIX, nfvbench_keys
+from nodrop.cli.nfvbench_flags import PREFIX
 
 
-def instead(context: click.Context, flags: Mapping[str, Any]) -> int | None:
-    """Do what was asked for instead of a run; gives its exit code, or None when a run was asked for."""
+def instead(context: click.Context, flags: Mapping[str, Any], keys: Mapping[str, Any]) -> int | None:
+    """Do what was asked for instead of a run.
+
+    Args:
+        context: of the command.
+        flags: its arguments.
+        keys: what they set, by configuration key.
+
+    Returns: the exit code; None when a run was asked for.
+    """
     asked = {flag.removeprefix(PREFIX): value for flag, value in flags.items() if flag.startswith(PREFIX) and value}
     if "version" in asked:
         click.echo(f"nodrop {__version__}")
         return 0
     for flag, (command, *arguments) in COMMANDS.items():
         if flag in asked:
-            return _carry_out(context, command, [*arguments, *_own_arguments(flag, asked, flags)])
+            return _carry_out(context, command, [*arguments, *_own_arguments(flag, asked, flags["files"], keys)])
     return None
 
 
@@ -36,25 +43,24 @@ COMMANDS = {
 """Flag, as it is named among the command's arguments, and what it stands for; the first that was given is done."""
 
 
-def _own_arguments(flag: str, asked: Mapping[str, Any], flags: Mapping[str, Any]) -> list[str]:
-    files = [part for file in flags["files"] for part in ("--config", file)]
+def _own_arguments(flag: str, asked: Mapping[str, Any], given: Sequence[str], keys: Mapping[str, Any]) -> list[str]:
+    files = [part for file in given for part in ("--config", file)]
     if flag == "show_summary":
         return [asked[flag]]
     if flag == "show_pre_config":
         return files
     if flag in ("show_config", "show_json_config"):
-        return [*files, *_settings(flags)]
+        return [*files, *_settings(keys)]
     if flag == "server":
         where = [part for name in ("host", "port") if name in asked for part in (f"--{name}", str(asked[name]))]
         return [*where, *files]
     return []
 
 
-def _settings(flags: Mapping[str, Any]) -> list[str]:
+def _settings(keys: Mapping[str, Any]) -> list[str]:
     """The other flags, as settings of the keys they stand for."""
     from nodrop.config.document import dumped  # noqa: PLC0415
 
-    keys = nfvbench_keys(flags) | overrides(dict(flags), {})
     return [part for key, value in keys.items() for part in ("--set", f"{key}={dumped(value)}")]
 
 

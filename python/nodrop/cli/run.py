@@ -66,7 +66,7 @@ def run(context: click.Context, /, json_file: str | None, quiet: bool, **flags: 
     together. Each stands beside its upper bound, the lowest load that lost too much, and beside what limited it: where
     that was the tester, the figure is what the SUT does at least, not what it can.
     """
-    done = instead(context, flags)
+    done = instead(context, flags, _keys(flags))
     if done is not None:
         return done
     for note in notes(flags, json_file):
@@ -108,7 +108,12 @@ def configuration(flags: dict[str, Any]) -> "Config":
     """What was asked for, by files and flags. Raises ConfigError."""
     from nodrop.config.load import load  # noqa: PLC0415
 
-    return load(flags["files"], nfvbench_keys(flags) | overrides(flags, _own_keys(flags)))
+    return load(flags["files"], _keys(flags))
+
+
+def _keys(flags: dict[str, Any]) -> dict[str, Any]:
+    """What all flags set, NFVbench's first."""
+    return nfvbench_keys(flags) | overrides(flags, _own_keys(flags))
 
 
 def _own_keys(flags: dict[str, Any]) -> dict[str, Any]:
