@@ -48,11 +48,22 @@ OPTIONS = (
         help="Set any key, as search.width=1%.",
     ),
 )
+TURN_OPTIONS = (
+    click.option("--alongside", is_flag=True, help="Measure even while another run on this machine does."),
+    click.option("--wait", is_flag=True, help="Wait until no other run on this machine measures."),
+)
 
 
 def search_options(command: Command) -> Command:
     """Give a command all flags of a search, in this order."""
     return _optioned(command, several_searches=False)
+
+
+def turn_options(command: Command) -> Command:
+    """Give a command that measures the flags about other runs on the machine."""
+    for option in reversed(TURN_OPTIONS):
+        command = option(command)
+    return command
 
 
 def searches_options(command: Command) -> Command:

@@ -4,7 +4,7 @@ from typing import Any, get_args
 
 import click
 
-from nodrop.cli.asking import overrides, search_options
+from nodrop.cli.asking import overrides, search_options, turn_options
 from nodrop.cli.completing import DIR, FILE
 from nodrop.model.names import Backend
 
@@ -26,6 +26,7 @@ Examples:
 @click.option("--results-dir", type=DIR, help="Where results are kept.  [default: results]")
 @click.option("--json", "json_file", type=FILE, help="Also write the result there; - is standard output.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, only the result.")
+@turn_options
 def calibrate(json_file: str | None, quiet: bool, **flags: Any) -> int:
     """Find the highest load at which the tester itself loses nothing and is on time, and its own latency.
 
@@ -39,6 +40,7 @@ def calibrate(json_file: str | None, quiet: bool, **flags: Any) -> int:
     from nodrop.generator import inspection  # noqa: PLC0415
     from nodrop.model.result import RunResult  # noqa: PLC0415
     from nodrop.plan import build  # noqa: PLC0415
+    from nodrop.presence import turn  # noqa: PLC0415
     from nodrop.report.calibration import calibration_text  # noqa: PLC0415
     from nodrop.store import calibration  # noqa: PLC0415
 
@@ -55,4 +57,5 @@ def calibrate(json_file: str | None, quiet: bool, **flags: Any) -> int:
     }
     asked = {**overrides({**flags, "goals": ("NDR=0",)}, {}), **{key: value for key, value in own.items() if value}}
     plan = build(load(flags["files"], asked), inspect=inspection.inspect, check_filter=inspection.check_filter)
-    return measure(plan, Outputs(json_file), quiet, epilogue=keep)
+    with turn(plan.results_dir, alongside=flags["alongside"], wait=flags["wait"]):
+        return measure(plan, Outputs(json_file), quiet, epilogue=keep)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from nodrop.cli.asking import overrides, search_options
+from nodrop.cli.asking import overrides, search_options, turn_options
 from nodrop.cli.completing import DIR, FILE, LAB, RESULT
 from nodrop.cli.grouping import GroupedCommand
 from nodrop.cli.nfvbench_flags import nfvbench_keys, nfvbench_options, notes
@@ -54,8 +54,7 @@ Exit codes: 0 every goal has a load that meets it, 2 configuration, 3 the lab, 4
 @form_option
 @nfvbench_json_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress, only the result.")
-@click.option("--alongside", is_flag=True, help="Measure even while another run on this machine does.")
-@click.option("--wait", is_flag=True, help="Wait until no other run on this machine measures.")
+@turn_options
 @nfvbench_options
 @click.pass_context
 def run(context: click.Context, /, json_file: str | None, quiet: bool, **flags: Any) -> int:

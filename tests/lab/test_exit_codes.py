@@ -1,0 +1,116 @@
+"""Every exit code of docs/reference/exit-codes.md, really provoked."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from nodrop.errors import NodropError
+
+pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
+
+PAGE = Path(__file__).parents[2] / "docs/reference/exit-codes.md"
+QUICK = (
+    *("--sut", "wire", "--no-latency", "--set", "search.width=50%"),
+    *("--set", "search.initial_trial_duration=0.1s", "--set", "search.final_trial_duration=0.2s"),
+)
+
+
+@pytest.fixture(autouse=True)
+def in_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def nodrop(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "nodrop", *arguments],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+
+
+def stored() -> list[Path]:
+    return list(Path().glob("results/*/result.json"))
+
+
+def assert_a_sentence(done: subprocess.CompletedProcess[str]) -> None:
+    assert done.stderr.startswith("nodrop: error: ")
+    assert "Traceback" not in done.stderr
+
+
+def test_0_a_rate_was_measured() -> None:
+    done = nodrop("run", "--sut", "wire", "--rate", "1kpps", "--duration", "0.3")
+    assert done.returncode == 0, done.stderr
+    assert len(stored()) == 1
+
+
+def test_1_the_output_cannot_be_written() -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "nodrop", "--version"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "No space left on device" in done.stderr
+
+
+def test_2_the_configuration_cannot_be_done() -> None:
+    done = nodrop("run", "--rate", "fast")
+    assert done.returncode == 2
+    assert_a_sentence(done)
+    assert stored() == []
+
+
+def test_3_the_lab_does_not_stand() -> None:
+    done = nodrop("run", "--lab", "gone")
+    assert done.returncode == 3
+    assert_a_sentence(done)
+
+
+def test_4_the_generator_does_not_start(tmp_path: Path) -> None:
+    broken = tmp_path / "nodrop-engine"
+    broken.write_text("#!/bin/sh\nexit 1\n")
+    broken.chmod(0o755)
+    done = nodrop("run", *QUICK, NODROP_BIN_DIR=str(tmp_path))
+    assert done.returncode == 4
+    assert_a_sentence(done)
+    assert len(stored()) == 1
+
+
+def test_5_no_load_meets_the_goals() -> None:
+    done = nodrop("run", *QUICK, "--min-load", "13Mpps", "--max-load", "14Mpps", "--budget", "3s")
+    assert done.returncode == 5
+    assert_a_sentence(done)
+    assert len(stored()) == 1
+
+
+@pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("moment", ["loading", "measuring"])
+def test_130_and_143_a_signal(number: signal.Signals, exit_code: int, moment: str) -> None:
+    command = [sys.executable, "-m", "nodrop", "run", *QUICK]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout and process.stderr
+        if moment == "loading":
+            time.sleep(0.3)
+        else:
+            next(line for line in process.stdout if line.startswith("trial 0"))
+        process.send_signal(number)
+        process.stdout.read()
+        assert "Traceback" not in process.stderr.read()
+    # The shell says 128 + the number of a signal that ended a process as well.
+    assert process.returncode in (exit_code, -number)
+    assert moment == "loading" or len(stored()) == 1
+
+
+def test_the_page_has_every_exit_code_there_is() -> None:
+    def codes(error: type[NodropError]) -> set[int]:
+        return {error.exit_code}.union(*(codes(below) for below in error.__subclasses__()))
+
+    listed = {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE.read_text(), re.MULTILINE)}
+    assert listed == codes(NodropError) | {0, 130, 143}

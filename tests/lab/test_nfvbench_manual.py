@@ -1,0 +1,51 @@
+"""Command lines of NFVbench's manual really run: as printed, only shorter."""
+
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.nfvbench_manual import CONFIGURATION, LINES, Line
+
+pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
+
+SHORTER = ("--duration", "0.5", "--interval", "0.25")
+RUN = {
+    line.written: line
+    for line in LINES
+    if "--rate" in line.written
+    and any(part in line.written for part in ("10kpps", "100000pps --duration", "PVVP", "-scc 3 -fc", "123,", "no-tag"))
+}
+
+
+def results(line: Line, directory: Path, *more: str) -> list[dict[str, Any]]:
+    """What a command line measured, run in a directory of its own."""
+    (directory / "nfvbench.cfg").write_text(CONFIGURATION)
+    command = [sys.executable, "-m", "nodrop", "run", *shlex.split(line.written), *more]
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert not line.later or f"{line.later}: " in " ".join((done.stderr + done.stdout).split())
+    return [json.loads(path.read_text()) for path in sorted(directory.glob("results/*/result.json"))]
+
+
+@pytest.mark.parametrize("written", RUN)
+def test_a_command_line_of_the_manual_measures(written: str, tmp_path: Path) -> None:
+    line = RUN[written]
+    found = results(line, tmp_path, *SHORTER)
+    assert len(found) == len(line.keys.get("frame_sizes", (64,)))
+    for result in found:
+        (trial,) = result["trials"]
+        chains = {stream["chain"] for stream in result["plan"]["traffic"]["streams"]}
+        assert len(chains) == line.keys.get("chains", 1)
+        assert trial["received_count"] > 0
+        assert all(stream["received_count"] > 0 for stream in trial["streams"])
+
+
+def test_the_check_without_traffic_checks_both_ways_and_measures_nothing(tmp_path: Path) -> None:
+    line = next(line for line in LINES if line.written == "--no-traffic")
+    (result,) = results(line, tmp_path)
+    assert result["trials"] == []
+    assert {(check["tx_port"], check["rx_port"]) for check in result["checks"]} == {(0, 1), (1, 0)}
