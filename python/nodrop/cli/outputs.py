@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO
 
 import click
 
+from nodrop.cli.completing import FILE
 from nodrop.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ form_option = click.option(
     help="nodrop's report, or NFVbench's tables.  [default: text; `run` at a fixed rate: nfvbench]",
 )
 nfvbench_json_option = click.option(
-    "--nfvbench-json", metavar="FILE", help="Also write the result as NFVbench does; - is standard output."
+    "--nfvbench-json", type=FILE, help="Also write the result as NFVbench does; - is standard output."
 )
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from nodrop.cli.completing import DIR
 from nodrop.errors import ShipError
 
 EPILOG = """
@@ -19,7 +20,7 @@ Exit codes: 0 nothing waits any more, 2 no such directory, 7 something still wai
 
 
 @click.command(epilog=EPILOG, short_help="Deliver logs and results that still wait for Fluentd.")
-@click.option("--buffer-dir", metavar="DIR", help="Where they wait.  [default: nodrop/ship in the state directory]")
+@click.option("--buffer-dir", type=DIR, help="Where they wait.  [default: nodrop/ship in the state directory]")
 @click.option("--list", "only_list", is_flag=True, help="Only say what waits.")
 def ship(buffer_dir: str | None, only_list: bool) -> int:
     """Deliver the logs and results that earlier runs kept on disk because an aggregator was away.
