@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -88,6 +89,24 @@ def test_5_no_load_meets_the_goals() -> None:
     assert done.returncode == 5
     assert_a_sentence(done)
     assert len(stored()) == 1
+
+
+def test_6_no_server_answers() -> None:
+    with socket.socket() as unheard:  # bound and not listening: nobody else takes the port meanwhile
+        unheard.bind(("127.0.0.1", 0))
+        done = nodrop("client", "--url", f"http://127.0.0.1:{unheard.getsockname()[1]}", "version")
+    assert done.returncode == 6
+    assert_a_sentence(done)
+
+
+def test_7_records_still_wait(tmp_path: Path) -> None:
+    with socket.socket() as away:
+        away.bind(("127.0.0.1", 0))
+        fluentd = f"fluentd: [{{result_tag: r, ip: 127.0.0.1, port: {away.getsockname()[1]}}}]"
+        ship = f"ship: {{{fluentd}, buffer_dir: {tmp_path}/waiting, wait: 0s}}"
+        done = nodrop("run", "--sut", "wire", "--rate", "1kpps", "--duration", "0.2", "--config", ship)
+        assert done.returncode == 0, done.stderr
+        assert nodrop("ship", "--buffer-dir", f"{tmp_path}/waiting").returncode == 7
 
 
 @pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
