@@ -79,8 +79,7 @@ def _stats(plan: Plan, ways: Sequence[Way], trial: TrialResult) -> FixedStats:
 
 def _port(sent: Sequence[Way], received: Sequence[Way], latency: Usec) -> PortStats:
     """Both ways in sum; rates are the mean of those that have traffic."""
-    histogram = {} if latency.hdrh is None else {"hdrh": latency.hdrh}
-    percentiles = {} if latency.hdrh is None else {"lat_percentile": latency.percentiles}
+    histogram = {"hdrh": latency.hdrh} if latency.hdrh else {}
     return PortStats(
         tx=Sent(**_frames(sent, [way.offered_count for way in sent])),
         rx=Received(
@@ -89,7 +88,7 @@ def _port(sent: Sequence[Way], received: Sequence[Way], latency: Usec) -> PortSt
             avg_delay_usec=latency.mean,
             min_delay_usec=latency.smallest,
             max_delay_usec=latency.largest,
-            **percentiles,
+            **latency.known_percentiles,
         ),
         drop_rate_percent=lost_percent(received),
         **histogram,

@@ -1,7 +1,7 @@
 """Latency in whole microseconds, and its histogram in them."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nodrop.model.latency import merged
 from nodrop.model.trial import DirectionTimes
@@ -19,6 +19,16 @@ class Usec(NamedTuple):
     largest: int | None
     percentiles: dict[str, int]
     hdrh: str | None
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """Histogram and percentiles as fields, those that are known."""
+        return ({"hdrh": self.hdrh} if self.hdrh else {}) | self.known_percentiles
+
+    @property
+    def known_percentiles(self) -> dict[str, Any]:
+        """Percentiles as a field, if any are known."""
+        return {"lat_percentile": self.percentiles} if self.percentiles else {}
 
 
 def latency_usec(series: Sequence[DirectionTimes], percentiles: Sequence[float], with_histogram: bool = True) -> Usec:

@@ -90,13 +90,12 @@ def _sum(counts: Sequence[int | None]) -> int | None:
 
 def _row(plan: Plan, packets: Sequence[int | str | None], times: Sequence[DirectionTimes]) -> ChainPath:
     latency = latency_usec(times, plan.percentiles)
-    histogram = {} if latency.hdrh is None else {"hdrh": latency.hdrh, "lat_percentile": latency.percentiles}
     return ChainPath(
         packets=tuple(packets),
         lat_min_usec=latency.smallest,
         lat_max_usec=latency.largest,
         lat_avg_usec=latency.mean,
-        **histogram,
+        **latency.details,
     )
 
 

@@ -41,7 +41,7 @@ def not_found_text(goal: GoalResult) -> str:
 
 
 def _found(run: RunResult, goal: GoalResult, frame_size: str, trials: Sequence[TrialResult]) -> Found:
-    trial = run.trials[goal.lower.trial_index] if goal.lower else None
+    trial = _measuring(run, goal)
     settled = _settling(run, goal, trials)
     began_s = ended_s(trials[0]) - trials[0].duration_s if trials else 0.0
     ended = ended_s(settled) if settled else began_s
@@ -62,6 +62,15 @@ def _found(run: RunResult, goal: GoalResult, frame_size: str, trials: Sequence[T
         }
         | ({"packet_path_stats": paths(run.plan, trial)} if trial else {})
     )
+
+
+def _measuring(run: RunResult, goal: GoalResult) -> TrialResult | None:
+    """The trial that measured a goal's load, with the latency of the trial that was made for it, where there is one."""
+    if not goal.lower:
+        return None
+    trial = run.trials[goal.lower.trial_index]
+    timed = [run.trials[each.trial_index] for each in run.latencies if each.label == goal.goal.label]
+    return trial.model_copy(update={"directions": timed[0].directions}) if timed and timed[0].directions else trial
 
 
 def _stats(plan: Plan, ways: Sequence[Way], trial: TrialResult | None, goal: GoalResult) -> SearchedStats:
@@ -85,7 +94,6 @@ def _one_way(ways: Sequence[Way]) -> Usec:
 
 
 def _port(sent: Sequence[Way], received: Sequence[Way], latency: Usec) -> SearchedPort:
-    histogram = {} if latency.hdrh is None else {"hdrh": latency.hdrh, "lat_percentile": latency.percentiles}
     lost = lost_percent(received)
     return SearchedPort(
         tx_pkts=sum(way.offered_count for way in sent),
@@ -96,7 +104,7 @@ def _port(sent: Sequence[Way], received: Sequence[Way], latency: Usec) -> Search
         avg_delay_usec=latency.mean,
         min_delay_usec=latency.smallest,
         max_delay_usec=latency.largest,
-        **histogram,
+        **latency.details,
     )
 
 

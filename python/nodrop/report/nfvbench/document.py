@@ -33,8 +33,20 @@ def _chain_parts(chain: dict[str, Any]) -> Iterator[Sheet | Lines]:
         yield from _warnings(found)
         yield from _run_config(size, found)
         yield from path_sheets(found, size)
-        for goal in goals_of(found):
-            yield from path_sheets(found[goal], size, f"{goal.upper()}: ")
+        for goals, measured in _apart(found):
+            yield from path_sheets(measured, size, f"{goals}: ")
+
+
+def _apart(found: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """What was measured at each goal's load; once for goals that share the trial."""
+    shared: list[tuple[str, dict[str, Any]]] = []
+    for goal in goals_of(found):
+        measured = reading.branch(found, goal)
+        if shared and shared[-1][1].get("packet_path_stats") == measured.get("packet_path_stats"):
+            shared[-1] = (f"{shared[-1][0]} and {goal.upper()}", measured)
+        else:
+            shared.append((goal.upper(), measured))
+    return shared
 
 
 def _durations(found: dict[str, Any]) -> Iterator[str]:
