@@ -179,6 +179,29 @@ def test_keys_as_they_were_written_stand_over_the_defaults_and_under_what_the_ru
     assert config["intf_speed_used"] == 10_000_000_000
 
 
+@pytest.mark.parametrize(
+    ("keys", "networks", "ports"),
+    [
+        # nodrop's own: one address a side, a source port for each of 256 flows each way
+        ({}, ["198.18.0.1/32", "198.19.0.1/32"], [49152, 49407]),
+        # 5000 flows each way from 5000 addresses: 13 bits
+        (
+            {"flow_count": 10_000, "traffic_generator__ip_addrs": ["110.0.0.0/8", "120.0.0.0/8"]}
+            | {"traffic_generator__ip_src_static": False},
+            ["110.0.0.0/19", "120.0.0.0/19"],
+            53,
+        ),
+    ],
+)
+def test_addresses_that_nobody_wrote_are_those_of_the_traffic(
+    keys: dict[str, Any], networks: list[str], ports: Any, tmp_path: Path
+) -> None:
+    run = fixed_run(tmp_path, **keys)
+    unwritten = run.model_copy(update={"plan": run.plan.model_copy(update={"nfvbench": {}})})
+    generator = nfvbench_result([unwritten])["config"]["traffic_generator"]
+    assert (generator["ip_addrs"], generator["udp_src_port"]) == (networks, ports)
+
+
 def test_files_are_sorted_indented_and_end_with_a_line(tmp_path: Path) -> None:
     result = nfvbench_result([fixed_run(tmp_path)])
     text = nfvbench_text(result)
@@ -349,6 +372,18 @@ def test_the_rate_of_a_goal_is_what_was_sent_and_not_what_was_asked_for(tmp_path
     assert overall["drop_pct"] == overall["drop_percentage"] == pytest.approx(100 * 1000 / 150_000, abs=1e-6)
     assert found["stats"]["0"]["drop_percentage"] == 2.0
     assert found["stats"]["1"]["drop_percentage"] == 0.0
+
+
+def test_latency_of_a_goal_is_that_of_the_trial_made_for_it(tmp_path: Path) -> None:
+    run = searched_run(tmp_path)
+    (timed,) = [each for each in run.latencies if each.label == "NDR"]
+    trial = run.trials[timed.trial_index].model_copy(
+        update={"directions": (times(0, 1, 7 * USEC), times(1, 0, 9 * USEC))}
+    )
+    found = at_size(nfvbench_result([with_trial(run, trial)]))["ndr"]
+    assert found["stats"]["overall"]["avg_delay_usec"] == 8
+    assert (found["stats"]["0"]["avg_delay_usec"], found["stats"]["1"]["avg_delay_usec"]) == (9, 7)
+    assert found["packet_path_stats"]["Forward"]["chains"]["0"]["lat_percentile"]["99"] == 7
 
 
 def test_the_trials_of_a_search_are_all_there_with_totals(tmp_path: Path) -> None:

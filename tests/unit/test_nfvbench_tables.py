@@ -4,6 +4,7 @@ import csv
 import io
 import itertools
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -127,6 +128,23 @@ def test_a_search_lists_every_ndr_and_then_every_pdr() -> None:
     assert "    NDR: 0.001" in lines
     assert "NDR search duration: 660 seconds" in lines
     assert any("significant difference between requested TX rate" in line for line in lines)
+
+
+def test_goals_that_share_a_trial_are_shown_once() -> None:
+    result, fixed = read("ndr_pdr"), measured(read("fixed"))["64"]
+    for goal in ("ndr", "pdr"):
+        measured(result)["64"][goal]["packet_path_stats"] = fixed["packet_path_stats"]
+    titles = [line for line in shown(result).splitlines() if "Chain Packet Counters" in line]
+    assert titles == [f"NDR and PDR: {way} Chain Packet Counters and Latency:" for way in ("Forward", "Reverse")]
+
+
+def test_colour_is_the_terminals_own_and_only_for_losses() -> None:
+    """Bold and the palette's red, which are readable on a dark and on a light background."""
+    out = io.StringIO()
+    screen = Console(file=out, width=100, force_terminal=True, color_system="truecolor", highlight=False)
+    screen.print(nfvbench_report(read("fixed")))
+    codes = set(re.findall(r"\x1b\[([0-9;]*)m", out.getvalue()))
+    assert codes == {"0", "1", "31", "1;31"}
 
 
 def test_a_loss_is_never_shown_as_none() -> None:

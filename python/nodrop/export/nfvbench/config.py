@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nodrop.config.nfvbench.schema import NfvbenchConfig
+from nodrop.export.nfvbench.addresses import address_keys
 from nodrop.model.layer import Mpls, Vlan, Vxlan
 from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult
@@ -23,8 +24,13 @@ def running_config(runs: Sequence[RunResult]) -> dict[str, Any]:
     """Every key of NFVbench's, as it held for these runs, and those that NFVbench adds in results."""
     plan = runs[0].plan
     defaults = _plain(NfvbenchConfig().model_dump(mode="json")) | {"l2_loopback": False}
-    config = _merged(defaults, _plain(plan.nfvbench))
+    config = _merged(_merged(defaults, _addresses(plan)), _plain(plan.nfvbench))
     return _merged(config, _derived(plan)) | _added(runs) | _speeds(runs)
+
+
+def _addresses(plan: Plan) -> dict[str, Any]:
+    """What the traffic holds, for keys that nobody wrote."""
+    return {"traffic_generator": address_keys(plan.traffic.streams)}
 
 
 def chain_name(plan: Plan) -> str:
@@ -72,6 +78,7 @@ def _derived(plan: Plan) -> dict[str, Any]:
         "service_chain_count": plan.lab.chain_count,
         "service_chain_shared_net": plan.lab.networks == "shared",
         "l2_loopback": plan.lab.sut == "wire",
+        "l3_router": bool(plan.lab.routers),
         "flow_count": flow_count(plan),
         "rate": plan.fixed.asked if plan.fixed else "_".join(goals).lower(),
         "duration_sec": _plain(plan.fixed.duration_s if plan.fixed else plan.search.final_trial_duration_s),

@@ -1,0 +1,71 @@
+"""Addresses and ports of the traffic, as NFVbench's keys say them: what the streams hold, in the smallest network."""
+
+import ipaddress
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from nodrop.export.nfvbench.counts import is_forward
+from nodrop.model.layer import Ipv4, Udp
+from nodrop.model.traffic import FieldRange, Listed, Random, Stream
+
+IPV4_MAX, PORT_MAX = 2**32 - 1, 2**16 - 1
+
+
+def address_keys(streams: Sequence[Stream]) -> dict[str, Any]:
+    """`ip_addrs` and UDP ports of these streams; none where they are not UDP over IPv4."""
+    if not all(_place(stream, Ipv4) and _place(stream, Udp) for stream in streams):
+        return {}
+    left: list[ipaddress.IPv4Address] = []
+    right: list[ipaddress.IPv4Address] = []
+    for stream in streams:
+        source, destination = (left, right) if is_forward(stream) else (right, left)
+        source.extend(_addresses(stream, "src"))
+        destination.extend(_addresses(stream, "dst"))
+    return {
+        "ip_addrs": [_network(left), _network(right)],
+        "udp_src_port": _ports(streams, "src_port"),
+        "udp_dst_port": _ports(streams, "dst_port"),
+    }
+
+
+def _place(stream: Stream, kind: type[Ipv4] | type[Udp]) -> int | None:
+    """Where the innermost header of a kind is, counted from 1."""
+    return max((place for place, layer in enumerate(stream.layers, 1) if isinstance(layer, kind)), default=None)
+
+
+def _ends(stream: Stream, kind: type[Ipv4] | type[Udp], field: str) -> Iterator[str | int]:
+    """First and last value of a field; of one that is drawn, those that it is drawn from."""
+    place = (_place(stream, kind) or 1) - 1
+    first = getattr(stream.layers[place], field)
+    known = [part for part in stream.ranges if part.layer == place and part.field == field]
+    if known and isinstance(known[0].values, Listed):
+        yield from known[0].values.values
+        return
+    yield first
+    if known:
+        number = int(ipaddress.IPv4Address(first)) if kind is Ipv4 else int(first)
+        last = min(number + _reach(known[0]), IPV4_MAX if kind is Ipv4 else PORT_MAX)
+        yield str(ipaddress.IPv4Address(last)) if kind is Ipv4 else last
+
+
+def _reach(part: FieldRange) -> int:
+    """How far the last value is from the first."""
+    if isinstance(part.values, Random):
+        return part.values.span - 1
+    return (part.values.count - 1) * getattr(part.values, "step", 1)
+
+
+def _addresses(stream: Stream, field: str) -> Iterator[ipaddress.IPv4Address]:
+    yield from (ipaddress.IPv4Address(value) for value in _ends(stream, Ipv4, field))
+
+
+def _network(addresses: Iterable[ipaddress.IPv4Address]) -> str:
+    """The smallest network that holds them all."""
+    numbers = [int(address) for address in addresses]
+    prefix = 32 - (min(numbers) ^ max(numbers)).bit_length()
+    return str(ipaddress.IPv4Network((min(numbers), prefix), strict=False))
+
+
+def _ports(streams: Sequence[Stream], field: str) -> int | list[int]:
+    ports = [int(port) for stream in streams for port in _ends(stream, Udp, field)]
+    return ports[0] if min(ports) == max(ports) else [min(ports), max(ports)]
