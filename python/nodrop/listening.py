@@ -4,8 +4,10 @@ What goes wrong there is said and never ends a run; only what cannot work at all
 """
 
 import contextlib
+import logging
 import os
 import sqlite3
+import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nodrop import store
 from nodrop.errors import ConfigError
-from nodrop.logs import LOGGER, LogFile, Tally, handled_by, timestamp
+from nodrop.logs import LOGGER, LogFile, LogLines, Tally, handled_by, timestamp
 from nodrop.model.event import Event, OnEvent, RunDone
 from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult, Status
@@ -40,7 +42,7 @@ def listeners(plan: Plan, say: Say) -> Iterator[OnEvent]:
     ship = plan.ship
     with contextlib.ExitStack() as stack:
         tally = Tally()
-        handlers = [LogFile(_opened(ship, "log_file"), ship.log_format)] if ship.log_file else []
+        handlers = [_log_handler(ship)] if ship.log_file or ship.debug else []
         hearers: list[_Hearer] = []
         stack.enter_context(handled_by(tally, *handlers, debug=ship.debug))
         if ship.events_file:
@@ -57,6 +59,12 @@ def listeners(plan: Plan, say: Say) -> Iterator[OnEvent]:
             hearers.append(_Hearer("ship.fluentd", shipped))
         hearers.append(_Hearer("log", EventLog()))
         yield partial(_tell, hearers, say)
+
+
+def _log_handler(ship: ShipPlan) -> logging.Handler:
+    """The log's file; details that are to go to none go to standard error."""
+    as_json = ship.log_format == "json"
+    return LogFile(_opened(ship, "log_file"), as_json) if ship.log_file else LogLines(sys.stderr, as_json)
 
 
 class _Hearer(NamedTuple):

@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TextIO
 
 LOGGER = logging.getLogger("nodrop")
 LOGGER.addHandler(logging.NullHandler())  # without it, warnings would be printed where no program asked for them
@@ -48,13 +49,21 @@ class JsonLines(logging.Formatter):
         return json.dumps(content, ensure_ascii=False, default=str)
 
 
+class LogLines(logging.StreamHandler[TextIO]):
+    """Writes to a stream that is open."""
+
+    def __init__(self, stream: TextIO, as_json: bool) -> None:
+        super().__init__(stream)
+        self.setFormatter(_formatter(as_json))
+
+
 class LogFile(logging.FileHandler):
     """Adds to a file; one that can no longer be written is given up, with one sentence on standard error."""
 
-    def __init__(self, path: Path, log_format: str) -> None:
+    def __init__(self, path: Path, as_json: bool) -> None:
         """Open it. Raises OSError."""
         super().__init__(path, encoding="utf-8")
-        self.setFormatter(JsonLines() if log_format == "json" else TextLines())
+        self.setFormatter(_formatter(as_json))
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: ARG002
         """Say it, once."""
@@ -98,6 +107,10 @@ def handled_by(*handlers: logging.Handler, debug: bool = False) -> Iterator[None
             LOGGER.removeHandler(handler)
             handler.close()
         LOGGER.setLevel(before)
+
+
+def _formatter(as_json: bool) -> logging.Formatter:
+    return JsonLines() if as_json else TextLines()
 
 
 def _trace(record: logging.LogRecord) -> str:

@@ -43,6 +43,11 @@ def test_debug_adds_details(tmp_path: Path) -> None:
     assert " DEBUG   trial 0 begins: " in (tmp_path / "log").read_text()
 
 
+def test_debug_without_a_file_goes_to_standard_error(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    told(tmp_path, debug=True)
+    assert " DEBUG   trial 0 begins: " in capsys.readouterr().err
+
+
 def test_a_log_as_json_has_an_object_a_line_with_fields_for_programs(tmp_path: Path) -> None:
     told(tmp_path, log_file=str(tmp_path / "log"), log_format="json")
     lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]

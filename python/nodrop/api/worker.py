@@ -17,6 +17,7 @@ from typing import Any, TextIO
 from nodrop.api.base import Base, plans_of
 from nodrop.api.wire import WORKER_DONE, encode
 from nodrop.errors import NodropError
+from nodrop.listening import listeners
 from nodrop.model.event import Event, TrialProgress
 from nodrop.model.plan import Plan
 from nodrop.presence import turn
@@ -80,14 +81,24 @@ def _run(teller: Teller) -> tuple[int, str | None]:
 
 
 def _measure(plans: Sequence[Plan], teller: Teller) -> tuple[int, str | None]:
-    if len(plans) == 1:
-        execute(plans[0], teller.hear)
-        return 0, None
-    failures = execute_suite(plans, teller.hear).failures
+    with listeners(plans[0], _warn) as tell:
+
+        def hear(event: Event) -> None:
+            teller.hear(event)
+            tell(event)
+
+        if len(plans) == 1:
+            execute(plans[0], hear)
+            return 0, None
+        failures = execute_suite(plans, hear).failures
     if not failures:
         return 0, None
     texts = [f"frame size {failure.frame_size}: {failure.error}" for failure in failures]
     return failures[0].error.exit_code, "\n".join(texts)
+
+
+def _warn(sentence: str) -> None:
+    print(f"nodrop: {sentence}", file=sys.stderr, flush=True)
 
 
 def _interrupt(number: int, _frame: FrameType | None) -> None:

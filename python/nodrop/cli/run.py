@@ -54,6 +54,8 @@ Exit codes: 0 every goal has a load that meets it, 2 configuration, 3 the lab, 4
 @click.option("--json", "json_file", type=FILE, help="Also write the result there; - is standard output.")
 @form_option
 @nfvbench_json_option
+@click.option("--events", type=FILE, help="Add every event of the run to it, a line of JSON each.")
+@click.option("--openmetrics", type=FILE, help="Write the figures there, for Prometheus' node_exporter.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, only the result.")
 @turn_options
 @nfvbench_options
@@ -139,4 +141,6 @@ def _own_keys(flags: dict[str, Any]) -> dict[str, Any]:
         "capture.file": flags["capture"],
         "latency.enabled": False if flags["no_latency"] else None,
         "results_dir": flags["results_dir"],
+        "ship.events_file": flags["events"],
+        "ship.openmetrics_file": flags["openmetrics"],
     }
