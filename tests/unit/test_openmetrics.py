@@ -85,3 +85,14 @@ def test_a_running_run_shows_how_far_it_is_and_then_no_more(tmp_path: Path) -> N
 
 def test_nothing_measured_yet_is_an_exposition_too() -> None:
     assert values(exposition([]))[("nodrop_running", frozenset())] == 0.0
+
+
+def test_a_fixed_rate_shows_what_was_asked_sent_and_received(tmp_path: Path) -> None:
+    plan = make_plan(tmp_path, rate="10kpps", duration="1s", bidirectional=False)
+    found = values(exposition([execute(plan, Listener(), parts(Step(6e3)))]))
+    loads = {
+        load: found["nodrop_fixed_load_pps", frozenset({"frame_size": "64", "load": load}.items())]
+        for load in ("intended", "offered", "received")
+    }
+    assert loads == {"intended": 1e4, "offered": 1e4, "received": 6e3}
+    assert found["nodrop_fixed_loss_ratio", frozenset({("frame_size", "64")})] == 0.4

@@ -22,8 +22,8 @@ from nodrop.model.base import Value
 from nodrop.model.event import Event, RunDone, RunStarted, TrialDone, TrialProgress, TrialStarted
 from nodrop.model.goal import Goal, GoalResult, Limit
 from nodrop.model.plan import Plan
-from nodrop.model.result import LatencyResult, RunResult, Status
-from nodrop.model.trial import DirectionTimes, TrialResult, Verdict
+from nodrop.model.result import RunResult, Status
+from nodrop.model.trial import FIXED, DirectionTimes, TrialResult, Verdict
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 """Of what `exposition` gives."""
@@ -128,6 +128,7 @@ def _families(results: Sequence[RunResult], running: Running | None) -> Iterator
     if results:
         yield from _runs(results)
         yield from _goals(results)
+        yield from _fixed(results)
         yield from _frames(results)
         yield from _latencies(results)
 
@@ -204,6 +205,23 @@ def _goals(results: Sequence[RunResult]) -> Iterator[Metric]:
     yield from (allowed, loads, losses, throughput, regular, limit)
 
 
+def _fixed(results: Sequence[RunResult]) -> Iterator[Metric]:
+    loads = _gauge(
+        "nodrop_fixed_load_pps",
+        "Frames per second over all directions at a fixed rate: intended, offered, received.",
+        [SIZE, "load"],
+    )
+    loss = _gauge("nodrop_fixed_loss_ratio", "Frames lost of those sent at a fixed rate.", [SIZE])
+    for result, trial in ((run, trial) for run in results for trial in run.trials if trial.phase == FIXED):
+        size = _size_text(result.plan)
+        loads.add_metric([size, "intended"], trial.trial.intended_load_pps)
+        loads.add_metric([size, "offered"], trial.offered_load_pps)
+        loads.add_metric([size, "received"], trial.forwarding_rate_pps)
+        if trial.offered_count:
+            loss.add_metric([size], trial.lost_count / trial.offered_count)
+    yield from (loads, loss)
+
+
 def _frames(results: Sequence[RunResult]) -> Iterator[Metric]:
     trials = _gauge("nodrop_run_trials", "Trials by how far they can be trusted.", [SIZE, "verdict"])
     frames = _gauge("nodrop_run_frames", "Frames over all trials, by what became of them.", [SIZE, "fate"])
@@ -238,20 +256,24 @@ def _latencies(results: Sequence[RunResult]) -> Iterator[Metric]:
     latency = _gauge("nodrop_latency_seconds", "Latency of the frames of a direction or stream.", [*where, "statistic"])
     for result in results:
         size = _size_text(result.plan)
-        for point in result.latencies:
-            load.add_metric([size, point.label], point.load_pps)
-            for times in _directions(result, point):
+        for label, trial in _points(result):
+            load.add_metric([size, label], trial.trial.intended_load_pps)
+            for times in trial.directions:
                 stream = "" if times.stream_id is None else str(times.stream_id)
-                values = [size, point.label, str(times.tx_port), str(times.rx_port), stream]
+                values = [size, label, str(times.tx_port), str(times.rx_port), stream]
                 for statistic, nanoseconds in _statistics(times):
                     latency.add_metric([*values, statistic], nanoseconds * NS)
     yield from (load, latency)
 
 
-def _directions(result: RunResult, point: LatencyResult) -> Iterator[DirectionTimes]:
+def _points(result: RunResult) -> Iterator[tuple[str, TrialResult]]:
+    """The trials whose latency counts, by what they are known as."""
+    labels = {point.trial_index: point.label for point in result.latencies}
     for trial in result.trials:
-        if trial.index == point.trial_index:
-            yield from trial.directions
+        if trial.index in labels:
+            yield labels[trial.index], trial
+        elif trial.phase == FIXED:
+            yield FIXED, trial
 
 
 def _statistics(times: DirectionTimes) -> Iterator[tuple[str, float]]:
