@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from nodrop.model.plan import Plan
     from nodrop.model.result import RunResult
+    from nodrop.model.shipping import ShipPlan
 
 STDOUT = "-"
 FORMS = ("text", "nfvbench", "markdown", "csv")
@@ -76,10 +77,14 @@ class Outputs(NamedTuple):
     def write(self, runs: "Sequence[RunResult]", own_json: str) -> None:
         """Write the files that were asked for. Raises ConfigError."""
         write_json(own_json, self.json_file)
-        for file in self._nfvbench_files(runs):
+        nfvbench_files = tuple(self._nfvbench_files(runs))
+        for file in nfvbench_files:
             from nodrop.export.nfvbench import nfvbench_result, nfvbench_text  # noqa: PLC0415
 
             write_json(nfvbench_text(nfvbench_result(runs)), file)
+        written = [Path(file) for file in (self.json_file, *nfvbench_files) if file and file != STDOUT]
+        for path in written if runs else ():
+            _hand_over(path, runs[0].plan.ship)
 
     def _nfvbench_files(self, runs: "Sequence[RunResult]") -> Iterator[str]:
         """Those of flags, and those of keys of NFVbench's."""
@@ -126,6 +131,16 @@ def write_json(text: str, file: str | None) -> None:
         click.echo(text, nl=False)
     elif file:
         store.write_whole(Path(file), text)
+
+
+def _hand_over(path: Path, ship: "ShipPlan") -> None:
+    """Make a file whose it is to be; that it cannot be is said, for it is written."""
+    from nodrop.listening import give  # noqa: PLC0415
+
+    try:
+        give(path, ship.user_id, ship.group_id)
+    except OSError as error:
+        click.echo(f"nodrop: ship.user_id, ship.group_id: {path} stays as it is: {error.strerror}", err=True)
 
 
 def _require_place(path: Path, key: str) -> None:
