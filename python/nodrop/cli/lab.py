@@ -29,13 +29,22 @@ def lab() -> None:
 @lab.command()
 @click.option(
     "--sut",
-    type=click.Choice(get_args(SutKind)),
+    type=click.Choice([sut for sut in get_args(SutKind) if sut != "ext"]),
     default="vnf-l2",
     show_default=True,
     help="What stands between the tester's ports.",
 )
 @click.option("--chains", type=int, default=1, show_default=True, help="Parallel chains of forwarders.")
 @click.option("--hops", type=int, default=1, show_default=True, help="Forwarders in line in each chain, 1 or 2.")
+@click.option(
+    "--networks",
+    type=click.Choice(["auto", "ports", "vlan", "shared"]),
+    default="auto",
+    show_default=True,
+    help="How chains reach the tester's ports.",
+)
+@click.option("--routers", is_flag=True, help="A router of the kernel at both ends of every chain.")
+@click.option("--idle-interfaces", type=int, default=0, show_default=True, help="Further, silent ones of every VNF.")
 @NAME
 def up(name: str, **keys: Any) -> None:
     """Bring a lab up and leave it standing."""
@@ -81,10 +90,10 @@ def status() -> None:
 
 @lab.command("exec", context_settings={"ignore_unknown_options": True})
 @NAME
-@click.argument("where", type=click.Choice(["tester", "sut"]))
+@click.argument("where", type=click.Choice(["tester", "sut", "left", "right"]))
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def execute(name: str, where: str, command: tuple[str, ...]) -> None:
-    """Run COMMAND inside a lab, on the tester's side or the SUT's.
+    """Run COMMAND inside a lab, on the tester's side, the SUT's, or in a router's in the path.
 
     \b
     nodrop lab exec sut -- tcpdump -ni sut0
@@ -101,15 +110,10 @@ def execute(name: str, where: str, command: tuple[str, ...]) -> None:
 
 
 def _print_facts(facts: "StageFacts") -> None:
-    click.echo(f"  SUT         {facts.sut}")
-    click.echo(f"  rights      {facts.privilege}")
-    for namespace, pid in (("tester", facts.tester_pid), ("sut", facts.sut_pid)):
-        click.echo(f"  {namespace:<12}network namespace of process {pid}")
-        for interface in facts.interfaces:
-            if interface.namespace == namespace:
-                click.echo(
-                    f"    {interface.name:<10}{interface.driver}, MAC {interface.mac}, MTU {interface.mtu_bytes}"
-                )
+    from nodrop.report.lab import lab_lines  # noqa: PLC0415
+
+    for line in lab_lines(facts):
+        click.echo(f"  {line}")
 
 
 def _examples(name: str, facts: "StageFacts") -> tuple[str, ...]:

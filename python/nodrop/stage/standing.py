@@ -132,11 +132,17 @@ def find(name: str) -> StandingLab:
 
 
 def entrance(name: str, namespace: str) -> int:
-    """A process in the `tester` or `sut` namespace of a lab, to be joined; that the SUT has died does not matter.
+    """A process in a namespace of a lab, to be joined: `tester`, `sut`, or `left` and `right` where routers stand in
+    the path; that the SUT has died does not matter.
 
     Raises: StageError when there is no such lab or its namespaces are gone.
     """
     lab = registry.read(name) or _unknown(name)
+    routers = lab.facts.router_pids
+    if namespace in ("left", "right"):
+        if namespace not in routers:
+            raise StageError(f"{namespace} asked, lab {name} has no routers in the path; look into tester or sut")
+        return routers[namespace]
     process = lab.holder if namespace == "tester" else lab.keeper
     if not is_running(process):
         _check(name, lab)

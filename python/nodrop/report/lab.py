@@ -1,0 +1,44 @@
+"""A lab as it stands, in lines of text."""
+
+from collections.abc import Iterator
+
+from nodrop.model.facts import ChainFacts, StageFacts
+from nodrop.units import format_seconds
+
+CHAINS_SHOWN_MAX = 8
+"""Of more chains only the first and the last are shown."""
+INTERFACES_SHOWN_MAX = 12
+
+
+def lab_lines(facts: StageFacts) -> Iterator[str]:
+    """What there is to know of a lab, for whoever looks into it."""
+    yield f"SUT         {facts.sut}"
+    yield f"rights      {facts.privilege}"
+    if facts.up_s is not None:
+        yield f"came up in  {format_seconds(facts.up_s)}"
+    for namespace, pid in {"tester": facts.tester_pid, "sut": facts.sut_pid, **facts.router_pids}.items():
+        yield f"{namespace:<12}network namespace of process {pid}"
+        yield from _interface_lines(facts, namespace)
+    if len(facts.chains) > 1:
+        yield from _chain_lines(facts.chains)
+
+
+def _interface_lines(facts: StageFacts, namespace: str) -> Iterator[str]:
+    found = [interface for interface in facts.interfaces if interface.namespace == namespace]
+    for interface in found[:INTERFACES_SHOWN_MAX]:
+        yield f"  {interface.name:<10}{interface.driver}, MAC {interface.mac}, MTU {interface.mtu_bytes}"
+    if len(found) > INTERFACES_SHOWN_MAX:
+        yield f"  and {len(found) - INTERFACES_SHOWN_MAX} more, see nodrop lab exec {namespace} -- ip link"
+
+
+def _chain_lines(chains: tuple[ChainFacts, ...]) -> Iterator[str]:
+    yield f"chains      {len(chains)}"
+    shown = chains if len(chains) <= CHAINS_SHOWN_MAX else (*chains[: CHAINS_SHOWN_MAX - 1], chains[-1])
+    for position, chain in enumerate(shown):
+        if position == CHAINS_SHOWN_MAX - 1 and len(chains) > CHAINS_SHOWN_MAX:
+            yield "  ..."
+        vlans = f", VLANs {chain.vlans[0]} and {chain.vlans[1]}" if chain.vlans else ""
+        macs = f", MACs {chain.macs[0]} and {chain.macs[1]}" if chain.macs else ""
+        pids = f", {'process' if len(chain.pids) == 1 else 'processes'} {', '.join(map(str, chain.pids))}"
+        idle = f", idle {', '.join(chain.idle_interfaces)}" if chain.idle_interfaces else ""
+        yield f"  {chain.chain:<4}{' '.join(chain.interfaces)}{vlans}{macs}{pids if chain.pids else ''}{idle}"
