@@ -1,0 +1,196 @@
+"""Chains on two tester ports: each forwards its own frames, all of them add up, nothing leaks, nothing stays behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.lab.bench import Bench, bench
+from tests.lab.test_netns_stage import network_namespaces, wait_until_empty
+
+from nodrop.model.trial import TrialResult
+from nodrop.observe import observers
+
+pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
+
+LOAD_PPS, DURATION_S = 4_000, 0.5
+
+LISTEN = """
+import json, socket, sys, time
+packets = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0003))
+packets.setsockopt(263, 23, 1)
+packets.settimeout(0.1)
+print("ready", flush=True)
+heard, end = {}, time.monotonic() + float(sys.argv[1])
+while time.monotonic() < end:
+    try:
+        frame, (name, *_) = packets.recvfrom(2048)
+    except TimeoutError:
+        continue
+    at = frame.find(b"nDr1")
+    if at >= 0:
+        stream = int.from_bytes(frame[at + 4 : at + 6])
+        heard.setdefault(name, {}).setdefault(stream, 0)
+        heard[name][stream] += 1
+print(json.dumps(heard))
+"""
+"""Prints which streams' frames arrived at every interface of a namespace, and how many."""
+
+
+def observed(lab: Bench, load_pps: float = LOAD_PPS) -> TrialResult:
+    """A trial, with what every hop counted."""
+    with observers(lab.stage.facts, lab.plan) as watching:
+        for observer in watching:
+            observer.before()
+        result = lab.measure(load_pps, DURATION_S)
+        for observer in reversed(watching):
+            result = observer.after(result)
+    return result
+
+
+def assert_all_add_up(lab: Bench, result: TrialResult) -> None:
+    """Nothing is lost, every hop of every chain counted that chain's frames, together as many as the ports'."""
+    chains = range(lab.plan.lab.chain_count)
+    assert {(way.chain, way.tx_port) for way in result.chain_hops} == {
+        (chain, port) for chain in chains for port in (0, 1)
+    }
+    for way in result.chain_hops:
+        counts = [hop.frame_count for hop in way.hops if hop.frame_count is not None]
+        assert len(set(counts)) == 1 and counts[0] > 0, way
+    for port in (0, 1):
+        sent = sum(way.hops[0].frame_count or 0 for way in result.chain_hops if way.tx_port == port)
+        assert sent == sum(stream.offered_count for stream in result.streams if stream.tx_port == port)
+        counted = [hop.out_count for way in (result.ledger.ways if result.ledger else ()) for hop in way.hops[1:]]
+        assert set(counted) == {sent}
+
+
+@pytest.fixture
+def require_sut(request: pytest.FixtureRequest, require_tool: Callable[[str], Path]) -> Callable[[str], None]:
+    def require(sut: str) -> None:
+        if sut == "xdp":
+            request.getfixturevalue("require_root")
+        if sut == "ovs":
+            require_tool("ovs-vsctl")
+
+    return require
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"networks": "vlan"},
+        {"networks": "vlan", "vlans": [[100, 101], [100, 4094]]},
+        {"networks": "shared"},
+        {"networks": "shared", "vlans": [[7], [8]]},
+        {"networks": "vlan", "hops": 2},
+        {"networks": "vlan", "sut": "bridge"},
+        {"networks": "vlan", "sut": "ovs"},
+        {"networks": "vlan", "sut": "xdp"},
+        {"networks": "vlan", "sut": "vnf-l3", "hops": 2},
+        {"networks": "shared", "sut": "vnf-l3"},
+        {"networks": "shared", "sut": "router"},
+        {"networks": "vlan", "sut": "vnf-l3", "routers": True},
+        {"networks": "shared", "sut": "vnf-l3", "routers": True},
+    ],
+    ids=lambda keys: "-".join(map(str, keys.values())),
+)
+def test_two_ports_carry_two_chains_and_all_counts_add_up(
+    keys: dict[str, Any], require_sut: Callable[[str], None]
+) -> None:
+    require_sut(keys.get("sut", "vnf-l2"))
+    with bench(**{"chains": 2, "frame_bytes": 128, "flow_count": 64} | keys) as lab:
+        observed(lab)  # routers look now and then whether their neighbours are still there, at first at once
+        assert_all_add_up(lab, observed(lab))
+
+
+@pytest.mark.parametrize("networks", ["vlan", "shared"])
+def test_no_chain_hears_another(networks: str) -> None:
+    with bench(chains=3, networks=networks, frame_bytes=128, flow_count=64) as lab:
+        command = lab.inside("sut", sys.executable, "-c", LISTEN, "2")
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as listener:
+            assert listener.stdout and listener.stdout.readline() == "ready\n"
+            result = lab.measure(1_000, DURATION_S)
+            heard = json.loads(listener.stdout.readlines()[-1])
+        streams = {stream.stream_id: stream for stream in lab.plan.traffic.streams}
+        assert sum(stream.received_count for stream in result.streams) > 0
+        checked = 0
+        for chain in lab.stage.facts.chains:
+            for interface in chain.interfaces:
+                assert {streams[int(stream)].chain for stream in heard[interface]} == {chain.chain}
+                checked += 1
+        assert checked == 6
+
+
+def test_interfaces_that_are_to_be_idle_are_up_and_silent() -> None:
+    with bench(chains=2, networks="shared", idle_interfaces=3) as lab:
+        lab.measure(LOAD_PPS, DURATION_S)
+        idle = [name for chain in lab.stage.facts.chains for name in chain.idle_interfaces]
+        assert len(idle) == 6
+        shown = lab.run("sut", "ip", "-br", "link")
+        for name in idle:
+            assert any(line.split()[0].split("@")[0] == name and "UP" in line for line in shown.splitlines())
+            assert tuple(lab.counters("sut", name)) == (0, 0)
+
+
+def test_facts_say_what_every_chain_is() -> None:
+    with bench(chains=2, hops=2, networks="vlan", vlans=[[100, 101], [200, 201]], frame_bytes=128) as lab:
+        facts = lab.stage.facts
+        assert [chain.vlans for chain in facts.chains] == [(100, 200), (101, 201)]
+        assert len({pid for chain in facts.chains for pid in chain.pids}) == 4
+        for chain in facts.chains:
+            for pid in chain.pids:
+                assert "nodrop-vnf" in Path(f"/proc/{pid}/cmdline").read_text()
+        assert facts.up_s is not None and facts.up_s > 0
+
+
+def test_64_chains_come_up_carry_frames_and_go_within_seconds() -> None:
+    began = time.monotonic()
+    with bench(chains=64, frame_bytes=128, flow_count=1280) as lab:
+        result = observed(lab, 6_400)
+        facts, plan = lab.stage.facts, lab.plan
+        assert_all_add_up(lab, result)
+        namespaces = network_namespaces(facts)
+        processes = [process.pid for process in facts.sut_processes]
+    assert not wait_until_empty(namespaces)
+    assert len(processes) == 66 and not any(Path(f"/proc/{pid}").exists() for pid in processes)
+    assert plan.lab.chain_count == 64
+    assert time.monotonic() - began < 60, "it takes about 10 s on a machine with nothing else to do"
+
+
+def test_vnfs_of_idle_chains_leave_the_cpu_alone() -> None:
+    """20 of them that looked for frames all the time would want 20 CPUs."""
+    with bench(chains=20, networks="shared", flow_count=400) as lab:
+        pids = [process.pid for process in lab.stage.facts.sut_processes]
+        time.sleep(0.3)
+        before = sum(cpu_s(pid) for pid in pids)
+        time.sleep(1)
+        assert sum(cpu_s(pid) for pid in pids) - before < 0.1
+
+
+def cpu_s(pid: int) -> float:
+    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
+
+
+def test_frames_lost_at_an_edge_switch_are_attributed_to_it() -> None:
+    """It is stopped for longer than its ring holds what comes."""
+    with bench(chains=2, networks="shared", flow_count=64) as lab:
+        edge = next(process for process in lab.stage.facts.sut_processes if process.name == "edge left")
+        os.kill(edge.pid, signal.SIGSTOP)
+        waking = threading.Timer(0.4, os.kill, (edge.pid, signal.SIGCONT))
+        waking.start()
+        try:
+            result = observed(lab, 40_000)
+        finally:
+            waking.join()
+        assert result.ledger and result.lost_count > 0
+        lost = {hop.place: hop for way in result.ledger.ways for hop in way.hops if hop.lost_count}
+        ring = lost["the edge switch's receive ring of sut0"]
+        assert ring.side == "wire" and ring.causes[0].name == "ring_full"
+        assert ring.lost_count > result.lost_count * 0.9

@@ -1,0 +1,132 @@
+"""Which networks chains have, and what does not go together."""
+
+from typing import Any
+
+import pytest
+
+from nodrop.config.load import load
+from nodrop.errors import ConfigError
+from nodrop.model.plan import LabPlan
+from nodrop.plan.chains import chain_ends
+from nodrop.plan.lab import private_lab
+
+
+def lab(**keys: Any) -> LabPlan:
+    return private_lab(load((), keys), (0, 1), 128, lambda names: tuple(f"02:00:00:00:00:{len(n):02x}" for n in names))
+
+
+@pytest.mark.parametrize(
+    ("keys", "networks"),
+    [
+        ({}, "ports"),
+        ({"chains": 2}, "vlan"),
+        ({"chains": 1, "vlans": [[5], [6]]}, "vlan"),
+        ({"chains": 2, "sut": "ext", "ports": ["a", "bb"]}, "shared"),
+        ({"chains": 2, "sut": "ext", "ports": ["a", "bb"], "vlans": [[1, 2], [3, 4]]}, "vlan"),
+        ({"chains": 2, "networks": "ports"}, "ports"),
+    ],
+)
+def test_networks_are_chosen_by_what_else_is_asked(keys: dict[str, Any], networks: str) -> None:
+    assert lab(**keys).networks == networks
+
+
+def test_every_chain_has_a_vlan_of_its_own_on_each_side() -> None:
+    made = lab(chains=128)
+    assert len(made.vlans) == 128
+    assert all(len({vlans[side] for vlans in made.vlans}) == 128 for side in range(2))
+    written = lab(chains=2, vlans=[[100, 101], [200, 201]])
+    assert written.vlans == ((100, 200), (101, 201))
+    assert [[port.vlan for port in edge.ports] for edge in written.edges] == [[100, 101], [200, 201]]
+
+
+def test_on_shared_networks_one_vlan_a_side_or_none_holds_for_all() -> None:
+    made = lab(chains=3, networks="shared", vlans=[[7], [8]])
+    assert made.vlans == ((7, 8),) * 3
+    macs = [[port.mac for port in edge.ports] for edge in made.edges]
+    assert len({mac for side in macs for mac in side}) == 6
+    assert lab(chains=3, networks="shared").vlans == ()
+
+
+@pytest.mark.parametrize("networks", ["vlan", "shared"])
+@pytest.mark.parametrize("hops", [1, 2])
+def test_two_tester_ports_carry_all_chains_and_every_interface_has_one_end(networks: str, hops: int) -> None:
+    config = load((), {"chains": 5, "hops": hops, "networks": networks})
+    made = lab(chains=5, hops=hops, networks=networks)
+    assert made.tester_interfaces == ("tester0", "tester1")
+    assert {(end.chain, end.side, end.port) for ends in chain_ends(config, made) for end in ends} == {
+        (chain, side, side) for chain in range(5) for side in range(2)
+    }
+    ends = [end.interface for link in made.links for end in (link.near, link.far)]
+    used = [port.interface for forwarder in made.forwarders for port in forwarder.ports]
+    used += [port.interface for edge in made.edges for port in edge.ports]
+    assert sorted(ends) == sorted(used)
+    assert len(set(ends)) == len(ends) and all(len(name) <= 15 for name in ends)
+
+
+def test_with_128_chains_all_addresses_differ_and_names_fit() -> None:
+    made = lab(chains=128, hops=2, sut="vnf-l3", routers=True, idle_interfaces=8)
+    ports = [port for forwarder in made.forwarders for port in forwarder.ports]
+    ports += [port for router in made.routers for pair in router.ports for port in pair]
+    macs, ips = [port.mac for port in ports], [ip for port in ports for ip in port.addresses]
+    assert len(set(macs)) == len(macs) == 8 * 128
+    assert len(set(ips)) == len(ips)
+    names = [end.interface for link in made.links for end in (link.near, link.far)]
+    assert len(names) == len(set(names)) and max(map(len, names)) <= 15
+
+
+def test_with_many_chains_queues_are_shorter_unless_that_was_asked() -> None:
+    assert [lab(chains=chains).sut_queue_slots for chains in (1, 8, 9, 64, 128)] == [4096, 4096, 2048, 512, 512]
+    assert lab(**{"chains": 64, "vnf.queue_slots": 1024}).sut_queue_slots == 1024
+
+
+def test_processes_that_share_a_cpu_sleep_when_there_is_nothing_to_do() -> None:
+    assert [forwarder.yields for forwarder in lab().forwarders] == [False]
+    made = lab(chains=2)
+    assert all(process.yields for process in (*made.edges, *made.forwarders))
+
+
+@pytest.mark.parametrize(
+    ("keys", "sentence"),
+    [
+        ({"chains": 9, "networks": "ports"}, r"networks: ports asked with 9 chains, at most 8"),
+        ({"networks": "ports", "vlans": [[1], [2]]}, r"networks: ports asked with vlans"),
+        ({"chains": 2, "networks": "shared", "sut": "bridge"}, r"networks: shared asked, 2 chains of bridge .* a loop"),
+        (
+            {"chains": 3, "vlans": [[1, 2], [3, 4]]},
+            r"vlans\[0\]: 2 asked for 3 chains.*write 3 of them, or chains: 2",
+        ),
+        ({"chains": 1, "vlans": [[1, 2], [3, 4]]}, r"vlans\[0\]: 2 asked for 1 chains.*or chains: 2"),
+        ({"vlans": [[1], [3, 4]]}, r"1 VLANs left and 2 right"),
+        ({"chains": 2, "vlans": [[1, 1], [3, 4]]}, r"vlans\[0\]: 1 asked for several chains"),
+        ({"vlans": [[0], [1]]}, r"vlans.0.0: 0 asked, it should be greater than or equal to 1"),
+        ({"vlans": [[1], [4095]]}, r"vlans.1.0: 4095 asked, it should be less than or equal to 4094"),
+        (
+            {"chains": 2, "networks": "shared", "vlans": [[1, 2], [3, 3]]},
+            r"vlans\[0\]: 1, 2 asked with networks: shared",
+        ),
+        ({"vlans": [[], []]}, r"0 VLANs left and 0 right"),
+        ({"routers": True}, r"routers: true asked, vnf-l2 does not answer"),
+        ({"sut": "router", "idle_interfaces": 1}, r"idle_interfaces: 1 asked, router has no VNF"),
+        ({"ports": ["eth1", "eth2"]}, r"ports: eth1, eth2 asked, vnf-l2 is brought up between ports of its own"),
+        ({"sut": "ext"}, r"ports: none asked, 1 chain\(s\) with networks: ports take 2"),
+        ({"sut": "ext", "ports": ["a", "a"]}, r"ports: a, a asked, one of them twice"),
+        ({"sut": "ext", "ports": ["a", "b"], "macs": [["02:00:00:00:00:01"] * 2] * 2}, r"macs\[0\]: 2 asked for 1"),
+    ],
+)
+def test_what_does_not_go_together_names_key_found_and_remedy(keys: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        lab(**keys)
+
+
+def test_a_wire_between_named_interfaces_is_one_that_is_there() -> None:
+    """What NFVbench calls a loopback; frames are addressed to the other port."""
+    config = load((), {"sut": "wire", "ports": ["a", "bb"], "chains": 2, "vlans": [[111, 112], [211, 212]]})
+    made = private_lab(config, (0, 1), 128, lambda names: tuple(f"02:00:00:00:00:{len(n):02x}" for n in names))
+    assert (made.sut, made.tester_interfaces, made.forwarders) == ("ext", ("a", "bb"), ())
+    for left, right in chain_ends(config, made):
+        assert (left.tester_mac, left.next_mac) == ("02:00:00:00:00:01", "02:00:00:00:00:02")
+        assert (right.tester_mac, right.next_mac) == ("02:00:00:00:00:02", "02:00:00:00:00:01")
+        assert ([tag.id for tag in left.tags], [tag.id for tag in right.tags]) == (
+            [111 + left.chain],
+            [211 + left.chain],
+        )
