@@ -47,7 +47,8 @@ def faults(
 def _fault(stream: Stream, check: DirectionCheck, faces: "_Faces") -> str | None:
     """What is wrong with what was seen of a stream; None when nothing is."""
     sent = f"{check.sent_count} learning frames sent"
-    strays = [(seen, faces.owner(seen)) for seen in check.arrivals]
+    expected_at = stream.rx_port, stream.rx_vlan
+    strays = [(seen, faces.owner(seen)) for seen in check.arrivals if (seen.port, seen.vlan) != expected_at]
     strays = [(seen, owner) for seen, owner in strays if owner is not None and owner != stream.chain]
     if check.received_count == 0:
         elsewhere = ", ".join(f"{seen.count} arrived at {faces.place(seen)}" for seen in check.arrivals)

@@ -51,7 +51,10 @@ def engine_cores(config: Config, backend: Backend, available: Sequence[int]) -> 
 
 def fit_lab(lab: LabPlan, backend: Backend) -> LabPlan:
     """The lab, ready for frames of which no socket buffer was ever made, where there are such."""
-    return lab.model_copy(update={"sut_takes_xdp": backend == "xdp_live" and lab.sut not in ("xdp", "wire")})
+    first_is_xdp = lab.sut == "xdp" and not lab.edges
+    return lab.model_copy(
+        update={"sut_takes_xdp": backend == "xdp_live" and not first_is_xdp and lab.sut not in ("wire", "ext")}
+    )
 
 
 def _fits_a_program(traffic: Traffic) -> bool:

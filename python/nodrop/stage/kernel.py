@@ -17,11 +17,16 @@ NEIGHBOR_SETTINGS = {"base_reachable_time_ms": str(24 * 3600 * 1000), "delay_fir
 answer, and is not the same SUT meanwhile; so it asks once, at once. Older kernels have no such settings in user
 namespaces."""
 SYSCTL = Path("/proc/sys/net")
-ROUTER_SETTINGS = {"ipv4/ip_forward": "1", "ipv6/conf/all/forwarding": "1", "ipv4/conf/all/rp_filter": "0"}
+ROUTER_SETTINGS = {
+    "ipv4/ip_forward": "1",
+    "ipv6/conf/all/forwarding": "1",
+    "ipv4/conf/all/rp_filter": "0",
+    "ipv4/conf/all/arp_ignore": "1",
+}
+"""Several of its ports may be on one network: each answers for its own addresses alone."""
 ROUTER_PORT_SETTINGS = {
     "ipv4/conf/{}/rp_filter": "0",
     "ipv4/conf/{}/send_redirects": "0",
-    "ipv4/conf/{}/arp_ignore": "1",
     "ipv6/conf/{}/accept_dad": "0",
     "ipv6/conf/{}/mldv1_unsolicited_report_interval": "1",
     "ipv6/conf/{}/mldv2_unsolicited_report_interval": "1",
