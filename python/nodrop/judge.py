@@ -4,8 +4,10 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from nodrop.errors import SearchError
 from nodrop.model.goal import Bound, Flag, Goal, GoalResult, Limit
 from nodrop.model.plan import SearchPlan
+from nodrop.model.result import RunResult
 from nodrop.model.trial import TrialResult, Verdict
 from nodrop.search.base import Interval
 from nodrop.units import format_count, format_pps, format_ratio, format_seconds
@@ -18,6 +20,20 @@ ROUNDING = 1e-9
 """Bounds exactly one width apart are so but for the last digits."""
 NORMAL_95 = 1.6449
 """95 % quantile of the normal distribution."""
+
+
+def require_found(result: RunResult) -> None:
+    """Make sure that a run found what it was asked for. Raises SearchError for goals without a load or an estimate."""
+    without = [found for found in result.goals if not found.lower and found.estimate_pps is None]
+    if not without:
+        return
+    labels = " and ".join(found.goal.label for found in without)
+    if any(found.limit is not Limit.MIN_LOAD for found in without):
+        raise SearchError(f"a load that meets {labels} asked, none was found; allow more time (--budget)")
+    raise SearchError(
+        f"a load that meets {labels} asked, even the lowest one loses more; "
+        "allow a lower load (--min-load) or more loss (--goal)"
+    )
 
 
 def judge(

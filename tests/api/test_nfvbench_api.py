@@ -3,9 +3,11 @@
 from pathlib import Path
 
 import pytest
+import yaml
 from tests.api.serving import await_over, await_trial, begun, serving, start
 
 import nodrop
+from nodrop.cli import main
 
 JSON = {"Content-Type": "application/json"}
 PENDING = "NFVbench run still pending"
@@ -116,3 +118,31 @@ def test_nothing_asked_is_the_default_run(tmp_path: Path) -> None:
         for content in (b"{}", b"null"):
             run = client.post("/start_run", content=content, headers=JSON).json()["request_id"]
             assert await_over(client, run)["state"] == "complete"
+
+
+def test_nfvbenchs_whole_default_configuration_is_a_body_that_names_nothing_of_the_host(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["config", "default", "--nfvbench"]) == 0
+    default = yaml.safe_load(capsys.readouterr().out)
+    assert len(default) > 70
+    with serving(tmp_path) as client:
+        answer = client.post("/start_run", json=default)
+        assert answer.status_code == 200, answer.text
+        assert answer.json()["status"] == "PENDING"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"flow_count": 10000},
+        {"flow_count": 10000, "service_chain": "PVVP", "traffic": {"profile": "traffic_profile_IMIX"}},
+        {"duration": 5, "rate": "1Mpps"},
+        {"restart": True},
+        {"no_traffic": True},
+        {"rate": "10kpps"},
+    ],
+)
+def test_the_bodies_of_nfvbenchs_manual_are_taken(body: dict[str, object], tmp_path: Path) -> None:
+    with serving(tmp_path) as client:
+        assert client.post("/start_run", json=body).json()["status"] == "PENDING"

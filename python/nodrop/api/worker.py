@@ -10,20 +10,21 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import FrameType
 from typing import Any, TextIO
 
 from nodrop.api.base import Base, plans_of
 from nodrop.api.wire import WORKER_DONE, encode
-from nodrop.errors import NodropError
-from nodrop.listening import listeners
+from nodrop.errors import NodropError, SearchError
+from nodrop.judge import require_found
 from nodrop.model.event import Event, TrialProgress
 from nodrop.model.plan import Plan
+from nodrop.model.result import RunResult
 from nodrop.presence import turn
 from nodrop.run import execute
 from nodrop.stage.namespace import die_with_parent
-from nodrop.suite import execute_suite
+from nodrop.suite import Failure, execute_suite
 
 PROGRESS_EVERY_S = 0.25
 """Telling takes CPU time that the measurement may want."""
@@ -81,24 +82,22 @@ def _run(teller: Teller) -> tuple[int, str | None]:
 
 
 def _measure(plans: Sequence[Plan], teller: Teller) -> tuple[int, str | None]:
-    with listeners(plans[0], _warn) as tell:
-
-        def hear(event: Event) -> None:
-            teller.hear(event)
-            tell(event)
-
-        if len(plans) == 1:
-            execute(plans[0], hear)
-            return 0, None
-        failures = execute_suite(plans, hear).failures
+    if len(plans) == 1:
+        require_found(execute(plans[0], teller.hear))
+        return 0, None
+    outcome = execute_suite(plans, teller.hear)
+    failures = [*outcome.failures, *_without_answer(outcome.results)]
     if not failures:
         return 0, None
-    texts = [f"frame size {failure.frame_size}: {failure.error}" for failure in failures]
-    return failures[0].error.exit_code, "\n".join(texts)
+    return failures[0].error.exit_code, "\n".join(f"frame size {size}: {error}" for size, error in failures)
 
 
-def _warn(sentence: str) -> None:
-    print(f"nodrop: {sentence}", file=sys.stderr, flush=True)
+def _without_answer(results: Sequence[RunResult]) -> Iterator[Failure]:
+    for result in results:
+        try:
+            require_found(result)
+        except SearchError as error:
+            yield Failure(result.plan.frame_size, error)
 
 
 def _interrupt(number: int, _frame: FrameType | None) -> None:

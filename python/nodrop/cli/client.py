@@ -109,10 +109,10 @@ def cancel(server: "Client", run_id: str) -> int:
 @click.option(
     "--format",
     "wanted",
-    type=click.Choice(["json", "nfvbench", "text", "markdown"]),
+    type=click.Choice(["json", "nfvbench", "text", "markdown", "csv"]),
     default="json",
     show_default=True,
-    help="result.json, NFVbench's form of it, or a report.",
+    help="result.json, NFVbench's form of it, the report, or NFVbench's tables.",
 )
 @click.pass_obj
 def result(server: "Client", run_id: str, frame_size: str | None, wanted: str) -> int:
