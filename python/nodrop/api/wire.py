@@ -26,6 +26,8 @@ KINDS: dict[str, type[Event]] = {
 }
 RUN_DONE = "run_done"
 """A result is stored: {run_id, status, error}. The result itself is fetched, not sent along."""
+NOTE = "note"
+"""What whoever follows the run should know: {text}."""
 STATE = "state"
 """How far the run is, told by the server: a RunView."""
 WORKER_DONE = "worker_done"

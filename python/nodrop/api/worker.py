@@ -4,6 +4,7 @@
 with the lab down and the result stored; the kernel kills it when the server is gone, and with it the lab.
 """
 
+import contextlib
 import json
 import os
 import signal
@@ -15,10 +16,11 @@ from types import FrameType
 from typing import Any, TextIO
 
 from nodrop.api.base import Base, plans_of
-from nodrop.api.wire import WORKER_DONE, encode
-from nodrop.errors import NodropError, SearchError
+from nodrop.api.wire import NOTE, WORKER_DONE, encode
+from nodrop.errors import BusyError, NodropError, SearchError
 from nodrop.judge import require_found
-from nodrop.model.event import Event, TrialProgress
+from nodrop.listening import listeners
+from nodrop.model.event import Event, OnEvent, TrialProgress
 from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult
 from nodrop.presence import turn
@@ -46,6 +48,10 @@ class Teller:
             self._progress_s = time.monotonic()
         self.say(*encode(event))
 
+    def note(self, sentence: str) -> None:
+        """Say what whoever follows the run should know."""
+        self.say(NOTE, {"text": sentence})
+
     def say(self, name: str, content: dict[str, Any]) -> None:
         """One line."""
         print(json.dumps({"event": name, "data": content}, allow_nan=False), file=self._out, flush=True)
@@ -70,8 +76,13 @@ def _run(teller: Teller) -> tuple[int, str | None]:
         request = json.loads(sys.stdin.buffer.readline())
         base = Base.model_validate(request["base"])
         plans = plans_of(base, request["body"])
-        with turn(base.results_dir, wait=True):
-            return _measure(plans, teller)
+        with _turn(base.results_dir, teller), listeners(plans[0], teller.note) as tell:
+
+            def hear(event: Event) -> None:
+                teller.hear(event)
+                tell(event)
+
+            return _measure(plans, hear)
     except NodropError as error:
         return error.exit_code, str(error)
     except KeyboardInterrupt as interrupt:
@@ -81,11 +92,23 @@ def _run(teller: Teller) -> tuple[int, str | None]:
         return 1, f"the run ended by a fault of nodrop's own, {type(mishap).__name__}: {mishap}"
 
 
-def _measure(plans: Sequence[Plan], teller: Teller) -> tuple[int, str | None]:
+@contextlib.contextmanager
+def _turn(results_dir: str, teller: Teller) -> Iterator[None]:
+    """Measure alone on this machine until the block is left, and say so when that has to be waited for."""
+    with contextlib.ExitStack() as until_left:
+        try:
+            until_left.enter_context(turn(results_dir))
+        except BusyError:
+            teller.note("another run is measuring on this machine; this one waits for it")
+            until_left.enter_context(turn(results_dir, wait=True))
+        yield
+
+
+def _measure(plans: Sequence[Plan], hear: OnEvent) -> tuple[int, str | None]:
     if len(plans) == 1:
-        require_found(execute(plans[0], teller.hear))
+        require_found(execute(plans[0], hear))
         return 0, None
-    outcome = execute_suite(plans, teller.hear)
+    outcome = execute_suite(plans, hear)
     failures = [*outcome.failures, *_without_answer(outcome.results)]
     if not failures:
         return 0, None
