@@ -20,7 +20,7 @@ from nodrop.api.wire import NOTE, WORKER_DONE, encode
 from nodrop.errors import BusyError, NodropError, SearchError
 from nodrop.judge import require_found
 from nodrop.listening import listeners
-from nodrop.model.event import Event, OnEvent, TrialProgress
+from nodrop.model.event import Event, OnEvent, RunStarted, TrialProgress
 from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult
 from nodrop.presence import turn
@@ -34,16 +34,19 @@ INTERRUPTED = 130
 
 
 class Teller:
-    """Tells events as they come, of a trial's progress only some."""
+    """Tells events as they come, of a trial's progress only some, where no interval is to be kept."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
         self._progress_s = 0.0
+        self._every_s = PROGRESS_EVERY_S
 
     def hear(self, event: Event) -> None:
         """Say it, if it is time."""
+        if isinstance(event, RunStarted):
+            self._every_s = 0.0 if event.plan.interval_s else PROGRESS_EVERY_S
         if isinstance(event, TrialProgress):
-            if time.monotonic() - self._progress_s < PROGRESS_EVERY_S:
+            if time.monotonic() - self._progress_s < self._every_s:
                 return
             self._progress_s = time.monotonic()
         self.say(*encode(event))

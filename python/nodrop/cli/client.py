@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from nodrop.cli.completing import FILE
 from nodrop.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ Exit codes: of run and events what the run ended with; else 0, 2 refused as aske
 
 @click.group(epilog=EPILOG, short_help="Drive a server: run, follow, cancel, read.")
 @click.option("--url", metavar="URL", default="http://127.0.0.1:7555", show_default=True, help="Where the server is.")
-@click.option("--token-file", metavar="FILE", help="File whose first line is the token to show.")
+@click.option("--token-file", type=FILE, help="File whose first line is the token to show.")
 @click.pass_context
 def client(context: click.Context, url: str, token_file: str | None) -> None:
     """Drive a `nodrop serve`. A run goes on, whatever becomes of this command."""
@@ -43,7 +44,7 @@ def client(context: click.Context, url: str, token_file: str | None) -> None:
 
 
 @client.command(name="run")
-@click.option("--config", "-c", "config", metavar="FILE", multiple=True, help="Keys to send; a later one wins.")
+@click.option("--config", "-c", "config", type=FILE, multiple=True, help="Keys to send; a later one wins.")
 @click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="Set any key, as rate=10kpps.")
 @click.option("--detach", is_flag=True, help="Print the run's id and do not follow it.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, only the result.")

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from nodrop.cli.completing import DIR, FILE
+
 EPILOG = """
 \b
 Examples:
@@ -19,9 +21,9 @@ Examples:
 @click.command(epilog=EPILOG, short_help="Measure on request, over HTTP.")
 @click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", "-p", type=click.IntRange(0, 65535), default=7555, show_default=True, help="0: a free one.")
-@click.option("--token-file", metavar="FILE", help="Tokens, one a line; requests have to show one.")
-@click.option("--config", "-c", "config", metavar="FILE", multiple=True, help="Configuration of every run.")
-@click.option("--results-dir", metavar="DIR", help="Where results are kept.  [default: the configuration's]")
+@click.option("--token-file", type=FILE, help="Tokens, one a line; requests have to show one.")
+@click.option("--config", "-c", "config", type=FILE, multiple=True, help="Configuration of every run.")
+@click.option("--results-dir", type=DIR, help="Where results are kept.  [default: the configuration's]")
 def serve(host: str, port: int, token_file: str | None, config: tuple[str, ...], results_dir: str | None) -> int:
     """Take runs over HTTP: by NFVbench's interface, and by /api/v1, which GET /openapi.json describes.
 
