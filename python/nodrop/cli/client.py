@@ -140,7 +140,7 @@ def version(server: "Client") -> int:
 def _follow(server: "Client", run_id: str, quiet: bool) -> int:
     """Progress until it is over, then the report; gives the run's exit code."""
     from nodrop.api.wire import NOTE, decode  # noqa: PLC0415
-    from nodrop.cli.measuring import _progress as progress_on  # noqa: PLC0415
+    from nodrop.cli.measuring import progress_on  # noqa: PLC0415
 
     try:
         with progress_on(sys.stdout, quiet) as progress:

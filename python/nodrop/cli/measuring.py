@@ -35,6 +35,7 @@ def measure(
         epilogue: what else to say of the result, at the end.
     """
     from nodrop.cli.interruption import interruptible  # noqa: PLC0415
+    from nodrop.judge import require_found  # noqa: PLC0415
     from nodrop.listening import listeners  # noqa: PLC0415
     from nodrop.model.event import RunDone  # noqa: PLC0415
     from nodrop.run import execute  # noqa: PLC0415
@@ -44,7 +45,7 @@ def measure(
     done: list[RunDone] = []
     with listeners(plan, _warn) as tell, interruptible() as interruption:
         try:
-            with _progress(out, quiet) as progress:
+            with progress_on(out, quiet) as progress:
 
                 def hear(event: "Event") -> None:
                     progress.hear(event)
@@ -61,7 +62,7 @@ def measure(
                 _show(done[0], outputs)
                 if epilogue:
                     click.echo(epilogue(done[0].result), file=out)
-    _check_found(done[0].result)
+    require_found(done[0].result)
     return 0
 
 
@@ -87,7 +88,7 @@ def measure_each(plans: "Sequence[Plan]", outputs: Outputs, quiet: bool, parts: 
     over: list[SuiteDone] = []
     with listeners(plans[0], _warn) as tell, interruptible() as interruption:
         try:
-            with _progress(out, quiet) as progress:
+            with progress_on(out, quiet) as progress:
 
                 def hear(event: "Event") -> None:
                     progress.hear(event)
@@ -109,10 +110,12 @@ def measure_each(plans: "Sequence[Plan]", outputs: Outputs, quiet: bool, parts: 
 
 def _suite_exit_code(outcome: "SuiteOutcome") -> int:
     """That of the first run that failed, or that did not find what it was asked for; each is named."""
+    from nodrop.judge import require_found  # noqa: PLC0415
+
     failures = [(failure.frame_size, failure.error) for failure in outcome.failures]
     for result in outcome.results:
         try:
-            _check_found(result)
+            require_found(result)
         except SearchError as error:
             failures.append((result.plan.frame_size, error))
     for frame_size, failed in failures:
@@ -124,7 +127,8 @@ def _warn(sentence: str) -> None:
     click.echo(f"nodrop: {sentence}", err=True)
 
 
-def _progress(out: TextIO, quiet: bool) -> "LineProgress | LiveProgress":
+def progress_on(out: TextIO, quiet: bool) -> "LineProgress | LiveProgress":
+    """How events are shown: drawn on a terminal, in lines elsewhere, not at all if quiet."""
     from nodrop.cli.console import console  # noqa: PLC0415
     from nodrop.report.lines import LineProgress, NoProgress  # noqa: PLC0415
     from nodrop.report.live import LiveProgress  # noqa: PLC0415
@@ -163,19 +167,3 @@ def _show_suite(over: "SuiteDone", results: "Sequence[RunResult]", outputs: Outp
     if over.path:
         click.echo(f"\nresults: {over.path}", file=outputs.stream)
     outputs.write(results, suites.results_json(over.suite, results))
-
-
-def _check_found(result: "RunResult") -> None:
-    """Raises SearchError for goals with neither a load that meets them nor an estimate."""
-    from nodrop.model.goal import Limit  # noqa: PLC0415
-
-    without = [found for found in result.goals if not found.lower and found.estimate_pps is None]
-    if not without:
-        return
-    labels = " and ".join(found.goal.label for found in without)
-    if any(found.limit is not Limit.MIN_LOAD for found in without):
-        raise SearchError(f"a load that meets {labels} asked, none was found; allow more time (--budget)")
-    raise SearchError(
-        f"a load that meets {labels} asked, even the lowest one loses more; "
-        "allow a lower load (--min-load) or more loss (--goal)"
-    )
