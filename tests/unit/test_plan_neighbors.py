@@ -70,3 +70,35 @@ def test_ports_of_several_chains_have_links_of_their_own() -> None:
     links = neighbors("vnf-l3", chains=2, networks="ports").links
     assert [link.port for link in links] == [0, 1, 2, 3]
     assert len({link.next_hop for link in links}) == 4
+
+
+def external(**keys: Any) -> NeighborPlan:
+    written = {"sut": "ext", "ports": ["a", "b"], **{key.replace("__", "."): value for key, value in keys.items()}}
+    macs = ("02:00:00:00:00:0a", "02:00:00:00:00:0b")
+    return build(load((), written), no_lab, (0, 1), inspect_ports=lambda _: macs).neighbors
+
+
+def test_chains_of_a_sut_that_is_there_are_asked_for_in_their_vlans_by_their_own_stations() -> None:
+    gateways = {"gateways__tester": ["10.0.0.100", "10.1.0.100"], "gateways__sut": ["10.0.0.1", "10.1.0.1"]}
+    links = external(chains=2, vlans=[[100, 101], [200, 201]], frame_bytes=68, **gateways).links
+    assert [(link.port, link.chain, link.station.tags[0].id, link.next_hop) for link in links] == [
+        (0, 0, 100, "10.0.0.1"),
+        (1, 0, 200, "10.1.0.1"),
+        (0, 1, 101, "10.0.0.2"),
+        (1, 1, 201, "10.1.0.2"),
+    ]
+    assert [link.station.addresses[0] for link in links] == ["10.0.0.100", "10.1.0.100", "10.0.0.101", "10.1.0.101"]
+
+
+def test_a_sut_that_is_there_is_asked_for_nobody_where_mac_addresses_or_no_gateways_are_written() -> None:
+    macs = [["02:00:00:00:01:01"], ["02:00:00:00:01:02"]]
+    for keys in ({"macs": macs}, {}):
+        assert all(link.next_hop is None for link in external(**keys).links)
+    with pytest.raises(ConfigError, match=r"gateways.sut: missing"):
+        external(neighbors__resolve=True)
+
+
+def test_one_way_to_a_sut_that_is_there_the_far_port_says_where_it_is() -> None:
+    assert external(bidirectional=False).announce_every_s == 1
+    assert external(bidirectional=False, neighbors__announce_every="5s").announce_every_s == 5
+    assert external().announce_every_s is None

@@ -17,6 +17,8 @@ ROUTES: frozenset[SutKind] = frozenset({"router", "vnf-l3"})
 CAN_ANSWER = ROUTES | TRANSPARENT
 """SUTs that answer, or let the tester's other end answer."""
 TAG_COUNT_MAX = 2
+ONE_WAY_ANNOUNCE_S = 1.0
+"""How often a port that only receives says where it is, for switches that would forget it; as NFVbench's trickle."""
 
 
 def plan_neighbors(config: Config, lab: LabPlan, traffic: Traffic) -> NeighborPlan:
@@ -29,7 +31,7 @@ def plan_neighbors(config: Config, lab: LabPlan, traffic: Traffic) -> NeighborPl
     needed = resolves or lab.sut in ROUTES or lab.sut == "ext" or asked.announce_every is not None
     return NeighborPlan(
         links=tuple(_links(config, lab, traffic, resolves)) if needed else (),
-        announce_every_s=asked.announce_every,
+        announce_every_s=asked.announce_every or (ONE_WAY_ANNOUNCE_S if _is_forgotten(config, lab) else None),
         timeout_s=asked.timeout,
         tries=asked.tries,
     )
@@ -47,6 +49,11 @@ def _resolves(config: Config, lab: LabPlan) -> bool:
             "answer; leave it out"
         )
     return asked
+
+
+def _is_forgotten(config: Config, lab: LabPlan) -> bool:
+    """Whether a port sends no test frames to a SUT that may have to be told where it is."""
+    return lab.sut == "ext" and not config.bidirectional
 
 
 def _ext_has_addresses(config: Config) -> bool:

@@ -1,0 +1,64 @@
+"""Paths before traffic: every chain and direction checked by itself, also where all share ports and MAC addresses."""
+
+import pytest
+from tests.lab.bench import Bench, bench
+
+from nodrop import plan as planning
+from nodrop.config.load import load
+from nodrop.errors import GeneratorError
+from nodrop.generator.engine import EngineMeasurer
+from nodrop.plan import addressing
+from nodrop.stage.netns import NetnsStage
+
+pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
+
+VLANS = {"chains": 3, "networks": "vlan", "vlans": [[100, 101, 102], [200, 201, 202]], "frame_bytes": 68}
+
+
+def test_a_chain_that_is_cut_is_named_in_both_directions_and_no_other() -> None:
+    plan = planning.build(load((), VLANS | {"sut": "bridge"}))
+    with NetnsStage(plan.lab, "test") as stage:
+        measurer = EngineMeasurer(
+            plan.engine,
+            plan.traffic,
+            plan.neighbors,
+            netns_pid=stage.facts.tester_pid,
+            interfaces=plan.lab.tester_interfaces,
+            check_alive=stage.check_alive,
+        )
+        lab = Bench(plan, stage, measurer)
+        lab.run("sut", "ip", "link", "set", "chain1l", "nomaster")
+        with measurer, pytest.raises(GeneratorError) as refused:
+            measurer.check_path()
+    text = str(refused.value)
+    assert "chain 1, left to right (tester0 to tester1, VLAN 201 there): " in text
+    assert "chain 1, right to left (tester1 to tester0, VLAN 101 there): " in text
+    assert "learning frames sent, none arrived" in text
+    assert "chain 0" not in text and "chain 2" not in text
+
+
+def test_frames_that_arrive_in_the_vlan_of_another_chain_are_told_though_their_port_is_right() -> None:
+    """A wire leaves tags as they are, so with these each chain's frames come back as the other's."""
+    crossed = {"sut": "wire", "chains": 2, "networks": "vlan", "vlans": [[100, 101], [101, 100]], "frame_bytes": 68}
+    said = r"chain 0, left to right .* VLAN 100, which is chain 1's \(VLAN 101 expected\)"
+    with pytest.raises(GeneratorError, match=said), bench(**crossed):
+        pytest.fail("the path was taken for right")
+
+
+def test_the_next_hop_of_every_chain_is_found_in_its_vlan_and_its_frames_go_there() -> None:
+    gateways = {"gateways.tester": ["10.0.0.100", "10.1.0.100"], "gateways.sut": ["10.0.0.1", "10.1.0.1"]}
+    with bench(**VLANS | gateways | {"sut": "vnf-l3"}) as lab:
+        result = lab.measure(3_000, 0.3)
+        found = [[(hop.chain, hop.address, hop.mac) for hop in port.next_hops] for port in lab.measurer.ports]
+    assert found == [
+        [(chain, f"10.{side}.0.{chain + 1}", addressing.sut_mac(2 * chain + side)) for chain in range(3)]
+        for side in range(2)
+    ]
+    assert all(stream.received_count == stream.offered_count > 0 for stream in result.streams)
+
+
+def test_sixty_four_chains_are_checked_at_once() -> None:
+    with bench(chains=64, frame_bytes=68, flow_count=10_000, sut="vnf-l2") as lab:
+        checks = lab.measurer.check_path()
+    assert len(checks) == 128 and all(check.received_count > 0 for check in checks)
+    assert len({(seen.port, seen.vlan) for check in checks for seen in check.arrivals}) == 128
