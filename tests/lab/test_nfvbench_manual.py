@@ -40,7 +40,6 @@ def test_a_command_line_of_the_manual_measures(written: str, tmp_path: Path) -> 
         (trial,) = result["trials"]
         chains = {stream["chain"] for stream in result["plan"]["traffic"]["streams"]}
         assert len(chains) == line.keys.get("chains", 1)
-        assert trial["received_count"] > 0
         assert all(stream["received_count"] > 0 for stream in trial["streams"])
 
 
