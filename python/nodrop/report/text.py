@@ -14,6 +14,7 @@ from nodrop.report.calibration import beyond_calibration, calibration_text, hold
 from nodrop.report.chains import chain_lines
 from nodrop.report.confidence import confidence_lines, estimate_text
 from nodrop.report.doubts import doubt_lines
+from nodrop.report.facts import facts_parts
 from nodrop.report.fixed import chains_table, fixed_line, fixed_table, fixed_trial, shortfall_lines
 from nodrop.report.ledger import bound_lines, loss_line
 from nodrop.report.tables import goals_table, latency_table, trials_table
@@ -49,6 +50,7 @@ def _parts(result: RunResult, with_trials: bool) -> Iterator[RenderableType]:
     yield from _fixed_parts(result)
     if result.plan.no_traffic:
         yield ""
+        yield from facts_parts(result)
         yield _bullet("- ", no_traffic_text(result), "")
     if result.goals:
         yield ""
