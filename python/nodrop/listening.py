@@ -58,7 +58,12 @@ def listeners(plan: Plan, say: Say) -> Iterator[OnEvent]:
             shipped = stack.enter_context(_forwarded(ship, tally, say))
             hearers.append(_Hearer("ship.fluentd", shipped))
         hearers.append(_Hearer("log", EventLog()))
-        yield partial(_tell, hearers, say)
+        try:
+            yield partial(_tell, hearers, say)
+        except Exception as error:
+            if not tally.error_count:
+                LOGGER.error(str(error) or type(error).__name__)
+            raise
 
 
 def _log_handler(ship: ShipPlan) -> logging.Handler:
@@ -127,10 +132,6 @@ def _forwarded(ship: ShipPlan, tally: Tally, say: Say) -> Iterator[OnEvent]:
                 log.started()
             try:
                 yield hear
-            except Exception as error:
-                if not tally.error_count:
-                    LOGGER.error(str(error) or type(error).__name__)
-                raise
             finally:
                 for log in logs:
                     log.summarize(tally)

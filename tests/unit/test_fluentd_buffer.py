@@ -7,6 +7,7 @@ from pathlib import Path
 import msgpack
 import pytest
 
+from nodrop.cli import main
 from nodrop.errors import ShipError
 from nodrop.export.fluentd.buffer import Buffer, Full, delivering, path_of, paths_in
 from nodrop.export.fluentd.sender import Sender, deliver, waiting
@@ -119,3 +120,19 @@ def test_what_is_no_buffer_is_said_so(tmp_path: Path) -> None:
     sqlite3.connect(tmp_path / "empty.sqlite").close()
     with pytest.raises(ShipError, match="whom its records are for"):
         waiting(tmp_path / "empty.sqlite")
+
+
+def test_ship_lists_what_waits_without_sending_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Buffer(path_of(tmp_path, AGGREGATOR)) as buffer:
+        buffer.describe(AGGREGATOR)
+        buffer.append("tag", 1, {"number": 1})
+    assert main(["ship", "--buffer-dir", str(tmp_path), "--list"]) == 7
+    assert capsys.readouterr().out == "127.0.0.1:9: 1 waiting\n"
+
+
+def test_ship_says_when_nothing_waits_and_refuses_what_is_no_directory(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["ship", "--buffer-dir", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == f"nothing waits in {tmp_path}\n"
+    assert main(["ship", "--buffer-dir", str(tmp_path / "none")]) == 2

@@ -10,6 +10,7 @@ import pytest
 from tests.running import MILLION, Listener, make_plan, parts
 from tests.suts import SlowTester, Step
 
+from nodrop.cli.outputs import Outputs
 from nodrop.errors import ConfigError
 from nodrop.export.fluentd.log_records import LogRecords
 from nodrop.export.jsonl import EventLines
@@ -77,6 +78,13 @@ def test_a_goal_without_any_load_is_an_error(tmp_path: Path) -> None:
     with listeners(plan, said.append) as tell:
         execute(plan, tell, parts(Step(1e4)))
     assert " ERROR   NDR 0 %: none." in (tmp_path / "log").read_text()
+
+
+def test_an_error_before_the_run_began_is_in_the_log(tmp_path: Path) -> None:
+    plan = make_plan(tmp_path, ship__log_file=str(tmp_path / "log"))
+    with pytest.raises(ConfigError), listeners(plan, lambda _: None):
+        raise ConfigError("something asked, cannot be")
+    assert (tmp_path / "log").read_text().endswith(" ERROR   something asked, cannot be\n")
 
 
 def test_the_log_is_added_to_and_other_loggers_are_left_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -179,3 +187,12 @@ def test_a_run_is_summed_up_by_what_was_logged(warnings: int, errors: int, messa
     assert (start["loglevel"], start["numwarnings"]) == ("START", 0)
     assert (summary["message"], summary["numloglevel"]) == (message, level)
     assert (summary["numwarnings"], summary["numerrors"]) == (warnings, errors)
+
+
+def test_files_of_json_become_whose_they_are_to_be(tmp_path: Path) -> None:
+    if os.geteuid():
+        pytest.skip("only root may give files away")
+    plan = make_plan(tmp_path / "results", ship__user_id=12345)
+    result = execute(plan, Listener(), parts(MILLION))
+    Outputs(json_file=str(tmp_path / "own"), nfvbench_json=str(tmp_path / "theirs")).write([result], "{}")
+    assert [(tmp_path / name).stat().st_uid for name in ("own", "theirs")] == [12345, 12345]

@@ -96,4 +96,5 @@ def test_what_cannot_work_is_refused(tmp_path: Path, entry: dict[str, Any], sent
 def test_without_a_tag_nothing_is_sent_and_without_aggregators_nothing_waits(tmp_path: Path) -> None:
     assert make_plan(tmp_path).ship.buffer_dir == ""
     # NFVbench's default is one entry without tags
+    assert make_plan(tmp_path, ship__fluentd=[{"port": 9}]).ship.forwardings == ()
     assert make_plan(tmp_path, fluentd=[{"logging_tag": None, "result_tag": None}]).ship.forwardings == ()

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from nodrop.cli.completing import DIR
-from nodrop.errors import ShipError
+from nodrop.errors import ConfigError, ShipError
 
 EPILOG = """
 \b
@@ -32,6 +32,8 @@ def ship(buffer_dir: str | None, only_list: bool) -> int:
     from nodrop.plan.shipping import default_buffer_dir  # noqa: PLC0415
 
     directory = Path(buffer_dir) if buffer_dir else default_buffer_dir()
+    if buffer_dir and not directory.is_dir():
+        raise ConfigError(f"--buffer-dir: {buffer_dir} asked, there is no such directory; name that of ship.buffer_dir")
     paths = paths_in(directory)
     if not paths:
         click.echo(f"nothing waits in {directory}")

@@ -13,9 +13,11 @@ TLS_FILES = ("ca_file", "certificate_file", "key_file")
 
 def plan_shipping(ship: ShipConfig) -> ShipPlan:
     """Who is told of the run. Raises ConfigError where a file that is needed cannot be read."""
+    forwardings = tuple(_forwarding(entry, f"ship.fluentd.{at}") for at, entry in enumerate(ship.fluentd))
+    told = tuple(entry for entry in forwardings if entry.logging_tag or entry.result_tag)
     return ShipPlan(
-        forwardings=tuple(_forwarding(entry, f"ship.fluentd.{at}") for at, entry in enumerate(ship.fluentd)),
-        buffer_dir=(_absolute(ship.buffer_dir) or str(default_buffer_dir())) if ship.fluentd else "",
+        forwardings=told,
+        buffer_dir=(_absolute(ship.buffer_dir) or str(default_buffer_dir())) if told else "",
         buffer_bytes_max=ship.buffer_bytes,
         wait_s=ship.wait,
         events_file=_absolute(ship.events_file),
