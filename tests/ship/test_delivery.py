@@ -304,3 +304,29 @@ def test_a_sender_that_lives_long_gets_through_to_an_aggregator_that_restarts(fo
             sender.keep("tag", {"number": number})
             assert len(aggregator.records(number + 1)) == number + 1
     assert list(sender.finish(5.0).sentences()) == []
+
+
+def test_a_run_from_nfvbenchs_configuration_arrives(
+    require_privilege: None,  # noqa: ARG001
+    forward: Start,
+    tmp_path: Path,
+) -> None:
+    port = free_port()
+    (tmp_path / "nfvbench.cfg").write_text(
+        f"fluentd: [{{logging_tag: nfvbench, result_tag: resultnfvbench, ip: 127.0.0.1, port: {port}}}]\n"
+        "rate: 2kpps\nduration_sec: 1\nframe_sizes: [64, 128]\nuser_label: rack7\n"
+    )
+    command = [sys.executable, "-m", "nodrop", "run", "-c", "nfvbench.cfg", "--user-info", '{"site": "north"}', "-q"]
+    environment = os.environ | {"XDG_STATE_HOME": str(tmp_path / "state")}
+    with forward(port) as aggregator:
+        subprocess.run(command, cwd=tmp_path, env=environment, check=True, timeout=120)
+        records = aggregator.records(0)
+    small, large = by_tag(records, "resultnfvbench")
+    assert (small["frame_size"], large["frame_size"]) == ("64", "128")
+    for record in (small, large):
+        assert (record["type"], record["user_label"], record["site"]) == ("single_run", "rack7", "north")
+        assert record["total_orig_rate_pps"] == 2000
+        assert record["forward_tx_rate_pps"] + record["reverse_tx_rate_pps"] == record["total_tx_rate_pps"]
+        assert record["total_tx_rate_bps"] == record["total_tx_rate_pps"] * (int(record["frame_size"]) + 20) * 8
+    levels = [log["loglevel"] for log in by_tag(records, "nfvbench")]
+    assert (levels[0], levels[-1]) == ("START", "RUN_SUMMARY")

@@ -272,8 +272,6 @@ def _points(result: RunResult) -> Iterator[tuple[str, TrialResult]]:
     for trial in result.trials:
         if trial.index in labels:
             yield labels[trial.index], trial
-        elif trial.phase == FIXED:
-            yield FIXED, trial
 
 
 def _statistics(times: DirectionTimes) -> Iterator[tuple[str, float]]:
