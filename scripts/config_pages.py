@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from nodrop.config.document import Key
 from nodrop.config.explaining import becomes, comes_from, default_text, instead, range_text
 from nodrop.config.keys import SHARED, field_of, fields, is_section, leaves, section
+from nodrop.config.nfvbench.kept import ACTS
 from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.config.schema import Config, GoalConfig
 from nodrop.config.shipping import FluentdConfig
@@ -99,6 +100,8 @@ def _here(key: Key) -> str:
         return "the same"
     if writes := becomes(key):
         return f"acts: {', '.join(f'`{name}`' for name in writes)}"
+    if acts := ACTS.get(".".join(key)):
+        return f"acts: {acts}"
     return f"kept: {instead(key)}" if instead(key) else "kept: has no effect here, and hardly any in NFVbench"
 
 

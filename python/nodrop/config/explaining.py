@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from nodrop.config.document import Key, dumped
 from nodrop.config.keys import SHARED, field_of, fields, is_nfvbench, is_section, nearest, section
-from nodrop.config.nfvbench.kept import kept_keys
+from nodrop.config.nfvbench.kept import ACTS, kept_keys
 from nodrop.config.nfvbench.rules import RULES
 from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.config.schema import Config
@@ -107,6 +107,8 @@ def _other_form(key: Key, theirs: bool) -> Iterator[str]:
         return
     if writes := becomes(key):
         yield f"  becomes: {', '.join(writes)}"
+    elif text := ACTS.get(".".join(key)):
+        yield f"  acts: {text}"
     elif text := instead(key):
         yield f"  kept as written: {text}"
     elif section(NfvbenchConfig, key) is None:

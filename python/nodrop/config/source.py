@@ -27,7 +27,7 @@ def document_of(source: Source) -> Document:
     """What a source says. Raises ConfigError when it cannot be read."""
     if isinstance(source, Written):
         return of_mapping(source.mapping, source.name)
-    if isinstance(source, Path) or os.path.isfile(source):  # noqa: PTH113 - a long text is no file, and no error either
+    if isinstance(source, Path) or os.path.exists(source):  # noqa: PTH110 - a long text is no file, and no error either
         return _of_file(Path(source))
     if _may_be_file(source):
         raise ConfigError(_missing(source))

@@ -24,7 +24,7 @@ class Said(NamedTuple):
 
     def where(self, key: Key) -> str:
         """Document, line and key, for a message about this key or something in it."""
-        translated = self.asked != key[: len(self.asked)]
+        translated = key[: len(self.asked)] != self.asked and self.asked[: len(key)] != key
         line = self.document.line(self.asked if translated else key)
         place = f"{self.document.name}: line {line}" if line else self.document.name
         written = f"{'.'.join(self.asked)} (here {'.'.join(key)})" if translated else ".".join(key)

@@ -60,16 +60,20 @@ KEPT: dict[str, str] = {
     "debug_mask": SILENT,
     "pause_sec": "a trial's counts are read once its last frames have had time to arrive, so no pause is needed",
     "unidir_reverse_traffic_pps": "traffic that goes one way goes that way only",
-    "json": SILENT,
-    "std_json": SILENT,
 }
 """Key or section, and what happens instead. What a rule reads is not kept."""
+
+ACTS = {
+    "json": "the result goes there in NFVbench's form",
+    "std_json": "the result goes there in NFVbench's form, in a file of NFVbench's name for it",
+}
+"""Keys that no rule reads, because whoever acts on them does so by this name."""
 
 
 def kept_keys() -> Iterator[tuple[Key, str]]:
     """Every kept key that has a value, with what happens instead."""
     for leaf in leaves(NfvbenchConfig):
-        if leaf.key[0] in SHARED or any(RULES.of(leaf.key)):
+        if leaf.key[0] in SHARED or leaf.key[0] in ACTS or any(RULES.of(leaf.key)):
             continue
         near = [".".join(leaf.key[:depth]) for depth in range(len(leaf.key), 0, -1)]
         yield leaf.key, next((KEPT[key] for key in near if key in KEPT), SILENT)
