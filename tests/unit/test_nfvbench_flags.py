@@ -1,5 +1,6 @@
 """NFVbench's flags as `nodrop run` takes them. Source: NFVbench 5's own help and its manual."""
 
+import collections
 from typing import Any
 
 import click
@@ -34,6 +35,11 @@ def test_every_flag_of_nfvbench_is_there() -> None:
     context = click.Context(run, help_option_names=["-h", "--help"])
     known = {name for parameter in run.get_params(context) for name in parameter.opts}
     assert set(DOCUMENTED.split()) - known == set()
+
+
+def test_no_flag_has_two_meanings() -> None:
+    names = [name for parameter in run.params for name in parameter.opts]
+    assert [name for name, count in collections.Counter(names).items() if count > 1] == []
 
 
 def test_every_flag_does_or_says_something() -> None:
@@ -101,6 +107,12 @@ def test_a_note_says_whose_form_json_is_when_nfvbenchs_flags_are_used() -> None:
     assert list(notes(parsed("--sut", "bridge"), "out.json")) == []
     (said,) = notes(parsed("--rate", "1kpps"), "out.json")
     assert said == "--json: out.json holds nodrop's own result; NFVbench's form is --nfvbench-json FILE"
+
+
+def test_frames_too_small_for_ethernet_are_as_small_as_can_be_and_it_is_said() -> None:
+    flags = parsed("-fs", "32", "-fs", "IMIX")
+    assert nfvbench_keys(flags) == {"frame_sizes": [64, "IMIX"]}
+    assert list(notes(flags, None)) == ["--frame-size: 32 asked; Ethernet has at least 64 bytes, which are sent"]
 
 
 def test_the_help_fits_a_terminal_and_has_nodrops_own_options_first(

@@ -17,6 +17,7 @@ from nodrop.errors import ConfigError
 Command = TypeVar("Command", bound=Callable[..., Any])
 PREFIX = "nfvbench_"
 """Of the names under which the command's function gets these flags."""
+FRAME_BYTES_MIN = 64
 TRAFFIC, PATH, OUTPUT, INSTEAD, KEPT = (
     "NFVbench's options: traffic and rates",
     "NFVbench's options: what is measured",
@@ -180,7 +181,7 @@ def nfvbench_keys(flags: Mapping[str, Any]) -> dict[str, Any]:
         if flag.key == "user_info":
             keys[flag.key] = _merged(value)
         elif flag.key == "frame_sizes":
-            keys[flag.key] = [int(size) if size.isdecimal() else size for size in value]
+            keys[flag.key] = [_size(size) for size in value]
         elif flag.key:
             keys[flag.key] = value if flag.metavar else flag.value
     return keys
@@ -190,8 +191,16 @@ def notes(flags: Mapping[str, Any], json_file: str | None) -> Iterator[str]:
     """What there is to say of flags that have another spelling by now, mean nothing here, or mean something else."""
     used = [flag for flag, _ in given(flags)]
     yield from (f"{flag.name}: {flag.note}" for flag in used if flag.note)
+    for size in flags[f"{PREFIX}frame_size"]:
+        if size.isdecimal() and int(size) < FRAME_BYTES_MIN:
+            yield f"--frame-size: {size} asked; Ethernet has at least {FRAME_BYTES_MIN} bytes, which are sent"
     if json_file and used:
         yield f"--json: {json_file} holds nodrop's own result; NFVbench's form is --nfvbench-json FILE"
+
+
+def _size(written: str) -> int | str:
+    """Bytes, as NFVbench takes them: what is too little for Ethernet is the least it has."""
+    return max(FRAME_BYTES_MIN, int(written)) if written.isdecimal() else written
 
 
 def _merged(written: tuple[str, ...]) -> dict[str, Any]:

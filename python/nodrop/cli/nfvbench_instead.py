@@ -53,7 +53,7 @@ def _own_arguments(flag: str, asked: Mapping[str, Any], given: Sequence[str], ke
         return [*files, *_settings(keys)]
     if flag == "server":
         where = [part for name in ("host", "port") if name in asked for part in (f"--{name}", str(asked[name]))]
-        return [*where, *files]
+        return [*where, *files, *(("--results-dir", results_dir) if (results_dir := keys.get("results_dir")) else ())]
     return []
 
 

@@ -27,6 +27,9 @@ Examples:
   nodrop run --budget 60s                     the best answer after a minute
   nodrop run --search binary                  another search
   nodrop run --json - -q | jq .goals          the result for a program
+  nodrop run --rate 1Mpps --interval 1        one trial at a fixed rate, told every second
+  nodrop run -fs 64 -fs IMIX -fs 1518         several frame sizes, one after the other
+  nodrop run --sut ext --ports eth1,eth2      what is between two interfaces of this machine
   nodrop run --set search.width=2%            any key of the configuration
 
 \b
@@ -41,6 +44,7 @@ Exit codes: 0 every goal has a load that meets it, 2 configuration, 3 the lab, 4
 @click.option("--sut", type=click.Choice(get_args(SutKind)), help="What to measure.  [default: vnf-l2]")
 @click.option("--chains", type=int, metavar="N", help="Parallel chains of forwarders.  [default: 1]")
 @click.option("--hops", type=int, metavar="N", help="Forwarders in line in each chain, 1 or 2.  [default: 1]")
+@click.option("--ports", metavar="LEFT,RIGHT", help="Interfaces that lead to a SUT that is there (--sut ext).")
 @click.option("--lab", type=LAB, help="Measure in a lab left standing by `nodrop lab up`.")
 @click.option(
     "--backend", type=click.Choice(["auto", *get_args(Backend)]), help="How packets are sent.  [default: auto]"
@@ -133,6 +137,7 @@ def _own_keys(flags: dict[str, Any]) -> dict[str, Any]:
         "sut": flags["sut"],
         "chains": flags["chains"],
         "hops": flags["hops"],
+        "ports": flags["ports"].split(",") if flags["ports"] else None,
         "lab": flags["lab"],
         "engine.backend": flags["backend"],
         "frame_bytes": flags["frame_bytes"],
