@@ -1,5 +1,6 @@
 """The command lines of NFVbench's manual, as `nodrop run` takes them."""
 
+import secrets
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,18 +8,35 @@ from typing import Any
 
 import pytest
 from tests.nfvbench_manual import CONFIGURATION, LINES, Line
+from tests.running import Listener, make_plan, parts
 
+from nodrop import presence
+from nodrop.cli import main
 from nodrop.cli.nfvbench_flags import given
 from nodrop.cli.run import configuration, run
 from nodrop.plan import build
+from nodrop.run import execute
+from nodrop.stage import registry, standing
 
 RUNS = [line for line in LINES if not line.instead]
-COMMANDS = {"config": "Usage: nodrop config", "show": "result", "status": "status: ", "cleanup": "clean"}
+SAID = {
+    "version": "nodrop 0",
+    "help": "Usage: nodrop run",
+    "config": "flow_count",
+    "show": "complete",
+    "status": "status: idle",
+    "cleanup": "nothing of nodrop is here",
+}
+"""What a command that is carried out instead of a run says, among other things."""
 
 
 @pytest.fixture(autouse=True)
 def in_a_directory_with_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And with records of its own, so that what goes on on the machine is none of its business."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(presence, "TURN", f"\0nodrop.test.{secrets.token_hex(8)}")
+    monkeypatch.setattr(registry, "_runtime_directory", lambda: tmp_path / "records")
+    monkeypatch.setattr(standing, "_standing_holders", lambda: iter(()))
     Path("nfvbench.cfg").write_text(CONFIGURATION)
 
 
@@ -44,3 +62,14 @@ def test_what_comes_later_is_said(line: Line) -> None:
     plan = build(configuration(flags(line)))
     notes = [flag.name for flag, _ in given(flags(line)) if flag.note]
     assert any(said.startswith(line.later) for said in (*plan.warnings, *notes))
+
+
+@pytest.mark.parametrize("line", [line for line in LINES if line.instead], ids=lambda line: line.written)
+def test_what_is_no_run_is_carried_out_as_the_command_it_is_here(
+    line: Line, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if line.instead == "show":
+        result = execute(make_plan(Path("results")), Listener(), parts())
+        Path("results.json").write_text(result.model_dump_json())
+    assert main(["run", *shlex.split(line.written)]) == 0
+    assert SAID[line.instead] in capsys.readouterr().out
