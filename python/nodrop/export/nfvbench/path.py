@@ -1,7 +1,7 @@
 """Every chain each way: what each hop counted, and the latency."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from nodrop.export.nfvbench.counts import is_forward
@@ -42,10 +42,8 @@ def _path(plan: Plan, trial: TrialResult, streams: Sequence[Stream]) -> Path:
     hops = [_hops_of(trial, own) for _, own in sorted(chains.items())]
     columns = [column for column in zip(*hops, strict=True) if any(hop.frame_count is not None for hop in column)]
     counters = list(zip(*([hop.frame_count for hop in column] for column in columns), strict=True))
-    rows = {
-        str(chain): _row(plan, counters[place], tuple(_times_of(plan, trial, chains[chain])))
-        for place, chain in enumerate(sorted(chains))
-    }
+    times = _times_by_chain(streams, trial)
+    rows = {str(chain): _row(plan, counters[place], times.get(chain, ())) for place, chain in enumerate(sorted(chains))}
     if len(chains) > 1:
         total = [_sum([hop.frame_count for hop in column]) for column in columns]
         every = [times for times in trial.directions if is_forward(times) is is_forward(streams[0])]
@@ -99,15 +97,18 @@ def _row(plan: Plan, packets: Sequence[int | str | None], times: Sequence[Direct
     )
 
 
-def _times_of(plan: Plan, trial: TrialResult, streams: Sequence[Stream]) -> Iterator[DirectionTimes]:
-    """The latencies that are of these streams alone."""
-    ids = {stream.stream_id for stream in streams}
+def _times_by_chain(streams: Sequence[Stream], trial: TrialResult) -> dict[int, list[DirectionTimes]]:
+    """The latencies that are of one chain alone, among those of these streams."""
+    chain_of = {stream.stream_id: stream.chain for stream in streams}
+    sharing: dict[tuple[int, int], set[int]] = {}
+    for stream in streams:
+        sharing.setdefault((stream.tx_port, stream.rx_port), set()).add(stream.chain)
+    found: dict[int, list[DirectionTimes]] = {}
     for times in trial.directions:
-        concerned = {
-            stream.stream_id
-            for stream in plan.traffic.streams
-            if (stream.tx_port, stream.rx_port) == (times.tx_port, times.rx_port)
-            and times.stream_id in (None, stream.stream_id)
-        }
-        if concerned and concerned <= ids:
-            yield times
+        ways = sharing.get((times.tx_port, times.rx_port), set())
+        chains = (
+            ways if times.stream_id is None else {chain_of[times.stream_id]} if times.stream_id in chain_of else set()
+        )
+        if len(chains) == 1:
+            found.setdefault(next(iter(chains)), []).append(times)
+    return found

@@ -37,7 +37,8 @@ def goal_name(goal: GoalResult) -> str:
 def not_found_text(goal: GoalResult) -> str:
     """Why every number of a goal is zero."""
     tried = f"; the lowest load that failed is {format_pps(goal.upper.load_pps)}" if goal.upper else ""
-    return f"{goal.goal.label}: no load was found that meets it{tried}. {goal.explanation}"
+    about = f"; about {format_pps(goal.estimate_pps)} is estimated" if goal.estimate_pps else ""
+    return f"{goal.goal.label}: no load was found that meets it{tried}{about}. {goal.explanation}"
 
 
 def _found(run: RunResult, goal: GoalResult, frame_size: str, trials: Sequence[TrialResult]) -> Found:
