@@ -6,7 +6,6 @@ What goes wrong there is said and never ends a run; only what cannot work at all
 import contextlib
 import logging
 import os
-import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from nodrop import store
-from nodrop.errors import ConfigError
+from nodrop.errors import ConfigError, ShipError
 from nodrop.logs import LOGGER, LogFile, LogLines, Tally, handled_by, timestamp
 from nodrop.model.event import Event, OnEvent, RunDone
 from nodrop.model.plan import Plan
@@ -147,10 +146,8 @@ def _sender(ship: ShipPlan, aggregator: Aggregator) -> "Sender":
 
     try:
         return Sender(Path(ship.buffer_dir), aggregator, ship.buffer_bytes_max)
-    except (OSError, sqlite3.Error) as error:
-        raise ConfigError(
-            f"ship.buffer_dir: {ship.buffer_dir} asked, records cannot wait there: {error}; name another directory"
-        ) from None
+    except ShipError as error:
+        raise ConfigError(f"ship.buffer_dir: {ship.buffer_dir} asked: {error}; name another directory") from None
 
 
 def _opened(ship: ShipPlan, key: str) -> Path:

@@ -63,7 +63,7 @@ class Connection:
         if isinstance(answer, list) and answer[:1] == [b"HELO"]:
             raise ShipError(f"{self._aggregator.name} asks for a shared key; name the file that has it")
         if not isinstance(answer, dict) or answer.get(b"ack") != chunk.chunk_id.encode():
-            raise ShipError(f"{self._aggregator.name} acknowledged something else than what it was sent")
+            raise ShipError(f"{self._aggregator.name} acknowledged something else than it was sent")
 
     def _shake_hands(self, shared_key: bytes) -> None:
         """HELO, PING, PONG: both sides prove that they know the key."""

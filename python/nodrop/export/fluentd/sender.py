@@ -90,11 +90,12 @@ class Sender:
     """Keeps records for an aggregator and delivers them from a thread of its own; no method raises or waits for it."""
 
     def __init__(self, directory: Path, aggregator: Aggregator, bytes_max: int) -> None:
-        """Open the buffer. Raises OSError and sqlite3.Error when it cannot be used."""
+        """Open the buffer. Raises ShipError when it cannot be used."""
         self._aggregator = aggregator
         self._path = path_of(directory, aggregator)
-        self._buffer = Buffer(self._path, bytes_max)
-        self._buffer.describe(aggregator)
+        with _readable(self._path):
+            self._buffer = Buffer(self._path, bytes_max)
+            self._buffer.describe(aggregator)
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._ending = threading.Event()

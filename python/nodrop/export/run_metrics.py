@@ -1,0 +1,179 @@
+"""Finished runs as families of metrics. Names and units: docs/reference/metrics.md."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric, StateSetMetricFamily
+
+from nodrop.model.goal import Goal, GoalResult, Limit
+from nodrop.model.plan import Plan
+from nodrop.model.result import RunResult, Status
+from nodrop.model.trial import FIXED, DirectionTimes, TrialResult, Verdict
+
+NS = 1e-9
+SIZE = "frame_size"
+UNITS = ("pps", "seconds", "ratio", "frames")
+
+
+def families(results: Sequence[RunResult]) -> Iterator[Metric]:
+    """What the runs found, one run for each frame size."""
+    yield from _runs(results)
+    yield from _goals(results)
+    yield from _fixed(results)
+    yield from _frames(results)
+    yield from _latencies(results)
+
+
+def gauge(name: str, text: str, labels: Sequence[str]) -> GaugeMetricFamily:
+    """A family of values that come and go; its unit is the end of its name."""
+    unit = next((unit for unit in UNITS if name.endswith(f"_{unit}")), "")
+    return GaugeMetricFamily(name, text, labels=labels, unit=unit)
+
+
+def loads(found: GoalResult) -> Iterator[tuple[str, float]]:
+    """The loads known of a goal, by what they are."""
+    if found.lower:
+        yield "lower", found.lower.load_pps
+    if found.upper:
+        yield "upper", found.upper.load_pps
+    if found.estimate_pps is not None:
+        yield "estimate", found.estimate_pps
+
+
+def size_text(plan: Plan) -> str:
+    """The frame size as users label it."""
+    return plan.frame_size or f"{plan.traffic.frame_bytes:g}"
+
+
+def _runs(results: Sequence[RunResult]) -> Iterator[Metric]:
+    run = InfoMetricFamily("nodrop_run", "What was measured, and with which search.", labels=[SIZE])
+    status = StateSetMetricFamily("nodrop_run_status", "How the run ended.", labels=[SIZE])
+    started = gauge("nodrop_run_started_timestamp_seconds", "When it began, seconds since 1970.", [SIZE])
+    lasted = gauge("nodrop_run_duration_seconds", "Time it took, lab included.", [SIZE])
+    for result in results:
+        size = size_text(result.plan)
+        about = {
+            "run_id": result.run_id,
+            "sut": result.facts.stage.sut if result.facts else result.plan.lab.sut_text,
+            "search": result.plan.search.algorithm,
+            "profile": result.plan.profile,
+        }
+        run.add_metric([size], about)
+        status.add_metric([size], {str(state): state is result.status for state in Status})
+        started.add_metric([size], datetime.fromisoformat(result.started_at).timestamp())
+        lasted.add_metric([size], result.wall_s)
+    yield from (run, status, started, lasted)
+
+
+def _goals(results: Sequence[RunResult]) -> Iterator[Metric]:
+    labels = ["goal", SIZE]
+    allowed = gauge("nodrop_goal_allowed_loss_ratio", "Loss ratio the goal allows.", labels)
+    load = gauge(
+        "nodrop_goal_load_pps",
+        "Intended load over all directions, frames per second: lower bound (the result), upper bound, estimate.",
+        [*labels, "bound"],
+    )
+    losses = gauge("nodrop_goal_loss_ratio", "Loss ratio measured at a bound.", [*labels, "bound"])
+    throughput = gauge(
+        "nodrop_goal_conditional_throughput_pps", "Forwarding rate to expect at the lower bound (RFC 9971).", labels
+    )
+    regular = gauge("nodrop_goal_regular", "Whether both bounds are there and close enough (RFC 9971).", labels)
+    limit = StateSetMetricFamily("nodrop_goal_limit", "What kept the load from going higher.", labels=labels)
+    for result, found in ((run, found) for run in results for found in run.goals):
+        values = _goal_labels(found.goal, result)
+        allowed.add_metric(values, found.goal.loss_ratio)
+        for bound, load_pps in loads(found):
+            load.add_metric([*values, bound], load_pps)
+        for bound, measured in (("lower", found.lower), ("upper", found.upper)):
+            if measured:
+                losses.add_metric([*values, bound], measured.loss_ratio)
+        if found.conditional_throughput_pps is not None:
+            throughput.add_metric(values, found.conditional_throughput_pps)
+        regular.add_metric(values, float(found.regular))
+        limit.add_metric(values, {str(state): state is found.limit for state in Limit})
+    yield from (allowed, load, losses, throughput, regular, limit)
+
+
+def _fixed(results: Sequence[RunResult]) -> Iterator[Metric]:
+    load = gauge(
+        "nodrop_fixed_load_pps",
+        "Frames per second over all directions at a fixed rate: intended, offered, received.",
+        [SIZE, "load"],
+    )
+    loss = gauge("nodrop_fixed_loss_ratio", "Frames lost of those sent at a fixed rate.", [SIZE])
+    for result, trial in ((run, trial) for run in results for trial in run.trials if trial.phase == FIXED):
+        size = size_text(result.plan)
+        load.add_metric([size, "intended"], trial.trial.intended_load_pps)
+        load.add_metric([size, "offered"], trial.offered_load_pps)
+        load.add_metric([size, "received"], trial.forwarding_rate_pps)
+        if trial.offered_count:
+            loss.add_metric([size], trial.lost_count / trial.offered_count)
+    yield from (load, loss)
+
+
+def _frames(results: Sequence[RunResult]) -> Iterator[Metric]:
+    trials = gauge("nodrop_run_trials", "Trials by how far they can be trusted.", [SIZE, "verdict"])
+    frames = gauge("nodrop_run_frames", "Frames over all trials, by what became of them.", [SIZE, "fate"])
+    drops = gauge(
+        "nodrop_run_tester_drop_frames", "Frames dropped in the tester's own receive path; never the SUT's.", [SIZE]
+    )
+    for result in results:
+        size = size_text(result.plan)
+        for verdict in Verdict:
+            count = sum(trial.validity.verdict is verdict for trial in result.trials)
+            trials.add_metric([size, str(verdict)], count)
+        for fate, count in _fates(result.trials):
+            frames.add_metric([size, fate], count)
+        drops.add_metric([size], sum(trial.tester_drop_count for trial in result.trials))
+    yield from (trials, frames, drops)
+
+
+def _fates(trials: Sequence[TrialResult]) -> Iterator[tuple[str, int]]:
+    streams = [stream for trial in trials for stream in trial.streams]
+    yield "intended", sum(stream.intended_count for stream in streams)
+    yield "offered", sum(stream.offered_count for stream in streams)
+    yield "received", sum(stream.received_count for stream in streams)
+    yield "lost", sum(stream.lost_count for stream in streams)
+    yield "unsent", sum(trial.unsent_count for trial in trials)
+    yield "duplicate", sum(stream.duplicate_count for stream in streams)
+    yield "out_of_order", sum(stream.out_of_order_count for stream in streams)
+
+
+def _latencies(results: Sequence[RunResult]) -> Iterator[Metric]:
+    where = [SIZE, "at", "tx_port", "rx_port", "stream"]
+    load = gauge("nodrop_latency_load_pps", "Load at which latency was measured, frames per second.", [SIZE, "at"])
+    latency = gauge("nodrop_latency_seconds", "Latency of the frames of a direction or stream.", [*where, "statistic"])
+    for result in results:
+        size = size_text(result.plan)
+        for label, trial in _points(result):
+            load.add_metric([size, label], trial.trial.intended_load_pps)
+            for times in trial.directions:
+                stream = "" if times.stream_id is None else str(times.stream_id)
+                values = [size, label, str(times.tx_port), str(times.rx_port), stream]
+                for statistic, nanoseconds in _statistics(times):
+                    latency.add_metric([*values, statistic], nanoseconds * NS)
+    yield from (load, latency)
+
+
+def _points(result: RunResult) -> Iterator[tuple[str, TrialResult]]:
+    """The trials whose latency counts, by what they are known as."""
+    labels = {point.trial_index: point.label for point in result.latencies}
+    for trial in result.trials:
+        if trial.index in labels:
+            yield labels[trial.index], trial
+
+
+def _statistics(times: DirectionTimes) -> Iterator[tuple[str, float]]:
+    if times.latency:
+        found = times.latency
+        yield "min", found.min_ns
+        yield "mean", found.mean_ns
+        yield "p50", found.p50_ns
+        yield "p90", found.p90_ns
+        yield "p99", found.p99_ns
+        yield "p99.9", found.p999_ns
+        yield "max", found.max_ns
+
+
+def _goal_labels(goal: Goal, result: RunResult) -> list[str]:
+    return [goal.label, size_text(result.plan)]
