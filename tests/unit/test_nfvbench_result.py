@@ -18,6 +18,7 @@ from tests.suts import SlowTester
 
 from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.export.nfvbench import nfvbench_result, nfvbench_text, standard_name
+from nodrop.model.neighbor import NeighborCounts
 from nodrop.model.result import RunResult, Status
 from nodrop.model.trial import DirectionTimes, LatencySummary, StreamCounts, TrialResult
 from nodrop.run import execute
@@ -335,6 +336,21 @@ def test_extra_encapsulation_gives_the_rates_of_nfvbenchs_manual(tmp_path: Path)
 def test_user_info_of_other_kinds_leaves_line_rate(tmp_path: Path) -> None:
     stats = at_size(nfvbench_result([fixed_run(tmp_path, user_info={"status": "explore"})]))["stats"]
     assert stats["theoretical_tx_rate_pps"] == pytest.approx(2 * 14_880_952.38, abs=1)
+
+
+def test_announcements_stand_beside_the_load_and_are_no_loss(tmp_path: Path) -> None:
+    run = fixed_run(tmp_path, sut="vnf-l3", neighbors__announce_every="0.5s", rate="1000pps")
+    assert {len(link.station.addresses) for link in run.plan.neighbors.links} == {2}
+    neighbors = tuple(NeighborCounts(port=port, heard_count=0, answered_count=0, announced_count=6) for port in (0, 1))
+    trial = counted(run.trials[0], {0: (1000, 1000), 1: (1000, 1000)}).model_copy(update={"neighbors": neighbors})
+    found = at_size(nfvbench_result([with_trial(run, trial)]))
+    garp = found["run_config"]["garp-direction-total"]
+    # two ports with an IPv4 and an IPv6 address each, every half second; 12 in 2 s; of 64 and of 90 bytes
+    assert (garp["orig"]["rate_pps"], garp["tx"]["rate_pps"], garp["rx"]["rate_pps"]) == (8, 6, 0)
+    assert garp["tx"]["rate_bps"] == 6 * (77 + 20) * 8
+    assert found["stats"]["garp_total_tx_rate"] == 6
+    assert found["run_config"]["direction-total"]["tx"]["rate_pps"] == 1000
+    assert found["stats"]["overall"]["drop_rate_percent"] == 0.0
 
 
 def test_each_chain_has_its_counters_and_the_total_is_their_sum(tmp_path: Path) -> None:

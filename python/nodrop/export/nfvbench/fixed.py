@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from nodrop.export.nfvbench.announcing import announced_pps, announcements
 from nodrop.export.nfvbench.counts import Way, ways_of
 from nodrop.export.nfvbench.form import (
     DirectionRates,
@@ -26,7 +27,7 @@ def fixed_result(plan: Plan, fixed: FixedPlan, trial: TrialResult) -> FixedResul
     """The trial of a run at a fixed rate."""
     ways = ways_of(plan, trial)
     return FixedResult(
-        run_config=_run_config(ways, fixed, trial),
+        run_config=_run_config(plan, ways, fixed, trial),
         stats=_stats(plan, ways, trial),
         packet_path_stats=paths(plan, trial),
     )
@@ -38,7 +39,7 @@ def rate_type(fixed: FixedPlan) -> str:
     return next((name for suffix, name in SUFFIXES.items() if asked.endswith(suffix)), "rate_pps")
 
 
-def _run_config(ways: Sequence[Way], fixed: FixedPlan, trial: TrialResult) -> RunConfig:
+def _run_config(plan: Plan, ways: Sequence[Way], fixed: FixedPlan, trial: TrialResult) -> RunConfig:
     asked = rate_type(fixed)
     directions = {
         f"direction_{'forward' if way.forward else 'reverse'}": DirectionRates(
@@ -53,7 +54,9 @@ def _run_config(ways: Sequence[Way], fixed: FixedPlan, trial: TrialResult) -> Ru
         tx=_total([rates.tx for rates in directions.values()]),
         rx=_total([rates.rx for rates in directions.values()]),
     )
-    return RunConfig.model_validate(directions | {"direction_total": total} | warning(trial))
+    garp = announcements(plan, trial)
+    announced = {"garp_direction_total": garp} if garp else {}
+    return RunConfig.model_validate(directions | {"direction_total": total} | announced | warning(trial))
 
 
 def _total(rates: Sequence[Rate]) -> Rate:
@@ -74,7 +77,9 @@ def _stats(plan: Plan, ways: Sequence[Way], trial: TrialResult) -> FixedStats:
         )
         for name, forward in (("left", True), ("right", False))
     }
-    return FixedStats.model_validate(ports | {"overall": _port(ways, ways, overall)} | theory(plan, ways))
+    garp_pps = announced_pps(plan, trial)
+    announced = {} if garp_pps is None else {"garp_total_tx_rate": round(garp_pps)}
+    return FixedStats.model_validate(ports | {"overall": _port(ways, ways, overall)} | theory(plan, ways) | announced)
 
 
 def _port(sent: Sequence[Way], received: Sequence[Way], latency: Usec) -> PortStats:
