@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -193,3 +194,32 @@ def test_a_run_after_a_killed_one_works(run: Run, tmp_path: Path) -> None:
     code, _, errors = again.finish()
     assert code == 0, errors
     assert again.stored()["status"] == "complete"
+
+
+def marked(mark: str) -> list[int]:
+    """Processes that have this in their environment, which children inherit."""
+    found = []
+    for pid in processes():
+        try:
+            if mark.encode() in Path(f"/proc/{pid}/environ").read_bytes():
+                found.append(pid)
+        except OSError:
+            continue
+    return found
+
+
+def test_20_chains_are_gone_whenever_nodrop_is_killed(tmp_path: Path) -> None:
+    """At ten moments, from before the lab is begun to within the first trials."""
+    moments = random.Random(20)
+    for kill in range(10):
+        mark = f"NODROP_TEST_MARK={os.getpid()}-{kill}"
+        name, _, value = mark.partition("=")
+        flags = ("--chains", "20", "--no-latency", "--results-dir", str(tmp_path), *FLAGS)
+        command = [sys.executable, "-m", "nodrop", "run", *flags]
+        with subprocess.Popen(command, env=os.environ | {name: value}, stdout=subprocess.DEVNULL) as process:
+            time.sleep(moments.uniform(0.2, 5))
+            process.kill()
+        deadline = time.monotonic() + 4 * GONE_WITHIN_S
+        while (left := marked(mark)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not left, [Path(f"/proc/{pid}/cmdline").read_text() for pid in left if Path(f"/proc/{pid}").exists()]

@@ -32,6 +32,8 @@ FORWARDS_FRAMES: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3"})
 """SUTs whose process takes each frame in and puts it out again."""
 ON_ITS_THREAD: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3", "ovs"})
 """SUTs with a process that can be bound to a CPU."""
+ADDRESSED: frozenset[SutKind] = frozenset({"vnf-l3", "router"})
+"""SUTs with IP addresses and routes of their own."""
 OF_PROCESSES: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3", "xdp"})
 """SUTs of which every forwarder is a process."""
 QUEUE_SLOTS, QUEUE_SLOTS_MIN = 4096, 512
@@ -95,6 +97,8 @@ def standing_lab(config: Config, standing: LabPlan, largest: int) -> LabPlan:
             f"frame_bytes: {largest} asked, lab {config.lab} takes up to "
             f"{standing.mtu_bytes + ETHERNET_BYTES} bytes; use smaller frames, or leave lab out to get one that fits"
         )
+    if standing.sut in ADDRESSED:
+        _check_addresses(config, standing)
     return standing
 
 
@@ -143,6 +147,23 @@ def _check(config: Config) -> None:
                 f"macs[{side}]: {len(macs)} asked for {config.chains} chains, each has one on the {SIDES[side]}; "
                 f"write {config.chains} of them"
             )
+
+
+def _check_addresses(config: Config, standing: LabPlan) -> None:
+    """A lab that routes leads to the networks it was brought up with. Raises ConfigError."""
+    for ends in chain_ends(config, standing):
+        forwarders = standing.of_chain(ends[0].chain)
+        outer = forwarders[0].ports[0], forwarders[-1].ports[1]
+        if standing.routers:
+            outer = standing.routers[0].ports[ends[0].chain][0], standing.routers[1].ports[ends[0].chain][0]
+        for end, port in zip(ends, outer, strict=True):
+            vias = {4: end.tester_ips[0], 6: end.tester_ips[1]}
+            wanted = {(str(network), vias[network.version]) for network in end.networks}
+            if port.addresses != end.sut_ips or wanted - {(route.prefix, route.via) for route in port.routes}:
+                raise ConfigError(
+                    f"flows.ip and gateways: other addresses asked than lab {config.lab} was brought up with; leave "
+                    "these keys out, or lab, to get one that fits"
+                )
 
 
 def _tester_interfaces(config: Config, networks: str, sut: SutKind) -> tuple[str, ...]:

@@ -1,0 +1,125 @@
+"""A SUT that is already there, between interfaces the tests make in a network namespace of their own."""
+
+import contextlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege", "require_root")]
+
+MAKE = """
+ip link set lo up
+ip link add left type veth peer name near
+ip link add right type veth peer name far
+for name in left near right far; do ip link set $name up; done
+"""
+"""Ports `left` and `right`, and behind them a SUT's `near` and `far`."""
+FLAGS = ("--rate", "4kpps", "--duration", "0.3s", "--results-dir", "results", "--json", "-")
+
+
+class Namespace:
+    """A network namespace without a name: it is gone with its last process."""
+
+    def __init__(self, pid: int, directory: Path) -> None:
+        self.pid = pid
+        self._directory = directory
+
+    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
+        inside = ["nsenter", "--net", "--target", str(self.pid), *command]
+        return subprocess.run(inside, capture_output=True, text=True, timeout=60, check=False, cwd=self._directory)
+
+    def nodrop(self, *flags: str) -> subprocess.CompletedProcess[str]:
+        return self.run(sys.executable, "-m", "nodrop", "run", *flags, *FLAGS)
+
+    @contextlib.contextmanager
+    def forwarding(self, *arguments: str) -> Iterator[None]:
+        """nodrop-vnf as the SUT."""
+        program = Path(sys.executable).parent / "nodrop-vnf"
+        command = ["nsenter", "--net", "--target", str(self.pid), str(program), *arguments]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            assert process.stdout
+            assert b"ready" in process.stdout.readline()
+            yield
+            process.kill()
+
+
+@pytest.fixture
+def there(tmp_path: Path) -> Iterator[Namespace]:
+    command = ["unshare", "--net", "sh", "-ec", f"{MAKE} echo made; exec sleep 300"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout
+        assert holder.stdout.readline() == b"made\n"
+        yield Namespace(holder.pid, tmp_path)
+        holder.kill()
+
+
+def mac(there: Namespace, name: str) -> str:
+    (link,) = json.loads(there.run("ip", "-json", "link", "show", name).stdout)
+    return str(link["address"])
+
+
+def join(there: Namespace, *flags: str) -> contextlib.AbstractContextManager[None]:
+    left, right = mac(there, "left"), mac(there, "right")
+    return there.forwarding("l2", "--port", f"near,peer={left}", "--port", f"far,peer={right}", *flags)
+
+
+def result_of(done: subprocess.CompletedProcess[str]) -> dict[str, object]:
+    assert done.returncode == 0, done.stderr
+    result: dict[str, object] = json.loads(done.stdout)
+    return result
+
+
+def test_frames_leave_with_the_ports_own_addresses_and_pass_what_is_there(there: Namespace) -> None:
+    with join(there):
+        result = result_of(there.nodrop("--sut", "ext", "--set", "ports=[left, right]"))
+    plan, facts = result["plan"], result["facts"]
+    assert isinstance(plan, dict) and isinstance(facts, dict)
+    sources = [stream["layers"][0]["src"] for stream in plan["traffic"]["streams"]]
+    assert sources == [mac(there, "left"), mac(there, "right")]
+    (trial,) = result["trials"]  # type: ignore[misc]
+    assert all(stream["received_count"] == stream["offered_count"] > 0 for stream in trial["streams"])
+    assert facts["stage"]["sut_pid"] == 0 and len(facts["stage"]["interfaces"]) == 2
+    places = [hop["place"] for hop in trial["ledger"]["ways"][0]["hops"]]
+    assert "the SUT, left → right" in places
+
+
+@pytest.mark.parametrize("vlans", [(111,), (111, 112)])
+def test_a_loopback_by_vlans_over_named_ports_carries_every_chain(there: Namespace, vlans: tuple[int, ...]) -> None:
+    keys = (f"vlans={[list(vlans)] * 2}", f"chains={len(vlans)}", "ports=[left, right]")
+    with join(there):
+        result = result_of(there.nodrop("--sut", "wire", *(word for key in keys for word in ("--set", key))))
+    (trial,) = result["trials"]  # type: ignore[misc]
+    assert len(trial["streams"]) == 2 * len(vlans)
+    assert all(stream["received_count"] == stream["offered_count"] > 0 for stream in trial["streams"])
+
+
+@pytest.mark.parametrize(
+    ("before", "flags", "sentence"),
+    [
+        ("", ("--set", "ports=[left, wrong]"), "ports: wrong asked, no such interface in this network namespace"),
+        ("ip link set right down", ("--set", "ports=[left, right]"), "ports: right asked, it is down"),
+        ("ip link set far down", ("--set", "ports=[left, right]"), "ports: right asked, nothing is at the other end"),
+        ("ip addr add 192.0.2.1/24 dev left", ("--set", "ports=[left, right]"), "it has the IP address 192.0.2.1"),
+        ("ip route add 192.0.2.0/24 dev left", ("--set", "ports=[left, right]"), "a route of this host leads by it"),
+        ("", ("--set", "ports=[left, right]", "--frame-bytes", "2000"), "its MTU is 1500"),
+    ],
+)
+def test_ports_that_cannot_or_should_not_be_used_are_refused(
+    there: Namespace, before: str, flags: tuple[str, ...], sentence: str
+) -> None:
+    if before:
+        assert there.run("sh", "-c", before).returncode == 0
+    done = there.nodrop("--sut", "ext", *flags)
+    assert done.returncode == 3 and sentence in done.stderr and "Traceback" not in done.stderr
+    assert there.run("ip", "-br", "link", "show", "left").stdout.startswith("left@near")
+
+
+def test_addressed_ports_are_used_when_that_is_wanted(there: Namespace) -> None:
+    assert there.run("ip", "addr", "add", "192.0.2.1/24", "dev", "left").returncode == 0
+    with join(there):
+        flags = ("--set", "ports=[left, right]", "--set", "allow_addressed_ports=true")
+        result_of(there.nodrop("--sut", "ext", *flags))
