@@ -95,4 +95,5 @@ def _place_text(event: RunStarted) -> str:
 def _stage_line(facts: StageFacts) -> str:
     ports = ", ".join(port.name for port in facts.interfaces if port.namespace == "tester")
     between = f" between {ports}" if ports else ""
-    return f"lab {facts.name} is up: SUT {facts.sut}{between}, as {facts.privilege}"
+    took = f", in {format_seconds(facts.up_s)}" if facts.up_s is not None else ""
+    return f"lab {facts.name} is up: SUT {facts.sut}{between}, as {facts.privilege}{took}"
