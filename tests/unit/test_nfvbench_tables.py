@@ -167,6 +167,19 @@ def test_what_is_not_a_number_is_not_available() -> None:
     assert not [line for line in lines if "nan" in line.lower().split() or "inf" in line.lower().split()]
 
 
+def test_what_nfvbench_is_known_to_get_wrong_is_said_of_its_own_files_alone() -> None:
+    one_way, asked = read("unidirectional"), read("ndr_pdr")
+    assert "! traffic went one way: NFVbench gives the loss of the other way as drop rate" in shown(one_way)
+    measured(asked)["64"]["ndr"]["stats"]["total_tx_rate"] = 11_893_134
+    told = "! NDR of 64: 14,880,952 pps is what NFVbench asked for; 11,893,134 pps were sent"
+    assert told in shown(asked)
+    assert told not in shown(read("ndr_pdr"))
+    for result in (one_way, asked):
+        ours = shown(result | {"nfvbench_version": "nodrop 0.1.0"})
+        assert "traffic went one way" not in ours
+        assert "asked for" not in ours
+
+
 def test_any_field_may_be_missing_or_of_another_kind() -> None:
     """Whatever is taken out of a file or made something else, the rest is shown."""
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from nodrop.report.nfvbench import reading
+from nodrop.report.nfvbench.caveats import caveats
 from nodrop.report.nfvbench.counters import path_sheets
 from nodrop.report.nfvbench.sheet import Document, Lines, Sheet, bits, count, name
 from nodrop.report.nfvbench.summary import goals_of, header_lines, summary_sheet
@@ -19,15 +20,16 @@ RATES = (("orig", "Requested TX Rate"), ("tx", "Actual TX Rate"), ("rx", "RX Rat
 
 def document(result: object) -> Document:
     """Header, summary, then each frame size."""
-    parts = [part for _, chain in reading.service_chains(result) for part in _chain_parts(chain)]
+    parts = [part for _, chain in reading.service_chains(result) for part in _chain_parts(result, chain)]
     return Document("NFVBench Summary", tuple(header_lines(result)), tuple(parts))
 
 
-def _chain_parts(chain: dict[str, Any]) -> Iterator[Sheet | Lines]:
+def _chain_parts(result: object, chain: dict[str, Any]) -> Iterator[Sheet | Lines]:
     if summary := summary_sheet(chain):
         yield summary
-    if warning := reading.text(chain, "result", "warning"):
-        yield Lines(tuple(warning.splitlines()), warning=True)
+    said = (*reading.text(chain, "result", "warning").splitlines(), *caveats(result, chain))
+    if said:
+        yield Lines(said, warning=True)
     for size, found in reading.frame_sizes(chain):
         yield Lines((f"L2 frame size: {size}", *_durations(found)))
         yield from _warnings(found)
