@@ -70,7 +70,7 @@ def await_over(client: TestClient, run_id: str) -> dict[str, Any]:
 def await_trial(results_dir: Path, run_id: str) -> None:
     """Until the worker of a run is far enough to heed signals."""
     events = results_dir / "server" / run_id / "events.jsonl"
-    await_true(lambda: "trial_progress" in events.read_text(), lambda: "no trial began")
+    await_true(lambda: "TrialProgress" in events.read_text(), lambda: "no trial began")
 
 
 def await_true(happened: Callable[[], bool], complaint: Callable[[], str], within_s: float = WITHIN_S) -> None:

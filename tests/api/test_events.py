@@ -20,9 +20,9 @@ def test_events_begin_with_the_queue_and_end_with_the_run(tmp_path: Path) -> Non
         assert answer.headers["content-type"].startswith("text/event-stream")
         told = list(events_of(answer.text.splitlines(keepends=True)))
         assert [event.number for event in told] == list(range(1, len(told) + 1))
-        states = [event.content["state"] for event in told if event.name == "state"]
+        states = [event.content["state"] for event in told if event.name == "State"]
         assert states == ["queued", "running", "complete"]
-        assert [event.content["index"] for event in told if event.name == "trial_progress"] == [0, 1, 2]
+        assert [event.content["index"] for event in told if event.name == "TrialProgress"] == [0, 1, 2]
         assert told[-1].content == client.get(f"/api/v1/runs/{run}").json()
 
 

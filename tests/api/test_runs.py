@@ -136,12 +136,12 @@ def test_a_run_that_a_killed_server_left_is_interrupted_and_its_torn_event_dropp
     entry = json.loads((directory / "run.json").read_text())
     (directory / "run.json").write_text(json.dumps(entry | {"state": "running", "ended_at": None, "exit_code": None}))
     with (directory / "events.jsonl").open("a") as file:
-        file.write('{"event": "trial_done", "da')
+        file.write('{"event": "TrialDone", "da')
     with serving(tmp_path) as client:
         found = client.get(f"/api/v1/runs/{run}").json()
         assert (found["state"], found["exit_code"]) == ("interrupted", 130)
         events = client.get(f"/api/v1/runs/{run}/events").text
-        assert "trial_done" not in events
+        assert "TrialDone" not in events
         assert json.loads(events.strip().splitlines()[-1].removeprefix("data: "))["state"] == "interrupted"
 
 

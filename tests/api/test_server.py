@@ -154,7 +154,7 @@ def test_several_frame_sizes_are_one_run_with_a_result_each(server: Server) -> N
 
 def test_a_run_that_is_cancelled_leaves_the_lab_clean_and_the_next_one_works(server: Server) -> None:
     run = server.post("/api/v1/runs", LONG)["id"]
-    await_event(server, run, "trial_started")
+    await_event(server, run, "TrialStarted")
     worker = worker_of(server)
     inside = descendants(worker)
     assert client(server, "cancel", run).returncode == 0
@@ -170,7 +170,7 @@ def test_a_run_that_is_cancelled_leaves_the_lab_clean_and_the_next_one_works(ser
 
 def test_a_worker_that_is_killed_is_one_failed_run_and_the_lab_is_gone(server: Server) -> None:
     run = server.post("/api/v1/runs", LONG)["id"]
-    await_event(server, run, "trial_started")
+    await_event(server, run, "TrialStarted")
     worker = worker_of(server)
     inside = descendants(worker)
     assert len(inside) >= 2
@@ -185,7 +185,7 @@ def test_a_worker_that_is_killed_is_one_failed_run_and_the_lab_is_gone(server: S
 def test_a_server_that_is_killed_takes_its_worker_and_the_lab_along(tmp_path: Path) -> None:
     with real_server(tmp_path) as server:
         run = server.post("/api/v1/runs", LONG)["id"]
-        await_event(server, run, "trial_started")
+        await_event(server, run, "TrialStarted")
         worker = worker_of(server)
         inside = descendants(worker)
         server.process.kill()
@@ -199,7 +199,7 @@ def test_a_server_that_is_killed_takes_its_worker_and_the_lab_along(tmp_path: Pa
 def test_a_server_that_is_stopped_ends_its_run_and_keeps_what_was_measured(tmp_path: Path) -> None:
     with real_server(tmp_path) as server:
         run = server.post("/api/v1/runs", LONG)["id"]
-        await_event(server, run, "trial_started")
+        await_event(server, run, "TrialStarted")
         worker = worker_of(server)
         assert server.stop() == 0
         await_gone({worker})

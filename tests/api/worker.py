@@ -14,11 +14,11 @@ def say(event: str, **content: Any) -> None:
 
 
 def tell_progress(index: int) -> None:
-    say("trial_progress", index=index, elapsed_s=0.5, offered_count=10, received_count=9, lost_count=1)
+    say("TrialProgress", index=index, elapsed_s=0.5, offered_count=10, received_count=9, lost_count=1)
 
 
 def interrupted(*_: object) -> NoReturn:
-    say("worker_done", exit_code=130, error="stopped by SIGINT")
+    say("WorkerDone", exit_code=130, error="stopped by SIGINT")
     sys.exit(130)
 
 
@@ -45,11 +45,11 @@ def main() -> int:
             print("this is no event", flush=True)
             time.sleep(60)
         case "fail":
-            say("worker_done", exit_code=3, error="the lab asked, the kernel says no")
+            say("WorkerDone", exit_code=3, error="the lab asked, the kernel says no")
             return 3
     for index in range(3):
         tell_progress(index)
-    say("worker_done", exit_code=0, error=None)
+    say("WorkerDone", exit_code=0, error=None)
     return 0
 
 

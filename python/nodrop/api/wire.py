@@ -16,21 +16,17 @@ from nodrop.model.event import (
 from nodrop.model.trial import Windows
 
 KINDS: dict[str, type[Event]] = {
-    "run_started": RunStarted,
-    "stage_up": StageUp,
-    "path_checked": PathChecked,
-    "trial_started": TrialStarted,
-    "trial_progress": TrialProgress,
-    "trial_done": TrialDone,
-    "suite_done": SuiteDone,
+    kind.__name__: kind
+    for kind in (RunStarted, StageUp, PathChecked, TrialStarted, TrialProgress, TrialDone, SuiteDone)
 }
-RUN_DONE = "run_done"
+"""Events by the names they have in a file of events, too."""
+RUN_DONE = "RunDone"
 """A result is stored: {run_id, status, error}. The result itself is fetched, not sent along."""
-NOTE = "note"
+NOTE = "Note"
 """What whoever follows the run should know: {text}."""
-STATE = "state"
+STATE = "State"
 """How far the run is, told by the server: a RunView."""
-WORKER_DONE = "worker_done"
+WORKER_DONE = "WorkerDone"
 """The worker's last word, for the server alone: {exit_code, error}."""
 NO_WINDOWS = Windows(end_s=(), offered_count=(), received_count=())
 
@@ -42,8 +38,7 @@ def encode(event: Event) -> tuple[str, dict[str, Any]]:
         return RUN_DONE, {"run_id": result.run_id, "status": result.status, "error": result.error}
     if isinstance(event, TrialDone):
         event = event.model_copy(update={"result": event.result.model_copy(update={"windows": NO_WINDOWS})})
-    name = next(name for name, kind in KINDS.items() if isinstance(event, kind))
-    return name, event.model_dump(mode="json")
+    return type(event).__name__, event.model_dump(mode="json")
 
 
 def decode(name: str, content: Any) -> Event | None:
