@@ -162,3 +162,15 @@ def test_the_worker_has_a_session_of_its_own(tmp_path: Path) -> None:
         assert os.getsid(pid) == pid
         os.kill(pid, signal.SIGKILL)
         assert await_over(client, run)["state"] == "failed"
+
+
+def test_a_results_directory_that_cannot_be_written_refuses_runs_and_does_not_stop_the_server(tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    with serving(results) as client:
+        (results / "server").rename(tmp_path / "away")
+        (results / "server").write_text("in the way")
+        assert client.post("/api/v1/runs", json={"label": "plain"}).status_code == 500
+        assert client.get("/api/v1/runs").json()["total_count"] == 0
+        (results / "server").unlink()
+        (tmp_path / "away").rename(results / "server")
+        assert await_over(client, start(client, "plain"))["state"] == "complete"

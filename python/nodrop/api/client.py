@@ -6,16 +6,18 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from nodrop.api.sse import Told, events_of
 from nodrop.api.state import RunList, RunView
 from nodrop.api.wire import STATE
 from nodrop.errors import ConfigError, ServerError
+from nodrop.model.base import Value
 
 TIMEOUT_S = 30.0
 """How long an answer may take; of events, how long nothing may be heard."""
 RUNS = "/api/v1/runs"
+Answer = TypeVar("Answer", bound=Value)
 
 
 class Client:
@@ -34,19 +36,19 @@ class Client:
 
     def start(self, asked: Mapping[str, Any]) -> RunView:
         """Queue a run."""
-        return RunView.model_validate_json(self._text(RUNS, asked))
+        return self._read(RunView, self._text(RUNS, asked))
 
     def run(self, run_id: str) -> RunView:
         """A run as it is now."""
-        return RunView.model_validate_json(self._text(_path(run_id)))
+        return self._read(RunView, self._text(_path(run_id)))
 
     def runs(self, limit: int) -> tuple[RunView, ...]:
         """The newest runs, newest first."""
-        return RunList.model_validate_json(self._text(f"{RUNS}?limit={limit}")).runs
+        return self._read(RunList, self._text(f"{RUNS}?limit={limit}")).runs
 
     def cancel(self, run_id: str) -> RunView:
         """Have a run end."""
-        return RunView.model_validate_json(self._text(f"{_path(run_id)}/cancel", {}))
+        return self._read(RunView, self._text(f"{_path(run_id)}/cancel", {}))
 
     def result(self, run_id: str, frame_size: str | None = None) -> str:
         """The result.json of a run."""
@@ -75,10 +77,21 @@ class Client:
                             return
             except (OSError, http.client.HTTPException) as error:
                 reason: object = error
+            except ValueError:
+                raise self._foreign() from None
             else:
                 reason = "it ended before the run was over"
             if number == before:
                 raise ServerError(f"the events of run {run_id} asked, {self._url} broke off: {reason}")
+
+    def _read(self, model: type[Answer], text: str) -> Answer:
+        try:
+            return model.model_validate_json(text)
+        except ValueError:
+            raise self._foreign() from None
+
+    def _foreign(self) -> ServerError:
+        return ServerError(f"{self._url} asked, what answers is no nodrop of this release; name another with --url")
 
     def _text(self, path: str, content: Mapping[str, Any] | None = None) -> str:
         try:

@@ -111,7 +111,12 @@ class Runs:
             raise Problem(503, f"a run asked, {QUEUED_MAX} wait already; try again when some are done, or cancel one")
         entry = Entry(id=uuid.uuid4().hex, state=State.QUEUED, asked=dict(body), created_at=_now())
         self._queue.append(entry.id)
-        self._keep(entry)
+        try:
+            self._keep(entry)
+        except Exception:
+            self._queue.remove(entry.id)  # what cannot be written down is not done either
+            del self._entries[entry.id]
+            raise
         return entry
 
     def cancel(self, run_id: str) -> Entry:
@@ -173,11 +178,12 @@ class Runs:
                 continue
             entry = self._entries[self._queue.pop(0)]
             self._running, self._ending = entry.id, None
-            self._keep(entry.model_copy(update={"state": State.RUNNING, "started_at": _now()}))
             try:
+                self._keep(entry.model_copy(update={"state": State.RUNNING, "started_at": _now()}))
                 state, error, exit_code = await self._carry_out(entry.id)
             except Exception as mishap:  # whatever it was, the next run shall go
-                state, error, exit_code = State.FAILED, f"the server could not carry it out: {mishap!r}", 1
+                state, exit_code = State.FAILED, 1
+                error = f"the server could not carry it out, {type(mishap).__name__}: {mishap}"
             self._running, self._watch = None, RunWatch()
             self._end(self._entries[entry.id], state, error, exit_code)
 

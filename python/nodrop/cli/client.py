@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nodrop.cli.completing import FILE
-from nodrop.errors import ConfigError
+from nodrop.errors import ConfigError, ServerError
 
 if TYPE_CHECKING:
     from nodrop.api.client import Client
@@ -139,6 +139,8 @@ def version(server: "Client") -> int:
 
 def _follow(server: "Client", run_id: str, quiet: bool) -> int:
     """Progress until it is over, then the report; gives the run's exit code."""
+    from pydantic import ValidationError  # noqa: PLC0415
+
     from nodrop.api.wire import NOTE, decode  # noqa: PLC0415
     from nodrop.cli.measuring import progress_on  # noqa: PLC0415
 
@@ -150,6 +152,8 @@ def _follow(server: "Client", run_id: str, quiet: bool) -> int:
                 event = decode(told.name, told.content)
                 if event:
                     progress.hear(event)
+    except ValidationError:
+        raise ServerError(f"the events of run {run_id} asked, they are of another release of nodrop") from None
     except KeyboardInterrupt:
         click.echo(f"nodrop: run {run_id} goes on; nodrop client cancel {run_id} ends it", err=True)
         raise
