@@ -62,7 +62,7 @@ def parse_rate(written: object) -> FixedRate | SearchedRate:
         raise ValueError(f"{written!r} is not {FORMS}")
     number, percent, prefix, unit = matched.groups()
     if unit and unit.startswith("B"):
-        raise ValueError(f"{written!r} asked, B stands for bytes; write bits with a small b, as {number}{prefix}bps")
+        raise ValueError(f"{written!r} asked, B stands for bytes; write bits, as {8 * float(number):g}{prefix}bps")
     amount = float(number) / 100 if percent else float(number) * SCALES[prefix.lower()]
     if amount <= 0 or (percent and amount > 1):
         allowed = "a share of the line rate; write above 0 and at most 100%" if percent else "a rate; write one above 0"

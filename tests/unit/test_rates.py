@@ -61,7 +61,7 @@ def test_a_rate_of_nothing_or_of_more_than_all_is_refused(written: str) -> None:
 
 
 def test_bytes_are_not_taken_for_bits() -> None:
-    with pytest.raises(ValueError, match="B stands for bytes; write bits with a small b, as 10Mbps"):
+    with pytest.raises(ValueError, match="B stands for bytes; write bits, as 80Mbps"):
         parse_rate("10MBps")
 
 
