@@ -1,5 +1,6 @@
 """What was sent, received and lost since the line before, while a trial at a fixed rate runs."""
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -37,7 +38,8 @@ class Intervals:
             case TrialStarted() if self._interval_s:
                 self._told, self._due_s, self._index = _Counts(), self._interval_s, event.index
             case TrialProgress() if self._interval_s and event.elapsed_s >= self._due_s - WINDOW_S / 2:
-                self._due_s += self._interval_s
+                passed = math.floor((event.elapsed_s + WINDOW_S / 2) / self._interval_s)
+                self._due_s = (passed + 1) * self._interval_s
                 yield self._line(_Counts(event.elapsed_s, event.offered_count, event.received_count, event.lost_count))
             case TrialDone() if self._interval_s:
                 result = event.result

@@ -1,0 +1,38 @@
+"""Lines while a trial at a fixed rate runs: one for each interval, none twice, and together the whole trial."""
+
+from pathlib import Path
+
+from tests.running import Listener, make_plan, parts
+from tests.suts import Step
+
+from nodrop.model.event import Event, RunStarted, TrialDone, TrialProgress, TrialStarted
+from nodrop.report.intervals import Intervals
+from nodrop.run import execute
+
+
+def lines_of(tmp_path: Path, progress: list[tuple[float, int, int, int]]) -> list[str]:
+    """Of a run with an interval of a second that loses 30 frames of 3000, and told this much while it ran."""
+    listener = Listener()
+    execute(make_plan(tmp_path, rate="1kpps", duration="3s", interval="1s"), listener, parts(Step(990.0)))
+    told = [
+        TrialProgress(index=0, elapsed_s=elapsed_s, offered_count=offered, received_count=received, lost_count=lost)
+        for elapsed_s, offered, received, lost in progress
+    ]
+    kept = [event for event in listener.events if isinstance(event, RunStarted | TrialStarted | TrialDone)]
+    events: list[Event] = [*kept[:2], *told, kept[2]]
+    intervals = Intervals()
+    return [line for event in events for line in intervals.hear(event)]
+
+
+def test_frames_on_their_way_are_not_dropped_and_the_last_line_has_the_rest(tmp_path: Path) -> None:
+    lines = lines_of(tmp_path, [(0.5, 500, 490, 0), (1.0, 1000, 960, 0), (2.0, 2000, 1950, 20)])
+    assert [line.strip() for line in lines] == [
+        "1.0 s: sent 1,000, received 960, dropped 0 (0 %); since the start 0 of 1,000 dropped",
+        "2.0 s: sent 1,000, received 990, dropped 20 (2 %); since the start 20 of 2,000 dropped",
+        "3.0 s: sent 1,000, received 1,020, dropped 10 (1 %); since the start 30 of 3,000 dropped",
+    ]
+
+
+def test_after_a_pause_there_is_one_line_for_all_that_was_missed(tmp_path: Path) -> None:
+    lines = lines_of(tmp_path, [(2.4, 2400, 2400, 0), (2.45, 2450, 2450, 0), (2.99, 3000, 2970, 30)])
+    assert [line.split()[:4] for line in lines] == [["2.4", "s:", "sent", "2,400,"], ["3.0", "s:", "sent", "600,"]]
