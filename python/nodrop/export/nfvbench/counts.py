@@ -27,6 +27,11 @@ class Way(Value):
     latency: tuple[DirectionTimes, ...]
 
     @property
+    def has_traffic(self) -> bool:
+        """Whether anything was to be sent this way."""
+        return self.intended_pps > 0
+
+    @property
     def lost_count(self) -> int:
         """Frames that were sent and did not arrive."""
         return self.offered_count - self.received_count
@@ -47,7 +52,7 @@ class Way(Value):
 
     def percent(self, rate_pps: float) -> float:
         """A rate of these frames as a share of line rate."""
-        return 100 * self.wire_bps(rate_pps) / self.line_rate_bps
+        return 100 * self.wire_bps(rate_pps) / self.line_rate_bps if self.line_rate_bps else 0.0
 
     def rate(self, rate_pps: float, initial_rate_type: str) -> Rate:
         """A rate of these frames in NFVbench's form."""
@@ -68,13 +73,9 @@ def is_forward(stream: Stream | DirectionTimes) -> bool:
     return stream.tx_port < stream.rx_port
 
 
-def ways_of(plan: Plan, trial: TrialResult) -> tuple[Way, ...]:
-    """Forward, reverse: those that have streams."""
-    return tuple(
-        _way(plan, trial, forward)
-        for forward in (True, False)
-        if any(is_forward(stream) is forward for stream in plan.traffic.streams)
-    )
+def ways_of(plan: Plan, trial: TrialResult) -> tuple[Way, Way]:
+    """Forward and reverse, also where one of them has no traffic."""
+    return _way(plan, trial, True), _way(plan, trial, False)
 
 
 def _way(plan: Plan, trial: TrialResult, forward: bool) -> Way:

@@ -101,8 +101,9 @@ def _port(sent: Sequence[Way], received: Sequence[Way], latency: Usec) -> PortSt
 
 
 def _frames(ways: Sequence[Way], counts: Sequence[int]) -> dict[str, int]:
-    count, size = sum(counts), ways[0].frame_bytes if ways else 0.0
-    rate_pps = count / ways[0].duration_s / len(ways) if ways and ways[0].duration_s else 0.0
+    count, size = sum(counts), ways[0].frame_bytes
+    directions = sum(way.has_traffic for way in ways)
+    rate_pps = count / ways[0].duration_s / directions if directions and ways[0].duration_s else 0.0
     return {
         "total_pkts": count,
         "total_pkt_bytes": round(count * size),

@@ -39,8 +39,8 @@ class DirectionRates(Form):
 class RunConfig(Form):
     """Rates of a run at a fixed rate, each way and in total."""
 
-    direction_forward: DirectionRates | None = Field(default=None, serialization_alias="direction-forward")
-    direction_reverse: DirectionRates | None = Field(default=None, serialization_alias="direction-reverse")
+    direction_forward: DirectionRates = Field(serialization_alias="direction-forward")
+    direction_reverse: DirectionRates = Field(serialization_alias="direction-reverse")
     direction_total: DirectionRates = Field(serialization_alias="direction-total")
     garp_direction_total: DirectionRates | None = Field(default=None, serialization_alias="garp-direction-total")
     warning: str | None = None
@@ -138,10 +138,10 @@ class Path(Form):
 
 
 class Paths(Form):
-    """Every direction that has traffic."""
+    """Both directions; zeros where nothing was to be sent."""
 
-    forward: Path | None = Field(default=None, serialization_alias="Forward")
-    reverse: Path | None = Field(default=None, serialization_alias="Reverse")
+    forward: Path = Field(serialization_alias="Forward")
+    reverse: Path = Field(serialization_alias="Reverse")
 
 
 class FixedResult(Form):

@@ -26,13 +26,26 @@ class _Hop(NamedTuple):
 
 
 def paths(plan: Plan, trial: TrialResult) -> Paths:
-    """Both directions, or the one that has traffic."""
-    found = {
-        name: _path(plan, trial, streams)
-        for name, forward in (("forward", True), ("reverse", False))
-        if (streams := [stream for stream in plan.traffic.streams if is_forward(stream) is forward])
-    }
-    return Paths(**found)
+    """Both directions; the one without traffic counts nothing."""
+    forward = [stream for stream in plan.traffic.streams if is_forward(stream)]
+    reverse = [stream for stream in plan.traffic.streams if not is_forward(stream)]
+    return Paths(
+        forward=_path(plan, trial, forward) if forward else _silent(reverse, 0),
+        reverse=_path(plan, trial, reverse) if reverse else _silent(forward, 1),
+    )
+
+
+def _silent(others: Sequence[Stream], side: int) -> Path:
+    """The direction that has no traffic, beside the one that has."""
+    nothing = ChainPath(packets=(0, 0), lat_min_usec=None, lat_max_usec=None, lat_avg_usec=None)
+    chains = [str(chain) for chain in sorted({stream.chain for stream in others})]
+    names = [*chains, "total"] if len(chains) > 1 else chains
+    return Path(interfaces=_ends(side), chains=dict.fromkeys(names, nothing))
+
+
+def _ends(side: int) -> tuple[str, str]:
+    """The tester's own counters of what is sent from this side."""
+    return f"{DEVICE}.TX.p{side}", f"{DEVICE}.RX.p{1 - side}"
 
 
 def _path(plan: Plan, trial: TrialResult, streams: Sequence[Stream]) -> Path:

@@ -47,7 +47,7 @@ def _found(run: RunResult, goal: GoalResult, frame_size: str, trials: Sequence[T
     began_s = ended_s(trials[0]) - trials[0].duration_s if trials else 0.0
     ended = ended_s(settled) if settled else began_s
     ways = ways_of(run.plan, trial) if trial else ()
-    percents = [way.percent(way.offered_pps) for way in ways]
+    percents = [way.percent(way.offered_pps) for way in ways if way.has_traffic]
     return Found.model_validate(
         {
             "l2frame_size": frame_size,

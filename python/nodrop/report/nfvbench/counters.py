@@ -12,7 +12,7 @@ DELAYS = (("Avg lat. (usec)", "lat_avg_usec"), ("Min lat. (usec)", "lat_min_usec
 
 
 def path_sheets(measured: object, frame_size: str, prefix: str = "") -> Iterator[Sheet]:
-    """One table for each direction that something is known of.
+    """One table for each direction that had traffic.
 
     Args:
         measured: what holds `packet_path_stats`.
@@ -23,7 +23,7 @@ def path_sheets(measured: object, frame_size: str, prefix: str = "") -> Iterator
         path = reading.branch({way: found}, way)
         interfaces = tuple(str(interface) for interface in reading.listed(path, "interfaces"))
         chains = reading.branch(path, "chains")
-        if interfaces and chains:
+        if interfaces and any(_packets_seen(chain) for chain in chains.values()):
             yield _path_sheet(f"{prefix}{way} Chain Packet Counters and Latency", interfaces, chains, frame_size)
 
 
@@ -84,6 +84,11 @@ def _lost_cell(sent: Number | str | None, received: Number | str | None) -> Cell
 
 def _packets(found: object, interface_count: int) -> list[Any]:
     return (reading.listed(found, "packets") + [None] * interface_count)[:interface_count]
+
+
+def _packets_seen(found: object) -> bool:
+    """Whether any counter is known and not zero."""
+    return any(reading.number(packets) for packets in reading.listed(found, "packets"))
 
 
 def _percentiles(chains: dict[str, Any]) -> tuple[str, ...]:

@@ -66,6 +66,11 @@ def _warnings(found: dict[str, Any]) -> Iterator[Lines]:
         yield Lines(tuple(said), warning=True)
 
 
+def _is_silent(rates: object) -> bool:
+    """Whether nothing was to be sent in a direction, nor was."""
+    return [reading.number(rates, kind, "rate_pps") for kind, _ in RATES] == [0, 0, 0]
+
+
 def _run_config(size: str, found: dict[str, Any]) -> Iterator[Sheet]:
     config = reading.branch(found, "run_config")
     rows = tuple(
@@ -75,7 +80,7 @@ def _run_config(size: str, found: dict[str, Any]) -> Iterator[Sheet]:
             *(count(reading.number(config, key, kind, "rate_pps")) for kind, _ in RATES),
         )
         for key, label in DIRECTIONS.items()
-        if key in config
+        if key in config and not _is_silent(config[key])
     )
     if rows:
         columns = tuple(f"{label} ({unit})" for unit in ("bps", "pps") for _, label in RATES)
