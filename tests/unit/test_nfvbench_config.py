@@ -295,7 +295,7 @@ def test_the_plan_says_what_would_have_acted_elsewhere() -> None:
         ("False", Loopback(on=False)),
         ("NO-TAG", Loopback(on=True, tagged=False)),
         (100, Loopback(on=True, tagged=True, vlans=((100,), (100,)))),
-        ("0, 4095", Loopback(on=True, tagged=True, vlans=((0, 4095), (0, 4095)))),
+        ("1, 4094", Loopback(on=True, tagged=True, vlans=((1, 4094), (1, 4094)))),
         ("100_200", Loopback(on=True, tagged=True, vlans=((100,), (200,)))),
     ],
 )
@@ -304,7 +304,7 @@ def test_a_loopback_is_written_in_all_its_forms(written: object, expected: Loopb
     assert parse_loopback(expected.written()) == expected
 
 
-@pytest.mark.parametrize("written", ["", "_", "1__2", "-1", "1,,2", "1.5", None, [1], 1.5, "true_100"])
+@pytest.mark.parametrize("written", ["", "_", "1__2", "-1", "1,,2", "1.5", "0", 4095, None, [1], 1.5, "true_100"])
 def test_anything_else_is_no_loopback(written: object) -> None:
     with pytest.raises(ValueError, match="asked"):
         parse_loopback(written)

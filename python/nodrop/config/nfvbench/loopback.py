@@ -3,8 +3,9 @@
 import re
 from typing import NamedTuple
 
-VLAN_MAX = 4095
-FORMS = "write true, false, no-tag, or VLANs from 0 to 4095, as 100 or 100,101 or 100,101_200,201"
+VLAN_MIN, VLAN_MAX = 1, 4094
+"""Source: IEEE 802.1Q table 9-2: 0 is a priority without a VLAN, 4095 is reserved."""
+FORMS = "write true, false, no-tag, or VLANs from 1 to 4094, as 100 or 100,101 or 100,101_200,201"
 
 
 class Loopback(NamedTuple):
@@ -49,7 +50,7 @@ def parse_loopback(written: object) -> Loopback:
 def _vlans(text: str, written: object) -> tuple[int, ...]:
     # The manual's own example ends in a comma.
     parts = text.removesuffix(",").split(",")
-    wrong = [part for part in parts if not re.fullmatch(r"[0-9]{1,4}", part) or int(part) > VLAN_MAX]
+    wrong = [part for part in parts if not re.fullmatch(r"[0-9]{1,4}", part) or not VLAN_MIN <= int(part) <= VLAN_MAX]
     if wrong:
         raise ValueError(f"{written!r} asked, {wrong[0]!r} is not a VLAN; {FORMS}")
     return tuple(int(part) for part in parts)

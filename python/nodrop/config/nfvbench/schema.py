@@ -113,7 +113,7 @@ class TrafficGenerator(Value):
     udp_port_step: PortStep = "1"
     """From one port to the next, 1 to 65535, or `random`."""
     vtep_vlan: Vlan | None = None
-    """VLAN of the frames outside of a tunnel; 0 to 4095. Null: none."""
+    """VLAN of the frames outside of a tunnel; 1 to 4094. Null: none."""
     src_vteps: Pair | None = None
     """Addresses left and right that tunnels begin at."""
     dst_vtep: Address | None = None
@@ -359,7 +359,7 @@ class NfvbenchConfig(Value):
     vlan_tagging: bool = True
     """Whether frames leave the tester with a VLAN tag."""
     vlans: Vlans = None
-    """VLANs left and right, one for each chain, as `[[100, 101], [200, 201]]`; 0 to 4095. Null or `[]`: none."""
+    """VLANs left and right, one for each chain, as `[[100, 101], [200, 201]]`; 1 to 4094. Null or `[]`: none."""
     no_arp: bool = False
     """Whether MAC addresses are not asked for."""
     loop_vm_arp: bool = False

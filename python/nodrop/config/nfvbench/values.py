@@ -129,7 +129,7 @@ IpStep = Annotated[str, BeforeValidator(parse_step_or_random, json_schema_input_
 PortStep = Annotated[str, BeforeValidator(parse_port_step, json_schema_input_type=int | str)]
 Port = Annotated[int, Field(ge=1, le=PORT_MAX)]
 Ports = Annotated[tuple[Port, Port] | None, BeforeValidator(parse_ports, json_schema_input_type=int | list[int] | None)]
-Vlan = Annotated[int, Field(ge=0, le=4095)]
+Vlan = Annotated[int, Field(ge=1, le=4094)]
 Vlans = Annotated[
     tuple[tuple[Vlan, ...], tuple[Vlan, ...]] | None,
     BeforeValidator(parse_vlans, json_schema_input_type=list[int] | list[list[int]] | None),
