@@ -8,6 +8,8 @@ from pathlib import Path
 
 from tests.lab.bench import Bench
 
+QUIET_S, QUIET_MAX_S = 1.0, 20.0
+
 
 @contextlib.contextmanager
 def tapped(
@@ -18,16 +20,40 @@ def tapped(
     with contextlib.ExitStack() as taps:
         running = []
         for interface, capture in zip(interfaces, captures, strict=True):
-            options = ("-i", interface, "-Q", "in", "--immediate-mode", "-B", "8192", "-s", "256", "-Z", "root", "-w")
+            options = (
+                "-i",
+                interface,
+                "-Q",
+                "in",
+                "--immediate-mode",
+                "-B",
+                "8192",
+                "-s",
+                "256",
+                "-Z",
+                "root",
+                "-U",
+                "-w",
+            )
             command = lab.inside(namespace, tcpdump, *options, capture)
             running.append(taps.enter_context(subprocess.Popen(command, stderr=subprocess.PIPE, text=True)))
             errors = running[-1].stderr
             assert errors and "listening" in errors.readline()
         yield captures
-        time.sleep(0.5)
+        _await_quiet(captures)
         for tap in running:
             tap.terminate()
             tap.wait(10)
+
+
+def _await_quiet(captures: Sequence[Path]) -> None:
+    """Until nothing more is written: on a busy machine tcpdump is behind."""
+    size, since_s, end_s = -1, time.monotonic(), time.monotonic() + QUIET_MAX_S
+    while time.monotonic() < min(since_s + QUIET_S, end_s):
+        written = sum(capture.stat().st_size for capture in captures)
+        if written != size:
+            size, since_s = written, time.monotonic()
+        time.sleep(0.05)
 
 
 def read_fields(
