@@ -20,10 +20,7 @@ pub(crate) struct Groups {
 
 impl Groups {
     pub(crate) fn new(streams: &[Stream]) -> Self {
-        Self {
-            counted: Grouping::new(streams, COUNTED_STREAMS_MAX),
-            timed: Grouping::new(streams, TIMED_STREAMS_MAX),
-        }
+        Self { counted: Grouping::new(streams, COUNTED_STREAMS_MAX), timed: Grouping::new(streams, TIMED_STREAMS_MAX) }
     }
 }
 

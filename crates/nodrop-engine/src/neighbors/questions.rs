@@ -13,6 +13,8 @@ use crate::EngineError;
 
 /// Questions at once at most.
 const QUESTIONS_MAX: usize = 4096;
+/// Silent ones named in an error.
+const NAMED_MAX: usize = 4;
 /// Other messages remembered for an error.
 const OTHERS_MAX: usize = 3;
 
@@ -87,8 +89,9 @@ impl Questions {
         if silent.is_empty() {
             return Ok(Resolved { answers: open.asked.iter().filter_map(answer).collect() });
         }
-        let texts: Vec<String> = silent.iter().map(|asked| silence(desks, asked, &open, request)).collect();
-        Err(EngineError::Neighbor(texts.join("; ")))
+        let named = silent.iter().take(NAMED_MAX).map(|asked| silence(desks, asked, &open, request));
+        let more = silent.len().checked_sub(NAMED_MAX).filter(|more| *more > 0).map(|more| format!("and {more} more"));
+        Err(EngineError::Neighbor(named.chain(more).collect::<Vec<String>>().join("; ")))
     }
 
     fn unanswered(&self) -> Vec<(usize, Asked)> {

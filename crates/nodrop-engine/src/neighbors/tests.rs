@@ -75,6 +75,15 @@ fn who_does_not_answer_is_named_with_what_was_asked_and_heard() {
 }
 
 #[test]
+fn of_many_that_do_not_answer_the_first_are_named_and_the_others_counted() {
+    let neighbors = wired(&[station(0, &["198.18.0.1"], &[])], &[], None);
+    let many: Vec<String> = (1..=6).map(|host| format!("198.19.0.{host}")).collect();
+    let asked: Vec<_> = many.iter().map(|address| (0, 0, address.as_str())).collect();
+    let text = neighbors.resolve(&request(&asked, 0.01, 1)).unwrap_err().to_string();
+    assert!(text.contains("198.19.0.4") && !text.contains("198.19.0.5") && text.ends_with("and 2 more"), "{text}");
+}
+
+#[test]
 fn single_addresses_are_announced_again_and_again_and_prefixes_are_not() {
     let near = [station(0, &["198.18.0.1", "2001:2::1", "198.18.1.0/24"], &[])];
     let neighbors = wired(&near, &[station(1, &[], &[])], Some(0.005));
