@@ -1,7 +1,6 @@
 """NFVbench's HTTP interface: its endpoints, its replies, its words. docs/reference/rest.md says what differs."""
 
 import json
-from http import HTTPStatus
 from typing import Any, Literal
 
 from fastapi import APIRouter, Request
@@ -12,7 +11,7 @@ from nodrop import __version__
 from nodrop.api.base import Base
 from nodrop.api.body import read_asked, read_json
 from nodrop.api.document import asked_body
-from nodrop.api.problem import Problem
+from nodrop.api.problem import PHRASES, Problem
 from nodrop.api.results import load_results
 from nodrop.api.runs import Runs
 from nodrop.api.state import Entry, State
@@ -40,7 +39,7 @@ class Reply(Value):
 
 REPLY: dict[int | str, dict[str, Any]] = {200: {"model": Reply}}
 REFUSAL: dict[int | str, dict[str, Any]] = {
-    status: {"model": Reply, "description": HTTPStatus(status).phrase} for status in (400, 403, 413, 415, 422)
+    status: {"model": Reply, "description": PHRASES[status]} for status in (400, 403, 413, 415, 422)
 }
 ANY_BODY = {"requestBody": {"required": True, "content": {"application/json": {"schema": {}}}}}
 

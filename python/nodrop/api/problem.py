@@ -1,7 +1,6 @@
 """What went wrong with a request, as RFC 9457 wants it told."""
 
 from collections.abc import Sequence
-from http import HTTPStatus
 from typing import Any
 
 from fastapi.responses import JSONResponse
@@ -9,6 +8,21 @@ from fastapi.responses import JSONResponse
 from nodrop.model.base import Value
 
 MEDIA_TYPE = "application/problem+json"
+PHRASES = {
+    400: "Bad Request",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    409: "Conflict",
+    410: "Gone",
+    413: "Content Too Large",
+    415: "Unsupported Media Type",
+    422: "Unprocessable Content",
+    500: "Internal Server Error",
+    503: "Service Unavailable",
+}
+"""Statuses in words (RFC 9110 section 15); those of Python change from release to release."""
 
 
 class Problem(Exception):
@@ -40,7 +54,10 @@ class ProblemDetails(Value):
 def problem_response(problem: Problem, headers: dict[str, str] | None = None) -> JSONResponse:
     """The answer to a request of /api/v1 that went wrong."""
     details = ProblemDetails(
-        title=HTTPStatus(problem.status).phrase, status=problem.status, detail=problem.detail, errors=problem.errors
+        title=PHRASES.get(problem.status, str(problem.status)),
+        status=problem.status,
+        detail=problem.detail,
+        errors=problem.errors,
     )
     return JSONResponse(details.model_dump(mode="json"), problem.status, headers, MEDIA_TYPE)
 
@@ -48,4 +65,4 @@ def problem_response(problem: Problem, headers: dict[str, str] | None = None) ->
 def described(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The errors of an endpoint for its OpenAPI description."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDetails"}}}
-    return {status: {"description": HTTPStatus(status).phrase, "content": content} for status in statuses}
+    return {status: {"description": PHRASES[status], "content": content} for status in statuses}
