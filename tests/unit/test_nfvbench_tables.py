@@ -229,6 +229,13 @@ def test_a_path_of_many_hops_is_continued_below_with_its_chains() -> None:
     assert all(hop in text for hop in shown_hops)
 
 
+def test_a_summary_in_two_parts_names_goal_and_size_in_both() -> None:
+    lines = shown(read("ndr_pdr"), 80).splitlines()
+    rows_of_both = [line.split()[:2] for line in lines if line.startswith(("NDR  ", "PDR  "))]
+    sizes = [[goal, size] for goal in ("NDR", "PDR") for size in ("64", "1518", "IMIX")]
+    assert rows_of_both == sizes * 2
+
+
 def test_csv_has_plain_numbers_under_headings_with_their_units() -> None:
     table = [row for row in rows(read("fixed")) if row[0] in ("table", "Run Config")]
     heading = next(row for row in table if "Direction" in row)

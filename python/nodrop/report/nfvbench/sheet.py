@@ -26,6 +26,8 @@ class Sheet(NamedTuple):
     """The frame size all of it is about, if it is about one."""
     seams: tuple[int, ...] = ()
     """Columns that a part of its own may begin with, where all together are too wide."""
+    lead_count: int = 1
+    """Columns that say what a row is about; every part has them."""
 
 
 class Lines(NamedTuple):

@@ -77,7 +77,7 @@ def _searched_sheet(searched: list[tuple[str, str, dict[str, Any]]]) -> Sheet:
     )
     rates = ("Rate (fwd+rev) (bps)", "Rate (fwd+rev) (pps)")
     columns = ("-", "L2 Frame Size", *rates, "Avg Drop Rate", *_delay_columns(percentiles))
-    return Sheet("Run Summary", columns, rows)
+    return Sheet("Run Summary", columns, rows, seams=(len(columns) - len(percentiles) - len(DELAYS),), lead_count=2)
 
 
 def _fixed_sheet(fixed: list[tuple[str, dict[str, Any]]]) -> Sheet:

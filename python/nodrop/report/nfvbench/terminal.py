@@ -17,7 +17,7 @@ BREAK = re.compile(r"(?<=[ .])")
 
 
 class Screen:
-    """A document for a console; tables too wide for it are continued below, each part with the first column."""
+    """A document for a console; tables too wide for it are continued below, each part with what its rows are about."""
 
     def __init__(self, document: Document) -> None:
         self._document = document
@@ -44,15 +44,17 @@ def fitted(sheet: Sheet, width: int) -> Iterator[RenderableType]:
 
 
 def column_groups(sheet: Sheet, width: int) -> list[list[int]]:
-    """Columns that fit side by side, the first one in each group; a group that is too wide ends at a seam if it can."""
+    """Columns that fit side by side, led by what rows are about; a group too wide ends at a seam if it can."""
     widths = [column_width(sheet, column) for column in range(len(sheet.columns))]
-    groups: list[list[int]] = [[0]]
-    for column in range(1, len(widths)):
+    lead = list(range(sheet.lead_count))
+    groups: list[list[int]] = [list(lead)]
+    for column in range(sheet.lead_count, len(widths)):
         groups[-1].append(column)
-        if len(groups[-1]) > 2 and sum(widths[known] + GAP for known in groups[-1]) - GAP > width:
-            cut = next((seam for seam in reversed(sheet.seams) if seam in groups[-1][2:]), column)
+        own = groups[-1][sheet.lead_count + 1 :]
+        if own and sum(widths[known] + GAP for known in groups[-1]) - GAP > width:
+            cut = next((seam for seam in reversed(sheet.seams) if seam in own), column)
             place = groups[-1].index(cut)
-            groups.append([0, *groups[-1][place:]])
+            groups.append([*lead, *groups[-1][place:]])
             del groups[-2][place:]
     return groups
 
