@@ -9,7 +9,7 @@ from nodrop.model.facts import StageFacts
 from nodrop.model.result import DirectionCheck
 from nodrop.model.trial import FIXED, TrialResult, Verdict
 from nodrop.report.intervals import Intervals
-from nodrop.report.wording import asked_text, stop_text, traffic_text
+from nodrop.report.wording import asked_text, shown_loss_ratio, stop_text, traffic_text
 from nodrop.units import format_pps, format_ratio, format_seconds
 
 CHECKS_MAX = 6
@@ -79,12 +79,10 @@ def _checks_text(checks: Sequence[DirectionCheck]) -> str:
 
 
 def _loss_text(result: TrialResult) -> str:
-    """Frames that were not sent count as lost in a search; at a fixed rate they are told apart."""
-    if result.phase != FIXED or not result.offered_count:
-        return f"loss {format_ratio(result.loss_ratio)}"
-    sent_ratio = result.offered_count / result.intended_count if result.unsent_count else 1.0
-    short = f"only {format_ratio(sent_ratio)} of it sent, " if sent_ratio < 1 else ""
-    return f"{short}loss {format_ratio(result.lost_count / result.offered_count)}"
+    loss = f"loss {format_ratio(shown_loss_ratio(result))}"
+    if result.phase != FIXED or not result.unsent_count:
+        return loss
+    return f"only {format_ratio(result.offered_count / result.intended_count)} of it sent, {loss}"
 
 
 def _place_text(event: RunStarted) -> str:

@@ -11,7 +11,7 @@ from nodrop.model.latency import LatencyFigures, latency_by_way, latency_of
 from nodrop.model.plan import Plan
 from nodrop.model.result import LatencyResult, RunResult
 from nodrop.model.trial import FIXED, TrialResult, Verdict
-from nodrop.report.wording import each_way_text, found_text, goal_text, width_text, wire_text
+from nodrop.report.wording import each_way_text, found_text, goal_text, shown_loss_ratio, width_text, wire_text
 from nodrop.units import format_count, format_ns, format_pps, format_ratio, format_seconds
 
 USUAL_PERCENTILES = (50.0, 90.0, 99.0, 99.9)
@@ -59,7 +59,7 @@ def trials_table(result: RunResult) -> Table:
             format_seconds(trial.duration_s) + ("*" if trial.stopped_early else ""),
             format_count(trial.offered_count),
             format_count(trial.received_count),
-            format_ratio(trial.loss_ratio),
+            format_ratio(shown_loss_ratio(trial)),
             Text(trial.validity.verdict, style=STYLES[trial.validity.verdict]),
         )
     return table

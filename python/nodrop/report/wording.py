@@ -5,7 +5,7 @@ from pathlib import Path
 from nodrop.model.goal import Goal, GoalResult, Limit
 from nodrop.model.plan import Plan
 from nodrop.model.traffic import Replay, Stream, Traffic
-from nodrop.model.trial import StopClause, TrialResult
+from nodrop.model.trial import FIXED, StopClause, TrialResult
 from nodrop.rates import WIRE_OVERHEAD_BYTES
 from nodrop.units import format_bps, format_pps, format_ratio, format_seconds
 
@@ -55,6 +55,13 @@ def width_text(found: GoalResult) -> str:
     if not found.lower or not found.upper:
         return "-"
     return format_ratio((found.upper.load_pps - found.lower.load_pps) / found.upper.load_pps)
+
+
+def shown_loss_ratio(trial: TrialResult) -> float:
+    """Frames that were not sent count as lost in a search; at a fixed rate they are told apart from those lost."""
+    if trial.phase != FIXED or not trial.offered_count:
+        return trial.loss_ratio
+    return trial.lost_count / trial.offered_count
 
 
 def stop_text(trial: TrialResult) -> str:
