@@ -55,7 +55,8 @@ def test_small_and_jumbo_frames_are_searched_one_after_the_other(tmp_path: Path)
 
 def test_a_fixed_rate_that_is_interrupted_keeps_what_was_counted(tmp_path: Path) -> None:
     asked = ["--rate", "2kpps", "--set", "duration=60s", "--set", "interval=0.5s"]
-    command = [sys.executable, "-m", "nodrop", "run", *asked, "--results-dir", str(tmp_path), "--alongside"]
+    shown = ["--format", "text", "--results-dir", str(tmp_path), "--alongside"]
+    command = [sys.executable, "-m", "nodrop", "run", *asked, *shown]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert running.stdout
         assert any(" s: sent " in line for line in running.stdout)  # the first such line, then on

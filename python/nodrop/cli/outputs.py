@@ -154,7 +154,7 @@ def _fixed_lines(runs: "Sequence[RunResult]") -> Iterator[str]:
     from nodrop.report.fixed import fixed_trial  # noqa: PLC0415
     from nodrop.report.ledger import loss_line  # noqa: PLC0415
 
-    lines = {run.plan.frame_size: loss_line(trial) for run in runs if (trial := fixed_trial(run))}
+    lines = {run.plan.frame_size: loss_line(trial) for run in runs if (trial := fixed_trial(run)) and trial.lost_count}
     for size, line in lines.items():
         if line:
             yield f"\n{size}: {line}"
