@@ -7,6 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
+from tests.nfvbench_defaults import DEFAULTS
 
 from nodrop.cli import main
 from nodrop.config.document import read
@@ -96,6 +97,16 @@ def test_the_schema_is_one(option: tuple[str, ...], root: Any, run: Any) -> None
     schema = json.loads(run("schema", *option))
     jsonschema.Draft202012Validator.check_schema(schema)
     assert set(schema["properties"]) >= {leaf.key[0] for leaf in leaves(root)}
+
+
+def test_what_may_be_written_in_nfvbench_s_keys_fits_their_schema(run: Any) -> None:
+    schema = jsonschema.Draft202012Validator(json.loads(run("schema", "--nfvbench")))
+    schema.validate(DEFAULTS)
+    schema.validate({"flow_count": "100k", "duration_sec": 0.5, "measurement": {"NDR": 0}, "l2_loopback": "100_200"})
+    schema.validate({"vlans": [100, 200], "intf_speed": "10Gbps", "fluentd": {"result_tag": "x"}, "user_label": 5})
+    for wrong in ({"flow_counts": 1}, {"service_chain_count": 129}, {"traffic": {"bidirectional": "maybe"}}):
+        with pytest.raises(jsonschema.ValidationError):
+            schema.validate(wrong)
 
 
 def test_every_key_is_explained(run: Any) -> None:

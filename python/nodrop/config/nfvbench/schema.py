@@ -251,6 +251,12 @@ class Aggregator(Value):
     """TCP port; 1 to 65535."""
 
 
+Several = BeforeValidator(
+    lambda written: several(written) or (), json_schema_input_type=list[Aggregator] | Aggregator | None
+)
+"""One server may stand without a list around it; null is none."""
+
+
 class NfvbenchConfig(Value):
     """NFVbench's configuration, as far as it was written, with its defaults for the rest."""
 
@@ -405,7 +411,7 @@ class NfvbenchConfig(Value):
     """User who is to own the files written; from 0."""
     group_id: int | None = Field(default=None, ge=0)
     """Group that is to own them; from 0."""
-    fluentd: Annotated[tuple[Aggregator, ...], BeforeValidator(several)] = (Aggregator(),)
+    fluentd: Annotated[tuple[Aggregator, ...], Several] = (Aggregator(),)
     """Fluentd servers that records are sent to."""
     factory_module: str = "nfvbench.factory"
     """Python module of a plugin for NFVbench."""
