@@ -96,9 +96,11 @@ def test_the_file_is_asked_for_with_filter_and_limit() -> None:
 
 
 def test_a_file_has_its_own_headers_and_sizes() -> None:
-    for key, named in {"frame_bytes": 128, "flow_count": 2, "traffic__vlan": 100, "traffic__imix": "64:1"}.items():
+    made = {"frame_bytes": 128, "flow_count": 2, "tunnel__kind": "vxlan", "traffic__vlan": 100, "traffic__imix": "64:1"}
+    for key, named in made.items():
         message = refused(traffic__replay__file="x", **{key: named})
         assert message.startswith(f"traffic.replay.file and {key.replace('__', '.')}: both asked"), message
+    assert "flows: both asked" in refused(traffic__replay__file="x", flows__udp_source=53)
     assert refused(traffic__replay__filter="udp").startswith("traffic.replay.filter: asked without a file")
     assert not planned(traffic__replay__file="x", traffic__forward="80%", bidirectional=True).traffic.streams[0].ranges
 

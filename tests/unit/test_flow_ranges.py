@@ -3,11 +3,13 @@
 import ipaddress
 import random
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.running import no_lab
 
+from nodrop.config.flows import FlowsConfig, GatewaysConfig, TunnelConfig
 from nodrop.config.load import load
 from nodrop.errors import ConfigError
 from nodrop.model.layer import Ipv4, Udp
@@ -200,3 +202,10 @@ def test_every_chain_has_the_next_gateways() -> None:
     assert [port.addresses[0] for port in ports] == [link.next_hop for link in plan.neighbors.links]
     with pytest.raises(ConfigError, match=r"gateways.sut: 255.255.255.255 asked, .* chain 1 has none"):
         traffic({"chains": 2, "gateways.sut": ["255.255.255.255", "10.0.0.1"], "sut": "vnf-l3"})
+
+
+def test_the_reference_page_names_every_key() -> None:
+    page = (Path(__file__).parents[2] / "docs/reference/flows.md").read_text()
+    sections = {"flows": FlowsConfig, "gateways": GatewaysConfig, "tunnel": TunnelConfig}
+    keys = [f"{name}.{key}" for name, section in sections.items() for key in section.model_fields]
+    assert [key for key in keys if f"`{key}`" not in page] == []

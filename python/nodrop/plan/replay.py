@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from nodrop.config.flows import FlowsConfig
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.model.layer import Ethernet
@@ -36,6 +37,8 @@ def find_replay(config: Config, inspect: Inspect) -> Replayed | None:
             raise ConfigError(f"traffic.replay.{without_file[0]}: asked without a file; write traffic.replay.file too")
         return None
     others = sorted(MADE & config.model_fields_set)
+    others += ["flows"] if config.flows != FlowsConfig() else []
+    others += ["tunnel.kind"] if config.tunnel.kind != "none" else []
     others += [f"traffic.{key}" for key in sorted(config.traffic.model_fields_set - HEEDED)]
     if others:
         raise ConfigError(
