@@ -9,7 +9,6 @@ from nodrop.model.layer import Mpls, Vlan, Vxlan
 from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult
 
-IMIX = "IMIX"
 CUSTOM_PROFILE = "custom_traffic_profile"
 PROFILES = {
     ("64",): "traffic_profile_64B",
@@ -63,10 +62,7 @@ def profile_name(runs: Sequence[RunResult]) -> str:
 
 def frame_size(plan: Plan) -> str:
     """The frame size by the name it is known by."""
-    if plan.frame_size:
-        return plan.frame_size
-    sizes = plan.traffic.streams[0].sizes
-    return str(sizes[0].frame_bytes) if len(sizes) == 1 else IMIX
+    return plan.frame_size or f"{plan.traffic.frame_bytes:g}"
 
 
 def _derived(plan: Plan) -> dict[str, Any]:

@@ -1,9 +1,6 @@
 """What went each way in a trial, by its frames and its rates."""
 
-from collections.abc import Sequence
-
 from nodrop.export.nfvbench.form import Rate
-from nodrop.export.nfvbench.latency import Usec, latency_usec
 from nodrop.model.base import Value
 from nodrop.model.plan import Plan
 from nodrop.model.traffic import Stream
@@ -62,10 +59,6 @@ class Way(Value):
             rate_bps=round(self.wire_bps(rate_pps)),
             rate_percent=round(self.percent(rate_pps), 6),
         )
-
-    def usec(self, percentiles: Sequence[float]) -> Usec:
-        """Their latency."""
-        return latency_usec(self.latency, percentiles)
 
 
 def is_forward(stream: Stream | DirectionTimes) -> bool:
