@@ -21,6 +21,7 @@ from nodrop.export.nfvbench import nfvbench_result, nfvbench_text, standard_name
 from nodrop.model.neighbor import NeighborCounts
 from nodrop.model.result import RunResult, Status
 from nodrop.model.trial import DirectionTimes, LatencySummary, StreamCounts, TrialResult
+from nodrop.report.nfvbench import nfvbench_written
 from nodrop.run import execute
 
 FILES = Path(__file__).parents[1] / "nfvbench"
@@ -209,6 +210,20 @@ def test_files_are_sorted_indented_and_end_with_a_line(tmp_path: Path) -> None:
     assert text == json.dumps(json.loads(text), indent=4, sort_keys=True) + "\n"
     with pytest.raises(ValueError, match="JSON compliant"):
         nfvbench_text({"drop": float("nan")})
+
+
+def test_the_tables_are_the_same_before_and_after_the_file(tmp_path: Path) -> None:
+    for run in (fixed_run(tmp_path, chains=2, networks="ports"), searched_run(tmp_path)):
+        timed = run.model_copy(
+            update={
+                "trials": tuple(
+                    trial.model_copy(update={"directions": (times(0, 1, 9 * USEC), times(1, 0, 8 * USEC))})
+                    for trial in run.trials
+                )
+            }
+        )
+        result = nfvbench_result([timed])
+        assert nfvbench_written(json.loads(nfvbench_text(result)), "csv") == nfvbench_written(result, "csv")
 
 
 def test_the_standard_name_tells_chain_count_flows_and_sizes(tmp_path: Path) -> None:
