@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from tests.lab.bench import Bench, bench
-from tests.lab.test_netns_stage import network_namespaces, wait_until_empty
+from tests.lab.test_netns_stage import WITHOUT_PRIVILEGE, network_namespaces, wait_until_empty
 
 from nodrop.model.trial import TrialResult
 from nodrop.observe import observers
@@ -44,11 +44,12 @@ print(json.dumps(heard))
 """Prints which streams' frames arrived at every interface of a namespace, and how many."""
 
 
-def observed(lab: Bench, load_pps: float = LOAD_PPS) -> TrialResult:
-    """A trial, with what every hop counted."""
+def observed(lab: Bench, load_pps: float = LOAD_PPS, begin: Callable[[], None] = lambda: None) -> TrialResult:
+    """A trial, with what every hop counted; `begin` is called right before it."""
     with observers(lab.stage.facts, lab.plan) as watching:
         for observer in watching:
             observer.before()
+        begin()
         result = lab.measure(load_pps, DURATION_S)
         for observer in reversed(watching):
             result = observer.after(result)
@@ -182,15 +183,30 @@ def test_frames_lost_at_an_edge_switch_are_attributed_to_it() -> None:
     """It is stopped for longer than its ring holds what comes."""
     with bench(chains=2, networks="shared", flow_count=64) as lab:
         edge = next(process for process in lab.stage.facts.sut_processes if process.name == "edge left")
-        os.kill(edge.pid, signal.SIGSTOP)
-        waking = threading.Timer(0.4, os.kill, (edge.pid, signal.SIGCONT))
-        waking.start()
+        waking = threading.Timer(0.45, os.kill, (edge.pid, signal.SIGCONT))
+
+        def stop() -> None:
+            os.kill(edge.pid, signal.SIGSTOP)
+            waking.start()
+
         try:
-            result = observed(lab, 40_000)
+            result = observed(lab, 40_000, stop)
         finally:
             waking.join()
+            os.kill(edge.pid, signal.SIGCONT)
         assert result.ledger and result.lost_count > 0
         lost = {hop.place: hop for way in result.ledger.ways for hop in way.hops if hop.lost_count}
         ring = lost["the edge switch's receive ring of sut0"]
         assert ring.side == "wire" and ring.causes[0].name == "ring_full"
         assert ring.lost_count > result.lost_count * 0.9
+
+
+@pytest.mark.parametrize("keys", ["chains=3", "chains=3, networks='shared', sut='vnf-l3', routers=True"])
+def test_without_privilege_chains_come_up_all_the_same(keys: str) -> None:
+    script = (
+        f"from tests.lab.bench import bench\nwith bench({keys}, frame_bytes=128) as lab:\n    lab.measure(1000, 0.2)"
+    )
+    command = [sys.executable, "-c", WITHOUT_PRIVILEGE, "-c", script]
+    place = Path(__file__).parents[2]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, cwd=place)
+    assert done.returncode == 0, done.stderr

@@ -10,8 +10,6 @@ use nodrop_port::{PortError, Receive, Slot, Transmit};
 
 use crate::{Cause, Counters, FrameBuffer, Network, Verdict};
 
-/// After this long without a frame the counters are shown.
-const QUIET: Duration = Duration::from_millis(10);
 /// Longest sleep, once they are.
 const SLEEP_MAX_MS: i32 = 1000;
 
@@ -22,14 +20,24 @@ pub struct Pace {
     pub batch: usize,
     /// After this long without a frame the thread sleeps until one comes; at once where others want its CPU.
     pub idle_before_sleep: Duration,
+    /// After this long without a frame the counters are shown. That takes time: hundreds of forwarders on one CPU that each did
+    /// it after every few frames would have no time for frames.
+    pub quiet_before_show: Duration,
 }
 
 impl Pace {
     /// Of a VNF. Small batches on purpose: tester and VNF pay the kernel the same price for a frame, and a VNF as fast as the
     /// tester would never show its limit as loss.
-    pub const VNF: Self = Self { batch: 4, idle_before_sleep: Duration::from_micros(500) };
+    pub const VNF: Self =
+        Self { batch: 4, idle_before_sleep: Duration::from_micros(500), quiet_before_show: Duration::from_millis(1) };
     /// Of an edge switch, which is not what is measured.
     pub const EDGE: Self = Self { batch: 32, ..Self::VNF };
+
+    /// The same where others want the CPU.
+    #[must_use]
+    pub fn yielding(self) -> Self {
+        Self { idle_before_sleep: Duration::ZERO, quiet_before_show: Duration::from_millis(100), ..self }
+    }
 }
 
 /// A port of a forwarder.
@@ -98,11 +106,11 @@ impl<T: Transmit, R: Receive, N: Network> Forwarder<T, R, N> {
                 std::hint::spin_loop();
                 continue;
             }
-            if !shown && idle >= QUIET {
+            if !shown && idle >= self.pace.quiet_before_show {
                 self.show_counters()?;
                 shown = true;
             }
-            waiter.wait(if shown { SLEEP_MAX_MS } else { QUIET.as_millis() as i32 })?;
+            waiter.wait(if shown { SLEEP_MAX_MS } else { self.pace.quiet_before_show.as_millis() as i32 })?;
         }
     }
 

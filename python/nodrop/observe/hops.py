@@ -21,7 +21,7 @@ from nodrop.program import find_program
 
 ANSWER_TIMEOUT_S = 5.0
 END_TIMEOUT_S = 2.0
-SETTLING_MAX_S, SETTLING_STEP_S = 0.3, 0.01
+SETTLING_MAX_S, SETTLING_STEP_S = 0.5, 0.01
 FORWARDED_BY_THE_KERNEL: frozenset[SutKind] = frozenset({"bridge", "router"})
 """SUTs whose losses the kernel gives reasons for. Counting them costs the tester's receivers a little, see
 docs/concepts/where-packets-were-lost.md, so elsewhere it is left alone."""

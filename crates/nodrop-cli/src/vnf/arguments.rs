@@ -2,7 +2,6 @@
 
 use std::net::IpAddr;
 use std::str::FromStr;
-use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use ipnet::IpNet;
@@ -53,7 +52,7 @@ impl Running {
 
     /// That of `pace`, and without idling where others want the CPU.
     pub(super) fn pace(&self, pace: Pace) -> Pace {
-        if self.yielding { Pace { idle_before_sleep: Duration::ZERO, ..pace } } else { pace }
+        if self.yielding { pace.yielding() } else { pace }
     }
 }
 
