@@ -197,8 +197,8 @@ def test_frames_lost_at_an_edge_switch_are_attributed_to_it() -> None:
         assert result.ledger and result.lost_count > 0
         lost = {hop.place: hop for way in result.ledger.ways for hop in way.hops if hop.lost_count}
         ring = lost["the edge switch's receive ring of sut0"]
-        assert ring.side == "wire" and ring.causes[0].name == "ring_full"
-        assert ring.lost_count > result.lost_count * 0.9
+        assert ring.side == "wire" and ring.lost_count > 1_000
+        assert [(cause.name, cause.count) for cause in ring.causes] == [("ring_full", ring.lost_count)]
 
 
 @pytest.mark.parametrize("keys", ["chains=3", "chains=3, networks='shared', sut='vnf-l3', routers=True"])
