@@ -108,6 +108,10 @@ def test_flows_are_source_ports_times_source_addresses(flow_count: int) -> None:
     assert all(part.values.count <= 16384 for part in stream.ranges)
 
 
+def test_many_streams_have_a_flow_each_where_no_number_was_written() -> None:
+    assert [stream.flow_count for stream in traffic(traffic__streams=300).streams] == [1] * 600
+
+
 def test_flows_are_those_of_all_chains_and_both_directions() -> None:
     made = traffic(flow_count=1001, chains=4, networks="ports")
     counts = [stream.flow_count for stream in made.streams]

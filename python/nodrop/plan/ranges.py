@@ -92,13 +92,14 @@ def _shares(config: Config, chain_count: int) -> dict[Way, int]:
     """Flows of each stream. Raises ConfigError when some would have none."""
     each_way = [*itertools.product(range(chain_count), range(config.traffic.streams))]
     ways = 2 if config.bidirectional else 1
-    if config.flow_count < ways * len(each_way):
-        least = ways * len(each_way)
+    least = ways * len(each_way)
+    flow_count = config.flow_count if "flow_count" in config.model_fields_set else max(config.flow_count, least)
+    if flow_count < least:
         raise ConfigError(
             f"flow_count: {config.flow_count} asked, {least} streams ({_streams_text(config, chain_count)}) need one "
             f"each; write {least} or more"
         )
-    totals = spread(config.flow_count, ways)[::-1]
+    totals = spread(flow_count, ways)[::-1]
     return {
         (chain, way, number): count
         for way, total in enumerate(totals)
