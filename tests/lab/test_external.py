@@ -123,3 +123,29 @@ def test_addressed_ports_are_used_when_that_is_wanted(there: Namespace) -> None:
     with join(there):
         flags = ("--set", "ports=[left, right]", "--set", "allow_addressed_ports=true")
         result_of(there.nodrop("--sut", "ext", *flags))
+
+
+def test_gateways_that_are_there_are_asked_for_and_ask_for_the_testers(there: Namespace) -> None:
+    """As NFVbench's EXT chains with ARP: nothing but addresses is known of the router."""
+    router = [
+        *("--port", "near,mac=02:00:00:00:05:01,address=192.168.1.1"),
+        *("--port", "far,mac=02:00:00:00:05:02,address=192.168.2.1"),
+        *("--route", "10.0.0.0/8,via=192.168.1.100,port=near", "--route", "20.0.0.0/8,via=192.168.2.100,port=far"),
+    ]
+    keys = {
+        "ports": "[left, right]",
+        "flows.ip": "10.0.0.0/8,20.0.0.0/8",
+        "gateways.tester": "192.168.1.100,192.168.2.100",
+        "gateways.sut": "192.168.1.1,192.168.2.1",
+    }
+    flags = [word for key, value in keys.items() for word in ("--set", f"{key}={value}")]
+    with there.forwarding("l3", *router):
+        result = result_of(there.nodrop("--sut", "ext", *flags))
+        silent = there.nodrop("--sut", "ext", *flags, "--set", "gateways.sut=192.168.1.9,192.168.2.1")
+    facts = result["facts"]
+    assert isinstance(facts, dict)
+    assert [port["next_hop"]["mac"] for port in facts["ports"]] == ["02:00:00:00:05:01", "02:00:00:00:05:02"]
+    (trial,) = result["trials"]  # type: ignore[misc]
+    assert all(stream["received_count"] == stream["offered_count"] > 0 for stream in trial["streams"])
+    assert silent.returncode == 4
+    assert "left: the MAC address of 192.168.1.9 asked for by ARP from 192.168.1.100" in silent.stderr
