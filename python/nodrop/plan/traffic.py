@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from nodrop.config.schema import Config
 from nodrop.config.traffic import RangeConfig
 from nodrop.errors import ConfigError
-from nodrop.model.layer import Layer, Vlan
+from nodrop.model.layer import Layer
 from nodrop.model.plan import LabPlan
 from nodrop.model.traffic import FieldRange, Increment, Listed, Random, SizeShare, Stream, Traffic
 from nodrop.plan.chains import ChainEnd, chain_ends
@@ -59,7 +59,7 @@ def _streams(config: Config, lab: LabPlan) -> Iterator[Stream]:
             chain=here.chain,
             rx_vlan=there.tags[0].id if there.tags else None,
             share=(asked.forward if way == 0 else 1 - asked.forward) if config.bidirectional else 1.0,
-            sizes=_with_room(sizes, header_bytes) if here.tags else sizes,
+            sizes=_with_room(sizes, header_bytes, _chain_bytes(config, here)),
             size_order=order,
             layers=layers,
             ranges=_ranges(config, layers, its),
@@ -144,21 +144,28 @@ def traffic_warnings(config: Config, traffic: Traffic) -> Iterator[str]:
     """What is sent otherwise than it was asked for."""
     if config.traffic.replay.file is not None:
         return
+    tunnelled = config.tunnel.kind != "none"
+    why = "the tunnel of each chain needs" if tunnelled else "the VLAN tag that tells chains apart needs"
+    seen = "" if tunnelled else "; the chains themselves have it taken off"
     for asked, made in zip(plan_sizes(config)[0], traffic.streams[0].sizes, strict=True):
         if asked != made:
             yield (
-                f"frames of {asked.frame_bytes} bytes asked, {made.frame_bytes} are sent: the VLAN tag that tells "
-                "chains apart needs room beside the signature; the chains themselves have it taken off"
+                f"frames of {asked.frame_bytes} bytes asked, {made.frame_bytes} are sent, and all rates are theirs: "
+                f"{why} room beside the signature{seen}"
             )
 
 
-def _with_room(sizes: tuple[SizeShare, ...], header_bytes: int) -> tuple[SizeShare, ...]:
-    """The sizes; of those that only the chain's VLAN tag makes too small, the smallest that can be."""
-    least = _smallest(header_bytes)
-    untagged = _smallest(header_bytes - Vlan.header_bytes)
+def _chain_bytes(config: Config, end: ChainEnd) -> int:
+    """What tells chains apart and comes on top of the headers that were asked for."""
+    outside = tunnel_layers(config, end, end)[:-1] or end.tags
+    return sum(layer.header_bytes for layer in outside)
+
+
+def _with_room(sizes: tuple[SizeShare, ...], header_bytes: int, chain_bytes: int) -> tuple[SizeShare, ...]:
+    """The sizes; of those that only the chain's own headers make too small, the smallest that can be."""
+    least, plain = _smallest(header_bytes), _smallest(header_bytes - chain_bytes)
     return tuple(
-        size.model_copy(update={"frame_bytes": least}) if untagged <= size.frame_bytes < least else size
-        for size in sizes
+        size.model_copy(update={"frame_bytes": least}) if plain <= size.frame_bytes < least else size for size in sizes
     )
 
 
