@@ -130,3 +130,9 @@ def test_the_help_fits_a_terminal_and_has_nodrops_own_options_first(
 def test_the_version_is_told_where_nfvbenchs_users_ask_for_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "-v"]) == 0
     assert capsys.readouterr().out.startswith("nodrop ")
+
+
+@pytest.mark.parametrize("written", ["--chains 2 -scc 3", "--frame-bytes 64 -fs 128"])
+def test_one_thing_asked_in_both_forms_is_an_error(written: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", *written.split()]) == 2
+    assert "both asked, they say the same thing; write one of them" in capsys.readouterr().err

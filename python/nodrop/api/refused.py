@@ -31,6 +31,7 @@ REFUSED: dict[str, str] = {
     "ship.user_id": OWNER,
     "ship.group_id": OWNER,
     "log_file": FILE,
+    "service_mode": FILE,
     "json": FILE,
     "std_json": FILE,
     "openrc_file": CLOUD,
@@ -49,6 +50,7 @@ INHERENT: dict[str, tuple[object, ...]] = {
     "factory_class": ("BasicFactory",),
     "fluentd": ([{"logging_tag": None, "result_tag": None, "ip": "127.0.0.1", "port": 24224}],),
     "engine.dpdk.devices": ("auto",),
+    "service_mode": (False,),
     "ports": ([],),
 }
 """Values that change nothing, as they stand in a default configuration that somebody sends as a whole."""

@@ -10,6 +10,7 @@ from nodrop.cli.grouping import GroupedCommand
 from nodrop.cli.nfvbench_flags import nfvbench_keys, nfvbench_options, notes
 from nodrop.cli.nfvbench_instead import instead
 from nodrop.cli.outputs import Outputs, form_option, nfvbench_json_option
+from nodrop.errors import ConfigError
 from nodrop.model.names import Backend, PatternKind, SutKind
 
 if TYPE_CHECKING:
@@ -36,6 +37,9 @@ Examples:
 Exit codes: 0 every goal has a load that meets it, 2 configuration, 3 the lab, 4 the generator,
 5 the search ended without an answer, 130 Ctrl-C, 143 SIGTERM. What was measured is kept in every case.
 """
+
+TWICE = {"chains": ("service_chain_count", "-scc"), "frame_bytes": ("frame_sizes", "-fs")}
+"""nodrop's own key, and the key and flag of NFVbench for the same thing."""
 
 
 @click.command(cls=GroupedCommand, epilog=EPILOG, short_help="Measure NDR, PDR and latency.")
@@ -126,8 +130,15 @@ def configuration(flags: dict[str, Any]) -> "Config":
 
 
 def _keys(flags: dict[str, Any]) -> dict[str, Any]:
-    """What all flags set, NFVbench's first."""
-    return nfvbench_keys(flags) | overrides(flags, _own_keys(flags))
+    """What all flags set, NFVbench's first. Raises ConfigError for one thing asked in both forms."""
+    theirs, ours = nfvbench_keys(flags), overrides(flags, _own_keys(flags))
+    for own, (key, flag) in TWICE.items():
+        if own in ours and key in theirs:
+            raise ConfigError(
+                f"command line: --{own.replace('_', '-')} {ours[own]} and {flag} {theirs[key]}: both asked, they say "
+                "the same thing; write one of them"
+            )
+    return theirs | ours
 
 
 def _own_keys(flags: dict[str, Any]) -> dict[str, Any]:
