@@ -7,6 +7,7 @@ in which no lab test passed. Runs do not wait for their turn on the machine: tes
 import functools
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -18,6 +19,13 @@ import pytest
 os.environ["NODROP_ALONGSIDE"] = "1"
 LAB_REQUIRED = os.environ.get("NODROP_REQUIRE_LAB") == "1"
 LAB = Path(__file__).parent / "lab"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def interrupts_arrive() -> None:
+    """SIGINT as a terminal has it, also in every process that tests start; a runner in the background ignores it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

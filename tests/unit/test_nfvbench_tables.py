@@ -141,7 +141,9 @@ def test_goals_that_share_a_trial_are_shown_once() -> None:
 def test_colour_is_the_terminals_own_and_only_for_losses() -> None:
     """Bold and the palette's red, which are readable on a dark and on a light background."""
     out = io.StringIO()
-    screen = Console(file=out, width=100, force_terminal=True, color_system="truecolor", highlight=False)
+    screen = Console(
+        file=out, width=100, force_terminal=True, color_system="truecolor", no_color=False, highlight=False
+    )
     screen.print(nfvbench_report(read("fixed")))
     codes = set(re.findall(r"\x1b\[([0-9;]*)m", out.getvalue()))
     assert codes == {"0", "1", "31", "1;31"}
