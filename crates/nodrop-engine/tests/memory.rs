@@ -11,6 +11,7 @@ use nodrop_wire::Frames;
 
 const STREAMS: u16 = 512;
 const TRIALS: u64 = 30;
+const ROUNDS: usize = 3;
 /// Far less than what a single trial allocates (above 4 MB for 512 streams), let alone thirty.
 const GROWTH_MAX_BYTES: u64 = 2 << 20;
 
@@ -49,11 +50,15 @@ fn thirty_trials_take_no_more_memory_than_three() {
     };
     let mut measure = || engine.trial(&asked, &AtomicBool::new(false), |_| ()).unwrap();
     (0..3).for_each(|_| drop(measure()));
-    let before = resident_bytes();
-    for _ in 0..TRIALS {
-        let reply = measure();
-        assert!(reply.streams.iter().all(|stream| stream.received_count == stream.offered_count));
-    }
-    let growth = resident_bytes().saturating_sub(before);
-    assert!(growth < GROWTH_MAX_BYTES, "{growth} bytes more after {TRIALS} trials");
+    let mut grow = || {
+        let before = resident_bytes();
+        for _ in 0..TRIALS {
+            let reply = measure();
+            assert!(reply.streams.iter().all(|stream| stream.received_count == stream.offered_count));
+        }
+        resident_bytes().saturating_sub(before)
+    };
+    // One slow trial makes the heap larger once and for all; what is never given back makes it larger every time.
+    let growth = (0..ROUNDS).map(|_| grow()).min().unwrap();
+    assert!(growth < GROWTH_MAX_BYTES, "at least {growth} bytes more after each {TRIALS} trials");
 }
