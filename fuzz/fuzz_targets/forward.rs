@@ -78,6 +78,7 @@ fn check(before: &[u8], after: &[u8], from: usize, verdict: Verdict) {
             assert!(after.len() >= 60 && after[6..12] == MACS[to].0);
         }
         Verdict::Ask(_, to) => assert!(after.len() >= 60 && after[6..12] == MACS[to].0),
+        Verdict::Flood(_) => panic!("only an edge switch floods"),
         Verdict::Consume | Verdict::Drop(_) => (),
     }
 }

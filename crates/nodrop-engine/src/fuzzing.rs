@@ -55,6 +55,7 @@ impl Receiver {
                 stream_id: of.frames.stream_id(),
                 rx_offsets: of.frames.rx_offsets(),
                 group: stream,
+                times: stream,
             })
             .collect();
         Self { lane: ReceiveLane::new(&incoming, trial_tag, 1), progress: Progress::new(0, 0, streams.len(), 0) }
