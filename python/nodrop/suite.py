@@ -4,12 +4,13 @@ A run that fails does not keep the others from being measured; one that is inter
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
 from nodrop import store
-from nodrop.errors import NodropError
+from nodrop.errors import NodropError, SearchError
+from nodrop.judge import require_found
 from nodrop.model.event import Event, OnEvent, RunDone, RunStarted, SuiteDone, SuitePlace
 from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult, Status
@@ -19,7 +20,7 @@ from nodrop.store import suites
 
 
 class Failure(NamedTuple):
-    """A run that did not get to its end."""
+    """A run that did not get to its end, or that did not find what it was asked for."""
 
     frame_size: str
     error: NodropError
@@ -58,7 +59,16 @@ def execute_suite(plans: Sequence[Plan], on_event: OnEvent, parts: Parts | None 
         raise
     texts = [f"{failure.frame_size}: {failure.error}" for failure in failures]
     keeper.end(Status.FAILED if failures else Status.COMPLETE, "; ".join(texts) or None)
-    return SuiteOutcome(keeper.suite, tuple(keeper.results), tuple(failures))
+    return SuiteOutcome(keeper.suite, tuple(keeper.results), (*failures, *_without_answer(keeper.results)))
+
+
+def _without_answer(results: Sequence[RunResult]) -> Iterator[Failure]:
+    """Runs that got to their end and did not find what they were asked for."""
+    for result in results:
+        try:
+            require_found(result)
+        except SearchError as error:
+            yield Failure(result.plan.frame_size, error)
 
 
 class _Keeper:

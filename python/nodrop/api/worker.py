@@ -17,16 +17,15 @@ from typing import Any, TextIO
 
 from nodrop.api.base import Base, plans_of
 from nodrop.api.wire import NOTE, WORKER_DONE, encode
-from nodrop.errors import BusyError, NodropError, SearchError
+from nodrop.errors import BusyError, NodropError
 from nodrop.judge import require_found
 from nodrop.listening import listeners
 from nodrop.model.event import Event, OnEvent, RunStarted, TrialProgress
 from nodrop.model.plan import Plan
-from nodrop.model.result import RunResult
 from nodrop.presence import turn
 from nodrop.run import execute
 from nodrop.stage.namespace import die_with_parent
-from nodrop.suite import Failure, execute_suite
+from nodrop.suite import execute_suite
 
 PROGRESS_EVERY_S = 0.25
 """Telling takes CPU time that the measurement may want."""
@@ -111,19 +110,10 @@ def _measure(plans: Sequence[Plan], hear: OnEvent) -> tuple[int, str | None]:
     if len(plans) == 1:
         require_found(execute(plans[0], hear))
         return 0, None
-    outcome = execute_suite(plans, hear)
-    failures = [*outcome.failures, *_without_answer(outcome.results)]
+    failures = execute_suite(plans, hear).failures
     if not failures:
         return 0, None
     return failures[0].error.exit_code, "\n".join(f"frame size {size}: {error}" for size, error in failures)
-
-
-def _without_answer(results: Sequence[RunResult]) -> Iterator[Failure]:
-    for result in results:
-        try:
-            require_found(result)
-        except SearchError as error:
-            yield Failure(result.plan.frame_size, error)
 
 
 def _interrupt(number: int, _frame: FrameType | None) -> None:

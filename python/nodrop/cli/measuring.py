@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from nodrop.cli.outputs import Outputs
-from nodrop.errors import SearchError
 
 if TYPE_CHECKING:
     from nodrop.model.event import Event, RunDone, SuiteDone
@@ -109,18 +108,10 @@ def measure_each(plans: "Sequence[Plan]", outputs: Outputs, quiet: bool, parts: 
 
 
 def _suite_exit_code(outcome: "SuiteOutcome") -> int:
-    """That of the first run that failed, or that did not find what it was asked for; each is named."""
-    from nodrop.judge import require_found  # noqa: PLC0415
-
-    failures = [(failure.frame_size, failure.error) for failure in outcome.failures]
-    for result in outcome.results:
-        try:
-            require_found(result)
-        except SearchError as error:
-            failures.append((result.plan.frame_size, error))
-    for frame_size, failed in failures:
+    """That of the first run that failed; each is named."""
+    for frame_size, failed in outcome.failures:
         click.echo(f"nodrop: error: frame size {frame_size}: {failed}", err=True)
-    return failures[0][1].exit_code if failures else 0
+    return outcome.failures[0].error.exit_code if outcome.failures else 0
 
 
 def _warn(sentence: str) -> None:
