@@ -16,6 +16,7 @@ from nodrop.generator.simulated import SimulatedMeasurer
 from nodrop.model.result import DirectionCheck, RunResult, Status
 from nodrop.model.trial import FIXED, Doubt, TrialResult, Validity, Verdict
 from nodrop.plan import build
+from nodrop.plan.lookups import Lookups
 from nodrop.report.lines import LineProgress, trial_line
 from nodrop.report.picture import write
 from nodrop.report.story import story
@@ -188,7 +189,7 @@ def test_what_tells_of_searches_copes_with_runs_that_have_none(tmp_path: Path) -
             write(result, (), tmp_path / "picture.svg")
     config = load((), {"search.warm_start": fixed.run_id})
     with pytest.raises(ConfigError, match="no goal of it has both bounds"):
-        build(config, find_result=lambda wanted: store.load(wanted, tmp_path))
+        build(config, Lookups(find_result=lambda wanted: store.load(wanted, tmp_path)))
 
 
 def test_a_bound_that_was_not_sent_in_full_says_what_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

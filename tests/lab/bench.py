@@ -10,10 +10,9 @@ from typing import NamedTuple
 from nodrop import plan as planning
 from nodrop.config.load import load
 from nodrop.generator.engine import EngineMeasurer
-from nodrop.generator.inspection import check_filter, inspect
 from nodrop.model.plan import Plan
 from nodrop.model.trial import StopRule, Trial, TrialResult
-from nodrop.stage import standing
+from nodrop.planned import lookups_here
 from nodrop.stage.netns import NetnsStage
 
 INSIDE = """
@@ -68,12 +67,18 @@ class Bench(NamedTuple):
 @contextlib.contextmanager
 def bench(**keys: object) -> Iterator[Bench]:
     """Bring up what a run with these configuration keys would measure on, path check included."""
-    plan = planning.build(
-        load((), keys), lambda name: standing.find(name).plan, inspect=inspect, check_filter=check_filter
-    )
-    with (
-        NetnsStage(plan.lab, "bench") as stage,
-        EngineMeasurer(
+    with changed_lab(keys) as lab, lab.measurer as measurer:
+        measurer.check_path()
+        yield lab
+
+
+@contextlib.contextmanager
+def changed_lab(keys: dict[str, object], *commands: str) -> Iterator[Bench]:
+    """A lab in which these commands have run in the SUT's namespace, its measurer not started yet."""
+    config = load((), keys)
+    plan = planning.build(config, lookups_here(config.results_dir))
+    with NetnsStage(plan.lab, "bench") as stage:
+        measurer = EngineMeasurer(
             plan.engine,
             plan.traffic,
             plan.neighbors,
@@ -81,7 +86,8 @@ def bench(**keys: object) -> Iterator[Bench]:
             interfaces=plan.lab.tester_interfaces,
             check_alive=stage.check_alive,
             capture=plan.capture,
-        ) as measurer,
-    ):
-        measurer.check_path()
-        yield Bench(plan, stage, measurer)
+        )
+        lab = Bench(plan, stage, measurer)
+        for command in commands:
+            lab.run("sut", *command.split())
+        yield lab

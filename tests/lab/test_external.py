@@ -149,3 +149,20 @@ def test_gateways_that_are_there_are_asked_for_and_ask_for_the_testers(there: Na
     assert all(stream["received_count"] == stream["offered_count"] > 0 for stream in trial["streams"])
     assert silent.returncode == 4
     assert "left: the MAC address of 192.168.1.9 asked for by ARP from 192.168.1.100" in silent.stderr
+
+
+def test_a_server_measures_what_is_between_the_ports_of_its_own_configuration(there: Namespace) -> None:
+    configuration = "{sut: ext, ports: [left, right], rate: 4kpps, duration: 0.3s}"
+    nodrop = f"{sys.executable} -m nodrop"
+    asking = f"until {nodrop} client --url http://127.0.0.1:7599 version; do sleep 0.1; done"
+    session = f"""
+        {nodrop} serve --port 7599 -c '{configuration}' >server.log 2>&1 & server=$!
+        {{ {asking}; }} >/dev/null 2>&1
+        {nodrop} client --url http://127.0.0.1:7599 run; code=$?
+        kill $server; wait $server; exit $code
+    """
+    with join(there):
+        done = there.run("bash", "-c", session)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "lab external is up" in done.stdout
+    assert "1,200 frames were sent in 0.3 s" in done.stdout

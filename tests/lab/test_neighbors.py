@@ -1,29 +1,24 @@
 """ARP and neighbour discovery: the kernel finds the tester by itself, and the tester the kernel, in trials too."""
 
-import contextlib
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from ipaddress import ip_address
 from pathlib import Path
 from typing import get_args
 
 import pytest
 from tests.conftest import lacking
-from tests.lab.bench import Bench, bench
+from tests.lab.bench import Bench, bench, changed_lab
 from tests.lab.test_suts import checksum
 
-from nodrop import plan as planning
-from nodrop.config.load import load
 from nodrop.errors import GeneratorError
-from nodrop.generator.engine import EngineMeasurer
 from nodrop.model.plan import Backend
 from nodrop.model.trial import TrialResult
 from nodrop.plan import addressing
 from nodrop.stage.dpdk import is_built_in
-from nodrop.stage.netns import NetnsStage
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_root")]
 
@@ -171,25 +166,6 @@ def question(version: int, tags: tuple[int, ...]) -> bytes:
     message = message[:2] + sum_.to_bytes(2) + message[4:]
     packet = bytes.fromhex("6000000000203aff") + addresses + message
     return b"\x33\x33\xff" + target[-3:] + asker + shim + b"\x86\xdd" + packet
-
-
-@contextlib.contextmanager
-def changed_lab(keys: dict[str, object], *commands: str) -> Iterator[Bench]:
-    """A lab in which these commands have run in the SUT's namespace, its measurer not started yet."""
-    plan = planning.build(load((), keys))
-    with NetnsStage(plan.lab, "test") as stage:
-        measurer = EngineMeasurer(
-            plan.engine,
-            plan.traffic,
-            plan.neighbors,
-            netns_pid=stage.facts.tester_pid,
-            interfaces=plan.lab.tester_interfaces,
-            check_alive=stage.check_alive,
-        )
-        lab = Bench(plan, stage, measurer)
-        for command in commands:
-            lab.run("sut", *command.split())
-        yield lab
 
 
 @pytest.mark.parametrize("version", [4, 6])

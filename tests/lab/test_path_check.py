@@ -1,14 +1,10 @@
 """Paths before traffic: every chain and direction checked by itself, also where all share ports and MAC addresses."""
 
 import pytest
-from tests.lab.bench import Bench, bench
+from tests.lab.bench import bench, changed_lab
 
-from nodrop import plan as planning
-from nodrop.config.load import load
 from nodrop.errors import GeneratorError
-from nodrop.generator.engine import EngineMeasurer
 from nodrop.plan import addressing
-from nodrop.stage.netns import NetnsStage
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
 
@@ -16,20 +12,12 @@ VLANS = {"chains": 3, "networks": "vlan", "vlans": [[100, 101, 102], [200, 201, 
 
 
 def test_a_chain_that_is_cut_is_named_in_both_directions_and_no_other() -> None:
-    plan = planning.build(load((), VLANS | {"sut": "bridge"}))
-    with NetnsStage(plan.lab, "test") as stage:
-        measurer = EngineMeasurer(
-            plan.engine,
-            plan.traffic,
-            plan.neighbors,
-            netns_pid=stage.facts.tester_pid,
-            interfaces=plan.lab.tester_interfaces,
-            check_alive=stage.check_alive,
-        )
-        lab = Bench(plan, stage, measurer)
-        lab.run("sut", "ip", "link", "set", "chain1l", "nomaster")
-        with measurer, pytest.raises(GeneratorError) as refused:
-            measurer.check_path()
+    with (
+        changed_lab(VLANS | {"sut": "bridge"}, "ip link set chain1l nomaster") as lab,
+        lab.measurer as measurer,
+        pytest.raises(GeneratorError) as refused,
+    ):
+        measurer.check_path()
     text = str(refused.value)
     assert "chain 1, left to right (tester0 to tester1, VLAN 201 there): " in text
     assert "chain 1, right to left (tester1 to tester0, VLAN 101 there): " in text

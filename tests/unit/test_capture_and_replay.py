@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.running import no_lab
 
 from nodrop.config.load import load
 from nodrop.errors import ConfigError
@@ -12,6 +11,7 @@ from nodrop.generator.capture import capture_file, capture_request
 from nodrop.model.plan import Plan
 from nodrop.model.traffic import ReplayFound, ReplaySource, SizeShare
 from nodrop.plan import addressing, build
+from nodrop.plan.lookups import Lookups
 from nodrop.report.wording import traffic_text
 
 FOUND = ReplayFound(
@@ -26,7 +26,7 @@ FOUND = ReplayFound(
 def planned(**keys: Any) -> Plan:
     """With two dots as two underscores; every file has FOUND in it, every filter passes."""
     asked = {key.replace("__", "."): value for key, value in keys.items()}
-    return build(load((), asked), no_lab, inspect=lambda _source: FOUND)
+    return build(load((), asked), Lookups(inspect=lambda _source: FOUND))
 
 
 def refused(**keys: Any) -> str:
@@ -67,7 +67,7 @@ def test_what_cannot_be_captured_is_refused_by_its_key() -> None:
         raise ConfigError(f"{section}.filter: {text}")
 
     with pytest.raises(ConfigError, match=r"capture.filter: udp prt"):
-        build(load((), {"capture.file": "x", "capture.filter": "udp prt"}), no_lab, check_filter=no_filter)
+        build(load((), {"capture.file": "x", "capture.filter": "udp prt"}), Lookups(check_filter=no_filter))
 
 
 def test_replayed_frames_get_the_addresses_of_the_port_and_the_lab_their_size() -> None:
@@ -91,7 +91,7 @@ def test_the_file_is_asked_for_with_filter_and_limit() -> None:
         return FOUND
 
     keys = {"traffic.replay.file": "/a/b", "traffic.replay.filter": "udp", "traffic.replay.frames": 7}
-    build(load((), keys), no_lab, inspect=inspect)
+    build(load((), keys), Lookups(inspect=inspect))
     assert asked == [ReplaySource(file="/a/b", filter="udp", frame_count_max=7)]
 
 
@@ -107,4 +107,4 @@ def test_a_file_has_its_own_headers_and_sizes() -> None:
 
 def test_nothing_is_looked_into_unless_somebody_can() -> None:
     with pytest.raises(ConfigError, match=r"traffic.replay.file: .*x asked, files cannot be looked into from here"):
-        build(load((), {"traffic.replay.file": "x"}), no_lab)
+        build(load((), {"traffic.replay.file": "x"}))

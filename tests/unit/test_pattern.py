@@ -6,7 +6,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-from tests.running import no_lab
 
 from nodrop.config.load import load
 from nodrop.errors import ConfigError
@@ -18,7 +17,7 @@ ENGINE_SCHEMA = json.loads((Path(__file__).parents[2] / "schema/engine.json").re
 
 def pattern(**keys: Any) -> LoadPattern:
     written = {f"pattern.{key}": value for key, value in keys.items()}
-    return build(load((), written), no_lab, (0, 1)).traffic.pattern
+    return build(load((), written), cpus=(0, 1)).traffic.pattern
 
 
 @pytest.mark.parametrize(

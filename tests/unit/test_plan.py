@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from tests.running import no_lab
 
 from nodrop.config.load import load
 from nodrop.config.schema import GoalConfig, SearchConfig
@@ -14,6 +13,7 @@ from nodrop.model.goal import Bound, GoalResult, Limit
 from nodrop.model.plan import Earlier, Plan, SutKind
 from nodrop.model.result import RunResult, Status
 from nodrop.plan import build
+from nodrop.plan.lookups import Lookups
 from nodrop.rates import line_rate_pps
 
 SEARCH_PAGE = (Path(__file__).parents[2] / "docs/reference/search-options.md").read_text()
@@ -21,7 +21,7 @@ SEARCH_PAGE = (Path(__file__).parents[2] / "docs/reference/search-options.md").r
 
 def plan(cpus: tuple[int, ...] = (0, 1), **overrides: Any) -> Plan:
     keys = {key.replace("__", "."): value for key, value in overrides.items()}
-    return build(load((), keys), no_lab, cpus)
+    return build(load((), keys), cpus=cpus)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def earlier_result(made: Plan) -> RunResult:
 
 def warm(then: RunResult, **keys: Any) -> Plan:
     config = load((), {"search.warm_start": "latest", "search.algorithm": "nodrop"} | keys)
-    return build(config, no_lab, (0, 1), lambda _: then)
+    return build(config, Lookups(find_result=lambda _: then), (0, 1))
 
 
 def test_a_warm_start_takes_the_goals_that_had_both_bounds() -> None:
@@ -206,7 +206,7 @@ def test_latency_is_asked_for_at_every_goal_and_half_of_the_one_with_most_loss()
 
 def test_a_standing_lab_is_taken_as_it_is() -> None:
     standing = plan(sut="bridge").lab
-    made = build(load((), {"lab": "mine"}), lambda name: standing if name == "mine" else no_lab(name), (0, 1))
+    made = build(load((), {"lab": "mine"}), Lookups(find_lab={"mine": standing}.__getitem__), (0, 1))
     assert (made.standing_lab, made.lab) == ("mine", standing)
     assert made.traffic.streams[0].ethernet.dst == made.traffic.streams[1].ethernet.src
 
@@ -251,7 +251,7 @@ def test_a_standing_lab_is_taken_as_it_is() -> None:
 def test_what_does_not_go_together_is_refused(keys: dict[str, Any], sentence: str) -> None:
     standing = plan().lab
     with pytest.raises(ConfigError, match=sentence):
-        build(load((), keys), lambda _: standing, (0, 1))
+        build(load((), keys), Lookups(find_lab=lambda _: standing), (0, 1))
 
 
 def test_every_chain_has_ports_networks_and_forwarders_of_its_own() -> None:

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from tests.running import no_lab
 
 from nodrop.config.load import load
 from nodrop.errors import ConfigError
@@ -12,7 +11,7 @@ from nodrop.plan import build
 
 
 def plan(**keys: Any) -> Plan:
-    return build(load((), {key.replace("__", "."): value for key, value in keys.items()}), no_lab, (2, 3))
+    return build(load((), {key.replace("__", "."): value for key, value in keys.items()}), cpus=(2, 3))
 
 
 @pytest.mark.parametrize(

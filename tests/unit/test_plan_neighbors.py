@@ -3,17 +3,17 @@
 from typing import Any
 
 import pytest
-from tests.running import no_lab
 
 from nodrop.config.load import load
 from nodrop.errors import ConfigError
 from nodrop.model.neighbor import NeighborPlan
 from nodrop.plan import build
+from nodrop.plan.lookups import Lookups
 
 
 def neighbors(sut: str, **keys: Any) -> NeighborPlan:
     written = {"sut": sut, **{key.replace("__", "."): value for key, value in keys.items()}}
-    return build(load((), written), no_lab, (0, 1)).neighbors
+    return build(load((), written), cpus=(0, 1)).neighbors
 
 
 @pytest.mark.parametrize("sut", ["router", "vnf-l3"])
@@ -75,7 +75,7 @@ def test_ports_of_several_chains_have_links_of_their_own() -> None:
 def external(**keys: Any) -> NeighborPlan:
     written = {"sut": "ext", "ports": ["a", "b"], **{key.replace("__", "."): value for key, value in keys.items()}}
     macs = ("02:00:00:00:00:0a", "02:00:00:00:00:0b")
-    return build(load((), written), no_lab, (0, 1), inspect_ports=lambda _: macs).neighbors
+    return build(load((), written), Lookups(inspect_ports=lambda _: macs), (0, 1)).neighbors
 
 
 def test_chains_of_a_sut_that_is_there_are_asked_for_in_their_vlans_by_their_own_stations() -> None:

@@ -3,13 +3,13 @@
 from typing import Any
 
 import pytest
-from tests.running import no_lab
 
 from nodrop.config.load import load
 from nodrop.errors import ConfigError
 from nodrop.model.layer import Ethernet, Ipv4, Mpls, Vlan, Vxlan
 from nodrop.model.plan import Plan
 from nodrop.plan import build
+from nodrop.plan.lookups import Lookups
 
 VTEPS = {"tunnel.src_vteps": ["10.1.0.1", "10.2.0.1"], "tunnel.dst_vtep": "10.9.0.1"}
 
@@ -17,9 +17,8 @@ VTEPS = {"tunnel.src_vteps": ["10.1.0.1", "10.2.0.1"], "tunnel.dst_vtep": "10.9.
 def plan(**keys: Any) -> Plan:
     written = {key.replace("__", "."): value for key, value in keys.items()}
     config = load((), {"frame_bytes": 256, "flow_count": 200, "sut": "wire"} | written)
-    return build(
-        config, no_lab, (0, 1), inspect_ports=lambda names: tuple(f"02:00:00:00:00:{len(name):02x}" for name in names)
-    )
+    macs = Lookups(inspect_ports=lambda names: tuple(f"02:00:00:00:00:{len(name):02x}" for name in names))
+    return build(config, macs, (0, 1))
 
 
 def test_every_chain_has_its_vxlan_network_between_the_addresses_written() -> None:

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.running import no_lab
 
 from nodrop.config.load import load
 from nodrop.config.traffic import GENOME_BYTES, RangeConfig, TrafficConfig
@@ -18,7 +17,7 @@ PAGE = (Path(__file__).parents[2] / "docs/reference/traffic.md").read_text()
 
 
 def traffic(**keys: Any) -> Traffic:
-    return build(load((), {key.replace("__", "."): value for key, value in keys.items()}), no_lab, (0, 1)).traffic
+    return build(load((), {key.replace("__", "."): value for key, value in keys.items()}), cpus=(0, 1)).traffic
 
 
 def first(**keys: Any) -> Stream:
@@ -87,7 +86,7 @@ def test_sizes_said_twice_are_refused() -> None:
 def test_the_highest_load_is_the_line_rate_at_the_mean_size_and_of_the_busiest_direction() -> None:
     """Source: 10 Gb/s over (size + 20) bytes a frame, RFC 2544 section 20."""
     keys = {"traffic.imix": "64:1,1518:1", "traffic.forward": "80%"}
-    plan = build(load((), keys), no_lab, (0, 1))
+    plan = build(load((), keys), cpus=(0, 1))
     assert plan.search.max_load_pps == pytest.approx(10e9 / 8 / (791 + 20) / 0.8)
     assert each_way_text(1e6, plan.traffic) == "800.0 kpps + 200.0 kpps"
 
@@ -146,7 +145,7 @@ traffic:
     - {field: dst_mac, count: 4, step: 2, together: true}
     - {field: dst_ip, count: 3, seed: 1, span: 100}
 """)
-    stream = build(load([file], {}), no_lab, (0, 1)).traffic.streams[0]
+    stream = build(load([file], {}), cpus=(0, 1)).traffic.streams[0]
     assert stream.ranges == (
         FieldRange(layer=3, field="src_port", values=Increment(count=10)),
         FieldRange(layer=1, field="id", values=Increment(count=4), every=10),
@@ -172,7 +171,7 @@ def test_ranges_that_cannot_be_are_refused(ranges: str, says: str, tmp_path: Pat
     file = tmp_path / "ranges.yaml"
     file.write_text(f"traffic: {{ranges: {ranges}}}")
     with pytest.raises(ConfigError) as refused:
-        build(load([file], {}), no_lab, (0, 1))
+        build(load([file], {}), cpus=(0, 1))
     assert says in str(refused.value)
 
 
@@ -182,7 +181,7 @@ def test_in_a_tunnel_plain_names_are_of_the_inner_headers(tmp_path: Path) -> Non
 frame_bytes: 128
 traffic: {vxlan: 5, ranges: [{field: outer_src_port, count: 8}, {field: dst_ip, values: [10.0.0.1, 10.0.0.2]}]}
 """)
-    stream = build(load([file], {}), no_lab, (0, 1)).traffic.streams[0]
+    stream = build(load([file], {}), cpus=(0, 1)).traffic.streams[0]
     assert [(part.layer, part.field) for part in stream.ranges] == [(6, "src_port"), (2, "src_port"), (5, "dst")]
     assert isinstance(stream.layers[2], Udp) and isinstance(stream.layers[5], Ipv4)
 
@@ -221,7 +220,7 @@ def test_the_reference_page_has_a_row_for_every_key_and_the_letters_of_the_genom
 
 def test_chains_in_vlans_have_their_tags_and_the_room_for_them() -> None:
     """The tag is taken off before a chain sees the frame, which then has the size that was asked for."""
-    plan = build(load((), {"chains": 2, "vlans": [[100, 101], [200, 201]]}), no_lab, (0, 1))
+    plan = build(load((), {"chains": 2, "vlans": [[100, 101], [200, 201]]}), cpus=(0, 1))
     tags = [[layer.id for layer in stream.layers if layer.kind == "vlan"] for stream in plan.traffic.streams]
     assert tags == [[100], [200], [101], [201]]
     assert [stream.rx_vlan for stream in plan.traffic.streams] == [200, 100, 201, 101]

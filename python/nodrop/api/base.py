@@ -5,15 +5,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nodrop import store
 from nodrop.config.load import Written, load
-from nodrop.generator import inspection
 from nodrop.model.base import Value
 from nodrop.model.plan import Plan
-from nodrop.plan import build_each
-from nodrop.stage import standing
-from nodrop.stage.host import read_host
-from nodrop.store import calibration
+from nodrop.planned import plans_here
 
 BODY = "request body"
 """What errors call it."""
@@ -37,15 +32,4 @@ def make_base(config: Sequence[str], results_dir: str | None) -> Base:
 
 def plans_of(base: Base, body: Mapping[str, Any]) -> tuple[Plan, ...]:
     """Everything that a body asks to be run, decided: a plan for each frame size. Raises ConfigError."""
-    config = load([*base.config, Written(BODY, body)], {"results_dir": base.results_dir})
-    plans = build_each(
-        config,
-        find_lab=lambda name: standing.find(name).plan,
-        find_result=lambda wanted: store.load(wanted, config.results_dir),
-        inspect=inspection.inspect,
-        check_filter=inspection.check_filter,
-    )
-    host = read_host()
-    return tuple(
-        plan.model_copy(update={"calibration": calibration.find(calibration.key_of(plan, host))}) for plan in plans
-    )
+    return plans_here(load([*base.config, Written(BODY, body)], {"results_dir": base.results_dir}))

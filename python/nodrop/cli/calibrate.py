@@ -37,9 +37,9 @@ def calibrate(json_file: str | None, quiet: bool, **flags: Any) -> int:
     from nodrop.cli.measuring import measure  # noqa: PLC0415
     from nodrop.cli.outputs import Outputs  # noqa: PLC0415
     from nodrop.config.load import load  # noqa: PLC0415
-    from nodrop.generator import inspection  # noqa: PLC0415
     from nodrop.model.result import RunResult  # noqa: PLC0415
     from nodrop.plan import build  # noqa: PLC0415
+    from nodrop.planned import lookups_here  # noqa: PLC0415
     from nodrop.presence import turn  # noqa: PLC0415
     from nodrop.report.calibration import calibration_text  # noqa: PLC0415
     from nodrop.store import calibration  # noqa: PLC0415
@@ -56,6 +56,7 @@ def calibrate(json_file: str | None, quiet: bool, **flags: Any) -> int:
         "results_dir": flags["results_dir"],
     }
     asked = {**overrides({**flags, "goals": ("NDR=0",)}, {}), **{key: value for key, value in own.items() if value}}
-    plan = build(load(flags["files"], asked), inspect=inspection.inspect, check_filter=inspection.check_filter)
+    config = load(flags["files"], asked)
+    plan = build(config, lookups_here(config.results_dir))
     with turn(plan.results_dir, alongside=flags["alongside"], wait=flags["wait"]):
         return measure(plan, Outputs(json_file), quiet, epilogue=keep)

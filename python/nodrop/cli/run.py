@@ -82,44 +82,26 @@ def run(context: click.Context, /, json_file: str | None, quiet: bool, **flags: 
     for note in notes(flags, json_file):
         click.echo(f"nodrop: {note}", err=True)
     from nodrop.cli.measuring import measure_each  # noqa: PLC0415
+    from nodrop.planned import plans_here  # noqa: PLC0415
     from nodrop.presence import turn  # noqa: PLC0415
 
     config = configuration(flags)
-    plans = [_calibrated(plan, config) for plan in _plans(config)]
+    plans = plans_here(config)
+    for plan in plans:
+        _beyond_calibration(plan, config)
     with turn(config.results_dir, alongside=flags["alongside"], wait=flags["wait"]):
         return measure_each(plans, Outputs(json_file, flags["nfvbench_json"], flags["form"]), quiet)
 
 
-def _plans(config: "Config") -> "tuple[Plan, ...]":
-    """What will be done: a plan for each frame size. Raises ConfigError."""
-    from nodrop import store  # noqa: PLC0415
-    from nodrop.generator import inspection  # noqa: PLC0415
-    from nodrop.plan import build_each  # noqa: PLC0415
-    from nodrop.stage import standing  # noqa: PLC0415
-    from nodrop.stage.external import port_macs  # noqa: PLC0415
-
-    return build_each(
-        config,
-        find_lab=lambda name: standing.find(name).plan,
-        find_result=lambda wanted: store.load(wanted, config.results_dir),
-        inspect=inspection.inspect,
-        inspect_ports=port_macs,
-        check_filter=inspection.check_filter,
-    )
-
-
-def _calibrated(plan: "Plan", config: "Config") -> "Plan":
-    """The plan with what is known of the tester itself; says so where more was asked of it."""
+def _beyond_calibration(plan: "Plan", config: "Config") -> None:
+    """Say so where more is asked than the tester itself is known to do."""
     from nodrop.report.calibration import calibration_text  # noqa: PLC0415
-    from nodrop.stage.host import read_host  # noqa: PLC0415
-    from nodrop.store import calibration  # noqa: PLC0415
     from nodrop.units import format_pps  # noqa: PLC0415
 
-    known = calibration.find(calibration.key_of(plan, read_host()))
-    if known and config.search.max_load and config.search.max_load > known.load_pps:
-        asked = format_pps(config.search.max_load)
+    known, asked_pps = plan.calibration, config.search.max_load
+    if known and asked_pps and asked_pps > known.load_pps:
+        asked = format_pps(asked_pps)
         click.echo(f"nodrop: search.max_load: {asked} asked; {calibration_text(known)}", err=True)
-    return plan.model_copy(update={"calibration": known})
 
 
 def configuration(flags: dict[str, Any]) -> "Config":

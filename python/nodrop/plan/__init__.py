@@ -2,23 +2,21 @@
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from nodrop.config.nfvbench.kept import remarks
 from nodrop.config.profiles import PROFILES
 from nodrop.config.schema import Config
-from nodrop.errors import ConfigError
 from nodrop.model.goal import Goal
-from nodrop.model.plan import LabPlan, LatencyPlan, LatencyPoint, Plan
-from nodrop.model.result import RunResult
-from nodrop.model.traffic import ReplayFound, ReplaySource
+from nodrop.model.plan import LatencyPlan, LatencyPoint, Plan
 from nodrop.plan.backend import choose_backend, fit_lab, plan_engine
-from nodrop.plan.capture import CheckFilter, plan_capture
+from nodrop.plan.capture import plan_capture
 from nodrop.plan.earlier import earlier_bounds
-from nodrop.plan.lab import Inspected, lab_warnings, no_interfaces, private_lab, standing_lab
+from nodrop.plan.lab import lab_warnings, private_lab, standing_lab
+from nodrop.plan.lookups import NOTHING_THERE, Lookups
 from nodrop.plan.neighbors import plan_neighbors
 from nodrop.plan.rate import plan_fixed, plan_link_speed, with_goals_asked
-from nodrop.plan.replay import Inspect, find_replay
+from nodrop.plan.replay import find_replay
 from nodrop.plan.search import plan_search
 from nodrop.plan.shipping import plan_shipping
 from nodrop.plan.sizes import each_size, frame_bytes_max, one_size, size_name
@@ -26,58 +24,29 @@ from nodrop.plan.traffic import plan_traffic, traffic_warnings
 from nodrop.rates import line_rate_pps
 
 
-def _no_labs(name: str) -> LabPlan:
-    raise ConfigError(f"lab: {name} asked, labs cannot be looked up from here; leave it out")
-
-
-def _no_results(wanted: str) -> RunResult:
-    raise ConfigError(f"search.warm_start: {wanted} asked, results cannot be looked up from here; leave it out")
-
-
-def _no_files(source: ReplaySource) -> ReplayFound:
-    raise ConfigError(f"traffic.replay.file: {source.file} asked, files cannot be looked into from here; leave it out")
-
-
-def _any_filter(_text: str, _section: str) -> None:
-    """Filters are not tried here."""
-
-
-def build(
-    config: Config,
-    find_lab: Callable[[str], LabPlan] = _no_labs,
-    cpus: Sequence[int] | None = None,
-    find_result: Callable[[str], RunResult] = _no_results,
-    *,
-    inspect: Inspect = _no_files,
-    check_filter: CheckFilter = _any_filter,
-    inspect_ports: Inspected = no_interfaces,
-) -> Plan:
+def build(config: Config, lookups: Lookups = NOTHING_THERE, cpus: Sequence[int] | None = None) -> Plan:
     """Decide everything a configuration leaves open.
 
     Args:
         config: what was asked.
-        find_lab: gives what the standing lab of a name was brought up from.
+        lookups: find what it only names.
         cpus: CPUs nodrop may use; those of this process when not given.
-        find_result: gives the stored result of a file, a run id or `latest`.
-        inspect: gives what a capture file has to replay.
-        check_filter: refuses a filter that cannot be used.
-        inspect_ports: gives the MAC addresses of interfaces that are there already.
 
     Raises: ConfigError when values do not go together.
     """
     config = with_goals_asked(one_size(config))
     link_speed_bps, speed_warnings = plan_link_speed(config)
     available = sorted(os.sched_getaffinity(0) if cpus is None else cpus)
-    replayed = find_replay(config, inspect)
+    replayed = find_replay(config, lookups.inspect)
     largest = max(size.frame_bytes for size in replayed.found.sizes) if replayed else frame_bytes_max(config)
     if config.lab:
-        lab = standing_lab(config, find_lab(config.lab), largest)
+        lab = standing_lab(config, lookups.find_lab(config.lab), largest)
     else:
-        lab = private_lab(config, available, largest, inspect_ports)
+        lab = private_lab(config, available, largest, lookups.inspect_ports)
     traffic = plan_traffic(config, lab, replayed)
     backend = choose_backend(config, traffic)
     wanted = config.search.warm_start
-    earlier = earlier_bounds(wanted, find_result(wanted), lab.sut_text, traffic) if wanted else ()
+    earlier = earlier_bounds(wanted, lookups.find_result(wanted), lab.sut_text, traffic) if wanted else ()
     ratios = traffic.direction_ratios.values()
     direction_count = math.ceil(1 / min(ratios) - 1e-9)
     search = plan_search(
@@ -108,39 +77,19 @@ def build(
             duration_s=config.latency.trial_duration or PROFILES[config.profile].latency_trial_duration_s,
         ),
         drop_reasons=config.drop_reasons,
-        capture=plan_capture(config, backend, lab, check_filter),
+        capture=plan_capture(config, backend, lab, lookups.check_filter),
         results_dir=config.results_dir,
         ship=plan_shipping(config.ship),
         warnings=(*lab_warnings(lab), *traffic_warnings(config, traffic), *speed_warnings, *remarks(config.nfvbench)),
     )
 
 
-def build_each(
-    config: Config,
-    find_lab: Callable[[str], LabPlan] = _no_labs,
-    cpus: Sequence[int] | None = None,
-    find_result: Callable[[str], RunResult] = _no_results,
-    *,
-    inspect: Inspect = _no_files,
-    check_filter: CheckFilter = _any_filter,
-    inspect_ports: Inspected = no_interfaces,
-) -> tuple[Plan, ...]:
+def build_each(config: Config, lookups: Lookups = NOTHING_THERE, cpus: Sequence[int] | None = None) -> tuple[Plan, ...]:
     """A plan for every frame size that was asked for, in order, one where there are none; otherwise as `build`."""
     configs = each_size(config)
     if config.no_traffic:  # the path is the same for all sizes
         configs = configs[:1]
-    return tuple(
-        build(
-            each,
-            find_lab,
-            cpus,
-            find_result,
-            inspect=inspect,
-            check_filter=check_filter,
-            inspect_ports=inspect_ports,
-        )
-        for each in configs
-    )
+    return tuple(build(each, lookups, cpus) for each in configs)
 
 
 def _latency_points(goals: tuple[Goal, ...]) -> tuple[LatencyPoint, ...]:

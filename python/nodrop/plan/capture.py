@@ -1,14 +1,11 @@
 """Which frames of which trials are kept in files."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.model.plan import Backend, CapturePlan, LabPlan
-
-CheckFilter = Callable[[str, str], None]
-"""Raises ConfigError for a filter that cannot be used; the second is the section it is in."""
+from nodrop.plan.lookups import CheckFilter
 
 
 def plan_capture(config: Config, backend: Backend, lab: LabPlan, check_filter: CheckFilter) -> CapturePlan | None:

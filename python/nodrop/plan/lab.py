@@ -1,7 +1,7 @@
 """The lab of a plan: chains of forwarders between tester ports, and what stands between chains and ports."""
 
 import collections
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from nodrop.config.schema import Config
@@ -20,6 +20,7 @@ from nodrop.model.plan import (
 )
 from nodrop.plan import addressing
 from nodrop.plan.chains import ChainEnd, chain_ends, tester_mac
+from nodrop.plan.lookups import InspectPorts
 from nodrop.plan.networks import ANYWHERE, SIDES, choose_networks, plan_vlans
 
 ETHERNET_BYTES = 18
@@ -42,18 +43,8 @@ CHAINS_WITH_FULL_QUEUES = 8
 ROUTER_LINK = addressing.OF_ROUTER, addressing.BEHIND_ROUTER
 """Who is on the link between a router in the path and a chain."""
 
-Inspected = Callable[[tuple[str, ...]], tuple[str, ...]]
-"""Gives the MAC address of each of these interfaces."""
 
-
-def no_interfaces(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Interfaces cannot be looked at from here."""
-    raise ConfigError(f"ports: {', '.join(names)} asked, interfaces cannot be looked at from here; leave them out")
-
-
-def private_lab(
-    config: Config, available: Sequence[int], largest: int, inspected: Inspected = no_interfaces
-) -> LabPlan:
+def private_lab(config: Config, available: Sequence[int], largest: int, inspect_ports: InspectPorts) -> LabPlan:
     """The lab to be brought up for a configuration, with CPUs out of those available, for frames of that size at most.
 
     Raises: ConfigError.
@@ -68,7 +59,7 @@ def private_lab(
         chain_count=config.chains,
         vlans=plan_vlans(config, networks),
         tester_interfaces=_tester_interfaces(config, networks, sut),
-        tester_macs=inspected(config.ports) if sut == "ext" else (),
+        tester_macs=inspect_ports(config.ports) if sut == "ext" else (),
         sut_interfaces=(),
         forwarders=(),
         mtu_bytes=max(ETHERNET_MTU_BYTES if sut != "ext" else LEAST_MTU_BYTES, largest - ETHERNET_BYTES),

@@ -1,7 +1,7 @@
 """Streams whose frames come from a capture file."""
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,13 +12,12 @@ from nodrop.model.layer import Ethernet
 from nodrop.model.plan import LabPlan
 from nodrop.model.traffic import Replay, ReplayFound, ReplaySource, Stream
 from nodrop.plan.chains import chain_ends
+from nodrop.plan.lookups import Inspect
 
 HEEDED = frozenset({"replay", "forward", "rx_shift"})
 """Keys below `traffic` that hold for frames of a file too."""
 MADE = frozenset({"frame_bytes", "flow_count"})
 """Keys of the top that say what made frames are like."""
-
-Inspect = Callable[[ReplaySource], ReplayFound]
 
 
 class Replayed(NamedTuple):

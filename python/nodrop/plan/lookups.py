@@ -1,0 +1,52 @@
+"""How a plan finds what a configuration only names: labs, results, files, filters, interfaces."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from nodrop.errors import ConfigError
+from nodrop.model.plan import LabPlan
+from nodrop.model.result import RunResult
+from nodrop.model.traffic import ReplayFound, ReplaySource
+
+Inspect = Callable[[ReplaySource], ReplayFound]
+"""Gives what a capture file has to replay."""
+CheckFilter = Callable[[str, str], None]
+"""Raises ConfigError for a filter that cannot be used; the second is the section it is in."""
+InspectPorts = Callable[[tuple[str, ...]], tuple[str, ...]]
+"""Gives the MAC address of each of these interfaces, which are there already."""
+
+
+def _no_labs(name: str) -> LabPlan:
+    raise ConfigError(f"lab: {name} asked, labs cannot be looked up from here; leave it out")
+
+
+def _no_results(wanted: str) -> RunResult:
+    raise ConfigError(f"search.warm_start: {wanted} asked, results cannot be looked up from here; leave it out")
+
+
+def _no_files(source: ReplaySource) -> ReplayFound:
+    raise ConfigError(f"traffic.replay.file: {source.file} asked, files cannot be looked into from here; leave it out")
+
+
+def _any_filter(_text: str, _section: str) -> None:
+    """Filters are not tried here."""
+
+
+def _no_interfaces(names: tuple[str, ...]) -> tuple[str, ...]:
+    raise ConfigError(f"ports: {', '.join(names)} asked, interfaces cannot be looked at from here; leave them out")
+
+
+class Lookups(NamedTuple):
+    """Each raises ConfigError, or the error of the room it is from, for what is not there."""
+
+    find_lab: Callable[[str], LabPlan] = _no_labs
+    """Gives what the standing lab of a name was brought up from."""
+    find_result: Callable[[str], RunResult] = _no_results
+    """Gives the stored result of a file, a run id or `latest`."""
+    inspect: Inspect = _no_files
+    check_filter: CheckFilter = _any_filter
+    inspect_ports: InspectPorts = _no_interfaces
+
+
+NOTHING_THERE = Lookups()
+"""For what can be decided anywhere."""

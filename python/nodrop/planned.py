@@ -1,0 +1,32 @@
+"""A configuration decided on this machine: with its labs, results, files, interfaces, and its tester's calibration."""
+
+from nodrop import store
+from nodrop.config.schema import Config
+from nodrop.generator import inspection
+from nodrop.model.plan import Plan
+from nodrop.plan import build_each
+from nodrop.plan.lookups import Lookups
+from nodrop.stage import standing
+from nodrop.stage.external import port_macs
+from nodrop.stage.host import read_host
+from nodrop.store import calibration
+
+
+def plans_here(config: Config) -> tuple[Plan, ...]:
+    """What will be done: a plan for each frame size. Raises ConfigError, or StageError for what has to be there."""
+    host = read_host()
+    return tuple(
+        plan.model_copy(update={"calibration": calibration.find(calibration.key_of(plan, host))})
+        for plan in build_each(config, lookups_here(config.results_dir))
+    )
+
+
+def lookups_here(results_dir: str) -> Lookups:
+    """Everything that is on this machine, and results in that directory."""
+    return Lookups(
+        find_lab=lambda name: standing.find(name).plan,
+        find_result=lambda wanted: store.load(wanted, results_dir),
+        inspect=inspection.inspect,
+        check_filter=inspection.check_filter,
+        inspect_ports=port_macs,
+    )
