@@ -7,6 +7,7 @@ from nodrop.model.plan import Plan
 from nodrop.plan import build_each
 from nodrop.plan.lookups import Lookups
 from nodrop.stage import standing
+from nodrop.stage.ethtool import link_speed_bps
 from nodrop.stage.external import port_macs
 from nodrop.stage.host import read_host
 from nodrop.store import calibration
@@ -29,4 +30,5 @@ def lookups_here(results_dir: str) -> Lookups:
         inspect=inspection.inspect,
         check_filter=inspection.check_filter,
         inspect_ports=port_macs,
+        read_speed=link_speed_bps,
     )

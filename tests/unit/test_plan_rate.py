@@ -11,7 +11,7 @@ SPEEDS = {"eth1": 25 * GBPS, "eth2": 10 * GBPS}
 
 
 def test_links_of_the_private_lab_are_those_of_veth() -> None:
-    assert plan_link_speed(Config()) == (10 * GBPS, [])
+    assert plan_link_speed(Config(), SPEEDS.get) == (10 * GBPS, [])
 
 
 @pytest.mark.parametrize("written", [None, "auto"])
@@ -38,4 +38,4 @@ def test_a_speed_that_is_not_the_interfaces_own_is_taken_and_warned_of() -> None
 @pytest.mark.parametrize("written", ["fast", "0bps", "-1Gbps"])
 def test_what_is_no_speed_is_refused(written: str) -> None:
     with pytest.raises(ConfigError, match=r"link_speed: .*write for example 10Gbps"):
-        plan_link_speed(Config(link_speed=written))
+        plan_link_speed(Config(link_speed=written), SPEEDS.get)

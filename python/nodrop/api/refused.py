@@ -11,7 +11,7 @@ from typing import Any
 FILE = "it names a file of the server's host"
 CODE = "it names code that the server's host would run"
 ELSEWHERE = "it names where results and logs are sent"
-DEVICE = "it names devices of the server's host"
+DEVICE = "it is about devices of the server's host"
 LAB = "it names a lab that stands on the server's host"
 OWNER = "it says who on the server's host owns files"
 CLOUD = "it names credentials on the server's host"
@@ -22,6 +22,7 @@ REFUSED: dict[str, str] = {
     "traffic.replay.file": FILE,
     "engine.dpdk.devices": DEVICE,
     "ports": DEVICE,
+    "allow_addressed_ports": DEVICE,
     "lab": LAB,
     "ship.fluentd": ELSEWHERE,
     "ship.buffer_dir": FILE,
@@ -51,6 +52,7 @@ INHERENT: dict[str, tuple[object, ...]] = {
     "fluentd": ([{"logging_tag": None, "result_tag": None, "ip": "127.0.0.1", "port": 24224}],),
     "engine.dpdk.devices": ("auto",),
     "service_mode": (False,),
+    "allow_addressed_ports": (False,),
     "ports": ([],),
 }
 """Values that change nothing, as they stand in a default configuration that somebody sends as a whole."""

@@ -35,7 +35,7 @@ def build(config: Config, lookups: Lookups = NOTHING_THERE, cpus: Sequence[int] 
     Raises: ConfigError when values do not go together.
     """
     config = with_goals_asked(one_size(config))
-    link_speed_bps, speed_warnings = plan_link_speed(config)
+    link_speed_bps, speed_warnings = plan_link_speed(config, lookups.read_speed)
     available = sorted(os.sched_getaffinity(0) if cpus is None else cpus)
     replayed = find_replay(config, lookups.inspect)
     largest = max(size.frame_bytes for size in replayed.found.sizes) if replayed else frame_bytes_max(config)

@@ -14,6 +14,8 @@ CheckFilter = Callable[[str, str], None]
 """Raises ConfigError for a filter that cannot be used; the second is the section it is in."""
 InspectPorts = Callable[[tuple[str, ...]], tuple[str, ...]]
 """Gives the MAC address of each of these interfaces, which are there already."""
+ReadSpeed = Callable[[str], int | None]
+"""Gives the speed of an interface, in bits per second; None where it does not say."""
 
 
 def _no_labs(name: str) -> LabPlan:
@@ -36,6 +38,11 @@ def _no_interfaces(names: tuple[str, ...]) -> tuple[str, ...]:
     raise ConfigError(f"ports: {', '.join(names)} asked, interfaces cannot be looked at from here; leave them out")
 
 
+def _no_speed(_interface: str) -> int | None:
+    """Interfaces are not asked here."""
+    return None
+
+
 class Lookups(NamedTuple):
     """Each raises ConfigError, or the error of the room it is from, for what is not there."""
 
@@ -46,6 +53,7 @@ class Lookups(NamedTuple):
     inspect: Inspect = _no_files
     check_filter: CheckFilter = _any_filter
     inspect_ports: InspectPorts = _no_interfaces
+    read_speed: ReadSpeed = _no_speed
 
 
 NOTHING_THERE = Lookups()

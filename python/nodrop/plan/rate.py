@@ -1,17 +1,14 @@
 """What a run is to measure: the goals a rate asks for, or the one load it stands for; and how fast the links are."""
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.model.plan import FixedPlan
 from nodrop.model.traffic import Traffic
+from nodrop.plan.lookups import ReadSpeed
 from nodrop.rates import LINK_SPEED_BPS, SEARCHED, FixedRate, fixed_load_pps, parse_rate
 from nodrop.units import format_bps, parse_bps
-
-ReadSpeed = Callable[[str], int | None]
-"""Gives the speed of an interface, in bits per second; None where it does not say."""
 
 
 def plan_fixed(config: Config, traffic: Traffic, link_speed_bps: int) -> FixedPlan | None:
@@ -43,22 +40,13 @@ def with_goals_asked(config: Config) -> Config:
     return config.model_copy(update={"goals": wanted})
 
 
-def read_speed(interface: str) -> int | None:
-    """What the kernel says of an interface of this network namespace."""
-    try:
-        speed_mbps = int(Path("/sys/class/net", interface, "speed").read_text(encoding="ascii"))
-    except (OSError, ValueError):
-        return None
-    return speed_mbps * 1_000_000 if speed_mbps > 0 else None
-
-
-def plan_link_speed(config: Config, read: ReadSpeed = read_speed) -> tuple[int, Sequence[str]]:
+def plan_link_speed(config: Config, read_speed: ReadSpeed) -> tuple[int, Sequence[str]]:
     """What 100 % stands for, in bits per second each way; and what to know of it.
 
     Raises: ConfigError for what is no speed.
     """
     asked_bps = _asked_bps(config.link_speed)
-    known = {name: speed_bps for name in config.ports if (speed_bps := read(name))}
+    known = {name: speed_bps for name in config.ports if (speed_bps := read_speed(name))}
     lowest_bps = min(known.values(), default=None)
     if asked_bps is None:
         taken_bps = lowest_bps or LINK_SPEED_BPS
