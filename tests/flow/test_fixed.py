@@ -9,6 +9,7 @@ from tests.running import MILLION, Listener, make_plan, parts
 from tests.suts import SlowTester, Step
 
 from nodrop import store
+from nodrop.charts.funnel import write
 from nodrop.cli.console import show
 from nodrop.config.load import load
 from nodrop.errors import ConfigError, SearchError
@@ -18,7 +19,6 @@ from nodrop.model.trial import FIXED, Doubt, TrialResult, Validity, Verdict
 from nodrop.plan import build
 from nodrop.plan.lookups import Lookups
 from nodrop.report.lines import LineProgress, trial_line
-from nodrop.report.picture import write
 from nodrop.report.story import story
 from nodrop.report.text import report
 from nodrop.run import execute

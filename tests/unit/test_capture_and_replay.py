@@ -12,7 +12,7 @@ from nodrop.model.plan import Plan
 from nodrop.model.traffic import ReplayFound, ReplaySource, SizeShare
 from nodrop.plan import addressing, build
 from nodrop.plan.lookups import Lookups
-from nodrop.report.wording import traffic_text
+from nodrop.wording import traffic_text
 
 FOUND = ReplayFound(
     frame_count=10,

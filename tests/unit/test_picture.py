@@ -17,11 +17,11 @@ from tests.running import MILLION
 from tests.suts import LossFloor, SmoothCurve, Step, Sut
 
 from nodrop import store
+from nodrop.charts.funnel import specification, write
+from nodrop.charts.scene import scene
 from nodrop.cli import main
 from nodrop.model.result import RunResult
 from nodrop.model.trial import Doubt, Validity, Verdict
-from nodrop.report.picture import specification, write
-from nodrop.report.scene import scene
 
 WIDE: dict[str, Any] = {"search__max_load": "37.5Mpps", "search__algorithm": "mlrsearch-01"}
 

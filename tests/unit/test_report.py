@@ -19,8 +19,8 @@ from nodrop.report.lines import LineProgress, trial_line
 from nodrop.report.live import LiveProgress, picture
 from nodrop.report.progress import Progress
 from nodrop.report.text import report
-from nodrop.report.wording import small_ratio_text
 from nodrop.run import execute
+from nodrop.wording import small_ratio_text
 
 LATENCY = LatencySummary(
     count=1000,

@@ -11,7 +11,7 @@ from nodrop.errors import ConfigError
 from nodrop.model.layer import Ipv4, Udp
 from nodrop.model.traffic import FieldRange, Increment, Random, Stream, Traffic
 from nodrop.plan import build
-from nodrop.report.wording import each_way_text, traffic_text
+from nodrop.wording import each_way_text, traffic_text
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/traffic.md").read_text()
 

@@ -18,6 +18,7 @@ CLOUD = "it names credentials on the server's host"
 
 REFUSED: dict[str, str] = {
     "results_dir": FILE,
+    "results_index": ELSEWHERE,
     "capture.file": FILE,
     "traffic.replay.file": FILE,
     "engine.dpdk.devices": DEVICE,

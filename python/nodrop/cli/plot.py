@@ -23,8 +23,8 @@ def plot(result: str, output: str, results_dir: str) -> None:
     nodrop plot latest -o search.vl.json    to change the picture in an editor for Vega-Lite
     """
     from nodrop import store  # noqa: PLC0415
+    from nodrop.charts.funnel import write  # noqa: PLC0415
     from nodrop.replay import replay  # noqa: PLC0415
-    from nodrop.report.picture import write  # noqa: PLC0415
 
     stored = store.load(result, results_dir)
     write(stored, stored.steps or replay(stored).steps, Path(output))

@@ -359,6 +359,9 @@ class Config(Value):
     """Whether installed configuration plugins supply defaults."""
     results_dir: str = Field(default="results", min_length=1)
     """Directory the result goes to, as `<results_dir>/<run id>/result.json`."""
+    results_index: str | None = Field(default=None, min_length=1)
+    """Database that results are looked up in, as `postgresql://user@host/nodrop`; null: `index.sqlite` in the results
+    directory. It can be made again from the files at any time."""
     ship: ShipConfig = ShipConfig()
     """Who else is told of the run: Fluentd, log file, events, metrics."""
     nfvbench: dict[str, Any] = Field(default_factory=dict)

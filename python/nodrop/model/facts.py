@@ -74,6 +74,8 @@ class StageFacts(Value):
 class HostFacts(Value):
     """The machine under the run."""
 
+    name: str = ""
+    """Its host name; empty in results of releases that did not keep it."""
     kernel: str
     cpu_model: str
     core_count: int = Field(ge=1)

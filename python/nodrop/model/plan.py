@@ -349,6 +349,8 @@ class Plan(Value):
     capture: CapturePlan | None = None
     """Frames to keep in files."""
     results_dir: str
+    results_index: str | None = None
+    """Database that results are looked up in; None: the one in the results directory."""
     ship: ShipPlan = ShipPlan()
     """Who is told of the run besides."""
     calibration: Calibration | None = None

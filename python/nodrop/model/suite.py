@@ -1,4 +1,4 @@
-"""Several runs that belong together, one for each frame size: `results/<suite id>/suite.json`."""
+"""Several runs that belong together, frame sizes or repeats: `results/<suite id>/suite.json`."""
 
 from typing import Literal
 
@@ -12,6 +12,10 @@ class SuiteRun(Value):
     frame_size: str
     """As `64` or `IMIX`."""
     run_id: str
+    variant: str = ""
+    """Which of the set-ups that are measured in turn, `A` or `B`; empty where there is one."""
+    repeat: int = 1
+    """Which repeat of it, from 1."""
     status: Status
 
 
@@ -28,5 +32,7 @@ class Suite(Value):
     error: str | None = None
     frame_sizes: tuple[str, ...]
     """All that were asked for, in order."""
+    repeat_count: int = 1
+    """How often each was asked for."""
     runs: tuple[SuiteRun, ...]
     """Those that began, in order."""

@@ -79,6 +79,7 @@ def build(config: Config, lookups: Lookups = NOTHING_THERE, cpus: Sequence[int] 
         drop_reasons=config.drop_reasons,
         capture=plan_capture(config, backend, lab, lookups.check_filter),
         results_dir=config.results_dir,
+        results_index=config.results_index,
         ship=plan_shipping(config.ship),
         warnings=(*lab_warnings(lab), *traffic_warnings(config, traffic), *speed_warnings, *remarks(config.nfvbench)),
     )

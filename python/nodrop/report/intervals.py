@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from nodrop.model.event import Event, RunStarted, TrialDone, TrialProgress, TrialStarted
-from nodrop.report.wording import small_ratio_text
 from nodrop.units import format_count
+from nodrop.wording import small_ratio_text
 
 WINDOW_S = 0.05
 """Counts come about so often: a line is due when the next ones would come too late for it."""

@@ -9,8 +9,8 @@ from nodrop.model.facts import StageFacts
 from nodrop.model.result import DirectionCheck
 from nodrop.model.trial import FIXED, TrialResult, Verdict
 from nodrop.report.intervals import Intervals
-from nodrop.report.wording import asked_text, shown_loss_ratio, stop_text, traffic_text
 from nodrop.units import format_pps, format_ratio, format_seconds
+from nodrop.wording import asked_text, shown_loss_ratio, stop_text, traffic_text
 
 CHECKS_MAX = 6
 """Ways that are told one by one."""

@@ -16,8 +16,8 @@ from nodrop.model.goal import GoalResult
 from nodrop.report.confidence import estimate_text
 from nodrop.report.intervals import Intervals
 from nodrop.report.progress import Progress
-from nodrop.report.wording import goal_text, traffic_text, width_text
 from nodrop.units import format_pps, format_ratio, format_seconds
+from nodrop.wording import goal_text, traffic_text, width_text
 
 REFRESH_S = 0.25
 """Drawing takes CPU time that the measurement may want."""

@@ -14,8 +14,8 @@ from nodrop.model.trial import FIXED
 from nodrop.report.doubts import grave_doubt_lines
 from nodrop.report.intervals import Intervals
 from nodrop.report.lines import trial_line
-from nodrop.report.wording import asked_text, found_text, goal_text, traffic_text
 from nodrop.units import format_pps, format_seconds
+from nodrop.wording import asked_text, found_text, goal_text, traffic_text
 
 TESTERS = frozenset({Limit.TESTER, Limit.SHARED_CPU})
 """Limits that say the tester fell short, not the SUT."""

@@ -12,8 +12,8 @@ from nodrop.report.confidence import confidence_lines
 from nodrop.report.fixed import fixed_line, fixed_trial
 from nodrop.report.ledger import bound_lines
 from nodrop.report.text import STATUS_TEXTS, limit_text, warning_lines
-from nodrop.report.wording import asked_text, small_ratio_text, stop_text, traffic_text
 from nodrop.units import format_count, format_ns, format_pps, format_ratio, format_seconds
+from nodrop.wording import asked_text, small_ratio_text, stop_text, traffic_text
 
 
 class Line(NamedTuple):

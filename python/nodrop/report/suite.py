@@ -14,8 +14,8 @@ from nodrop.model.trial import TrialResult
 from nodrop.report.fixed import fixed_trial, shortfall_lines
 from nodrop.report.tables import plain_table
 from nodrop.report.text import STATUS_TEXTS, report
-from nodrop.report.wording import found_text, goal_text, small_ratio_text, wire_text
 from nodrop.units import format_pps, format_seconds
+from nodrop.wording import found_text, goal_text, small_ratio_text, wire_text
 
 
 def suite_report(

@@ -18,8 +18,8 @@ from nodrop.report.facts import facts_parts
 from nodrop.report.fixed import chains_table, fixed_line, fixed_table, fixed_trial, shortfall_lines
 from nodrop.report.ledger import bound_lines, loss_line
 from nodrop.report.tables import goals_table, latency_table, trials_table
-from nodrop.report.wording import LIMITS, asked_text, found_text, goal_text, stop_text, traffic_text
 from nodrop.units import format_pps, format_ratio, format_seconds
+from nodrop.wording import LIMITS, asked_text, found_text, goal_text, stop_text, traffic_text
 
 STATUS_TEXTS = {
     Status.COMPLETE: "complete",

@@ -12,6 +12,7 @@ CLOCK_SOURCE = Path("/sys/devices/system/clocksource/clocksource0/current_clocks
 def read_host() -> HostFacts:
     """Facts of this host. What a host does not tell is `unknown`."""
     return HostFacts(
+        name=platform.node(),
         kernel=platform.release(),
         cpu_model=_cpu_field("model name") or platform.machine(),
         core_count=len(os.sched_getaffinity(0)),

@@ -4,28 +4,23 @@ The picture is described in Vega-Lite and drawn without a browser and without th
 all loads on a logarithmic axis, and under them the loads around the final bounds.
 """
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from nodrop.charts import draw
+from nodrop.charts.base import Spec
+from nodrop.charts.scene import Bar, Scene, scene
 from nodrop.errors import ConfigError
 from nodrop.model.result import RunResult, SearchStep
-from nodrop.report.scene import Bar, Scene, scene
-from nodrop.report.wording import asked_text, found_text, goal_text, traffic_text
 from nodrop.units import format_seconds
+from nodrop.wording import asked_text, found_text, goal_text, traffic_text
 
-Spec = dict[str, Any]
-"""A piece of Vega-Lite."""
-
-SUFFIXES = (".svg", ".png", ".vl.json")
-VEGA_LITE = "5.20"
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 """The first comes with the renderer, the others are as wide: texts fit wherever the picture is looked at."""
 WIDTH, HEIGHT, OVERVIEW_HEIGHT, ALONE_HEIGHT = 770, 300, 110, 440
 """Of the panels, in pixels; with axes, titles and labels the picture is about 1000 by 600."""
-PNG_SCALE = 2
 INK, PALE = "#333333", "#e8e8e8"
 MEETS_ALL, MEETS_NONE, DID_NOT_COUNT = "#0072b2", "#d55e00", "#999999"
 MEETS_SOME = ("#e69f00", "#56b4e9", "#f0e442")
@@ -41,33 +36,13 @@ STOPPED = "stopped early"
 
 def write(result: RunResult, steps: Sequence[SearchStep], file: Path) -> None:
     """Draw a search into a file, in the format of its suffix. Raises ConfigError."""
-    suffix = next((suffix for suffix in SUFFIXES if file.name.lower().endswith(suffix)), None)
-    if suffix is None:
-        raise ConfigError(
-            f"{file}: a picture asked, of an unknown kind; name a file that ends in {', '.join(SUFFIXES)}"
-        )
+    draw.require_suffix(file)
     if result.plan.fixed or result.plan.no_traffic:
         raise ConfigError(
             f"run {result.run_id}: a picture of its search asked, it has none ({asked_text(result.plan)}); "
             "name a run that searched"
         )
-    try:
-        file.write_bytes(_drawn(specification(result, steps), suffix))
-    except OSError as error:
-        raise ConfigError(f"{file}: asked to be written, {error.strerror}; name a place that can be") from None
-
-
-def _drawn(spec: Spec, suffix: str) -> bytes:
-    if suffix == ".vl.json":
-        return (json.dumps(spec, indent=1, ensure_ascii=False) + "\n").encode()
-    import vl_convert  # noqa: PLC0415
-
-    nowhere: list[str] = []
-    if suffix == ".png":
-        png: bytes = vl_convert.vegalite_to_png(spec, VEGA_LITE, scale=PNG_SCALE, allowed_base_urls=nowhere)
-        return png
-    svg: str = vl_convert.vegalite_to_svg(spec, VEGA_LITE, allowed_base_urls=nowhere)
-    return svg.encode()
+    draw.write(specification(result, steps), file)
 
 
 def specification(result: RunResult, steps: Sequence[SearchStep]) -> Spec:

@@ -1,0 +1,1 @@
+"""The pages that `nodrop serve` shows beside its REST interface."""
