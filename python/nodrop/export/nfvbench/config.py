@@ -6,6 +6,7 @@ from typing import Any
 from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.export.nfvbench.addresses import address_keys
 from nodrop.model.layer import Mpls, Vlan, Vxlan
+from nodrop.model.outline import bidirectional, chain_name, flow_count, frame_size
 from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult
 
@@ -32,37 +33,12 @@ def _addresses(plan: Plan) -> dict[str, Any]:
     return {"traffic_generator": address_keys(plan.traffic.streams)}
 
 
-def chain_name(plan: Plan) -> str:
-    """`PVP`, `PVVP` or `EXT`: what NFVbench calls the path."""
-    if plan.lab.sut in ("ext", "wire"):
-        return "EXT"
-    return "PVVP" if plan.lab.hop_count > 1 else "PVP"
-
-
-def bidirectional(plan: Plan) -> bool:
-    """Whether traffic is measured both ways. A trickle the other way does not count."""
-    written = plan.nfvbench.get("traffic")
-    if isinstance(written, Mapping) and isinstance(written.get("bidirectional"), bool):
-        return bool(written["bidirectional"])
-    return len({stream.tx_port < stream.rx_port for stream in plan.traffic.streams}) > 1
-
-
-def flow_count(plan: Plan) -> int:
-    """Flows over all chains and directions."""
-    return sum(stream.flow_count for stream in plan.traffic.streams)
-
-
 def profile_name(runs: Sequence[RunResult]) -> str:
     """The traffic profile: as written, or NFVbench's name for these sizes."""
     written = runs[0].plan.nfvbench.get("traffic")
     if isinstance(written, Mapping) and isinstance(written.get("profile"), str):
         return str(written["profile"])
     return PROFILES.get(tuple(frame_size(run.plan) for run in runs), CUSTOM_PROFILE)
-
-
-def frame_size(plan: Plan) -> str:
-    """The frame size by the name it is known by."""
-    return plan.frame_size or f"{plan.traffic.frame_bytes:g}"
 
 
 def _derived(plan: Plan) -> dict[str, Any]:

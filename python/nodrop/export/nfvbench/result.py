@@ -6,14 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from nodrop import __version__
-from nodrop.export.nfvbench.config import (
-    bidirectional,
-    chain_name,
-    flow_count,
-    frame_size,
-    profile_name,
-    running_config,
-)
+from nodrop.export.nfvbench.config import profile_name, running_config
 from nodrop.export.nfvbench.fixed import fixed_result
 from nodrop.export.nfvbench.form import (
     Benchmarks,
@@ -25,6 +18,7 @@ from nodrop.export.nfvbench.form import (
     ServiceChain,
 )
 from nodrop.export.nfvbench.searched import not_found_text, searched_result
+from nodrop.model.outline import bidirectional, chain_name, flow_count, frame_size
 from nodrop.model.result import RunResult, Status
 
 FIXED = "fixed"

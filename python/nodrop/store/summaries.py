@@ -1,0 +1,187 @@
+"""A result in one row: who, what, when, and its figures by keys that stay the same.
+
+ndr, pdr_0.5%                 highest load that meets a goal, by label and loss ratio; `low`, `high`: its bounds
+mrr                           what came back of the highest load, of the search of that name
+pdr_0.5%_estimate             where a search without bounds sees the threshold
+latency_p99_at_ndr            p50, p99, p99.9 and max, at each load it was measured at: a goal's, a share of one
+latency_p99_at_50%_of_ndr     (`50%_of_ndr`), or a fixed rate as it was asked for (`10kpps`)
+forwarding_rate_at_10kpps     of a run at a fixed rate
+loss_at_10kpps
+"""
+
+from collections.abc import Iterator
+
+from nodrop.model.goal import GoalResult, Limit
+from nodrop.model.latency import latency_of
+from nodrop.model.outline import bidirectional, chain_name, flow_count, frame_size
+from nodrop.model.plan import Plan
+from nodrop.model.result import RunResult
+from nodrop.model.summary import Measure, Summary
+from nodrop.model.trial import FIXED, TrialResult, Verdict
+from nodrop.units import format_ratio
+from nodrop.wording import goal_text
+
+PERCENTILES = (50.0, 99.0, 99.9)
+FELL_SHORT = 0.9999
+"""Below this share of what was asked the tester was the limit of a fixed rate."""
+
+
+def summary_of(result: RunResult) -> Summary:
+    """A run of ours in one row, with every figure that another run can be compared by."""
+    plan, facts = result.plan, result.facts
+    return Summary(
+        run_id=result.run_id,
+        started_at=result.started_at,
+        wall_s=result.wall_s,
+        status=result.status,
+        error=result.error,
+        label=plan.label,
+        sut=facts.stage.sut if facts else plan.lab.sut_text,
+        path=chain_name(plan),
+        chain_count=plan.lab.chain_count,
+        flow_count=flow_count(plan),
+        frame_size=frame_size(plan),
+        frame_bytes=plan.traffic.frame_bytes,
+        bidirectional=bidirectional(plan),
+        asked=_asked(plan),
+        algorithm="" if plan.fixed or plan.no_traffic else plan.search.algorithm,
+        host=facts.host.name if facts else "",
+        kernel=facts.host.kernel if facts else "",
+        cpu_model=facts.host.cpu_model if facts else "",
+        backend=_backend(result),
+        version=facts.versions.nodrop if facts else "",
+        trial_count=len(result.trials),
+        measures=tuple(measures_of(result)),
+    )
+
+
+def measures_of(result: RunResult) -> Iterator[Measure]:
+    """Every figure of a run, the most telling first."""
+    for found in result.goals:
+        yield from _goal_measures(result, found)
+    for trial in result.trials:
+        if result.plan.fixed and trial.phase == FIXED and trial.validity.verdict is not Verdict.INVALID:
+            yield from _fixed_measures(trial, result.plan.fixed.asked)
+    yield from _latency_measures(result)
+
+
+def _goal_measures(result: RunResult, found: GoalResult) -> Iterator[Measure]:
+    key, text = _goal_key(found), _goal_text(found)
+    if found.lower:
+        yield _load_measure(
+            key, text, found.lower.load_pps, found.upper.load_pps if found.upper else None, limit=found.limit
+        )
+    if found.estimate_pps is None:
+        return
+    if result.plan.search.algorithm == "mrr":
+        if found is result.goals[0]:  # all goals have the same
+            yield Measure(
+                key="mrr", text="MRR", unit="pps", better="higher", value=found.estimate_pps, limit=_mrr_limit(result)
+            )
+    elif not found.lower:
+        sd_pps = found.estimate_sd_pps or 0.0
+        yield Measure(
+            key=f"{key}_estimate",
+            text=f"{text} (estimate)",
+            unit="pps",
+            better="higher",
+            value=found.estimate_pps,
+            low=found.estimate_pps - sd_pps,
+            high=found.estimate_pps + sd_pps,
+            limit=_mrr_limit(result),
+        )
+
+
+def _load_measure(key: str, text: str, lower_pps: float, upper_pps: float | None, limit: Limit) -> Measure:
+    return Measure(
+        key=key, text=text, unit="pps", better="higher", value=lower_pps, low=lower_pps, high=upper_pps, limit=limit
+    )
+
+
+def _mrr_limit(result: RunResult) -> Limit:
+    """Who lost what an estimate is made of: the tester, when most of it was never sent."""
+    lost_count = sum(trial.lost_count for trial in result.trials)
+    return Limit.TESTER if sum(trial.unsent_count for trial in result.trials) > lost_count else Limit.SUT
+
+
+def _fixed_measures(trial: TrialResult, asked: str) -> Iterator[Measure]:
+    """What came back of a load that was asked for; without loss the SUT may forward more."""
+    at = _slug(asked)
+    short = trial.offered_count < trial.intended_count * FELL_SHORT
+    lost_limit = Limit.TESTER if short else Limit.SUT
+    yield Measure(
+        key=f"forwarding_rate_at_{at}",
+        text=f"forwarding rate at {asked}",
+        unit="pps",
+        better="higher",
+        value=trial.forwarding_rate_pps,
+        limit=lost_limit if trial.lost_count or short else Limit.MAX_LOAD,
+    )
+    if trial.offered_count:
+        yield Measure(
+            key=f"loss_at_{at}",
+            text=f"loss at {asked}",
+            unit="ratio",
+            better="lower",
+            value=trial.lost_count / trial.offered_count,
+            limit=lost_limit,
+        )
+
+
+def _latency_measures(result: RunResult) -> Iterator[Measure]:
+    for point in result.latencies:
+        found = latency_of(result.trials[point.trial_index], PERCENTILES)
+        if found is None:
+            continue
+        figures = {f"p{each:g}": float(found.percentiles_ns[each]) for each in found.percentiles_ns}
+        at_key, at_text = _place(result, point.label)
+        for name, value_ns in (figures | {"max": float(found.max_ns)}).items():
+            yield Measure(
+                key=f"latency_{name}_at_{at_key}",
+                text=f"latency {name} at {at_text}",
+                unit="ns",
+                better="lower",
+                value=value_ns,
+            )
+
+
+def _place(result: RunResult, label: str) -> tuple[str, str]:
+    """The load of a latency trial, for programs and for people."""
+    goals = {found.goal.label: found for found in result.goals}
+    point = next((each for each in result.plan.latency.points if each.label == label), None)
+    if point is None or point.goal_label not in goals:
+        return _slug(label), label
+    goal = goals[point.goal_label]
+    if point.load_ratio == 1.0:
+        return _goal_key(goal), _goal_text(goal)
+    share = format_ratio(point.load_ratio)
+    return f"{_slug(share)}_of_{_goal_key(goal)}", f"{share} of {_goal_text(goal)}"
+
+
+def _goal_key(found: GoalResult) -> str:
+    """`ndr`; with its loss ratio where that is not 0."""
+    return _slug(_goal_text(found))
+
+
+def _goal_text(found: GoalResult) -> str:
+    return goal_text(found.goal) if found.goal.loss_ratio else found.goal.label
+
+
+def _slug(text: str) -> str:
+    """For a key: `50 % of NDR` is `50%_of_ndr`."""
+    return text.lower().replace(" %", "%").replace(" ", "_")
+
+
+def _asked(plan: Plan) -> str:
+    if plan.no_traffic:
+        return "no traffic"
+    return plan.fixed.asked if plan.fixed else "_".join(goal.label for goal in plan.search.goals).lower()
+
+
+def _backend(result: RunResult) -> str:
+    """How frames got in and out, as the ports were opened; as planned before they are."""
+    if result.facts is None:
+        return result.plan.engine.backend
+    if result.facts.stage.name == "simulated":
+        return "simulated"
+    return "+".join(dict.fromkeys(port.backend for port in result.facts.ports)) or result.plan.engine.backend

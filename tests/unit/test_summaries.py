@@ -1,0 +1,81 @@
+"""Runs in one row: keys that stay the same, and figures that are the result's own."""
+
+from pathlib import Path
+from typing import Any
+
+from tests.recorded import recorded
+from tests.running import MILLION, Listener, make_plan, parts
+from tests.suts import SlowTester, Step
+
+from nodrop.model.result import RunResult
+from nodrop.model.summary import Measure
+from nodrop.model.trial import DirectionTimes, LatencySummary
+from nodrop.run import execute
+from nodrop.store.summaries import summary_of
+
+
+def measures(result: RunResult) -> dict[str, Measure]:
+    return {each.key: each for each in summary_of(result).measures}
+
+
+def test_a_search_has_its_goals_with_their_bounds_and_its_latencies(tmp_path: Path) -> None:
+    result = recorded(tmp_path, MILLION)
+    found = measures(result)
+    ndr, bounds = found["ndr"], result.goals[0]
+    assert bounds.lower and bounds.upper
+    assert (ndr.value, ndr.low, ndr.high) == (bounds.lower.load_pps, bounds.lower.load_pps, bounds.upper.load_pps)
+    assert (ndr.text, ndr.unit, ndr.better, ndr.limit) == ("NDR", "pps", "higher", "sut")
+    assert found["pdr_0.5%"].text == "PDR 0.5 %"
+    assert len(found) == 2, "a model measures no latency"
+
+
+def test_a_limit_that_is_not_the_sut_s_stays_with_the_figure(tmp_path: Path) -> None:
+    assert measures(recorded(tmp_path, SlowTester(3e6, 1e6)))["ndr"].limit == "tester"
+    assert measures(recorded(tmp_path, Step(1e8)))["ndr"].limit == "max_load"
+
+
+def test_a_search_without_bounds_has_what_it_estimates(tmp_path: Path) -> None:
+    mrr = measures(recorded(tmp_path, MILLION, search__algorithm="mrr"))
+    assert list(mrr) == ["mrr"]
+    assert abs(mrr["mrr"].value / 1e6 - 1) < 0.01
+    soak: dict[str, Any] = {"search__algorithm": "plrsearch", "search__max_duration": "60s", "goals": {"PLR": "0.1%"}}
+    assert list(measures(recorded(tmp_path, MILLION, **soak))) == ["plr_0.1%_estimate"]
+
+
+def test_a_fixed_rate_has_its_loss_and_what_came_back(tmp_path: Path) -> None:
+    lossy = measures(execute(make_plan(tmp_path, rate="2Mpps", duration="1s"), Listener(), parts()))
+    assert abs(lossy["loss_at_2mpps"].value - 0.5) < 0.01
+    assert abs(lossy["forwarding_rate_at_2mpps"].value / 1e6 - 1) < 0.01
+    assert lossy["loss_at_2mpps"].better == "lower"
+    lossless = measures(execute(make_plan(tmp_path, rate="10kpps", duration="1s"), Listener(), parts()))
+    assert lossless["forwarding_rate_at_10kpps"].limit == "max_load", "it says only what the SUT does at least"
+
+
+def test_a_run_that_never_began_has_a_row_without_figures(tmp_path: Path) -> None:
+    result = recorded(tmp_path, MILLION).model_copy(update={"facts": None, "goals": (), "trials": (), "latencies": ()})
+    summary = summary_of(result)
+    assert summary.measures == ()
+    assert summary.sut == "vnf-l2"
+    assert summary.path == "PVP"
+
+
+def test_latency_is_told_by_the_load_it_was_measured_at(tmp_path: Path) -> None:
+    result = with_latency(recorded(tmp_path, MILLION))
+    found = measures(result)
+    points = ("ndr", "pdr_0.5%", "50%_of_pdr_0.5%")
+    assert [key for key in found if key.startswith("latency")] == [
+        f"latency_{name}_at_{point}" for point in points for name in ("p50", "p99", "p99.9", "max")
+    ]
+    assert found["latency_p99_at_ndr"].value == 9000
+    assert found["latency_p99_at_50%_of_pdr_0.5%"].text == "latency p99 at 50 % of PDR 0.5 %"
+    assert {(each.unit, each.better) for key, each in found.items() if key.startswith("latency")} == {("ns", "lower")}
+
+
+def with_latency(result: RunResult) -> RunResult:
+    """The same as if its latency trials had measured some."""
+    figures = {"count": 10, "min_ns": 1000, "mean_ns": 5000.0, "max_ns": 20000}
+    shares = {"p50_ns": 4000, "p90_ns": 8000, "p99_ns": 9000, "p999_ns": 10000}
+    latency = LatencySummary(**figures, **shares, pdv_ns=9000)
+    times = DirectionTimes(tx_port=0, rx_port=1, latency_every=1, latency=latency)
+    trials = tuple(trial.model_copy(update={"directions": (times,)}) for trial in result.trials)
+    return result.model_copy(update={"trials": trials})
