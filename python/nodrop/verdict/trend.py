@@ -1,0 +1,309 @@
+"""Where a series of runs changed, by how much, and whether for the worse."""
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+from nodrop.model.base import Value
+from nodrop.model.summary import Measure, MeasureUnit, Summary
+from nodrop.verdict.mdl import Coding
+
+ChangeVerdict = Literal["better", "worse", "equivalent"]
+Traffic = tuple[str, int, str, int, bool]
+"""What runs have to have in common to be points of one series: path, chains, frame size, flows, both ways at once."""
+CONFIDENCE = 0.95
+NOT_THE_SUTS = frozenset({"tester", "shared_cpu", "max_load", "unknown"})
+"""Limits that make a value one that the SUT reaches at least."""
+MARGIN_RATIO = 0.01
+
+
+class Point(Value):
+    """What one run found."""
+
+    run_id: str
+    when: str
+    """When it began, UTC, ISO 8601."""
+    moment: str
+    """Runs of one moment, as repeats of one suite, are never told apart; `when` for a run by itself."""
+    value: float
+    low: float | None = None
+    high: float | None = None
+    limit: str = "sut"
+
+    @property
+    def at_least(self) -> bool:
+        """Whether something other than the SUT was the limit: then the point is shown and not judged."""
+        return self.limit in NOT_THE_SUTS
+
+
+class Series(Value):
+    """One figure of runs with the same traffic, in the order of time."""
+
+    key: str
+    text: str
+    unit: MeasureUnit
+    better: Literal["higher", "lower"]
+    frame_size: str = ""
+    path: str = ""
+    points: tuple[Point, ...]
+    missing_run_ids: tuple[str, ...] = ()
+    """Runs that have no such figure."""
+
+
+class Group(Value):
+    """A stretch in which nothing changed but by chance."""
+
+    start: str
+    end: str
+    """When its first and its last run began."""
+    run_ids: tuple[str, ...]
+    count: int
+    """Runs that were judged."""
+    mean: float
+    spread: float | None
+    """Standard deviation between its runs; None for a single one."""
+    outlier_run_ids: tuple[str, ...] = ()
+    """Runs within the stretch that stand apart from all others in it, and are not in its mean."""
+
+
+class Change(Value):
+    """Between two groups, one after the other."""
+
+    before_run_id: str
+    """The last run of the group before."""
+    run_id: str
+    """The first run of the group after."""
+    when: str
+    effect_ratio: float | None
+    """By how much the mean is larger afterwards, relative to that before; None where that was 0."""
+    effect_low_ratio: float | None = None
+    effect_high_ratio: float | None = None
+    """In between with 95 % confidence; None where there are too few runs to say."""
+    saved_bits: float
+    """How much shorter the series can be told with the change than without."""
+    verdict: ChangeVerdict
+    """Equivalent: smaller than the margin."""
+
+
+class Trend(Value):
+    """What became of a figure over time."""
+
+    series: Series
+    margin_ratio: float
+    """Smaller changes do not count as better or worse."""
+    groups: tuple[Group, ...] = ()
+    changes: tuple[Change, ...] = ()
+    """One between every two groups."""
+    bits: float = 0.0
+    """Length of the description."""
+
+    @property
+    def verdict(self) -> ChangeVerdict | None:
+        """What the last change was; None where there was none."""
+        return self.changes[-1].verdict if self.changes else None
+
+
+class Level(NamedTuple):
+    """Moments that belong together, those apart from them left out."""
+
+    moments: tuple[int, ...]
+    outliers: tuple[int, ...] = ()
+
+
+def series_of(summaries: Sequence[Summary], key: str, moments: Mapping[str, str] | None = None) -> tuple[Series, ...]:
+    """A figure of runs as series in the order of time, one for each kind of traffic.
+
+    Args:
+        summaries: the runs, in any order.
+        key: of the measure.
+        moments: by run id, the moment a run is of, for those that are not of their own.
+    """
+    kinds: dict[Traffic, list[Summary]] = {}
+    for each in sorted(summaries, key=lambda run: (run.started_at, run.run_id)):
+        kinds.setdefault(traffic_of(each), []).append(each)
+    found = (_series(runs, key, moments or {}) for runs in kinds.values())
+    return tuple(series for series in found if series)
+
+
+def traffic_of(run: Summary) -> Traffic:
+    """What a run has to have in common with another to be compared with it over time."""
+    return run.path, run.chain_count, run.frame_size, run.flow_count, run.bidirectional
+
+
+def trend(series: Series, margin_ratio: float = MARGIN_RATIO) -> Trend:
+    """The groups a series falls into, and the changes between them.
+
+    Args:
+        series: the points.
+        margin_ratio: changes of the mean by less are called equivalent; so are those by less than half of the searches
+            left open between their bounds, where that is more.
+    """
+    margin_ratio = max(margin_ratio, _width_ratio(series.points))
+    moments = _moments(series.points)
+    if not moments:
+        return Trend(series=series, margin_ratio=margin_ratio)
+    coding = Coding([[point.value for point in moment] for moment in moments])
+    starts = coding.shortest()
+    levels = _levels(starts, moments)
+    groups = tuple(_group(level, moments) for level in levels)
+    changes = (_change(series, before, after, moments, margin_ratio) for before, after in pairwise(levels))
+    return Trend(
+        series=series, margin_ratio=margin_ratio, groups=groups, changes=tuple(changes), bits=coding.bits(starts)
+    )
+
+
+def _series(runs: Sequence[Summary], key: str, moments: Mapping[str, str]) -> Series | None:
+    measures = {run.run_id: measure for run in runs for measure in run.measures if measure.key == key}
+    if not measures:
+        return None
+    first = next(iter(measures.values()))
+    return Series(
+        key=key,
+        text=first.text,
+        unit=first.unit,
+        better=first.better,
+        frame_size=runs[0].frame_size,
+        path=runs[0].path,
+        points=tuple(_point(run, measures[run.run_id], moments) for run in runs if run.run_id in measures),
+        missing_run_ids=tuple(run.run_id for run in runs if run.run_id not in measures),
+    )
+
+
+def _point(run: Summary, measure: Measure, moments: Mapping[str, str]) -> Point:
+    return Point(
+        run_id=run.run_id,
+        when=run.started_at,
+        moment=moments.get(run.run_id, run.started_at),
+        value=measure.value,
+        low=measure.low,
+        high=measure.high,
+        limit=measure.limit,
+    )
+
+
+def _moments(points: Sequence[Point]) -> tuple[tuple[Point, ...], ...]:
+    """Points that can be judged, those of one moment together."""
+    together: dict[str, list[Point]] = {}
+    for point in points:
+        if not point.at_least:
+            together.setdefault(point.moment, []).append(point)
+    return tuple(tuple(moment) for moment in together.values())
+
+
+def _width_ratio(points: Sequence[Point]) -> float:
+    """What half of the searches left open between their bounds, at the most, relative to the upper one."""
+    widths = [(point.high - point.low) / point.high for point in points if point.high and point.low is not None]
+    return statistics.median(widths) if widths else 0.0
+
+
+def _levels(starts: Sequence[int], moments: Sequence[Sequence[Point]]) -> tuple[Level, ...]:
+    """Groups, with those joined that only single moments come between which stand apart from them."""
+    ends = (*starts[1:], len(moments))
+    spans = [tuple(range(start, end)) for start, end in zip(starts, ends, strict=True)]
+    levels: list[Level] = []
+    while spans:
+        level = Level(spans.pop(0))
+        while (following := _same_again(level, spans, moments)) is not None:
+            outliers = tuple(moment for span in spans[:following] for moment in span)
+            level = Level((*level.moments, *spans[following]), (*level.outliers, *outliers))
+            del spans[: following + 1]
+        levels.append(level)
+    return tuple(levels)
+
+
+def _same_again(level: Level, spans: Sequence[tuple[int, ...]], moments: Sequence[Sequence[Point]]) -> int | None:
+    """Which of the groups that follow goes on as it was before, with only single moments in between; None: none."""
+    for position, span in enumerate(spans):
+        if position and len(level.moments) > 1 and _saved_bits(level.moments, span, moments) <= 0:
+            return position
+        if len(span) > 1:
+            return None
+    return None
+
+
+def _saved_bits(before: Sequence[int], after: Sequence[int], moments: Sequence[Sequence[Point]]) -> float:
+    """How many bits fewer two groups take than one of both."""
+    values = [[point.value for point in moments[moment]] for moment in (*before, *after)]
+    coding = Coding(values)
+    return coding.bits((0,)) - coding.bits((0, len(before)))
+
+
+def _values(level: Level, moments: Sequence[Sequence[Point]]) -> list[float]:
+    return [point.value for moment in level.moments for point in moments[moment]]
+
+
+def _group(level: Level, moments: Sequence[Sequence[Point]]) -> Group:
+    points = [point for moment in level.moments for point in moments[moment]]
+    values = [point.value for point in points]
+    return Group(
+        start=points[0].when,
+        end=points[-1].when,
+        run_ids=tuple(point.run_id for point in points),
+        count=len(points),
+        mean=statistics.fmean(values),
+        spread=statistics.stdev(values) if len(values) > 1 else None,
+        outlier_run_ids=tuple(point.run_id for moment in level.outliers for point in moments[moment]),
+    )
+
+
+def _change(
+    series: Series, before: Level, after: Level, moments: Sequence[Sequence[Point]], margin_ratio: float
+) -> Change:
+    old, new = _values(before, moments), _values(after, moments)
+    old_mean, new_mean = statistics.fmean(old), statistics.fmean(new)
+    effect = (new_mean - old_mean) / old_mean if old_mean else None
+    low, high = _interval(old, new) if old_mean else (None, None)
+    first = moments[after.moments[0]][0]
+    return Change(
+        before_run_id=moments[before.moments[-1]][-1].run_id,
+        run_id=first.run_id,
+        when=first.when,
+        effect_ratio=effect,
+        effect_low_ratio=low,
+        effect_high_ratio=high,
+        saved_bits=_saved_bits(before.moments, after.moments, moments),
+        verdict=_verdict(new_mean - old_mean, effect, series, margin_ratio),
+    )
+
+
+def _verdict(grown: float, effect: float | None, series: Series, margin_ratio: float) -> ChangeVerdict:
+    if effect is not None and abs(effect) < margin_ratio:
+        return "equivalent"
+    return "better" if (grown > 0) == (series.better == "higher") else "worse"
+
+
+def _interval(old: Sequence[float], new: Sequence[float]) -> tuple[float | None, float | None]:
+    """Where the relative change is with 95 % confidence.
+
+    Welch's interval; a single run is taken to vary as much as those of the other group do.
+    """
+    spreads = [statistics.variance(values) if len(values) > 1 else None for values in (old, new)]
+    known = [spread for spread in spreads if spread is not None]
+    if not known:
+        return None, None
+    parts = [
+        (spread if spread is not None else known[0]) / len(values)
+        for spread, values in zip(spreads, (old, new), strict=True)
+    ]
+    error = math.sqrt(sum(parts))
+    freedom = _freedom(parts, [len(old), len(new)])
+    old_mean = statistics.fmean(old)
+    middle = (statistics.fmean(new) - old_mean) / old_mean
+    half = _student(freedom) * error / abs(old_mean) if error else 0.0
+    return middle - half, middle + half
+
+
+def _freedom(parts: Sequence[float], counts: Sequence[int]) -> float:
+    """Degrees of freedom after Welch and Satterthwaite."""
+    if min(counts) < 2:
+        return max(counts) - 1
+    below = sum(part**2 / (count - 1) for part, count in zip(parts, counts, strict=True))
+    return sum(parts) ** 2 / below if below else sum(counts) - 2
+
+
+def _student(freedom: float) -> float:
+    from scipy.stats import t  # noqa: PLC0415
+
+    return float(t.ppf((1 + CONFIDENCE) / 2, freedom))
