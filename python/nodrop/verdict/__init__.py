@@ -1,4 +1,30 @@
 """What several runs say of each other: better, worse, the same, or not known; and where a series changes.
 
-Pure: numbers in, numbers out.
+Pure: numbers in, numbers out. `compare` judges two sides, `differences` says in what their set-ups differ.
 """
+
+from nodrop.verdict.compared import compare
+from nodrop.verdict.setups import differences
+from nodrop.verdict.values import (
+    Comparison,
+    Difference,
+    Margins,
+    MetricVerdict,
+    Point,
+    Series,
+    Side,
+    Verdict,
+)
+
+__all__ = [
+    "Comparison",
+    "Difference",
+    "Margins",
+    "MetricVerdict",
+    "Point",
+    "Series",
+    "Side",
+    "Verdict",
+    "compare",
+    "differences",
+]
