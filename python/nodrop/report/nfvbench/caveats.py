@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from nodrop.report.nfvbench import reading
+from nodrop.model import nfvbench as reading
 from nodrop.report.nfvbench.summary import goals_of
 
 SENT_RATIO = 0.99

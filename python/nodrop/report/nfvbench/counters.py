@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from nodrop.report.nfvbench import reading
-from nodrop.report.nfvbench.reading import Number
+from nodrop.model import nfvbench as reading
+from nodrop.model.nfvbench import Number
 from nodrop.report.nfvbench.sheet import Cell, Sheet, count, name, percent_text, unknown, usec
 
 UNCHANGED = "=>"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from nodrop.report.nfvbench import reading
+from nodrop.model import nfvbench as reading
 from nodrop.report.nfvbench.caveats import caveats
 from nodrop.report.nfvbench.counters import path_sheets
 from nodrop.report.nfvbench.sheet import Document, Lines, Sheet, bits, count, name

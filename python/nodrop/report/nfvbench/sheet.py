@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from nodrop.report.nfvbench.reading import Number
+from nodrop.model.nfvbench import Number
 
 UNKNOWN = "n/a"
 

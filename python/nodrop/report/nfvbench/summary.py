@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from nodrop.report.nfvbench import reading
+from nodrop.model import nfvbench as reading
 from nodrop.report.nfvbench.counters import percentile_column
 from nodrop.report.nfvbench.sheet import Cell, Sheet, bits, count, name, percent, usec
 

@@ -1,0 +1,241 @@
+"""Results as tables, for spreadsheets and data frames: CSV and Parquet. Columns: docs/reference/tables.md."""
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Literal, NamedTuple, get_args
+
+from nodrop import __version__
+from nodrop.errors import ConfigError
+from nodrop.model.base import Value
+from nodrop.model.result import RunResult
+from nodrop.model.summary import Measure, Summary
+from nodrop.model.trial import TrialResult
+
+Kind = Literal["text", "integer", "real", "truth", "time"]
+Format = Literal["csv", "parquet"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+UNIT_SUFFIXES = ("pps", "ns", "s", "bytes", "count", "ratio")
+LIST_SEPARATOR = ";"
+
+
+class Column(NamedTuple):
+    """A column: what it is called and what its cells are."""
+
+    name: str
+    kind: Kind
+    meaning: str = ""
+
+    @property
+    def unit(self) -> str:
+        """The end of its name, where that is a unit; else empty."""
+        end = self.name.rsplit("_", 1)[-1]
+        return end if end in UNIT_SUFFIXES and self.kind in ("integer", "real") else ""
+
+
+class Table(NamedTuple):
+    """Rows of cells; None is what is not known."""
+
+    name: str
+    columns: tuple[Column, ...]
+    rows: list[tuple[Any, ...]]
+
+
+def long(summaries: Iterable[Summary], tags: Mapping[str, Sequence[str]] | None = None) -> Table:
+    """One row for each run and measure; a run without measures has one row, too.
+
+    Args:
+        summaries: of runs, whoever measured them.
+        tags: those of each run, by run id.
+    """
+    tagged = tags or {}
+    nothing = (None,) * len(MEASURE_COLUMNS)
+    rows = [
+        (*_of_run(summary, tagged), *measured)
+        for summary in summaries
+        for measured in ([tuple(_of_measure(each)) for each in summary.measures] or [nothing])
+    ]
+    return Table("measures", (*RUN_COLUMNS, *MEASURE_COLUMNS), rows)
+
+
+def wide(summaries: Sequence[Summary], tags: Mapping[str, Sequence[str]] | None = None) -> Table:
+    """One row for each run, and four columns for each measure that any of them has: value, low, high, limit."""
+    measures = {measure.key: measure for summary in reversed(summaries) for measure in summary.measures}
+    keys = sorted(measures)
+    columns = [column for key in keys for column in _measure_columns(measures[key])]
+    rows = []
+    for summary in summaries:
+        found = {measure.key: measure for measure in summary.measures}
+        cells = [cell for key in keys for cell in _four(found.get(key))]
+        rows.append((*_of_run(summary, tags or {}), *cells))
+    return Table("runs", (*RUN_COLUMNS, *columns), rows)
+
+
+def trials(result: RunResult) -> Table:
+    """One row for each trial of a run."""
+    rows = [tuple(cell(result, trial) for _, cell in TRIAL_CELLS) for trial in result.trials]
+    return Table("trials", tuple(column for column, _ in TRIAL_CELLS), rows)
+
+
+def windows(result: RunResult) -> Table:
+    """One row for each window of each trial and series: how counts grew while a trial went on."""
+    return Table("windows", WINDOW_COLUMNS, [row for trial in result.trials for row in _windows(result, trial)])
+
+
+def written(table: Table, wanted: Format) -> bytes:
+    """A table as a file's content. Raises ConfigError when pyarrow is needed and not there."""
+    return to_csv(table).encode() if wanted == "csv" else to_parquet(table)
+
+
+def to_csv(table: Table) -> str:
+    """RFC 4180 with one header line; what is not known is empty, times are ISO 8601."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow([column.name for column in table.columns])
+    writer.writerows([_csv_cell(cell) for cell in row] for row in table.rows)
+    return text.getvalue()
+
+
+def to_parquet(table: Table) -> bytes:
+    """Parquet with typed columns; units, meanings and nodrop's version are in its metadata. Raises ConfigError."""
+    try:
+        import pyarrow as pa  # noqa: PLC0415
+        from pyarrow import parquet  # noqa: PLC0415
+    except ImportError:
+        raise ConfigError(
+            "parquet asked, pyarrow is not installed; pip install 'nodrop[parquet]', or ask for csv"
+        ) from None
+    kinds = {
+        "text": pa.string(),
+        "integer": pa.int64(),
+        "real": pa.float64(),
+        "truth": pa.bool_(),
+        "time": pa.timestamp("us", tz="UTC"),
+    }
+    fields = [
+        pa.field(column.name, kinds[column.kind], metadata={"unit": column.unit, "meaning": column.meaning})
+        for column in table.columns
+    ]
+    about = {"nodrop_version": __version__, "nodrop_table": table.name}
+    cells = list(zip(*table.rows, strict=True)) if table.rows else [()] * len(fields)
+    arrays = [pa.array(column, field.type) for column, field in zip(cells, fields, strict=True)]
+    sink = io.BytesIO()
+    parquet.write_table(pa.Table.from_arrays(arrays, schema=pa.schema(fields, metadata=about)), sink)
+    return sink.getvalue()
+
+
+def _csv_cell(cell: Any) -> Any:
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    return cell.isoformat().replace("+00:00", "Z") if isinstance(cell, datetime) else cell
+
+
+def _time(text: str) -> datetime | None:
+    """A moment in UTC; None for what an imported file does not say."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+KINDS: dict[Any, Kind] = {int: "integer", float: "real", bool: "truth", float | None: "real"}
+
+
+def _columns_of(model: type[Value], leave: Sequence[str] = ()) -> Iterator[Column]:
+    """The fields of a value as columns, with what their documentation says."""
+    for name, field in model.model_fields.items():
+        if name not in leave:
+            kind = "time" if name.endswith("_at") else KINDS.get(field.annotation, "text")
+            yield Column(name, kind, field.description or "")
+
+
+RUN_COLUMNS = (
+    *_columns_of(Summary, leave=("measures",)),
+    Column("tags", "text", f"What the run was tagged with, joined by {LIST_SEPARATOR!r}."),
+)
+MEASURE_COLUMNS = tuple(column._replace(name=f"measure_{column.name}") for column in _columns_of(Measure))
+
+
+def _of_run(summary: Summary, tags: Mapping[str, Sequence[str]]) -> Iterator[Any]:
+    for column in RUN_COLUMNS[:-1]:
+        cell = getattr(summary, column.name)
+        yield _time(cell) if column.kind == "time" else cell
+    yield LIST_SEPARATOR.join(tags.get(summary.run_id, ()))
+
+
+def _of_measure(measure: Measure) -> Iterator[Any]:
+    yield from (getattr(measure, name) for name in Measure.model_fields)
+
+
+def _measure_columns(measure: Measure) -> Iterator[Column]:
+    key, unit = measure.key, measure.unit
+    yield Column(f"{key}_{unit}", "real", measure.text)
+    yield Column(f"{key}_low_{unit}", "real", f"{measure.text}: at least that")
+    yield Column(f"{key}_high_{unit}", "real", f"{measure.text}: less than that")
+    yield Column(f"{key}_limit", "text", f"{measure.text}: what kept it from being better")
+
+
+def _four(measure: Measure | None) -> tuple[Any, ...]:
+    return (measure.value, measure.low, measure.high, measure.limit) if measure else (None,) * 4
+
+
+def _stream_sum(name: str) -> Callable[[RunResult, TrialResult], int]:
+    return lambda _, trial: sum(getattr(stream, name) for stream in trial.streams)
+
+
+TRIAL_CELLS: tuple[tuple[Column, Callable[[RunResult, TrialResult], Any]], ...] = (
+    (Column("run_id", "text"), lambda run, _: run.run_id),
+    (Column("trial_index", "integer", "Position in the run, from 0."), lambda _, trial: trial.index),
+    (Column("phase", "text", "What it was for."), lambda _, trial: trial.phase),
+    (Column("started_at", "time", "UTC."), lambda _, trial: _time(trial.started_at)),
+    (Column("asked_s", "real", "Duration that was asked for."), lambda _, trial: trial.trial.duration_s),
+    (Column("duration_s", "real", "Time the tester really sent."), lambda _, trial: trial.duration_s),
+    (Column("intended_load_pps", "real", "Over all directions."), lambda _, trial: trial.trial.intended_load_pps),
+    (Column("offered_load_pps", "real", "Really sent."), lambda _, trial: trial.offered_load_pps),
+    (Column("forwarding_rate_pps", "real", "Came back."), lambda _, trial: trial.forwarding_rate_pps),
+    (Column("loss_ratio", "real", "Unsent frames count as lost."), lambda _, trial: trial.loss_ratio),
+    (Column("intended_count", "integer"), lambda _, trial: trial.intended_count),
+    (Column("offered_count", "integer"), lambda _, trial: trial.offered_count),
+    (Column("received_count", "integer"), lambda _, trial: trial.received_count),
+    (Column("lost_count", "integer", "Offered and never received."), lambda _, trial: trial.lost_count),
+    (Column("unsent_count", "integer", "The tester failed to send them."), lambda _, trial: trial.unsent_count),
+    (Column("duplicate_count", "integer"), _stream_sum("duplicate_count")),
+    (Column("out_of_order_count", "integer"), _stream_sum("out_of_order_count")),
+    (Column("tester_drop_count", "integer", "The tester itself dropped."), lambda _, trial: trial.tester_drop_count),
+    (Column("verdict", "text", "How far it can be trusted."), lambda _, trial: str(trial.validity.verdict)),
+    (
+        Column("doubts", "text", f"Codes, joined by {LIST_SEPARATOR!r}."),
+        lambda _, trial: LIST_SEPARATOR.join(doubt.code for doubt in trial.validity.doubts),
+    ),
+    (Column("stopped_by", "text", "Clause of the stop rule that ended it."), lambda _, trial: trial.stopped_by),
+    (Column("goal", "text", "Goal in focus."), lambda _, trial: trial.trial.goal),
+    (Column("rule", "text", "What chose the load."), lambda _, trial: trial.trial.rule),
+    (Column("reason", "text", "Why it was measured."), lambda _, trial: trial.trial.reason),
+)
+WINDOW_COLUMNS = (
+    Column("run_id", "text"),
+    Column("trial_index", "integer", "Position in the run, from 0."),
+    Column("tx_port", "integer"),
+    Column("rx_port", "integer"),
+    Column("stream_id", "integer", "Empty where all streams between two ports are counted together."),
+    Column("start_s", "real", "Since the first frame of the trial was due."),
+    Column("end_s", "real"),
+    Column("offered_count", "integer"),
+    Column("received_count", "integer"),
+    Column("lost_count", "integer", "By the window in which a later frame overtook them; empty: not known."),
+)
+
+
+def _windows(result: RunResult, trial: TrialResult) -> Iterator[tuple[Any, ...]]:
+    counted = trial.windows
+    starts = (0.0, *counted.end_s)
+    for series, offered in enumerate(counted.offered_count):
+        about = counted.series[series] if counted.series else trial.streams[series]
+        lost = counted.lost_count[series] if counted.lost_count else (None,) * len(offered)
+        for window, end_s in enumerate(counted.end_s):
+            yield (
+                *(result.run_id, trial.index, about.tx_port, about.rx_port, about.stream_id, starts[window], end_s),
+                *(offered[window], counted.received_count[series][window], lost[window]),
+            )

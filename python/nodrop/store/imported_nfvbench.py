@@ -1,0 +1,208 @@
+"""NFVbench's results as summaries, one for each frame size.
+
+What becomes of each figure: docs/reference/imported-results.md.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from nodrop.model.goal import Goal, Limit
+from nodrop.model.nfvbench import branch, frame_sizes, leaf, listed, number, percentiles, service_chains, text
+from nodrop.model.summary import Measure, Summary
+from nodrop.store.imported_measures import goal_measure, goal_names, latency_measures, slug
+from nodrop.units import format_pps
+
+IMIX_BYTES = (7 * 64 + 4 * 594 + 1518) / 12
+"""Mean frame of NFVbench's IMIX."""
+FELL_SHORT = 0.99
+"""Below this share of what was asked the generator was the limit; NFVbench itself counts whole frames per second."""
+ITERATIONS = "iteration_stats"
+
+
+def summaries(content: dict[str, Any], run_id: str, began: datetime) -> tuple[Summary, ...]:
+    """Everything a file in NFVbench's form says of runs.
+
+    Args:
+        content: the file.
+        run_id: what the file is known by.
+        began: when it was measured, for files that do not say so exactly.
+    """
+    found = [
+        _Found(content, chain, chain_name, size, measured)
+        for chain_name, chain in service_chains(content)
+        for size, measured in frame_sizes(chain)
+    ]
+    return tuple(each.summary(f"{run_id}#{each.name}" if len(found) > 1 else run_id, began) for each in found)
+
+
+def date_of(content: dict[str, Any]) -> datetime | None:
+    """When the file says it was measured; its local time is taken for UTC."""
+    try:
+        return datetime.fromisoformat(text(content, "date")).replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+class _Found(NamedTuple):
+    """One frame size of one service chain."""
+
+    content: dict[str, Any]
+    chain: dict[str, Any]
+    chain_name: str
+    size: str
+    measured: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        several = len(list(service_chains(self.content))) > 1
+        return f"{self.chain_name}-{self.size}" if several else self.size
+
+    @property
+    def version(self) -> str:
+        return text(self.content, "nfvbench_version")
+
+    @property
+    def is_ours(self) -> bool:
+        """Written by nodrop in NFVbench's form, with figures that are right."""
+        return self.version.startswith("nodrop ")
+
+    @property
+    def bidirectional(self) -> bool:
+        return leaf(self.chain, "bidirectional") is not False
+
+    @property
+    def watched(self) -> str:
+        """The counters that tell of loss. One-way, those NFVbench sums up are of the other way."""
+        return "overall" if self.bidirectional or self.is_ours else "1"
+
+    def summary(self, run_id: str, began: datetime) -> Summary:
+        goals = {name: goal for name, goal in self.measured.items() if name != ITERATIONS and isinstance(goal, dict)}
+        is_search = "run_config" not in self.measured
+        measures, said = [], []
+        for measure, why in self._searched(goals) if is_search else ((each, "") for each in self._fixed()):
+            measures += [measure] if measure else []
+            said += [why] if why else []
+        started, wall_s = self._time(goals, began)
+        config = branch(self.content, "config")
+        return Summary(
+            run_id=run_id,
+            source="nfvbench",
+            started_at=started.isoformat(),
+            wall_s=wall_s,
+            status="complete",
+            error=" ".join(said) or None,
+            label=text(config, "user_label") or None,
+            sut=text(self.content, "openstack_spec", "vswitch").lower(),
+            path=self.chain_name,
+            chain_count=int(number(self.chain, "service_chain_count") or 0),
+            flow_count=int(number(self.chain, "flow_count") or 0),
+            frame_size=self.size,
+            frame_bytes=float(self.size) if self.size.isdecimal() else IMIX_BYTES,
+            bidirectional=self.bidirectional,
+            asked="_".join(goals) if is_search else self._rate,
+            algorithm="" if not is_search or self.is_ours else "nfvbench",
+            host="",
+            kernel="",
+            cpu_model="",
+            backend=text(self.content, "benchmarks", "network", "versions", "Traffic_Generator", "version"),
+            version=self.version,
+            trial_count=len(listed(self.measured, ITERATIONS, "ndr_pdr")) if is_search else 1,
+            measures=tuple(measures),
+        )
+
+    def _searched(self, goals: dict[str, Any]) -> Iterator[tuple[Measure | None, str]]:
+        """Each goal's load, and the latency there; else why there is none."""
+        for name, goal in goals.items():
+            allowed = (number(self.content, "config", "measurement", name.upper()) or 0) / 100
+            wanted = Goal(label=name.upper(), loss_ratio=min(max(allowed, 0.0), 0.99))
+            counted = branch(goal, "stats", self.watched)
+            key, title = goal_names(wanted)
+            load_pps = number(goal, "stats", "total_tx_rate") or number(goal, "rate_pps")
+            if not load_pps:
+                yield None, f"{title}: no load was found that meets it."
+                continue
+            lost_ratio = (number(counted, "drop_percentage") or 0) / 100
+            if self.watched != "overall" and lost_ratio > wanted.loss_ratio:
+                yield None, f"{title}: the search watched the other direction; this one lost {lost_ratio:.2%}."
+                continue
+            yield goal_measure(wanted, float(load_pps), self._high_pps(goal, load_pps), self._limit(goal)), ""
+            figures = {f"p{name}": value for name, value in percentiles(counted).items()}
+            figures |= {"mean": number(counted, "avg_delay_usec"), "max": number(counted, "max_delay_usec")}
+            yield from ((each, "") for each in latency_measures(figures, key, title))
+
+    def _high_pps(self, goal: dict[str, Any], load_pps: float) -> float | None:
+        """NFVbench stops when the load that failed is less than `load_epsilon` percent of line rate away."""
+        epsilon = number(self.content, "config", "measurement", "load_epsilon")
+        percent = number(goal, "load_percent_per_direction")
+        if self.is_ours or not epsilon or not percent or percent >= 100:
+            return None
+        return load_pps * (percent + epsilon) / percent
+
+    def _limit(self, goal: dict[str, Any]) -> Limit:
+        """What kept the load from being higher, as far as the file tells."""
+        if self.is_ours:
+            return Limit.UNKNOWN if text(goal, "stats", "warning") else Limit.SUT
+        asked, sent = number(goal, "rate_pps") or 0, number(goal, "stats", "total_tx_rate")
+        if sent is not None and sent < asked * FELL_SHORT:
+            return Limit.TESTER
+        if (number(goal, "load_percent_per_direction") or 0) >= 100:
+            return Limit.MAX_LOAD
+        return Limit.UNKNOWN if self.watched != "overall" else Limit.SUT
+
+    def _fixed(self) -> Iterator[Measure]:
+        """What came back of a fixed rate, what was lost of it, and the latency there."""
+        rates = branch(self.measured, "run_config", "direction-total")
+        stats = branch(self.measured, "stats")
+        sender = "overall" if self.watched == "overall" else "0"
+        lost, sent = number(stats, self.watched, "rx", "dropped_pkts"), number(stats, sender, "tx", "total_pkts")
+        asked_pps, sent_pps = number(rates, "orig", "rate_pps") or 0, number(rates, "tx", "rate_pps") or 0
+        short = sent_pps < asked_pps * FELL_SHORT
+        limit = Limit.TESTER if short else Limit.SUT
+        at = slug(self._rate)
+        if (received_pps := number(rates, "rx", "rate_pps")) is not None:
+            yield Measure(
+                key=f"forwarding_rate_at_{at}",
+                text=f"forwarding rate at {self._rate}",
+                unit="pps",
+                better="higher",
+                value=received_pps,
+                limit=limit if lost or short else Limit.MAX_LOAD,
+            )
+        if lost is not None and sent:
+            yield Measure(
+                key=f"loss_at_{at}",
+                text=f"loss at {self._rate}",
+                unit="ratio",
+                better="lower",
+                value=max(lost, 0) / sent,
+                limit=limit,
+            )
+        counted = branch(stats, self.watched, "rx")
+        figures = {f"p{name}": value for name, value in percentiles(counted).items()}
+        figures |= {"mean": number(counted, "avg_delay_usec"), "max": number(counted, "max_delay_usec")}
+        yield from latency_measures(figures, at, self._rate)
+
+    @property
+    def _rate(self) -> str:
+        """The fixed rate as it was asked for."""
+        asked = number(self.measured, "run_config", "direction-total", "orig", "rate_pps")
+        return text(self.content, "config", "rate") or format_pps(asked or 0)
+
+    def _time(self, goals: dict[str, Any], began: datetime) -> tuple[datetime, float]:
+        """When it began and how long it took, by the times of its trials where there are any."""
+        duration_s = float(number(self.content, "config", "duration_sec") or 0)
+        spans_s = [
+            (end / 1000 - duration_s, end / 1000)
+            for each in listed(self.measured, ITERATIONS, "ndr_pdr")
+            if (end := number(each, "time_ms"))
+        ]
+        spans_s += [
+            (end - (number(goal, "time_taken_sec") or 0), end)
+            for goal in goals.values()
+            if (end := number(goal, "timestamp_sec"))
+        ]
+        if not spans_s:
+            return began, duration_s
+        start_s = min(start for start, _ in spans_s)
+        return datetime.fromtimestamp(start_s, UTC), round(max(end for _, end in spans_s) - start_s, 3)

@@ -1,0 +1,135 @@
+"""TRex's NDR results (its `ndr` tool, stateless) as summaries.
+
+What becomes of each figure: docs/reference/imported-results.md.
+"""
+
+import ast
+import json
+from datetime import datetime
+from typing import Any
+
+from nodrop.model.goal import Goal, Limit
+from nodrop.model.nfvbench import branch, leaf, listed, number, text
+from nodrop.model.summary import Measure, Summary
+from nodrop.store.imported_measures import goal_measure, goal_names, latency_measures
+from nodrop.units import format_pps
+
+IMIX_BYTES = (28 * 64 + 20 * 594 + 4 * 1518) / 52
+"""Mean frame of the tool's IMIX."""
+LITERAL_STARTS = ("'{", '"{', "('{", '("{')
+FULL_PERCENT = 100
+ASKED = "pdr"
+STATEFUL = "high_mult"
+"""A key that only the tool for stateful traffic has, which searches connections, not frames."""
+
+
+def is_theirs(content: object) -> bool:
+    """Whether JSON is what the tool writes."""
+    return isinstance(leaf(content, "results"), dict) and isinstance(leaf(content, "config"), dict)
+
+
+def printed(output: str) -> Any:
+    """The JSON in what `ndr --output json` prints: a Python text over several lines, with other lines around it.
+
+    None where there is none.
+    """
+    lines = output.splitlines()
+    for start, line in enumerate(lines):
+        if line.lstrip().startswith(LITERAL_STARTS):
+            return _literal(lines[start:])
+    return None
+
+
+def missing(content: dict[str, Any]) -> str:
+    """What a file lacks to be a result, as a key and what is expected there; empty when nothing."""
+    if STATEFUL in content["config"]:
+        return f"config.{STATEFUL}: a stateless NDR expected, found one of connections, which are no frames per second"
+    for part, key in (("results", "tx_pps"), ("results", "drop_rate_percentage"), ("config", ASKED)):
+        if number(content, part, key) is None:
+            return f"{part}.{key}: a number expected, found {json.dumps(leaf(content, part, key))}"
+    return ""
+
+
+def summary(content: dict[str, Any], run_id: str, began: datetime) -> Summary:
+    """A result of the tool in one row.
+
+    Args:
+        content: what `missing` has nothing to say of.
+        run_id: what the file is known by.
+        began: when it was measured, which the file does not say.
+    """
+    found, config = branch(content, "results"), branch(content, "config")
+    goal = _goal(config)
+    why_not = _not_met(found, config)
+    size = text(config, "pkt_size") or text(config, "tunables", "size") or "unknown"
+    iterations = number(found, "total_iterations") or number(found, "iteration") or 0
+    return Summary(
+        run_id=run_id,
+        source="trex",
+        started_at=began.isoformat(),
+        wall_s=float(number(found, "Elapsed Time") or 0),
+        status="complete",
+        error=f"{goal_names(goal)[1]}: {why_not}" if why_not else None,
+        label=_title(found),
+        sut="",
+        path="EXT",
+        chain_count=max(1, len(listed(config, "ports")) // 2),
+        flow_count=0,
+        frame_size="IMIX" if size == "imix" else size,
+        frame_bytes=IMIX_BYTES if size == "imix" else float(size) if size.isdecimal() else 0.0,
+        bidirectional=leaf(config, "bi_dir") is True,
+        asked=goal_names(goal)[0],
+        algorithm="trex_optimized" if leaf(config, "opt_binary_search") is True else "trex_binary",
+        host="",
+        kernel="",
+        cpu_model="",
+        backend="trex",
+        version="",
+        trial_count=int(iterations) + 1,
+        measures=() if why_not else tuple(_measures(found, goal)),
+    )
+
+
+def _goal(config: dict[str, Any]) -> Goal:
+    ratio = (number(config, ASKED) or 0) / 100
+    return Goal(label="PDR" if ratio else "NDR", loss_ratio=min(max(ratio, 0.0), 0.99))
+
+
+def _not_met(found: dict[str, Any], config: dict[str, Any]) -> str:
+    """Why the last trial in the file does not meet what was asked; the tool then reports it all the same."""
+    at = format_pps(number(found, "tx_pps") or 0)
+    lost, allowed = number(found, "drop_rate_percentage") or 0, number(config, ASKED) or 0
+    full = number(found, "queue_full_percentage") or 0
+    limit = number(config, "q_full_resolution") or number(config, "q_ful_resolution") or FULL_PERCENT
+    if number(found, "rate_p") == 0:
+        return "no load was found that meets it."
+    if lost > allowed:
+        return f"no load was found that meets it; at {at} {lost:g} % were dropped."
+    if full > limit:
+        return f"no load was found that meets it; at {at} TRex could not queue {full:g} %."
+    return "no load was found that meets it; latency was too high." if leaf(found, "valid_latency") is False else ""
+
+
+def _measures(found: dict[str, Any], goal: Goal) -> list[Measure]:
+    at_most = (number(found, "rate_p") or 0) >= FULL_PERCENT
+    load = goal_measure(goal, float(number(found, "tx_pps") or 0), None, Limit.MAX_LOAD if at_most else Limit.SUT)
+    streams = [branch(each) for each in branch(found, "latency").values()]
+    means = [mean for each in streams if (mean := number(each, "average")) is not None]
+    longest = [most for each in streams if (most := number(each, "total_max")) is not None]
+    usec = {"mean": sum(means) / len(means) if means else None, "max": max(longest, default=None)}
+    return [load, *latency_measures(usec, *goal_names(goal))]
+
+
+def _title(found: dict[str, Any]) -> str | None:
+    title = text(found, "title")
+    return title if title not in ("", "Title", "Default Title") else None
+
+
+def _literal(lines: list[str]) -> Any:
+    """The JSON in the Python text that begins here."""
+    for end in range(1, len(lines) + 1):
+        try:
+            return json.loads(ast.literal_eval("\n".join(lines[:end]).strip()))
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+            continue
+    return None

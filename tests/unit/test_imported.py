@@ -1,0 +1,311 @@
+"""Results of NFVbench and TRex beside our own.
+
+The NFVbench files are those of `tests/nfvbench`; TRex's are written as its `ndr` tool writes them: field by field
+what `NdrBenchResults` of trex-core holds, with figures of one run.
+"""
+
+import json
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from pprint import pformat
+from typing import Any
+
+import pytest
+from tests.recorded import recorded
+from tests.suts import Step
+
+from nodrop import store
+from nodrop.errors import ConfigError
+from nodrop.export.nfvbench import nfvbench_result
+from nodrop.model.summary import Measure, Summary
+from nodrop.store import imported
+from nodrop.store.imported import IMPORTED_FILE, take
+
+FILES = Path(__file__).parents[1] / "nfvbench"
+TREX: dict[str, Any] = {
+    "results": {
+        "total_iterations": 7,
+        "title": "pvp l2",
+        "Elapsed Time": 262.5,
+        "queue_full_percentage": 0.0,
+        "drop_rate_percentage": 0.04,
+        "valid_latency": True,
+        "rate_tx_bps": 2.9e9,
+        "rate_rx_bps": 2.9e9,
+        "tx_util": 43.2,
+        "latency": {
+            "0": {
+                "average": 24.0,
+                "jitter": 3,
+                "total_max": 131,
+                "total_min": 9,
+                "last_max": 0,
+                "histogram": {"20": 9},
+            },
+            "1": {
+                "average": 26.0,
+                "jitter": 3,
+                "total_max": 120,
+                "total_min": 8,
+                "last_max": 0,
+                "histogram": {"20": 9},
+            },
+        },
+        "cpu_util": 61.0,
+        "tx_pps": 12_850_000.0,
+        "bw_per_core": 21.0,
+        "rx_pps": 12_845_000.0,
+        "rate_p": 43.75,
+        "total_tx_L1": 8.6e9,
+        "total_rx_L1": 8.6e9,
+        "tx_bps": 5.8e9,
+        "rx_bps": 5.8e9,
+        "max_rate_bps": 6.6e9,
+        "iteration": 6,
+        "rate_difference": 0,
+        "ndr_points": [5.8e9],
+    },
+    "config": {
+        "iteration_duration": 20.0,
+        "q_full_resolution": 2.0,
+        "first_run_duration": 20.0,
+        "pdr": 0.1,
+        "pdr_error": 1.0,
+        "ndr_results": 1,
+        "max_iterations": 10,
+        "ports": [0, 1],
+        "pkt_size": 64,
+        "vm": "cached",
+        "cores": 2,
+        "verbose": True,
+        "title": "pvp l2",
+        "bi_dir": True,
+        "plugin_file": None,
+        "tunables": {},
+        "opt_binary_search": True,
+        "opt_binary_search_percentage": 5,
+    },
+}
+
+
+def trex(**changes: Any) -> dict[str, Any]:
+    """The result with other figures: `results__tx_pps`; None takes a key out."""
+    content = json.loads(json.dumps(TREX))
+    for name, value in changes.items():
+        part, key = name.split("__")
+        if value is None:
+            del content[part][key]
+        else:
+            content[part][key] = value
+    return content
+
+
+def file_of(content: object, directory: Path, name: str = "result.json") -> Path:
+    path = directory / name
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+def measures(summary: Summary) -> dict[str, Measure]:
+    return {measure.key: measure for measure in summary.measures}
+
+
+def nfvbench(name: str) -> Any:
+    return json.loads((FILES / f"{name}.json").read_text())
+
+
+def only(path: Path) -> Summary:
+    (summary,) = imported.summaries(path)
+    return summary
+
+
+def test_a_search_of_nfvbench_becomes_a_summary_for_each_frame_size() -> None:
+    small, large, mixed = imported.summaries(FILES / "ndr_pdr.json")
+    assert (small.frame_size, large.frame_size, mixed.frame_size) == ("64", "1518", "IMIX")
+    assert mixed.frame_bytes == pytest.approx(361.83, abs=0.01)
+    assert small.run_id.endswith("#64")
+    assert (small.source, small.version, small.path, small.asked) == ("nfvbench", "5.0.3", "PVP", "ndr_pdr")
+    assert (small.frame_bytes, small.flow_count, small.chain_count, small.bidirectional) == (64, 10000, 1, True)
+    assert small.sut == "openvswitch"
+    assert small.wall_s == pytest.approx(660, abs=1)
+
+
+def test_its_ndr_has_the_loss_ratio_that_it_allows_in_its_name() -> None:
+    """NFVbench's NDR is 0.001 % by default: what nodrop finds with the same configuration has the same key."""
+    small, *_ = imported.summaries(FILES / "ndr_pdr.json")
+    assert {"ndr_0.001%", "pdr_0.1%"} <= set(measures(small))
+    assert measures(small)["ndr_0.001%"].text == "NDR 0.001 %"
+
+
+def test_its_load_is_what_was_sent_over_both_directions_and_not_what_was_asked_for(tmp_path: Path) -> None:
+    content = nfvbench("ndr_pdr")
+    sizes = content["benchmarks"]["network"]["service_chain"]["PVP"]["result"]["result"]
+    sizes["64"]["ndr"]["stats"]["total_tx_rate"] = 8_000_000
+    small, large, _ = imported.summaries(file_of(content, tmp_path))
+    found = measures(small)["ndr_0.001%"]
+    assert (found.value, found.low, found.limit) == (8_000_000, 8_000_000, "tester")
+    assert measures(large)["ndr_0.001%"].limit == "sut"
+
+
+def test_its_upper_bound_is_as_far_away_as_its_search_looks() -> None:
+    """`load_epsilon` 0.1 percent of line rate: the load that failed at 99.9 percent was below 100.0 percent."""
+    _, large, _ = imported.summaries(FILES / "ndr_pdr.json")
+    found = measures(large)["ndr_0.001%"]
+    assert found.high == pytest.approx(found.value * 100.0 / 99.9)
+    at_most = measures(large)["pdr_0.1%"]
+    assert (at_most.high, at_most.limit) == (None, "max_load")
+
+
+def test_its_latencies_are_nanoseconds_at_the_load_found() -> None:
+    small, *_ = imported.summaries(FILES / "ndr_pdr.json")
+    found = measures(small)
+    assert (found["latency_p99_at_ndr_0.001%"].value, found["latency_p99_at_ndr_0.001%"].unit) == (96_000, "ns")
+    assert found["latency_mean_at_ndr_0.001%"].value == 30_000
+    assert found["latency_max_at_ndr_0.001%"].value == 704_000
+
+
+def test_a_fixed_rate_of_nfvbench_has_what_came_back_and_what_was_lost() -> None:
+    summary = only(FILES / "fixed.json")
+    assert (summary.asked, summary.started_at, "#" in summary.run_id) == ("1Mpps", "2021-07-01T10:20:30+00:00", False)
+    found = measures(summary)
+    assert found["forwarding_rate_at_1mpps"].value == 999_942
+    assert found["loss_at_1mpps"].value == 58 / 1_000_000
+
+
+def test_one_way_the_loss_is_that_of_the_direction_with_traffic() -> None:
+    """What NFVbench sums up is of the other one: 0 % in this file, of which nothing arrived."""
+    found = measures(only(FILES / "unidirectional.json"))
+    assert [measure.value for key, measure in found.items() if key.startswith("loss_at_")] == [1.0]
+    assert not any(key.startswith("latency") and key.endswith("mean") for key in found)
+
+
+def test_a_one_way_search_of_nfvbench_that_lost_frames_found_nothing(tmp_path: Path) -> None:
+    content = nfvbench("ndr_pdr")
+    chain = content["benchmarks"]["network"]["service_chain"]["PVP"]["result"]
+    chain["bidirectional"] = False
+    chain["result"]["64"]["ndr"]["stats"]["1"]["drop_percentage"] = 12.5
+    small, *_ = imported.summaries(file_of(content, tmp_path))
+    assert "ndr_0.001%" not in measures(small)
+    assert small.error
+    assert "12.50%" in small.error
+    assert measures(small)["pdr_0.1%"].limit == "unknown"
+
+
+def test_a_goal_that_nfvbench_did_not_find_is_no_rate_of_zero(tmp_path: Path) -> None:
+    content = nfvbench("ndr_pdr")
+    goal = content["benchmarks"]["network"]["service_chain"]["PVP"]["result"]["result"]["64"]["ndr"]
+    goal["rate_pps"] = goal["stats"]["total_tx_rate"] = 0
+    small, *_ = imported.summaries(file_of(content, tmp_path))
+    assert "ndr_0.001%" not in measures(small)
+    assert small.error == "NDR 0.001 %: no load was found that meets it."
+
+
+def test_what_nodrop_wrote_for_nfvbench_says_the_same_as_its_own_result(tmp_path: Path) -> None:
+    result = recorded(tmp_path, Step(1e6))
+    path = file_of(nfvbench_result([result]), tmp_path)
+    summary = only(path)
+    for found in result.goals:
+        assert found.lower
+        measure = next(each for each in summary.measures if each.key.startswith(found.goal.label.lower()))
+        assert measure.value == pytest.approx(found.lower.load_pps, rel=1e-3)
+    assert summary.version.startswith("nodrop ")
+
+
+def test_an_ndr_of_trex_becomes_a_summary(tmp_path: Path) -> None:
+    summary = only(file_of(TREX, tmp_path))
+    assert (summary.source, summary.frame_size, summary.frame_bytes) == ("trex", "64", 64)
+    assert (summary.label, summary.trial_count, summary.bidirectional) == ("pvp l2", 8, True)
+    found = measures(summary)
+    assert found["pdr_0.1%"].value == found["pdr_0.1%"].low == 12_850_000
+    assert found["latency_mean_at_pdr_0.1%"].value == 25_000
+    assert found["latency_max_at_pdr_0.1%"].value == 131_000
+
+
+def test_trex_without_allowed_drops_finds_the_ndr(tmp_path: Path) -> None:
+    summary = only(file_of(trex(config__pdr=0, results__drop_rate_percentage=0, results__rate_p=100.0), tmp_path))
+    assert (measures(summary)["ndr"].limit, summary.asked) == ("max_load", "ndr")
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"results__drop_rate_percentage": 3.5}, "at 12.85 Mpps 3.5 % were dropped"),
+        ({"results__queue_full_percentage": 9.0}, "TRex could not queue 9 %"),
+        ({"results__rate_p": 0}, "no load was found"),
+        ({"results__valid_latency": False}, "latency was too high"),
+    ],
+)
+def test_the_last_trial_of_trex_is_no_result_when_it_does_not_meet_the_goal(
+    changes: dict[str, Any], told: str, tmp_path: Path
+) -> None:
+    """Out of iterations, the tool reports its last trial, whatever that lost."""
+    summary = only(file_of(trex(**changes), tmp_path))
+    assert summary.measures == ()
+    assert summary.error
+    assert told in summary.error
+
+
+def test_what_the_tool_prints_is_read_as_it_is_printed(tmp_path: Path) -> None:
+    output = f"Mapping ports to sides OK\n{pformat(json.dumps(TREX))}\n\nBench Run has finished :-)\n"
+    assert only(file_of(output, tmp_path)).measures == only(file_of(TREX, tmp_path, "plain.json")).measures
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (trex(results__tx_pps=None), "results.tx_pps: a number expected, found null"),
+        (trex(config__pdr="none"), 'config.pdr: a number expected, found "none"'),
+        (trex(config__high_mult=100), "config.high_mult: a stateless NDR expected"),
+        ({"schema_version": "1"}, "a result of nodrop, which needs no import"),
+        ({"some": 1}, "found keys some"),
+        ([1], "found no object"),
+        ({"benchmarks": {}}, "benchmarks.network.service_chain: at least one frame size expected"),
+        ('{"results": ', "JSON expected"),
+        ("[" * 100_000, "JSON expected"),
+        ("('{' ", "JSON expected"),
+    ],
+)
+def test_a_broken_file_is_a_sentence_with_file_and_key(content: object, told: str, tmp_path: Path) -> None:
+    path = file_of(content, tmp_path)
+    with pytest.raises(ConfigError) as error:
+        take(path, tmp_path / "results")
+    assert str(path) in str(error.value)
+    assert told in str(error.value)
+    assert not (tmp_path / "results").exists()
+
+
+def test_bytes_that_are_no_text_and_files_that_are_not_there_are_sentences(tmp_path: Path) -> None:
+    (tmp_path / "picture").write_bytes(b"\xff\xd8\xff")
+    for name in ("picture", "missing"):
+        with pytest.raises(ConfigError, match=name):
+            take(tmp_path / name, tmp_path)
+
+
+@pytest.mark.parametrize("text", [json.dumps(TREX, indent=3) + "\r\n", "\ufeff" + json.dumps(TREX)])
+def test_the_file_is_kept_as_it_was_byte_by_byte(text: str, tmp_path: Path) -> None:
+    source = tmp_path / "ndr.json"
+    source.write_bytes(text.encode())
+    taken = take(source, tmp_path / "results")
+    assert taken.path == tmp_path / "results" / taken.run_id / IMPORTED_FILE
+    assert taken.path.read_bytes() == source.read_bytes()
+
+
+def test_the_same_file_is_known_by_the_same_id_however_often_it_comes(tmp_path: Path) -> None:
+    source = file_of(TREX, tmp_path, "ndr.json")
+    os.utime(source, (1e9, 1e9))
+    first = take(source, tmp_path / "results")
+    copy = file_of(TREX, tmp_path, "copy.json")
+    second = take(copy, tmp_path / "results")
+    assert (first.is_new, second.is_new) == (True, False)
+    assert first.run_id == second.run_id
+    assert first.run_id.startswith(f"{datetime.fromtimestamp(1e9, UTC):%Y%m%dT%H%M%SZ}-")
+    assert first.summaries == second.summaries == imported.summaries(first.path)
+    assert first.summaries[0].started_at == datetime.fromtimestamp(1e9, UTC).isoformat()
+    assert len(list((tmp_path / "results").iterdir())) == 1
+
+
+def test_an_imported_file_is_not_taken_for_a_result_of_ours(tmp_path: Path) -> None:
+    taken = take(FILES / "fixed.json", tmp_path)
+    with pytest.raises(ConfigError):
+        store.load(taken.run_id, tmp_path)
