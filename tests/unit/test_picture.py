@@ -17,7 +17,9 @@ from tests.running import MILLION
 from tests.suts import LossFloor, SmoothCurve, Step, Sut
 
 from nodrop import store
-from nodrop.charts.funnel import specification, write
+from nodrop.charts.base import Chart
+from nodrop.charts.draw import write
+from nodrop.charts.funnel import chart
 from nodrop.charts.scene import scene
 from nodrop.cli import main
 from nodrop.model.result import RunResult
@@ -32,6 +34,10 @@ def searched(directory: Path, sut: Sut = MILLION, **overrides: Any) -> RunResult
 
 def layers(spec: dict[str, Any], mark: str) -> list[dict[str, Any]]:
     return [layer for panel in spec["vconcat"] for layer in panel["layer"] if layer["mark"]["type"] == mark]
+
+
+def drawn(result: RunResult) -> Chart:
+    return chart(result, result.steps)
 
 
 def draw(result: RunResult, file: Path) -> None:
@@ -78,7 +84,7 @@ def test_the_description_is_valid_vega_lite(sut: Sut, tmp_path: Path) -> None:
     """By the schema of Vega-Lite 5, as the package altair ships it."""
     result = searched(tmp_path, sut, **WIDE)
     file = tmp_path / "search.vl.json"
-    write(result, result.steps, file)
+    write(drawn(result), file)
     schema_file = Path(altair.__file__).parent / "vegalite" / "v5" / "schema" / "vega-lite-schema.json"
     schema = json.loads(schema_file.read_text(encoding="utf-8"))
     jsonschema.Draft7Validator(schema).validate(json.loads(file.read_text(encoding="utf-8")))
@@ -87,16 +93,17 @@ def test_the_description_is_valid_vega_lite(sut: Sut, tmp_path: Path) -> None:
 def test_every_search_trial_is_a_bar_as_long_as_it_took(tmp_path: Path) -> None:
     result = searched(tmp_path, **WIDE)
     trials = [trial for trial in result.trials if trial.phase == "search"]
-    for bars in layers(specification(result, result.steps), "rule"):
-        rows = bars["data"]["values"]
-        assert [row["trial"] for row in rows] == [trial.index for trial in trials]
-        assert [row["end"] - row["start"] for row in rows] == pytest.approx([trial.duration_s for trial in trials])
-        assert [row["load"] for row in rows] == pytest.approx([t.trial.intended_load_pps / 1e6 for t in trials])
+    shown = drawn(result)
+    assert {bars["data"]["name"] for bars in layers(shown.definition, "rule")} == {"trials"}
+    rows = shown.data["trials"]
+    assert [row["trial"] for row in rows] == [trial.index for trial in trials]
+    assert [row["end"] - row["start"] for row in rows] == pytest.approx([trial.duration_s for trial in trials])
+    assert [row["load"] for row in rows] == pytest.approx([t.trial.intended_load_pps / 1e6 for t in trials])
 
 
 def test_bars_say_which_goals_the_trial_met(tmp_path: Path) -> None:
     result = searched(tmp_path, SmoothCurve(9e5), **WIDE)
-    rows = layers(specification(result, result.steps), "rule")[-1]["data"]["values"]
+    rows = drawn(result).data["trials"]
     for row in rows:
         loss_ratio = result.trials[row["trial"]].loss_ratio
         expected = "NDR and PDR" if loss_ratio == 0 else "PDR only" if loss_ratio <= 0.005 else "none"
@@ -107,8 +114,9 @@ def test_bars_say_which_goals_the_trial_met(tmp_path: Path) -> None:
 def test_trials_that_were_stopped_early_are_marked_where_they_ended(tmp_path: Path) -> None:
     result = searched(tmp_path, SmoothCurve(9e5), **WIDE)
     stopped = [t.index for t in result.trials if t.stopped_early]
-    marks = layers(specification(result, result.steps), "point")[-1]["data"]["values"]
-    assert [row["trial"] for row in marks] == stopped != []
+    shown = drawn(result)
+    assert [row["trial"] for row in shown.data["trials"] if row["stopped"]] == stopped != []
+    assert all(marks["transform"][0]["filter"]["field"] == "stopped" for marks in layers(shown.definition, "point"))
 
 
 def test_bounds_are_drawn_as_they_stood_after_each_trial(tmp_path: Path) -> None:
@@ -122,22 +130,17 @@ def test_bounds_are_drawn_as_they_stood_after_each_trial(tmp_path: Path) -> None
 
 
 def test_loads_far_from_the_bounds_get_a_panel_of_their_own(tmp_path: Path) -> None:
-    far = specification(*pair(searched(tmp_path, **WIDE)))
-    near = specification(*pair(searched(tmp_path, Step(1e9), **WIDE)))
+    far = drawn(searched(tmp_path, **WIDE)).definition
+    near = drawn(searched(tmp_path, Step(1e9), **WIDE)).definition
     assert [panel["height"] for panel in far["vconcat"]] == [110, 300]
     assert len(near["vconcat"]) == 1
     low, high = far["vconcat"][1]["layer"][0]["encoding"]["y"]["scale"]["domain"]
     assert 0.9 < low < 1.0 < high < 1.1  # Mpps, around a capacity of a million
 
 
-def pair(result: RunResult) -> tuple[RunResult, Any]:
-    return result, result.steps
-
-
 def test_labels_of_goals_do_not_overlap_and_stay_inside(tmp_path: Path) -> None:
     result = searched(tmp_path, Step(1e9), goals={"NDR": 0, "P1": 0.001, "P2": 0.002, "P5": 0.005}, **WIDE)
-    (labels,) = layers(specification(result, result.steps), "text")
-    heights = sorted(row["y"] for row in labels["data"]["values"])
+    heights = sorted(row["y"] for row in drawn(result).data["labels"])
     assert len(heights) == 4
     assert all(below - above >= 34 for above, below in itertools.pairwise(heights))
     assert heights[0] >= 17 and heights[-1] <= 440 - 17
@@ -149,8 +152,9 @@ def test_a_trial_that_did_not_count_is_shown_as_that(tmp_path: Path) -> None:
     spoiled = result.trials[2].model_copy(update={"validity": Validity(verdict=Verdict.INVALID, doubts=(doubt,))})
     trials = (*result.trials[:2], spoiled, *result.trials[3:])
     steps = tuple(step for step in result.steps if step.trial_index != 2)
-    rows = layers(specification(result.model_copy(update={"trials": trials}), steps), "rule")[0]["data"]["values"]
+    rows = chart(result.model_copy(update={"trials": trials}), steps).data["trials"]
     assert rows[2]["outcome"] == "trial did not count"
+    assert "the tester dropped 5 frames" in rows[2]["says"]
     assert rows[2]["start"] == pytest.approx(rows[1]["end"])
 
 
@@ -165,7 +169,7 @@ def test_plot_draws_a_stored_result_also_one_without_steps(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("search.gif", "a picture asked, of an unknown kind; name a file that ends in .svg, .png, .vl.json"),
+        ("search.gif", "a picture asked, of an unknown kind; name a file that ends in .svg, .png, .pdf, .vl.json"),
         ("none/search.vl.json", "asked to be written, No such file or directory; name a place that can be"),
     ],
 )

@@ -18,14 +18,19 @@ class Chart(Value):
     """Stable, for programs and file names: `funnel`."""
     title: str
     """What it shows, as a heading."""
+    subtitle: str = ""
+    """Of what, in smaller letters: SUT, traffic, run."""
     summary: str
     """What is to be seen in it, as a sentence: for readers who see no pictures, and to stand beside it."""
     definition: Spec
-    """Vega-Lite whose data is named, `{"data": {"name": "trials"}}`, and never inline."""
+    """Vega-Lite whose data is named, `{"data": {"name": "trials"}}`, and never inline; without a title, which
+    pages set in their own letters."""
     data: dict[str, tuple[Row, ...]]
     """Rows by the names that the definition uses."""
 
     @property
     def spec(self) -> Spec:
-        """All of it in one, as any Vega-Lite renderer takes it."""
-        return {"$schema": SCHEMA} | self.definition | {"datasets": {name: list(self.data[name]) for name in self.data}}
+        """All of it in one with its title, as any Vega-Lite renderer takes it."""
+        title = {"text": self.title} | ({"subtitle": self.subtitle} if self.subtitle else {})
+        datasets = {name: list(rows) for name, rows in self.data.items()}
+        return {"$schema": SCHEMA, "title": title} | self.definition | {"datasets": datasets}

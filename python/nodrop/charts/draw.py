@@ -1,23 +1,31 @@
-"""Charts as files, drawn without a browser and without the network."""
+"""Charts as files and in pages, drawn without a browser and without the network."""
 
+import hashlib
 import json
+import re
+from html import escape
 from pathlib import Path
 
-from nodrop.charts.base import Spec
+from nodrop.charts.base import Chart, Spec
+from nodrop.charts.theme import Theme, themed
 from nodrop.errors import ConfigError
 
-SUFFIXES = (".svg", ".png", ".vl.json")
+SUFFIXES = (".svg", ".png", ".pdf", ".vl.json")
 VEGA_LITE = "5.20"
 PNG_SCALE = 2
 NOWHERE: list[str] = []
 """Where a chart may load things from."""
 
+_DRAWING = re.compile(r' (d|transform|points|[xy][12]?|cx|cy|r|width|height)="([^"]*)"')
+_LONG_NUMBER = re.compile(r"-?\d+\.\d{2,}(?:e-?\d+)?")
+_ID = re.compile(r'(?<=\bid=")[^"]+|(?<=url\(#)[^)]+|(?<=href="#)[^"]+')
 
-def write(spec: Spec, file: Path) -> None:
+
+def write(chart: Chart, file: Path, theme: Theme = "light") -> None:
     """Draw a chart into a file, in the format of its suffix. Raises ConfigError."""
     suffix = require_suffix(file)
     try:
-        file.write_bytes(drawn(spec, suffix))
+        file.write_bytes(drawn(chart.spec, suffix, theme))
     except OSError as error:
         raise ConfigError(f"{file}: asked to be written, {error.strerror}; name a place that can be") from None
 
@@ -32,8 +40,9 @@ def require_suffix(file: Path) -> str:
     return suffix
 
 
-def drawn(spec: Spec, suffix: str) -> bytes:
-    """A chart in the format of a suffix."""
+def drawn(spec: Spec, suffix: str, theme: Theme = "light") -> bytes:
+    """A chart in the format of a suffix, with a background of its own."""
+    spec = themed(spec, theme)
     if suffix == ".vl.json":
         return (json.dumps(spec, indent=1, ensure_ascii=False) + "\n").encode()
     import vl_convert  # noqa: PLC0415
@@ -41,5 +50,46 @@ def drawn(spec: Spec, suffix: str) -> bytes:
     if suffix == ".png":
         png: bytes = vl_convert.vegalite_to_png(spec, VEGA_LITE, scale=PNG_SCALE, allowed_base_urls=NOWHERE)
         return png
-    svg: str = vl_convert.vegalite_to_svg(spec, VEGA_LITE, allowed_base_urls=NOWHERE)
-    return svg.encode()
+    if suffix == ".pdf":
+        pdf: bytes = vl_convert.svg_to_pdf(_svg(spec))
+        return pdf
+    return _svg(spec).encode()
+
+
+def png(chart: Chart, theme: Theme = "light") -> bytes:
+    """A chart as an image of points."""
+    return drawn(chart.spec, ".png", theme)
+
+
+def pdf(chart: Chart, theme: Theme = "print") -> bytes:
+    """A chart as a page of its own size."""
+    return drawn(chart.spec, ".pdf", theme)
+
+
+def svg(chart: Chart, theme: Theme = "light") -> str:
+    """A chart to stand in a page: without title and background, named for those who hear it, its ids its own.
+
+    In the light theme it follows its page by `theme.css()`. Marks say what they show in `aria-label`.
+    """
+    untitled = {key: value for key, value in chart.spec.items() if key != "title"}
+    spec = themed(untitled, theme, ground=False)
+    digest = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:8]
+    own = f"{chart.name}-{digest}"
+    start, rest = _svg(spec, f"{own}-").split(">", 1)
+    names = f'<title id="{own}-title">{escape(chart.title)}</title><desc id="{own}-desc">{escape(chart.summary)}</desc>'
+    return f'{start} role="img" aria-labelledby="{own}-title" aria-describedby="{own}-desc">{names}{rest}'
+
+
+def _svg(spec: Spec, id_prefix: str = "") -> str:
+    """A drawing with ids that are the same each time; the renderer goes on counting."""
+    import vl_convert  # noqa: PLC0415
+
+    drawing: str = vl_convert.vegalite_to_svg(spec, VEGA_LITE, allowed_base_urls=NOWHERE)
+    ids = {name: f"{id_prefix}c{number}" for number, name in enumerate(dict.fromkeys(_ID.findall(drawing)))}
+    drawing = _ID.sub(lambda name: ids[name[0]], drawing)
+    return _DRAWING.sub(lambda part: f' {part[1]}="{_LONG_NUMBER.sub(_short, part[2])}"', drawing)
+
+
+def _short(number: re.Match[str]) -> str:
+    """A coordinate to the tenth of a pixel."""
+    return f"{round(float(number[0]), 1):g}"

@@ -5,28 +5,20 @@ all loads on a logarithmic axis, and under them the loads around the final bound
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from nodrop.charts import draw
-from nodrop.charts.base import Spec
+from nodrop.charts import theme
+from nodrop.charts.base import Chart, Row, Spec
 from nodrop.charts.scene import Bar, Scene, scene
+from nodrop.charts.telling import DID_NOT_COUNT, goals_text, outcome_text, sut_text, trial_text
 from nodrop.errors import ConfigError
 from nodrop.model.result import RunResult, SearchStep
 from nodrop.units import format_seconds
 from nodrop.wording import asked_text, found_text, goal_text, traffic_text
 
-FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
-"""The first comes with the renderer, the others are as wide: texts fit wherever the picture is looked at."""
 WIDTH, HEIGHT, OVERVIEW_HEIGHT, ALONE_HEIGHT = 770, 300, 110, 440
 """Of the panels, in pixels; with axes, titles and labels the picture is about 1000 by 600."""
-INK, PALE = "#333333", "#e8e8e8"
-MEETS_ALL, MEETS_NONE, DID_NOT_COUNT = "#0072b2", "#d55e00", "#999999"
-MEETS_SOME = ("#e69f00", "#56b4e9", "#f0e442")
-GOAL_COLOURS = ("#00795a", "#a8457f", "#333333")
-"""Colours that the colour-blind can tell apart, after Okabe and Ito, Color Universal Design (2008)."""
-DASHES = ([1, 0], [7, 3], [2, 2])
 WIDE = 30.0
 """Loads that differ by more than this factor are shown on a logarithmic axis."""
 LABEL_HEIGHT = 34
@@ -34,83 +26,54 @@ LABEL_HEIGHT = 34
 STOPPED = "stopped early"
 
 
-def write(result: RunResult, steps: Sequence[SearchStep], file: Path) -> None:
-    """Draw a search into a file, in the format of its suffix. Raises ConfigError."""
-    draw.require_suffix(file)
+def chart(result: RunResult, steps: Sequence[SearchStep]) -> Chart:
+    """The search of a run. Raises ConfigError when there was none.
+
+    Args:
+        result: the run.
+        steps: its search, trial by trial: its own, or what a replay says where it has none.
+    """
     if result.plan.fixed or result.plan.no_traffic:
         raise ConfigError(
             f"run {result.run_id}: a picture of its search asked, it has none ({asked_text(result.plan)}); "
             "name a run that searched"
         )
-    draw.write(specification(result, steps), file)
-
-
-def specification(result: RunResult, steps: Sequence[SearchStep]) -> Spec:
-    """The whole picture in Vega-Lite. Raises ConfigError when there was no search."""
     if not any(trial.phase == "search" for trial in result.trials):
         raise ConfigError(f"a picture of run {result.run_id} asked, it has no search trial; name another result")
     shown = scene(result, steps)
+    panels = [_panel(shown, result, HEIGHT)]
     if shown.around[0] <= shown.loads[0] <= shown.loads[1] <= shown.around[1]:
         panels = [_panel(shown, result, ALONE_HEIGHT)]
     else:
-        panels = [_overview(shown, result), _panel(shown, result, HEIGHT)]
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
-        "title": _title(result, shown),
-        "padding": 14,
-        "background": "white",
-        "vconcat": panels,
-        "spacing": 14,
-        "config": {
-            "font": FONT,
-            "view": {"stroke": "#cccccc"},
-            "axis": {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal", "gridColor": "#eeeeee"},
-            "legend": {"labelFontSize": 12, "titleFontSize": 12, "labelLimit": 300},
-            "title": {"fontSize": 17, "subtitleFontSize": 12, "subtitleColor": INK, "subtitlePadding": 5},
+        panels.insert(0, _overview(shown, result))
+    height = panels[-1]["height"]
+    count = f"{len(shown.bars)} trials" if len(shown.bars) > 1 else "1 trial"
+    made = f"{count} in {format_seconds(shown.end * shown.time_unit.size)}"
+    return Chart(
+        name="funnel",
+        title=f"{sut_text(result)}: {goals_text(result)}",
+        subtitle=f"{traffic_text(result.plan.traffic)}; search {result.plan.search.algorithm}, {made}; "
+        f"run {result.run_id}",
+        summary=_summary(result, shown, made),
+        definition={"vconcat": panels, "spacing": 14},
+        data={
+            "trials": tuple(_row(bar, result) for bar in shown.bars),
+            "bounds": tuple(
+                {"goal": edge.goal, "time": edge.time, "lower": edge.lower, "upper": edge.upper} for edge in shown.edges
+            ),
+            "around": ({"low": shown.around[0] or shown.loads[0], "high": shown.around[1]},),
+            "labels": tuple(_label_rows(shown, result, _panel_axes(shown, height))),
         },
-    }
-
-
-def _title(result: RunResult, shown: Scene) -> Spec:
-    sut = result.facts.stage.sut if result.facts else result.plan.lab.sut
-    found = ", ".join(f"{goal_text(found.goal)} {found_text(found)}" for found in result.goals)
-    made = f"{len(shown.bars)} trials in {format_seconds(shown.end * shown.time_unit.size)}"
-    search = f"search {result.plan.search.algorithm}, {made.removesuffix('s') if len(shown.bars) == 1 else made}"
-    return {
-        "text": f"{sut}: {found}",
-        "subtitle": f"{traffic_text(result.plan.traffic)}; {search}; run {result.run_id}",
-        "anchor": "start",
-        "frame": "group",
-        "offset": 12,
-    }
-
-
-def _overview(shown: Scene, result: RunResult) -> Spec:
-    """All loads, and where among them the other panel looks."""
-    low, high = shown.around
-    axes = Axes(
-        shown, _log_scale(min(low, shown.loads[0]) or shown.loads[0], max(high, shown.loads[1])), None, OVERVIEW_HEIGHT
     )
-    window = {
-        "data": {"values": [{"low": max(low, axes.scale["domain"][0]), "high": high}]},
-        "mark": {"type": "rect", "color": PALE},
-        "encoding": {"y": axes.load("low"), "y2": {"field": "high"}},
-    }
-    return {"width": WIDTH, "height": OVERVIEW_HEIGHT, "layer": [window, *_trial_layers(shown, result, axes)]}
 
 
-def _panel(shown: Scene, result: RunResult, height: int) -> Spec:
-    """The loads around the bounds, with a label for every goal."""
-    low, high = shown.around
-    scale = {"type": "linear", "domain": [low, high], "zero": False, "nice": False}
-    if low <= shown.loads[0] < high / WIDE:
-        scale = _log_scale(shown.loads[0], high)
-    title = f"time since the search began ({shown.time_unit.name})"
-    axes = Axes(
-        shown, scale, {"title": title, "grid": False, "titlePadding": 8, "labelFlush": False, "tickCount": 10}, height
-    )
-    layers = [*_bound_layers(shown, axes), *_trial_layers(shown, result, axes), _labels(shown, result, axes)]
-    return {"width": WIDTH, "height": height, "layer": layers}
+def _summary(result: RunResult, shown: Scene, made: str) -> str:
+    counts: dict[str, int] = {}
+    for bar in shown.bars:
+        outcome = outcome_text(result, bar.met)
+        counts[outcome] = counts.get(outcome, 0) + 1
+    outcomes = ", ".join(f"{count} x {outcome.removeprefix('trial ')}" for outcome, count in counts.items())
+    return f"The search made {made} ({outcomes}) and found: {goals_text(result)}."
 
 
 class Axes(NamedTuple):
@@ -130,7 +93,7 @@ class Axes(NamedTuple):
     def load(self, field: str) -> Spec:
         """A field on the load axis."""
         is_log = self.scale["type"] == "log"
-        axis: Spec = {"title": f"load ({self.shown.load_unit.name})", "titlePadding": 8}
+        axis: Spec = {"title": f"load ({self.shown.load_unit.name})"}
         if is_log:
             axis |= {"values": _round_loads(*self.scale["domain"]), "format": "~g"}
         return {"field": field, "type": "quantitative", "scale": self.scale, "axis": axis}
@@ -157,6 +120,42 @@ def _round_loads(low: float, high: float) -> list[float]:
     return [load for load in loads if low <= load <= high]
 
 
+def _overview(shown: Scene, result: RunResult) -> Spec:
+    """All loads, and where among them the other panel looks."""
+    low, high = shown.around
+    axes = Axes(
+        shown, _log_scale(min(low, shown.loads[0]) or shown.loads[0], max(high, shown.loads[1])), None, OVERVIEW_HEIGHT
+    )
+    window = {
+        "data": {"name": "around"},
+        "mark": {"type": "rect", "color": theme.PALE, "clip": True, "aria": False},
+        "encoding": {"y": axes.load("low"), "y2": {"field": "high"}},
+    }
+    return {"width": WIDTH, "height": OVERVIEW_HEIGHT, "layer": [window, *_trial_layers(shown, result, axes)]}
+
+
+def _panel_axes(shown: Scene, height: int) -> Axes:
+    """Of the loads around the bounds."""
+    low, high = shown.around
+    scale = {"type": "linear", "domain": [low, high], "zero": False, "nice": False}
+    if low <= shown.loads[0] < high / WIDE:
+        scale = _log_scale(shown.loads[0], high)
+    title = f"time since the search began ({shown.time_unit.name})"
+    return Axes(shown, scale, {"title": title, "grid": False, "labelFlush": False, "tickCount": 10}, height)
+
+
+def _panel(shown: Scene, result: RunResult, height: int) -> Spec:
+    """The loads around the bounds, with a label for every goal."""
+    axes = _panel_axes(shown, height)
+    goals = sorted({edge.goal for edge in shown.edges})
+    layers = [layer for goal in goals for layer in _bound_layers(goal, axes)]
+    return {
+        "width": WIDTH,
+        "height": height,
+        "layer": [*layers, *_trial_layers(shown, result, axes), _goal_labels(result)],
+    }
+
+
 def _trial_layers(shown: Scene, result: RunResult, axes: Axes) -> list[Spec]:
     """A bar for every trial, as long as it took, and a mark at the end of those that were stopped."""
     outcomes = _outcomes(shown, result)
@@ -166,23 +165,25 @@ def _trial_layers(shown: Scene, result: RunResult, axes: Axes) -> list[Spec]:
         "scale": {"domain": list(outcomes), "range": list(outcomes.values())},
         "legend": {"title": None, "orient": "bottom", "symbolType": "stroke", "symbolStrokeWidth": 5, "symbolSize": 81},
     }
-    rows = [_row(bar, result) for bar in shown.bars]
+    says: Spec = {"description": {"field": "says"}, "tooltip": {"field": "says"}}
     bars = {
-        "data": {"values": rows},
+        "data": {"name": "trials"},
         "mark": {"type": "rule", "strokeWidth": 5, "strokeCap": "square", "clip": True},
         "encoding": {
             "x": axes.time("start"),
             "x2": {"field": "end"},
             "y": axes.load("load"),
             "color": colour,
-        },
+        }
+        | says,
     }
     if not any(bar.stopped for bar in shown.bars):
         return [bars]
-    legend = {"title": None, "orient": "bottom", "symbolFillColor": "white", "symbolStrokeColor": INK}
+    legend = {"title": None, "orient": "bottom", "symbolFillColor": theme.PAPER, "symbolStrokeColor": theme.INK}
     stops = {
-        "data": {"values": [row for row in rows if row["stopped"]]},
-        "mark": {"type": "point", "stroke": INK, "strokeWidth": 1.2, "size": 55, "opacity": 1, "clip": True},
+        "data": {"name": "trials"},
+        "transform": [{"filter": {"field": "stopped", "equal": STOPPED}}],
+        "mark": {"type": "point", "stroke": theme.INK, "strokeWidth": 1.2, "size": 55, "opacity": 1, "clip": True},
         "encoding": {
             "x": axes.time("end"),
             "y": axes.load("load"),
@@ -193,67 +194,84 @@ def _trial_layers(shown: Scene, result: RunResult, axes: Axes) -> list[Spec]:
                 "scale": {"domain": [STOPPED], "range": ["diamond"]},
                 "legend": legend | {"symbolStrokeWidth": 1.5, "symbolOpacity": 1, "symbolSize": 156},
             },
-        },
+        }
+        | says,
     }
     return [bars, stops]
 
 
-def _row(bar: Bar, result: RunResult) -> Spec:
+def _row(bar: Bar, result: RunResult) -> Row:
     return {
         "trial": bar.trial,
         "start": bar.start,
         "end": bar.end,
         "load": bar.load,
-        "outcome": _outcome(bar.met, result),
+        "outcome": outcome_text(result, bar.met),
         "stopped": STOPPED if bar.stopped else None,
+        "says": trial_text(result, result.trials[bar.trial]),
     }
-
-
-def _outcome(met: tuple[str, ...] | None, result: RunResult) -> str:
-    if met is None:
-        return "trial did not count"
-    if not met:
-        return "trial meets none"
-    only = "" if len(met) == len(result.plan.search.goals) else " only"
-    return f"trial meets {' and '.join(met)}{only}"
 
 
 def _outcomes(shown: Scene, result: RunResult) -> dict[str, str]:
     """What came of trials, best first, and its colour."""
     goal_count = len(result.plan.search.goals)
     seen = sorted({bar.met for bar in shown.bars if bar.met is not None}, key=len, reverse=True)
-    some = iter(MEETS_SOME * goal_count)
+    some = iter(theme.MEETS_SOME * goal_count)
     colours = {
-        _outcome(met, result): MEETS_ALL if len(met) == goal_count else next(some) if met else MEETS_NONE
+        outcome_text(result, met): theme.MEETS if len(met) == goal_count else next(some) if met else theme.FAILS
         for met in seen
     }
     if any(bar.met is None for bar in shown.bars):
-        colours[_outcome(None, result)] = DID_NOT_COUNT
+        colours[DID_NOT_COUNT] = theme.INVALID
     return colours
 
 
-def _bound_layers(shown: Scene, axes: Axes) -> Iterator[Spec]:
-    """Per goal, what lies between its bounds as an area, and the bounds as lines."""
-    for goal in sorted({edge.goal for edge in shown.edges}):
-        colour, dash = GOAL_COLOURS[goal % len(GOAL_COLOURS)], DASHES[goal % len(DASHES)]
-        edges = [edge for edge in shown.edges if edge.goal == goal]
-        rows = [{"time": edge.time, "lower": edge.lower, "upper": edge.upper} for edge in edges]
-        shape = {"interpolate": "step-after", "color": colour, "clip": True}
-        yield {
-            "data": {"values": [row for row in rows if row["lower"] and row["upper"]]},
-            "mark": {"type": "area", "opacity": 0.14} | shape,
-            "encoding": {"x": axes.time("time"), "y": axes.load("lower"), "y2": {"field": "upper"}},
+def _bound_layers(goal: int, axes: Axes) -> list[Spec]:
+    """What lies between the bounds of a goal as an area, and the bounds as lines."""
+    shape = {"interpolate": "step-after", "color": theme.colour_of_goal(goal), "clip": True, "aria": False}
+    own: Spec = {"filter": {"field": "goal", "equal": goal}}
+    known = {side: {"filter": {"field": side, "gt": 0}} for side in ("lower", "upper")}
+    area = {
+        "data": {"name": "bounds"},
+        "transform": [own, *known.values()],
+        "mark": {"type": "area", "opacity": 0.14} | shape,
+        "encoding": {"x": axes.time("time"), "y": axes.load("lower"), "y2": {"field": "upper"}},
+    }
+    lines = [
+        {
+            "data": {"name": "bounds"},
+            "transform": [own, known[side]],
+            "mark": {"type": "line", "strokeWidth": 1.6, "strokeDash": theme.dash_of(goal)} | shape,
+            "encoding": {"x": axes.time("time"), "y": axes.load(side)},
         }
-        for side in ("lower", "upper"):
-            yield {
-                "data": {"values": [row for row in rows if row[side]]},
-                "mark": {"type": "line", "strokeWidth": 1.6, "strokeDash": dash} | shape,
-                "encoding": {"x": axes.time("time"), "y": axes.load(side)},
-            }
+        for side in known
+    ]
+    return [area, *lines]
 
 
-def _labels(shown: Scene, result: RunResult, axes: Axes) -> Spec:
-    """Every goal with its figure, right of where its bounds ended, moved apart where they would overlap."""
+def _goal_labels(result: RunResult) -> Spec:
+    """Every goal with its figure, right of where its bounds ended."""
+    look = {"align": "left", "baseline": "middle", "fontSize": theme.LABEL_SIZE, "fontWeight": "bold"}
+    colours = [theme.colour_of_goal(goal) for goal in range(len(result.goals))]
+    return {
+        "data": {"name": "labels"},
+        "mark": {"type": "text", "dy": -LABEL_HEIGHT / 4, "lineBreak": "\n"} | look,
+        "encoding": {
+            "x": {"value": WIDTH + 8},
+            "y": {"field": "y", "type": "quantitative", "scale": None, "axis": None},
+            "text": {"field": "text", "type": "nominal"},
+            "color": {
+                "field": "goal",
+                "type": "nominal",
+                "scale": {"domain": list(range(len(colours))), "range": colours},
+                "legend": None,
+            },
+        },
+    }
+
+
+def _label_rows(shown: Scene, result: RunResult, axes: Axes) -> list[Row]:
+    """Where the labels of goals stand, moved apart where they would overlap."""
     heights: dict[int, float] = {}
     for goal, found in enumerate(result.goals):
         bounds = [
@@ -261,25 +279,10 @@ def _labels(shown: Scene, result: RunResult, axes: Axes) -> Spec:
         ]
         if bounds:
             heights[goal] = sum(bounds) / len(bounds)
-    rows = [
-        {
-            "y": height,
-            "text": f"{goal_text(result.goals[goal].goal)}\n{found_text(result.goals[goal])}",
-            "colour": GOAL_COLOURS[goal % len(GOAL_COLOURS)],
-        }
+    return [
+        {"goal": goal, "y": height, "text": f"{goal_text(result.goals[goal].goal)}\n{found_text(result.goals[goal])}"}
         for goal, height in _apart(heights, axes.height).items()
     ]
-    look = {"align": "left", "baseline": "middle", "fontSize": 13, "fontWeight": "bold", "lineBreak": "\n"}
-    return {
-        "data": {"values": rows},
-        "mark": {"type": "text", "dy": -LABEL_HEIGHT / 4} | look,
-        "encoding": {
-            "x": {"value": WIDTH + 8},
-            "y": {"field": "y", "type": "quantitative", "scale": None, "axis": None},
-            "text": {"field": "text", "type": "nominal"},
-            "color": {"field": "colour", "type": "nominal", "scale": None},
-        },
-    }
 
 
 def _apart(heights: Mapping[int, float], panel_height: int) -> dict[int, float]:

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from nodrop.charts.telling import met_by
 from nodrop.model.result import RunResult, SearchStep
-from nodrop.model.trial import TrialResult, Verdict
+from nodrop.model.trial import TrialResult
 
 AROUND = 1.2
 """Loads are shown so many times the span of the final bounds on either side of them."""
@@ -106,14 +107,12 @@ def _starts_s(trials: Sequence[TrialResult], steps: Mapping[int, SearchStep]) ->
 
 
 def _bar(result: RunResult, trial: TrialResult, start_s: float, time_unit: Unit, load_unit: Unit) -> Bar:
-    counts = trial.validity.verdict is not Verdict.INVALID
-    met = tuple(goal.label for goal in result.plan.search.goals if trial.loss_ratio <= goal.loss_ratio)
     return Bar(
         trial=trial.index,
         start=start_s / time_unit.size,
         end=(start_s + trial.duration_s) / time_unit.size,
         load=trial.trial.intended_load_pps / load_unit.size,
-        met=met if counts else None,
+        met=met_by(result, trial),
         stopped=trial.stopped_early,
     )
 

@@ -7,10 +7,10 @@ import click
 from nodrop.cli.completing import DIR, FILE, RESULT
 
 
-@click.command(short_help="Draw a stored search as SVG or PNG.")
+@click.command(short_help="Draw a stored search as SVG, PNG or PDF.")
 @click.argument("result", type=RESULT)
 @click.option(
-    "-o", "--output", required=True, type=FILE, help="Where to: name.svg, name.png, or name.vl.json for Vega-Lite."
+    "-o", "--output", required=True, type=FILE, help="Where to: name.svg, .png, .pdf, or .vl.json for Vega-Lite."
 )
 @click.option("--results-dir", default="results", show_default=True, type=DIR, help="Where results are kept.")
 def plot(result: str, output: str, results_dir: str) -> None:
@@ -23,8 +23,9 @@ def plot(result: str, output: str, results_dir: str) -> None:
     nodrop plot latest -o search.vl.json    to change the picture in an editor for Vega-Lite
     """
     from nodrop import store  # noqa: PLC0415
-    from nodrop.charts.funnel import write  # noqa: PLC0415
+    from nodrop.charts import draw, funnel  # noqa: PLC0415
     from nodrop.replay import replay  # noqa: PLC0415
 
+    draw.require_suffix(Path(output))
     stored = store.load(result, results_dir)
-    write(stored, stored.steps or replay(stored).steps, Path(output))
+    draw.write(funnel.chart(stored, stored.steps or replay(stored).steps), Path(output))

@@ -1,0 +1,61 @@
+"""What charts say of trials and runs in words: outcomes, and the text behind every mark."""
+
+from nodrop.model.result import RunResult
+from nodrop.model.trial import TrialResult, Verdict
+from nodrop.units import format_count, format_pps, format_seconds
+from nodrop.wording import found_text, goal_text, shown_loss_ratio, small_ratio_text, stop_text
+
+DID_NOT_COUNT = "trial did not count"
+
+
+def met_by(result: RunResult, trial: TrialResult) -> tuple[str, ...] | None:
+    """Labels of the goals whose loss ratio a trial kept to; None when it did not count."""
+    if trial.validity.verdict is Verdict.INVALID:
+        return None
+    return tuple(goal.label for goal in result.plan.search.goals if trial.loss_ratio <= goal.loss_ratio)
+
+
+def outcome_text(result: RunResult, met: tuple[str, ...] | None) -> str:
+    """What came of a trial: `trial meets PDR only`."""
+    if met is None:
+        return DID_NOT_COUNT
+    if not met:
+        return "trial meets none"
+    only = "" if len(met) == len(result.plan.search.goals) else " only"
+    return f"trial meets {' and '.join(met)}{only}"
+
+
+def loss_text(trial: TrialResult) -> str:
+    """What a trial lost: `lost 120 of 1.00 M frames (0.012 %)`."""
+    frames = f"{format_count(trial.offered_count)} frames"
+    lost = f"lost {format_count(trial.lost_count)} of {frames} ({small_ratio_text(shown_loss_ratio(trial))})"
+    return f"lost nothing of {frames}" if not trial.lost_count and not trial.unsent_count else lost
+
+
+def trial_text(result: RunResult, trial: TrialResult) -> str:
+    """A trial in full: load, time, loss, outcome, why it was made and what is doubtful."""
+    load = format_pps(trial.trial.intended_load_pps)
+    parts = [
+        f"Trial {trial.index}: {load} for {format_seconds(trial.duration_s)}, {loss_text(trial)}",
+        outcome_text(result, met_by(result, trial)) if trial.phase == "search" else "",
+        stop_text(trial),
+        f"why: {trial.trial.reason}" if trial.trial.reason else "",
+        *(doubt.text for doubt in trial.validity.doubts),
+    ]
+    return "; ".join(part for part in parts if part)
+
+
+def sut_text(result: RunResult) -> str:
+    """What was measured, in short."""
+    return result.facts.stage.sut if result.facts else result.plan.lab.sut_text
+
+
+def goals_text(result: RunResult) -> str:
+    """What was found: `NDR 0 % 1.02 Mpps, PDR 0.5 % at least 1.40 Mpps`."""
+    return ", ".join(f"{goal_text(found.goal)} {found_text(found)}" for found in result.goals) or "nothing found"
+
+
+def runs_text(results: "tuple[RunResult, ...] | list[RunResult]") -> str:
+    """Which runs."""
+    ids = [result.run_id for result in results]
+    return f"run {ids[0]}" if len(ids) == 1 else f"{len(ids)} runs, {ids[0]} to {ids[-1]}"

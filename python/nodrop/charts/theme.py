@@ -1,0 +1,183 @@
+"""How charts look: colours by what they mean, fonts, sizes, axes; on light ground, on dark ground, and printed.
+
+Charts are written in the light theme's colours. Every colour has a counterpart on dark ground, and no two share their
+light one, so a chart changes theme by changing colours, in its definition or, where an SVG stands in a page, by CSS.
+"""
+
+from typing import Any, Literal, NamedTuple, cast
+
+from nodrop.charts.base import Spec
+
+Theme = Literal["light", "dark", "print"]
+
+FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
+"""The first comes with the renderer, the others are as wide: texts fit wherever the picture is looked at."""
+FONT_SIZE, LABEL_SIZE, TITLE_SIZE = 12, 13, 17
+WIDTH, HEIGHT = 720, 300
+"""Of a panel, in pixels; axes, titles and legends come on top."""
+LINE_WIDTH = 2.0
+DASHES: tuple[list[int], ...] = ([1, 0], [7, 3], [2, 2], [10, 3, 2, 3])
+"""Lines differ in more than colour."""
+
+
+class Colour(NamedTuple):
+    """A colour on light and on dark ground."""
+
+    name: str
+    light: str
+    dark: str
+
+
+_COLOURS: list[Colour] = []
+
+
+def _colour(name: str, light: str, dark: str) -> str:
+    _COLOURS.append(Colour(name, light, dark))
+    return light
+
+
+# The strong ones are Okabe and Ito's, Color Universal Design (2008): those who see fewer colours tell them apart too.
+# Lightened for dark ground, two of them darkened for thin lines on white.
+INK = _colour("ink", "#333333", "#e4e6e8")
+"""Texts, outlines."""
+MUTED = _colour("muted", "#5f6368", "#a9afb6")
+"""Texts that matter less; what nothing more is known of."""
+GRID = _colour("grid", "#eeeeee", "#2c3238")
+FRAME = _colour("frame", "#cccccc", "#4a525a")
+PALE = _colour("pale", "#e8e8e8", "#272c32")
+"""A region that is pointed out."""
+PAPER = _colour("paper", "#ffffff", "#15181c")
+MEETS = _colour("meets", "#0072b2", "#4aa3df")
+"""A trial that meets every goal."""
+FAILS = _colour("fails", "#d55e00", "#f5853f")
+"""A trial that meets none."""
+INVALID = _colour("invalid", "#999999", "#858c93")
+"""A trial that did not count."""
+MEETS_SOME = (
+    _colour("some-1", "#e69f00", "#f7bd45"),
+    _colour("some-2", "#56b4e9", "#9bd8ff"),
+    _colour("some-3", "#f0e442", "#f4ec7a"),
+)
+"""Trials that meet some of the goals."""
+GOALS = (_colour("goal-1", "#00795a", "#35c79c"), _colour("goal-2", "#a8457f", "#e48fc0"), INK)
+"""Goals, in the order they were given."""
+SENT = MUTED
+RECEIVED = _colour("received", "#009e73", "#2fd3a2")
+LOST = FAILS
+FLOW = _colour("flow", "#bcd7e9", "#2b4a60")
+"""Frames on their way."""
+SIDES = {"tester": _colour("tester", "#cc79a7", "#e6a3c8"), "wire": MEETS_SOME[0], "sut": FAILS}
+"""Who lost a frame."""
+UNKNOWN = INVALID
+"""Frames lost without a known cause."""
+LINES = (MEETS, FAILS, RECEIVED, SIDES["tester"], MEETS_SOME[0], MEETS_SOME[1], INK)
+"""Things of the same kind, told apart."""
+FORWARD, REVERSE = MEETS, MEETS_SOME[0]
+"""Directions."""
+
+COLOURS = tuple(_COLOURS)
+_PRINTED = {INK: "#000000", MUTED: "#333333"}
+"""Paper takes no grey letters."""
+_CHANGED: dict[Theme, dict[str, str]] = {
+    "light": {},
+    "dark": {colour.light: colour.dark for colour in COLOURS},
+    "print": _PRINTED,
+}
+
+
+def colour_of_goal(position: int) -> str:
+    """The colour of the goal at a position."""
+    return GOALS[position % len(GOALS)]
+
+
+def dash_of(position: int) -> list[int]:
+    """The dashes of the line at a position."""
+    return DASHES[position % len(DASHES)]
+
+
+def colour_of_line(position: int) -> str:
+    """The colour of the line at a position, among lines of the same kind."""
+    return LINES[position % len(LINES)]
+
+
+def config() -> Spec:
+    """Vega-Lite's `config`: fonts, sizes and the colours of all that is not data."""
+    text: Spec = {"labelFontSize": FONT_SIZE, "titleFontSize": FONT_SIZE, "titleFontWeight": "normal"}
+    ink: Spec = {"labelColor": INK, "titleColor": INK}
+    return {
+        "font": FONT,
+        "view": {"stroke": FRAME},
+        "axis": text | ink | {"gridColor": GRID, "domainColor": FRAME, "tickColor": FRAME, "titlePadding": 8},
+        "legend": text | ink | {"labelLimit": 400, "symbolStrokeColor": INK},
+        "header": ink | {"labelFontSize": FONT_SIZE, "titleFontSize": FONT_SIZE, "labelFontWeight": "bold"},
+        "title": {
+            "color": INK,
+            "fontSize": TITLE_SIZE,
+            "subtitleFontSize": FONT_SIZE,
+            "subtitleColor": MUTED,
+            "subtitlePadding": 5,
+            "anchor": "start",
+            "frame": "group",
+            "offset": 12,
+        },
+        "text": {"color": INK, "fontSize": FONT_SIZE},
+        "rule": {"color": INK},
+        "line": {"strokeWidth": LINE_WIDTH},
+    }
+
+
+def themed(spec: Spec, theme: Theme = "light", *, ground: bool = True) -> Spec:
+    """A chart with the look of a theme; what its definition configures itself stays.
+
+    Args:
+        spec: the whole chart, with its data, or its definition.
+        theme: whose colours.
+        ground: whether it has a background of its own; without, it takes that of where it stands.
+    """
+    merged = spec | {
+        "padding": spec.get("padding", 14),
+        "background": PAPER if ground else None,
+        "config": _over(config(), spec.get("config", {})),
+    }
+    return cast(Spec, _recoloured(merged, _CHANGED[theme]))
+
+
+def css() -> str:
+    """Rules by which SVGs from `charts.draw.svg`, in elements of class `chart`, follow the theme of their page.
+
+    Dark by the reader's preference, or by `data-theme="dark"` on the root element; `data-theme="light"` forbids it, and
+    so does printing.
+    """
+    light = "".join(f"--chart-{colour.name}:{colour.light};" for colour in COLOURS)
+    dark = "".join(f"--chart-{colour.name}:{colour.dark};" for colour in COLOURS)
+    rules = [
+        f":root{{{light}}}",
+        f"@media screen{{:root[data-theme=dark]{{{dark}}}}}",
+        f"@media screen and (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}",
+    ]
+    rules += [
+        f'.chart [{part}="{colour.light}"]{{{part}:var(--chart-{colour.name})}}'
+        for colour in COLOURS
+        for part in ("fill", "stroke")
+    ]
+    return "\n".join(rules) + "\n"
+
+
+def _over(ground: Spec, wish: Spec) -> Spec:
+    """A configuration with another on top of it."""
+    both = {
+        key: _over(ground[key], wish[key])
+        for key in wish
+        if isinstance(ground.get(key), dict) and isinstance(wish[key], dict)
+    }
+    return ground | wish | both
+
+
+def _recoloured(part: Any, colours: dict[str, str]) -> Any:
+    if isinstance(part, str):
+        return colours.get(part, part)
+    if isinstance(part, dict):
+        return {key: _recoloured(value, colours) for key, value in part.items()}
+    if isinstance(part, list | tuple):
+        return [_recoloured(value, colours) for value in part]
+    return part
