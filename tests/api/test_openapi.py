@@ -9,7 +9,7 @@ from tests.api.serving import Server, real_server
 
 from nodrop.api.app import openapi_document
 
-BODIES = ("create_run", "validate", "start_run")
+BODIES = ("create_run", "plan_run", "validate", "start_run")
 """Endpoints that take a configuration: too many keys to go through what each may be, three times over."""
 NOT_OF_BODIES = "positive_data_acceptance"
 """A schema can say what a key may be, and not which keys go together: those are refused with 422."""

@@ -12,6 +12,7 @@ from nodrop.api.base import Base, plans_of
 from nodrop.api.problem import Problem
 from nodrop.api.refused import refusals
 from nodrop.errors import NodropError
+from nodrop.model.plan import Plan
 
 BODY_BYTES_MAX = 2**20
 DEPTH_MAX = 32
@@ -41,21 +42,27 @@ async def read_asked(request: Request, base: Base) -> dict[str, Any]:
 
     Raises: Problem, 403 for a key that names something of the host, 422 for what cannot be used.
     """
-    content = await read_json(request)
-    body = {} if content is None else content
-    if not isinstance(body, dict):
-        raise Problem(422, f"keys with values expected, found {json.dumps(body)[:80]}; send for example {{}}")
+    body = await read_keys(request)
     await run_in_threadpool(check, body, base)
     return body
 
 
-def check(body: Mapping[str, Any], base: Base) -> None:
-    """Make sure that a run could begin with these keys. Raises Problem."""
+async def read_keys(request: Request) -> dict[str, Any]:
+    """The same, not checked yet. Raises Problem for what is no mapping."""
+    content = await read_json(request)
+    body = {} if content is None else content
+    if not isinstance(body, dict):
+        raise Problem(422, f"keys with values expected, found {json.dumps(body)[:80]}; send for example {{}}")
+    return body
+
+
+def check(body: Mapping[str, Any], base: Base) -> tuple[Plan, ...]:
+    """What would be done with these keys. Raises Problem when no run could begin with them."""
     forbidden = list(refusals(body))
     if forbidden:
         raise Problem(403, "\n".join(forbidden), forbidden)
     try:
-        plans_of(base, body)
+        return plans_of(base, body)
     except NodropError as error:
         raise Problem(422, str(error), str(error).splitlines()) from None
 

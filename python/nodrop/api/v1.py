@@ -8,8 +8,9 @@ from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse, Str
 from starlette.concurrency import run_in_threadpool
 
 from nodrop.api.base import Base
-from nodrop.api.body import read_asked
+from nodrop.api.body import check, read_asked, read_keys
 from nodrop.api.document import asked_body, config_schema
+from nodrop.api.preview import Preview, preview
 from nodrop.api.problem import described
 from nodrop.api.reports import FORMATS, Format, chosen_format, render
 from nodrop.api.results import Chains, chains_of, load_results, result_file
@@ -146,5 +147,15 @@ def v1_routes(runs: Runs, base: Base) -> APIRouter:
     async def validate(request: Request) -> Checked:
         await read_asked(request, base)
         return Checked()
+
+    @router.post(
+        "/plans",
+        summary="What a body would do and how long that takes, without doing it",
+        responses=described(400, 403, 413, 415, 422),
+        openapi_extra=asked_body(),
+    )
+    async def plan_run(request: Request) -> Preview:
+        body = await read_keys(request)
+        return await run_in_threadpool(lambda: preview(check(body, base)))
 
     return router

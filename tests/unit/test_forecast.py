@@ -1,0 +1,82 @@
+"""How long runs will take, told before they begin; what they really take is what other tests measure and simulate."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from nodrop.config.load import load
+from nodrop.forecast import DEAD_S, Forecast, forecast
+from nodrop.generator.simulated import kinds
+from nodrop.model.plan import Plan
+from nodrop.plan import build_each
+from nodrop.simulation import simulate
+
+
+def plans(**asked: Any) -> tuple[Plan, ...]:
+    return build_each(load([], asked), cpus=[0, 1])
+
+
+def of(asked: Mapping[str, Any]) -> Forecast:
+    return forecast(plans(**asked))
+
+
+def part(found: Forecast, what: str) -> Any:
+    return next(each for each in found.parts if each.what == what)
+
+
+@pytest.mark.parametrize("profile", ["quick", "standard", "csit"])
+@pytest.mark.parametrize("kind", ["hard-limit", "smooth-knee", "noisy-capacity", "two-modes-trial"])
+def test_a_search_against_a_sut_it_did_not_think_of_takes_a_time_within_its_range(profile: str, kind: str) -> None:
+    (plan,) = plans(profile=profile)
+    found = part(forecast([plan]), "search")
+    took_s = simulate(plan.search, kinds.create(kind, seed=7), DEAD_S[1]).wall_s
+    assert found.low_s / 1.5 <= took_s <= found.high_s * 1.5
+
+
+def test_a_fixed_rate_takes_its_duration_and_a_little() -> None:
+    found = of({"rate": "10kpps", "duration": "30s"})
+    assert 30 < part(found, "trial at 10kpps").low_s < part(found, "trial at 10kpps").high_s < 31
+    assert found.high_s < 40
+
+
+def test_several_frame_sizes_take_the_sum_of_each() -> None:
+    one, three = of({"rate": "10kpps"}), of({"rate": "10kpps", "frame_sizes": [64, 512, 1518]})
+    assert three.expected_s == pytest.approx(3 * one.expected_s)
+
+
+def test_a_search_takes_no_longer_than_it_may() -> None:
+    assert part(of({"search.budget": "8s"}), "search").high_s <= 8
+
+
+def test_latency_trials_are_counted() -> None:
+    with_latency, without = of({}), of({"latency.enabled": False})
+    assert with_latency.low_s - without.low_s > 9  # three trials of 3 s
+
+
+def test_no_traffic_has_no_trials() -> None:
+    assert [each.what for each in of({"no_traffic": True}).parts] == ["lab and engine", "path check"]
+
+
+def test_parts_add_up() -> None:
+    found = of({})
+    assert found.expected_s == pytest.approx(sum(each.expected_s for each in found.parts))
+    assert found.low_s <= found.expected_s <= found.high_s
+
+
+def test_a_search_that_cannot_be_run_has_a_forecast_all_the_same() -> None:
+    found = part(of({"search.algorithm": "plrsearch"}), "search")  # which takes one goal above 0, and here are two
+    assert found.low_s == 0 < found.expected_s < found.high_s
+
+
+def test_a_forecast_is_bounded_work_however_many_frame_sizes_there_are() -> None:
+    asked = plans(profile="standard", frame_sizes=[64, 128, 256, 512, 1024, 1280, 1518])
+    begun_s = time.process_time()
+    forecast(asked)
+    assert time.process_time() - begun_s < 3  # 0.25 s and the last search of each size; far more would be a fault
+
+
+def test_text_has_the_range_unless_it_is_known_exactly() -> None:
+    assert of({}).text.startswith("about ")
+    assert " to " in of({}).text
