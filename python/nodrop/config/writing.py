@@ -56,6 +56,20 @@ def plain(value: Any) -> Any:
     return str(value) if isinstance(value, (IPv4Address, IPv4Network)) else value
 
 
+def changed(model: BaseModel) -> dict[str, Any]:
+    """What differs from the defaults, as a document that this program reads again."""
+    known, differing = fields(type(model)), {}
+    for name, attribute in _attributes(model):
+        field, value = known[name], getattr(model, attribute)
+        if is_section(field):
+            below = changed(value)
+            if below:
+                differing[name] = below
+        elif value != field.get_default(call_default_factory=True):
+            differing[name] = plain(value)
+    return differing
+
+
 class _Section(dict[str, Any]):
     """A mapping that is keys below a key, and not a value."""
 

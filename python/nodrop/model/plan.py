@@ -335,6 +335,9 @@ class Plan(Value):
     user_info: dict[str, Any] = Field(default_factory=dict)
     nfvbench: dict[str, Any] = Field(default_factory=dict)
     """Keys of NFVbench's configuration, as they were written."""
+    asked: dict[str, Any] | None = None
+    """Configuration that asks for this run again, in nodrop's keys, without where results go and who is told; None in
+    results of releases that did not keep it."""
     lab: LabPlan
     standing_lab: str | None
     """Name of a lab that is already up; None brings up a private one."""

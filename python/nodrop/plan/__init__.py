@@ -1,5 +1,6 @@
 """What was asked, resolved into what will be done: no `auto` and no null is left."""
 
+import json
 import math
 import os
 from collections.abc import Sequence
@@ -7,6 +8,7 @@ from collections.abc import Sequence
 from nodrop.config.nfvbench.kept import remarks
 from nodrop.config.profiles import PROFILES
 from nodrop.config.schema import Config
+from nodrop.config.writing import changed
 from nodrop.model.goal import Goal
 from nodrop.model.plan import LatencyPlan, LatencyPoint, Plan
 from nodrop.plan.backend import choose_backend, fit_lab, plan_engine
@@ -23,6 +25,9 @@ from nodrop.plan.sizes import each_size, frame_bytes_max, one_size, size_name
 from nodrop.plan.traffic import plan_traffic, traffic_warnings
 from nodrop.rates import line_rate_pps
 
+PLACES = frozenset({"results_dir", "results_index", "ship", "nfvbench"})
+"""Keys that say where results go, and what was translated into nodrop's own keys."""
+
 
 def build(config: Config, lookups: Lookups = NOTHING_THERE, cpus: Sequence[int] | None = None) -> Plan:
     """Decide everything a configuration leaves open.
@@ -34,7 +39,8 @@ def build(config: Config, lookups: Lookups = NOTHING_THERE, cpus: Sequence[int] 
 
     Raises: ConfigError when values do not go together.
     """
-    config = with_goals_asked(one_size(config))
+    asked = one_size(config)
+    config = with_goals_asked(asked)
     link_speed_bps, speed_warnings = plan_link_speed(config, lookups.read_speed)
     available = sorted(os.sched_getaffinity(0) if cpus is None else cpus)
     replayed = find_replay(config, lookups.inspect)
@@ -66,6 +72,7 @@ def build(config: Config, lookups: Lookups = NOTHING_THERE, cpus: Sequence[int] 
         label=config.label,
         user_info=config.user_info,
         nfvbench=config.nfvbench,
+        asked=_repeatable(asked),
         lab=lab if config.lab else fit_lab(lab, backend),
         standing_lab=config.lab,
         engine=plan_engine(config, lab, backend, available),
@@ -91,6 +98,13 @@ def build_each(config: Config, lookups: Lookups = NOTHING_THERE, cpus: Sequence[
     if config.no_traffic:  # the path is the same for all sizes
         configs = configs[:1]
     return tuple(build(each, lookups, cpus) for each in configs)
+
+
+def _repeatable(config: Config) -> dict[str, object]:
+    """What asks for the same run again, wherever that is: not where results go, which may hold a password, nor who is
+    told of them."""
+    asked = {key: value for key, value in changed(config).items() if key not in PLACES}
+    return dict(json.loads(json.dumps(asked)))  # as it will be read from the result's file
 
 
 def _latency_points(goals: tuple[Goal, ...]) -> tuple[LatencyPoint, ...]:
