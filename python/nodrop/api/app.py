@@ -15,12 +15,14 @@ from starlette.routing import BaseRoute, Route
 from nodrop import __version__
 from nodrop.api import document
 from nodrop.api.base import Base
+from nodrop.api.beside import MakePages, Pages
 from nodrop.api.guard import Guard
 from nodrop.api.journal import Journal
 from nodrop.api.nfvbench import PATHS, error_reply, nfvbench_routes
 from nodrop.api.problem import Problem, problem_response
 from nodrop.api.results import last_results
 from nodrop.api.runs import Runs
+from nodrop.api.sessions import Sessions
 from nodrop.api.state import Health
 from nodrop.api.tokens import Tokens
 from nodrop.api.v1 import v1_routes
@@ -37,7 +39,7 @@ OPENMETRICS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def make_app(runs: Runs, base: Base, tokens: Tokens | None, host: str) -> FastAPI:
+def make_app(runs: Runs, base: Base, tokens: Tokens | None, host: str, make_pages: MakePages | None = None) -> FastAPI:
     """The application.
 
     Args:
@@ -45,6 +47,7 @@ def make_app(runs: Runs, base: Base, tokens: Tokens | None, host: str) -> FastAP
         base: what every run has in common.
         tokens: who may use it; None: whoever reaches it, on loopback only.
         host: the name it listens on, which requests may call it by.
+        make_pages: gives the pages that are served beside the interfaces.
     """
 
     @contextlib.asynccontextmanager
@@ -68,9 +71,13 @@ def make_app(runs: Runs, base: Base, tokens: Tokens | None, host: str) -> FastAP
     routers = (v1_routes(runs, base), nfvbench_routes(runs, base), _watching_routes(runs, base))
     for router in routers:
         app.include_router(router)
-    _add_errors(app, [route for router in routers for route in router.routes])
+    sessions = Sessions(tokens) if tokens else None
+    pages = make_pages(runs, base, sessions) if make_pages else None
+    _add_errors(app, [route for router in routers for route in router.routes], pages)
     app.openapi = lambda: document.openapi(app)  # type: ignore[method-assign]
-    app.add_middleware(Guard, tokens=tokens, host=host)
+    app.add_middleware(Guard, tokens=tokens, host=host, sessions=sessions, reply=pages.reply if pages else None)
+    if pages:
+        pages.add_to(app)  # after the guard, so that what they add to every answer is added to its own, too
     return app
 
 
@@ -105,11 +112,13 @@ def _watching_routes(runs: Runs, base: Base) -> APIRouter:
     return router
 
 
-def _add_errors(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
-    """Everything that goes wrong is told in the form of the interface it went wrong in."""
+def _add_errors(app: FastAPI, routes: Sequence[BaseRoute], pages: Pages | None) -> None:
+    """Everything that goes wrong is told in the form of the interface, or on a page, as it went wrong in."""
 
     @app.exception_handler(Problem)
     async def on_problem(request: Request, problem: Problem) -> Response:
+        if page := pages.reply(request, problem) if pages else None:
+            return page
         nfvbench = any(request.url.path == path or request.url.path.startswith(f"{path}/") for path in PATHS)
         return error_reply(problem) if nfvbench else problem_response(problem)
 

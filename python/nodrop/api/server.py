@@ -11,6 +11,7 @@ import uvicorn
 
 from nodrop.api.app import make_app
 from nodrop.api.base import Base
+from nodrop.api.beside import MakePages
 from nodrop.api.journal import Journal
 from nodrop.api.runs import Runs
 from nodrop.api.tokens import Tokens, read_tokens
@@ -22,7 +23,15 @@ FOLLOWERS_PATIENCE_S = 2
 CONNECTIONS_MAX = 256
 
 
-def serve(host: str, port: int, token_file: Path | None, base: Base, announce: Callable[[str], None]) -> None:
+def serve(
+    host: str,
+    port: int,
+    token_file: Path | None,
+    base: Base,
+    announce: Callable[[str], None],
+    *,
+    make_pages: MakePages | None = None,
+) -> None:
     """Serve until SIGINT or SIGTERM.
 
     Args:
@@ -31,6 +40,7 @@ def serve(host: str, port: int, token_file: Path | None, base: Base, announce: C
         token_file: tokens, one a line; None: no token is needed, which only loopback may have.
         base: what every run has in common.
         announce: is told the URL as soon as requests are taken.
+        make_pages: gives the pages that are served beside the interfaces.
 
     Raises: ConfigError when it cannot be served so.
     """
@@ -46,7 +56,7 @@ def serve(host: str, port: int, token_file: Path | None, base: Base, announce: C
         runs.resume()
         server = uvicorn.Server(
             uvicorn.Config(
-                make_app(runs, base, tokens, host),
+                make_app(runs, base, tokens, host, make_pages),
                 log_level="warning",
                 access_log=False,
                 server_header=False,

@@ -1,0 +1,106 @@
+"""The first page: what runs, what waits, what is done."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
+
+from nodrop.api.state import Entry, RunView
+from nodrop.export.openmetrics import Running
+from nodrop.model.base import Value
+from nodrop.units import format_pps
+from nodrop.web.forms import read_form
+from nodrop.web.fresh import fresh
+from nodrop.web.site import Site
+from nodrop.wording import goal_text
+
+PAGE_RUNS = 50
+TEXT_MAX = 160
+
+
+class RunLine(Value):
+    """A run as lists show it."""
+
+    view: RunView
+    title: str
+    asked: str
+    """What differs from the defaults, in words."""
+    found: str = ""
+    """What it came to, or where it is."""
+
+
+def routes(site: Site) -> APIRouter:
+    """The pages."""
+    router = APIRouter()
+
+    @router.get("/")
+    async def show_runs(request: Request, before: str | None = None) -> Response:
+        entries = site.runs.newest_first()
+        live = [] if before else [entry for entry in entries if not entry.state.is_over]
+        over = [entry for entry in entries if entry.state.is_over]
+        begin = over.index(site.runs.find(before)) + 1 if before else 0
+        shown = over[begin : begin + PAGE_RUNS]
+        values = {
+            "live": [_line(site, entry) for entry in reversed(live)],
+            "over": [_line(site, entry) for entry in shown],
+            "more": shown[-1].id if begin + PAGE_RUNS < len(over) else None,
+            "first": before is None,
+            "total_count": len(over),
+            "results_dir": site.base.results_dir,
+        }
+        return fresh(request, "runs.html", "runs_now.html", **values)
+
+    @router.post("/runs/{run_id}/cancel")
+    async def cancel(request: Request, run_id: str) -> Response:
+        await read_form(request)
+        site.runs.cancel(run_id)
+        return RedirectResponse("/", 303)
+
+    return router
+
+
+def _line(site: Site, entry: Entry) -> RunLine:
+    now = site.runs.now if entry.id == getattr(site.runs.running, "id", None) else None
+    return RunLine(
+        view=site.runs.show(entry),
+        title=title_of(entry.asked),
+        asked=asked_words(entry.asked),
+        found=progress_words(now) if now else "",
+    )
+
+
+def title_of(asked: Mapping[str, Any]) -> str:
+    """What to call a run: its label or, where it has none, what is measured."""
+    if label := asked.get("label"):
+        return str(label)[:TEXT_MAX]
+    if rate := asked.get("rate"):
+        return f"At {rate}"[:TEXT_MAX]
+    return "NDR and PDR"
+
+
+def asked_words(asked: Mapping[str, Any]) -> str:
+    """What a body sets beside the label: `sut wire, search.width 5%`."""
+    said = ", ".join(f"{key} {value}" for key, value in _flat(asked) if key != "label")
+    return said if len(said) <= TEXT_MAX else f"{said[: TEXT_MAX - 1]}…"
+
+
+def _flat(asked: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in asked.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{before}{key}.")
+        elif isinstance(value, list):
+            yield f"{before}{key}", " ".join(str(one) for one in value)
+        elif value is not None:
+            yield f"{before}{key}", str(value)
+
+
+def progress_words(now: Running) -> str:
+    """Where a run is: its goals so far, and its trial."""
+    goals = ", ".join(
+        f"{goal_text(found.goal)} above {format_pps(found.lower.load_pps)}" for found in now.goals if found.lower
+    )
+    trial = f"trial {now.trial_count + 1}" + (
+        f" at {format_pps(now.intended_load_pps)}" if now.intended_load_pps else ""
+    )
+    return f"{trial}; {goals}" if goals else trial
