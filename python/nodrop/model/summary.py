@@ -61,3 +61,17 @@ class Summary(Value):
     """Of the program that measured."""
     trial_count: int
     measures: tuple[Measure, ...] = ()
+
+
+class Row(Value):
+    """A run in a list of results: what it found, where it is, and what people say of it."""
+
+    summary: Summary
+    tags: tuple[str, ...] = ()
+    """Sorted."""
+    file: str
+    """The result's file."""
+    sha256: str | None = None
+    """Hash of the file as it was written; None for results of releases that kept none."""
+    altered: bool = False
+    """Whether the file had another hash when it was read."""

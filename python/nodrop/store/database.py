@@ -1,0 +1,213 @@
+"""Where the index is kept: a file in the results directory, a database by URL, or memory."""
+
+import contextlib
+import platform
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Engine, create_engine, event, select, text
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DatabaseError, SQLAlchemyError
+from sqlalchemy.pool import StaticPool
+
+from nodrop.errors import ConfigError
+from nodrop.store.tables import METADATA, VERSION, VERSIONS
+
+INDEX_FILE = "index.sqlite"
+WAIT_S = 30
+"""How long a writer waits for others that write."""
+CONNECT_S = 5
+"""How long a database may take to answer at all."""
+TURN = 0x6E6F64726F70
+"""PostgreSQL's advisory lock of whoever writes; the name of this program in ASCII."""
+WRITES = "nodrop_writes"
+
+
+class Database:
+    """Connections to an index, with its tables."""
+
+    def __init__(self, engine: Engine, directory: str) -> None:
+        self._engine = engine
+        self.directory = directory
+        """What the results directory is called in it."""
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A view of the index that does not change until the block is left."""
+        with self._engine.connect() as connection, connection.begin():
+            yield connection
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """The only one who writes, until the block is left; all of it is done, or nothing."""
+        with self._engine.connect().execution_options(**{WRITES: True}) as connection, connection.begin():
+            if connection.dialect.name == "postgresql":
+                connection.execute(text(f"SELECT pg_advisory_xact_lock({TURN})"))
+            yield connection
+
+    def make_tables(self) -> None:
+        """Make those that are not there; of another version, all anew."""
+        with self.reading() as connection:
+            if _version(connection) == VERSION:
+                return
+        with self.writing() as connection:
+            found = _version(connection)
+            if found == VERSION:
+                return
+            if found is not None:
+                METADATA.drop_all(connection)
+            METADATA.create_all(connection)
+            connection.execute(VERSIONS.insert().values(version=VERSION))
+
+    def empty(self) -> None:
+        """Make all tables anew."""
+        with self.writing() as connection:
+            METADATA.drop_all(connection)
+            METADATA.create_all(connection)
+            connection.execute(VERSIONS.insert().values(version=VERSION))
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._engine.dispose()
+
+
+class Opened(NamedTuple):
+    """A database that can be used, and what had to be done for that."""
+
+    database: Database
+    warnings: tuple[str, ...] = ()
+
+
+def open_database(results_dir: Path, url: str | None) -> Opened:
+    """The index of a results directory.
+
+    Args:
+        results_dir: where results are.
+        url: a database; None: the file in the directory, or memory where that cannot be written.
+
+    Raises: ConfigError for a URL that leads nowhere.
+    """
+    return by_url(results_dir, url) if url else _in_directory(results_dir)
+
+
+def by_url(results_dir: Path, url: str) -> Opened:
+    """A database that somebody named. Raises ConfigError."""
+    parsed = _parsed(url)
+    name = parsed.render_as_string(hide_password=True)
+    if parsed.get_backend_name() == "sqlite":
+        engine = _sqlite(parsed)
+    else:
+        _require_driver(name)
+        engine = create_engine(parsed.set(drivername="postgresql+psycopg"), connect_args={"connect_timeout": CONNECT_S})
+    database = Database(engine, f"{platform.node()}:{results_dir.absolute()}")
+    try:
+        database.make_tables()
+    except SQLAlchemyError as error:
+        raise ConfigError(
+            f"results_index: {name} asked, {reason(error)}; name a database that is there, as "
+            "postgresql://user@host/nodrop, or none"
+        ) from None
+    return Opened(database)
+
+
+def _in_directory(results_dir: Path) -> Opened:
+    """The file, one that is made in place of a broken one, or memory."""
+    file = results_dir / INDEX_FILE
+    if not results_dir.is_dir():
+        return in_memory()
+    warnings: list[str] = []
+    for _ in range(2):
+        database = Database(_sqlite(URL.create("sqlite", database=str(file))), ".")
+        try:
+            database.make_tables()
+        except SQLAlchemyError as error:
+            database.close()
+            if not is_broken(error):
+                break
+            warnings.append(set_aside(file, error))
+        else:
+            return Opened(database, tuple(warnings))
+    return in_memory((*warnings, f"{file}: it cannot be written, so every result is read anew"))
+
+
+def in_memory(warnings: tuple[str, ...] = ()) -> Opened:
+    """An index that is gone with this process."""
+    engine = _sqlite(URL.create("sqlite"), poolclass=StaticPool, connect_args={"check_same_thread": False})
+    database = Database(engine, ".")
+    database.make_tables()
+    return Opened(database, warnings)
+
+
+def is_broken(error: SQLAlchemyError) -> bool:
+    """Whether a file is no database of ours, and not only busy, full or write-protected."""
+    found = error.orig if isinstance(error, DatabaseError) else None
+    if isinstance(found, sqlite3.OperationalError):
+        return "no such column" in str(found) or "no such table" in str(found)
+    return isinstance(found, sqlite3.DatabaseError)
+
+
+def set_aside(file: Path, error: SQLAlchemyError) -> str:
+    """Rename a broken index, with what belongs to it; gives a sentence."""
+    aside = file.with_name(f"{file.name}.broken-{time.time_ns()}")
+    for suffix in ("-wal", "-shm", ""):
+        with contextlib.suppress(OSError):
+            file.with_name(f"{file.name}{suffix}").rename(aside.with_name(f"{aside.name}{suffix}"))
+    return f"{file}: no index that can be used ({reason(error)}); it is now {aside.name}, and a new one was made"
+
+
+def reason(error: SQLAlchemyError) -> str:
+    """What a database said, in one line; it never names a password."""
+    said = str(error.orig if isinstance(error, DatabaseError) and error.orig else error).strip()
+    return said.splitlines()[0].rstrip(".") if said else type(error).__name__
+
+
+def _parsed(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise ConfigError(
+            "results_index: no URL of a database; write for example postgresql://user@host/nodrop"
+        ) from None
+    if parsed.get_backend_name() not in ("postgresql", "sqlite"):
+        raise ConfigError(
+            f"results_index: a database of kind {parsed.get_backend_name()} asked, postgresql and sqlite are known; "
+            "write for example postgresql://user@host/nodrop"
+        )
+    return parsed
+
+
+def _require_driver(name: str) -> None:
+    try:
+        import psycopg  # noqa: F401, PLC0415
+    except ImportError:
+        raise ConfigError(
+            f"results_index: {name} asked, the driver for PostgreSQL is not installed; pip install 'nodrop[postgresql]'"
+        ) from None
+
+
+def _sqlite(url: URL, **options: Any) -> Engine:
+    engine = create_engine(url, **({"connect_args": {"timeout": WAIT_S}} | options))
+
+    @event.listens_for(engine, "connect")
+    def connected(connection: sqlite3.Connection, _record: object) -> None:
+        connection.isolation_level = None  # transactions begin where we say so
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
+        connection.execute("PRAGMA foreign_keys=ON")
+
+    @event.listens_for(engine, "begin")
+    def began(connection: Connection) -> None:
+        writes = connection.get_execution_options().get(WRITES)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+def _version(connection: Connection) -> int | None:
+    """That of the tables; None where there are none. A file with tables of somebody else's is an error."""
+    if not connection.dialect.has_table(connection, VERSIONS.name):
+        return None
+    return connection.execute(select(VERSIONS.c.version)).scalar()
