@@ -16,6 +16,9 @@ from nodrop.errors import ConfigError
 from nodrop.model.result import RunResult
 
 RESULT_FILE = "result.json"
+IMPORTED_FILE = "imported.json"
+"""A result of another tester, as it was given."""
+RESULT_FILES = (RESULT_FILE, IMPORTED_FILE)
 SCHEMA_VERSION = RunResult.model_fields["schema_version"].default
 
 
@@ -87,7 +90,7 @@ def load(wanted: str | Path, results_dir: str | Path = "results") -> RunResult:
 
 def read(wanted: str | Path, results_dir: str | Path = "results") -> tuple[Path, Any]:
     """The file that is meant, and its JSON, whatever it holds. Raises ConfigError when there is none."""
-    path = _find(str(wanted), Path(results_dir))
+    path = find(wanted, results_dir)
     if not path.exists() and (several := path.with_name("suite.json")).exists():
         raise ConfigError(f"result {wanted} asked, it is of several runs; name one of those listed in {several}")
     try:
@@ -105,12 +108,13 @@ def read(wanted: str | Path, results_dir: str | Path = "results") -> tuple[Path,
         ) from None
 
 
-def _find(wanted: str, results_dir: Path) -> Path:
-    if wanted == "latest":
-        return _latest(results_dir)
-    for path in (Path(wanted), results_dir / wanted):
+def find(wanted: str | Path, results_dir: str | Path = "results") -> Path:
+    """The file of a result: as `load`. Raises ConfigError when there is nothing of that name."""
+    if str(wanted) == "latest":
+        return _latest(Path(results_dir))
+    for path in (Path(wanted), Path(results_dir) / wanted):
         if path.is_dir():
-            return path / RESULT_FILE
+            return next((path / name for name in RESULT_FILES if (path / name).exists()), path / RESULT_FILE)
         if path.exists():
             return path
     raise ConfigError(

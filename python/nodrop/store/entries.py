@@ -1,5 +1,6 @@
 """What there is on disk: directories with a result, and what each says."""
 
+import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,11 +12,8 @@ from nodrop import store
 from nodrop.errors import ConfigError
 from nodrop.model.result import RunResult
 from nodrop.model.summary import Summary
-from nodrop.store import hashes, tags
+from nodrop.store import hashes, imported, tags
 from nodrop.store.summaries import summary_of
-
-FILES = (store.RESULT_FILE,)
-"""What a result may be called."""
 
 
 class Stamp(NamedTuple):
@@ -64,7 +62,7 @@ def stamp_of(directory: Path) -> Stamp | None:
 
 
 def _stamp(directory: str, directory_mtime_ns: int) -> Stamp | None:
-    for file in FILES:
+    for file in store.RESULT_FILES:
         try:
             found = os.stat(f"{directory}/{file}")  # noqa: PTH116, for thousands of them
         except OSError:
@@ -81,14 +79,20 @@ def read(directory: Path, known: Stamp) -> Entry:
     try:
         content = file.read_bytes()
         altered = sha256 is not None and hashes.digest(content) != sha256
-        found = _summaries(file, content)
+        found = summaries_of(file, content)
     except (OSError, ConfigError) as error:
         problem = str(error)
     return Entry(directory.name, known, found, tags.read(directory), sha256, altered, problem)
 
 
-def _summaries(file: Path, content: bytes) -> tuple[Summary, ...]:
+def summaries_of(file: Path, content: bytes) -> tuple[Summary, ...]:
+    """What a result of whoever says of runs. Raises ConfigError."""
+    if file.name == store.IMPORTED_FILE:
+        return imported.summaries(file)
     try:
         return (summary_of(RunResult.model_validate_json(content)),)
     except ValidationError:
+        if b'"schema_version"' not in content:
+            with contextlib.suppress(ConfigError):
+                return imported.summaries(file)
         return (summary_of(store.load(file)),)  # which says what is wrong with it

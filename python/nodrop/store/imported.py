@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 from nodrop import store
 from nodrop.errors import ConfigError
 from nodrop.model.summary import Summary
-from nodrop.store import imported_nfvbench, imported_trex
+from nodrop.store import IMPORTED_FILE, imported_nfvbench, imported_trex
 
-IMPORTED_FILE = "imported.json"
 ID_TIME = "%Y%m%dT%H%M%SZ"
 ID_DIGITS = 6
 

@@ -1,7 +1,6 @@
 """Results that are meant by words: the one way in which every command and page takes several of them."""
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,11 +8,10 @@ from nodrop import store
 from nodrop.errors import ConfigError
 from nodrop.model.filter import OLDEST, Filter
 from nodrop.model.result import RunResult
-from nodrop.model.suite import SuiteRun
-from nodrop.model.summary import Row, Summary
+from nodrop.model.summary import Summary
 from nodrop.store import suites
+from nodrop.store.entries import summaries_of
 from nodrop.store.index import open_index
-from nodrop.store.summaries import summary_of
 
 KINDS = ("label", "tag")
 
@@ -33,8 +31,8 @@ class Selected(NamedTuple):
         """All of it. Raises ConfigError for what nodrop did not measure."""
         if self.summary.source != "nodrop":
             raise ConfigError(
-                f"{self.path}: a result that nodrop measured asked, it is {self.summary.source}'s, of which only figures "
-                "are known; name one of nodrop's"
+                f"{self.path}: a result that nodrop measured asked, it is {self.summary.source}'s, of which only "
+                "figures are known; name one of nodrop's"
             )
         return store.load(self.path)
 
@@ -67,11 +65,12 @@ def _meant(word: str, results_dir: Path, index_url: str | None) -> Iterator[Sele
     kind, colon, name = word.partition(":")
     if colon and kind in KINDS and not Path(word).exists():
         yield from _known_as(kind, name, results_dir, index_url)
-    elif suite := suites.look_up(word, results_dir):
-        for run in suite.suite.runs:
-            yield from _of_suite(run, suite.directory)
+    elif found := suites.look_up(word, results_dir):
+        for run in found.suite.runs:
+            summaries = _of_file(store.find(found.results_dir / run.run_id))
+            yield from (each._replace(variant=run.variant, repeat=run.repeat) for each in summaries)
     else:
-        yield from _of_file(store.find(word, results_dir))
+        yield from _of_word(word, results_dir)
 
 
 def _known_as(kind: str, name: str, results_dir: Path, index_url: str | None) -> Iterator[Selected]:
@@ -83,9 +82,24 @@ def _known_as(kind: str, name: str, results_dir: Path, index_url: str | None) ->
         raise ConfigError(
             f"results of {kind} {name} asked, {results_dir} has none; list what there is: nodrop results list"
         )
-    for row in rows:
-        yield _of_row(row)
+    yield from (Selected(row.summary, Path(row.file)) for row in rows)
 
 
-def _of_row(row: Row) -> Selected:
-    return Selected(row.summary, Path(row.file))
+def _of_word(word: str, results_dir: Path) -> Iterator[Selected]:
+    """A file, a directory or an id; `ID#SIZE` is one of several runs in another tester's file."""
+    name, _, part = word.partition("#")
+    found = _of_file(store.find(word if Path(word).exists() else name, results_dir))
+    chosen = [each for each in found if each.summary.run_id.endswith(f"#{part}")] if part else found
+    if not chosen:
+        names = ", ".join(each.summary.run_id for each in found)
+        raise ConfigError(f"result {word} asked, {found[0].path} has {names}; name one of these, or {name} for all")
+    yield from chosen
+
+
+def _of_file(path: Path) -> list[Selected]:
+    """Everything a file says, whoever wrote it. Raises ConfigError."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"result {path} asked, {error.strerror}; name a result.json") from None
+    return [Selected(summary, path) for summary in summaries_of(path, content)]

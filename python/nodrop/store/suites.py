@@ -41,6 +41,19 @@ def results_json(suite: Suite, results: Sequence[RunResult]) -> str:
     return json.dumps(content, indent=1) + "\n"
 
 
+class FoundSuite(NamedTuple):
+    """A list of runs and where they are."""
+
+    suite: Suite
+    results_dir: Path
+
+
+def look_up(wanted: str | Path, results_dir: str | Path = "results") -> FoundSuite | None:
+    """A list of runs, without them; None where a single result is meant. As `find`."""
+    path = _latest(Path(results_dir)) if str(wanted) == "latest" else _named(str(wanted), Path(results_dir))
+    return FoundSuite(_read(path), path.parent.parent) if path else None
+
+
 def find(wanted: str | Path, results_dir: str | Path = "results") -> StoredSuite | None:
     """Runs that belong together; None where a single result is meant.
 
@@ -50,11 +63,10 @@ def find(wanted: str | Path, results_dir: str | Path = "results") -> StoredSuite
 
     Raises: ConfigError when there is a list that cannot be read, or a run of it is not there.
     """
-    path = _latest(Path(results_dir)) if str(wanted) == "latest" else _named(str(wanted), Path(results_dir))
-    if path is None:
+    found = look_up(wanted, results_dir)
+    if found is None:
         return None
-    suite = _read(path)
-    directory = path.parent.parent
+    suite, directory = found
     return StoredSuite(suite, tuple(store.load(directory / run.run_id, directory) for run in suite.runs))
 
 
