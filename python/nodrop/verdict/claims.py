@@ -2,8 +2,12 @@
 
 from collections.abc import Mapping
 
+from nodrop.model.goal import Flag
+from nodrop.verdict.statistics import Drift
 from nodrop.verdict.values import Series, Verdict
 
+DRIFT_CHANCE = 0.01
+"""Below that a slope is believed."""
 Blocked = Mapping[Verdict, str]
 """Verdicts that are not to be had, each with the reason."""
 
@@ -23,6 +27,23 @@ def blocked(a: Series, b: Series, higher_is_better: bool, missing: tuple[int, in
     if missing[1]:
         stops |= _missing("B", missing[1], Verdict.BETTER)
     return stops
+
+
+def drift_flag(drift: Drift | None) -> Flag | None:
+    """That figures went one way while the runs of a side were made."""
+    if drift is None or drift.p >= DRIFT_CHANCE:
+        return None
+    way = "rose" if drift.slope > 0 else "fell"
+    return Flag(code="drift", text=f"Figures {way} from run to run: the machine or the SUT drifts.")
+
+
+def drifted(slope: float, effect: float, b_came_later: bool, higher_is_better: bool) -> Blocked:
+    """What a drift rules out where one side was measured after the other: the difference that it makes by itself."""
+    if (slope > 0) != ((effect > 0) == b_came_later):
+        return {}
+    made = Verdict.BETTER if (effect > 0) == higher_is_better else Verdict.WORSE
+    reason = "the machine drifted that way, and one side was measured after the other"
+    return dict.fromkeys((made, Verdict.EQUIVALENT), reason)
 
 
 def _limited(side: str, unknowable: Verdict, higher_is_better: bool) -> Blocked:

@@ -1,20 +1,17 @@
 """Two sides judged, measure by measure."""
 
 import math
-from collections.abc import Iterator, Sequence
-from statistics import fmean, stdev
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from nodrop.errors import ConfigError
-from nodrop.model.goal import Limit
-from nodrop.model.summary import Measure, MeasureUnit, Summary
+from nodrop.model.summary import MeasureUnit, Summary
 from nodrop.verdict import sentences
-from nodrop.verdict.claims import Blocked, blocked
+from nodrop.verdict.claims import Blocked, blocked, drift_flag, drifted
 from nodrop.verdict.looks import look
-from nodrop.verdict.order import in_turn, order_flags
-from nodrop.verdict.statistics import PAIRS_MIN, Estimate, Values, adjusted, estimate, repeats, ways
-from nodrop.verdict.values import Comparison, Difference, Margins, MetricVerdict, Point, Series, Side, Verdict
-from nodrop.wording import AT_LEAST
+from nodrop.verdict.order import b_came_later, in_turn, order_flags
+from nodrop.verdict.statistics import PAIRS_MIN, Estimate, adjusted, drift, estimate, repeats, ways
+from nodrop.verdict.subjects import Subject, off_scale, on_scale, subjects
+from nodrop.verdict.values import Comparison, Difference, Margins, MetricVerdict, Side, Verdict
 
 HEADLINE_SHARE = 0.8
 """Of the chance of a false alarm that all measures share, what those have that the runs were made for."""
@@ -24,23 +21,7 @@ ASSUMED: dict[MeasureUnit, float] = {"pps": 0.02, "ns": 0.2, "ratio": 0.001}
 """The same where a single run of each side is all there is: what a machine shared with others was seen to do."""
 HEADLINE_ORDER: tuple[MeasureUnit, ...] = ("pps", "ratio", "ns")
 """What runs are made for: rates, if they have any."""
-ONE = 1.0
-"""A frame a second, a nanosecond: what is less counts as that, for ratios to nothing are none."""
 NO_MARGINS = Margins()
-
-
-class Subject(NamedTuple):
-    """A measure at a frame size, on both sides."""
-
-    key: str
-    frame_size: str
-    text: str
-    a: Series
-    b: Series
-    measure: Measure
-    """One of them: what kind it is."""
-    missing: tuple[int, int]
-    """Runs of A and of B that do not have it."""
 
 
 def compare(
@@ -64,16 +45,14 @@ def compare(
 
     Raises: ConfigError when there is nothing that both sides have.
     """
-    subjects = list(_subjects(a, b, metrics))
-    headlines = _headlines(subjects, bool(metrics))
-    estimates = [_estimate(subject) for subject in subjects]
+    found = list(subjects(a, b, metrics))
+    headlines = _headlines(found, bool(metrics))
+    estimates = [_estimate(subject) for subject in found]
     weights = _weights(headlines)
-    chances = adjusted([found.p for found in estimates], weights)
+    chances = adjusted([each.p for each in estimates], weights)
     judged = [
-        _judge(subject, found, chance, Scales(headline, weight, margins, confidence))
-        for subject, found, chance, headline, weight in zip(
-            subjects, estimates, chances, headlines, weights, strict=True
-        )
+        _judge(subject, each, chance, Scales(headline, weight, margins, confidence))
+        for subject, each, chance, headline, weight in zip(found, estimates, chances, headlines, weights, strict=True)
     ]
     judged.sort(key=lambda metric: not metric.headline)
     verdict = overall(judged)
@@ -122,10 +101,13 @@ class Scales(NamedTuple):
 
 
 def _judge(subject: Subject, found: Estimate, chance: float, scales: Scales) -> MetricVerdict:
-    unit = subject.measure.unit
+    unit = subject.unit
     margin = on_scale(getattr(scales.margins, unit), unit)
-    higher_is_better = subject.measure.better == "higher"
-    stops = blocked(subject.a, subject.b, higher_is_better, subject.missing)
+    slope = drift_flag(drifting := drift(*subject.values))
+    stops = blocked(subject.a, subject.b, subject.higher_is_better, subject.missing)
+    later = b_came_later(subject.a.points, subject.b.points)
+    if slope and drifting and later is not None:
+        stops = {**stops, **drifted(drifting.slope, found.effect, later, subject.higher_is_better)}
     p_equivalent = found.p_equivalent(margin)
     verdict, reason = _verdict(found, subject, stops, scales, chance=chance, p_equivalent=p_equivalent)
     low, high = found.interval(scales.confidence)
@@ -137,7 +119,7 @@ def _judge(subject: Subject, found: Estimate, chance: float, scales: Scales) -> 
         text=subject.text,
         frame_size=subject.frame_size,
         unit=unit,
-        higher_is_better=higher_is_better,
+        higher_is_better=subject.higher_is_better,
         headline=scales.headline,
         verdict=verdict,
         effect=off_scale(found.effect, unit),
@@ -152,7 +134,7 @@ def _judge(subject: Subject, found: Estimate, chance: float, scales: Scales) -> 
         b=subject.b,
         repeats_needed=needed,
         reason=reason,
-        flags=tuple(look(subject.a, subject.b, unit)),
+        flags=(*look(subject.a, subject.b, unit), *((slope,) if slope else ())),
     )
 
 
@@ -167,8 +149,7 @@ def _verdict(
     if p_equivalent <= scales.alpha:
         wanted = Verdict.EQUIVALENT
     elif chance <= scales.alpha:
-        rises = found.effect > 0
-        wanted = Verdict.BETTER if rises == (subject.measure.better == "higher") else Verdict.WORSE
+        wanted = Verdict.BETTER if (found.effect > 0) == subject.higher_is_better else Verdict.WORSE
     else:
         return Verdict.UNDECIDED, sentences.not_seen(found.p <= scales.alpha)
     if wanted in stops:
@@ -184,52 +165,15 @@ def _repeats_needed(found: Estimate, margin: float, subject: Subject, scales: Sc
 
 
 def _estimate(subject: Subject) -> Estimate:
-    unit = subject.measure.unit
-    points = (*subject.a.points, *subject.b.points)
-    bounded = all(point.low and point.high for point in points)
-    a, b = (_values(side, unit, bounded) for side in (subject.a, subject.b))
+    a, b = subject.values
     pairs = in_turn(subject.a.points, subject.b.points) if a.runs >= PAIRS_MIN else ()
-    return estimate(a, b, FLOORS[unit], ASSUMED[unit], pairs)
+    return estimate(a, b, FLOORS[subject.unit], ASSUMED[subject.unit], pairs)
 
 
-def _values(series: Series, unit: MeasureUnit, bounded: bool) -> Values:
-    """A side on the scale it is compared on: between the bounds, where all runs have both, for widths may differ."""
-    widths = tuple(_width(point, unit) for point in series.points)
-    if bounded and unit != "ratio":
-        return Values(tuple(_middle(point) for point in series.points), widths)
-    return Values(tuple(to_scale(point.value, unit) for point in series.points), widths)
-
-
-def _middle(point: Point) -> float:
-    assert point.low and point.high
-    return (to_scale(point.low, "pps") + to_scale(point.high, "pps")) / 2
-
-
-def _width(point: Point, unit: MeasureUnit) -> float:
-    if unit == "ratio" or not point.low or not point.high:
-        return 0.0
-    return abs(to_scale(point.high, unit) - to_scale(point.low, unit))
-
-
-def to_scale(value: float, unit: MeasureUnit) -> float:
-    """A figure where differences are compared."""
-    return value if unit == "ratio" else math.log(max(value, ONE))
-
-
-def on_scale(margin: float, unit: MeasureUnit) -> float:
-    """A margin there: the same whichever side is called A."""
-    return margin if unit == "ratio" else -math.log1p(-margin)
-
-
-def off_scale(effect: float, unit: MeasureUnit) -> float:
-    """A difference as people read it."""
-    return effect if unit == "ratio" else math.expm1(min(effect, 700.0))
-
-
-def _headlines(subjects: Sequence[Subject], named: bool) -> list[bool]:
-    units = {subject.measure.unit for subject in subjects}
+def _headlines(found: Sequence[Subject], named: bool) -> list[bool]:
+    units = {subject.unit for subject in found}
     first = next(unit for unit in HEADLINE_ORDER if unit in units)
-    return [named or subject.measure.unit == first for subject in subjects]
+    return [named or subject.unit == first for subject in found]
 
 
 def _weights(headlines: Sequence[bool]) -> list[float]:
@@ -238,94 +182,6 @@ def _weights(headlines: Sequence[bool]) -> list[float]:
     others = len(headlines) - count
     share = HEADLINE_SHARE if others else 1.0
     return [share / count if headline else (1 - share) / others for headline in headlines]
-
-
-def _subjects(a: Sequence[Summary], b: Sequence[Summary], metrics: Sequence[str]) -> Iterator[Subject]:
-    """Every measure that both sides have, as the runs of A list them. Raises ConfigError when there is none."""
-    found = [
-        subject
-        for size_a, size_b in _sizes(a, b)
-        for subject in _of_sizes(
-            [run for run in a if run.frame_size == size_a], [run for run in b if run.frame_size == size_b]
-        )
-    ]
-    keys = {subject.key for subject in found}
-    unknown = [key for key in metrics if key not in keys]
-    if unknown:
-        raise ConfigError(
-            f"metric {', '.join(unknown)} asked, A and B have in common: {', '.join(sorted(keys)) or 'none'}; "
-            "name one of these"
-        )
-    if not found:
-        raise ConfigError(f"a comparison asked, A and B have no figure in common: {_had(a)}; {_had(b)}; {ASK_ALIKE}")
-    several = len({subject.frame_size for subject in found}) > 1
-    for subject in found:
-        if not metrics or subject.key in metrics:
-            yield subject._replace(text=sentences.metric_text(subject.text, subject.frame_size if several else ""))
-
-
-ASK_ALIKE = "compare runs that looked for the same goals, or were sent at the same rate"
-
-
-def _had(runs: Sequence[Summary]) -> str:
-    """What there is of one side, for one who asks why nothing can be compared."""
-    keys = dict.fromkeys(measure.key for run in runs for measure in run.measures)
-    sizes = dict.fromkeys(run.frame_size for run in runs)
-    return f"found {', '.join(keys) or 'no figure'} at frame size {', '.join(sizes)}"
-
-
-def _sizes(a: Sequence[Summary], b: Sequence[Summary]) -> list[tuple[str, str]]:
-    """Frame sizes to compare; where each side has one of its own, these."""
-    of_a, of_b = (list(dict.fromkeys(run.frame_size for run in runs)) for runs in (a, b))
-    shared = [(size, size) for size in of_a if size in of_b]
-    if not shared and len(of_a) == len(of_b) == 1:
-        return [(of_a[0], of_b[0])]
-    return shared
-
-
-def _of_sizes(a: Sequence[Summary], b: Sequence[Summary]) -> Iterator[Subject]:
-    kinds = {measure.key: measure for run in (*b, *a) for measure in run.measures}
-    in_order = dict.fromkeys(measure.key for run in a for measure in run.measures)
-    for key in in_order:
-        measure = kinds[key]
-        points_a, points_b = list(_points(a, key)), list(_points(b, key))
-        if points_a and points_b:
-            size = a[0].frame_size if a[0].frame_size == b[0].frame_size else f"{a[0].frame_size}/{b[0].frame_size}"
-            yield Subject(
-                key,
-                size,
-                measure.text,
-                _series(points_a, measure.unit),
-                _series(points_b, measure.unit),
-                measure,
-                (len(a) - len(points_a), len(b) - len(points_b)),
-            )
-
-
-def _points(runs: Sequence[Summary], key: str) -> Iterator[Point]:
-    for run in sorted(runs, key=lambda run: (run.started_at, run.run_id)):
-        for measure in run.measures:
-            if measure.key == key:
-                yield Point(
-                    run_id=run.run_id,
-                    started_at=run.started_at,
-                    value=measure.value,
-                    low=measure.low,
-                    high=measure.high,
-                    at_least=Limit(measure.limit) in AT_LEAST,
-                )
-                break
-
-
-def _series(points: Sequence[Point], unit: MeasureUnit) -> Series:
-    at = [to_scale(point.value, unit) for point in points]
-    mean = fmean(at)
-    return Series(
-        points=tuple(points),
-        mean=mean if unit == "ratio" else math.exp(mean),
-        scatter=stdev(at) if len(at) > 1 else None,
-        at_least=any(point.at_least for point in points),
-    )
 
 
 def _side(runs: Sequence[Summary]) -> Side:

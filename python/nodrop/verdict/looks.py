@@ -1,13 +1,12 @@
-"""What catches the eye in the runs of a side: a run apart from the others, two groups of them, a slope."""
+"""What catches the eye in the runs of a side: a run apart from the others, two groups of them."""
 
 import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from statistics import fmean, stdev
+from statistics import stdev
 
 from nodrop.model.goal import Flag
 from nodrop.model.summary import MeasureUnit
-from nodrop.verdict.statistics import tail
 from nodrop.verdict.values import Series
 
 GAP_SPREADS = 6.0
@@ -16,8 +15,6 @@ LEAST_GAPS: dict[MeasureUnit, float] = {"pps": 0.01, "ns": 0.1, "ratio": 1e-4}
 """Closer together nobody needs to know."""
 LOOK_MIN = 4
 """Fewer runs have no shape."""
-SLOPE_MIN = 5
-SLOPE_CHANCE = 0.01
 
 
 def look(a: Series, b: Series, unit: MeasureUnit) -> Iterator[Flag]:
@@ -26,9 +23,6 @@ def look(a: Series, b: Series, unit: MeasureUnit) -> Iterator[Flag]:
         at = [point.value if unit == "ratio" else math.log(max(point.value, 1.0)) for point in series.points]
         if len(at) >= LOOK_MIN:
             yield from _groups(name, at, series, unit)
-        if len(at) >= SLOPE_MIN and _slope_chance(at) < SLOPE_CHANCE:
-            way = "rose" if at[-1] > at[0] else "fell"
-            yield Flag(code="drift", text=f"{name}: figures {way} from run to run; the machine or the SUT drifts.")
 
 
 def _groups(name: str, at: Sequence[float], series: Series, unit: MeasureUnit) -> Iterator[Flag]:
@@ -48,18 +42,3 @@ def _groups(name: str, at: Sequence[float], series: Series, unit: MeasureUnit) -
 
 def _spread(values: Sequence[float]) -> float:
     return stdev(values) if len(values) > 1 else 0.0
-
-
-def _slope_chance(at: Sequence[float]) -> float:
-    """How likely so steep a line is where there is none: Student's t of the correlation with the order."""
-    middle, mean = (len(at) - 1) / 2, fmean(at)
-    along = sum((index - middle) ** 2 for index in range(len(at)))
-    across = sum((value - mean) ** 2 for value in at)
-    if not across:
-        return 1.0
-    together = sum((index - middle) * (value - mean) for index, value in enumerate(at))
-    unexplained = 1 - together**2 / (along * across)
-    if unexplained <= 1e-12:
-        return 0.0
-    freedom = len(at) - 2
-    return 2 * tail(freedom, math.sqrt(freedom * (1 / unexplained - 1)))

@@ -1,9 +1,10 @@
 """In which order runs were made, and what that does to a comparison."""
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from nodrop.model.goal import Flag
+from nodrop.verdict.statistics import Pair
 
 
 class Timed(Protocol):
@@ -20,11 +21,8 @@ class Timed(Protocol):
         ...
 
 
-Run = TypeVar("Run", bound=Timed)
-
-
-def in_turn(a: Sequence[Run], b: Sequence[Run]) -> tuple[tuple[int, int], ...]:
-    """Runs of A and of B that followed each other, as indices; none unless all were made in turn."""
+def in_turn(a: Sequence[Timed], b: Sequence[Timed]) -> tuple[Pair, ...]:
+    """Runs of A and of B that followed each other; none unless all were made in turn."""
     began = sorted(
         [(run.started_at, 0, index) for index, run in enumerate(a)]
         + [(run.started_at, 1, index) for index, run in enumerate(b)]
@@ -36,17 +34,23 @@ def in_turn(a: Sequence[Run], b: Sequence[Run]) -> tuple[tuple[int, int], ...]:
         by_side = {side: index for _, side, index in began[start : start + 2]}
         if len(by_side) < 2:
             return ()
-        pairs.append((by_side[0], by_side[1]))
+        pairs.append(Pair(by_side[0], by_side[1], 1 if began[start][1] == 0 else -1))
     return tuple(pairs)
+
+
+def b_came_later(a: Sequence[Timed], b: Sequence[Timed]) -> bool | None:
+    """Whether all runs of B came after those of A; None unless one side came after the other."""
+    times_a, times_b = ([run.started_at for run in runs] for runs in (a, b))
+    if max(times_a) < min(times_b):
+        return True
+    return False if max(times_b) < min(times_a) else None
 
 
 def order_flags(a: Sequence[Timed], b: Sequence[Timed]) -> Iterator[Flag]:
     """That one side was measured after the other, where drift of the machine would look like a difference."""
-    times_a, times_b = ([run.started_at for run in runs] for runs in (a, b))
-    if min(len(a), len(b)) < 2:
-        return
-    if max(times_a) < min(times_b) or max(times_b) < min(times_a):
-        first, second = ("A", "B") if max(times_a) < min(times_b) else ("B", "A")
+    later = b_came_later(a, b)
+    if later is not None and min(len(a), len(b)) > 1:
+        first, second = ("A", "B") if later else ("B", "A")
         yield Flag(
             code="one_after_the_other",
             text=f"All runs of {first} came before those of {second}: what changed on the machine meanwhile would look "

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from nodrop.model.summary import MeasureUnit
+from nodrop.verdict.statistics import Pair
 from nodrop.verdict.values import MetricVerdict, Verdict
 
 TIMES_FROM = 1.0
@@ -120,7 +121,7 @@ def not_seen(alone: bool) -> str:
     return "the runs scatter more than they differ"
 
 
-def advice(verdict: Verdict, metrics: Sequence[MetricVerdict], pairs: Sequence[tuple[int, int]]) -> Iterator[str]:
+def advice(verdict: Verdict, metrics: Sequence[MetricVerdict], pairs: Sequence[Pair]) -> Iterator[str]:
     """What to do next."""
     undecided = [metric for metric in metrics if metric.verdict is Verdict.UNDECIDED and metric.headline]
     needed = [metric.repeats_needed for metric in undecided if metric.repeats_needed]

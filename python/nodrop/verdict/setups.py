@@ -146,7 +146,16 @@ OUTWARD: tuple[Aspect[Summary], ...] = (
 
 UNTOLD = (
     *("plan.label", "plan.results_dir", "plan.results_index", "plan.ship", "plan.nfvbench", "plan.interval_s"),
-    *("plan.capture", "plan.calibration", "plan.percentiles", "plan.search.earlier", "plan.fixed"),
+    *(
+        "plan.variant",
+        "plan.repeat",
+        "plan.repeat_count",
+        "plan.capture",
+        "plan.calibration",
+        "plan.percentiles",
+        "plan.search.earlier",
+        "plan.fixed",
+    ),
     *("plan.lab.forwarders", "plan.lab.edges", "plan.lab.links", "plan.lab.routers", "plan.engine.devices"),
 )
 """Keys that always differ, change no figure, or follow from others that are told."""

@@ -21,6 +21,9 @@ REPEATS_MAX = 200
 PAIRS_MIN = 5
 """Fewer pairs lose more by halving the degrees of freedom than they win where the machine drifts."""
 UNIFORM_VARIANCE = 1 / 12
+DRIFT_FREEDOM_MIN = 4
+"""Fewer runs have no slope to speak of."""
+ROUNDING = 1e-12
 
 
 class Values(NamedTuple):
@@ -35,6 +38,16 @@ class Values(NamedTuple):
     def runs(self) -> int:
         """How many."""
         return len(self.at)
+
+
+class Pair(NamedTuple):
+    """Two runs that followed each other."""
+
+    a: int
+    """Which run of A."""
+    b: int
+    lead: int
+    """1 where A's was the first, -1 where B's was."""
 
 
 class Spread(NamedTuple):
@@ -78,14 +91,14 @@ class Estimate(NamedTuple):
         return tail(self.freedom, (margin - abs(self.effect)) / self.error)
 
 
-def estimate(a: Values, b: Values, floor: float, assumed: float, pairs: Sequence[tuple[int, int]] = ()) -> Estimate:
+def estimate(a: Values, b: Values, floor: float, assumed: float, pairs: Sequence[Pair] = ()) -> Estimate:
     """How far B is from A.
 
     Args:
         a, b: at least one run each.
         floor: standard deviation that runs have at least, however alike they look.
         assumed: the same where no side has a second run to show it.
-        pairs: runs of a and of b that were measured one after the other; none: they were not.
+        pairs: runs that were measured in turn, in the order of time; none: they were not.
     """
     if len(pairs) >= PAIRS_MIN:
         return _paired(a, b, floor, pairs)
@@ -111,13 +124,55 @@ def _pooled(a: Values, b: Values, effect: float, floor: float, assumed: float) -
     return Estimate(effect, error, freedom, math.sqrt(own), hidden, "pooled" if known else "assumed")
 
 
-def _paired(a: Values, b: Values, floor: float, pairs: Sequence[tuple[int, int]]) -> Estimate:
-    """What the machine does to both of a pair cancels in their difference."""
-    apart = [b.at[of_b] - a.at[of_a] for of_a, of_b in pairs]
+def _paired(a: Values, b: Values, floor: float, pairs: Sequence[Pair]) -> Estimate:
+    """What the machine does to both of a pair cancels in their difference.
+
+    Where one side came first more often than the other, a steady drift leaves a trace of one run's step, which the
+    pairs tell of as well.
+    """
+    apart = [b.at[pair.b] - a.at[pair.a] for pair in pairs]
+    slope, slope_variance = _slope([(b.at[pair.b] + a.at[pair.a]) / 2 for pair in pairs])
+    lead = fmean(pair.lead for pair in pairs) / 2  # a pair takes two steps
     own = max(variance(apart), 2 * floor**2)
     hidden = _hidden(own / 2, a) + _hidden(own / 2, b)
-    error = math.sqrt(own / len(apart) + hidden)
-    return Estimate(fmean(apart), error, len(apart) - 1, math.sqrt(own / 2), hidden, "paired")
+    error = math.sqrt(own / len(apart) + lead**2 * slope_variance + hidden)
+    return Estimate(fmean(apart) - lead * slope, error, len(apart) - 1, math.sqrt(own / 2), hidden, "paired")
+
+
+def _slope(values: Sequence[float]) -> tuple[float, float]:
+    """How much values rise from one to the next, by least squares, and the variance of that."""
+    middle, mean = (len(values) - 1) / 2, fmean(values)
+    along = sum((index - middle) ** 2 for index in range(len(values)))
+    slope = sum((index - middle) * (value - mean) for index, value in enumerate(values)) / along
+    left = sum((value - mean - slope * (index - middle)) ** 2 for index, value in enumerate(values))
+    return slope, left / (len(values) - 2) / along
+
+
+class Drift(NamedTuple):
+    """How the runs of both sides rise in the order of time, each side by itself."""
+
+    slope: float
+    """From one run of a side to the next."""
+    p: float
+    """Chance of so steep a slope where there is none."""
+
+
+def drift(a: Values, b: Values) -> Drift | None:
+    """What both sides have in common of a drift; None where there are too few runs to see one."""
+    freedom = a.runs + b.runs - 3
+    if freedom < DRIFT_FREEDOM_MIN:
+        return None
+    along = across = together = 0.0
+    for side in (a, b):
+        middle, mean = (side.runs - 1) / 2, fmean(side.at)
+        along += sum((index - middle) ** 2 for index in range(side.runs))
+        across += sum((value - mean) ** 2 for value in side.at)
+        together += sum((index - middle) * (value - mean) for index, value in enumerate(side.at))
+    unexplained = across - together**2 / along
+    if unexplained <= ROUNDING * across:
+        return Drift(together / along, 0.0 if across else 1.0)
+    t = abs(together) / math.sqrt(along * unexplained / freedom)
+    return Drift(together / along, 2 * tail(freedom, t))
 
 
 def spread(values: Values, floor: float) -> Spread:
