@@ -1,4 +1,5 @@
-"""Several runs that belong together, one for each frame size: one after the other, each with a result of its own.
+"""Several runs that belong together, frame sizes, repeats, set-ups in turn: one after the other, each with a result of
+its own.
 
 A run that fails does not keep the others from being measured; one that is interrupted does.
 """
@@ -9,7 +10,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from nodrop import store
-from nodrop.errors import NodropError, SearchError
+from nodrop.errors import ConfigError, NodropError, SearchError
 from nodrop.judge import require_found
 from nodrop.model.event import Event, OnEvent, RunDone, RunStarted, SuiteDone, SuitePlace
 from nodrop.model.plan import Plan
@@ -17,6 +18,7 @@ from nodrop.model.result import RunResult, Status
 from nodrop.model.suite import Suite, SuiteRun
 from nodrop.run import Parts, execute
 from nodrop.store import suites
+from nodrop.wording import turn_text
 
 
 class Failure(NamedTuple):
@@ -24,6 +26,13 @@ class Failure(NamedTuple):
 
     frame_size: str
     error: NodropError
+    turn: str = ""
+    """Which of several at that frame size, as `A 2 of 5`."""
+
+    @property
+    def name(self) -> str:
+        """The run by its place among the others: `64`, `64, A 2 of 5`."""
+        return f"{self.frame_size}, {self.turn}" if self.turn else self.frame_size
 
 
 class SuiteOutcome(NamedTuple):
@@ -33,6 +42,31 @@ class SuiteOutcome(NamedTuple):
     results: tuple[RunResult, ...]
     """Of every run that began, also of those that failed."""
     failures: tuple[Failure, ...]
+
+
+def interleaved(a: Sequence[Plan], b: Sequence[Plan]) -> tuple[Plan, ...]:
+    """Plans of two set-ups, repeat by repeat and size by size, in turn: A B, B A, B A, A B, and so on.
+
+    Which of the two is first follows the sequence of Thue and Morse: after every second repeat a steady drift of the
+    machine has favoured neither, after every fourth neither has one that grows or fades steadily.
+
+    Raises: ConfigError when there is not one of A for each of B, or their results go to different places.
+    """
+    for key, of_a, of_b in (
+        ("frame_sizes", len({plan.frame_size for plan in a}), len({plan.frame_size for plan in b})),
+        ("repeat", a[0].repeat_count, b[0].repeat_count),
+        ("results_dir", a[0].results_dir, b[0].results_dir),
+        ("results_index", a[0].results_index, b[0].results_index),
+        ("ship", a[0].ship, b[0].ship),
+    ):
+        if of_a != of_b:
+            shown = f"{of_a} for A and {of_b} for B asked" if key != "ship" else "asked otherwise for B than for A"
+            raise ConfigError(f"{key}: {shown}, they are measured in turn; leave it out of B")
+    turns: list[Plan] = []
+    for plan_a, plan_b in zip(a, b, strict=True):
+        turn = (plan_a.model_copy(update={"variant": "A"}), plan_b.model_copy(update={"variant": "B"}))
+        turns += turn if (plan_a.repeat - 1).bit_count() % 2 == 0 else turn[::-1]
+    return tuple(turns)
 
 
 def execute_suite(plans: Sequence[Plan], on_event: OnEvent, parts: Parts | None = None) -> SuiteOutcome:
@@ -53,11 +87,11 @@ def execute_suite(plans: Sequence[Plan], on_event: OnEvent, parts: Parts | None 
             try:
                 execute(plan, keeper.hear, parts)
             except NodropError as error:
-                failures.append(Failure(plan.frame_size, error))
+                failures.append(_failure(plan, error))
     except KeyboardInterrupt as stopped:
         keeper.end(Status.INTERRUPTED, str(stopped) or "interrupted")
         raise
-    texts = [f"{failure.frame_size}: {failure.error}" for failure in failures]
+    texts = [f"{failure.name}: {failure.error}" for failure in failures]
     keeper.end(Status.FAILED if failures else Status.COMPLETE, "; ".join(texts) or None)
     return SuiteOutcome(keeper.suite, tuple(keeper.results), (*failures, *_without_answer(keeper.results)))
 
@@ -68,7 +102,11 @@ def _without_answer(results: Sequence[RunResult]) -> Iterator[Failure]:
         try:
             require_found(result)
         except SearchError as error:
-            yield Failure(result.plan.frame_size, error)
+            yield _failure(result.plan, error)
+
+
+def _failure(plan: Plan, error: NodropError) -> Failure:
+    return Failure(plan.frame_size, error, turn_text(plan.variant, plan.repeat, plan.repeat_count))
 
 
 class _Keeper:
@@ -77,7 +115,9 @@ class _Keeper:
     def __init__(self, plans: Sequence[Plan], on_event: OnEvent) -> None:
         self.suite_id = store.new_run_id()
         self.results: list[RunResult] = []
-        self._frame_sizes = tuple(plan.frame_size for plan in plans)
+        self._count = len(plans)
+        self._repeat_count = max(plan.repeat_count for plan in plans)
+        self._frame_sizes = tuple(dict.fromkeys(plan.frame_size for plan in plans))
         self._begun_count = 0
         self._results_dir = plans[0].results_dir
         self._on_event = on_event
@@ -89,7 +129,15 @@ class _Keeper:
         """Pass an event on; store the list when it is the end of a run."""
         if isinstance(event, RunStarted):
             self._begun_count += 1
-            place = SuitePlace(suite_id=self.suite_id, number=self._begun_count, count=len(self._frame_sizes))
+            plan = event.plan
+            place = SuitePlace(
+                suite_id=self.suite_id,
+                number=self._begun_count,
+                count=self._count,
+                variant=plan.variant,
+                repeat=plan.repeat,
+                repeat_count=plan.repeat_count,
+            )
             event = event.model_copy(update={"place": place})
         if isinstance(event, RunDone):
             self.results.append(event.result)
@@ -107,7 +155,13 @@ class _Keeper:
 
     def _as_of_now(self, status: Status, error: str | None) -> Suite:
         runs = (
-            SuiteRun(frame_size=result.plan.frame_size, run_id=result.run_id, status=result.status)
+            SuiteRun(
+                frame_size=result.plan.frame_size,
+                run_id=result.run_id,
+                variant=result.plan.variant,
+                repeat=result.plan.repeat,
+                status=result.status,
+            )
             for result in self.results
         )
         return Suite(
@@ -117,5 +171,6 @@ class _Keeper:
             status=status,
             error=error,
             frame_sizes=self._frame_sizes,
+            repeat_count=self._repeat_count,
             runs=tuple(runs),
         )

@@ -4,10 +4,11 @@ from pathlib import Path
 
 from nodrop.model.goal import Goal, GoalResult, Limit
 from nodrop.model.plan import Plan
+from nodrop.model.summary import MeasureUnit
 from nodrop.model.traffic import Replay, Stream, Traffic
 from nodrop.model.trial import FIXED, StopClause, TrialResult
 from nodrop.rates import WIRE_OVERHEAD_BYTES
-from nodrop.units import format_bps, format_pps, format_ratio, format_seconds
+from nodrop.units import format_bps, format_ns, format_pps, format_ratio, format_seconds
 
 LIMITS = {
     Limit.SUT: "the SUT",
@@ -50,6 +51,13 @@ def small_ratio_text(ratio: float) -> str:
     return format_ratio(ratio)
 
 
+def measure_text(value: float, unit: MeasureUnit) -> str:
+    """A figure of a run with its unit."""
+    if unit == "pps":
+        return format_pps(value)
+    return format_ns(value) if unit == "ns" else small_ratio_text(value)
+
+
 def width_text(found: GoalResult) -> str:
     """How far apart the bounds are, relative to the upper one."""
     if not found.lower or not found.upper:
@@ -75,6 +83,12 @@ def each_way_text(load_pps: float, traffic: Traffic) -> str:
     """A load per direction: `2 x 150.0 kpps`."""
     loads = [format_pps(load_pps * ratio) for ratio in traffic.direction_ratios.values()]
     return f"{len(loads)} x {loads[0]}" if len(set(loads)) == 1 else " + ".join(loads)
+
+
+def turn_text(variant: str, repeat: int, repeat_count: int) -> str:
+    """Which of several runs with the same traffic one is: `A 2 of 5`, `2 of 5`, `A`; empty where there are none."""
+    number = f"{repeat} of {repeat_count}" if repeat_count > 1 else ""
+    return f"{variant} {number}".strip()
 
 
 def asked_text(plan: Plan) -> str:

@@ -50,10 +50,11 @@ class Client:
         """Have a run end."""
         return self._read(RunView, self._text(f"{_path(run_id)}/cancel", {}))
 
-    def result(self, run_id: str, frame_size: str | None = None) -> str:
+    def result(self, run_id: str, frame_size: str | None = None, repeat: int | None = None) -> str:
         """The result.json of a run."""
-        which = f"?{urllib.parse.urlencode({'frame_size': frame_size})}" if frame_size else ""
-        return self._text(f"{_path(run_id)}/result{which}")
+        which = {key: value for key, value in (("frame_size", frame_size), ("repeat", repeat)) if value}
+        query = f"?{urllib.parse.urlencode(which)}" if which else ""
+        return self._text(f"{_path(run_id)}/result{query}")
 
     def nfvbench_result(self, run_id: str) -> str:
         """The result as NFVbench has it."""

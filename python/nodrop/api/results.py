@@ -87,15 +87,22 @@ def last_results(entries: Iterable[Entry], results_dir: str) -> tuple[RunResult,
     return ()
 
 
-def result_file(entry: Entry, results_dir: str, frame_size: str | None) -> Path:
-    """The file of one result. Raises Problem when there is none, or several and no frame size says which."""
+def result_file(entry: Entry, results_dir: str, frame_size: str | None, repeat: int | None = None) -> Path:
+    """The file of one result. Raises Problem when there is none, or several and nothing says which."""
     results = load_results(entry, results_dir)
-    chosen = [result for result in results if frame_size in (None, result.plan.frame_size)]
+    chosen = [
+        result
+        for result in results
+        if frame_size in (None, result.plan.frame_size) and repeat in (None, result.plan.repeat)
+    ]
     if len(chosen) != 1:
-        sizes = ", ".join(f"frame_size={result.plan.frame_size}" for result in results)
-        raise Problem(
-            422, f"the result of run {entry.id} asked, it has one for each frame size; ask for one of {sizes}"
+        several = any(result.plan.repeat_count > 1 for result in results)
+        each = "frame size and repeat" if several else "frame size"
+        asked = ", ".join(
+            f"frame_size={result.plan.frame_size}{f'&repeat={result.plan.repeat}' if several else ''}"
+            for result in results
         )
+        raise Problem(422, f"the result of run {entry.id} asked, it has one for each {each}; ask for one of {asked}")
     return Path(results_dir) / chosen[0].run_id / store.RESULT_FILE
 
 

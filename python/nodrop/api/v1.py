@@ -100,8 +100,9 @@ def v1_routes(runs: Runs, base: Base) -> APIRouter:
     async def get_result(
         run_id: str,
         frame_size: Annotated[str | None, Query(description="Which, of a run with several, as `64` or `IMIX`.")] = None,
+        repeat: Annotated[int | None, Query(description="Which, of a run with repeats, from 1.")] = None,
     ) -> FileResponse:
-        path = await run_in_threadpool(result_file, runs.find(run_id), base.results_dir, frame_size)
+        path = await run_in_threadpool(result_file, runs.find(run_id), base.results_dir, frame_size, repeat)
         return FileResponse(path, media_type="application/json")
 
     @router.get(

@@ -113,7 +113,7 @@ def _measure(plans: Sequence[Plan], hear: OnEvent) -> tuple[int, str | None]:
     failures = execute_suite(plans, hear).failures
     if not failures:
         return 0, None
-    return failures[0].error.exit_code, "\n".join(f"frame size {size}: {error}" for size, error in failures)
+    return failures[0].error.exit_code, "\n".join(f"frame size {failure.name}: {failure.error}" for failure in failures)
 
 
 def _interrupt(number: int, _frame: FrameType | None) -> None:

@@ -107,6 +107,7 @@ def cancel(server: "Client", run_id: str) -> int:
 @client.command()
 @click.argument("run_id", metavar="ID")
 @click.option("--frame-size", metavar="SIZE", help="Which, of a run with several, as 64 or IMIX.")
+@click.option("--repeat", type=int, metavar="N", help="Which, of a run with repeats, from 1.")
 @click.option(
     "--format",
     "wanted",
@@ -116,11 +117,11 @@ def cancel(server: "Client", run_id: str) -> int:
     help="result.json, NFVbench's form of it, the report, or NFVbench's tables.",
 )
 @click.pass_obj
-def result(server: "Client", run_id: str, frame_size: str | None, wanted: str) -> int:
+def result(server: "Client", run_id: str, frame_size: str | None, repeat: int | None, wanted: str) -> int:
     """Print the result of a run."""
     match wanted:
         case "json":
-            text = server.result(run_id, frame_size)
+            text = server.result(run_id, frame_size, repeat)
         case "nfvbench":
             text = server.nfvbench_result(run_id)
         case _:

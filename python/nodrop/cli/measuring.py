@@ -39,7 +39,7 @@ def measure(
     from nodrop.model.event import RunDone  # noqa: PLC0415
     from nodrop.run import execute  # noqa: PLC0415
 
-    outputs.require_writable(plan)
+    outputs.require_writable([plan])
     out = outputs.stream
     done: list[RunDone] = []
     with listeners(plan, _warn) as tell, interruptible() as interruption:
@@ -66,7 +66,7 @@ def measure(
 
 
 def measure_each(plans: "Sequence[Plan]", outputs: Outputs, quiet: bool, parts: "Parts | None" = None) -> int:
-    """Carry out one plan after the other, one for each frame size, and show what came of all; gives the exit code.
+    """Carry out one plan after the other, and show what came of all; gives the exit code.
 
     Args:
         plans: what to do.
@@ -81,7 +81,7 @@ def measure_each(plans: "Sequence[Plan]", outputs: Outputs, quiet: bool, parts: 
     from nodrop.model.event import RunDone, SuiteDone  # noqa: PLC0415
     from nodrop.suite import execute_suite  # noqa: PLC0415
 
-    outputs.require_writable(plans[0])
+    outputs.require_writable(plans)
     out = outputs.stream
     results: list[RunResult] = []
     over: list[SuiteDone] = []
@@ -109,8 +109,8 @@ def measure_each(plans: "Sequence[Plan]", outputs: Outputs, quiet: bool, parts: 
 
 def _suite_exit_code(outcome: "SuiteOutcome") -> int:
     """That of the first run that failed; each is named."""
-    for frame_size, failed in outcome.failures:
-        click.echo(f"nodrop: error: frame size {frame_size}: {failed}", err=True)
+    for failure in outcome.failures:
+        click.echo(f"nodrop: error: frame size {failure.name}: {failure.error}", err=True)
     return outcome.failures[0].error.exit_code if outcome.failures else 0
 
 
@@ -150,11 +150,11 @@ def _show(done: "RunDone", outputs: Outputs) -> None:
 
 def _show_suite(over: "SuiteDone", results: "Sequence[RunResult]", outputs: Outputs) -> None:
     """The summary and every run's report; the files; the JSON."""
-    from nodrop.report.suite import suite_report  # noqa: PLC0415
+    from nodrop.cli.several import several_report  # noqa: PLC0415
     from nodrop.store import suites  # noqa: PLC0415
 
     click.echo(file=outputs.stream)
-    outputs.show(results, lambda: suite_report(over.suite, results))
+    outputs.show(results, lambda: several_report(over.suite, results))
     if over.path:
         click.echo(f"\nresults: {over.path}", file=outputs.stream)
     outputs.write(results, suites.results_json(over.suite, results))

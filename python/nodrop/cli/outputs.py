@@ -46,18 +46,28 @@ class Outputs(NamedTuple):
         """Where people read: standard output, unless a file of a program's goes there."""
         return sys.stderr if STDOUT in (self.json_file, self.nfvbench_json) else sys.stdout
 
-    def require_writable(self, plan: "Plan") -> None:
+    def require_writable(self, plans: "Sequence[Plan]") -> None:
         """Make sure, before anything is measured, that everything asked for can be written. Raises ConfigError."""
         if self.json_file == STDOUT == self.nfvbench_json:
             raise ConfigError(
                 "--json and --nfvbench-json: standard output asked for both, it can hold one; name a file"
             )
+        self._require_form(plans)
+        plan = plans[0]
         require_writable(self.json_file)
         require_writable(self.nfvbench_json, "--nfvbench-json")
         asked = plan.nfvbench
         require_writable(asked.get("json"), "json")
         if asked.get("std_json"):
             _require_place(Path(asked["std_json"]) / "result.json", "std_json")
+
+    def _require_form(self, plans: "Sequence[Plan]") -> None:
+        """Make sure that NFVbench's form has room for all runs, where that is asked for. Raises ConfigError."""
+        asked = plans[0].nfvbench
+        if self.nfvbench_json or self.form not in (None, "text") or asked.get("json") or asked.get("std_json"):
+            from nodrop.export.nfvbench import require_one_setup  # noqa: PLC0415
+
+            require_one_setup(plans)
 
     def show(self, runs: "Sequence[RunResult]", own: "Callable[[], RenderableType]") -> None:
         """Show runs that belong together: in the form that was asked for, or that suits them."""
@@ -99,7 +109,11 @@ class Outputs(NamedTuple):
 
 
 def suitable_form(runs: "Sequence[RunResult]") -> Literal["text", "nfvbench"]:
-    """NFVbench's tables for what was measured at a fixed rate; nodrop's report says what a search found, and why."""
+    """NFVbench's tables for what was measured once at a fixed rate; nodrop's report says what a search found, and why,
+    and how far repeats differ.
+    """
+    if any(run.plan.repeat_count > 1 or run.plan.variant for run in runs):
+        return "text"
     return "nfvbench" if runs and all(run.plan.fixed and run.trials for run in runs) else "text"
 
 

@@ -14,6 +14,9 @@ from nodrop.errors import ConfigError
 from nodrop.model.names import Backend, PatternKind, SutKind
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nodrop.config.load import Source
     from nodrop.config.schema import Config
     from nodrop.model.plan import Plan
 
@@ -30,6 +33,8 @@ Examples:
   nodrop run --json - -q | jq .goals          the result for a program
   nodrop run --rate 1Mpps --interval 1        one trial at a fixed rate, told every second
   nodrop run -fs 64 -fs IMIX -fs 1518         several frame sizes, one after the other
+  nodrop run --repeat 5                       five times, and how far the figures differ
+  nodrop run --repeat 5 --interleave new.yaml this set-up and another in turn, and which is better
   nodrop run --sut ext --ports eth1,eth2      what is between two interfaces of this machine
   nodrop run --set search.width=2%            any key of the configuration
 
@@ -38,6 +43,8 @@ Exit codes: 0 every goal has a load that meets it, 2 configuration, 3 the lab, 4
 5 the search ended without an answer, 130 Ctrl-C, 143 SIGTERM. What was measured is kept in every case.
 """
 
+INTERLEAVED_REPEATS = 5
+"""How often two set-ups are measured in turn unless asked otherwise: fewer seldom show a difference of some percent."""
 TWICE = {"chains": ("service_chain_count", "-scc"), "frame_bytes": ("frame_sizes", "-fs")}
 """nodrop's own key, and the key and flag of NFVbench for the same thing."""
 
@@ -57,6 +64,8 @@ TWICE = {"chains": ("service_chain_count", "-scc"), "frame_bytes": ("frame_sizes
 @click.option("--pattern", type=click.Choice(get_args(PatternKind)), help="How the load varies.  [default: flat]")
 @click.option("--replay", type=FILE, help="Send the frames of a pcap or pcapng file.")
 @click.option("--capture", type=FILE, help="Keep frames at the loads found: FILE-12.pcapng for trial 12.")
+@click.option("--repeat", type=click.IntRange(min=1), metavar="N", help="Measure N times.  [default: 1; in turn: 5]")
+@click.option("--interleave", type=FILE, help="Measure in turn what its keys change, and judge: A, then B with them.")
 @click.option("--no-latency", is_flag=True, help="Leave out the latency trials.")
 @click.option("--results-dir", type=DIR, help="Where results are kept.  [default: results]")
 @click.option("--json", "json_file", type=FILE, help="Also write the result there; - is standard output.")
@@ -82,15 +91,29 @@ def run(context: click.Context, /, json_file: str | None, quiet: bool, **flags: 
     for note in notes(flags, json_file):
         click.echo(f"nodrop: {note}", err=True)
     from nodrop.cli.measuring import measure_each  # noqa: PLC0415
-    from nodrop.planned import plans_here  # noqa: PLC0415
     from nodrop.presence import turn  # noqa: PLC0415
 
     config = configuration(flags)
-    plans = plans_here(config)
-    for plan in plans:
-        _beyond_calibration(plan, config)
+    plans = _plans(config, flags)
     with turn(config.results_dir, alongside=flags["alongside"], wait=flags["wait"]):
         return measure_each(plans, Outputs(json_file, flags["nfvbench_json"], flags["form"]), quiet)
+
+
+def _plans(config: "Config", flags: dict[str, Any]) -> "tuple[Plan, ...]":
+    """Everything that is to be measured, in order. Raises ConfigError."""
+    from nodrop.planned import plans_here  # noqa: PLC0415
+
+    plans = plans_here(config)
+    for plan in plans:
+        if plan.repeat == 1:
+            _beyond_calibration(plan, config)
+    if not flags["interleave"]:
+        return plans
+    from nodrop.cli.interleaving import other_plans  # noqa: PLC0415
+    from nodrop.suite import interleaved  # noqa: PLC0415
+
+    other = configuration(flags, overlays=(flags["interleave"],))
+    return interleaved(plans, other_plans(config, other))
 
 
 def _beyond_calibration(plan: "Plan", config: "Config") -> None:
@@ -104,11 +127,12 @@ def _beyond_calibration(plan: "Plan", config: "Config") -> None:
         click.echo(f"nodrop: search.max_load: {asked} asked; {calibration_text(known)}", err=True)
 
 
-def configuration(flags: dict[str, Any]) -> "Config":
-    """What was asked for, by files and flags. Raises ConfigError."""
+def configuration(flags: dict[str, Any], overlays: "Sequence[Source]" = ()) -> "Config":
+    """What was asked for, by files and flags, and by overlays that win over both. Raises ConfigError."""
     from nodrop.config.load import load  # noqa: PLC0415
 
-    return load(flags["files"], _keys(flags))
+    defaults = {"repeat": INTERLEAVED_REPEATS} if flags.get("interleave") else None
+    return load(flags["files"], _keys(flags), defaults, overlays)
 
 
 def _keys(flags: dict[str, Any]) -> dict[str, Any]:
@@ -137,6 +161,7 @@ def _own_keys(flags: dict[str, Any]) -> dict[str, Any]:
         "pattern.kind": flags["pattern"],
         "traffic.replay.file": flags["replay"],
         "capture.file": flags["capture"],
+        "repeat": flags["repeat"],
         "latency.enabled": False if flags["no_latency"] else None,
         "results_dir": flags["results_dir"],
         "ship.events_file": flags["events"],

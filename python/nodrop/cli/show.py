@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 def show(result: str, trials: bool, as_json: bool, results_dir: str, **flags: Any) -> None:
     """Print a stored result, nodrop's or NFVbench's.
 
-    RESULT is a result.json, the directory it is in, a run id, `latest`, or a file that NFVbench wrote. Of several frame
-    sizes measured together it is their suite.json, or its id.
+    RESULT is a result.json, the directory it is in, a run id, `latest`, or a file that NFVbench wrote. Of several runs
+    measured together, frame sizes or repeats, it is their suite.json, or its id.
 
     \b
     nodrop show latest --trials
@@ -45,7 +45,7 @@ def show(result: str, trials: bool, as_json: bool, results_dir: str, **flags: An
     nodrop show latest --nfvbench-json - | jq .benchmarks
     """
     from nodrop import store  # noqa: PLC0415
-    from nodrop.report.suite import suite_report  # noqa: PLC0415
+    from nodrop.cli.several import several_report  # noqa: PLC0415
     from nodrop.report.text import report  # noqa: PLC0415
     from nodrop.store import nfvbench, suites  # noqa: PLC0415
 
@@ -55,7 +55,8 @@ def show(result: str, trials: bool, as_json: bool, results_dir: str, **flags: An
     several = suites.find(result, results_dir)
     if several:
         runs = several.results
-        _show(outputs, runs, suites.results_json(*several), as_json, lambda: suite_report(*several, with_trials=trials))
+        as_text = lambda: several_report(*several, with_trials=trials)  # noqa: E731
+        _show(outputs, runs, suites.results_json(*several), as_json, as_text)
         return
     theirs = nfvbench.find(result, results_dir)
     if theirs:

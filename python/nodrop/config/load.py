@@ -1,4 +1,4 @@
-"""Files, text, plugins and flags to one Config. One rule: each gives way to those after it, flags to none.
+"""Files, text, plugins and flags to one Config. One rule: each gives way to those after it, flags to none but overlays.
 
 Keys may be nodrop's or NFVbench's, mixed as one likes. NFVbench's are translated where they stand, so that a later file
 wins over an earlier one whichever keys it is written in. Where one file has both, nodrop's own key wins over one that
@@ -45,17 +45,23 @@ class Asked(NamedTuple):
     keys: tuple[tuple[Key, Any], ...]
 
 
-def load(sources: Sequence[Source], overrides: Mapping[str, Any], defaults: Mapping[str, Any] | None = None) -> Config:
+def load(
+    sources: Sequence[Source],
+    overrides: Mapping[str, Any],
+    defaults: Mapping[str, Any] | None = None,
+    overlays: Sequence[Source] = (),
+) -> Config:
     """The configuration that sources and flags add up to.
 
     Args:
         sources: files, text in place of files, or mappings with a name; later ones win.
         overrides: dotted key to value, as `{"search.width": "1%"}`; they win over all sources.
         defaults: likewise; they give way to all sources, and to plugins.
+        overlays: sources that win over everything, flags too.
 
     Raises: ConfigError naming source, line, key and value of everything that cannot be used.
     """
-    return trace(sources, overrides, defaults).config
+    return trace(sources, overrides, defaults, overlays=overlays).config
 
 
 def trace(
@@ -64,10 +70,12 @@ def trace(
     defaults: Mapping[str, Any] | None = None,
     *,
     plugins: bool = True,
+    overlays: Sequence[Source] = (),
 ) -> Loaded:
     """The same, with who wrote what; without plugins, when asked so. Raises ConfigError likewise."""
     asked = [_asked(document_of(source)) for source in sources]
     asked.append(_dotted(overrides, FLAGS))
+    asked += [_asked(document_of(source)) for source in overlays]
     wanted = plugins and _wants_plugins(asked)
     supplied = [_asked(document) for document in plugin.documents()] if wanted else []
     book: Book = {}

@@ -329,6 +329,9 @@ class Config(Value):
     """Whether frames are sent through every chain both ways before anything is measured."""
     no_traffic: bool = False
     """Whether to stop once the path was brought up and checked."""
+    repeat: int = Field(default=1, ge=1, le=1000)
+    """How often to measure, each time as a run of its own, several frame sizes one after the other each time; 1 to
+    1000."""
     label: Text | None = None
     """A name for the run, kept with its result."""
     user_info: Info = Field(default_factory=dict)

@@ -18,6 +18,11 @@ class SuitePlace(Value):
     number: int
     """From 1."""
     count: int
+    variant: str = ""
+    """Which of the set-ups measured in turn, `A` or `B`; empty where there is one."""
+    repeat: int = 1
+    """Which repeat of it, from 1."""
+    repeat_count: int = 1
 
 
 class RunStarted(Value):

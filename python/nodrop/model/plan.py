@@ -331,6 +331,12 @@ class Plan(Value):
     path_check: bool = True
     no_traffic: bool = False
     """Whether the run ends once the path was checked."""
+    variant: str = ""
+    """Which of the set-ups measured in turn it is of, `A` or `B`; empty where there is one."""
+    repeat: int = 1
+    """Which repeat it is, from 1."""
+    repeat_count: int = 1
+    """How many there are to be."""
     label: str | None = None
     user_info: dict[str, Any] = Field(default_factory=dict)
     nfvbench: dict[str, Any] = Field(default_factory=dict)

@@ -25,8 +25,8 @@ from nodrop.plan.sizes import each_size, frame_bytes_max, one_size, size_name
 from nodrop.plan.traffic import plan_traffic, traffic_warnings
 from nodrop.rates import line_rate_pps
 
-PLACES = frozenset({"results_dir", "results_index", "ship", "nfvbench"})
-"""Keys that say where results go, and what was translated into nodrop's own keys."""
+NOT_OF_ONE = frozenset({"results_dir", "results_index", "ship", "nfvbench", "repeat"})
+"""Keys that say where results go, what was translated into nodrop's own keys, and how many runs there are."""
 
 
 def build(config: Config, lookups: Lookups = NOTHING_THERE, cpus: Sequence[int] | None = None) -> Plan:
@@ -69,6 +69,7 @@ def build(config: Config, lookups: Lookups = NOTHING_THERE, cpus: Sequence[int] 
         link_speed_bps=link_speed_bps,
         path_check=config.path_check,
         no_traffic=config.no_traffic,
+        repeat_count=config.repeat,
         label=config.label,
         user_info=config.user_info,
         nfvbench=config.nfvbench,
@@ -93,17 +94,22 @@ def build(config: Config, lookups: Lookups = NOTHING_THERE, cpus: Sequence[int] 
 
 
 def build_each(config: Config, lookups: Lookups = NOTHING_THERE, cpus: Sequence[int] | None = None) -> tuple[Plan, ...]:
-    """A plan for every frame size that was asked for, in order, one where there are none; otherwise as `build`."""
+    """A plan for every frame size that was asked for, in order, one where there are none, and all of them as often as
+    repeats were asked for; otherwise as `build`.
+    """
     configs = each_size(config)
-    if config.no_traffic:  # the path is the same for all sizes
-        configs = configs[:1]
-    return tuple(build(each, lookups, cpus) for each in configs)
+    if config.no_traffic:  # the path is the same for all sizes, and each time
+        configs = tuple(each.model_copy(update={"repeat": 1}) for each in configs[:1])
+    plans = [build(each, lookups, cpus) for each in configs]
+    return tuple(
+        plan.model_copy(update={"repeat": repeat}) for repeat in range(1, plans[0].repeat_count + 1) for plan in plans
+    )
 
 
 def _repeatable(config: Config) -> dict[str, object]:
     """What asks for the same run again, wherever that is: not where results go, which may hold a password, nor who is
     told of them."""
-    asked = {key: value for key, value in changed(config).items() if key not in PLACES}
+    asked = {key: value for key, value in changed(config).items() if key not in NOT_OF_ONE}
     return dict(json.loads(json.dumps(asked)))  # as it will be read from the result's file
 
 

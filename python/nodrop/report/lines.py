@@ -10,7 +10,7 @@ from nodrop.model.result import DirectionCheck
 from nodrop.model.trial import FIXED, TrialResult, Verdict
 from nodrop.report.intervals import Intervals
 from nodrop.units import format_pps, format_ratio, format_seconds
-from nodrop.wording import asked_text, shown_loss_ratio, stop_text, traffic_text
+from nodrop.wording import asked_text, shown_loss_ratio, stop_text, traffic_text, turn_text
 
 CHECKS_MAX = 6
 """Ways that are told one by one."""
@@ -87,7 +87,10 @@ def _loss_text(result: TrialResult) -> str:
 
 def _place_text(event: RunStarted) -> str:
     place = event.place
-    return f" ({place.number} of {place.count}, frame size {event.plan.frame_size})" if place else ""
+    if not place:
+        return ""
+    turn = turn_text(place.variant, place.repeat, place.repeat_count)
+    return f" ({place.number} of {place.count}, frame size {event.plan.frame_size}{turn and f', {turn}'})"
 
 
 def _stage_line(facts: StageFacts) -> str:

@@ -11,13 +11,13 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from nodrop.model.event import Event, RunDone, TrialProgress
+from nodrop.model.event import Event, RunDone, SuitePlace, TrialProgress
 from nodrop.model.goal import GoalResult
 from nodrop.report.confidence import estimate_text
 from nodrop.report.intervals import Intervals
 from nodrop.report.progress import Progress
 from nodrop.units import format_pps, format_ratio, format_seconds
-from nodrop.wording import goal_text, traffic_text, width_text
+from nodrop.wording import goal_text, traffic_text, turn_text, width_text
 
 REFRESH_S = 0.25
 """Drawing takes CPU time that the measurement may want."""
@@ -68,8 +68,7 @@ def _lines(progress: Progress, elapsed_s: float) -> Iterator[RenderableType]:
         clock = Table.grid(expand=True)
         clock.add_column()
         clock.add_column(justify="right", no_wrap=True)
-        place = f"{progress.place.number} of {progress.place.count}: " if progress.place else ""
-        what = f"{place}{progress.plan.lab.sut}, {traffic_text(progress.plan.traffic)}"
+        what = f"{_place_text(progress.place)}{progress.plan.lab.sut}, {traffic_text(progress.plan.traffic)}"
         clock.add_row(Text(what, style="bold"), f"{format_seconds(int(elapsed_s))}{left}")
         yield clock
     if progress.started is None:
@@ -78,6 +77,15 @@ def _lines(progress: Progress, elapsed_s: float) -> Iterator[RenderableType]:
     yield from _trial(progress)
     if progress.goals:
         yield _bounds(progress.goals)
+
+
+def _place_text(place: SuitePlace | None) -> str:
+    """Which run it is: `A 2 of 5, run 3 of 10: `."""
+    if not place:
+        return ""
+    turn = turn_text(place.variant, place.repeat, place.repeat_count)
+    number = f"{place.number} of {place.count}"
+    return f"{turn}, run {number}: " if turn and turn != number else f"{number}: "
 
 
 def _trial(progress: Progress) -> Iterator[RenderableType]:

@@ -10,12 +10,13 @@ from nodrop.logs import FIELDS, LOGGER
 from nodrop.model.event import Event, PathChecked, RunDone, RunStarted, StageUp, SuiteDone, TrialDone, TrialStarted
 from nodrop.model.goal import GoalResult, Limit
 from nodrop.model.result import RunResult, Status
+from nodrop.model.suite import SuiteRun
 from nodrop.model.trial import FIXED
 from nodrop.report.doubts import grave_doubt_lines
 from nodrop.report.intervals import Intervals
 from nodrop.report.lines import trial_line
 from nodrop.units import format_pps, format_seconds
-from nodrop.wording import asked_text, found_text, goal_text, traffic_text
+from nodrop.wording import asked_text, found_text, goal_text, traffic_text, turn_text
 
 TESTERS = frozenset({Limit.TESTER, Limit.SHARED_CPU})
 """Limits that say the tester fell short, not the SUT."""
@@ -56,12 +57,13 @@ class EventLog:
                 self._done(event.result, event.path)
             case SuiteDone():
                 suite = event.suite
-                sizes = ", ".join(f"{run.frame_size} {run.status}" for run in suite.runs)
-                self._say(logging.INFO, f"suite {suite.suite_id} is {suite.status}: {sizes}", suite_id=suite.suite_id)
+                runs = ", ".join(f"{_run_text(run, suite.repeat_count)} {run.status}" for run in suite.runs)
+                self._say(logging.INFO, f"suite {suite.suite_id} is {suite.status}: {runs}", suite_id=suite.suite_id)
 
     def _started(self, event: RunStarted) -> None:
         plan, place = event.plan, event.place
-        which = f" ({place.number} of {place.count})" if place else ""
+        turn = turn_text(place.variant, place.repeat, place.repeat_count) if place else ""
+        which = f" ({place.number} of {place.count}{turn and f', {turn}'})" if place else ""
         what = f"{plan.lab.sut_text}, {traffic_text(plan.traffic)}, {asked_text(plan)}"
         self._say(logging.INFO, f"run {event.run_id}{which}: {what}", frame_size=plan.frame_size)
         for warning in plan.warnings:
@@ -114,3 +116,8 @@ class EventLog:
 
     def _say(self, level: int, message: str, **fields: object) -> None:
         LOGGER.log(level, message, extra={FIELDS: {"run_id": self._run_id, **fields}})
+
+
+def _run_text(run: SuiteRun, repeat_count: int) -> str:
+    turn = turn_text(run.variant, run.repeat, repeat_count)
+    return f"{run.frame_size} {turn}" if turn else run.frame_size

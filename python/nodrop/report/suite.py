@@ -1,4 +1,4 @@
-"""Runs that belong together: what was found at each frame size, in one table, and what to know of them."""
+"""Runs that belong together: what each of them found, in one table, and what to know of them."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -8,6 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from nodrop.model.latency import LatencyFigures, latency_of
+from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult, Status
 from nodrop.model.suite import Suite
 from nodrop.model.trial import TrialResult
@@ -15,36 +16,54 @@ from nodrop.report.fixed import fixed_trial, shortfall_lines
 from nodrop.report.tables import plain_table
 from nodrop.report.text import STATUS_TEXTS, report
 from nodrop.units import format_pps, format_seconds
-from nodrop.wording import found_text, goal_text, small_ratio_text, wire_text
+from nodrop.wording import found_text, goal_text, small_ratio_text, turn_text, wire_text
 
 
 def suite_report(
-    suite: Suite, results: Sequence[RunResult], with_trials: bool = False, each: bool = True
+    suite: Suite, results: Sequence[RunResult], with_trials: bool = False, each: bool | None = None
 ) -> RenderableType:
-    """The summary, and after it each run's own report unless that is not wanted.
+    """The summary, and after it each run's own report where that is wanted.
 
     Args:
         suite: the list of runs.
         results: what came of them, in the same order.
         with_trials: whether the runs' reports list their trials.
-        each: whether there are reports of the runs.
+        each: whether there are reports of the runs; None: unless there are repeats or set-ups in turn.
     """
     parts: list[RenderableType] = [_headline(suite), ""]
     if results:
         parts += [suite_table(results), "", Text("rates are totals; latency in µs", style="dim")]
     parts += [Text(f"! {line}", style="yellow") for line in _lines(results)]
-    for result in results if each else ():
-        title = Text(f"Frame size {result.plan.frame_size}: run {result.run_id}", style="bold underline")
+    for result in results if (not is_repeated(suite) if each is None else each) else ():
+        title = Text(f"Frame size {run_name(result)}: run {result.run_id}", style="bold underline")
         parts += ["", title, report(result, with_trials)]
     return Group(*parts)
 
 
+def is_repeated(suite: Suite) -> bool:
+    """Whether the same traffic was measured more than once."""
+    return suite.repeat_count > 1 or any(run.variant for run in suite.runs)
+
+
+def run_name(result: RunResult) -> str:
+    """A run among the others: its frame size, and which repeat it is."""
+    plan = result.plan
+    turn = turn_text(plan.variant, plan.repeat, plan.repeat_count)
+    return f"{plan.frame_size}, {turn}" if turn else plan.frame_size
+
+
+def _short_name(plan: Plan) -> str:
+    """The same as short as it can be: `64`, `64, A2`, `64, #2`."""
+    is_one_of_several = plan.repeat_count > 1 or plan.variant
+    return f"{plan.frame_size}, {plan.variant or '#'}{plan.repeat}" if is_one_of_several else plan.frame_size
+
+
 def suite_table(results: Sequence[RunResult]) -> Table:
-    """Every frame size with what was found or measured, its loss and its latency."""
+    """Every run with what was found or measured, its loss and its latency."""
     shown = results[0].plan.percentiles
-    table = plain_table(
-        "frame size", "goal", "rate", "on the wire", "loss", "min", "mean", *(f"p{p:g}" for p in shown), "max"
-    )
+    with_turn = any(result.plan.repeat_count > 1 or result.plan.variant for result in results)
+    which = "run" if with_turn else "frame size"
+    table = plain_table(which, "goal", "rate", "on the wire", "loss", "min", "mean", *(f"p{p:g}" for p in shown), "max")
     for result in results:
         for figure in _figures(result):
             table.add_row(*_row(result, figure))
@@ -55,9 +74,19 @@ def _headline(suite: Suite) -> Text:
     style = "bold green" if suite.status is Status.COMPLETE else "bold red"
     headline = Text(f"{suite.suite_id}: ", style="bold")
     headline.append(STATUS_TEXTS[suite.status], style=style)
-    sizes = len(suite.frame_sizes)
-    count = f"{sizes}" if len(suite.runs) == sizes else f"{len(suite.runs)} of {sizes}"
-    return headline.append(f", {count} frame sizes in {format_seconds(suite.wall_s)}")
+    return headline.append(f", {_count_text(suite)} in {format_seconds(suite.wall_s)}")
+
+
+def _count_text(suite: Suite) -> str:
+    """How many runs of what: `3 frame sizes`, `5 repeats`, `8 of 10 runs: 5 repeats of A and B in turn`."""
+    sizes, repeats = len(suite.frame_sizes), suite.repeat_count
+    variants = {run.variant for run in suite.runs} - {""}
+    if not is_repeated(suite):
+        return f"{sizes if len(suite.runs) == sizes else f'{len(suite.runs)} of {sizes}'} frame sizes"
+    asked = sizes * repeats * (2 if variants else 1)
+    count = f"{asked} runs" if len(suite.runs) == asked else f"{len(suite.runs)} of {asked} runs"
+    of_each = f"{repeats} repeat{'s' if repeats > 1 else ''}{' of A and B in turn' if variants else ''}"
+    return f"{count}: {of_each}{f' at {sizes} frame sizes' if sizes > 1 else ''}"
 
 
 class _Figure(NamedTuple):
@@ -90,7 +119,7 @@ def _row(result: RunResult, figure: _Figure) -> tuple[str | Text, ...]:
     shown, measured = result.plan.percentiles, figure.measured
     ratio = measured.lost_count / measured.offered_count if measured and measured.offered_count else 0.0
     return (
-        result.plan.frame_size,
+        _short_name(result.plan),
         figure.goal,
         figure.rate,
         wire_text(figure.load_pps, result.plan.traffic) if figure.load_pps else "-",
@@ -114,8 +143,8 @@ def _us(duration_ns: float) -> str:
 
 
 def _lines(results: Sequence[RunResult]) -> Iterator[str]:
-    """What went wrong, by frame size."""
+    """What went wrong, run by run."""
     for result in results:
         if result.error:
-            yield f"{result.plan.frame_size}: {STATUS_TEXTS[result.status].partition(';')[0]}: {result.error}"
-        yield from (f"{result.plan.frame_size}: {line}" for line in shortfall_lines(result))
+            yield f"{run_name(result)}: {STATUS_TEXTS[result.status].partition(';')[0]}: {result.error}"
+        yield from (f"{run_name(result)}: {line}" for line in shortfall_lines(result))

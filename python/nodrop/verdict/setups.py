@@ -147,6 +147,7 @@ OUTWARD: tuple[Aspect[Summary], ...] = (
 UNTOLD = (
     *("plan.label", "plan.results_dir", "plan.results_index", "plan.ship", "plan.nfvbench", "plan.interval_s"),
     *(
+        "plan.asked",
         "plan.variant",
         "plan.repeat",
         "plan.repeat_count",

@@ -7,16 +7,16 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from nodrop.model.base import Value
+from nodrop.model.goal import Limit
 from nodrop.model.summary import Measure, MeasureUnit, Summary
 from nodrop.verdict.mdl import Coding
+from nodrop.verdict.values import Margins, Verdict
+from nodrop.wording import AT_LEAST
 
-ChangeVerdict = Literal["better", "worse", "equivalent"]
 Traffic = tuple[str, int, str, int, bool]
 """What runs have to have in common to be points of one series: path, chains, frame size, flows, both ways at once."""
 CONFIDENCE = 0.95
-NOT_THE_SUTS = frozenset({"tester", "shared_cpu", "max_load", "unknown"})
-"""Limits that make a value one that the SUT reaches at least."""
-MARGIN_RATIO = 0.01
+NO_MARGINS = Margins()
 
 
 class Point(Value):
@@ -30,12 +30,8 @@ class Point(Value):
     value: float
     low: float | None = None
     high: float | None = None
-    limit: str = "sut"
-
-    @property
-    def at_least(self) -> bool:
-        """Whether something other than the SUT was the limit: then the point is shown and not judged."""
-        return self.limit in NOT_THE_SUTS
+    at_least: bool = False
+    """Something other than the SUT kept it from being better; then it is shown and not judged."""
 
 
 class Series(Value):
@@ -76,23 +72,24 @@ class Change(Value):
     run_id: str
     """The first run of the group after."""
     when: str
-    effect_ratio: float | None
-    """By how much the mean is larger afterwards, relative to that before; None where that was 0."""
-    effect_low_ratio: float | None = None
-    effect_high_ratio: float | None = None
-    """In between with 95 % confidence; None where there are too few runs to say."""
+    effect: float
+    """The mean afterwards beside that before: ratio - 1, as -0.05 for 5 % lower; of a loss ratio the difference."""
+    low: float | None
+    """The least it is, with 95 % confidence; None where there are too few runs to say."""
+    high: float | None
+    """The most it is."""
     saved_bits: float
     """How much shorter the series can be told with the change than without."""
-    verdict: ChangeVerdict
-    """Equivalent: smaller than the margin."""
+    verdict: Verdict
+    """Never undecided. Equivalent: smaller than the margin."""
 
 
 class Trend(Value):
     """What became of a figure over time."""
 
     series: Series
-    margin_ratio: float
-    """Smaller changes do not count as better or worse."""
+    margin: float
+    """Smaller changes do not count as better or worse; in the terms of their effect."""
     groups: tuple[Group, ...] = ()
     changes: tuple[Change, ...] = ()
     """One between every two groups."""
@@ -100,7 +97,7 @@ class Trend(Value):
     """Length of the description."""
 
     @property
-    def verdict(self) -> ChangeVerdict | None:
+    def verdict(self) -> Verdict | None:
         """What the last change was; None where there was none."""
         return self.changes[-1].verdict if self.changes else None
 
@@ -132,26 +129,24 @@ def traffic_of(run: Summary) -> Traffic:
     return run.path, run.chain_count, run.frame_size, run.flow_count, run.bidirectional
 
 
-def trend(series: Series, margin_ratio: float = MARGIN_RATIO) -> Trend:
+def trend(series: Series, margins: Margins = NO_MARGINS) -> Trend:
     """The groups a series falls into, and the changes between them.
 
     Args:
         series: the points.
-        margin_ratio: changes of the mean by less are called equivalent; so are those by less than half of the searches
-            left open between their bounds, where that is more.
+        margins: changes of the mean by less are called equivalent; so are those by less than half of the searches left
+            open between their bounds, where that is more.
     """
-    margin_ratio = max(margin_ratio, _width_ratio(series.points))
+    margin = max(getattr(margins, series.unit), _width(series))
     moments = _moments(series.points)
     if not moments:
-        return Trend(series=series, margin_ratio=margin_ratio)
+        return Trend(series=series, margin=margin)
     coding = Coding([[point.value for point in moment] for moment in moments])
     starts = coding.shortest()
     levels = _levels(starts, moments)
     groups = tuple(_group(level, moments) for level in levels)
-    changes = (_change(series, before, after, moments, margin_ratio) for before, after in pairwise(levels))
-    return Trend(
-        series=series, margin_ratio=margin_ratio, groups=groups, changes=tuple(changes), bits=coding.bits(starts)
-    )
+    changes = (_change(series, before, after, moments, margin) for before, after in pairwise(levels))
+    return Trend(series=series, margin=margin, groups=groups, changes=tuple(changes), bits=coding.bits(starts))
 
 
 def _series(runs: Sequence[Summary], key: str, moments: Mapping[str, str]) -> Series | None:
@@ -179,7 +174,7 @@ def _point(run: Summary, measure: Measure, moments: Mapping[str, str]) -> Point:
         value=measure.value,
         low=measure.low,
         high=measure.high,
-        limit=measure.limit,
+        at_least=Limit(measure.limit) in AT_LEAST,
     )
 
 
@@ -192,10 +187,12 @@ def _moments(points: Sequence[Point]) -> tuple[tuple[Point, ...], ...]:
     return tuple(tuple(moment) for moment in together.values())
 
 
-def _width_ratio(points: Sequence[Point]) -> float:
+def _width(series: Series) -> float:
     """What half of the searches left open between their bounds, at the most, relative to the upper one."""
-    widths = [(point.high - point.low) / point.high for point in points if point.high and point.low is not None]
-    return statistics.median(widths) if widths else 0.0
+    if series.unit == "ratio":
+        return 0.0
+    bounds = [(point.low, point.high) for point in series.points if point.low is not None and point.high]
+    return statistics.median((high - low) / high for low, high in bounds) if bounds else 0.0
 
 
 def _levels(starts: Sequence[int], moments: Sequence[Sequence[Point]]) -> tuple[Level, ...]:
@@ -248,51 +245,56 @@ def _group(level: Level, moments: Sequence[Sequence[Point]]) -> Group:
     )
 
 
-def _change(
-    series: Series, before: Level, after: Level, moments: Sequence[Sequence[Point]], margin_ratio: float
-) -> Change:
-    old, new = _values(before, moments), _values(after, moments)
-    old_mean, new_mean = statistics.fmean(old), statistics.fmean(new)
-    effect = (new_mean - old_mean) / old_mean if old_mean else None
-    low, high = _interval(old, new) if old_mean else (None, None)
+def _change(series: Series, before: Level, after: Level, moments: Sequence[Sequence[Point]], margin: float) -> Change:
+    scale = Scale(series.unit, statistics.fmean(_values(before, moments)))
+    old, new = ([value / scale.whole for value in _values(level, moments)] for level in (before, after))
+    effect = statistics.fmean(new) - statistics.fmean(old)
+    half = _uncertainty(old, new)
     first = moments[after.moments[0]][0]
     return Change(
         before_run_id=moments[before.moments[-1]][-1].run_id,
         run_id=first.run_id,
         when=first.when,
-        effect_ratio=effect,
-        effect_low_ratio=low,
-        effect_high_ratio=high,
+        effect=effect,
+        low=None if half is None else effect - half,
+        high=None if half is None else effect + half,
         saved_bits=_saved_bits(before.moments, after.moments, moments),
-        verdict=_verdict(new_mean - old_mean, effect, series, margin_ratio),
+        verdict=_verdict(effect, series, margin),
     )
 
 
-def _verdict(grown: float, effect: float | None, series: Series, margin_ratio: float) -> ChangeVerdict:
-    if effect is not None and abs(effect) < margin_ratio:
-        return "equivalent"
-    return "better" if (grown > 0) == (series.better == "higher") else "worse"
+def _verdict(effect: float, series: Series, margin: float) -> Verdict:
+    if abs(effect) < margin:
+        return Verdict.EQUIVALENT
+    return Verdict.BETTER if (effect > 0) == (series.better == "higher") else Verdict.WORSE
 
 
-def _interval(old: Sequence[float], new: Sequence[float]) -> tuple[float | None, float | None]:
-    """Where the relative change is with 95 % confidence.
+class Scale(NamedTuple):
+    """What changes of a figure are told in."""
 
-    Welch's interval; a single run is taken to vary as much as those of the other group do.
+    unit: MeasureUnit
+    before: float
+
+    @property
+    def whole(self) -> float:
+        """What counts as 1: the mean before, of loss ratios everything."""
+        return 1.0 if self.unit == "ratio" else abs(self.before) or 1.0
+
+
+def _uncertainty(old: Sequence[float], new: Sequence[float]) -> float | None:
+    """How far off a difference of means may be, with 95 % confidence, after Welch; None where nothing shows it.
+
+    A single run is taken to vary as those of the other group do.
     """
-    spreads = [statistics.variance(values) if len(values) > 1 else None for values in (old, new)]
-    known = [spread for spread in spreads if spread is not None]
-    if not known:
-        return None, None
+    variances = [statistics.variance(values) if len(values) > 1 else None for values in (old, new)]
+    known = next((variance for variance in variances if variance is not None), None)
+    if known is None:
+        return None
+    counts = (len(old), len(new))
     parts = [
-        (spread if spread is not None else known[0]) / len(values)
-        for spread, values in zip(spreads, (old, new), strict=True)
+        (known if variance is None else variance) / count for variance, count in zip(variances, counts, strict=True)
     ]
-    error = math.sqrt(sum(parts))
-    freedom = _freedom(parts, [len(old), len(new)])
-    old_mean = statistics.fmean(old)
-    middle = (statistics.fmean(new) - old_mean) / old_mean
-    half = _student(freedom) * error / abs(old_mean) if error else 0.0
-    return middle - half, middle + half
+    return _student(_freedom(parts, counts)) * math.sqrt(sum(parts))
 
 
 def _freedom(parts: Sequence[float], counts: Sequence[int]) -> float:

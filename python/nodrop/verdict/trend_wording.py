@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from nodrop.model.summary import MeasureUnit
-from nodrop.units import format_count, format_ns, format_pps, format_ratio
+from nodrop.units import format_count, format_ratio
+from nodrop.verdict.sentences import effect_text, interval_text, margin_text
 from nodrop.verdict.trend import Change, Group, Point, Series, Trend
-from nodrop.wording import small_ratio_text
+from nodrop.verdict.values import Verdict
+from nodrop.wording import measure_text
 
 NAMES_MAX = 3
 """Runs that are named one by one."""
@@ -21,26 +23,17 @@ def sentences(trend: Trend) -> Iterator[str]:
     yield from _not_judged(trend.series)
 
 
-def value_text(value: float, unit: MeasureUnit) -> str:
-    """A figure with its unit."""
-    if unit == "pps":
-        return format_pps(value)
-    return format_ns(value) if unit == "ns" else small_ratio_text(value)
-
-
 def point_text(point: Point, unit: MeasureUnit) -> str:
     """A run's figure, never as the SUT's where something else was the limit."""
-    return f"{'at least ' if point.at_least else ''}{value_text(point.value, unit)}"
+    return f"{'at least ' if point.at_least else ''}{measure_text(point.value, unit)}"
 
 
-def effect_text(change: Change) -> str:
-    """A change, as `-5.0 % (-5.4 % to -4.6 %)`."""
-    if change.effect_ratio is None:
-        return "from nothing"
-    if change.effect_low_ratio is None or change.effect_high_ratio is None:
-        return _signed(change.effect_ratio)
-    between = f"{_signed(change.effect_low_ratio)} to {_signed(change.effect_high_ratio)}"
-    return f"{_signed(change.effect_ratio)} ({between})"
+def change_text(change: Change, unit: MeasureUnit) -> str:
+    """A change with how sure it is: `5.0 % lower (4.6 to 5.4 %)`."""
+    effect = effect_text(change.effect, unit)
+    if change.low is None or change.high is None:
+        return effect
+    return f"{effect} ({interval_text(change.low, change.high, unit)})"
 
 
 def spread_text(group: Group) -> str:
@@ -61,32 +54,24 @@ def _headline(trend: Trend) -> str:
         return f"{series.text}: {_nothing_to_judge(series)}"
     if not trend.changes:
         return f"{series.text} {_steady(trend, groups[0])}."
-    change, before = trend.changes[-1], groups[-2]
-    far = f" by {format_ratio(abs(change.effect_ratio))}" if change.effect_ratio is not None else " from nothing"
+    change, before, last = trend.changes[-1], groups[-2], groups[-1]
+    far = effect_text(change.effect, series.unit)
     return (
-        f"{series.text} {_verb(change)}{far}{_verdict_text(trend, change)} with run {change.run_id} on "
-        f"{day_text(change.when)}; {_before(before)}, {format_count(groups[-1].count)} since."
+        f"{series.text} is {far}{_verdict_text(trend, change)} from run {change.run_id} on, {day_text(change.when)}: "
+        f"{measure_text(last.mean, series.unit)} over {_count_text(last.count, 'run', 'runs')} after "
+        f"{measure_text(before.mean, series.unit)} over {_count_text(before.count, 'run', 'runs')}."
     )
 
 
-def _verb(change: Change) -> str:
-    return "fell" if change.effect_ratio is not None and change.effect_ratio < 0 else "rose"
-
-
 def _verdict_text(trend: Trend, change: Change) -> str:
-    if change.verdict == "equivalent":
-        return f", less than the margin of {format_ratio(trend.margin_ratio)},"
-    if trend.series.better == "lower" or change.verdict == "better":
-        return f", which is {change.verdict},"
-    return ""
-
-
-def _before(group: Group) -> str:
-    return f"steady before over {format_count(group.count)} runs" if group.count > 1 else "one run before"
+    """What of the change its direction alone does not say."""
+    if change.verdict is Verdict.EQUIVALENT:
+        return f", less than the margin of {margin_text(trend.margin, trend.series.unit)},"
+    return f", which is {change.verdict}," if trend.series.better == "lower" else ""
 
 
 def _steady(trend: Trend, group: Group) -> str:
-    value = value_text(group.mean, trend.series.unit)
+    value = measure_text(group.mean, trend.series.unit)
     if group.count == 1:
         return f"was judged in one run only, {value}; a trend takes more"
     return f"is steady over {format_count(group.count)} runs: {value}, give or take {spread_text(group)}"
@@ -96,12 +81,13 @@ def _nothing_to_judge(series: Series) -> str:
     if not series.points:
         return "no run has one."
     most = max(series.points, key=lambda point: point.value)
-    return f"no run was limited by the SUT; it does {value_text(most.value, series.unit)} at least."
+    return f"no run was limited by the SUT; it does {measure_text(most.value, series.unit)} at least."
 
 
 def _earlier(trend: Trend) -> Iterator[str]:
     for change in trend.changes[-2::-1]:
-        yield f"Before that it {_verb(change)} on {day_text(change.when)}, {effect_text(change)}, run {change.run_id}."
+        far = change_text(change, trend.series.unit)
+        yield f"Before that it was {far} from run {change.run_id} on, {day_text(change.when)}."
 
 
 def _apart(trend: Trend) -> Iterator[str]:
@@ -127,7 +113,3 @@ def _names(run_ids: Sequence[str]) -> str:
 
 def _count_text(count: int, one: str, several: str) -> str:
     return f"{format_count(count)} {one if count == 1 else several}"
-
-
-def _signed(ratio: float) -> str:
-    return f"{'+' if ratio >= 0 else '-'}{format_ratio(abs(ratio))}"

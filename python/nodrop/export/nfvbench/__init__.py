@@ -4,6 +4,6 @@ Where a number differs from what NFVbench would have written, docs/reference/nfv
 """
 
 from nodrop.export.nfvbench.form import NfvbenchResult
-from nodrop.export.nfvbench.result import nfvbench_result, nfvbench_text, standard_name
+from nodrop.export.nfvbench.result import nfvbench_result, nfvbench_text, require_one_setup, standard_name
 
-__all__ = ["NfvbenchResult", "nfvbench_result", "nfvbench_text", "standard_name"]
+__all__ = ["NfvbenchResult", "nfvbench_result", "nfvbench_text", "require_one_setup", "standard_name"]

@@ -1,11 +1,12 @@
 """Runs as NFVbench's result JSON."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from nodrop import __version__
+from nodrop.errors import ConfigError
 from nodrop.export.nfvbench.config import profile_name, running_config
 from nodrop.export.nfvbench.fixed import fixed_result
 from nodrop.export.nfvbench.form import (
@@ -17,8 +18,10 @@ from nodrop.export.nfvbench.form import (
     SearchedResult,
     ServiceChain,
 )
+from nodrop.export.nfvbench.repeats import middle_of_each
 from nodrop.export.nfvbench.searched import not_found_text, searched_result
 from nodrop.model.outline import bidirectional, chain_name, flow_count, frame_size
+from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult, Status
 
 FIXED = "fixed"
@@ -29,8 +32,12 @@ def nfvbench_result(runs: Sequence[RunResult]) -> dict[str, Any]:
     """NFVbench's result JSON of runs that belong together, one for each frame size; also of those that failed.
 
     Args:
-        runs: at least one, all of the same plan but for the frame size.
+        runs: at least one, all of the same plan but for the frame size; of repeats the one in the middle is taken.
+
+    Raises: ConfigError for runs of two set-ups, which the form has no room for.
     """
+    require_one_setup([run.plan for run in runs])
+    runs = middle_of_each(runs)
     first = runs[0]
     chains = {} if first.plan.no_traffic else {chain_name(first.plan): ServiceChain(result=_measured(runs))}
     whole = NfvbenchResult(
@@ -42,6 +49,14 @@ def nfvbench_result(runs: Sequence[RunResult]) -> dict[str, Any]:
     return whole.model_dump(mode="json", exclude_unset=True)
 
 
+def require_one_setup(plans: Iterable[Plan]) -> None:
+    """Make sure that there is room for all runs in NFVbench's form. Raises ConfigError."""
+    if len({plan.variant for plan in plans}) > 1:
+        raise ConfigError(
+            "NFVbench's form asked of set-ups measured in turn, it has room for one; ask for that of one of the runs"
+        )
+
+
 def nfvbench_text(result: Mapping[str, Any]) -> str:
     """The JSON as a file holds it. Raises ValueError for numbers that JSON has no form for."""
     return json.dumps(result, indent=4, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
@@ -50,7 +65,7 @@ def nfvbench_text(result: Mapping[str, Any]) -> str:
 def standard_name(runs: Sequence[RunResult]) -> str:
     """The file name NFVbench gives a result in the directory of `--std-json`: `PVP-1-10000-64-1518.json`."""
     plan = runs[0].plan
-    sizes = "-".join(frame_size(run.plan) for run in runs)
+    sizes = "-".join(dict.fromkeys(frame_size(run.plan) for run in runs))
     return f"{chain_name(plan)}-{plan.lab.chain_count}-{flow_count(plan)}-{sizes}.json"
 
 

@@ -1,0 +1,236 @@
+"""Repeats, and set-ups measured in turn, over simulated systems under test."""
+
+import io
+import itertools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from tests.running import Listener, NullStage, make_plan
+from tests.suts import Step
+
+from nodrop import store
+from nodrop.cli import nodrop
+from nodrop.cli.interleaving import other_plans
+from nodrop.cli.measuring import measure_each
+from nodrop.cli.outputs import Outputs
+from nodrop.cli.several import several_report
+from nodrop.config.load import load
+from nodrop.config.schema import Config
+from nodrop.errors import ConfigError, GeneratorError
+from nodrop.export.nfvbench import nfvbench_result
+from nodrop.export.run_metrics import families
+from nodrop.generator.simulated import SimulatedMeasurer
+from nodrop.model.event import RunStarted
+from nodrop.model.plan import Plan
+from nodrop.model.result import Status
+from nodrop.plan import build_each
+from nodrop.report.lines import LineProgress
+from nodrop.report.live import picture
+from nodrop.report.progress import Progress
+from nodrop.run import Parts
+from nodrop.store import suites
+from nodrop.suite import execute_suite, interleaved
+
+SHORT = {
+    "search.initial_trial_duration": "0.1s",
+    "search.final_trial_duration": "1s",
+    "search.max_load": "4Mpps",
+    "latency.enabled": False,
+}
+
+
+@pytest.fixture(autouse=True)
+def ids_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model answers within the second in which ids sort by chance; real runs begin seconds apart."""
+    ids = (f"20260101T{number:06}Z-abcdef" for number in itertools.count())
+    monkeypatch.setattr(store, "new_run_id", lambda: next(ids))
+
+
+def config(tmp_path: Path, overlay: dict[str, Any] | None = None, **keys: Any) -> Config:
+    asked = SHORT | {"results_dir": str(tmp_path)} | {key.replace("__", "."): value for key, value in keys.items()}
+    return load((), asked, overlays=(json.dumps(overlay),) if overlay else ())
+
+
+def parts(b_pps: float = 0.95e6, broken: str = "") -> Parts:
+    """A SUT that forwards a little more each time, and as B less; measuring it as `B2` may fail."""
+    steps: Iterator[int] = itertools.count()
+
+    class Broken(SimulatedMeasurer):
+        def measure(self, *_: Any) -> Any:
+            raise GeneratorError("engine lost")
+
+    def make(plan: Plan, _stage: object) -> SimulatedMeasurer:
+        kind = Broken if f"{plan.variant}{plan.repeat}" == broken else SimulatedMeasurer
+        drift = 1 + 0.001 * next(steps)
+        return kind(plan.traffic, Step((b_pps if plan.variant == "B" else 1e6) * drift))
+
+    return Parts(lambda _plan, _run_id: NullStage(), make)
+
+
+def in_turn(tmp_path: Path, **keys: Any) -> tuple[Plan, ...]:
+    a = build_each(config(tmp_path, **keys))
+    return interleaved(a, build_each(config(tmp_path, {"flow_count": 1000}, **keys)))
+
+
+def text_of(outcome: Any, monkeypatch: pytest.MonkeyPatch, columns: int = 100) -> str:
+    from nodrop.cli.console import show
+
+    monkeypatch.setenv("COLUMNS", str(columns))
+    out = io.StringIO()
+    show(several_report(outcome.suite, outcome.results), out)
+    return out.getvalue()
+
+
+def test_repeats_go_over_all_frame_sizes_each_time(tmp_path: Path) -> None:
+    plans = build_each(config(tmp_path, repeat=2, frame_sizes=[64, "IMIX"]))
+    assert [(plan.repeat, plan.frame_size) for plan in plans] == [(1, "64"), (1, "IMIX"), (2, "64"), (2, "IMIX")]
+    assert {plan.repeat_count for plan in plans} == {2}
+
+
+def test_without_traffic_once_is_enough(tmp_path: Path) -> None:
+    assert len(build_each(config(tmp_path, repeat=3, no_traffic=True))) == 1
+
+
+def test_set_ups_in_turn_begin_with_the_one_that_drift_would_favour_less(tmp_path: Path) -> None:
+    plans = in_turn(tmp_path, repeat=8)
+    assert "".join(plan.variant for plan in plans) == "ABBABAABBAABABBA"
+    # A drift that is steady adds as much to A as to B after two repeats, one that grows steadily after four.
+    for count, power in ((2, 1), (4, 2), (8, 3)):
+        sums = {"A": 0, "B": 0}
+        for position, plan in enumerate(plans[: 2 * count]):
+            sums[plan.variant] += position**power
+        assert sums["A"] == sums["B"]
+
+
+def test_frame_sizes_alternate_within_a_repeat(tmp_path: Path) -> None:
+    plans = in_turn(tmp_path, repeat=2, frame_sizes=[64, 128])
+    assert [f"{plan.variant}{plan.repeat} {plan.frame_size}" for plan in plans] == [
+        *("A1 64", "B1 64", "A1 128", "B1 128"),
+        *("B2 64", "A2 64", "B2 128", "A2 128"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("overlay", "message"),
+    [
+        ({"frame_sizes": [64, 128]}, "frame_sizes: 1 for A and 2 for B asked"),
+        ({"repeat": 3}, "repeat: 2 for A and 3 for B asked"),
+        ({"results_dir": "elsewhere"}, "results_dir: .* for A and elsewhere for B asked"),
+        ({"ship": {"log_file": "b.log"}}, "ship: asked otherwise for B than for A"),
+    ],
+)
+def test_what_both_have_to_share_is_refused_in_b(overlay: dict[str, Any], message: str, tmp_path: Path) -> None:
+    a, b = build_each(config(tmp_path, repeat=2)), build_each(config(tmp_path, overlay, repeat=2))
+    with pytest.raises(ConfigError, match=message):
+        interleaved(a, b)
+
+
+def test_an_overlay_wins_over_flags(tmp_path: Path) -> None:
+    assert config(tmp_path, {"sut": "bridge"}, sut="vnf-l3").sut == "bridge"
+
+
+def test_what_differs_is_said_and_b_is_labelled_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a = config(tmp_path, label="nightly")
+    plans = other_plans(a, config(tmp_path, {"sut": "bridge", "engine": {"queue_slots": 64}}, label="nightly"))
+    assert "B differs from A in sut: vnf-l2 -> bridge, engine.queue_slots: 32768 -> 64" in capsys.readouterr().err
+    assert plans[0].label == "nightly B"
+    assert other_plans(a, config(tmp_path, {"label": "new"}))[0].label == "new"
+
+
+def test_the_suite_says_which_repeat_of_which_each_run_is(tmp_path: Path) -> None:
+    listener = Listener()
+    outcome = execute_suite(in_turn(tmp_path, repeat=2), listener, parts())
+    assert [(run.variant, run.repeat) for run in outcome.suite.runs] == [("A", 1), ("B", 1), ("B", 2), ("A", 2)]
+    assert (outcome.suite.repeat_count, outcome.suite.frame_sizes) == (2, ("64",))
+    places = [event.place for event in listener.events if isinstance(event, RunStarted) and event.place]
+    assert [(place.number, place.variant, place.repeat) for place in places] == [
+        (1, "A", 1),
+        (2, "B", 1),
+        (3, "B", 2),
+        (4, "A", 2),
+    ]
+    found = suites.find("latest", tmp_path)
+    assert found and found.suite == outcome.suite
+
+
+def test_a_run_that_fails_is_named_and_the_others_are_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = measure_each(in_turn(tmp_path, repeat=2), Outputs(), True, parts(broken="B2"))
+    captured = capsys.readouterr()
+    assert code == GeneratorError.exit_code
+    assert "frame size 64, B 2 of 2: engine lost" in captured.err
+    found = suites.find("latest", tmp_path)
+    assert found and [run.status for run in found.suite.runs].count(Status.COMPLETE) == 3
+
+
+def test_progress_says_which_repeat_it_is(tmp_path: Path) -> None:
+    out, progress = io.StringIO(), Progress()
+    seen: list[str] = []
+
+    def hear(event: Any) -> None:
+        lines.hear(event)
+        progress.hear(event)
+        if isinstance(event, RunStarted):
+            from rich.console import Console
+
+            console = Console(width=100, file=io.StringIO(), force_terminal=False)
+            console.print(picture(progress, 0.0))
+            seen.append(console.file.getvalue().splitlines()[0])  # type: ignore[attr-defined]
+
+    lines = LineProgress(out)
+    execute_suite(in_turn(tmp_path, repeat=2), hear, parts())
+    starts = [line for line in out.getvalue().splitlines() if line.startswith("run ")]
+    assert "(3 of 4, frame size 64, B 2 of 2)" in starts[2]
+    assert seen[2].startswith("B 2 of 2, run 3 of 4: ")
+
+
+@pytest.mark.parametrize("columns", [100, 140])
+def test_repeats_end_with_their_spread(columns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plans = build_each(config(tmp_path, repeat=5, frame_sizes=[64, "IMIX"]))
+    outcome = execute_suite(plans, Listener(), parts())
+    shown = text_of(outcome, monkeypatch, columns)
+    assert max(map(len, shown.splitlines())) <= columns and "…" not in shown
+    assert "10 runs: 5 repeats at 2 frame sizes" in shown
+    assert "IMIX, #5" in shown
+    loads = sorted(
+        result.goals[0].lower.load_pps
+        for result in outcome.results
+        if result.plan.frame_size == "64" and result.goals[0].lower
+    )
+    row = next(line for line in shown.splitlines() if line.split()[:2] == ["64", "NDR"] and " 5 " in line)
+    assert [f"{loads[at] / 1e6:.3f}" for at in (2, 4)] == [row.split()[3], row.split()[7]]
+
+
+def test_set_ups_in_turn_end_with_the_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    outcome = execute_suite(in_turn(tmp_path, repeat=4), Listener(), parts())
+    assert "worse" in text_of(outcome, monkeypatch)
+    shown = CliRunner().invoke(nodrop, ["show", "latest", "--results-dir", str(tmp_path)]).output
+    assert "8 runs: 4 repeats of A and B in turn" in shown and "worse" in shown
+
+
+def test_nfvbenchs_form_has_the_repeat_in_the_middle(tmp_path: Path) -> None:
+    outcome = execute_suite(build_each(config(tmp_path, repeat=3)), Listener(), parts())
+    form = nfvbench_result(outcome.results)["benchmarks"]["network"]["service_chain"]["PVP"]["result"]["result"]
+    loads = sorted(result.goals[0].lower.load_pps for result in outcome.results if result.goals[0].lower)
+    assert form["64"]["ndr"]["rate_pps"] == pytest.approx(loads[1], abs=1)
+
+
+def test_nfvbenchs_form_of_two_set_ups_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="set-ups measured in turn, it has room for one"):
+        measure_each(in_turn(tmp_path, repeat=2), Outputs(nfvbench_json=str(tmp_path / "n.json")), True, parts())
+    assert not list(tmp_path.glob("*/result.json"))
+
+
+def test_metrics_have_every_label_once(tmp_path: Path) -> None:
+    outcome = execute_suite(in_turn(tmp_path, repeat=2), Listener(), parts())
+    for family in families(outcome.results):
+        labels = [(sample.name, tuple(sorted(sample.labels.items()))) for sample in family.samples]
+        assert len(labels) == len(set(labels))
+
+
+def test_a_single_run_is_no_repeat(tmp_path: Path) -> None:
+    plan = make_plan(tmp_path)
+    assert (plan.variant, plan.repeat, plan.repeat_count) == ("", 1, 1)
