@@ -1,0 +1,84 @@
+"""A report as data: what is in it and in which order, and nothing of how it looks.
+
+`document` builds it from results; report/html, report/markdown.py and report/pdf.py draw it. One file for each section.
+"""
+
+from collections.abc import Sequence
+
+from nodrop.model.result import RunResult
+from nodrop.model.suite import Suite
+from nodrop.report.document import headline, naming
+from nodrop.report.document.attachments import attachments
+from nodrop.report.document.blocks import Block, Document, Fold, Section
+from nodrop.report.document.cautions import caution_blocks
+from nodrop.report.document.chains import chain_blocks
+from nodrop.report.document.glossary import glossary_blocks
+from nodrop.report.document.host import host_blocks
+from nodrop.report.document.latency import latency_blocks
+from nodrop.report.document.loss import ledger_blocks
+from nodrop.report.document.search import search_blocks
+from nodrop.report.document.setup import setup_blocks
+from nodrop.report.document.sizes import size_blocks
+
+
+def document(results: Sequence[RunResult], suite: Suite | None = None) -> Document:
+    """The report of one run, or of several that are set side by side.
+
+    Args:
+        results: one or more, each with its steps; frame sizes of a suite are one table.
+        suite: the list they are of, if any.
+    """
+    tone, trust = headline.trust(results)
+    sections = _of_one(results[0]) if len(results) == 1 else _of_several(results)
+    return Document(
+        title=naming.title(results),
+        sentence=headline.sentence(results),
+        trust=trust,
+        trust_tone=tone,
+        cards=headline.cards(results),
+        facts=headline.facts(results, suite),
+        sections=tuple(section for section in sections if section.blocks),
+        attachments=attachments(results),
+    )
+
+
+def _of_one(result: RunResult) -> tuple[Section, ...]:
+    return (
+        _section("cautions", "What to know before you rely on it", caution_blocks(result)),
+        _section("rates", "Rate, and what the link could carry", size_blocks([result])),
+        _section("search", "How it was found", search_blocks(result)),
+        _section("latency", "Latency", latency_blocks([result])),
+        *_details(result),
+        _section("terms", "Words", glossary_blocks()),
+    )
+
+
+def _of_several(results: Sequence[RunResult]) -> tuple[Section, ...]:
+    """What compares them first, then each by itself, folded."""
+    names = naming.names(results)
+    return (
+        _section("rates", "Rate by frame size", size_blocks(results)),
+        _section("latency", "Latency", latency_blocks(results)),
+        *(_run(f"run-{n}", name, run) for n, (name, run) in enumerate(zip(names, results, strict=True), 1)),
+        _section("terms", "Words", glossary_blocks()),
+    )
+
+
+def _run(name: str, title: str, result: RunResult) -> Section:
+    """A run as one section: its sections are folds."""
+    parts = (_section("search", "How it was found", search_blocks(result)), *_details(result))
+    folds = tuple(Fold(title=part.title, blocks=part.blocks) for part in parts if part.blocks)
+    return _section(name, f"{title}: run {result.run_id}", (*caution_blocks(result), *folds))
+
+
+def _details(result: RunResult) -> tuple[Section, ...]:
+    return (
+        _section("losses", "Where frames were lost", ledger_blocks(result)),
+        _section("chains", "Chain by chain", chain_blocks(result)),
+        _section("host", "Host and path", host_blocks(result)),
+        _section("repeat", "How to measure this again", setup_blocks(result)),
+    )
+
+
+def _section(name: str, title: str, blocks: tuple[Block, ...]) -> Section:
+    return Section(name=name, title=title, blocks=blocks)

@@ -1,0 +1,231 @@
+"""The first screen of a report: what was measured and found, in words and cards, and how far it can be believed."""
+
+from collections.abc import Iterator, Sequence
+
+from nodrop.model.goal import GoalResult, Limit
+from nodrop.model.latency import LatencyFigures, latency_of
+from nodrop.model.result import RunResult, Status
+from nodrop.model.suite import Suite
+from nodrop.model.trial import TrialResult, Verdict
+from nodrop.report.document.blocks import Card, Tone
+from nodrop.report.document.naming import counted, is_simulated, known_sut_text, names, when_text
+from nodrop.report.fixed import fixed_trial
+from nodrop.report.text import no_traffic_text, warning_lines
+from nodrop.units import format_ns, format_pps, format_ratio, format_seconds
+from nodrop.wording import (
+    LIMITS,
+    asked_text,
+    each_way_text,
+    found_text,
+    goal_text,
+    small_ratio_text,
+    traffic_text,
+    width_text,
+    wire_text,
+)
+
+SHOWN = (50.0, 99.0, 99.9)
+"""Percentiles on cards."""
+
+
+def sentence(results: Sequence[RunResult]) -> str:
+    """What was measured and found, for somebody who knows nothing of it."""
+    return _sentence(results[0]) if len(results) == 1 else _sentence_of_several(results)
+
+
+def _sentence_of_several(results: Sequence[RunResult]) -> str:
+    first = results[0]
+    what = "frames sent at fixed rates" if first.plan.fixed else "the highest rate that comes through"
+    runs = f"{counted(len(results), 'run')} through {', '.join(dict.fromkeys(map(known_sut_text, results)))}: {what}"
+    return f"nodrop made {runs}. They stand side by side below, and each by itself after that."
+
+
+def _sentence(result: RunResult) -> str:
+    plan, known = result.plan, known_sut_text(result)
+    sent = f"nodrop sent {traffic_text(plan.traffic)}, through {known}"
+    if plan.no_traffic:
+        return f"nodrop brought up the path through {known}. {no_traffic_text(result)}"
+    if trial := fixed_trial(result):
+        return f"{sent} at {format_pps(trial.offered_load_pps)} for {format_seconds(trial.duration_s)}. {_lost(trial)}"
+    if not result.goals:
+        return f"{sent}, {asked_text(plan)}. It ended before anything was found."
+    found = [text for text in map(_found_sentence, result.goals) if text]
+    if not found:
+        return f"{sent}, and looked for the highest rate it forwards. No rate was found that meets what was asked."
+    return f"{sent}, and looked for the highest rate that comes through. It forwards {' and '.join(found)}."
+
+
+def _lost(trial: TrialResult) -> str:
+    if not trial.lost_count:
+        return "All of them came through."
+    return f"{small_ratio_text(trial.lost_count / trial.offered_count)} of them were lost."
+
+
+def _found_sentence(found: GoalResult) -> str:
+    if not found.lower:
+        return ""
+    ratio = found.goal.loss_ratio
+    fate = f"losing at most {small_ratio_text(ratio)} of the frames" if ratio else "without losing a frame"
+    return f"{found_text(found)} {fate} ({found.goal.label})"
+
+
+def cards(results: Sequence[RunResult]) -> tuple[Card, ...]:
+    """The figures of a run; of several, a card for each."""
+    if len(results) > 1:
+        return tuple(_run_card(name, result) for name, result in zip(names(results), results, strict=True))
+    result = results[0]
+    if trial := fixed_trial(result):
+        return tuple(_fixed_cards(result, trial))
+    return tuple(_goal_card(found, result) for found in result.goals)
+
+
+def _run_card(name: str, result: RunResult) -> Card:
+    """The first goal of a run in large, the others under it."""
+    if trial := fixed_trial(result):
+        first, *_ = cards = tuple(_fixed_cards(result, trial))
+        details = tuple(f"{card.label}: {card.text}" for card in cards[1:])
+        return first.model_copy(update={"label": f"{name}: sent", "details": details})
+    cards = tuple(_goal_card(found, result) for found in result.goals)
+    if not cards:
+        return Card(label=name, text="nothing", about=result.error or "nothing was found", tone="bad")
+    others = tuple(f"{card.label}: {card.text}" for card in cards[1:])
+    return cards[0].model_copy(
+        update={"label": f"{name}: {cards[0].label}", "details": (*others, *cards[0].details[1:])}
+    )
+
+
+def _goal_card(found: GoalResult, result: RunResult) -> Card:
+    ratio = found.goal.loss_ratio
+    asked = f"at most {small_ratio_text(ratio)} lost" if ratio else "no frame lost"
+    return Card(
+        label=goal_text(found.goal) if ratio else found.goal.label,
+        text=found_text(found),
+        about=f"highest rate with {asked}",
+        details=tuple(_goal_details(found, result)),
+        tone="good" if found.regular and found.limit is Limit.SUT else "caution",
+    )
+
+
+def _goal_details(found: GoalResult, result: RunResult) -> Iterator[str]:
+    traffic = result.plan.traffic
+    if found.lower:
+        yield f"{each_way_text(found.lower.load_pps, traffic)}, {wire_text(found.lower.load_pps, traffic)} on the wire"
+        if found.upper:
+            yield f"not at {format_pps(found.upper.load_pps)} any more, {width_text(found)} above"
+    at = next((each for each in result.latencies if each.label == found.goal.label), None)
+    if at and (latency := latency_of(result.trials[at.trial_index], SHOWN)):
+        yield f"latency {latency_text(latency)}"
+    yield f"limited by {LIMITS[found.limit]}" if found.limit is not Limit.UNKNOWN else "the limit is not known yet"
+    if found.lower_error_probability is not None and found.lower:
+        yield f"chance that it is too high: {format_ratio(found.lower_error_probability)}"
+
+
+def latency_text(latency: LatencyFigures) -> str:
+    """`12 µs median, 43 µs p99`; what is not known is left out."""
+    known = latency.percentiles_ns
+    names = {50.0: "median", 99.0: "p99", 99.9: "p99.9"}
+    parts = [f"{format_ns(known[each])} {names[each]}" for each in SHOWN if each in known]
+    return ", ".join(parts or [f"{format_ns(latency.mean_ns)} mean"])
+
+
+def _fixed_cards(result: RunResult, trial: TrialResult) -> Iterator[Card]:
+    traffic, offered_pps = result.plan.traffic, trial.offered_load_pps
+    fell_short = trial.offered_count < trial.intended_count * 0.9999
+    yield Card(
+        label="Sent",
+        text=format_pps(offered_pps),
+        about=f"asked for {result.plan.fixed.asked if result.plan.fixed else ''}",
+        details=(f"{each_way_text(offered_pps, traffic)}, {wire_text(offered_pps, traffic)} on the wire",),
+        tone="caution" if fell_short else "plain",
+    )
+    ratio = trial.lost_count / trial.offered_count if trial.offered_count else 0.0
+    yield Card(
+        label="Lost",
+        text=small_ratio_text(ratio),
+        about="share of the frames sent that did not arrive",
+        details=(f"{trial.lost_count:,} of {trial.offered_count:,} frames",),
+        tone="caution" if trial.lost_count else "good",
+    )
+    if latency := latency_of(trial, SHOWN):
+        yield Card(
+            label="Latency",
+            text=format_ns(latency.percentiles_ns.get(50.0, latency.mean_ns)),
+            about="half of the frames were faster",
+            details=(latency_text(latency), f"at most {format_ns(latency.max_ns)}"),
+        )
+
+
+def trust(results: Sequence[RunResult]) -> tuple[Tone, str]:
+    """How far figures can be believed, and why."""
+    tones: list[Tone] = []
+    texts: list[str] = []
+    for each, result in zip(names(results), results, strict=True):
+        tone, reasons = _trust(result)
+        tones.append(tone)
+        name = f"{each}: " if len(results) > 1 else ""
+        texts += [f"{name}{reason}" for reason in reasons]
+    worst: Tone = "bad" if "bad" in tones else "caution" if "caution" in tones else "good"
+    opening = {
+        "bad": "Not a result to rely on",
+        "caution": "Read these figures with care",
+        "good": "Nothing speaks against these figures",
+    }[worst]
+    return worst, f"{opening}: {'; '.join(dict.fromkeys(texts))}."
+
+
+def _trust(result: RunResult) -> tuple[Tone, list[str]]:
+    if result.status is Status.FAILED:
+        return "bad", ["the run failed" + (f" ({result.error})" if result.error else "")]
+    reasons = ["no packet was sent, it is a model"] if is_simulated(result) else []
+    if result.status is not Status.COMPLETE:
+        reasons.append(f"the run is {result.status.value.replace('_', ' ')}")
+    limits = {found.limit for found in result.goals if found.limit is not Limit.SUT}
+    reasons += [f"the limit is {LIMITS[limit]}, not the SUT" for limit in sorted(limits) if limit in TESTERS]
+    if Limit.MAX_LOAD in limits:
+        reasons.append("nothing higher was tried, the SUT may forward more")
+    if unsure := [found.goal.label for found in result.goals if not found.regular and found.limit not in TESTERS]:
+        reasons.append(f"{' and '.join(unsure)} {'is' if len(unsure) == 1 else 'are'} not confirmed on both sides")
+    if suspect := _suspect(result):
+        reasons.append(suspect)
+    if reasons:
+        return "caution", reasons
+    warned = len(warning_lines(result))
+    also = f", {warned} {'remark' if warned == 1 else 'remarks'} below" if warned else ""
+    return "good", [f"{counted(len(result.trials), 'trial')} made, each figure confirmed on both sides{also}"]
+
+
+TESTERS = frozenset({Limit.TESTER, Limit.SHARED_CPU})
+
+
+def _suspect(result: RunResult) -> str:
+    """That trials which figures rest on are doubtful, or that some did not count."""
+    rests = {bound.trial_index for found in result.goals for bound in (found.lower, found.upper) if bound}
+    rests |= {latency.trial_index for latency in result.latencies}
+    suspect = sum(result.trials[index].validity.verdict is not Verdict.VALID for index in rests)
+    if not suspect:
+        return ""
+    return f"{suspect} of the {counted(len(rests), 'trial')} they rest on {'are' if suspect > 1 else 'is'} suspect"
+
+
+def facts(results: Sequence[RunResult], suite: Suite | None = None) -> tuple[tuple[str, str], ...]:
+    """When, where and with what, in short."""
+    first = results[0]
+    pairs = [
+        ("measured", when_text(first)),
+        ("label", first.plan.label or ""),
+        ("run", first.run_id if len(results) == 1 else ""),
+        ("suite", suite.suite_id if suite else ""),
+        ("search", "" if first.plan.fixed or first.plan.no_traffic else _search_text(first)),
+    ]
+    if first.facts:
+        host = first.facts.host
+        pairs += [
+            ("host", host.name),
+            ("machine", f"{host.core_count} x {host.cpu_model}, Linux {host.kernel}"),
+            ("packets by", " and ".join(dict.fromkeys(port.backend for port in first.facts.ports))),
+        ]
+    return tuple((name, text) for name, text in pairs if text)
+
+
+def _search_text(result: RunResult) -> str:
+    return f"{result.plan.search.algorithm}, {result.plan.profile} profile"

@@ -1,0 +1,70 @@
+"""Where and when frames were lost in the trials that figures rest on."""
+
+from collections.abc import Iterator
+
+from nodrop.model.ledger import Hop
+from nodrop.model.result import RunResult
+from nodrop.model.trial import TrialResult
+from nodrop.report.document import cells
+from nodrop.report.document.blocks import Block, Cell, Fold, Paragraph, Table
+from nodrop.report.fixed import fixed_trial
+from nodrop.report.ledger import UNATTRIBUTED, loss_line
+from nodrop.units import format_count, format_pps, format_seconds
+from nodrop.wording import goal_text
+
+HOPS = (
+    cells.word("hop"),
+    cells.word("way"),
+    cells.number("came", "frames"),
+    cells.number("passed", "frames"),
+    cells.number("lost", "frames"),
+    cells.sentences("why"),
+)
+
+
+def telling_trials(result: RunResult) -> tuple[tuple[TrialResult, str], ...]:
+    """Trials worth a closer look, and what they are: those that decided the upper bounds, or the one there is."""
+    if trial := fixed_trial(result):
+        return ((trial, "the trial"),)
+    labels: dict[int, list[str]] = {}
+    for found in result.goals:
+        if found.upper:
+            labels.setdefault(found.upper.trial_index, []).append(goal_text(found.goal))
+    return tuple(
+        (result.trials[index], f"the upper bound of {' and '.join(labels[index])}") for index in sorted(labels)
+    )
+
+
+def ledger_blocks(result: RunResult) -> tuple[Block, ...]:
+    """Hop by hop, for each telling trial."""
+    return tuple(block for trial, role in telling_trials(result) for block in _of_trial(trial, role))
+
+
+def _of_trial(trial: TrialResult, role: str) -> Iterator[Block]:
+    ledger = trial.ledger
+    if ledger is None or not ledger.ways:
+        return
+    what = f"Trial {trial.index}, {role}"
+    yield Paragraph(text=f"{what}: {loss_line(trial) or 'nothing was lost'}.")
+    table = Table(
+        caption=f"Hop by hop: trial {trial.index}, {format_pps(trial.trial.intended_load_pps)} "
+        f"for {format_seconds(trial.duration_s)}",
+        columns=HOPS,
+        rows=tuple(_row(f"{way.tx_port} → {way.rx_port}", hop) for way in ledger.ways for hop in way.hops),
+        note=" ".join(f"{remark.rstrip('.')}." for remark in ledger.remarks),
+    )
+    yield Fold(title=f"{what}, hop by hop", blocks=(table,))
+
+
+def _row(way: str, hop: Hop) -> tuple[Cell, ...]:
+    reasons = [f"{format_count(cause.count)} {cause.text}" for cause in hop.causes]
+    if hop.unattributed_count:
+        reasons.append(f"{format_count(hop.unattributed_count)}: {UNATTRIBUTED}")
+    return (
+        cells.text(hop.place),
+        cells.text(way),
+        cells.count(hop.in_count),
+        cells.count(hop.out_count),
+        cells.lost(hop.lost_count),
+        cells.text("; ".join(reasons)),
+    )

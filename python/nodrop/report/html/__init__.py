@@ -1,0 +1,91 @@
+"""A report as one HTML file that needs nothing else, and as a part of a page.
+
+The drawings are SVG within the page, the files it holds are links to data, so that all of it works without a script.
+"""
+
+import base64
+import gzip
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nodrop import __version__
+from nodrop.charts import draw, theme
+from nodrop.charts.base import Chart
+from nodrop.model.result import RunResult
+from nodrop.model.suite import Suite
+from nodrop.report.document import document
+from nodrop.report.document.blocks import Attachment, Document
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+HERE = Path(__file__).parent
+
+
+def page(results: Sequence[RunResult], suite: Suite | None = None) -> str:
+    """The report as one file: opens from disk, fetches nothing, prints."""
+    return page_of(document(results, suite))
+
+
+def page_of(shown: Document) -> str:
+    """A document as one file."""
+    return _templates().get_template("page.html").render(**_values(shown), policy=_policy(), version=__version__)
+
+
+def fragment(shown: Document) -> str:
+    """A document as a part of a page that brings `style.css` and `enhance.js`; safe as it is."""
+    return _templates().get_template("report.html").render(**_values(shown))
+
+
+def style() -> str:
+    """The style sheet of reports."""
+    return (HERE / "style.css").read_text(encoding="utf-8") + theme.css()
+
+
+def script() -> str:
+    """What a browser adds to a report."""
+    return (HERE / "enhance.js").read_text(encoding="utf-8")
+
+
+def _values(shown: Document) -> dict[str, object]:
+    return {"document": shown, "drawing": _drawing}
+
+
+def _drawing(chart: Chart) -> "Markup":
+    """A chart as SVG, which the renderer has escaped."""
+    from markupsafe import Markup  # noqa: PLC0415
+
+    return Markup(draw.svg(chart))
+
+
+@cache
+def _templates() -> "Environment":
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415
+    from markupsafe import Markup  # noqa: PLC0415
+
+    environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined)
+    environment.globals |= {"style": Markup(style()), "script": Markup(script()), "data_url": _data_url}
+    return environment
+
+
+def _policy() -> str:
+    """Nothing may be fetched, sent or run but what this file brings along."""
+    sources = {kind: _source(text) for kind, text in (("style-src", style()), ("script-src", script()))}
+    allowed = "; ".join(f"{kind} {source}" for kind, source in sources.items())
+    return f"default-src 'none'; {allowed}; img-src data:; base-uri 'none'; form-action 'none'"
+
+
+def _source(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _data_url(file: Attachment) -> str:
+    """A file as a link that saves it, compressed when its name says so."""
+    content = file.text.encode()
+    if file.file_name.endswith(".gz"):
+        content = gzip.compress(content, mtime=0)
+    return f"data:{file.media_type};base64,{base64.b64encode(content).decode()}"

@@ -1,0 +1,80 @@
+"""A report as data: what is in it for each kind of run, from results alone."""
+
+from pathlib import Path
+
+from tests.recorded import recorded
+from tests.running import MILLION
+from tests.suts import Step
+
+from nodrop.report.document import document
+from nodrop.report.document.blocks import Document, Fold, Table
+
+
+def tables(shown: Document) -> dict[str, Table]:
+    """All tables, by their captions."""
+    blocks = [block for section in shown.sections for block in section.blocks]
+    found: dict[str, Table] = {}
+    while blocks:
+        block = blocks.pop()
+        if isinstance(block, Fold):
+            blocks += block.blocks
+        elif isinstance(block, Table):
+            found[block.caption] = block
+    return found
+
+
+def test_the_first_screen_says_in_a_sentence_what_was_found(tmp_path: Path) -> None:
+    shown = document([recorded(tmp_path, MILLION)])
+    assert "It forwards 9" in shown.sentence
+    assert "without losing a frame (NDR)" in shown.sentence
+    assert "losing at most 0.5 % of the frames (PDR)" in shown.sentence
+    assert [card.label for card in shown.cards] == ["NDR", "PDR 0.5 %"]
+
+
+def test_a_sut_that_forwards_nothing_has_no_figure(tmp_path: Path) -> None:
+    shown = document([recorded(tmp_path, Step(300.0))])
+    assert "No rate was found" in shown.sentence
+    assert {card.text for card in shown.cards} == {"none"}
+    assert shown.trust_tone != "good"
+
+
+def test_figures_that_are_not_the_suts_say_so_first(tmp_path: Path) -> None:
+    shown = document([recorded(tmp_path, Step(1e12))])
+    assert all(card.text.startswith("at least ") for card in shown.cards)
+    assert shown.trust_tone == "caution"
+    assert "nothing higher was tried" in shown.trust
+
+
+def test_every_trial_is_in_the_table_with_its_reason(tmp_path: Path) -> None:
+    result = recorded(tmp_path, MILLION)
+    (table,) = (each for caption, each in tables(document([result])).items() if caption.startswith("All "))
+    assert len(table.rows) == len(result.trials)
+    for row, trial in zip(table.rows, result.trials, strict=True):
+        assert row[2].key == trial.trial.intended_load_pps
+        assert trial.trial.reason[1:] in row[-1].text
+
+
+def test_the_theoretical_maximum_is_that_of_rfc_2544(tmp_path: Path) -> None:
+    """Appendix of RFC 2544 for 10 Mb/s Ethernet: 64-byte frames at 14,880 a second; here 10 Gb/s, both ways."""
+    table = tables(document([recorded(tmp_path, MILLION)]))["Rate by frame size"]
+    most = [
+        cell.key
+        for row in table.rows
+        for cell, column in zip(row, table.columns, strict=True)
+        if column.title == "theoretical maximum"
+    ]
+    assert all(2 * 14_880_000 <= (each or 0) < 2 * 14_881_000 for each in most)
+
+
+def test_several_runs_are_set_side_by_side(tmp_path: Path) -> None:
+    runs = [recorded(tmp_path, MILLION, frame_bytes=size) for size in (64, 1518)]
+    shown = document(runs)
+    assert [card.label for card in shown.cards] == ["64 bytes: NDR", "1518 bytes: NDR"]
+    assert len(tables(shown)["Rate by frame size"].rows) == 4
+    assert [section.name for section in shown.sections if section.name.startswith("run-")] == ["run-1", "run-2"]
+
+
+def test_the_configuration_is_there_to_run_again(tmp_path: Path) -> None:
+    shown = document([recorded(tmp_path, MILLION, frame_bytes=512)])
+    (section,) = (section for section in shown.sections if section.name == "repeat")
+    assert any("frame_bytes: 512" in getattr(block, "text", "") for block in section.blocks)
