@@ -19,14 +19,15 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import ValidationError
 
 from nodrop.errors import BusyError, StageError
 from nodrop.model.base import Value
-from nodrop.stage import registry
+from nodrop.stage import registry, standing
 from nodrop.stage.process import Process, identify, is_running
+from nodrop.stage.registry import StandingLab
 
 TURN = "\0nodrop.measuring"
 """Abstract address of the turn; one for each network namespace nodrop is started in."""
@@ -56,6 +57,36 @@ class Presence(Value):
         """It in a line."""
         place = f", {'at' if self.role == 'server' else 'results go to'} {self.place}" if self.place else ""
         return f"{self.role} of {self.user} since {self.since}, process {self.process.pid}{place}: {self.command}"
+
+
+class Found(NamedTuple):
+    """What of nodrop is here."""
+
+    presences: tuple[Presence, ...]
+    labs: dict[str, StandingLab]
+    """Every lab on record, by name."""
+    unrecorded: tuple[Process, ...]
+    """Processes of labs whose record is gone."""
+
+    @property
+    def runs(self) -> list[Presence]:
+        """The runs that measure."""
+        return [presence for presence in self.presences if presence.role == "run"]
+
+    def lab_lines(self) -> Iterator[str]:
+        """Every lab in a line."""
+        for name, lab in self.labs.items():
+            ending = lab.ending()
+            standing = f"is up: {lab.facts.sut}, process {lab.holder.pid}"
+            yield f"lab {name} {f'has fallen down: {ending}' if ending else standing}"
+        for process in self.unrecorded:
+            yield f"lab without a record, process {process.pid}"
+
+
+def look_around() -> Found:
+    """Everything of nodrop on this machine."""
+    labs = {name: lab for name in registry.names() if (lab := registry.read(name))}
+    return Found(presences(), labs, standing.unrecorded())
 
 
 class _Turn:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from nodrop.cli import backends
+from nodrop import doctor as checking
 from nodrop.cli.doctor import doctor
 from nodrop.stage import namespace, probe
 
@@ -29,9 +29,9 @@ def test_a_machine_that_has_everything_is_told_that_a_run_works() -> None:
 
 def test_a_back_end_that_is_refused_says_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Frames of 9216 bytes are more than AF_XDP takes."""
-    real = backends.Config
-    monkeypatch.setattr(backends, "Config", lambda **keys: real(frame_bytes=9216, **keys))
-    found = {check.name: check for check in backends.backend_checks()}
+    real = checking.Config
+    monkeypatch.setattr(checking, "Config", lambda **keys: real(frame_bytes=9216, **keys))
+    found = {check.name: check for check in checking.backend_checks()}
     assert found["af_packet"].ok
     assert not found["xdp_live"].ok
     assert "af_packet" in found["xdp_live"].remedy

@@ -9,7 +9,7 @@ from nodrop.cli.status import BUSY, IDLE, find
 from nodrop.errors import ConfigError
 
 if TYPE_CHECKING:
-    from nodrop.cli.status import Found
+    from nodrop.presence import Found
 
 
 @click.command()

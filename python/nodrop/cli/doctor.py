@@ -1,6 +1,5 @@
 """`nodrop doctor`: what this machine allows, one line each, with the remedy."""
 
-import itertools
 from typing import TYPE_CHECKING
 
 import click
@@ -20,11 +19,10 @@ def doctor(context: click.Context) -> None:
     default run from working, `note` may only make its results worse. Ends with status 0 if `nodrop run` would work,
     4 otherwise.
     """
-    from nodrop.cli.backends import backend_checks  # noqa: PLC0415
-    from nodrop.stage.probe import all_checks  # noqa: PLC0415
+    from nodrop.doctor import checks  # noqa: PLC0415
 
     works = True
-    for check in itertools.chain((run_check() for run_check in all_checks()), backend_checks()):
+    for check in checks():
         click.echo(_line(check))
         works = works and (check.ok or not check.required)
     click.echo(

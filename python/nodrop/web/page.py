@@ -63,6 +63,7 @@ def environment() -> Environment:
         "pps": format_pps,
         "count": format_count,
         "seconds": format_seconds,
+        "bytes": bytes_text,
         "moment": moment,
         "day": day,
         "ago": ago,
@@ -74,3 +75,13 @@ def _here(connection: HTTPConnection) -> str:
     """Where a form returns to that changes how pages look."""
     query = connection.scope.get("query_string", b"").decode("latin-1")
     return f"{connection.scope['path']}?{query}" if query else f"{connection.scope['path']}"
+
+
+def bytes_text(count: int) -> str:
+    """`15.6 GiB`."""
+    amount = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if amount < 1024:
+            return f"{amount:.3g} {unit}"
+        amount /= 1024
+    return f"{amount:.3g} TiB"

@@ -1,4 +1,5 @@
-"""Whether each back end works here: really opened, over a wire of its own."""
+"""What this machine allows: the checks of the host, and whether each back end works: really opened, over a wire of
+its own."""
 
 from collections.abc import Iterator
 from typing import get_args
@@ -10,10 +11,17 @@ from nodrop.model.names import Backend
 from nodrop.plan import build
 from nodrop.stage.dpdk import dpdk_facts
 from nodrop.stage.netns import NetnsStage
-from nodrop.stage.probe import Check
+from nodrop.stage.probe import Check, all_checks
 
 REQUIRED = "af_packet"
 """What the default run uses."""
+
+
+def checks() -> Iterator[Check]:
+    """All of them, one by one as they are done, in the order a person wants to read them."""
+    for check in all_checks():
+        yield check()
+    yield from backend_checks()
 
 
 def backend_checks() -> Iterator[Check]:
