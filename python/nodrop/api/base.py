@@ -21,13 +21,16 @@ class Base(Value):
     """Configuration files or texts, later ones win; a body wins over all."""
     results_dir: str
     """Absolute."""
+    results_index: str | None = None
+    """Database that holds the index of results; None: a file beside them."""
 
 
 def make_base(config: Sequence[str], results_dir: str | None) -> Base:
     """What a server is started with, looked through. Raises ConfigError."""
     loaded = load(config, {"results_dir": results_dir} if results_dir else {})
     sources = tuple(str(Path(source).absolute()) if os.path.isfile(source) else source for source in config)  # noqa: PTH113
-    return Base(config=sources, results_dir=str(Path(loaded.results_dir).absolute()))
+    directory = str(Path(loaded.results_dir).absolute())
+    return Base(config=sources, results_dir=directory, results_index=loaded.results_index)
 
 
 def plans_of(base: Base, body: Mapping[str, Any]) -> tuple[Plan, ...]:

@@ -10,12 +10,24 @@ from nodrop.api.base import Base
 from nodrop.api.problem import Problem
 from nodrop.api.runs import Runs
 from nodrop.api.sessions import Sessions
-from nodrop.web import assets, login, runs, state
+from nodrop.web import assets, login, results, runs, state
 from nodrop.web.errors import error_page
 from nodrop.web.headers import Headers
 from nodrop.web.site import Site
 
-ROOMS: tuple[Callable[[Site], APIRouter], ...] = (assets.routes, login.routes, runs.routes, state.routes)
+ROOMS: tuple[Callable[[Site], APIRouter], ...] = (
+    assets.routes,
+    login.routes,
+    runs.routes,
+    results.routes,
+    state.routes,
+)
+    assets.routes,
+    login.routes,
+    runs.routes,
+    results.routes,
+    state.routes,
+)
 """Every file that has pages."""
 
 
