@@ -8,7 +8,8 @@ NodropError            1  never raised itself
 ├── SearchError        5  the search ended without an answer (no usable trial)
 │   └── OutOfTime      5  it was not done in the time it was given
 ├── ServerError        6  the server that was asked does not answer, or cannot do its work
-└── ShipError          7  logs or results could not be delivered; never ends a run
+├── ShipError          7  logs or results could not be delivered; never ends a run
+└── VerdictError       8  a comparison found what it was told to fail on
 
 Ctrl-C is 130, as every shell expects. A message says what was asked, what was found and what to do.
 """
@@ -62,3 +63,9 @@ class ShipError(NodropError):
     """An aggregator cannot be reached, or does not take what it is sent. Ends `nodrop ship`, never a run."""
 
     exit_code = 7
+
+
+class VerdictError(NodropError):
+    """A comparison was told to fail on a verdict, and this is the verdict."""
+
+    exit_code = 8

@@ -4,7 +4,7 @@ Pure: numbers in, numbers out. `compare` judges two sides, `differences` says in
 """
 
 from nodrop.verdict.compared import compare
-from nodrop.verdict.setups import differences
+from nodrop.verdict.setups import differences, outward_differences
 from nodrop.verdict.values import (
     Comparison,
     Difference,
@@ -27,4 +27,5 @@ __all__ = [
     "Verdict",
     "compare",
     "differences",
+    "outward_differences",
 ]

@@ -34,7 +34,10 @@ def drift_flag(drift: Drift | None) -> Flag | None:
     if drift is None or drift.p >= DRIFT_CHANCE:
         return None
     way = "rose" if drift.slope > 0 else "fell"
-    return Flag(code="drift", text=f"Figures {way} from run to run: the machine or the SUT drifts.")
+    return Flag(
+        code="drift",
+        text=f"Figures {way} from run to run: the machine or the SUT drifts; measured in turn that cancels.",
+    )
 
 
 def drifted(slope: float, effect: float, b_came_later: bool, higher_is_better: bool) -> Blocked:

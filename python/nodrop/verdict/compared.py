@@ -65,7 +65,7 @@ def compare(
         paired=any(metric.method == "paired" for metric in judged),
         metrics=tuple(judged),
         flags=tuple(order_flags(a, b)),
-        advice=tuple(sentences.advice(verdict, judged, in_turn(a, b))),
+        advice=tuple(sentences.advice(verdict, judged, in_turn(a, b), bool(differences))),
         differences=tuple(differences),
     )
 
@@ -146,7 +146,7 @@ def _verdict(
     dealt = 2**count_a if found.method == "paired" else ways(count_a, count_b)
     if dealt < scales.ways_needed:
         return Verdict.UNDECIDED, sentences.too_few(count_a, count_b)
-    if p_equivalent <= scales.alpha:
+    if p_equivalent <= scales.alpha / 2:  # the whole interval is inside the margin
         wanted = Verdict.EQUIVALENT
     elif chance <= scales.alpha:
         wanted = Verdict.BETTER if (found.effect > 0) == subject.higher_is_better else Verdict.WORSE
@@ -160,7 +160,7 @@ def _verdict(
 def _repeats_needed(found: Estimate, margin: float, subject: Subject, scales: Scales) -> int | None:
     fewest = min(len(subject.a.points), len(subject.b.points))
     at_least = next(count for count in range(2, 100) if ways(count, count) >= scales.ways_needed)
-    enough = repeats(found, margin, scales.alpha * scales.weight, scales.alpha, max(at_least, fewest + 1))
+    enough = repeats(found, margin, scales.alpha * scales.weight, scales.alpha / 2, max(at_least, fewest + 1))
     return None if enough is None else enough - fewest
 
 
@@ -188,9 +188,10 @@ def _side(runs: Sequence[Summary]) -> Side:
     ordered = sorted(runs, key=lambda run: (run.started_at, run.run_id))
     labels = {run.label for run in ordered}
     label = labels.pop() if len(labels) == 1 else None
-    suts = dict.fromkeys(run.sut for run in ordered)
+    suts = list(dict.fromkeys(run.sut for run in ordered))
+    sut = suts[0] if len(suts) == 1 else f"{suts[0]} and {len(suts) - 1} more"
     return Side(
-        name=label or (ordered[0].run_id if len(ordered) == 1 else ", ".join(suts)),
+        name=label or (ordered[0].run_id if len(ordered) == 1 else sut),
         run_ids=tuple(run.run_id for run in ordered),
-        sut=", ".join(suts),
+        sut=sut,
     )

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from nodrop.model.summary import MeasureUnit
+from nodrop.units import format_ns, format_pps, format_ratio
 from nodrop.verdict.statistics import Pair
-from nodrop.verdict.values import MetricVerdict, Verdict
+from nodrop.verdict.values import Comparison, MetricVerdict, Series, Side, Verdict
 
 TIMES_FROM = 1.0
 """From twice as much on people say how many times."""
@@ -50,6 +51,19 @@ def interval_text(low: float, high: float, unit: MeasureUnit) -> str:
     return f"{effect_text(low, unit)} to {effect_text(high, unit)}"
 
 
+def signed_text(effect: float, unit: MeasureUnit) -> str:
+    """A difference for a table: `-5.1 %`, `+0.30 points`."""
+    text = percent_text(abs(effect))
+    sign = "-" if effect < 0 else "+" if effect > 0 else ""
+    return f"{sign}{text.replace('%', 'points') if unit == 'ratio' else text}"
+
+
+def span_text(low: float, high: float, unit: MeasureUnit) -> str:
+    """An interval for a table: `-5.8 to -4.4 %`."""
+    near = signed_text(low, unit).removesuffix(" %").removesuffix(" points")
+    return f"{near} to {signed_text(high, unit)}"
+
+
 def margin_text(margin: float, unit: MeasureUnit) -> str:
     """A difference that does not matter: `1 %`, `0.1 points`."""
     return f"{margin * 100:g} {'points' if unit == 'ratio' else '%'}"
@@ -59,8 +73,8 @@ def grounds_text(metric: MetricVerdict, confidence: float) -> str:
     """A measure with how it differs and how sure that is."""
     least = "at least " if metric.verdict is Verdict.UNDECIDED and (metric.a.at_least or metric.b.at_least) else ""
     interval = f"{confidence * 100:g} %: {interval_text(metric.low, metric.high, metric.unit)}"
-    figures = f"{effect_text(metric.effect, metric.unit)} ({interval})"
-    return f"{metric.text} {figures}" if not least else f"{metric.text} {figures}, where a figure says only {least}that"
+    figures = f"{metric.text} is {effect_text(metric.effect, metric.unit)} ({interval})"
+    return figures if not least else f"{figures}, where a figure says only {least}that"
 
 
 def repeats_text(metrics: Sequence[MetricVerdict]) -> str:
@@ -84,7 +98,7 @@ def headline(verdict: Verdict, metrics: Sequence[MetricVerdict], confidence: flo
     if verdict in (Verdict.EQUIVALENT, Verdict.UNDECIDED):
         told = [metric for metric in metrics if metric.headline]
     within = f" within {margin_text(told[0].margin, told[0].unit)}" if verdict is Verdict.EQUIVALENT else ""
-    grounds = "; ".join(grounds_text(metric, confidence) for metric in told[:TOLD_MAX])
+    grounds = ", ".join(grounds_text(metric, confidence) for metric in told[:TOLD_MAX])
     more = f" and {len(told) - TOLD_MAX} more" if len(told) > TOLD_MAX else ""
     parts = [f"{LEADS[verdict]}{within}: {grounds}{more}", repeats_text(told)]
     if verdict is Verdict.WORSE:
@@ -121,7 +135,7 @@ def not_seen(alone: bool) -> str:
     return "the runs scatter more than they differ"
 
 
-def advice(verdict: Verdict, metrics: Sequence[MetricVerdict], pairs: Sequence[Pair]) -> Iterator[str]:
+def advice(verdict: Verdict, metrics: Sequence[MetricVerdict], pairs: Sequence[Pair], suspected: bool) -> Iterator[str]:
     """What to do next."""
     undecided = [metric for metric in metrics if metric.verdict is Verdict.UNDECIDED and metric.headline]
     needed = [metric.repeats_needed for metric in undecided if metric.repeats_needed]
@@ -134,5 +148,55 @@ def advice(verdict: Verdict, metrics: Sequence[MetricVerdict], pairs: Sequence[P
         yield f"{limited[0]} was not the SUT's alone: allow higher loads, or give the tester CPUs of its own."
     if any(metric.repeats_needed is None and not metric.a.at_least and not metric.b.at_least for metric in undecided):
         yield "Bounds this far apart hide the difference whatever the number of repeats: search with a smaller width."
-    if verdict is Verdict.WORSE:
+    if verdict is Verdict.WORSE and suspected:
         yield "Look at what differs between the set-ups first; undo one thing at a time and measure again."
+
+
+def figure_text(value: float, unit: MeasureUnit) -> str:
+    """A figure of a measure: `1.020 Mpps`, `23.1 µs`, `0.5 %`."""
+    if unit == "pps":
+        return format_pps(value)
+    return format_ns(value) if unit == "ns" else format_ratio(value)
+
+
+def series_text(series: Series, unit: MeasureUnit) -> str:
+    """A side's figure with its scatter: `1.020 Mpps ±0.50 %`, `at least 1.020 Mpps`."""
+    least = "at least " if series.at_least else ""
+    scatter = ""
+    if series.scatter is not None:
+        shown = margin_text(series.scatter, unit) if unit == "ratio" else percent_text(series.scatter)
+        scatter = f" ±{shown}"
+    return f"{least}{figure_text(series.mean, unit)}{scatter}"
+
+
+def short_sentence(comparison: Comparison) -> str:
+    """The verdict as a heading: `B is worse than A: NDR is 5.1 % lower`."""
+    told = comparison.of(comparison.verdict) or comparison.metrics
+    first = next((metric for metric in told if metric.headline), told[0])
+    within = f" within {margin_text(first.margin, first.unit)}" if comparison.verdict is Verdict.EQUIVALENT else ""
+    return f"{LEADS[comparison.verdict]}{within}: {first.text} is {effect_text(first.effect, first.unit)}"
+
+
+def side_text(name: str, side: Side) -> str:
+    """Who a side is: `A: vnf-l2, 5 runs from 20260131T120000Z-3f9a2c on`."""
+    runs = f"run {side.run_ids[0]}" if len(side.run_ids) == 1 else f"{len(side.run_ids)} runs from {side.run_ids[0]} on"
+    called = "" if side.name in (side.sut, side.run_ids[0]) else f"{side.name}, "
+    return f"{name}: {called}{side.sut}, {runs}"
+
+
+def method_text(comparison: Comparison) -> str:
+    """What the numbers mean, in a sentence or two."""
+    names = {
+        "welch": "intervals by Welch's t",
+        "paired": "intervals by Student's t of pairs measured in turn",
+        "pooled": "intervals by Student's t with the scatter of the side that has repeats",
+        "assumed": "intervals from an assumed scatter, as there are no repeats",
+    }
+    methods = "; ".join(names[method] for method in dict.fromkeys(metric.method for metric in comparison.metrics))
+    confidence = f"{comparison.confidence * 100:g} %"
+    margins = dict.fromkeys(margin_text(metric.margin, metric.unit) for metric in comparison.metrics)
+    return (
+        f"{confidence} {methods}. Equivalent: proven to differ by less than {' / '.join(margins)}. "
+        f"Where nothing differs, at most {(1 - comparison.confidence) * 100:.3g} % of comparisons call anything better "
+        "or worse."
+    )

@@ -1,5 +1,6 @@
 """In what two set-ups differ: what may be why their figures do, likeliest first."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -26,6 +27,11 @@ class Aspect(NamedTuple, Generic[Run]):
     why: str = ""
 
 
+def _sut_found(run: RunResult) -> str:
+    """Simulated ones have a seed of their own in every run."""
+    return re.sub(r", seed \d+\)", ")", run.facts.stage.sut) if run.facts else ""
+
+
 def _goals(run: RunResult) -> str:
     if run.plan.fixed:
         return ""
@@ -35,7 +41,7 @@ def _goals(run: RunResult) -> str:
 SHARED_CPU = "On a CPU of both, what the tester does is taken from the SUT."
 ASPECTS: tuple[Aspect[RunResult], ...] = (
     Aspect("plan.lab.sut", "SUT", "sut", lambda run: run.plan.lab.sut_text),
-    Aspect("facts.stage.sut", "SUT as found", "sut", lambda run: run.facts and run.facts.stage.sut),
+    Aspect("facts.stage.sut", "SUT as found", "sut", _sut_found),
     Aspect("plan.lab.sut_backend", "how the SUT reaches its ports", "sut", lambda run: run.plan.lab.sut_backend),
     Aspect(
         "plan.lab.forwarders.core",
@@ -145,7 +151,15 @@ OUTWARD: tuple[Aspect[Summary], ...] = (
 """Of any runs: what a list of them knows."""
 
 UNTOLD = (
-    *("plan.label", "plan.results_dir", "plan.results_index", "plan.ship", "plan.nfvbench", "plan.interval_s"),
+    *(
+        "plan.label",
+        "plan.asked",
+        "plan.results_dir",
+        "plan.results_index",
+        "plan.ship",
+        "plan.nfvbench",
+        "plan.interval_s",
+    ),
     *(
         "plan.asked",
         "plan.variant",

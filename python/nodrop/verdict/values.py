@@ -88,7 +88,8 @@ class MetricVerdict(Value):
     p_adjusted: float
     """The same when all measures of the comparison are looked at for one that differs (Holm)."""
     p_equivalent: float
-    """Chance to see sides so alike where the difference is as great as the margin."""
+    """Chance to see sides so alike where the difference is as great as the margin; it is equivalent where the whole
+    interval is inside the margin, when this is at most half of what the confidence leaves."""
     method: Method
     a: Series
     b: Series

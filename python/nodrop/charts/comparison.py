@@ -1,0 +1,300 @@
+"""Two set-ups side by side: every repeat as a dot, the difference with its interval, and what would not matter."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from nodrop.charts import theme
+from nodrop.charts.base import Chart, Row, Spec
+from nodrop.model.summary import MeasureUnit
+from nodrop.verdict.sentences import effect_text, figure_text, interval_text, margin_text, method_text, short_sentence
+from nodrop.verdict.values import Comparison, MetricVerdict, Series, Verdict
+
+UNITS: dict[MeasureUnit, str] = {
+    "pps": "rate beside A's mean (%)",
+    "ratio": "loss beside A's (percentage points)",
+    "ns": "latency beside A's mean (%)",
+}
+ROW_HEIGHT = 92
+SHOWN_OTHERS = 6
+"""Of the measures that are no headlines; those first of which something can be said."""
+COLOUR_A, COLOUR_B = theme.MEETS, theme.GOALS[1]
+SIDES = ("A", "B")
+SAID = {
+    Verdict.WORSE: theme.FAILS,
+    Verdict.BETTER: theme.RECEIVED,
+    Verdict.EQUIVALENT: theme.MEETS,
+    Verdict.UNDECIDED: theme.MUTED,
+}
+PLACES = {"A": 0.22, "B": 0.54}
+DIFFERENCE_AT = 0.84
+"""Where in a row they are, from top to bottom."""
+LANE = 0.06
+"""Dots that would hide each other are so far apart, as a share of a row."""
+LANES = (0, 1, -1, 2, -2)
+DOT_SHARE = 0.013
+"""Width of a dot, as a share of the axis."""
+ROOM = 0.06
+"""At the ends of an axis, as a share of it."""
+TEXT_SHARE = 0.35
+"""Of an axis, to its right: the difference in words."""
+
+
+def chart(comparison: Comparison) -> Chart:
+    """A comparison: one panel for rates, one for latencies, as their scales differ."""
+    shown = _shown(comparison.metrics)
+    names = {"A": f"A: {comparison.a.name}", "B": f"B: {comparison.b.name}"}
+    of_units = {unit: [each for each in shown if each.unit == unit] for unit in UNITS}
+    scales = {unit: Scale.of(metrics) for unit, metrics in of_units.items() if metrics}
+    panels = [_panel(unit, scale, names) for unit, scale in scales.items()]
+    panels[0] = _with_legend(panels[0])
+    left_out = len(comparison.metrics) - len(shown)
+    more = f"; {left_out} more measures not shown" if left_out else ""
+    margins = ", ".join(dict.fromkeys(f"±{margin_text(each.margin, each.unit)}" for each in shown))
+    return Chart(
+        name="comparison",
+        title=short_sentence(comparison),
+        subtitle=f"Dots are runs, bars the difference at {comparison.confidence * 100:g} % confidence; "
+        f"inside the grey ({margins}) it would not matter{more}",
+        summary=f"{comparison.sentence}. {method_text(comparison)}",
+        definition={"vconcat": panels, "spacing": 24},
+        data={
+            "runs": tuple(
+                run
+                for scale in scales.values()
+                for row, metric in enumerate(scale.metrics)
+                for run in _runs(metric, row, scale, names)
+            ),
+            "effects": tuple(
+                _effect(metric, row) for scale in scales.values() for row, metric in enumerate(scale.metrics)
+            ),
+        },
+    )
+
+
+class Scale(NamedTuple):
+    """The axis of a panel."""
+
+    metrics: Sequence[MetricVerdict]
+    least: float
+    most: float
+
+    @classmethod
+    def of(cls, metrics: Sequence[MetricVerdict]) -> "Scale":
+        """From the least to the most that is to be seen."""
+        points = [
+            _beside(point.value, metric.a, metric.unit)
+            for metric in metrics
+            for series in (metric.a, metric.b)
+            for point in series.points
+        ]
+        least = min(points + [-metric.margin * 100 for metric in metrics])
+        most = max(points + [metric.margin * 100 for metric in metrics])
+        reach = most - least
+        # An interval that is far wider than the runs lie apart runs off the picture.
+        low = max(min(metric.low * 100 for metric in metrics), least - reach)
+        high = min(max(metric.high * 100 for metric in metrics), most + reach)
+        least, most = min(least, low), max(most, high)
+        room = (most - least) * ROOM
+        return cls(metrics, least - room, most + room)
+
+    @property
+    def end(self) -> float:
+        """Of the axis, after room for words."""
+        return self.most + (self.most - self.least) * TEXT_SHARE
+
+    def ticks(self) -> list[float]:
+        """Round numbers, about six of them."""
+        step = next(step for step in STEPS if (self.most - self.least) / step <= TICKS_MAX)
+        first = math.ceil(self.least / step)
+        return [round(number * step, 6) for number in range(first, math.floor(self.most / step) + 1)]
+
+
+STEPS = [digit * 10.0**power for power in range(-3, 9) for digit in (1, 2, 5)]
+TICKS_MAX = 8
+
+
+def _shown(metrics: Sequence[MetricVerdict]) -> list[MetricVerdict]:
+    others = sorted(
+        (each for each in metrics if not each.headline), key=lambda each: each.verdict is Verdict.UNDECIDED
+    )[:SHOWN_OTHERS]
+    return [each for each in metrics if each.headline or each in others]
+
+
+def _runs(metric: MetricVerdict, row: int, scale: Scale, names: Mapping[str, str]) -> Iterator[Row]:
+    for side, series in zip(SIDES, (metric.a, metric.b), strict=True):
+        found = [_beside(point.value, metric.a, metric.unit) for point in series.points]
+        lanes = _lanes(found, (scale.end - scale.least) * DOT_SHARE)
+        for point, beside, lane in zip(series.points, found, lanes, strict=True):
+            least = "at least " if point.at_least else ""
+            yield {
+                "unit": metric.unit,
+                "metric": metric.text,
+                "side": names[side],
+                "at": row + PLACES[side] + lane * LANE,
+                "beside": beside,
+                "text": f"{side}, run {point.run_id}: {least}{figure_text(point.value, metric.unit)}",
+            }
+
+
+def _lanes(found: Sequence[float], width: float) -> list[int]:
+    """In which lane each dot is, so that few hide each other."""
+    ends = dict.fromkeys(LANES, -math.inf)
+    lanes = [0] * len(found)
+    for index in sorted(range(len(found)), key=found.__getitem__):
+        free = next((lane for lane in LANES if found[index] >= ends[lane]), min(LANES, key=ends.__getitem__))
+        lanes[index], ends[free] = free, found[index] + width
+    return lanes
+
+
+def _effect(metric: MetricVerdict, row: int) -> Row:
+    said = metric.verdict.value
+    return {
+        "unit": metric.unit,
+        "metric": metric.text,
+        "top": row + 0.04,
+        "middle": row + 0.5,
+        "at": row + DIFFERENCE_AT,
+        "bottom": row + 0.96,
+        "effect": metric.effect * 100,
+        "low": metric.low * 100,
+        "high": metric.high * 100,
+        "margin_low": -metric.margin * 100,
+        "margin_high": metric.margin * 100,
+        "verdict": said,
+        "said": f"{said}: {effect_text(metric.effect, metric.unit)}",
+        "text": f"{metric.text}: B {effect_text(metric.effect, metric.unit)} "
+        f"({interval_text(metric.low, metric.high, metric.unit)}): {said}",
+    }
+
+
+def _beside(value: float, a: Series, unit: MeasureUnit) -> float:
+    return (value - a.mean) * 100 if unit == "ratio" else (value / a.mean - 1) * 100
+
+
+def _panel(unit: MeasureUnit, scale: Scale, names: Mapping[str, str]) -> Spec:
+    """Every measure of a unit in a row of its own: A's runs, B's runs, and the difference."""
+    x: Spec = {
+        "type": "quantitative",
+        "title": UNITS[unit],
+        "scale": {"domain": [scale.least, scale.end], "nice": False, "zero": False},
+        "axis": {"values": scale.ticks(), "labelExpr": "datum.value ? format(datum.value, '+~r') : '0'"},
+    }
+    texts = json.dumps([metric.text for metric in scale.metrics], ensure_ascii=False)
+    y: Spec = {
+        "type": "quantitative",
+        "title": None,
+        "scale": {"domain": [len(scale.metrics), 0], "nice": False, "zero": False},
+        "axis": {
+            "values": [row + 0.5 for row in range(len(scale.metrics))],
+            "labelExpr": f"{texts}[floor(datum.value)]",
+            "labelLimit": 260,
+            "labelFontWeight": "bold",
+            "labelPadding": 10,
+            "domain": False,
+            "ticks": False,
+            "grid": False,
+        },
+    }
+    zero: Spec = {"mark": {"type": "rule", "color": theme.MUTED, "strokeDash": [4, 3], "aria": False}}
+    return {
+        "width": theme.WIDTH,
+        "height": ROW_HEIGHT * len(scale.metrics),
+        "layer": [
+            _layer(
+                "effects",
+                unit,
+                {"type": "rect", "color": theme.PALE, "aria": False},
+                {
+                    "x": x | {"field": "margin_low"},
+                    "x2": {"field": "margin_high"},
+                    "y": y | {"field": "top"},
+                    "y2": {"field": "bottom"},
+                },
+            ),
+            zero | {"data": {"name": "effects"}, "encoding": {"x": x | {"datum": 0}}},
+            _layer(
+                "runs",
+                unit,
+                {"type": "point", "filled": True, "size": 60, "opacity": 0.8},
+                {
+                    "x": x | {"field": "beside"},
+                    "y": y | {"field": "at"},
+                    "color": _by_side(names, [COLOUR_A, COLOUR_B]),
+                    "shape": _by_side(names, ["circle", "triangle-up"]),
+                    "description": {"field": "text"},
+                    "tooltip": {"field": "text"},
+                },
+            ),
+            _layer(
+                "effects",
+                unit,
+                {"type": "rule", "strokeWidth": 3, "clip": True},
+                {
+                    "y": y | {"field": "at"},
+                    "x": x | {"field": "low"},
+                    "x2": {"field": "high"},
+                    "description": {"field": "text"},
+                },
+            ),
+            _layer(
+                "effects",
+                unit,
+                {"type": "tick", "thickness": 3, "size": 16, "color": theme.INK, "opacity": 1},
+                {"y": y | {"field": "at"}, "x": x | {"field": "effect"}, "tooltip": {"field": "text"}},
+            ),
+            _layer(
+                "effects",
+                unit,
+                {"type": "text", "align": "right", "dx": -8, "fontWeight": "bold", "fontSize": theme.LABEL_SIZE},
+                {
+                    "x": x | {"datum": scale.end},
+                    "y": y | {"field": "middle"},
+                    "text": {"field": "said"},
+                    "color": {
+                        "field": "verdict",
+                        "type": "nominal",
+                        "scale": {"domain": [each.value for each in SAID], "range": list(SAID.values())},
+                        "legend": None,
+                    },
+                },
+            ),
+        ],
+        "resolve": {"scale": {"color": "independent", "shape": "independent"}},
+    }
+
+
+def _layer(data: str, unit: MeasureUnit, mark: Spec, encoding: Spec) -> Spec:
+    return {
+        "data": {"name": data},
+        "transform": [{"filter": {"field": "unit", "equal": unit}}],
+        "mark": mark,
+        "encoding": encoding,
+    }
+
+
+def _by_side(names: Mapping[str, str], shown: Sequence[str]) -> Spec:
+    """A colour or a shape for each side."""
+    return {
+        "field": "side",
+        "type": "nominal",
+        "scale": {"domain": list(names.values()), "range": list(shown)},
+        "legend": None,
+    }
+
+
+def _with_legend(panel: Spec) -> Spec:
+    """The panel that says, for all of them, which dots are whose."""
+    legend = {"title": None, "orient": "top", "symbolOpacity": 1, "symbolSize": 90}
+    layers = [
+        layer
+        if "shape" not in layer["encoding"]
+        else layer
+        | {
+            "encoding": layer["encoding"]
+            | {channel: layer["encoding"][channel] | {"legend": legend} for channel in ("color", "shape")}
+        }
+        for layer in panel["layer"]
+    ]
+    return panel | {"layer": layers}

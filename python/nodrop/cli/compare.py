@@ -1,0 +1,182 @@
+"""`nodrop compare`: whether one set-up is better or worse than another, as far as their runs show."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nodrop.cli.completing import DIR, FILE, RESULT
+from nodrop.errors import ConfigError, VerdictError
+
+if TYPE_CHECKING:
+    from nodrop.store.selection import Selected
+    from nodrop.verdict import Comparison, Difference, Margins
+
+FAIL_ON = ("worse", "better", "undecided", "equivalent")
+FORMS = ("text", "markdown", "json")
+EPILOG = """
+\b
+Examples:
+  nodrop compare 20260131T120000Z-3f9a2c latest                  one run each: says how many more it takes
+  nodrop compare label:before label:after                        all runs of two labels
+  nodrop compare --a A1,A2,A3 --b B1,B2,B3 --margin 2%           repeats by name
+  nodrop compare 20260131T120000Z-5e01d7                         a suite that measured A and B in turn
+  nodrop compare label:main label:patch --fail-on worse          exit code 8 when it is
+  nodrop compare old.json new.json                               NFVbench's or TRex's results
+"""
+
+
+@click.command(epilog=EPILOG, short_help="Better, worse, equivalent or undecided: one set-up beside another.")
+@click.argument("results", nargs=-1, type=RESULT)
+@click.option("--a", "of_a", multiple=True, type=RESULT, help="Runs of A, in place of the first RESULT; repeatable.")
+@click.option("--b", "of_b", multiple=True, type=RESULT, help="Runs of B, in place of the second RESULT; repeatable.")
+@click.option(
+    "--margin",
+    "margins",
+    multiple=True,
+    metavar="[KIND=]SHARE",
+    help="Difference that does not matter: 1%, or rate=, latency=, loss=.  [default: rate=1%, latency=10%, loss=0.1%]",
+)
+@click.option("--confidence", default="95%", show_default=True, metavar="SHARE", help="How sure a verdict has to be.")
+@click.option("--metric", "metrics", multiple=True, metavar="KEY", help="Only these, as ndr,pdr_0.5%.  [default: all]")
+@click.option("--fail-on", multiple=True, metavar="VERDICT", help="End with exit code 8 on worse, undecided, ...")
+@click.option("--format", "form", type=click.Choice(FORMS), default="text", show_default=True, help="How to print it.")
+@click.option("--plot", type=FILE, help="Also draw it: name.svg, name.png, or name.vl.json for Vega-Lite.")
+@click.option("--results-dir", default="results", show_default=True, type=DIR, help="Where results are kept.")
+def compare(results: Sequence[str], results_dir: str, form: str, plot: str | None, **flags: Any) -> None:
+    """Say whether B is better or worse than A, as far as their runs show.
+
+    Each RESULT is one run or several, joined by commas: a file, a directory, a run id, a suite id, `latest`,
+    `label:NAME`, `tag:NAME`. One RESULT alone is a suite that measured two set-ups in turn.
+
+    \b
+    worse, better   the figures differ, and not by chance
+    equivalent      any difference is smaller than the margin, and that is proven
+    undecided       neither is shown; about how many more runs would is said
+    """
+    from nodrop.store.selection import select  # noqa: PLC0415
+    from nodrop.verdict import compare as judge  # noqa: PLC0415
+
+    failing = _verdicts(flags["fail_on"])
+    margins, confidence = _margins(flags["margins"]), _confidence(flags["confidence"])
+    file = _picture(plot)
+    a, b = _sides(lambda words: select(words, results_dir), results, flags["of_a"], flags["of_b"])
+    comparison = judge(
+        [each.summary for each in a],
+        [each.summary for each in b],
+        metrics=[key.strip() for each in flags["metrics"] for key in each.split(",")],
+        differences=_differences(a, b),
+        margins=margins,
+        confidence=confidence,
+    )
+    _show(comparison, form)
+    if file:
+        from nodrop.charts import comparison as pictured  # noqa: PLC0415
+        from nodrop.charts.draw import write  # noqa: PLC0415
+
+        write(pictured.chart(comparison), file)
+    if comparison.verdict in failing:
+        raise VerdictError(f"--fail-on {comparison.verdict} asked: {comparison.sentence}")
+
+
+def _sides(
+    select: "Any", results: Sequence[str], of_a: Sequence[str], of_b: Sequence[str]
+) -> "tuple[Sequence[Selected], Sequence[Selected]]":
+    """The runs of A and of B. Raises ConfigError when it is not clear which is which."""
+    if bool(of_a) != bool(of_b) or (of_a and results):
+        raise ConfigError("compare: --a and --b go together, in place of other results; name both sides the same way")
+    if of_a:
+        return select(of_a), select(of_b)
+    if len(results) == 2:
+        return select(results[:1]), select(results[1:])
+    if len(results) != 1:
+        raise ConfigError(
+            f"compare: {len(results)} results asked, two sides expected; join the runs of one by commas, "
+            "or name them with --a and --b"
+        )
+    both = select(results)
+    a, b = ([each for each in both if each.variant == variant] for variant in ("A", "B"))
+    if not a or not b:
+        raise ConfigError(
+            f"compare: {results[0]} alone asked, it has no runs of two set-ups; name two results, "
+            "or measure in turn: nodrop run A.yaml --interleave B.yaml --repeat 5"
+        )
+    return a, b
+
+
+def _differences(a: "Sequence[Selected]", b: "Sequence[Selected]") -> "tuple[Difference, ...]":
+    """In what the set-ups differ, as far as is known of them."""
+    from nodrop.verdict import differences, outward_differences  # noqa: PLC0415
+
+    if all(each.summary.source == "nodrop" for each in (*a, *b)):
+        return differences([each.result() for each in a], [each.result() for each in b])
+    return outward_differences([each.summary for each in a], [each.summary for each in b])
+
+
+def _show(comparison: "Comparison", form: str) -> None:
+    if form == "json":
+        click.echo(comparison.model_dump_json(indent=1))
+        return
+    from nodrop.report.verdict import comparison_markdown, comparison_report  # noqa: PLC0415
+
+    if form == "markdown":
+        click.echo(comparison_markdown(comparison), nl=False)
+        return
+    from nodrop.cli.console import show  # noqa: PLC0415
+
+    show(comparison_report(comparison), sys.stdout)
+
+
+def _margins(written: Sequence[str]) -> "Margins":
+    """Of `1%`, `latency=20%`: what is not named keeps its default, and what has no name is a rate's."""
+    from nodrop.units import parse_ratio  # noqa: PLC0415
+    from nodrop.verdict import Margins  # noqa: PLC0415
+
+    kinds = {"rate": "pps", "latency": "ns", "loss": "ratio"}
+    asked: dict[str, float] = {}
+    for each in (part for one in written for part in one.split(",")):
+        kind, equals, share = each.strip().rpartition("=")
+        try:
+            value = parse_ratio(share)
+        except ValueError:
+            value = 0.0
+        if (equals and kind not in kinds) or not 0 < value < 1:
+            raise ConfigError(
+                f"--margin: {each!r} asked, a share expected; write 1%, or rate=, latency=, loss= and one"
+            )
+        asked[kinds[kind] if equals else "pps"] = value
+    return Margins(**asked)
+
+
+def _confidence(written: str) -> float:
+    from nodrop.units import parse_ratio  # noqa: PLC0415
+
+    try:
+        confidence = parse_ratio(written)
+    except ValueError:
+        confidence = 0.0
+    if not 0.5 <= confidence < 1:
+        raise ConfigError(f"--confidence: {written!r} asked, 50 % up to less than 100 % expected; write 95%")
+    return confidence
+
+
+def _verdicts(written: Sequence[str]) -> set[str]:
+    asked = {part.strip() for each in written for part in each.split(",")}
+    unknown = sorted(asked - set(FAIL_ON))
+    if unknown:
+        raise ConfigError(
+            f"--fail-on: {', '.join(unknown)} asked, a verdict expected; name one of {', '.join(FAIL_ON)}"
+        )
+    return asked
+
+
+def _picture(plot: str | None) -> Path | None:
+    """Where a picture goes, refused before any work where it cannot be one."""
+    if plot is None:
+        return None
+    from nodrop.charts.draw import require_suffix  # noqa: PLC0415
+
+    require_suffix(Path(plot))
+    return Path(plot)
