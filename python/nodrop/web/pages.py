@@ -22,12 +22,6 @@ ROOMS: tuple[Callable[[Site], APIRouter], ...] = (
     results.routes,
     state.routes,
 )
-    assets.routes,
-    login.routes,
-    runs.routes,
-    results.routes,
-    state.routes,
-)
 """Every file that has pages."""
 
 
