@@ -1,4 +1,4 @@
-"""Who is told of a run besides the terminal and the result's file: log, events, metrics, aggregators.
+"""Who is told of a run besides the terminal and the result's file: index, log, events, metrics, aggregators.
 
 What goes wrong there is said and never ends a run; only what cannot work at all is refused before anything is measured.
 """
@@ -56,6 +56,7 @@ def listeners(plan: Plan, say: Say) -> Iterator[OnEvent]:
         if ship.forwardings:
             shipped = stack.enter_context(_forwarded(ship, tally, say))
             hearers.append(_Hearer("ship.fluentd", shipped))
+        hearers.append(_Hearer("results_index", partial(_index, plan)))
         hearers.append(_Hearer("log", EventLog()))
         try:
             yield partial(_tell, hearers, say)
@@ -86,6 +87,15 @@ def _tell(hearers: list[_Hearer], say: Say, event: Event) -> None:
         except Exception as error:
             hearers.remove(hearer)
             say(f"{hearer.key}: {error}; the run goes on without it")
+
+
+def _index(plan: Plan, event: Event) -> None:
+    """Put a result that was stored where results are looked up; what is missed here, the next list finds."""
+    if isinstance(event, RunDone) and event.path:
+        from nodrop.store.index import open_index  # noqa: PLC0415
+
+        with open_index(plan.results_dir, plan.results_index, mend=False) as index:
+            index.add(event.result)
 
 
 class _Metrics:

@@ -4,11 +4,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from tests.recorded import recorded
+from tests.recorded import recorded, replaced
 from tests.suts import Step
 from tests.traffic import two_way_traffic
 
-from nodrop import store
 from nodrop.cli import main
 from nodrop.generator.simulated import SimulatedMeasurer
 from nodrop.model.ledger import LossLedger
@@ -257,7 +256,7 @@ def test_the_ledger_of_one_trial_is_shown_on_demand(tmp_path: Path, capsys: pyte
     lab = Lab(counters(SENT, 970, 970, sut__kernel__NETFILTER_DROP__sut1=20), SENT, 970)
     lost = trial(lab).model_copy(update={"index": 1, "ledger": ledger(lab)})
     trials = (result.trials[0], lost, *result.trials[2:])
-    store.save(result.model_copy(update={"trials": trials}), tmp_path)
+    replaced(result.model_copy(update={"trials": trials}), tmp_path)
 
     def explain(index: int) -> int:
         return main(["explain", "latest", "--trial", str(index), "--results-dir", str(tmp_path)])

@@ -12,11 +12,10 @@ from xml.etree import ElementTree
 import altair
 import jsonschema
 import pytest
-from tests.recorded import at_its_pace, recorded
+from tests.recorded import at_its_pace, recorded, replaced
 from tests.running import MILLION
 from tests.suts import LossFloor, SmoothCurve, Step, Sut
 
-from nodrop import store
 from nodrop.charts.base import Chart
 from nodrop.charts.draw import write
 from nodrop.charts.funnel import chart
@@ -42,7 +41,7 @@ def drawn(result: RunResult) -> Chart:
 
 def draw(result: RunResult, file: Path) -> None:
     """In a process of its own: the renderer's threads would stay, and take signals meant for other tests."""
-    store.save(result, file.parent)
+    replaced(result, file.parent)
     command = [sys.executable, "-m", "nodrop", "plot", str(file.parent / result.run_id), "-o", str(file)]
     subprocess.run(command, check=True, timeout=60)
 
@@ -160,7 +159,7 @@ def test_a_trial_that_did_not_count_is_shown_as_that(tmp_path: Path) -> None:
 
 def test_plot_draws_a_stored_result_also_one_without_steps(tmp_path: Path) -> None:
     result = recorded(tmp_path, MILLION)
-    store.save(result.model_copy(update={"steps": ()}), tmp_path)
+    replaced(result.model_copy(update={"steps": ()}), tmp_path)
     file = tmp_path / "search.vl.json"
     assert main(["plot", "latest", "--results-dir", str(tmp_path), "-o", str(file)]) == 0
     assert layers(json.loads(file.read_text(encoding="utf-8")), "area")
@@ -184,6 +183,6 @@ def test_a_file_that_cannot_be_drawn_into_is_a_sentence_and_exit_code_2(
 
 def test_a_run_without_a_search_cannot_be_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     result = recorded(tmp_path, MILLION)
-    store.save(result.model_copy(update={"trials": (), "steps": (), "goals": ()}), tmp_path)
+    replaced(result.model_copy(update={"trials": (), "steps": (), "goals": ()}), tmp_path)
     assert main(["plot", "latest", "--results-dir", str(tmp_path), "-o", str(tmp_path / "search.svg")]) == 2
     assert "it has no search trial; name another result" in capsys.readouterr().err

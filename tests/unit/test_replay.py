@@ -4,11 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recorded import SEARCHES, recorded
+from tests.recorded import SEARCHES, recorded, replaced
 from tests.running import MILLION, Listener, make_plan, parts
 from tests.suts import Buffer, SlowTester, SmoothCurve, Step, Sut
 
-from nodrop import store
 from nodrop.cli import main
 from nodrop.generator.simulated import SUTS
 from nodrop.model.plan import AlgorithmName
@@ -119,7 +118,7 @@ def test_a_record_that_cannot_be_reproduced_ends_with_where_and_exit_code_5(
 ) -> None:
     result = recorded(tmp_path, MILLION)
     lossy = next(trial for trial in result.trials if trial.lost_count)
-    store.save(with_trial(result, lossless(lossy)), tmp_path)
+    replaced(with_trial(result, lossless(lossy)), tmp_path)
     assert main(["explain", "latest", "--verify", "--results-dir", str(tmp_path)]) == 5
     captured = capsys.readouterr()
     assert "trials reproduced; verify with the release that measured it" in captured.err
@@ -128,6 +127,6 @@ def test_a_record_that_cannot_be_reproduced_ends_with_where_and_exit_code_5(
 
 def test_a_run_without_a_search_cannot_be_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     result = execute(make_plan(tmp_path), Listener(), parts())
-    store.save(result.model_copy(update={"trials": (), "steps": (), "goals": ()}), tmp_path)
+    replaced(result.model_copy(update={"trials": (), "steps": (), "goals": ()}), tmp_path)
     assert main(["explain", "latest", "--verify", "--results-dir", str(tmp_path)]) == 5
     assert "has no trial that a search was told of" in capsys.readouterr().err

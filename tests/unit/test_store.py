@@ -1,6 +1,7 @@
 """Results on disk: whole or not at all, and read back only when they are results."""
 
 import json
+import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from nodrop.cli import main
 from nodrop.errors import ConfigError
 from nodrop.model.result import RunResult
 from nodrop.run import execute
+from nodrop.store import hashes
 
 
 @pytest.fixture
@@ -41,10 +43,32 @@ def test_run_ids_sort_by_time() -> None:
     assert len({store.new_run_id(moments[0]) for _ in range(20)}) == 20
 
 
-def test_nothing_but_the_result_is_left_beside_it(result: RunResult, tmp_path: Path) -> None:
+def test_nothing_but_the_result_and_its_hash_is_left(result: RunResult, tmp_path: Path) -> None:
     path = store.save(result, tmp_path)
-    store.save(result, tmp_path)
-    assert [file.name for file in path.parent.iterdir()] == ["result.json"]
+    assert sorted(file.name for file in path.parent.iterdir()) == ["result.json", "result.json.sha256"]
+
+
+def test_a_result_is_never_rewritten(result: RunResult, tmp_path: Path) -> None:
+    path = store.save(result, tmp_path)
+    written = path.read_bytes()
+    with pytest.raises(ConfigError, match="it is there already, and a result is never rewritten"):
+        store.save(result.model_copy(update={"wall_s": 1.0}), tmp_path)
+    assert path.read_bytes() == written
+    assert hashes.check(path).state == "intact"
+
+
+def test_the_hash_beside_a_result_is_what_sha256sum_reads(result: RunResult, tmp_path: Path) -> None:
+    path = store.save(result, tmp_path)
+    command = ["sha256sum", "-c", "result.json.sha256"]
+    said = subprocess.run(command, cwd=path.parent, capture_output=True, text=True, check=True)
+    assert said.stdout == "result.json: OK\n"
+    path.write_text(path.read_text().replace('"wall_s": ', '"wall_s": 1'))
+    assert subprocess.run(command, cwd=path.parent, capture_output=True, check=False).returncode == 1
+    assert hashes.check(path).state == "altered"
+    hashes.hash_file(path).unlink()
+    assert hashes.check(path).state == "not hashed"
+    path.unlink()
+    assert hashes.check(path).state == "missing"
 
 
 def test_what_is_not_a_plain_file_is_written_to_and_not_replaced(tmp_path: Path) -> None:

@@ -4,11 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.recorded import recorded
+from tests.recorded import recorded, replaced
 from tests.running import MILLION
 from tests.suts import SlowTester, Step
 
-from nodrop import store
 from nodrop.cli import main
 from nodrop.model.goal import Flag
 from nodrop.model.result import RunResult
@@ -93,7 +92,7 @@ def test_a_record_from_before_there_were_steps_is_told_all_the_same(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     result = recorded(tmp_path, MILLION)
-    store.save(result.model_copy(update={"steps": ()}), tmp_path)
+    replaced(result.model_copy(update={"steps": ()}), tmp_path)
     assert main(["explain", "latest", "--results-dir", str(tmp_path)]) == 0
     text = capsys.readouterr().out
     assert "NDR and PDR upper bounds are now 4.000 Mpps" in in_one_line(text)

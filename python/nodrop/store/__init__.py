@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from nodrop import __version__
 from nodrop.errors import ConfigError
 from nodrop.model.result import RunResult
+from nodrop.store import hashes
 
 RESULT_FILE = "result.json"
 IMPORTED_FILE = "imported.json"
@@ -41,10 +42,21 @@ def require_writable(directory: str | Path, key: str = "results_dir") -> None:
 
 
 def save(result: RunResult, results_dir: str | Path) -> Path:
-    """Keep a result; gives its file. It is there as a whole or not at all. Raises ConfigError."""
+    """Keep a result and its hash; gives its file. It is there as a whole or not at all, and never written again.
+
+    Raises: ConfigError when it cannot be written, or is there already.
+    """
     path = Path(results_dir) / result.run_id / RESULT_FILE
-    write_whole(path, to_json(result))
+    keep(path, to_json(result))
     return path
+
+
+def keep(path: Path, text: str) -> None:
+    """Write a file that is never written again, and beside it its hash. Raises ConfigError."""
+    if path.exists():
+        raise ConfigError(f"{path}: asked to be written, it is there already, and a result is never rewritten")
+    write_whole(hashes.hash_file(path), hashes.line(path, text.encode()))  # first, so that no result is without
+    write_whole(path, text)
 
 
 def write_whole(path: Path, text: str) -> None:

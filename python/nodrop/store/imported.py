@@ -47,7 +47,7 @@ def take(file: str | Path, results_dir: str | Path) -> Taken:
     run_id = _run_id(source, content)
     found = _summaries(source, content, run_id)
     path = Path(results_dir) / run_id / IMPORTED_FILE
-    store.write_whole(path, content.decode())
+    store.keep(path, content.decode())
     return Taken(run_id, path, is_new=True, summaries=found)
 
 
