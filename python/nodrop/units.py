@@ -2,10 +2,13 @@
 
 import math
 import re
+from datetime import UTC, datetime, timedelta
 
 SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
 SECONDS = {"": 1.0, "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+DAYS = {"min": 1 / 1440, "h": 1 / 24, "d": 1.0, "w": 7.0}
 
+_AGO = re.compile(r"(\d{1,6}(?:\.\d+)?)\s*(min|h|d|w)")
 _QUANTITY = re.compile(r"\s*([+-]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)\s*([a-zµ%/]*)\s*", re.IGNORECASE)
 
 
@@ -55,6 +58,18 @@ def parse_seconds(written: object) -> float:
     if unit not in SECONDS:
         raise ValueError(f"{written!r} is not {expected}")
     return number * SECONDS[unit]
+
+
+def parse_moment(written: str, now: datetime) -> datetime:
+    """A moment in UTC from `2026-01-31`, `2026-01-31T12:00`, or how long ago: `7d`, `12h`, `2w`. Raises ValueError."""
+    ago = _AGO.fullmatch(written.strip().lower())
+    try:
+        if ago:
+            return now.astimezone(UTC) - timedelta(days=float(ago[1]) * DAYS[ago[2]])
+        moment = datetime.fromisoformat(written.strip())
+    except (ValueError, OverflowError):
+        raise ValueError(f"{written!r} is not a date or a time ago; write for example 2026-01-31 or 7d") from None
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def format_pps(load_pps: float) -> str:

@@ -9,7 +9,8 @@ from nodrop import __version__
 from nodrop.errors import ConfigError, NodropError
 
 COMMANDS = (
-    *("run", "show", "explain", "plot", "compare", "simulate", "search", "lab", "doctor", "calibrate", "config"),
+    *("run", "show", "results", "explain", "plot", "compare"),
+    *("simulate", "search", "lab", "doctor", "calibrate", "config"),
     *("status", "cleanup", "completion", "serve", "client", "ship"),
 )
 INTERRUPTED = 130

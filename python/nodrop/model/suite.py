@@ -17,6 +17,8 @@ class SuiteRun(Value):
     repeat: int = 1
     """Which repeat of it, from 1."""
     status: Status
+    removed: bool = False
+    """Whether its result was removed since."""
 
 
 class Suite(Value):

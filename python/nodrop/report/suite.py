@@ -74,7 +74,9 @@ def _headline(suite: Suite) -> Text:
     style = "bold green" if suite.status is Status.COMPLETE else "bold red"
     headline = Text(f"{suite.suite_id}: ", style="bold")
     headline.append(STATUS_TEXTS[suite.status], style=style)
-    return headline.append(f", {_count_text(suite)} in {format_seconds(suite.wall_s)}")
+    removed = sum(run.removed for run in suite.runs)
+    since = f"; {removed} of the results were removed since" if removed else ""
+    return headline.append(f", {_count_text(suite)} in {format_seconds(suite.wall_s)}{since}")
 
 
 def _count_text(suite: Suite) -> str:

@@ -60,6 +60,11 @@ def keep(path: Path, text: str) -> None:
 
 
 def write_whole(path: Path, text: str) -> None:
+    """Write a text in one step: as `write_bytes`. Raises ConfigError."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
     """Write a file in one step, in a directory made for it where there is none. Raises ConfigError.
 
     What is not a plain file, as /dev/null or a link to somewhere else, is written to and not replaced.
@@ -67,11 +72,11 @@ def write_whole(path: Path, text: str) -> None:
     fresh = path.with_name(f".{path.name}.{secrets.token_hex(3)}")
     try:
         if path.is_symlink() or (path.exists() and not path.is_file()):
-            path.write_text(text, encoding="utf-8")
+            path.write_bytes(content)
             return
         path.parent.mkdir(parents=True, exist_ok=True)
-        with fresh.open("w", encoding="utf-8") as file:
-            file.write(text)
+        with fresh.open("wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         fresh.replace(path)

@@ -4,11 +4,11 @@ Everything in it can be made again at any time. What a list shows is what is on 
 names, times and sizes are compared with what it has, and what is new, another or gone is taken in or dropped.
 """
 
-from collections.abc import Iterable, Mapping, MutableSequence, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 from sqlalchemy import Connection, Insert, delete, insert, select
 from sqlalchemy import Row as SqlRow
@@ -23,6 +23,7 @@ from nodrop.store.database import INDEX_FILE, Database, in_memory, is_broken, op
 from nodrop.store.entries import Entry, Stamp
 from nodrop.store.tables import ENTRIES, MEASURES, RUNS, TAGS
 
+T = TypeVar("T")
 BATCH = 200
 """Results that are written at once."""
 
@@ -81,6 +82,9 @@ class Index:
     def list(self, wanted: Filter | None = None) -> tuple[Row, ...]:
         """Runs that a filter lets through, in its order."""
         asked = wanted or Filter()
+        return self._attempt(lambda: self._list(asked))
+
+    def _list(self, asked: Filter) -> tuple[Row, ...]:
         with self._database.reading() as connection:
             found = connection.execute(filtering.chosen(asked, self._database.directory)).all()
             tagged = _tags(connection, [each.id for each in found])
@@ -104,16 +108,22 @@ class Index:
         with self._database.reading() as connection:
             return tuple(str(found) for found in connection.execute(query).scalars())
 
+    @property
+    def gone(self) -> tuple[str, ...]:
+        """Results it knows that are not on disk any more; none once it was mended."""
+        known = self._known()
+        there = dict(entries.stamps(self.results_dir))
+        return tuple(sorted(set(known) - set(there)))
+
     # What is changed
 
     def add(self, result: RunResult) -> None:
         """Take in a result that was stored. Raises ConfigError."""
-        self._take([result.run_id])
+        self._attempt(lambda: self._take([result.run_id]))
 
     def remove(self, run_id: str) -> None:
-        """Forget a result; its files stay, and it comes back when the index is mended."""
-        with self._database.writing() as connection:
-            connection.execute(delete(ENTRIES).where(self._here, ENTRIES.c.name == run_id))
+        """Forget a result; where its files stay, it comes back when the index is mended. Raises ConfigError."""
+        self._attempt(lambda: self._drop([run_id]))
 
     def tag(self, run_id: str, add: Iterable[str] = (), remove: Iterable[str] = ()) -> tuple[str, ...]:
         """Give a result tags and take some from it, in its file and here; gives those it has. Raises ConfigError."""
@@ -124,31 +134,33 @@ class Index:
             )
         directory = Path(found.file).parent
         now = tags.change(directory, add, remove)
-        self._take([directory.name])
+        self._attempt(lambda: self._take([directory.name]))
         return now
 
     def rebuild(self) -> Mended:
-        """Make it anew from the files."""
-        self._database.empty()
+        """Make it anew from the files. Raises ConfigError."""
+        self._attempt(self._database.empty)
         return self.mend()
 
     def mend(self) -> Mended:
-        """Take in what is new or another on disk, and drop what is gone."""
+        """Take in what is new or another on disk, and drop what is gone. Raises ConfigError."""
+        return self._attempt(self._mend)
+
+    def _attempt(self, work: Callable[[], T]) -> T:
+        """What some work gives, on another index where this one is broken or cannot be written. Raises ConfigError."""
         try:
-            return self._mend()
+            return work()
         except SQLAlchemyError as error:
             self._replace(error)
-            return self._mend()
+            self._mend()
+            return work()
 
     def _mend(self) -> Mended:
         known = self._known()  # before the files are looked at, or what comes meanwhile would seem gone
         there = dict(entries.stamps(self.results_dir))
         gone = [name for name in known if name not in there]
         other = [name for name, stamp in there.items() if known.get(name) != stamp]
-        if gone:
-            with self._database.writing() as connection:
-                for names in _batches(gone):
-                    connection.execute(delete(ENTRIES).where(self._here, ENTRIES.c.name.in_(names)))
+        self._drop(gone)
         self._take(other)
         return Mended(len(other), len(gone))
 
@@ -177,6 +189,11 @@ class Index:
         with self._database.reading() as connection:
             found = connection.execute(select(*columns, ENTRIES.c.size_bytes).where(self._here))
             return {name: Stamp(*rest) for name, *rest in found}
+
+    def _drop(self, names: Sequence[str]) -> None:
+        for batch in _batches(names):
+            with self._database.writing() as connection:
+                connection.execute(delete(ENTRIES).where(self._here, ENTRIES.c.name.in_(batch)))
 
     def _take(self, names: Sequence[str]) -> None:
         """Read these results and put them in place of what is known of them."""

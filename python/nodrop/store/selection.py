@@ -66,7 +66,7 @@ def _meant(word: str, results_dir: Path, index_url: str | None) -> Iterator[Sele
     if colon and kind in KINDS and not Path(word).exists():
         yield from _known_as(kind, name, results_dir, index_url)
     elif found := suites.look_up(word, results_dir):
-        for run in found.suite.runs:
+        for run in (run for run in found.suite.runs if not run.removed):
             summaries = _of_file(store.find(found.results_dir / run.run_id))
             yield from (each._replace(variant=run.variant, repeat=run.repeat) for each in summaries)
     else:

@@ -67,7 +67,9 @@ def find(wanted: str | Path, results_dir: str | Path = "results") -> StoredSuite
     if found is None:
         return None
     suite, directory = found
-    return StoredSuite(suite, tuple(store.load(directory / run.run_id, directory) for run in suite.runs))
+    return StoredSuite(
+        suite, tuple(store.load(directory / run.run_id, directory) for run in suite.runs if not run.removed)
+    )
 
 
 def _named(wanted: str, results_dir: Path) -> Path | None:
