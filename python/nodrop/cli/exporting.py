@@ -1,5 +1,6 @@
 """`nodrop results export`: results as tables for spreadsheets and data frames."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +48,7 @@ def command(
     require_writable(output, "--output")
     content = written(_table(kind, wanted, flags, results_dir, index_url), _format(form, output))
     if output == STDOUT:
-        click.get_binary_stream("stdout").write(content)
+        sys.stdout.buffer.write(content)
     else:
         store.write_bytes(Path(output), content)
 

@@ -1,7 +1,7 @@
 """Results in a list: a line each, newest first, as wide as a terminal of 100 columns."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from nodrop.model.summary import Measure, Row, Summary
 from nodrop.units import format_ns, format_pps
@@ -10,23 +10,37 @@ from nodrop.wording import AT_LEAST, small_ratio_text
 WIDTH = 100
 FIGURES = 2
 """Measures that have columns of their own."""
-CUT = ("label", "SUT", "other figures", "notes")
+CUT = ("label", "SUT", "notes")
 """Columns whose texts are cut where there is no room, the widest first."""
 NARROWEST = 8
 
 
 def listing(rows: Sequence[Row], width: int = WIDTH) -> Iterator[str]:
-    """A head and a line for each run, with the measures that most of them have."""
+    """A head and a line for each run, with the measures that most of them have; others name what they have."""
     measures = _common(rows)
-    heads = ["run", "label", "SUT", "size", *measures.values(), "other figures", "notes"]
-    lines = [heads, *(_cells(row, list(measures)) for row in rows)]
-    shown = [at for at in range(len(heads)) if any(line[at] for line in lines[1:])]
-    widths = _widths(lines, shown, width)
-    figures = range(4, 4 + len(measures))
-    for line in lines:
-        texts = {at: _cut(line[at], widths[at]) for at in shown}
-        cells = (text.rjust(widths[at]) if at in figures else text.ljust(widths[at]) for at, text in texts.items())
-        yield "  ".join(cells).rstrip()
+    heads = ["run", "label", "SUT", "size", *measures.values(), "notes"]
+    lines = [_cells(row, list(measures)) for row in rows]
+    shown = [at for at in range(len(heads)) if any(line[at] for line in lines)]
+    widths = _widths([heads, *lines], shown, width)
+    figures = [at for at in range(4, len(heads) - 1) if at in shown]
+    yield _line(heads, widths, figures)
+    for row, line in zip(rows, lines, strict=True):
+        if row.summary.measures and not any(line[at] for at in figures):
+            first = row.summary.measures[0]
+            yield _line(line, widths, figures, f"{_short(first)} {first.text}")
+        else:
+            yield _line(line, widths, figures)
+
+
+def _line(cells: Sequence[str], widths: Mapping[int, int], figures: Sequence[int], instead: str = "") -> str:
+    """Cells side by side; one text in place of all figures where there are none of these."""
+    texts = {at: _cut(cells[at], widths[at]) for at in widths}
+    shown = {at: text.rjust(widths[at]) if at in figures else text.ljust(widths[at]) for at, text in texts.items()}
+    if instead:
+        room = sum(widths[at] for at in figures) + 2 * (len(figures) - 1)
+        shown[figures[0]] = _cut(instead, room).ljust(room)
+        shown = {at: text for at, text in shown.items() if at not in figures[1:]}
+    return "  ".join(shown.values()).rstrip()
 
 
 def _widths(lines: Sequence[Sequence[str]], shown: Sequence[int], width: int) -> dict[int, int]:
@@ -58,10 +72,8 @@ def _cells(row: Row, keys: Sequence[str]) -> list[str]:
     summary = row.summary
     found = {each.key: each for each in summary.measures}
     texts = [_short(found[key]) if key in found else "" for key in keys]
-    first = summary.measures[0] if summary.measures and not any(texts) else None
-    other = f"{_short(first)} {first.text}" if first else ""
     notes = " ".join([*(f"+{tag}" for tag in row.tags), *_doubts(row)])
-    return [summary.run_id, summary.label or "", summary.sut, summary.frame_size, *texts, other, notes]
+    return [summary.run_id, summary.label or "", summary.sut, summary.frame_size, *texts, notes]
 
 
 def _doubts(row: Row) -> Iterator[str]:
