@@ -1,0 +1,68 @@
+"""A PostgreSQL server of one's own: Debian's, in a directory that goes away with it, reached by a socket in that."""
+
+import contextlib
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.conftest import lacking
+
+STARTS_S = 30
+USER = "postgres"
+"""Who runs it where we are root, as it will not run as root."""
+
+
+def program(name: str) -> str:
+    """A program of the newest PostgreSQL that is installed; Debian has them outside the PATH."""
+    found = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"), key=lambda path: int(path.parts[-3]))
+    known = str(found[-1]) if found else shutil.which(name)
+    return known or lacking(f"program {name} is not installed (package postgresql)")
+
+
+@contextlib.contextmanager
+def postgresql() -> Iterator[str]:
+    """A server that answers; gives the URL of an empty database of its own."""
+    initdb, server = program("initdb"), program("postgres")
+    user = USER if os.geteuid() == 0 else None
+    with tempfile.TemporaryDirectory(prefix="nodrop-pg-", dir="/tmp") as place:
+        if user:
+            account = pwd.getpwnam(user)
+            os.chown(place, account.pw_uid, account.pw_gid)
+        make = [initdb, "--pgdata", f"{place}/data", "--auth", "trust", "--username", USER, "--no-sync"]
+        subprocess.run(make, user=user, extra_groups=[] if user else None, check=True, capture_output=True, cwd=place)
+        settings = ("-c", "listen_addresses=", "-c", "fsync=off", "-c", f"unix_socket_directories={place}")
+        with Path(place, "log").open("wb") as log:
+            running = subprocess.Popen(
+                [server, "-D", f"{place}/data", *settings],
+                user=user,
+                extra_groups=[] if user else None,
+                stdout=log,
+                stderr=log,
+                cwd=place,
+            )
+        try:
+            url = f"postgresql://{USER}@/postgres?host={place}"
+            _wait(url, running, Path(place, "log"))
+            yield url
+        finally:
+            running.terminate()
+            running.wait(STARTS_S)
+
+
+def _wait(url: str, running: subprocess.Popen[bytes], log: Path) -> None:
+    import psycopg  # noqa: PLC0415
+
+    deadline_s = time.monotonic() + STARTS_S
+    while True:
+        try:
+            psycopg.connect(url).close()
+        except psycopg.OperationalError:
+            assert running.poll() is None and time.monotonic() < deadline_s, log.read_text()
+            time.sleep(0.1)
+        else:
+            return
