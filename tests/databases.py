@@ -55,7 +55,7 @@ def postgresql() -> Iterator[str]:
 
 
 def _wait(url: str, running: subprocess.Popen[bytes], log: Path) -> None:
-    import psycopg  # noqa: PLC0415
+    import psycopg
 
     deadline_s = time.monotonic() + STARTS_S
     while True:

@@ -7,29 +7,47 @@ from collections.abc import Sequence
 
 from nodrop.model.result import RunResult
 from nodrop.model.suite import Suite
+from nodrop.model.summary import Summary
 from nodrop.report.document import headline, naming
 from nodrop.report.document.attachments import attachments
 from nodrop.report.document.blocks import Block, Document, Fold, Section
 from nodrop.report.document.cautions import caution_blocks
 from nodrop.report.document.chains import chain_blocks
+from nodrop.report.document.comparing import comparison_blocks
 from nodrop.report.document.glossary import glossary_blocks
 from nodrop.report.document.host import host_blocks
+from nodrop.report.document.imported import summary_blocks
 from nodrop.report.document.latency import latency_blocks
 from nodrop.report.document.loss import ledger_blocks
 from nodrop.report.document.search import search_blocks
 from nodrop.report.document.setup import setup_blocks
 from nodrop.report.document.sizes import size_blocks
+from nodrop.verdict import Comparison
 
 
-def document(results: Sequence[RunResult], suite: Suite | None = None) -> Document:
+def document(
+    results: Sequence[RunResult],
+    suite: Suite | None = None,
+    comparison: Comparison | None = None,
+    imported: Sequence[Summary] = (),
+) -> Document:
     """The report of one run, or of several that are set side by side.
 
     Args:
         results: one or more, each with its steps; frame sizes of a suite are one table.
         suite: the list they are of, if any.
+        comparison: the verdict between two groups of them.
+        imported: runs besides of which only figures are known.
     """
     tone, trust = headline.trust(results)
-    sections = _of_one(results[0]) if len(results) == 1 else _of_several(results)
+    compared = comparison_blocks(comparison) if comparison else ()
+    others = summary_blocks(imported) if imported else ()
+    sections = (
+        _section("comparison", "A beside B", compared),
+        *(_of_one(results[0]) if len(results) == 1 else _of_several(results)),
+        _section("imported", "Measured by others", others),
+        _section("terms", "Words", glossary_blocks()),
+    )
     return Document(
         title=naming.title(results),
         sentence=headline.sentence(results),
@@ -49,7 +67,6 @@ def _of_one(result: RunResult) -> tuple[Section, ...]:
         _section("search", "How it was found", search_blocks(result)),
         _section("latency", "Latency", latency_blocks([result])),
         *_details(result),
-        _section("terms", "Words", glossary_blocks()),
     )
 
 
@@ -60,7 +77,6 @@ def _of_several(results: Sequence[RunResult]) -> tuple[Section, ...]:
         _section("rates", "Rate by frame size", size_blocks(results)),
         _section("latency", "Latency", latency_blocks(results)),
         *(_run(f"run-{n}", name, run) for n, (name, run) in enumerate(zip(names, results, strict=True), 1)),
-        _section("terms", "Words", glossary_blocks()),
     )
 
 

@@ -78,7 +78,7 @@ def _grounds(result: RunResult) -> Iterator[str]:
 def _row(trial: TrialResult, step: SearchStep | None) -> Iterator[Cell]:
     verdict = trial.validity.verdict
     yield Cell(text=str(trial.index), key=trial.index)
-    yield Cell(text=format_seconds(round(step.started_s, 1)), key=step.started_s) if step else cells.NOTHING
+    yield Cell(text=format_seconds(round(step.started_s, 1)), key=round(step.started_s, 3)) if step else cells.NOTHING
     yield cells.rate(trial.trial.intended_load_pps)
     yield Cell(text=format_seconds(trial.duration_s), key=trial.duration_s)
     yield cells.count(trial.offered_count)

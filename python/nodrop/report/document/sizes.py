@@ -26,18 +26,15 @@ COLUMNS = (
 
 
 def size_blocks(results: Sequence[RunResult]) -> tuple[Block, ...]:
-    """Table and graph; nothing where nothing was found."""
+    """Graph and table; nothing where nothing was found."""
+    table = sizes_table(results)
+    return (table,) if table.rows else ()
+
+
+def sizes_table(results: Sequence[RunResult]) -> Table:
+    """A row for every size and goal."""
     rows = tuple(row for result in results for row in _rows(result))
-    if not rows:
-        return ()
-    return (
-        Table(
-            caption="Rate by frame size",
-            columns=COLUMNS,
-            rows=rows,
-            note=_note(results),
-        ),
-    )
+    return Table(caption="Rate by frame size", columns=COLUMNS, rows=rows, note=_note(results))
 
 
 def theoretical_pps(result: RunResult) -> float:

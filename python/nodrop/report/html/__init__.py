@@ -18,6 +18,7 @@ from nodrop.model.result import RunResult
 from nodrop.model.suite import Suite
 from nodrop.report.document import document
 from nodrop.report.document.blocks import Attachment, Document
+from nodrop.verdict import Comparison
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 
 
-def page(results: Sequence[RunResult], suite: Suite | None = None) -> str:
+def page(results: Sequence[RunResult], suite: Suite | None = None, comparison: Comparison | None = None) -> str:
     """The report as one file: opens from disk, fetches nothing, prints."""
-    return page_of(document(results, suite))
+    return page_of(document(results, suite, comparison))
 
 
 def page_of(shown: Document) -> str:

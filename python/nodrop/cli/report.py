@@ -1,0 +1,153 @@
+"""`nodrop report`: results as a document that people send each other."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nodrop.cli.completing import DIR, FILE, RESULT
+from nodrop.errors import ConfigError
+
+if TYPE_CHECKING:
+    from nodrop.model.result import RunResult
+    from nodrop.report.document.blocks import Document
+    from nodrop.store.selection import Selected
+    from nodrop.verdict import Comparison
+
+STDOUT = "-"
+FORMATS = ("html", "md", "csv", "svg", "png", "pdf")
+OTHER_SUFFIXES = {"htm": "html", "markdown": "md"}
+TABLES = ("goals", "trials", "latency", "chains")
+
+
+@click.command(short_help="Make a report of results that people send each other.")
+@click.argument("results", type=RESULT, nargs=-1, required=True, metavar="RESULT...")
+@click.option("-o", "--output", type=FILE, help="Where to; - is standard output.  [default: report-<run id>.<format>]")
+@click.option("--format", "form", type=click.Choice(FORMATS), help="What to make.  [default: as the suffix says; html]")
+@click.option("--against", type=RESULT, multiple=True, help="Results to compare the others with, as B beside A.")
+@click.option("--table", type=click.Choice(TABLES), help="csv: which table.  [default: goals]")
+@click.option("--chart", metavar="NAME", help="svg, png: this chart alone.  [default: figures and the first chart]")
+@click.option("--results-dir", default="results", show_default=True, type=DIR, help="Where results are kept.")
+def report(results: tuple[str, ...], output: str | None, results_dir: str, **flags: Any) -> None:
+    """Make a report: one HTML file that opens anywhere, without network, and holds the results themselves.
+
+    RESULT is a result.json, a directory, the id of a run or of a suite, `latest`, `label:NAME` or `tag:NAME`; several
+    stand side by side. Files of NFVbench and TRex are taken as well, with the figures they hold.
+
+    \b
+    nodrop report latest -o report.html
+    nodrop report before.json --against after.json
+    nodrop report latest -o wiki.md
+    nodrop report latest -o picture.png           figures and chart, for a chat
+    nodrop report latest -o trials.csv --table trials
+    """
+    wanted, table, chart = _format(output, flags["form"]), flags["table"], flags["chart"]
+    _refuse_misplaced(wanted, table, chart)
+    from nodrop.store.selection import select  # noqa: PLC0415
+
+    a = select(results, results_dir)
+    b = select(flags["against"], results_dir) if flags["against"] else ()
+    if wanted == "csv":
+        content = _csv((*a, *b), table or TABLES[0])
+    else:
+        content = _drawn(_document(a, b, results, results_dir), wanted, chart)
+    _write(content, output or f"report-{a[0].summary.run_id.rpartition('/')[2]}.{wanted}")
+
+
+def _format(output: str | None, form: str | None) -> str:
+    """That which was asked for, or that of the file's suffix."""
+    suffix = Path(output or "").suffix.lower().removeprefix(".")
+    if form or not suffix:
+        return form or "html"
+    known = OTHER_SUFFIXES.get(suffix, suffix)
+    if known not in FORMATS:
+        raise ConfigError(
+            f"--output: {output} asked, a report of an unknown kind; name a file that ends in "
+            f".{', .'.join(FORMATS)}, or say --format"
+        )
+    return known
+
+
+def _refuse_misplaced(wanted: str, table: str | None, chart: str | None) -> None:
+    if table and wanted != "csv":
+        raise ConfigError(f"--table: {table} asked, with --format {wanted}; only csv is one table")
+    if chart and wanted not in ("svg", "png"):
+        raise ConfigError(f"--chart: {chart} asked, with --format {wanted}; only svg and png are one chart")
+
+
+def _document(a: "Sequence[Selected]", b: "Sequence[Selected]", words: Sequence[str], results_dir: str) -> "Document":
+    """All of it; a suite that measured two set-ups in turn is compared without being asked."""
+    from nodrop.report.document import document  # noqa: PLC0415
+    from nodrop.report.document.imported import summaries_document  # noqa: PLC0415
+    from nodrop.store import suites  # noqa: PLC0415
+
+    everything = (*a, *b)
+    results = {each.path: each.result() for each in everything if each.summary.source == "nodrop"}
+    imported = [each.summary for each in everything if each.summary.source != "nodrop"]
+    if not b and {each.variant for each in a} == {"A", "B"}:
+        a, b = ([each for each in a if each.variant == variant] for variant in ("A", "B"))
+    comparison = _compared(a, b, results) if b else None
+    if not results:
+        return summaries_document(imported, comparison)
+    found = suites.look_up(words[0], results_dir) if len(words) == 1 else None
+    shown = [_with_steps(result) for result in results.values()]
+    return document(shown, found.suite if found else None, comparison, imported)
+
+
+def _compared(a: "Sequence[Selected]", b: "Sequence[Selected]", results: "dict[Path, RunResult]") -> "Comparison":
+    from nodrop.verdict import compare, differences, outward_differences  # noqa: PLC0415
+
+    one, other = ([each.summary for each in side] for side in (a, b))
+    if all(each.path in results for each in (*a, *b)):
+        differing = differences(*([results[each.path] for each in side] for side in (a, b)))
+    else:
+        differing = outward_differences(one, other)
+    return compare(one, other, differences=differing)
+
+
+def _with_steps(result: "RunResult") -> "RunResult":
+    """A run with its search step by step: its own, or what a replay says where it has none."""
+    if result.steps or not any(trial.phase == "search" for trial in result.trials):
+        return result
+    from nodrop.replay import replay  # noqa: PLC0415
+
+    return result.model_copy(update={"steps": replay(result).steps})
+
+
+def _csv(found: "Sequence[Selected]", table: str) -> bytes:
+    from nodrop.report.document.separated import csv_of  # noqa: PLC0415
+
+    return csv_of([each.result() for each in found], table).encode()
+
+
+def _drawn(shown: "Document", wanted: str, chart: str | None) -> bytes:
+    """The report in its format."""
+    if wanted == "html":
+        from nodrop.report.html import page_of  # noqa: PLC0415
+
+        return page_of(shown).encode()
+    if wanted == "md":
+        from nodrop.report.markdown import markdown  # noqa: PLC0415
+
+        return markdown(shown).encode()
+    if wanted == "pdf":
+        from nodrop.report.typeset import pdf  # noqa: PLC0415
+
+        return pdf(shown)
+    from nodrop.charts import draw  # noqa: PLC0415
+    from nodrop.report.picture import chart_of, picture  # noqa: PLC0415
+
+    return draw.drawn((chart_of(shown, chart) if chart else picture(shown)).spec, f".{wanted}")
+
+
+def _write(content: bytes, target: str) -> None:
+    if target == STDOUT:
+        sys.stdout.buffer.write(content)
+        return
+    try:
+        Path(target).write_bytes(content)
+    except OSError as error:
+        raise ConfigError(f"--output: {target} asked, {error.strerror}; name a file that can be written") from None
+    click.echo(f"report: {target}")

@@ -1,0 +1,81 @@
+"""A report as one picture, for a chat or a slide: what was measured and found, and its chart."""
+
+from nodrop.charts import theme
+from nodrop.charts.base import Chart, Row, Spec
+from nodrop.errors import ConfigError
+from nodrop.report.document.blocks import Card, Document
+
+WIDTH = 770
+CARD_HEIGHT, CARD_GAP = 96, 14
+CARDS_MAX = 3
+TONES = {"good": theme.RECEIVED, "caution": theme.MEETS_SOME[0], "bad": theme.FAILS, "plain": theme.FRAME}
+
+
+def picture(shown: Document) -> Chart:
+    """The first cards over the first chart."""
+    charts = shown.charts()
+    cards = shown.cards[:CARDS_MAX]
+    below: list[Spec] = [charts[0].definition] if charts else []
+    if not cards and not below:
+        raise ConfigError(f"a picture of {shown.title} asked, nothing was measured; ask for html or md")
+    return Chart(
+        name="report",
+        title=shown.title,
+        subtitle=shown.trust,
+        summary=f"{shown.sentence} {shown.trust}",
+        definition={"vconcat": [_cards(len(cards)), *below], "spacing": 18},
+        data=(charts[0].data if charts else {}) | {"cards": tuple(map(_row, range(len(cards)), cards))},
+    )
+
+
+def _row(position: int, card: Card) -> Row:
+    return {
+        "position": position,
+        "label": card.label,
+        "figure": card.text,
+        "details": "\n".join(card.details[:2]),
+        "colour": TONES.get(card.tone, theme.FRAME),
+    }
+
+
+def _cards(count: int) -> Spec:
+    """Side by side, each with a bar in the colour of what it is worth."""
+    each = (WIDTH + CARD_GAP) / max(count, 1)
+    scale = {"type": "linear", "domain": [0, max(count, 1)], "range": [0, WIDTH + CARD_GAP], "nice": False}
+    x = {"field": "position", "type": "quantitative", "scale": scale, "axis": None}
+
+    def line(field: str, top: float, size: int, weight: str = "normal", colour: str = theme.INK) -> Spec:
+        look = {"align": "left", "baseline": "top", "lineBreak": "\n", "limit": each - CARD_GAP - 16}
+        mark = {"type": "text", "fontSize": size, "fontWeight": weight, "color": colour, "dx": 16} | look
+        return {"mark": mark, "encoding": {"x": x, "y": {"value": top}, "text": {"field": field}}}
+
+    bar = {
+        "mark": {"type": "rect", "width": 5, "xOffset": 3, "aria": False},
+        "encoding": {
+            "x": x,
+            "y": {"value": 0},
+            "y2": {"value": CARD_HEIGHT},
+            "fill": {"field": "colour", "type": "nominal", "scale": None},
+        },
+    }
+    return {
+        "data": {"name": "cards"},
+        "width": WIDTH,
+        "height": CARD_HEIGHT,
+        "view": {"stroke": None},
+        "layer": [
+            bar,
+            line("label", 2, 13),
+            line("figure", 20, 26, "bold"),
+            line("details", 56, 12, colour=theme.MUTED),
+        ],
+    }
+
+
+def chart_of(shown: Document, name: str) -> Chart:
+    """The first chart of that name. Raises ConfigError when there is none."""
+    charts = {chart.name: chart for chart in reversed(shown.charts())}
+    if name not in charts:
+        there = f"it has {', '.join(reversed(charts))}" if charts else "it has none"
+        raise ConfigError(f"--chart: {name} asked, there is no such chart in this report; {there}")
+    return charts[name]

@@ -1,0 +1,85 @@
+"""`nodrop report`: every format from one command, and refusals that say what to do instead."""
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.recorded import recorded
+from tests.running import MILLION
+
+from nodrop.cli import main
+from nodrop.model.result import RunResult
+
+
+def reported(*arguments: object) -> bytes:
+    """In a process of its own: the renderer's threads would stay, and take signals meant for other tests."""
+    command = [sys.executable, "-m", "nodrop", "report", *map(str, arguments)]
+    return subprocess.run(command, check=True, timeout=60, capture_output=True).stdout
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunResult:
+    return recorded(tmp_path, MILLION)
+
+
+def rows(text: bytes) -> list[dict[str, str]]:
+    return list(csv.DictReader(text.decode().splitlines()))
+
+
+@pytest.mark.parametrize(
+    ("suffix", "begins"),
+    [
+        ("html", b"<!doctype html>"),
+        ("md", b"# "),
+        ("svg", b"<svg"),
+        ("png", b"\x89PNG"),
+        ("pdf", b"%PDF"),
+    ],
+)
+def test_the_suffix_says_the_format(suffix: str, begins: bytes, run: RunResult, tmp_path: Path) -> None:
+    if suffix == "pdf":
+        pytest.importorskip("typst", reason="Typst is not installed: pip install typst")
+    file = tmp_path / f"report.{suffix}"
+    reported(tmp_path / run.run_id, "-o", file)
+    assert file.read_bytes().startswith(begins)
+
+
+def test_the_goals_are_a_row_each_in_csv(run: RunResult, tmp_path: Path) -> None:
+    written = rows(reported(tmp_path / run.run_id, "--format", "csv", "-o", "-"))
+    for row, found in zip(written, run.goals, strict=True):
+        assert found.lower
+        assert found.upper
+        assert float(row["rate_pps"]) == pytest.approx(found.lower.load_pps)
+        assert float(row["upper_bound_pps"]) == pytest.approx(found.upper.load_pps)
+        assert row["run"] == run.run_id
+
+
+def test_the_trials_are_a_row_each_in_csv(run: RunResult, tmp_path: Path) -> None:
+    written = rows(reported(tmp_path / run.run_id, "--format", "csv", "--table", "trials", "-o", "-"))
+    assert [int(row["received_frames"]) for row in written] == [trial.received_count for trial in run.trials]
+
+
+def test_a_report_of_two_says_what_became_of_one_beside_the_other(run: RunResult, tmp_path: Path) -> None:
+    other = recorded(tmp_path, MILLION)
+    said = reported(tmp_path / run.run_id, "--against", tmp_path / other.run_id, "--format", "md", "-o", "-").decode()
+    assert "## A beside B" in said
+    assert "Measure by measure" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["-o", "report.docx"], "name a file that ends in .html, .md"),
+        (["--table", "trials"], "only csv is one table"),
+        (["--chart", "funnel"], "only svg and png are one chart"),
+        (["-o", "x.svg", "--chart", "pie"], "there is no such chart in this report; it has "),
+        (["-o", "/nowhere/x.md"], "--output: /nowhere/x.md asked, No such file or directory"),
+    ],
+)
+def test_what_cannot_be_made_is_refused_in_a_sentence(
+    arguments: list[str], said: str, run: RunResult, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", str(tmp_path / run.run_id), *arguments]) == 2
+    assert said in capsys.readouterr().err
