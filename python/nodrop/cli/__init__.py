@@ -9,7 +9,7 @@ from nodrop import __version__
 from nodrop.errors import ConfigError, NodropError
 
 COMMANDS = (
-    *("run", "show", "results", "explain", "plot", "report", "compare"),
+    *("run", "show", "results", "explain", "plot", "report", "compare", "trend"),
     *("simulate", "search", "lab", "doctor", "calibrate", "config"),
     *("status", "cleanup", "completion", "serve", "client", "ship"),
 )

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nodrop.cli.completing import DIR, FILE, RESULT
+from nodrop.cli.margins import margin_option, margins_of
 from nodrop.errors import ConfigError, VerdictError
 
 if TYPE_CHECKING:
     from nodrop.store.selection import Selected
-    from nodrop.verdict import Comparison, Difference, Margins
+    from nodrop.verdict import Comparison, Difference
 
 FAIL_ON = ("worse", "better", "undecided", "equivalent")
 FORMS = ("text", "markdown", "json")
@@ -32,13 +33,7 @@ Examples:
 @click.argument("results", nargs=-1, type=RESULT)
 @click.option("--a", "of_a", multiple=True, type=RESULT, help="Runs of A, in place of the first RESULT; repeatable.")
 @click.option("--b", "of_b", multiple=True, type=RESULT, help="Runs of B, in place of the second RESULT; repeatable.")
-@click.option(
-    "--margin",
-    "margins",
-    multiple=True,
-    metavar="[KIND=]SHARE",
-    help="Difference that does not matter: 1%, or rate=, latency=, loss=.  [default: rate=1%, latency=10%, loss=0.1%]",
-)
+@margin_option
 @click.option("--confidence", default="95%", show_default=True, metavar="SHARE", help="How sure a verdict has to be.")
 @click.option("--metric", "metrics", multiple=True, metavar="KEY", help="Only these, as ndr,pdr_0.5%.  [default: all]")
 @click.option("--fail-on", multiple=True, metavar="VERDICT", help="End with exit code 8 on worse, undecided, ...")
@@ -60,7 +55,7 @@ def compare(results: Sequence[str], results_dir: str, form: str, plot: str | Non
     from nodrop.verdict import compare as judge  # noqa: PLC0415
 
     failing = _verdicts(flags["fail_on"])
-    margins, confidence = _margins(flags["margins"]), _confidence(flags["confidence"])
+    margins, confidence = margins_of(flags["margins"]), _confidence(flags["confidence"])
     file = _picture(plot)
     a, b = _sides(lambda words: select(words, results_dir), results, flags["of_a"], flags["of_b"])
     comparison = judge(
@@ -127,27 +122,6 @@ def _show(comparison: "Comparison", form: str) -> None:
     from nodrop.cli.console import show  # noqa: PLC0415
 
     show(comparison_report(comparison), sys.stdout)
-
-
-def _margins(written: Sequence[str]) -> "Margins":
-    """Of `1%`, `latency=20%`: what is not named keeps its default, and what has no name is a rate's."""
-    from nodrop.units import parse_ratio  # noqa: PLC0415
-    from nodrop.verdict import Margins  # noqa: PLC0415
-
-    kinds = {"rate": "pps", "latency": "ns", "loss": "ratio"}
-    asked: dict[str, float] = {}
-    for each in (part for one in written for part in one.split(",")):
-        kind, equals, share = each.strip().rpartition("=")
-        try:
-            value = parse_ratio(share)
-        except ValueError:
-            value = 0.0
-        if (equals and kind not in kinds) or not 0 < value < 1:
-            raise ConfigError(
-                f"--margin: {each!r} asked, a share expected; write 1%, or rate=, latency=, loss= and one"
-            )
-        asked[kinds[kind] if equals else "pps"] = value
-    return Margins(**asked)
 
 
 def _confidence(written: str) -> float:

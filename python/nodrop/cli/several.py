@@ -46,6 +46,7 @@ def _verdict(
     from rich.text import Text  # noqa: PLC0415
 
     from nodrop.errors import ConfigError  # noqa: PLC0415
+    from nodrop.report.verdict import comparison_report  # noqa: PLC0415
     from nodrop.verdict import compare, differences  # noqa: PLC0415
 
     of_a, of_b = ([result for result in results if result.plan.variant == variant] for variant in ("A", "B"))
@@ -55,4 +56,4 @@ def _verdict(
     except ConfigError as error:
         yield Text(f"! no verdict: {error}", style="yellow")
         return
-    yield Text(comparison.sentence)
+    yield comparison_report(comparison)

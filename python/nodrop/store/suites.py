@@ -1,7 +1,8 @@
 """Lists of runs that belong together, on disk: `<results dir>/<suite id>/suite.json`."""
 
+import contextlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -70,6 +71,13 @@ def find(wanted: str | Path, results_dir: str | Path = "results") -> StoredSuite
     return StoredSuite(
         suite, tuple(store.load(directory / run.run_id, directory) for run in suite.runs if not run.removed)
     )
+
+
+def all_in(results_dir: str | Path) -> Iterator[Suite]:
+    """Every list that can be read, oldest first."""
+    for path in sorted(Path(results_dir).glob(f"*/{SUITE_FILE}"), key=lambda path: path.parent.name):
+        with contextlib.suppress(ConfigError):
+            yield _read(path)
 
 
 def _named(wanted: str, results_dir: Path) -> Path | None:

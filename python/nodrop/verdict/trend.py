@@ -10,7 +10,7 @@ from nodrop.model.base import Value
 from nodrop.model.goal import Limit
 from nodrop.model.summary import Measure, MeasureUnit, Summary
 from nodrop.verdict.mdl import Coding
-from nodrop.verdict.values import Margins, Verdict
+from nodrop.verdict.values import Difference, Margins, Verdict
 from nodrop.wording import AT_LEAST
 
 Traffic = tuple[str, int, str, int, bool]
@@ -82,6 +82,8 @@ class Change(Value):
     """How much shorter the series can be told with the change than without."""
     verdict: Verdict
     """Never undecided. Equivalent: smaller than the margin."""
+    suspects: tuple[Difference, ...] = ()
+    """In what the set-ups of the runs on both sides differ, likeliest first."""
 
 
 class Trend(Value):

@@ -43,9 +43,27 @@ def spread_text(group: Group) -> str:
     return format_ratio(group.spread / abs(group.mean)) if group.mean else "0 %"
 
 
+def title(series: Series) -> str:
+    """What a series is of: `NDR, 64 byte frames, PVP`."""
+    size = f"{series.frame_size} byte frames" if series.frame_size.isdigit() else series.frame_size
+    return ", ".join(part for part in (series.text, size, series.path) if part)
+
+
+def group_text(group: Group) -> str:
+    """How many runs a group has, with those that stand apart: `12 (+1 apart)`."""
+    apart = f" (+{len(group.outlier_run_ids)} apart)" if group.outlier_run_ids else ""
+    return f"{format_count(group.count)}{apart}"
+
+
 def day_text(when: str) -> str:
     """The day of a moment."""
     return when[:10]
+
+
+def time_text(series: Series, when: str) -> str:
+    """When in a series: the day, or the time of day where all of it is of one day."""
+    days = {day_text(series.points[end].when) for end in (0, -1)}
+    return day_text(when) if len(days) > 1 else when[11:16]
 
 
 def _headline(trend: Trend) -> str:

@@ -1,0 +1,303 @@
+"""A trend: every run with its bounds, the groups at their means, and the changes between them."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import pairwise
+from typing import Any
+
+from nodrop.charts import theme
+from nodrop.charts.axis import Unit, rate_unit, time_unit
+from nodrop.charts.base import Chart, Row, Spec
+from nodrop.verdict.sentences import effect_text
+from nodrop.verdict.trend import Group, Point, Series, Trend
+from nodrop.verdict.trend_wording import change_text, point_text, sentences, spread_text, title
+from nodrop.verdict.values import Verdict
+from nodrop.wording import measure_text
+
+RUN, AT_LEAST, APART = "run", "at least: not limited by the SUT", "apart from the others"
+KINDS = {
+    RUN: ("circle", theme.MEETS, 1.0),
+    AT_LEAST: ("triangle-up", theme.INVALID, 0.0),
+    APART: ("diamond", theme.SIDES["tester"], 0.0),
+}
+"""Shape and colour of points, and how much of them is filled."""
+COLOURS = {Verdict.WORSE: theme.FAILS, Verdict.BETTER: theme.RECEIVED, Verdict.EQUIVALENT: theme.MUTED}
+PERCENT = Unit("%", 0.01)
+LABEL_OFFSET = 6
+"""Pixels between the upright of a change and its label."""
+GAP_RATIO = 0.4
+"""A pause longer than this share of all the time, and runs are set by number, not by time."""
+ROOM_RATIO = 0.08
+REACH = 0.6
+"""A point further off than so many times the range of those judged is drawn at the edge."""
+LEFT_FROM = 0.7
+"""Labels of changes after this share of the runs are on their left."""
+LABEL_ROWS = 3
+LABEL_HEIGHT = 38
+"""Labels of changes stand at so many heights in turn, so that neighbours do not overlap."""
+
+
+def chart(trend: Trend) -> Chart:
+    """What became of a figure, run by run."""
+    series = trend.series
+    unit = _unit(series)
+    places = {point.run_id: place for point, place in zip(series.points, _places(series), strict=True)}
+    return Chart(
+        name="trend",
+        title=_title(trend),
+        subtitle=title(series),
+        summary=" ".join(sentences(trend)),
+        definition=_definition(trend, unit),
+        data={
+            "points": tuple(_point_row(trend, point, unit) | places[point.run_id] for point in series.points),
+            "groups": tuple(_group_row(trend, group, unit, places) for group in trend.groups),
+            "changes": tuple(_change_row(trend, number, places) for number in range(len(trend.changes))),
+        },
+    )
+
+
+def _title(trend: Trend) -> str:
+    """What happened, in short: `NDR: 5.2 % lower since 2026-11-21`."""
+    if not trend.groups:
+        return f"{trend.series.text}: nothing to judge"
+    if not trend.changes:
+        return f"{trend.series.text}: no change, {measure_text(trend.groups[0].mean, trend.series.unit)}"
+    last = trend.changes[-1]
+    return f"{trend.series.text}: {effect_text(last.effect, trend.series.unit)} since {last.when[:10]}"
+
+
+def _unit(series: Series) -> Unit:
+    most = max((point.value for point in series.points), default=1.0)
+    match series.unit:
+        case "pps":
+            return rate_unit(most)
+        case "ns":
+            return time_unit(most)
+    return PERCENT
+
+
+def by_time(series: Series) -> bool:
+    """Whether runs are spread well enough over time to be set by it."""
+    began = [datetime.fromisoformat(point.when).timestamp() for point in series.points]
+    whole = began[-1] - began[0] if began else 0.0
+    return whole > 0 and all(later - earlier <= GAP_RATIO * whole for earlier, later in pairwise(began))
+
+
+def _places(series: Series) -> list[Row]:
+    """Where each run stands along the chart."""
+    if by_time(series):
+        return [{"x": point.when} for point in series.points]
+    return [{"x": number} for number in range(1, len(series.points) + 1)]
+
+
+def _point_row(trend: Trend, point: Point, unit: Unit) -> Row:
+    apart = any(point.run_id in group.outlier_run_ids for group in trend.groups)
+    kind = AT_LEAST if point.at_least else APART if apart else RUN
+    return {
+        "kind": kind,
+        "value": point.value / unit.size,
+        "low": None if point.low is None or point.at_least else point.low / unit.size,
+        "high": None if point.high is None or point.at_least else point.high / unit.size,
+        "label": measure_text(point.value, trend.series.unit) if apart else "",
+        "text": f"run {point.run_id}, {point.when[:16].replace('T', ' ')}: {point_text(point, trend.series.unit)}",
+    }
+
+
+def _group_row(trend: Trend, group: Group, unit: Unit, places: dict[str, Row]) -> Row:
+    spread = group.spread or 0.0
+    value = measure_text(group.mean, trend.series.unit)
+    return {
+        "start": places[group.run_ids[0]]["x"],
+        "end": places[group.run_ids[-1]]["x"],
+        "mean": group.mean / unit.size,
+        "low": (group.mean - spread) / unit.size,
+        "high": (group.mean + spread) / unit.size,
+        "text": f"{value}, mean of {group.count}, spread {spread_text(group)}",
+    }
+
+
+def _change_row(trend: Trend, number: int, places: dict[str, Row]) -> Row:
+    series, change = trend.series, trend.changes[number]
+    before, after = (measure_text(group.mean, series.unit) for group in trend.groups[number : number + 2])
+    value, _, name = before.partition(" ")
+    from_text = value if after.endswith(f" {name}") else before
+    position = next(at for at, point in enumerate(series.points) if point.run_id == change.run_id)
+    return {
+        "x": _between(series.points[position - 1], series.points[position], places),
+        "height": LABEL_HEIGHT * (number % LABEL_ROWS) + LABEL_HEIGHT / 2 + 4,
+        "side": "left" if position > LEFT_FROM * len(series.points) else "right",
+        "verdict": str(change.verdict),
+        "label": f"{effect_text(change.effect, series.unit)}: {change.verdict}\n{from_text} → {after}",
+        "text": f"from run {change.run_id} on {change_text(change, series.unit)}: {change.verdict}",
+    }
+
+
+def _between(earlier: Point, later: Point, places: dict[str, Row]) -> Any:
+    """In the middle between two runs, along the chart."""
+    first, last = (places[point.run_id]["x"] for point in (earlier, later))
+    if isinstance(first, int):
+        return (first + last) / 2
+    began = datetime.fromisoformat(first)
+    return (began + (datetime.fromisoformat(last) - began) / 2).isoformat()
+
+
+def _definition(trend: Trend, unit: Unit) -> Spec:
+    x = _along(trend.series)
+    value: Spec = {"type": "quantitative", "scale": {"domain": _domain(trend, unit), "nice": False, "clamp": True}}
+    y = value | {"axis": {"title": f"{trend.series.text}, {unit.name}"}}
+    return {
+        "width": theme.WIDTH,
+        "height": theme.HEIGHT,
+        "layer": [
+            _spread_layer(x, y),
+            _mean_layer(x, y),
+            _bound_layer(x, y),
+            _point_layer(trend, x, y),
+            *_change_layers(x),
+            _apart_layer(x, y),
+        ],
+    }
+
+
+def _along(series: Series) -> Spec:
+    """The axis that runs are set along: time, or their number."""
+    scale: Spec = {"padding": 24, "nice": False}
+    if by_time(series):
+        axis: Spec = {"title": "UTC", "grid": False, "labelOverlap": True, "format": _time_format(series)}
+        return {"type": "temporal", "scale": scale | {"type": "utc"}, "axis": axis}
+    axis = {"title": "runs, oldest first", "grid": False, "tickMinStep": 1, "format": "d"}
+    return {"type": "quantitative", "scale": scale | {"zero": False}, "axis": axis}
+
+
+def _time_format(series: Series) -> str:
+    first, last = (datetime.fromisoformat(series.points[end].when) for end in (0, -1))
+    span_s = (last - first).total_seconds()
+    if span_s < 600:
+        return "%H:%M:%S"
+    return "%H:%M" if span_s < 86400 else "%-d %b %H:%M" if span_s < 3 * 86400 else "%-d %b %Y"
+
+
+def _domain(trend: Trend, unit: Unit) -> list[float]:
+    """From the lowest to the highest that is not far off, and room for the labels of changes above."""
+    apart = {run_id for group in trend.groups for run_id in group.outlier_run_ids}
+    points = trend.series.points
+    judged = [each for each in points if not each.at_least and each.run_id not in apart] or list(points)
+    low, high = _ends(judged)
+    reach = REACH * ((high - low) or abs(high) or 1.0)
+    all_low, all_high = _ends(points)
+    low, high = max(all_low, low - reach) / unit.size, min(all_high, high + reach) / unit.size
+    room = ROOM_RATIO * (high - low) or 0.05 * abs(high) or 1.0
+    rows = min(len(trend.changes), LABEL_ROWS)
+    above = (high - low + 2 * room) * rows * LABEL_HEIGHT / (theme.HEIGHT - rows * LABEL_HEIGHT)
+    return [low - room, high + room + above]
+
+
+def _ends(points: Sequence[Point]) -> tuple[float, float]:
+    """The lowest and the highest figure or bound."""
+    ends = [end for each in points for end in (each.low, each.high, each.value) if end is not None] or [0.0, 1.0]
+    return min(ends), max(ends)
+
+
+def _spread_layer(x: Spec, y: Spec) -> Spec:
+    return {
+        "data": {"name": "groups"},
+        "mark": {"type": "rect", "color": theme.PALE, "opacity": 0.9},
+        "encoding": {
+            "x": x | {"field": "start"},
+            "x2": {"field": "end"},
+            "y": y | {"field": "low"},
+            "y2": {"field": "high"},
+        },
+    }
+
+
+def _mean_layer(x: Spec, y: Spec) -> Spec:
+    return {
+        "data": {"name": "groups"},
+        "mark": {"type": "rule", "color": theme.INK, "strokeWidth": 2.5, "strokeCap": "round"},
+        "encoding": {
+            "x": x | {"field": "start"},
+            "x2": {"field": "end"},
+            "y": y | {"field": "mean"},
+            "tooltip": {"field": "text"},
+        },
+    }
+
+
+def _bound_layer(x: Spec, y: Spec) -> Spec:
+    """From each run's lower to its upper bound."""
+    return {
+        "data": {"name": "points"},
+        "transform": [{"filter": "isValid(datum.low) && isValid(datum.high)"}],
+        "mark": {"type": "rule", "color": theme.MUTED, "opacity": 0.55},
+        "encoding": {"x": x | {"field": "x"}, "y": y | {"field": "low"}, "y2": {"field": "high"}},
+    }
+
+
+def _point_layer(trend: Trend, x: Spec, y: Spec) -> Spec:
+    apart = any(group.outlier_run_ids for group in trend.groups)
+    at_least = any(point.at_least for point in trend.series.points)
+    kinds = [kind for kind, there in ((RUN, trend.groups), (AT_LEAST, at_least), (APART, apart)) if there] or [RUN]
+    legend: Spec | None = {"title": None, "orient": "bottom"} if kinds != [RUN] else None
+    shapes, colours, fills = zip(*(KINDS[kind] for kind in kinds), strict=True)
+    return {
+        "data": {"name": "points"},
+        "mark": {"type": "point", "size": 70, "strokeWidth": 1.8},
+        "encoding": {
+            "x": x | {"field": "x"},
+            "y": y | {"field": "value"},
+            "shape": {"field": "kind", "scale": {"domain": kinds, "range": list(shapes)}, "legend": legend},
+            "stroke": {"field": "kind", "scale": {"domain": kinds, "range": list(colours)}, "legend": legend},
+            "fill": {"field": "kind", "scale": {"domain": kinds, "range": list(colours)}, "legend": legend},
+            "fillOpacity": {"field": "kind", "scale": {"domain": kinds, "range": list(fills)}, "legend": legend},
+            "tooltip": {"field": "text"},
+        },
+    }
+
+
+def _apart_layer(x: Spec, y: Spec) -> Spec:
+    """How far those that stand apart are off, for they may be drawn at the edge."""
+    return {
+        "data": {"name": "points"},
+        "transform": [{"filter": f"datum.kind == '{APART}'"}],
+        "mark": {"type": "text", "align": "left", "baseline": "middle", "dx": 10, "color": theme.MUTED},
+        "encoding": {"x": x | {"field": "x"}, "y": y | {"field": "value"}, "text": {"field": "label"}},
+    }
+
+
+def _change_layers(x: Spec) -> list[Spec]:
+    colour: Spec = {
+        "field": "verdict",
+        "scale": {"domain": [str(each) for each in COLOURS], "range": list(COLOURS.values())},
+        "legend": None,
+    }
+    at = x | {"field": "x"}
+    upright: Spec = {
+        "data": {"name": "changes"},
+        "mark": {"type": "rule", "strokeDash": [4, 3], "strokeWidth": 1.5},
+        "encoding": {"x": at, "color": colour, "tooltip": {"field": "text"}},
+    }
+    return [upright, *(_label_layer(side, at, colour) for side in ("right", "left"))]
+
+
+def _label_layer(side: str, at: Spec, colour: Spec) -> Spec:
+    """What the changes are, on one side of their uprights."""
+    return {
+        "data": {"name": "changes"},
+        "transform": [{"filter": f"datum.side == '{side}'"}],
+        "mark": {
+            "type": "text",
+            "align": "left" if side == "right" else "right",
+            "baseline": "middle",
+            "dx": LABEL_OFFSET if side == "right" else -LABEL_OFFSET,
+            "fontSize": theme.LABEL_SIZE,
+            "fontWeight": "bold",
+            "lineBreak": "\n",
+        },
+        "encoding": {
+            "x": at,
+            "y": {"field": "height", "type": "quantitative", "scale": None, "axis": None},
+            "text": {"field": "label"},
+            "color": colour,
+        },
+    }

@@ -1,0 +1,159 @@
+"""A trend drawn with characters: runs as points, groups as lines at their mean, changes as uprights."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from rich.text import Text
+
+from nodrop.verdict.trend import Point, Trend
+from nodrop.verdict.trend_wording import time_text
+from nodrop.verdict.values import Verdict
+from nodrop.wording import measure_text
+
+ROWS = 12
+COLUMNS_MAX = 100
+POINT_COLUMNS = 4
+"""As far apart runs are drawn at most."""
+STYLES = {Verdict.WORSE: "red", Verdict.BETTER: "green", Verdict.EQUIVALENT: "dim"}
+FLAT_RATIO = 0.01
+"""Of a value: smaller ranges are not blown up to the height of the drawing."""
+
+
+class Marks(NamedTuple):
+    """What things are drawn with."""
+
+    run: str
+    at_least: str
+    apart: str
+    mean: str
+    change: str
+    axis: str
+    corner: str
+    base: str
+    beyond: str
+    """Below the drawing, and above."""
+
+
+FINE = Marks("●", "△", "○", "─", "┊", "│", "└", "─", "↓↑")
+ASCII = Marks("*", "~", "o", "-", ":", "|", "+", "-", "v^")
+
+
+class Cell(NamedTuple):
+    """A character and how it looks."""
+
+    mark: str
+    style: str
+
+
+def plot(trend: Trend, columns: int, *, plain: bool = False) -> Iterator[Text]:
+    """The drawing, line by line, at most 100 columns wide.
+
+    Args:
+        trend: with at least one group.
+        columns: as many there are.
+        plain: whether to draw with ASCII only.
+    """
+    yield from _Drawing(trend, min(columns, COLUMNS_MAX), ASCII if plain else FINE).lines()
+
+
+class _Drawing:
+    def __init__(self, trend: Trend, columns: int, marks: Marks) -> None:
+        self._trend = trend
+        self._marks = marks
+        self._points = trend.series.points
+        self._low, self._high = _range(trend)
+        self._labels = self._row_labels()
+        self._margin = max(map(len, self._labels.values())) + 2
+        self._width = max(10, min(columns - self._margin, POINT_COLUMNS * len(self._points)))
+        self._cells: dict[tuple[int, int], Cell] = {}
+
+    def lines(self) -> Iterator[Text]:
+        """The drawing from its top."""
+        self._draw_changes()
+        self._draw_groups()
+        self._draw_points()
+        for row in range(ROWS):
+            line = Text(f"{self._labels.get(row, ''):>{self._margin - 2}} {self._marks.axis}", style="dim")
+            for column in range(self._width):
+                cell = self._cells.get((row, column), Cell(" ", ""))
+                line.append(cell.mark, style=cell.style or "default")
+            line.rstrip()
+            yield line
+        yield Text(f"{'':{self._margin - 1}}{self._marks.corner}{self._marks.base * self._width}", style="dim")
+        yield Text(self._time_line(), style="dim")
+        yield from self._legend()
+
+    def _draw_changes(self) -> None:
+        numbers = {point.run_id: number for number, point in enumerate(self._points)}
+        for change in self._trend.changes:
+            column = self._column(numbers[change.run_id] - 0.5)
+            for row in range(ROWS):
+                self._cells[row, column] = Cell(self._marks.change, STYLES[change.verdict])
+
+    def _draw_groups(self) -> None:
+        numbers = {point.run_id: number for number, point in enumerate(self._points)}
+        styles = ["", *(STYLES[change.verdict] for change in self._trend.changes)]
+        for group, style in zip(self._trend.groups, styles, strict=True):
+            row = self._row(group.mean)
+            first, last = self._column(numbers[group.run_ids[0]]), self._column(numbers[group.run_ids[-1]])
+            for column in range(first, last + 1):
+                self._cells[row, column] = Cell(self._marks.mean, style)
+
+    def _draw_points(self) -> None:
+        apart = _apart(self._trend)
+        for number, point in enumerate(self._points):
+            place = self._row(point.value), self._column(number)
+            self._cells[place] = Cell(self._mark(point, apart), "dim" if point.at_least else "bold")
+
+    def _mark(self, point: Point, apart: set[str]) -> str:
+        if not self._low <= point.value <= self._high:
+            return self._marks.beyond[point.value > self._high]
+        if point.at_least:
+            return self._marks.at_least
+        return self._marks.apart if point.run_id in apart else self._marks.run
+
+    def _row_labels(self) -> dict[int, str]:
+        unit = self._trend.series.unit
+        ends = {0: self._high, ROWS - 1: self._low}
+        means = {self._row(group.mean): group.mean for group in self._trend.groups}
+        return {row: measure_text(value, unit) for row, value in (ends | means).items()}
+
+    def _row(self, value: float) -> int:
+        share = (value - self._low) / (self._high - self._low)
+        return round((1 - min(1.0, max(0.0, share))) * (ROWS - 1))
+
+    def _column(self, number: float) -> int:
+        return min(self._width - 1, max(0, int((number + 0.5) * self._width / len(self._points))))
+
+    def _time_line(self) -> str:
+        series = self._trend.series
+        first, last = (time_text(series, self._points[end].when) for end in (0, -1))
+        gap = max(1, self._width - len(first) - len(last))
+        return f"{'':{self._margin}}{first}{'' if first == last else f'{chr(32) * gap}{last}'}"
+
+    def _legend(self) -> Iterator[Text]:
+        drawn = {cell.mark for cell in self._cells.values()}
+        marks = self._marks
+        meanings = {
+            marks.run: "run",
+            marks.mean: "mean",
+            marks.at_least: "at least: not limited by the SUT",
+            marks.apart: "apart from the others",
+            marks.beyond[0]: "further down",
+            marks.beyond[1]: "further up",
+        }
+        shown = "   ".join(f"{mark} {text}" for mark, text in meanings.items() if mark in drawn)
+        yield Text(f"{'':{self._margin}}{shown}", style="dim")
+
+
+def _range(trend: Trend) -> tuple[float, float]:
+    """From the lowest to the highest value that was judged, with some room where they hardly differ."""
+    apart = _apart(trend)
+    judged = [each.value for each in trend.series.points if not each.at_least and each.run_id not in apart]
+    low, high = min(judged), max(judged)
+    room = max(0.0, FLAT_RATIO * abs(high) - (high - low)) / 2 or (0.5 if high == low else 0.0)
+    return low - room, high + room
+
+
+def _apart(trend: Trend) -> set[str]:
+    return {run_id for group in trend.groups for run_id in group.outlier_run_ids}
