@@ -4,6 +4,7 @@ import contextlib
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -50,7 +51,7 @@ def postgresql() -> Iterator[str]:
             _wait(url, running, Path(place, "log"))
             yield url
         finally:
-            running.terminate()
+            running.send_signal(signal.SIGINT)  # also with clients connected
             running.wait(STARTS_S)
 
 

@@ -1,13 +1,12 @@
 """Filters as SQL."""
 
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, case, func, or_, select
 
 from nodrop.model.filter import NEWEST, OLDEST, Filter
-from nodrop.store.tables import ENTRIES, MEASURES, RUNS, TAGS
+from nodrop.store.tables import ENTRIES, MEASURES, RUNS, TAGS, utc
 
 SAME = ("chain_count", "path", "status", "source")
 """Columns that have to be exactly what was asked."""
@@ -52,9 +51,9 @@ def conditions(wanted: Filter, directory: str) -> Iterator[ColumnElement[bool]]:
     for tag in wanted.tags:
         yield _tagged(TAGS.c.tag.like(_pattern(tag), escape=ESCAPE) if "*" in tag else TAGS.c.tag == tag)
     if wanted.since:
-        yield RUNS.c.started_at >= datetime.fromisoformat(wanted.since)
+        yield RUNS.c.started_at >= utc(wanted.since)
     if wanted.until:
-        yield RUNS.c.started_at < datetime.fromisoformat(wanted.until)
+        yield RUNS.c.started_at < utc(wanted.until)
     if wanted.text:
         pattern = _pattern(f"*{wanted.text}*")
         columns = (RUNS.c[name].ilike(pattern, escape=ESCAPE) for name in SEARCHED)

@@ -5,7 +5,6 @@ names, times and sizes are compared with what it has, and what is new, another o
 """
 
 from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence
-from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self, TypeVar
@@ -21,7 +20,7 @@ from nodrop.model.summary import Row, Summary
 from nodrop.store import entries, filtering, tags
 from nodrop.store.database import INDEX_FILE, Database, in_memory, is_broken, open_database, reason, set_aside
 from nodrop.store.entries import Entry, Stamp
-from nodrop.store.tables import ENTRIES, MEASURES, RUNS, TAGS
+from nodrop.store.tables import ENTRIES, MEASURES, RUNS, TAGS, utc
 
 T = TypeVar("T")
 BATCH = 200
@@ -139,7 +138,7 @@ class Index:
 
     def rebuild(self) -> Mended:
         """Make it anew from the files. Raises ConfigError."""
-        self._attempt(self._database.empty)
+        self._attempt(self._forget_all)
         return self.mend()
 
     def mend(self) -> Mended:
@@ -190,6 +189,14 @@ class Index:
             found = connection.execute(select(*columns, ENTRIES.c.size_bytes).where(self._here))
             return {name: Stamp(*rest) for name, *rest in found}
 
+    def _forget_all(self) -> None:
+        """Drop all tables where nobody else has anything in them, else what is of this directory."""
+        if self._url is None:
+            self._database.empty()
+            return
+        with self._database.writing() as connection:
+            connection.execute(delete(ENTRIES).where(self._here))
+
     def _drop(self, names: Sequence[str]) -> None:
         for batch in _batches(names):
             with self._database.writing() as connection:
@@ -237,7 +244,7 @@ def _insert(connection: Connection, directory: str, entry: Entry) -> None:
 
 def _insert_run(connection: Connection, entry: int, summary: Summary) -> None:
     fields = summary.model_dump(exclude={"measures"})
-    fields["started_at"] = datetime.fromisoformat(summary.started_at)
+    fields["started_at"] = utc(summary.started_at)
     values = {"entry": entry, **fields, "summary": summary.model_dump_json()}
     run = _inserted(connection, insert(RUNS).values(values))
     measures = [{"run": run, "place": place, **measure.model_dump()} for place, measure in enumerate(summary.measures)]

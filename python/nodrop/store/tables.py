@@ -1,5 +1,7 @@
 """The index as tables: the same in SQLite and in PostgreSQL. Described for SQL's users in docs/reference/results.md."""
 
+from datetime import UTC, datetime
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -88,3 +90,9 @@ TAGS = Table(
     Column("tag", Text, primary_key=True, index=True),
 )
 """What people call a result."""
+
+
+def utc(text: str) -> datetime:
+    """A moment as the tables have it; what names no zone is UTC, and SQLite knows no zones at all."""
+    moment = datetime.fromisoformat(text)
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
