@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from nodrop.charts import theme
+from nodrop.charts.axis import WIDE, log_axis, log_scale
 from nodrop.charts.base import Chart, Row, Spec
 from nodrop.charts.scene import Bar, Scene, scene
 from nodrop.charts.telling import DID_NOT_COUNT, goals_text, outcome_text, sut_text, trial_text
@@ -19,8 +20,6 @@ from nodrop.wording import asked_text, found_text, goal_text, traffic_text
 
 WIDTH, HEIGHT, OVERVIEW_HEIGHT, ALONE_HEIGHT = 770, 300, 110, 440
 """Of the panels, in pixels; with axes, titles and labels the picture is about 1000 by 600."""
-WIDE = 30.0
-"""Loads that differ by more than this factor are shown on a logarithmic axis."""
 LABEL_HEIGHT = 34
 """Pixels a goal's label takes."""
 STOPPED = "stopped early"
@@ -95,7 +94,7 @@ class Axes(NamedTuple):
         is_log = self.scale["type"] == "log"
         axis: Spec = {"title": f"load ({self.shown.load_unit.name})"}
         if is_log:
-            axis |= {"values": _round_loads(*self.scale["domain"]), "format": "~g"}
+            axis |= log_axis(self.scale)
         return {"field": field, "type": "quantitative", "scale": self.scale, "axis": axis}
 
     def below_top(self, load: float) -> float:
@@ -106,25 +105,11 @@ class Axes(NamedTuple):
         return float(self.height * (high - load) / (high - low))
 
 
-def _log_scale(low: float, high: float) -> Spec:
-    """A logarithmic axis with some room at both ends."""
-    room = max((high / low) ** 0.07, 1.05)
-    return {"type": "log", "domain": [low / room, high * room], "nice": False}
-
-
-def _round_loads(low: float, high: float) -> list[float]:
-    """Loads worth a line on a logarithmic axis: powers of ten, and 2 and 5 times these where they are few."""
-    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    factors = (1, 2, 5) if math.log10(high / low) < 2 else (1,)
-    loads = [float(f"{factor}e{decade}") for decade in decades for factor in factors]
-    return [load for load in loads if low <= load <= high]
-
-
 def _overview(shown: Scene, result: RunResult) -> Spec:
     """All loads, and where among them the other panel looks."""
     low, high = shown.around
     axes = Axes(
-        shown, _log_scale(min(low, shown.loads[0]) or shown.loads[0], max(high, shown.loads[1])), None, OVERVIEW_HEIGHT
+        shown, log_scale(min(low, shown.loads[0]) or shown.loads[0], max(high, shown.loads[1])), None, OVERVIEW_HEIGHT
     )
     window = {
         "data": {"name": "around"},
@@ -139,7 +124,7 @@ def _panel_axes(shown: Scene, height: int) -> Axes:
     low, high = shown.around
     scale = {"type": "linear", "domain": [low, high], "zero": False, "nice": False}
     if low <= shown.loads[0] < high / WIDE:
-        scale = _log_scale(shown.loads[0], high)
+        scale = log_scale(shown.loads[0], high)
     title = f"time since the search began ({shown.time_unit.name})"
     return Axes(shown, scale, {"title": title, "grid": False, "labelFlush": False, "tickCount": 10}, height)
 
@@ -149,10 +134,11 @@ def _panel(shown: Scene, result: RunResult, height: int) -> Spec:
     axes = _panel_axes(shown, height)
     goals = sorted({edge.goal for edge in shown.edges})
     layers = [layer for goal in goals for layer in _bound_layers(goal, axes)]
+    labels = [_goal_label(goal) for goal in range(len(result.goals))]
     return {
         "width": WIDTH,
         "height": height,
-        "layer": [*layers, *_trial_layers(shown, result, axes), _goal_labels(result)],
+        "layer": [*layers, *_trial_layers(shown, result, axes), *labels],
     }
 
 
@@ -249,23 +235,19 @@ def _bound_layers(goal: int, axes: Axes) -> list[Spec]:
     return [area, *lines]
 
 
-def _goal_labels(result: RunResult) -> Spec:
-    """Every goal with its figure, right of where its bounds ended."""
-    look = {"align": "left", "baseline": "middle", "fontSize": theme.LABEL_SIZE, "fontWeight": "bold"}
-    colours = [theme.colour_of_goal(goal) for goal in range(len(result.goals))]
+def _goal_label(goal: int) -> Spec:
+    """A goal with its figure, right of where its bounds ended."""
+    look = {"align": "left", "baseline": "middle", "lineBreak": "\n", "fontSize": theme.LABEL_SIZE}
+    look |= {"fontWeight": "bold", "color": theme.colour_of_goal(goal)}
     return {
         "data": {"name": "labels"},
-        "mark": {"type": "text", "dy": -LABEL_HEIGHT / 4, "lineBreak": "\n"} | look,
+        "transform": [{"filter": {"field": "goal", "equal": goal}}],
+        "mark": {"type": "text", "dy": -LABEL_HEIGHT / 4, "lineBreak": "\n", "color": theme.colour_of_goal(goal)}
+        | look,
         "encoding": {
             "x": {"value": WIDTH + 8},
             "y": {"field": "y", "type": "quantitative", "scale": None, "axis": None},
             "text": {"field": "text", "type": "nominal"},
-            "color": {
-                "field": "goal",
-                "type": "nominal",
-                "scale": {"domain": list(range(len(colours))), "range": colours},
-                "legend": None,
-            },
         },
     }
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from nodrop.charts.axis import Unit, rate_unit
 from nodrop.charts.telling import met_by
 from nodrop.model.result import RunResult, SearchStep
 from nodrop.model.trial import TrialResult
@@ -15,13 +16,6 @@ AFTER = 0.03
 """How much longer than the search the picture goes on, as a share of it."""
 MINUTES_FROM_S = 900.0
 """Longer searches are shown in minutes."""
-
-
-class Unit(NamedTuple):
-    """What an axis counts in."""
-
-    name: str
-    size: float
 
 
 class Bar(NamedTuple):
@@ -83,7 +77,7 @@ def scene(result: RunResult, steps: Sequence[SearchStep]) -> Scene:
     end_s = max(ends_s.values())
     time_unit = Unit("min", 60.0) if end_s > MINUTES_FROM_S else Unit("s", 1.0)
     final_pps = _final_pps(steps) or [trial.trial.intended_load_pps for trial in trials]
-    load_unit = _load_unit(max(final_pps))
+    load_unit = rate_unit(max(final_pps))
     bars = tuple(_bar(result, trial, starts_s[trial.index], time_unit, load_unit) for trial in trials)
     return Scene(
         time_unit=time_unit,
@@ -139,8 +133,3 @@ def _around(loads: Sequence[float], highest: float) -> tuple[float, float]:
     low, high = min(loads), max(loads)
     span = max(high - low, SPAN_MIN * high)
     return max(0.0, low - AROUND * span), min(high + AROUND * span, highest + 0.1 * span)
-
-
-def _load_unit(load_pps: float) -> Unit:
-    units = (Unit("Gpps", 1e9), Unit("Mpps", 1e6), Unit("kpps", 1e3))
-    return next((unit for unit in units if load_pps >= unit.size), Unit("pps", 1.0))

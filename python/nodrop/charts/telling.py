@@ -1,9 +1,11 @@
 """What charts say of trials and runs in words: outcomes, and the text behind every mark."""
 
+from collections.abc import Sequence
+
 from nodrop.model.result import RunResult
 from nodrop.model.trial import TrialResult, Verdict
 from nodrop.units import format_count, format_pps, format_seconds
-from nodrop.wording import found_text, goal_text, shown_loss_ratio, small_ratio_text, stop_text
+from nodrop.wording import found_text, goal_text, small_ratio_text, stop_text
 
 DID_NOT_COUNT = "trial did not count"
 
@@ -26,10 +28,13 @@ def outcome_text(result: RunResult, met: tuple[str, ...] | None) -> str:
 
 
 def loss_text(trial: TrialResult) -> str:
-    """What a trial lost: `lost 120 of 1.00 M frames (0.012 %)`."""
+    """What a trial lost: `lost 120 of 1,000,000 frames (0.012 %), 30 more could not be sent`."""
     frames = f"{format_count(trial.offered_count)} frames"
-    lost = f"lost {format_count(trial.lost_count)} of {frames} ({small_ratio_text(shown_loss_ratio(trial))})"
-    return f"lost nothing of {frames}" if not trial.lost_count and not trial.unsent_count else lost
+    unsent = f", {format_count(trial.unsent_count)} more could not be sent" if trial.unsent_count else ""
+    if trial.lost_count <= 0:
+        return f"lost nothing of {frames}{unsent}"
+    ratio = small_ratio_text(trial.lost_count / trial.offered_count)
+    return f"lost {format_count(trial.lost_count)} of {frames} ({ratio}){unsent}"
 
 
 def trial_text(result: RunResult, trial: TrialResult) -> str:
@@ -55,7 +60,13 @@ def goals_text(result: RunResult) -> str:
     return ", ".join(f"{goal_text(found.goal)} {found_text(found)}" for found in result.goals) or "nothing found"
 
 
-def runs_text(results: "tuple[RunResult, ...] | list[RunResult]") -> str:
+def frame_text(result: RunResult) -> str:
+    """The frame size as it was asked for: `64 bytes`, `IMIX`."""
+    size = result.plan.frame_size or f"{result.plan.traffic.frame_bytes:g}"
+    return f"{size} bytes" if size.isdigit() else size
+
+
+def runs_text(results: Sequence[RunResult]) -> str:
     """Which runs."""
     ids = [result.run_id for result in results]
     return f"run {ids[0]}" if len(ids) == 1 else f"{len(ids)} runs, {ids[0]} to {ids[-1]}"

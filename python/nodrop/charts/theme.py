@@ -70,7 +70,7 @@ SIDES = {"tester": _colour("tester", "#cc79a7", "#e6a3c8"), "wire": MEETS_SOME[0
 """Who lost a frame."""
 UNKNOWN = INVALID
 """Frames lost without a known cause."""
-LINES = (MEETS, FAILS, RECEIVED, SIDES["tester"], MEETS_SOME[0], MEETS_SOME[1], INK)
+LINES = (MEETS, RECEIVED, SIDES["tester"], MEETS_SOME[0], MEETS_SOME[1], FAILS, INK)
 """Things of the same kind, told apart."""
 FORWARD, REVERSE = MEETS, MEETS_SOME[0]
 """Directions."""

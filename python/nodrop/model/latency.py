@@ -1,5 +1,6 @@
 """Latency of several series together: their histograms added up, and the percentiles asked for read from that."""
 
+import math
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
 
 LOWEST_NS, HIGHEST_NS, DIGITS = 1, 60_000_000_000, 3
 """What the engine's histograms hold."""
+CURVE_BEHIND_COUNT = 10
+"""A percentile that fewer frames than this exceeded says more of these frames than of the SUT."""
+CURVE_STEPS_PER_DECADE = 24
+CURVE_CORNERS = (50.0, 75.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999)
+"""Percentiles that a curve has exactly."""
 
 
 class LatencyFigures(Value):
@@ -70,6 +76,29 @@ def merged(series: Iterable[DirectionTimes], wanted: Sequence[float]) -> Latency
         max_ns=max(latency.max_ns for latency in found),
         percentiles_ns=_percentiles_ns(found, wanted),
     )
+
+
+def curve(series: Iterable[DirectionTimes], behind_count: int = CURVE_BEHIND_COUNT) -> tuple[tuple[float, int], ...]:
+    """Latency of all frames of these series by percentile, close enough together to be drawn as a curve.
+
+    Args:
+        series: those to add up.
+        behind_count: the curve ends where fewer measured frames than this were slower.
+
+    Returns: pairs of percentile, 0 to less than 100, and latency in nanoseconds; empty where the histograms were not
+    kept or hold too little.
+    """
+    found = [times.latency for times in series if times.latency]
+    encoded = [latency.hdr for latency in found if latency.hdr]
+    count = sum(latency.count for latency in found)
+    if not encoded or len(encoded) < len(found) or count < 2 * behind_count:
+        return ()
+    last = 100.0 * (1.0 - behind_count / count)
+    steps = range(math.ceil(math.log10(count / behind_count) * CURVE_STEPS_PER_DECADE))
+    between = {100.0 * (1.0 - 10.0 ** (-step / CURVE_STEPS_PER_DECADE)) for step in steps}
+    corners = {percentile for percentile in CURVE_CORNERS if percentile < last}
+    known = _sum(encoded).get_percentile_to_value_dict([*between, *corners, last])
+    return tuple((percentile, int(known[percentile])) for percentile in sorted(known))
 
 
 def _percentiles_ns(found: Sequence[LatencySummary], wanted: Sequence[float]) -> dict[float, int]:

@@ -1,0 +1,188 @@
+"""How trials went: frames sent, received and lost, window by window."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from nodrop.charts import theme
+from nodrop.charts.axis import Unit, rate_unit
+from nodrop.charts.base import Row, Spec
+from nodrop.model.trial import TrialResult, Windows
+from nodrop.units import format_count, format_pps, format_seconds
+
+WINDOW_COUNT_MAX = 240
+"""Windows are taken together where a trial has more."""
+
+
+class Span(NamedTuple):
+    """A stretch of a trial, over all streams."""
+
+    start_s: float
+    end_s: float
+    sent_count: int
+    received_count: int
+    lost_count: int
+
+    @property
+    def length_s(self) -> float:
+        """How long it took."""
+        return max(self.end_s - self.start_s, 1e-9)
+
+
+def spans(trial: TrialResult) -> list[Span]:
+    """A trial's windows, over all streams, neighbours taken together where they are many.
+
+    Where it is not known which window a frame was lost in, it is the one in which as many fewer were received as sent.
+    """
+    windows = trial.windows
+    starts_s = (0.0, *windows.end_s[:-1])
+    sent, received = _summed(windows.offered_count), _summed(windows.received_count)
+    lost = _summed(windows.lost_count) if windows.lost_count else [a - b for a, b in zip(sent, received, strict=True)]
+    each = [Span(*found) for found in zip(starts_s, windows.end_s, sent, received, lost, strict=True)]
+    size = -(-len(each) // WINDOW_COUNT_MAX) or 1
+    return [_joined(each[first : first + size]) for first in range(0, len(each), size)]
+
+
+def _summed(series: Sequence[Sequence[int]]) -> list[int]:
+    return [sum(counts) for counts in zip(*series, strict=True)]
+
+
+def _joined(parts: Sequence[Span]) -> Span:
+    return Span(
+        parts[0].start_s,
+        parts[-1].end_s,
+        sum(part.sent_count for part in parts),
+        sum(part.received_count for part in parts),
+        sum(part.lost_count for part in parts),
+    )
+
+
+def knows_when_lost(windows: Windows) -> bool:
+    """Whether the windows say when frames were lost."""
+    return bool(windows.lost_count)
+
+
+def unit_of(courses: Sequence[Sequence[Span]]) -> Unit:
+    """For the rates of all these."""
+    return rate_unit(max((span.sent_count / span.length_s for spans in courses for span in spans), default=1.0))
+
+
+def rate_rows(trial: TrialResult, course: Sequence[Span], unit: Unit) -> list[Row]:
+    """Sent and received at the middle of every window that was sent in."""
+    rows = []
+    for span in course:
+        if span.start_s >= trial.duration_s:
+            continue
+        for what, count in (("sent", span.sent_count), ("received", span.received_count)):
+            rate = count / span.length_s / unit.size
+            rows.append({"trial": trial.index, "time": (span.start_s + span.end_s) / 2, "what": what, "rate": rate})
+    return rows
+
+
+def lost_rows(trial: TrialResult, course: Sequence[Span]) -> list[Row]:
+    """Every window in which frames were lost."""
+    return [
+        {
+            "trial": trial.index,
+            "start": span.start_s,
+            "end": span.end_s,
+            "lost": span.lost_count,
+            "zero": 0,
+            "says": f"{format_seconds(span.start_s)} to {format_seconds(span.end_s)}: {format_count(span.lost_count)} "
+            f"lost of {format_count(span.sent_count)} sent at {format_pps(span.sent_count / span.length_s)}",
+        }
+        for span in course
+        if span.lost_count > 0
+    ]
+
+
+def worst_text(course: Sequence[Span]) -> str:
+    """When most was lost: `1,234 of them from 1.2 s to 1.25 s`; empty where nothing was."""
+    total = sum(span.lost_count for span in course)
+    worst = max(course, key=lambda span: span.lost_count, default=None)
+    if worst is None or total <= 0:
+        return ""
+    losing = [span for span in course if span.lost_count > 0]
+    if len(losing) == 1:
+        return f"all of them within {_when_text(worst)}"
+    runs = 1 + sum(later.start_s > earlier.end_s + 1e-9 for earlier, later in pairwise(losing))
+    spells = f"in {len(losing)} of {len(course)} windows, {runs} times" if runs > 1 else f"in {len(losing)} windows"
+    return f"{spells}; most, {format_count(worst.lost_count)}, within {_when_text(worst)}"
+
+
+def _when_text(span: Span) -> str:
+    return f"{span.start_s:.3g} to {span.end_s:.3g} s"
+
+
+def rate_panel(trial: int | None, unit: Unit, until_s: float, width: int, height: int) -> Spec:
+    """Sent and received over time, of one trial or of the only one."""
+    colour = {
+        "field": "what",
+        "type": "nominal",
+        "scale": {"domain": ["sent", "received"], "range": [theme.SENT, theme.RECEIVED]},
+        "legend": {"title": None, "orient": "top", "symbolType": "stroke", "symbolSize": 400},
+    }
+    dash = {"field": "what", "type": "nominal", "scale": {"domain": ["sent", "received"], "range": [[5, 3], [1, 0]]}}
+    return {
+        "width": width,
+        "height": height,
+        "data": {"name": "rates"},
+        "transform": _only(trial),
+        "mark": {"type": "line", "interpolate": "step", "strokeWidth": 1.5, "aria": False},
+        "encoding": {
+            "x": _time(until_s, "time", None),
+            "y": {
+                "field": "rate",
+                "type": "quantitative",
+                "scale": {"zero": True},
+                "axis": {"title": f"rate ({unit.name})", "tickCount": 4},
+            },
+            "color": colour,
+            "strokeDash": dash,
+        },
+    }
+
+
+def lost_panel(trial: int | None, course: Sequence[Span], until_s: float, width: int, height: int) -> Spec:
+    """Frames lost in each window, of one trial or of the only one."""
+    most = max((span.lost_count for span in course), default=0)
+    window_s = max((span.length_s for span in course), default=0.0)
+    return {
+        "width": width,
+        "height": height,
+        "data": {"name": "lost"},
+        "transform": _only(trial),
+        "mark": {"type": "rect", "color": theme.LOST, "stroke": theme.LOST, "strokeWidth": 0.6},
+        "encoding": {
+            "x": _time(until_s, "start", "time since the trial began (s)"),
+            "x2": {"field": "end"},
+            "y": {
+                "field": "lost",
+                "type": "quantitative",
+                "scale": {"domain": [0, max(most, 1)], "nice": most > 1},
+                "axis": {
+                    "title": f"lost in {format_seconds(window_s)}",
+                    "tickCount": 3,
+                    "format": "~s",
+                    "tickMinStep": 1,
+                },
+            },
+            "y2": {"field": "zero"},
+            "description": {"field": "says"},
+            "tooltip": {"field": "says"},
+        },
+    }
+
+
+def _only(trial: int | None) -> list[Spec]:
+    return [] if trial is None else [{"filter": {"field": "trial", "equal": trial}}]
+
+
+def _time(until_s: float, field: str, title: str | None) -> Spec:
+    axis: Spec = {"title": title, "grid": False} | ({} if title else {"labels": False, "ticks": False})
+    return {
+        "field": field,
+        "type": "quantitative",
+        "scale": {"domain": [0, until_s], "nice": False},
+        "axis": axis,
+    }

@@ -1,0 +1,162 @@
+"""Latency by percentile at each load, on HdrHistogram's axis: every step right is a tenth of the frames."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from nodrop.charts import theme
+from nodrop.charts.axis import Unit, percentile_axis, spread, time_unit
+from nodrop.charts.base import Chart, Row, Spec
+from nodrop.charts.telling import frame_text, runs_text, sut_text
+from nodrop.errors import ConfigError
+from nodrop.model.latency import CURVE_BEHIND_COUNT, curve
+from nodrop.model.result import RunResult
+from nodrop.model.trial import DirectionTimes, TrialResult
+from nodrop.units import format_ns, format_pps
+
+MARKED = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999)
+"""Percentiles with a mark on every line."""
+
+
+class Line(NamedTuple):
+    """Latency at one load."""
+
+    name: str
+    points: tuple[tuple[float, int], ...]
+    """Percentile and nanoseconds."""
+
+
+def chart(results: Sequence[RunResult], *, each_way: bool = False) -> Chart:
+    """Percentile curves of all latency trials, or of a trial at a fixed rate. Raises ConfigError without histograms.
+
+    Args:
+        results: one run, or several to compare.
+        each_way: whether directions are told apart.
+    """
+    lines = [line for result in results for line in _lines(result, len(results) > 1, each_way)]
+    if not lines:
+        raise ConfigError(
+            f"a picture of the latency of {runs_text(results)} asked, no histogram of it was kept; "
+            "name a run that measured latency"
+        )
+    unit = time_unit(max(latency_ns for line in lines for _, latency_ns in line.points))
+    least = min(line.points[-1][0] for line in lines)
+    return Chart(
+        name="latency",
+        title=_title(results, lines),
+        subtitle=f"every line ends where fewer than {CURVE_BEHIND_COUNT} measured frames were slower; "
+        f"{runs_text(results)}",
+        summary=" ".join(_line_text(line) for line in lines)
+        + f" Every line goes at least to the {_percentile_text(least)} percentile.",
+        definition=_definition(lines, unit),
+        data={"curves": tuple(row for line in lines for row in _rows(line, unit))},
+    )
+
+
+def _title(results: Sequence[RunResult], lines: Sequence[Line]) -> str:
+    """What the line of the NDR says, or the only one; of several runs none is the one."""
+    telling = [line for line in lines if line.name.startswith("NDR,")] or lines
+    known = dict(telling[0].points)
+    if len(telling) > 1 or 99.0 not in known:
+        return f"{sut_text(results[0])}: latency by percentile"
+    most = ", ".join(f"{_percentile_text(each)} within {format_ns(known[each])}" for each in (50.0, 99.0))
+    return f"{sut_text(results[0])}: latency at {telling[0].name}: {most}"
+
+
+def _lines(result: RunResult, is_one_of_many: bool, each_way: bool) -> list[Line]:
+    """The latency of each load of a run, lowest load first."""
+    trials = sorted(_trials(result).items(), key=lambda item: item[1].trial.intended_load_pps)
+    lines = []
+    for name, trial in trials:
+        for way, series in (_ways(trial) if each_way else {"": trial.directions}).items():
+            parts = [frame_text(result) if is_one_of_many else "", name, way]
+            if points := curve(series):
+                lines.append(Line(", ".join(part for part in parts if part), points))
+    return lines
+
+
+def _trials(result: RunResult) -> dict[str, TrialResult]:
+    """Trials with histograms by what they are called: loads that were found, or the one that was asked for."""
+    found = {f"{each.label}, {format_pps(each.load_pps)}": result.trials[each.trial_index] for each in result.latencies}
+    if found:
+        return found
+    return {format_pps(trial.trial.intended_load_pps): trial for trial in result.trials if trial.phase != "search"}
+
+
+def _ways(trial: TrialResult) -> dict[str, list[DirectionTimes]]:
+    ways: dict[str, list[DirectionTimes]] = {}
+    for times in trial.directions:
+        ways.setdefault("forward" if times.tx_port < times.rx_port else "reverse", []).append(times)
+    return ways
+
+
+def _rows(line: Line, unit: Unit) -> list[Row]:
+    return [
+        {
+            "line": line.name,
+            "behind": 100.0 / (100.0 - percentile),
+            "latency": latency_ns / unit.size,
+            "mark": percentile in MARKED,
+            "says": f"{line.name}: {_percentile_text(percentile)} of frames took at most {format_ns(latency_ns)}",
+        }
+        for percentile, latency_ns in line.points
+    ]
+
+
+def _line_text(line: Line) -> str:
+    known = dict(line.points)
+    shown = [percentile for percentile in (50.0, 99.0, 99.9, 99.99) if percentile in known]
+    figures = ", ".join(f"{_percentile_text(each)} {format_ns(known[each])}" for each in shown)
+    return f"At {line.name}: {figures}."
+
+
+def _percentile_text(percentile: float) -> str:
+    return f"{percentile:.8g} %" if percentile in MARKED else f"{percentile:.4g} %"
+
+
+def _definition(lines: Sequence[Line], unit: Unit) -> Spec:
+    names = [line.name for line in lines]
+    most = max(100.0 / (100.0 - line.points[-1][0]) for line in lines)
+    scale, axis = spread([latency_ns / unit.size for line in lines for _, latency_ns in line.points])
+    domain = {"domain": names}
+    encoding = {
+        "x": {
+            "field": "behind",
+            "type": "quantitative",
+            "scale": {"type": "log", "domain": [1, most * 1.1], "nice": False},
+            "axis": percentile_axis("share of frames that took no longer (percentile)", most * 1.1),
+        },
+        "y": {
+            "field": "latency",
+            "type": "quantitative",
+            "scale": scale,
+            "axis": axis | {"title": f"latency ({unit.name})"},
+        },
+        "color": {
+            "field": "line",
+            "type": "nominal",
+            "scale": domain | {"range": [theme.colour_of_line(position) for position in range(len(names))]},
+            "legend": {"title": None, "orient": "bottom", "columns": 3, "symbolType": "stroke", "symbolSize": 400},
+        },
+    }
+    dash = {
+        "field": "line",
+        "type": "nominal",
+        "scale": domain | {"range": [theme.dash_of(position) for position in range(len(names))]},
+    }
+    says: Spec = {"description": {"field": "says"}, "tooltip": {"field": "says"}}
+    return {
+        "width": theme.WIDTH,
+        "height": theme.HEIGHT,
+        "data": {"name": "curves"},
+        "layer": [
+            {
+                "mark": {"type": "line", "aria": False},
+                "encoding": encoding | {"strokeDash": dash},
+            },
+            {
+                "transform": [{"filter": {"field": "mark", "equal": True}}],
+                "mark": {"type": "point", "filled": True, "size": 40, "opacity": 1},
+                "encoding": encoding | says,
+            },
+        ],
+    }

@@ -1,0 +1,137 @@
+"""Loss within trials: when frames were lost, beside what was sent and received, and to what."""
+
+from collections.abc import Sequence
+
+from nodrop.charts import course, theme
+from nodrop.charts.axis import Unit
+from nodrop.charts.base import Chart, Spec
+from nodrop.charts.telling import loss_text, met_by, outcome_text, sut_text
+from nodrop.errors import ConfigError
+from nodrop.model.result import RunResult
+from nodrop.model.trial import FIXED, TrialResult
+from nodrop.units import format_count, format_pps
+
+TRIAL_COUNT = 6
+"""As many trials are shown where none is asked for."""
+WIDE_HEIGHTS, SMALL_HEIGHTS = (190, 110), (90, 60)
+SMALL_WIDTH = 330
+
+
+def chart(result: RunResult, *trials: TrialResult) -> Chart:
+    """How these trials of a run went, each in a picture of its own. Raises ConfigError where nothing was sent.
+
+    Args:
+        result: the run.
+        trials: of it; none: those that decided its goals and those that lost something, the dearest first.
+    """
+    shown = [trial for trial in (trials or telling_trials(result)) if trial.windows.end_s]
+    if not shown:
+        raise ConfigError(
+            f"a picture of the loss in run {result.run_id} asked, no trial of it has windows; name another result"
+        )
+    courses = [course.spans(trial) for trial in shown]
+    unit = course.unit_of(courses)
+    texts = [_text(result, trial, spans) for trial, spans in zip(shown, courses, strict=True)]
+    lone = len(shown) == 1
+    return Chart(
+        name="loss",
+        title=f"{sut_text(result)}: {_title(shown)}",
+        subtitle=f"{_known_text(shown)}; run {result.run_id}",
+        summary=" ".join(texts),
+        definition=_alone(courses[0], unit) if lone else _several(result, shown, courses, unit),
+        data={
+            "rates": tuple(
+                row for trial, spans in zip(shown, courses, strict=True) for row in course.rate_rows(trial, spans, unit)
+            ),
+            "lost": tuple(
+                row for trial, spans in zip(shown, courses, strict=True) for row in course.lost_rows(trial, spans)
+            ),
+        },
+    )
+
+
+def telling_trials(result: RunResult) -> list[TrialResult]:
+    """Trials worth a look: those behind the bounds, then those that lost least but something; in the order made."""
+    bounds = [bound.trial_index for found in result.goals for bound in (found.upper, found.lower) if bound]
+    losing = sorted((trial for trial in result.trials if trial.lost_count), key=lambda trial: trial.loss_ratio)
+    fixed = [trial.index for trial in result.trials if trial.phase == FIXED]
+    wanted = list(dict.fromkeys([*fixed, *bounds, *(trial.index for trial in losing)]))[:TRIAL_COUNT]
+    by_index = {trial.index: trial for trial in result.trials}
+    return [by_index[index] for index in sorted(wanted)]
+
+
+def causes_text(trial: TrialResult) -> str:
+    """To what most frames were lost, as the ledger has it; empty where there is none."""
+    if not trial.ledger:
+        return ""
+    counts: dict[str, int] = {}
+    for way in trial.ledger.ways:
+        for hop in way.hops:
+            for cause in hop.causes:
+                counts[cause.text] = counts.get(cause.text, 0) + cause.count
+            if hop.unattributed_count > 0:
+                counts["without a known cause"] = counts.get("without a known cause", 0) + hop.unattributed_count
+    most = sorted(counts.items(), key=lambda item: -item[1])[:2]
+    return ", ".join(f"{format_count(count)} {text}" for text, count in most)
+
+
+def _title(trials: Sequence[TrialResult]) -> str:
+    if len(trials) > 1:
+        return f"frames lost over time in {len(trials)} of its trials"
+    trial = trials[0]
+    lost = loss_text(trial)
+    return f"{format_pps(trial.trial.intended_load_pps)}, {lost}"
+
+
+def _known_text(trials: Sequence[TrialResult]) -> str:
+    if all(course.knows_when_lost(trial.windows) for trial in trials):
+        return "a frame counts as lost when a later one has overtaken it"
+    return "lost: sent and not received in the same window"
+
+
+def _text(result: RunResult, trial: TrialResult, spans: Sequence[course.Span]) -> str:
+    where = course.worst_text(spans)
+    causes = causes_text(trial)
+    parts = [
+        f"Trial {trial.index} at {format_pps(trial.trial.intended_load_pps)} {loss_text(trial)}",
+        where if trial.lost_count else "",
+        causes,
+        outcome_text(result, met_by(result, trial)) if trial.phase == "search" else "",
+    ]
+    return "; ".join(part for part in parts if part) + "."
+
+
+def _alone(spans: Sequence[course.Span], unit: Unit) -> Spec:
+    until_s = spans[-1].end_s
+    return {
+        "vconcat": [
+            course.rate_panel(None, unit, until_s, theme.WIDTH, WIDE_HEIGHTS[0]),
+            course.lost_panel(None, spans, until_s, theme.WIDTH, WIDE_HEIGHTS[1]),
+        ],
+        "spacing": 8,
+    }
+
+
+def _several(
+    result: RunResult, trials: Sequence[TrialResult], courses: Sequence[Sequence[course.Span]], unit: Unit
+) -> Spec:
+    panels = []
+    for trial, spans in zip(trials, courses, strict=True):
+        until_s = spans[-1].end_s
+        heading = {
+            "text": f"Trial {trial.index}: {format_pps(trial.trial.intended_load_pps)}, {loss_text(trial)}",
+            "subtitle": causes_text(trial) or outcome_text(result, met_by(result, trial)),
+            "fontSize": theme.FONT_SIZE,
+            "offset": 4,
+        }
+        panels.append(
+            {
+                "title": heading,
+                "vconcat": [
+                    course.rate_panel(trial.index, unit, until_s, SMALL_WIDTH, SMALL_HEIGHTS[0]),
+                    course.lost_panel(trial.index, spans, until_s, SMALL_WIDTH, SMALL_HEIGHTS[1]),
+                ],
+                "spacing": 4,
+            }
+        )
+    return {"concat": panels, "columns": 2, "spacing": {"row": 22, "column": 30}}
