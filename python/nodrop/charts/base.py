@@ -19,7 +19,7 @@ class Chart(Value):
     title: str
     """What it shows, as a heading."""
     subtitle: str = ""
-    """Of what, in smaller letters: SUT, traffic, run."""
+    """Of what, in smaller letters, lines apart: SUT, traffic, run."""
     summary: str
     """What is to be seen in it, as a sentence: for readers who see no pictures, and to stand beside it."""
     definition: Spec
@@ -31,6 +31,6 @@ class Chart(Value):
     @property
     def spec(self) -> Spec:
         """All of it in one with its title, as any Vega-Lite renderer takes it."""
-        title = {"text": self.title} | ({"subtitle": self.subtitle} if self.subtitle else {})
+        title = {"text": self.title} | ({"subtitle": self.subtitle.split("\n")} if self.subtitle else {})
         datasets = {name: list(rows) for name, rows in self.data.items()}
         return {"$schema": SCHEMA, "title": title} | self.definition | {"datasets": datasets}

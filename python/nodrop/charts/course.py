@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from statistics import median
 from typing import NamedTuple
 
 from nodrop.charts import theme
@@ -68,14 +69,14 @@ def unit_of(courses: Sequence[Sequence[Span]]) -> Unit:
 
 
 def rate_rows(trial: TrialResult, course: Sequence[Span], unit: Unit) -> list[Row]:
-    """Sent and received at the middle of every window that was sent in."""
+    """Sent and received from the start of every window to its end; without the wait for frames in flight."""
+    sending = [span for span in course if span.end_s <= trial.duration_s + 0.5 * span.length_s] or course[:1]
     rows = []
-    for span in course:
-        if span.start_s >= trial.duration_s:
-            continue
-        for what, count in (("sent", span.sent_count), ("received", span.received_count)):
-            rate = count / span.length_s / unit.size
-            rows.append({"trial": trial.index, "time": (span.start_s + span.end_s) / 2, "what": what, "rate": rate})
+    for what in ("sent", "received"):
+        rates = [getattr(span, f"{what}_count") / span.length_s / unit.size for span in sending]
+        times = [span.start_s for span in sending]
+        points = zip([*times, sending[-1].end_s], [*rates, rates[-1]], strict=True)
+        rows += [{"trial": trial.index, "time": time, "what": what, "rate": rate} for time, rate in points]
     return rows
 
 
@@ -88,6 +89,7 @@ def lost_rows(trial: TrialResult, course: Sequence[Span]) -> list[Row]:
             "end": span.end_s,
             "lost": span.lost_count,
             "zero": 0,
+            "late": span.end_s > trial.duration_s + 0.5 * span.length_s,
             "says": f"{format_seconds(span.start_s)} to {format_seconds(span.end_s)}: {format_count(span.lost_count)} "
             f"lost of {format_count(span.sent_count)} sent at {format_pps(span.sent_count / span.length_s)}",
         }
@@ -128,7 +130,7 @@ def rate_panel(trial: int | None, unit: Unit, until_s: float, width: int, height
         "height": height,
         "data": {"name": "rates"},
         "transform": _only(trial),
-        "mark": {"type": "line", "interpolate": "step", "strokeWidth": 1.5, "aria": False},
+        "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 1.5, "aria": False},
         "encoding": {
             "x": _time(until_s, "time", None),
             "y": {
@@ -146,12 +148,11 @@ def rate_panel(trial: int | None, unit: Unit, until_s: float, width: int, height
 def lost_panel(trial: int | None, course: Sequence[Span], until_s: float, width: int, height: int) -> Spec:
     """Frames lost in each window, of one trial or of the only one."""
     most = max((span.lost_count for span in course), default=0)
-    window_s = max((span.length_s for span in course), default=0.0)
-    return {
-        "width": width,
-        "height": height,
-        "data": {"name": "lost"},
-        "transform": _only(trial),
+    window_s = median(span.length_s for span in course)
+    axis: Spec = {"title": ["lost in each", format_seconds(window_s)], "tickCount": 3, "format": "~s", "tickMinStep": 1}
+    if most <= 0:
+        axis |= {"labels": False, "ticks": False, "grid": False}
+    bars = {
         "mark": {"type": "rect", "color": theme.LOST, "stroke": theme.LOST, "strokeWidth": 0.6},
         "encoding": {
             "x": _time(until_s, "start", "time since the trial began (s)"),
@@ -160,18 +161,21 @@ def lost_panel(trial: int | None, course: Sequence[Span], until_s: float, width:
                 "field": "lost",
                 "type": "quantitative",
                 "scale": {"domain": [0, max(most, 1)], "nice": most > 1},
-                "axis": {
-                    "title": f"lost in {format_seconds(window_s)}",
-                    "tickCount": 3,
-                    "format": "~s",
-                    "tickMinStep": 1,
-                },
+                "axis": axis,
             },
             "y2": {"field": "zero"},
+            "opacity": {"condition": {"test": {"field": "late", "equal": True}, "value": 0.4}, "value": 1},
             "description": {"field": "says"},
             "tooltip": {"field": "says"},
         },
     }
+    nothing = {
+        "data": {"name": "lossless"},
+        "transform": _only(trial),
+        "mark": {"type": "text", "color": theme.MUTED, "text": "no frame lost", "x": width / 2, "y": height / 2},
+    }
+    layers = [bars] if most > 0 else [bars, nothing]
+    return {"width": width, "height": height, "data": {"name": "lost"}, "transform": _only(trial), "layer": layers}
 
 
 def _only(trial: int | None) -> list[Spec]:
@@ -179,7 +183,9 @@ def _only(trial: int | None) -> list[Spec]:
 
 
 def _time(until_s: float, field: str, title: str | None) -> Spec:
-    axis: Spec = {"title": title, "grid": False} | ({} if title else {"labels": False, "ticks": False})
+    axis: Spec = {"title": title, "grid": False, "labelFlush": False}
+    if title is None:
+        axis |= {"labels": False, "ticks": False}
     return {
         "field": field,
         "type": "quantitative",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from nodrop.charts import course, theme
 from nodrop.charts.axis import Unit
 from nodrop.charts.base import Chart, Spec
-from nodrop.charts.telling import loss_text, met_by, outcome_text, sut_text
+from nodrop.charts.telling import loss_text, lost_text, met_by, outcome_text, sut_text
 from nodrop.errors import ConfigError
 from nodrop.model.result import RunResult
 from nodrop.model.trial import FIXED, TrialResult
@@ -13,7 +13,7 @@ from nodrop.units import format_count, format_pps
 
 TRIAL_COUNT = 6
 """As many trials are shown where none is asked for."""
-WIDE_HEIGHTS, SMALL_HEIGHTS = (190, 110), (90, 60)
+WIDE_HEIGHTS, SMALL_HEIGHTS = (170, 130), (80, 70)
 SMALL_WIDTH = 330
 
 
@@ -46,6 +46,7 @@ def chart(result: RunResult, *trials: TrialResult) -> Chart:
             "lost": tuple(
                 row for trial, spans in zip(shown, courses, strict=True) for row in course.lost_rows(trial, spans)
             ),
+            "lossless": tuple({"trial": trial.index} for trial in shown if trial.lost_count <= 0),
         },
     )
 
@@ -70,23 +71,23 @@ def causes_text(trial: TrialResult) -> str:
             for cause in hop.causes:
                 counts[cause.text] = counts.get(cause.text, 0) + cause.count
             if hop.unattributed_count > 0:
-                counts["without a known cause"] = counts.get("without a known cause", 0) + hop.unattributed_count
+                counts["no counter tells why"] = counts.get("no counter tells why", 0) + hop.unattributed_count
     most = sorted(counts.items(), key=lambda item: -item[1])[:2]
-    return ", ".join(f"{format_count(count)} {text}" for text, count in most)
+    return "; ".join(f"{format_count(count)}: {text}" for text, count in most)
 
 
 def _title(trials: Sequence[TrialResult]) -> str:
     if len(trials) > 1:
         return f"frames lost over time in {len(trials)} of its trials"
-    trial = trials[0]
-    lost = loss_text(trial)
-    return f"{format_pps(trial.trial.intended_load_pps)}, {lost}"
+    return f"{format_pps(trials[0].trial.intended_load_pps)}, {lost_text(trials[0])}"
 
 
 def _known_text(trials: Sequence[TrialResult]) -> str:
+    unsent = f"{format_count(trials[0].unsent_count)} more could not be sent; " if trials[0].unsent_count else ""
+    alone = unsent if len(trials) == 1 else ""
     if all(course.knows_when_lost(trial.windows) for trial in trials):
-        return "a frame counts as lost when a later one has overtaken it"
-    return "lost: sent and not received in the same window"
+        return f"{alone}lost: overtaken by a later frame, or (pale) still missing at the end"
+    return f"{alone}lost: sent and not received in the same window"
 
 
 def _text(result: RunResult, trial: TrialResult, spans: Sequence[course.Span]) -> str:
@@ -119,8 +120,8 @@ def _several(
     for trial, spans in zip(trials, courses, strict=True):
         until_s = spans[-1].end_s
         heading = {
-            "text": f"Trial {trial.index}: {format_pps(trial.trial.intended_load_pps)}, {loss_text(trial)}",
-            "subtitle": causes_text(trial) or outcome_text(result, met_by(result, trial)),
+            "text": f"Trial {trial.index}: {format_pps(trial.trial.intended_load_pps)}",
+            "subtitle": [loss_text(trial), causes_text(trial) or outcome_text(result, met_by(result, trial))],
             "fontSize": theme.FONT_SIZE,
             "offset": 4,
         }

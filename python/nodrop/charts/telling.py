@@ -27,14 +27,19 @@ def outcome_text(result: RunResult, met: tuple[str, ...] | None) -> str:
     return f"trial meets {' and '.join(met)}{only}"
 
 
-def loss_text(trial: TrialResult) -> str:
-    """What a trial lost: `lost 120 of 1,000,000 frames (0.012 %), 30 more could not be sent`."""
+def lost_text(trial: TrialResult) -> str:
+    """What a trial lost of what was sent: `lost 120 of 1,000,000 frames (0.012 %)`."""
     frames = f"{format_count(trial.offered_count)} frames"
-    unsent = f", {format_count(trial.unsent_count)} more could not be sent" if trial.unsent_count else ""
     if trial.lost_count <= 0:
-        return f"lost nothing of {frames}{unsent}"
+        return f"lost nothing of {frames}"
     ratio = small_ratio_text(trial.lost_count / trial.offered_count)
-    return f"lost {format_count(trial.lost_count)} of {frames} ({ratio}){unsent}"
+    return f"lost {format_count(trial.lost_count)} of {frames} ({ratio})"
+
+
+def loss_text(trial: TrialResult) -> str:
+    """The same, and what was due and not sent: `lost nothing of 1,000,000 frames, 30 more could not be sent`."""
+    unsent = f", {format_count(trial.unsent_count)} more could not be sent" if trial.unsent_count else ""
+    return f"{lost_text(trial)}{unsent}"
 
 
 def trial_text(result: RunResult, trial: TrialResult) -> str:

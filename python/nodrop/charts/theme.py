@@ -108,7 +108,7 @@ def config() -> Spec:
         "font": FONT,
         "view": {"stroke": FRAME},
         "axis": text | ink | {"gridColor": GRID, "domainColor": FRAME, "tickColor": FRAME, "titlePadding": 8},
-        "legend": text | ink | {"labelLimit": 400, "symbolStrokeColor": INK},
+        "legend": text | ink | {"labelLimit": 400},
         "header": ink | {"labelFontSize": FONT_SIZE, "titleFontSize": FONT_SIZE, "labelFontWeight": "bold"},
         "title": {
             "color": INK,

@@ -1,0 +1,190 @@
+"""What each service chain did in one trial: rate, loss and latency, each way."""
+
+from collections.abc import Sequence
+
+from nodrop.charts import theme
+from nodrop.charts.axis import Unit, rate_unit, spread, time_unit
+from nodrop.charts.base import Chart, Row, Spec
+from nodrop.charts.telling import sut_text
+from nodrop.errors import ConfigError
+from nodrop.model.chain import ChainCounts, chain_counts
+from nodrop.model.result import RunResult
+from nodrop.model.trial import FIXED, TrialResult
+from nodrop.units import format_count, format_ns, format_pps
+from nodrop.wording import small_ratio_text
+
+RATE_HEIGHT, LOSS_HEIGHT, LATENCY_HEIGHT = 130, 90, 130
+WIDTH_MIN, CHAIN_WIDTH = 300, 70
+"""Pixels: of all chains together at least, and of each where they are few."""
+WAYS = ("forward", "reverse")
+COLOURS = {"forward": theme.FORWARD, "reverse": theme.REVERSE}
+
+
+def chart(result: RunResult, trial: TrialResult | None = None) -> Chart:
+    """The chains of a run side by side. Raises ConfigError where no trial sent anything.
+
+    Args:
+        result: the run.
+        trial: one of its trials; None: that at the fixed rate, else that of its latency or bounds.
+    """
+    trial = trial or _telling_trial(result)
+    if trial is None:
+        raise ConfigError(f"a picture of the chains of run {result.run_id} asked, it has no trial; name another result")
+    counted = chain_counts(result.plan.traffic, trial, (50.0, 99.0))
+    rates = rate_unit(max(_received_pps(trial, each) for each in counted))
+    latencies = [each.latency for each in counted if each.latency]
+    times = time_unit(max((latency.max_ns for latency in latencies), default=1.0))
+    rows = [_row(trial, each, rates, times) for each in counted]
+    load = format_pps(trial.trial.intended_load_pps)
+    return Chart(
+        name="chains",
+        title=f"{sut_text(result)}: its chains at {load}",
+        subtitle=f"{_lossless_text(counted)}trial {trial.index}; run {result.run_id}",
+        summary=_summary(counted),
+        definition=_definition(rows, rates, times),
+        data={"chains": tuple(rows)},
+    )
+
+
+def _telling_trial(result: RunResult) -> TrialResult | None:
+    fixed = [trial.index for trial in result.trials if trial.phase == FIXED]
+    latencies = [each.trial_index for each in result.latencies]
+    bounds = [found.lower.trial_index for found in result.goals if found.lower]
+    first = next(iter([*fixed, *latencies, *bounds]), None)
+    by_index = {trial.index: trial for trial in result.trials}
+    return by_index.get(first) if first is not None else next(iter(result.trials), None)
+
+
+def _received_pps(trial: TrialResult, counted: ChainCounts) -> float:
+    return counted.received_count / trial.duration_s if trial.duration_s else 0.0
+
+
+def _loss_ratio(counted: ChainCounts) -> float:
+    """Of what was sent; frames that were not sent are the tester's."""
+    return counted.lost_count / counted.offered_count if counted.offered_count else 0.0
+
+
+def _row(trial: TrialResult, counted: ChainCounts, rates: Unit, times: Unit) -> Row:
+    latency = counted.latency
+    known = latency.percentiles_ns if latency else {}
+    way = WAYS[0] if counted.is_forward else WAYS[1]
+    parts = [
+        f"Chain {counted.chain} {way}: received {format_pps(_received_pps(trial, counted))}",
+        f"lost {format_count(counted.lost_count)} of {format_count(counted.offered_count)} sent "
+        f"({small_ratio_text(_loss_ratio(counted))})",
+        f"median latency {format_ns(known[50.0])}" if 50.0 in known else "",
+        f"99 % within {format_ns(known[99.0])}" if 99.0 in known else "",
+    ]
+    return {
+        "chain": counted.chain,
+        "way": way,
+        "rate": _received_pps(trial, counted) / rates.size,
+        "loss": _loss_ratio(counted) * 100,
+        "middle": known[50.0] / times.size if 50.0 in known else None,
+        "high": known[99.0] / times.size if 99.0 in known else None,
+        "says": ", ".join(part for part in parts if part),
+    }
+
+
+def _lossless_text(counted: Sequence[ChainCounts]) -> str:
+    return "" if any(each.lost_count for each in counted) else "no frame was lost; "
+
+
+def _summary(counted: Sequence[ChainCounts]) -> str:
+    chains = sorted({each.chain for each in counted})
+    lossy = sorted({each.chain for each in counted if each.lost_count})
+    worst = max(counted, key=_loss_ratio)
+    least, most = (pick(each.received_count for each in counted) for pick in (min, max))
+    spread_text = f"frames received per chain and way: {format_count(least)} to {format_count(most)}"
+    count = f"{len(chains)} chains" if len(chains) > 1 else "One chain"
+    if not lossy:
+        return f"{count}, none lost a frame; {spread_text}."
+    way = WAYS[0] if worst.is_forward else WAYS[1]
+    ratio = small_ratio_text(_loss_ratio(worst))
+    return f"{count}, {len(lossy)} of them lost frames, chain {worst.chain} {way} the most, {ratio}; {spread_text}."
+
+
+def _definition(rows: Sequence[Row], rates: Unit, times: Unit) -> Spec:
+    has_latency = any(row["middle"] is not None for row in rows)
+    has_loss = any(row["loss"] > 0 for row in rows)
+    panels = [
+        _bars(rows, "rate", f"received ({rates.name})", RATE_HEIGHT, not has_loss and not has_latency),
+    ]
+    if has_loss:
+        panels.append(_bars(rows, "loss", "lost of sent (%)", LOSS_HEIGHT, not has_latency))
+    if has_latency:
+        panels.append(_latency(rows, times))
+    return {"data": {"name": "chains"}, "vconcat": panels, "spacing": 10}
+
+
+def _place(rows: Sequence[Row], is_last: bool) -> Spec:
+    chains = sorted({row["chain"] for row in rows})
+    step = max(1, -(-len(chains) // 32))
+    ways = [way for way in WAYS if any(row["way"] == way for row in rows)]
+    axis: Spec = {"title": "chain" if is_last else None, "labelAngle": 0, "values": chains[::step]}
+    return {
+        "x": {
+            "field": "chain",
+            "type": "ordinal",
+            "scale": {"domain": chains, "paddingInner": 0.25, "paddingOuter": 0.1},
+            "axis": axis | ({} if is_last else {"labels": False, "ticks": False}),
+        },
+        "xOffset": {"field": "way", "type": "nominal", "scale": {"domain": ways}},
+        "color": {
+            "field": "way",
+            "type": "nominal",
+            "scale": {"domain": ways, "range": [COLOURS[way] for way in ways]},
+            "legend": {"title": None, "orient": "top"},
+        },
+        "description": {"field": "says"},
+        "tooltip": {"field": "says"},
+    }
+
+
+def _width(rows: Sequence[Row]) -> int:
+    chain_count = len({row["chain"] for row in rows})
+    return min(theme.WIDTH, max(WIDTH_MIN, CHAIN_WIDTH * chain_count))
+
+
+def _bars(rows: Sequence[Row], field: str, title: str, height: int, is_last: bool) -> Spec:
+    most = max(row[field] for row in rows)
+    y: Spec = {
+        "field": field,
+        "type": "quantitative",
+        "scale": {"domain": [0, 1.1 * most or 1], "nice": False},
+        "axis": {"title": title, "tickCount": 4},
+    }
+    return {
+        "width": _width(rows),
+        "height": height,
+        "mark": {"type": "bar"},
+        "encoding": _place(rows, is_last) | {"y": y},
+    }
+
+
+def _latency(rows: Sequence[Row], times: Unit) -> Spec:
+    """From the median to the 99th percentile."""
+    figures = [row[field] for row in rows for field in ("middle", "high") if row[field] is not None]
+    scale, axis = spread(figures)
+    y: Spec = {
+        "type": "quantitative",
+        "scale": scale,
+        "axis": axis | {"title": [f"latency ({times.name})", "median to 99 %"]},
+    }
+    place = _place(rows, True)
+    known = [{"filter": {"field": "middle", "valid": True}}, {"filter": {"field": "high", "valid": True}}]
+    return {
+        "width": _width(rows),
+        "height": LATENCY_HEIGHT,
+        "transform": known,
+        "layer": [
+            {
+                "mark": {"type": "rule", "strokeWidth": 2, "aria": False},
+                "encoding": place | {"y": y | {"field": "middle"}, "y2": {"field": "high"}},
+            },
+            {
+                "mark": {"type": "point", "filled": True, "size": 22, "opacity": 1},
+                "encoding": place | {"y": y | {"field": "middle"}},
+            },
+        ],
+    }

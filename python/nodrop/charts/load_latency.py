@@ -1,0 +1,166 @@
+"""Latency against load: how it grows towards the load at which frames are lost."""
+
+from collections.abc import Sequence
+from statistics import median
+
+from nodrop.charts import theme
+from nodrop.charts.axis import Unit, rate_unit, spread, time_unit
+from nodrop.charts.base import Chart, Row, Spec
+from nodrop.charts.telling import sut_text
+from nodrop.errors import ConfigError
+from nodrop.model.result import RunResult
+from nodrop.model.trial import LatencySummary, TrialResult, Verdict
+from nodrop.units import format_ns, format_pps
+from nodrop.wording import goal_text
+
+PERCENTILES = {"median": "p50_ns", "99 %": "p99_ns", "99.9 %": "p999_ns"}
+NEAR = 1.1
+"""Loads that differ by no more than this factor share a point of the line."""
+COLOURS = [theme.MEETS, theme.MEETS_SOME[0], theme.FAILS]
+
+
+def chart(result: RunResult) -> Chart:
+    """Latency of every trial that measured it, by load. Raises ConfigError where fewer than two loads did.
+
+    Of the directions of a trial it is the slower one's.
+    """
+    trials = [
+        trial
+        for trial in result.trials
+        if trial.validity.verdict is not Verdict.INVALID and any(times.latency for times in trial.directions)
+    ]
+    if len({trial.trial.intended_load_pps for trial in trials}) < 2:
+        raise ConfigError(
+            f"a picture of latency by load in run {result.run_id} asked, it measured latency at fewer than two loads; "
+            "name a run that searched"
+        )
+    loads = rate_unit(median(trial.trial.intended_load_pps for trial in trials))
+    times = time_unit(max(_slower_ns(trial, field) for trial in trials for field in PERCENTILES.values()))
+    rows = [row for trial in trials for row in _rows(trial, loads, times)]
+    lines = _lines(rows)
+    return Chart(
+        name="load_latency",
+        title=f"{sut_text(result)}: latency by load",
+        subtitle="a dot for every trial, the slower direction's; lines join medians of loads close together\n"
+        f"run {result.run_id}",
+        summary=_summary(trials),
+        definition=_definition(rows, len(result.goals), loads, times),
+        data={"trials": tuple(rows), "lines": tuple(lines), "goals": tuple(_goals(result, loads))},
+    )
+
+
+def _slower_ns(trial: TrialResult, field: str) -> int:
+    found: list[LatencySummary] = [times.latency for times in trial.directions if times.latency]
+    return int(max(getattr(latency, field) for latency in found))
+
+
+def _rows(trial: TrialResult, loads: Unit, times: Unit) -> list[Row]:
+    load_pps = trial.trial.intended_load_pps
+    return [
+        {
+            "load": load_pps / loads.size,
+            "percentile": name,
+            "latency": _slower_ns(trial, field) / times.size,
+            "says": f"Trial {trial.index} at {format_pps(load_pps)}: {name} {format_ns(_slower_ns(trial, field))}",
+        }
+        for name, field in PERCENTILES.items()
+    ]
+
+
+def _lines(rows: Sequence[Row]) -> list[Row]:
+    """Medians of the trials at loads next to each other."""
+    lines = []
+    for percentile in PERCENTILES:
+        near: list[Row] = []
+        for row in [*sorted((row for row in rows if row["percentile"] == percentile), key=_load), None]:
+            if near and (row is None or _load(row) > _load(near[0]) * NEAR):
+                middle = {field: median(each[field] for each in near) for field in ("load", "latency")}
+                lines.append({"percentile": percentile} | middle)
+                near = []
+            near += [row] if row else []
+    return lines
+
+
+def _load(row: Row) -> float:
+    return float(row["load"])
+
+
+def _goals(result: RunResult, loads: Unit) -> list[Row]:
+    return [
+        {"goal": position, "load": found.lower.load_pps / loads.size, "text": goal_text(found.goal)}
+        for position, found in enumerate(result.goals)
+        if found.lower
+    ]
+
+
+def _summary(trials: Sequence[TrialResult]) -> str:
+    ordered = sorted(trials, key=lambda trial: trial.trial.intended_load_pps)
+    ends = [
+        f"at {format_pps(trial.trial.intended_load_pps)} {format_ns(_slower_ns(trial, 'p50_ns'))} median and "
+        f"{format_ns(_slower_ns(trial, 'p99_ns'))} for 99 %"
+        for trial in (ordered[0], ordered[-1])
+    ]
+    return f"Latency of {len(trials)} trials: {ends[0]}, {ends[1]}."
+
+
+def _goal_marks(goal_count: int, x: Spec) -> list[Spec]:
+    """A line where each goal was found; labels one lower than the other, the highest load's to the right."""
+    marks: list[Spec] = []
+    for goal in range(goal_count):
+        own: Spec = {"data": {"name": "goals"}, "transform": [{"filter": {"field": "goal", "equal": goal}}]}
+        colour = theme.colour_of_goal(goal)
+        rule = {"type": "rule", "strokeDash": [4, 3], "color": colour, "aria": False}
+        is_last = goal == goal_count - 1
+        text = {"type": "text", "align": "left" if is_last else "right", "dx": 5 if is_last else -5}
+        text |= {"y": 12 + 15 * goal, "color": colour, "fontWeight": "bold"}
+        marks += [
+            own | {"mark": rule, "encoding": {"x": x}},
+            own | {"mark": text, "encoding": {"x": x, "text": {"field": "text", "type": "nominal"}}},
+        ]
+    return marks
+
+
+def _definition(rows: Sequence[Row], goal_count: int, loads: Unit, times: Unit) -> Spec:
+    xscale, xaxis = spread([row["load"] for row in rows])
+    yscale, yaxis = spread([row["latency"] for row in rows])
+    x: Spec = {
+        "field": "load",
+        "type": "quantitative",
+        "scale": xscale,
+        "axis": xaxis | {"title": f"load, all directions ({loads.name})"},
+    }
+    y: Spec = {
+        "field": "latency",
+        "type": "quantitative",
+        "scale": yscale,
+        "axis": yaxis | {"title": f"latency ({times.name})"},
+    }
+    colour = {
+        "field": "percentile",
+        "type": "nominal",
+        "scale": {"domain": list(PERCENTILES), "range": COLOURS},
+        "legend": {"title": None, "orient": "top", "symbolOpacity": 1},
+    }
+    return {
+        "width": theme.WIDTH,
+        "height": theme.HEIGHT,
+        "layer": [
+            *_goal_marks(goal_count, x),
+            {
+                "data": {"name": "lines"},
+                "mark": {"type": "line", "strokeWidth": 1.2, "opacity": 0.7, "aria": False},
+                "encoding": {"x": x, "y": y, "color": colour},
+            },
+            {
+                "data": {"name": "trials"},
+                "mark": {"type": "point", "filled": True, "size": 36, "opacity": 0.8},
+                "encoding": {
+                    "x": x,
+                    "y": y,
+                    "color": colour,
+                    "description": {"field": "says"},
+                    "tooltip": {"field": "says"},
+                },
+            },
+        ],
+    }
