@@ -50,9 +50,8 @@ def _telling_trial(result: RunResult) -> TrialResult | None:
     fixed = [trial.index for trial in result.trials if trial.phase == FIXED]
     latencies = [each.trial_index for each in result.latencies]
     bounds = [found.lower.trial_index for found in result.goals if found.lower]
-    first = next(iter([*fixed, *latencies, *bounds]), None)
     by_index = {trial.index: trial for trial in result.trials}
-    return by_index.get(first) if first is not None else next(iter(result.trials), None)
+    return next((by_index[index] for index in [*fixed, *latencies, *bounds, *by_index] if index in by_index), None)
 
 
 def _received_pps(trial: TrialResult, counted: ChainCounts) -> float:

@@ -11,6 +11,7 @@ from nodrop.charts import theme
 from nodrop.charts.base import Chart, Row, Spec
 from nodrop.errors import ConfigError
 from nodrop.model.ledger import Hop, LossLedger, Way
+from nodrop.model.result import RunResult
 from nodrop.model.trial import TrialResult
 from nodrop.units import format_count, format_pps
 from nodrop.wording import small_ratio_text
@@ -58,6 +59,15 @@ def chart(trial: TrialResult) -> Chart:
             "labels": tuple(drawing.labels),
         },
     )
+
+
+def telling_trial(result: RunResult) -> TrialResult | None:
+    """Of the trials whose frames were counted on their way, that which decided a bound and lost some, or any such."""
+    counted = {trial.index: trial for trial in result.trials if trial.ledger and trial.ledger.ways}
+    bounds = [found.upper.trial_index for found in result.goals if found.upper]
+    losing = [trial.index for trial in counted.values() if trial.ledger and trial.ledger.lost_count]
+    ordered = [*(index for index in bounds if index in losing), *losing[-1:], *bounds, *counted]
+    return next((counted[index] for index in ordered if index in counted), None)
 
 
 def _title(trial: TrialResult) -> str:

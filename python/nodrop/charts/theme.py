@@ -4,11 +4,12 @@ Charts are written in the light theme's colours. Every colour has a counterpart 
 light one, so a chart changes theme by changing colours, in its definition or, where an SVG stands in a page, by CSS.
 """
 
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 from nodrop.charts.base import Spec
 
 Theme = Literal["light", "dark", "print"]
+THEMES: tuple[Theme, ...] = get_args(Theme)
 
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 """The first comes with the renderer, the others are as wide: texts fit wherever the picture is looked at."""

@@ -1,0 +1,300 @@
+"""Charts of results: each is valid Vega-Lite whatever the run was like, says what is in it, and shows nothing else."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import altair
+import jsonschema
+import pytest
+from hdrh.histogram import HdrHistogram
+from tests.recorded import recorded
+from tests.running import MILLION
+from tests.suts import LossFloor, SmoothCurve, Step
+
+from nodrop.charts import chains, funnel, latency, load_latency, loss, rate, sankey, sizes, theme
+from nodrop.charts.base import Chart
+from nodrop.charts.catalogue import KINDS
+from nodrop.cli.plot import CHARTS
+from nodrop.errors import ConfigError
+from nodrop.model.goal import Limit
+from nodrop.model.latency import curve, merged
+from nodrop.model.ledger import Cause, Hop, LossLedger, Way
+from nodrop.model.result import LatencyResult, RunResult
+from nodrop.model.trial import DirectionTimes, LatencySummary, TrialResult
+
+WIDE: dict[str, Any] = {"search__max_load": "37.5Mpps", "search__algorithm": "mlrsearch-01"}
+
+
+@cache
+def validator() -> jsonschema.Draft7Validator:
+    """Of Vega-Lite 5, as the package altair ships it."""
+    file = Path(altair.__file__).parent / "vegalite" / "v5" / "schema" / "vega-lite-schema.json"
+    return jsonschema.Draft7Validator(json.loads(file.read_text(encoding="utf-8")))
+
+
+def require_sound(chart: Chart) -> None:
+    """Valid, its data apart, every name of data known, a title and a sentence."""
+    for name in theme.THEMES:
+        validator().validate(json.loads(json.dumps(theme.themed(chart.spec, name))))
+    definition = json.dumps(chart.definition)
+    assert '"values": [{' not in definition
+    assert set(re.findall(r'"data": \{"name": "(\w+)"\}', definition)) <= set(chart.data)
+    assert chart.title
+    assert chart.summary.endswith(".")
+
+
+def histogram(values_ns: Sequence[int]) -> LatencySummary:
+    kept = HdrHistogram(1, 60_000_000_000, 3)
+    for value_ns in values_ns:
+        kept.record_value(value_ns)
+    at = kept.get_value_at_percentile
+    return LatencySummary(
+        count=len(values_ns),
+        min_ns=min(values_ns),
+        mean_ns=sum(values_ns) / len(values_ns),
+        p50_ns=at(50),
+        p90_ns=at(90),
+        p99_ns=at(99),
+        p999_ns=at(99.9),
+        max_ns=max(values_ns),
+        pdv_ns=at(99.9) - min(values_ns),
+        hdr=kept.encode().decode(),
+    )
+
+
+def times(port: int, values_ns: Sequence[int]) -> DirectionTimes:
+    return DirectionTimes(tx_port=port, rx_port=1 - port, latency_every=1, latency=histogram(values_ns))
+
+
+def timed(result: RunResult, count: int = 2000) -> RunResult:
+    """The same with latencies of 10 to 10 + count µs at every trial, and its last trial as that of the NDR."""
+    series = (times(0, range(10_000, 10_000 + count * 1000, 1000)), times(1, range(5_000, 5_000 + count * 1000, 1000)))
+    trials = tuple(trial.model_copy(update={"directions": series}) for trial in result.trials)
+    found = LatencyResult(label="NDR", load_pps=trials[-1].trial.intended_load_pps, trial_index=trials[-1].index)
+    return result.model_copy(update={"trials": trials, "latencies": (found,)})
+
+
+def ledger(due: int, *lost: tuple[str, int]) -> LossLedger:
+    """Two hops each way; the second loses."""
+
+    def way(port: int) -> Way:
+        causes = tuple(Cause(name=name, text=f"for {name}", count=count) for name, count in lost)
+        gone = sum(count for _, count in lost)
+        sent = Hop(place=f"the tester's sender on tester{port}", side="tester", in_count=due, out_count=due)
+        ring = Hop(place="the ring", side="sut", in_count=due, out_count=due - gone, causes=causes)
+        return Way(tx_port=port, rx_port=1 - port, hops=(sent, ring))
+
+    return LossLedger(ways=(way(0), way(1)))
+
+
+def every_chart(result: RunResult) -> list[Chart]:
+    """All that can be drawn of a run that searched, timed and counted."""
+    counted = result.trials[-1].model_copy(update={"ledger": ledger(1_000_000, ("ring_full", 20))})
+    return [
+        funnel.chart(result, result.steps),
+        sizes.chart([result]),
+        sizes.chart([result], "bps"),
+        latency.chart([timed(result)]),
+        latency.chart([timed(result)], each_way=True),
+        load_latency.chart(timed(result)),
+        loss.chart(result),
+        loss.chart(result, result.trials[0]),
+        sankey.chart(counted),
+        chains.chart(timed(result)),
+    ]
+
+
+@pytest.mark.parametrize("sut", [MILLION, Step(1e9), SmoothCurve(9e5), LossFloor(1e6, 1e-4), Step(3000.0)])
+def test_every_chart_is_valid_whatever_the_sut_was_like(sut: Any, tmp_path: Path) -> None:
+    for chart in every_chart(recorded(tmp_path, sut, **WIDE)):
+        require_sound(chart)
+
+
+@pytest.mark.parametrize("keys", [{"traffic__bidirectional": False}, {"chains": 64}])
+def test_every_chart_is_valid_one_way_and_of_many_chains(keys: dict[str, Any], tmp_path: Path) -> None:
+    for chart in every_chart(recorded(tmp_path, MILLION, **WIDE, **keys)):
+        require_sound(chart)
+
+
+def test_a_run_of_one_trial_and_one_of_four_hundred_are_drawn(tmp_path: Path) -> None:
+    result = recorded(tmp_path, SmoothCurve(9e5), **WIDE)
+    one = result.model_copy(update={"trials": result.trials[:1], "steps": result.steps[:1], "goals": ()})
+    for chart in (funnel.chart(one, one.steps), loss.chart(one), chains.chart(one)):
+        require_sound(chart)
+    numbered = range(400)
+    trials = tuple(result.trials[n % len(result.trials)].model_copy(update={"index": n}) for n in numbered)
+    steps = tuple(result.steps[n % len(result.steps)].model_copy(update={"trial_index": n}) for n in numbered)
+    many = result.model_copy(update={"trials": trials, "steps": steps})
+    for chart in (funnel.chart(many, steps), load_latency.chart(timed(many))):
+        require_sound(chart)
+    assert len(funnel.chart(many, steps).data["trials"]) == 400
+
+
+def test_a_curve_ends_where_fewer_than_ten_frames_were_slower() -> None:
+    """By the histogram's own count of the frames above the last point."""
+    series = (times(0, range(1000, 2_001_000, 1000)),)
+    points = curve(series)
+    last_percentile, last_ns = points[-1]
+    assert last_percentile == pytest.approx(99.5)
+    assert sum(value > last_ns for value in range(1000, 2_001_000, 1000)) >= 9
+    assert [percentile for percentile, _ in points] == sorted(percentile for percentile, _ in points)
+
+
+def test_a_curve_has_the_percentiles_that_the_figures_have() -> None:
+    series = (times(0, range(1000, 901_000, 1000)), times(1, range(5_000, 905_000, 1000)))
+    figures = merged(series, (50.0, 90.0, 99.0))
+    assert figures
+    known = dict(curve(series))
+    assert {percentile: known[percentile] for percentile in (50.0, 90.0, 99.0)} == figures.percentiles_ns
+
+
+def test_no_curve_is_drawn_without_histograms(tmp_path: Path) -> None:
+    result = recorded(tmp_path, MILLION)
+    with pytest.raises(ConfigError, match="no histogram of it was kept"):
+        latency.chart([result])
+    assert curve([times(0, [1000] * 19)]) == ()
+
+
+def test_a_figure_that_something_else_limited_says_at_least(tmp_path: Path) -> None:
+    result = recorded(tmp_path, MILLION)
+    goals = tuple(found.model_copy(update={"limit": Limit.TESTER}) for found in result.goals)
+    chart = sizes.chart([result.model_copy(update={"goals": goals})])
+    assert all(row["least"] and row["label"].startswith("≥") for row in chart.data["figures"])
+    assert "at least, limited by the tester" in chart.summary
+
+
+def test_the_theoretical_maximum_is_drawn_for_links_that_have_a_speed(tmp_path: Path) -> None:
+    """64-byte frames at 10 Gb/s: 14,880,952 per second each way (RFC 2544 appendix B, times ten)."""
+    result = recorded(tmp_path, MILLION, link_speed="10Gbps")
+    lab = {row["series"] for row in sizes.chart([result]).data["figures"]}
+    assert sizes.MAXIMUM not in lab
+    engine = result.plan.engine.model_copy(update={"devices": ("0000:01:00.0", "0000:01:00.1")})
+    real = result.model_copy(update={"plan": result.plan.model_copy(update={"engine": engine})})
+    most = [row["rate"] for row in sizes.chart([real]).data["figures"] if row["series"] == sizes.MAXIMUM]
+    assert most == pytest.approx([2 * 14.880952], rel=1e-6)
+
+
+def test_loss_over_time_adds_up_to_what_was_lost(tmp_path: Path) -> None:
+    result = recorded(tmp_path, SmoothCurve(9e5), **WIDE)
+    for trial in result.trials:
+        if trial.lost_count and trial.windows.lost_count:
+            rows = loss.chart(result, trial).data["lost"]
+            assert sum(row["lost"] for row in rows) == trial.lost_count
+
+
+def lost_widths(trial: TrialResult) -> dict[str, float]:
+    return {row["text"]: row["bottom"] - row["top"] for row in sankey.chart(trial).data["branches"]}
+
+
+def test_losses_are_to_scale_among_themselves_and_the_picture_says_how_far_they_are_magnified(tmp_path: Path) -> None:
+    trial = recorded(tmp_path, MILLION).trials[0]
+    small = trial.model_copy(update={"ledger": ledger(1_000_000, ("a", 4000), ("b", 1000))})
+    widths = lost_widths(small)
+    assert widths["4,000 (0.4 %): for a"] == pytest.approx(4 * widths["1,000 (0.1 %): for b"])
+    flow = next(row["right"] - row["left"] for row in sankey.chart(small).data["bands"])
+    shown = float(re.findall(r"drawn ([\d.,]+) times", sankey.chart(small).subtitle)[0].replace(",", ""))
+    assert widths["4,000 (0.4 %): for a"] == pytest.approx(shown * flow * 0.004, rel=0.01)
+
+
+def test_losses_that_can_be_seen_are_in_the_scale_of_the_flow(tmp_path: Path) -> None:
+    trial = recorded(tmp_path, MILLION).trials[0]
+    large = trial.model_copy(update={"ledger": ledger(1000, ("a", 400))})
+    flow = next(row["right"] - row["left"] for row in sankey.chart(large).data["bands"])
+    assert lost_widths(large) == {"400 (40 %): for a": pytest.approx(0.4 * flow)}
+    assert "flow and losses alike" in sankey.chart(large).subtitle
+
+
+def test_ways_of_many_chains_are_added_up(tmp_path: Path) -> None:
+    one = ledger(1000, ("a", 400))
+    ways = tuple(
+        way.model_copy(update={"tx_port": way.tx_port + 2 * n, "rx_port": way.rx_port + 2 * n})
+        for n in range(3)
+        for way in one.ways
+    )
+    trial = recorded(tmp_path, MILLION).trials[0]
+    chart = sankey.chart(trial.model_copy(update={"ledger": LossLedger(ways=ways)}))
+    assert sum(1 for row in chart.data["labels"] if row["text"].startswith("1,200 (40 %)")) == 2
+
+
+def test_a_fixed_rate_is_drawn_over_time_and_a_search_is_not(tmp_path: Path) -> None:
+    require_sound(rate.chart(recorded(tmp_path, Step(3000.0), rate="10kpps", duration=1)))
+    with pytest.raises(ConfigError, match="at a fixed rate"):
+        rate.chart(recorded(tmp_path, MILLION))
+
+
+def test_every_colour_has_a_counterpart_on_dark_ground_and_none_is_left(tmp_path: Path) -> None:
+    lights = [colour.light for colour in theme.COLOURS]
+    assert len(set(lights)) == len(lights)
+    used = re.findall(
+        r"#[0-9a-f]{6}", json.dumps([theme.themed(chart.spec) for chart in every_chart(recorded(tmp_path, MILLION))])
+    )
+    assert set(used) <= set(lights)
+    dark = json.dumps([theme.themed(chart.spec, "dark") for chart in every_chart(recorded(tmp_path, MILLION))])
+    assert not set(re.findall(r"#[0-9a-f]{6}", dark)) & set(lights)
+
+
+def contrast(one: str, other: str) -> float:
+    """By WCAG 2.2, "contrast ratio"."""
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_texts_can_be_read_on_both_grounds() -> None:
+    named = {colour.name: colour for colour in theme.COLOURS}
+    for name in ("ink", "muted", "goal-1", "goal-2"):
+        assert contrast(named[name].light, named["paper"].light) >= 4.5
+        assert contrast(named[name].dark, named["paper"].dark) >= 4.5
+
+
+SHEET = """
+import json, sys
+from nodrop.charts import draw
+from nodrop.charts.base import Chart
+charts = [Chart.model_validate_json(line) for line in sys.stdin]
+print(json.dumps([draw.svg(chart) for chart in charts + charts[:1]]))
+draw.pdf(charts[0]).startswith(b"%PDF") or sys.exit(1)
+"""
+
+
+def test_charts_in_a_page_have_names_and_ids_of_their_own(tmp_path: Path) -> None:
+    """Drawn in a process of its own: the renderer's threads would stay."""
+    charts = every_chart(recorded(tmp_path, SmoothCurve(9e5), **WIDE))
+    lines = "\n".join(chart.model_dump_json() for chart in charts)
+    done = subprocess.run(
+        [sys.executable, "-c", SHEET], input=lines, text=True, capture_output=True, check=True, timeout=100
+    )
+    drawings = json.loads(done.stdout)
+    assert drawings[0] == drawings[-1]
+    ids = [name for drawing in drawings[:-1] for name in re.findall(r'\bid="([^"]+)"', drawing)]
+    assert len(set(ids)) == len(ids)
+    for drawing, chart in zip(drawings, charts, strict=False):
+        root = ElementTree.fromstring(drawing)
+        assert root.get("role") == "img"
+        assert [part.text for part in root[:2]] == [chart.title, chart.summary]
+        assert not re.search(r'style="|<script|href="http', drawing)
+        assert not re.search(r'\bd="[^"]*\d\.\d{2}', drawing)
+    spoken = "".join(re.findall(r'aria-label="([^"]*)"', drawings[0]))
+    assert "Trial 0: " in spoken
+
+
+def test_the_command_draws_every_chart_there_is() -> None:
+    assert tuple(KINDS) == CHARTS
+
+
+def test_a_page_follows_the_theme_of_its_reader() -> None:
+    sheet = theme.css()
+    assert sheet.count("{") == sheet.count("}")
+    assert f'.chart [fill="{theme.INK}"]{{fill:var(--chart-ink)}}' in sheet
