@@ -3,10 +3,10 @@
 import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from statistics import stdev
 
 from nodrop.model.goal import Flag
 from nodrop.model.summary import MeasureUnit
+from nodrop.verdict.statistics import variance
 from nodrop.verdict.values import Series
 
 GAP_SPREADS = 6.0
@@ -41,4 +41,4 @@ def _groups(name: str, at: Sequence[float], series: Series, unit: MeasureUnit) -
 
 
 def _spread(values: Sequence[float]) -> float:
-    return stdev(values) if len(values) > 1 else 0.0
+    return math.sqrt(variance(values)) if len(values) > 1 else 0.0

@@ -9,7 +9,7 @@ hide where between them the truth is, and identical figures prove no perfect mac
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
-from statistics import fmean, variance
+from statistics import fmean
 from typing import NamedTuple
 
 from nodrop.verdict.values import Method
@@ -240,6 +240,12 @@ def tail(freedom: float, t: float) -> float:
     from scipy.special import ndtr, stdtr  # noqa: PLC0415
 
     return float(ndtr(-t) if math.isinf(freedom) else stdtr(freedom, -t))
+
+
+def variance(values: Sequence[float]) -> float:
+    """Of a sample of two or more; that of the standard library works in fractions, which takes most of a comparison."""
+    mean = fmean(values)
+    return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
 
 
 def ways(a_count: int, b_count: int) -> int:

@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import NamedTuple
 
 from nodrop.errors import ConfigError
 from nodrop.model.goal import Limit
 from nodrop.model.summary import Measure, MeasureUnit, Summary
 from nodrop.verdict import sentences
-from nodrop.verdict.statistics import Values
+from nodrop.verdict.statistics import Values, variance
 from nodrop.verdict.values import Point, Series
 from nodrop.wording import AT_LEAST
 
@@ -131,7 +131,7 @@ def _series(points: Sequence[Point], unit: MeasureUnit) -> Series:
     return Series(
         points=tuple(points),
         mean=mean if unit == "ratio" else math.exp(mean),
-        scatter=stdev(at) if len(at) > 1 else None,
+        scatter=math.sqrt(variance(at)) if len(at) > 1 else None,
         at_least=any(point.at_least for point in points),
     )
 
