@@ -18,6 +18,8 @@ NOWHERE: list[str] = []
 
 _DRAWING = re.compile(r' (d|transform|points|[xy][12]?|cx|cy|r|width|height)="([^"]*)"')
 _LONG_NUMBER = re.compile(r"-?\d+\.\d{2,}(?:e-?\d+)?")
+_ROLE = re.compile(r' role="graphics-[a-z]+"')
+"""Of parts of a drawing, which as a whole is one image."""
 _ID = re.compile(r'(?<=\bid=")[^"]+|(?<=url\(#)[^)]+|(?<=href="#)[^"]+')
 
 
@@ -75,7 +77,7 @@ def svg(chart: Chart, theme: Theme = "light") -> str:
     spec = themed(untitled, theme, ground=False)
     digest = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:8]
     own = f"{chart.name}-{digest}"
-    start, rest = _svg(spec, f"{own}-").split(">", 1)
+    start, rest = _ROLE.sub("", _svg(spec, f"{own}-")).split(">", 1)
     names = f'<title id="{own}-title">{escape(chart.title)}</title><desc id="{own}-desc">{escape(chart.summary)}</desc>'
     return f'{start} role="img" aria-labelledby="{own}-title" aria-describedby="{own}-desc">{names}{rest}'
 

@@ -18,7 +18,7 @@ from nodrop.report.document.glossary import glossary_blocks
 from nodrop.report.document.host import host_blocks
 from nodrop.report.document.imported import summary_blocks
 from nodrop.report.document.latency import latency_blocks
-from nodrop.report.document.loss import ledger_blocks
+from nodrop.report.document.loss import loss_blocks
 from nodrop.report.document.search import search_blocks
 from nodrop.report.document.setup import setup_blocks
 from nodrop.report.document.sizes import size_blocks
@@ -89,7 +89,7 @@ def _run(name: str, title: str, result: RunResult) -> Section:
 
 def _details(result: RunResult) -> tuple[Section, ...]:
     return (
-        _section("losses", "Where frames were lost", ledger_blocks(result)),
+        _section("losses", "When and where frames were lost", loss_blocks(result)),
         _section("chains", "Chain by chain", chain_blocks(result)),
         _section("host", "Host and path", host_blocks(result)),
         _section("repeat", "How to measure this again", setup_blocks(result)),

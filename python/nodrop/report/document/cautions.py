@@ -1,26 +1,62 @@
 """What to know before figures are believed, in plain words."""
 
+from collections.abc import Iterator
+
 from nodrop.model.result import RunResult
+from nodrop.model.trial import Verdict
 from nodrop.report.document.blocks import Block, Bullets, Fold, Paragraph
+from nodrop.report.document.naming import counted
+from nodrop.report.doubts import doubt_lines
 from nodrop.report.text import warning_lines
 
-MANY = 6
-"""Sentences that nobody reads at once."""
+REASONS = {
+    "aborted": "it was broken off",
+    "clock_jump": "the clock jumped",
+    "cpu_steal": "the hypervisor took CPU time away",
+    "engine_died": "the packet engine died",
+    "held_up": "the tester was held up",
+    "offered_short": "frames were not sent in time and count as lost",
+    "receiver_starved": "the tester's receiver got too little CPU time",
+    "sender_late": "the tester fell behind and caught up in a burst",
+    "sender_stalled": "the tester stood still for a while",
+    "stopped_for_late": "it was stopped too late",
+    "sut_preempted": "other work kept the SUT off its CPU",
+    "tester_drops": "the tester itself dropped frames",
+    "tester_preempted": "other work kept the tester off its CPU",
+}
+"""Codes of doubts in short; their own sentences have the figures."""
 
 
 def caution_blocks(result: RunResult) -> tuple[Block, ...]:
     """Warnings, then what else the search saw; nothing where there is nothing."""
     blocks: list[Block] = []
-    warnings = tuple(map(_sentence, warning_lines(result)))
+    doubts = tuple(map(_sentence, doubt_lines(result)))
+    warnings = [text for text in map(_sentence, warning_lines(result)) if text not in doubts]
+    warnings += _doubted(result)
     if warnings:
-        blocks.append(Bullets(items=warnings[:MANY], tone="caution"))
-    if warnings[MANY:]:
-        more = Bullets(items=warnings[MANY:], tone="caution")
-        blocks.append(Fold(title=f"{len(warnings) - MANY} more", blocks=(more,)))
+        blocks.append(Bullets(items=tuple(warnings), tone="caution"))
+    if doubts:
+        blocks.append(Fold(title="What was doubtful, trial by trial", blocks=(Bullets(items=doubts),)))
     if result.findings:
         blocks.append(Paragraph(text="What else was seen:"))
         blocks.append(Bullets(items=tuple(_sentence(finding.text) for finding in result.findings)))
     return tuple(blocks)
+
+
+def _doubted(result: RunResult) -> Iterator[str]:
+    """What speaks against trials, in short: how many of them, for each reason."""
+    trials: dict[tuple[Verdict, str], int] = {}
+    for trial in result.trials:
+        for doubt in trial.validity.doubts:
+            reason = doubt.verdict, REASONS.get(doubt.code, doubt.code.replace("_", " "))
+            trials[reason] = trials.get(reason, 0) + 1
+    for verdict in (Verdict.INVALID, Verdict.SUSPECT):
+        reasons = [(text, count) for (found, text), count in trials.items() if found is verdict]
+        doubtful = sum(trial.validity.verdict is verdict for trial in result.trials)
+        if doubtful and reasons:
+            told = "; ".join(f"{text} ({count})" for text, count in sorted(reasons, key=lambda each: -each[1]))
+            which = f"{doubtful} of {counted(len(result.trials), 'trial')}"
+            yield f"{which} {'is' if doubtful == 1 else 'are'} {verdict}: {told}."
 
 
 def _sentence(text: str) -> str:

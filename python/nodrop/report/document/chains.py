@@ -1,10 +1,12 @@
 """What each service chain did, where there are several."""
 
+from nodrop.charts import chains
 from nodrop.model.chain import ChainCounts, chain_counts
 from nodrop.model.result import RunResult
 from nodrop.model.trial import TrialResult
 from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Cell, Fold, Table
+from nodrop.report.document.figures import figure
 from nodrop.report.document.loss import telling_trials
 from nodrop.report.fixed import fixed_trial
 
@@ -29,9 +31,10 @@ def chain_blocks(result: RunResult) -> tuple[Block, ...]:
     if result.plan.lab.chain_count == 1:
         return ()
     tables = [chains_table(result, trial, f"Chains in trial {trial.index}, {role}") for trial, role in _trials(result)]
+    drawn = figure(lambda: chains.chart(result))
     if result.plan.lab.chain_count <= FEW:
-        return tuple(tables)
-    return tuple(Fold(title=table.caption, blocks=(table,)) for table in tables)
+        return (*drawn, *tables)
+    return (*drawn, *(Fold(title=table.caption, blocks=(table,)) for table in tables))
 
 
 def chains_table(result: RunResult, trial: TrialResult, caption: str) -> Table:

@@ -42,17 +42,18 @@ def _sentence_of_several(results: Sequence[RunResult]) -> str:
 
 def _sentence(result: RunResult) -> str:
     plan, known = result.plan, known_sut_text(result)
-    sent = f"nodrop sent {traffic_text(plan.traffic)}, through {known}"
+    sent = f"nodrop sent {traffic_text(plan.traffic)}, through {known},"
     if plan.no_traffic:
         return f"nodrop brought up the path through {known}. {no_traffic_text(result)}"
     if trial := fixed_trial(result):
         return f"{sent} at {format_pps(trial.offered_load_pps)} for {format_seconds(trial.duration_s)}. {_lost(trial)}"
     if not result.goals:
-        return f"{sent}, {asked_text(plan)}. It ended before anything was found."
+        return f"{sent} {asked_text(plan)}. It ended before anything was found."
     found = [text for text in map(_found_sentence, result.goals) if text]
     if not found:
-        return f"{sent}, and looked for the highest rate it forwards. No rate was found that meets what was asked."
-    return f"{sent}, and looked for the highest rate that comes through. It forwards {' and '.join(found)}."
+        return f"{sent} to find the highest rate that comes through. No rate was found that meets what was asked."
+    how = f"To find that, nodrop sent it {traffic_text(plan.traffic)}."
+    return f"{known} forwards {' and '.join(found)}. {how}"
 
 
 def _lost(trial: TrialResult) -> str:
@@ -204,7 +205,9 @@ def _suspect(result: RunResult) -> str:
     suspect = sum(result.trials[index].validity.verdict is not Verdict.VALID for index in rests)
     if not suspect:
         return ""
-    return f"{suspect} of the {counted(len(rests), 'trial')} they rest on {'are' if suspect > 1 else 'is'} suspect"
+    if suspect == len(rests):
+        return "the trial they rest on is suspect" if suspect == 1 else f"all {suspect} trials they rest on are suspect"
+    return f"{suspect} of the {len(rests)} trials they rest on {'are' if suspect > 1 else 'is'} suspect"
 
 
 def facts(results: Sequence[RunResult], suite: Suite | None = None) -> tuple[tuple[str, str], ...]:

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 
+from nodrop.charts import loss, sankey
 from nodrop.model.ledger import Hop
 from nodrop.model.result import RunResult
 from nodrop.model.trial import TrialResult
 from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Cell, Fold, Paragraph, Table
+from nodrop.report.document.figures import figure
 from nodrop.report.fixed import fixed_trial
 from nodrop.report.ledger import UNATTRIBUTED, loss_line
 from nodrop.units import format_count, format_pps, format_seconds
@@ -35,9 +37,10 @@ def telling_trials(result: RunResult) -> tuple[tuple[TrialResult, str], ...]:
     )
 
 
-def ledger_blocks(result: RunResult) -> tuple[Block, ...]:
-    """Hop by hop, for each telling trial."""
-    return tuple(block for trial, role in telling_trials(result) for block in _of_trial(trial, role))
+def loss_blocks(result: RunResult) -> tuple[Block, ...]:
+    """When, then where, for each telling trial."""
+    where = (block for trial, role in telling_trials(result) for block in _of_trial(trial, role))
+    return (*figure(lambda: loss.chart(result)), *where)
 
 
 def _of_trial(trial: TrialResult, role: str) -> Iterator[Block]:
@@ -46,6 +49,8 @@ def _of_trial(trial: TrialResult, role: str) -> Iterator[Block]:
         return
     what = f"Trial {trial.index}, {role}"
     yield Paragraph(text=f"{what}: {loss_line(trial) or 'nothing was lost'}.")
+    if ledger.lost_count:
+        yield from figure(lambda: sankey.chart(trial))
     table = Table(
         caption=f"Hop by hop: trial {trial.index}, {format_pps(trial.trial.intended_load_pps)} "
         f"for {format_seconds(trial.duration_s)}",

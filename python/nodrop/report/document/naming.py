@@ -29,7 +29,7 @@ def sut_text(result: RunResult) -> str:
 def known_sut_text(result: RunResult) -> str:
     """The same, with what it is."""
     if is_simulated(result):
-        return f"a model of a system, {sut_text(result)}"
+        return f"The model {sut_text(result)}"
     return f"{sut_text(result)} ({SUTS[result.plan.lab.sut]})"
 
 

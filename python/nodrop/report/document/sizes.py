@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
+from nodrop.charts import sizes
 from nodrop.model.goal import GoalResult
 from nodrop.model.result import RunResult
 from nodrop.rates import WIRE_OVERHEAD_BYTES, line_rate_pps
 from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Cell, Table
+from nodrop.report.document.figures import figure
 from nodrop.report.document.naming import size_text
 from nodrop.report.fixed import fixed_trial
 from nodrop.units import format_bps
@@ -28,7 +30,11 @@ COLUMNS = (
 def size_blocks(results: Sequence[RunResult]) -> tuple[Block, ...]:
     """Graph and table; nothing where nothing was found."""
     table = sizes_table(results)
-    return (table,) if table.rows else ()
+    if not table.rows:
+        return ()
+    several = len({row[0].key for row in table.rows}) > 1
+    drawn = figure(lambda: sizes.chart(results)) if several or not _are_virtual(results) else ()
+    return (*drawn, table)
 
 
 def sizes_table(results: Sequence[RunResult]) -> Table:
@@ -84,9 +90,14 @@ def _bits(load_pps: float | None, frame_bytes: float) -> Cell:
 
 def _note(results: Sequence[RunResult]) -> str:
     speeds = " and ".join(dict.fromkeys(format_bps(result.plan.link_speed_bps) for result in results))
-    is_lab = all(result.plan.sends_into_lab and result.plan.lab.sut != "ext" for result in results)
-    virtual = " These links are virtual, so that speed is only what they call themselves." if is_lab else ""
+    virtual = " These links are virtual: that speed is only what they say of themselves."
     return (
         f"Frame size in bytes with FCS; rates over all directions. The theoretical maximum is that of links of "
-        f"{speeds}, preamble and gap between frames included (RFC 2544 section 20).{virtual}"
+        f"{speeds}, preamble and gap between frames included (RFC 2544 section 20)."
+        f"{virtual if _are_virtual(results) else ''}"
     )
+
+
+def _are_virtual(results: Sequence[RunResult]) -> bool:
+    """Whether the links are the lab's own, and no wires that have a speed."""
+    return all(result.plan.sends_into_lab and result.plan.lab.sut != "ext" for result in results)
