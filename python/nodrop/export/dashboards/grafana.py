@@ -1,0 +1,246 @@
+"""Dashboards as Grafana takes them: JSON to import, or a file of its provisioning."""
+
+import json
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple
+
+from nodrop.model.summary import MeasureUnit
+
+Kind = Literal["stat", "timeseries", "bargauge", "barchart", "table"]
+Source = Literal["prometheus", "grafana-postgresql-datasource"]
+"""Grafana's names of what it asks."""
+PanelUnit = MeasureUnit | Literal["seconds", "frames", ""]
+Json = dict[str, Any]
+
+SCHEMA_VERSION = 39
+"""Of the dashboard's JSON; newer releases of Grafana bring it up to date."""
+COLUMNS = 24
+"""Of Grafana's grid."""
+UNITS: dict[PanelUnit, str] = {
+    "pps": "pps",
+    "ns": "ns",
+    "ratio": "percentunit",
+    "seconds": "s",
+    "frames": "short",
+    "": "none",
+}
+"""Grafana's names of our units."""
+DATASOURCE = "datasource"
+"""The variable by which a dashboard's user says where the data is."""
+
+
+class Query(NamedTuple):
+    """What a panel asks: PromQL or SQL."""
+
+    text: str
+    legend: str = ""
+    """Of its series, with labels as `{{goal}}`; SQL names them itself."""
+    now: bool = False
+    """Whether only the latest value is wanted."""
+
+
+class Panel(NamedTuple):
+    """A picture of a dashboard."""
+
+    title: str
+    meaning: str
+    """A sentence beside it."""
+    kind: Kind
+    unit: PanelUnit
+    queries: tuple[Query, ...]
+    width: int = 12
+    height: int = 8
+    texts: tuple[tuple[str, str], ...] = ()
+    """Values and what they are shown as."""
+    units: tuple[tuple[str, PanelUnit], ...] = ()
+    """Columns and their units, where they differ."""
+
+
+class Variable(NamedTuple):
+    """Something the dashboard's user chooses."""
+
+    name: str
+    label: str
+    query: str
+    """What gives the choices."""
+    several: bool = True
+
+
+class Dashboard(NamedTuple):
+    """A dashboard, before it is anybody's JSON."""
+
+    uid: str
+    """Stable: importing it again replaces it."""
+    title: str
+    meaning: str
+    source: Source
+    variables: tuple[Variable, ...]
+    rows: dict[str, tuple[Panel, ...]]
+    """Panels under their headings."""
+    since: str = "now-30d"
+
+
+def to_json(dashboard: Dashboard) -> str:
+    """The file that Grafana imports."""
+    content = {
+        "uid": dashboard.uid,
+        "title": dashboard.title,
+        "description": dashboard.meaning,
+        "tags": ["nodrop"],
+        "timezone": "browser",
+        "editable": True,
+        "graphTooltip": 1,
+        "refresh": "10s" if dashboard.source == "prometheus" else "1m",
+        "schemaVersion": SCHEMA_VERSION,
+        "time": {"from": dashboard.since, "to": "now"},
+        "templating": {
+            "list": [
+                _datasource(dashboard.source),
+                *(_variable(dashboard.source, each) for each in dashboard.variables),
+            ]
+        },
+        "panels": list(_panels(dashboard)),
+    }
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def _datasource(source: Source) -> Json:
+    return {"name": DATASOURCE, "label": "Data source", "type": "datasource", "query": source}
+
+
+def _variable(source: Source, variable: Variable) -> Json:
+    prometheus = {"query": variable.query, "refId": variable.name}
+    return {
+        "name": variable.name,
+        "label": variable.label,
+        "type": "query",
+        "datasource": _where(source),
+        "query": prometheus if source == "prometheus" else variable.query,
+        "refresh": 2,
+        "multi": variable.several,
+        "includeAll": variable.several,
+        "current": {"text": ["All"], "value": ["$__all"]} if variable.several else {},
+        "sort": 3 if variable.name == "frame_size" else 1,
+    }
+
+
+def _where(source: Source) -> Json:
+    return {"type": source, "uid": f"${{{DATASOURCE}}}"}
+
+
+def _panels(dashboard: Dashboard) -> Iterator[Json]:
+    """Every row and panel, with its place in the grid."""
+    number = top = 0
+    for heading, panels in dashboard.rows.items():
+        number += 1
+        yield {
+            "type": "row",
+            "id": number,
+            "title": heading,
+            "collapsed": False,
+            "gridPos": _place(0, top, COLUMNS, 1),
+            "panels": [],
+        }
+        top += 1
+        left = tallest = 0
+        for panel in panels:
+            if left + panel.width > COLUMNS:
+                left, top, tallest = 0, top + tallest, 0
+            number += 1
+            yield _panel(dashboard.source, panel) | {
+                "id": number,
+                "gridPos": _place(left, top, panel.width, panel.height),
+            }
+            left, tallest = left + panel.width, max(tallest, panel.height)
+        top += tallest
+
+
+def _place(left: int, top: int, width: int, height: int) -> Json:
+    return {"x": left, "y": top, "w": width, "h": height}
+
+
+def _panel(source: Source, panel: Panel) -> Json:
+    return {
+        "type": panel.kind,
+        "title": panel.title,
+        "description": panel.meaning,
+        "datasource": _where(source),
+        "targets": [_target(source, panel, number, query) for number, query in enumerate(panel.queries)],
+        "fieldConfig": _fields(panel),
+        "options": OPTIONS[panel.kind],
+    }
+
+
+def _target(source: Source, panel: Panel, number: int, query: Query) -> Json:
+    reference = chr(ord("A") + number)
+    if source == "prometheus":
+        table = {"format": "table"} if panel.kind == "table" else {}
+        return {
+            "refId": reference,
+            "datasource": _where(source),
+            "expr": query.text,
+            "legendFormat": query.legend,
+            "instant": query.now,
+            "range": not query.now,
+        } | table
+    return {
+        "refId": reference,
+        "datasource": _where(source),
+        "rawSql": query.text,
+        "rawQuery": True,
+        "editorMode": "code",
+        "format": "time_series" if panel.kind == "timeseries" else "table",
+    }
+
+
+def _fields(panel: Panel) -> Json:
+    defaults: Json = {"unit": UNITS[panel.unit], "color": {"mode": "palette-classic"}}
+    if panel.kind == "timeseries":
+        defaults["custom"] = {"drawStyle": "line", "showPoints": "always", "pointSize": 6, "spanNulls": True}
+    if panel.unit in ("pps", "ns"):
+        defaults["min"] = 0
+    if panel.texts:
+        options = {value: {"text": text, "index": place} for place, (value, text) in enumerate(panel.texts)}
+        defaults["mappings"] = [{"type": "value", "options": options}]
+    overrides = [
+        {"matcher": {"id": "byName", "options": name}, "properties": [{"id": "unit", "value": UNITS[unit]}]}
+        for name, unit in panel.units
+    ]
+    return {"defaults": defaults, "overrides": overrides}
+
+
+_LATEST = {"calcs": ["lastNotNull"], "fields": "", "values": False}
+_LEGEND = {"displayMode": "table", "placement": "bottom", "showLegend": True, "calcs": ["lastNotNull"]}
+_TOOLTIP = {"mode": "multi", "sort": "desc"}
+OPTIONS: dict[Kind, Json] = {
+    "stat": {
+        "reduceOptions": _LATEST,
+        "orientation": "auto",
+        "textMode": "value_and_name",
+        "colorMode": "value",
+        "graphMode": "none",
+        "justifyMode": "auto",
+    },
+    "timeseries": {"legend": _LEGEND, "tooltip": _TOOLTIP},
+    "bargauge": {
+        "reduceOptions": _LATEST,
+        "orientation": "horizontal",
+        "displayMode": "basic",
+        "valueMode": "color",
+        "namePlacement": "auto",
+        "showUnfilled": False,
+        "minVizWidth": 8,
+        "minVizHeight": 16,
+    },
+    "barchart": {
+        "xField": "what",
+        "orientation": "auto",
+        "stacking": "none",
+        "showValue": "auto",
+        "barWidth": 0.9,
+        "groupWidth": 0.7,
+        "legend": _LEGEND,
+        "tooltip": _TOOLTIP,
+    },
+    "table": {"showHeader": True, "cellHeight": "sm"},
+}

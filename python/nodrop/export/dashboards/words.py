@@ -1,0 +1,33 @@
+"""What pictures of results are called, what they mean and in which unit, whoever draws them."""
+
+from typing import Literal, NamedTuple
+
+from nodrop.model.summary import MeasureUnit
+
+
+class Words(NamedTuple):
+    """A picture in words."""
+
+    title: str
+    meaning: str
+    unit: MeasureUnit | Literal[""]
+
+
+LOAD = Words(
+    "Highest load that meets a goal", "Frames per second over all directions, run by run: at least that.", "pps"
+)
+LOAD_BY_SIZE = Words(
+    "Rate by frame size",
+    "Highest load that meets a goal, frames per second over all directions; the last run of each.",
+    "pps",
+)
+LATENCY = Words("Latency at the load found", "Receive time minus send time of the slowest direction.", "ns")
+LOSS = Words("Loss at the load found", "Frames lost of those sent, and what the goal allows.", "ratio")
+LIMIT = Words(
+    "What kept the load from going higher",
+    "sut: the system under test. Anything else: the figure is what it does at least, not what it can.",
+    "",
+)
+TRIALS = Words("Trials", "By how far they can be trusted; invalid ones moved no bound.", "")
+RUNNING = Words("The search", "Load of the trial that goes on, and the bounds of each goal closing in.", "pps")
+ALLOWED = "allowed"

@@ -1,0 +1,220 @@
+"""Grafana's dashboards: their JSON is of the form Grafana publishes, and what their panels ask is answered.
+
+The form is that of Grafana's own SDK, `grafana-foundation-sdk`; PromQL is read by promtool and asked of a real
+Prometheus that scraped real metrics, SQL of a real PostgreSQL.
+"""
+
+import http.server
+import json
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.cog.plugins import register_default_plugins
+from grafana_foundation_sdk.models import dashboard as published
+from tests.recorded import recorded
+from tests.running import make_plan
+from tests.suts import Step
+
+from nodrop.export.dashboards import grafana, openmetrics, postgresql
+from nodrop.export.openmetrics import CONTENT_TYPE, Running, exposition
+from nodrop.model.result import RunResult
+
+DASHBOARDS = {each.uid: each for each in (openmetrics.dashboard(), postgresql.dashboard())}
+Panels = list[dict[str, Any]]
+
+
+def content(uid: str) -> dict[str, Any]:
+    parsed: dict[str, Any] = json.loads(grafana.to_json(DASHBOARDS[uid]))
+    return parsed
+
+
+def panels(uid: str) -> Panels:
+    return [panel for panel in content(uid)["panels"] if panel["type"] != "row"]
+
+
+def lost(before: Any, after: Any, where: str = "") -> Iterator[str]:
+    """What a round trip through somebody else's types did not keep."""
+    if isinstance(before, dict):
+        for key, value in before.items():
+            if not isinstance(after, dict) or key not in after:
+                if value not in (None, [], {}, False, ""):
+                    yield f"{where}.{key}"
+            else:
+                yield from lost(value, after[key], f"{where}.{key}")
+    elif isinstance(before, list):
+        if not isinstance(after, list) or len(after) != len(before):
+            yield where
+            return
+        for place, pair in enumerate(zip(before, after, strict=True)):
+            yield from lost(*pair, f"{where}[{place}]")
+    elif before != after:
+        yield f"{where}: {before!r} became {after!r}"
+
+
+@pytest.mark.parametrize("uid", DASHBOARDS)
+def test_every_field_is_one_that_grafana_publishes(uid: str) -> None:
+    register_default_plugins()
+    before = content(uid)
+    after = json.loads(json.dumps(published.Dashboard.from_json(before), cls=JSONEncoder))
+    assert list(lost(before, after)) == []
+
+
+def test_a_field_that_grafana_does_not_know_would_be_found() -> None:
+    register_default_plugins()
+    before = content("nodrop-openmetrics")
+    before["panels"][1]["options"]["legendary"] = True
+    before["surprise"] = 1
+    after = json.loads(json.dumps(published.Dashboard.from_json(before), cls=JSONEncoder))
+    assert {each.split(":")[0] for each in lost(before, after)} == {".surprise", ".panels[1].options.legendary"}
+
+
+@pytest.mark.parametrize("uid", DASHBOARDS)
+def test_panels_do_not_overlap_and_stay_within_the_grid(uid: str) -> None:
+    taken: set[tuple[int, int]] = set()
+    for panel in content(uid)["panels"]:
+        place = panel["gridPos"]
+        cells = {(place["x"] + x, place["y"] + y) for x in range(place["w"]) for y in range(place["h"])}
+        assert not cells & taken, panel["title"]
+        assert max(x for x, _ in cells) < 24
+        taken |= cells
+    assert len({panel["id"] for panel in content(uid)["panels"]}) == len(content(uid)["panels"])
+
+
+@pytest.mark.parametrize("uid", DASHBOARDS)
+def test_every_panel_says_what_it_shows(uid: str) -> None:
+    for panel in panels(uid):
+        assert panel["title"]
+        assert panel["description"].endswith(".")
+        assert panel["datasource"]["uid"] == "${datasource}"
+
+
+def expressions() -> dict[str, str]:
+    """Every PromQL expression, as Grafana sends it with all choices made."""
+    return {
+        f"{panel['title']} {target['refId']}": target["expr"].replace("$frame_size", ".*").replace("$goal", ".*")
+        for panel in panels("nodrop-openmetrics")
+        for target in panel["targets"]
+    }
+
+
+def test_every_expression_is_promql(require_tool: Callable[[str], Path], tmp_path: Path) -> None:
+    rules = [{"record": f"panel:{number}", "expr": text} for number, text in enumerate(expressions().values())]
+    file = tmp_path / "rules.yaml"
+    file.write_text(json.dumps({"groups": [{"name": "panels", "rules": rules}]}))
+    checked = subprocess.run(
+        [require_tool("promtool"), "check", "rules", "--lint=none", file],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_every_panel_is_answered_by_a_prometheus_that_scraped_a_run(
+    require_tool: Callable[[str], Path], tmp_path: Path
+) -> None:
+    text = exposition(
+        [measured(tmp_path, rate="ndr_pdr"), measured(tmp_path, rate="100kpps", frame_sizes=["128"])], running(tmp_path)
+    )
+    with served(text) as target, prometheus(require_tool("prometheus"), target) as address:
+        wait_for(lambda: ask(address, "nodrop_running"))
+        empty = [name for name, query in expressions().items() if not ask(address, query)]
+    assert empty == []
+
+
+def measured(directory: Path, **overrides: Any) -> RunResult:
+    return recorded(directory, Step(1e6), **overrides)
+
+
+def running(directory: Path) -> Running:
+    result = measured(directory)
+    return Running(
+        run_id="now",
+        plan=make_plan(directory),
+        goals=result.goals,
+        trial_count=3,
+        intended_load_pps=1e6,
+        elapsed_s=0.5,
+        offered_count=500_000,
+        received_count=499_000,
+        lost_count=1000,
+    )
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+    return port
+
+
+@contextmanager
+def served(text: str) -> Iterator[str]:
+    """The text as /metrics; gives host and port."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", CONTENT_TYPE)
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@contextmanager
+def prometheus(program: Path, target: str) -> Iterator[str]:
+    """A Prometheus that scrapes every second; gives its address."""
+    port = free_port()
+    with tempfile.TemporaryDirectory() as directory:
+        config = Path(directory, "prometheus.yaml")
+        scrape = {"job_name": "nodrop", "scrape_interval": "1s", "static_configs": [{"targets": [target]}]}
+        config.write_text(json.dumps({"scrape_configs": [scrape]}))
+        process = subprocess.Popen(
+            [
+                *(program, f"--config.file={config}", f"--web.listen-address=127.0.0.1:{port}"),
+                *(f"--storage.tsdb.path={directory}/data", "--log.level=error"),
+            ]
+        )
+        try:
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait(20)
+
+
+def ask(address: str, query: str) -> list[Any]:
+    """What Prometheus answers; nothing while it is not there."""
+    try:
+        with urllib.request.urlopen(
+            f"{address}/api/v1/query?{urllib.parse.urlencode({'query': query})}", timeout=5
+        ) as reply:
+            found: list[Any] = json.load(reply)["data"]["result"]
+    except OSError:
+        return []
+    return found
+
+
+def wait_for(found: Callable[[], list[Any]]) -> None:
+    end = time.monotonic() + 40
+    while not found():
+        assert time.monotonic() < end, "nothing scraped"
+        time.sleep(0.3)
