@@ -6,6 +6,10 @@ Prometheus that scraped real metrics, SQL of a real PostgreSQL.
 
 import http.server
 import json
+import os
+import re
+import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -22,13 +26,19 @@ import pytest
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.models import dashboard as published
+from sqlalchemy import Connection, create_engine, text
+from sqlalchemy.exc import OperationalError
+from tests.conftest import lacking
 from tests.recorded import recorded
 from tests.running import make_plan
 from tests.suts import Step
 
+from nodrop import store
 from nodrop.export.dashboards import grafana, openmetrics, postgresql
 from nodrop.export.openmetrics import CONTENT_TYPE, Running, exposition
 from nodrop.model.result import RunResult
+from nodrop.model.trial import DirectionTimes, LatencySummary
+from nodrop.store.index import open_index
 
 DASHBOARDS = {each.uid: each for each in (openmetrics.dashboard(), postgresql.dashboard())}
 Panels = list[dict[str, Any]]
@@ -125,17 +135,23 @@ def test_every_expression_is_promql(require_tool: Callable[[str], Path], tmp_pat
 def test_every_panel_is_answered_by_a_prometheus_that_scraped_a_run(
     require_tool: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    text = exposition(
+    metrics = exposition(
         [measured(tmp_path, rate="ndr_pdr"), measured(tmp_path, rate="100kpps", frame_sizes=["128"])], running(tmp_path)
     )
-    with served(text) as target, prometheus(require_tool("prometheus"), target) as address:
+    with served(metrics) as target, prometheus(require_tool("prometheus"), target) as address:
         wait_for(lambda: ask(address, "nodrop_running"))
         empty = [name for name, query in expressions().items() if not ask(address, query)]
     assert empty == []
 
 
 def measured(directory: Path, **overrides: Any) -> RunResult:
-    return recorded(directory, Step(1e6), **overrides)
+    """A run over a model, as if its trials had measured latency."""
+    result = recorded(directory, Step(1e6), **overrides)
+    figures = {"count": 10, "min_ns": 1000, "mean_ns": 5000.0, "max_ns": 20000, "pdv_ns": 9000}
+    latency = LatencySummary(**figures, p50_ns=4000, p90_ns=8000, p99_ns=9000, p999_ns=10000)
+    times = DirectionTimes(tx_port=0, rx_port=1, latency_every=1, latency=latency)
+    trials = tuple(trial.model_copy(update={"directions": (times,)}) for trial in result.trials)
+    return result.model_copy(update={"trials": trials})
 
 
 def running(directory: Path) -> Running:
@@ -213,8 +229,102 @@ def ask(address: str, query: str) -> list[Any]:
     return found
 
 
-def wait_for(found: Callable[[], list[Any]]) -> None:
+def wait_for(found: Callable[[], Any]) -> None:
     end = time.monotonic() + 40
     while not found():
-        assert time.monotonic() < end, "nothing scraped"
+        assert time.monotonic() < end, "nothing came"
         time.sleep(0.3)
+
+
+def test_every_panel_is_answered_by_a_postgresql_that_holds_the_index(tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    for label in (None, "it's new"):
+        store.save(measured(results, label=label), results)
+    store.save(measured(results, rate="100kpps", frame_sizes=["128"]), results)
+    with database() as url:
+        open_index(results, url).close()
+        with create_engine(url).connect() as connection:
+            chosen = {name: choices(connection, query) for name, query in variables().items()}
+            assert chosen["measure"][0] == "ndr"
+            answers = {
+                panel["title"]: connection.execute(text(expanded(target["rawSql"], chosen))).mappings().all()
+                for panel in panels("nodrop-results")
+                for target in panel["targets"]
+            }
+    assert [title for title, rows in answers.items() if not rows] == []
+    for panel in panels("nodrop-results"):
+        columns = set(answers[panel["title"]][0])
+        assert panel["type"] != "timeseries" or columns == {"time", "metric", "value"}
+        assert panel["type"] != "barchart" or "what" in columns
+        assert {each["matcher"]["options"] for each in panel["fieldConfig"]["overrides"]} <= columns
+    assert {row["value"] for row in answers["Highest load that meets a goal"]} == {
+        found.lower.load_pps for found in measured(results).goals if found.goal.label == "NDR" and found.lower
+    }
+
+
+def variables() -> dict[str, str]:
+    """The queries that fill the choices of the dashboard over SQL."""
+    return {each["name"]: each["query"] for each in content("nodrop-results")["templating"]["list"][1:]}
+
+
+def choices(connection: Connection, query: str) -> list[str]:
+    return [str(row[0]) for row in connection.execute(text(query))]
+
+
+def expanded(sql: str, chosen: dict[str, list[str]]) -> str:
+    """SQL as Grafana sends it: its macros and variables filled in.
+
+    Of several choices the format `sqlstring` makes a list of quoted texts, with quotes in them doubled.
+    """
+    for name, values in chosen.items():
+        wanted = values[:1] if name == "measure" else values
+        quoted = ",".join("'" + value.replace("'", "''") + "'" for value in wanted)
+        sql = sql.replace(f"${{{name}:sqlstring}}", quoted)
+    sql = re.sub(r"\$__timeFilter\(([^)]+)\)", r"\1 BETWEEN '2000-01-01T00:00:00Z' AND '2100-01-01T00:00:00Z'", sql)
+    assert "$" not in sql
+    return sql
+
+
+@contextmanager
+def database() -> Iterator[str]:
+    """A PostgreSQL of its own; gives its URL."""
+    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    if not programs:
+        lacking("PostgreSQL is not installed")
+    port = free_port()
+    with tempfile.TemporaryDirectory(prefix="nodrop-pg-") as directory:
+        other = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"] if os.geteuid() == 0 else []
+        if other:
+            shutil.chown(directory, "nobody", "nogroup")
+        files = f"{directory}/data"
+        made = [*other, programs[-1], "-D", files, "--auth=trust", "--username=nodrop", "--no-sync", "--encoding=UTF8"]
+        subprocess.run(made, check=True, capture_output=True, timeout=60)
+        server = subprocess.Popen(
+            [
+                *other,
+                programs[-1].with_name("postgres"),
+                "-D",
+                files,
+                "-p",
+                str(port),
+                "-k",
+                directory,
+                "-c",
+                "fsync=off",
+            ],
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            wait_for(lambda: accepts(port))
+            yield f"postgresql+psycopg://nodrop@127.0.0.1:{port}/postgres"
+        finally:
+            server.send_signal(signal.SIGINT)  # at once: connections that are pooled would be waited for
+            server.wait(20)
+
+
+def accepts(port: int) -> bool:
+    try:
+        create_engine(f"postgresql+psycopg://nodrop@127.0.0.1:{port}/postgres").connect().close()
+    except OperationalError:
+        return False
+    return True
