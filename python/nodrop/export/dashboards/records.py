@@ -1,0 +1,265 @@
+"""Charts over the records that are shipped to Fluentd, as Elasticsearch keeps them.
+
+Fields: docs/reference/fluentd-records.md.
+
+Each is a definition of `nodrop.charts`, made open for whatever the records hold, and the transformations that make its
+fields of a record's. NFVbench's records have the same fields.
+"""
+
+from typing import Any, NamedTuple
+
+from nodrop.charts import latency, sizes, theme
+from nodrop.charts.axis import Unit
+from nodrop.charts.base import Spec
+from nodrop.export.dashboards.words import LATENCY, LOAD, LOAD_BY_SIZE
+
+TIME = "@timestamp"
+MPPS, GBPS, USEC = Unit("Mpps", 1e6), Unit("Gb/s", 1e9), Unit("µs", 1e3)
+PERCENTILES = (25, 50, 75, 90, 95, 99)
+"""Those that are looked for; a record has some of them."""
+APART: dict[str, list[Any]] = {
+    "color": [theme.MUTED, *theme.LINES],
+    "fill": [theme.MUTED, *theme.LINES],
+    "strokeDash": [[2, 2], *(theme.dash_of(place) for place in range(len(theme.LINES)))],
+}
+"""What tells lines apart: of what is muted, then of the others."""
+ABOUT = ("user_label", "type", "drop_limit", "frame_size", "service_chain", "warning")
+TABLE_COLUMNS = (
+    *("user_label", "type", "service_chain", "sc_count", "frame_size", "flow_count", "rate_pps", "rate_bps"),
+    *("drop_percentage", "avg_delay_usec", "max_delay_usec", "vSwitch", "version", "run_id", "warning"),
+)
+"""Of the table of all records."""
+FIELD_FORMATS = {
+    "rate_pps": "0,0.[000]a",
+    "rate_bps": "0,0.[000]a",
+    "total_tx_rate_pps": "0,0.[000]a",
+    "total_rx_rate_pps": "0,0.[000]a",
+    "theoretical_tx_rate_pps": "0,0.[000]a",
+    "theoretical_tx_rate_bps": "0,0.[000]a",
+    "offered_tx_rate_bps": "0,0.[000]a",
+    "drop_percentage": "0.[00000]",
+    "drop_rate_percent": "0.[00000]",
+}
+"""How Kibana writes numbers, by field."""
+
+
+class Rows(NamedTuple):
+    """Rows of a chart, made of records."""
+
+    fields: tuple[str, ...]
+    """Those of a record that are needed."""
+    transforms: list[Spec]
+    """What makes of records what the chart's definition knows."""
+
+
+class Panel(NamedTuple):
+    """A chart over records."""
+
+    id: str
+    title: str
+    meaning: str
+    definition: Spec
+    rows: dict[str, Rows]
+    """By the names the definition uses."""
+    width: int = 24
+    height: int = 18
+
+
+def opened(definition: Spec, first: str = "") -> Spec:
+    """A chart for data that is not known yet: its axes and legends take what comes.
+
+    Args:
+        definition: of a chart whose colours tell lines apart.
+        first: the field by which lines are told first of all; what is below zero there is muted.
+    """
+
+    def part(value: Any) -> Any:
+        if isinstance(value, list):
+            return [part(each) for each in value]
+        if not isinstance(value, dict):
+            return value
+        changed = {key: _open_scale(each) if key == "scale" else part(each) for key, each in value.items()}
+        return changed | {key: _told_apart(key, changed[key], first) for key in APART if key in changed}
+
+    changed = part(definition)
+    assert isinstance(changed, dict)
+    return changed
+
+
+def _open_scale(scale: Spec) -> Spec:
+    return {key: value for key, value in scale.items() if key not in ("domain", "nice")}
+
+
+def _told_apart(channel: str, encoding: Spec, first: str) -> Spec:
+    """Colours and dashes for any number of lines; one legend for both."""
+    if encoding.get("type") != "nominal":
+        return encoding
+    if first:
+        encoding = encoding | {"sort": {"field": first, "op": "min"}}
+    legend = None if channel == "strokeDash" else encoding.get("legend") and encoding["legend"] | {"columns": 3}
+    muted = APART[channel][:1] if first else []
+    return encoding | {"scale": {"range": [*muted, *APART[channel][1:]]}, "legend": legend}
+
+
+def _calculated(name: str, expression: str) -> Spec:
+    return {"calculate": expression, "as": name}
+
+
+def _field(name: str) -> str:
+    """A record's field in Vega's expressions, where Elasticsearch puts it."""
+    return f"datum._source['{name}']"
+
+
+GOAL = (
+    f"({_field('user_label')} ? {_field('user_label')} + ', ' : '') + "
+    f"({_field('type')} == 'single_run' ? 'fixed rate' : {_field('type')}) + "
+    f"(isValid({_field('drop_limit')}) ? ' ' + {_field('drop_limit')} + ' %' : '')"
+)
+"""What was looked for, and by whose label."""
+SIZE = f"{_field('frame_size')}"
+SIZE_TEXT = f"({SIZE} == 'IMIX' ? 'IMIX' : {SIZE} + ' bytes')"
+BYTES = f"{SIZE} == 'IMIX' ? 361.83 : toNumber({SIZE})"
+LATEST: list[Spec] = [
+    _calculated("when", "datum.sort[0]"),
+    {"joinaggregate": [{"op": "max", "field": "when", "as": "latest"}], "groupby": ["goal", "size"]},
+    {"filter": "datum.when == datum.latest"},
+]
+"""Only the last record of each goal and size; `sort` is the time, which Elasticsearch sorted by."""
+
+
+def _rates(found: str, most: str, unit: Unit) -> Rows:
+    """What was found at each frame size, and what the link carries where that is to be shown."""
+    shown = ["found", "most"] if most else ["found"]
+    return Rows(
+        (*ABOUT, found, *([most] if most else [])),
+        [
+            {"filter": f"{_field(found)} > 0 && isValid({_field('drop_limit')})"},
+            _calculated("goal", GOAL),
+            _calculated("size", SIZE),
+            _calculated("bytes", BYTES),
+            *LATEST,
+            _calculated("found", _field(found)),
+            *([_calculated("most", _field(most))] if most else []),
+            {"fold": shown, "as": ["kind", "plain"]},
+            {"filter": "datum.plain > 0"},
+            _calculated("series", f"datum.kind == 'most' ? '{sizes.MAXIMUM}' : datum.goal"),
+            _calculated("rank", "datum.kind == 'most' ? -1 : 0"),
+            _calculated("rate", f"datum.plain / {unit.size:g}"),
+            *_told(unit),
+        ],
+    )
+
+
+def _course() -> Rows:
+    """What was found, record by record."""
+    return Rows(
+        (*ABOUT, "rate_pps"),
+        [
+            {"filter": f"{_field('rate_pps')} > 0 && isValid({_field('drop_limit')})"},
+            _calculated("size", SIZE),
+            _calculated("series", f"{GOAL} + ', ' + {SIZE_TEXT}"),
+            _calculated("when", "datum.sort[0]"),
+            _calculated("kind", "'found'"),
+            _calculated("rank", "0"),
+            _calculated("rate", f"{_field('rate_pps')} / {MPPS.size:g}"),
+            *_told(MPPS),
+        ],
+    )
+
+
+def _told(unit: Unit) -> list[Spec]:
+    """What stands behind a mark, and whether it is hollow: a record with a warning is no clean figure of the SUT."""
+    return [
+        _calculated("least", f"datum.kind == 'found' && isValid({_field('warning')})"),
+        _calculated(
+            "says",
+            f"datum.series + ' at ' + {SIZE_TEXT} + ': ' + format(datum.rate, '.4~r') + ' {unit.name}' + "
+            f"(datum.least ? '. ' + {_field('warning')} : '')",
+        ),
+    ]
+
+
+def _curves() -> Rows:
+    """Latency by percentile, as many as a record has."""
+    folded = [f"p{percentile}" for percentile in PERCENTILES]
+    return Rows(
+        (*ABOUT, *(f"lat_percentile_{percentile}" for percentile in PERCENTILES)),
+        [
+            {"filter": f"isValid({_field('type')})"},
+            _calculated("goal", GOAL),
+            _calculated("size", SIZE),
+            *LATEST,
+            *(_calculated(f"p{percentile}", _field(f"lat_percentile_{percentile}")) for percentile in PERCENTILES),
+            {"fold": folded, "as": ["name", "latency"]},
+            {"filter": "datum.latency > 0"},
+            _calculated("percentile", "toNumber(substring(datum.name, 1))"),
+            _calculated("behind", "100 / (100 - datum.percentile)"),
+            _calculated("line", f"datum.goal + ', ' + {SIZE_TEXT}"),
+            _calculated("mark", "true"),
+            _calculated(
+                "says",
+                "datum.line + ': ' + datum.percentile + ' % of frames took at most ' + datum.latency + ' µs'",
+            ),
+        ],
+    )
+
+
+def _sizes(unit: Unit, what: str) -> Spec:
+    """Rates by frame size, sizes in their order; without figures beside the marks, which would lie over each other."""
+    definition = opened(sizes.definition((), (), {}, {"title": f"{what} ({unit.name})"}), "rank")
+    layers = [layer for layer in definition["layer"] if layer["mark"]["type"] != "text"]
+    return definition | {"layer": [_along(layer, {"sort": {"field": "bytes", "op": "min"}}) for layer in layers]}
+
+
+def _over_time() -> Spec:
+    """The same, each record at its time."""
+    definition = _sizes(MPPS, "throughput, all directions")
+    x = {"field": "when", "type": "temporal", "axis": {"title": None}, "scale": {"padding": 12}, "sort": None}
+    return definition | {"layer": [_along(layer, x) for layer in definition["layer"]]}
+
+
+def _along(layer: Spec, x: Spec) -> Spec:
+    encoding = layer["encoding"]
+    return layer | {"encoding": encoding | {"x": (encoding["x"] | x if "type" not in x else x)}}
+
+
+def _latency() -> Spec:
+    """Latency by percentile, on logarithmic axes."""
+    definition = opened(latency.definition((), USEC, (), 100.0))
+    y = {"scale": {"type": "log"}, "axis": {"title": f"latency ({USEC.name})", "format": "~s"}}
+    layers = definition["layer"]
+    return definition | {
+        "layer": [each | {"encoding": each["encoding"] | {"y": each["encoding"]["y"] | y}} for each in layers]
+    }
+
+
+PANELS = (
+    Panel(
+        "nodrop-rate-pps",
+        LOAD_BY_SIZE.title,
+        LOAD_BY_SIZE.meaning,
+        _sizes(MPPS, "throughput, all directions"),
+        {"figures": _rates("rate_pps", "", MPPS)},
+    ),
+    Panel(
+        "nodrop-rate-bps",
+        f"{LOAD_BY_SIZE.title}, bits",
+        "The same in bits per second on the wire, preamble and gap included, and what the links carry.",
+        _sizes(GBPS, "throughput on the wire"),
+        {"figures": _rates("rate_bps", "theoretical_tx_rate_bps", GBPS)},
+    ),
+    Panel(
+        "nodrop-rate-course",
+        LOAD.title,
+        LOAD.meaning,
+        _over_time(),
+        {"figures": _course()},
+    ),
+    Panel(
+        "nodrop-latency",
+        LATENCY.title,
+        LATENCY.meaning,
+        _latency(),
+        {"curves": _curves()},
+    ),
+)
