@@ -29,15 +29,12 @@ from grafana_foundation_sdk.models import dashboard as published
 from sqlalchemy import Connection, create_engine, text
 from sqlalchemy.exc import OperationalError
 from tests.conftest import lacking
-from tests.recorded import recorded
+from tests.dashboards.measured import measured
 from tests.running import make_plan
-from tests.suts import Step
 
 from nodrop import store
 from nodrop.export.dashboards import grafana, openmetrics, postgresql
 from nodrop.export.openmetrics import CONTENT_TYPE, Running, exposition
-from nodrop.model.result import RunResult
-from nodrop.model.trial import DirectionTimes, LatencySummary
 from nodrop.store.index import open_index
 
 DASHBOARDS = {each.uid: each for each in (openmetrics.dashboard(), postgresql.dashboard())}
@@ -142,16 +139,6 @@ def test_every_panel_is_answered_by_a_prometheus_that_scraped_a_run(
         wait_for(lambda: ask(address, "nodrop_running"))
         empty = [name for name, query in expressions().items() if not ask(address, query)]
     assert empty == []
-
-
-def measured(directory: Path, **overrides: Any) -> RunResult:
-    """A run over a model, as if its trials had measured latency."""
-    result = recorded(directory, Step(1e6), **overrides)
-    figures = {"count": 10, "min_ns": 1000, "mean_ns": 5000.0, "max_ns": 20000, "pdv_ns": 9000}
-    latency = LatencySummary(**figures, p50_ns=4000, p90_ns=8000, p99_ns=9000, p999_ns=10000)
-    times = DirectionTimes(tx_port=0, rx_port=1, latency_every=1, latency=latency)
-    trials = tuple(trial.model_copy(update={"directions": (times,)}) for trial in result.trials)
-    return result.model_copy(update={"trials": trials})
 
 
 def running(directory: Path) -> Running:

@@ -47,7 +47,12 @@ def chart(results: Sequence[RunResult], *, each_way: bool = False) -> Chart:
         f"{runs_text(results)}",
         summary=" ".join(_line_text(line) for line in lines)
         + f" Every line goes at least to the {_percentile_text(least)} percentile.",
-        definition=_definition(lines, unit),
+        definition=definition(
+            [line.name for line in lines],
+            unit,
+            [latency_ns / unit.size for line in lines for _, latency_ns in line.points],
+            max(100.0 / (100.0 - line.points[-1][0]) for line in lines),
+        ),
         data={"curves": tuple(row for line in lines for row in _rows(line, unit))},
     )
 
@@ -113,11 +118,17 @@ def _percentile_text(percentile: float) -> str:
     return f"{percentile:.8g} %" if percentile in MARKED else f"{percentile:.4g} %"
 
 
-def _definition(lines: Sequence[Line], unit: Unit) -> Spec:
-    names = [line.name for line in lines]
-    most = max(100.0 / (100.0 - line.points[-1][0]) for line in lines)
-    scale, axis = spread([latency_ns / unit.size for line in lines for _, latency_ns in line.points])
-    domain = {"domain": names}
+def definition(names: Sequence[str], unit: Unit, latencies: Sequence[float], most: float) -> Spec:
+    """The chart without its data.
+
+    Args:
+        names: of the lines.
+        unit: of the latencies.
+        latencies: all there are, in that unit.
+        most: the end of the percentiles' axis, as 1 / (1 - p).
+    """
+    scale, axis = spread(latencies)
+    domain = {"domain": list(names)}
     encoding = {
         "x": {
             "field": "behind",

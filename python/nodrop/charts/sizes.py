@@ -60,7 +60,12 @@ def chart(results: Sequence[RunResult], unit: Literal["pps", "bps"] = "pps") -> 
         title=f"{sut_text(results[0])}: throughput by frame size",
         subtitle="\n".join(filter(None, ["; ".join(_notes(figures, unit)), runs_text(results)])),
         summary=_summary(found),
-        definition=_definition(figures, list(names), scale, axis | {"title": f"{what} ({shown.name})"}),
+        definition=definition(
+            list(dict.fromkeys(figure.series for figure in figures)),
+            list(names),
+            scale,
+            axis | {"title": f"{what} ({shown.name})"},
+        ),
         data={
             "figures": tuple(
                 _row(figure, value / shown.size, side)
@@ -160,14 +165,21 @@ def _row(figure: Figure, value: float, side: str) -> Row:
     }
 
 
-def _definition(figures: Sequence[Figure], sizes: Sequence[str], scale: Spec, axis: Spec) -> Spec:
-    series = list(dict.fromkeys(figure.series for figure in figures))
+def definition(series: Sequence[str], sizes: Sequence[str], scale: Spec, axis: Spec) -> Spec:
+    """The chart without its data.
+
+    Args:
+        series: names of what was looked for, and `MAXIMUM`.
+        sizes: names of frame sizes in their order.
+        scale: of the rates.
+        axis: theirs, with its title.
+    """
     colours = [theme.MUTED if name == MAXIMUM else theme.colour_of_goal(at) for at, name in enumerate(series)]
     dashes = [[2, 2] if name == MAXIMUM else theme.dash_of(at) for at, name in enumerate(series)]
     colour = {
         "field": "series",
         "type": "nominal",
-        "scale": {"domain": series, "range": colours},
+        "scale": {"domain": list(series), "range": colours},
         "legend": {"title": None, "orient": "top", "symbolType": "stroke", "symbolSize": 400},
     }
     place = {
@@ -185,7 +197,7 @@ def _definition(figures: Sequence[Figure], sizes: Sequence[str], scale: Spec, ax
         },
         "color": colour,
     }
-    dash = {"field": "series", "type": "nominal", "scale": {"domain": series, "range": dashes}}
+    dash = {"field": "series", "type": "nominal", "scale": {"domain": list(series), "range": dashes}}
     hollow = {"condition": {"test": {"field": "least", "equal": True}, "value": theme.PAPER}}
     says: Spec = {"description": {"field": "says"}, "tooltip": {"field": "says"}}
     points = {"mark": {"type": "point", "size": 70, "strokeWidth": 2, "opacity": 1}}

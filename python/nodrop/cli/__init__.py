@@ -11,7 +11,7 @@ from nodrop.errors import ConfigError, NodropError
 COMMANDS = (
     *("run", "show", "results", "explain", "plot", "report", "compare", "trend"),
     *("simulate", "search", "lab", "doctor", "calibrate", "config"),
-    *("status", "cleanup", "completion", "serve", "client", "ship"),
+    *("status", "cleanup", "completion", "serve", "client", "ship", "export"),
 )
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as every shell expects: 128 + SIGINT."""

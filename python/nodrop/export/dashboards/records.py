@@ -23,6 +23,8 @@ APART: dict[str, list[Any]] = {
     "strokeDash": [[2, 2], *(theme.dash_of(place) for place in range(len(theme.LINES)))],
 }
 """What tells lines apart: of what is muted, then of the others."""
+LEGEND_COUNT = 15
+"""The most lines that a legend names."""
 ABOUT = ("user_label", "type", "drop_limit", "frame_size", "service_chain", "warning")
 TABLE_COLUMNS = (
     *("user_label", "type", "service_chain", "sc_count", "frame_size", "flow_count", "rate_pps", "rate_bps"),
@@ -96,7 +98,11 @@ def _told_apart(channel: str, encoding: Spec, first: str) -> Spec:
         return encoding
     if first:
         encoding = encoding | {"sort": {"field": first, "op": "min"}}
-    legend = None if channel == "strokeDash" else encoding.get("legend") and encoding["legend"] | {"columns": 3}
+    legend = (
+        None
+        if channel == "strokeDash"
+        else encoding.get("legend") and encoding["legend"] | {"columns": 3, "symbolLimit": LEGEND_COUNT}
+    )
     muted = APART[channel][:1] if first else []
     return encoding | {"scale": {"range": [*muted, *APART[channel][1:]]}, "legend": legend}
 
@@ -160,7 +166,6 @@ def _course() -> Rows:
             _calculated("series", f"{GOAL} + ', ' + {SIZE_TEXT}"),
             _calculated("when", "datum.sort[0]"),
             _calculated("kind", "'found'"),
-            _calculated("rank", "0"),
             _calculated("rate", f"{_field('rate_pps')} / {MPPS.size:g}"),
             *_told(MPPS),
         ],
@@ -204,9 +209,9 @@ def _curves() -> Rows:
     )
 
 
-def _sizes(unit: Unit, what: str) -> Spec:
+def _sizes(unit: Unit, what: str, first: str = "") -> Spec:
     """Rates by frame size, sizes in their order; without figures beside the marks, which would lie over each other."""
-    definition = opened(sizes.definition((), (), {}, {"title": f"{what} ({unit.name})"}), "rank")
+    definition = opened(sizes.definition((), (), {}, {"title": f"{what} ({unit.name})"}), first)
     layers = [layer for layer in definition["layer"] if layer["mark"]["type"] != "text"]
     return definition | {"layer": [_along(layer, {"sort": {"field": "bytes", "op": "min"}}) for layer in layers]}
 
@@ -245,7 +250,7 @@ PANELS = (
         "nodrop-rate-bps",
         f"{LOAD_BY_SIZE.title}, bits",
         "The same in bits per second on the wire, preamble and gap included, and what the links carry.",
-        _sizes(GBPS, "throughput on the wire"),
+        _sizes(GBPS, "throughput on the wire", "rank"),
         {"figures": _rates("rate_bps", "theoretical_tx_rate_bps", GBPS)},
     ),
     Panel(

@@ -1,0 +1,245 @@
+"""Kibana's saved objects: of the form its sources demand, with fields that records have, drawn with real records.
+
+Kibana itself cannot be had from a package registry, so nothing here imports into one. What its charts ask is asked of
+a real Elasticsearch where `NODROP_ELASTICSEARCH` names one, `http://127.0.0.1:9200`; else of records in its answer's
+form.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+import altair
+import jsonschema
+import pytest
+from tests.dashboards.measured import measured
+
+from nodrop.cli import main
+from nodrop.export.dashboards import kibana, records
+from nodrop.export.fluentd import records as shipped
+
+OBJECTS = [json.loads(line) for line in kibana.ndjson().splitlines()]
+BY_ID = {(each["type"], each["id"]): each for each in OBJECTS}
+Json = dict[str, Any]
+Search = Callable[[str, Json], Json]
+
+TEXT, NUMBER, TRUTH = {"type": "string"}, {"type": "number"}, {"type": "boolean"}
+META = {"type": "object", "properties": {"searchSourceJSON": TEXT}, "required": ["searchSourceJSON"]}
+ATTRIBUTES: dict[str, Json] = {
+    # elastic/kibana: dashboard_saved_object/schema/v1/v1.ts, which forbids all others
+    "dashboard": {
+        **dict.fromkeys(("title", "description", "timeFrom", "timeTo", "panelsJSON", "optionsJSON"), TEXT),
+        "kibanaSavedObjectMeta": META,
+        "timeRestore": TRUTH,
+        "refreshInterval": {"type": "object", "properties": {"pause": TRUTH, "value": NUMBER}},
+        "controlGroupInput": {"type": "object"},
+        **dict.fromkeys(("hits", "version"), NUMBER),
+    },
+    # elastic/kibana: visualizations/server/saved_objects/visualization.ts, schema 8.8.0
+    "visualization": {
+        **dict.fromkeys(("title", "description", "uiStateJSON", "visState", "savedSearchRefName"), TEXT),
+        "version": NUMBER,
+        "kibanaSavedObjectMeta": META,
+    },
+    # elastic/kibana: saved_search/server/saved_objects/schema.ts, schema 8.8.0, what 7.10 has of it
+    "search": {
+        **dict.fromkeys(("title", "description"), TEXT),
+        "columns": {"type": "array", "items": TEXT},
+        "sort": {"type": "array", "items": {"type": "array", "items": TEXT, "minItems": 2, "maxItems": 2}},
+        **dict.fromkeys(("hits", "version"), NUMBER),
+        "kibanaSavedObjectMeta": META,
+    },
+    # elastic/kibana: data_views/server/saved_objects/data_views.ts; OpenSearch Dashboards' index_patterns
+    "index-pattern": dict.fromkeys(("title", "timeFieldName", "fields", "fieldFormatMap"), TEXT),
+}
+NEWEST = {"dashboard": (7, 9, 3), "visualization": (7, 10, 0), "search": (7, 9, 3), "index-pattern": (7, 6, 0)}
+"""The last migrations of release 7.10: an object of a later one is refused by it, and by OpenSearch Dashboards."""
+
+
+def test_every_object_has_what_kibana_allows_for_its_type_and_nothing_else() -> None:
+    for each in OBJECTS:
+        allowed = ATTRIBUTES[each["type"]]
+        schema = {"type": "object", "properties": allowed, "required": ["title"], "additionalProperties": False}
+        jsonschema.validate(each["attributes"], schema)
+        assert set(each) == {"type", "id", "attributes", "references", "migrationVersion"}
+        (release,) = each["migrationVersion"].values()
+        assert tuple(int(part) for part in release.split(".")) <= NEWEST[each["type"]]
+
+
+def test_references_lead_somewhere_and_come_after_what_they_lead_to() -> None:
+    seen: set[tuple[str, str]] = set()
+    for each in OBJECTS:
+        for reference in each["references"]:
+            assert (reference["type"], reference["id"]) in seen
+        seen.add((each["type"], each["id"]))
+    assert len(seen) == len(OBJECTS)
+
+
+def test_every_panel_of_the_dashboard_is_a_reference_and_has_a_place_of_its_own() -> None:
+    dashboard = BY_ID["dashboard", "nodrop-dashboard"]
+    placed = json.loads(dashboard["attributes"]["panelsJSON"])
+    assert [each["panelRefName"] for each in placed] == [each["name"] for each in dashboard["references"]]
+    taken: set[tuple[int, int]] = set()
+    for each in placed:
+        place = each["gridData"]
+        cells = {(place["x"] + x, place["y"] + y) for x in range(place["w"]) for y in range(place["h"])}
+        assert not cells & taken
+        assert max(x for x, _ in cells) < 48
+        taken |= cells
+
+
+def test_the_ids_are_those_of_earlier_releases() -> None:
+    """Else importing again leaves two of each."""
+    assert set(BY_ID) == {
+        ("index-pattern", "nodrop-results"),
+        ("visualization", "nodrop-rate-pps"),
+        ("visualization", "nodrop-rate-bps"),
+        ("visualization", "nodrop-rate-course"),
+        ("visualization", "nodrop-latency"),
+        ("search", "nodrop-records"),
+        ("dashboard", "nodrop-dashboard"),
+    }
+    assert kibana.ndjson() == kibana.ndjson()
+
+
+def test_the_indices_asked_for_are_those_of_every_object() -> None:
+    text = kibana.ndjson("mine-*")
+    assert "resu*" not in text
+    assert text.count("mine-*") == 1 + len(records.PANELS)
+
+
+def test_the_command_writes_the_objects(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", "kibana", "-o", str(tmp_path / "nodrop.ndjson")]) == 0
+    assert (tmp_path / "nodrop.ndjson").read_text() == kibana.ndjson()
+    assert main(["export", "kibana"]) == 0
+    assert capsys.readouterr().out == kibana.ndjson()
+    assert main(["export", "grafana", "--source", "postgresql"]) == 0
+    assert json.loads(capsys.readouterr().out)["uid"] == "nodrop-results"
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> list[Json]:
+    """Records of runs over a model: searches at three sizes, one of them twice, and a fixed rate."""
+    directory = tmp_path_factory.mktemp("results")
+    runs = [measured(directory, frame_sizes=[size], label="first") for size in ("64", "1518", "IMIX")]
+    runs += [measured(directory, label="second"), measured(directory, rate="100kpps")]
+    return shipped.records(runs, "2026-01-31T12:00:00")
+
+
+def asked_fields(spec: Json) -> set[str]:
+    return set(spec["data"]["url"]["body"]["_source"])
+
+
+def test_every_field_a_panel_asks_for_is_one_that_records_have(real: list[Json]) -> None:
+    known = {name for record in real for name in record} | {"warning"}
+    percentiles = {name for name in known if name.startswith("lat_percentile_")}
+    assert percentiles
+    for panel in records.PANELS:
+        asked = asked_fields(kibana.specification(panel))
+        assert {name for name in asked if not name.startswith("lat_percentile_")} <= known
+        assert not any(name.startswith("lat_percentile_") for name in asked) or asked & percentiles
+    assert set(records.TABLE_COLUMNS) <= known
+    assert set(records.FIELD_FORMATS) <= known
+    assert records.TIME in known
+
+
+def test_every_field_used_in_a_panel_is_one_it_asks_for() -> None:
+    for panel in records.PANELS:
+        spec = kibana.specification(panel)
+        text = json.dumps(spec)
+        used = {part.split("']")[0] for part in text.split("_source['")[1:]}
+        assert used <= asked_fields(spec)
+
+
+@pytest.mark.parametrize("panel", records.PANELS, ids=lambda panel: str(panel.id))
+def test_a_panel_is_valid_vega_lite_once_its_data_is_there(panel: records.Panel, search: Search) -> None:
+    schema = json.loads((Path(altair.__file__).parent / "vegalite/v5/schema/vega-lite-schema.json").read_text())
+    jsonschema.validate(answered(kibana.specification(panel), search), schema)
+
+
+@pytest.mark.parametrize(
+    ("id_", "texts"),
+    [
+        ("nodrop-rate-pps", ["first, NDR 0 %", "second, PDR 0.5 %", "64", "IMIX", "1518", "(Mpps)"]),
+        ("nodrop-rate-bps", ["theoretical maximum", "first, NDR 0 %", "(Gb/s)"]),
+        ("nodrop-rate-course", ["first, NDR 0 %, IMIX", "second, NDR 0 %, 64 bytes"]),
+        ("nodrop-latency", ["first, NDR 0 %, 64 bytes", "75 %", "99 %", "latency (µs)"]),
+    ],
+)
+def test_a_panel_shows_every_series_of_the_records(id_: str, texts: list[str], search: Search, tmp_path: Path) -> None:
+    panel = next(each for each in records.PANELS if each.id == id_)
+    drawn = svg(answered(kibana.specification(panel), search) | {"width": 500, "height": 300}, tmp_path)
+    assert [text for text in texts if text not in drawn] == []
+    assert drawn.count('role="graphics-symbol"') >= 8
+
+
+def svg(spec: Json, directory: Path) -> str:
+    """Drawn in a process of its own: the renderer's threads would stay."""
+    file = directory / "chart.vl.json"
+    file.write_text(json.dumps(spec))
+    program = (
+        "import json, sys; from nodrop.charts.draw import drawn; "
+        "sys.stdout.buffer.write(drawn(json.load(open(sys.argv[1])), '.svg'))"
+    )
+    found = subprocess.run([sys.executable, "-c", program, str(file)], check=True, capture_output=True, timeout=60)
+    return found.stdout.decode()
+
+
+def answered(part: Any, search: Search) -> Any:
+    """A specification with an answer in place of what is asked, as Kibana does it: es_query_parser.ts."""
+    if isinstance(part, list):
+        return [answered(each, search) for each in part]
+    if not isinstance(part, dict):
+        return part
+    if isinstance(part.get("url"), dict):
+        url = part["url"]
+        assert url["%context%"] is True
+        moments = {"gte": "2000-01-01T00:00:00.000Z", "lte": "2100-01-01T00:00:00.000Z"}
+        asked = {"range": {url["%timefield%"]: moments | {"format": "strict_date_optional_time"}}}
+        query = {"bool": {"must": [asked], "filter": [], "should": [], "must_not": []}}
+        answer = search(url["index"], url["body"] | {"query": query})
+        return {key: value for key, value in part.items() if key != "url"} | {"values": answer}
+    return {key: answered(value, search) for key, value in part.items()}
+
+
+@pytest.fixture(scope="module")
+def search(real: list[Json]) -> Iterator[Search]:
+    """What answers queries over the records."""
+    address = os.environ.get("NODROP_ELASTICSEARCH")
+    if not address:
+        yield lambda index, body: in_its_form(real, index, body)
+        return
+    lines = [json.dumps(line) for record in real for line in ({"index": {}}, record)]
+    ask(f"{address}/resultnodrop-test/_bulk?refresh=true", "\n".join([*lines, ""]), "application/x-ndjson")
+    yield lambda index, body: ask(f"{address}/{index}/_search", json.dumps(body))
+    ask(f"{address}/resultnodrop-test", None, method="DELETE")
+
+
+def in_its_form(real: list[Json], index: str, body: Json) -> Json:
+    """Hits as Elasticsearch gives them to these queries: wanted fields only, sorted by time, in milliseconds."""
+    assert fnmatch("resultnodrop-test", index)
+    ((field, _),) = body["sort"][0].items()
+    hits = [
+        {
+            "_source": {name: record[name] for name in body["_source"] if name in record},
+            "sort": [int(1000 * datetime.fromisoformat(record[field]).timestamp())],
+        }
+        for record in real
+    ]
+    return {"hits": {"hits": sorted(hits, key=lambda hit: hit["sort"])}}
+
+
+def ask(url: str, body: str | None, kind: str = "application/json", method: str | None = None) -> Json:
+    data = body.encode() if body is not None else None
+    request = urllib.request.Request(url, data=data, headers={"Content-Type": kind}, method=method)
+    with urllib.request.urlopen(request, timeout=30) as reply:
+        found: Json = json.load(reply)
+    assert not found.get("errors"), found
+    return found
