@@ -6,10 +6,7 @@ Prometheus that scraped real metrics, SQL of a real PostgreSQL.
 
 import http.server
 import json
-import os
 import re
-import shutil
-import signal
 import socket
 import subprocess
 import tempfile
@@ -27,9 +24,9 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.models import dashboard as published
 from sqlalchemy import Connection, create_engine, text
-from sqlalchemy.exc import OperationalError
-from tests.conftest import lacking
+from sqlalchemy.pool import NullPool
 from tests.dashboards.measured import measured
+from tests.databases import postgresql as postgresql_server
 from tests.running import make_plan
 
 from nodrop import store
@@ -228,9 +225,10 @@ def test_every_panel_is_answered_by_a_postgresql_that_holds_the_index(tmp_path: 
     for label in (None, "it's new"):
         store.save(measured(results, label=label), results)
     store.save(measured(results, rate="100kpps", frame_sizes=["128"]), results)
-    with database() as url:
+    with postgresql_server() as url:
         open_index(results, url).close()
-        with create_engine(url).connect() as connection:
+        engine = create_engine(url.replace("postgresql:", "postgresql+psycopg:"), poolclass=NullPool)
+        with engine.connect() as connection:
             chosen = {name: choices(connection, query) for name, query in variables().items()}
             assert chosen["measure"][0] == "ndr"
             answers = {
@@ -270,48 +268,3 @@ def expanded(sql: str, chosen: dict[str, list[str]]) -> str:
     sql = re.sub(r"\$__timeFilter\(([^)]+)\)", r"\1 BETWEEN '2000-01-01T00:00:00Z' AND '2100-01-01T00:00:00Z'", sql)
     assert "$" not in sql
     return sql
-
-
-@contextmanager
-def database() -> Iterator[str]:
-    """A PostgreSQL of its own; gives its URL."""
-    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-    if not programs:
-        lacking("PostgreSQL is not installed")
-    port = free_port()
-    with tempfile.TemporaryDirectory(prefix="nodrop-pg-") as directory:
-        other = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"] if os.geteuid() == 0 else []
-        if other:
-            shutil.chown(directory, "nobody", "nogroup")
-        files = f"{directory}/data"
-        made = [*other, programs[-1], "-D", files, "--auth=trust", "--username=nodrop", "--no-sync", "--encoding=UTF8"]
-        subprocess.run(made, check=True, capture_output=True, timeout=60)
-        server = subprocess.Popen(
-            [
-                *other,
-                programs[-1].with_name("postgres"),
-                "-D",
-                files,
-                "-p",
-                str(port),
-                "-k",
-                directory,
-                "-c",
-                "fsync=off",
-            ],
-            stderr=subprocess.DEVNULL,
-        )
-        try:
-            wait_for(lambda: accepts(port))
-            yield f"postgresql+psycopg://nodrop@127.0.0.1:{port}/postgres"
-        finally:
-            server.send_signal(signal.SIGINT)  # at once: connections that are pooled would be waited for
-            server.wait(20)
-
-
-def accepts(port: int) -> bool:
-    try:
-        create_engine(f"postgresql+psycopg://nodrop@127.0.0.1:{port}/postgres").connect().close()
-    except OperationalError:
-        return False
-    return True
