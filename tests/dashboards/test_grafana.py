@@ -223,8 +223,8 @@ def wait_for(found: Callable[[], Any]) -> None:
 def test_every_panel_is_answered_by_a_postgresql_that_holds_the_index(tmp_path: Path) -> None:
     results = tmp_path / "results"
     for label in (None, "it's new"):
-        store.save(measured(results, label=label), results)
-    store.save(measured(results, rate="100kpps", frame_sizes=["128"]), results)
+        store.save(measured(tmp_path, label=label), results)
+    store.save(measured(tmp_path, rate="100kpps", frame_sizes=["128"]), results)
     with postgresql_server() as url:
         open_index(results, url).close()
         engine = create_engine(url.replace("postgresql:", "postgresql+psycopg:"), poolclass=NullPool)
@@ -243,7 +243,7 @@ def test_every_panel_is_answered_by_a_postgresql_that_holds_the_index(tmp_path: 
         assert panel["type"] != "barchart" or "what" in columns
         assert {each["matcher"]["options"] for each in panel["fieldConfig"]["overrides"]} <= columns
     assert {row["value"] for row in answers["Highest load that meets a goal"]} == {
-        found.lower.load_pps for found in measured(results).goals if found.goal.label == "NDR" and found.lower
+        found.lower.load_pps for found in measured(tmp_path).goals if found.goal.label == "NDR" and found.lower
     }
 
 
