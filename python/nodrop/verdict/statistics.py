@@ -18,6 +18,8 @@ POWER = 0.8
 """How likely the repeats that are recommended decide it."""
 REPEATS_MAX = 200
 """More than that nobody makes."""
+SHIFT_MAX = 30.0
+"""Standard errors from which on any test rejects; beyond, the noncentral t is not to be had as a number."""
 PAIRS_MIN = 5
 """Fewer pairs lose more by halving the degrees of freedom than they win where the machine drifts."""
 UNIFORM_VARIANCE = 1 / 12
@@ -185,7 +187,8 @@ def _hidden(own: float, values: Values) -> float:
     """What bounds that always fall on the same loads leave open, whatever the number of repeats.
 
     The truth lies anywhere between them. Scatter of the runs makes them fall on other loads, and averages that out: of
-    a quantised mean is left what its first harmonic is, which falls with exp(-4 pi^2 variance / width^2).
+    a quantised mean is left little more than its first harmonic, which falls with exp(-4 pi^2 variance / width^2).
+    So much of the whole is at most left.
     Source: Widrow and Kollar, Quantization Noise (2008), chapter 7.
     """
     width = fmean(values.widths)
@@ -225,7 +228,7 @@ def _power(shift: float, freedom: float, level: float) -> float:
     """How likely a test at that level rejects when the truth is `shift` standard errors away."""
     from scipy.special import nctdtr  # noqa: PLC0415
 
-    return 1 - float(nctdtr(freedom, shift, quantile(freedom, level)))
+    return 1 - float(nctdtr(freedom, min(shift, SHIFT_MAX), quantile(freedom, level)))
 
 
 def quantile(freedom: float, level: float) -> float:

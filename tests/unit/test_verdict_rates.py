@@ -1,0 +1,89 @@
+"""How often verdicts are wrong and how often right: `scripts/bench verdict` with fewer pairs, always the same ones."""
+
+from collections.abc import Sequence
+from functools import partial
+from random import Random
+
+import pytest
+from benchmarks.verdict.noise import NOISES, SD, Noise, gaussian
+from benchmarks.verdict.runs import draw
+from benchmarks.verdict.searches import dealt, search
+from benchmarks.verdict.tally import Pair, Tally, exact, tally
+from scipy.stats import binom, binomtest, ttest_ind
+
+from nodrop.model.summary import Summary
+from nodrop.verdict import Verdict
+
+PAIRS = 120
+NOMINAL = 0.05
+ONE_IN_A_THOUSAND = 0.999
+DEMANDED = [noise for noise in NOISES if noise.demanded]
+BLOCKS = next(noise for noise in NOISES if noise.name == "drift-blocks")
+
+
+def told(noise: Noise, repeats: int, effect: float, pairs: int = PAIRS) -> Tally:
+    def pair(rng: Random) -> tuple[list[Summary], list[Summary]]:
+        return draw(noise, rng, repeats, effect)
+
+    return tally(pair, noise.name, repeats, effect, range(pairs))
+
+
+def bearable(pairs: int = PAIRS) -> int:
+    """False alarms that as many comparisons exceed once in a thousand times, if each has the nominal chance."""
+    return int(binom.ppf(ONE_IN_A_THOUSAND, pairs, NOMINAL))
+
+
+@pytest.mark.parametrize("noise", DEMANDED, ids=lambda noise: noise.name)
+def test_where_nothing_differs_hardly_ever_anything_is_called(noise: Noise) -> None:
+    assert told(noise, 5, 0.0).called <= bearable()
+
+
+def test_that_would_be_noticed_if_drift_were_called_a_difference() -> None:
+    assert told(BLOCKS, 5, 0.0).called > bearable()
+
+
+def test_and_if_each_of_many_measures_were_judged_as_if_it_were_the_only_one() -> None:
+    """What SciPy says of each measure alone, with nothing done for their number."""
+
+    def is_called(pair: tuple[Sequence[Summary], Sequence[Summary]]) -> bool:
+        figures = [[[each.value for each in run.measures] for run in side] for side in pair]
+        columns = zip(*(list(zip(*side, strict=True)) for side in figures), strict=True)
+        return any(ttest_ind(a, b, equal_var=False).pvalue < NOMINAL for a, b in columns)
+
+    called = sum(is_called(draw(NOISES[0], Random(seed), 5, 0.0)) for seed in range(PAIRS))
+    assert called > bearable()
+
+
+def test_two_percent_at_half_a_percent_of_noise_are_found_by_five_repeats() -> None:
+    assert told(NOISES[0], 5, 0.02).ndr_ratio(Verdict.WORSE) >= 0.95
+
+
+def test_that_would_be_noticed_if_the_noise_were_greater() -> None:
+    louder = Noise("louder", "", gaussian(4 * SD))
+    assert told(louder, 5, 0.02).ndr_ratio(Verdict.WORSE) < 0.95
+
+
+@pytest.mark.parametrize("noise", DEMANDED, ids=lambda noise: noise.name)
+def test_what_differs_by_the_margin_is_hardly_ever_called_equivalent(noise: Noise) -> None:
+    apart = told(noise, 5, 0.01)
+    assert apart.ndr.get(Verdict.EQUIVALENT.value, 0) <= bearable()
+
+
+@pytest.mark.parametrize("sut", ["stall-random", "two-modes-trial"])
+def test_searches_of_one_simulated_sut_are_not_told_apart_and_of_a_slower_one_they_are(sut: str) -> None:
+    same = [search(sut, seed) for seed in range(20)]
+    slower = [search(sut, seed, 0.05) for seed in range(20, 40)]
+    alike: Pair = partial(_dealt, same, same)
+    apart: Pair = partial(_dealt, same, slower)
+    assert tally(alike, sut, 5, 0.0, range(60)).called <= bearable(60)
+    assert tally(apart, sut, 5, 0.05, range(60)).ndr_ratio(Verdict.WORSE) >= 0.95
+
+
+def _dealt(of_a: list, of_b: list, rng: Random) -> tuple[list[Summary], list[Summary]]:  # type: ignore[type-arg]
+    return dealt(of_a, of_b, rng, 5)
+
+
+def test_the_interval_of_a_share_is_scipys() -> None:
+    for count, of in ((0, 40), (3, 40), (37, 40), (40, 40)):
+        theirs = binomtest(count, of).proportion_ci(0.95, method="exact")
+        assert exact(count, of) == pytest.approx((theirs.low, theirs.high))
