@@ -1,0 +1,255 @@
+"""A run while it goes on: loads tried and bounds closing in, and what passes in the trial that runs.
+
+Definitions depend on the goals alone, never on data, so that whoever shows them need only put new rows in their place.
+Loads are in frames per second and times in seconds throughout.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from nodrop.charts import theme
+from nodrop.charts.base import Chart, Row, Spec
+from nodrop.charts.scene import Edge, Scene, scene
+from nodrop.model.event import TrialProgress, TrialStarted
+from nodrop.model.goal import Goal
+from nodrop.model.result import RunResult, SearchStep
+from nodrop.wording import goal_text
+
+HEIGHT, SMALL_HEIGHT = 210, 110
+MEETS_ALL, MEETS_SOME, MEETS_NONE = "meets every goal", "meets some goals", "meets none"
+RUNS_NOW, DID_NOT_COUNT = "runs now", "did not count"
+OUTCOMES = {
+    MEETS_ALL: theme.MEETS,
+    MEETS_SOME: theme.MEETS_SOME[0],
+    MEETS_NONE: theme.FAILS,
+    RUNS_NOW: theme.INK,
+    DID_NOT_COUNT: theme.INVALID,
+}
+"""What came of a trial, and its colour."""
+STEP_MIN_S = 0.1
+"""Rates are told over at least this long: frames come in bunches."""
+ROUND_PPS = tuple(digit * 10.0**power for power in range(11) for digit in (1, 2, 5))
+"""Loads worth a line on a logarithmic axis, as far as they are on it."""
+IN_TRIAL = "time in this trial (s)"
+ABOVE = 1.5
+"""How far above the lowest load known to be too high one looks before any is known to be met."""
+POINTS_MAX = 600
+"""Of a trial; of a longer one every second is left out, then every second of those left."""
+
+
+def search_chart() -> Chart:
+    """All loads tried so far, on a logarithmic axis; empty."""
+    return _chart(
+        "search",
+        "Every load tried",
+        "Each bar is a trial, as long as it took, at the load that was offered.",
+        {"height": SMALL_HEIGHT} | _trials("trials", _load({"type": "log", "nice": False}, ROUND_PPS), legend=True),
+        ("trials",),
+    )
+
+
+def bounds_chart(goals: Sequence[Goal]) -> Chart:
+    """The loads around the bounds, which close in; empty."""
+    load = _load({"zero": False, "nice": False})
+    room = {
+        "data": {"name": "around"},
+        "mark": {"type": "point", "opacity": 0},
+        "encoding": {"x": _time("time"), "y": load | {"field": "load"}},
+    }
+    layers = [room, {"layer": list(_bounds(goals, load))}, _trials("near", load, legend=False)]
+    definition = {"height": HEIGHT, "layer": layers, "resolve": {"scale": {"color": "independent"}}}
+    summary = "The area between each goal's bounds narrows to the answer: the load is met below it, and not above."
+    return _chart("bounds", "Bounds closing in", summary, definition, ("around", "between", "bounds", "near"))
+
+
+def rate_chart() -> Chart:
+    """What is sent and received in the running trial; empty."""
+    colours = {"sent": theme.SENT, "received": theme.RECEIVED}
+    encoding = {
+        "x": _time("time", IN_TRIAL),
+        "y": _quantity("rate", "rate (frames/s)", "~s", {"zero": True, "nice": True}),
+        "color": _colour("way", colours, "top"),
+        "strokeDash": {"field": "way", "scale": {"domain": list(colours), "range": [[5, 3], [1, 0]]}, "legend": None},
+    }
+    mark = {"type": "line", "interpolate": "monotone", "clip": True}
+    definition = {"height": SMALL_HEIGHT, "data": {"name": "rates"}, "mark": mark, "encoding": encoding}
+    summary = "Frames sent and received each second; where the lines part, frames are lost or on their way."
+    return _chart("rate", "Sent and received", summary, definition, ("rates",))
+
+
+def loss_chart() -> Chart:
+    """What share is lost, in the course of the running trial; empty."""
+    encoding = {
+        "x": _time("start", IN_TRIAL),
+        "x2": {"field": "time"},
+        "y": _quantity("loss", "lost", "~%", {"zero": True, "domainMin": 0}),
+        "y2": {"datum": 0},
+    }
+    mark = {"type": "rect", "color": theme.LOST, "clip": True}
+    definition = {"height": SMALL_HEIGHT, "data": {"name": "losses"}, "mark": mark, "encoding": encoding}
+    return _chart("loss", "Loss", "Share of the frames lost, moment by moment.", definition, ("losses",))
+
+
+def search_rows(result: RunResult, steps: Sequence[SearchStep], now: TrialStarted | None = None) -> dict[str, list[Row]]:
+    """Rows for the charts of the search.
+
+    Args:
+        result: the run as far as it is, with at least one search trial.
+        steps: what its trials changed.
+        now: the trial that runs, if it is one of the search.
+    """
+    shown = scene(result, steps)
+    trials = list(_trial_rows(shown, len(result.plan.search.goals)))
+    low, high = _around(shown, steps)
+    if now:
+        start_s = shown.end * shown.time_unit.size
+        load_pps = now.trial.intended_load_pps
+        trials.append(_trial_row(now.index, start_s, start_s + now.trial.duration_s, load_pps, RUNS_NOW))
+    near = [row for row in trials if low <= row["load"] <= high]
+    edges = [_in_pps(edge, shown) for edge in shown.edges]
+    names = [goal_text(goal) for goal in result.plan.search.goals]
+    return {
+        "trials": trials,
+        "near": near,
+        "around": [{"time": trials[-1]["end"], "load": load_pps} for load_pps in (low, high)],
+        "between": list(_between_rows(edges, names, low, high)),
+        "bounds": list(_bound_rows(edges, names, low, high)),
+    }
+
+
+def trial_rows(progress: Sequence[TrialProgress]) -> dict[str, list[Row]]:
+    """Rows for the charts of the running trial."""
+    rates: list[Row] = []
+    losses: list[Row] = []
+    before = TrialProgress(index=0, elapsed_s=0.0, offered_count=0, received_count=0)
+    for now in progress:
+        if (took_s := now.elapsed_s - before.elapsed_s) < STEP_MIN_S:
+            continue
+        sent_count, lost_count = now.offered_count - before.offered_count, now.lost_count - before.lost_count
+        received_count = now.received_count - before.received_count
+        for way, count in (("sent", sent_count), ("received", received_count)):
+            rates.append({"time": now.elapsed_s, "rate": count / took_s, "way": way})
+        share = min(1.0, lost_count / sent_count) if sent_count else 0.0
+        losses.append({"start": before.elapsed_s, "time": now.elapsed_s, "loss": share})
+        before = now
+    return {"rates": rates, "losses": losses}
+
+
+def thinned(progress: list[TrialProgress]) -> list[TrialProgress]:
+    """The same, in no more points than a chart can show."""
+    return progress if len(progress) <= POINTS_MAX else progress[::2]
+
+
+def _chart(name: str, title: str, summary: str, definition: Spec, data: Sequence[str]) -> Chart:
+    look = {"width": theme.WIDTH, "autosize": {"type": "fit-x", "contains": "padding"}, "padding": 4}
+    return Chart(name=name, title=title, summary=summary, definition=look | definition, data=dict.fromkeys(data, ()))
+
+
+def _trials(data: str, load: Spec, *, legend: bool) -> Spec:
+    """A bar for every trial."""
+    return {
+        "data": {"name": data},
+        "mark": {"type": "rule", "strokeWidth": 5, "strokeCap": "square", "clip": True},
+        "encoding": {
+            "x": _time("start"),
+            "x2": {"field": "end"},
+            "y": load | {"field": "load"},
+            "color": _colour("outcome", OUTCOMES, "bottom" if legend else None),
+        },
+    }
+
+
+def _bounds(goals: Sequence[Goal], load: Spec) -> Iterator[Spec]:
+    """Per goal, what lies between its bounds as an area, with lines around it."""
+    names = [goal_text(goal) for goal in goals]
+    colours = {name: theme.colour_of_goal(position) for position, name in enumerate(names)}
+    shape = {"interpolate": "step-after", "clip": True}
+    shared = {"x": _time("time"), "color": _colour("goal", colours, "top")}
+    yield {
+        "data": {"name": "between"},
+        "mark": {"type": "area", "opacity": 0.16} | shape,
+        "encoding": shared | {"y": load | {"field": "lower"}, "y2": {"field": "upper"}},
+    }
+    dashes = [theme.dash_of(position) for position in range(len(names))]
+    dash = {"field": "goal", "type": "nominal", "scale": {"domain": names, "range": dashes}, "legend": None}
+    side = {"field": "side", "type": "nominal"}
+    yield {
+        "data": {"name": "bounds"},
+        "mark": {"type": "line", "strokeWidth": 1.6} | shape,
+        "encoding": shared | {"y": load | {"field": "load"}, "strokeDash": dash, "detail": side},
+    }
+
+
+def _trial_rows(shown: Scene, goal_count: int) -> Iterator[Row]:
+    time_s, load_pps = shown.time_unit.size, shown.load_unit.size
+    for bar in shown.bars:
+        met_count = -1 if bar.met is None else len(bar.met)
+        outcome = {-1: DID_NOT_COUNT, 0: MEETS_NONE, goal_count: MEETS_ALL}.get(met_count, MEETS_SOME)
+        yield _trial_row(bar.trial, bar.start * time_s, bar.end * time_s, bar.load * load_pps, outcome)
+
+
+def _trial_row(trial: int, start_s: float, end_s: float, load_pps: float, outcome: str) -> Row:
+    return {"trial": trial, "start": start_s, "end": end_s, "load": load_pps, "outcome": outcome}
+
+
+def _around(shown: Scene, steps: Sequence[SearchStep]) -> tuple[float, float]:
+    """Loads to look at: around the bounds; as long as there are no lower ones, everything below the upper ones."""
+    states = steps[-1].after if steps else ()
+    uppers_pps = [state.upper_pps for state in states if state.upper_pps]
+    if uppers_pps and not any(state.lower_pps for state in states):
+        return 0.0, max(uppers_pps) * ABOVE
+    low, high = shown.around
+    return low * shown.load_unit.size, high * shown.load_unit.size
+
+
+class _Bounds(NamedTuple):
+    """An edge in seconds and frames per second."""
+
+    goal: int
+    time_s: float
+    lower_pps: float | None
+    upper_pps: float | None
+
+
+def _in_pps(edge: Edge, shown: Scene) -> _Bounds:
+    lower, upper = (None if load is None else load * shown.load_unit.size for load in (edge.lower, edge.upper))
+    return _Bounds(edge.goal, edge.time * shown.time_unit.size, lower, upper)
+
+
+def _between_rows(edges: Sequence[_Bounds], names: Sequence[str], low_pps: float, high_pps: float) -> Iterator[Row]:
+    """What is between two bounds, cut off where the loads around the answer end."""
+    for edge in edges:
+        if edge.lower_pps is None or edge.upper_pps is None:
+            continue
+        if edge.lower_pps < high_pps and edge.upper_pps > low_pps:
+            row = {"lower": max(edge.lower_pps, low_pps), "upper": min(edge.upper_pps, high_pps)}
+            yield {"goal": names[edge.goal], "time": edge.time_s} | row
+
+
+def _bound_rows(edges: Sequence[_Bounds], names: Sequence[str], low_pps: float, high_pps: float) -> Iterator[Row]:
+    """The bounds over time, as far as they are among the loads around the answer."""
+    for edge in edges:
+        for side, load_pps in (("lower", edge.lower_pps), ("upper", edge.upper_pps)):
+            if load_pps is not None and low_pps <= load_pps <= high_pps:
+                yield {"goal": names[edge.goal], "time": edge.time_s, "side": side, "load": load_pps}
+
+
+def _time(field: str, title: str = "time since the search began (s)") -> Spec:
+    axis = {"title": title, "grid": False, "tickCount": 8, "labelFlush": False}
+    return {"field": field, "type": "quantitative", "scale": {"nice": False, "zero": True}, "axis": axis}
+
+
+def _load(scale: Spec, values: Sequence[float] = ()) -> Spec:
+    axis = {"title": "load (frames/s)", "format": "~s", "tickCount": 5} | ({"values": list(values)} if values else {})
+    return {"type": "quantitative", "scale": scale, "axis": axis | {"labelOverlap": True}}
+
+
+def _quantity(field: str, title: str, form: str, scale: Spec) -> Spec:
+    axis = {"title": title, "format": form, "tickCount": 4}
+    return {"field": field, "type": "quantitative", "scale": scale, "axis": axis}
+
+
+def _colour(field: str, colours: dict[str, str], orient: str | None) -> Spec:
+    legend = orient and {"title": None, "orient": orient, "symbolType": "stroke", "symbolStrokeWidth": 4}
+    scale = {"domain": list(colours), "range": list(colours.values())}
+    return {"field": field, "type": "nominal", "scale": scale, "legend": legend}
