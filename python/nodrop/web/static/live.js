@@ -1,0 +1,118 @@
+// Keeps the page of a run up to date: pieces of HTML and rows for charts, as the server sends them.
+"use strict";
+
+const AGAIN_MS = 3000;
+const place = document.getElementById("run");
+const lost = document.getElementById("lost");
+const rows = {};
+const views = new Map();
+let asked = "";
+let stale = false;
+
+function isDark() {
+  const theme = document.documentElement.dataset.theme;
+  return theme ? theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+/** Put a piece in its place; who is in it with the keyboard stays there. */
+function show(name, html) {
+  const piece = place.querySelector(`[data-piece="${name}"]`);
+  const focused = piece.contains(document.activeElement) ? document.activeElement.textContent : null;
+  piece.innerHTML = html;
+  if (focused === null) return;
+  const same = [...piece.querySelectorAll("a, button")].find((each) => each.textContent === focused);
+  (same || document.getElementById("main")).focus({ preventScroll: true });
+}
+
+/** Make the charts, once it is known which there are. Expressions are interpreted, so no script is made from text. */
+async function draw(names) {
+  const wanted = `${names.join()} ${isDark()}`;
+  if (wanted === asked || !names.length) return;
+  asked = wanted;
+  const answer = await fetch(`/runs/${place.dataset.run}/charts?theme=${isDark() ? "dark" : "light"}`);
+  if (!answer.ok) {
+    asked = "";
+    return;
+  }
+  const definitions = await answer.json();
+  for (const box of place.querySelectorAll("[data-chart]")) {
+    const definition = definitions[box.dataset.chart];
+    views.get(box)?.view.finalize();
+    views.delete(box);
+    box.hidden = !definition;
+    if (!definition) continue;
+    const canvas = box.querySelector(".canvas");
+    const runtime = vega.parse(definition, {}, { ast: true });
+    const view = new vega.View(runtime, { expr: vegaInterpreter, renderer: "canvas" }).initialize(canvas);
+    view.width(canvas.clientWidth);
+    views.set(box, { view, names: definition.data.map((data) => data.name).filter((name) => !name.includes("_")) });
+  }
+  await fill(Object.keys(rows));
+}
+
+/** Put new rows into the charts that show them. */
+async function fill(changed) {
+  if (document.hidden) {
+    stale = true;
+    return;
+  }
+  for (const { view, names } of views.values()) {
+    const due = names.filter((name) => changed.includes(name));
+    for (const name of due) view.data(name, rows[name].map((row) => ({ ...row })));
+    if (due.length) await view.runAsync();
+  }
+}
+
+function resize() {
+  for (const [box, { view }] of views) view.width(box.querySelector(".canvas").clientWidth).runAsync();
+}
+
+function tick() {
+  for (const since of place.querySelectorAll("[data-since]")) {
+    const passed = Math.max(0, Math.round((Date.now() - Date.parse(since.dataset.since)) / 1000));
+    const minutes = Math.floor(passed / 60);
+    since.textContent = minutes ? `${minutes} min ${String(passed % 60).padStart(2, "0")} s` : `${passed} s`;
+  }
+}
+
+function follow() {
+  const source = new EventSource(`/runs/${place.dataset.run}/live`);
+  source.addEventListener("open", () => (lost.hidden = true));
+  source.addEventListener("pieces", (event) => {
+    const told = JSON.parse(event.data);
+    for (const [name, html] of Object.entries(told.pieces)) show(name, html);
+    Object.assign(rows, told.rows);
+    document.title = `${told.headline} · ${place.dataset.title} · nodrop`;
+    place.dataset.state = told.state;
+    tick();
+    draw(told.charts).then(() => fill(Object.keys(told.rows)));
+    if (told.over) source.close();
+  });
+  source.addEventListener("error", () => {
+    lost.hidden = false;
+    if (source.readyState !== EventSource.CLOSED) return; // it tries again by itself
+    setTimeout(async () => {
+      const answer = await fetch(location.href).catch(() => null);
+      if (answer?.redirected) location.reload(); // to log in
+      else follow();
+    }, AGAIN_MS);
+  });
+}
+
+document.addEventListener("submit", (event) => {
+  const question = event.target.dataset.confirm;
+  if (question && !confirm(question)) event.preventDefault();
+});
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden || !stale) return;
+  stale = false;
+  fill(Object.keys(rows));
+});
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  const shown = [...views.keys()].map((box) => box.dataset.chart);
+  if (shown.length) draw(shown);
+});
+addEventListener("resize", resize);
+setInterval(tick, 1000);
+tick();
+follow();
