@@ -30,6 +30,10 @@ STEP_MIN_S = 0.1
 """Rates are told over at least this long: frames come in bunches."""
 ROUND_PPS = tuple(digit * 10.0**power for power in range(11) for digit in (1, 2, 5))
 """Loads worth a line on a logarithmic axis, as far as they are on it."""
+COLUMNS = 3
+"""Of a legend: it then fits on a narrow screen."""
+LOSS_LEAST = 0.001
+"""The axis of loss is never shorter: no loss then looks like none."""
 IN_TRIAL = "time in this trial (s)"
 ABOVE = 1.5
 """How far above the lowest load known to be too high one looks before any is known to be met."""
@@ -79,14 +83,19 @@ def rate_chart() -> Chart:
 
 def loss_chart() -> Chart:
     """What share is lost, in the course of the running trial; empty."""
-    encoding = {
-        "x": _time("start", IN_TRIAL),
-        "x2": {"field": "time"},
-        "y": _quantity("loss", "lost", "~%", {"zero": True, "domainMin": 0}),
-        "y2": {"datum": 0},
+    share = _quantity("loss", "lost", "~%", {"zero": True, "domainMin": 0})
+    bars = {
+        "data": {"name": "losses"},
+        "mark": {"type": "rect", "color": theme.LOST, "clip": True},
+        "encoding": {
+            "x": _time("start", IN_TRIAL),
+            "x2": {"field": "time"},
+            "y": share,
+            "y2": {"datum": 0},
+        },
     }
-    mark = {"type": "rect", "color": theme.LOST, "clip": True}
-    definition = {"height": SMALL_HEIGHT, "data": {"name": "losses"}, "mark": mark, "encoding": encoding}
+    least = {"mark": {"type": "rule", "opacity": 0}, "encoding": {"y": {"datum": LOSS_LEAST}}}
+    definition = {"height": SMALL_HEIGHT, "layer": [bars, {"data": {"name": "losses"}} | least]}
     return _chart("loss", "Loss", "Share of the frames lost, moment by moment.", definition, ("losses",))
 
 
@@ -250,6 +259,8 @@ def _quantity(field: str, title: str, form: str, scale: Spec) -> Spec:
 
 
 def _colour(field: str, colours: dict[str, str], orient: str | None) -> Spec:
-    legend = orient and {"title": None, "orient": orient, "symbolType": "stroke", "symbolStrokeWidth": 4}
+    """Colours by value; without a legend where another chart beside has it."""
     scale = {"domain": list(colours), "range": list(colours.values())}
+    symbol = {"symbolType": "stroke", "symbolStrokeWidth": 4, "symbolOpacity": 1}
+    legend = {"title": None, "orient": orient, "columns": COLUMNS} | symbol if orient else None
     return {"field": field, "type": "nominal", "scale": scale, "legend": legend}

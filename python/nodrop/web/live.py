@@ -23,6 +23,7 @@ from nodrop.charts import live as charts
 from nodrop.charts.base import Chart, Row
 from nodrop.charts.compiled import compiled
 from nodrop.charts.theme import Theme
+from nodrop.model.goal import GoalResult
 from nodrop.model.latency import latency_of
 from nodrop.model.plan import Plan
 from nodrop.model.trial import FIXED, TrialResult
@@ -207,9 +208,19 @@ def _bounds(watched: Watched) -> Iterator[dict[str, Any]]:
             "width": width_text(known) if known else "-",
             "asked": format_ratio(goal.width_ratio) if goal.width_ratio else "-",
             "regular": bool(known and known.regular),
-            "why": known.explanation if known else "",
-            "limit": known.limit if known else "",
+            "why": _meaning(known),
         }
+
+
+def _meaning(known: GoalResult | None) -> str:
+    """What the bounds say as long as they move, and why they are where they are once they do not."""
+    if known is None or (known.lower is None and known.upper is None):
+        return "no load is decided yet"
+    if known.regular:
+        return known.explanation
+    if known.upper is None:
+        return "met at every load tried in earnest so far"
+    return "closing in" if known.lower else "not met so far, looks further down"
 
 
 def _latencies(watched: Watched) -> Iterator[dict[str, Any]]:

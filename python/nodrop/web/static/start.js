@@ -1,0 +1,76 @@
+// Has the form looked at while it is filled in, and finds keys in it. Without it the buttons do the same.
+"use strict";
+
+const WAIT_MS = 350;
+const form = document.getElementById("start");
+const look = document.getElementById("look");
+const find = document.getElementById("find");
+let timer = 0;
+let latest = 0;
+
+function mark(wrong) {
+  for (const ask of form.querySelectorAll("[data-field]")) {
+    const key = ask.dataset.field;
+    const sentence = wrong[key] || "";
+    const input = document.getElementById(`f-${key}`);
+    document.getElementById(`f-${key}-wrong`).textContent = sentence;
+    if (sentence) input.setAttribute("aria-invalid", "true");
+    else input.removeAttribute("aria-invalid");
+  }
+}
+
+async function check() {
+  const mine = ++latest;
+  look.parentElement.classList.add("busy");
+  const body = new URLSearchParams([...new FormData(form)].filter(([name, value]) => value && name !== "check"));
+  const answer = await fetch("/start", { method: "POST", body, headers: { "X-Piece": "check" } }).catch(() => null);
+  if (mine !== latest) return; // something else was written meanwhile
+  look.parentElement.classList.remove("busy");
+  if (!answer?.ok || answer.redirected) return;
+  const { wrong, aside } = await answer.json();
+  mark(wrong);
+  const open = look.querySelector("details")?.open;
+  look.innerHTML = aside;
+  if (open) look.querySelector("details").open = true;
+}
+
+/** Show the keys that a word is found in, by name or meaning. */
+function search() {
+  const word = find.value.trim().toLowerCase();
+  let count = 0;
+  for (const group of form.querySelectorAll(".more details.group")) {
+    let within = 0;
+    for (const ask of group.querySelectorAll(".ask")) {
+      ask.hidden = word !== "" && !ask.textContent.toLowerCase().includes(word);
+      ask.style.display = ask.hidden ? "none" : "";
+      within += ask.hidden ? 0 : 1;
+    }
+    group.hidden = word !== "" && within === 0;
+    if (word) group.open = within > 0;
+    count += within;
+  }
+  document.getElementById("found").textContent = word ? `${count} keys found` : "";
+}
+
+form.addEventListener("input", (event) => {
+  if (event.target === find) {
+    search();
+    return;
+  }
+  clearTimeout(timer);
+  timer = setTimeout(check, WAIT_MS);
+});
+form.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && event.target === find) event.preventDefault();
+});
+find.parentElement.hidden = false;
+document.getElementById("check").hidden = true;
+look.addEventListener("click", (event) => {
+  const to = event.target.closest("a[href^='#f-']");
+  const input = to && document.getElementById(to.getAttribute("href").slice(1));
+  if (!input) return;
+  event.preventDefault();
+  const group = input.closest("details");
+  if (group) group.open = true;
+  input.focus();
+});
