@@ -99,7 +99,9 @@ def loss_chart() -> Chart:
     return _chart("loss", "Loss", "Share of the frames lost, moment by moment.", definition, ("losses",))
 
 
-def search_rows(result: RunResult, steps: Sequence[SearchStep], now: TrialStarted | None = None) -> dict[str, list[Row]]:
+def search_rows(
+    result: RunResult, steps: Sequence[SearchStep], now: TrialStarted | None = None
+) -> dict[str, list[Row]]:
     """Rows for the charts of the search.
 
     Args:

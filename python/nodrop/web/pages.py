@@ -10,7 +10,7 @@ from nodrop.api.base import Base
 from nodrop.api.problem import Problem
 from nodrop.api.runs import Runs
 from nodrop.api.sessions import Sessions
-from nodrop.web import assets, login, results, runs, state
+from nodrop.web import assets, live, login, results, runs, start, state
 from nodrop.web.errors import error_page
 from nodrop.web.headers import Headers
 from nodrop.web.site import Site
@@ -19,6 +19,8 @@ ROOMS: tuple[Callable[[Site], APIRouter], ...] = (
     assets.routes,
     login.routes,
     runs.routes,
+    start.routes,
+    live.routes,
     results.routes,
     state.routes,
 )

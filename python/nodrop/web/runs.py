@@ -10,8 +10,9 @@ from nodrop.api.state import Entry, RunView
 from nodrop.export.openmetrics import Running
 from nodrop.model.base import Value
 from nodrop.units import format_pps
-from nodrop.web.forms import read_form
+from nodrop.web.forms import only, read_form
 from nodrop.web.fresh import fresh
+from nodrop.web.login import safe_goal
 from nodrop.web.site import Site
 from nodrop.wording import goal_text
 
@@ -53,9 +54,10 @@ def routes(site: Site) -> APIRouter:
 
     @router.post("/runs/{run_id}/cancel")
     async def cancel(request: Request, run_id: str) -> Response:
-        await read_form(request)
-        site.runs.cancel(run_id)
-        return RedirectResponse("/", 303)
+        fields = await read_form(request)
+        if not site.runs.find(run_id).state.is_over:  # it may have ended by itself meanwhile
+            site.runs.cancel(run_id)
+        return RedirectResponse(safe_goal(only(fields, "next")), 303)
 
     return router
 

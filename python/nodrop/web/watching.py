@@ -24,7 +24,6 @@ from nodrop.model.result import GoalState, RunResult, SearchStep, Status
 from nodrop.model.trial import TrialResult
 from nodrop.report.lines import trial_line
 from nodrop.report.progress import Progress
-from nodrop.units import format_pps, format_seconds
 from nodrop.wording import asked_text, found_text, goal_text, traffic_text
 
 SEARCH = "search"
@@ -58,6 +57,8 @@ class Watched:
         self.log: list[Said] = []
         self.parts: list[Part] = []
         self.note = ""
+        self._now_s: float | None = None
+        """When the last trial ended: events do not say when they happen, and little else takes time."""
         self._begin(None)
 
     def _begin(self, event: RunStarted | None) -> None:
@@ -123,6 +124,7 @@ class Watched:
             self.steps.append(self._step(result, event.goals))
         self.trials.append(result)
         self.goals, self.started = event.goals, None
+        self._now_s = seconds_between(self.view.started_at or result.started_at, result.started_at) + result.duration_s
         self._say(trial_line(result))
 
     def _step(self, result: TrialResult, goals: tuple[GoalResult, ...]) -> SearchStep:
@@ -149,20 +151,12 @@ class Watched:
         self._say(f"result {content['run_id']} is stored, {str(content['status']).replace('_', ' ')}")
         if self.begun and self.begun.place:
             found = ", ".join(f"{goal_text(each.goal)} {found_text(each)}" for each in self.goals)
-            what = f"frame size {self.begun.plan.frame_size}"
-            self.parts.append(Part(self.begun.place.number, what, found, str(content["status"])))
+            self.parts.append(Part(self.begun.place.number, self.which(), found, str(content["status"])))
 
     def _say(self, text: str, grave: bool = False) -> None:
-        self.log.append(Said(self._after_s(), text, grave))
+        self.log.append(Said(self._now_s, text, grave))
         if len(self.log) > LOG_MAX:
             del self.log[LOG_MAX // 4 : LOG_MAX // 2]
-
-    def _after_s(self) -> float | None:
-        """When something is said that is not told when: about when the latest trial ended."""
-        if not self.trials or not self.view.started_at:
-            return None
-        latest = self.trials[-1]
-        return seconds_between(self.view.started_at, latest.started_at) + latest.duration_s
 
     def result(self) -> RunResult | None:
         """What the run would leave behind if it ended now; None before it began."""
@@ -180,25 +174,14 @@ class Watched:
             steps=tuple(self.steps),
         )
 
-    def doing(self) -> str:
-        """What happens now, in words."""
-        plan, started = self.plan, self.started
-        if self.view.state.is_over:
-            return self.view.error or ""
-        if self.view.state is State.QUEUED:
-            place = self.view.place or 1
-            return "Next in the queue." if place == 1 else f"Waits for {place - 1} others in the queue."
-        if plan is None:
-            return f"{self.note[:1].upper()}{self.note[1:]}." if self.note else "Starts."
-        if self.facts is None:
-            return f"Brings up the lab: {plan.lab.sut_text}."
-        if started:
-            trial = started.trial
-            what = f"Trial {started.index}: {format_pps(trial.intended_load_pps)} for {format_seconds(trial.duration_s)}"
-            return f"{what}, {trial.reason or started.phase}."
-        if self.trials:
-            return "Decides what to try next."
-        return "Path checked; begins to measure." if self.checked else "Checks the path, end to end."
+    def which(self) -> str:
+        """Which of several runs goes on: `frame size 64, repeat 2 of 5`; empty for one by itself."""
+        if not self.begun or not self.begun.place:
+            return ""
+        place = self.begun.place
+        variant = f"{place.variant}, " if place.variant else ""
+        repeat = f", repeat {place.repeat} of {place.repeat_count}" if place.repeat_count > 1 else ""
+        return f"{variant}frame size {self.begun.plan.frame_size}{repeat}"
 
     def left_s(self) -> float | None:
         """How long this run still takes, as far as that can be told."""
