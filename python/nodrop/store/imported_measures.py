@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from nodrop.model.goal import Goal, Limit
 from nodrop.model.summary import Measure
+from nodrop.store.summaries import slug
 from nodrop.wording import goal_text
 
 NS_PER_USEC = 1000
@@ -34,8 +35,3 @@ def latency_measures(usec: Mapping[str, float | None], at_key: str, at_text: str
                 better="lower",
                 value=value * NS_PER_USEC,
             )
-
-
-def slug(text: str) -> str:
-    """For a key: `50 % of NDR` is `50%_of_ndr`."""
-    return text.lower().replace(" %", "%").replace(" ", "_")

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from nodrop.model.goal import Goal, Limit
 from nodrop.model.nfvbench import branch, frame_sizes, leaf, listed, number, percentiles, service_chains, text
 from nodrop.model.summary import Measure, Summary
-from nodrop.store.imported_measures import goal_measure, goal_names, latency_measures, slug
+from nodrop.store.imported_measures import goal_measure, goal_names, latency_measures
+from nodrop.store.summaries import slug
 from nodrop.units import format_pps
 
 IMIX_BYTES = (7 * 64 + 4 * 594 + 1518) / 12
@@ -93,7 +94,7 @@ class _Found(NamedTuple):
             status="complete",
             error=" ".join(said) or None,
             label=text(config, "user_label") or None,
-            sut=text(self.content, "openstack_spec", "vswitch").lower(),
+            sut=_sut(text(self.content, "openstack_spec", "vswitch")),
             path=self.chain_name,
             chain_count=int(number(self.chain, "service_chain_count") or 0),
             flow_count=int(number(self.chain, "flow_count") or 0),
@@ -127,9 +128,7 @@ class _Found(NamedTuple):
                 yield None, f"{title}: the search watched the other direction; this one lost {lost_ratio:.2%}."
                 continue
             yield goal_measure(wanted, float(load_pps), self._high_pps(goal, load_pps), self._limit(goal)), ""
-            figures = {f"p{name}": value for name, value in percentiles(counted).items()}
-            figures |= {"mean": number(counted, "avg_delay_usec"), "max": number(counted, "max_delay_usec")}
-            yield from ((each, "") for each in latency_measures(figures, key, title))
+            yield from ((each, "") for each in latency_measures(_delays(counted), key, title))
 
     def _high_pps(self, goal: dict[str, Any], load_pps: float) -> float | None:
         """NFVbench stops when the load that failed is less than `load_epsilon` percent of line rate away."""
@@ -178,10 +177,7 @@ class _Found(NamedTuple):
                 value=max(lost, 0) / sent,
                 limit=limit,
             )
-        counted = branch(stats, self.watched, "rx")
-        figures = {f"p{name}": value for name, value in percentiles(counted).items()}
-        figures |= {"mean": number(counted, "avg_delay_usec"), "max": number(counted, "max_delay_usec")}
-        yield from latency_measures(figures, at, self._rate)
+        yield from latency_measures(_delays(branch(stats, self.watched, "rx")), at, self._rate)
 
     @property
     def _rate(self) -> str:
@@ -206,3 +202,14 @@ class _Found(NamedTuple):
             return began, duration_s
         start_s = min(start for start, _ in spans_s)
         return datetime.fromtimestamp(start_s, UTC), round(max(end for _, end in spans_s) - start_s, 3)
+
+
+def _delays(counted: dict[str, Any]) -> dict[str, float | None]:
+    """The latencies that were counted, in microseconds, by name."""
+    shares = {f"p{name}": value for name, value in percentiles(counted).items()}
+    return {"mean": number(counted, "avg_delay_usec"), **shares, "max": number(counted, "max_delay_usec")}
+
+
+def _sut(vswitch: str) -> str:
+    """What forwarded, as nodrop calls it."""
+    return "ovs" if vswitch == "OPENVSWITCH" else vswitch.lower() or "unknown"

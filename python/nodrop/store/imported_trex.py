@@ -6,6 +6,7 @@ What becomes of each figure: docs/reference/imported-results.md.
 import ast
 import json
 from datetime import datetime
+from itertools import takewhile
 from typing import Any
 
 from nodrop.model.goal import Goal, Limit
@@ -71,7 +72,7 @@ def summary(content: dict[str, Any], run_id: str, began: datetime) -> Summary:
         status="complete",
         error=f"{goal_names(goal)[1]}: {why_not}" if why_not else None,
         label=_title(found),
-        sut="",
+        sut="unknown",
         path="EXT",
         chain_count=max(1, len(listed(config, "ports")) // 2),
         flow_count=0,
@@ -126,10 +127,9 @@ def _title(found: dict[str, Any]) -> str | None:
 
 
 def _literal(lines: list[str]) -> Any:
-    """The JSON in the Python text that begins here."""
-    for end in range(1, len(lines) + 1):
-        try:
-            return json.loads(ast.literal_eval("\n".join(lines[:end]).strip()))
-        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-            continue
-    return None
+    """The JSON in the Python text that begins here; each further line of it begins with a quote."""
+    rest = takewhile(lambda line: line.lstrip().startswith(("'", '"')), lines[1:])
+    try:
+        return json.loads(ast.literal_eval("\n".join([lines[0].strip(), *rest])))
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None

@@ -106,7 +106,7 @@ def _mrr_limit(result: RunResult) -> Limit:
 
 def _fixed_measures(trial: TrialResult, asked: str) -> Iterator[Measure]:
     """What came back of a load that was asked for; without loss the SUT may forward more."""
-    at = _slug(asked)
+    at = slug(asked)
     short = trial.offered_count < trial.intended_count * FELL_SHORT
     lost_limit = Limit.TESTER if short else Limit.SUT
     yield Measure(
@@ -150,24 +150,24 @@ def _place(result: RunResult, label: str) -> tuple[str, str]:
     goals = {found.goal.label: found for found in result.goals}
     point = next((each for each in result.plan.latency.points if each.label == label), None)
     if point is None or point.goal_label not in goals:
-        return _slug(label), label
+        return slug(label), label
     goal = goals[point.goal_label]
     if point.load_ratio == 1.0:
         return _goal_key(goal), _goal_text(goal)
     share = format_ratio(point.load_ratio)
-    return f"{_slug(share)}_of_{_goal_key(goal)}", f"{share} of {_goal_text(goal)}"
+    return f"{slug(share)}_of_{_goal_key(goal)}", f"{share} of {_goal_text(goal)}"
 
 
 def _goal_key(found: GoalResult) -> str:
     """`ndr`; with its loss ratio where that is not 0."""
-    return _slug(_goal_text(found))
+    return slug(_goal_text(found))
 
 
 def _goal_text(found: GoalResult) -> str:
     return goal_text(found.goal) if found.goal.loss_ratio else found.goal.label
 
 
-def _slug(text: str) -> str:
+def slug(text: str) -> str:
     """For a key: `50 % of NDR` is `50%_of_ndr`."""
     return text.lower().replace(" %", "%").replace(" ", "_")
 
