@@ -9,7 +9,7 @@ from tests.running import MILLION, Listener, make_plan, parts
 from tests.suts import SlowTester, Step
 
 from nodrop import store
-from nodrop.charts.funnel import write
+from nodrop.charts import funnel
 from nodrop.cli.console import show
 from nodrop.config.load import load
 from nodrop.errors import ConfigError, SearchError
@@ -186,7 +186,7 @@ def test_what_tells_of_searches_copes_with_runs_that_have_none(tmp_path: Path) -
     assert calibration.calibration_of(fixed) is None
     for result in (fixed, checked):
         with pytest.raises(ConfigError, match="a picture of its search asked, it has none"):
-            write(result, (), tmp_path / "picture.svg")
+            funnel.chart(result, ())
     config = load((), {"search.warm_start": fixed.run_id})
     with pytest.raises(ConfigError, match="no goal of it has both bounds"):
         build(config, Lookups(find_result=lambda wanted: store.load(wanted, tmp_path)))

@@ -52,7 +52,7 @@ def chart(result: RunResult, steps: Sequence[SearchStep]) -> Chart:
         name="funnel",
         title=f"{sut_text(result)}: {goals_text(result)}",
         subtitle=f"{traffic_text(result.plan.traffic)}; search {result.plan.search.algorithm}, {made}; "
-        f"run {result.run_id}",
+        f"run {result.run_id}\nbars: trials, as long as they took; shaded: between the bounds of a goal",
         summary=_summary(result, shown, made),
         definition={"vconcat": panels, "spacing": 14},
         data={
@@ -169,11 +169,12 @@ def _trial_layers(shown: Scene, result: RunResult, axes: Axes) -> list[Spec]:
     stops = {
         "data": {"name": "trials"},
         "transform": [{"filter": {"field": "stopped", "equal": STOPPED}}],
-        "mark": {"type": "point", "stroke": theme.INK, "strokeWidth": 1.2, "size": 55, "opacity": 1, "clip": True},
+        "mark": {"type": "point", "filled": True, "stroke": theme.INK, "strokeWidth": 1.2, "size": 55, "opacity": 1}
+        | {"clip": True},
         "encoding": {
             "x": axes.time("end"),
             "y": axes.load("load"),
-            "fill": colour | {"legend": None},
+            "color": colour,
             "shape": {
                 "field": "stopped",
                 "type": "nominal",
@@ -213,22 +214,31 @@ def _outcomes(shown: Scene, result: RunResult) -> dict[str, str]:
 
 
 def _bound_layers(goal: int, axes: Axes) -> list[Spec]:
-    """What lies between the bounds of a goal as an area, and the bounds as lines."""
+    """What lies between the bounds of a goal as an area, and the bounds as lines.
+
+    Bounds far outside the panel are drawn just outside: renderers give up on dashes of lines that are too long.
+    """
+    low, high = axes.scale["domain"]
+    room = high - low
+    near: list[Spec] = [
+        {"calculate": f"min(max(datum.{side}, {max(low - room, low / 2)!r}), {high + room!r})", "as": f"{side}Drawn"}
+        for side in ("lower", "upper")
+    ]
     shape = {"interpolate": "step-after", "color": theme.colour_of_goal(goal), "clip": True, "aria": False}
     own: Spec = {"filter": {"field": "goal", "equal": goal}}
     known = {side: {"filter": {"field": side, "gt": 0}} for side in ("lower", "upper")}
     area = {
         "data": {"name": "bounds"},
-        "transform": [own, *known.values()],
+        "transform": [own, *known.values(), *near],
         "mark": {"type": "area", "opacity": 0.14} | shape,
-        "encoding": {"x": axes.time("time"), "y": axes.load("lower"), "y2": {"field": "upper"}},
+        "encoding": {"x": axes.time("time"), "y": axes.load("lowerDrawn"), "y2": {"field": "upperDrawn"}},
     }
     lines = [
         {
             "data": {"name": "bounds"},
-            "transform": [own, known[side]],
+            "transform": [own, known[side], *near],
             "mark": {"type": "line", "strokeWidth": 1.6, "strokeDash": theme.dash_of(goal)} | shape,
-            "encoding": {"x": axes.time("time"), "y": axes.load(side)},
+            "encoding": {"x": axes.time("time"), "y": axes.load(f"{side}Drawn")},
         }
         for side in known
     ]

@@ -198,13 +198,17 @@ def definition(series: Sequence[str], sizes: Sequence[str], scale: Spec, axis: S
         "color": colour,
     }
     dash = {"field": "series", "type": "nominal", "scale": {"domain": list(series), "range": dashes}}
-    hollow = {"condition": {"test": {"field": "least", "equal": True}, "value": theme.PAPER}}
     says: Spec = {"description": {"field": "says"}, "tooltip": {"field": "says"}}
-    points = {"mark": {"type": "point", "size": 70, "strokeWidth": 2, "opacity": 1}}
-    points["encoding"] = place | says | {"fill": hollow | colour | {"legend": None}}
-    layers: list[Spec] = [
-        {"mark": {"type": "line", "aria": False}, "encoding": place | {"strokeDash": dash}},
-        points,
+    look = {"type": "point", "size": 70, "opacity": 1}
+    looks = {False: look | {"filled": True}, True: look | {"filled": False, "fill": theme.PAPER, "strokeWidth": 2}}
+    layers: list[Spec] = [{"mark": {"type": "line", "aria": False}, "encoding": place | {"strokeDash": dash}}]
+    layers += [
+        {
+            "transform": [{"filter": {"field": "least", "equal": is_least}}],
+            "mark": looks[is_least],
+            "encoding": place | says,
+        }
+        for is_least in looks
     ]
     if len(sizes) <= LABELLED_COUNT:
         layers += [_labels(place, side, gap) for side, gap in (("above", -LABEL_GAP), ("below", LABEL_GAP))]

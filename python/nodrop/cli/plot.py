@@ -34,7 +34,10 @@ CHARTS = (
     "-o", "--output", required=True, type=FILE, help="Where to: name.svg, .png, .pdf, or .vl.json for Vega-Lite."
 )
 @click.option(
-    "--chart", "name", type=click.Choice(CHARTS), default="funnel", show_default=True, help="What to draw, see below."
+    "--chart",
+    "name",
+    type=click.Choice(CHARTS),
+    help="What to draw, see below.  [default: funnel, or rate where there was no search]",
 )
 @click.option("--trial", type=int, metavar="N", help="Which trial, from 0 (loss, sankey, chains).")
 @click.option(
@@ -42,7 +45,7 @@ CHARTS = (
 )
 @click.option("--results-dir", default="results", show_default=True, type=DIR, help="Where results are kept.")
 def plot(
-    result: tuple[str, ...], output: str, *, name: str, trial: int | None, theme: "Theme", results_dir: str
+    result: tuple[str, ...], output: str, *, name: str | None, trial: int | None, theme: "Theme", results_dir: str
 ) -> None:
     """Draw stored results.
 
@@ -73,20 +76,21 @@ def plot(
     draw.write(_chart(name, result, trial, results_dir), file, theme)
 
 
-def _chart(name: str, wanted: Sequence[str], trial: int | None, results_dir: str) -> "Chart":
+def _chart(name: str | None, wanted: Sequence[str], trial: int | None, results_dir: str) -> "Chart":
     from nodrop import store  # noqa: PLC0415
     from nodrop.charts.catalogue import KINDS, Asked  # noqa: PLC0415
     from nodrop.errors import ConfigError  # noqa: PLC0415
     from nodrop.replay import replay  # noqa: PLC0415
     from nodrop.store.selection import select  # noqa: PLC0415
 
-    kind = KINDS[name]
-    if kind.takes_several:
+    if name and KINDS[name].takes_several:
         results = [selected.result() for selected in select(wanted, results_dir)]
     elif len(wanted) > 1:
-        raise ConfigError(f"{len(wanted)} results asked in one picture, a {name} chart shows one; name one")
+        raise ConfigError(f"{len(wanted)} results asked in one picture, a {name or 'funnel'} chart shows one; name one")
     else:
         results = [store.load(wanted[0], results_dir)]
+    name = name or ("rate" if results[0].plan.fixed else "funnel")
+    kind = KINDS[name]
     if trial is not None and not kind.takes_trial:
         raise ConfigError(f"--trial {trial}: a trial asked, a {name} chart shows all of them; leave it out")
     first = results[0]
