@@ -18,8 +18,7 @@ NOWHERE: list[str] = []
 
 _DRAWING = re.compile(r' (d|transform|points|[xy][12]?|cx|cy|r|width|height)="([^"]*)"')
 _LONG_NUMBER = re.compile(r"-?\d+\.\d{2,}(?:e-?\d+)?")
-_ROLE = re.compile(r' role="graphics-[a-z]+"')
-"""Of parts of a drawing, which as a whole is one image."""
+_PART = re.compile(r'(<[a-z]+ [^>]*?) role="graphics-[a-z]+"([^>]*>)')
 _ID = re.compile(r'(?<=\bid=")[^"]+|(?<=url\(#)[^)]+|(?<=href="#)[^"]+')
 
 
@@ -77,7 +76,7 @@ def svg(chart: Chart, theme: Theme = "light") -> str:
     spec = themed(untitled, theme, ground=False)
     digest = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:8]
     own = f"{chart.name}-{digest}"
-    start, rest = _ROLE.sub("", _svg(spec, f"{own}-")).split(">", 1)
+    start, rest = _PART.sub(_part, _svg(spec, f"{own}-")).split(">", 1)
     names = f'<title id="{own}-title">{escape(chart.title)}</title><desc id="{own}-desc">{escape(chart.summary)}</desc>'
     return f'{start} role="img" aria-labelledby="{own}-title" aria-describedby="{own}-desc">{names}{rest}'
 
@@ -90,6 +89,12 @@ def _svg(spec: Spec, id_prefix: str = "") -> str:
     ids = {name: f"{id_prefix}c{number}" for number, name in enumerate(dict.fromkeys(_ID.findall(drawing)))}
     drawing = _ID.sub(lambda name: ids[name[0]], drawing)
     return _DRAWING.sub(lambda part: f' {part[1]}="{_LONG_NUMBER.sub(_short, part[2])}"', drawing)
+
+
+def _part(tag: re.Match[str]) -> str:
+    """A part of a drawing: an image of its own where it says what it shows, else nothing worth telling."""
+    role = ' role="img"' if ' aria-label="' in tag[0] else ""
+    return f"{tag[1]}{role}{tag[2]}"
 
 
 def _short(number: re.Match[str]) -> str:

@@ -24,6 +24,10 @@ from nodrop.wording import (
     wire_text,
 )
 
+TOLD_MAX = 8
+"""Runs whose figures fit into a sentence."""
+UNSURE = 0.1
+"""Chance of a figure to be too high from which on that is said first."""
 SHOWN = (50.0, 99.0, 99.9)
 """Percentiles on cards."""
 
@@ -34,10 +38,19 @@ def sentence(results: Sequence[RunResult]) -> str:
 
 
 def _sentence_of_several(results: Sequence[RunResult]) -> str:
-    first = results[0]
-    what = "frames sent at fixed rates" if first.plan.fixed else "the highest rate that comes through"
-    runs = f"{counted(len(results), 'run')} through {', '.join(dict.fromkeys(map(known_sut_text, results)))}: {what}"
-    return f"nodrop made {runs}. They stand side by side below, and each by itself after that."
+    """The first figure of each, in a row where they are few."""
+    suts = ", ".join(dict.fromkeys(map(known_sut_text, results)))
+    told = [f"{_first_figure(result)} ({name})" for name, result in zip(names(results), results, strict=True)]
+    goals = {result.goals[0].goal.loss_ratio for result in results if result.goals}
+    if len(goals) != 1 or len(told) > TOLD_MAX:
+        return f"nodrop made {counted(len(results), 'run')} through {suts}. They stand side by side below."
+    (ratio,) = goals
+    fate = f"losing at most {small_ratio_text(ratio)} of the frames" if ratio else "without losing a frame"
+    return f"The highest rate that comes through {suts}, {fate}: {', '.join(told)}."
+
+
+def _first_figure(result: RunResult) -> str:
+    return found_text(result.goals[0]) if result.goals else "none"
 
 
 def _sentence(result: RunResult) -> str:
@@ -109,15 +122,17 @@ def _goal_card(found: GoalResult, result: RunResult) -> Card:
 
 def _goal_details(found: GoalResult, result: RunResult) -> Iterator[str]:
     traffic = result.plan.traffic
-    if found.lower:
-        yield f"{each_way_text(found.lower.load_pps, traffic)}, {wire_text(found.lower.load_pps, traffic)} on the wire"
-        if found.upper:
-            yield f"not at {format_pps(found.upper.load_pps)} any more, {width_text(found)} above"
+    if not found.lower:
+        yield found.explanation
+        return
+    yield f"{each_way_text(found.lower.load_pps, traffic)}, {wire_text(found.lower.load_pps, traffic)} on the wire"
+    if found.upper:
+        yield f"not at {format_pps(found.upper.load_pps)} any more, {width_text(found)} above"
     at = next((each for each in result.latencies if each.label == found.goal.label), None)
     if at and (latency := latency_of(result.trials[at.trial_index], SHOWN)):
         yield f"latency {latency_text(latency)}"
     yield f"limited by {LIMITS[found.limit]}" if found.limit is not Limit.UNKNOWN else "the limit is not known yet"
-    if found.lower_error_probability is not None and found.lower:
+    if found.lower_error_probability is not None:
         yield f"chance that it is too high: {format_ratio(found.lower_error_probability)}"
 
 
@@ -186,6 +201,11 @@ def _trust(result: RunResult) -> tuple[Tone, list[str]]:
         reasons.append("nothing higher was tried, the SUT may forward more")
     if unsure := [found.goal.label for found in result.goals if not found.regular and found.limit not in TESTERS]:
         reasons.append(f"{' and '.join(unsure)} {'is' if len(unsure) == 1 else 'are'} not confirmed on both sides")
+    unlikely = [found for found in result.goals if (found.lower_error_probability or 0.0) >= UNSURE]
+    reasons += [
+        f"{found.goal.label} may be too high (chance {format_ratio(found.lower_error_probability or 0.0)})"
+        for found in unlikely
+    ]
     if suspect := _suspect(result):
         reasons.append(suspect)
     if reasons:

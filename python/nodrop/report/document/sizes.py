@@ -32,7 +32,7 @@ def size_blocks(results: Sequence[RunResult]) -> tuple[Block, ...]:
     table = sizes_table(results)
     if not table.rows:
         return ()
-    several = len({row[0].key for row in table.rows}) > 1
+    several = len({row[0].key for row in table.rows if row[2].key}) > 1
     drawn = figure(lambda: sizes.chart(results)) if several or not _are_virtual(results) else ()
     return (*drawn, table)
 
