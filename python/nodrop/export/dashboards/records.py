@@ -92,9 +92,9 @@ def _open_scale(scale: Spec) -> Spec:
     return {key: value for key, value in scale.items() if key not in ("domain", "nice")}
 
 
-def _told_apart(channel: str, encoding: Spec, first: str) -> Spec:
-    """Colours and dashes for any number of lines; one legend for both."""
-    if encoding.get("type") != "nominal":
+def _told_apart(channel: str, encoding: Any, first: str) -> Any:
+    """Colours and dashes for any number of lines; one legend for both. Colours of marks stay as they are."""
+    if not isinstance(encoding, dict) or encoding.get("type") != "nominal":
         return encoding
     if first:
         encoding = encoding | {"sort": {"field": first, "op": "min"}}
