@@ -1,14 +1,17 @@
 """How goals and loads read, wherever they are shown."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nodrop.model.goal import Goal, GoalResult, Limit
-from nodrop.model.plan import Plan
 from nodrop.model.summary import MeasureUnit
-from nodrop.model.traffic import Replay, Stream, Traffic
-from nodrop.model.trial import FIXED, StopClause, TrialResult
 from nodrop.rates import WIRE_OVERHEAD_BYTES
 from nodrop.units import format_bps, format_ns, format_pps, format_ratio, format_seconds
+
+if TYPE_CHECKING:  # lists of results do not wait for these
+    from nodrop.model.plan import Plan
+    from nodrop.model.traffic import Replay, Stream, Traffic
+    from nodrop.model.trial import StopClause, TrialResult
 
 LIMITS = {
     Limit.SUT: "the SUT",
@@ -18,7 +21,7 @@ LIMITS = {
     Limit.MIN_LOAD: "the lowest load allowed",
     Limit.UNKNOWN: "not known yet",
 }
-STOPS: dict[StopClause, str] = {
+STOPS: "dict[StopClause, str]" = {
     "lost_count": "enough frames were lost to decide",
     "after_loss": "a loss was seen and watched",
     "elapsed": "it was to be this short",
@@ -65,21 +68,23 @@ def width_text(found: GoalResult) -> str:
     return format_ratio((found.upper.load_pps - found.lower.load_pps) / found.upper.load_pps)
 
 
-def shown_loss_ratio(trial: TrialResult) -> float:
+def shown_loss_ratio(trial: "TrialResult") -> float:
     """Frames that were not sent count as lost in a search; at a fixed rate they are told apart from those lost."""
+    from nodrop.model.trial import FIXED  # noqa: PLC0415
+
     if trial.phase != FIXED or not trial.offered_count:
         return trial.loss_ratio
     return trial.lost_count / trial.offered_count
 
 
-def stop_text(trial: TrialResult) -> str:
+def stop_text(trial: "TrialResult") -> str:
     """Why a trial ended early; empty for one that did not."""
     if not trial.stopped_early:
         return ""
     return f"stopped early: {STOPS[trial.stopped_by]}" if trial.stopped_by else "stopped early"
 
 
-def each_way_text(load_pps: float, traffic: Traffic) -> str:
+def each_way_text(load_pps: float, traffic: "Traffic") -> str:
     """A load per direction: `2 x 150.0 kpps`."""
     loads = [format_pps(load_pps * ratio) for ratio in traffic.direction_ratios.values()]
     return f"{len(loads)} x {loads[0]}" if len(set(loads)) == 1 else " + ".join(loads)
@@ -91,7 +96,7 @@ def turn_text(variant: str, repeat: int, repeat_count: int) -> str:
     return f"{variant} {number}".strip()
 
 
-def asked_text(plan: Plan) -> str:
+def asked_text(plan: "Plan") -> str:
     """What is to be measured, in short: a fixed rate, or with which profile."""
     if plan.no_traffic:
         return "no traffic"
@@ -100,12 +105,12 @@ def asked_text(plan: Plan) -> str:
     return f"{plan.profile} profile"
 
 
-def wire_text(load_pps: float, traffic: Traffic) -> str:
+def wire_text(load_pps: float, traffic: "Traffic") -> str:
     """A load as bits on a wire, gaps included, over all directions."""
     return format_bps(load_pps * (traffic.frame_bytes + WIRE_OVERHEAD_BYTES) * 8)
 
 
-def traffic_text(traffic: Traffic) -> str:
+def traffic_text(traffic: "Traffic") -> str:
     """What is sent, in short: `64-byte frames both ways, 256 flows each way`."""
     stream, chains = traffic.streams[0], {stream.chain for stream in traffic.streams}
     ways = {(stream.chain, stream.tx_port) for stream in traffic.streams}
@@ -120,7 +125,7 @@ def traffic_text(traffic: Traffic) -> str:
     return f"{sizes_text(stream)} frames{stack_text(stream)} {way}, {flows} each way{in_each}{course}"
 
 
-def replay_text(replay: Replay, stream: Stream) -> str:
+def replay_text(replay: "Replay", stream: "Stream") -> str:
     """Frames of a file: `120 frames of dns.pcap (72 to 594 bytes, 3 grown)`."""
     sizes = sorted({size.frame_bytes for size in stream.sizes})
     span = f"{sizes[0]} to {sizes[-1]} bytes" if len(sizes) > 1 else f"{sizes[0]} bytes"
@@ -128,14 +133,14 @@ def replay_text(replay: Replay, stream: Stream) -> str:
     return f"{replay.frame_count} frames of {Path(replay.file).name} ({span}{grown})"
 
 
-def sizes_text(stream: Stream) -> str:
+def sizes_text(stream: "Stream") -> str:
     """Frame sizes: `64-byte`, or `64/594/1518-byte (7:4:1)`."""
     sizes = "/".join(str(size.frame_bytes) for size in stream.sizes)
     weights = ":".join(str(size.weight) for size in stream.sizes)
     return f"{sizes}-byte" if len(stream.sizes) == 1 else f"{sizes}-byte ({weights})"
 
 
-def stack_text(stream: Stream) -> str:
+def stack_text(stream: "Stream") -> str:
     """Headers, where they are not just UDP over IPv4."""
     kinds = [layer.kind for layer in stream.layers]
     return "" if kinds == ["ethernet", "ipv4", "udp"] else f" of {'/'.join(kinds)}"

@@ -22,10 +22,10 @@ def test_the_server_keeps_to_its_openapi_document(tmp_path: Path) -> None:
     with real_server(tmp_path) as server:
         excluded = [word for name in BODIES for word in ("--exclude-operation-id", name)]
         said = schemathesis(server, *excluded, "--phases", "examples,coverage,fuzzing,stateful")
-        assert "15 selected / 18 total" in said
+        assert "19 selected / 23 total" in said
         included = [word for name in BODIES for word in ("--include-operation-id", name)]
         said = schemathesis(server, *included, "--phases", "examples,fuzzing", "--exclude-checks", NOT_OF_BODIES)
-        assert "3 selected / 18 total" in said
+        assert "4 selected / 23 total" in said
         assert server.get("/health")["status"] == "ok"
 
 

@@ -36,6 +36,10 @@ def test_the_latest_result_is_the_one_whose_run_began_last(result: RunResult, tm
     assert store.load("latest", tmp_path).run_id == "20260103T000000Z-ffffff"
 
 
+def test_the_schema_s_version_is_that_of_results() -> None:
+    assert RunResult.model_fields["schema_version"].default == store.SCHEMA_VERSION
+
+
 def test_run_ids_sort_by_time() -> None:
     moments = [datetime(2026, 1, 1, hour, tzinfo=UTC) for hour in (0, 9, 10, 23)]
     run_ids = [store.new_run_id(moment) for moment in moments]

@@ -18,6 +18,7 @@ from nodrop.api.base import Base
 from nodrop.api.beside import MakePages, Pages
 from nodrop.api.guard import Guard
 from nodrop.api.journal import Journal
+from nodrop.api.lookup import lookup_routes
 from nodrop.api.nfvbench import PATHS, error_reply, nfvbench_routes
 from nodrop.api.problem import Problem, problem_response
 from nodrop.api.results import last_results
@@ -68,7 +69,7 @@ def make_app(runs: Runs, base: Base, tokens: Tokens | None, host: str, make_page
         separate_input_output_schemas=False,
         generate_unique_id_function=lambda route: route.name,
     )
-    routers = (v1_routes(runs, base), nfvbench_routes(runs, base), _watching_routes(runs, base))
+    routers = (v1_routes(runs, base), lookup_routes(base), nfvbench_routes(runs, base), _watching_routes(runs, base))
     for router in routers:
         app.include_router(router)
     sessions = Sessions(tokens) if tokens else None

@@ -16,7 +16,7 @@ def command(files: tuple[str, ...], tags: tuple[str, ...], results_dir: str, ind
     Each file is kept as it is. The same file is known by the same id, however often it comes.
     """
     from nodrop import store  # noqa: PLC0415
-    from nodrop.report.listing import measure_text  # noqa: PLC0415
+    from nodrop.report.listing import figure_text  # noqa: PLC0415
     from nodrop.store.imported import take  # noqa: PLC0415
     from nodrop.store.index import open_index  # noqa: PLC0415
     from nodrop.store.tags import require_tag  # noqa: PLC0415
@@ -32,5 +32,5 @@ def command(files: tuple[str, ...], tags: tuple[str, ...], results_dir: str, ind
                 index.tag(taken.run_id, add=tags)
             click.echo(f"{file}: {'taken in' if taken.is_new else 'there already'} as {taken.run_id}")
             for summary in taken.summaries:
-                figures = ", ".join(f"{each.text} {measure_text(each)}" for each in summary.measures[:2])
+                figures = ", ".join(f"{each.text} {figure_text(each)}" for each in summary.measures[:2])
                 click.echo(f"  {summary.path} {summary.frame_size}: {figures or 'no figures'}")

@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from nodrop.model.summary import Measure, Row, Summary
-from nodrop.units import format_ns, format_pps
-from nodrop.wording import AT_LEAST, small_ratio_text
+from nodrop.wording import AT_LEAST, measure_text
 
 WIDTH = 100
 FIGURES = 2
@@ -55,10 +54,10 @@ def _widths(lines: Sequence[Sequence[str]], shown: Sequence[int], width: int) ->
     return widths
 
 
-def measure_text(measure: Measure) -> str:
+def figure_text(measure: Measure) -> str:
     """A figure with its unit, never as the SUT's where something else was the limit: `at least 312.3 kpps`."""
-    value = {"pps": format_pps, "ns": format_ns, "ratio": small_ratio_text}[measure.unit](measure.value)
-    return f"at least {value}" if _is_least(measure) else value
+    least = "at least " if measure.unit == "pps" and measure.limit in AT_LEAST else ""
+    return f"{least}{measure_text(measure.value, measure.unit)}"
 
 
 def _common(rows: Sequence[Row]) -> dict[str, str]:
@@ -86,11 +85,7 @@ def _doubts(row: Row) -> Iterator[str]:
 
 
 def _short(measure: Measure) -> str:
-    return measure_text(measure).replace("at least ", "≥ ")
-
-
-def _is_least(measure: Measure) -> bool:
-    return measure.unit == "pps" and measure.limit in AT_LEAST
+    return figure_text(measure).replace("at least ", "≥ ")
 
 
 def _cut(text: str, width: int) -> str:
@@ -106,4 +101,4 @@ def summary_lines(summary: Summary, tags: Sequence[str], state: str) -> Iterator
     yield f"frame size {summary.frame_size} {way}, asked {summary.asked}; on {summary.host or 'an unnamed host'}"
     width = max((len(each.text) for each in summary.measures), default=0)
     for measure in summary.measures:
-        yield f"  {measure.text.ljust(width)}  {measure_text(measure)}"
+        yield f"  {measure.text.ljust(width)}  {figure_text(measure)}"

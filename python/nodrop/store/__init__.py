@@ -7,20 +7,21 @@ import secrets
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING, Any
 
 from nodrop import __version__
 from nodrop.errors import ConfigError
-from nodrop.model.result import RunResult
 from nodrop.store import hashes
+
+if TYPE_CHECKING:
+    from nodrop.model.result import RunResult
 
 RESULT_FILE = "result.json"
 IMPORTED_FILE = "imported.json"
 """A result of another tester, as it was given."""
 RESULT_FILES = (RESULT_FILE, IMPORTED_FILE)
-SCHEMA_VERSION = RunResult.model_fields["schema_version"].default
+SCHEMA_VERSION = "1"
+"""That of `RunResult`, which lists of results do not wait for."""
 
 
 def new_run_id(now: datetime | None = None) -> str:
@@ -41,7 +42,7 @@ def require_writable(directory: str | Path, key: str = "results_dir") -> None:
         ) from None
 
 
-def save(result: RunResult, results_dir: str | Path) -> Path:
+def save(result: "RunResult", results_dir: str | Path) -> Path:
     """Keep a result and its hash; gives its file. It is there as a whole or not at all, and never written again.
 
     Raises: ConfigError when it cannot be written, or is there already.
@@ -87,12 +88,12 @@ def write_bytes(path: Path, content: bytes) -> None:
             fresh.unlink(missing_ok=True)
 
 
-def to_json(result: RunResult) -> str:
+def to_json(result: "RunResult") -> str:
     """A result as it is stored."""
     return result.model_dump_json(indent=1) + "\n"
 
 
-def load(wanted: str | Path, results_dir: str | Path = "results") -> RunResult:
+def load(wanted: str | Path, results_dir: str | Path = "results") -> "RunResult":
     """A stored result.
 
     Args:
@@ -148,7 +149,11 @@ def _latest(results_dir: Path) -> Path:
     return stored[-1]
 
 
-def _parse(content: object, path: Path) -> RunResult:
+def _parse(content: object, path: Path) -> "RunResult":
+    from pydantic import ValidationError  # noqa: PLC0415
+
+    from nodrop.model.result import RunResult  # noqa: PLC0415
+
     if not isinstance(content, dict) or "schema_version" not in content:
         raise ConfigError(
             f"{path}: a result of nodrop or NFVbench expected, schema_version and benchmarks are missing; name a "

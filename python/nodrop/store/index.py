@@ -7,7 +7,7 @@ names, times and sizes are compared with what it has, and what is new, another o
 from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from sqlalchemy import Connection, Insert, delete, insert, select
 from sqlalchemy import Row as SqlRow
@@ -15,12 +15,15 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from nodrop.errors import ConfigError
 from nodrop.model.filter import Filter
-from nodrop.model.result import RunResult
 from nodrop.model.summary import Row, Summary
 from nodrop.store import entries, filtering, tags
 from nodrop.store.database import INDEX_FILE, Database, in_memory, is_broken, open_database, reason, set_aside
-from nodrop.store.entries import Entry, Stamp
+from nodrop.store.entries import Stamp
 from nodrop.store.tables import ENTRIES, MEASURES, RUNS, TAGS, utc
+
+if TYPE_CHECKING:  # a list that has nothing to mend does without
+    from nodrop.model.result import RunResult
+    from nodrop.store.reading import Entry
 
 T = TypeVar("T")
 BATCH = 200
@@ -116,7 +119,7 @@ class Index:
 
     # What is changed
 
-    def add(self, result: RunResult) -> None:
+    def add(self, result: "RunResult") -> None:
         """Take in a result that was stored. Raises ConfigError."""
         self._attempt(lambda: self._take([result.run_id]))
 
@@ -204,15 +207,19 @@ class Index:
 
     def _take(self, names: Sequence[str]) -> None:
         """Read these results and put them in place of what is known of them."""
+        if not names:
+            return
+        from nodrop.store.reading import read  # noqa: PLC0415
+
         for batch in _batches(names):
-            read = [
-                entries.read(directory, stamp)
+            found = [
+                read(directory, stamp)
                 for directory in (self.results_dir / name for name in batch)
                 if (stamp := entries.stamp_of(directory))
             ]
             with self._database.writing() as connection:
                 connection.execute(delete(ENTRIES).where(self._here, ENTRIES.c.name.in_(batch)))
-                for entry in read:
+                for entry in found:
                     _insert(connection, self._database.directory, entry)
 
     def _row(self, found: SqlRow[Any], tagged: Mapping[int, Sequence[str]]) -> Row:
@@ -226,7 +233,7 @@ class Index:
         )
 
 
-def _insert(connection: Connection, directory: str, entry: Entry) -> None:
+def _insert(connection: Connection, directory: str, entry: "Entry") -> None:
     about = {
         "directory": directory,
         "name": entry.name,

@@ -10,7 +10,7 @@ from nodrop.model.filter import OLDEST, Filter
 from nodrop.model.result import RunResult
 from nodrop.model.summary import Summary
 from nodrop.store import suites
-from nodrop.store.entries import summaries_of
+from nodrop.store.reading import summaries_of
 
 KINDS = ("label", "tag")
 

@@ -95,4 +95,9 @@ TAGS = Table(
 def utc(text: str) -> datetime:
     """A moment as the tables have it; what names no zone is UTC, and SQLite knows no zones at all."""
     moment = datetime.fromisoformat(text)
-    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    if moment.tzinfo is None:
+        return moment.replace(tzinfo=UTC)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:  # on the first or the last day there is
+        return moment.replace(tzinfo=UTC)

@@ -1,0 +1,111 @@
+"""`scripts/bench store`: how long it takes to list thousands of results, and to make their index."""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from nodrop import store
+from nodrop.store.hashes import hash_file, line
+
+LIST_MAX_S = 1.0
+"""What is demanded of a list of 10,000 results, process start included."""
+SUTS = ("smooth-knee", "stall-random")
+LABELS = ("nightly", "release", "patch", "")
+BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
+CACHES = Path("/proc/sys/vm/drop_caches")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Make results, time the commands, say whether what is demanded is met."""
+    parser = argparse.ArgumentParser(prog="scripts/bench store", description=__doc__)
+    parser.add_argument("--results", type=int, default=10_000, help="how many (default 10000)")
+    parser.add_argument("--repeats", type=int, default=7, help="of each command (default 7)")
+    parser.add_argument("--cold", action="store_true", help="also with the kernel's caches dropped; takes root")
+    parser.add_argument("--index", help="URL of a database, in place of the file in the directory")
+    parser.add_argument("--json", type=Path, help="write the figures there as well")
+    asked = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory(prefix="nodrop-store-") as directory:
+        figures = _figures(Path(directory), asked)
+    if asked.json:
+        asked.json.write_text(json.dumps(figures, indent=1) + "\n")
+    listed_s = statistics.median(figures["list"])
+    met = listed_s < LIST_MAX_S
+    says = f"{asked.results:,} results listed in {listed_s:.2f} s, {LIST_MAX_S:g} s demanded"
+    print(f"{'met' if met else 'NOT MET'}: {says}")
+    return 0 if met else 1
+
+
+def _figures(directory: Path, asked: argparse.Namespace) -> dict[str, list[float]]:
+    """Seconds of each command, every repeat."""
+    sizes = list(_made(directory, asked.results))
+    print(f"{asked.results:,} results, {sum(sizes) / 1e6:,.0f} MB, {statistics.mean(sizes) / 1e3:.0f} kB each")
+    index = ["--index", asked.index] if asked.index else []
+    place = ["--results-dir", str(directory), *index]
+    commands = {
+        "list": ["results", "list", "--limit", "0", *place],
+        "list of 50": ["results", "list", *place],
+        "list of a label": ["results", "list", "--limit", "0", "--label", "nightly", "--since", "2026-06-01", *place],
+        "list by NDR": ["results", "list", "--sort", "ndr", *place],
+        "list as JSON": ["results", "list", "--limit", "0", "--format", "json", *place],
+        "nodrop --version": ["--version"],
+    }
+    figures = {"rebuild": [_timed(["results", "rebuild", *place])]}
+    _say("rebuild", figures["rebuild"])
+    for name, command in commands.items():
+        figures[name] = [_timed(command) for _ in range(asked.repeats)]
+        _say(name, figures[name])
+    if asked.cold:
+        figures["list, cold"] = []
+        for _ in range(asked.repeats):
+            subprocess.run(["sync"], check=True)
+            CACHES.write_text("3")
+            figures["list, cold"].append(_timed(commands["list"]))
+        _say("list, cold", figures["list, cold"])
+    return figures
+
+
+def _made(directory: Path, count: int) -> Iterator[int]:
+    """Results of searches in a model, each told again with other ids, times and labels; gives their sizes."""
+    templates = [_template(directory / "templates", sut) for sut in SUTS]
+    for number in range(count):
+        began = BEGAN + timedelta(minutes=50 * number)
+        result = json.loads(templates[number % len(templates)])
+        result |= {"run_id": store.new_run_id(began), "started_at": began.isoformat()}
+        result["plan"]["label"] = LABELS[number % len(LABELS)] or None
+        content = json.dumps(result, indent=1).encode()
+        file = directory / result["run_id"] / store.RESULT_FILE
+        file.parent.mkdir()
+        file.write_bytes(content)
+        hash_file(file).write_text(line(file, content))
+        yield len(content)
+
+
+def _template(directory: Path, sut: str) -> bytes:
+    _nodrop(["simulate", "--sut", sut, "--quiet", "--results-dir", str(directory / sut)])
+    return store.find("latest", directory / sut).read_bytes()
+
+
+def _timed(arguments: Sequence[str]) -> float:
+    begin_s = time.perf_counter()
+    _nodrop(arguments)
+    return time.perf_counter() - begin_s
+
+
+def _nodrop(arguments: Sequence[str]) -> None:
+    command = [sys.executable, "-m", "nodrop", *arguments]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def _say(name: str, times_s: Sequence[float]) -> None:
+    print(f"{name:18} {statistics.median(times_s):8.2f} s  ({min(times_s):.2f} to {max(times_s):.2f})")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
