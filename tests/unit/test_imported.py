@@ -5,7 +5,9 @@ what `NdrBenchResults` of trex-core holds, with figures of one run.
 """
 
 import json
+import math
 import os
+import random
 from datetime import UTC, datetime
 from pathlib import Path
 from pprint import pformat
@@ -264,6 +266,7 @@ def test_what_the_tool_prints_is_read_as_it_is_printed(tmp_path: Path) -> None:
         ('{"results": ', "JSON expected"),
         ("[" * 100_000, "JSON expected"),
         ("('{' ", "JSON expected"),
+        ('{"results": {"title": "\\ud800"}, "config": {}}', "half a character"),
     ],
 )
 def test_a_broken_file_is_a_sentence_with_file_and_key(content: object, told: str, tmp_path: Path) -> None:
@@ -309,3 +312,64 @@ def test_an_imported_file_is_not_taken_for_a_result_of_ours(tmp_path: Path) -> N
     taken = take(FILES / "fixed.json", tmp_path)
     with pytest.raises(ConfigError):
         store.load(taken.run_id, tmp_path)
+
+
+ODD: tuple[Any, ...] = (
+    *(None, "", "x", "64", True, [], {}, [1], {"a": 1}, 0, -1, 0.5, 1e308, 10**400, float("nan"), float("inf")),
+    *("\ud800", "2021-13-45 99:99:99", "9999-12-31 23:59:59", -1e18, 1e18),
+)
+"""What stands where something else is expected."""
+
+
+def spoiled(content: Any, seed: int) -> Any:
+    """The same with something odd, or nothing, at one to three places."""
+    draw = random.Random(seed)
+    changed = json.loads(json.dumps(content))
+    for _ in range(draw.randint(1, 3)):
+        part = changed
+        while True:
+            keys = list(part) if isinstance(part, dict) else list(range(len(part)))
+            if not keys:
+                break
+            key = draw.choice(keys)
+            if isinstance(part[key], dict | list) and draw.random() < 0.85:
+                part = part[key]
+                continue
+            if draw.random() < 0.2:
+                del part[key]
+            else:
+                part[key] = draw.choice(ODD)
+            break
+    return changed
+
+
+@pytest.mark.parametrize("name", ["fixed", "ndr_pdr", "unidirectional", "trex"])
+def test_a_file_with_odd_things_in_it_is_a_sentence_or_figures_that_are_finite(name: str, tmp_path: Path) -> None:
+    original = TREX if name == "trex" else nfvbench(name)
+    for key in ("hdrh", "packet_path_stats"):
+        prune(original, key)
+    refused = 0
+    for seed in range(100):
+        path = tmp_path / "odd.json"
+        path.write_text(json.dumps(spoiled(original, seed)))
+        try:
+            found = imported.summaries(path)
+        except ConfigError as error:
+            assert "odd.json" in str(error)
+            refused += 1
+            continue
+        for summary in found:
+            assert datetime.fromisoformat(summary.started_at).tzinfo
+            assert math.isfinite(summary.wall_s)
+            for measure in summary.measures:
+                assert all(math.isfinite(each) for each in (measure.value, measure.low or 0, measure.high or 0))
+                assert measure.value >= 0
+    assert refused < 60
+
+
+def prune(content: Any, key: str) -> None:
+    """Take out a branch wherever it is."""
+    if isinstance(content, dict):
+        content.pop(key, None)
+        for below in content.values():
+            prune(below, key)

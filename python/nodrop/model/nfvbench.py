@@ -31,9 +31,12 @@ def listed(value: object, *keys: str) -> list[Any]:
 def number(value: object, *keys: str) -> Number | None:
     """A number that can be shown; None for what is missing, a text, NaN or infinite."""
     found = leaf(value, *keys) if keys else value
-    if isinstance(found, bool) or not isinstance(found, int | float) or not math.isfinite(found):
+    if isinstance(found, bool) or not isinstance(found, int | float):
         return None
-    return found
+    try:
+        return found if math.isfinite(found) else None
+    except OverflowError:  # an integer beyond all floats
+        return None
 
 
 def text(value: object, *keys: str) -> str:

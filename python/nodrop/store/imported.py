@@ -117,15 +117,20 @@ def _parsed(path: Path, content: bytes) -> Any:
     """The JSON of a file, also where it stands among what TRex's tool prints."""
     text = content.decode().removeprefix("\ufeff")
     try:
-        return json.loads(text)
+        parsed = json.loads(text)
     except json.JSONDecodeError as error:
-        if printed := imported_trex.printed(text):
-            return printed
-        raise ConfigError(
-            f"{path}: JSON expected, {error.msg} in line {error.lineno}; name a result of NFVbench or TRex, whole"
-        ) from None
+        parsed = imported_trex.printed(text)
+        if not parsed:
+            raise ConfigError(
+                f"{path}: JSON expected, {error.msg} in line {error.lineno}; name a result of NFVbench or TRex, whole"
+            ) from None
     except (ValueError, RecursionError):
         raise ConfigError(f"{path}: JSON expected, found none; name a result of NFVbench or TRex") from None
+    try:
+        json.dumps(parsed, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ConfigError(f"{path}: text expected, found half a character (a lone surrogate); correct it") from None
+    return parsed
 
 
 def _what(parsed: Any) -> str:

@@ -1,5 +1,6 @@
 """Figures of other testers' results under the keys that nodrop's own have."""
 
+import math
 from collections.abc import Iterator, Mapping
 
 from nodrop.model.goal import Goal, Limit
@@ -27,7 +28,7 @@ def goal_measure(goal: Goal, load_pps: float, high_pps: float | None, limit: Lim
 def latency_measures(usec: Mapping[str, float | None], at_key: str, at_text: str) -> Iterator[Measure]:
     """Latencies at a load, by name: those that are known."""
     for name, value in usec.items():
-        if value is not None:
+        if value is not None and 0 <= value * NS_PER_USEC < math.inf:
             yield Measure(
                 key=f"latency_{name}_at_{at_key}",
                 text=f"latency {name} at {at_text}",

@@ -3,6 +3,7 @@
 What becomes of each figure: docs/reference/imported-results.md.
 """
 
+import math
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -19,6 +20,8 @@ IMIX_BYTES = (7 * 64 + 4 * 594 + 1518) / 12
 FELL_SHORT = 0.99
 """Below this share of what was asked the generator was the limit; NFVbench itself counts whole frames per second."""
 ITERATIONS = "iteration_stats"
+LATEST_S = 4e9
+"""Times after the year 2096 are none."""
 
 
 def summaries(content: dict[str, Any], run_id: str, began: datetime) -> tuple[Summary, ...]:
@@ -99,7 +102,7 @@ class _Found(NamedTuple):
             chain_count=int(number(self.chain, "service_chain_count") or 0),
             flow_count=int(number(self.chain, "flow_count") or 0),
             frame_size=self.size,
-            frame_bytes=float(self.size) if self.size.isdecimal() else IMIX_BYTES,
+            frame_bytes=float(self.size) if self.size.isdecimal() else IMIX_BYTES if self.size == "IMIX" else 0.0,
             bidirectional=self.bidirectional,
             asked="_".join(goals) if is_search else self._rate,
             algorithm="" if not is_search or self.is_ours else "nfvbench",
@@ -120,7 +123,7 @@ class _Found(NamedTuple):
             counted = branch(goal, "stats", self.watched)
             key, title = goal_names(wanted)
             load_pps = number(goal, "stats", "total_tx_rate") or number(goal, "rate_pps")
-            if not load_pps:
+            if not load_pps or load_pps < 0:
                 yield None, f"{title}: no load was found that meets it."
                 continue
             lost_ratio = (number(counted, "drop_percentage") or 0) / 100
@@ -136,7 +139,8 @@ class _Found(NamedTuple):
         percent = number(goal, "load_percent_per_direction")
         if self.is_ours or not epsilon or not percent or percent >= 100:
             return None
-        return load_pps * (percent + epsilon) / percent
+        high_pps = load_pps * (percent + epsilon) / percent
+        return high_pps if load_pps < high_pps < math.inf else None
 
     def _limit(self, goal: dict[str, Any]) -> Limit:
         """What kept the load from being higher, as far as the file tells."""
@@ -159,7 +163,8 @@ class _Found(NamedTuple):
         short = sent_pps < asked_pps * FELL_SHORT
         limit = Limit.TESTER if short else Limit.SUT
         at = slug(self._rate)
-        if (received_pps := number(rates, "rx", "rate_pps")) is not None:
+        received_pps = number(rates, "rx", "rate_pps")
+        if received_pps is not None and received_pps >= 0:
             yield Measure(
                 key=f"forwarding_rate_at_{at}",
                 text=f"forwarding rate at {self._rate}",
@@ -168,13 +173,13 @@ class _Found(NamedTuple):
                 value=received_pps,
                 limit=limit if lost or short else Limit.MAX_LOAD,
             )
-        if lost is not None and sent:
+        if lost is not None and sent and sent > 0:
             yield Measure(
                 key=f"loss_at_{at}",
                 text=f"loss at {self._rate}",
                 unit="ratio",
                 better="lower",
-                value=max(lost, 0) / sent,
+                value=min(max(lost / sent, 0.0), 1.0),
                 limit=limit,
             )
         yield from latency_measures(_delays(branch(stats, self.watched, "rx")), at, self._rate)
@@ -187,7 +192,7 @@ class _Found(NamedTuple):
 
     def _time(self, goals: dict[str, Any], began: datetime) -> tuple[datetime, float]:
         """When it began and how long it took, by the times of its trials where there are any."""
-        duration_s = float(number(self.content, "config", "duration_sec") or 0)
+        duration_s = max(float(number(self.content, "config", "duration_sec") or 0), 0.0)
         spans_s = [
             (end / 1000 - duration_s, end / 1000)
             for each in listed(self.measured, ITERATIONS, "ndr_pdr")
@@ -198,10 +203,11 @@ class _Found(NamedTuple):
             for goal in goals.values()
             if (end := number(goal, "timestamp_sec"))
         ]
-        if not spans_s:
+        known_s = [span for span in spans_s if 0 <= span[0] <= span[1] < LATEST_S]
+        if not known_s:
             return began, duration_s
-        start_s = min(start for start, _ in spans_s)
-        return datetime.fromtimestamp(start_s, UTC), round(max(end for _, end in spans_s) - start_s, 3)
+        start_s = min(start for start, _ in known_s)
+        return datetime.fromtimestamp(start_s, UTC), round(max(end for _, end in known_s) - start_s, 3)
 
 
 def _delays(counted: dict[str, Any]) -> dict[str, float | None]:

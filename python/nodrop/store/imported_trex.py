@@ -5,6 +5,7 @@ What becomes of each figure: docs/reference/imported-results.md.
 
 import ast
 import json
+import statistics
 from datetime import datetime
 from itertools import takewhile
 from typing import Any
@@ -46,7 +47,8 @@ def missing(content: dict[str, Any]) -> str:
     if STATEFUL in content["config"]:
         return f"config.{STATEFUL}: a stateless NDR expected, found one of connections, which are no frames per second"
     for part, key in (("results", "tx_pps"), ("results", "drop_rate_percentage"), ("config", ASKED)):
-        if number(content, part, key) is None:
+        found = number(content, part, key)
+        if found is None or found < 0:
             return f"{part}.{key}: a number expected, found {json.dumps(leaf(content, part, key))}"
     return ""
 
@@ -117,7 +119,7 @@ def _measures(found: dict[str, Any], goal: Goal) -> list[Measure]:
     streams = [branch(each) for each in branch(found, "latency").values()]
     means = [mean for each in streams if (mean := number(each, "average")) is not None]
     longest = [most for each in streams if (most := number(each, "total_max")) is not None]
-    usec = {"mean": sum(means) / len(means) if means else None, "max": max(longest, default=None)}
+    usec = {"mean": statistics.fmean(means) if means else None, "max": max(longest, default=None)}
     return [load, *latency_measures(usec, *goal_names(goal))]
 
 
