@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from nodrop.charts import latency, sizes, theme
 from nodrop.charts.axis import Unit
 from nodrop.charts.base import Spec
-from nodrop.export.dashboards.words import LATENCY, LOAD, LOAD_BY_SIZE
+from nodrop.export.dashboards.words import BITS_BY_SIZE, LATENCY_BY_SHARE, LOAD, LOAD_BY_SIZE
 
 TIME = "@timestamp"
 MPPS, GBPS, USEC = Unit("Mpps", 1e6), Unit("Gb/s", 1e9), Unit("µs", 1e3)
@@ -248,8 +248,8 @@ PANELS = (
     ),
     Panel(
         "nodrop-rate-bps",
-        f"{LOAD_BY_SIZE.title}, bits",
-        "The same in bits per second on the wire, preamble and gap included, and what the links carry.",
+        BITS_BY_SIZE.title,
+        BITS_BY_SIZE.meaning,
         _sizes(GBPS, "throughput on the wire", "rank"),
         {"figures": _rates("rate_bps", "theoretical_tx_rate_bps", GBPS)},
     ),
@@ -262,8 +262,8 @@ PANELS = (
     ),
     Panel(
         "nodrop-latency",
-        LATENCY.title,
-        LATENCY.meaning,
+        LATENCY_BY_SHARE.title,
+        LATENCY_BY_SHARE.meaning,
         _latency(),
         {"curves": _curves()},
     ),

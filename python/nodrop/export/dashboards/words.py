@@ -1,7 +1,11 @@
-"""What pictures of results are called, what they mean and in which unit, whoever draws them."""
+"""What pictures of results are called, what they mean and in which unit, whoever draws them.
+
+Those that are charts of ours are called what `nodrop plot` calls them.
+"""
 
 from typing import Literal, NamedTuple
 
+from nodrop.charts.catalogue import KINDS
 from nodrop.model.summary import MeasureUnit
 
 
@@ -13,14 +17,23 @@ class Words(NamedTuple):
     unit: MeasureUnit | Literal[""]
 
 
+def _named(chart: str) -> str:
+    text = KINDS[chart].text
+    return text[0].upper() + text[1:]
+
+
 LOAD = Words(
     "Highest load that meets a goal", "Frames per second over all directions, run by run: at least that.", "pps"
 )
 LOAD_BY_SIZE = Words(
-    "Rate by frame size",
+    _named("sizes"),
     "Highest load that meets a goal, frames per second over all directions; the last run of each.",
     "pps",
 )
+BITS_BY_SIZE = Words(
+    _named("bits"), "The same on the wire, preamble and gap included, and what the links carry.", ""
+)
+LATENCY_BY_SHARE = Words(_named("latency"), "At the load found: how long so many of the frames took at most.", "ns")
 LATENCY = Words("Latency at the load found", "Receive time minus send time of the slowest direction.", "ns")
 LOSS = Words("Loss at the load found", "Frames lost of those sent, and what the goal allows.", "ratio")
 LIMIT = Words(
@@ -29,5 +42,5 @@ LIMIT = Words(
     "",
 )
 TRIALS = Words("Trials", "By how far they can be trusted; invalid ones moved no bound.", "")
-RUNNING = Words("The search", "Load of the trial that goes on, and the bounds of each goal closing in.", "pps")
+RUNNING = Words(_named("funnel"), "Load of the trial that goes on, and the bounds of each goal closing in.", "pps")
 ALLOWED = "allowed"
