@@ -3,16 +3,19 @@
 import functools
 import hashlib
 import mimetypes
+from collections.abc import Callable
 from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import FileResponse
 
 from nodrop.api.problem import Problem
+from nodrop.report import html
 from nodrop.web.site import Site
 
 STATIC = Path(__file__).with_name("static")
 PREFIX = "/static/"
+MADE: dict[str, Callable[[], str]] = {"report.css": html.style, "report.js": html.script}
+"""What reports bring along, for pages that show one."""
 KEPT = "public, max-age=31536000, immutable"
 ASKED_AGAIN = "no-cache"
 
@@ -24,12 +27,17 @@ def static_url(name: str) -> str:
 
 @functools.cache
 def _version(name: str) -> str:
-    return hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
+    return hashlib.sha256(_content(name)).hexdigest()[:12]
+
+
+@functools.cache
+def _content(name: str) -> bytes:
+    return MADE[name]().encode() if name in MADE else (STATIC / name).read_bytes()
 
 
 @functools.cache
 def _names() -> frozenset[str]:
-    return frozenset(path.name for path in STATIC.iterdir() if path.is_file())
+    return frozenset(path.name for path in STATIC.iterdir() if path.is_file()) | frozenset(MADE)
 
 
 def routes(_site: Site) -> APIRouter:
@@ -43,6 +51,6 @@ def routes(_site: Site) -> APIRouter:
         kept = request.query_params.get("v") == _version(name)
         media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
         headers = {"Cache-Control": KEPT if kept else ASKED_AGAIN}
-        return FileResponse(STATIC / name, media_type=media_type, headers=headers)
+        return Response(_content(name), media_type=media_type, headers=headers)
 
     return router

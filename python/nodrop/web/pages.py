@@ -10,18 +10,20 @@ from nodrop.api.base import Base
 from nodrop.api.problem import Problem
 from nodrop.api.runs import Runs
 from nodrop.api.sessions import Sessions
-from nodrop.web import assets, live, login, results, runs, start, state
+from nodrop.web import assets, drawing, live, login, result, results, runs, start, state
 from nodrop.web.errors import error_page
 from nodrop.web.headers import Headers
 from nodrop.web.site import Site
 
 ROOMS: tuple[Callable[[Site], APIRouter], ...] = (
     assets.routes,
+    drawing.routes,
     login.routes,
     runs.routes,
     start.routes,
     live.routes,
     results.routes,
+    result.routes,
     state.routes,
 )
 """Every file that has pages."""
@@ -31,7 +33,7 @@ class WebPages:
     """All pages over a queue of runs."""
 
     def __init__(self, runs: Runs, base: Base, sessions: Sessions | None) -> None:
-        self._site = Site(runs, base, sessions)
+        self._site = Site(runs, base, sessions, drawing.Drawings())
 
     def add_to(self, app: FastAPI) -> None:
         """Add their routes, which are no part of the interface that OpenAPI describes."""

@@ -4,7 +4,6 @@ from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from nodrop.model.summary import Measure, Summary
-from nodrop.store.index import Index, open_index
 from nodrop.web import lookup
 from nodrop.web.page import render
 from nodrop.web.site import Site
@@ -24,7 +23,7 @@ def routes(site: Site) -> APIRouter:
     def _look_up(request: Request) -> Response:
         asked = lookup.read(request.query_params)
         wanted = asked.filter()
-        with open_store(site) as index:
+        with site.open_store() as index:
             rows, count, problems = index.list(wanted), index.count(wanted), index.problems
         return render(
             request,
@@ -45,11 +44,6 @@ def routes(site: Site) -> APIRouter:
         )
 
     return router
-
-
-def open_store(site: Site) -> Index:
-    """The index of the server's results, as the files are now."""
-    return open_index(site.base.results_dir, site.base.results_index)
 
 
 def title(summary: Summary) -> str:

@@ -6,7 +6,7 @@ The drawings are SVG within the page, the files it holds are links to data, so t
 import base64
 import gzip
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 HERE = Path(__file__).parent
+Drawing = Callable[[Chart], "Markup"]
+"""How a chart is drawn; what it gives is not escaped."""
 
 
 def page(results: Sequence[RunResult], suite: Suite | None = None, comparison: Comparison | None = None) -> str:
@@ -32,14 +34,15 @@ def page(results: Sequence[RunResult], suite: Suite | None = None, comparison: C
     return page_of(document(results, suite, comparison))
 
 
-def page_of(shown: Document) -> str:
-    """A document as one file."""
-    return _templates().get_template("page.html").render(**_values(shown), policy=_policy(), version=__version__)
+def page_of(shown: Document, drawing: Drawing | None = None) -> str:
+    """A document as one file; charts are drawn here unless somebody else does."""
+    values = _values(shown, drawing)
+    return _templates().get_template("page.html").render(**values, policy=policy(), version=__version__)
 
 
-def fragment(shown: Document) -> str:
-    """A document as a part of a page that brings `style.css` and `enhance.js`; safe as it is."""
-    return _templates().get_template("report.html").render(**_values(shown))
+def fragment(shown: Document, drawing: Drawing | None = None) -> str:
+    """A document as a part of a page that brings `style` and `script`; safe as it is."""
+    return _templates().get_template("report.html").render(**_values(shown, drawing))
 
 
 def style() -> str:
@@ -52,8 +55,15 @@ def script() -> str:
     return (HERE / "enhance.js").read_text(encoding="utf-8")
 
 
-def _values(shown: Document) -> dict[str, object]:
-    return {"document": shown, "drawing": _drawing}
+def policy() -> str:
+    """Content security policy of the one file: nothing may be fetched, sent or run but what it brings along."""
+    sources = {kind: _source(text) for kind, text in (("style-src", style()), ("script-src", script()))}
+    allowed = "; ".join(f"{kind} {source}" for kind, source in sources.items())
+    return f"default-src 'none'; {allowed}; img-src data:; base-uri 'none'; form-action 'none'"
+
+
+def _values(shown: Document, drawing: Drawing | None) -> dict[str, object]:
+    return {"document": shown, "drawing": drawing or _drawing}
 
 
 def _drawing(chart: Chart) -> "Markup":
@@ -71,13 +81,6 @@ def _templates() -> "Environment":
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined)
     environment.globals |= {"style": Markup(style()), "script": Markup(script()), "data_url": _data_url}
     return environment
-
-
-def _policy() -> str:
-    """Nothing may be fetched, sent or run but what this file brings along."""
-    sources = {kind: _source(text) for kind, text in (("style-src", style()), ("script-src", script()))}
-    allowed = "; ".join(f"{kind} {source}" for kind, source in sources.items())
-    return f"default-src 'none'; {allowed}; img-src data:; base-uri 'none'; form-action 'none'"
 
 
 def _source(text: str) -> str:

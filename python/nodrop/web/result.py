@@ -1,0 +1,150 @@
+"""A finished run or several, as a page and as one file: what the report says, laid out by it."""
+
+import functools
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse
+from markupsafe import Markup
+from starlette.concurrency import run_in_threadpool
+
+from nodrop import store
+from nodrop.api.problem import Problem
+from nodrop.errors import ConfigError
+from nodrop.export.nfvbench import nfvbench_result
+from nodrop.model.result import RunResult
+from nodrop.model.suite import Suite
+from nodrop.model.summary import Row
+from nodrop.replay import replay
+from nodrop.report import html
+from nodrop.report.document import document
+from nodrop.report.document.blocks import Document
+from nodrop.store.selection import Selected
+from nodrop.web.forms import only, read_form
+from nodrop.web.page import render
+from nodrop.web.results import figure, title
+from nodrop.web.selecting import selected, suite_of
+from nodrop.web.site import Site
+
+SANDBOX = "sandbox allow-scripts allow-downloads allow-popups; frame-ancestors 'none'"
+"""A report's own script may do nothing with the reader's login."""
+DOCUMENTS_MAX = 16
+
+
+class Kept(NamedTuple):
+    """A result of the store, or the runs of a suite."""
+
+    name: str
+    runs: tuple[Selected, ...]
+    suite: Suite | None
+    row: Row | None
+    """Of a single one."""
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether nodrop measured it; of others only figures are known."""
+        return all(run.summary.source == "nodrop" for run in self.runs)
+
+
+def routes(site: Site) -> APIRouter:
+    """The pages."""
+    router = APIRouter()
+
+    @router.get("/results/{name}")
+    async def show(request: Request, name: str) -> Response:
+        return await run_in_threadpool(_show, request, name)
+
+    def _show(request: Request, name: str) -> Response:
+        kept = _find(site, name)
+        report = None
+        if kept.is_ours:
+            shown = _document(kept.suite, tuple(run.path for run in kept.runs))
+            lean = shown.model_copy(update={"attachments": ()})  # the page has links to what a file carries along
+            report = Markup(html.fragment(lean, site.drawings.placeholder))
+        summary = kept.runs[0].summary
+        heading = f"{title(summary)}, {len(kept.runs)} runs" if kept.suite else title(summary)
+        return render(request, "result.html", kept=kept, report=report, summary=summary, heading=heading, figure=figure)
+
+    @router.get("/results/{name}/report.html")
+    async def report(name: str) -> Response:
+        kept = await run_in_threadpool(_find, site, name)
+        _require_ours(kept)
+        shown = await run_in_threadpool(_document, kept.suite, tuple(run.path for run in kept.runs))
+        drawn = await site.drawings.all_of(shown.charts())
+        page = await run_in_threadpool(html.page_of, shown, lambda chart: drawn[site.drawings.promise(chart)])
+        headers = {"Content-Security-Policy": f"{html.policy()}; {SANDBOX}", "Cache-Control": "no-store"}
+        return HTMLResponse(page, headers=headers | _file_name(f"nodrop-{kept.name}.html", "inline"))
+
+    @router.get("/results/{name}/result.json")
+    async def raw(name: str) -> Response:
+        kept = await run_in_threadpool(_find, site, name)
+        if kept.suite:
+            raise Problem(404, f"the result of {kept.name} asked, it is of {len(kept.runs)} runs; ask for one of them")
+        headers = _file_name(f"{kept.name}.json", "inline")
+        return FileResponse(kept.runs[0].path, media_type="application/json", headers=headers)
+
+    @router.get("/results/{name}/nfvbench.json")
+    async def as_nfvbench(name: str) -> Response:
+        kept = await run_in_threadpool(_find, site, name)
+        _require_ours(kept)
+        form = await run_in_threadpool(lambda: nfvbench_result([_load(run.path) for run in kept.runs]))
+        return JSONResponse(form, headers=_file_name(f"{kept.name}-nfvbench.json", "inline"))
+
+    @router.post("/results/{name}/tags")
+    async def set_tags(request: Request, name: str) -> Response:
+        wanted = only(await read_form(request), "tags").split()
+        await run_in_threadpool(_set_tags, name, wanted)
+        return RedirectResponse(f"/results/{quote(name, safe='')}", 303)
+
+    def _set_tags(name: str, wanted: list[str]) -> None:
+        kept = _find(site, name)
+        if kept.row is None:
+            raise Problem(409, f"tags for {name} asked, it is of several runs; tag one of them")
+        try:
+            with site.open_store() as index:
+                index.tag(name, wanted, [tag for tag in kept.row.tags if tag not in wanted])
+        except ConfigError as error:
+            raise Problem(422, str(error)) from None
+
+    return router
+
+
+def _find(site: Site, name: str) -> Kept:
+    """What is kept under a name. Raises Problem."""
+    with site.open_store() as index:
+        if "," in name or name.partition(":")[0] in ("label", "tag"):
+            raise Problem(404, f"result {name[:80]!r} asked, one id expected; look for it among the results")
+        runs = selected(site, index, [name])
+        suite = suite_of(site, name)
+        return Kept(name, runs, suite, None if suite or len(runs) > 1 else index.find(name))
+
+
+def _require_ours(kept: Kept) -> None:
+    if not kept.is_ours:
+        raise Problem(409, f"a report of {kept.name} asked, nodrop did not measure it; its page has what is known")
+
+
+@functools.lru_cache(maxsize=DOCUMENTS_MAX)
+def _document(suite: Suite | None, files: tuple[Path, ...]) -> Document:
+    """Kept, as results never change."""
+    return document([_with_steps(_load(file)) for file in files], suite)
+
+
+def _load(file: Path) -> RunResult:
+    try:
+        return store.load(file)
+    except ConfigError as error:
+        raise Problem(410, str(error)) from None
+
+
+def _with_steps(result: RunResult) -> RunResult:
+    """A run with its search step by step: its own, or what a replay says where it has none."""
+    if result.steps or not any(trial.phase == "search" for trial in result.trials):
+        return result
+    return result.model_copy(update={"steps": replay(result).steps})
+
+
+def _file_name(name: str, how: str) -> dict[str, str]:
+    return {"Content-Disposition": f"{how}; filename*=UTF-8''{quote(name, safe='')}"}
