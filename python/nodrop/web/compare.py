@@ -1,0 +1,94 @@
+"""Two set-ups compared: what is B beside A, and why may that be."""
+
+from collections.abc import Sequence
+
+from fastapi import APIRouter, Request, Response
+from starlette.concurrency import run_in_threadpool
+
+from nodrop.charts import comparison as charts
+from nodrop.errors import ConfigError
+from nodrop.report.verdict import known_lines
+from nodrop.store.selection import Selected
+from nodrop.units import parse_ratio
+from nodrop.verdict import Comparison, Difference, Margins, compare, differences, outward_differences
+from nodrop.verdict.sentences import method_text, series_text, short_sentence, signed_text, span_text
+from nodrop.web.page import render
+from nodrop.web.results import title
+from nodrop.web.selecting import selected
+from nodrop.web.site import Site
+
+
+def routes(site: Site) -> APIRouter:
+    """The page."""
+    router = APIRouter()
+
+    @router.get("/compare")
+    async def show(request: Request) -> Response:
+        return await run_in_threadpool(_show, request)
+
+    def _show(request: Request) -> Response:
+        query = request.query_params
+        asked_a, asked_b = _words(query.getlist("a")), _words(query.getlist("b"))
+        margin = query.get("margin", "").strip()
+        comparison, complaint, sides = None, "", None
+        if asked_a or asked_b:
+            try:
+                sides = _sides(site, asked_a, asked_b)
+                comparison = _compared(*sides, margin)
+            except ConfigError as error:
+                complaint = str(error)
+        return render(
+            request,
+            "compare.html",
+            status=200 if not complaint else 422,
+            asked_a=",".join(asked_a),
+            asked_b=",".join(asked_b),
+            margin=margin,
+            comparison=comparison,
+            lead=short_sentence(comparison) if comparison else "",
+            complaint=complaint,
+            sides=sides,
+            chart=charts.chart(comparison) if comparison else None,
+            drawing=site.drawings.placeholder,
+            known=tuple(known_lines(comparison)) if comparison else (),
+            title=title,
+            method_text=method_text,
+            series_text=series_text,
+            signed_text=signed_text,
+            span_text=span_text,
+        )
+
+    return router
+
+
+def _words(written: Sequence[str]) -> list[str]:
+    return [word for each in written for part in each.split(",") if (word := part.strip())]
+
+
+def _sides(site: Site, a: Sequence[str], b: Sequence[str]) -> tuple[tuple[Selected, ...], tuple[Selected, ...]]:
+    """The runs of A and of B; a single suite may have both. Raises ConfigError or Problem."""
+    with site.open_store() as index:
+        if a and b:
+            return selected(site, index, a), selected(site, index, b)
+        both = selected(site, index, a or b)
+    of_a, of_b = (tuple(run for run in both if run.variant == variant) for variant in ("A", "B"))
+    if not of_a or not of_b:
+        raise ConfigError("one side alone asked, two expected; tick results in both columns, or name a suite with two")
+    return of_a, of_b
+
+
+def _compared(a: Sequence[Selected], b: Sequence[Selected], margin: str) -> Comparison:
+    """Raises ConfigError."""
+    try:
+        margins = Margins(pps=parse_ratio(margin)) if margin else Margins()
+    except ValueError:
+        raise ConfigError(f"margin {margin[:40]} asked, a share above 0 expected; write for example 1%") from None
+    summaries = ([run.summary for run in a], [run.summary for run in b])
+    return compare(*summaries, margins=margins, differences=_differences(a, b))
+
+
+def _differences(a: Sequence[Selected], b: Sequence[Selected]) -> tuple[Difference, ...]:
+    """In what the set-ups differ, as far as is known of them."""
+    if all(run.summary.source == "nodrop" for run in (*a, *b)):
+        return differences([run.result() for run in a], [run.result() for run in b])
+    return outward_differences([run.summary for run in a], [run.summary for run in b])
