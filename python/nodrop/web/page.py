@@ -18,7 +18,7 @@ from nodrop.web.site import Site
 
 THEME_COOKIE = "nodrop-theme"
 THEMES = ("light", "dark")
-NAVIGATION = (("/", "Runs"), ("/results", "Results"), ("/compare", "Compare"), ("/state", "State"))
+NAVIGATION = (("/", "Runs"), ("/results", "Results"), ("/compare", "Compare"), ("/trend", "Trend"), ("/state", "State"))
 
 
 def render(connection: HTTPConnection, template: str, status: int = 200, **values: Any) -> HTMLResponse:

@@ -10,7 +10,7 @@ from nodrop.api.base import Base
 from nodrop.api.problem import Problem
 from nodrop.api.runs import Runs
 from nodrop.api.sessions import Sessions
-from nodrop.web import assets, compare, drawing, live, login, result, results, runs, start, state
+from nodrop.web import assets, compare, drawing, live, login, result, results, runs, start, state, trend
 from nodrop.web.errors import error_page
 from nodrop.web.headers import Headers
 from nodrop.web.site import Site
@@ -25,6 +25,7 @@ ROOMS: tuple[Callable[[Site], APIRouter], ...] = (
     results.routes,
     result.routes,
     compare.routes,
+    trend.routes,
     state.routes,
 )
 """Every file that has pages."""
