@@ -1,18 +1,21 @@
 """The first page: what runs, what waits, what is done."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
+from starlette.concurrency import run_in_threadpool
 
 from nodrop.api.state import Entry, RunView
 from nodrop.export.openmetrics import Running
-from nodrop.model.base import Value
+from nodrop.model.filter import Filter
+from nodrop.model.summary import Summary
 from nodrop.units import format_pps
 from nodrop.web.forms import only, read_form
 from nodrop.web.fresh import fresh
 from nodrop.web.login import safe_goal
+from nodrop.web.results import figures
 from nodrop.web.site import Site
 from nodrop.wording import goal_text
 
@@ -20,20 +23,50 @@ PAGE_RUNS = 50
 TEXT_MAX = 160
 
 
-class RunLine(Value):
+class Found(NamedTuple):
+    """A result of a run, in short."""
+
+    run_id: str
+    frame_size: str
+    """Empty where the run has no other."""
+    figures: tuple[tuple[str, str], ...]
+
+
+class RunLine(NamedTuple):
     """A run as lists show it."""
 
     view: RunView
     title: str
     asked: str
     """What differs from the defaults, in words."""
-    found: str = ""
-    """What it came to, or where it is."""
+    progress: str
+    """Where it is, while it goes on."""
+    found: tuple[Found, ...]
+
+
+class Summaries:
+    """What runs of this server found; kept, as results never change, and lists are asked for every few seconds."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._known: dict[str, Summary] = {}
+
+    async def of(self, entries: Sequence[Entry]) -> Mapping[str, Summary]:
+        """By run id, of those that have one."""
+        wanted = tuple(run_id for entry in entries for run_id in entry.run_ids if run_id not in self._known)
+        if wanted:
+            self._known |= await run_in_threadpool(self._look_up, wanted)
+        return self._known
+
+    def _look_up(self, wanted: tuple[str, ...]) -> dict[str, Summary]:
+        with self._site.open_store() as index:
+            return {row.summary.run_id: row.summary for row in index.list(Filter(run_ids=wanted))}
 
 
 def routes(site: Site) -> APIRouter:
     """The pages."""
     router = APIRouter()
+    summaries = Summaries(site)
 
     @router.get("/")
     async def show_runs(request: Request, before: str | None = None) -> Response:
@@ -42,9 +75,10 @@ def routes(site: Site) -> APIRouter:
         over = [entry for entry in entries if entry.state.is_over]
         begin = over.index(site.runs.find(before)) + 1 if before else 0
         shown = over[begin : begin + PAGE_RUNS]
+        known = await summaries.of(shown)
         values = {
-            "live": [_line(site, entry) for entry in reversed(live)],
-            "over": [_line(site, entry) for entry in shown],
+            "live": [_line(site, entry, known) for entry in reversed(live)],
+            "over": [_line(site, entry, known) for entry in shown],
             "more": shown[-1].id if begin + PAGE_RUNS < len(over) else None,
             "first": before is None,
             "total_count": len(over),
@@ -62,13 +96,17 @@ def routes(site: Site) -> APIRouter:
     return router
 
 
-def _line(site: Site, entry: Entry) -> RunLine:
+def _line(site: Site, entry: Entry, known: Mapping[str, Summary]) -> RunLine:
     now = site.runs.now if entry.id == getattr(site.runs.running, "id", None) else None
+    summaries = [known[run_id] for run_id in entry.run_ids if run_id in known]
     return RunLine(
         view=site.runs.show(entry),
         title=title_of(entry.asked),
         asked=asked_words(entry.asked),
-        found=progress_words(now) if now else "",
+        progress=progress_words(now) if now else "",
+        found=tuple(
+            Found(each.run_id, each.frame_size if len(summaries) > 1 else "", figures(each)) for each in summaries
+        ),
     )
 
 

@@ -1,0 +1,35 @@
+"""The pages in this process, over workers that measure nothing."""
+
+import contextlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from fastapi.testclient import TestClient
+from tests.api.serving import WORKER
+
+from nodrop.api.app import make_app
+from nodrop.api.base import Base
+from nodrop.api.journal import Journal
+from nodrop.api.runs import Patience, Runs
+from nodrop.api.tokens import Tokens
+from nodrop.web.pages import WebPages
+
+HTML = {"Accept": "text/html,application/xhtml+xml"}
+
+
+@contextlib.contextmanager
+def pages(results_dir: Path, tokens: Tokens | None = None, host: str = "127.0.0.1") -> Iterator[TestClient]:
+    base = Base(results_dir=str(results_dir))
+    with Journal(results_dir) as journal:
+        runs = Runs(journal, base, WORKER, Patience(after_interrupt_s=0.5, after_terminate_s=0.5))
+        runs.resume()
+        app = make_app(runs, base, tokens, host, WebPages)
+        with TestClient(app, base_url=f"http://{host}", headers=HTML, follow_redirects=False) as client:
+            yield client
+
+
+def form_token(page: str) -> str:
+    found = re.search(r'name="form_token" value="([0-9a-f]+)"', page)
+    assert found, "the page has no form"
+    return found[1]
