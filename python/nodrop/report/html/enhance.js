@@ -25,7 +25,7 @@
     [...table.tHead.rows[0].cells].forEach((header, index) => {
       const button = document.createElement("button");
       button.type = "button";
-      button.textContent = header.textContent;
+      button.textContent = header.dataset.title = header.textContent;
       button.addEventListener("click", () => sort(header, index));
       header.replaceChildren(button);
     });
