@@ -18,6 +18,10 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 SIGNIFICANT_BITS = 12.0
 """Of the largest value; jumpavg's default."""
+FULL_SCALE = 2 ** (SIGNIFICANT_BITS + 1) - 1
+"""The largest value in units of the smallest difference that is told."""
+MEAN_BITS = math.log2(FULL_SCALE + 1)
+"""What it takes to tell a mean of which nothing is known."""
 
 
 class Coding:
@@ -26,9 +30,8 @@ class Coding:
     def __init__(self, moments: Sequence[Sequence[float]]) -> None:
         """Take in at least one moment, each with at least one value, all finite."""
         largest = max(abs(value) for moment in moments for value in moment)
-        unit = largest / (2 ** (SIGNIFICANT_BITS + 1) - 1) or 1.0
+        unit = largest / FULL_SCALE or 1.0
         self.moment_count = len(moments)
-        self._max = largest / unit
         values = [[value / unit for value in moment] for moment in moments]
         counts = [len(moment) for moment in values]
         self._centre = math.fsum(value for moment in values for value in moment) / sum(counts)
@@ -48,12 +51,12 @@ class Coding:
             ends = np.arange(first + 1, count + 1)
             means, alone = self._groups(np.full_like(ends, first), ends)
             if first == 0:
-                bits[0, ends] = alone + math.log2(self._max + 1)
+                bits[0, ends] = alone + MEAN_BITS
                 continue
             earlier = np.arange(first)
             earlier_means, _ = self._groups(earlier, np.full_like(earlier, first))
             so_far = bits[:first, first] + self._norm_bits(earlier_means)
-            kept = earlier[so_far <= so_far.min() + math.log2(self._max + 1)]
+            kept = earlier[so_far <= so_far.min() + MEAN_BITS]
             linked = so_far[kept, None] - np.log2(np.abs(means - earlier_means[kept, None]) + 1)
             best = linked.argmin(axis=0)
             bits[first, ends] = alone + linked[best, np.arange(len(ends))]
@@ -65,7 +68,7 @@ class Coding:
         firsts = np.array(starts)
         means, alone = self._groups(firsts, np.array([*starts[1:], self.moment_count]))
         links = self._norm_bits(means[:-1]) - np.log2(np.abs(np.diff(means)) + 1)
-        return float(alone.sum() + links.sum() + math.log2(self._max + 1))
+        return float(alone.sum() + links.sum() + MEAN_BITS)
 
     def _traced(self, bits: Floats, before: NDArray[np.intp]) -> tuple[int, ...]:
         end = self.moment_count
@@ -82,13 +85,13 @@ class Coding:
         means = (self._sums[ends] - self._sums[firsts]) / counts
         variances = (self._squares[ends] - self._squares[firsts]) / counts - means**2
         deviations = np.sqrt(np.maximum(variances, 0.0))
-        told = np.log2((deviations + 1) * (deviations + 2)) + math.log2(1 - 1 / (self._max + 2))
+        told = np.log2((deviations + 1) * (deviations + 2)) + math.log2(1 - 1 / (FULL_SCALE + 2))
         on_sphere = np.log2(deviations + 1) * (counts - 2)
         return means + self._centre, self._by_count[counts] + np.where(counts > 1, told + on_sphere, 0.0)
 
     def _norm_bits(self, means: Floats) -> Floats:
         """What makes the chances of all next means one in sum."""
-        norms: Floats = np.log2(means * means - (means - 1) * self._max + self._max**2 / 2)
+        norms: Floats = np.log2(means * means - (means - 1) * FULL_SCALE + FULL_SCALE**2 / 2)
         return norms
 
 

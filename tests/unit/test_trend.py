@@ -1,0 +1,236 @@
+"""What a series of runs says, point by point and in words."""
+
+import random
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from altair.vegalite.v5.schema import core
+from scipy import stats
+
+from nodrop.charts import trend as drawing
+from nodrop.charts.draw import drawn
+from nodrop.model.summary import Measure, Summary
+from nodrop.report.trend_plot import ASCII, plot
+from nodrop.verdict.spread import spreads
+from nodrop.verdict.trend import Point, Series, Trend, series_of, trend
+from nodrop.verdict.trend_wording import sentences
+from nodrop.verdict.values import Margins, Verdict
+
+BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def day(number: int) -> str:
+    return (BEGIN + timedelta(days=number)).isoformat()
+
+
+def of(values: Sequence[float], at_least: Sequence[int] = (), width: float | None = None, **keys: Any) -> Series:
+    """A series of one run a day, `r0` the first."""
+    points = tuple(
+        Point(
+            run_id=f"r{number}",
+            when=day(number),
+            moment=str(number),
+            value=value,
+            low=None if width is None else value,
+            high=None if width is None else value / (1 - width),
+            at_least=number in at_least,
+        )
+        for number, value in enumerate(values)
+    )
+    known = {"key": "ndr", "text": "NDR", "unit": "pps", "better": "higher"}
+    return Series(points=points, **(known | keys))
+
+
+def noisy(*parts: tuple[int, float], seed: int = 1, noise: float = 0.005) -> list[float]:
+    """So many values around each mean."""
+    rng = random.Random(seed)
+    return [mean * rng.gauss(1, noise) for count, mean in parts for _ in range(count)]
+
+
+def summary(number: int, value: float | None = 1e6, limit: str = "sut", **keys: Any) -> Summary:
+    """A run that found an NDR, or none."""
+    measure = Measure(key="ndr", text="NDR", unit="pps", better="higher", value=value or 0.0, limit=limit)
+    known = {
+        "run_id": f"r{number}",
+        "started_at": day(number),
+        "wall_s": 60,
+        "status": "complete",
+        "sut": "vnf-l2",
+        "path": "PVP",
+        "chain_count": 1,
+        "flow_count": 512,
+        "frame_size": "64",
+        "frame_bytes": 64,
+        "bidirectional": True,
+        "asked": "ndr_pdr",
+        "algorithm": "nodrop",
+        "host": "lab",
+        "kernel": "6.1",
+        "cpu_model": "cpu",
+        "backend": "af_packet",
+        "version": "0.1.0",
+        "trial_count": 9,
+        "measures": () if value is None else (measure,),
+    }
+    return Summary(**(known | keys))
+
+
+def test_a_step_is_found_where_it_is_with_its_size_and_direction() -> None:
+    found = trend(of(noisy((12, 1e6), (8, 0.95e6))))
+    (change,) = found.changes
+    assert (change.before_run_id, change.run_id, change.verdict) == ("r11", "r12", Verdict.WORSE)
+    assert change.effect == pytest.approx(-0.05, abs=0.005)
+    assert change.low is not None and change.high is not None and change.low < -0.05 < change.high
+    assert [group.count for group in found.groups] == [12, 8]
+    assert found.verdict is Verdict.WORSE
+
+
+def test_more_latency_is_worse() -> None:
+    found = trend(of(noisy((12, 40e3), (8, 60e3)), unit="ns", better="lower"))
+    assert found.verdict is Verdict.WORSE
+    assert "50 % higher, which is worse, from run r12 on" in next(sentences(found))
+
+
+def test_the_interval_of_a_change_is_welchs() -> None:
+    values = noisy((12, 1e6), (8, 0.95e6))
+    (change,) = trend(of(values)).changes
+    mean = sum(values[:12]) / 12
+    theirs = stats.ttest_ind(values[12:], values[:12], equal_var=False).confidence_interval(0.95)
+    assert (change.low, change.high) == pytest.approx((theirs.low / mean, theirs.high / mean))
+
+
+def test_what_the_tester_limited_is_shown_and_never_makes_a_change() -> None:
+    found = trend(of([1e6] * 10 + [0.5e6] * 5, at_least=range(10, 15)))
+    assert found.changes == () and len(found.series.points) == 15
+    assert "5 runs were not limited by the SUT, shown and not judged: r10, r11, r12 and 2 more." in list(
+        sentences(found)
+    )
+
+
+def test_a_series_without_a_point_of_the_suts_is_not_judged() -> None:
+    found = trend(of([1e6, 1.1e6], at_least=[0, 1]))
+    assert (found.groups, found.verdict) == ((), None)
+    assert list(sentences(found)) == ["NDR: no run was limited by the SUT; it does 1.100 Mpps at least."]
+
+
+def test_a_run_apart_from_the_others_is_no_change() -> None:
+    values = noisy((20, 1e6))
+    values[9] = 0.6e6
+    found = trend(of(values))
+    assert found.changes == ()
+    assert found.groups[0].outlier_run_ids == ("r9",)
+    assert found.groups[0].count == 19 and "r9" not in found.groups[0].run_ids
+    assert "1 run stands apart from those around: r9." in list(sentences(found))
+
+
+def test_a_single_run_at_the_end_is_told_and_said_to_be_one() -> None:
+    found = trend(of([*noisy((20, 1e6)), 0.6e6]))
+    assert found.verdict is Verdict.WORSE
+    assert "There is one run since; measure again to see whether it stays so." in list(sentences(found))
+
+
+def test_a_change_within_the_margin_is_equivalent() -> None:
+    values = noisy((30, 1e6), (30, 0.97e6))
+    assert trend(of(values), Margins(pps=0.02)).verdict is Verdict.WORSE
+    found = trend(of(values), Margins(pps=0.05))
+    assert found.verdict is Verdict.EQUIVALENT
+    assert "less than the margin of 5 %" in next(sentences(found))
+
+
+def test_a_change_smaller_than_the_searches_left_open_is_equivalent() -> None:
+    assert trend(of([1e6] * 10 + [0.97e6] * 10, width=0.01)).verdict is Verdict.WORSE
+    assert trend(of([1e6] * 10 + [0.97e6] * 10, width=0.05)).verdict is Verdict.EQUIVALENT
+
+
+def test_loss_is_compared_by_difference_also_from_nothing() -> None:
+    found = trend(of([0.0] * 10 + [0.004] * 10, unit="ratio", better="lower", text="loss"))
+    assert found.changes[0].effect == pytest.approx(0.004)
+    assert found.verdict is Verdict.WORSE
+    assert "0.40 points more" in next(sentences(found))
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([], "NDR: no run has one."),
+        ([1e6], "NDR was judged in one run only, 1.000 Mpps; a trend takes more."),
+        ([1e6] * 20, "NDR is steady over 20 runs: 1.000 Mpps, give or take 0 %."),
+    ],
+)
+def test_where_nothing_changed_it_says_so(values: list[float], said: str) -> None:
+    assert list(sentences(trend(of(values)))) == [said]
+
+
+def test_runs_with_other_traffic_are_series_of_their_own_in_the_order_of_time() -> None:
+    runs = [summary(3), summary(1), summary(2, frame_size="1518"), summary(4, None), summary(5, limit="tester")]
+    small, large = series_of(runs, "ndr")
+    assert [point.run_id for point in small.points] == ["r1", "r3", "r5"]
+    assert [point.at_least for point in small.points] == [False, False, True]
+    assert (small.missing_run_ids, large.frame_size) == (("r4",), "1518")
+    assert "1 run has no NDR: r4." in list(sentences(trend(small)))
+
+
+def test_repeats_of_a_suite_are_one_moment() -> None:
+    runs = [summary(number, 1e6 if number % 2 else 0.8e6) for number in range(4)]
+    (series,) = series_of(runs, "ndr", {run.run_id: "suite" for run in runs})
+    assert trend(series).changes == ()
+
+
+def shapes() -> dict[str, Trend]:
+    return {
+        "step": trend(of(noisy((30, 1e6), (20, 1.1e6)), width=0.01)),
+        "outlier": trend(of([*noisy((20, 1e6)), 0.1e6, *noisy((20, 1e6), seed=2)])),
+        "limited": trend(of([1e6] * 5, at_least=[1, 2])),
+        "nothing": trend(of([1e6], at_least=[0])),
+        "one": trend(of([1e6])),
+        "loss": trend(of([0.0] * 5 + [0.01] * 5, unit="ratio", better="lower")),
+        "pause": trend(of([1e6] * 5).model_copy(update={"points": with_pause()})),
+        "many": trend(of(noisy((400, 1e6), (400, 1.02e6), (200, 0.9e6)))),
+    }
+
+
+def with_pause() -> tuple[Point, ...]:
+    """Two runs, and two more a year later."""
+    return tuple(
+        Point(run_id=f"r{number}", when=day(number), moment=str(number), value=1e6) for number in (0, 1, 365, 366)
+    )
+
+
+@pytest.mark.parametrize("name", shapes())
+def test_every_trend_is_a_valid_chart_and_is_drawn(name: str) -> None:
+    chart = drawing.chart(shapes()[name])
+    core.Root.from_dict(chart.spec | {"data": {"name": "points"}}, validate=True)
+    assert drawn(chart.spec, ".svg").startswith(b"<svg")
+    assert len(chart.data["points"]) == len(shapes()[name].series.points)
+
+
+def test_runs_far_apart_in_time_are_set_by_number() -> None:
+    assert not drawing.by_time(shapes()["pause"].series)
+    assert [row["x"] for row in drawing.chart(shapes()["pause"]).data["points"]] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("columns", [40, 100, 300])
+@pytest.mark.parametrize("name", [name for name, found in shapes().items() if found.groups])
+def test_the_drawing_fits_the_terminal_and_a_hundred_columns(name: str, columns: int) -> None:
+    lines = [line.plain for line in plot(shapes()[name], columns)]
+    assert max(map(len, lines[:-1])) <= min(columns, 100)
+    assert any("●" in line for line in lines)
+
+
+def test_the_drawing_can_do_without_anything_but_ascii() -> None:
+    for name, found in shapes().items():
+        if found.groups:
+            assert all(line.plain.isascii() for line in plot(found, 80, plain=True)), name
+    assert "".join(ASCII).isascii()
+
+
+def test_the_interval_of_repeats_is_students() -> None:
+    values = noisy((5, 1e6))
+    (spread,) = spreads([summary(number, value) for number, value in enumerate(values)])
+    theirs = stats.t.interval(0.95, 4, loc=sum(values) / 5, scale=stats.sem(values))
+    assert (spread.mean_low, spread.mean_high) == pytest.approx(theirs)
+    assert (spread.lowest, spread.median, spread.highest) == (min(values), sorted(values)[2], max(values))
+    assert not spread.at_least
+    assert spreads([summary(0), summary(1, limit="shared_cpu")])[0].at_least
