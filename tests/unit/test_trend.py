@@ -93,12 +93,16 @@ def test_more_latency_is_worse() -> None:
     assert "50 % higher, which is worse, from run r12 on" in next(sentences(found))
 
 
-def test_the_interval_of_a_change_is_welchs() -> None:
-    values = noisy((12, 1e6), (8, 0.95e6))
-    (change,) = trend(of(values)).changes
-    mean = sum(values[:12]) / 12
-    theirs = stats.ttest_ind(values[12:], values[:12], equal_var=False).confidence_interval(0.95)
-    assert (change.low, change.high) == pytest.approx((theirs.low / mean, theirs.high / mean))
+def test_the_bounds_of_a_change_are_those_of_mann_and_whitney() -> None:
+    for seed, count in ((1, 5), (2, 12), (3, 40)):
+        values = noisy((20, 1e6), (count, 0.95e6), seed=seed)
+        (change,) = trend(of(values)).changes
+        old, new = values[:20], values[20:]
+        assert change.low is not None and change.high is not None
+        for bound in (change.low, change.high):
+            moved = [value - bound * sorted(old)[10] for value in new]
+            found = stats.mannwhitneyu(moved, old, method="asymptotic", use_continuity=False).pvalue
+            assert found == pytest.approx(0.05, abs=0.02)
 
 
 def test_what_the_tester_limited_is_shown_and_never_makes_a_change() -> None:
@@ -131,17 +135,43 @@ def test_a_single_run_at_the_end_is_told_and_said_to_be_one() -> None:
     assert "There is one run since; measure again to see whether it stays so." in list(sentences(found))
 
 
-def test_a_change_within_the_margin_is_equivalent() -> None:
+def test_a_run_as_low_as_some_before_is_no_change() -> None:
+    values = noisy((20, 1e6))
+    values[9] = 0.6e6
+    found = trend(of([*values, 0.61e6]))
+    assert found.changes == () and found.groups[0].outlier_run_ids == ("r9", "r20")
+
+
+def test_a_few_bad_runs_between_good_ones_do_not_make_a_stretch_of_its_own() -> None:
+    values = noisy((60, 1e6))
+    for number in (5, 18, 19, 33, 36, 39, 52):
+        values[number] *= 0.95
+    assert trend(of(values)).changes == ()
+
+
+def test_three_bad_runs_in_a_row_are_a_change_and_another() -> None:
+    found = trend(of(noisy((20, 1e6), (3, 0.9e6), (20, 1e6))))
+    assert [(change.run_id, change.verdict) for change in found.changes] == [
+        ("r20", Verdict.WORSE),
+        ("r23", Verdict.BETTER),
+    ]
+
+
+def test_a_difference_within_the_margin_is_no_change() -> None:
     values = noisy((30, 1e6), (30, 0.97e6))
     assert trend(of(values), Margins(pps=0.02)).verdict is Verdict.WORSE
-    found = trend(of(values), Margins(pps=0.05))
-    assert found.verdict is Verdict.EQUIVALENT
-    assert "less than the margin of 5 %" in next(sentences(found))
+    assert trend(of(values), Margins(pps=0.05)).verdict is None
 
 
-def test_a_change_smaller_than_the_searches_left_open_is_equivalent() -> None:
+def test_a_drift_in_steps_that_do_not_matter_is_seen_in_the_end() -> None:
+    values = noisy((40, 1e6), (40, 0.993e6), (40, 0.986e6), noise=0.0005)
+    found = trend(of(values))
+    assert found.verdict is Verdict.WORSE and len(found.groups) == 2
+
+
+def test_a_difference_smaller_than_the_searches_left_open_is_no_change() -> None:
     assert trend(of([1e6] * 10 + [0.97e6] * 10, width=0.01)).verdict is Verdict.WORSE
-    assert trend(of([1e6] * 10 + [0.97e6] * 10, width=0.05)).verdict is Verdict.EQUIVALENT
+    assert trend(of([1e6] * 10 + [0.97e6] * 10, width=0.05)).verdict is None
 
 
 def test_loss_is_compared_by_difference_also_from_nothing() -> None:

@@ -1,4 +1,4 @@
-"""A trend: every run with its bounds, the groups at their means, and the changes between them."""
+"""A trend: every run with its bounds, the groups at their medians, and the changes between them."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -21,7 +21,7 @@ KINDS = {
     APART: ("diamond", theme.SIDES["tester"], 0.0),
 }
 """Shape and colour of points, and how much of them is filled."""
-COLOURS = {Verdict.WORSE: theme.FAILS, Verdict.BETTER: theme.RECEIVED, Verdict.EQUIVALENT: theme.MUTED}
+COLOURS = {Verdict.WORSE: theme.FAILS, Verdict.BETTER: theme.RECEIVED}
 PERCENT = Unit("%", 0.01)
 LABEL_OFFSET = 6
 """Pixels between the upright of a change and its label."""
@@ -61,7 +61,7 @@ def _title(trend: Trend) -> str:
     if not trend.groups:
         return f"{trend.series.text}: nothing to judge"
     if not trend.changes:
-        return f"{trend.series.text}: no change, {measure_text(trend.groups[0].mean, trend.series.unit)}"
+        return f"{trend.series.text}: no change, {measure_text(trend.groups[0].median, trend.series.unit)}"
     last = trend.changes[-1]
     return f"{trend.series.text}: {effect_text(last.effect, trend.series.unit)} since {last.when[:10]}"
 
@@ -105,20 +105,20 @@ def _point_row(trend: Trend, point: Point, unit: Unit) -> Row:
 
 def _group_row(trend: Trend, group: Group, unit: Unit, places: dict[str, Row]) -> Row:
     spread = group.spread or 0.0
-    value = measure_text(group.mean, trend.series.unit)
+    value = measure_text(group.median, trend.series.unit)
     return {
         "start": places[group.run_ids[0]]["x"],
         "end": places[group.run_ids[-1]]["x"],
-        "mean": group.mean / unit.size,
-        "low": (group.mean - spread) / unit.size,
-        "high": (group.mean + spread) / unit.size,
-        "text": f"{value}, mean of {group.count}, spread {spread_text(group)}",
+        "median": group.median / unit.size,
+        "low": (group.median - spread) / unit.size,
+        "high": (group.median + spread) / unit.size,
+        "text": f"{value}, median of {group.count}, spread {spread_text(group)}",
     }
 
 
 def _change_row(trend: Trend, number: int, places: dict[str, Row]) -> Row:
     series, change = trend.series, trend.changes[number]
-    before, after = (measure_text(group.mean, series.unit) for group in trend.groups[number : number + 2])
+    before, after = (measure_text(group.median, series.unit) for group in trend.groups[number : number + 2])
     value, _, name = before.partition(" ")
     from_text = value if after.endswith(f" {name}") else before
     position = next(at for at, point in enumerate(series.points) if point.run_id == change.run_id)
@@ -150,7 +150,7 @@ def _definition(trend: Trend, unit: Unit) -> Spec:
         "height": theme.HEIGHT,
         "layer": [
             _spread_layer(x, y),
-            _mean_layer(x, y),
+            _median_layer(x, y),
             _bound_layer(x, y),
             _point_layer(trend, x, y),
             *_change_layers(x),
@@ -211,14 +211,14 @@ def _spread_layer(x: Spec, y: Spec) -> Spec:
     }
 
 
-def _mean_layer(x: Spec, y: Spec) -> Spec:
+def _median_layer(x: Spec, y: Spec) -> Spec:
     return {
         "data": {"name": "groups"},
         "mark": {"type": "rule", "color": theme.INK, "strokeWidth": 2.5, "strokeCap": "round"},
         "encoding": {
             "x": x | {"field": "start"},
             "x2": {"field": "end"},
-            "y": y | {"field": "mean"},
+            "y": y | {"field": "median"},
             "tooltip": {"field": "text"},
         },
     }

@@ -14,9 +14,9 @@ from nodrop.verdict.trend_wording import change_text, group_text, sentences, spr
 from nodrop.verdict.values import Verdict
 from nodrop.wording import measure_text
 
-STYLES = {Verdict.WORSE: "bold red", Verdict.BETTER: "bold green", Verdict.EQUIVALENT: "green"}
+STYLES = {Verdict.WORSE: "bold red", Verdict.BETTER: "bold green"}
 SUSPECTS_MAX = 6
-HEADINGS = ("since", "first run", "runs", "mean", "spread", "change")
+HEADINGS = ("since", "first run", "runs", "median", "spread", "change")
 
 
 def trend_report(trend: Trend, columns: int, *, drawn: bool = True, plain: bool = False) -> RenderableType:
@@ -81,7 +81,7 @@ def _rows(trend: Trend) -> Iterator[tuple[tuple[str, str], ...]]:
             (time_text(trend.series, group.start), ""),
             (group.run_ids[0], ""),
             (group_text(group), ""),
-            (measure_text(group.mean, unit), "bold"),
+            (measure_text(group.median, unit), "bold"),
             (spread_text(group), ""),
             (f"{change_text(change, unit)}, {change.verdict}", STYLES[change.verdict]) if change else ("", ""),
         )

@@ -1,4 +1,4 @@
-"""A trend drawn with characters: runs as points, groups as lines at their mean, changes as uprights."""
+"""A trend drawn with characters: runs as points, groups as lines at their median, changes as uprights."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -14,7 +14,7 @@ ROWS = 12
 COLUMNS_MAX = 100
 POINT_COLUMNS = 4
 """As far apart runs are drawn at most."""
-STYLES = {Verdict.WORSE: "red", Verdict.BETTER: "green", Verdict.EQUIVALENT: "dim"}
+STYLES = {Verdict.WORSE: "red", Verdict.BETTER: "green"}
 FLAT_RATIO = 0.01
 """Of a value: smaller ranges are not blown up to the height of the drawing."""
 
@@ -25,7 +25,7 @@ class Marks(NamedTuple):
     run: str
     at_least: str
     apart: str
-    mean: str
+    median: str
     change: str
     axis: str
     corner: str
@@ -94,10 +94,10 @@ class _Drawing:
         numbers = {point.run_id: number for number, point in enumerate(self._points)}
         styles = ["", *(STYLES[change.verdict] for change in self._trend.changes)]
         for group, style in zip(self._trend.groups, styles, strict=True):
-            row = self._row(group.mean)
+            row = self._row(group.median)
             first, last = self._column(numbers[group.run_ids[0]]), self._column(numbers[group.run_ids[-1]])
             for column in range(first, last + 1):
-                self._cells[row, column] = Cell(self._marks.mean, style)
+                self._cells[row, column] = Cell(self._marks.median, style)
 
     def _draw_points(self) -> None:
         apart = _apart(self._trend)
@@ -115,8 +115,8 @@ class _Drawing:
     def _row_labels(self) -> dict[int, str]:
         unit = self._trend.series.unit
         ends = {0: self._high, ROWS - 1: self._low}
-        means = {self._row(group.mean): group.mean for group in self._trend.groups}
-        return {row: measure_text(value, unit) for row, value in (ends | means).items()}
+        medians = {self._row(group.median): group.median for group in self._trend.groups}
+        return {row: measure_text(value, unit) for row, value in (ends | medians).items()}
 
     def _row(self, value: float) -> int:
         share = (value - self._low) / (self._high - self._low)
@@ -136,7 +136,7 @@ class _Drawing:
         marks = self._marks
         meanings = {
             marks.run: "run",
-            marks.mean: "mean",
+            marks.median: "median",
             marks.at_least: "at least: not limited by the SUT",
             marks.apart: "apart from the others",
             marks.beyond[0]: "further down",

@@ -1,21 +1,19 @@
 """Where a series of runs changed, by how much, and whether for the worse."""
 
-import math
 import statistics
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from nodrop.model.base import Value
 from nodrop.model.goal import Limit
 from nodrop.model.summary import Measure, MeasureUnit, Summary
-from nodrop.verdict.mdl import Coding
+from nodrop.verdict.levels import Level, Scale, levels, saved_bits, shift
 from nodrop.verdict.values import Difference, Margins, Verdict
 from nodrop.wording import AT_LEAST
 
 Traffic = tuple[str, int, str, int, bool]
 """What runs have to have in common to be points of one series: path, chains, frame size, flows, both ways at once."""
-CONFIDENCE = 0.95
 NO_MARGINS = Margins()
 
 
@@ -49,7 +47,7 @@ class Series(Value):
 
 
 class Group(Value):
-    """A stretch in which nothing changed but by chance."""
+    """A stretch in which nothing changed but by chance, or by less than matters."""
 
     start: str
     end: str
@@ -57,11 +55,11 @@ class Group(Value):
     run_ids: tuple[str, ...]
     count: int
     """Runs that were judged."""
-    mean: float
+    median: float
     spread: float | None
     """Standard deviation between its runs; None for a single one."""
     outlier_run_ids: tuple[str, ...] = ()
-    """Runs within the stretch that stand apart from all others in it, and are not in its mean."""
+    """Runs within the stretch that stand apart from all others in it, and are not judged with them."""
 
 
 class Change(Value):
@@ -73,7 +71,8 @@ class Change(Value):
     """The first run of the group after."""
     when: str
     effect: float
-    """The mean afterwards beside that before: ratio - 1, as -0.05 for 5 % lower; of a loss ratio the difference."""
+    """Runs afterwards beside those before: ratio - 1, as -0.05 for 5 % lower; of a loss ratio the difference. In the
+    middle of all pairs (Hodges and Lehmann), so that a few that stand apart do not count for much."""
     low: float | None
     """The least it is, with 95 % confidence; None where there are too few runs to say."""
     high: float | None
@@ -81,7 +80,7 @@ class Change(Value):
     saved_bits: float
     """How much shorter the series can be told with the change than without."""
     verdict: Verdict
-    """Never undecided. Equivalent: smaller than the margin."""
+    """Better or worse; what is neither is no change."""
     suspects: tuple[Difference, ...] = ()
     """In what the set-ups of the runs on both sides differ, likeliest first."""
 
@@ -91,24 +90,15 @@ class Trend(Value):
 
     series: Series
     margin: float
-    """Smaller changes do not count as better or worse; in the terms of their effect."""
+    """Smaller differences are no change; in the terms of their effect."""
     groups: tuple[Group, ...] = ()
     changes: tuple[Change, ...] = ()
     """One between every two groups."""
-    bits: float = 0.0
-    """Length of the description."""
 
     @property
     def verdict(self) -> Verdict | None:
         """What the last change was; None where there was none."""
         return self.changes[-1].verdict if self.changes else None
-
-
-class Level(NamedTuple):
-    """Moments that belong together, those apart from them left out."""
-
-    moments: tuple[int, ...]
-    outliers: tuple[int, ...] = ()
 
 
 def series_of(summaries: Sequence[Summary], key: str, moments: Mapping[str, str] | None = None) -> tuple[Series, ...]:
@@ -136,19 +126,20 @@ def trend(series: Series, margins: Margins = NO_MARGINS) -> Trend:
 
     Args:
         series: the points.
-        margins: changes of the mean by less are called equivalent; so are those by less than half of the searches left
-            open between their bounds, where that is more.
+        margins: differences that do not matter; nor do those by less than half of the searches left open between their
+            bounds, where that is more.
     """
     margin = max(getattr(margins, series.unit), _width(series))
     moments = _moments(series.points)
     if not moments:
         return Trend(series=series, margin=margin)
-    coding = Coding([[point.value for point in moment] for moment in moments])
-    starts = coding.shortest()
-    levels = _levels(starts, moments)
-    groups = tuple(_group(level, moments) for level in levels)
-    changes = (_change(series, before, after, moments, margin) for before, after in pairwise(levels))
-    return Trend(series=series, margin=margin, groups=groups, changes=tuple(changes), bits=coding.bits(starts))
+    found = levels(_values(moments), Scale(margin, series.unit != "ratio"))
+    return Trend(
+        series=series,
+        margin=margin,
+        groups=tuple(_group(level, moments) for level in found),
+        changes=tuple(_change(series, before, after, moments) for before, after in pairwise(found)),
+    )
 
 
 def _series(runs: Sequence[Summary], key: str, moments: Mapping[str, str]) -> Series | None:
@@ -197,42 +188,6 @@ def _width(series: Series) -> float:
     return statistics.median((high - low) / high for low, high in bounds) if bounds else 0.0
 
 
-def _levels(starts: Sequence[int], moments: Sequence[Sequence[Point]]) -> tuple[Level, ...]:
-    """Groups, with those joined that only single moments come between which stand apart from them."""
-    ends = (*starts[1:], len(moments))
-    spans = [tuple(range(start, end)) for start, end in zip(starts, ends, strict=True)]
-    levels: list[Level] = []
-    while spans:
-        level = Level(spans.pop(0))
-        while (following := _same_again(level, spans, moments)) is not None:
-            outliers = tuple(moment for span in spans[:following] for moment in span)
-            level = Level((*level.moments, *spans[following]), (*level.outliers, *outliers))
-            del spans[: following + 1]
-        levels.append(level)
-    return tuple(levels)
-
-
-def _same_again(level: Level, spans: Sequence[tuple[int, ...]], moments: Sequence[Sequence[Point]]) -> int | None:
-    """Which of the groups that follow goes on as it was before, with only single moments in between; None: none."""
-    for position, span in enumerate(spans):
-        if position and len(level.moments) > 1 and _saved_bits(level.moments, span, moments) <= 0:
-            return position
-        if len(span) > 1:
-            return None
-    return None
-
-
-def _saved_bits(before: Sequence[int], after: Sequence[int], moments: Sequence[Sequence[Point]]) -> float:
-    """How many bits fewer two groups take than one of both."""
-    values = [[point.value for point in moments[moment]] for moment in (*before, *after)]
-    coding = Coding(values)
-    return coding.bits((0,)) - coding.bits((0, len(before)))
-
-
-def _values(level: Level, moments: Sequence[Sequence[Point]]) -> list[float]:
-    return [point.value for moment in level.moments for point in moments[moment]]
-
-
 def _group(level: Level, moments: Sequence[Sequence[Point]]) -> Group:
     points = [point for moment in level.moments for point in moments[moment]]
     values = [point.value for point in points]
@@ -241,73 +196,26 @@ def _group(level: Level, moments: Sequence[Sequence[Point]]) -> Group:
         end=points[-1].when,
         run_ids=tuple(point.run_id for point in points),
         count=len(points),
-        mean=statistics.fmean(values),
+        median=statistics.median(values),
         spread=statistics.stdev(values) if len(values) > 1 else None,
         outlier_run_ids=tuple(point.run_id for moment in level.outliers for point in moments[moment]),
     )
 
 
-def _change(series: Series, before: Level, after: Level, moments: Sequence[Sequence[Point]], margin: float) -> Change:
-    scale = Scale(series.unit, statistics.fmean(_values(before, moments)))
-    old, new = ([value / scale.whole for value in _values(level, moments)] for level in (before, after))
-    effect = statistics.fmean(new) - statistics.fmean(old)
-    half = _uncertainty(old, new)
+def _change(series: Series, before: Level, after: Level, moments: Sequence[Sequence[Point]]) -> Change:
+    grown = shift(before, after, _values(moments), relative=series.unit != "ratio")
     first = moments[after.moments[0]][0]
     return Change(
         before_run_id=moments[before.moments[-1]][-1].run_id,
         run_id=first.run_id,
         when=first.when,
-        effect=effect,
-        low=None if half is None else effect - half,
-        high=None if half is None else effect + half,
-        saved_bits=_saved_bits(before.moments, after.moments, moments),
-        verdict=_verdict(effect, series, margin),
+        effect=grown.middle,
+        low=grown.low,
+        high=grown.high,
+        saved_bits=saved_bits(before, after, _values(moments)),
+        verdict=Verdict.BETTER if (grown.middle > 0) == (series.better == "higher") else Verdict.WORSE,
     )
 
 
-def _verdict(effect: float, series: Series, margin: float) -> Verdict:
-    if abs(effect) < margin:
-        return Verdict.EQUIVALENT
-    return Verdict.BETTER if (effect > 0) == (series.better == "higher") else Verdict.WORSE
-
-
-class Scale(NamedTuple):
-    """What changes of a figure are told in."""
-
-    unit: MeasureUnit
-    before: float
-
-    @property
-    def whole(self) -> float:
-        """What counts as 1: the mean before, of loss ratios everything."""
-        return 1.0 if self.unit == "ratio" else abs(self.before) or 1.0
-
-
-def _uncertainty(old: Sequence[float], new: Sequence[float]) -> float | None:
-    """How far off a difference of means may be, with 95 % confidence, after Welch; None where nothing shows it.
-
-    A single run is taken to vary as those of the other group do.
-    """
-    variances = [statistics.variance(values) if len(values) > 1 else None for values in (old, new)]
-    known = next((variance for variance in variances if variance is not None), None)
-    if known is None:
-        return None
-    counts = (len(old), len(new))
-    parts = [
-        (known if variance is None else variance) / count for variance, count in zip(variances, counts, strict=True)
-    ]
-    return _student(_freedom(parts, counts)) * math.sqrt(sum(parts))
-
-
-def _freedom(parts: Sequence[float], counts: Sequence[int]) -> float:
-    """Degrees of freedom after Welch and Satterthwaite."""
-    if min(counts) < 2:
-        return max(counts) - 1
-    below = sum(part**2 / (count - 1) for part, count in zip(parts, counts, strict=True))
-    return sum(parts) ** 2 / below if below else sum(counts) - 2
-
-
-def _student(freedom: float) -> float:
-    from scipy.stats import t  # noqa: PLC0415
-
-    return float(t.ppf((1 + CONFIDENCE) / 2, freedom))
+def _values(moments: Sequence[Sequence[Point]]) -> list[list[float]]:
+    return [[point.value for point in moment] for moment in moments]

@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from nodrop.model.summary import MeasureUnit
 from nodrop.units import format_count, format_ratio
-from nodrop.verdict.sentences import effect_text, interval_text, margin_text
+from nodrop.verdict.sentences import effect_text, interval_text
 from nodrop.verdict.trend import Change, Group, Point, Series, Trend
-from nodrop.verdict.values import Verdict
 from nodrop.wording import measure_text
 
 NAMES_MAX = 3
@@ -37,10 +36,10 @@ def change_text(change: Change, unit: MeasureUnit) -> str:
 
 
 def spread_text(group: Group) -> str:
-    """How much the runs of a group differ by chance, relative to their mean; `-` for a single one."""
+    """How much the runs of a group differ by chance, relative to their median; `-` for a single one."""
     if group.spread is None:
         return "-"
-    return format_ratio(group.spread / abs(group.mean)) if group.mean else "0 %"
+    return format_ratio(group.spread / abs(group.median)) if group.median else "0 %"
 
 
 def title(series: Series) -> str:
@@ -76,20 +75,18 @@ def _headline(trend: Trend) -> str:
     far = effect_text(change.effect, series.unit)
     return (
         f"{series.text} is {far}{_verdict_text(trend, change)} from run {change.run_id} on, {day_text(change.when)}: "
-        f"{measure_text(last.mean, series.unit)} over {_count_text(last.count, 'run', 'runs')} after "
-        f"{measure_text(before.mean, series.unit)} over {_count_text(before.count, 'run', 'runs')}."
+        f"{measure_text(last.median, series.unit)} over {_count_text(last.count, 'run', 'runs')} after "
+        f"{measure_text(before.median, series.unit)} over {_count_text(before.count, 'run', 'runs')}."
     )
 
 
 def _verdict_text(trend: Trend, change: Change) -> str:
     """What of the change its direction alone does not say."""
-    if change.verdict is Verdict.EQUIVALENT:
-        return f", less than the margin of {margin_text(trend.margin, trend.series.unit)},"
     return f", which is {change.verdict}," if trend.series.better == "lower" else ""
 
 
 def _steady(trend: Trend, group: Group) -> str:
-    value = measure_text(group.mean, trend.series.unit)
+    value = measure_text(group.median, trend.series.unit)
     if group.count == 1:
         return f"was judged in one run only, {value}; a trend takes more"
     return f"is steady over {format_count(group.count)} runs: {value}, give or take {spread_text(group)}"
