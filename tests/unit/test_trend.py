@@ -1,5 +1,6 @@
 """What a series of runs says, point by point and in words."""
 
+import functools
 import random
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -208,6 +209,7 @@ def test_repeats_of_a_suite_are_one_moment() -> None:
     assert trend(series).changes == ()
 
 
+@functools.cache
 def shapes() -> dict[str, Trend]:
     return {
         "step": trend(of(noisy((30, 1e6), (20, 1.1e6)), width=0.01)),
@@ -217,7 +219,7 @@ def shapes() -> dict[str, Trend]:
         "one": trend(of([1e6])),
         "loss": trend(of([0.0] * 5 + [0.01] * 5, unit="ratio", better="lower")),
         "pause": trend(of([1e6] * 5).model_copy(update={"points": with_pause()})),
-        "many": trend(of(noisy((400, 1e6), (400, 1.02e6), (200, 0.9e6)))),
+        "many": trend(of(noisy((200, 1e6), (200, 1.02e6), (100, 0.9e6)))),
     }
 
 

@@ -260,7 +260,7 @@ def _apart_layer(x: Spec, y: Spec) -> Spec:
     return {
         "data": {"name": "points"},
         "transform": [{"filter": f"datum.kind == '{APART}'"}],
-        "mark": {"type": "text", "align": "left", "baseline": "middle", "dx": 10, "color": theme.MUTED},
+        "mark": {"type": "text", "align": "left", "baseline": "bottom", "dx": 8, "dy": -3, "color": theme.MUTED},
         "encoding": {"x": x | {"field": "x"}, "y": y | {"field": "value"}, "text": {"field": "label"}},
     }
 

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from nodrop.report.tables import plain_table
 from nodrop.report.trend_plot import plot
+from nodrop.verdict.sentences import effect_text
 from nodrop.verdict.trend import Change, Trend
 from nodrop.verdict.trend_wording import change_text, group_text, sentences, spread_text, time_text, title
 from nodrop.verdict.values import Verdict
@@ -54,7 +55,8 @@ def suspect_lines(trend: Trend) -> Iterator[str]:
         more = len(change.suspects) - len(told)
         texts = [*told, *([f"and {more} more"] if more > 0 else [])] or ["nothing that is recorded"]
         yield ""
-        yield f"What differs from run {change.run_id} on:"
+        far = change_text(change, trend.series.unit)
+        yield f"What differs from run {change.run_id} on, {far}:"
         yield from (f"  {text}" for text in texts)
 
 
@@ -83,5 +85,5 @@ def _rows(trend: Trend) -> Iterator[tuple[tuple[str, str], ...]]:
             (group_text(group), ""),
             (measure_text(group.median, unit), "bold"),
             (spread_text(group), ""),
-            (f"{change_text(change, unit)}, {change.verdict}", STYLES[change.verdict]) if change else ("", ""),
+            (f"{effect_text(change.effect, unit)}, {change.verdict}", STYLES[change.verdict]) if change else ("", ""),
         )
