@@ -4,6 +4,8 @@ The NFVbench files are those of `tests/nfvbench`; TRex's are written as its `ndr
 what `NdrBenchResults` of trex-core holds, with figures of one run.
 """
 
+import csv
+import io
 import json
 import math
 import os
@@ -18,6 +20,7 @@ from tests.recorded import recorded
 from tests.suts import Step
 
 from nodrop import store
+from nodrop.cli import main
 from nodrop.errors import ConfigError
 from nodrop.export.nfvbench import nfvbench_result
 from nodrop.model.summary import Measure, Summary
@@ -373,3 +376,23 @@ def prune(content: Any, key: str) -> None:
         content.pop(key, None)
         for below in content.values():
             prune(below, key)
+
+
+def test_an_archive_of_trex_is_listed_compared_and_followed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Eight nights, of which the last four are 5 % slower."""
+    results = ["--results-dir", str(tmp_path / "results")]
+    for night in range(8):
+        load_pps = (12.8e6 if night < 4 else 12.1e6) + 3000 * night
+        file = file_of(trex(results__tx_pps=load_pps, results__title="nightly"), tmp_path, f"{night}.json")
+        os.utime(file, (1.79e9 + 86400 * night,) * 2)
+        assert main(["results", "import", str(file), *results]) == 0
+    capsys.readouterr()
+    assert main(["results", "list", "--source", "trex", "--format", "csv", *results]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert {row["label"] for row in rows} == {"nightly"}
+    nights = sorted(row["run_id"] for row in rows)
+    before, after = ",".join(nights[:4]), ",".join(nights[4:])
+    assert main(["compare", before, after, "--fail-on", "worse", *results]) == 8
+    assert "PDR 0.1 % is 5.4 % lower" in " ".join(capsys.readouterr().out.split())
+    assert main(["trend", "nightly", *results]) == 0
+    assert f"5.4 % lower from run {nights[4]} on" in " ".join(capsys.readouterr().out.split())

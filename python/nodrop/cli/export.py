@@ -61,7 +61,7 @@ def grafana(output: str | None, source: str) -> None:
 
 
 def _write(content: str, output: str | None) -> None:
-    if output is None:
+    if output in (None, "-"):
         click.echo(content, nl=False)
         return
     from nodrop.store import write_whole  # noqa: PLC0415
