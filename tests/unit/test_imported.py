@@ -381,11 +381,13 @@ def prune(content: Any, key: str) -> None:
 def test_an_archive_of_trex_is_listed_compared_and_followed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Eight nights, of which the last four are 5 % slower."""
     results = ["--results-dir", str(tmp_path / "results")]
+    files = []
     for night in range(8):
         load_pps = (12.8e6 if night < 4 else 12.1e6) + 3000 * night
         file = file_of(trex(results__tx_pps=load_pps, results__title="nightly"), tmp_path, f"{night}.json")
         os.utime(file, (1.79e9 + 86400 * night,) * 2)
-        assert main(["results", "import", str(file), *results]) == 0
+        files.append(str(file))
+    assert main(["results", "import", *files, *results]) == 0
     capsys.readouterr()
     assert main(["results", "list", "--source", "trex", "--format", "csv", *results]) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
