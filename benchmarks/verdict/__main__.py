@@ -29,6 +29,8 @@ from nodrop.verdict import Margins, Verdict
 PAGE_WIDTH = 150
 """Where there is no terminal to fit."""
 REPEATS = (1, 2, 3, 5, 10)
+DECISIVE = tuple(count for count in REPEATS if count > 2)
+"""Fewer runs decide nothing, by rule."""
 EFFECTS = (0.0, 0.005, 0.01, 0.02, 0.05)
 SLOWER = 0.02
 """Of the capacity of simulated SUTs."""
@@ -103,11 +105,11 @@ def _one_search(sut: str, slower: float, seed: int) -> searches.Found:
 def _tasks(noises: Sequence[Noise], with_searches: bool) -> Iterator[Task]:
     for noise in noises:
         yield from (Task("noise", noise.name, repeats, 0.0) for repeats in REPEATS)
-        yield from (Task("noise", noise.name, repeats, MARGIN) for repeats in REPEATS)
+        yield from (Task("noise", noise.name, repeats, MARGIN) for repeats in DECISIVE)
     for effect in EFFECTS:
         yield from (Task("noise", noises[0].name, repeats, effect) for repeats in REPEATS)
     for sut in searches.SUTS if with_searches else ():
-        yield from (Task("search", sut, repeats, effect) for effect in (0.0, SLOWER) for repeats in REPEATS)
+        yield from (Task("search", sut, repeats, effect) for effect in (0.0, SLOWER) for repeats in DECISIVE)
 
 
 def _tally(seeds: range, task: Task) -> Tally:
@@ -131,7 +133,7 @@ def _print(console: Console, noises: Sequence[Noise], found: dict[Task, Tally]) 
         name = noise.name + ("" if noise.demanded else " *")
         _row(table, name, noise.text, (_called(found[Task("noise", noise.name, n, 0.0)]) for n in REPEATS))
     for sut in suts:
-        _row(table, sut, "searches", (_called(found[Task("search", sut, n, 0.0)]) for n in REPEATS))
+        _row(table, sut, "searches", (_called(found.get(Task("search", sut, n, 0.0))) for n in REPEATS))
     console.print(table)
     console.print("* cannot be told from a difference by its figures; `nodrop compare` warns of the order\n")
     name = noises[0].name
@@ -147,13 +149,13 @@ def _print(console: Console, noises: Sequence[Noise], found: dict[Task, Tally]) 
             table,
             sut,
             f"true NDR {abs(lower):.1%} lower; searches".replace("%", " %"),
-            (_worse(found[Task("search", sut, n, SLOWER)]) for n in REPEATS),
+            (_worse(found.get(Task("search", sut, n, SLOWER))) for n in REPEATS),
         )
     console.print(table)
     table = _table(f"NDR called equivalent, %: where nothing differs / where B is slower by the margin, {MARGIN:.0%}")
     for noise in noises:
         pairs = [
-            (found[Task("noise", noise.name, n, 0.0)], found[Task("noise", noise.name, n, MARGIN)]) for n in REPEATS
+            (found[Task("noise", noise.name, n, 0.0)], found.get(Task("noise", noise.name, n, MARGIN))) for n in REPEATS
         ]
         _row(table, noise.name, noise.text, (f"{_alike(same)} / {_alike(apart)}" for same, apart in pairs))
     console.print(table)
@@ -172,17 +174,19 @@ def _row(table: Table, name: str, text: str, cells: Iterator[str]) -> None:
     table.add_row(name, text, *cells)
 
 
-def _called(found: Tally) -> str:
+def _called(found: Tally | None) -> str:
+    if found is None:
+        return ""
     low, high = found.interval()
     return f"{found.called_ratio * 100:.1f} ({low * 100:.1f}-{high * 100:.1f})"
 
 
-def _worse(found: Tally) -> str:
-    return f"{found.ndr_ratio(Verdict.WORSE) * 100:.1f}"
+def _worse(found: Tally | None) -> str:
+    return "" if found is None else f"{found.ndr_ratio(Verdict.WORSE) * 100:.1f}"
 
 
-def _alike(found: Tally) -> str:
-    return f"{found.ndr_ratio(Verdict.EQUIVALENT) * 100:.1f}"
+def _alike(found: Tally | None) -> str:
+    return "-" if found is None else f"{found.ndr_ratio(Verdict.EQUIVALENT) * 100:.1f}"
 
 
 def demands(found: dict[Task, Tally]) -> Iterator[str]:

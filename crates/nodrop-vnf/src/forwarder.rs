@@ -12,6 +12,10 @@ use crate::{Cause, Counters, FrameBuffer, Network, Verdict};
 
 /// Longest sleep, once they are.
 const SLEEP_MAX_MS: i32 = 1000;
+/// What a forwarder that takes its time may make up for at once, where it was kept off its CPU.
+const CATCH_UP: Duration = Duration::from_millis(5);
+/// The end of a wait is spent busy, as sleeping takes longer than it was asked to.
+const SPIN: Duration = Duration::from_micros(60);
 
 /// How a forwarder's thread goes about its ports.
 #[derive(Clone, Copy, Debug)]
@@ -23,13 +27,19 @@ pub struct Pace {
     /// After this long without a frame the counters are shown. That takes time: hundreds of forwarders on one CPU that each did
     /// it after every few frames would have no time for frames.
     pub quiet_before_show: Duration,
+    /// What every frame takes at least: a forwarder of a known capacity. Zero for one that is as fast as it can be.
+    pub frame_time: Duration,
 }
 
 impl Pace {
     /// Of a VNF. Small batches on purpose: tester and VNF pay the kernel the same price for a frame, and a VNF as fast as the
     /// tester would never show its limit as loss.
-    pub const VNF: Self =
-        Self { batch: 4, idle_before_sleep: Duration::from_micros(500), quiet_before_show: Duration::from_millis(1) };
+    pub const VNF: Self = Self {
+        batch: 4,
+        idle_before_sleep: Duration::from_micros(500),
+        quiet_before_show: Duration::from_millis(1),
+        frame_time: Duration::ZERO,
+    };
     /// Of an edge switch, which is not what is measured.
     pub const EDGE: Self = Self { batch: 32, ..Self::VNF };
 
@@ -73,6 +83,8 @@ pub struct Forwarder<T, R, N> {
     verdicts: Vec<Verdict>,
     departures: Vec<Departure>,
     started: Instant,
+    /// When the frames taken so far have had their time.
+    free_at: Instant,
     board: Board,
 }
 
@@ -84,8 +96,8 @@ impl<T: Transmit, R: Receive, N: Network> Forwarder<T, R, N> {
     pub fn new(ports: Vec<Port<T, R>>, network: N, frame_bytes: usize, pace: Pace) -> Result<Self, PortError> {
         let frames = vec![FrameBuffer::new(frame_bytes); pace.batch];
         let (verdicts, departures) = (Vec::new(), Vec::new());
-        let board = Board::create()?;
-        Ok(Self { ports, network, pace, frames, verdicts, departures, started: Instant::now(), board })
+        let (board, now) = (Board::create()?, Instant::now());
+        Ok(Self { ports, network, pace, frames, verdicts, departures, started: now, free_at: now, board })
     }
 
     /// Forward until a port fails; counters are shown whenever there has been nothing to forward for a while.
@@ -146,6 +158,7 @@ impl<T: Transmit, R: Receive, N: Network> Forwarder<T, R, N> {
     }
 
     fn serve(&mut self, from: usize) -> Result<usize, PortError> {
+        self.await_free();
         let mut held = 0;
         let Self { ports, frames, .. } = self;
         let Port { rx, counters, .. } = &mut ports[from];
@@ -158,11 +171,31 @@ impl<T: Transmit, R: Receive, N: Network> Forwarder<T, R, N> {
         })?;
         if received > 0 {
             counters.received += received as u64;
+            self.take_time(received);
             self.judge(from, held);
             self.plan_departures();
             self.send()?;
         }
         Ok(received)
+    }
+
+    /// Until the frames before have had their time.
+    fn await_free(&self) {
+        if self.pace.frame_time.is_zero() {
+            return;
+        }
+        while let left = self.free_at.saturating_duration_since(Instant::now())
+            && !left.is_zero()
+        {
+            if left > SPIN { std::thread::sleep(left - SPIN) } else { std::hint::spin_loop() }
+        }
+    }
+
+    fn take_time(&mut self, count: usize) {
+        if !self.pace.frame_time.is_zero() {
+            let earliest = Instant::now().checked_sub(CATCH_UP).unwrap_or(self.started);
+            self.free_at = self.free_at.max(earliest) + self.pace.frame_time * count as u32;
+        }
     }
 
     fn judge(&mut self, from: usize, held: usize) {

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::time::{Duration, Instant};
 
 use nodrop_port::loopback::{self, LoopbackRx, LoopbackTx};
 use nodrop_port::{Receive, Slot, Transmit};
@@ -30,16 +31,17 @@ struct Bench<N> {
 
 impl<N: Network> Bench<N> {
     fn new(network: N) -> Self {
+        Self::paced(network, Pace::VNF)
+    }
+
+    fn paced(network: N, pace: Pace) -> Self {
         let (mut ports, mut stations) = (Vec::new(), Vec::new());
         for name in ["left", "right"] {
             let [(tx, rx), station] = loopback::pair(64);
             ports.push(Port { name: name.to_owned(), tx, rx, counters: Counters::default() });
             stations.push(station);
         }
-        Self {
-            forwarder: Forwarder::new(ports, network, 1522, Pace::VNF).unwrap(),
-            stations: stations.try_into().unwrap(),
-        }
+        Self { forwarder: Forwarder::new(ports, network, 1522, pace).unwrap(), stations: stations.try_into().unwrap() }
     }
 
     /// Send a frame to a port; gives what comes out of each.
@@ -241,4 +243,20 @@ fn the_cross_connect_changes_the_addresses_and_nothing_else() {
     let sent = ethernet(BROADCAST, HOST, 0x1234, &payload);
     assert_eq!(bench.send(0, &sent), [vec![], vec![ethernet(PEER, RIGHT, 0x1234, &payload)]]);
     assert_eq!(bench.send(1, &sent), [vec![ethernet(HOST, LEFT, 0x1234, &payload)], vec![]]);
+}
+
+#[test]
+fn a_forwarder_of_a_known_capacity_takes_its_time_for_every_frame() {
+    let frame = ethernet(LEFT, HOST, 0x0800, &ipv4("198.19.7.7", 64));
+    let time_of = |pace| {
+        let mut bench = Bench::paced(CrossConnect { addresses: [(HOST, LEFT), (PEER, RIGHT)] }, pace);
+        let began = Instant::now();
+        let passed: usize = (0..25).map(|_| bench.send(0, &frame)[1].len()).sum();
+        assert_eq!(passed, 25);
+        began.elapsed()
+    };
+    let millisecond = Duration::from_millis(1);
+    // The first frame finds it free, and five milliseconds may be made up for.
+    assert!(time_of(Pace { frame_time: millisecond, ..Pace::VNF }) >= 19 * millisecond);
+    assert!(time_of(Pace { frame_time: millisecond / 1000, ..Pace::VNF }) < 19 * millisecond);
 }

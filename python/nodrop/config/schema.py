@@ -265,6 +265,9 @@ class VnfConfig(Value):
     queue_slots: int | None = Field(default=None, ge=64, le=1048576)
     """Frames it can hold for each of its ports before it drops; 64 to 1048576; null: 4096 with up to 8 chains, fewer
     with more, 512 from 64 on."""
+    capacity: Load | None = None
+    """Frames per second that each forwards at most, over all its ports, as `20kpps`: a SUT whose truth is known, to try
+    a tester or a verdict out; null: as many as it can. `vnf-l2`, `vnf-l3`."""
 
 
 class Config(Value):

@@ -16,6 +16,7 @@ from nodrop.model.names import VnfBackend as VnfBackend
 from nodrop.model.neighbor import NeighborPlan
 from nodrop.model.shipping import ShipPlan
 from nodrop.model.traffic import Traffic
+from nodrop.units import format_pps
 
 HEED_GOAL_ATTRIBUTES: frozenset[AlgorithmName] = frozenset({"nodrop", "mlrsearch-rfc9971"})
 """Searches that heed all attributes of each goal; to the others a goal is a loss ratio."""
@@ -134,6 +135,8 @@ class LabPlan(Value):
     """How a loopback VNF reaches its ports."""
     sut_queue_slots: int = Field(ge=64)
     """Frames a loopback VNF can hold for each of its ports, and an edge switch for each of its access ports."""
+    sut_capacity_pps: float | None = Field(default=None, gt=0)
+    """Frames that a loopback VNF forwards at most, where it is held to so many; None: as many as it can."""
     trunk_queue_slots: int = Field(default=4096, ge=64)
     """Frames an edge switch can hold for its trunk."""
     takes_addressed_ports: bool = False
@@ -179,7 +182,8 @@ class LabPlan(Value):
         line = f" x {self.hop_count} in line" if self.hop_count > 1 else ""
         routers = " between routers" if self.routers else ""
         shared = {"ports": "", "vlan": " in VLANs", "shared": " on shared networks"}[self.networks]
-        return f"{self.sut}{via}{line}{routers}{chains}{shared}"
+        held = f" held to {format_pps(self.sut_capacity_pps)}" if self.sut_capacity_pps else ""
+        return f"{self.sut}{via}{held}{line}{routers}{chains}{shared}"
 
 
 class EnginePlan(Value):

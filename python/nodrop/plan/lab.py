@@ -22,6 +22,7 @@ from nodrop.plan import addressing
 from nodrop.plan.chains import ChainEnd, chain_ends, tester_mac
 from nodrop.plan.lookups import InspectPorts
 from nodrop.plan.networks import ANYWHERE, SIDES, choose_networks, plan_vlans
+from nodrop.units import format_pps
 
 ETHERNET_BYTES = 18
 """Header and FCS: what a frame has more than its MTU."""
@@ -65,6 +66,7 @@ def private_lab(config: Config, available: Sequence[int], largest: int, inspect_
         mtu_bytes=max(ETHERNET_MTU_BYTES if sut != "ext" else LEAST_MTU_BYTES, largest - ETHERNET_BYTES),
         sut_backend=config.vnf.backend if config.sut in FORWARDS_FRAMES else "af_packet",
         sut_queue_slots=config.vnf.queue_slots or _queue_slots(config.chains),
+        sut_capacity_pps=config.vnf.capacity,
         takes_addressed_ports=config.allow_addressed_ports,
     )
     return lab if config.sut in ANYWHERE else _Builder(config, lab, _Cores(config, available)).build()
@@ -83,6 +85,11 @@ def standing_lab(config: Config, standing: LabPlan, largest: int) -> LabPlan:
                 f"{key}: {asked} asked, lab {config.lab} holds {found}; "
                 f"leave {key} out, or bring up another lab: nodrop lab up --{key} {asked} --name ANOTHER"
             )
+    if config.vnf.capacity not in (None, standing.sut_capacity_pps):
+        raise ConfigError(
+            f"vnf.capacity: {format_pps(config.vnf.capacity)} asked, lab {config.lab} was brought up with another or "
+            "none; leave vnf.capacity out, or bring up another lab with it"
+        )
     if largest > standing.mtu_bytes + ETHERNET_BYTES:
         raise ConfigError(
             f"frame_bytes: {largest} asked, lab {config.lab} takes up to "
@@ -121,6 +128,11 @@ def _check(config: Config) -> None:
     if config.routers and config.sut not in ("vnf-l3", "ext"):
         raise ConfigError(
             f"routers: true asked, {config.sut} does not answer routers beside it; write sut: vnf-l3, or leave it out"
+        )
+    if config.vnf.capacity and (config.sut not in FORWARDS_FRAMES or config.ports):
+        raise ConfigError(
+            f"vnf.capacity: {format_pps(config.vnf.capacity)} asked, {config.sut} cannot be held to it; write sut: "
+            f"{' or '.join(sorted(FORWARDS_FRAMES))}, or leave it out"
         )
     if config.idle_interfaces and config.sut not in OF_PROCESSES:
         raise ConfigError(

@@ -69,7 +69,7 @@ def _table(comparison: Comparison) -> Table:
 
 
 def _cells(metric: MetricVerdict) -> tuple[str, ...]:
-    more = f", {metric.repeats_needed} more" if metric.headline and metric.repeats_needed else ""
+    more = f", {metric.repeats_needed} more" if metric.repeats_needed else ""
     return (
         metric.text,
         series_text(metric.a, metric.unit),

@@ -79,7 +79,10 @@ def _vnf_arguments(plan: LabPlan, forwarder: Forwarder, sut_pid: int) -> list[st
     kind = FORWARDERS[plan.sut]
     ports = _routing(forwarder) if kind == "l3" else _joining(forwarder)
     arguments = [kind, "--netns", str(sut_pid), *ports]
-    return arguments if kind == "xdp" else [*arguments, *_running(plan, forwarder)]
+    if kind == "xdp":
+        return arguments
+    capacity = () if plan.sut_capacity_pps is None else ("--capacity", f"{plan.sut_capacity_pps:g}")
+    return [*arguments, *_running(plan, forwarder), *capacity]
 
 
 def _edge_arguments(plan: LabPlan, edge: EdgeSwitch, sut_pid: int) -> list[str]:

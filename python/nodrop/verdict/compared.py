@@ -112,7 +112,7 @@ def _judge(subject: Subject, found: Estimate, chance: float, scales: Scales) -> 
     verdict, reason = _verdict(found, subject, stops, scales, chance=chance, p_equivalent=p_equivalent)
     low, high = found.interval(scales.confidence)
     needed = None
-    if verdict is Verdict.UNDECIDED and not stops:
+    if verdict is Verdict.UNDECIDED and scales.headline and not stops:
         needed = _repeats_needed(found, margin, subject, scales)
     return MetricVerdict(
         key=subject.key,

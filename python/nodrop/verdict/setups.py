@@ -57,6 +57,12 @@ ASPECTS: tuple[Aspect[RunResult], ...] = (
         lambda run: run.facts and run.facts.stage.sut_shares_tester_cpu,
         SHARED_CPU,
     ),
+    Aspect(
+        "plan.lab.sut_capacity_pps",
+        "capacity the SUT is held to",
+        "sut",
+        lambda run: run.plan.lab.sut_capacity_pps and format_pps(run.plan.lab.sut_capacity_pps),
+    ),
     Aspect("plan.lab.sut_queue_slots", "frames the SUT can hold", "sut", lambda run: run.plan.lab.sut_queue_slots),
     Aspect("plan.traffic", "traffic", "traffic", lambda run: traffic_text(run.plan.traffic)),
     Aspect("plan.frame_size", "frame size", "traffic", lambda run: run.plan.frame_size),

@@ -94,7 +94,8 @@ class MetricVerdict(Value):
     a: Series
     b: Series
     repeats_needed: int | None = None
-    """How many more of each would likely decide it; None where it is decided, or where no number would."""
+    """How many more of each would likely decide it; None where it is decided, where no number would, and for measures
+    that are no headline."""
     reason: str = ""
     """Why it is undecided, as a sentence."""
     flags: tuple[Flag, ...] = ()

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 use std::str::FromStr;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use ipnet::IpNet;
@@ -42,6 +43,15 @@ pub struct Running {
     /// Sleep as soon as there is nothing to forward, for others want the CPU.
     #[arg(long)]
     yielding: bool,
+    /// Frames per second it forwards at most, over all its ports: a SUT of a known capacity, to try testers out.
+    #[arg(long, value_name = "PPS", value_parser = parse_capacity)]
+    capacity: Option<f64>,
+}
+
+/// One frame a minute at least, and one in a nanosecond at most.
+fn parse_capacity(text: &str) -> Result<f64, String> {
+    let expected = || format!("{text:?} is no number of frames per second, such as 20000");
+    text.parse().ok().filter(|pps| (1.0 / 60.0..=1e9).contains(pps)).ok_or_else(expected)
 }
 
 impl Running {
@@ -50,8 +60,10 @@ impl Running {
         self.mtu + HEADER_BYTES
     }
 
-    /// That of `pace`, and without idling where others want the CPU.
+    /// That of `pace`, of the capacity asked for, and without idling where others want the CPU.
     pub(super) fn pace(&self, pace: Pace) -> Pace {
+        let frame_time = self.capacity.map_or(Duration::ZERO, |pps| Duration::from_secs_f64(1.0 / pps));
+        let pace = Pace { frame_time, ..pace };
         if self.yielding { pace.yielding() } else { pace }
     }
 }
