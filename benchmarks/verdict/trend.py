@@ -60,9 +60,9 @@ def main() -> int:
     cases = list(itertools.product(STEPS, BEFORE_COUNTS))
     with ProcessPoolExecutor(options.processes) as pool:
         alarms = {name: list(pool.map(partial(steady, name), seeds, chunksize=10)) for name in BY_NAME}
+        _print_alarms(console, alarms)
         delays = {case: list(pool.map(partial(stepped, *case), seeds, chunksize=10)) for case in cases}
-    _print_alarms(console, alarms)
-    _print_delays(console, delays)
+        _print_delays(console, delays)
     lines = list(demands(alarms, delays))
     for line in lines:
         console.print(line)
