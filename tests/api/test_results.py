@@ -17,18 +17,22 @@ from nodrop.api.journal import Journal
 from nodrop.api.state import Entry, State
 from nodrop.run import execute
 
-ONE, TWO, NONE = "1" * 32, "2" * 32, "3" * 32
+ONE, TWO, NONE, AGAIN = "1" * 32, "2" * 32, "3" * 32, "4" * 32
 
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    """A server that finds one run with a result, one with two frame sizes, one without any."""
+    """A server that finds one run with a result, one with two frame sizes, one without any, one with two repeats."""
     directory = tmp_path_factory.mktemp("results")
     made = [
         execute(make_plan(directory, frame_sizes=[size], chains=2), Listener(), parts()).run_id for size in (64, 1518)
     ]
+    again = [
+        execute(make_plan(directory, repeat=2).model_copy(update={"repeat": repeat}), Listener(), parts()).run_id
+        for repeat in (1, 2)
+    ]
     journal = Journal(directory)
-    for order, (run_id, result_ids) in enumerate({ONE: made[:1], TWO: made, NONE: []}.items()):
+    for order, (run_id, result_ids) in enumerate({ONE: made[:1], TWO: made, NONE: [], AGAIN: again}.items()):
         state = State.COMPLETE if result_ids else State.FAILED
         entry = Entry(
             id=run_id, state=state, asked={}, created_at=f"2026-01-31T12:00:0{order}", run_ids=tuple(result_ids)
@@ -55,6 +59,13 @@ def test_of_several_results_a_frame_size_says_which(client: TestClient) -> None:
         answer = client.get(f"/api/v1/runs/{TWO}/result", params=params)
         assert answer.status_code == 422
         assert "frame_size=64, frame_size=1518" in answer.json()["detail"]
+
+
+def test_of_several_repeats_a_number_says_which(client: TestClient) -> None:
+    assert get(client, f"{AGAIN}/result", params={"repeat": 2}).json()["plan"]["repeat"] == 2
+    answer = client.get(f"/api/v1/runs/{AGAIN}/result")
+    assert answer.status_code == 422
+    assert "frame_size=64&repeat=1, frame_size=64&repeat=2" in answer.json()["detail"]
 
 
 def test_nfvbenchs_form_is_valid_json_with_every_frame_size(client: TestClient) -> None:
