@@ -30,9 +30,7 @@ LOAD_BY_SIZE = Words(
     "Highest load that meets a goal, frames per second over all directions; the last run of each.",
     "pps",
 )
-BITS_BY_SIZE = Words(
-    _named("bits"), "The same on the wire, preamble and gap included, and what the links carry.", ""
-)
+BITS_BY_SIZE = Words(_named("bits"), "The same on the wire, preamble and gap included, and what the links carry.", "")
 LATENCY_BY_SHARE = Words(_named("latency"), "At the load found: how long so many of the frames took at most.", "ns")
 LATENCY = Words("Latency at the load found", "Receive time minus send time of the slowest direction.", "ns")
 LOSS = Words("Loss at the load found", "Frames lost of those sent, and what the goal allows.", "ratio")
