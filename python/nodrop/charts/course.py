@@ -23,6 +23,8 @@ class Span(NamedTuple):
     sent_count: int
     received_count: int
     lost_count: int
+    is_wait: bool = False
+    """Whether it is the wait for frames in flight, after sending ended."""
 
     @property
     def length_s(self) -> float:
@@ -34,6 +36,7 @@ def spans(trial: TrialResult) -> list[Span]:
     """A trial's windows, over all streams, neighbours taken together where they are many.
 
     Where it is not known which window a frame was lost in, it is the one in which as many fewer were received as sent.
+    The wait for frames in flight is drawn no longer than a window, lest what was missing then looks more than it is.
     """
     windows = trial.windows
     starts_s = (0.0, *windows.end_s[:-1])
@@ -41,7 +44,12 @@ def spans(trial: TrialResult) -> list[Span]:
     lost = _summed(windows.lost_count) if windows.lost_count else [a - b for a, b in zip(sent, received, strict=True)]
     each = [Span(*found) for found in zip(starts_s, windows.end_s, sent, received, lost, strict=True)]
     size = -(-len(each) // WINDOW_COUNT_MAX) or 1
-    return [_joined(each[first : first + size]) for first in range(0, len(each), size)]
+    usual_s = median(span.length_s for span in each)
+    sending = [span for span in each if span.end_s <= trial.duration_s + 0.5 * usual_s] or each[:1]
+    waits = [
+        span._replace(end_s=min(span.end_s, span.start_s + usual_s), is_wait=True) for span in each[len(sending) :]
+    ]
+    return [*(_joined(sending[first : first + size]) for first in range(0, len(sending), size)), *waits]
 
 
 def _summed(series: Sequence[Sequence[int]]) -> list[int]:
@@ -70,7 +78,7 @@ def unit_of(courses: Sequence[Sequence[Span]]) -> Unit:
 
 def rate_rows(trial: TrialResult, course: Sequence[Span], unit: Unit) -> list[Row]:
     """Sent and received from the start of every window to its end; without the wait for frames in flight."""
-    sending = [span for span in course if span.end_s <= trial.duration_s + 0.5 * span.length_s] or course[:1]
+    sending = [span for span in course if not span.is_wait]
     rows = []
     for what in ("sent", "received"):
         rates = [getattr(span, f"{what}_count") / span.length_s / unit.size for span in sending]
@@ -89,13 +97,20 @@ def lost_rows(trial: TrialResult, course: Sequence[Span]) -> list[Row]:
             "end": span.end_s,
             "lost": span.lost_count,
             "zero": 0,
-            "late": span.end_s > trial.duration_s + 0.5 * span.length_s,
-            "says": f"{format_seconds(span.start_s)} to {format_seconds(span.end_s)}: {format_count(span.lost_count)} "
-            f"lost of {format_count(span.sent_count)} sent at {format_pps(span.sent_count / span.length_s)}",
+            "late": span.is_wait,
+            "says": _lost_text(span),
         }
         for span in course
         if span.lost_count > 0
     ]
+
+
+def _lost_text(span: Span) -> str:
+    lost = format_count(span.lost_count)
+    if span.is_wait:
+        return f"Missing when sending and the wait for frames in flight had ended: {lost}"
+    sent = f"{format_count(span.sent_count)} sent at {format_pps(span.sent_count / span.length_s)}"
+    return f"{span.start_s:.3g} to {span.end_s:.3g} s: {lost} lost of {sent}"
 
 
 def worst_text(course: Sequence[Span]) -> str:
@@ -106,14 +121,14 @@ def worst_text(course: Sequence[Span]) -> str:
         return ""
     losing = [span for span in course if span.lost_count > 0]
     if len(losing) == 1:
-        return f"all of them within {_when_text(worst)}"
+        return f"all of them {_when_text(worst)}"
     runs = 1 + sum(later.start_s > earlier.end_s + 1e-9 for earlier, later in pairwise(losing))
     spells = f"in {len(losing)} of {len(course)} windows, {runs} times" if runs > 1 else f"in {len(losing)} windows"
-    return f"{spells}; most, {format_count(worst.lost_count)}, within {_when_text(worst)}"
+    return f"{spells}; most, {format_count(worst.lost_count)}, {_when_text(worst)}"
 
 
 def _when_text(span: Span) -> str:
-    return f"{span.start_s:.3g} to {span.end_s:.3g} s"
+    return "missing at the end" if span.is_wait else f"within {span.start_s:.3g} to {span.end_s:.3g} s"
 
 
 def rate_panel(trial: int | None, unit: Unit, until_s: float, width: int, height: int) -> Spec:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from nodrop.charts import theme
 from nodrop.charts.axis import Unit, percentile_axis, spread, time_unit
 from nodrop.charts.base import Chart, Row, Spec
-from nodrop.charts.telling import frame_text, runs_text, sut_text
+from nodrop.charts.telling import runs_text, suts_text, told_apart
 from nodrop.errors import ConfigError
 from nodrop.model.latency import CURVE_BEHIND_COUNT, curve
 from nodrop.model.result import RunResult
@@ -32,7 +32,8 @@ def chart(results: Sequence[RunResult], *, each_way: bool = False) -> Chart:
         results: one run, or several to compare.
         each_way: whether directions are told apart.
     """
-    lines = [line for result in results for line in _lines(result, len(results) > 1, each_way)]
+    names = told_apart(results) if len(results) > 1 else [""]
+    lines = [line for name, result in zip(names, results, strict=True) for line in _lines(result, name, each_way)]
     if not lines:
         raise ConfigError(
             f"a picture of the latency of {runs_text(results)} asked, no histogram of it was kept; "
@@ -43,7 +44,7 @@ def chart(results: Sequence[RunResult], *, each_way: bool = False) -> Chart:
     return Chart(
         name="latency",
         title=_title(results, lines),
-        subtitle=f"every line ends where fewer than {CURVE_BEHIND_COUNT} measured frames were slower; "
+        subtitle=f"every line ends where fewer than {CURVE_BEHIND_COUNT} measured frames were slower\n"
         f"{runs_text(results)}",
         summary=" ".join(_line_text(line) for line in lines)
         + f" Every line goes at least to the {_percentile_text(least)} percentile.",
@@ -62,18 +63,18 @@ def _title(results: Sequence[RunResult], lines: Sequence[Line]) -> str:
     telling = [line for line in lines if line.name.startswith("NDR,")] or lines
     known = dict(telling[0].points)
     if len(telling) > 1 or 99.0 not in known:
-        return f"{sut_text(results[0])}: latency by percentile"
+        return f"{suts_text(results)}: latency by percentile"
     most = ", ".join(f"{_percentile_text(each)} within {format_ns(known[each])}" for each in (50.0, 99.0))
-    return f"{sut_text(results[0])}: latency at {telling[0].name}: {most}"
+    return f"{suts_text(results)}: latency at {telling[0].name}: {most}"
 
 
-def _lines(result: RunResult, is_one_of_many: bool, each_way: bool) -> list[Line]:
+def _lines(result: RunResult, run_name: str, each_way: bool) -> list[Line]:
     """The latency of each load of a run, lowest load first."""
     trials = sorted(_trials(result).items(), key=lambda item: item[1].trial.intended_load_pps)
     lines = []
     for name, trial in trials:
         for way, series in (_ways(trial) if each_way else {"": trial.directions}).items():
-            parts = [frame_text(result) if is_one_of_many else "", name, way]
+            parts = [run_name, name, way]
             if points := curve(series):
                 lines.append(Line(", ".join(part for part in parts if part), points))
     return lines
@@ -81,9 +82,11 @@ def _lines(result: RunResult, is_one_of_many: bool, each_way: bool) -> list[Line
 
 def _trials(result: RunResult) -> dict[str, TrialResult]:
     """Trials with histograms by what they are called: loads that were found, or the one that was asked for."""
-    found = {f"{each.label}, {format_pps(each.load_pps)}": result.trials[each.trial_index] for each in result.latencies}
-    if found:
-        return found
+    between = " asked, " if result.plan.fixed else ", "
+    if result.latencies:
+        trials = [result.trials[each.trial_index] for each in result.latencies]
+        names = [f"{each.label}{between}{format_pps(each.load_pps)}" for each in result.latencies]
+        return dict(zip(names, trials, strict=True))
     return {format_pps(trial.trial.intended_load_pps): trial for trial in result.trials if trial.phase != "search"}
 
 

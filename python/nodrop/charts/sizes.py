@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 from nodrop.charts import theme
 from nodrop.charts.axis import bit_unit, rate_unit, spread
 from nodrop.charts.base import Chart, Row, Spec
-from nodrop.charts.telling import frame_text, runs_text, sut_text
+from nodrop.charts.telling import frame_text, runs_text, suts_text
 from nodrop.errors import ConfigError
 from nodrop.model.result import RunResult
 from nodrop.rates import WIRE_OVERHEAD_BYTES, line_rate_pps
@@ -19,6 +19,8 @@ VIRTUAL_DRIVERS = frozenset({"veth", "tun", "bridge", "dummy", "openvswitch", ""
 """Of interfaces that say how fast they are and are not."""
 LABELLED_COUNT = 12
 """Figures stand beside the marks where there are no more than this many sizes."""
+WIDTH_MIN, SIZE_WIDTH = 360, 120
+"""Pixels: of all sizes together at least, and of each where they are few."""
 LABEL_HEIGHT, LABEL_GAP = 13, 13
 """Pixels of a label, and between its middle and its mark."""
 
@@ -57,7 +59,7 @@ def chart(results: Sequence[RunResult], unit: Literal["pps", "bps"] = "pps") -> 
     sides = _label_sides(figures, heights)
     return Chart(
         name="sizes",
-        title=f"{sut_text(results[0])}: throughput by frame size",
+        title=f"{suts_text(results)}: throughput by frame size",
         subtitle="\n".join(filter(None, ["; ".join(_notes(figures, unit)), runs_text(results)])),
         summary=_summary(found),
         definition=definition(
@@ -198,10 +200,13 @@ def definition(series: Sequence[str], sizes: Sequence[str], scale: Spec, axis: S
         "color": colour,
     }
     dash = {"field": "series", "type": "nominal", "scale": {"domain": list(series), "range": dashes}}
+    middle = place["y"] | {"aggregate": "median"}
     says: Spec = {"description": {"field": "says"}, "tooltip": {"field": "says"}}
     look = {"type": "point", "size": 70, "opacity": 1}
     looks = {False: look | {"filled": True}, True: look | {"filled": False, "fill": theme.PAPER, "strokeWidth": 2}}
-    layers: list[Spec] = [{"mark": {"type": "line", "aria": False}, "encoding": place | {"strokeDash": dash}}]
+    layers: list[Spec] = [
+        {"mark": {"type": "line", "aria": False}, "encoding": place | {"y": middle, "strokeDash": dash}}
+    ]
     layers += [
         {
             "transform": [{"filter": {"field": "least", "equal": is_least}}],
@@ -213,7 +218,7 @@ def definition(series: Sequence[str], sizes: Sequence[str], scale: Spec, axis: S
     if len(sizes) <= LABELLED_COUNT:
         layers += [_labels(place, side, gap) for side, gap in (("above", -LABEL_GAP), ("below", LABEL_GAP))]
     return {
-        "width": theme.WIDTH,
+        "width": min(theme.WIDTH, max(WIDTH_MIN, SIZE_WIDTH * len(sizes))),
         "height": theme.HEIGHT,
         "data": {"name": "figures"},
         "layer": layers,

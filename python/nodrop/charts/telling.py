@@ -71,6 +71,23 @@ def frame_text(result: RunResult) -> str:
     return f"{size} bytes" if size.isdigit() else size
 
 
+def told_apart(results: Sequence[RunResult]) -> list[str]:
+    """What each of several runs is called beside the others: by frame size, else label, else SUT, else its id."""
+    ways = (
+        [frame_text(result) for result in results],
+        [result.plan.label or "" for result in results],
+        [sut_text(result) for result in results],
+        [f"{frame_text(result)}, {result.run_id[-6:]}" for result in results],
+    )
+    return next((names for names in ways if len(set(names)) == len(names)), [result.run_id for result in results])
+
+
+def suts_text(results: Sequence[RunResult]) -> str:
+    """What several runs measured: the SUT, or how many there are."""
+    suts = dict.fromkeys(sut_text(result) for result in results)
+    return next(iter(suts)) if len(suts) == 1 else f"{len(suts)} SUTs"
+
+
 def runs_text(results: Sequence[RunResult]) -> str:
     """Which runs."""
     ids = [result.run_id for result in results]

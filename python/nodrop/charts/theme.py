@@ -60,7 +60,13 @@ MEETS_SOME = (
     _colour("some-3", "#f0e442", "#f4ec7a"),
 )
 """Trials that meet some of the goals."""
-GOALS = (_colour("goal-1", "#00795a", "#35c79c"), _colour("goal-2", "#a8457f", "#e48fc0"), INK)
+GOALS = (
+    _colour("goal-1", "#00795a", "#35c79c"),
+    _colour("goal-2", "#a8457f", "#e48fc0"),
+    INK,
+    _colour("goal-4", "#8a5a00", "#d9a441"),
+    _colour("goal-5", "#5b4fa8", "#a99df0"),
+)
 """Goals, in the order they were given."""
 SENT = MUTED
 RECEIVED = _colour("received", "#009e73", "#2fd3a2")
