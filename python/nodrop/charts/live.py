@@ -30,7 +30,7 @@ STEP_MIN_S = 0.1
 """Rates are told over at least this long: frames come in bunches."""
 ROUND_PPS = tuple(digit * 10.0**power for power in range(11) for digit in (1, 2, 5))
 """Loads worth a line on a logarithmic axis, as far as they are on it."""
-COLUMNS = 3
+COLUMNS = 2
 """Of a legend: it then fits on a narrow screen."""
 LOSS_LEAST = 0.001
 """The axis of loss is never shorter: no loss then looks like none."""

@@ -23,7 +23,6 @@ from nodrop.charts.base import Chart, Row
 from nodrop.charts.compiled import compiled
 from nodrop.charts.theme import Theme
 from nodrop.model.event import TrialProgress
-from nodrop.model.plan import Plan
 from nodrop.web.forms import form_token
 from nodrop.web.page import environment, render
 from nodrop.web.runs import title_of
@@ -62,7 +61,7 @@ def routes(site: Site) -> APIRouter:
     async def definitions(request: Request, run_id: str) -> Response:
         watched, _ = await _caught_up(site, run_id)
         theme: Theme = "dark" if request.query_params.get("theme") == "dark" else "light"
-        shown = charts_of(watched.plan)
+        shown = charts_of(watched)
         found = await run_in_threadpool(lambda: {chart.name: compiled(chart, theme) for chart in shown})
         return JSONResponse(found, headers={"Cache-Control": "no-store"})
 
@@ -133,7 +132,7 @@ def _message(watched: Watched, request: Request, number: int, shown: Shown, only
         "state": watched.view.state,
         "over": watched.view.state.is_over,
         "headline": headline(watched),
-        "charts": [chart.name for chart in charts_of(watched.plan)],
+        "charts": [chart.name for chart in charts_of(watched)],
         "pieces": {name: html for name, html in pieces.items() if shown.pieces.get(name) != html},
         "rows": {name: each for name, each in rows.items() if shown.rows.get(name) != each},
     }
@@ -153,12 +152,16 @@ def _pieces(watched: Watched, request: Request, names: Sequence[str] = PIECES) -
     return {name: Markup("".join(template.blocks[name](context)).strip()) for name in names}
 
 
-def charts_of(plan: Plan | None) -> tuple[Chart, ...]:
+def charts_of(watched: Watched) -> tuple[Chart, ...]:
     """The charts that fit what is measured; none before that is known."""
+    plan = watched.plan
     if plan is None or plan.no_traffic:
         return ()
     of_trial = (charts.rate_chart(), charts.loss_chart())
-    return of_trial if plan.fixed else (charts.bounds_chart(plan.search.goals), *of_trial, charts.search_chart())
+    if plan.fixed:
+        return of_trial
+    of_search = charts.bounds_chart(plan.search.goals), charts.search_chart()
+    return of_search if watched.view.state.is_over else (of_search[0], *of_trial, of_search[1])
 
 
 def _passing_rows(watched: Watched) -> dict[str, list[Row]]:

@@ -11,7 +11,7 @@ from nodrop.model.latency import latency_of
 from nodrop.model.trial import FIXED, TrialResult
 from nodrop.units import format_ns, format_pps, format_ratio, format_seconds
 from nodrop.web.watching import SEARCH, Watched
-from nodrop.wording import goal_text, shown_loss_ratio, stop_text, width_text
+from nodrop.wording import found_text, goal_text, shown_loss_ratio, stop_text, width_text
 
 NOTHING_YET = TrialProgress(index=0, elapsed_s=0.0, offered_count=0, received_count=0)
 PERCENTILES = (50.0, 99.0, 99.9)
@@ -119,7 +119,7 @@ def bounds(watched: Watched) -> Iterator[dict[str, Any]]:
         known = found.get(goal.label)
         yield {
             "goal": goal_text(goal),
-            "lower_pps": known.lower.load_pps if known and known.lower else None,
+            "met_at": found_text(known) if known and known.lower else "?",
             "upper_pps": known.upper.load_pps if known and known.upper else None,
             "width": width_text(known) if known else "-",
             "asked": format_ratio(goal.width_ratio) if goal.width_ratio else "-",
