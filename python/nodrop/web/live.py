@@ -30,7 +30,7 @@ from nodrop.web.site import Site
 from nodrop.web.telling import bounds, doing, headline, latencies, numbers, trials
 from nodrop.web.watching import SEARCH, Watched
 
-EVERY_S = 0.24
+EVERY_S = 0.45
 """Pieces of a running trial are sent so often at most: to draw them takes CPU time that the measurement may want."""
 PIECES = ("state", "milestone", "doing", "now", "bounds", "parts", "latency", "trials", "log")
 """What of the page changes; each is a block of run_pieces.html."""

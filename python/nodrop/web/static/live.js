@@ -2,12 +2,16 @@
 "use strict";
 
 const AGAIN_MS = 3000;
+/* Charts are drawn so often at most: the browser may be on the machine that measures. */
+const FILL_MS = 1000;
 const place = document.getElementById("run");
 const lost = document.getElementById("lost");
 const rows = {};
 const views = new Map();
 let asked = "";
-let stale = false;
+const due = new Set();
+let filled = -Infinity;
+let timer = 0;
 
 function isDark() {
   const theme = document.documentElement.dataset.theme;
@@ -47,20 +51,30 @@ async function draw(names) {
     view.width(canvas.clientWidth);
     views.set(box, { view, names: definition.data.map((data) => data.name).filter((name) => !name.includes("_")) });
   }
-  await fill(Object.keys(rows));
+  fillSoon(Object.keys(rows));
 }
 
 /** Put new rows into the charts that show them. */
-async function fill(changed) {
-  if (document.hidden) {
-    stale = true;
-    return;
-  }
+async function fill() {
+  const changed = [...due];
+  due.clear();
   for (const { view, names } of views.values()) {
-    const due = names.filter((name) => changed.includes(name));
-    for (const name of due) view.data(name, rows[name].map((row) => ({ ...row })));
-    if (due.length) await view.runAsync();
+    const own = names.filter((name) => changed.includes(name));
+    for (const name of own) view.data(name, rows[name].map((row) => ({ ...row })));
+    if (own.length) await view.runAsync();
   }
+}
+
+/** Have charts drawn that show these rows, together with others, and not while nobody sees them. */
+function fillSoon(changed) {
+  for (const name of changed) due.add(name);
+  if (document.hidden || timer || !due.size) return;
+  const since = performance.now() - filled;
+  timer = setTimeout(async () => {
+    await fill();
+    filled = performance.now();
+    timer = 0;
+  }, Math.max(0, FILL_MS - since));
 }
 
 function resize() {
@@ -85,7 +99,7 @@ function follow() {
     document.title = `${told.headline} · ${place.dataset.title} · nodrop`;
     place.dataset.state = told.state;
     tick();
-    draw(told.charts).then(() => fill(Object.keys(told.rows)));
+    draw(told.charts).then(() => fillSoon(Object.keys(told.rows)));
     if (told.over) source.close();
   });
   source.addEventListener("error", () => {
@@ -104,9 +118,7 @@ document.addEventListener("submit", (event) => {
   if (question && !confirm(question)) event.preventDefault();
 });
 document.addEventListener("visibilitychange", () => {
-  if (document.hidden || !stale) return;
-  stale = false;
-  fill(Object.keys(rows));
+  fillSoon([]);
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
   const shown = [...views.keys()].map((box) => box.dataset.chart);
