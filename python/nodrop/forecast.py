@@ -1,5 +1,6 @@
 """How long a run will take, worked out before it begins by running its own search against SUTs that might be there."""
 
+import functools
 import time
 from collections.abc import Callable, Iterator, Sequence
 
@@ -58,15 +59,14 @@ class Forecast(Span):
 def forecast(plans: Sequence[Plan]) -> Forecast:
     """How long it will take to carry out plans one after the other, alone on the machine."""
     parts: dict[str, Span] = {}
-    searches: dict[SearchPlan, Span] = {}
     for plan in plans:
-        for part in _parts(plan, searches, CPU_S / len(plans)):
+        for part in _parts(plan, CPU_S / len(plans)):
             parts[part.what] = _sum(part.what, [part, *([parts[part.what]] if part.what in parts else [])])
     whole = _sum("", list(parts.values()))
     return Forecast(**whole.model_dump(), parts=tuple(parts.values()))
 
 
-def _parts(plan: Plan, searches: dict[SearchPlan, Span], cpu_s: float) -> Iterator[Span]:
+def _parts(plan: Plan, cpu_s: float) -> Iterator[Span]:
     more_s = LAB_PER_CHAIN_S * (plan.lab.chain_count - 1) + (DPDK_S if plan.engine.backend == "dpdk" else 0.0)
     yield _span("lab and engine", [each + more_s for each in LAB_S])
     if plan.path_check:
@@ -76,9 +76,8 @@ def _parts(plan: Plan, searches: dict[SearchPlan, Span], cpu_s: float) -> Iterat
     if plan.fixed:
         yield _trials(f"trial at {plan.fixed.asked}", 1, plan.fixed.duration_s)
         return
-    if plan.search not in searches:
-        searches[plan.search] = _search(plan, cpu_s)
-    yield searches[plan.search]
+    known_pps = plan.calibration.load_pps if plan.calibration else plan.search.max_load_pps
+    yield _search(plan.search, min(known_pps, plan.search.max_load_pps), cpu_s)
     if plan.latency.points:
         yield _trials("latency", len(plan.latency.points), plan.latency.duration_s)
 
@@ -87,33 +86,31 @@ def _trials(what: str, count: int, duration_s: float) -> Span:
     return _span(what, [count * (duration_s + dead_s) for dead_s in DEAD_S])
 
 
-def _search(plan: Plan, cpu_s: float) -> Span:
+@functools.lru_cache(64)
+def _search(search: SearchPlan, highest_pps: float, cpu_s: float) -> Span:
     """The search against every SUT there is time for: half of them take as long as expected, or less."""
-    walls_s = sorted(_walls_s(plan, cpu_s))
+    walls_s = sorted(_walls_s(search, highest_pps, cpu_s))
     if not walls_s:  # nothing can be said but what it may take
-        longest_s = plan.search.search_duration_max_s
+        longest_s = search.search_duration_max_s
         return _span("search", (0.0, longest_s / 2, longest_s))
     return _span("search", (walls_s[0], walls_s[len(walls_s) // 2], walls_s[-1]))
 
 
-def _walls_s(plan: Plan, cpu_s: float) -> Iterator[float]:
+def _walls_s(search: SearchPlan, highest_pps: float, cpu_s: float) -> Iterator[float]:
     deadline_s = time.process_time() + cpu_s
-    for capacity_pps in _capacities_pps(plan):
+    for capacity_pps in _capacities_pps(search, highest_pps):
         for make in MODELS:
             if time.process_time() > deadline_s:
                 return
             try:
-                done = simulate(plan.search, make(capacity_pps), DEAD_S[1])
+                done = simulate(search, make(capacity_pps), DEAD_S[1])
             except NodropError:  # a search that cannot be run says so when it is begun
                 return
             yield done.wall_s
 
 
-def _capacities_pps(plan: Plan) -> tuple[float, ...]:
+def _capacities_pps(search: SearchPlan, highest_pps: float) -> tuple[float, ...]:
     """Plausible ones among the loads that are searched; none but the middle where there are none."""
-    search = plan.search
-    known_pps = plan.calibration.load_pps if plan.calibration else search.max_load_pps
-    highest_pps = min(known_pps, search.max_load_pps)
     within = tuple(each for each in CAPACITIES_PPS if search.min_load_pps < each < highest_pps)
     return within or ((search.min_load_pps * highest_pps) ** 0.5,)
 
