@@ -11,14 +11,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 from tests.api.serving import Server, real_server
 from tests.conftest import lacking
 
 SCREENSHOTS = Path(os.environ.get("NODROP_SCREENSHOTS", Path(__file__).parents[2] / ".ci/screenshots"))
 WITHIN_MS = 15_000
 WIDE, NARROW = (1280, 800), (390, 844)
-LOOKS = [(size, theme) for size in (WIDE, NARROW) for theme in ("light", "dark")]
+Look = tuple[tuple[int, int], str]
+LOOKS: list[Look] = [(size, theme) for size in (WIDE, NARROW) for theme in ("light", "dark")]
 """What pages are looked at in."""
 
 
@@ -40,6 +41,7 @@ def browser() -> Iterator[Browser]:
     program = shutil.which("chromium")
     if not program:
         lacking("chromium is not installed")
+    expect.set_options(timeout=WITHIN_MS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-dev-shm-usage"])
         yield browser
