@@ -8,6 +8,8 @@ from nodrop.verdict.values import Series, Verdict
 
 DRIFT_CHANCE = 0.01
 """Below that a slope is believed."""
+EXPLAINED = 0.5
+"""From this share of a difference on it may be the drift's."""
 Blocked = Mapping[Verdict, str]
 """Verdicts that are not to be had, each with the reason."""
 
@@ -40,9 +42,15 @@ def drift_flag(drift: Drift | None) -> Flag | None:
     )
 
 
-def drifted(slope: float, effect: float, b_came_later: bool, higher_is_better: bool) -> Blocked:
-    """What a drift rules out where one side was measured after the other: the difference that it makes by itself."""
-    if (slope > 0) != ((effect > 0) == b_came_later):
+def drifted(carried: float, effect: float, higher_is_better: bool) -> Blocked:
+    """What a drift rules out where one side was measured after the other: the difference that it makes by itself.
+
+    Args:
+        carried: what the drift would have made of no difference at all, from the middle of A's runs to that of B's.
+        effect: what is seen.
+        higher_is_better: of the measure.
+    """
+    if carried * effect <= 0 or abs(carried) < EXPLAINED * abs(effect):
         return {}
     made = Verdict.BETTER if (effect > 0) == higher_is_better else Verdict.WORSE
     reason = "the machine drifted that way, and one side was measured after the other"

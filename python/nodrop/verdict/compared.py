@@ -107,7 +107,8 @@ def _judge(subject: Subject, found: Estimate, chance: float, scales: Scales) -> 
     stops = blocked(subject.a, subject.b, subject.higher_is_better, subject.missing)
     later = b_came_later(subject.a.points, subject.b.points)
     if slope and drifting and later is not None:
-        stops = {**stops, **drifted(drifting.slope, found.effect, later, subject.higher_is_better)}
+        steps = (len(subject.a.points) + len(subject.b.points)) / 2 * (1 if later else -1)
+        stops = {**stops, **drifted(drifting.slope * steps, found.effect, subject.higher_is_better)}
     p_equivalent = found.p_equivalent(margin)
     verdict, reason = _verdict(found, subject, stops, scales, chance=chance, p_equivalent=p_equivalent)
     low, high = found.interval(scales.confidence)
