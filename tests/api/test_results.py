@@ -32,7 +32,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
         for repeat in (1, 2)
     ]
     journal = Journal(directory)
-    for order, (run_id, result_ids) in enumerate({ONE: made[:1], TWO: made, NONE: [], AGAIN: again}.items()):
+    for order, (run_id, result_ids) in enumerate({AGAIN: again, ONE: made[:1], TWO: made, NONE: []}.items()):
         state = State.COMPLETE if result_ids else State.FAILED
         entry = Entry(
             id=run_id, state=state, asked={}, created_at=f"2026-01-31T12:00:0{order}", run_ids=tuple(result_ids)
