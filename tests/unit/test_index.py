@@ -26,6 +26,9 @@ from nodrop.store.database import INDEX_FILE
 from nodrop.store.index import open_index
 from nodrop.store.summaries import summary_of
 
+LONGEST_S = 300
+"""Of processes that take seconds, on a machine that has other things to do."""
+
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[str]:
@@ -306,18 +309,18 @@ def save_many(directory: str, url: str | None, one: str, worker: int, count: int
 def test_several_processes_write_at_the_same_time(tmp_path: Path, url: str | None, one: RunResult) -> None:
     context = multiprocessing.get_context("spawn")
     workers = [
-        context.Process(target=save_many, args=(str(tmp_path), url, one.model_dump_json(), worker, 6))
-        for worker in range(1, 5)
+        context.Process(target=save_many, args=(str(tmp_path), url, one.model_dump_json(), worker, 5))
+        for worker in range(1, 4)
     ]
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(60)
-    assert [worker.exitcode for worker in workers] == [0] * 4
+        worker.join(LONGEST_S)
+    assert [worker.exitcode for worker in workers] == [0] * 3
     with open_index(tmp_path, url, mend=False) as index:
-        assert index.count() == 24, "nothing had to be mended"
+        assert index.count() == 15, "nothing had to be mended"
         assert not index.warnings
-        assert [index.count(Filter(tags=(f"w{worker}",))) for worker in range(1, 5)] == [2] * 4
+        assert [index.count(Filter(tags=(f"w{worker}",))) for worker in range(1, 4)] == [2] * 3
 
 
 def test_a_process_that_is_killed_loses_no_result_and_not_the_index(tmp_path: Path, url: str | None) -> None:
