@@ -165,3 +165,11 @@ def test_every_key_says_what_it_is() -> None:
         if not field.description
     ]
     assert undocumented == []
+
+
+@pytest.mark.parametrize("url", ["postgresql://u:secret@h/db", "postgresql://h/db?user=u&password=secret"])
+def test_a_password_of_the_index_is_refused_and_not_told(url: str) -> None:
+    with pytest.raises(ConfigError, match="results_index: a password asked, it would be kept") as refused:
+        load((), {"results_index": url})
+    assert "secret" not in str(refused.value)
+    assert load((), {"results_index": "postgresql://u@h/db?host=/run"}).results_index

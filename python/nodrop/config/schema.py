@@ -1,6 +1,7 @@
 """Every key a user may write, with its default, unit and range. Nothing else in nodrop has a default for these."""
 
 from typing import Annotated, Any, Literal
+from urllib.parse import parse_qs, urlsplit
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
@@ -64,6 +65,23 @@ Cores = Annotated[
 
 
 DpdkDevice = Annotated[str, Field(min_length=1)]
+
+
+def check_database(written: object) -> object:
+    """A URL of a database, without a password: what was asked for is kept with every result. Raises ValueError."""
+    try:
+        address = urlsplit(written) if isinstance(written, str) else None
+    except ValueError:
+        raise ValueError("a URL expected, as postgresql://user@host/nodrop") from None
+    if address and (address.password or "password" in parse_qs(address.query)):
+        raise ValueError(
+            "a password asked, it would be kept with every result; put it into ~/.pgpass or PGPASSWORD, and write "
+            "postgresql://user@host/nodrop"
+        )
+    return written
+
+
+Database = Annotated[str, Field(min_length=1), BeforeValidator(check_database, json_schema_input_type=str)]
 
 
 class GoalConfig(Value):
@@ -365,7 +383,7 @@ class Config(Value):
     """Whether installed configuration plugins supply defaults."""
     results_dir: str = Field(default="results", min_length=1)
     """Directory the result goes to, as `<results_dir>/<run id>/result.json`."""
-    results_index: str | None = Field(default=None, min_length=1)
+    results_index: Database | None = None
     """Database that results are looked up in, as `postgresql://user@host/nodrop`; null: `index.sqlite` in the results
     directory. It can be made again from the files at any time."""
     ship: ShipConfig = ShipConfig()
