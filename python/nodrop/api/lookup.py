@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 from fastapi.responses import FileResponse
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 from starlette.concurrency import run_in_threadpool
 
 from nodrop.api.base import Base
@@ -19,7 +19,21 @@ from nodrop.store.index import Index, open_index
 PREFIX = "/api/v1/results"
 LARGEST = 2**31 - 1
 Text = Annotated[str | None, Query(max_length=200, description="`*` stands for any letters.")]
-When = Annotated[datetime | None, Query(description="ISO 8601; UTC where it names no zone.")]
+
+
+def _written_as_date(written: object) -> object:
+    """No seconds since 1970, which pydantic takes as well. Raises ValueError."""
+    if (isinstance(written, str) and not written[:4].isdecimal()) or "-" not in str(written):
+        raise ValueError(f"{str(written)[:40]!r} is not a date; write for example 2026-01-31T12:00:00Z")
+    return written
+
+
+When = Annotated[
+    datetime | None,
+    BeforeValidator(_written_as_date, json_schema_input_type=datetime),
+    Query(description="ISO 8601; UTC where it names no zone."),
+]
+]
 
 
 class Results(Value):
