@@ -33,7 +33,6 @@ When = Annotated[
     BeforeValidator(_written_as_date, json_schema_input_type=datetime),
     Query(description="ISO 8601; UTC where it names no zone."),
 ]
-]
 
 
 class Results(Value):

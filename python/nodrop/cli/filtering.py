@@ -58,6 +58,8 @@ def make_filter(flags: dict[str, Any], **more: Any) -> "Filter":
     from nodrop.model.filter import Filter  # noqa: PLC0415
 
     keys = {name: value for name, value in flags.items() if name in Filter.model_fields and value is not None}
+    if "path" in keys:
+        keys["path"] = keys["path"].upper()
     for key in ("since", "until"):
         if key in keys:
             keys[key] = _moment(key, keys[key])

@@ -116,10 +116,12 @@ def show(
     if suites.look_up(result, results_dir):
         context.invoke(show_one, result=result, trials=trials, as_json=as_json, results_dir=results_dir, form="text")
         return
-    for selected in select([result], results_dir, index_url):
-        if as_json:
-            click.echo(selected.path.read_text(encoding="utf-8"), nl=False)
-            continue
+    found = select([result], results_dir, index_url)
+    if as_json:
+        for path in dict.fromkeys(selected.path for selected in found):
+            click.echo(path.read_text(encoding="utf-8"), nl=False)
+        return
+    for selected in found:
         for line in summary_lines(selected.summary, tags.read(selected.path.parent), hashes.check(selected.path).text):
             click.echo(line)
         if selected.summary.source == "nodrop":

@@ -75,7 +75,7 @@ def _headline(suite: Suite) -> Text:
     headline = Text(f"{suite.suite_id}: ", style="bold")
     headline.append(STATUS_TEXTS[suite.status], style=style)
     removed = sum(run.removed for run in suite.runs)
-    since = f"; {removed} of the results were removed since" if removed else ""
+    since = f"; {removed} since removed" if removed else ""
     return headline.append(f", {_count_text(suite)} in {format_seconds(suite.wall_s)}{since}")
 
 
