@@ -19,4 +19,4 @@ def fresh(request: Request, template: str, piece: str, **values: Any) -> Respons
     if known == version:
         return Response(status_code=204)
     part.headers[PIECE_HEADER] = version
-    return part if known is not None else render(request, template, **values, version=version)
+    return part if known is not None else render(request, template, **values, piece_version=version)
