@@ -44,7 +44,7 @@ def require_sound(chart: Chart) -> None:
     validator().validate(json.loads(json.dumps(theme.themed(chart.spec))))
     definition = json.dumps(chart.definition)
     assert '"values": [{' not in definition
-    assert set(re.findall(r'"data": \{"name": "(\w+)"\}', definition)) <= set(chart.data)
+    assert set(re.findall(r'"data": \{"name": "(\w+)"\}', definition)) == set(chart.data)
     assert chart.title
     assert chart.summary.endswith(".")
 

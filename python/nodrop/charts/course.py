@@ -113,6 +113,11 @@ def _lost_text(span: Span) -> str:
     return f"{span.start_s:.3g} to {span.end_s:.3g} s: {lost} lost of {sent}"
 
 
+def lossless_rows(trial: TrialResult, course: Sequence[Span]) -> list[Row]:
+    """One row for a trial that lost nothing."""
+    return [] if any(span.lost_count > 0 for span in course) else [{"trial": trial.index}]
+
+
 def worst_text(course: Sequence[Span]) -> str:
     """When most was lost: `1,234 of them from 1.2 s to 1.25 s`; empty where nothing was."""
     total = sum(span.lost_count for span in course)
@@ -189,8 +194,8 @@ def lost_panel(trial: int | None, course: Sequence[Span], until_s: float, width:
         "transform": _only(trial),
         "mark": {"type": "text", "color": theme.MUTED, "text": "no frame lost", "x": width / 2, "y": height / 2},
     }
-    layers = [bars] if most > 0 else [bars, nothing]
-    return {"width": width, "height": height, "data": {"name": "lost"}, "transform": _only(trial), "layer": layers}
+    lost: Spec = {"data": {"name": "lost"}, "transform": _only(trial)}
+    return {"width": width, "height": height, "layer": [lost | bars, nothing]}
 
 
 def _only(trial: int | None) -> list[Spec]:

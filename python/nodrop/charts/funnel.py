@@ -45,7 +45,6 @@ def chart(result: RunResult, steps: Sequence[SearchStep]) -> Chart:
         panels = [_panel(shown, result, ALONE_HEIGHT)]
     else:
         panels.insert(0, _overview(shown, result))
-    height = panels[-1]["height"]
     count = f"{len(shown.bars)} trials" if len(shown.bars) > 1 else "1 trial"
     made = f"{count} in {format_seconds(shown.end * shown.time_unit.size)}"
     return Chart(
@@ -55,15 +54,22 @@ def chart(result: RunResult, steps: Sequence[SearchStep]) -> Chart:
         f"run {result.run_id}\nbars: trials, as long as they took; shaded: between the bounds of a goal",
         summary=_summary(result, shown, made),
         definition={"vconcat": panels, "spacing": 14},
-        data={
-            "trials": tuple(_row(bar, result) for bar in shown.bars),
-            "bounds": tuple(
-                {"goal": edge.goal, "time": edge.time, "lower": edge.lower, "upper": edge.upper} for edge in shown.edges
-            ),
-            "around": ({"low": shown.around[0] or shown.loads[0], "high": shown.around[1]},),
-            "labels": tuple(_label_rows(shown, result, _panel_axes(shown, height))),
-        },
+        data=_data(result, shown, panels),
     )
+
+
+def _data(result: RunResult, shown: Scene, panels: Sequence[Spec]) -> dict[str, tuple[Row, ...]]:
+    """What the panels draw, and nothing else: a renderer refuses data that no mark asks for."""
+    data = {"trials": tuple(_row(bar, result) for bar in shown.bars)}
+    if len(panels) > 1:
+        data["around"] = ({"low": shown.around[0] or shown.loads[0], "high": shown.around[1]},)
+    if shown.edges:
+        data["bounds"] = tuple(
+            {"goal": edge.goal, "time": edge.time, "lower": edge.lower, "upper": edge.upper} for edge in shown.edges
+        )
+    if result.goals:
+        data["labels"] = tuple(_label_rows(shown, result, _panel_axes(shown, panels[-1]["height"])))
+    return data
 
 
 def _summary(result: RunResult, shown: Scene, made: str) -> str:

@@ -45,7 +45,8 @@ def chart(result: RunResult) -> Chart:
         f"run {result.run_id}",
         summary=_summary(trials),
         definition=_definition(rows, len(result.goals), loads, times),
-        data={"trials": tuple(rows), "lines": tuple(lines), "goals": tuple(_goals(result, loads))},
+        data={"trials": tuple(rows), "lines": tuple(lines)}
+        | ({"goals": tuple(_goals(result, loads))} if result.goals else {}),
     )
 
 

@@ -31,7 +31,8 @@ def chart(result: RunResult, *trials: TrialResult) -> Chart:
         )
     courses = [course.spans(trial) for trial in shown]
     unit = course.unit_of(courses)
-    texts = [_text(result, trial, spans) for trial, spans in zip(shown, courses, strict=True)]
+    made = list(zip(shown, courses, strict=True))
+    texts = [_text(result, trial, spans) for trial, spans in made]
     lone = len(shown) == 1
     return Chart(
         name="loss",
@@ -40,13 +41,9 @@ def chart(result: RunResult, *trials: TrialResult) -> Chart:
         summary=" ".join(texts),
         definition=_alone(courses[0], unit) if lone else _several(result, shown, courses, unit),
         data={
-            "rates": tuple(
-                row for trial, spans in zip(shown, courses, strict=True) for row in course.rate_rows(trial, spans, unit)
-            ),
-            "lost": tuple(
-                row for trial, spans in zip(shown, courses, strict=True) for row in course.lost_rows(trial, spans)
-            ),
-            "lossless": tuple({"trial": trial.index} for trial in shown if trial.lost_count <= 0),
+            "rates": tuple(row for each in made for row in course.rate_rows(*each, unit)),
+            "lost": tuple(row for each in made for row in course.lost_rows(*each)),
+            "lossless": tuple(row for each in made for row in course.lossless_rows(*each)),
         },
     )
 
