@@ -14,6 +14,7 @@ from nodrop.charts import trend as drawing
 from nodrop.charts.draw import drawn
 from nodrop.model.summary import Measure, Summary
 from nodrop.report.trend_plot import ASCII, plot
+from nodrop.verdict.levels import probability
 from nodrop.verdict.spread import spreads
 from nodrop.verdict.trend import Point, Series, Trend, series_of, trend
 from nodrop.verdict.trend_wording import sentences
@@ -141,6 +142,7 @@ def test_a_run_as_low_as_some_before_is_no_change() -> None:
     values[9] = 0.6e6
     found = trend(of([*values, 0.61e6]))
     assert found.changes == () and found.groups[0].outlier_run_ids == ("r9", "r20")
+    assert trend(of([0.61e6, *values])).changes == ()
 
 
 def test_a_few_bad_runs_between_good_ones_do_not_make_a_stretch_of_its_own() -> None:
@@ -148,6 +150,15 @@ def test_a_few_bad_runs_between_good_ones_do_not_make_a_stretch_of_its_own() -> 
     for number in (5, 18, 19, 33, 36, 39, 52):
         values[number] *= 0.95
     assert trend(of(values)).changes == ()
+
+
+@pytest.mark.parametrize(("few", "many"), [(1, 5), (3, 40), (12, 30), (20, 80), (25, 60)])
+def test_the_chance_of_a_stretch_is_that_of_mann_and_whitney(few: int, many: int) -> None:
+    rng = random.Random(few)
+    a, b = [rng.gauss(-0.6, 1) for _ in range(few)], [rng.gauss(0, 1) for _ in range(many)]
+    method = "exact" if few <= 20 else "asymptotic"
+    theirs = stats.mannwhitneyu(a, b, method=method, use_continuity=False).pvalue
+    assert probability(a, b) == pytest.approx(theirs) == pytest.approx(probability(b, a))
 
 
 def test_three_bad_runs_in_a_row_are_a_change_and_another() -> None:

@@ -18,6 +18,8 @@ Moments = Sequence[Sequence[float]]
 """What was measured, moment by moment."""
 QUANTILE = statistics.NormalDist().inv_cdf(0.975)
 """For 95 % confidence."""
+ALPHA = 0.05
+EXACT_MAX = 20
 APART_MAX = 2
 """Moments between two stretches that are alike which are taken to be apart from both; more are a change and another."""
 
@@ -64,6 +66,9 @@ def levels(moments: Moments, scale: Scale) -> tuple[Level, ...]:
     if len(found) > 1 and _is_usual(found[-1], found[-2], moments):
         last = found.pop()
         found[-1] = found[-1]._replace(outliers=(*found[-1].outliers, *last.moments))
+    if len(found) > 1 and _is_usual(found[0], found[1], moments):
+        first = found.pop(0)
+        found[0] = found[0]._replace(outliers=(*first.moments, *found[0].outliers))
     return tuple(found)
 
 
@@ -116,24 +121,66 @@ def _same_again(level: Level, spans: Sequence[Level], moments: Moments) -> int |
 
 
 def _merged(found: list[Level], moments: Moments, scale: Scale) -> list[Level]:
-    """Levels whose differences all matter: the least first that does not is done away with."""
-    while len(found) > 1:
-        shifts = [shift(before, after, moments, relative=scale.relative) for before, after in pairwise(found)]
-        idle = [position for position, each in enumerate(shifts) if not each.matters(scale.margin)]
-        if not idle:
-            break
-        first = min(idle, key=lambda position: abs(shifts[position].middle))
-        before, after = found[first : first + 2]
-        both = Level(before.moments + after.moments, before.outliers + after.outliers)
-        found[first : first + 2] = [both]
+    """Levels whose differences all matter."""
+    while (span := _idle(found, moments, scale) or _chance(found, moments, scale)) is not None:
+        parts = found[span]
+        found[span] = [
+            Level(
+                tuple(moment for part in parts for moment in part.moments),
+                tuple(moment for part in parts for moment in part.outliers),
+            )
+        ]
     return found
 
 
-def _is_usual(last: Level, before: Level, moments: Moments) -> bool:
-    """Whether a single moment at the end is no further off than others were before, on the same side."""
-    if len(last.moments) > 1:
+def _idle(found: Sequence[Level], moments: Moments, scale: Scale) -> slice | None:
+    """The two neighbours that differ least, of those whose difference does not matter; None where all do."""
+    shifts = [shift(before, after, moments, relative=scale.relative) for before, after in pairwise(found)]
+    idle = [position for position, each in enumerate(shifts) if not each.matters(scale.margin)]
+    first = min(idle, key=lambda position: abs(shifts[position].middle), default=None)
+    return None if first is None else slice(first, first + 2)
+
+
+def _chance(found: Sequence[Level], moments: Moments, scale: Scale) -> slice | None:
+    """A level between two that are alike, with both, where chance may well have made it; None: there is none.
+
+    It may have done so anywhere in the series, so what would be rare at one place need not be rare.
+    """
+    for first, (before, between, after) in enumerate(zip(found, found[1:], found[2:], strict=False)):
+        if shift(before, after, moments, relative=scale.relative).matters(scale.margin):
+            continue
+        around = before.values(moments) + after.values(moments)
+        if probability(between.values(moments), around) * len(moments) > ALPHA:
+            return slice(first, first + 3)
+    return None
+
+
+def probability(few: Sequence[float], many: Sequence[float]) -> float:
+    """How likely chance sets values of one kind as far apart as these, either way.
+
+    Source: Mann and Whitney, Annals of Mathematical Statistics 18 (1947); exact for up to 20 of the fewer.
+    """
+    few, many = sorted((few, many), key=len)
+    m, n = len(few), len(many)
+    greater = np.subtract.outer(np.array(few), np.array(many))
+    wins = float((greater > 0).sum() + (greater == 0).sum() / 2)
+    least = min(wins, m * n - wins)
+    if m > EXACT_MAX:
+        return 2 * statistics.NormalDist(m * n / 2, math.sqrt(m * n * (m + n + 1) / 12)).cdf(least)
+    ways = [1] + [0] * math.floor(least)
+    for step in range(1, m + 1):  # of the generating function of Gauss, (1 - q^(n + step)) / (1 - q^step)
+        for at in range(len(ways) - 1, n + step - 1, -1):
+            ways[at] -= ways[at - n - step]
+        for at in range(step, len(ways)):
+            ways[at] += ways[at - step]
+    return min(1.0, 2 * sum(ways) / math.comb(m + n, m))
+
+
+def _is_usual(end: Level, beside: Level, moments: Moments) -> bool:
+    """Whether a single moment at an end is no further off than others of the level beside it, on the same side."""
+    if len(end.moments) > 1:
         return False
-    middle = statistics.median(before.values(moments))
-    off = statistics.fmean(last.values(moments)) - middle
-    earlier = Level(before.moments + before.outliers).values(moments)
-    return any((value - middle) * off > 0 and abs(off) <= abs(value - middle) for value in earlier)
+    middle = statistics.median(beside.values(moments))
+    off = statistics.fmean(end.values(moments)) - middle
+    others = Level(beside.moments + beside.outliers).values(moments)
+    return any((value - middle) * off > 0 and abs(off) <= abs(value - middle) for value in others)
