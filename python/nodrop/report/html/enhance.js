@@ -36,10 +36,14 @@
   tip.hidden = true;
   tip.setAttribute("aria-hidden", "true");
   document.body.append(tip);
+  const frame = ["axis", "legend", "title"];
+  const textAt = (x, y) => document.elementsFromPoint(x, y)
+    .filter((part) => !frame.includes(part.getAttribute("aria-roledescription")) && part.closest(".drawing svg"))
+    .map((part) => part.getAttribute("aria-label"))
+    .find((text) => text);
   for (const drawing of document.querySelectorAll(".nodrop-report .drawing")) {
     drawing.addEventListener("pointermove", (event) => {
-      const mark = event.target.closest("[aria-roledescription$='mark'], [aria-roledescription='bar']");
-      const text = mark && mark.getAttribute("aria-label");
+      const text = textAt(event.clientX, event.clientY);
       tip.hidden = !text;
       if (!text) return;
       tip.replaceChildren(...text.split("; ").map((line) => {

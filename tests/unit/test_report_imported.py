@@ -1,0 +1,32 @@
+"""Reports of what NFVbench measured: the figures are there, and that nothing else is known is said."""
+
+from pathlib import Path
+
+from tests.recorded import recorded
+from tests.running import MILLION
+
+from nodrop.report.document import document
+from nodrop.report.document.blocks import Table
+from nodrop.report.document.imported import summaries_document
+from nodrop.store.selection import select
+
+NDR_PDR = Path(__file__).parents[1] / "nfvbench" / "ndr_pdr.json"
+
+
+def test_the_figures_of_a_file_of_nfvbench_are_shown_with_whose_they_are() -> None:
+    summaries = [each.summary for each in select([str(NDR_PDR)])]
+    shown = summaries_document(summaries)
+    assert "NFVbench" in shown.title
+    assert shown.trust_tone == "caution"
+    (figures,) = (
+        block for block in shown.sections[0].blocks if isinstance(block, Table) and block.caption == "Figures"
+    )
+    assert [row[4].key for row in figures.rows] == [
+        measure.value for summary in summaries for measure in summary.measures
+    ]
+
+
+def test_runs_of_both_stand_in_one_report(tmp_path: Path) -> None:
+    summaries = [each.summary for each in select([str(NDR_PDR)])]
+    shown = document([recorded(tmp_path, MILLION)], imported=summaries)
+    assert "imported" in {section.name for section in shown.sections}

@@ -1,0 +1,98 @@
+"""`nodrop report` in a browser: opened from disk, it looks right, hides from nobody, and gives back what it holds."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from tests.web.conftest import NARROW, WIDE, Open, barriers, shoot, sideways
+
+
+class Files(NamedTuple):
+    """Reports as people get them."""
+
+    searched: Path
+    both: Path
+    """With what was really sent."""
+    result: Path
+    """The search's own file."""
+
+
+def nodrop(*arguments: object) -> None:
+    environment = os.environ | {"NODROP_ALONGSIDE": "1"}
+    command = [sys.executable, "-m", "nodrop", *map(str, arguments)]
+    subprocess.run(command, check=True, timeout=120, env=environment, stdout=subprocess.DEVNULL)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    """A search over a model, and frames really sent: through two chains, with ledger, windows and latency."""
+    place = tmp_path_factory.mktemp("reports")
+    model, real = place / "model", place / "real"
+    nodrop("simulate", "--sut", "smooth-knee", "--results-dir", model)
+    nodrop("run", "-q", "--rate", "2kpps", "--duration", "1s", "--chains", 2, "--results-dir", real)
+    (searched,) = model.glob("*/result.json")
+    (sent,) = real.glob("*/result.json")
+    made = Files(place / "searched.html", place / "both.html", searched)
+    nodrop("report", searched, "-o", made.searched)
+    nodrop("report", searched, sent, "-o", made.both)
+    return made
+
+
+@pytest.mark.parametrize(("size", "theme"), [(WIDE, "light"), (NARROW, "dark")])
+def test_it_fits_and_has_no_barriers(size: tuple[int, int], theme: str, files: Files, open_page: Open) -> None:
+    page = open_page(f"file://{files.both}", size=size, theme=theme)
+    for fold in page.query_selector_all("summary"):
+        fold.click()
+    shoot(page, "report")
+    assert barriers(page) == []
+    assert sideways(page) == 0
+
+
+def test_without_scripts_nothing_is_missing(files: Files, open_page: Open) -> None:
+    with_scripts = open_page(f"file://{files.searched}")
+    without = open_page(f"file://{files.searched}", scripts=False)
+    sections = [page.locator("section h2").all_inner_texts() for page in (with_scripts, without)]
+    assert sections[0] == sections[1]
+    assert without.locator("figure svg").count() == with_scripts.locator("figure svg").count() > 0
+
+
+def test_one_click_gives_back_the_result_without_network(files: Files, open_page: Open) -> None:
+    page = open_page(f"file://{files.searched}", offline=True)
+    with page.expect_download() as download:
+        page.click("a[download='result.json.gz']")
+    kept = json.loads(gzip.decompress(download.value.path().read_bytes()))
+    assert kept == json.loads(files.result.read_text())
+
+
+def test_a_click_on_a_heading_sorts_its_table_by_number(files: Files, open_page: Open) -> None:
+    page = open_page(f"file://{files.searched}")
+    page.click("summary:has-text('trials')")
+    table = page.locator("table", has=page.get_by_role("button", name="received"))
+    table.get_by_role("button", name="load").click()
+    header = table.locator("th[aria-sort=ascending]")
+    assert header.inner_text() == "load"
+    loads = table.locator("tbody tr td:nth-child(3)").evaluate_all(
+        "cells => cells.map(cell => Number(cell.dataset.key))"
+    )
+    assert len(loads) > 3
+    assert loads == sorted(loads)
+
+
+def test_a_mark_says_what_it_is_under_the_pointer(files: Files, open_page: Open) -> None:
+    page = open_page(f"file://{files.searched}")
+    mark = page.locator("figure svg [aria-label^='Trial 3']").last
+    mark.scroll_into_view_if_needed()
+    mark.hover(force=True)
+    assert page.locator(".nodrop-tip").inner_text().startswith("Trial 3")
+
+
+def test_on_paper_folds_are_open(files: Files, open_page: Open) -> None:
+    page = open_page(f"file://{files.searched}")
+    page.emulate_media(media="print")
+    assert page.locator("table", has_text="began at").last.bounding_box()
+    assert page.pdf(format="A4").startswith(b"%PDF")
