@@ -96,6 +96,14 @@ def test_a_change_has_to_come_from_a_page_of_this_server(tmp_path: Path) -> None
         assert client.post(f"/runs/{run_id}/cancel", data={"form_token": token}).status_code == 303
 
 
+def test_a_page_that_came_by_a_foreign_name_learns_no_form_token(tmp_path: Path) -> None:
+    with pages(tmp_path) as client:
+        for path in PAGES:
+            answer = client.get(path, headers={"Host": "evil.example"})
+            assert answer.status_code == 400
+            assert "form_token" not in answer.text
+
+
 def test_a_cookie_alone_changes_nothing(tmp_path: Path) -> None:
     """A browser that says neither Origin nor Sec-Fetch-Site cannot be told from one that another site drives."""
     with pages(tmp_path, Tokens([TOKEN]), "0.0.0.0") as client:

@@ -66,7 +66,9 @@ class Guard:
         if problem is None:
             await self._app(scope, receive, send)
             return
-        response = self._reply(HTTPConnection(scope), problem) if self._reply else None
+        # Not a page for whoever came by a foreign name: a page of that name could read it, and the form tokens in it.
+        told = self._reply if problem.status != 400 else None
+        response = told(HTTPConnection(scope), problem) if told else None
         challenge = {"WWW-Authenticate": 'Bearer realm="nodrop"'} if problem.status == 401 else None
         await (response or problem_response(problem, challenge))(scope, receive, send)
 
