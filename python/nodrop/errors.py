@@ -9,7 +9,7 @@ NodropError            1  never raised itself
 │   └── OutOfTime      5  it was not done in the time it was given
 ├── ServerError        6  the server that was asked does not answer, or cannot do its work
 ├── ShipError          7  logs or results could not be delivered; never ends a run
-└── VerdictError       8  a comparison found what it was told to fail on
+└── VerdictError       8  a comparison or a trend found what it was told to fail on
 
 Ctrl-C is 130, as every shell expects. A message says what was asked, what was found and what to do.
 """
@@ -66,6 +66,6 @@ class ShipError(NodropError):
 
 
 class VerdictError(NodropError):
-    """A comparison was told to fail on a verdict, and this is the verdict."""
+    """A comparison or a trend was told to fail on a verdict, and this is the verdict."""
 
     exit_code = 8
