@@ -1,0 +1,37 @@
+"""A SUT whose truth is known: the VNF held to a rate forwards no more, whatever it is offered."""
+
+import time
+
+import pytest
+from tests.lab.bench import bench
+
+from nodrop.config.load import load
+from nodrop.errors import ConfigError
+from nodrop.plan import build
+
+CAPACITY_PPS = 2_000
+QUEUE_SLOTS = 64
+SECONDS = 1.5
+CATCH_UP_S = 0.005
+"""As nodrop-vnf's forwarder has it."""
+
+
+@pytest.mark.lab
+@pytest.mark.usefixtures("require_privilege")
+@pytest.mark.parametrize("sut", ["vnf-l2", "vnf-l3"])
+def test_a_vnf_held_to_a_rate_forwards_that_and_what_its_queues_hold(sut: str) -> None:
+    keys = {"sut": sut, "vnf.capacity": f"{CAPACITY_PPS}pps", "vnf.queue_slots": QUEUE_SLOTS}
+    with bench(**keys) as lab:
+        began_s = time.monotonic()
+        overload = lab.measure(6 * CAPACITY_PPS, SECONDS)
+        lasted_s = time.monotonic() - began_s  # longer than it should on a busy machine
+    # What a ring holds is rounded up to whole pages by the kernel.
+    assert 0 < overload.received_count <= CAPACITY_PPS * (lasted_s + CATCH_UP_S) + 4 * QUEUE_SLOTS
+    assert overload.lost_count > 0
+
+
+def test_only_a_vnf_can_be_held_to_a_rate() -> None:
+    with pytest.raises(
+        ConfigError, match=r"vnf.capacity: 2.000 kpps asked, bridge cannot be held to it; write sut: vnf-l2"
+    ):
+        build(load((), {"sut": "bridge", "vnf.capacity": "2kpps"}))
