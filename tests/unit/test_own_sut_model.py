@@ -195,3 +195,11 @@ def test_a_sut_that_drifts_down_is_expected_to_have_fallen_on_by_the_end_of_the_
     found.nature = Nature.FALLING
     # 1.1 % in 100 s.
     assert found.fall_ratio(30.0) == pytest.approx((1.0 - 9.0 / 9.1) * 0.3, rel=0.02)
+
+
+@pytest.mark.parametrize("capacities_mpps", [(9.1, 9.1, 9.1, 9.1, 9.1), (9.1, 8.3, 9.1, 9.1, 8.3)])
+def test_a_trial_half_of_which_nothing_passed_has_a_threshold_above_nothing(capacities_mpps: tuple[float, ...]) -> None:
+    found = model(*(each * 1e6 for each in capacities_mpps))
+    whole = OFFERED_PPS * 0.05
+    found.learn(trace([whole] * 20 + [whole / 92] * 20, OFFERED_PPS, window_s=0.05, index=9))
+    assert threshold_pps(found, PDR) > 0.0

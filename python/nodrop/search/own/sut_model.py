@@ -33,6 +33,8 @@ SOME_FRAMES = 10
 """Fewer frames lost do not make a loss ratio."""
 
 
+LEAST_PPS = 1.0
+"""No threshold is below it, though a trial in which nothing passed for a while would have lost too much at any load."""
 SAME = 0.002
 """Relative difference up to which two capacities count as the same."""
 MODES_APART = 0.015
@@ -271,7 +273,7 @@ class SutModel:
 
     def _pooled(self, found: list[Found]) -> Estimate:
         values = [value for value, _ in found]
-        middle = median(values)
+        middle = max(LEAST_PPS, median(values))
         if len({trace.index for _, trace in found}) < 2:
             return Estimate(middle, NEAR_SD, near=True)
         spread = stdev(values) / middle
