@@ -57,12 +57,6 @@ ASPECTS: tuple[Aspect[RunResult], ...] = (
         lambda run: run.facts and run.facts.stage.sut_shares_tester_cpu,
         SHARED_CPU,
     ),
-    Aspect(
-        "plan.lab.sut_capacity_pps",
-        "capacity the SUT is held to",
-        "sut",
-        lambda run: run.plan.lab.sut_capacity_pps and format_pps(run.plan.lab.sut_capacity_pps),
-    ),
     Aspect("plan.lab.sut_queue_slots", "frames the SUT can hold", "sut", lambda run: run.plan.lab.sut_queue_slots),
     Aspect("plan.traffic", "traffic", "traffic", lambda run: traffic_text(run.plan.traffic)),
     Aspect("plan.frame_size", "frame size", "traffic", lambda run: run.plan.frame_size),
@@ -172,6 +166,7 @@ UNTOLD = (
         "plan.repeat",
         "plan.repeat_count",
         "plan.capture",
+        "plan.lab.sut_capacity_pps",
         "plan.calibration",
         "plan.percentiles",
         "plan.search.earlier",
@@ -193,6 +188,8 @@ ROOMS: dict[str, Room] = {
 def differences(a: Sequence[RunResult], b: Sequence[RunResult]) -> tuple[Difference, ...]:
     """In what the set-ups of A's and B's runs differ: SUT, traffic, versions, host, lab, tester, search."""
     told = list(_differing(ASPECTS, a, b))
+    if told and told[0].key == "plan.lab.sut":  # then what was found differs in the same
+        told = [told[0], *(each for each in told[1:] if each.key != "facts.stage.sut")]
     covered = (*(aspect.key for aspect in ASPECTS), *UNTOLD)
     if any(difference.key == "plan.traffic" for difference in told):
         covered = (*covered, "plan.traffic")
