@@ -211,7 +211,7 @@ def test_losses_are_to_scale_among_themselves_and_the_picture_says_how_far_they_
     widths = lost_widths(small)
     assert widths["4,000 (0.4 %): for a"] == pytest.approx(4 * widths["1,000 (0.1 %): for b"])
     flow = next(row["right"] - row["left"] for row in sankey.chart(small).data["bands"])
-    shown = float(re.findall(r"drawn ([\d.,]+) times", sankey.chart(small).subtitle)[0].replace(",", ""))
+    shown = float(re.findall(r"drawn ([\d.,]+) times", sankey.chart(small).note)[0].replace(",", ""))
     assert widths["4,000 (0.4 %): for a"] == pytest.approx(shown * flow * 0.004, rel=0.01)
 
 
@@ -220,7 +220,7 @@ def test_losses_that_can_be_seen_are_in_the_scale_of_the_flow(tmp_path: Path) ->
     large = trial.model_copy(update={"ledger": ledger(1000, ("a", 400))})
     flow = next(row["right"] - row["left"] for row in sankey.chart(large).data["bands"])
     assert lost_widths(large) == {"400 (40 %): for a": pytest.approx(0.4 * flow)}
-    assert "flow and losses alike" in sankey.chart(large).subtitle
+    assert "flow and losses alike" in sankey.chart(large).note
 
 
 def test_ways_of_many_chains_are_added_up(tmp_path: Path) -> None:

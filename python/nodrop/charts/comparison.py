@@ -55,7 +55,7 @@ def chart(comparison: Comparison) -> Chart:
     return Chart(
         name="comparison",
         title=short_sentence(comparison),
-        subtitle=f"Dots are runs, bars the difference at {comparison.confidence * 100:g} % confidence; "
+        note=f"Dots are runs, bars the difference at {comparison.confidence * 100:g} % confidence; "
         f"inside the grey ({margins}) it would not matter{more}",
         summary=f"{comparison.sentence}. {method_text(comparison)}",
         definition={"vconcat": panels, "spacing": 24},

@@ -4,14 +4,14 @@ import functools
 import json
 from typing import Any, cast
 
-from nodrop.charts.base import SCHEMA, Chart
+from nodrop.charts.base import Chart
 from nodrop.charts.draw import VEGA_LITE
 from nodrop.charts.theme import Theme, themed
 
 
 def compiled(chart: Chart, theme: Theme) -> dict[str, Any]:
     """A chart's definition in a theme, without data: it is put in under the names the chart has for it."""
-    return cast(dict[str, Any], json.loads(_compiled(json.dumps({"$schema": SCHEMA} | chart.definition), theme)))
+    return cast(dict[str, Any], json.loads(_compiled(json.dumps(chart.untitled), theme)))
 
 
 @functools.lru_cache(64)

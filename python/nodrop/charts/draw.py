@@ -71,12 +71,11 @@ def pdf(chart: Chart, theme: Theme = "print") -> bytes:
 
 
 def svg(chart: Chart, theme: Theme = "light") -> str:
-    """A chart to stand in a page: without title and background, named for those who hear it, its ids its own.
+    """A chart to stand in a page: with its note, without title and background, named for those who hear it.
 
-    In the light theme it follows its page by `theme.css()`. Marks say what they show in `aria-label`.
+    Its ids are its own. In the light theme it follows its page by `theme.css()`. Marks say what they show in `aria-label`.
     """
-    untitled = {key: value for key, value in chart.spec.items() if key != "title"}
-    spec = themed(untitled, theme, ground=False)
+    spec = themed(chart.untitled | {"datasets": chart.spec["datasets"]}, theme, ground=False)
     digest = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:8]
     own = f"{chart.name}-{digest}"
     start, rest = _PART.sub(_part, _IDLE.sub("", _svg(spec, f"{own}-"))).split(">", 1)

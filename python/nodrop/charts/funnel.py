@@ -51,7 +51,8 @@ def chart(result: RunResult, steps: Sequence[SearchStep]) -> Chart:
         name="funnel",
         title=f"{sut_text(result)}: {goals_text(result)}",
         subtitle=f"{traffic_text(result.plan.traffic)}; search {result.plan.search.algorithm}, {made}; "
-        f"run {result.run_id}\nbars: trials, as long as they took; shaded: between the bounds of a goal",
+        f"run {result.run_id}",
+        note="bars: trials, as long as they took; shaded: between the bounds of a goal",
         summary=_summary(result, shown, made),
         definition={"vconcat": panels, "spacing": 14},
         data=_data(result, shown, panels),

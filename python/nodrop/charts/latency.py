@@ -44,8 +44,8 @@ def chart(results: Sequence[RunResult], *, each_way: bool = False) -> Chart:
     return Chart(
         name="latency",
         title=_title(results, lines),
-        subtitle=f"every line ends where fewer than {CURVE_BEHIND_COUNT} measured frames were slower\n"
-        f"{runs_text(results)}",
+        subtitle=runs_text(results),
+        note=f"every line ends where fewer than {CURVE_BEHIND_COUNT} measured frames were slower",
         summary=" ".join(_line_text(line) for line in lines)
         + f" Every line goes at least to the {_percentile_text(least)} percentile.",
         definition=definition(

@@ -41,8 +41,8 @@ def chart(result: RunResult) -> Chart:
     return Chart(
         name="load_latency",
         title=f"{sut_text(result)}: latency by load",
-        subtitle="a dot for every trial, the slower direction's; lines join medians of loads close together\n"
-        f"run {result.run_id}",
+        subtitle=f"run {result.run_id}",
+        note="a dot for every trial, the slower direction's; lines join medians of loads close together",
         summary=_summary(trials),
         definition=_definition(rows, len(result.goals), loads, times),
         data={"trials": tuple(rows), "lines": tuple(lines)}

@@ -37,7 +37,8 @@ def chart(result: RunResult, *trials: TrialResult) -> Chart:
     return Chart(
         name="loss",
         title=f"{sut_text(result)}: {_title(shown)}",
-        subtitle=f"{_known_text(shown)}; run {result.run_id}",
+        subtitle=f"run {result.run_id}",
+        note=_known_text(shown),
         summary=" ".join(texts),
         definition=_alone(courses[0], unit) if lone else _several(result, shown, courses, unit),
         data={

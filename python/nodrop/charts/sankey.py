@@ -49,7 +49,7 @@ def chart(trial: TrialResult) -> Chart:
     return Chart(
         name="sankey",
         title=_title(trial),
-        subtitle=_scale_text(drawing.magnified, trial.ledger),
+        note=_scale_text(drawing.magnified, trial.ledger),
         summary=" ".join(_way_text(way) for way in ways),
         definition=_definition(drawing.height - WAY_GAP),
         data={

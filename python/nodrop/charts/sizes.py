@@ -60,7 +60,8 @@ def chart(results: Sequence[RunResult], unit: Literal["pps", "bps"] = "pps") -> 
     return Chart(
         name="sizes",
         title=f"{suts_text(results)}: throughput by frame size",
-        subtitle="\n".join(filter(None, ["; ".join(_notes(figures, unit)), runs_text(results)])),
+        subtitle=runs_text(results),
+        note="; ".join(_notes(figures, unit)),
         summary=_summary(found),
         definition=definition(
             list(dict.fromkeys(figure.series for figure in figures)),

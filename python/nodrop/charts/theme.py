@@ -115,7 +115,7 @@ def config() -> Spec:
         "font": FONT,
         "view": {"stroke": FRAME},
         "axis": text | ink | {"gridColor": GRID, "domainColor": FRAME, "tickColor": FRAME, "titlePadding": 8},
-        "legend": text | ink | {"labelLimit": 400},
+        "legend": text | ink | {"labelLimit": 400, "columnPadding": 22},
         "header": ink | {"labelFontSize": FONT_SIZE, "titleFontSize": FONT_SIZE, "labelFontWeight": "bold"},
         "title": {
             "color": INK,
