@@ -19,6 +19,7 @@ from tests.recorded import recorded, replaced
 from tests.suts import Step
 
 from nodrop import store
+from nodrop.cli import main
 from nodrop.errors import ConfigError
 from nodrop.model.filter import Filter
 from nodrop.model.result import RunResult
@@ -351,3 +352,25 @@ def test_a_process_that_is_killed_loses_no_result_and_not_the_index(tmp_path: Pa
             assert {row.summary.run_id for row in index.list()} == saved
             assert not any(row.altered for row in index.list())
             assert all(row.sha256 for row in index.list())
+
+
+# At the end of a run
+
+
+def simulated(results_dir: Path, *more: str) -> int:
+    quick = ("--sut", "hard-limit", "--profile", "quick", "--set", "search.width=10%", "--quiet")
+    return main(["simulate", *quick, "--results-dir", str(results_dir), *more])
+
+
+def test_a_run_is_in_the_index_when_it_is_over(tmp_path: Path, url: str | None) -> None:
+    assert simulated(tmp_path, *(("--set", f"results_index={url}") if url else ())) == 0
+    with open_index(tmp_path, url, mend=False) as index:
+        assert index.count() == 1
+
+
+def test_an_index_that_cannot_be_reached_ends_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert simulated(tmp_path, "--set", "results_index=postgresql://u@127.0.0.1:1/db") == 0
+    said = capsys.readouterr().err
+    assert "postgresql://u@127.0.0.1:1/db asked, " in said
+    assert "the run goes on without it" in said
+    assert len(ids(tmp_path, None)) == 1
