@@ -73,7 +73,8 @@ def pdf(chart: Chart, theme: Theme = "print") -> bytes:
 def svg(chart: Chart, theme: Theme = "light") -> str:
     """A chart to stand in a page: with its note, without title and background, named for those who hear it.
 
-    Its ids are its own. In the light theme it follows its page by `theme.css()`. Marks say what they show in `aria-label`.
+    Its ids are its own. In the light theme it follows its page by `theme.css()`. Marks say what they show in
+    `aria-label`.
     """
     spec = themed(chart.untitled | {"datasets": chart.spec["datasets"]}, theme, ground=False)
     digest = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:8]
