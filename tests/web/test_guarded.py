@@ -1,5 +1,6 @@
 """Who may see pages and change something by them, and what browsers are told."""
 
+import re
 from pathlib import Path
 from urllib.parse import quote
 
@@ -10,6 +11,7 @@ from tests.web.pages import form_token, pages
 
 from nodrop.api.sessions import GUESSES_MAX, SESSION_S, Sessions
 from nodrop.api.tokens import Tokens
+from nodrop.cli import main
 from nodrop.web.login import safe_goal
 
 TOKEN = "0123456789abcdef0123456789abcdef"
@@ -209,3 +211,19 @@ def test_pages_are_no_part_of_the_interface(tmp_path: Path) -> None:
         assert not [
             path for path in paths if path in PAGES or path.startswith(("/results", "/login", "/static", "/charts"))
         ]
+
+
+def test_a_result_that_others_measured_has_a_page_and_a_report(tmp_path: Path) -> None:
+    given = Path(__file__).parents[1] / "nfvbench/ndr_pdr.json"
+    command = ["results", "import", str(given), "--results-dir", str(tmp_path)]
+    assert main(command) == 0
+    with pages(tmp_path) as client:
+        found = re.findall(r'<a class="title" href="(/results/[^"]+)"', client.get("/results?source=nfvbench").text)
+        assert len(found) == 3
+        for address in found:
+            page = client.get(address)
+            assert page.status_code == 200
+            assert "NFVbench" in page.text
+            assert "NDR" in client.get(f"{address}/report.html").text
+            assert client.get(f"{address}/result.json").json()["benchmarks"]
+            assert client.get(f"{address}/nfvbench.json").status_code == 409

@@ -21,10 +21,11 @@ from nodrop.replay import replay
 from nodrop.report import html
 from nodrop.report.document import document
 from nodrop.report.document.blocks import Document
+from nodrop.report.document.imported import summaries_document
 from nodrop.store.selection import Selected
 from nodrop.web.forms import only, read_form
 from nodrop.web.page import render
-from nodrop.web.results import figure, title
+from nodrop.web.results import title
 from nodrop.web.selecting import selected, suite_of
 from nodrop.web.site import Site
 
@@ -58,20 +59,17 @@ def routes(site: Site) -> APIRouter:
 
     def _show(request: Request, name: str) -> Response:
         kept = _find(site, name)
-        report = None
-        if kept.is_ours:
-            shown = _document(kept.suite, tuple(run.path for run in kept.runs))
-            lean = shown.model_copy(update={"attachments": ()})  # the page has links to what a file carries along
-            report = Markup(html.fragment(lean, site.drawings.placeholder))
+        # The page has links to what a file carries along.
+        lean = _shown(kept).model_copy(update={"attachments": ()})
+        report = Markup(html.fragment(lean, site.drawings.placeholder))
         summary = kept.runs[0].summary
         heading = f"{title(summary)}, {len(kept.runs)} runs" if kept.suite else title(summary)
-        return render(request, "result.html", kept=kept, report=report, summary=summary, heading=heading, figure=figure)
+        return render(request, "result.html", kept=kept, report=report, summary=summary, heading=heading)
 
     @router.get("/results/{name}/report.html")
     async def report(name: str) -> Response:
         kept = await run_in_threadpool(_find, site, name)
-        _require_ours(kept)
-        shown = await run_in_threadpool(_document, kept.suite, tuple(run.path for run in kept.runs))
+        shown = await run_in_threadpool(_shown, kept)
         drawn = await site.drawings.all_of(shown.charts())
         page = await run_in_threadpool(html.page_of, shown, lambda chart: drawn[site.drawings.promise(chart)])
         headers = {"Content-Security-Policy": f"{html.policy()}; {SANDBOX}", "Cache-Control": "no-store"}
@@ -123,7 +121,14 @@ def _find(site: Site, name: str) -> Kept:
 
 def _require_ours(kept: Kept) -> None:
     if not kept.is_ours:
-        raise Problem(409, f"a report of {kept.name} asked, nodrop did not measure it; its page has what is known")
+        raise Problem(409, f"{kept.name} asked in NFVbench's form, nodrop did not measure it; ask for its result.json")
+
+
+def _shown(kept: Kept) -> Document:
+    """The report of it."""
+    if kept.is_ours:
+        return _document(kept.suite, tuple(run.path for run in kept.runs))
+    return summaries_document([run.summary for run in kept.runs])
 
 
 @functools.lru_cache(maxsize=DOCUMENTS_MAX)
