@@ -53,7 +53,7 @@ def report(results: tuple[str, ...], output: str | None, results_dir: str, **fla
         content = _csv((*a, *b), table or TABLES[0])
     else:
         content = _drawn(_document(a, b, results, results_dir), wanted, chart)
-    _write(content, output or f"report-{a[0].summary.run_id.rpartition('/')[2]}.{wanted}")
+    _write(content, output or f"report-{a[0].summary.run_id.replace('#', '-')}.{wanted}")
 
 
 def _format(output: str | None, form: str | None) -> str:

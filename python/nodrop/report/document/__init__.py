@@ -13,7 +13,7 @@ from nodrop.report.document.attachments import attachments
 from nodrop.report.document.blocks import Block, Document, Fold, Section
 from nodrop.report.document.cautions import caution_blocks
 from nodrop.report.document.chains import chain_blocks
-from nodrop.report.document.comparing import comparison_blocks
+from nodrop.report.document.comparing import comparison_blocks, comparison_cards
 from nodrop.report.document.glossary import glossary_blocks
 from nodrop.report.document.host import host_blocks
 from nodrop.report.document.imported import summary_blocks
@@ -49,11 +49,11 @@ def document(
         _section("terms", "Words", glossary_blocks()),
     )
     return Document(
-        title=naming.title(results),
-        sentence=headline.sentence(results),
+        title=naming.title(results, comparison),
+        sentence=f"{comparison.sentence.rstrip('.')}." if comparison else headline.sentence(results),
         trust=trust,
         trust_tone=tone,
-        cards=headline.cards(results),
+        cards=comparison_cards(comparison) if comparison else headline.cards(results),
         facts=headline.facts(results, suite),
         sections=tuple(section for section in sections if section.blocks),
         attachments=attachments(results),

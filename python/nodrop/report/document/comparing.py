@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from nodrop.charts import comparison as pictured
 from nodrop.report.document import cells
-from nodrop.report.document.blocks import Block, Bullets, Cell, Paragraph, Table, Tone
+from nodrop.report.document.blocks import Block, Bullets, Card, Cell, Paragraph, Table, Tone
 from nodrop.report.document.figures import figure
 from nodrop.report.verdict import DO, KNOW, NOTHING_DIFFERS, SUSPECTS, known_lines
 from nodrop.verdict import Comparison, MetricVerdict, Verdict
-from nodrop.verdict.sentences import method_text, series_text, side_text, signed_text, span_text
+from nodrop.verdict.sentences import effect_text, method_text, series_text, side_text, signed_text, span_text
 
 TONES: dict[Verdict, Tone] = {
     Verdict.WORSE: "bad",
@@ -16,6 +16,7 @@ TONES: dict[Verdict, Tone] = {
     Verdict.EQUIVALENT: "good",
     Verdict.UNDECIDED: "caution",
 }
+CARDS_MAX = 6
 MEASURES = (
     cells.word("measure"),
     cells.number("A"),
@@ -33,8 +34,26 @@ def comparison_blocks(comparison: Comparison) -> tuple[Block, ...]:
     return tuple(_blocks(comparison))
 
 
+def comparison_cards(comparison: Comparison) -> tuple[Card, ...]:
+    """What became of each headline measure, for the first screen."""
+    headlines = [metric for metric in comparison.metrics if metric.headline][:CARDS_MAX]
+    return tuple(
+        Card(
+            label=metric.text,
+            text=metric.verdict.value,
+            about=f"B beside A: {effect_text(metric.effect, metric.unit)}",
+            details=(
+                f"A {series_text(metric.a, metric.unit)}",
+                f"B {series_text(metric.b, metric.unit)}",
+                f"difference {span_text(metric.low, metric.high, metric.unit)}",
+            ),
+            tone=TONES[metric.verdict],
+        )
+        for metric in headlines
+    )
+
+
 def _blocks(comparison: Comparison) -> Iterator[Block]:
-    yield Paragraph(text=comparison.sentence, tone=TONES[comparison.verdict])
     yield Bullets(items=tuple(side_text(name, side) for name, side in (("A", comparison.a), ("B", comparison.b))))
     yield from figure(lambda: pictured.chart(comparison))
     rows = tuple(map(_measure, comparison.metrics))

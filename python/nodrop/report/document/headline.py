@@ -86,7 +86,8 @@ def _found_sentence(found: GoalResult) -> str:
 def cards(results: Sequence[RunResult]) -> tuple[Card, ...]:
     """The figures of a run; of several, a card for each."""
     if len(results) > 1:
-        return tuple(_run_card(name, result) for name, result in zip(names(results), results, strict=True))
+        named = zip(names(results), results, strict=True)
+        return tuple(_run_card(name, result) for name, result in named)[:TOLD_MAX]
     result = results[0]
     if trial := fixed_trial(result):
         return tuple(_fixed_cards(result, trial))
@@ -167,7 +168,7 @@ def _fixed_cards(result: RunResult, trial: TrialResult) -> Iterator[Card]:
             label="Latency",
             text=format_ns(latency.percentiles_ns.get(50.0, latency.mean_ns)),
             about="half of the frames were faster",
-            details=(latency_text(latency), f"at most {format_ns(latency.max_ns)}"),
+            details=(latency_text(latency).partition(", ")[2], f"at most {format_ns(latency.max_ns)}"),
         )
 
 
@@ -235,7 +236,7 @@ def facts(results: Sequence[RunResult], suite: Suite | None = None) -> tuple[tup
     first = results[0]
     pairs = [
         ("measured", when_text(first)),
-        ("label", first.plan.label or ""),
+        ("label", ", ".join(list(dict.fromkeys(filter(None, (each.plan.label for each in results))))[:4])),
         ("run", first.run_id if len(results) == 1 else ""),
         ("suite", suite.suite_id if suite else ""),
         ("search", "" if first.plan.fixed or first.plan.no_traffic else _search_text(first)),

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from nodrop.model.summary import Measure, Summary
 from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Card, Cell, Document, Section, Table, Tone
-from nodrop.report.document.comparing import comparison_blocks
+from nodrop.report.document.comparing import comparison_blocks, comparison_cards
 from nodrop.report.document.glossary import glossary_blocks
 from nodrop.units import format_ns, format_pps, format_seconds
 from nodrop.verdict import Comparison
@@ -46,11 +46,15 @@ def summaries_document(summaries: Sequence[Summary], comparison: Comparison | No
     runs = "a run" if len(summaries) == 1 else f"{len(summaries)} runs"
     return Document(
         title=f"{first.sut or first.run_id}: figures that {writers} measured",
-        sentence=f"These are the figures of {runs} that {writers} measured. How they were found is not in the file.",
+        sentence=f"{comparison.sentence.rstrip('.')}."
+        if comparison
+        else f"These are the figures of {runs} that {writers} measured. How they were found is not in the file.",
         trust="Trials, their validity and where frames were lost are not known, so nodrop cannot say how far these "
         "figures can be trusted.",
         trust_tone="caution",
-        cards=tuple(_card(measure, each) for each in summaries for measure in each.measures[:CARDS_MAX])[:CARDS_MAX],
+        cards=comparison_cards(comparison)
+        if comparison
+        else tuple(_card(measure, each) for each in summaries for measure in each.measures[:CARDS_MAX])[:CARDS_MAX],
         facts=tuple((name, text) for name, text in (("measured", first.started_at), ("with", first.version)) if text),
         sections=(
             *((compared,) if comparison else ()),

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from nodrop.model.result import RunResult
 from nodrop.units import format_seconds
+from nodrop.verdict import Comparison
 from nodrop.wording import traffic_text
 
 SUTS = {
@@ -43,8 +44,10 @@ def size_text(result: RunResult) -> str:
     return result.plan.frame_size or f"{result.plan.traffic.frame_bytes:g}"
 
 
-def title(results: Sequence[RunResult]) -> str:
-    """What was measured: `vnf-l2, 64-byte frames both ways`."""
+def title(results: Sequence[RunResult], comparison: Comparison | None = None) -> str:
+    """What was measured: `vnf-l2, 64-byte frames both ways`; or what beside what: `after beside before`."""
+    if comparison and comparison.a.name != comparison.b.name:
+        return f"{comparison.b.name} beside {comparison.a.name}"
     suts = list(dict.fromkeys(map(sut_text, results)))
     if len(results) == 1:
         return f"{suts[0]}, {traffic_text(results[0].plan.traffic).partition(',')[0]}"
