@@ -189,6 +189,7 @@ def test_what_goes_wrong_is_a_page_for_readers_and_a_problem_for_programs(tmp_pa
             assert client.get(path).status_code == 400
         assert client.get("/results/20260101T000000Z-000000").status_code == 404
         assert client.get("/compare?a=nothing&b=nobody").status_code == 404
+        assert client.get("/compare/report.html").status_code == 422
         assert client.post("/results").status_code == 405
 
 

@@ -110,6 +110,9 @@ def test_results_are_found_and_two_of_them_compared(measured: Measured, open_pag
     expect(page.get_by_role("heading", level=1)).to_contain_text("B is worse than A: NDR is 5.")
     page = looked_at(open_page, page.url, "compare")
     expect(page.get_by_role("table").first).to_contain_text("worse")
+    with page.expect_download() as downloading:
+        page.get_by_role("link", name="Download report").click()
+    assert "B is worse than A" in downloading.value.path().read_text()
 
 
 def test_a_search_can_be_narrowed_and_ordered_without_scripts(measured: Measured, open_page: Open) -> None:

@@ -1,18 +1,24 @@
 """Two set-ups compared: what is B beside A, and why may that be."""
 
 from collections.abc import Sequence
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
+from nodrop.api.problem import Problem
 from nodrop.charts import comparison as charts
 from nodrop.errors import ConfigError
+from nodrop.report.document import document
+from nodrop.report.document.blocks import Document
+from nodrop.report.document.imported import summaries_document
 from nodrop.report.verdict import known_lines
 from nodrop.store.selection import Selected
 from nodrop.units import parse_ratio
 from nodrop.verdict import Comparison, Difference, Margins, compare, differences, outward_differences
 from nodrop.verdict.sentences import method_text, series_text, short_sentence, signed_text, span_text
 from nodrop.web.page import render
+from nodrop.web.result import one_file, whole
 from nodrop.web.results import title
 from nodrop.web.selecting import selected
 from nodrop.web.site import Site
@@ -25,6 +31,23 @@ def routes(site: Site) -> APIRouter:
     @router.get("/compare")
     async def show(request: Request) -> Response:
         return await run_in_threadpool(_show, request)
+
+    @router.get("/compare/report.html")
+    async def report(request: Request) -> Response:
+        shown = await run_in_threadpool(_document, request)
+        return await one_file(site, shown, "comparison")
+
+    def _document(request: Request) -> Document:
+        query = request.query_params
+        try:
+            sides = _sides(site, _words(query.getlist("a")), _words(query.getlist("b")))
+            comparison = _compared(*sides, query.get("margin", "").strip())
+        except ConfigError as error:
+            raise Problem(422, str(error)) from None
+        runs = (*sides[0], *sides[1])
+        others = [run.summary for run in runs if run.summary.source != "nodrop"]
+        own = [whole(run.path) for run in runs if run.summary.source == "nodrop"]
+        return document(own, None, comparison, others) if own else summaries_document(others, comparison)
 
     def _show(request: Request) -> Response:
         query = request.query_params
@@ -44,6 +67,7 @@ def routes(site: Site) -> APIRouter:
             asked_a=",".join(asked_a),
             asked_b=",".join(asked_b),
             margin=margin,
+            address=urlencode({"a": ",".join(asked_a), "b": ",".join(asked_b), "margin": margin}),
             comparison=comparison,
             lead=short_sentence(comparison) if comparison else "",
             complaint=complaint,

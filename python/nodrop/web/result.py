@@ -70,10 +70,7 @@ def routes(site: Site) -> APIRouter:
     async def report(name: str) -> Response:
         kept = await run_in_threadpool(_find, site, name)
         shown = await run_in_threadpool(_shown, kept)
-        drawn = await site.drawings.all_of(shown.charts())
-        page = await run_in_threadpool(html.page_of, shown, lambda chart: drawn[site.drawings.promise(chart)])
-        headers = {"Content-Security-Policy": f"{html.policy()}; {SANDBOX}", "Cache-Control": "no-store"}
-        return HTMLResponse(page, headers=headers | _file_name(f"nodrop-{kept.name}.html", "inline"))
+        return await one_file(site, shown, kept.name)
 
     @router.get("/results/{name}/result.json")
     async def raw(name: str) -> Response:
@@ -109,6 +106,14 @@ def routes(site: Site) -> APIRouter:
     return router
 
 
+async def one_file(site: Site, shown: Document, name: str) -> Response:
+    """A report as people send it to each other."""
+    drawn = await site.drawings.all_of(shown.charts())
+    page = await run_in_threadpool(html.page_of, shown, lambda chart: drawn[site.drawings.promise(chart)])
+    headers = {"Content-Security-Policy": f"{html.policy()}; {SANDBOX}", "Cache-Control": "no-store"}
+    return HTMLResponse(page, headers=headers | _file_name(f"nodrop-{name}.html", "inline"))
+
+
 def _find(site: Site, name: str) -> Kept:
     """What is kept under a name. Raises Problem."""
     with site.open_store() as index:
@@ -134,7 +139,12 @@ def _shown(kept: Kept) -> Document:
 @functools.lru_cache(maxsize=DOCUMENTS_MAX)
 def _document(suite: Suite | None, files: tuple[Path, ...]) -> Document:
     """Kept, as results never change."""
-    return document([_with_steps(_load(file)) for file in files], suite)
+    return document([whole(file) for file in files], suite)
+
+
+def whole(file: Path) -> RunResult:
+    """A result with its search step by step. Raises Problem."""
+    return _with_steps(_load(file))
 
 
 def _load(file: Path) -> RunResult:
