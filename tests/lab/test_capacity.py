@@ -12,7 +12,7 @@ from nodrop.plan import build
 CAPACITY_PPS = 2_000
 QUEUE_SLOTS = 64
 SECONDS = 1.5
-CATCH_UP_S = 0.005
+CATCH_UP_S = 0.05
 """As nodrop-vnf's forwarder has it."""
 
 

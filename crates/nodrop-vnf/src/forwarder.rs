@@ -13,7 +13,7 @@ use crate::{Cause, Counters, FrameBuffer, Network, Verdict};
 /// Longest sleep, once they are.
 const SLEEP_MAX_MS: i32 = 1000;
 /// What a forwarder that takes its time may make up for at once, where it was kept off its CPU.
-const CATCH_UP: Duration = Duration::from_millis(5);
+const CATCH_UP: Duration = Duration::from_millis(50);
 /// The end of a wait is spent busy, as sleeping takes longer than it was asked to.
 const SPIN: Duration = Duration::from_micros(60);
 

@@ -285,7 +285,8 @@ class VnfConfig(Value):
     with more, 512 from 64 on."""
     capacity: Load | None = None
     """Frames per second that each forwards at most, over all its ports, as `20kpps`: a SUT whose truth is known, to try
-    a tester or a verdict out; null: as many as it can. `vnf-l2`, `vnf-l3`."""
+    a tester or a verdict out. It makes up for 50 ms in which it was idle or off its CPU. Null: as many as it can.
+    `vnf-l2`, `vnf-l3`."""
 
 
 class Config(Value):

@@ -160,11 +160,13 @@ def figure_text(value: float, unit: MeasureUnit) -> str:
 
 
 def series_text(series: Series, unit: MeasureUnit) -> str:
-    """A side's figure with its scatter: `1.020 Mpps ±0.50 %`, `at least 1.020 Mpps`."""
-    least = "at least " if series.at_least else ""
+    """A side's figure with its scatter: `1.020 Mpps ±0.50 %`, `≥ 1.020 Mpps`."""
+    least = "≥ " if series.at_least else ""
     scatter = ""
     if series.scatter is not None:
-        shown = margin_text(series.scatter, unit) if unit == "ratio" else percent_text(series.scatter)
+        shown = percent_text(series.scatter)
+        if unit == "ratio":
+            shown = shown.replace("%", "points")
         scatter = f" ±{shown}"
     return f"{least}{figure_text(series.mean, unit)}{scatter}"
 
