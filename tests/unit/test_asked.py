@@ -37,7 +37,7 @@ def test_each_frame_size_is_asked_for_alone() -> None:
 
 
 def test_where_results_go_is_not_kept() -> None:
-    written = {"results_index": "postgresql://me:secret@host/db", "ship.openmetrics_file": "/tmp/m", "results_dir": "r"}
+    written = {"results_index": "postgresql://me@host/db", "ship.openmetrics_file": "/tmp/m", "results_dir": "r"}
     assert build(load([], written)).asked == {}
 
 
