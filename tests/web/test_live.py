@@ -14,9 +14,9 @@ from tests.api.serving import Server, real_server
 from tests.web.conftest import LOOKS, NARROW, WIDE, Open, barriers, shoot, sideways
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
-FIXED = {"rate": "5kpps", "duration": "4s"}
+FIXED = {"rate": "5kpps", "duration": "3s"}
 LONG = {"rate": "5kpps", "duration": "60s"}
-SEARCHES = {"sut": "bridge", "search": {"budget": "8s"}}
+SEARCHES = {"sut": "bridge", "search": {"budget": "6s", "max_load": "5Mpps", "width": "10%"}}
 PATIENCE_MS = 40_000
 
 
@@ -41,7 +41,7 @@ def await_elapsed(page: Page, beyond_s: float) -> float:
 
 
 def figure(page: Page, name: str) -> str:
-    return page.locator("dl.figures > div", has_text=name).locator("dd").inner_text()
+    return page.locator("dl.passing > div", has_text=name).locator("dd").inner_text()
 
 
 def test_a_fixed_rate_is_watched_to_its_end_with_figures_that_grow(server: Server, open_page: Open) -> None:

@@ -47,8 +47,8 @@ async function draw(names) {
     if (!definition) continue;
     const canvas = box.querySelector(".canvas");
     const runtime = vega.parse(definition, {}, { ast: true });
-    const view = new vega.View(runtime, { expr: vegaInterpreter, renderer: "canvas" }).initialize(canvas);
-    view.width(canvas.clientWidth);
+    const view = new vega.View(runtime, { expr: vegaInterpreter, renderer: "canvas" });
+    view.width(canvas.clientWidth).initialize(canvas);
     views.set(box, { view, names: definition.data.map((data) => data.name).filter((name) => !name.includes("_")) });
   }
   fillSoon(Object.keys(rows));

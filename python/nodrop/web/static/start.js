@@ -38,7 +38,7 @@ async function check() {
 function search() {
   const word = find.value.trim().toLowerCase();
   let count = 0;
-  for (const group of form.querySelectorAll(".more details.group")) {
+  for (const group of form.querySelectorAll(".further details.group")) {
     let within = 0;
     for (const ask of group.querySelectorAll(".ask")) {
       ask.hidden = word !== "" && !ask.textContent.toLowerCase().includes(word);
