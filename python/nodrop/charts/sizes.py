@@ -61,7 +61,7 @@ def chart(results: Sequence[RunResult], unit: Literal["pps", "bps"] = "pps") -> 
         name="sizes",
         title=f"{suts_text(results)}: throughput by frame size",
         subtitle=runs_text(results),
-        note="; ".join(_notes(figures, unit)),
+        note="\n".join(_notes(figures, unit)),
         summary=_summary(found),
         definition=definition(
             list(dict.fromkeys(figure.series for figure in figures)),
@@ -149,7 +149,12 @@ def _label_sides(figures: Sequence[Figure], heights: Sequence[float]) -> list[st
         others = [height for each, height in enumerate(heights) if figures[each].size == figures[position].size]
         for side, middle in choices.items():
             marks = [abs(middle - other) for other in others]
-            if all(abs(middle - label) >= LABEL_HEIGHT for label in there) and min(marks) >= LABEL_HEIGHT / 2 + 3:
+            inside = LABEL_HEIGHT / 2 <= middle <= theme.HEIGHT - LABEL_HEIGHT / 2
+            if (
+                inside
+                and all(abs(middle - label) >= LABEL_HEIGHT for label in there)
+                and min(marks) >= LABEL_HEIGHT / 2 + 3
+            ):
                 sides[position] = side
                 there.append(middle)
                 break
