@@ -224,7 +224,7 @@ class Index:
 
     def _row(self, found: SqlRow[Any], tagged: Mapping[int, Sequence[str]]) -> Row:
         above = self.results_dir if found.directory == self._database.directory else Path(found.directory)
-        return Row(
+        return Row.model_construct(  # of what was checked as it came in
             summary=Summary.model_validate_json(found.summary),
             tags=tuple(tagged.get(found.id, ())),
             file=f"{above}/{found.name}/{found.file}",
