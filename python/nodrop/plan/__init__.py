@@ -107,8 +107,7 @@ def build_each(config: Config, lookups: Lookups = NOTHING_THERE, cpus: Sequence[
 
 
 def _repeatable(config: Config) -> dict[str, object]:
-    """What asks for the same run again, wherever that is: not where results go, which may hold a password, nor who is
-    told of them."""
+    """What asks for the same run again, wherever that is: not where results go, nor who is told of them."""
     asked = {key: value for key, value in changed(config).items() if key not in NOT_OF_ONE}
     return dict(json.loads(json.dumps(asked)))  # as it will be read from the result's file
 
