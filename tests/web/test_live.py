@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
 FIXED = {"rate": "5kpps", "duration": "3s"}
 LONG = {"rate": "5kpps", "duration": "60s"}
 SEARCHES = {"sut": "bridge", "search": {"budget": "6s", "max_load": "5Mpps", "width": "10%"}}
-PATIENCE_MS = 40_000
+PATIENCE_MS = 60_000
 
 
 def begin(server: Server, **asked: Any) -> str:

@@ -33,12 +33,13 @@ async function draw(names) {
   const wanted = `${names.join()} ${isDark()}`;
   if (wanted === asked || !names.length) return;
   asked = wanted;
-  const answer = await fetch(`/runs/${place.dataset.run}/charts?theme=${isDark() ? "dark" : "light"}`);
-  if (!answer.ok) {
-    asked = "";
+  const from = `/runs/${place.dataset.run}/charts?theme=${isDark() ? "dark" : "light"}`;
+  const definitions = await fetch(from).then((answer) => (answer.ok ? answer.json() : null)).catch(() => null);
+  if (wanted !== asked) return; // others are wanted meanwhile
+  if (!definitions) {
+    asked = ""; // the next message has it tried again
     return;
   }
-  const definitions = await answer.json();
   for (const box of place.querySelectorAll("[data-chart]")) {
     const definition = definitions[box.dataset.chart];
     views.get(box)?.view.finalize();
