@@ -43,24 +43,20 @@ POINTS_MAX = 600
 
 def search_chart() -> Chart:
     """All loads tried so far, on a logarithmic axis; empty."""
+    load = _load({"type": "log", "nice": False}, ROUND_PPS)
     return _chart(
         "search",
         "Every load tried",
         "Each bar is a trial, as long as it took, at the load that was offered.",
-        {"height": SMALL_HEIGHT} | _trials("trials", _load({"type": "log", "nice": False}, ROUND_PPS), legend=True),
-        ("trials",),
+        {"height": SMALL_HEIGHT, "layer": [_room("span", load), _trials("trials", load, legend=True)]},
+        ("span", "trials"),
     )
 
 
 def bounds_chart(goals: Sequence[Goal]) -> Chart:
     """The loads around the bounds, which close in; empty."""
     load = _load({"zero": False, "nice": False})
-    room = {
-        "data": {"name": "around"},
-        "mark": {"type": "point", "opacity": 0},
-        "encoding": {"x": _time("time"), "y": load | {"field": "load"}},
-    }
-    layers = [room, {"layer": list(_bounds(goals, load))}, _trials("near", load, legend=False)]
+    layers = [_room("around", load), {"layer": list(_bounds(goals, load))}, _trials("near", load, legend=False)]
     definition = {"height": HEIGHT, "layer": layers, "resolve": {"scale": {"color": "independent"}}}
     summary = "The area between each goal's bounds narrows to the answer: the load is met below it, and not above."
     return _chart("bounds", "Bounds closing in", summary, definition, ("around", "between", "bounds", "near"))
@@ -119,9 +115,11 @@ def search_rows(
     near = [row for row in trials if low <= row["load"] <= high]
     edges = [_in_pps(edge, shown) for edge in shown.edges]
     names = [goal_text(goal) for goal in result.plan.search.goals]
+    loads = [row["load"] for row in trials]
     return {
         "trials": trials,
         "near": near,
+        "span": [{"time": 0, "load": load_pps} for load_pps in (min(loads) / 2, max(loads) * 2)],
         "around": [{"time": trials[-1]["end"], "load": load_pps} for load_pps in (low, high)],
         "between": list(_between_rows(edges, names, low, high)),
         "bounds": list(_bound_rows(edges, names, low, high)),
@@ -154,6 +152,12 @@ def thinned(progress: list[TrialProgress]) -> list[TrialProgress]:
 def _chart(name: str, title: str, summary: str, definition: Spec, data: Sequence[str]) -> Chart:
     look = {"width": theme.WIDTH, "autosize": {"type": "fit-x", "contains": "padding"}, "padding": 4}
     return Chart(name=name, title=title, summary=summary, definition=look | definition, data=dict.fromkeys(data, ()))
+
+
+def _room(data: str, load: Spec) -> Spec:
+    """Loads that the axis shows in any case."""
+    encoding = {"x": _time("time"), "y": load | {"field": "load"}}
+    return {"data": {"name": data}, "mark": {"type": "point", "opacity": 0}, "encoding": encoding}
 
 
 def _trials(data: str, load: Spec, *, legend: bool) -> Spec:
