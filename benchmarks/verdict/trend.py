@@ -107,7 +107,7 @@ def _values(noise: Noise, rng: Random, count: int) -> list[float]:
 
 def _series(values: Sequence[float]) -> Series:
     points = (
-        Point(run_id=str(number), when=f"{number:09}", moment=str(number), value=value)
+        Point(run_id=str(number), started_at=f"{number:09}", moment=str(number), value=value)
         for number, value in enumerate(values)
     )
     return Series(key="ndr", text="NDR", unit="pps", better="higher", points=tuple(points))

@@ -32,7 +32,7 @@ def of(values: Sequence[float], at_least: Sequence[int] = (), width: float | Non
     points = tuple(
         Point(
             run_id=f"r{number}",
-            when=day(number),
+            started_at=day(number),
             moment=str(number),
             value=value,
             low=None if width is None else value,
@@ -237,7 +237,7 @@ def shapes() -> dict[str, Trend]:
 def with_pause() -> tuple[Point, ...]:
     """Two runs, and two more a year later."""
     return tuple(
-        Point(run_id=f"r{number}", when=day(number), moment=str(number), value=1e6) for number in (0, 1, 365, 366)
+        Point(run_id=f"r{number}", started_at=day(number), moment=str(number), value=1e6) for number in (0, 1, 365, 366)
     )
 
 

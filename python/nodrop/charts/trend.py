@@ -78,7 +78,7 @@ def _unit(series: Series) -> Unit:
 
 def by_time(series: Series) -> bool:
     """Whether runs are spread well enough over time to be set by it."""
-    began = [datetime.fromisoformat(point.when).timestamp() for point in series.points]
+    began = [datetime.fromisoformat(point.started_at).timestamp() for point in series.points]
     whole = began[-1] - began[0] if began else 0.0
     return whole > 0 and all(later - earlier <= GAP_RATIO * whole for earlier, later in pairwise(began))
 
@@ -86,20 +86,21 @@ def by_time(series: Series) -> bool:
 def _places(series: Series) -> list[Row]:
     """Where each run stands along the chart."""
     if by_time(series):
-        return [{"x": point.when} for point in series.points]
+        return [{"x": point.started_at} for point in series.points]
     return [{"x": number} for number in range(1, len(series.points) + 1)]
 
 
 def _point_row(trend: Trend, point: Point, unit: Unit) -> Row:
     apart = any(point.run_id in group.outlier_run_ids for group in trend.groups)
     kind = AT_LEAST if point.at_least else APART if apart else RUN
+    began = point.started_at[:16].replace("T", " ")
     return {
         "kind": kind,
         "value": point.value / unit.size,
         "low": None if point.low is None or point.at_least else point.low / unit.size,
         "high": None if point.high is None or point.at_least else point.high / unit.size,
         "label": measure_text(point.value, trend.series.unit) if apart else "",
-        "text": f"run {point.run_id}, {point.when[:16].replace('T', ' ')}: {point_text(point, trend.series.unit)}",
+        "text": f"run {point.run_id}, {began}: {point_text(point, trend.series.unit)}",
     }
 
 
@@ -170,7 +171,7 @@ def _along(series: Series) -> Spec:
 
 
 def _time_format(series: Series) -> str:
-    first, last = (datetime.fromisoformat(series.points[end].when) for end in (0, -1))
+    first, last = (datetime.fromisoformat(series.points[end].started_at) for end in (0, -1))
     span_s = (last - first).total_seconds()
     if span_s < 600:
         return "%H:%M:%S"

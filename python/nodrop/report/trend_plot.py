@@ -127,7 +127,7 @@ class _Drawing:
 
     def _time_line(self) -> str:
         series = self._trend.series
-        first, last = (time_text(series, self._points[end].when) for end in (0, -1))
+        first, last = (time_text(series, self._points[end].started_at) for end in (0, -1))
         gap = max(1, self._width - len(first) - len(last))
         return f"{'':{self._margin}}{first}{'' if first == last else f'{chr(32) * gap}{last}'}"
 

@@ -3,10 +3,12 @@
 from collections.abc import Iterator, Sequence
 
 from nodrop.model.summary import MeasureUnit
-from nodrop.units import format_ns, format_pps, format_ratio
+from nodrop.units import format_count, format_ns, format_pps, format_ratio
 from nodrop.verdict.statistics import Pair
 from nodrop.verdict.values import Comparison, MetricVerdict, Series, Side, Verdict
 
+ANYTHING_FROM = 99.0
+"""Differences from here on, as a share, are no figures any more."""
 TIMES_FROM = 1.0
 """From twice as much on people say how many times."""
 LEADS = {
@@ -37,8 +39,10 @@ def effect_text(effect: float, unit: MeasureUnit) -> str:
     """A difference: `5.1 % lower`, `3.2 times as high`, `0.30 points more`."""
     if unit == "ratio":
         return f"{percent_text(abs(effect)).replace('%', 'points')} {'more' if effect > 0 else 'less'}"
+    if effect >= ANYTHING_FROM:
+        return "any number of times as high"
     if effect >= TIMES_FROM:
-        return f"{effect + 1:.3g} times as high"
+        return f"{format_count(round(effect + 1))} times as high"
     return f"{percent_text(abs(effect))} {'higher' if effect > 0 else 'lower'}"
 
 
@@ -53,6 +57,8 @@ def interval_text(low: float, high: float, unit: MeasureUnit) -> str:
 
 def signed_text(effect: float, unit: MeasureUnit) -> str:
     """A difference for a table: `-5.1 %`, `+0.30 points`."""
+    if effect >= ANYTHING_FROM:
+        return "anything"
     text = percent_text(abs(effect))
     sign = "-" if effect < 0 else "+" if effect > 0 else ""
     return f"{sign}{text.replace('%', 'points') if unit == 'ratio' else text}"
@@ -71,10 +77,10 @@ def margin_text(margin: float, unit: MeasureUnit) -> str:
 
 def grounds_text(metric: MetricVerdict, confidence: float) -> str:
     """A measure with how it differs and how sure that is."""
-    least = "at least " if metric.verdict is Verdict.UNDECIDED and (metric.a.at_least or metric.b.at_least) else ""
     interval = f"{confidence * 100:g} %: {interval_text(metric.low, metric.high, metric.unit)}"
     figures = f"{metric.text} is {effect_text(metric.effect, metric.unit)} ({interval})"
-    return figures if not least else f"{figures}, where a figure says only {least}that"
+    limited = metric.verdict is Verdict.UNDECIDED and (metric.a.at_least or metric.b.at_least)
+    return f"{figures}, by figures that the SUT did not limit" if limited else figures
 
 
 def repeats_text(metrics: Sequence[MetricVerdict]) -> str:

@@ -52,7 +52,7 @@ class Pair(NamedTuple):
     """1 where A's was the first, -1 where B's was."""
 
 
-class Spread(NamedTuple):
+class Precision(NamedTuple):
     """How well the mean of a side is known."""
 
     variance: float
@@ -177,10 +177,10 @@ def drift(a: Values, b: Values) -> Drift | None:
     return Drift(together / along, 2 * tail(freedom, t))
 
 
-def spread(values: Values, floor: float) -> Spread:
+def spread(values: Values, floor: float) -> Precision:
     """How the runs of a side scatter, and what their scatter does not show."""
     own = max(variance(values.at), floor**2)
-    return Spread(own, _hidden(own, values))
+    return Precision(own, _hidden(own, values))
 
 
 def _hidden(own: float, values: Values) -> float:

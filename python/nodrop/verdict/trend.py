@@ -8,6 +8,7 @@ from typing import Literal
 from nodrop.model.base import Value
 from nodrop.model.goal import Limit
 from nodrop.model.summary import Measure, MeasureUnit, Summary
+from nodrop.verdict import values
 from nodrop.verdict.levels import Level, Scale, levels, saved_bits, shift
 from nodrop.verdict.values import Difference, Margins, Verdict
 from nodrop.wording import AT_LEAST
@@ -17,19 +18,11 @@ Traffic = tuple[str, int, str, int, bool]
 NO_MARGINS = Margins()
 
 
-class Point(Value):
-    """What one run found."""
+class Point(values.Point):
+    """What one run found; where it is what the run does at least, it is shown and not judged."""
 
-    run_id: str
-    when: str
-    """When it began, UTC, ISO 8601."""
     moment: str
-    """Runs of one moment, as repeats of one suite, are never told apart; `when` for a run by itself."""
-    value: float
-    low: float | None = None
-    high: float | None = None
-    at_least: bool = False
-    """Something other than the SUT kept it from being better; then it is shown and not judged."""
+    """Runs of one moment, as repeats of one suite, are never told apart; `started_at` for a run by itself."""
 
 
 class Series(Value):
@@ -162,7 +155,7 @@ def _series(runs: Sequence[Summary], key: str, moments: Mapping[str, str]) -> Se
 def _point(run: Summary, measure: Measure, moments: Mapping[str, str]) -> Point:
     return Point(
         run_id=run.run_id,
-        when=run.started_at,
+        started_at=run.started_at,
         moment=moments.get(run.run_id, run.started_at),
         value=measure.value,
         low=measure.low,
@@ -192,8 +185,8 @@ def _group(level: Level, moments: Sequence[Sequence[Point]]) -> Group:
     points = [point for moment in level.moments for point in moments[moment]]
     values = [point.value for point in points]
     return Group(
-        start=points[0].when,
-        end=points[-1].when,
+        start=points[0].started_at,
+        end=points[-1].started_at,
         run_ids=tuple(point.run_id for point in points),
         count=len(points),
         median=statistics.median(values),
@@ -208,7 +201,7 @@ def _change(series: Series, before: Level, after: Level, moments: Sequence[Seque
     return Change(
         before_run_id=moments[before.moments[-1]][-1].run_id,
         run_id=first.run_id,
-        when=first.when,
+        when=first.started_at,
         effect=grown.middle,
         low=grown.low,
         high=grown.high,

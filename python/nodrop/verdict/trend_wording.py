@@ -61,7 +61,7 @@ def day_text(when: str) -> str:
 
 def time_text(series: Series, when: str) -> str:
     """When in a series: the day, or the time of day where all of it is of one day."""
-    days = {day_text(series.points[end].when) for end in (0, -1)}
+    days = {day_text(series.points[end].started_at) for end in (0, -1)}
     return day_text(when) if len(days) > 1 else when[11:16]
 
 
