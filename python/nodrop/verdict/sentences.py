@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from nodrop.model.summary import MeasureUnit
-from nodrop.units import format_count, format_ns, format_pps, format_ratio
+from nodrop.units import format_ns, format_pps, format_ratio
 from nodrop.verdict.statistics import Pair
 from nodrop.verdict.values import Comparison, MetricVerdict, Series, Side, Verdict
 
@@ -42,7 +42,7 @@ def effect_text(effect: float, unit: MeasureUnit) -> str:
     if effect >= ANYTHING_FROM:
         return "any number of times as high"
     if effect >= TIMES_FROM:
-        return f"{format_count(round(effect + 1))} times as high"
+        return f"{effect + 1:.3g} times as high"
     return f"{percent_text(abs(effect))} {'higher' if effect > 0 else 'lower'}"
 
 
