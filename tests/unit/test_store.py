@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -41,10 +41,11 @@ def test_the_schema_s_version_is_that_of_results() -> None:
 
 
 def test_run_ids_sort_by_time() -> None:
-    moments = [datetime(2026, 1, 1, hour, tzinfo=UTC) for hour in (0, 9, 10, 23)]
-    run_ids = [store.new_run_id(moment) for moment in moments]
+    hours = [datetime(2026, 1, 1, hour, tzinfo=UTC) for hour in (0, 9, 10, 23)]
+    within_a_second = [hours[-1] + timedelta(milliseconds=5 * count) for count in range(200)]
+    run_ids = [store.new_run_id(moment) for moment in (*hours, *within_a_second)]
     assert run_ids == sorted(run_ids)
-    assert len({store.new_run_id(moments[0]) for _ in range(20)}) == 20
+    assert store.new_run_id(hours[0]) != store.new_run_id(hours[0])
 
 
 def test_nothing_but_the_result_and_its_hash_is_left(result: RunResult, tmp_path: Path) -> None:

@@ -25,9 +25,10 @@ SCHEMA_VERSION = "1"
 
 
 def new_run_id(now: datetime | None = None) -> str:
-    """A name for a run that sorts by time: `20260131T120000Z-3f9a2c`."""
+    """A name for a run that sorts by time, to 4 ms: `20260131T120000Z-3f9a2c`, where 3f are 256ths of the second."""
     moment = now or datetime.now(UTC)
-    return f"{moment.astimezone(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
+    fraction = moment.microsecond * 256 // 1_000_000
+    return f"{moment.astimezone(UTC):%Y%m%dT%H%M%SZ}-{fraction:02x}{secrets.token_hex(2)}"
 
 
 def require_writable(directory: str | Path, key: str = "results_dir") -> None:
