@@ -157,7 +157,9 @@ def _count_text(count: int) -> str:
 def demands(alarms: dict[str, list[Alarm]], delays: dict[tuple[float, int], list[tuple[int, int]]]) -> Iterator[str]:
     """A line for each demand: met or not, with the figure found."""
     share = sum(alarm.ours for alarm in alarms[GAUSSIAN]) / len(alarms[GAUSSIAN])
-    yield _line(share <= NOMINAL, f"false changes in at most 5 % of series of {STEADY_COUNT} runs: {share:.1%}")
+    yield _line(
+        share <= NOMINAL, f"gaussian noise, false changes in at most 5 % of series of {STEADY_COUNT} runs: {share:.1%}"
+    )
     needed = _share([ours for ours, _ in delays[SOON_STEP, BEFORE_COUNTS[0]]], 0.95)
     text = f"{SOON_STEP:.0%} lower after {BEFORE_COUNTS[0]} runs found within {SOON} in 95 %: {_count_text(needed)}"
     yield _line(needed <= SOON, text)
