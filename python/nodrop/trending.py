@@ -8,10 +8,10 @@ from nodrop.errors import ConfigError
 from nodrop.model.summary import Summary
 from nodrop.store import suites
 from nodrop.store.selection import Selected
-from nodrop.verdict import Margins, differences
-from nodrop.verdict.setups import outward_differences
+from nodrop.verdict import Margins
 from nodrop.verdict.trend import NO_MARGINS, Group, Trend, series_of, trend
 from nodrop.verdict.values import Difference
+from nodrop.verdicts import set_ups_differ
 
 USUAL = "ndr"
 
@@ -80,10 +80,4 @@ def _suspects(before: Group, after: Group, by_id: Mapping[str, Selected]) -> tup
 
 
 def _between(a: Selected | None, b: Selected | None) -> tuple[Difference, ...]:
-    """In what the set-ups of two runs differ, as far as is known of them."""
-    if a is None or b is None:
-        return ()
-    try:
-        return differences([a.result()], [b.result()])
-    except ConfigError:
-        return outward_differences([a.summary], [b.summary])
+    return set_ups_differ([a], [b]) if a and b else ()

@@ -13,7 +13,7 @@ from nodrop.errors import ConfigError, VerdictError
 
 if TYPE_CHECKING:
     from nodrop.store.selection import Selected
-    from nodrop.verdict import Comparison, Difference
+    from nodrop.verdict import Comparison
 
 FAIL_ON = ("worse", "better", "undecided", "equivalent")
 FORMS = ("text", "markdown", "json")
@@ -52,20 +52,14 @@ def compare(results: Sequence[str], results_dir: str, form: str, plot: str | Non
     undecided       neither is shown; about how many more runs would is said
     """
     from nodrop.store.selection import select  # noqa: PLC0415
-    from nodrop.verdict import compare as judge  # noqa: PLC0415
+    from nodrop.verdicts import verdict_on  # noqa: PLC0415
 
     failing = _verdicts(flags["fail_on"])
     margins, confidence = margins_of(flags["margins"]), _confidence(flags["confidence"])
     file = _picture(plot)
     a, b = _sides(lambda words: select(words, results_dir), results, flags["of_a"], flags["of_b"])
-    comparison = judge(
-        [each.summary for each in a],
-        [each.summary for each in b],
-        metrics=[key.strip() for each in flags["metrics"] for key in each.split(",")],
-        differences=_differences(a, b),
-        margins=margins,
-        confidence=confidence,
-    )
+    metrics = [key.strip() for each in flags["metrics"] for key in each.split(",")]
+    comparison = verdict_on(a, b, margins=margins, confidence=confidence, metrics=metrics)
     _show(comparison, form)
     if file:
         from nodrop.charts import comparison as pictured  # noqa: PLC0415
@@ -91,23 +85,9 @@ def _sides(
             f"compare: {len(results)} results asked, two sides expected; join the runs of one by commas, "
             "or name them with --a and --b"
         )
-    both = select(results)
-    a, b = ([each for each in both if each.variant == variant] for variant in ("A", "B"))
-    if not a or not b:
-        raise ConfigError(
-            f"compare: {results[0]} alone asked, it has no runs of two set-ups; name two results, "
-            "or measure in turn: nodrop run A.yaml --interleave B.yaml --repeat 5"
-        )
-    return a, b
+    from nodrop.verdicts import require_two  # noqa: PLC0415
 
-
-def _differences(a: "Sequence[Selected]", b: "Sequence[Selected]") -> "tuple[Difference, ...]":
-    """In what the set-ups differ, as far as is known of them."""
-    from nodrop.verdict import differences, outward_differences  # noqa: PLC0415
-
-    if all(each.summary.source == "nodrop" for each in (*a, *b)):
-        return differences([each.result() for each in a], [each.result() for each in b])
-    return outward_differences([each.summary for each in a], [each.summary for each in b])
+    return require_two(select(results), results[0])
 
 
 def _show(comparison: "Comparison", form: str) -> None:

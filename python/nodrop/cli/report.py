@@ -11,10 +11,8 @@ from nodrop.cli.completing import DIR, FILE, RESULT
 from nodrop.errors import ConfigError
 
 if TYPE_CHECKING:
-    from nodrop.model.result import RunResult
     from nodrop.report.document.blocks import Document
     from nodrop.store.selection import Selected
-    from nodrop.verdict import Comparison
 
 STDOUT = "-"
 FORMATS = ("html", "md", "csv", "svg", "png", "pdf")
@@ -79,41 +77,22 @@ def _refuse_misplaced(wanted: str, table: str | None, chart: str | None) -> None
 
 def _document(a: "Sequence[Selected]", b: "Sequence[Selected]", words: Sequence[str], results_dir: str) -> "Document":
     """All of it; a suite that measured two set-ups in turn is compared without being asked."""
+    from nodrop.replay import with_steps  # noqa: PLC0415
     from nodrop.report.document import document  # noqa: PLC0415
     from nodrop.report.document.imported import summaries_document  # noqa: PLC0415
     from nodrop.store import suites  # noqa: PLC0415
+    from nodrop.verdicts import in_two, verdict_on  # noqa: PLC0415
 
     everything = (*a, *b)
     results = {each.path: each.result() for each in everything if each.summary.source == "nodrop"}
     imported = [each.summary for each in everything if each.summary.source != "nodrop"]
-    if not b and {each.variant for each in a} == {"A", "B"}:
-        a, b = ([each for each in a if each.variant == variant] for variant in ("A", "B"))
-    comparison = _compared(a, b, results) if b else None
+    two = (a, b) if b else in_two(a)
+    comparison = verdict_on(*two, load=lambda each: results[each.path]) if two else None
     if not results:
         return summaries_document(imported, comparison)
     found = suites.look_up(words[0], results_dir) if len(words) == 1 else None
-    shown = [_with_steps(result) for result in results.values()]
+    shown = [with_steps(result) for result in results.values()]
     return document(shown, found.suite if found else None, comparison, imported)
-
-
-def _compared(a: "Sequence[Selected]", b: "Sequence[Selected]", results: "dict[Path, RunResult]") -> "Comparison":
-    from nodrop.verdict import compare, differences, outward_differences  # noqa: PLC0415
-
-    one, other = ([each.summary for each in side] for side in (a, b))
-    if all(each.path in results for each in (*a, *b)):
-        differing = differences(*([results[each.path] for each in side] for side in (a, b)))
-    else:
-        differing = outward_differences(one, other)
-    return compare(one, other, differences=differing)
-
-
-def _with_steps(result: "RunResult") -> "RunResult":
-    """A run with its search step by step: its own, or what a replay says where it has none."""
-    if result.steps or not any(trial.phase == "search" for trial in result.trials):
-        return result
-    from nodrop.replay import replay  # noqa: PLC0415
-
-    return result.model_copy(update={"steps": replay(result).steps})
 
 
 def _csv(found: "Sequence[Selected]", table: str) -> bytes:

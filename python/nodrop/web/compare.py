@@ -13,10 +13,10 @@ from nodrop.report.document import document
 from nodrop.report.document.blocks import Document
 from nodrop.report.document.imported import summaries_document
 from nodrop.report.verdict import known_lines
-from nodrop.store.selection import Selected
 from nodrop.units import parse_ratio
-from nodrop.verdict import Comparison, Difference, Margins, compare, differences, outward_differences
+from nodrop.verdict import Comparison, Margins
 from nodrop.verdict.sentences import method_text, series_text, short_sentence, signed_text, span_text
+from nodrop.verdicts import Runs, in_two, verdict_on
 from nodrop.web.page import render
 from nodrop.web.result import one_file, whole
 from nodrop.web.results import title
@@ -89,30 +89,21 @@ def _words(written: Sequence[str]) -> list[str]:
     return [word for each in written for part in each.split(",") if (word := part.strip())]
 
 
-def _sides(site: Site, a: Sequence[str], b: Sequence[str]) -> tuple[tuple[Selected, ...], tuple[Selected, ...]]:
+def _sides(site: Site, a: Sequence[str], b: Sequence[str]) -> tuple[Runs, Runs]:
     """The runs of A and of B; a single suite may have both. Raises ConfigError or Problem."""
     with site.open_store() as index:
         if a and b:
             return selected(site, index, a), selected(site, index, b)
-        both = selected(site, index, a or b)
-    of_a, of_b = (tuple(run for run in both if run.variant == variant) for variant in ("A", "B"))
-    if not of_a or not of_b:
+        both = in_two(selected(site, index, a or b))
+    if both is None:
         raise ConfigError("one side alone asked, two expected; tick results in both columns, or name a suite with two")
-    return of_a, of_b
+    return both
 
 
-def _compared(a: Sequence[Selected], b: Sequence[Selected], margin: str) -> Comparison:
+def _compared(a: Runs, b: Runs, margin: str) -> Comparison:
     """Raises ConfigError."""
     try:
         margins = Margins(pps=parse_ratio(margin)) if margin else Margins()
     except ValueError:
         raise ConfigError(f"margin {margin[:40]} asked, a share above 0 expected; write for example 1%") from None
-    summaries = ([run.summary for run in a], [run.summary for run in b])
-    return compare(*summaries, margins=margins, differences=_differences(a, b))
-
-
-def _differences(a: Sequence[Selected], b: Sequence[Selected]) -> tuple[Difference, ...]:
-    """In what the set-ups differ, as far as is known of them."""
-    if all(run.summary.source == "nodrop" for run in (*a, *b)):
-        return differences([run.result() for run in a], [run.result() for run in b])
-    return outward_differences([run.summary for run in a], [run.summary for run in b])
+    return verdict_on(a, b, margins=margins)
