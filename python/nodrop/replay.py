@@ -49,6 +49,13 @@ def replay(result: RunResult) -> Replay:
     return Replay(tuple(steps), len(told), tuple(differences))
 
 
+def with_steps(result: RunResult) -> RunResult:
+    """A run with its search step by step: as it is on record or, where it has none, as it is decided again."""
+    if result.steps or not any(trial.phase == "search" for trial in result.trials):
+        return result
+    return result.model_copy(update={"steps": replay(result).steps})
+
+
 def counts(trial: TrialResult) -> bool:
     """Whether the search was told of a trial."""
     return trial.validity.verdict is not Verdict.INVALID

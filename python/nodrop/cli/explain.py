@@ -33,7 +33,7 @@ def explain(result: str, outlook: bool, verify: bool, trial: int | None, results
     """
     from nodrop import store  # noqa: PLC0415
     from nodrop.errors import SearchError  # noqa: PLC0415
-    from nodrop.replay import replay  # noqa: PLC0415
+    from nodrop.replay import replay, with_steps  # noqa: PLC0415
     from nodrop.report.story import story  # noqa: PLC0415
 
     stored = store.load(result, results_dir)
@@ -41,7 +41,7 @@ def explain(result: str, outlook: bool, verify: bool, trial: int | None, results
         _show_ledger(stored, trial)
         return
     if not verify:
-        steps = stored.steps or replay(stored).steps
+        steps = with_steps(stored).steps
         click.echo(story(stored, steps, min(shutil.get_terminal_size().columns, WIDTH_MAX), outlook), nl=False)
         return
     again = replay(stored)

@@ -80,7 +80,7 @@ def _chart(name: str | None, wanted: Sequence[str], trial: int | None, results_d
     from nodrop import store  # noqa: PLC0415
     from nodrop.charts.catalogue import KINDS, Asked  # noqa: PLC0415
     from nodrop.errors import ConfigError  # noqa: PLC0415
-    from nodrop.replay import replay  # noqa: PLC0415
+    from nodrop.replay import with_steps  # noqa: PLC0415
     from nodrop.store.selection import select  # noqa: PLC0415
 
     if name and KINDS[name].takes_several:
@@ -94,7 +94,7 @@ def _chart(name: str | None, wanted: Sequence[str], trial: int | None, results_d
     if trial is not None and not kind.takes_trial:
         raise ConfigError(f"--trial {trial}: a trial asked, a {name} chart shows all of them; leave it out")
     first = results[0]
-    steps = first.steps if first.steps or name != "funnel" else replay(first).steps
+    steps = (with_steps(first) if name == "funnel" else first).steps
     return kind.draw(Asked(results, steps, _trial(first, trial) if trial is not None else None))
 
 

@@ -17,7 +17,7 @@ from nodrop.export.nfvbench import nfvbench_result
 from nodrop.model.result import RunResult
 from nodrop.model.suite import Suite
 from nodrop.model.summary import Row
-from nodrop.replay import replay
+from nodrop.replay import with_steps
 from nodrop.report import html
 from nodrop.report.document import document
 from nodrop.report.document.blocks import Document
@@ -144,7 +144,7 @@ def _document(suite: Suite | None, files: tuple[Path, ...]) -> Document:
 
 def whole(file: Path) -> RunResult:
     """A result with its search step by step. Raises Problem."""
-    return _with_steps(_load(file))
+    return with_steps(_load(file))
 
 
 def _load(file: Path) -> RunResult:
@@ -152,13 +152,6 @@ def _load(file: Path) -> RunResult:
         return store.load(file)
     except ConfigError as error:
         raise Problem(410, str(error)) from None
-
-
-def _with_steps(result: RunResult) -> RunResult:
-    """A run with its search step by step: its own, or what a replay says where it has none."""
-    if result.steps or not any(trial.phase == "search" for trial in result.trials):
-        return result
-    return result.model_copy(update={"steps": replay(result).steps})
 
 
 def _file_name(name: str, how: str) -> dict[str, str]:
