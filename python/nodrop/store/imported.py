@@ -3,7 +3,6 @@
 What it says is read anew each time it is asked for, and never stored beside it.
 """
 
-import hashlib
 import json
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +12,7 @@ from nodrop import store
 from nodrop.errors import ConfigError
 from nodrop.model.summary import Summary
 from nodrop.store import IMPORTED_FILE, imported_nfvbench, imported_trex
+from nodrop.store.hashes import digest
 
 ID_TIME = "%Y%m%dT%H%M%SZ"
 ID_DIGITS = 6
@@ -61,11 +61,6 @@ def summaries(file: str | Path) -> tuple[Summary, ...]:
     content = _bytes(path)
     run_id = path.parent.name if path.name == IMPORTED_FILE else _run_id(path, content)
     return _summaries(path, content, run_id)
-
-
-def digest(content: bytes) -> str:
-    """The hash a file is known by: SHA-256, in hexadecimal digits."""
-    return hashlib.sha256(content).hexdigest()
 
 
 def _bytes(path: Path) -> bytes:

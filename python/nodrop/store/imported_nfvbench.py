@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 from nodrop.model.goal import Goal, Limit
 from nodrop.model.nfvbench import branch, frame_sizes, leaf, listed, number, percentiles, service_chains, text
 from nodrop.model.summary import Measure, Summary
-from nodrop.store.imported_measures import goal_measure, goal_names, latency_measures
-from nodrop.store.summaries import slug
+from nodrop.store.measures import goal_measure, goal_names, latency_measures_usec, slug
 from nodrop.units import format_pps
 
 IMIX_BYTES = (7 * 64 + 4 * 594 + 1518) / 12
@@ -131,7 +130,7 @@ class _Found(NamedTuple):
                 yield None, f"{title}: the search watched the other direction; this one lost {lost_ratio:.2%}."
                 continue
             yield goal_measure(wanted, float(load_pps), self._high_pps(goal, load_pps), self._limit(goal)), ""
-            yield from ((each, "") for each in latency_measures(_delays(counted), key, title))
+            yield from ((each, "") for each in latency_measures_usec(_delays(counted), key, title))
 
     def _high_pps(self, goal: dict[str, Any], load_pps: float) -> float | None:
         """NFVbench stops when the load that failed is less than `load_epsilon` percent of line rate away."""
@@ -182,7 +181,7 @@ class _Found(NamedTuple):
                 value=min(max(lost / sent, 0.0), 1.0),
                 limit=limit,
             )
-        yield from latency_measures(_delays(branch(stats, self.watched, "rx")), at, self._rate)
+        yield from latency_measures_usec(_delays(branch(stats, self.watched, "rx")), at, self._rate)
 
     @property
     def _rate(self) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from nodrop.model.goal import Goal, Limit
 from nodrop.model.nfvbench import branch, leaf, listed, number, text
 from nodrop.model.summary import Measure, Summary
-from nodrop.store.imported_measures import goal_measure, goal_names, latency_measures
+from nodrop.store.measures import goal_measure, goal_names, latency_measures_usec
 from nodrop.units import format_pps
 
 IMIX_BYTES = (28 * 64 + 20 * 594 + 4 * 1518) / 52
@@ -120,7 +120,7 @@ def _measures(found: dict[str, Any], goal: Goal) -> list[Measure]:
     means = [mean for each in streams if (mean := number(each, "average")) is not None]
     longest = [most for each in streams if (most := number(each, "total_max")) is not None]
     usec = {"mean": statistics.fmean(means) if means else None, "max": max(longest, default=None)}
-    return [load, *latency_measures(usec, *goal_names(goal))]
+    return [load, *latency_measures_usec(usec, *goal_names(goal))]
 
 
 def _title(found: dict[str, Any]) -> str | None:

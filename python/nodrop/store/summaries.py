@@ -18,8 +18,8 @@ from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult
 from nodrop.model.summary import Measure, Summary
 from nodrop.model.trial import FIXED, TrialResult, Verdict
+from nodrop.store.measures import goal_measure, goal_names, latency_measure, slug
 from nodrop.units import format_ratio
-from nodrop.wording import goal_text
 
 PERCENTILES = (50.0, 99.0, 99.9)
 FELL_SHORT = 0.9999
@@ -66,11 +66,10 @@ def measures_of(result: RunResult) -> Iterator[Measure]:
 
 
 def _goal_measures(result: RunResult, found: GoalResult) -> Iterator[Measure]:
-    key, text = _goal_key(found), _goal_text(found)
+    key, text = goal_names(found.goal)
     if found.lower:
-        yield _load_measure(
-            key, text, found.lower.load_pps, found.upper.load_pps if found.upper else None, limit=found.limit
-        )
+        upper_pps = found.upper.load_pps if found.upper else None
+        yield goal_measure(found.goal, found.lower.load_pps, upper_pps, found.limit)
     if found.estimate_pps is None:
         return
     if result.plan.search.algorithm == "mrr":
@@ -90,12 +89,6 @@ def _goal_measures(result: RunResult, found: GoalResult) -> Iterator[Measure]:
             high=found.estimate_pps + sd_pps,
             limit=_mrr_limit(result),
         )
-
-
-def _load_measure(key: str, text: str, lower_pps: float, upper_pps: float | None, limit: Limit) -> Measure:
-    return Measure(
-        key=key, text=text, unit="pps", better="higher", value=lower_pps, low=lower_pps, high=upper_pps, limit=limit
-    )
 
 
 def _mrr_limit(result: RunResult) -> Limit:
@@ -136,40 +129,20 @@ def _latency_measures(result: RunResult) -> Iterator[Measure]:
         figures = {f"p{each:g}": float(found.percentiles_ns[each]) for each in found.percentiles_ns}
         at_key, at_text = _place(result, point.label)
         for name, value_ns in (figures | {"max": float(found.max_ns)}).items():
-            yield Measure(
-                key=f"latency_{name}_at_{at_key}",
-                text=f"latency {name} at {at_text}",
-                unit="ns",
-                better="lower",
-                value=value_ns,
-            )
+            yield latency_measure(name, value_ns, at_key, at_text)
 
 
 def _place(result: RunResult, label: str) -> tuple[str, str]:
     """The load of a latency trial, for programs and for people."""
-    goals = {found.goal.label: found for found in result.goals}
+    goals = {found.goal.label: found.goal for found in result.goals}
     point = next((each for each in result.plan.latency.points if each.label == label), None)
     if point is None or point.goal_label not in goals:
         return slug(label), label
-    goal = goals[point.goal_label]
+    key, text = goal_names(goals[point.goal_label])
     if point.load_ratio == 1.0:
-        return _goal_key(goal), _goal_text(goal)
+        return key, text
     share = format_ratio(point.load_ratio)
-    return f"{slug(share)}_of_{_goal_key(goal)}", f"{share} of {_goal_text(goal)}"
-
-
-def _goal_key(found: GoalResult) -> str:
-    """`ndr`; with its loss ratio where that is not 0."""
-    return slug(_goal_text(found))
-
-
-def _goal_text(found: GoalResult) -> str:
-    return goal_text(found.goal) if found.goal.loss_ratio else found.goal.label
-
-
-def slug(text: str) -> str:
-    """For a key: `50 % of NDR` is `50%_of_ndr`."""
-    return text.lower().replace(" %", "%").replace(" ", "_")
+    return f"{slug(share)}_of_{key}", f"{share} of {text}"
 
 
 def _asked(plan: Plan) -> str:

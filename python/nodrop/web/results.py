@@ -3,11 +3,11 @@
 from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from nodrop.model.summary import Measure, Summary
+from nodrop.model.summary import Summary
+from nodrop.report.listing import figure_text
 from nodrop.web import lookup
 from nodrop.web.page import render
 from nodrop.web.site import Site
-from nodrop.wording import AT_LEAST, measure_text
 
 FIGURES_MAX = 2
 
@@ -54,16 +54,10 @@ def title(summary: Summary) -> str:
 def figures(summary: Summary) -> tuple[tuple[str, str], ...]:
     """The rates and losses it found, the most telling first: names and figures."""
     told = [measure for measure in summary.measures if measure.unit != "ns"][:FIGURES_MAX]
-    return tuple((measure.text, figure(measure)) for measure in told)
+    return tuple((measure.text, figure_text(measure)) for measure in told)
 
 
 def latency(summary: Summary) -> tuple[str, str] | None:
     """The latency that is asked for most: of all but the slowest hundredth, at the most telling load."""
     told = [measure for measure in summary.measures if measure.unit == "ns" and "p99_" in measure.key]
-    return (told[0].text.partition(" at ")[2], figure(told[0])) if told else None
-
-
-def figure(measure: Measure) -> str:
-    """A figure, never as the SUT's where something else was the limit."""
-    text = measure_text(measure.value, measure.unit)
-    return f"at least {text}" if measure.unit == "pps" and measure.limit in AT_LEAST else text
+    return (told[0].text.partition(" at ")[2], figure_text(told[0])) if told else None
