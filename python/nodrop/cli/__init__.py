@@ -1,39 +1,29 @@
 """Flags in, exit code out: one file per command, each loaded only when it is used."""
 
-import importlib
 from collections.abc import Sequence
 
 import click
 
 from nodrop import __version__
+from nodrop.cli.lazy import LazyGroup
 from nodrop.errors import ConfigError, NodropError
 
 COMMANDS = (
     *("run", "show", "results", "explain", "plot", "report", "compare", "trend"),
     *("simulate", "search", "lab", "doctor", "calibrate", "config"),
+    *("host", "vm"),
     *("status", "cleanup", "completion", "serve", "client", "ship", "export"),
 )
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as every shell expects: 128 + SIGINT."""
 
 
-class LazyGroup(click.Group):
-    """Commands that are imported when they are asked for, so that `nodrop --version` does not wait for them."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """All of them, in the order a newcomer needs them."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """The command of that name, from the file of that name."""
-        if cmd_name not in COMMANDS:
-            return None
-        command = getattr(importlib.import_module(f"nodrop.cli.{cmd_name}"), cmd_name)
-        assert isinstance(command, click.Command)
-        return command
-
-
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup,
+    names=COMMANDS,
+    package="nodrop.cli",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="nodrop", message="%(prog)s %(version)s")
 def nodrop() -> None:
     """Find the highest packet rate a network data plane forwards without loss.

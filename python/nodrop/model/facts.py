@@ -3,6 +3,7 @@
 from pydantic import Field
 
 from nodrop.model.base import Value
+from nodrop.model.chd import HostDescriptor
 from nodrop.model.neighbor import NextHop
 
 
@@ -131,3 +132,5 @@ class Facts(Value):
     stage: StageFacts
     versions: Versions
     ports: tuple[PortFacts, ...] = ()
+    chd: HostDescriptor | None = None
+    """The machine to the last core, as it was before the run; None in results of releases that did not keep it."""

@@ -1,0 +1,119 @@
+"""Where a VM goes: the exact resources on a host, or every reason why not. ETSI GS NFV-PER 001 clauses 4 and 8."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from nodrop.model.base import Value
+from nodrop.model.vmd import InterfaceMode
+
+Policy = Literal["best-fit", "spread", "minimal-substitutions"]
+Constraint = Literal[
+    "processor",
+    "memory speed",
+    "hypervisor",
+    "node",
+    "cpus",
+    "thread pairs",
+    "large pages",
+    "memory",
+    "memory bandwidth",
+    "interfaces",
+    "node links",
+    "devices",
+    "host reserve",
+    "impact",
+]
+"""What a host has to offer."""
+
+
+class Violation(Value):
+    """A requirement that a host does not meet."""
+
+    constraint: Constraint
+    asked: str
+    found: str
+    where: str = ""
+    """As `set 0, node 1`; empty: the whole host."""
+
+
+class PlacedInterface(Value):
+    """Where an interface of the VM ends."""
+
+    index: int
+    """Within its set."""
+    mode: InterfaceMode
+    pci_id: str
+    """Of the port, or of the VF."""
+    port_pci_id: str
+    netdev: str = ""
+    vswitch: str = ""
+    vswitch_kind: str = ""
+    speed_bps: float
+    bandwidth_bps: float | None = None
+
+
+class PlacedSet(Value):
+    """Where a vCPU set goes."""
+
+    index: int
+    node: int
+    cpus: dict[int, int]
+    """By vCPU, the host's CPU."""
+    large_page_bytes: int | None = None
+    large_page_count: int = 0
+    normal_bytes: int = 0
+    interfaces: tuple[PlacedInterface, ...] = ()
+    devices: tuple[str, ...] = ()
+    """PCI addresses of others."""
+
+
+class Guarantee(Value):
+    """What of the promised performance can be expected on this host."""
+
+    ratio: float
+    """Of the KPIs; 1: all."""
+    label: str
+    """`as declared`, or `extrapolated (worst-case)` and how."""
+
+
+class Placement(Value):
+    """A VM on a host, to the last resource."""
+
+    vm: str
+    host_id: str
+    hostname: str
+    profile: int
+    """Which of the VMD's."""
+    sets: tuple[PlacedSet, ...]
+    emulator_cpus: tuple[int, ...] = ()
+    """For the threads of the hypervisor; on none of the vCPUs'."""
+    substitutions: tuple[str, ...] = ()
+    """Where the host gives something else that will do, as sentences."""
+    warnings: tuple[str, ...] = ()
+    """What could not be checked, as sentences."""
+    guarantee: Guarantee
+    reasons: tuple[str, ...] = ()
+    """Why this host, and these resources."""
+    slack: dict[str, float] = Field(default_factory=dict)
+    """What is left on the host afterwards, by name with unit."""
+
+
+class Rejection(Value):
+    """A host that will not do."""
+
+    host_id: str
+    hostname: str
+    violations: tuple[Violation, ...]
+    """All of them, the first that decides first."""
+
+
+class PlacementResult(Value):
+    """What became of one VM."""
+
+    vm: str
+    policy: Policy
+    placement: Placement | None
+    alternatives: tuple[str, ...] = ()
+    """Ids of other hosts that would do, the best first."""
+    rejections: tuple[Rejection, ...] = ()
