@@ -1,8 +1,13 @@
-"""Which CPUs this process may run on."""
+"""Which CPUs: those of this process, and lists of them as the kernel writes them."""
 
 import contextlib
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
+
+_LISTED = re.compile(r"\s*(\d{1,6})(?:-(\d{1,6})(?::(\d{1,6})/(\d{1,6}))?)?\s*")
+_MOST = 1 << 17
+"""More CPUs than any machine has; a list that names more is not one."""
 
 
 @contextlib.contextmanager
@@ -14,3 +19,33 @@ def on_cpus(cores: tuple[int, ...]) -> Iterator[None]:
         yield
     finally:
         os.sched_setaffinity(0, before)
+
+
+def listed(text: str) -> tuple[int, ...] | None:
+    """CPUs (or nodes) of a list as the kernel writes it: `0-3,8`, `0-10:2/4`; in order, each once. None: not a list.
+
+    Source: Linux, Documentation/admin-guide/cputopology.rst, kernel-parameters.rst.
+    """
+    found: set[int] = set()
+    for part in text.split(",") if text.strip() else ():
+        match = _LISTED.fullmatch(part)
+        if match is None:
+            return None
+        first = int(match[1])
+        last = int(match[2] or first)
+        used, group = int(match[3] or 1), int(match[4] or 1)
+        if last < first or last >= _MOST or not 0 < used <= group:
+            return None
+        found.update(each for each in range(first, last + 1) if (each - first) % group < used)
+    return tuple(sorted(found))
+
+
+def ranges(cpus: Iterable[int]) -> str:
+    """CPUs as the kernel writes them: `0-3,8`; empty for none."""
+    parts: list[list[int]] = []
+    for each in sorted(set(cpus)):
+        if parts and each == parts[-1][-1] + 1:
+            parts[-1][1:] = [each]
+        else:
+            parts.append([each])
+    return ",".join("-".join(map(str, part)) for part in parts)

@@ -1,0 +1,74 @@
+"""What a machine is described from: its files, and what is no file."""
+
+import os
+import subprocess
+from typing import NamedTuple, Protocol
+
+from nodrop.host.tree import Tree
+from nodrop.model.observation import Moment
+
+NOT_CAPTURED = "not in the capture"
+PROGRAM_S = 1.0
+"""No program is waited for longer."""
+
+
+class Registers(NamedTuple):
+    """What the CPUID instruction answers."""
+
+    eax: int
+    ebx: int
+    ecx: int
+    edx: int
+
+
+class Cpuid(Protocol):
+    """The CPUID instruction of x86, on the CPU that answers."""
+
+    def __call__(self, leaf: int, subleaf: int = 0) -> Registers | None:
+        """What a leaf holds; None: it cannot be asked for."""
+
+
+class Answer(NamedTuple):
+    """What a program said, or why it said nothing."""
+
+    text: str | None
+    why: str = ""
+
+
+class Programs(Protocol):
+    """Programs of the machine that are asked for facts."""
+
+    def __call__(self, *command: str) -> Answer:
+        """What a command prints, if it ends well and in time."""
+
+
+class Source(NamedTuple):
+    """All that a description may be read from. A captured tree has files only; the rest is None or says so."""
+
+    tree: Tree
+    moment: Moment
+    cpuid: Cpuid | None = None
+    """None: no x86, or a captured tree."""
+    programs: Programs = lambda *_: Answer(None, NOT_CAPTURED)
+    """Every one has a second at most."""
+    live: bool = False
+    """Netlink, libvirt and other sockets may be asked: it is this machine."""
+
+
+def run_program(*command: str) -> Answer:
+    """What a command of this machine prints; a second at most, in a locale of its own, with nothing to read."""
+    plain = {**os.environ, "LC_ALL": "C", "PATH": f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"}
+    try:
+        done = subprocess.run(
+            command, capture_output=True, stdin=subprocess.DEVNULL, timeout=PROGRAM_S, env=plain, check=False
+        )
+    except FileNotFoundError:
+        return Answer(None, f"{command[0]} is not installed")
+    except subprocess.TimeoutExpired:
+        return Answer(None, f"{command[0]} did not answer within {PROGRAM_S:g} s")
+    except OSError as error:
+        return Answer(None, f"{command[0]} does not run: {error.strerror}")
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        return Answer(None, f"{command[0]} failed" + (f": {said[-1][:200]}" if said else f" ({done.returncode})"))
+    return Answer(done.stdout.decode(errors="replace"))

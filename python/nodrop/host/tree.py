@@ -1,0 +1,155 @@
+"""The files in which a kernel says what a machine is: the live ones, or those captured from a machine."""
+
+import os
+import re
+import stat
+from pathlib import Path
+
+MOST_BYTES = 4 << 20
+"""A file of the kernel's that is longer is not read further."""
+_NUMBER = re.compile(r"[+-]?\d{1,20}|0[xX][0-9a-fA-F]{1,16}")
+_DIGITS = re.compile(r"(\d+)")
+
+
+class Tree:
+    """Reads files below a root as if it were `/`. Never raises, never waits, never leaves the root; symbolic links of
+    a captured tree are followed inside it. What could not be read, `why` tells."""
+
+    def __init__(self, root: Path | str = "/") -> None:
+        """Read below this directory."""
+        self.root = Path(root).absolute()
+        self.live = self.root == Path("/")
+        """This machine's own files, not captured ones."""
+        self.touched: dict[str, bytes | None] = {}
+        """Every path that was asked for with what it held, None for what is no file: what a capture keeps."""
+        self._refused: dict[str, str] = {}
+
+    def raw(self, path: str) -> bytes | None:
+        """What a file holds, at most the first 4 MiB; None: see `why`."""
+        try:
+            found = self._read(path)
+        except OSError as error:
+            self._refuse(path, error)
+            found = None
+        self.touched[path] = found
+        return found
+
+    def text(self, path: str) -> str | None:
+        """What a file holds as text, without blanks and NULs at its ends; None: see `why`."""
+        found = self.raw(path)
+        return None if found is None else found.decode(errors="replace").strip(" \t\r\n\0")
+
+    def number(self, path: str) -> int | None:
+        """The whole number a file holds, decimal or `0x...`; None: see `why`."""
+        text = self.text(path)
+        if text is None:
+            return None
+        if not _NUMBER.fullmatch(text):
+            self._refused[path] = f"holds {_shown(text)}, a number expected"
+            return None
+        return int(text, 16 if text[:2] in ("0x", "0X") else 10)
+
+    def names(self, directory: str) -> tuple[str, ...]:
+        """What a directory holds, numbers in names in their order; nothing where there is none."""
+        try:
+            found = os.listdir(self._place(directory))
+        except OSError as error:
+            self._refuse(directory, error)
+            found = []
+        self.touched.setdefault(directory, None)
+        return tuple(sorted(found, key=_in_order))
+
+    def exists(self, path: str) -> bool:
+        """Whether there is such a file or directory."""
+        self.touched.setdefault(path, None)
+        try:
+            os.stat(self._place(path))
+        except OSError as error:
+            self._refuse(path, error)
+            return False
+        return True
+
+    def link(self, path: str) -> str | None:
+        """What a symbolic link points to, as it is written; None: none there."""
+        self.touched.setdefault(path, None)
+        directory, name = os.path.split(path.rstrip("/"))
+        try:
+            return os.readlink(os.path.join(self._place(directory), name))
+        except OSError as error:
+            self._refuse(path, error)
+            return None
+
+    def real(self, path: str) -> str | None:
+        """The path with all links followed, counted from the root: where a device stands; None: not there."""
+        self.touched.setdefault(path, None)
+        try:
+            place = self._place(path)
+            os.stat(place)
+        except OSError as error:
+            self._refuse(path, error)
+            return None
+        place = os.path.realpath(place) if self.live else place
+        return place if self.live else "/" + os.path.relpath(place, self.root)
+
+    def why(self, path: str) -> str:
+        """Why what was last asked of this path was not to be had: `no such file`, `needs root`, `holds ...`."""
+        return self._refused.get(path, "")
+
+    def refuse(self, path: str, held: str, expected: str) -> None:
+        """Keep that a file does not hold what it should, for `why`."""
+        self._refused[path] = f"holds {_shown(held)}, {expected} expected"
+
+    def _read(self, path: str) -> bytes:
+        file = os.open(self._place(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            if not stat.S_ISREG(os.fstat(file).st_mode):
+                raise IsADirectoryError
+            parts, length = [], 0
+            while length < MOST_BYTES and (part := os.read(file, min(1 << 16, MOST_BYTES - length))):
+                parts.append(part)
+                length += len(part)
+            return b"".join(parts)
+        finally:
+            os.close(file)
+
+    def _place(self, path: str) -> str:
+        """Where it is on this machine; links of a captured tree are resolved below its root."""
+        if self.live:
+            return path
+        root, place = str(self.root), str(self.root)
+        left = [part for part in reversed(path.split("/")) if part not in ("", ".")]
+        for _ in range(10_000):
+            if not left:
+                return place
+            part = left.pop()
+            if part == "..":
+                place = place if place == root else os.path.dirname(place)
+                continue
+            step = os.path.join(place, part)
+            if not os.path.islink(step):
+                place = step
+                continue
+            target = os.readlink(step)
+            place = root if target.startswith("/") else place
+            left.extend(each for each in reversed(target.split("/")) if each not in ("", "."))
+            if len(left) > 1000:
+                break
+        raise OSError("links without an end")
+
+    def _refuse(self, path: str, error: OSError) -> None:
+        if isinstance(error, (FileNotFoundError, NotADirectoryError)):
+            why = "no such file" if self.live else "not in the capture"
+        elif isinstance(error, PermissionError):
+            why = "needs root" if os.geteuid() else "refused even to root"
+        else:
+            why = "unreadable" + (f": {error.strerror.lower()}" if error.strerror else "")
+        self._refused[path] = why
+
+
+def _in_order(name: str) -> tuple[tuple[int, int | str], ...]:
+    return tuple((0, int(part)) if part.isdigit() and part.isascii() else (1, part) for part in _DIGITS.split(name))
+
+
+def _shown(text: str) -> str:
+    """The beginning of what a file holds, fit for a sentence."""
+    return repr(text if len(text) <= 40 else text[:40] + "…") if text else "nothing"
