@@ -1,0 +1,128 @@
+"""JSON values as XML and back, by one mechanical rule, so that every descriptor has an XML form that reads back.
+
+An object is an element of type `map` with a child for each key; a list one of type `list` with `item`s; a number,
+`true`/`false` and `null` have their JSON spelling in an element of type `number`, `boolean`, `null`; an element without
+a type is text. A key that is no XML name is an `entry` with the key as attribute. Text with characters that XML cannot
+hold is of type `json`: its spelling as a JSON string; such a key is in the attribute `json`.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from xml.etree import ElementTree
+from xml.sax.saxutils import escape, quoteattr
+
+Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
+
+_NAME = re.compile(r"(?![xX][mM][lL])[A-Za-z_][A-Za-z0-9_.-]*")
+_UNFIT = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML 1.0 section 2.2 cannot hold, and the carriage return, which parsers turn into a line feed."""
+_DEEPEST = 60
+
+
+def to_xml(value: Json, root: str) -> str:
+    """A value as an XML document whose root element has this name; indented, ends with a newline."""
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + "\n".join(_lines(root, value, "")) + "\n"
+
+
+def from_xml(text: str) -> tuple[str, Json]:
+    """The root's name and the value of a document that `to_xml` wrote.
+
+    Raises:
+        ValueError: It is no XML, not of this form, nested too deep, or has a document type, which could name entities.
+    """
+    if "<!DOCTYPE" in text:
+        raise ValueError("has a document type (<!DOCTYPE ...>), which no descriptor needs; remove it")
+    try:
+        root = ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        raise ValueError(f"is no well-formed XML: {error}") from None
+    return root.tag, _value(root, 0)
+
+
+def _lines(name: str, value: Json, indent: str, key: str = "") -> Iterable[str]:
+    kind, text = _leaf(value)
+    opened = name + key + (f' type="{kind}"' if kind else "")
+    if text is not None:
+        yield f"{indent}<{opened}>{escape(text)}</{name}>" if text else f"{indent}<{opened}/>"
+        return
+    children = _children(value)
+    if not children:
+        yield f"{indent}<{opened}/>"
+        return
+    yield f"{indent}<{opened}>"
+    for child, child_key, each in children:
+        yield from _lines(child, each, indent + "  ", child_key)
+    yield f"{indent}</{name}>"
+
+
+def _leaf(value: Json) -> tuple[str, str | None]:
+    """Type and text of an element; no text: it has children."""
+    if isinstance(value, str):
+        return ("json", json.dumps(value)) if _UNFIT.search(value) else ("", value)
+    if isinstance(value, Mapping):
+        return "map", None
+    if isinstance(value, Sequence):
+        return "list", None
+    kind = "null" if value is None else "boolean" if isinstance(value, bool) else "number"
+    return kind, json.dumps(value)
+
+
+def _children(value: Json) -> list[tuple[str, str, Json]]:
+    """Name, attribute for the key and value of each."""
+    if isinstance(value, Mapping):
+        return [(*_named(key), each) for key, each in value.items()]
+    assert isinstance(value, Sequence) and not isinstance(value, str)
+    return [("item", "", each) for each in value]
+
+
+def _named(key: str) -> tuple[str, str]:
+    if _NAME.fullmatch(key) and key != "entry":
+        return key, ""
+    return "entry", f" json={quoteattr(json.dumps(key))}" if _UNFIT.search(key) else f" key={quoteattr(key)}"
+
+
+def _value(element: ElementTree.Element, depth: int) -> Json:
+    if depth > _DEEPEST:
+        raise ValueError(f"is nested deeper than {_DEEPEST} elements")
+    kind, text = element.get("type", ""), element.text or ""
+    if kind == "map":
+        found: dict[str, Json] = {}
+        for child in element:
+            key = _key(child)
+            if key in found:
+                raise ValueError(f"has {key!r} twice in <{element.tag}>")
+            found[key] = _value(child, depth + 1)
+        return found
+    if kind == "list":
+        return [_value(child, depth + 1) for child in element]
+    if kind not in ("", "json", "number", "boolean", "null") or len(element):
+        raise ValueError(f"has <{element.tag}> of type {kind or 'text'!r} where text, a map or a list is expected")
+    return _scalar(element.tag, kind, text)
+
+
+def _key(element: ElementTree.Element) -> str:
+    if element.tag != "entry":
+        return element.tag
+    if "json" in element.attrib:
+        return str(_scalar("entry", "json", element.attrib["json"]))
+    return element.get("key", "")
+
+
+def _scalar(tag: str, kind: str, text: str) -> Json:
+    if not kind:
+        return text
+    try:
+        found = json.loads(text)
+    except ValueError:
+        raise ValueError(f"has <{tag}> of type {kind} with {text[:40]!r} in it") from None
+    fits = {
+        "json": isinstance(found, str),
+        "number": isinstance(found, (int, float)) and not isinstance(found, bool),
+        "boolean": isinstance(found, bool),
+        "null": found is None,
+    }
+    if not fits[kind]:
+        raise ValueError(f"has <{tag}> of type {kind} with {text[:40]!r} in it")
+    assert found is None or isinstance(found, (str, int, float))
+    return found
