@@ -8,6 +8,7 @@ pub mod af_xdp;
 pub mod any;
 pub mod bpf;
 pub mod clock;
+pub mod cpuid;
 pub mod dpdk;
 pub mod fault;
 pub mod host;

@@ -7,7 +7,7 @@ use std::time::Instant;
 use clap::Parser;
 use nodrop_cli::VERSION;
 use nodrop_port::observe::{Drops, Observer};
-use nodrop_port::{PortError, process};
+use nodrop_port::{PortError, cpuid, process};
 
 /// Reads what the host counts along a path under test.
 ///
@@ -28,6 +28,9 @@ struct Arguments {
     /// With `--drops`, count as well what the kernel drops because it is for another station's MAC address: costs every receiver a little.
     #[arg(long)]
     other_host: bool,
+    /// Print what the processor says of itself, a line for each leaf of CPUID as `cpuid -r` does, and end.
+    #[arg(long, exclusive = true)]
+    cpuid: bool,
 }
 
 fn parse_named(text: &str) -> Result<(String, u32), String> {
@@ -37,13 +40,29 @@ fn parse_named(text: &str) -> Result<(String, u32), String> {
 }
 
 fn main() -> ExitCode {
-    match run(Arguments::parse()) {
+    let arguments = Arguments::parse();
+    if arguments.cpuid {
+        return print_cpuid();
+    }
+    match run(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             println!("{}", serde_json::json!({"event": "error", "message": error.to_string()}));
             ExitCode::FAILURE
         }
     }
+}
+
+fn print_cpuid() -> ExitCode {
+    let lines: String = cpuid::leaves()
+        .iter()
+        .map(|each| {
+            let (leaf, subleaf) = (each.leaf, each.subleaf);
+            let (eax, ebx, ecx, edx) = (each.eax, each.ebx, each.ecx, each.edx);
+            format!("   {leaf:#010x} {subleaf:#04x}: eax={eax:#010x} ebx={ebx:#010x} ecx={ecx:#010x} edx={edx:#010x}\n")
+        })
+        .collect();
+    if std::io::stdout().write_all(lines.as_bytes()).is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn run(arguments: Arguments) -> Result<(), PortError> {

@@ -1,0 +1,122 @@
+"""What the CPUID instruction answers, leaf by leaf: of this machine, or of another one's dump."""
+
+import re
+import subprocess
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from nodrop.errors import NodropError
+from nodrop.program import find_program
+
+TIME_LIMIT_S = 1.0
+MOST_LEAVES = 4096
+"""More than any dump of one CPU has."""
+
+_NUMBER = r"(?:0x)?([0-9a-f]{1,8})"
+# `   0x00000004 0x01: eax=0x00000122 ebx=...`, as `cpuid -r` and ours print it
+_NAMED = re.compile(rf"^\s*{_NUMBER}\s+{_NUMBER}:\s*eax={_NUMBER}\s+ebx={_NUMBER}\s+ecx={_NUMBER}\s+edx={_NUMBER}", re.I)
+# `CPUID 00000004: 00000122-01C0003F-0000003F-00000000 [SL 01]`, as AIDA64 and InstLatx64 print it
+_DASHED = re.compile(r"^\s*CPUID\s+([0-9a-f]{8}):\s*([0-9a-f]{8})-([0-9a-f]{8})-([0-9a-f]{8})-([0-9a-f]{8})", re.I)
+_SUBLEAF = re.compile(r"\[SL\s*([0-9a-f]{1,8})", re.I)
+
+
+class Registers(NamedTuple):
+    """The answer to one leaf."""
+
+    eax: int
+    ebx: int
+    ecx: int
+    edx: int
+
+
+class Cpuid(NamedTuple):
+    """Leaves of one CPU, by leaf and sub-leaf."""
+
+    leaves: Mapping[tuple[int, int], Registers]
+
+    def get(self, leaf: int, subleaf: int = 0) -> Registers | None:
+        """The answer, where the processor says that it has this leaf."""
+        first = self.leaves.get((leaf & 0xF000_0000, 0))
+        if first is None or not leaf <= first.eax:
+            return None
+        return self.leaves.get((leaf, subleaf))
+
+    def sublist(self, leaf: int) -> tuple[Registers, ...]:
+        """The answers of a leaf that lists things, in order, up to the first gap."""
+        found: list[Registers] = []
+        while (registers := self.get(leaf, len(found))) is not None:
+            found.append(registers)
+        return tuple(found)
+
+    def bit(self, leaf: int, register: str, bit: int, subleaf: int = 0) -> bool | None:
+        """One bit; None where there is no such leaf."""
+        registers = self.get(leaf, subleaf)
+        return None if registers is None else bool(getattr(registers, register) >> bit & 1)
+
+    @property
+    def vendor(self) -> str:
+        """The twelve letters of leaf 0, `GenuineIntel`."""
+        first = self.get(0)
+        return "" if first is None else _letters(first.ebx, first.edx, first.ecx)
+
+    @property
+    def brand(self) -> str:
+        """The model's name as the processor has it; empty where it has none."""
+        parts = [self.get(leaf) for leaf in (0x8000_0002, 0x8000_0003, 0x8000_0004)]
+        return " ".join("".join(_letters(*each) for each in parts if each is not None).split())
+
+    @property
+    def hypervisor(self) -> str:
+        """Who answers for the processor, twelve letters such as `KVMKVMKVM`; empty on bare metal."""
+        if not self.bit(1, "ecx", 31):
+            return ""
+        own = self.leaves.get((0x4000_0000, 0))
+        return (_letters(own.ebx, own.ecx, own.edx) if own else "") or "a hypervisor that does not say its name"
+
+    @property
+    def signature(self) -> tuple[int, int, int] | None:
+        """Family, model number and stepping, extensions counted in. Source: Intel SDM volume 2, CPUID leaf 1."""
+        first = self.get(1)
+        if first is None:
+            return None
+        family, model = first.eax >> 8 & 0xF, first.eax >> 4 & 0xF
+        if family in (0x6, 0xF):
+            model |= first.eax >> 12 & 0xF0
+        if family == 0xF:
+            family += first.eax >> 20 & 0xFF
+        return family, model, first.eax & 0xF
+
+
+def read_dump(text: str) -> Cpuid | None:
+    """The first CPU of a dump by `cpuid -r`, `nodrop-observe --cpuid` or AIDA64; None where there is none in it."""
+    leaves: dict[tuple[int, int], Registers] = {}
+    listed: dict[int, int] = {}
+    for line in text.splitlines()[:MOST_LEAVES]:
+        if named := _NAMED.match(line):
+            leaf, subleaf, *registers = (int(each, 16) for each in named.groups())
+        elif dashed := _DASHED.match(line):
+            leaf, *registers = (int(each, 16) for each in dashed.groups())
+            said = _SUBLEAF.search(line)
+            subleaf = int(said[1], 16) if said else listed.get(leaf, 0)
+            listed[leaf] = subleaf + 1
+        else:
+            continue
+        if (leaf, subleaf) == (0, 0) and (0, 0) in leaves:
+            break  # the next CPU begins
+        leaves.setdefault((leaf, subleaf), Registers(*registers))
+    return Cpuid(leaves) if (0, 0) in leaves else None
+
+
+def read_cpuid() -> Cpuid | None:
+    """What this machine's processor says; None where it is no x86, or the program that asks it is not there."""
+    try:
+        program = find_program("nodrop-observe", NodropError)
+        said = subprocess.run([program, "--cpuid"], capture_output=True, timeout=TIME_LIMIT_S, check=False)
+    except (NodropError, OSError, subprocess.SubprocessError):
+        return None
+    return read_dump(said.stdout.decode("ascii", "replace"))
+
+
+def _letters(*registers: int) -> str:
+    text = b"".join(each.to_bytes(4, "little") for each in registers).decode("ascii", "replace")
+    return "".join(each for each in text if each.isprintable() and each != "�").strip()
