@@ -14,7 +14,9 @@ MOST_LEAVES = 4096
 
 _NUMBER = r"(?:0x)?([0-9a-f]{1,8})"
 # `   0x00000004 0x01: eax=0x00000122 ebx=...`, as `cpuid -r` and ours print it
-_NAMED = re.compile(rf"^\s*{_NUMBER}\s+{_NUMBER}:\s*eax={_NUMBER}\s+ebx={_NUMBER}\s+ecx={_NUMBER}\s+edx={_NUMBER}", re.I)
+_NAMED = re.compile(
+    rf"^\s*{_NUMBER}\s+{_NUMBER}:\s*eax={_NUMBER}\s+ebx={_NUMBER}\s+ecx={_NUMBER}\s+edx={_NUMBER}", re.I
+)
 # `CPUID 00000004: 00000122-01C0003F-0000003F-00000000 [SL 01]`, as AIDA64 and InstLatx64 print it
 _DASHED = re.compile(r"^\s*CPUID\s+([0-9a-f]{8}):\s*([0-9a-f]{8})-([0-9a-f]{8})-([0-9a-f]{8})-([0-9a-f]{8})", re.I)
 _SUBLEAF = re.compile(r"\[SL\s*([0-9a-f]{1,8})", re.I)

@@ -4,24 +4,22 @@ import datetime
 from pathlib import Path
 
 from nodrop import __version__
-from nodrop.host import topology
+from nodrop.host import identity, memory, processor, settings, topology
+from nodrop.host.cpuid import read_cpuid
 from nodrop.host.source import Source, run_program
 from nodrop.host.tree import Tree
 from nodrop.model.chd import (
     HostCapabilities,
     HostDescriptor,
-    HostIdentity,
     HostResources,
     Hypervisor,
-    MemoryCapabilities,
-    Processor,
 )
 from nodrop.model.observation import Moment, Observation
 
 
 def this_machine() -> Source:
     """The machine this runs on, now."""
-    return Source(Tree("/"), _now(), cpuid=None, programs=run_program, live=True)
+    return Source(Tree("/"), _now(), cpuid=read_cpuid(), programs=run_program, live=True)
 
 
 def captured(root: Path) -> Source:
@@ -37,12 +35,13 @@ def describe(source: Source) -> HostDescriptor:
     return HostDescriptor(
         captured_at=moment.at,
         nodrop_version=__version__,
-        host=HostIdentity(id=none, hostname=none),
+        host=identity.describe(source),
         capabilities=HostCapabilities(
             captured_at=moment.at,
-            processor=Processor(architecture=none, vendor=none, model=none),
-            memory=MemoryCapabilities(),
+            processor=processor.describe(source),
+            memory=memory.describe(source),
             hypervisor=Hypervisor(kind=none),
+            settings=settings.describe(source),
         ),
         resources=HostResources(captured_at=moment.at, numa_nodes=nodes, links=links),
     )

@@ -4,28 +4,13 @@ import os
 import subprocess
 from typing import NamedTuple, Protocol
 
+from nodrop.host.cpuid import Cpuid
 from nodrop.host.tree import Tree
 from nodrop.model.observation import Moment
 
 NOT_CAPTURED = "not in the capture"
 PROGRAM_S = 1.0
 """No program is waited for longer."""
-
-
-class Registers(NamedTuple):
-    """What the CPUID instruction answers."""
-
-    eax: int
-    ebx: int
-    ecx: int
-    edx: int
-
-
-class Cpuid(Protocol):
-    """The CPUID instruction of x86, on the CPU that answers."""
-
-    def __call__(self, leaf: int, subleaf: int = 0) -> Registers | None:
-        """What a leaf holds; None: it cannot be asked for."""
 
 
 class Answer(NamedTuple):
@@ -48,7 +33,7 @@ class Source(NamedTuple):
     tree: Tree
     moment: Moment
     cpuid: Cpuid | None = None
-    """None: no x86, or a captured tree."""
+    """None: no x86, or a captured tree without a dump of it."""
     programs: Programs = lambda *_: Answer(None, NOT_CAPTURED)
     """Every one has a second at most."""
     live: bool = False

@@ -1,0 +1,94 @@
+"""Which host it is, and what it runs.
+
+Its id is a hash of the machine id: the same after a reboot and readable without root, while neither the machine id,
+which systemd asks to keep to oneself, nor a serial number gets into a result that is handed on.
+"""
+
+import hashlib
+import platform
+
+from nodrop.host import leaves
+from nodrop.host.processor.chip import look
+from nodrop.host.source import Source
+from nodrop.model.chd import HostIdentity
+from nodrop.model.observation import Observation
+
+MACHINE_ID = "/etc/machine-id"
+DMI = "/sys/class/dmi/id"
+_SAYS_NOTHING = ("to be filled by o.e.m.", "default string", "not specified", "system product name", "none", "n/a")
+
+
+def describe(source: Source) -> HostIdentity:
+    """Who this host is."""
+    return HostIdentity(
+        id=_id(source),
+        hostname=_hostname(source),
+        product=_dmi(source, "sys_vendor", "product_name"),
+        bios=_dmi(source, "bios_vendor", "bios_version", "bios_date"),
+        kernel=_kernel(source),
+        os=_os(source),
+        virtualization=virtualization(source),
+    )
+
+
+def virtualization(source: Source) -> Observation[str]:
+    """`none`, or what this machine itself runs under."""
+    moment, chip = source.moment, look(source)
+    if kind := source.tree.text("/sys/hypervisor/type"):
+        return moment.reported(kind, "/sys/hypervisor/type")
+    maker = _dmi(source, "sys_vendor", "product_name")
+    if chip.virtual:
+        said = source.cpuid.hypervisor if source.cpuid else ""
+        named = maker.value or said or "a hypervisor that does not say its name"
+        return moment.reported(named, maker.source if maker.known else "cpuid 0x40000000", said)
+    if "flags" in chip.fields:
+        return moment.reported("none", "/proc/cpuinfo", "no flag hypervisor")
+    return moment.unknown("this architecture does not say", "/proc/cpuinfo")
+
+
+def _id(source: Source) -> Observation[str]:
+    found = leaves.text(source, MACHINE_ID)
+    if not found.value:
+        return found
+    hashed = hashlib.sha256(b"nodrop host " + found.value.encode()).hexdigest()[:32]
+    return source.moment.inferred(hashed, MACHINE_ID, "a hash of it, which does not give it away")
+
+
+def _hostname(source: Source) -> Observation[str]:
+    if source.live:
+        return source.moment.reported(platform.node(), "uname")
+    return leaves.first(
+        lambda: leaves.text(source, "/proc/sys/kernel/hostname"), lambda: leaves.text(source, "/etc/hostname")
+    )
+
+
+def _kernel(source: Source) -> Observation[str]:
+    if source.live:
+        return source.moment.reported(platform.release(), "uname")
+    found = leaves.text(source, "/proc/sys/kernel/osrelease")
+    words = (source.tree.text("/proc/version") or "").split()
+    if not found.known and words[:2] == ["Linux", "version"] and len(words) > 2:
+        return source.moment.reported(words[2], "/proc/version")
+    return found
+
+
+def _os(source: Source) -> Observation[str]:
+    path = "/etc/os-release"
+    text = source.tree.text(path)
+    if text is None:
+        return leaves.refused(source, path)
+    fields = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+    for key in ("PRETTY_NAME", "NAME"):
+        if name := fields.get(key, "").strip("\"' "):
+            return source.moment.reported(name, path)
+    return source.moment.unknown("names no system", path)
+
+
+def _dmi(source: Source, *names: str) -> Observation[str]:
+    """What the firmware says, without the fillers that some makers leave in."""
+    said = [source.tree.text(f"{DMI}/{name}") for name in names]
+    words = [each for each in said if each and each.lower() not in _SAYS_NOTHING]
+    path = f"{DMI}/{names[0]}"
+    if words:
+        return source.moment.reported(" ".join(words), path)
+    return leaves.refused(source, path) if said[0] is None else source.moment.unknown("the firmware does not say", path)

@@ -1,0 +1,75 @@
+"""Names of processors, and what only a table of models knows: `models.toml`."""
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+
+from nodrop.model.base import Value
+
+
+class DirectCacheAccess(Value):
+    """A row: which models, and what they do."""
+
+    vendor_id: str
+    families: tuple[int, int]
+    """First and last."""
+    models: tuple[int, ...] = ()
+    """All, where none is named."""
+    name: str = ""
+    """A word in the model's name."""
+    value: bool
+    why: str
+    source: str
+
+    def fits(self, vendor_id: str, family: int, model: int, name: str) -> bool:
+        """Whether a processor is one of these."""
+        first, last = self.families
+        among = not self.models or model in self.models
+        return vendor_id == self.vendor_id and first <= family <= last and among and self.name in name
+
+
+class X86(Value):
+    """Names on x86."""
+
+    vendors: dict[str, str]
+
+
+class Arm(Value):
+    """Names on Arm."""
+
+    implementers: dict[str, str]
+    parts: dict[str, str]
+
+
+class Models(Value):
+    """The file."""
+
+    x86: X86
+    arm: Arm
+    direct_cache_access: tuple[DirectCacheAccess, ...]
+
+
+@cache
+def models() -> Models:
+    """The tables, read once."""
+    return Models.model_validate(tomllib.loads(files(__package__).joinpath("models.toml").read_text()))
+
+
+def vendor(vendor_id: str) -> str:
+    """`Intel` for `GenuineIntel`; what is in no table stays as it is."""
+    return models().x86.vendors.get(vendor_id.strip(), vendor_id.strip())
+
+
+def implementer(code: int) -> str | None:
+    """Who made an Arm processor, by MIDR_EL1 bits 31-24."""
+    return models().arm.implementers.get(f"{code:#04x}")
+
+
+def part(implementer_code: int, code: int) -> str | None:
+    """Name of an Arm core, by MIDR_EL1 bits 15-4."""
+    return models().arm.parts.get(f"{implementer_code:#04x}/{code:#05x}")
+
+
+def direct_cache_access(vendor_id: str, family: int, model: int, name: str) -> DirectCacheAccess | None:
+    """Whether devices write into the cache of this model; None: not in the table."""
+    return next((row for row in models().direct_cache_access if row.fits(vendor_id, family, model, name)), None)
