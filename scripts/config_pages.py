@@ -6,7 +6,6 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from nodrop.config.document import Key
 from nodrop.config.explaining import becomes, comes_from, default_text, instead, range_text
 from nodrop.config.keys import SHARED, field_of, fields, is_section, leaves, section
 from nodrop.config.nfvbench.kept import ACTS
@@ -14,6 +13,7 @@ from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.config.schema import Config, GoalConfig
 from nodrop.config.shipping import FluentdConfig
 from nodrop.config.traffic import RangeConfig
+from nodrop.document import Key
 
 DOCS = Path(__file__).parents[1] / "docs"
 LISTED = {("goals",): GoalConfig, ("traffic", "ranges"): RangeConfig, ("ship", "fluentd"): FluentdConfig}
@@ -66,8 +66,8 @@ def _items(key: Key, model: type[BaseModel]) -> Iterator[str]:
 
 def default_text_of(value: object) -> str:
     """A default as YAML in one line."""
-    from nodrop.config.document import dumped  # noqa: PLC0415
     from nodrop.config.writing import plain  # noqa: PLC0415
+    from nodrop.document import dumped  # noqa: PLC0415
 
     return dumped(plain(value))
 

@@ -10,12 +10,12 @@ import yaml
 from tests.nfvbench_defaults import DEFAULTS
 
 from nodrop.cli import main
-from nodrop.config.document import read
 from nodrop.config.keys import leaves
 from nodrop.config.load import load
 from nodrop.config.nfvbench.kept import remarks
 from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.config.schema import Config
+from nodrop.document import read
 
 
 @pytest.fixture

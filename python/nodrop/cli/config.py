@@ -104,7 +104,7 @@ def convert(file: str, output: str | None, quiet: bool) -> None:
 
 
 def _setting(text: str) -> tuple[str, Any]:
-    from nodrop.config.document import value_of  # noqa: PLC0415
+    from nodrop.document import value_of  # noqa: PLC0415
 
     key, value = key_and_value("--set", text, "search.width=1%")
     return key, value_of(value)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nodrop.config.document import dumped
+from nodrop.document import dumped
 
 if TYPE_CHECKING:
     from nodrop.config.schema import Config

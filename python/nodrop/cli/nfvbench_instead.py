@@ -59,7 +59,7 @@ def _own_arguments(flag: str, asked: Mapping[str, Any], given: Sequence[str], ke
 
 def _settings(keys: Mapping[str, Any]) -> list[str]:
     """The other flags, as settings of the keys they stand for."""
-    from nodrop.config.document import dumped  # noqa: PLC0415
+    from nodrop.document import dumped  # noqa: PLC0415
 
     return [part for key, value in keys.items() for part in ("--set", f"{key}={dumped(value)}")]
 

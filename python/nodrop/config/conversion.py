@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from nodrop.config.document import Key, dumped
 from nodrop.config.keys import SHARED
 from nodrop.config.load import Loaded, Source, trace
 from nodrop.config.nfvbench.kept import remarks
 from nodrop.config.nfvbench.rules import RULES
 from nodrop.config.writing import written
+from nodrop.document import Key, dumped
 
 KEPT = "Kept as NFVbench has them, for a stage or a generator that is not there yet:"
 

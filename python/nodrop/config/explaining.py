@@ -5,13 +5,13 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from nodrop.config.document import Key, dumped
 from nodrop.config.keys import SHARED, field_of, fields, is_nfvbench, is_section, nearest, section
 from nodrop.config.nfvbench.kept import ACTS, kept_keys
 from nodrop.config.nfvbench.rules import RULES
 from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.config.schema import Config
 from nodrop.config.writing import plain
+from nodrop.document import Key, dumped
 from nodrop.errors import ConfigError
 
 LIMITS = (

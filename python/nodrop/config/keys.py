@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from nodrop.config.document import Key
 from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.config.schema import Config, GoalConfig
 from nodrop.config.traffic import RangeConfig
+from nodrop.document import Key
 
 GOALS, RANGES = ("goals",), ("traffic", "ranges")
 INTERNAL = frozenset({"nfvbench"})

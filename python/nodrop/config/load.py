@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from nodrop.config import plugin
-from nodrop.config.document import Document, Key, of_mapping, shown
 from nodrop.config.keys import GOALS, INTERNAL, SHARED, is_nfvbench, section
 from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.config.nfvbench.translation import Translator
 from nodrop.config.schema import Config
 from nodrop.config.source import Source, Written, document_of
 from nodrop.config.wording import FLAGS, Book, Said, sentence, wrong_truths
+from nodrop.document import Document, Key, of_mapping, shown
 from nodrop.errors import ConfigError
 
 __all__ = ["Loaded", "Source", "Written", "load", "trace"]

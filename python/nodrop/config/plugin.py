@@ -7,7 +7,7 @@ Its keys are nodrop's or NFVbench's; they give way to whatever the user writes. 
 from collections.abc import Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
 
-from nodrop.config.document import Document, of_mapping, shown
+from nodrop.document import Document, of_mapping, shown
 from nodrop.errors import ConfigError
 
 GROUP = "nodrop.config"

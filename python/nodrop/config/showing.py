@@ -2,13 +2,13 @@
 
 from typing import Any, NamedTuple
 
-from nodrop.config.document import Key
 from nodrop.config.keys import SHARED
 from nodrop.config.load import Loaded
 from nodrop.config.nfvbench.schema import NfvbenchConfig, TrafficProfile
 from nodrop.config.schema import Config
 from nodrop.config.wording import Book
 from nodrop.config.writing import listed, plain, written
+from nodrop.document import Key
 
 DEFAULT = "default"
 CUSTOM = "custom_traffic_profile"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nodrop.config.document import Document, of_mapping, read, shown
+from nodrop.document import Document, of_mapping, read, shown
 from nodrop.errors import ConfigError
 
 INLINE = "inline configuration"

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
-from nodrop.config.document import Document, Key, shown
 from nodrop.config.keys import field_of, nearest, takes_bool
 from nodrop.config.schema import ATTRIBUTES_FORM, RATIO_FORM
+from nodrop.document import Document, Key, shown
 
 FLAGS = "command line"
 WORDS = {True: "true", False: "false"}

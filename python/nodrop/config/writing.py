@@ -7,9 +7,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from nodrop.config.document import Key, dumped
 from nodrop.config.keys import fields, is_section
 from nodrop.config.nfvbench.loopback import Loopback
+from nodrop.document import Key, dumped
 
 WIDTH = 120
 INDENT = "  "

@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 from nodrop.api.base import BODY
 from nodrop.api.refused import REFUSED
-from nodrop.config.document import dumped, read, value_of
 from nodrop.config.explaining import range_text
 from nodrop.config.keys import Leaf, field_of, leaves
 from nodrop.config.schema import Config
 from nodrop.config.writing import plain
+from nodrop.document import dumped, read, value_of
 from nodrop.errors import ConfigError
 from nodrop.model.base import Value
 

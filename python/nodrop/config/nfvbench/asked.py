@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from nodrop.config.document import Key
 from nodrop.config.nfvbench.schema import NfvbenchConfig
+from nodrop.document import Key
 
 
 class Asked(NamedTuple):

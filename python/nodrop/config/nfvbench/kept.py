@@ -4,11 +4,11 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from nodrop.config.document import Key, shown
 from nodrop.config.keys import SHARED, leaves
 from nodrop.config.nfvbench.asked import value_at
 from nodrop.config.nfvbench.rules import RULES
 from nodrop.config.nfvbench.schema import NfvbenchConfig
+from nodrop.document import Key, shown
 
 OPENSTACK = "OpenStack is not staged yet; chains are made in network namespaces of this machine"
 TREX = "TRex is not driven yet; nodrop's own engine sends and receives"

@@ -5,12 +5,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from nodrop.config.document import Key
 from nodrop.config.keys import SHARED
 from nodrop.config.nfvbench.asked import Asked, Rule
 from nodrop.config.nfvbench.rules import RULES
 from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.config.wording import Book, Said, sentence, wrong_truths
+from nodrop.document import Key
 
 
 class Translator:

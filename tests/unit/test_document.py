@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from nodrop.config.document import Dumper, dumped, of_mapping, read
 from nodrop.config.source import Written, document_of
+from nodrop.document import Dumper, dumped, of_mapping, read
 from nodrop.errors import ConfigError
 
 
