@@ -1,0 +1,85 @@
+"""A host's descriptor from a file: YAML, JSON or XML, whoever wrote it."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from nodrop.descriptors.files import MIB, text_in
+from nodrop.descriptors.fingerprint import fingerprint
+from nodrop.descriptors.wording import validated
+from nodrop.document import Bounds, Document, read
+from nodrop.errors import ConfigError
+from nodrop.markup import from_xml
+from nodrop.model.chd import HostDescriptor
+
+KIND = "a Compute Host Descriptor"
+BYTES_MAX = 32 * MIB
+"""512 CPUs with all that is known of each take about one."""
+BOUNDS = Bounds(text=BYTES_MAX, values=2_000_000)
+
+
+def read_chd(file: Path | str) -> HostDescriptor:
+    """The host that a file describes; `-` is standard input.
+
+    Raises: ConfigError naming file, line, key and value of everything that cannot be used.
+    """
+    return chd_of_text(text_in(file, KIND, BYTES_MAX), str(file))
+
+
+def chd_of_text(text: str, name: str) -> HostDescriptor:
+    """The host that a text describes. Raises ConfigError as `read_chd`."""
+    return validated(HostDescriptor, _document(text, name))
+
+
+def altered(host: HostDescriptor) -> tuple[str, ...]:
+    """Which halves have another hash than their values: they were edited after they were written."""
+    halves = (("capabilities", host.capabilities), ("resources", host.resources))
+    return tuple(name for name, half in halves if half.sha256 and half.sha256 != fingerprint(half))
+
+
+def _document(text: str, name: str) -> Document:
+    begin = text.lstrip()[:1]
+    if begin == "<":
+        return _document_of_xml(text, name)
+    if begin == "{":
+        return _document_of_json(text, name)
+    return read(text, name, BOUNDS)
+
+
+def _document_of_xml(text: str, name: str) -> Document:
+    if text.count("<") > 2 * BOUNDS.values:
+        raise ConfigError(f"{name}: XML of at most {BOUNDS.values} elements expected, more found; it is no descriptor")
+    try:
+        _, content = from_xml(text)
+    except ValueError as error:
+        raise ConfigError(f"{name}: XML of a descriptor asked, it {error}") from None
+    if not isinstance(content, dict):
+        raise ConfigError(f'{name}: a root of type="map" expected, found text or a list; it is another file')
+    return Document(name, content, {})
+
+
+def _document_of_json(text: str, name: str) -> Document:
+    """JSON by Python's own reader, which takes a hundredth of the time."""
+    try:
+        content: dict[str, Any] = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise ConfigError(f"{name}: {where}: JSON expected, {error.msg}; mend the line") from None
+    except (ValueError, RecursionError) as error:
+        problem = str(error) if isinstance(error, ValueError) else "too many levels found"
+        raise ConfigError(f"{name}: JSON expected, {problem}; mend it") from None
+    return Document(name, content, {})
+
+
+def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [key for key, _ in pairs]
+        twice = next(key for key in names if names.count(key) > 1)
+        raise ValueError(f"key {twice!r} is written twice in one place")
+    return found
+
+
+def _no_number(text: str) -> Iterator[None]:
+    raise ValueError(f"{text} found, which is no number in JSON")

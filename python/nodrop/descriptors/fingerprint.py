@@ -1,0 +1,40 @@
+"""Hashes of the halves of a host's descriptor, by its values alone."""
+
+import hashlib
+import json
+from typing import Any
+
+from nodrop.model.chd import HostCapabilities, HostDescriptor, HostResources
+
+ABOUT = frozenset({"source", "confidence", "at", "why"})
+"""What an observation says of its value."""
+OWN = frozenset({"captured_at", "sha256"})
+
+
+def fingerprint(half: HostCapabilities | HostResources) -> str:
+    """SHA-256 of a half's values: the same whenever and however they were found.
+
+    Of canonical JSON: keys sorted, nothing between tokens, of each observation its value, no times and no hash.
+    """
+    content = {key: value for key, value in half.model_dump(mode="json").items() if key not in OWN}
+    text = json.dumps(_values(content), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def with_fingerprints(host: HostDescriptor) -> HostDescriptor:
+    """The same host, with the hash of each half in it."""
+    halves = {
+        name: half.model_copy(update={"sha256": fingerprint(half)})
+        for name, half in (("capabilities", host.capabilities), ("resources", host.resources))
+    }
+    return host.model_copy(update=halves)
+
+
+def _values(content: Any) -> Any:
+    if isinstance(content, dict):
+        if content.keys() >= ABOUT and content.keys() <= ABOUT | {"value"}:
+            return content.get("value")
+        return {key: _values(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return [_values(each) for each in content]
+    return content
