@@ -1,0 +1,180 @@
+"""Y1 to Y9: what clause 7.2 requires of the hypervisor and its host."""
+
+from collections.abc import Callable
+
+from nodrop.host.check.remedy import IOMMU_ON, bios, hardware, install, kernel_arguments, module_parameter
+from nodrop.host.check.rule import Fact, Remedy, Rule, seen, told, working
+from nodrop.model.chd import HostDescriptor
+
+CLAUSE = "7.2"
+NESTED_PAGING = {"Intel": ("kvm_intel", "ept"), "AMD": ("kvm_amd", "npt"), "Hygon": ("kvm_amd", "npt")}
+DOMAIN = "virsh domcapabilities --virttype kvm"
+GROUPS = "ls /sys/kernel/iommu_groups"
+NO_SPLIT = "/sys/module/kvm/parameters/nx_huge_pages"
+
+
+def _has(name: str, label: str) -> Callable[[HostDescriptor], Fact]:
+    """Whether the hypervisor has a capability and it is enabled; without a hypervisor it has none."""
+
+    def judge(host: HostDescriptor) -> Fact:
+        hypervisor = host.capabilities.hypervisor
+        if hypervisor.kind.value == "none":
+            return told("hypervisor", False, "none", hypervisor.kind.source)
+        fact = working(label, getattr(hypervisor.capabilities, name))
+        return fact._replace(evidence=(*seen("hypervisor", hypervisor.kind).evidence, *fact.evidence))
+
+    return judge
+
+
+def _hypervisor_first(then: Callable[[HostDescriptor], Remedy]) -> Callable[[HostDescriptor], Remedy]:
+    """The remedy for a hypervisor that is there; otherwise to have one."""
+
+    def remedy(host: HostDescriptor) -> Remedy:
+        if host.capabilities.hypervisor.kind.value not in ("none", "qemu"):
+            return then(host)
+        get = install(host, "qemu-system libvirt-daemon-system", "qemu-kvm libvirt")
+        return Remedy(get, f"KVM needs the processor's extensions: {bios(host, 'virtualization')}", "virt-host-validate")
+
+    return remedy
+
+
+def _nested_paging(host: HostDescriptor) -> Remedy:
+    module, parameter = NESTED_PAGING.get(host.capabilities.processor.vendor.value or "", ("kvm", "tdp_mmu"))
+    return module_parameter(module, parameter, hardware(host, "nested paging (EPT, NPT)"))
+
+
+def _unsplit(host: HostDescriptor) -> Remedy:
+    """Large pages are split where the kernel guards against a flaw of the processor."""
+    found = _nested_paging(host)
+    return Remedy(
+        fix=f"echo never > {NO_SPLIT}",
+        by_hand="only where every guest is trusted, as it gives up a protection against iTLB multihit; "
+        f"and nested paging has to be on: {found.verify}",
+        verify=f"cat {NO_SPLIT} && {found.verify}",
+    )
+
+
+def _iommu(host: HostDescriptor) -> Remedy:
+    arguments = IOMMU_ON.get(host.capabilities.processor.vendor.value or "", "iommu=pt")
+    return Remedy(
+        fix=kernel_arguments(host, arguments), by_hand=f"{bios(host, 'iommu')}; then the command, then reboot", verify=GROUPS
+    )
+
+
+def _remapping(host: HostDescriptor) -> Remedy:
+    return _iommu(host)._replace(
+        verify="journalctl -k --grep 'remapping' && cat /sys/module/vfio_iommu_type1/parameters/allow_unsafe_interrupts"
+    )
+
+
+def _passthrough(_: HostDescriptor) -> Remedy:
+    return Remedy(
+        by_hand="give VMs the processor as it is: <cpu mode='host-passthrough'/> in libvirt, cpu_mode=host-passthrough "
+        "in nova.conf; it needs KVM, not emulation",
+        verify=f"{DOMAIN} | grep -A1 \"host-passthrough\"",
+    )
+
+
+def _libvirt(host: HostDescriptor) -> Remedy:
+    return Remedy(
+        fix=install(host, "libvirt-daemon-system", "libvirt"),
+        by_hand="a manager that pins: libvirt does (vcpupin, numatune); `nodrop vm config` writes it for a placement",
+        verify="virsh capabilities | xmllint --xpath '//host/topology/cells' -",
+    )
+
+
+def _reserve(host: HostDescriptor) -> Remedy:
+    nodes = [node.id for node in host.resources.numa_nodes] or [0]
+    return _libvirt(host)._replace(
+        fix=" && ".join(
+            f"echo 8 > /sys/devices/system/node/node{node}/hugepages/hugepages-1048576kB/nr_hugepages" for node in nodes
+        ),
+        by_hand="pages of 1 GiB are best set aside at boot, before memory is in pieces: "
+        "default_hugepagesz=1G hugepagesz=1G hugepages=N",
+        verify="virsh freepages --all",
+    )
+
+
+RULES = (
+    Rule(
+        "Y1",
+        "hypervisor uses second-level translation",
+        CLAUSE,
+        "What the processor can do helps only where the hypervisor uses it and the BIOS enabled it.",
+        _has("slat", "SLAT"),
+        _hypervisor_first(_nested_paging),
+    ),
+    Rule(
+        "Y2",
+        "hypervisor uses second-level translation of large pages",
+        CLAUSE,
+        "If the hypervisor maps a VM's large pages in small ones, their advantage is gone.",
+        _has("slat_large_pages", "SLAT of large pages"),
+        _hypervisor_first(_unsplit),
+    ),
+    Rule(
+        "Y3",
+        "hypervisor uses the IOMMU",
+        CLAUSE,
+        "Without it a card cannot be handed to a VM, and every packet goes through the hypervisor.",
+        _has("iommu_slat", "I/O SLAT"),
+        _hypervisor_first(_iommu),
+        control_plane=False,
+    ),
+    Rule(
+        "Y4",
+        "hypervisor uses large pages in the IOMMU",
+        CLAUSE,
+        "Small pages in the IOMMU evict each other from the IOTLB at packet rates.",
+        _has("iommu_slat_large_pages", "I/O SLAT of large pages"),
+        _hypervisor_first(_iommu),
+        required=False,
+        control_plane=False,
+    ),
+    Rule(
+        "Y5",
+        "hypervisor uses interrupt remapping",
+        CLAUSE,
+        "Else the hypervisor passes on each interrupt, and a guest could forge those of others.",
+        _has("interrupt_remapping", "interrupt remapping"),
+        _hypervisor_first(_remapping),
+        control_plane=False,
+    ),
+    Rule(
+        "Y6",
+        "no emulation of instructions",
+        CLAUSE,
+        "A guest whose instructions the processor knows must run them there, not in software.",
+        _has("no_instruction_emulation", "no instruction emulation"),
+        _hypervisor_first(_passthrough),
+    ),
+    Rule(
+        "Y7",
+        "threads can be pinned to CPUs",
+        CLAUSE,
+        "Threads that exchange packets have to stay where they share a cache.",
+        _has("cpu_pinning", "CPU pinning"),
+        _hypervisor_first(_libvirt),
+        control_plane=False,
+    ),
+    Rule(
+        "Y8",
+        "memory can be pinned to NUMA nodes",
+        CLAUSE,
+        "Memory of another node is reached over the link between processors: a far trip for every packet.",
+        _has("numa_memory_pinning", "memory pinning"),
+        _hypervisor_first(_libvirt),
+        control_plane=False,
+    ),
+    Rule(
+        "Y9",
+        "large pages can be pinned to NUMA nodes",
+        CLAUSE,
+        "Large pages help fully only on the node of the cores that use them.",
+        _has("numa_large_page_pinning", "large page pinning"),
+        _hypervisor_first(_reserve),
+        control_plane=False,
+    ),
+)
+"""Required unless the clause marks them `not present in all hypervisors`. What it called currently unsupported in 2014,
+Y8 and Y9, libvirt supports since."""
