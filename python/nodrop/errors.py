@@ -9,7 +9,9 @@ NodropError            1  never raised itself
 │   └── OutOfTime      5  it was not done in the time it was given
 ├── ServerError        6  the server that was asked does not answer, or cannot do its work
 ├── ShipError          7  logs or results could not be delivered; never ends a run
-└── VerdictError       8  a comparison or a trend found what it was told to fail on
+├── VerdictError       8  a comparison or a trend found what it was told to fail on
+└── HostError          9  a check of the host that is required failed
+    └── HostUnknown   10  none failed, but some could not be decided
 
 Ctrl-C is 130, as every shell expects. A message says what was asked, what was found and what to do.
 """
@@ -69,3 +71,15 @@ class VerdictError(NodropError):
     """A comparison or a trend was told to fail on a verdict, and this is the verdict."""
 
     exit_code = 8
+
+
+class HostError(NodropError):
+    """A host does not meet what is required of it."""
+
+    exit_code = 9
+
+
+class HostUnknown(HostError):
+    """Whether a host meets what is required of it could not be found out in full."""
+
+    exit_code = 10

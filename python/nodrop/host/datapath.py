@@ -39,7 +39,9 @@ def _cards(tree: Tree) -> tuple[str, ...]:
     return tuple(name for name in tree.names(NET) if tree.exists(f"{NET}/{name}/device"))
 
 
-def _per_card(source: Source, cards: tuple[str, ...], of: Callable[[Tree, str], str | None], where: str) -> Observation[str]:
+def _per_card(
+    source: Source, cards: tuple[str, ...], of: Callable[[Tree, str], str | None], where: str
+) -> Observation[str]:
     """A word for each card, as `eth0=0-1 eth1=2`."""
     if not source.tree.exists(NET):
         return source.moment.unknown(source.tree.why(NET), NET)
@@ -91,7 +93,11 @@ def _locked_memory(source: Source) -> Observation[str]:
 
 def _number(source: Source, path: str) -> Observation[str]:
     number = source.tree.number(path)
-    return source.moment.unknown(source.tree.why(path), path) if number is None else source.moment.reported(str(number), path)
+    return (
+        source.moment.unknown(source.tree.why(path), path)
+        if number is None
+        else source.moment.reported(str(number), path)
+    )
 
 
 def _resctrl(source: Source) -> Observation[str]:

@@ -1,6 +1,7 @@
-"""A1 to A12: how a host is set up, after clause 6.1 and what annex D did. Advice: the text requires none of it by name."""
+"""A1 to A12: how a host is set up, after clause 6.1 and annex D. Advice: the text requires none of it by name."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from nodrop.cpus import listed, ranges
 from nodrop.host.check.remedy import bios, install, kernel_arguments
@@ -29,7 +30,7 @@ NOISY = frozenset(
 """Services that a host of VMs does not need, and that wake up by themselves."""
 QUIET = ("none", "off", "inactive", "not running", "no", "0")
 LEAST_MAPPINGS = 65530
-"""What Linux allows a process by itself (Documentation/admin-guide/sysctl/vm.rst); DPDK with many pages needs as many."""
+"""What Linux allows by itself (Documentation/admin-guide/sysctl/vm.rst); DPDK with many pages needs as many."""
 LEAST_LOCKED_BYTES = 2**30
 
 
@@ -77,7 +78,9 @@ def _isolation(host: HostDescriptor) -> Fact:
     if not kept.holds:
         return kept
     wanted = set(cpus or ())
-    without_ticks = seen("CPUs without ticks (nohz_full)", setting(host, "nohz_full"), lambda text: _covers(text, wanted))
+    without_ticks = seen(
+        "CPUs without ticks (nohz_full)", setting(host, "nohz_full"), lambda text: _covers(text, wanted)
+    )
     without_callbacks = either(
         without_ticks,
         seen("CPUs without callbacks (rcu_nocbs)", setting(host, "rcu_nocbs"), lambda text: _covers(text, wanted)),
@@ -124,26 +127,30 @@ def _background(host: HostDescriptor) -> Fact:
 
 
 def _clock_rate(host: HostDescriptor) -> Fact:
-    """On or off, as long as it is known."""
     turbo, governor = host.capabilities.processor.turbo, host.capabilities.processor.governor
-    decided = seen("turbo on", turbo.enabled, lambda _: True)
     if turbo.supported.value is False:
-        decided = seen("turbo supported", turbo.supported, lambda _: True)
-    return decided._replace(evidence=(*decided.evidence, *seen("governor", governor).evidence))
+        return told("turbo supported", True, "no", turbo.supported.source)
+    found = seen("turbo on", turbo.enabled, lambda on: not on)
+    return found._replace(evidence=(*found.evidence, *seen("governor", governor).evidence))
 
 
 def _local(host: HostDescriptor) -> Fact:
     """Each card on a node whose CPUs VMs may have."""
-    facts = []
-    for node in host.resources.numa_nodes:
-        eligible = [state.eligible.value for state in node.cpus.cpu.values()]
-        holds = True if True in eligible else None if None in eligible else False
-        for nic in node.nics:
-            cpus = "has CPUs for VMs" if holds else "has no CPU for VMs" if holds is False else "nothing says which CPUs VMs may have"
-            facts.append(told(f"{nic.id}", holds, f"on node {node.id}, which {cpus}" if holds is not None else f"on node {node.id}; {cpus}", nic.node.source))
-    for nic in host.resources.unplaced_nics:
-        facts.append(untold(f"node of {nic.id}", nic.node.why or "the kernel does not say"))
-    return both(*facts) if facts else untold("cards", "none was found")
+    cards = [
+        told(nic.id, *_cpus_beside(node), nic.node.source) for node in host.resources.numa_nodes for nic in node.nics
+    ]
+    unplaced = [untold(f"node of {nic.id}", nic.node.why or "not said") for nic in host.resources.unplaced_nics]
+    return both(*cards, *unplaced) if cards or unplaced else untold("cards", "none was found")
+
+
+def _cpus_beside(node: NumaNode) -> tuple[bool | None, str]:
+    """Whether VMs may have CPUs of a node."""
+    eligible = [state.eligible.value for state in node.cpus.cpu.values()]
+    if True in eligible:
+        return True, f"on node {node.id}, whose CPUs VMs may have"
+    if None in eligible:
+        return None, f"on node {node.id}; unknown, nothing says which CPUs VMs may have"
+    return False, f"on node {node.id}, of which VMs may have no CPU"
 
 
 def _steering(host: HostDescriptor) -> Fact:
@@ -151,7 +158,9 @@ def _steering(host: HostDescriptor) -> Fact:
     return seen(
         "receive queues of cards",
         setting(host, "nic_queues"),
-        lambda text: None if text == "none" else all(part.rpartition("=")[2] not in ("", "0", "1") for part in text.split()),
+        lambda text: (
+            None if text == "none" else all(part.rpartition("=")[2] not in ("", "0", "1") for part in text.split())
+        ),
     )
 
 
@@ -189,3 +198,217 @@ def _functions(host: HostDescriptor) -> Fact:
         if sriov
     ]
     return either(*shared) if shared else told("ports with SR-IOV", False, "none", "sysfs sriov_totalvfs")
+
+
+def _by_polling(host: HostDescriptor) -> Remedy:
+    free = [port.pci_id for nic in _nics(host) for port in nic.ports if port.in_use.value is False and not port.vswitch]
+    tool = install(host, "driverctl", "driverctl")
+    return Remedy(
+        fix=f"{tool} && driverctl set-override {free[0]} vfio-pci" if free else "",
+        by_hand="a card for packets alone, which a DPDK program, a polling virtual switch or a VM takes over; "
+        "never the one this host is managed through",
+        verify="lspci -nnk -d ::0200",
+    )
+
+
+def _by_isolating(host: HostDescriptor) -> Remedy:
+    cpus = advised(host)
+    if not cpus:
+        return Remedy(by_hand="a machine with a core to spare: this one has none beside the system's own")
+    arguments = f"isolcpus=managed_irq,domain,{cpus} nohz_full={cpus} rcu_nocbs={cpus}"
+    return Remedy(
+        fix=kernel_arguments(host, arguments),
+        by_hand="then reboot; this leaves the first core of every node to the system",
+        verify="cat /sys/devices/system/cpu/isolated /sys/devices/system/cpu/nohz_full",
+    )
+
+
+def _by_steering_interrupts(host: HostDescriptor) -> Remedy:
+    first = ranges(cpu for node in host.resources.numa_nodes for cpu in _first_core(node)) or "0"
+    return Remedy(
+        fix='for irq in /sys/class/net/*/device/msi_irqs/* /sys/class/net/*/device/../msi_irqs/*; do [ -e "$irq" ] && '
+        f'echo {first} > "/proc/irq/${{irq##*/}}/smp_affinity_list"; done',
+        by_hand=f"to keep it over reboots: kernel argument irqaffinity={first}; and isolate the others (A2)",
+        verify="grep . /proc/irq/*/effective_affinity_list",
+    )
+
+
+def _without_irqbalance(_: HostDescriptor) -> Remedy:
+    return Remedy("systemctl disable --now irqbalance", "", "systemctl is-active irqbalance")
+
+
+def _without_background(host: HostDescriptor) -> Remedy:
+    services = setting(host, "services").value or ""
+    noisy = sorted(NOISY & {name.removesuffix(".service") for name in services.replace(",", " ").split()})
+    return Remedy(
+        fix=f"systemctl disable --now {' '.join(noisy)}" if noisy else "",
+        by_hand="filter packets on the management interface only: every rule costs every packet of the data plane",
+        verify="systemctl list-units --type=service --state=running; nft list ruleset",
+    )
+
+
+def _without_turbo(host: HostDescriptor) -> Remedy:
+    is_intel = host.capabilities.processor.vendor.value == "Intel"
+    switch = "/sys/devices/system/cpu/intel_pstate/no_turbo" if is_intel else "/sys/devices/system/cpu/cpufreq/boost"
+    return Remedy(
+        fix=f"echo {int(is_intel)} > {switch}",
+        by_hand=f"or {bios(host, 'turbo', on=False)}; or leave it on, and expect rates to differ with heat and with "
+        "what the other cores do",
+        verify=f"cat {switch}",
+    )
+
+
+def _by_moving_cards(_: HostDescriptor) -> Remedy:
+    return Remedy(
+        by_hand="put the card into a slot of the socket whose cores serve it, or let VMs have CPUs of its node",
+        verify="grep . /sys/class/net/*/device/numa_node",
+    )
+
+
+def _by_more_queues(host: HostDescriptor) -> Remedy:
+    found = setting(host, "nic_queues").value or ""
+    single = [part.rpartition("=")[0] for part in found.split() if part.endswith("=1")]
+    count = len(advised(host) and host.resources.numa_nodes[0].cpus.ids) or 2
+    return Remedy(
+        fix="; ".join(f"ethtool -L {name} combined {count}" for name in single),
+        by_hand="a card that the hypervisor of a guest provides: ask for more queues there" if single else "",
+        verify="; ".join(f"ethtool -l {name}" for name in single) or "ls /sys/class/net/*/queues",
+    )
+
+
+def _by_raising_limits(_: HostDescriptor) -> Remedy:
+    return Remedy(
+        fix="echo '* - memlock unlimited' > /etc/security/limits.d/90-memlock.conf && "
+        "sysctl -w vm.max_map_count=262144",
+        by_hand="then log in anew; of a service: LimitMEMLOCK=infinity in its unit; libvirt raises it for VMs",
+        verify="ulimit -l; sysctl vm.max_map_count",
+    )
+
+
+def _by_reserving(host: HostDescriptor) -> Remedy:
+    nodes = host.resources.numa_nodes
+    place = "/sys/devices/system/node/node{}/hugepages/hugepages-{}kB/nr_hugepages"
+    has_large = any(pages.size_bytes == 2**30 for node in nodes for pages in node.memory.large_pages)
+    kib, count = (2**20, 4) if has_large else (2**11, 1024)
+    return Remedy(
+        fix=" && ".join(f"echo {count} > {place.format(node.id, kib)}" for node in nodes),
+        by_hand="as many as the VMs of the node have memory; of 1 GiB best at boot: default_hugepagesz=1G "
+        f"hugepagesz=1G hugepages={count * len(nodes)}",
+        verify="grep . /sys/devices/system/node/node*/hugepages/*/nr_hugepages",
+    )
+
+
+def _by_functions(host: HostDescriptor) -> Remedy:
+    able = [port.pci_id for nic in _nics(host) for port in nic.ports if port.sriov and port.sriov.total_count.value]
+    return Remedy(
+        fix=f"echo 4 > /sys/bus/pci/devices/{able[0]}/sriov_numvfs" if able else "",
+        by_hand=bios(host, "sriov") if able else f"a card that has it; {bios(host, 'sriov')}",
+        verify="grep . /sys/bus/pci/devices/*/sriov_numvfs",
+    )
+
+
+def _nothing(_: HostDescriptor) -> Remedy:
+    return Remedy()
+
+
+_advice = partial(Rule, required=False, control_plane=False)
+
+RULES = (
+    _advice(
+        "A1",
+        "drivers that poll",
+        BARE,
+        "An interrupt for every packet costs more than the packet; a polling driver takes none.",
+        _polling,
+        _by_polling,
+    ),
+    _advice(
+        "A2",
+        "CPUs isolated for the data plane",
+        BARE,
+        "What the scheduler puts beside a packet thread empties its caches and makes it wait.",
+        _isolation,
+        _by_isolating,
+    ),
+    _advice(
+        "A3",
+        "interrupts kept off those CPUs",
+        BARE,
+        "An interrupt stops whatever its CPU does, for longer than a card's queue may last.",
+        _interrupts,
+        _by_steering_interrupts,
+    ),
+    _advice(
+        "A4",
+        "irqbalance off",
+        "annex D",
+        "It moves interrupts to CPUs that look idle, also to those kept free for packets.",
+        _balance,
+        _without_irqbalance,
+    ),
+    _advice(
+        "A5",
+        "no needless services, no firewall",
+        "annex D",
+        "Services that wake up by themselves, and rules that every packet is held against, cost rate.",
+        _background,
+        _without_background,
+    ),
+    _advice(
+        "A6",
+        "clock rate fixed: turbo off",
+        "annex D",
+        "With turbo the rate of a core depends on heat and on what the others do; annex D measured without it.",
+        _clock_rate,
+        _without_turbo,
+    ),
+    _advice(
+        "A7",
+        "cards local to the cores that serve them",
+        "annex A",
+        "From a card at another socket each packet crosses the link between processors.",
+        _local,
+        _by_moving_cards,
+    ),
+    _advice(
+        "A8",
+        "flows spread over queues by the card",
+        VIRTUAL,
+        "With one queue all packets go through one core, however many there are.",
+        _steering,
+        _by_more_queues,
+    ),
+    _advice(
+        "A9",
+        "no locks between threads",
+        BARE,
+        "Threads that share structures wait for each other: a matter of the VNF's design, which no host shows.",
+        None,
+        _nothing,
+    ),
+    _advice(
+        "A10",
+        "memory for devices can be pinned",
+        BARE,
+        "Cards write into memory by themselves, so it has to stay where it is, and be allowed to.",
+        _pinned,
+        _by_raising_limits,
+    ),
+    _advice(
+        "A11",
+        "large pages set aside on every node",
+        BARE,
+        "Large pages help only if there are some, on the node whose cores use them.",
+        _reserved,
+        _by_reserving,
+    ),
+    _advice(
+        "A12",
+        "cards divided by SR-IOV",
+        VIRTUAL,
+        "A virtual function gives a VM a card of its own, past the hypervisor and its switch.",
+        _functions,
+        _by_functions,
+    ),
+)
+"""In the order in which clause 6.1 and annex D mention them; A11 and A12 are rows of tables 2 and 3."""

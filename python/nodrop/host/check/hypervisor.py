@@ -33,7 +33,9 @@ def _hypervisor_first(then: Callable[[HostDescriptor], Remedy]) -> Callable[[Hos
         if host.capabilities.hypervisor.kind.value not in ("none", "qemu"):
             return then(host)
         get = install(host, "qemu-system libvirt-daemon-system", "qemu-kvm libvirt")
-        return Remedy(get, f"KVM needs the processor's extensions: {bios(host, 'virtualization')}", "virt-host-validate")
+        return Remedy(
+            get, f"KVM needs the processor's extensions: {bios(host, 'virtualization')}", "virt-host-validate"
+        )
 
     return remedy
 
@@ -57,7 +59,9 @@ def _unsplit(host: HostDescriptor) -> Remedy:
 def _iommu(host: HostDescriptor) -> Remedy:
     arguments = IOMMU_ON.get(host.capabilities.processor.vendor.value or "", "iommu=pt")
     return Remedy(
-        fix=kernel_arguments(host, arguments), by_hand=f"{bios(host, 'iommu')}; then the command, then reboot", verify=GROUPS
+        fix=kernel_arguments(host, arguments),
+        by_hand=f"{bios(host, 'iommu')}; then the command, then reboot",
+        verify=GROUPS,
     )
 
 
@@ -71,7 +75,7 @@ def _passthrough(_: HostDescriptor) -> Remedy:
     return Remedy(
         by_hand="give VMs the processor as it is: <cpu mode='host-passthrough'/> in libvirt, cpu_mode=host-passthrough "
         "in nova.conf; it needs KVM, not emulation",
-        verify=f"{DOMAIN} | grep -A1 \"host-passthrough\"",
+        verify=f'{DOMAIN} | grep -A1 "host-passthrough"',
     )
 
 

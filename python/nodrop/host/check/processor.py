@@ -48,9 +48,6 @@ def _smt(host: HostDescriptor) -> Fact:
     supported = seen("SMT supported", smt.supported)
     if smt.enabled.value:
         return seen("SMT active", smt.enabled)
-    threads = _processor(host).threads_per_core_count
-    if supported.holds is None and (threads.value or 0) > 1:
-        return seen("threads per core", threads, lambda count: count > 1)
     active = seen("SMT active", smt.enabled).evidence if smt.enabled.known else ()
     return supported._replace(evidence=(*supported.evidence, *active))
 
@@ -130,7 +127,7 @@ RULES = (
         "H4",
         "IOTLB with large pages",
         CLAUSE,
-        "Without large entries the IOTLB evicts them at packet rates: a VM then forwarded 27 % of bare metal (annex D).",
+        "At packet rates small entries evict each other: a VM then forwarded 27 % of bare metal (annex D).",
         _iotlb,
         _Hardware("IOTLB entries for large pages (its data sheet says so)", "nodrop host check H4"),
         control_plane=False,

@@ -29,6 +29,10 @@ class Remedy(NamedTuple):
     """A shell command that shows the present state."""
 
 
+Judge = Callable[[HostDescriptor], Fact]
+Mend = Callable[[HostDescriptor], Remedy]
+
+
 class Rule(NamedTuple):
     """One recommendation."""
 
@@ -36,8 +40,9 @@ class Rule(NamedTuple):
     title: str
     clause: str
     why: str
-    judge: Callable[[HostDescriptor], Fact]
-    remedy: Callable[[HostDescriptor], Remedy]
+    judge: Judge | None
+    """None: no host shows it."""
+    remedy: Mend
     required: bool = True
     """For data planes; otherwise advice."""
     control_plane: bool = True

@@ -1,0 +1,75 @@
+"""`nodrop host check`: whether a host is ready, check by check."""
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from nodrop.cli.console import console, show
+from nodrop.cli.host.hosts import named, the_host
+from nodrop.errors import ConfigError, HostError, HostUnknown
+
+if TYPE_CHECKING:
+    from nodrop.model.hostcheck import CheckProfile, HostCheck
+
+
+@click.command()
+@click.argument("ids", nargs=-1, metavar="[ID]...")
+@click.option(
+    "--profile",
+    type=click.Choice(["data-plane", "control-plane"]),
+    default="data-plane",
+    show_default=True,
+    help="What the host is for; control planes need less.",
+)
+@click.option("--host", "file", type=click.Path(dir_okay=False), metavar="FILE", help="A descriptor of another host.")
+@click.option("--format", "form", type=click.Choice(["text", "json", "md"]), default="text", show_default=True)
+@click.pass_context
+def check(context: click.Context, ids: tuple[str, ...], profile: "CheckProfile", file: str | None, form: str) -> None:
+    """Hold this host against what ETSI GS NFV-PER 001 recommends for data planes.
+
+    H1 to H14 are about the hardware (clause 7.1), Y1 to Y9 about the hypervisor (clause 7.2), A1 to A12 about how the
+    host is set up (clause 6.1, annex D), R1 to R18 about what has to be on record (RFC 8204 section 3.3). Each says
+    what it rests on, why it matters, what mends it and how to verify that. Unknown never counts as pass. Nothing is
+    changed.
+
+    With IDs, as `nodrop host check A2 A3`, only these are told, in full.
+
+    \b
+    `nodrop doctor` says whether `nodrop run` works here; this says whether the machine is fit for a fast data plane.
+
+    Ends with status 0 if all required checks pass, 9 if one fails, 10 if none fails but some are unknown.
+    """
+    from nodrop.host.check import check as held  # noqa: PLC0415
+
+    host = the_host(file)
+    checks = _chosen(held(host, profile), ids)
+    _say(checks, named(host), profile, form, in_full=bool(ids))
+    if any(each.failed for each in checks):
+        context.exit(HostError.exit_code)
+    if any(each.open for each in checks):
+        context.exit(HostUnknown.exit_code)
+
+
+def _chosen(checks: "Sequence[HostCheck]", ids: tuple[str, ...]) -> "tuple[HostCheck, ...]":
+    by_id = {each.id: each for each in checks}
+    for name in ids:
+        if name.upper() not in by_id:
+            raise ConfigError(f"check {name} asked, there are: {' '.join(by_id)}")
+    return tuple(by_id[name.upper()] for name in ids) if ids else tuple(checks)
+
+
+def _say(checks: "Sequence[HostCheck]", who: str, profile: "CheckProfile", form: str, in_full: bool) -> None:
+    from rich.console import Group  # noqa: PLC0415
+
+    from nodrop.report.check import check_json, check_lines, check_markdown, full_lines  # noqa: PLC0415
+
+    if form == "json":
+        click.echo(check_json(checks, who, profile))
+    elif form == "md":
+        click.echo(check_markdown(checks, who, profile), nl=False)
+    else:
+        width = console(sys.stdout).width
+        lines = full_lines(checks, width) if in_full else check_lines(checks, who, profile, width)
+        show(Group(*lines), sys.stdout)

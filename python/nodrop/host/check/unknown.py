@@ -1,0 +1,20 @@
+"""What would make known what is not."""
+
+from nodrop.host.check.rule import Fact
+
+WAYS = (
+    ("needs root", "run it as root"),
+    ("no msr driver", "modprobe msr, then run it as root"),
+    ("not in the capture", "describe the machine itself: nodrop host describe"),
+    ("does not hold it", "describe the machine anew: nodrop host describe -o FILE"),
+    ("says nothing", "describe the machine anew: nodrop host describe -o FILE"),
+    ("not installed", "install what is named"),
+    ("did not answer", "start the service that is named"),
+)
+"""Reasons as observations give them, and what helps."""
+
+
+def to_know(found: Fact) -> str:
+    """What to do to know more; empty where nothing is known to help."""
+    reasons = " ".join(each.value for each in found.evidence if "unknown" in each.value)
+    return "; ".join(dict.fromkeys(way for reason, way in WAYS if reason in reasons))
