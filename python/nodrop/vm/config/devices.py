@@ -1,0 +1,191 @@
+"""Disks, network interfaces and other devices of libvirt's domain XML."""
+
+import hashlib
+from pathlib import PurePath
+from xml.etree import ElementTree as xml
+
+from nodrop.errors import ConfigError
+from nodrop.model.placement import PlacedInterface, PlacedSet
+from nodrop.vm.config import guest
+from nodrop.vm.config.instance import Instance, pci
+
+VHOST_USER = ("ovs-dpdk", "vpp")
+SOCKETS = {"ovs-dpdk": "/var/run/openvswitch", "vpp": "/var/run/vpp"}
+BUS_STEP = 32
+"""Bus numbers that each expander bus of the guest has to itself."""
+
+
+def add_disks(devices: xml.Element, images: tuple[str, ...]) -> None:
+    """One for each image, by the I/O thread."""
+    for number, image in enumerate(images):
+        form = "qcow2" if PurePath(image).suffix == ".qcow2" else "raw"
+        block = image.startswith("/dev/")
+        disk = xml.SubElement(devices, "disk", type="block" if block else "file", device="disk")
+        xml.SubElement(disk, "driver", name="qemu", type=form, cache="none", io="native", iothread="1")
+        xml.SubElement(disk, "source", {"dev" if block else "file": image})
+        xml.SubElement(disk, "target", dev=_disk_name(number), bus="virtio")
+        if number == 0:
+            xml.SubElement(disk, "boot", order="1")
+
+
+def add_interfaces(devices: xml.Element, instance: Instance) -> None:
+    """Every interface in the VMD's order, each on the guest's NUMA node that has its vCPUs."""
+    buses = _add_buses(devices, instance)
+    for pair in instance.pairs:
+        for line in pair.placed.interfaces:
+            element = _add_interface(devices, instance, pair.placed.index, line)
+            _put(element, buses, pair.placed.index)
+
+
+def add_others(devices: xml.Element, instance: Instance) -> None:
+    """Accelerators, what the guest may translate I/O with, and what every domain has or must not have."""
+    for pair in instance.pairs:
+        for address in pair.placed.devices:
+            _host_device(devices, address)
+    if instance.has_device:
+        iommu = xml.SubElement(devices, "iommu", model="intel")
+        xml.SubElement(iommu, "driver", intremap="on", caching_mode="on", iotlb="on")
+    xml.SubElement(devices, "console", type="pty")
+    xml.SubElement(devices, "memballoon", model="none")
+
+
+def notes_of_interfaces(instance: Instance, placed: PlacedSet) -> list[str]:
+    """What has to be set on the host, because the XML cannot."""
+    notes = []
+    for line in placed.interfaces:
+        where = f"Interface {line.index} of vCPU set {placed.index}"
+        if line.mode == "sriov" and line.bandwidth_bps:
+            notes.append(f"{where}: {_pacing(instance, line)}")
+        if line.mode == "vswitch" and line.vswitch_kind in VHOST_USER:
+            path = socket_path(instance, placed.index, line)
+            notes.append(f"{where}: virtual switch {line.vswitch} has to connect, as a client, to {path}.")
+            if line.bandwidth_bps:
+                notes.append(f"{where}: its {_mbps(line)} Mbit/s have to be limited in the switch itself.")
+    return notes
+
+
+def socket_path(instance: Instance, vcpu_set: int, line: PlacedInterface) -> str:
+    """Where the guest waits for a virtual switch; short, as socket names have to be."""
+    short = hashlib.sha256(instance.uuid.encode()).hexdigest()[:8]
+    return f"{SOCKETS[line.vswitch_kind]}/vhu-{short}-{vcpu_set}-{line.index}"
+
+
+def _add_interface(devices: xml.Element, instance: Instance, vcpu_set: int, line: PlacedInterface) -> xml.Element:
+    if line.mode == "dedicated":
+        return _host_device(devices, line.pci_id)
+    add = _add_vf if line.mode == "sriov" else _add_virtual
+    return add(devices, instance, vcpu_set, line)
+
+
+def _add_vf(devices: xml.Element, instance: Instance, vcpu_set: int, line: PlacedInterface) -> xml.Element:
+    element = xml.SubElement(devices, "interface", type="hostdev", managed="yes")
+    xml.SubElement(element, "mac", address=instance.mac(vcpu_set, line.index))
+    _address(xml.SubElement(element, "source"), line.pci_id, type="pci")
+    return element
+
+
+def _add_virtual(devices: xml.Element, instance: Instance, vcpu_set: int, line: PlacedInterface) -> xml.Element:
+    if not line.vswitch:
+        raise ConfigError(
+            f"placement of {instance.placement.vm!r}: interface {line.index} of vCPU set {vcpu_set} names no virtual "
+            "switch; libvirt needs one"
+        )
+    user = line.vswitch_kind in VHOST_USER
+    element = xml.SubElement(devices, "interface", type="vhostuser" if user else "bridge")
+    xml.SubElement(element, "mac", address=instance.mac(vcpu_set, line.index))
+    if user:
+        xml.SubElement(element, "source", type="unix", path=socket_path(instance, vcpu_set, line), mode="server")
+    else:
+        xml.SubElement(element, "source", bridge=line.vswitch)
+        if line.vswitch_kind in ("ovs", "ovn"):
+            xml.SubElement(element, "virtualport", type="openvswitch")
+    xml.SubElement(element, "model", type="virtio")
+    queues = str(len(instance.pairs[vcpu_set].placed.cpus))
+    xml.SubElement(element, "driver", {"queues": queues} if user else {"name": "vhost", "queues": queues})
+    if line.bandwidth_bps and not user:
+        bandwidth = xml.SubElement(element, "bandwidth")
+        for direction in ("inbound", "outbound"):
+            xml.SubElement(bandwidth, direction, average=str(max(1, round(line.bandwidth_bps / 8 / 1024))))
+    return element
+
+
+def _host_device(devices: xml.Element, address: str) -> xml.Element:
+    element = xml.SubElement(devices, "hostdev", mode="subsystem", type="pci", managed="yes")
+    _address(xml.SubElement(element, "source"), address)
+    return element
+
+
+def _address(parent: xml.Element, address: str, **more: str) -> None:
+    where = pci(address)
+    parts = {each: f"0x{digits}" for each, digits in where._asdict().items()}
+    xml.SubElement(parent, "address", {**more, **parts})
+
+
+def _add_buses(devices: xml.Element, instance: Instance) -> dict[int, int]:
+    """An expander bus with a port for each interface, on the guest's node of each set; by set, the first port's index.
+
+    Only where the guest has several nodes with vCPUs: it could not tell otherwise which node a device is near.
+    """
+    buses: dict[int, int] = {}
+    if len(instance.pairs) < 2:
+        return buses
+    index, root = 0, 0
+    for pair in instance.pairs:
+        if not pair.placed.interfaces:
+            continue
+        root += 1
+        index += 1
+        bus = _controller(devices, index, "pcie-expander-bus")
+        target = xml.SubElement(bus, "target", busNr=str(256 - root * BUS_STEP))
+        xml.SubElement(target, "node").text = str(guest.cell_of(instance, pair.placed.index).id)
+        buses[pair.placed.index] = index + 1
+        for slot in range(len(pair.placed.interfaces)):
+            port = _controller(devices, index + 1 + slot, "pcie-root-port")
+            place = {
+                "type": "pci",
+                "domain": "0x0000",
+                "bus": f"0x{index:02x}",
+                "slot": f"0x{slot:02x}",
+                "function": "0x0",
+            }
+            xml.SubElement(port, "address", place)
+        index += len(pair.placed.interfaces)
+    return buses
+
+
+def _controller(devices: xml.Element, index: int, model: str) -> xml.Element:
+    return xml.SubElement(devices, "controller", type="pci", index=str(index), model=model)
+
+
+def _put(element: xml.Element, buses: dict[int, int], vcpu_set: int) -> None:
+    if vcpu_set in buses:
+        place = {
+            "type": "pci",
+            "domain": "0x0000",
+            "bus": f"0x{buses[vcpu_set]:02x}",
+            "slot": "0x00",
+            "function": "0x0",
+        }
+        xml.SubElement(element, "address", place)
+        buses[vcpu_set] += 1
+
+
+def _pacing(instance: Instance, line: PlacedInterface) -> str:
+    vf = instance.vf(line)
+    if vf and vf.port.netdev:
+        return f"limit its function first: ip link set {vf.port.netdev} vf {vf.number} max_tx_rate {_mbps(line)}"
+    return f"its function {line.pci_id} has to be limited to {_mbps(line)} Mbit/s; the name of its port is not known."
+
+
+def _mbps(line: PlacedInterface) -> int:
+    return round((line.bandwidth_bps or 0) / 1e6)
+
+
+def _disk_name(number: int) -> str:
+    """vda to vdz, vdaa ..., as the kernel counts."""
+    letters = ""
+    number += 1
+    while number:
+        number, rest = divmod(number - 1, 26)
+        letters = chr(ord("a") + rest) + letters
+    return f"vd{letters}"

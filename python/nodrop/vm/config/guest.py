@@ -1,0 +1,102 @@
+"""How a VM looks from inside: its NUMA nodes, sockets, cores and threads."""
+
+from typing import Literal, NamedTuple
+
+from nodrop.vm.config.instance import Instance
+
+MEBIBYTE = 2**20
+
+
+class Cell(NamedTuple):
+    """A NUMA node of the guest."""
+
+    id: int
+    vcpu_set: int
+    vcpus: tuple[int, ...]
+    """None in a cell that is there for memory of another kind."""
+    memory_bytes: int
+    page_bytes: int | None
+    """Of the large pages behind it; None: normal memory."""
+    host_node: int
+
+
+class Shape(NamedTuple):
+    """What CPUID tells the guest."""
+
+    sockets: int
+    cores: int
+    threads: int
+
+
+def cells(instance: Instance) -> tuple[Cell, ...]:
+    """One for each vCPU set and kind of memory: pages of two sizes cannot back one cell.
+
+    First those with vCPUs, so that a guest that asks only for these counts them from 0. Where a set has large pages
+    they are with its vCPUs; the rest of its memory is in a cell of its own, next to it.
+    """
+    first, more = [], []
+    for asked, placed in instance.pairs:
+        large = placed.large_page_count * (placed.large_page_bytes or 0)
+        vcpus = tuple(sorted(asked.vcpus))
+        kinds = [(large, placed.large_page_bytes)] if large else []
+        if placed.normal_bytes:
+            kinds.append((placed.normal_bytes, None))
+        for number, (size, page) in enumerate(kinds):
+            cell = Cell(0, placed.index, () if number else vcpus, size, page, placed.node)
+            (more if number else first).append(cell)
+    return tuple(each._replace(id=number) for number, each in enumerate([*first, *more]))
+
+
+def cell_of(instance: Instance, vcpu_set: int) -> Cell:
+    """The cell that has the vCPUs of a set."""
+    return next(each for each in cells(instance) if each.vcpu_set == vcpu_set and each.vcpus)
+
+
+def shape(instance: Instance) -> Shape:
+    """Threads as they were placed, and the largest sockets that no two vCPU sets share.
+
+    All sockets of a guest are of one size. Sets that do not fill such get several smaller ones each: that hides a
+    shared cache from the guest, where a socket over two nodes would show one that is not there.
+    """
+    count = len(instance.cpu_of)
+    owner = {vcpu: each.placed.index for each in instance.pairs for vcpu in each.asked.vcpus}
+    threads = _threads(instance, owner)
+    sizes = [size for size in range(count, 0, -1) if count % size == 0 and size % threads == 0]
+    fit = next((size for size in sizes if _aligned(size, count, owner)), threads)
+    return Shape(sockets=count // fit, cores=fit // threads, threads=threads)
+
+
+def distance(instance: Instance, a: Cell, b: Cell) -> int:
+    """As the firmware of the guest shall say: that of the host's nodes; 10 within a cell only."""
+    if a.id == b.id:
+        return 10
+    if a.host_node == b.host_node:
+        return 11
+    ends = {a.host_node, b.host_node}
+    link = next((each for each in instance.host.resources.links if {each.a, each.b} == ends), None)
+    known = link.distance.value if link else None
+    return known if known and 11 < known < 255 else 20
+
+
+def memory_unit(size: int) -> tuple[int, Literal["MiB", "KiB", "b"]]:
+    """A size in the largest unit that keeps it whole."""
+    if size % MEBIBYTE == 0:
+        return size // MEBIBYTE, "MiB"
+    return (size // 1024, "KiB") if size % 1024 == 0 else (size, "b")
+
+
+def _threads(instance: Instance, owner: dict[int, int]) -> int:
+    """Of a core: n where each n vCPUs in turn are on threads of one core and in one set."""
+    count, cpu_of = len(instance.cpu_of), instance.cpu_of
+    most = max((len(each) for each in instance.siblings.values()), default=1)
+    for size in range(min(most, count), 1, -1):
+        if count % size or not _aligned(size, count, owner):
+            continue
+        groups = [{cpu_of[vcpu] for vcpu in range(start, start + size)} for start in range(0, count, size)]
+        if all(group <= instance.siblings.get(min(group), frozenset()) and len(group) == size for group in groups):
+            return size
+    return 1
+
+
+def _aligned(size: int, count: int, owner: dict[int, int]) -> bool:
+    return all(len({owner[vcpu] for vcpu in range(start, start + size)}) == 1 for start in range(0, count, size))

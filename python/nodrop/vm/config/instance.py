@@ -1,0 +1,195 @@
+"""A VM Descriptor, where it was placed and on which host: one instance, ready to be written down."""
+
+import hashlib
+import re
+import uuid
+from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from nodrop.errors import ConfigError
+from nodrop.model.base import Value
+from nodrop.model.chd import HostDescriptor, NumaNode, Port, VSwitch
+from nodrop.model.placement import PlacedInterface, PlacedSet, Placement
+from nodrop.model.vmd import Profile, VcpuSet, VmDescriptor
+
+PCI = re.compile(r"([0-9a-f]{4,8}):([0-9a-f]{2}):([0-9a-f]{2})\.([0-7])", re.ASCII | re.IGNORECASE)
+NAMESPACE = uuid.UUID("8d1ff1de-9a0b-5d0c-a1ac-5a0f7d2d3c11")
+"""Ours, for ids made of names."""
+NAME_LENGTH = 60
+
+
+class PciAddress(NamedTuple):
+    """Where a device is on its host, as hexadecimal digits."""
+
+    domain: str
+    bus: str
+    slot: str
+    function: str
+
+
+class SetPair(NamedTuple):
+    """A vCPU set, as asked and as placed."""
+
+    asked: VcpuSet
+    placed: PlacedSet
+
+
+class Vf(NamedTuple):
+    """A virtual function by its port, as `ip link` names it."""
+
+    port: Port
+    number: int
+
+
+class Instance(Value):
+    """One VM on one host. `instance` makes it, and makes sure that its parts belong together."""
+
+    vmd: VmDescriptor
+    placement: Placement
+    host: HostDescriptor
+
+    @cached_property
+    def profile(self) -> Profile:
+        """The list of requirements that the placement meets."""
+        return self.vmd.profiles[self.placement.profile]
+
+    @cached_property
+    def name(self) -> str:
+        """The VM's name in letters that every format takes: lower case, digits, dashes."""
+        words = re.sub(r"[^a-z0-9]+", "-", self.placement.vm.lower()).strip("-")[:NAME_LENGTH].strip("-")
+        return words or f"vm-{hashlib.sha256(self.placement.vm.encode()).hexdigest()[:8]}"
+
+    @property
+    def uuid(self) -> str:
+        """The same for the same VM on the same host."""
+        return str(uuid.uuid5(NAMESPACE, f"{self.placement.vm}@{self.placement.host_id}"))
+
+    @cached_property
+    def pairs(self) -> tuple[SetPair, ...]:
+        """The vCPU sets in the VMD's order."""
+        placed = {each.index: each for each in self.placement.sets}
+        return tuple(SetPair(asked, placed[index]) for index, asked in enumerate(self.profile.vcpu_sets))
+
+    @cached_property
+    def cpu_of(self) -> dict[int, int]:
+        """By vCPU, the host's CPU."""
+        return dict(sorted((vcpu, cpu) for each in self.placement.sets for vcpu, cpu in each.cpus.items()))
+
+    @cached_property
+    def siblings(self) -> dict[int, frozenset[int]]:
+        """By CPU of the host, the threads of its core."""
+        return {
+            cpu: frozenset(threads)
+            for node in self.host.resources.numa_nodes
+            for threads in node.cpus.sibling_sets
+            for cpu in threads
+        }
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """NUMA nodes of the host that it is on."""
+        return tuple(sorted({each.node for each in self.placement.sets}))
+
+    @property
+    def has_device(self) -> bool:
+        """Whether a device of the host is handed to it whole, or a function of one."""
+        return any(
+            each.devices or any(line.mode != "vswitch" for line in each.interfaces) for each in self.placement.sets
+        )
+
+    def node(self, number: int) -> NumaNode | None:
+        """A NUMA node of the host."""
+        return next((each for each in self.host.resources.numa_nodes if each.id == number), None)
+
+    def mac(self, vcpu_set: int, interface: int) -> str:
+        """Locally administered, the same for the same interface of the same VM on the same host."""
+        words = f"{self.placement.vm}@{self.placement.host_id}#{vcpu_set}.{interface}"
+        return ":".join(f"{each:02x}" for each in b"\x02" + hashlib.sha256(words.encode()).digest()[:5])
+
+    def port(self, pci_id: str) -> Port | None:
+        """A port of the host."""
+        return next((each for each in self._ports if each.pci_id == pci_id), None)
+
+    def vf(self, line: PlacedInterface) -> Vf | None:
+        """The virtual function behind an interface, if the host's descriptor has it."""
+        port = self.port(line.port_pci_id)
+        if port is None or port.sriov is None:
+            return None
+        number = next((n for n, each in enumerate(port.sriov.vfs) if each.pci_id == line.pci_id), None)
+        return None if number is None else Vf(port, number)
+
+    def vswitch(self, name: str) -> VSwitch | None:
+        """A virtual switch of the host."""
+        return next((each for each in self.host.capabilities.vswitches if each.name == name), None)
+
+    @cached_property
+    def _ports(self) -> tuple[Port, ...]:
+        nics = [nic for node in self.host.resources.numa_nodes for nic in node.nics]
+        return tuple(port for nic in (*nics, *self.host.resources.unplaced_nics) for port in nic.ports)
+
+
+def instance(vmd: VmDescriptor, placement: Placement, host: HostDescriptor) -> Instance:
+    """Put together what belongs together.
+
+    Raises:
+        ConfigError: The placement is not of this VM or not on this host, or lacks what the VM asks for.
+    """
+    whole = Instance(vmd=vmd, placement=placement, host=host)
+    faults = [*_of_host(whole), *(_of_sets(whole) if placement.profile < len(vmd.profiles) else ())]
+    if placement.profile >= len(vmd.profiles):
+        faults.append(f"it is for profile {placement.profile}, the VM has {len(vmd.profiles)} (counted from 0)")
+    if faults:
+        raise ConfigError(
+            f"placement of {placement.vm!r}: {'; '.join(faults)}; place the VM anew with `nodrop vm place`"
+        )
+    return whole
+
+
+def pci(address: str) -> PciAddress:
+    """The parts of a PCI address. Raises ConfigError."""
+    found = PCI.fullmatch(address)
+    if not found:
+        raise ConfigError(f"PCI address {address!r}: expected one as 0000:3b:00.1")
+    return PciAddress(*(each.lower() for each in found.groups()))
+
+
+def _of_host(whole: Instance) -> list[str]:
+    faults = []
+    if whole.placement.host_id != whole.host.host.id.value:
+        faults.append(f"it is on host {whole.placement.host_id!r}, given is {whole.host.host.id.value!r}")
+    known = {cpu for node in whole.host.resources.numa_nodes for cpu in node.cpus.ids}
+    absent = sorted(set(whole.cpu_of.values()) - known)
+    if absent:
+        faults.append(f"the host has no CPU {', '.join(map(str, absent))}")
+    return faults
+
+
+def _of_sets(whole: Instance) -> list[str]:
+    asked = whole.profile.vcpu_sets
+    if sorted(each.index for each in whole.placement.sets) != list(range(len(asked))):
+        return [f"it has vCPU sets {[each.index for each in whole.placement.sets]}, the VM {len(asked)} from 0"]
+    vcpus = [vcpu for each in asked for vcpu in each.vcpus]
+    if sorted(vcpus) != list(range(len(vcpus))):
+        return [f"vCPUs {_listed(sorted(vcpus))}: expected 0 to {len(vcpus) - 1}, each once"]
+    return [fault for each in whole.pairs for fault in _of_set(each)]
+
+
+def _of_set(pair: SetPair) -> list[str]:
+    asked, placed = pair
+    where, faults = f"vCPU set {placed.index}", []
+    if set(placed.cpus) != set(asked.vcpus):
+        faults.append(f"{where} has vCPUs {_listed(sorted(placed.cpus))}, asked are {_listed(sorted(asked.vcpus))}")
+    if len(placed.interfaces) != len(asked.interfaces):
+        faults.append(f"{where} has {len(placed.interfaces)} interfaces, asked are {len(asked.interfaces)}")
+    if _bytes(placed) < asked.memory.total_bytes:
+        faults.append(f"{where} has {_bytes(placed)} bytes of memory, asked are {asked.memory.total_bytes}")
+    return faults
+
+
+def _bytes(placed: PlacedSet) -> int:
+    return placed.normal_bytes + placed.large_page_count * (placed.large_page_bytes or 0)
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers)) or "none"

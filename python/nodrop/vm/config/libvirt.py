@@ -1,0 +1,194 @@
+"""The VM Configuration as libvirt's domain XML.
+
+Source: ETSI GS NFV-PER 001 clauses 7.2 (deterministic threads, memory and large pages) and 8.2.2.4.
+"""
+
+from typing import Literal, NamedTuple
+from xml.etree import ElementTree as xml
+
+from nodrop.vm.config import guest
+from nodrop.vm.config.devices import add_disks, add_interfaces, add_others, notes_of_interfaces
+from nodrop.vm.config.instance import Instance
+from nodrop.vm.config.notes import plain
+
+Type = Literal["kvm", "qemu"]
+
+
+class Options(NamedTuple):
+    """What neither VMD nor placement says."""
+
+    images: tuple[str, ...] = ()
+    """Files or block devices for the VM's disks, in order; the first boots."""
+    type: Type = "kvm"
+    """`qemu`: emulated, where KVM is not to be had. For trying out, never for measuring."""
+
+
+USUAL = Options()
+
+
+def domain(instance: Instance, options: Options = USUAL) -> str:
+    """The domain as `virsh define` takes it, with what it cannot say as comments. Raises ConfigError."""
+    root = xml.Element("domain", type=options.type)
+    for note in notes(instance, options):
+        root.append(xml.Comment(f" {plain(note)} "))
+    _add_identity(root, instance)
+    _add_memory(root, instance, options.type)
+    _add_cpus(root, instance, bool(options.images))
+    _add_system(root, instance, options.type)
+    devices = xml.SubElement(root, "devices")
+    add_disks(devices, options.images)
+    add_interfaces(devices, instance)
+    add_others(devices, instance)
+    xml.indent(root)
+    return xml.tostring(root, encoding="unicode") + "\n"
+
+
+def notes(instance: Instance, options: Options = USUAL) -> tuple[str, ...]:
+    """What whoever defines the domain has to know or to do."""
+    return (
+        *_notes_of_guest(instance),
+        *_notes_of_host(instance, options),
+        *(note for pair in instance.pairs for note in notes_of_interfaces(instance, pair.placed)),
+        *_notes_of_disks(instance, options),
+    )
+
+
+def _add_identity(root: xml.Element, instance: Instance) -> None:
+    _leaf(root, "name", instance.name)
+    _leaf(root, "uuid", instance.uuid)
+    if instance.placement.vm != instance.name and plain(instance.placement.vm):
+        _leaf(root, "title", plain(instance.placement.vm))
+    size, unit = guest.memory_unit(sum(each.memory_bytes for each in guest.cells(instance)))
+    _leaf(root, "memory", size, unit=unit)
+    _leaf(root, "currentMemory", size, unit=unit)
+
+
+def _add_memory(root: xml.Element, instance: Instance, kind: Type) -> None:
+    cells = guest.cells(instance)
+    backing = xml.SubElement(root, "memoryBacking")
+    sizes = sorted({each.page_bytes for each in cells if each.page_bytes})
+    if sizes:
+        pages = xml.SubElement(backing, "hugepages")
+        for size in sizes:
+            number, unit = guest.memory_unit(size)
+            where = ",".join(str(each.id) for each in cells if each.page_bytes == size)
+            xml.SubElement(pages, "page", size=str(number), unit=unit, nodeset=where)
+    xml.SubElement(backing, "nosharepages")
+    if kind == "kvm" and not instance.profile.memory_oversubscription_allowed:
+        xml.SubElement(backing, "locked")
+    if _shared(instance):
+        xml.SubElement(backing, "source", type="memfd")
+        xml.SubElement(backing, "access", mode="shared")
+    tune = xml.SubElement(root, "numatune")
+    xml.SubElement(tune, "memory", mode="strict", nodeset=_listed(instance.nodes))
+    for each in cells:
+        xml.SubElement(tune, "memnode", cellid=str(each.id), mode="strict", nodeset=str(each.host_node))
+
+
+def _add_cpus(root: xml.Element, instance: Instance, has_disk: bool) -> None:
+    _leaf(root, "vcpu", len(instance.cpu_of), placement="static")
+    if has_disk:
+        _leaf(root, "iothreads", 1)
+    tune = xml.SubElement(root, "cputune")
+    for vcpu, cpu in instance.cpu_of.items():
+        xml.SubElement(tune, "vcpupin", vcpu=str(vcpu), cpuset=str(cpu))
+    if instance.placement.emulator_cpus:
+        others = _listed(instance.placement.emulator_cpus)
+        xml.SubElement(tune, "emulatorpin", cpuset=others)
+        if has_disk:
+            xml.SubElement(tune, "iothreadpin", iothread="1", cpuset=others)
+
+
+def _add_system(root: xml.Element, instance: Instance, kind: Type) -> None:
+    system = xml.SubElement(root, "os")
+    _leaf(system, "type", "hvm", arch="x86_64", machine="q35")
+    features = xml.SubElement(root, "features")
+    xml.SubElement(features, "acpi")
+    xml.SubElement(features, "apic")
+    if instance.has_device:
+        xml.SubElement(features, "ioapic", driver="qemu")
+    if kind == "kvm" and not instance.profile.cpu_oversubscription_allowed:
+        xml.SubElement(xml.SubElement(features, "kvm"), "hint-dedicated", state="on")
+    _add_cpu_model(root, instance, kind)
+    xml.SubElement(root, "clock", offset="utc")
+
+
+def _add_cpu_model(root: xml.Element, instance: Instance, kind: Type) -> None:
+    mode = {"mode": "host-passthrough", "migratable": "off"} if kind == "kvm" else {"mode": "maximum"}
+    cpu = xml.SubElement(root, "cpu", {**mode, "check": "none"})
+    shape = guest.shape(instance)
+    parts = {"sockets": shape.sockets, "dies": 1, "cores": shape.cores, "threads": shape.threads}
+    xml.SubElement(cpu, "topology", {name: str(count) for name, count in parts.items()})
+    numa = xml.SubElement(cpu, "numa")
+    cells = guest.cells(instance)
+    for each in cells:
+        size, unit = guest.memory_unit(each.memory_bytes)
+        has = {"cpus": _listed(each.vcpus)} if each.vcpus else {}
+        shared = {"memAccess": "shared"} if _shared(instance) else {}
+        cell = xml.SubElement(numa, "cell", {"id": str(each.id), **has, "memory": str(size), "unit": unit, **shared})
+        distances = xml.SubElement(cell, "distances")
+        for other in cells:
+            value = guest.distance(instance, each, other)
+            xml.SubElement(distances, "sibling", id=str(other.id), value=str(value))
+
+
+def _shared(instance: Instance) -> bool:
+    """Whether another process, a virtual switch, has to see the guest's memory."""
+    kinds = {line.vswitch_kind for each in instance.placement.sets for line in each.interfaces}
+    return bool(kinds & {"ovs-dpdk", "vpp"})
+
+
+def _notes_of_guest(instance: Instance) -> list[str]:
+    notes = []
+    for each in guest.cells(instance):
+        if not each.vcpus:
+            with_cpus = guest.cell_of(instance, each.vcpu_set).id
+            notes.append(
+                f"vCPU set {each.vcpu_set} has memory of two kinds: its large pages are node {with_cpus} of the guest, "
+                f"its normal memory is node {each.id}, which has no CPUs. "
+                f"Set up the guest's own large pages on node {with_cpus}."
+            )
+    shape, sets = guest.shape(instance), len(instance.pairs)
+    if shape.sockets > sets:
+        notes.append(
+            f"The guest sees {shape.sockets} sockets for {sets} vCPU sets: all its sockets have to be of one size, and "
+            "none may hold vCPUs of two sets."
+        )
+    paired = any(each.asked.pairs for each in instance.pairs)
+    if paired and shape.threads == 1:
+        notes.append(
+            "The guest sees no hyperthreads: the pairs asked for are not all on threads of one core, or not in turn "
+            "(0 and 1, 2 and 3 ...)."
+        )
+    return notes
+
+
+def _notes_of_host(instance: Instance, options: Options) -> list[str]:
+    notes = []
+    if options.type == "qemu":
+        notes.append("Emulated, not virtualised, and its memory is not locked: for trying out, never for measuring.")
+    if not instance.placement.emulator_cpus:
+        notes.append(
+            "The placement names no CPUs for the hypervisor's own threads, so these may run beside the vCPUs. "
+            "Add <emulatorpin> with CPUs that no VM has."
+        )
+    return notes
+
+
+def _notes_of_disks(instance: Instance, options: Options) -> list[str]:
+    notes = []
+    if not options.images:
+        notes.append("No disk: give --image once for each disk of the VM; the first boots.")
+    for number, disk in enumerate(instance.profile.disks):
+        if number >= len(options.images):
+            kind = f" ({disk.kind})" if disk.kind else ""
+            notes.append(f"Disk {number} of {disk.size_bytes} bytes{kind} is not in here: no image was given for it.")
+    return notes
+
+
+def _leaf(parent: xml.Element, name: str, text: str | int, **attributes: str) -> None:
+    xml.SubElement(parent, name, attributes).text = str(text)
+
+
+def _listed(numbers: tuple[int, ...]) -> str:
+    return ",".join(map(str, sorted(numbers)))
