@@ -30,7 +30,7 @@ def captured(root: Path) -> Source:
 def describe(source: Source) -> HostDescriptor:
     """All that can be known of a host; never raises for what it finds."""
     moment = source.moment
-    nodes, links = topology.describe(source)
+    nodes, links, offline, warnings = topology.describe(source)
     none: Observation[str] = moment.unknown("not looked for")
     return HostDescriptor(
         captured_at=moment.at,
@@ -43,7 +43,8 @@ def describe(source: Source) -> HostDescriptor:
             hypervisor=Hypervisor(kind=none),
             settings=settings.describe(source),
         ),
-        resources=HostResources(captured_at=moment.at, numa_nodes=nodes, links=links),
+        resources=HostResources(captured_at=moment.at, numa_nodes=nodes, links=links, offline_cpus=offline),
+        warnings=warnings,
     )
 
 

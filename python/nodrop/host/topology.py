@@ -1,18 +1,166 @@
-"""NUMA nodes of a host: their CPUs, sibling sets, memory, and how far they are from each other."""
+"""NUMA nodes of a host: their CPUs, sibling sets, memory, and how far they are from each other.
 
+Source: ETSI GS NFV-PER 001 clause 8.1.1.4; Linux, Documentation/ABI/stable/sysfs-devices-node and
+Documentation/admin-guide/cputopology.rst.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from nodrop.cpus import listed, ranges
+from nodrop.host import cpu_lists, node_memory
 from nodrop.host.source import Source
-from nodrop.model.chd import NodeLink, NumaNode
+from nodrop.host.tree import Tree
+from nodrop.model.chd import Bandwidth, CpuState, NodeCpus, NodeLink, NumaNode
+from nodrop.model.observation import Observation
+
+NODES = "/sys/devices/system/node"
+CPUS = "/sys/devices/system/cpu"
+MIB = 1 << 20
 
 
 class Topology(NamedTuple):
-    """Nodes without their devices, and what is between them."""
+    """Nodes without their devices, what is between them, and what does not fit."""
 
     nodes: tuple[NumaNode, ...]
     links: tuple[NodeLink, ...]
+    offline_cpus: Observation[tuple[int, ...]]
+    warnings: tuple[str, ...] = ()
 
 
-def describe(source: Source) -> Topology:  # noqa: ARG001
-    """Nodes of a machine."""
-    return Topology((), ())
+def describe(source: Source) -> Topology:
+    """Nodes of a machine, whatever its kernel calls them; those without CPUs and those without memory too."""
+    tree, warnings = source.tree, list[str]()
+    online = cpu_lists.online(tree)
+    nodes = _nodes(tree, online, warnings)
+    sockets = {cpu: tree.number(f"{CPUS}/cpu{cpu}/topology/physical_package_id") for cpu in online}
+    siblings = cpu_lists.siblings(tree, online, warnings)
+    return Topology(
+        nodes=tuple(
+            NumaNode(
+                id=node,
+                socket=_socket(source, cpus, sockets),
+                cpus=NodeCpus(
+                    ids=cpus,
+                    sibling_sets=_within(siblings, cpus, node, warnings),
+                    cpu={cpu: CpuState() for cpu in cpus},
+                ),
+                memory=node_memory.describe(source, node, alone=len(nodes) == 1),
+            )
+            for node, cpus in nodes.items()
+        ),
+        links=_links(source, tuple(nodes)),
+        offline_cpus=_offline(source, online),
+        warnings=tuple(warnings),
+    )
+
+
+def _nodes(tree: Tree, online: Sequence[int], warnings: list[str]) -> dict[int, tuple[int, ...]]:
+    """CPUs of each node; one node of all CPUs where there are no nodes. Each CPU is on one node only."""
+    if not online:
+        warnings.append("CPUs that run are not known: " + (tree.why(f"{CPUS}/online") or "none listed"))
+    ids = [int(name[4:]) for name in tree.names(NODES) if name.startswith("node") and name[4:].isdecimal()]
+    if not ids:
+        return {0: tuple(online)} if online else {}
+    nodes = dict[int, tuple[int, ...]]()
+    left = set(online)
+    for node in ids:
+        cpus = cpu_lists.of_either(tree, f"{NODES}/node{node}/cpulist", f"{NODES}/node{node}/cpumap")
+        if cpus is None:
+            warnings.append(f"CPUs of node {node} are not known: {tree.why(f'{NODES}/node{node}/cpulist')}")
+            cpus = ()
+        if twice := (set(cpus) & set(online)) - left:
+            warnings.append(f"CPUs {ranges(twice)} are on node {node} and on another one; they are counted there")
+        nodes[node] = tuple(cpu for cpu in cpus if cpu in left)
+        left -= set(cpus)
+    if left:
+        warnings.append(f"CPUs {ranges(left)} are on no node; they are left out")
+    return nodes
+
+
+def _socket(source: Source, cpus: Iterable[int], sockets: Mapping[int, int | None]) -> Observation[int]:
+    of = sorted({sockets.get(cpu, None) for cpu in cpus}, key=lambda socket: -1 if socket is None else socket)
+    path = f"{CPUS}/cpu{next(iter(cpus), 0)}/topology/physical_package_id"
+    if not of:
+        return source.moment.unknown("it has no CPUs", path)
+    if len(of) > 1:
+        spread = ", ".join("none" if socket is None else str(socket) for socket in of)
+        return source.moment.unknown(f"its CPUs are of several sockets: {spread}", path)
+    if of[0] is None or of[0] < 0:
+        return source.moment.unknown(source.tree.why(path) or "the kernel says -1: not known", path)
+    return source.moment.reported(of[0], path)
+
+
+def _within(
+    siblings: Mapping[int, tuple[int, ...]], cpus: Sequence[int], node: int, warnings: list[str]
+) -> tuple[tuple[int, ...], ...]:
+    """Sibling sets of a node's CPUs, in order; they partition them."""
+    sets, left = list[tuple[int, ...]](), set(cpus)
+    for cpu in cpus:
+        if cpu not in left:
+            continue
+        together = tuple(sorted({cpu, *siblings.get(cpu, ())} & left))
+        if outside := set(siblings.get(cpu, ())) - set(cpus):
+            warnings.append(f"CPU {cpu} of node {node} has siblings {ranges(outside)} that are not on its node")
+        sets.append(together)
+        left -= set(together)
+    return tuple(sets)
+
+
+def _links(source: Source, nodes: Sequence[int]) -> tuple[NodeLink, ...]:
+    """Between all pairs of nodes."""
+    distances = {node: _distances(source.tree, node, nodes) for node in nodes}
+    return tuple(
+        NodeLink(a=a, b=b, distance=_distance(source, a, b, distances), bandwidth=_link_bandwidth(source, a, b))
+        for place, a in enumerate(nodes)
+        for b in nodes[place + 1 :]
+    )
+
+
+def _distances(tree: Tree, node: int, nodes: Sequence[int]) -> Mapping[int, int]:
+    """From a node to each; the file has them in the order of the nodes that are online."""
+    path = f"{NODES}/node{node}/distance"
+    text = tree.text(path)
+    if text is None:
+        return {}
+    parts = text.split()
+    if len(parts) != len(nodes) or not all(part.isdecimal() and len(part) <= 3 for part in parts):
+        tree.refuse(path, text, f"{len(nodes)} distances")
+        return {}
+    return {to: int(part) for to, part in zip(nodes, parts, strict=True)}
+
+
+def _distance(source: Source, a: int, b: int, distances: Mapping[int, Mapping[int, int]]) -> Observation[int]:
+    path = f"{NODES}/node{a}/distance"
+    there, back = distances[a].get(b), distances[b].get(a)
+    if there is None:
+        return source.moment.unknown(source.tree.why(path), path)
+    return source.moment.reported(there, path, "" if back in (None, there) else f"the way back is {back}")
+
+
+def _link_bandwidth(source: Source, a: int, b: int) -> Bandwidth:
+    """What the firmware says of memory whose nearest CPUs are on another node: that is what the link carries.
+
+    Source: Linux, Documentation/admin-guide/mm/numaperf.rst; MiB per second.
+    """
+    for memory, cpus in ((a, b), (b, a)):
+        initiators = f"{NODES}/node{memory}/access0/initiators"
+        names = source.tree.names(initiators)
+        if f"node{cpus}" in names and f"node{memory}" not in names:
+            path = f"{initiators}/read_bandwidth"
+            if speed := source.tree.number(path):
+                why = f"what the firmware says of CPUs of node {cpus} that read memory of node {memory}"
+                return Bandwidth(total_bytes_per_s=source.moment.inferred(float(speed * MIB), path, why))
+    return Bandwidth(
+        total_bytes_per_s=source.moment.unknown("the firmware does not say"),
+        used_bytes_per_s=source.moment.unknown("needs the processor's link counters"),
+    )
+
+
+def _offline(source: Source, online: Sequence[int]) -> Observation[tuple[int, ...]]:
+    path = f"{CPUS}/present"
+    text = source.tree.text(path)
+    present = None if text is None else listed(text)
+    if present is None:
+        return source.moment.unknown(source.tree.why(path) or "holds no list of CPUs", path)
+    return source.moment.reported(tuple(sorted(set(present) - set(online))), path)

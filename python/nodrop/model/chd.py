@@ -353,6 +353,8 @@ class HostResources(Value):
     sha256: str = ""
     numa_nodes: tuple[NumaNode, ...]
     links: tuple[NodeLink, ...] = ()
+    offline_cpus: Observation[tuple[int, ...]] = Observation[tuple[int, ...]]()
+    """They are there, but switched off; on no node."""
     unplaced_nics: tuple[Nic, ...] = ()
     """Those whose node is not known; they are on no node rather than on the first."""
     unplaced_accelerators: tuple[Accelerator, ...] = ()
@@ -368,3 +370,5 @@ class HostDescriptor(Value):
     host: HostIdentity
     capabilities: HostCapabilities
     resources: HostResources
+    warnings: tuple[str, ...] = ()
+    """What does not fit together: files of the kernel that contradict each other, or hwloc that sees it otherwise."""

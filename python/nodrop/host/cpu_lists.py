@@ -1,0 +1,98 @@
+"""Which CPUs there are and which share a core, from whichever file a kernel of any age says it in."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from nodrop.cpus import listed
+from nodrop.host.tree import Tree
+
+CPUS = "/sys/devices/system/cpu"
+_MASK = re.compile(r"[0-9a-fA-F]{1,8}(,[0-9a-fA-F]{1,8})*")
+_MOST_WORDS = 4096
+"""32 CPUs each."""
+
+
+def of_list(tree: Tree, path: str) -> tuple[int, ...] | None:
+    """CPUs of a file like `0-3,8`; None: see `Tree.why`."""
+    text = tree.text(path)
+    if text is None:
+        return None
+    found = listed(text)
+    if found is None:
+        tree.refuse(path, text, "a list of CPUs")
+    return found
+
+
+def of_mask(tree: Tree, path: str) -> tuple[int, ...] | None:
+    """CPUs of a file like `00000000,0000010f`, as kernels before lists had it; None: see `Tree.why`."""
+    text = tree.text(path)
+    if text is None:
+        return None
+    if not _MASK.fullmatch(text) or text.count(",") >= _MOST_WORDS:
+        tree.refuse(path, text, "a mask of CPUs")
+        return None
+    bits = int("".join(word.zfill(8) for word in text.split(",")), 16)
+    return tuple(cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1)
+
+
+def of_either(tree: Tree, as_list: str, as_mask: str) -> tuple[int, ...] | None:
+    """CPUs of the list, or of the mask where there is no list that can be read."""
+    found = of_list(tree, as_list)
+    return of_mask(tree, as_mask) if found is None else found
+
+
+def online(tree: Tree) -> tuple[int, ...]:
+    """CPUs that run; empty where nothing says so."""
+    found = of_list(tree, f"{CPUS}/online")
+    if found is None:
+        found = tuple(
+            int(name[3:])
+            for name in tree.names(CPUS)
+            if name.startswith("cpu") and name[3:].isdecimal() and tree.number(f"{CPUS}/{name}/online") != 0
+        )
+    return found or tuple(_of_cpuinfo(tree))
+
+
+def siblings(tree: Tree, cpus: Sequence[int], warnings: list[str]) -> Mapping[int, tuple[int, ...]]:
+    """Threads of each CPU's core, itself among them."""
+    found = dict[int, tuple[int, ...]]()
+    for cpu in cpus:
+        topology = f"{CPUS}/cpu{cpu}/topology"
+        together = of_list(tree, f"{topology}/core_cpus_list")
+        if together is None:
+            together = of_either(tree, f"{topology}/thread_siblings_list", f"{topology}/thread_siblings")
+        if together is not None:
+            found[cpu] = together
+    missing = [cpu for cpu in cpus if cpu not in found]
+    if missing:
+        found |= _of_cores(tree, missing)
+    if alone := [cpu for cpu in cpus if cpu not in found]:
+        path = f"{CPUS}/cpu{alone[0]}/topology/thread_siblings_list"
+        warnings.append(
+            f"which CPUs share a core is not known ({path}: {tree.why(path)}); each is counted as a core of its own"
+        )
+    return found
+
+
+def _of_cores(tree: Tree, cpus: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    """By socket and core of /proc/cpuinfo."""
+    info = _of_cpuinfo(tree)
+    cores = dict[tuple[str, str], list[int]]()
+    for cpu in cpus:
+        fields = info.get(cpu, {})
+        if "core id" in fields:
+            cores.setdefault((fields.get("physical id", ""), fields["core id"]), []).append(cpu)
+    return {cpu: tuple(together) for together in cores.values() for cpu in together}
+
+
+def _of_cpuinfo(tree: Tree) -> dict[int, dict[str, str]]:
+    """Fields of each CPU of /proc/cpuinfo, those of its topology only."""
+    found = dict[int, dict[str, str]]()
+    fields = dict[str, str]()
+    for line in (tree.text("/proc/cpuinfo") or "").splitlines():
+        key, _, value = (part.strip() for part in line.partition(":"))
+        if key == "processor" and value.isdecimal() and len(value) < 7:
+            fields = found.setdefault(int(value), {})
+        elif key in ("physical id", "core id"):
+            fields[key] = value
+    return found

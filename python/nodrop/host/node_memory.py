@@ -1,0 +1,180 @@
+"""Memory of a NUMA node: large pages of every size, and what is in normal pages.
+
+Source: ETSI GS NFV-PER 001 clause 8.1.1.4; Linux, Documentation/admin-guide/mm/hugetlbpage.rst and
+Documentation/ABI/stable/sysfs-devices-node.
+"""
+
+from collections.abc import Mapping
+
+from nodrop.host.source import Source
+from nodrop.host.tree import Tree
+from nodrop.model.chd import Bandwidth, LargePages, NodeMemory, NormalMemory
+from nodrop.model.observation import Observation
+
+NODES = "/sys/devices/system/node"
+HUGEPAGES = "/sys/kernel/mm/hugepages"
+OVERCOMMIT = "/proc/sys/vm/overcommit_memory"
+RECLAIMABLE = ("MemFree", "Active(file)", "Inactive(file)", "SReclaimable")
+MIB = 1 << 20
+
+
+def describe(source: Source, node: int, *, alone: bool) -> NodeMemory:
+    """Memory of a node; what the kernel says of the whole machine counts where the node is alone."""
+    info, path = _meminfo(source.tree, node, alone=alone)
+    total = _bytes(source, info, "MemTotal", path)
+    pages = _large_pages(source, node, info, path, alone=alone)
+    return NodeMemory(
+        total_bytes=total,
+        large_pages=pages,
+        normal=_normal(source, total, pages, info, path),
+        bandwidth=_bandwidth(source, node),
+    )
+
+
+def _meminfo(tree: Tree, node: int, *, alone: bool) -> tuple[Mapping[str, int], str]:
+    """What meminfo says in bytes, counts as they are; and where. A line is like `Node 0 MemTotal:  32768 kB`."""
+    path = f"{NODES}/node{node}/meminfo"
+    text = tree.text(path)
+    if text is None and alone:
+        path = "/proc/meminfo"
+        text = tree.text(path)
+    found = dict[str, int]()
+    for line in (text or "").splitlines():
+        key, _, value = line.removeprefix(f"Node {node} ").partition(":")
+        number, _, unit = value.strip().partition(" ")
+        if number.isdecimal() and len(number) <= 18 and unit in ("", "kB"):
+            found[key.strip()] = int(number) * (1024 if unit else 1)
+    return found, path
+
+
+def _bytes(source: Source, info: Mapping[str, int], key: str, path: str) -> Observation[int]:
+    if key in info:
+        return source.moment.reported(info[key], f"{path} {key}")
+    return source.moment.unknown(source.tree.why(path) or f"has no {key} that is a number", path)
+
+
+def _large_pages(
+    source: Source, node: int, info: Mapping[str, int], path: str, *, alone: bool
+) -> tuple[LargePages, ...]:
+    """Of every size the kernel has for this node; of old kernels only the usual size."""
+    tree = source.tree
+    directory = f"{NODES}/node{node}/hugepages"
+    if not tree.names(directory) and alone:
+        directory = HUGEPAGES
+    sizes = sorted(filter(None, (_size(name) for name in tree.names(directory))))
+    if sizes:
+        return tuple(_pages(source, f"{directory}/hugepages-{size >> 10}kB", size, alone=alone) for size in sizes)
+    size_path = "/proc/meminfo"
+    size = _meminfo(tree, -1, alone=True)[0].get("Hugepagesize", 0)
+    if not size or "HugePages_Total" not in info:
+        return ()
+    total, free = info["HugePages_Total"], info.get("HugePages_Free")
+    return (
+        LargePages(
+            size_bytes=size,
+            total_count=source.moment.reported(total, f"{path} HugePages_Total", f"size from {size_path}"),
+            used_count=_used(source, total, free, f"{path} HugePages_Free"),
+            surplus_count=_bytes(source, info, "HugePages_Surp", path),
+            reserved_count=_bytes(source, info, "HugePages_Rsvd", path) if alone else _of_machine(source),
+        ),
+    )
+
+
+def _size(name: str) -> int:
+    """Bytes of `hugepages-2048kB`; 0: no such name."""
+    size = name.removeprefix("hugepages-").removesuffix("kB")
+    return int(size) << 10 if size.isdecimal() and len(size) < 12 and name == f"hugepages-{size}kB" else 0
+
+
+def _pages(source: Source, directory: str, size: int, *, alone: bool) -> LargePages:
+    total = _count(source, f"{directory}/nr_hugepages")
+    free = source.tree.number(f"{directory}/free_hugepages")
+    reserved = f"{HUGEPAGES}/hugepages-{size >> 10}kB/resv_hugepages"
+    return LargePages(
+        size_bytes=size,
+        total_count=total,
+        used_count=_used(source, total.value, free, f"{directory}/free_hugepages"),
+        surplus_count=_count(source, f"{directory}/surplus_hugepages"),
+        reserved_count=_count(source, reserved) if alone else _of_machine(source, reserved, total.value),
+    )
+
+
+def _count(source: Source, path: str) -> Observation[int]:
+    found = source.tree.number(path)
+    if found is None or found < 0:
+        return source.moment.unknown(source.tree.why(path) or f"holds {found}, a count expected", path)
+    return source.moment.reported(found, path)
+
+
+def _used(source: Source, total: int | None, free: int | None, path: str) -> Observation[int]:
+    if total is None or free is None:
+        return source.moment.unknown(source.tree.why(path) or "their total is not known", path)
+    if not 0 <= free <= total:
+        return source.moment.unknown(f"holds {free}, more than the {total} there are", path)
+    return source.moment.inferred(total - free, path, "total less free")
+
+
+def _of_machine(source: Source, path: str = HUGEPAGES, total: int | None = None) -> Observation[int]:
+    found = source.tree.number(path)
+    if found == 0 or total == 0:
+        return source.moment.inferred(0, path, "none on the whole machine" if found == 0 else "the node has none")
+    return source.moment.unknown(
+        "the kernel counts them for the whole machine only" + (f": {found}" if found else ""), path
+    )
+
+
+def _normal(
+    source: Source,
+    total: Observation[int],
+    pages: tuple[LargePages, ...],
+    info: Mapping[str, int],
+    path: str,
+) -> NormalMemory:
+    """What is not in large pages. Free is what a program could have: with what files keep in memory for later."""
+    moment = source.moment
+    large = [each.size_bytes * each.total_count.value for each in pages if each.total_count.value is not None]
+    size: Observation[int]
+    if total.value is None or len(large) < len(pages):
+        size = moment.unknown("the node's memory or its large pages are not known", path)
+    elif sum(large) > total.value:
+        size = moment.unknown("its large pages are more than its memory", path)
+    else:
+        size = moment.inferred(total.value - sum(large), path, "memory less large pages")
+    free: Observation[int] = moment.unknown(source.tree.why(path) or "has no MemFree that is a number", path)
+    if "MemFree" in info:
+        counted = [key for key in RECLAIMABLE if key in info]
+        free = moment.inferred(sum(info[key] for key in counted), path, " + ".join(counted))
+        if size.value is not None and free.value is not None and free.value > size.value:
+            free = moment.unknown(f"{free.value} bytes are more than there are", path)
+    usage: Observation[float] = moment.unknown("free or total is not known", path)
+    if size.value and free.value is not None:
+        usage = moment.inferred(round(1 - free.value / size.value, 4), path, "what is not free, of the total")
+    return NormalMemory(
+        total_bytes=size, free_bytes=free, usage_ratio=usage, oversubscribable=_oversubscribable(source)
+    )
+
+
+def _oversubscribable(source: Source) -> Observation[bool]:
+    """Whether more may be promised than there is. Source: Linux, Documentation/mm/overcommit-accounting.rst."""
+    mode = source.tree.number(OVERCOMMIT)
+    if mode not in (0, 1, 2):
+        return source.moment.unknown(source.tree.why(OVERCOMMIT) or f"holds {mode}, 0 to 2 expected", OVERCOMMIT)
+    means = ("unless it is obviously too much", "always", "never")[mode]
+    return source.moment.reported(mode != 2, OVERCOMMIT, f"vm.overcommit_memory={mode}: {means}")
+
+
+def _bandwidth(source: Source, node: int) -> Bandwidth:
+    """What the firmware (ACPI HMAT) says that the nearest CPUs read. Source: numaperf.rst; MiB per second."""
+    path = f"{NODES}/node{node}/access0/initiators/read_bandwidth"
+    speed = source.tree.number(path)
+    if not speed or speed < 0:
+        return Bandwidth(total_bytes_per_s=source.moment.unknown(_why_no_bandwidth(source.tree.why(path)), path))
+    return Bandwidth(
+        total_bytes_per_s=source.moment.reported(
+            float(speed * MIB), path, "reads by the nearest CPUs, says the firmware"
+        )
+    )
+
+
+def _why_no_bandwidth(why: str) -> str:
+    return "the firmware does not say" if why == "no such file" else why or "the firmware says 0"
