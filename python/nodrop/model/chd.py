@@ -218,6 +218,8 @@ class NodeCpus(Value):
     sibling_sets: tuple[tuple[int, ...], ...]
     """Threads of one core together: pairs, sets of four, or each alone. They partition `ids`."""
     cpu: dict[int, CpuState]
+    clusters: Observation[tuple[tuple[int, ...], ...]] = Observation[tuple[tuple[int, ...], ...]]()
+    """CPUs that share a cache of the last level together: several sets where a processor has several such caches."""
 
 
 class LargePages(Value):

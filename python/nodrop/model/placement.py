@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from nodrop.model.base import Value
-from nodrop.model.vmd import InterfaceMode
+from nodrop.model.vmd import InterfaceMode, Profile
 
 Policy = Literal["best-fit", "spread", "minimal-substitutions"]
 Constraint = Literal[
@@ -54,7 +54,7 @@ class PlacedInterface(Value):
 
 
 class PlacedSet(Value):
-    """Where a vCPU set goes."""
+    """Where a vCPU set goes. A set of an unrestricted VM may be in several pieces, one for each node, of one index."""
 
     index: int
     node: int
@@ -85,6 +85,8 @@ class Placement(Value):
     hostname: str
     profile: int
     """Which of the VMD's."""
+    scaled: Profile | None = None
+    """That profile with more vCPUs, where these make up for slower ones; it is what the sets are of."""
     sets: tuple[PlacedSet, ...]
     emulator_cpus: tuple[int, ...] = ()
     """For the threads of the hypervisor; on none of the vCPUs'."""

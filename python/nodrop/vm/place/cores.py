@@ -1,0 +1,180 @@
+"""Cores for vCPUs: how many a node needs, and which.
+
+A core is never shared with another VM. vCPUs that the VMD pairs have a core of their own, on whose threads they are;
+the others have a core each, or as many of a core's threads as there are, as the VM's thread policy says. With SMT off
+a pair is on two cores of one cluster. Where CPUs may be oversubscribed, threads are counted, not cores.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from nodrop.model.vmd import ThreadPolicy
+from nodrop.vm.place.inventory import Core, NodeRoom
+from nodrop.vm.place.need import SetNeed
+
+Chosen = list[dict[int, int]]
+"""For each set, the CPU of each vCPU."""
+
+
+class Manner(NamedTuple):
+    """How a VM's vCPUs go on cores."""
+
+    policy: ThreadPolicy
+    shared: bool
+    """CPUs may be oversubscribed."""
+    smt_off: bool
+
+
+def core_count(node: NodeRoom, needs: Sequence[SetNeed], manner: Manner) -> int | None:
+    """Cores that these sets take from a node, of those nobody has; None: they do not fit.
+
+    It is the least that will do: what can be done with fewer cores is not refused for want of more.
+    """
+    if manner.shared or not node.uniform or manner.smt_off:
+        taken = chosen(node, needs, manner)
+        return None if taken is None else _opened(node, taken)
+    threads = node.thread_count
+    count = 0
+    for need in needs:
+        singles = len(need.singles)
+        if any(len(group) > threads for group in need.groups) or (singles and manner.policy == "require" and threads < 2):
+            return None
+        count += len(need.groups) + (singles if manner.policy == "isolate" else -(-singles // max(threads, 1)))
+    return count if count <= node.whole_count else None
+
+
+def chosen(node: NodeRoom, needs: Sequence[SetNeed], manner: Manner) -> Chosen | None:
+    """CPUs of a node for these sets, or None where they do not fit. The same for the same sets."""
+    if manner.shared:
+        return _on_threads(node, needs, manner)
+    if manner.smt_off:
+        return _without_smt(node, needs, manner)
+    return _on_cores(node, needs, manner)
+
+
+def _opened(node: NodeRoom, taken: Chosen) -> int:
+    cpus = {cpu for each in taken for cpu in each.values()}
+    held = {core.cpus for core in node.shared if core.held}
+    return sum(not cpus.isdisjoint(core.cpus) for core in node.shared if core.cpus not in held)
+
+
+def _on_cores(node: NodeRoom, needs: Sequence[SetNeed], manner: Manner) -> Chosen | None:
+    """Groups take the smallest cores that will do, the largest group first; so the most is left for the others."""
+    free = _near(node, needs)
+    taken: Chosen = [{} for _ in needs]
+    for size, position, group in sorted(_groups(needs), key=lambda each: (-each[0], each[1])):
+        core = min((each for each in free if len(each.cpus) >= size), key=lambda each: len(each.cpus), default=None)
+        if core is None:
+            return None
+        free.remove(core)
+        taken[position].update(zip(group, core.cpus, strict=False))
+    for position, need in enumerate(needs):
+        singles = list(need.singles)
+        while singles:
+            core = _for_singles(free, len(singles), manner.policy)
+            if core is None:
+                return None
+            free.remove(core)
+            threads = core.cpus[:1] if manner.policy == "isolate" else core.cpus
+            taken[position].update(zip(singles, threads, strict=False))
+            del singles[: len(threads)]
+    return taken
+
+
+def _for_singles(free: Sequence[Core], left: int, policy: ThreadPolicy) -> Core | None:
+    """The core that vCPUs without a pair are best put on: the largest they fill, else the smallest that holds them."""
+    if policy == "isolate":
+        return min(free, key=lambda core: len(core.cpus), default=None)
+    fit = [core for core in free if policy == "prefer" or len(core.cpus) > 1]
+    filled = [core for core in fit if len(core.cpus) <= left]
+    if filled:
+        return max(filled, key=lambda core: len(core.cpus))
+    return min(fit, key=lambda core: len(core.cpus), default=None)
+
+
+def _near(node: NodeRoom, needs: Sequence[SetNeed]) -> list[Core]:
+    """Whole cores, those first whose cluster holds all that is asked, of these the tightest; then the emptiest ones."""
+    if not node.clusters or len(node.clusters) < 2:
+        return list(node.cores)
+    asked = sum(len(need.groups) + len(need.singles) for need in needs)
+    of_cluster = [(cluster, [core for core in node.cores if core.cpus[0] in cluster]) for cluster in node.clusters]
+    of_cluster.sort(key=lambda each: (len(each[1]) < asked, len(each[1]) if len(each[1]) >= asked else -len(each[1])))
+    near = [core for _, cores in of_cluster for core in cores]
+    return near + [core for core in node.cores if core not in near]
+
+
+def _without_smt(node: NodeRoom, needs: Sequence[SetNeed], manner: Manner) -> Chosen | None:
+    """Each vCPU on a core of its own, those of a pair in one cluster."""
+    if manner.policy == "require" and any(need.singles for need in needs):
+        return None
+    free = [core.cpus[0] for core in node.cores]
+    if sum(len(need.groups) and sum(map(len, need.groups)) for need in needs) + sum(
+        len(need.singles) for need in needs
+    ) > len(free):
+        return None
+    clusters = [[cpu for cpu in free if cpu in cluster] for cluster in node.clusters] if node.clusters else [free]
+    groups = sorted(_groups(needs), key=lambda each: (-each[0], each[1]))
+    where = _packed([len(each) for each in clusters], [size for size, _, _ in groups])
+    if where is None:
+        return None
+    taken: Chosen = [{} for _ in needs]
+    for (size, position, group), cluster in zip(groups, where, strict=True):
+        taken[position].update(zip(group, clusters[cluster][:size], strict=True))
+        del clusters[cluster][:size]
+    gone = {cpu for each in taken for cpu in each.values()}
+    left = iter([cpu for cpu in free if cpu not in gone])
+    for position, need in enumerate(needs):
+        taken[position].update((vcpu, next(left)) for vcpu in need.singles)
+    return taken
+
+
+def _packed(rooms: list[int], sizes: Sequence[int], dead: set[tuple[object, ...]] | None = None) -> list[int] | None:
+    """For each size, the largest first, the room it goes into; tightest rooms first, all tried before giving up."""
+    if not sizes:
+        return []
+    dead = set() if dead is None else dead
+    state = (len(sizes), *sorted(rooms))
+    if state in dead:
+        return None
+    tried: set[int] = set()
+    for room in sorted(range(len(rooms)), key=lambda each: (rooms[each], each)):
+        if rooms[room] < sizes[0] or rooms[room] in tried:
+            continue
+        tried.add(rooms[room])
+        rooms[room] -= sizes[0]
+        rest = _packed(rooms, sizes[1:], dead)
+        rooms[room] += sizes[0]
+        if rest is not None:
+            return [room, *rest]
+    dead.add(state)
+    return None
+
+
+def _on_threads(node: NodeRoom, needs: Sequence[SetNeed], manner: Manner) -> Chosen | None:
+    """Any thread with room will do, those of cores that are in use already first; a pair is still on one core."""
+    free = [list(core.cpus) for core in sorted(node.shared, key=lambda core: (not core.held, core.cpus))]
+    taken: Chosen = [{} for _ in needs]
+    for size, position, group in sorted(_groups(needs), key=lambda each: (-each[0], each[1])):
+        pieces = [[vcpu] for vcpu in group] if manner.smt_off else [list(group)]
+        for piece in pieces:
+            cpus = next((each for each in free if len(each) >= len(piece)), None)
+            if cpus is None:
+                return None
+            taken[position].update(zip(piece, cpus, strict=False))
+            del cpus[: len(piece)]
+        del size
+    left = iter([cpu for cpus in free for cpu in cpus])
+    for position, need in enumerate(needs):
+        for vcpu in need.singles:
+            cpu = next(left, None)
+            if cpu is None:
+                return None
+            taken[position][vcpu] = cpu
+    return taken
+
+
+def _groups(needs: Sequence[SetNeed]) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+    """Size, position of its set, vCPUs: of every group."""
+    for position, need in enumerate(needs):
+        for group in need.groups:
+            yield len(group), position, group

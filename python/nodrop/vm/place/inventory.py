@@ -1,0 +1,344 @@
+"""A host boiled down to what placement counts: compiled once from its CHD, then asked many times."""
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from nodrop.model.chd import CpuState, HostDescriptor, LargePages, Nic, NodeMemory, NumaNode, Port
+from nodrop.model.observation import Observation
+
+_DIGITS = re.compile(r"(\d+)")
+
+
+class Core(NamedTuple):
+    """Threads of one core that a VM could have."""
+
+    cpus: tuple[int, ...]
+    """Free, or with room where sharing is allowed."""
+    whole: bool
+    """Every thread of the core is free."""
+    held: bool = False
+    """Another VM, or a virtual switch, is on it."""
+
+
+class PortRoom(NamedTuple):
+    """A port and what of it is left."""
+
+    pci_id: str
+    netdev: str
+    nic: str
+    speed_bps: int | None
+    link_speed_bps: int | None
+    down: bool
+    """It is known to have no link."""
+    dedicated_refusal: str
+    """Why it cannot be had as a whole; empty: it can."""
+    sriov_refusal: str
+    vfs: tuple[str, ...]
+    """Free ones."""
+    paced_bps: float
+    """Promised to VFs in use."""
+    unpaced_count: int
+    """VFs in use without a limit."""
+    opened: bool
+    """Somebody uses it already."""
+    vswitch: str
+    vswitch_refusal: str
+
+
+class SwitchRoom(NamedTuple):
+    """A virtual switch and what of it is left."""
+
+    name: str
+    kind: str
+    accelerated: bool | None
+    capacity_bps: float | None
+    used_bps: float | None
+
+
+class NodeRoom(NamedTuple):
+    """A node and what of it is left."""
+
+    id: int
+    cores: tuple[Core, ...]
+    """Those that are whole, by their lowest CPU."""
+    shared: tuple[Core, ...]
+    """All with threads to have where CPUs may be shared."""
+    clusters: tuple[frozenset[int], ...] | None
+    """CPUs that share a last-level cache; None: not known."""
+    pages: Mapping[int, int | None]
+    """Free ones by size in bytes; None: not known."""
+    normal_free_bytes: int | None
+    normal_total_bytes: int | None
+    """Where it may be oversubscribed, else None."""
+    bandwidth_total: float | None
+    bandwidth_used: float | None
+    ports: tuple[PortRoom, ...]
+    devices: tuple[tuple[str, str, str], ...]
+    """PCI address, kind and model of free ones."""
+    busy_cpu_count: int
+    refused_cpu_count: int
+    unknown_cpu_count: int
+    whole_count: int
+    thread_count: int
+    """Of the largest core."""
+    uniform: bool
+    """All whole cores have as many threads."""
+
+
+class Link(NamedTuple):
+    """Between two nodes."""
+
+    distance: int | None
+    total: float | None
+    used: float | None
+
+
+class Inventory(NamedTuple):
+    """A host as placement sees it; nodes, ports and CPUs in an order that the file's does not change."""
+
+    id: str
+    hostname: str
+    host: HostDescriptor
+    nodes: tuple[NodeRoom, ...]
+    links: Mapping[tuple[int, int], Link]
+    nic_limits: Mapping[str, float | None]
+    nic_used: Mapping[str, float]
+    switches: Mapping[str, SwitchRoom]
+    smt_off: bool
+    spare_core_count: int
+    """Cores that no VM and no virtual switch is on."""
+    host_cpus: tuple[int, ...]
+    """CPUs that VMs may not have and that nobody polls on: where threads of the hypervisor can go."""
+    vms: frozenset[str]
+    """Who is on it already."""
+    homeless_ports: tuple[PortRoom, ...]
+    """Their node is not known."""
+    homeless_devices: tuple[tuple[str, str, str], ...]
+
+
+def address(pci_id: str) -> tuple[object, ...]:
+    """What PCI addresses sort by: as hexadecimal numbers where they are such."""
+    return tuple((0, int(part, 16), "") if _hex(part) else (1, 0, part) for part in re.split(r"[:.]", pci_id))
+
+
+def natural(name: str) -> tuple[object, ...]:
+    """What names sort by, so that `host-2` comes before `host-10`."""
+    return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in _DIGITS.split(name) if part)
+
+
+def compiled(host: HostDescriptor) -> Inventory:
+    """What of a host can be had."""
+    polled = frozenset(cpu for each in host.capabilities.vswitches for cpu in each.cpus.value or ())
+    nics = [nic for node in host.resources.numa_nodes for nic in node.nics] + list(host.resources.unplaced_nics)
+    switches = {netdev: each.name for each in host.capabilities.vswitches for netdev in each.ports.value or ()}
+    counted = [_Node(node, polled) for node in sorted(host.resources.numa_nodes, key=lambda node: node.id)]
+    return Inventory(
+        id=name_of(host),
+        hostname=host.host.hostname.value or name_of(host),
+        host=host,
+        nodes=tuple(each.room(_ports(each.node.nics, switches)) for each in counted),
+        links={
+            (min(link.a, link.b), max(link.a, link.b)): Link(
+                link.distance.value, link.bandwidth.total_bytes_per_s.value, link.bandwidth.used_bytes_per_s.value
+            )
+            for link in host.resources.links
+        },
+        nic_limits={nic.id: nic.pci_limit_bps.value for nic in nics},
+        nic_used={nic.id: sum(_promised(port) for port in nic.ports) for nic in nics},
+        switches={
+            each.name: SwitchRoom(
+                each.name,
+                each.kind.value or "",
+                None if each.acceleration.value is None else each.acceleration.value != "none",
+                each.capacity_bps.value,
+                each.used_bps.value,
+            )
+            for each in host.capabilities.vswitches
+        },
+        smt_off=all(each.largest <= 1 for each in counted),
+        spare_core_count=sum(each.spare_count for each in counted),
+        host_cpus=tuple(sorted(cpu for each in counted for cpu in each.host_cpus)),
+        vms=frozenset(owner for each in counted for owner in each.owners),
+        homeless_ports=_ports(host.resources.unplaced_nics, switches),
+        homeless_devices=tuple(
+            (each.pci_id, each.kind, each.model.value or "")
+            for each in sorted(host.resources.unplaced_accelerators, key=lambda each: address(each.pci_id))
+            if each.in_use.value is False
+        ),
+    )
+
+
+def name_of(host: HostDescriptor) -> str:
+    """What a host is told apart by."""
+    return host.host.id.value or host.host.hostname.value or "unnamed host"
+
+
+class _Node:
+    """Counts the CPUs of a node; the one loop that is run for every CPU of every host."""
+
+    def __init__(self, node: NumaNode, polled: frozenset[int]) -> None:
+        self.node = node
+        self.largest = 0
+        self.spare_count = self.busy = self.refused = self.unknown = 0
+        self.host_cpus: list[int] = []
+        self.owners: set[str] = set()
+        self.cores: list[Core] = []
+        self.shared: list[Core] = []
+        for siblings in node.cpus.sibling_sets:
+            self._count(tuple(sorted(siblings)), polled)
+        self.cores.sort()
+        self.shared.sort()
+
+    def _count(self, siblings: tuple[int, ...], polled: frozenset[int]) -> None:
+        states = self.node.cpus.cpu
+        self.largest = max(self.largest, len(siblings))
+        free = 0
+        open_cpus: list[int] = []
+        held = False
+        refused = 0
+        for cpu in siblings:
+            state = states.get(cpu)
+            eligible = state and state.eligible.value
+            in_use = state and state.in_use.value
+            if state and state.owners:
+                self.owners.update(state.owners)
+            # A CPU of the host's own may be in use too; that leaves it the host's.
+            if cpu in polled or (state and (state.owners or (in_use and eligible is not False))):
+                held = True
+                self.busy += 1
+                if state and eligible and cpu not in polled and _has_room(state):
+                    open_cpus.append(cpu)
+            elif eligible and in_use is False:
+                free += 1
+                open_cpus.append(cpu)
+            elif eligible is False:
+                refused += 1
+                self.host_cpus.append(cpu)
+            else:
+                self.unknown += 1
+                held = held or eligible is True
+        self.refused += refused
+        whole = free == len(siblings)
+        if whole:
+            self.cores.append(Core(siblings, whole=True))
+        if open_cpus:
+            self.shared.append(Core(tuple(open_cpus), whole, held))
+        self.spare_count += not held
+
+    def room(self, ports: tuple[PortRoom, ...]) -> NodeRoom:
+        """What of the node is left."""
+        memory = self.node.memory
+        sizes = {len(core.cpus) for core in self.cores}
+        return NodeRoom(
+            id=self.node.id,
+            cores=tuple(self.cores),
+            shared=tuple(self.shared),
+            clusters=_clusters(self.node),
+            pages={each.size_bytes: _free_pages(each) for each in memory.large_pages},
+            normal_free_bytes=_free_normal(memory),
+            normal_total_bytes=memory.normal.total_bytes.value if memory.normal.oversubscribable.value else None,
+            bandwidth_total=memory.bandwidth.total_bytes_per_s.value,
+            bandwidth_used=memory.bandwidth.used_bytes_per_s.value,
+            ports=ports,
+            devices=tuple(
+                (each.pci_id, each.kind, each.model.value or "")
+                for each in sorted(self.node.accelerators, key=lambda each: address(each.pci_id))
+                if each.in_use.value is False
+            ),
+            busy_cpu_count=self.busy,
+            refused_cpu_count=self.refused,
+            unknown_cpu_count=self.unknown,
+            whole_count=len(self.cores),
+            thread_count=max(sizes, default=0),
+            uniform=len(sizes) <= 1,
+        )
+
+
+def _has_room(state: CpuState) -> bool:
+    """Whether a CPU that VMs share can take one more vCPU."""
+    ratio = state.oversubscription_ratio.value
+    return state.use.value == "shared" and ratio is not None and len(state.owners) + 1 <= ratio
+
+
+def _clusters(node: NumaNode) -> tuple[frozenset[int], ...] | None:
+    sets = node.cpus.clusters.value
+    return None if sets is None else tuple(frozenset(each) for each in sorted(sets))
+
+
+def _free_pages(pages: LargePages) -> int | None:
+    total, used = pages.total_count.value, pages.used_count.value
+    return None if total is None or used is None else max(0, total - used - (pages.reserved_count.value or 0))
+
+
+def _free_normal(memory: NodeMemory) -> int | None:
+    normal = memory.normal
+    if normal.free_bytes.value is not None:
+        return normal.free_bytes.value
+    if normal.total_bytes.value is None or normal.usage_ratio.value is None:
+        return None
+    return int(normal.total_bytes.value * (1 - normal.usage_ratio.value))
+
+
+def _promised(port: Port) -> float:
+    """Of a card's slot: all of a port that one VM has, and what is promised to VFs in use."""
+    if port.use.value == "dedicated" and port.in_use.value:
+        return float(port.speed_bps.value or 0)
+    vfs = port.sriov.vfs if port.sriov else ()
+    return sum(vf.pacing_bps.value or 0.0 for vf in vfs if vf.in_use.value is not False)
+
+
+def _ports(nics: tuple[Nic, ...], switches: Mapping[str, str]) -> tuple[PortRoom, ...]:
+    rooms = (_port(port, nic, switches) for nic in nics for port in nic.ports)
+    return tuple(sorted(rooms, key=lambda room: address(room.pci_id)))
+
+
+def _port(port: Port, nic: Nic, switches: Mapping[str, str]) -> PortRoom:
+    vfs = sorted(port.sriov.vfs if port.sriov else (), key=lambda vf: address(vf.pci_id))
+    taken = [vf for vf in vfs if vf.in_use.value is not False]
+    vswitch = port.vswitch or switches.get(port.netdev, "")
+    refusal = _ineligible(port.eligible)
+    dedicated = refusal or _not_free(port, vswitch) or (f"{len(taken)} of its VFs in use" if taken else "")
+    free = tuple(vf.pci_id for vf in vfs if vf.in_use.value is False)
+    return PortRoom(
+        pci_id=port.pci_id,
+        netdev=port.netdev,
+        nic=nic.id,
+        speed_bps=port.speed_bps.value,
+        link_speed_bps=port.link_speed_bps.value,
+        down=port.link.value is False,
+        dedicated_refusal=dedicated,
+        sriov_refusal=refusal or _no_vf(port, free),
+        vfs=free,
+        paced_bps=sum(vf.pacing_bps.value or 0.0 for vf in taken),
+        unpaced_count=sum(not vf.pacing_bps.value for vf in taken),
+        opened=bool(taken) or bool(vswitch) or port.in_use.value is not False,
+        vswitch=vswitch,
+        vswitch_refusal=refusal or ("" if vswitch else "on no virtual switch"),
+    )
+
+
+def _ineligible(eligible: Observation[bool]) -> str:
+    if eligible.value is None:
+        return "whether VMs may have it is unknown" + (f" ({eligible.why})" if eligible.why else "")
+    return "" if eligible.value else "not for VMs"
+
+
+def _not_free(port: Port, vswitch: str) -> str:
+    if vswitch:
+        return f"on virtual switch {vswitch}"
+    if port.in_use.value is None:
+        return "whether it is in use is unknown" + (f" ({port.in_use.why})" if port.in_use.why else "")
+    return f"in use by {', '.join(port.owners) or 'others'}" if port.in_use.value else ""
+
+
+def _no_vf(port: Port, free: tuple[str, ...]) -> str:
+    if port.sriov is None:
+        return "no SR-IOV"
+    if port.use.value == "dedicated" and port.in_use.value is not False:
+        return f"all of it in use by {', '.join(port.owners) or 'others'}"
+    return "" if free else "no VF free"
+
+
+def _hex(part: str) -> bool:
+    return bool(part) and all(char in "0123456789abcdefABCDEF" for char in part)

@@ -1,0 +1,82 @@
+"""What a profile of a VM asks for, counted: the other half of the match."""
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from nodrop.model.vmd import Interface, Profile, VcpuSet
+
+
+class SetNeed(NamedTuple):
+    """What a vCPU set asks of its node."""
+
+    index: int
+    groups: tuple[tuple[int, ...], ...]
+    """vCPUs that share a core."""
+    singles: tuple[int, ...]
+    page_bytes: int
+    page_count: int
+    normal_bytes: int
+    bandwidth: float
+    """Of memory, bytes/s; 0: none asked."""
+    interfaces: tuple[Interface, ...]
+
+    @property
+    def alike(self) -> tuple[object, ...]:
+        """Equal for sets that ask for the same."""
+        return (tuple(len(each) for each in self.groups), len(self.singles), *self[3:])
+
+
+class Need(NamedTuple):
+    """What a VM asks of a host."""
+
+    profile: Profile
+    sets: tuple[SetNeed, ...]
+    links: tuple[tuple[int, int, float], ...]
+    """Two sets, and bytes/s between them."""
+    devices: tuple[tuple[str, str], ...]
+    """Kind and model, once for each."""
+
+    @property
+    def page_sizes(self) -> frozenset[int]:
+        """Sizes of large pages that it asks for."""
+        return frozenset(each.page_bytes for each in self.sets if each.page_count)
+
+
+def counted(profile: Profile) -> Need:
+    """What a profile asks for."""
+    usage = profile.impact.usage if profile.impact else {}
+    memory_share = usage.get("memory_bytes_per_s", 0.0) / profile.vcpu_count
+    return Need(
+        profile=profile,
+        sets=tuple(_set(index, each, memory_share) for index, each in enumerate(profile.vcpu_sets)),
+        links=tuple(_links(profile, usage.get("inter_node_bytes_per_s", 0.0))),
+        devices=tuple((each.kind, each.model) for each in profile.other_io for _ in range(each.count)),
+    )
+
+
+def _set(index: int, asked: VcpuSet, memory_share: float) -> SetNeed:
+    paired = {vcpu for pair in asked.pairs for vcpu in pair}
+    page_bytes = asked.memory.large_page_bytes or 0
+    return SetNeed(
+        index=index,
+        groups=asked.pairs,
+        singles=tuple(vcpu for vcpu in asked.vcpus if vcpu not in paired),
+        page_bytes=page_bytes,
+        page_count=asked.memory.large_page_count,
+        normal_bytes=max(0, asked.memory.total_bytes - page_bytes * asked.memory.large_page_count),
+        bandwidth=asked.memory.bandwidth_bytes_per_s or memory_share * len(asked.vcpus),
+        interfaces=asked.interfaces,
+    )
+
+
+def _links(profile: Profile, usage: float) -> Iterator[tuple[int, int, float]]:
+    """Those asked for; else what the VM uses between nodes at worst, spread evenly. Source: 8.2.2.5, option 3."""
+    if profile.links or not usage:
+        for link in profile.links:
+            yield min(link.sets), max(link.sets), link.bandwidth_bps / 8
+        return
+    set_count = len(profile.vcpu_sets)
+    for one in range(set_count):
+        for other in range(one + 1, set_count):
+            yield one, other, usage / math.comb(set_count, 2)

@@ -1,0 +1,73 @@
+"""The worst case by clock: at 75 % of the reference clock, 75 % of the performance is still granted."""
+
+from typing import NamedTuple
+
+from nodrop.model.chd import Processor
+from nodrop.model.vmd import ProcessorRequirements
+from nodrop.vm.ranking import AS_DECLARED, Standing
+from nodrop.vm.ranking.models import clock_of, generation, same_model
+
+EXTRAPOLATED = "extrapolated (worst-case)"
+
+
+class WorstCase(NamedTuple):
+    """Rank is the share of the performance that the clock leaves, without credit for a faster one.
+
+    It holds within a vendor, for processors of the same or a newer generation, and for work that the CPU bounds;
+    the label says that it is extrapolated. Source: ETSI GS NFV-PER 001 clause 8.2.2.5, last paragraph.
+    """
+
+    name: str = "worst-case"
+
+    def standing(self, asked: ProcessorRequirements, found: Processor) -> Standing:
+        """How a host's processor stands to what a VM asks."""
+        model = found.model.value or "unknown"
+        if asked.model and found.model.value is None:
+            return _unknown(asked, "its model is unknown")
+        for other in asked.alternatives:
+            if same_model(other, model) and not same_model(asked.model, model):
+                return Standing(1.0, AS_DECLARED, substitution=f"{model}: declared as an alternative to {asked.model}")
+        same = not asked.model or same_model(asked.model, model)
+        if not same and (reason := _not_newer(asked.model, model)):
+            return _unknown(asked, reason)
+        return _by_clock(asked, found, "" if same else f"{model} in place of {asked.model}")
+
+
+def _by_clock(asked: ProcessorRequirements, found: Processor, substitution: str) -> Standing:
+    reference_mhz = asked.reference_mhz or clock_of(asked.model)
+    base_mhz = found.base_mhz.value
+    if reference_mhz is None:
+        if substitution:
+            return _unknown(asked, "the VM names no reference clock to compare with")
+        return Standing(1.0, AS_DECLARED)
+    if base_mhz is None:
+        if asked.model and not substitution:
+            return Standing(1.0, AS_DECLARED)
+        return _unknown(asked, "its base clock is unknown")
+    ratio = min(1.0, base_mhz / reference_mhz)
+    if ratio == 1.0 and not substitution:
+        return Standing(1.0, AS_DECLARED)
+    clocks = f"{base_mhz:g} MHz for {reference_mhz:g} MHz" + ("" if ratio < 1 else ", no credit for more")
+    return Standing(
+        ratio,
+        f"{EXTRAPOLATED}: {clocks}",
+        met=ratio >= (1.0 if asked.rank_min is None else asked.rank_min),
+        asked=f"{asked.rank_min or 1.0:.3g} of the performance at {reference_mhz:g} MHz",
+        found=f"{ratio:.3g} guaranteed at {base_mhz:g} MHz, {EXTRAPOLATED}",
+        substitution=substitution,
+    )
+
+
+def _not_newer(asked: str, found: str) -> str:
+    """Why a processor cannot be taken for one of the same or a newer generation; empty: it can."""
+    wanted, there = generation(asked), generation(found)
+    if wanted is None or there is None:
+        return f"{found}: whether it is of the same or a newer generation is unknown"
+    if wanted.line != there.line:
+        return f"{found} ({there.name}): of another line than {wanted.name}"
+    return "" if there.order >= wanted.order else f"{found} ({there.name}): older than {wanted.name}"
+
+
+def _unknown(asked: ProcessorRequirements, reason: str) -> Standing:
+    wanted = asked.model or (f"a base clock of {asked.reference_mhz:g} MHz" if asked.reference_mhz else "a processor")
+    return Standing(None, reason, met=False, asked=wanted, found=reason)
