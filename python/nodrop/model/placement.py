@@ -63,9 +63,19 @@ class PlacedSet(Value):
     large_page_bytes: int | None = None
     large_page_count: int = 0
     normal_bytes: int = 0
+    bandwidth_bytes_per_s: float = 0.0
+    """Of memory, as asked; 0: nothing was."""
     interfaces: tuple[PlacedInterface, ...] = ()
     devices: tuple[str, ...] = ()
     """PCI addresses of others."""
+
+
+class PlacedLink(Value):
+    """What a VM asks of the way between two nodes."""
+
+    a: int
+    b: int
+    bytes_per_s: float
 
 
 class Guarantee(Value):
@@ -88,6 +98,8 @@ class Placement(Value):
     scaled: Profile | None = None
     """That profile with more vCPUs, where these make up for slower ones; it is what the sets are of."""
     sets: tuple[PlacedSet, ...]
+    links: tuple[PlacedLink, ...] = ()
+    """Between nodes; sets on one node need none."""
     emulator_cpus: tuple[int, ...] = ()
     """For the threads of the hypervisor; on none of the vCPUs'."""
     substitutions: tuple[str, ...] = ()
@@ -119,3 +131,4 @@ class PlacementResult(Value):
     alternatives: tuple[str, ...] = ()
     """Ids of other hosts that would do, the best first."""
     rejections: tuple[Rejection, ...] = ()
+    """Hosts that will not do, by their ids."""

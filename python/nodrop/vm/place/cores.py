@@ -37,7 +37,9 @@ def core_count(node: NodeRoom, needs: Sequence[SetNeed], manner: Manner) -> int 
     count = 0
     for need in needs:
         singles = len(need.singles)
-        if any(len(group) > threads for group in need.groups) or (singles and manner.policy == "require" and threads < 2):
+        if any(len(group) > threads for group in need.groups) or (
+            singles and manner.policy == "require" and threads < 2
+        ):
             return None
         count += len(need.groups) + (singles if manner.policy == "isolate" else -(-singles // max(threads, 1)))
     return count if count <= node.whole_count else None
@@ -108,9 +110,7 @@ def _without_smt(node: NodeRoom, needs: Sequence[SetNeed], manner: Manner) -> Ch
     if manner.policy == "require" and any(need.singles for need in needs):
         return None
     free = [core.cpus[0] for core in node.cores]
-    if sum(len(need.groups) and sum(map(len, need.groups)) for need in needs) + sum(
-        len(need.singles) for need in needs
-    ) > len(free):
+    if sum(need.vcpu_count for need in needs) > len(free):
         return None
     clusters = [[cpu for cpu in free if cpu in cluster] for cluster in node.clusters] if node.clusters else [free]
     groups = sorted(_groups(needs), key=lambda each: (-each[0], each[1]))
@@ -152,18 +152,24 @@ def _packed(rooms: list[int], sizes: Sequence[int], dead: set[tuple[object, ...]
 
 def _on_threads(node: NodeRoom, needs: Sequence[SetNeed], manner: Manner) -> Chosen | None:
     """Any thread with room will do, those of cores that are in use already first; a pair is still on one core."""
-    free = [list(core.cpus) for core in sorted(node.shared, key=lambda core: (not core.held, core.cpus))]
+    cores = sorted(node.shared, key=lambda core: (not core.held, core.cpus))
+    free = [list(core.cpus) for core in cores]
+    groups = sorted(_groups(needs), key=lambda each: (-each[0], each[1]))
+    pieces = (
+        [(position, (vcpu,)) for _, position, group in groups for vcpu in group]
+        if manner.smt_off
+        else [(position, group) for _, position, group in groups]
+    )
+    where = _first_fit(free, pieces) or _packed([len(each) for each in free], [len(each) for _, each in pieces])
+    if where is None:
+        return None
     taken: Chosen = [{} for _ in needs]
-    for size, position, group in sorted(_groups(needs), key=lambda each: (-each[0], each[1])):
-        pieces = [[vcpu] for vcpu in group] if manner.smt_off else [list(group)]
-        for piece in pieces:
-            cpus = next((each for each in free if len(each) >= len(piece)), None)
-            if cpus is None:
-                return None
-            taken[position].update(zip(piece, cpus, strict=False))
-            del cpus[: len(piece)]
-        del size
-    left = iter([cpu for cpus in free for cpu in cpus])
+    for (position, piece), room in zip(pieces, where, strict=True):
+        taken[position].update(zip(piece, free[room], strict=False))
+        del free[room][: len(piece)]
+    begun = set(where) | {room for room, core in enumerate(cores) if core.held}
+    order = sorted(range(len(free)), key=lambda room: room not in begun)
+    left = iter([cpu for room in order for cpu in free[room]])
     for position, need in enumerate(needs):
         for vcpu in need.singles:
             cpu = next(left, None)
@@ -171,6 +177,19 @@ def _on_threads(node: NodeRoom, needs: Sequence[SetNeed], manner: Manner) -> Cho
                 return None
             taken[position][vcpu] = cpu
     return taken
+
+
+def _first_fit(free: Sequence[Sequence[int]], pieces: Sequence[tuple[int, tuple[int, ...]]]) -> list[int] | None:
+    """For each piece the first core with threads left for it."""
+    rooms = [len(each) for each in free]
+    where = []
+    for _, piece in pieces:
+        room = next((each for each, left in enumerate(rooms) if left >= len(piece)), None)
+        if room is None:
+            return None
+        rooms[room] -= len(piece)
+        where.append(room)
+    return where
 
 
 def _groups(needs: Sequence[SetNeed]) -> Iterator[tuple[int, int, tuple[int, ...]]]:

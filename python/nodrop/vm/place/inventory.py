@@ -76,6 +76,8 @@ class NodeRoom(NamedTuple):
     ports: tuple[PortRoom, ...]
     devices: tuple[tuple[str, str, str], ...]
     """PCI address, kind and model of free ones."""
+    host_cpus: tuple[int, ...]
+    """CPUs that VMs may not have and that nobody polls on: where threads of the hypervisor can go."""
     busy_cpu_count: int
     refused_cpu_count: int
     unknown_cpu_count: int
@@ -108,8 +110,6 @@ class Inventory(NamedTuple):
     smt_off: bool
     spare_core_count: int
     """Cores that no VM and no virtual switch is on."""
-    host_cpus: tuple[int, ...]
-    """CPUs that VMs may not have and that nobody polls on: where threads of the hypervisor can go."""
     vms: frozenset[str]
     """Who is on it already."""
     homeless_ports: tuple[PortRoom, ...]
@@ -158,7 +158,6 @@ def compiled(host: HostDescriptor) -> Inventory:
         },
         smt_off=all(each.largest <= 1 for each in counted),
         spare_core_count=sum(each.spare_count for each in counted),
-        host_cpus=tuple(sorted(cpu for each in counted for cpu in each.host_cpus)),
         vms=frozenset(owner for each in counted for owner in each.owners),
         homeless_ports=_ports(host.resources.unplaced_nics, switches),
         homeless_devices=tuple(
@@ -246,6 +245,7 @@ class _Node:
                 for each in sorted(self.node.accelerators, key=lambda each: address(each.pci_id))
                 if each.in_use.value is False
             ),
+            host_cpus=tuple(sorted(self.host_cpus)),
             busy_cpu_count=self.busy,
             refused_cpu_count=self.refused,
             unknown_cpu_count=self.unknown,

@@ -10,7 +10,8 @@ from nodrop.model.vmd import Interface, Profile, VcpuSet
 class SetNeed(NamedTuple):
     """What a vCPU set asks of its node."""
 
-    index: int
+    number: int
+    """Of the set in its profile."""
     groups: tuple[tuple[int, ...], ...]
     """vCPUs that share a core."""
     singles: tuple[int, ...]
@@ -20,6 +21,11 @@ class SetNeed(NamedTuple):
     bandwidth: float
     """Of memory, bytes/s; 0: none asked."""
     interfaces: tuple[Interface, ...]
+
+    @property
+    def vcpu_count(self) -> int:
+        """vCPUs of it."""
+        return sum(map(len, self.groups)) + len(self.singles)
 
     @property
     def alike(self) -> tuple[object, ...]:
@@ -59,7 +65,7 @@ def _set(index: int, asked: VcpuSet, memory_share: float) -> SetNeed:
     paired = {vcpu for pair in asked.pairs for vcpu in pair}
     page_bytes = asked.memory.large_page_bytes or 0
     return SetNeed(
-        index=index,
+        number=index,
         groups=asked.pairs,
         singles=tuple(vcpu for vcpu in asked.vcpus if vcpu not in paired),
         page_bytes=page_bytes,

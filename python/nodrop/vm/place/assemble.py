@@ -1,0 +1,156 @@
+"""A decision to the last resource: CPUs, pages, VFs, and what is to be said of them."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from nodrop.model.placement import PlacedInterface, PlacedLink, PlacedSet, Placement
+from nodrop.vm.place.cores import Manner, chosen
+from nodrop.vm.place.decision import Candidate
+from nodrop.vm.place.inventory import Inventory, PortRoom
+from nodrop.vm.place.need import SetNeed
+from nodrop.vm.place.search import Found, crossing
+from nodrop.vm.place.split import Split
+
+
+class Piece(NamedTuple):
+    """What of a set is on a node, whether all of it or a part."""
+
+    need: SetNeed
+    node: int
+    """By position."""
+    cpus: dict[int, int]
+    page_count: int
+    normal_bytes: int
+    bandwidth: float
+
+
+def assembled(vm: str, candidate: Candidate) -> Placement:
+    """The placement, without what is said of it."""
+    found, inventory = candidate.found, candidate.inventory
+    pieces = _split_pieces(candidate, found) if isinstance(found, Split) else _whole_pieces(candidate, found)
+    interfaces = _interfaces(candidate)
+    devices = _by_set(candidate, pieces)
+    placed: set[int] = set()
+    sets = []
+    for piece in pieces:
+        first = piece.need.number not in placed
+        placed.add(piece.need.number)
+        sets.append(
+            PlacedSet(
+                index=piece.need.number,
+                node=inventory.nodes[piece.node].id,
+                cpus=dict(sorted(piece.cpus.items())),
+                large_page_bytes=piece.need.page_bytes if piece.page_count else None,
+                large_page_count=piece.page_count,
+                normal_bytes=piece.normal_bytes,
+                bandwidth_bytes_per_s=piece.bandwidth,
+                interfaces=tuple(interfaces[piece.need.number]) if first else (),
+                devices=devices.get(piece.need.number, ()) if first else (),
+            )
+        )
+    return Placement(
+        vm=vm,
+        host_id=inventory.id,
+        hostname=inventory.hostname,
+        profile=candidate.profile,
+        scaled=candidate.need.profile if candidate.scaled else None,
+        sets=tuple(sets),
+        links=tuple(_links(candidate)),
+        emulator_cpus=emulator_cpus(inventory, pieces),
+        guarantee=candidate.guarantee,
+    )
+
+
+def _whole_pieces(candidate: Candidate, found: Found) -> list[Piece]:
+    need, inventory = candidate.need, candidate.inventory
+    profile = need.profile
+    smt_off = inventory.smt_off and any(each.groups for each in need.sets)
+    manner = Manner(profile.thread_policy, profile.cpu_oversubscription_allowed, smt_off)
+    pieces = []
+    for node in sorted(set(found.nodes)):
+        needs = [each for each, at in zip(need.sets, found.nodes, strict=True) if at == node]
+        taken = chosen(inventory.nodes[node], needs, manner)
+        assert taken is not None, "what fits in numbers fits"
+        pieces += [
+            Piece(each, node, cpus, each.page_count, each.normal_bytes, each.bandwidth)
+            for each, cpus in zip(needs, taken, strict=True)
+        ]
+    return sorted(pieces, key=lambda piece: piece.need.number)
+
+
+def _split_pieces(candidate: Candidate, found: Split) -> list[Piece]:
+    sets = candidate.need.sets
+    return [
+        Piece(
+            sets[each.set_index],
+            each.node,
+            each.cpus,
+            each.page_count,
+            each.normal_bytes,
+            sets[each.set_index].bandwidth * len(each.cpus) / sets[each.set_index].vcpu_count,
+        )
+        for each in found.pieces
+    ]
+
+
+def _interfaces(candidate: Candidate) -> dict[int, list[PlacedInterface]]:
+    """The ends of each set's interfaces; of VFs alike the first that is free."""
+    found, switches = candidate.found, candidate.inventory.switches
+    given: dict[str, int] = {}
+    placed: dict[int, list[PlacedInterface]] = {}
+    for each in candidate.need.sets:
+        mine = placed.setdefault(each.number, [])
+        for index, asked in enumerate(each.interfaces):
+            port: PortRoom = found.ends.ports[each.number, index]
+            pci_id = port.pci_id
+            if asked.mode == "sriov":
+                given[pci_id] = given.get(pci_id, 0) + 1
+                pci_id = port.vfs[given[pci_id] - 1]
+            switch = switches.get(port.vswitch) if asked.mode == "vswitch" else None
+            mine.append(
+                PlacedInterface(
+                    index=index,
+                    mode=asked.mode,
+                    pci_id=pci_id,
+                    port_pci_id=port.pci_id,
+                    netdev=port.netdev,
+                    vswitch=port.vswitch if asked.mode == "vswitch" else "",
+                    vswitch_kind=switch.kind if switch else "",
+                    speed_bps=asked.speed_bps,
+                    bandwidth_bps=asked.bandwidth_bps,
+                )
+            )
+    return placed
+
+
+def _by_set(candidate: Candidate, pieces: list[Piece]) -> dict[int, tuple[str, ...]]:
+    """Devices with the first set on their node; those elsewhere with the first set."""
+    nodes = {device[0]: at for at, node in enumerate(candidate.inventory.nodes) for device in node.devices}
+    by_set: dict[int, tuple[str, ...]] = {}
+    for pci_id in candidate.found.devices:
+        near = [piece.need.number for piece in pieces if piece.node == nodes.get(pci_id)]
+        index = near[0] if near else pieces[0].need.index
+        by_set[index] = (*by_set.get(index, ()), pci_id)
+    return by_set
+
+
+def _links(candidate: Candidate) -> Iterator[PlacedLink]:
+    if isinstance(candidate.found, Found):
+        nodes = candidate.inventory.nodes
+        for (one, other), asked in sorted(crossing(candidate.need, candidate.found.nodes).items()):
+            yield PlacedLink(a=nodes[one].id, b=nodes[other].id, bytes_per_s=asked)
+
+
+def emulator_cpus(inventory: Inventory, pieces: list[Piece]) -> tuple[int, ...]:
+    """Where threads of the hypervisor go: CPUs of the host's own near the VM, else anywhere, else a core left free."""
+    used = sorted({piece.node for piece in pieces})
+    near = tuple(cpu for at in used for cpu in inventory.nodes[at].host_cpus)
+    if near:
+        return tuple(sorted(near))
+    others = tuple(cpu for node in inventory.nodes for cpu in node.host_cpus)
+    if others:
+        return tuple(sorted(others))
+    taken = {cpu for piece in pieces for cpu in piece.cpus.values()}
+    order = [*used, *(at for at in range(len(inventory.nodes)) if at not in used)]
+    free = (core.cpus for at in order for core in inventory.nodes[at].cores if taken.isdisjoint(core.cpus))
+    return next(free, ())

@@ -1,0 +1,235 @@
+"""Ports for interfaces: whole ones, VFs, and uplinks of virtual switches, within what ports and slots carry."""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from nodrop.model.placement import Policy
+from nodrop.model.vmd import Interface
+from nodrop.vm.place.inventory import Inventory, PortRoom
+
+STEPS_MAX = 20_000
+"""Tries for the interfaces of one node; a dozen is usual."""
+
+Cost = tuple[int, ...]
+
+
+class Wanted(NamedTuple):
+    """An interface of a set."""
+
+    set_index: int
+    number: int
+    """Within its set."""
+    interface: Interface
+    ports: tuple[PortRoom, ...]
+    """Of the node its set is on."""
+
+    @property
+    def reserved_bps(self) -> int:
+        """What it takes of the port and of the slot; an interface without a figure takes all of a port of its own."""
+        if self.interface.bandwidth_bps is not None:
+            return math.ceil(self.interface.bandwidth_bps)
+        return math.ceil(self.interface.speed_bps) if self.interface.mode == "dedicated" else 0
+
+
+class Ends(NamedTuple):
+    """Where interfaces end, and what that costs."""
+
+    ports: dict[tuple[int, int], PortRoom]
+    """By set and index."""
+    cost: Cost
+    larger_count: int
+    """Interfaces on a faster port than they ask for."""
+    proven: bool = True
+    """Nothing better was left untried."""
+
+
+class Unsolved(NamedTuple):
+    """No way to connect all, or none found in the tries there are."""
+
+    proven: bool
+
+
+def refusal(port: PortRoom, wanted: Wanted, inventory: Inventory, accelerated: bool) -> str:
+    """Why an interface cannot end on a port whatever else is placed; empty: it can."""
+    asked = wanted.interface
+    if port.speed_bps is None:
+        return "its speed is unknown"
+    if port.speed_bps < asked.speed_bps:
+        return "too slow"
+    if asked.mode == "dedicated":
+        return port.dedicated_refusal
+    if asked.mode == "sriov":
+        return port.sriov_refusal
+    if port.vswitch_refusal:
+        return port.vswitch_refusal
+    switch = inventory.switches.get(port.vswitch)
+    if accelerated and not (switch and switch.accelerated):
+        return f"virtual switch {port.vswitch} is not known to be accelerated"
+    return ""
+
+
+class Solver:
+    """Finds the cheapest ends for the interfaces of a VM on one host; remembers what it found for a node."""
+
+    def __init__(self, inventory: Inventory, policy: Policy, accelerated: bool) -> None:
+        self.inventory = inventory
+        self.policy = policy
+        self.accelerated = accelerated
+        self._known: dict[tuple[object, ...], Ends | Unsolved] = {}
+        nodes = [{port.vswitch for port in node.ports if port.vswitch} for node in inventory.nodes]
+        self._spanning = any(one & other for at, one in enumerate(nodes) for other in nodes[at + 1 :])
+
+    def ends(self, wanted: Sequence[Wanted]) -> Ends | Unsolved:
+        """Ends for all of them: node by node, together where a virtual switch spans nodes."""
+        if not wanted:
+            return Ends({}, (0, 0, 0), 0)
+        if self._spanning:
+            return self._remembered(wanted)
+        parts: dict[int, list[Wanted]] = {}
+        for each in wanted:
+            parts.setdefault(id(each.ports), []).append(each)
+        found: list[Ends] = []
+        for part in parts.values():
+            ends = self._remembered(part)
+            if isinstance(ends, Unsolved):
+                return ends
+            found.append(ends)
+        return Ends(
+            {end: port for each in found for end, port in each.ports.items()},
+            tuple(map(sum, zip(*(each.cost for each in found), strict=True))),
+            sum(each.larger_count for each in found),
+            all(each.proven for each in found),
+        )
+
+    def _remembered(self, wanted: Sequence[Wanted]) -> Ends | Unsolved:
+        key = tuple((each.set_index, each.number, each.ports[0].pci_id if each.ports else "") for each in wanted)
+        if key not in self._known:
+            self._known[key] = _Tries(self, wanted).best()
+        return self._known[key]
+
+    def cost(self, larger: int, down: int, opened: int, distinct: int) -> Cost:
+        """In the order that the policy weighs them."""
+        if self.policy == "minimal-substitutions":
+            return larger, down, opened
+        if self.policy == "spread":
+            return down, -distinct, larger
+        return down, opened, larger
+
+
+class _Tries:
+    """Branch and bound over the ports of each interface, in the order of their addresses."""
+
+    def __init__(self, solver: Solver, wanted: Sequence[Wanted]) -> None:
+        self.solver = solver
+        inventory = solver.inventory
+        # Whole ports first, the fastest first: they have the least choice.
+        self.wanted = sorted(
+            wanted,
+            key=lambda each: (
+                each.interface.mode != "dedicated",
+                -each.interface.speed_bps,
+                -each.reserved_bps,
+                each.set_index,
+                each.number,
+            ),
+        )
+        self.choices = [
+            [port for port in each.ports if not refusal(port, each, inventory, solver.accelerated)]
+            for each in self.wanted
+        ]
+        self.whole: set[str] = set()
+        self.vf_counts: dict[str, int] = {}
+        self.port_bps: dict[str, int] = {}
+        self.nic_bps: dict[str, int] = {}
+        self.switch_bps: dict[str, int] = {}
+        self.chosen: list[PortRoom] = []
+        self.best_cost: Cost | None = None
+        self.best_ports: list[PortRoom] = []
+        self.steps = 0
+
+    def best(self) -> Ends | Unsolved:
+        if all(self.choices):
+            self._try(0)
+        proven = self.steps <= STEPS_MAX
+        if self.best_cost is None:
+            return Unsolved(proven)
+        ports = {(each.set_index, each.number): port for each, port in zip(self.wanted, self.best_ports, strict=True)}
+        larger = sum(_larger(each, port) for each, port in zip(self.wanted, self.best_ports, strict=True))
+        return Ends(ports, self.best_cost, larger, proven)
+
+    def _try(self, at: int) -> None:
+        if at == len(self.wanted):
+            cost = self._cost(0)
+            if self.best_cost is None or cost < self.best_cost:
+                self.best_cost, self.best_ports = cost, list(self.chosen)
+            return
+        wanted = self.wanted[at]
+        for port in self._worth_trying(at):
+            self.steps += 1
+            if self.steps > STEPS_MAX:
+                return
+            if not self._fits(port, wanted):
+                continue
+            self._put(port, wanted, 1)
+            if self.best_cost is None or self._cost(len(self.wanted) - at - 1) < self.best_cost:
+                self._try(at + 1)
+            self._put(port, wanted, -1)
+
+    def _worth_trying(self, at: int) -> Iterable[PortRoom]:
+        """Of interfaces that ask for the same from the same ports, the later one's port is not before the earlier's."""
+        before, wanted = (self.wanted[at - 1] if at else None), self.wanted[at]
+        if before and before.interface == wanted.interface and before.ports is wanted.ports:
+            last = self.chosen[-1]
+            return self.choices[at][self.choices[at].index(last) :]
+        return self.choices[at]
+
+    def _fits(self, port: PortRoom, wanted: Wanted) -> bool:
+        inventory, mode, bps = self.solver.inventory, wanted.interface.mode, wanted.reserved_bps
+        limit = inventory.nic_limits.get(port.nic)
+        on_nic = inventory.nic_used.get(port.nic, 0.0) + self.nic_bps.get(port.nic, 0) + bps
+        if port.pci_id in self.whole or (limit is not None and on_nic > limit):
+            return False
+        if mode == "dedicated":
+            return port.pci_id not in self.port_bps
+        if port.paced_bps + self.port_bps.get(port.pci_id, 0) + bps > (port.speed_bps or 0):
+            return False
+        if mode == "sriov":
+            return self.vf_counts.get(port.pci_id, 0) < len(port.vfs)
+        switch = inventory.switches.get(port.vswitch)
+        if switch is None or switch.capacity_bps is None:
+            return True
+        return (switch.used_bps or 0.0) + self.switch_bps.get(switch.name, 0) + bps <= switch.capacity_bps
+
+    def _put(self, port: PortRoom, wanted: Wanted, sign: int) -> None:
+        bps, mode = sign * wanted.reserved_bps, wanted.interface.mode
+        if sign > 0:
+            self.chosen.append(port)
+        else:
+            self.chosen.pop()
+        self.nic_bps[port.nic] = self.nic_bps.get(port.nic, 0) + bps
+        if mode == "dedicated":
+            (self.whole.add if sign > 0 else self.whole.discard)(port.pci_id)
+            return
+        if mode == "sriov":
+            self.vf_counts[port.pci_id] = self.vf_counts.get(port.pci_id, 0) + sign
+        else:
+            self.switch_bps[port.vswitch] = self.switch_bps.get(port.vswitch, 0) + bps
+        if sign < 0 and port not in self.chosen:
+            del self.port_bps[port.pci_id]
+        else:
+            self.port_bps[port.pci_id] = self.port_bps.get(port.pci_id, 0) + bps
+
+    def _cost(self, still: int) -> Cost:
+        """Of what is chosen, or the least it can become with so many interfaces more."""
+        ports = {port.pci_id: port for port in self.chosen}.values()
+        return self.solver.cost(
+            sum(_larger(each, port) for each, port in zip(self.wanted, self.chosen, strict=False)),
+            sum(port.down for port in ports),
+            sum(not port.opened for port in ports),
+            len(ports) + still,
+        )
+
+
+def _larger(wanted: Wanted, port: PortRoom) -> bool:
+    return (port.speed_bps or 0) > wanted.interface.speed_bps

@@ -1,0 +1,276 @@
+"""Which sets go on which nodes of a host: every way is tried that can still be the best. C4-C9, C11.
+
+Nodes are counted, not filled: cores, pages and bytes are numbers here, and only what wins is filled in. What does not
+fit in numbers does not fit, and the other way round.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from nodrop.model.placement import Constraint
+from nodrop.vm.place.cores import Manner, core_count
+from nodrop.vm.place.inventory import Inventory, Link, NodeRoom
+from nodrop.vm.place.need import Need
+from nodrop.vm.place.ports import Ends, Solver, Unsolved, Wanted
+from nodrop.vm.place.terms import Terms
+
+Key = tuple[float, ...]
+LOCAL_DISTANCE = 10
+REMOTE_DISTANCE = 20
+"""What ACPI says of a node to itself, and what is taken for two nodes of which nothing is known."""
+
+
+class Found(NamedTuple):
+    """The best way to put a VM on a host."""
+
+    nodes: tuple[int, ...]
+    """Of each set, the position of its node in the inventory."""
+    ends: Ends
+    devices: tuple[str, ...]
+    key: Key
+    """What the policy weighs, the less the better; of the host alone, without its id."""
+    substitution_count: int
+    proven: bool
+
+
+class NotFound(NamedTuple):
+    """No way to put a VM on a host."""
+
+    proven: bool
+    """False: the tries ran out first."""
+
+
+class Search:
+    """One host, one profile."""
+
+    def __init__(
+        self,
+        need: Need,
+        inventory: Inventory,
+        terms: Terms,
+        *,
+        substitution_count: int = 0,
+        ignored: frozenset[Constraint] = frozenset(),
+    ) -> None:
+        """Take what is asked, what is there, how to choose, what is substituted anyway, and what is not to count."""
+        profile = need.profile
+        groups = sum(len(each.groups) for each in need.sets)
+        smt_off = inventory.smt_off and groups > 0
+        self.need, self.inventory, self.terms, self.ignored = need, inventory, terms, ignored
+        self.manner = Manner(profile.thread_policy, profile.cpu_oversubscription_allowed, smt_off)
+        self.substitution_count = substitution_count + (groups if smt_off else 0)
+        self.solver = Solver(inventory, terms.policy, profile.hypervisor.accelerated_vswitch)
+        self.spare_count = inventory.spare_core_count - terms.reserve.core_count
+        self.steps = 0
+        self.proven = True
+        self.best: Found | None = None
+        self._taken: dict[tuple[int, tuple[int, ...]], int | None] = {}
+
+    def run(self) -> Found | NotFound:
+        """The best way, or none."""
+        nodes = range(len(self.inventory.nodes))
+        choices = [
+            [node for node in nodes if self._fits(node, (position,)) and self._connects(node, position)]
+            for position in range(len(self.need.sets))
+        ]
+        if all(choices):
+            self._try(choices, [], [()] * len(nodes))
+        if self.best is None:
+            return NotFound(self.proven)
+        return self.best._replace(proven=self.proven and self.best.ends.proven)
+
+    def _try(self, choices: Sequence[Sequence[int]], nodes: list[int], on_node: list[tuple[int, ...]]) -> None:
+        at = len(nodes)
+        if at == len(choices):
+            self._finish(tuple(nodes))
+            return
+        for node in choices[at]:
+            self.steps += 1
+            if self.steps > self.terms.steps_max:
+                self.proven = False
+                return
+            before = on_node[node]
+            if not self._may(at, node, nodes, before) or (before and not self._fits(node, (*before, at))):
+                continue
+            on_node[node] = (*before, at)
+            nodes.append(node)
+            if self._promising(len(set(nodes))):
+                self._try(choices, nodes, on_node)
+            nodes.pop()
+            on_node[node] = before
+
+    def _may(self, at: int, node: int, nodes: Sequence[int], before: tuple[int, ...]) -> bool:
+        """Whether a set may go on a node: alone if that is asked; of sets alike, not before the earlier one's."""
+        if before and self.need.profile.separate_nodes and "node" not in self.ignored:
+            return False
+        if at and not self.need.links and self.need.sets[at].alike == self.need.sets[at - 1].alike:
+            return node >= nodes[-1]
+        return True
+
+    def _promising(self, node_count: int) -> bool:
+        """Whether so many nodes can still be as good as the best."""
+        if self.best is None:
+            return True
+        if self.terms.policy == "minimal-substitutions":
+            return (self.substitution_count, node_count) <= self.best.key[:2]
+        return node_count <= self.best.key[0]
+
+    def _fits(self, node: int, positions: tuple[int, ...]) -> bool:
+        """Whether sets fit on a node together, interfaces aside."""
+        return all(each in self.ignored for each in self.shortages(node, positions))
+
+    def shortages(self, node: int, positions: tuple[int, ...]) -> Iterator[Constraint]:
+        """What sets lack on a node together, interfaces aside."""
+        room, needs = self.inventory.nodes[node], [self.need.sets[each] for each in positions]
+        if self.cores_taken(node, positions) is None:
+            yield "cpus"
+        for size in {each.page_bytes for each in needs if each.page_count}:
+            asked = sum(each.page_count for each in needs if each.page_bytes == size)
+            if asked > (room.pages.get(size) or 0):
+                yield "large pages"
+        normal = sum(each.normal_bytes for each in needs)
+        if normal:
+            free = normal_room(room, self.need)
+            if normal > (free or 0):
+                yield "memory"
+            elif normal + self.terms.reserve.memory_bytes > (free or 0):
+                yield "host reserve"
+        if exceeded(sum(each.bandwidth for each in needs), room.bandwidth_total, room.bandwidth_used):
+            yield "memory bandwidth"
+
+    def cores_taken(self, node: int, positions: tuple[int, ...]) -> int | None:
+        """Cores that sets take from a node; None: they do not fit."""
+        if (node, positions) not in self._taken:
+            needs = [self.need.sets[each] for each in positions]
+            self._taken[node, positions] = core_count(self.inventory.nodes[node], needs, self.manner)
+        return self._taken[node, positions]
+
+    def _connects(self, node: int, position: int) -> bool:
+        if "interfaces" in self.ignored:
+            return True
+        ends = self.solver.ends(self.wanted(node, position))
+        self.proven = self.proven and ends.proven
+        return isinstance(ends, Ends)
+
+    def wanted(self, node: int, position: int) -> list[Wanted]:
+        """The interfaces of a set that is on a node."""
+        need, ports = self.need.sets[position], self.inventory.nodes[node].ports
+        return [Wanted(need.number, index, each, ports) for index, each in enumerate(need.interfaces)]
+
+    def _finish(self, nodes: tuple[int, ...]) -> None:
+        """Weigh a whole assignment, what is quickly known first."""
+        weight = self._weight(nodes)
+        least = (self.substitution_count, *weight) if self._substitutions_first else weight
+        if self.best and least > self.best.key[: len(least)]:
+            return
+        if self._overdrawn(nodes):
+            return
+        ends = self._ends(nodes)
+        devices = local_devices(self.need.devices, [self.inventory.nodes[node].devices for node in sorted(set(nodes))])
+        if isinstance(ends, Unsolved) or (devices is None and "devices" not in self.ignored):
+            self.proven = self.proven and ends.proven
+            return
+        count = self.substitution_count + ends.larger_count
+        key = self._key(weight, ends, count)
+        if self.best is None or key < self.best.key:
+            self.best = Found(nodes, ends, devices or (), key, count, proven=True)
+
+    @property
+    def _substitutions_first(self) -> bool:
+        return self.terms.policy == "minimal-substitutions"
+
+    def _key(self, weight: Key, ends: Ends, substitution_count: int) -> Key:
+        if self._substitutions_first:
+            return (substitution_count, *weight, *ends.cost[1:])
+        return (*weight, *ends.cost[:2], substitution_count)
+
+    def _weight(self, nodes: tuple[int, ...]) -> Key:
+        """Nodes and how far apart they are, then what is left over; of spread, what is left is wished for."""
+        rooms, used = self.inventory.nodes, sorted(set(nodes))
+        taken = sum(self._on(node, nodes) for node in used)
+        node_cores = sum(rooms[node].whole_count for node in used) - taken
+        host_cores = sum(room.whole_count for room in rooms) - taken
+        pages = sum((rooms[node].pages.get(size) or 0) * size for node in used for size in self.need.page_sizes)
+        pages -= sum(each.page_bytes * each.page_count for each in self.need.sets)
+        if self.terms.policy == "spread":
+            return (len(used), self._distance(nodes), -host_cores, -node_cores, -pages)
+        return (len(used), self._distance(nodes), node_cores, pages, host_cores)
+
+    def _on(self, node: int, nodes: tuple[int, ...]) -> int:
+        """Cores taken from a node by an assignment."""
+        return self.cores_taken(node, tuple(at for at, each in enumerate(nodes) if each == node)) or 0
+
+    def _distance(self, nodes: tuple[int, ...]) -> int:
+        return sum(
+            self.link(one, other).distance or REMOTE_DISTANCE if one != other else LOCAL_DISTANCE
+            for at, one in enumerate(nodes)
+            for other in nodes[at + 1 :]
+        )
+
+    def link(self, one: int, other: int) -> Link:
+        """What is between two nodes, by position."""
+        ids = sorted((self.inventory.nodes[one].id, self.inventory.nodes[other].id))
+        return self.inventory.links.get((ids[0], ids[1]), UNKNOWN_LINK)
+
+    def _overdrawn(self, nodes: tuple[int, ...]) -> bool:
+        """Whether the host keeps too little, or a link between nodes would carry too much."""
+        taken = sum(self._on(node, nodes) for node in set(nodes))
+        if taken > max(0, self.spare_count) and "host reserve" not in self.ignored:
+            return True
+        return "node links" not in self.ignored and any(
+            exceeded(asked, self.link(one, other).total, self.link(one, other).used)
+            for (one, other), asked in crossing(self.need, nodes).items()
+        )
+
+    def _ends(self, nodes: tuple[int, ...]) -> Ends | Unsolved:
+        if "interfaces" in self.ignored:
+            return Ends({}, (0, 0, 0), 0)
+        return self.solver.ends([each for at, node in enumerate(nodes) for each in self.wanted(node, at)])
+
+
+UNKNOWN_LINK = Link(None, None, None)
+
+
+def crossing(need: Need, nodes: Sequence[int]) -> dict[tuple[int, int], float]:
+    """Bytes/s between nodes, by their positions."""
+    asked: dict[tuple[int, int], float] = {}
+    for one, other, bytes_per_s in need.links:
+        ends = sorted((nodes[one], nodes[other]))
+        if ends[0] != ends[1]:
+            asked[ends[0], ends[1]] = asked.get((ends[0], ends[1]), 0.0) + bytes_per_s
+    return asked
+
+
+def exceeded(asked: float, total: float | None, used: float | None) -> bool:
+    """Whether more is asked than there is for sure: what is not known refuses nothing, it is warned of."""
+    return bool(asked) and total is not None and asked > total - (used or 0.0)
+
+
+def normal_room(room: NodeRoom, need: Need) -> int | None:
+    """Normal memory that a VM can count on: what is free, or all where both sides allow to oversubscribe it."""
+    if need.profile.memory_oversubscription_allowed and room.normal_total_bytes is not None:
+        return room.normal_total_bytes
+    return room.normal_free_bytes
+
+
+def local_devices(
+    asked: Sequence[tuple[str, str]], rooms: Sequence[Sequence[tuple[str, str, str]]]
+) -> tuple[str, ...] | None:
+    """A free device for each that is asked, by augmenting paths; None: there are not enough."""
+    devices = [device for room in rooms for device in room]
+    owner: dict[str, int] = {}
+
+    def assign(index: int, seen: set[str]) -> bool:
+        kind, model = asked[index]
+        for pci_id, its_kind, its_model in devices:
+            if pci_id in seen or its_kind != kind or model.casefold() not in its_model.casefold():
+                continue
+            seen.add(pci_id)
+            if pci_id not in owner or assign(owner[pci_id], seen):
+                owner[pci_id] = index
+                return True
+        return False
+
+    if not all(assign(index, set()) for index in range(len(asked))):
+        return None
+    return tuple(pci_id for _, pci_id in sorted((index, pci_id) for pci_id, index in owner.items()))

@@ -1,0 +1,257 @@
+"""Every requirement that a host does not meet, the one that decides first."""
+
+from collections.abc import Iterator, Sequence
+
+from nodrop.model.placement import Constraint, Violation
+from nodrop.units import format_bps
+from nodrop.vm.place import split
+from nodrop.vm.place.decision import Decision, grown_profile
+from nodrop.vm.place.host_wide import judged
+from nodrop.vm.place.inventory import Inventory, NodeRoom
+from nodrop.vm.place.need import Need, SetNeed, counted
+from nodrop.vm.place.ports import refusal
+from nodrop.vm.place.search import Found, NotFound, Search, crossing, normal_room
+from nodrop.vm.place.terms import Terms
+
+GIB = 2**30
+JOINT: tuple[Constraint, ...] = (
+    "node",
+    "cpus",
+    "large pages",
+    "memory",
+    "memory bandwidth",
+    "interfaces",
+    "node links",
+    "devices",
+    "host reserve",
+)
+"""What sets can lack together although each alone has it."""
+
+
+def violations(decision: Decision, host: Inventory) -> tuple[Violation, ...]:
+    """All of them; of a VMD with several profiles, those of each, with its name."""
+    several = len(decision.vmd.profiles) > 1
+    found: list[Violation] = []
+    for index, profile in enumerate(decision.vmd.profiles):
+        name = f"profile {profile.name or index}" if several else ""
+        for each in _of_profile(counted(profile), host, decision.terms, decision.vm):
+            where = ", ".join(part for part in (name, each.where) if part)
+            found.append(each.model_copy(update={"where": where}) if where != each.where else each)
+    return tuple(found)
+
+
+def _of_profile(need: Need, host: Inventory, terms: Terms, vm: str) -> Iterator[Violation]:
+    verdict = judged(need.profile, host, terms, vm)
+    grown = grown_profile(need.profile, verdict, terms)
+    if grown:
+        need = counted(grown)
+        verdict = judged(grown, host, terms._replace(guarantee_min_ratio=0.0), vm)
+    yield from verdict.violations
+    if not host.nodes:
+        yield Violation(constraint="node", asked="a NUMA node", found="none is described")
+        return
+    if need.profile.topology == "unrestricted":
+        yield from _pooled(need, host, terms)
+        return
+    search = Search(need, host, terms)
+    alone = [each for position in range(len(need.sets)) for each in _of_set(search, position)]
+    yield from alone
+    if not alone:
+        yield from _together(need, host, terms)
+
+
+def _of_set(search: Search, position: int) -> Iterator[Violation]:
+    """What a set lacks on each node, if there is none that has it all."""
+    found: list[Violation] = []
+    for node, room in enumerate(search.inventory.nodes):
+        here = list(_on_node(search, node, (position,)))
+        if not here:
+            return
+        found += [each.model_copy(update={"where": f"set {position}, node {room.id}"}) for each in here]
+    # The node that comes closest says best what is missing.
+    by_node: dict[str, int] = {}
+    for each in found:
+        by_node[each.where] = by_node.get(each.where, 0) + 1
+    yield from sorted(found, key=lambda each: by_node[each.where])
+
+
+def _on_node(search: Search, node: int, positions: tuple[int, ...]) -> Iterator[Violation]:
+    room, needs = search.inventory.nodes[node], [search.need.sets[each] for each in positions]
+    for constraint in search.shortages(node, positions):
+        yield shortage(constraint, room, needs, search)
+    for position in positions:
+        if isinstance(search.solver.ends(search.wanted(node, position)), Found | NotFound):
+            continue
+    wanted = [each for position in positions for each in search.wanted(node, position)]
+    if not hasattr(search.solver.ends(wanted), "ports"):
+        yield _interfaces(search, node, positions)
+
+
+def shortage(constraint: Constraint, room: NodeRoom, needs: Sequence[SetNeed], search: Search) -> Violation:
+    """What sets ask of a node, and what it has."""
+    if constraint == "cpus":
+        return _cores(room, needs, search)
+    if constraint == "large pages":
+        sizes = sorted({each.page_bytes for each in needs if each.page_count})
+        asked = {size: sum(each.page_count for each in needs if each.page_bytes == size) for size in sizes}
+        short = [size for size in sizes if asked[size] > (room.pages.get(size) or 0)]
+        return Violation(
+            constraint=constraint,
+            asked=", ".join(f"{asked[size]} of {size_text(size)}" for size in short),
+            found=", ".join(_pages_found(room, size) for size in short),
+        )
+    if constraint == "memory bandwidth":
+        total, used = room.bandwidth_total or 0.0, room.bandwidth_used or 0.0
+        return Violation(
+            constraint=constraint,
+            asked=f"{sum(each.bandwidth for each in needs) / 1e9:.3g} GB/s",
+            found=f"{max(0.0, total - used) / 1e9:.3g} GB/s of {total / 1e9:.3g} GB/s",
+        )
+    normal = sum(each.normal_bytes for each in needs)
+    free = normal_room(room, search.need)
+    reserve = search.terms.reserve.memory_bytes
+    return Violation(
+        constraint=constraint,
+        asked=f"{size_text(normal)} not in large pages"
+        + (f", {size_text(reserve)} kept" if constraint == "host reserve" else ""),
+        found="unknown" if free is None else f"{size_text(free)} free",
+    )
+
+
+def _cores(room: NodeRoom, needs: Sequence[SetNeed], search: Search) -> Violation:
+    groups = sum(len(each.groups) for each in needs)
+    singles = sum(len(each.singles) for each in needs)
+    vcpus = sum(each.vcpu_count for each in needs)
+    if search.manner.shared:
+        threads = sum(len(core.cpus) for core in room.shared)
+        return Violation(
+            constraint="thread pairs" if groups and vcpus <= threads else "cpus",
+            asked=f"{vcpus} CPUs" + (f", {groups} groups of threads among them" if groups else ""),
+            found=f"{threads} with room",
+        )
+    threads = sum(len(core.cpus) for core in room.cores)
+    fits = vcpus <= threads
+    parts = [f"{groups} for groups of threads"] if groups else []
+    if singles:
+        parts.append(f"{singles} vCPUs without a pair ({search.manner.policy})")
+    return Violation(
+        constraint="thread pairs" if fits and (groups or search.manner.policy != "prefer") else "cpus",
+        asked="whole cores: " + ", ".join(parts),
+        found=f"{room.whole_count} cores free, {threads} CPUs{_rest(room)}",
+    )
+
+
+def _rest(room: NodeRoom) -> str:
+    others = (
+        (room.busy_cpu_count, "in use"),
+        (room.refused_cpu_count, "not for VMs"),
+        (room.unknown_cpu_count, "of unknown state"),
+    )
+    says = ", ".join(f"{count} {what}" for count, what in others if count)
+    return f"; {says}" if says else ""
+
+
+def _pages_found(room: NodeRoom, size: int) -> str:
+    if size not in room.pages:
+        return f"none of {size_text(size)}"
+    free = room.pages[size]
+    return f"{size_text(size)}: unknown" if free is None else f"{free} free of {size_text(size)}"
+
+
+def _interfaces(search: Search, node: int, positions: tuple[int, ...]) -> Violation:
+    """Which interfaces find no port at all; where each alone does, how they get into each other's way."""
+    room = search.inventory.nodes[node]
+    wanted = [each for position in positions for each in search.wanted(node, position)]
+    accelerated = search.solver.accelerated
+    for each in wanted:
+        refusals = {port.pci_id: refusal(port, each, search.inventory, accelerated) for port in room.ports}
+        asked = f"interface {each.number}: {format_bps(each.interface.speed_bps)} {each.interface.mode}"
+        if not room.ports:
+            return Violation(constraint="interfaces", asked=asked, found="no port is on this node")
+        if all(refusals.values()):
+            says = "; ".join(f"{pci_id} {why}" for pci_id, why in list(refusals.items())[:4])
+            more = f"; {len(refusals) - 4} more" if len(refusals) > 4 else ""
+            return Violation(constraint="interfaces", asked=asked, found=says + more)
+    total = format_bps(sum(each.reserved_bps for each in wanted))
+    return Violation(
+        constraint="interfaces",
+        asked=f"{len(wanted)} interfaces, {total} in all",
+        found="each alone finds a port, together they exceed ports, VFs or what the cards' slots carry",
+    )
+
+
+def _together(need: Need, host: Inventory, terms: Terms) -> Iterator[Violation]:
+    """What stands in the way when each set alone would find a node: all without which it would go."""
+    first = Search(need, host, terms).run()
+    if isinstance(first, Found):
+        return
+    if not first.proven:
+        says = f"no answer in {terms.steps_max:,} tries; the search was ended"
+        yield Violation(constraint="node", asked="nodes for all sets", found=says)
+        return
+    alone = [each for each in JOINT if isinstance(Search(need, host, terms, ignored=frozenset({each})).run(), Found)]
+    if alone:
+        yield from (_joint(each, need, host, terms) for each in alone)
+        return
+    ignored: set[Constraint] = set()
+    for each in JOINT:
+        ignored.add(each)
+        if isinstance(Search(need, host, terms, ignored=frozenset(ignored)).run(), Found):
+            break
+    needed = [each for each in JOINT if each in ignored]
+    for each in tuple(needed):
+        if isinstance(Search(need, host, terms, ignored=frozenset(ignored - {each})).run(), Found):
+            ignored.discard(each)
+            needed.remove(each)
+    yield from (_joint(each, need, host, terms) for each in needed)
+
+
+def _joint(constraint: Constraint, need: Need, host: Inventory, terms: Terms) -> Violation:
+    """What all sets ask together of whichever nodes, and what there is."""
+    where = "all sets together" if len(need.sets) > 1 else ""
+    if constraint == "node":
+        return Violation(
+            constraint="node", asked=f"{len(need.sets)} sets on nodes of their own", found=f"{len(host.nodes)} nodes"
+        )
+    if constraint == "host reserve":
+        return Violation(
+            constraint=constraint,
+            asked=f"{terms.reserve.core_count} cores and {size_text(terms.reserve.memory_bytes)} a node kept",
+            found=f"{host.spare_core_count} cores without a VM before this one",
+            where=where,
+        )
+    if constraint == "node links":
+        worst = Search(need, host, terms, ignored=frozenset({"node links"})).run()
+        asked = max(crossing(need, worst.nodes).values(), default=0.0) if isinstance(worst, Found) else 0.0
+        return Violation(
+            constraint=constraint, asked=f"{asked / 1e9:.3g} GB/s between nodes", found="less is left", where=where
+        )
+    if constraint == "devices":
+        kinds = ", ".join(f"{kind} {model}".strip() for kind, model in need.devices)
+        there = ", ".join(device[0] for node in host.nodes for device in node.devices) or "none"
+        return Violation(constraint=constraint, asked=f"{kinds} on a node of the VM", found=f"free: {there}")
+    return Violation(
+        constraint=constraint,
+        asked=f"{constraint} for {len(need.sets)} sets at once",
+        found="each set alone finds a node, not all of them together",
+        where=where,
+    )
+
+
+def _pooled(need: Need, host: Inventory, terms: Terms) -> Iterator[Violation]:
+    """What a VM that no topology restricts lacks on a host as a whole."""
+    search = Search(need, host, terms)
+    room = split.pooled(host, range(len(host.nodes)))
+    for constraint in split.shortages(need, host, terms):
+        if constraint == "cpus":
+            yield _cores(room, need.sets, search)
+        else:
+            yield _joint(constraint, need, host, terms)
+
+
+def size_text(size: int) -> str:
+    """A size in bytes for people: `1 GiB`, `2 MiB`."""
+    for unit, name in ((2**40, "TiB"), (GIB, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if size >= unit:
+            return f"{size / unit:.4g} {name}"
+    return f"{size} bytes"
