@@ -129,8 +129,8 @@ def _by_set(candidate: Candidate, pieces: list[Piece]) -> dict[int, tuple[str, .
     by_set: dict[int, tuple[str, ...]] = {}
     for pci_id in candidate.found.devices:
         near = [piece.need.number for piece in pieces if piece.node == nodes.get(pci_id)]
-        index = near[0] if near else pieces[0].need.index
-        by_set[index] = (*by_set.get(index, ()), pci_id)
+        number = near[0] if near else pieces[0].need.number
+        by_set[number] = (*by_set.get(number, ()), pci_id)
     return by_set
 
 

@@ -57,16 +57,16 @@ def refusal(port: PortRoom, wanted: Wanted, inventory: Inventory, accelerated: b
         return "its speed is unknown"
     if port.speed_bps < asked.speed_bps:
         return "too slow"
-    if asked.mode == "dedicated":
-        return port.dedicated_refusal
-    if asked.mode == "sriov":
-        return port.sriov_refusal
-    if port.vswitch_refusal:
-        return port.vswitch_refusal
+    if asked.mode == "vswitch":
+        return port.vswitch_refusal or _not_accelerated(port, inventory, accelerated)
+    return port.dedicated_refusal if asked.mode == "dedicated" else port.sriov_refusal
+
+
+def _not_accelerated(port: PortRoom, inventory: Inventory, asked: bool) -> str:
     switch = inventory.switches.get(port.vswitch)
-    if accelerated and not (switch and switch.accelerated):
-        return f"virtual switch {port.vswitch} is not known to be accelerated"
-    return ""
+    if not asked or (switch and switch.accelerated):
+        return ""
+    return f"virtual switch {port.vswitch} is not known to be accelerated"
 
 
 class Solver:

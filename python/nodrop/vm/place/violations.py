@@ -9,8 +9,8 @@ from nodrop.vm.place.decision import Decision, grown_profile
 from nodrop.vm.place.host_wide import judged
 from nodrop.vm.place.inventory import Inventory, NodeRoom
 from nodrop.vm.place.need import Need, SetNeed, counted
-from nodrop.vm.place.ports import refusal
-from nodrop.vm.place.search import Found, NotFound, Search, crossing, normal_room
+from nodrop.vm.place.ports import Unsolved, refusal
+from nodrop.vm.place.search import Found, Search, crossing, normal_room
 from nodrop.vm.place.terms import Terms
 
 GIB = 2**30
@@ -79,11 +79,8 @@ def _on_node(search: Search, node: int, positions: tuple[int, ...]) -> Iterator[
     room, needs = search.inventory.nodes[node], [search.need.sets[each] for each in positions]
     for constraint in search.shortages(node, positions):
         yield shortage(constraint, room, needs, search)
-    for position in positions:
-        if isinstance(search.solver.ends(search.wanted(node, position)), Found | NotFound):
-            continue
     wanted = [each for position in positions for each in search.wanted(node, position)]
-    if not hasattr(search.solver.ends(wanted), "ports"):
+    if isinstance(search.solver.ends(wanted), Unsolved):
         yield _interfaces(search, node, positions)
 
 
