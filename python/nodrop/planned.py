@@ -2,12 +2,12 @@
 
 from nodrop import store
 from nodrop.config.schema import Config
+from nodrop.ethtool import link_speed_bps
 from nodrop.generator import inspection
 from nodrop.model.plan import Plan
 from nodrop.plan import build_each
 from nodrop.plan.lookups import Lookups
 from nodrop.stage import standing
-from nodrop.stage.ethtool import link_speed_bps
 from nodrop.stage.external import port_macs
 from nodrop.stage.host import read_host
 from nodrop.store import calibration

@@ -2,9 +2,11 @@
 
 import os
 import subprocess
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from nodrop.host.cpuid import Cpuid
+from nodrop.host.network import Network
 from nodrop.host.tree import Tree
 from nodrop.model.observation import Moment
 
@@ -27,6 +29,21 @@ class Programs(Protocol):
         """What a command prints, if it ends well and in time."""
 
 
+class LibvirtAnswer(NamedTuple):
+    """What a libvirt daemon said, as it said it."""
+
+    version: str = ""
+    """Of libvirt."""
+    capabilities: str = ""
+    """XML: the machine."""
+    domain_capabilities: str = ""
+    """XML: what a VM can be given."""
+    domains: tuple[str, ...] = ()
+    """XML of every VM that runs."""
+    why: str = ""
+    """Why something of it is missing."""
+
+
 class Source(NamedTuple):
     """All that a description may be read from. A captured tree has files only; the rest is None or says so."""
 
@@ -37,7 +54,11 @@ class Source(NamedTuple):
     programs: Programs = lambda *_: Answer(None, NOT_CAPTURED)
     """Every one has a second at most."""
     live: bool = False
-    """Netlink, libvirt and other sockets may be asked: it is this machine."""
+    """Device files and sockets may be asked: it is this machine."""
+    network: Network | None = None
+    """Netlink; None: a captured tree."""
+    libvirt: Callable[[], LibvirtAnswer] = lambda: LibvirtAnswer(why=NOT_CAPTURED)
+    """Asked once, when first called."""
 
 
 def run_program(*command: str) -> Answer:

@@ -273,6 +273,8 @@ class Sriov(Value):
     total_count: Observation[int]
     configured_count: Observation[int]
     vfs: tuple[Vf, ...] = ()
+    eswitch: Observation[Literal["legacy", "switchdev"]] = Observation[Literal["legacy", "switchdev"]]()
+    """How the card switches between its functions: by their addresses, or as a virtual switch tells it."""
 
 
 class Port(Value):

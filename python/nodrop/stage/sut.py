@@ -4,8 +4,9 @@ import contextlib
 import itertools
 from collections.abc import Callable, Iterator
 
+from nodrop import ethtool
 from nodrop.model.plan import LabPlan, SutKind
-from nodrop.stage import ethtool, kernel, links, namespace
+from nodrop.stage import kernel, links, namespace
 from nodrop.stage.child import Child
 from nodrop.stage.links import Namespaces
 from nodrop.stage.ovs import open_vswitch

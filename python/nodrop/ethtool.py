@@ -21,6 +21,12 @@ def driver(interface: str) -> str:
     return answer[4:36].split(b"\0")[0].decode() if answer else "unknown"
 
 
+def firmware(interface: str) -> str | None:
+    """Version of the firmware of the card behind an interface, empty where the driver names none; None: no answer."""
+    answer = _ask(interface, ETHTOOL_GDRVINFO, 196)
+    return answer[68:100].split(b"\0")[0].decode(errors="replace").strip() if answer else None
+
+
 def link_speed_bps(interface: str) -> int | None:
     """Nominal speed of the link in bits per second; None where the driver knows none."""
     answer = _ask(interface, ETHTOOL_GSET, 44)

@@ -1,0 +1,194 @@
+"""What a libvirt daemon says of this machine and the VMs it runs; nothing is started or changed.
+
+Asked through libvirt-python where that is installed, else through `virsh`. Read-only, and a second at most.
+
+Source: https://libvirt.org/formatcaps.html, formatdomaincaps.html, formatdomain.html, uri.html.
+"""
+
+import os
+import threading
+import urllib.parse
+import xml.etree.ElementTree as xml
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from nodrop import cpus as cpu_lists
+from nodrop.host.source import PROGRAM_S, LibvirtAnswer, Source, run_program
+
+SYSTEM = "qemu:///system"
+SOCKETS = tuple(f"/run/libvirt/{name}" for name in ("libvirt-sock-ro", "virtqemud-sock-ro"))
+URI_VARIABLE = "LIBVIRT_DEFAULT_URI"
+SILENT = "no libvirt daemon listens in /run/libvirt"
+
+
+class Domain(NamedTuple):
+    """A VM that runs, and what it holds."""
+
+    name: str
+    vcpu_cpus: dict[int, tuple[int, ...]]
+    """CPUs each virtual one is bound to; a virtual CPU that is bound to none is missing."""
+    emulator_cpus: tuple[int, ...]
+    """Of the emulator's other threads; empty: bound to none."""
+    vcpu_count: int
+    devices: tuple[str, ...]
+    """PCI addresses of host devices it was given."""
+    interfaces: tuple[str, ...]
+    """Names of its interfaces on the host."""
+    host_cpu: bool = False
+    """It has the host's CPU model, unchanged."""
+
+
+def ask() -> LibvirtAnswer:
+    """What the daemon of this machine says; never starts one."""
+    uri = os.environ.get(URI_VARIABLE, "")
+    if uri and urllib.parse.urlsplit(uri).hostname:
+        return LibvirtAnswer(why=f"{URI_VARIABLE} names another machine: {uri}")
+    if not uri and not any(Path(socket).exists() for socket in SOCKETS):
+        return LibvirtAnswer(why=SILENT)
+    try:
+        import libvirt  # noqa: F401, PLC0415  (an extra)
+    except ImportError:
+        return _ask_virsh(uri or SYSTEM)
+    return _ask_library(uri or SYSTEM)
+
+
+def domains(source: Source) -> tuple[Domain, ...]:
+    """VMs that run here, as libvirt knows them."""
+    return tuple(found for text in source.libvirt().domains if (found := domain(text)))
+
+
+def domain(text: str) -> Domain | None:
+    """A VM from its XML; None if it is none."""
+    root = parsed(text)
+    if root is None:
+        return None
+    virtual = root.find("vcpu")
+    common = _cpus(virtual.get("cpuset") if virtual is not None else None)
+    count = _count(virtual.text if virtual is not None else None)
+    pins = {_count(pin.get("vcpu")): _cpus(pin.get("cpuset")) for pin in root.iterfind("cputune/vcpupin")}
+    bound = {each: pins.get(each, common) for each in range(count)}
+    emulator = root.find("cputune/emulatorpin")
+    model = root.find("cpu")
+    return Domain(
+        name=(root.findtext("name") or "").strip() or "unnamed",
+        vcpu_cpus={each: cpus for each, cpus in bound.items() if cpus},
+        emulator_cpus=_cpus(emulator.get("cpuset")) if emulator is not None else common,
+        vcpu_count=count,
+        devices=tuple(_addresses(root)),
+        interfaces=tuple(each.get("dev", "") for each in root.iterfind("devices/interface/target") if each.get("dev")),
+        host_cpu=model is not None and model.get("mode") == "host-passthrough",
+    )
+
+
+def parsed(text: str) -> xml.Element | None:
+    """The root of XML that a daemon sent; None if it is none."""
+    try:
+        return xml.fromstring(text)
+    except xml.ParseError:
+        return None
+
+
+def _addresses(root: xml.Element) -> Iterator[str]:
+    """PCI addresses of host devices: whole ones, and those given as an interface."""
+    for kind in ("hostdev", "interface"):
+        for address in root.iterfind(f"devices/{kind}/source/address"):
+            domain, bus, slot, function = (_number(address.get(key)) for key in ("domain", "bus", "slot", "function"))
+            if address.get("bus") is not None:
+                yield f"{domain:04x}:{bus:02x}:{slot:02x}.{function:x}"
+
+
+def _number(text: str | None) -> int:
+    """Of an attribute, decimal or `0x...`; 0 where there is none."""
+    try:
+        return int(text or "0", 0)
+    except ValueError:
+        return 0
+
+
+def _cpus(text: str | None) -> tuple[int, ...]:
+    """Of a list such as `0-3,^2,8`; none where it cannot be read."""
+    parts = (text or "").split(",")
+    wanted = cpu_lists.listed(",".join(part for part in parts if not part.startswith("^")))
+    without = cpu_lists.listed(",".join(part[1:] for part in parts if part.startswith("^")))
+    return tuple(sorted(set(wanted or ()) - set(without or ())))
+
+
+def _count(text: str | None) -> int:
+    return int(text) if text and text.strip().isdigit() and int(text) <= 4096 else 0
+
+
+class _Sheet:
+    """What has been answered so far; all of it counts, though the rest come too late."""
+
+    def __init__(self) -> None:
+        self.said = LibvirtAnswer(why=f"libvirt did not answer within {PROGRAM_S:g} s")
+
+    def keep(self, **parts: Any) -> None:
+        self.said = self.said._replace(**parts)
+
+
+def _ask_library(uri: str) -> LibvirtAnswer:
+    sheet = _Sheet()
+    # libvirt knows no deadline for a local connection, so one who does not answer is left behind.
+    asking = threading.Thread(target=_fill, args=(sheet, uri), name="libvirt", daemon=True)
+    asking.start()
+    asking.join(PROGRAM_S)
+    return sheet.said
+
+
+def _fill(sheet: _Sheet, uri: str) -> None:
+    import libvirt  # noqa: PLC0415
+
+    libvirt.registerErrorHandler(lambda *_: None, None)
+    try:
+        connection = libvirt.openReadOnly(uri)
+    except libvirt.libvirtError as error:
+        sheet.keep(why=f"libvirt: {error.get_error_message()}")
+        return
+    try:
+        number = connection.getLibVersion()
+        sheet.keep(version=f"{number // 1_000_000}.{number // 1000 % 1000}.{number % 1000}")
+        sheet.keep(capabilities=connection.getCapabilities())
+        running = connection.listAllDomains(libvirt.VIR_CONNECT_LIST_DOMAINS_ACTIVE)
+        sheet.keep(domains=tuple(_each(running, libvirt.libvirtError)))
+        sheet.keep(domain_capabilities=connection.getDomainCapabilities())
+        sheet.keep(why="")
+    except libvirt.libvirtError as error:
+        sheet.keep(why=f"libvirt: {error.get_error_message()}")
+    finally:
+        connection.close()
+
+
+def _each(running: list[Any], gone: type[Exception]) -> Iterator[str]:
+    for each in running:
+        try:
+            yield each.XMLDesc()
+        except gone:  # it ended meanwhile
+            continue
+
+
+def _ask_virsh(uri: str) -> LibvirtAnswer:
+    why: list[str] = []
+
+    def virsh(*arguments: str) -> str:
+        if why:
+            return ""
+        answer = run_program("virsh", "--readonly", "--connect", uri, *arguments)
+        if answer.text is None:
+            why.append(answer.why.replace("virsh is not installed", "neither libvirt-python nor virsh is installed"))
+        return answer.text or ""
+
+    return LibvirtAnswer(
+        version=_version(virsh, uri),
+        capabilities=virsh("capabilities"),
+        domains=tuple(xml for name in virsh("list", "--name").split() if (xml := virsh("dumpxml", name))),
+        domain_capabilities=virsh("domcapabilities"),
+        why=why[0] if why else "",
+    )
+
+
+def _version(virsh: Callable[..., str], uri: str) -> str:  # noqa: ARG001
+    prefix = "Running against daemon: "
+    lines = virsh("version", "--daemon").splitlines()
+    return next((line.removeprefix(prefix).strip() for line in lines if line.startswith(prefix)), "")

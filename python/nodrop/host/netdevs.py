@@ -1,0 +1,79 @@
+"""Interfaces of network cards: which function each belongs to, what is built on it, what the host does with it."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from nodrop.host.pci import Function
+from nodrop.host.tree import Tree
+
+CLASS = "/sys/class/net"
+ROUTES, ROUTES_6 = "/proc/net/route", "/proc/net/ipv6_route"
+LARGEST_TREE = 64
+"""More interfaces are not followed upwards from one."""
+_REPRESENTOR = re.compile(r"(?:c\d+)?pf\d+(?:vf|sf)\d+")
+"""Name of the port of an interface that stands for another function's end of the card's own switch."""
+_NOT_ROUTED = ("fe8", "ff0", "0000000000000000000000000000000" + "1")
+"""Destinations that every interface has: link-local, multicast, the loopback's."""
+
+
+class Built(NamedTuple):
+    """What the host has built on an interface."""
+
+    uppers: tuple[str, ...]
+    """Interfaces above it, however far: bonds, VLANs, bridges, macvtaps."""
+    bridges: tuple[str, ...]
+    """Those of them that are bridges."""
+
+
+def all_of(tree: Tree, function: Function) -> tuple[str, ...]:
+    """Every interface of a function, those of a paravirtual device below it too."""
+    below = (name for name in tree.names(function.path) if re.fullmatch(r"virtio\d+", name))
+    places = (f"{function.path}/net", *(f"{function.path}/{name}/net" for name in below))
+    return tuple(name for place in places for name in tree.names(place))
+
+
+def ports_of(tree: Tree, function: Function) -> tuple[str, ...]:
+    """Interfaces that are ports of a function; not those that stand for its virtual functions."""
+    return tuple(
+        name
+        for name in all_of(tree, function)
+        if not _REPRESENTOR.fullmatch(tree.text(f"{CLASS}/{name}/phys_port_name") or "")
+    )
+
+
+def devices(tree: Tree) -> Iterator[str]:
+    """Interfaces with a device behind them; veth and other virtual ones have none."""
+    return (name for name in tree.names(CLASS) if tree.exists(f"{CLASS}/{name}/device"))
+
+
+def built(tree: Tree, interface: str) -> Built:
+    """What stands on an interface."""
+    found: list[str] = []
+    left = [interface]
+    while left and len(found) < LARGEST_TREE:
+        for upper in _directly_above(tree, left.pop()):
+            if upper not in found and upper != interface:
+                found.append(upper)
+                left.append(upper)
+    return Built(tuple(found), tuple(each for each in found if tree.exists(f"{CLASS}/{each}/bridge")))
+
+
+def _directly_above(tree: Tree, interface: str) -> Iterator[str]:
+    directory = f"{CLASS}/{interface}"
+    master = tree.link(f"{directory}/master")
+    if master:
+        yield master.rsplit("/", 1)[-1]
+    yield from (name.removeprefix("upper_") for name in tree.names(directory) if name.startswith("upper_"))
+
+
+def routed(tree: Tree) -> tuple[frozenset[str], str]:
+    """Interfaces that routes of the host lead through; and why that is not known."""
+    text, text_6 = tree.text(ROUTES), tree.text(ROUTES_6)
+    if text is None and text_6 is None:
+        return frozenset(), tree.why(ROUTES)
+    lines = [line.split() for line in (text or "").splitlines()[1:]]
+    lines_6 = [line.split() for line in (text_6 or "").splitlines()]
+    found = {line[0] for line in lines if line}
+    found |= {line[-1] for line in lines_6 if len(line) == 10 and not line[0].startswith(_NOT_ROUTED)}
+    return frozenset(found - {"lo"}), ""

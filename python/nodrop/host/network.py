@@ -1,0 +1,147 @@
+"""What the kernel says of interfaces by netlink alone: addresses, supported speeds, limits of virtual functions.
+
+Source: <linux/if_link.h> (IFLA_VFINFO_LIST), <linux/ethtool_netlink.h>, Documentation/networking/devlink.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, NamedTuple, Protocol
+
+from nodrop import ethtool
+
+EXTENDED_VF = 1
+"""RTEXT_FILTER_VF: with what is set for virtual functions."""
+ESWITCH_GET = 29
+"""DEVLINK_CMD_ESWITCH_GET; its modes in their order."""
+ESWITCH_MODES: tuple[Literal["legacy", "switchdev"], ...] = ("legacy", "switchdev")
+FASTEST_MBPS = 10_000_000
+"""A mode that claims more is no speed."""
+_MODE = re.compile(r"(\d{1,7})base")
+_LINK_LOCAL = "fe80"
+
+Eswitch = Literal["legacy", "switchdev"]
+
+
+class Interface(NamedTuple):
+    """What rtnetlink says of an interface."""
+
+    addresses: tuple[str, ...] = ()
+    """Those it was given; not the link-local one that every interface has."""
+    vf_limits_mbps: Mapping[int, int] = {}
+    """By number of the virtual function; 0: none set."""
+
+
+class Network(Protocol):
+    """The kernel's answers; each says in its second part why there is none."""
+
+    def interfaces(self) -> tuple[Mapping[str, Interface], str]:
+        """All interfaces by name."""
+
+    def link_modes(self, interface: str) -> tuple[tuple[str, ...], str]:
+        """Names of the modes its hardware supports: `10000baseSR/Full`."""
+
+    def firmware(self, interface: str) -> tuple[str, str]:
+        """Version of the card's firmware."""
+
+    def eswitch(self, pci_id: str) -> tuple[Eswitch | None, str]:
+        """How a card switches between its virtual functions."""
+
+
+class KernelNetwork:
+    """This machine's kernel, in the network namespace of this process."""
+
+    def interfaces(self) -> tuple[Mapping[str, Interface], str]:
+        """All interfaces by name."""
+        from pyroute2 import IPRoute  # noqa: PLC0415  (a quarter of a second)
+        from pyroute2.netlink.exceptions import NetlinkError  # noqa: PLC0415
+
+        try:
+            with IPRoute() as netlink:
+                links = list(netlink.link("dump", ext_mask=EXTENDED_VF))
+                addresses = list(netlink.get_addr())
+        except (OSError, NetlinkError) as error:
+            return {}, f"rtnetlink: {error}"
+        return interfaces_of(links, addresses), ""
+
+    def link_modes(self, interface: str) -> tuple[tuple[str, ...], str]:
+        """Names of the modes its hardware supports."""
+        from pyroute2.netlink.exceptions import NetlinkError  # noqa: PLC0415
+        from pyroute2.netlink.generic.ethtool import NlEthtool  # noqa: PLC0415
+
+        try:
+            with NlEthtool() as netlink:
+                answers = list(netlink.get_linkmode(ifname=interface))
+        except (OSError, NetlinkError) as error:
+            return (), f"the driver does not say ({_reason(error)})"
+        return (link_modes_of(answers[0]), "") if answers else ((), "no answer")
+
+    def firmware(self, interface: str) -> tuple[str, str]:
+        """Version of the card's firmware."""
+        found = ethtool.firmware(interface)
+        return (found, "") if found else ("", "the driver names none")
+
+    def eswitch(self, pci_id: str) -> tuple[Eswitch | None, str]:
+        """How a card switches between its virtual functions."""
+        from pyroute2 import DL  # noqa: PLC0415
+        from pyroute2.netlink import NLM_F_REQUEST  # noqa: PLC0415
+        from pyroute2.netlink.devlink import devlinkcmd  # noqa: PLC0415
+        from pyroute2.netlink.exceptions import NetlinkError  # noqa: PLC0415
+
+        message = devlinkcmd()
+        message["cmd"] = ESWITCH_GET
+        message["attrs"] = [("DEVLINK_ATTR_BUS_NAME", "pci"), ("DEVLINK_ATTR_DEV_NAME", pci_id)]
+        try:
+            with DL() as netlink:
+                answers = list(netlink.nlm_request(message, msg_type=netlink.prid, msg_flags=NLM_F_REQUEST))
+        except (OSError, NetlinkError) as error:
+            return None, _reason(error)
+        return eswitch_of(answers[0]) if answers else (None, "no answer")
+
+
+def interfaces_of(links: list[Any], addresses: list[Any]) -> dict[str, Interface]:
+    """What messages of rtnetlink say, by name of the interface."""
+    given: dict[int, list[str]] = {}
+    for message in addresses:
+        address = message.get_attr("IFA_LOCAL") or message.get_attr("IFA_ADDRESS")
+        if address and not address.startswith(_LINK_LOCAL):
+            given.setdefault(message["index"], []).append(f"{address}/{message['prefixlen']}")
+    return {
+        link.get_attr("IFLA_IFNAME"): Interface(tuple(given.get(link["index"], ())), dict(_vf_limits(link)))
+        for link in links
+    }
+
+
+def _vf_limits(link: Any) -> Iterator[tuple[int, int]]:
+    listed = link.get_attr("IFLA_VFINFO_LIST")
+    for name, each in listed["attrs"] if listed else ():
+        rate = each.get_attr("IFLA_VF_RATE") if name == "IFLA_VF_INFO" else None
+        if rate:
+            yield rate["vf"], rate["max_tx_rate"]
+
+
+def link_modes_of(answer: Any) -> tuple[str, ...]:
+    """Names of supported modes in an answer of ethtool's netlink."""
+    ours = answer.get_attr("ETHTOOL_A_LINKMODES_OURS")
+    bits = ours.get_attr("ETHTOOL_A_BITSET_BITS") if ours else None
+    return tuple(bit.get_attr("ETHTOOL_A_BITSET_BIT_NAME") for _, bit in bits["attrs"]) if bits else ()
+
+
+def fastest_bps(modes: tuple[str, ...]) -> int | None:
+    """The speed of the fastest of these modes; None: they name no speed."""
+    speeds = [int(match[1]) for mode in modes if (match := _MODE.match(mode))]
+    sane = [each for each in speeds if 0 < each <= FASTEST_MBPS]
+    return max(sane) * 10**6 if sane else None
+
+
+def eswitch_of(answer: Any) -> tuple[Eswitch | None, str]:
+    """The mode in an answer of devlink."""
+    mode = answer.get_attr("DEVLINK_ATTR_ESWITCH_MODE")
+    if mode is None or mode >= len(ESWITCH_MODES):
+        return None, f"holds {mode}, legacy or switchdev expected"
+    return ESWITCH_MODES[mode], ""
+
+
+def _reason(error: Exception) -> str:
+    """What an error of netlink means for who asks."""
+    code = getattr(error, "code", getattr(error, "errno", None))
+    return {1: "needs root", 13: "needs root", 19: "no such device", 95: "not supported"}.get(code or 0, str(error))

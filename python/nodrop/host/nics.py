@@ -1,0 +1,134 @@
+"""Network cards and accelerators of a machine: what they are, where they are attached, who has their ports.
+
+Source: ETSI GS NFV-PER 001 clause 8.1.1.4; "PCI bandwidth limit" after annex A.
+"""
+
+import itertools
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from nodrop.host import accelerators, netdevs, pci, ports
+from nodrop.host.pci import Function
+from nodrop.host.pci_names import names
+from nodrop.host.ports import Surroundings
+from nodrop.host.source import NOT_CAPTURED, Source
+from nodrop.model.chd import Accelerator, Nic, NumaNode, VSwitch
+from nodrop.model.observation import Observation
+
+NETWORK = 0x02
+"""Base class of network controllers."""
+NOT_PCI = "it is on no PCI bus"
+
+
+class Devices(NamedTuple):
+    """Cards of a machine, each with the node it is on as far as that is known."""
+
+    nics: tuple[Nic, ...]
+    accelerators: tuple[Accelerator, ...]
+
+
+def describe(source: Source, switches: tuple[VSwitch, ...] = ()) -> Devices:
+    """All cards, their ports beside the virtual switches they are on. Virtual interfaces are no ports."""
+    functions = pci.functions(source.tree)
+    around = ports.survey(source, functions, switches)
+    return Devices(
+        nics=(*_cards(around, functions), *_others(around, functions)),
+        accelerators=tuple(accelerators.describe(around, functions)),
+    )
+
+
+def _cards(around: Surroundings, functions: tuple[Function, ...]) -> Iterator[Nic]:
+    physical = (each for each in functions if each.base_class == NETWORK and not each.virtual_of)
+    for card, found in itertools.groupby(physical, key=lambda function: function.card):
+        yield _card(around, card, tuple(found))
+
+
+def _card(around: Surroundings, card: str, functions: tuple[Function, ...]) -> Nic:
+    source, first = around.source, functions[0]
+    path = pci.bus_path(source, first)
+    model = names().device(source.moment, first.vendor, first.device)
+    return Nic(
+        id=card,
+        node=pci.node(source, first.path),
+        vendor=names().vendor(source.moment, first.vendor),
+        model=model,
+        driver=_driver(source, functions),
+        firmware=_firmware(source, functions),
+        pci_generation=path.generation,
+        pci_generation_max=path.generation_max,
+        lane_count=path.lanes,
+        lane_count_max=path.lanes_max,
+        pci_limit_bps=path.limit_bps,
+        ports=tuple(port for each in functions for port in ports.ports(around, each, model)),
+    )
+
+
+def _driver(source: Source, functions: tuple[Function, ...]) -> Observation[str]:
+    """Of the interface where there is one: a paravirtual card has another on the bus."""
+    found = dict.fromkeys(each for function in functions if (each := _driver_of(source, function)))
+    path = f"{functions[0].path}/driver"
+    return source.moment.reported(", ".join(found), path) if found else source.moment.unknown("none is bound", path)
+
+
+def _driver_of(source: Source, function: Function) -> str:
+    for interface in netdevs.ports_of(source.tree, function):
+        link = source.tree.link(f"{netdevs.CLASS}/{interface}/device/driver")
+        if link:
+            return link.rsplit("/", 1)[-1]
+    return ports.driver(source, function)
+
+
+def _firmware(source: Source, functions: tuple[Function, ...]) -> Observation[str]:
+    if source.network is None:
+        return source.moment.unknown(NOT_CAPTURED, "ioctl ethtool")
+    why = "it has no interface in the kernel"
+    for function in functions:
+        for interface in netdevs.ports_of(source.tree, function):
+            found, why = source.network.firmware(interface)
+            if found:
+                return source.moment.reported(found, "ioctl ethtool")
+    return source.moment.unknown(why, "ioctl ethtool")
+
+
+def _others(around: Surroundings, functions: tuple[Function, ...]) -> Iterator[Nic]:
+    """Cards on other buses: of a system on chip, of a hypervisor, on USB."""
+    source = around.source
+    on_pci = {name for each in functions for name in netdevs.all_of(source.tree, each)}
+    for name in netdevs.devices(source.tree):
+        if name not in on_pci:
+            device = f"{netdevs.CLASS}/{name}/device"
+            real = source.tree.real(device) or device
+            bound = (source.tree.link(f"{device}/driver") or "").rsplit("/", 1)[-1]
+            yield Nic(
+                id=real.rsplit("/", 1)[-1],
+                node=pci.node(source, device),
+                vendor=source.moment.unknown(NOT_PCI, device),
+                model=source.moment.unknown(NOT_PCI, device),
+                driver=source.moment.reported(bound, f"{device}/driver")
+                if bound
+                else source.moment.unknown("none is bound", f"{device}/driver"),
+                pci_limit_bps=source.moment.unknown(NOT_PCI, device),
+                ports=(ports.plain_port(around, name),),
+            )
+
+
+def placed(nodes: tuple[NumaNode, ...], devices: Devices) -> tuple[NumaNode, ...]:
+    """Nodes with the cards that are on them."""
+    return tuple(
+        node.model_copy(
+            update={
+                "nics": tuple(nic for nic in devices.nics if nic.node.value == node.id),
+                "accelerators": tuple(each for each in devices.accelerators if each.node.value == node.id),
+            }
+        )
+        for node in nodes
+    )
+
+
+def unplaced(nodes: tuple[NumaNode, ...], devices: Devices) -> Devices:
+    """Cards that are on none of these nodes."""
+    ids = {node.id for node in nodes}
+    return Devices(
+        tuple(nic for nic in devices.nics if nic.node.value not in ids),
+        tuple(each for each in devices.accelerators if each.node.value not in ids),
+    )

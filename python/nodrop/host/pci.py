@@ -1,0 +1,202 @@
+"""PCI functions of a machine: which there are, where they are attached, and what their links carry.
+
+Source: Documentation/ABI/testing/sysfs-bus-pci of Linux; PCI Express Base Specification 6.0, sections 4.2 and 2.2.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from nodrop.host.source import Source
+from nodrop.host.tree import Tree
+from nodrop.model.observation import Observation
+
+DEVICES = "/sys/bus/pci/devices"
+NODES = "/sys/devices/system/node"
+ADDRESS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+_SPEED = re.compile(r"(\d+(?:\.\d+)?) GT/s")
+_NODE = re.compile(r"node\d+")
+_LANES = (1, 2, 4, 8, 12, 16, 32)
+
+PAYLOAD_BYTES = 256
+"""Of a packet on the bus: what most platforms agree on."""
+OVERHEAD_BYTES = 20
+"""Beside it: header 12, sequence number and framing 4, check 4."""
+PROTOCOL_RATIO = PAYLOAD_BYTES / (PAYLOAD_BYTES + OVERHEAD_BYTES)
+
+
+class Generation(NamedTuple):
+    """A version of the bus and how it puts bits on a lane."""
+
+    number: int
+    gtps: float
+    """Transfers per second and lane, in units of 10^9."""
+    data: int
+    """Bits or bytes of data ..."""
+    sent: int
+    """... in so many that are sent."""
+
+    @property
+    def bps(self) -> float:
+        """Of one lane, the encoding taken off."""
+        return self.gtps * 1e9 * self.data / self.sent
+
+
+GENERATIONS = (
+    Generation(1, 2.5, 8, 10),
+    Generation(2, 5.0, 8, 10),
+    Generation(3, 8.0, 128, 130),
+    Generation(4, 16.0, 128, 130),
+    Generation(5, 32.0, 128, 130),
+    Generation(6, 64.0, 242, 256),
+)
+
+
+class Function(NamedTuple):
+    """One function of a device on the bus."""
+
+    id: str
+    """Domain, bus, device and function: `0000:03:00.0`."""
+    class_code: int
+    """Base class, subclass and programming interface, a byte each."""
+    vendor: int | None
+    device: int | None
+    virtual_of: str
+    """The function it is a virtual one of; empty: none."""
+
+    @property
+    def path(self) -> str:
+        """Its directory."""
+        return f"{DEVICES}/{self.id}"
+
+    @property
+    def card(self) -> str:
+        """What its sister functions have in common with it."""
+        return self.id.rsplit(".", 1)[0]
+
+    @property
+    def base_class(self) -> int:
+        """`0x02`: network, `0x10`: encryption ..."""
+        return self.class_code >> 16
+
+
+class Path(NamedTuple):
+    """What a device's link runs at, what it could, and what the way to the processor carries."""
+
+    generation: Observation[int]
+    generation_max: Observation[int]
+    lanes: Observation[int]
+    lanes_max: Observation[int]
+    limit_bps: Observation[float]
+
+
+def functions(tree: Tree) -> tuple[Function, ...]:
+    """Those whose class can be read, in order of their addresses."""
+    found = (_function(tree, name) for name in tree.names(DEVICES) if ADDRESS.fullmatch(name))
+    return tuple(each for each in found if each)
+
+
+def _function(tree: Tree, name: str) -> Function | None:
+    path = f"{DEVICES}/{name}"
+    code = tree.number(f"{path}/class")
+    if code is None or not 0 <= code < 1 << 24:
+        return None
+    physical = (tree.link(f"{path}/physfn") or "").rsplit("/", 1)[-1]
+    return Function(
+        name,
+        code,
+        vendor=_identity(tree, f"{path}/vendor"),
+        device=_identity(tree, f"{path}/device"),
+        virtual_of=physical if ADDRESS.fullmatch(physical) else "",
+    )
+
+
+def _identity(tree: Tree, path: str) -> int | None:
+    found = tree.number(path)
+    return found if found is not None and 0 <= found < 1 << 16 else None
+
+
+def node(source: Source, device: str) -> Observation[int]:
+    """The NUMA node a device's directory names. -1 is no node: it is unknown, but on a machine with only one."""
+    tree, path = source.tree, f"{device}/numa_node"
+    found = tree.number(path)
+    nodes = [int(name[4:]) for name in tree.names(NODES) if _NODE.fullmatch(name)]
+    if found is not None and (found in nodes or (found == 0 and not nodes)):
+        return source.moment.reported(found, path)
+    if len(nodes) <= 1 and tree.exists("/sys/devices/system/cpu"):
+        said = tree.why(path) if found is None else f"holds {found}"
+        return source.moment.inferred(nodes[0] if nodes else 0, NODES, f"the only node; numa_node: {said}")
+    if found is None:
+        return source.moment.unknown(tree.why(path), path)
+    why = "holds -1: the firmware does not say" if found == -1 else f"holds {found}, which is no node here"
+    return source.moment.unknown(why, path)
+
+
+def bus_path(source: Source, function: Function) -> Path:
+    """Its link, now and at best, and the narrowest link between it and the processor."""
+    return Path(
+        generation=_generation(source, f"{function.path}/current_link_speed"),
+        generation_max=_generation(source, f"{function.path}/max_link_speed"),
+        lanes=_lanes(source, f"{function.path}/current_link_width"),
+        lanes_max=_lanes(source, f"{function.path}/max_link_width"),
+        limit_bps=_limit(source, function),
+    )
+
+
+def limit_bps(generation: Generation, lanes: int) -> float:
+    """Payload that a link carries: rate of a lane, encoding off, by lanes, by the share that is payload."""
+    return generation.bps * lanes * PROTOCOL_RATIO
+
+
+def _generation(source: Source, path: str) -> Observation[int]:
+    found = _speed(source.tree, path)
+    return source.moment.reported(found.number, path) if found else source.moment.unknown(source.tree.why(path), path)
+
+
+def _speed(tree: Tree, path: str) -> Generation | None:
+    text = tree.text(path)
+    if text is None:
+        return None
+    match = _SPEED.match(text)
+    found = next((each for each in GENERATIONS if match and float(match[1]) == each.gtps), None)
+    if found is None:
+        tree.refuse(path, text, "a speed of PCI Express, as 8.0 GT/s,")
+    return found
+
+
+def _lanes(source: Source, path: str) -> Observation[int]:
+    tree = source.tree
+    found = tree.number(path)
+    if found is None:
+        return source.moment.unknown(tree.why(path), path)
+    if found not in _LANES:
+        return source.moment.unknown(f"holds {found}, no width of a link", path)
+    return source.moment.reported(found, path)
+
+
+def _limit(source: Source, function: Function) -> Observation[float]:
+    speed, width = f"{function.path}/current_link_speed", f"{function.path}/current_link_width"
+    generation, lanes = _speed(source.tree, speed), _lanes(source, width)
+    if not generation or lanes.value is None:
+        return source.moment.unknown(
+            lanes.why if generation else source.tree.why(speed), width if generation else speed
+        )
+    links = [(function.id, generation, lanes.value), *_links_above(source, function)]
+    where, slowest, count = min(links, key=lambda link: limit_bps(link[1], link[2]))
+    sum_of = (
+        f"{slowest.gtps:g} GT/s * {count} lanes * {slowest.data}/{slowest.sent} encoding * "
+        f"{PAYLOAD_BYTES}/{PAYLOAD_BYTES + OVERHEAD_BYTES} payload"
+    )
+    above = "" if where == function.id else f", at {where} above it"
+    return source.moment.inferred(limit_bps(slowest, count), f"{DEVICES}/{where}/current_link_speed", sum_of + above)
+
+
+def _links_above(source: Source, function: Function) -> Iterator[tuple[str, Generation, int]]:
+    """Links of the bridges on the way, as far as they are known."""
+    real = source.tree.real(function.path) or ""
+    for name in real.split("/"):
+        if name != function.id and ADDRESS.fullmatch(name):
+            generation = _speed(source.tree, f"{DEVICES}/{name}/current_link_speed")
+            lanes = _lanes(source, f"{DEVICES}/{name}/current_link_width").value
+            if generation and lanes:
+                yield name, generation, lanes

@@ -1,0 +1,62 @@
+"""Names of PCI vendors and devices, from the list that distributions ship."""
+
+import functools
+from pathlib import Path
+
+from nodrop.model.observation import Moment, Observation
+
+PLACES = ("/usr/share/hwdata/pci.ids", "/usr/share/misc/pci.ids", "/var/lib/pciutils/pci.ids")
+"""The list is this machine's, also for files captured on another."""
+MISSING = "no pci.ids on this machine to name it by"
+
+
+class Names:
+    """The list: vendors at the start of a line, their devices below them after a tab."""
+
+    def __init__(self, text: str, source: str) -> None:
+        """What the list holds, and where it is from."""
+        self._text = "\n" + text
+        self._source = source
+
+    def vendor(self, moment: Moment, vendor: int | None) -> Observation[str]:
+        """Name of a vendor; its number where it has none."""
+        if vendor is None:
+            return moment.unknown("its number cannot be read")
+        return self._seen(moment, self._after(f"\n{vendor:04x}  ", 0), f"{vendor:04x}")
+
+    def device(self, moment: Moment, vendor: int | None, device: int | None) -> Observation[str]:
+        """Name of a device; the numbers of vendor and device where it has none."""
+        if vendor is None or device is None:
+            return moment.unknown("its number cannot be read")
+        return self._seen(moment, self._device(vendor, device), f"{vendor:04x}:{device:04x}")
+
+    def _device(self, vendor: int, device: int) -> str:
+        start = self._text.find(f"\n{vendor:04x}  ")
+        if start < 0:
+            return ""
+        line = self._text.find("\n", start + 1)
+        while line >= 0 and self._text[line + 1 : line + 2] in ("\t", "#", "\n"):
+            if self._text.startswith(f"\n\t{device:04x}  ", line):
+                return self._after(f"\n\t{device:04x}  ", line)
+            line = self._text.find("\n", line + 1)
+        return ""
+
+    def _after(self, prefix: str, begin: int) -> str:
+        start = self._text.find(prefix, begin)
+        return "" if start < 0 else self._text[start + len(prefix) :].split("\n", 1)[0].strip()
+
+    def _seen(self, moment: Moment, name: str, number: str) -> Observation[str]:
+        if name:
+            return moment.seen(name, self._source, "database")
+        return moment.reported(number, "/sys/bus/pci", MISSING if not self._source else f"not in {self._source}")
+
+
+@functools.cache
+def names() -> Names:
+    """The list of this machine; an empty one where there is none."""
+    for place in PLACES:
+        try:
+            return Names(Path(place).read_text(errors="replace"), place)
+        except OSError:
+            continue
+    return Names("", "")
