@@ -1,0 +1,65 @@
+"""`nodrop host workload`: what a VNF has to do, what helps it, and how this host stands on that."""
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from nodrop.cli.console import console, show
+from nodrop.cli.host.hosts import named, the_host
+
+if TYPE_CHECKING:
+    from nodrop.model.workload import NetworkFunction
+
+
+@click.command()
+@click.argument("vnf", required=False)
+@click.option("--bare-metal", is_flag=True, help="Without a hypervisor: the features of table 2 instead of table 3.")
+@click.option("--host", "file", type=click.Path(dir_okay=False), metavar="FILE", help="A descriptor of another host.")
+@click.option("--format", "form", type=click.Choice(["text", "json", "md"]), default="text", show_default=True)
+def workload(vnf: str | None, bare_metal: bool, file: str | None, form: str) -> None:
+    """Say which kinds of work a VNF has, and which features matter for it.
+
+    After tables 1 to 3 of ETSI GS NFV-PER 001, with who has to act for each feature (hardware, hypervisor, guest,
+    software, I/O device) and what this host's checks say of it. Without a VNF, all there are are listed.
+
+    \b
+    nodrop host workload BNG
+    nodrop host workload s-gw --host other.json
+    """
+    from nodrop.host.workload import function  # noqa: PLC0415
+
+    if vnf:
+        _tell(function(vnf), bare_metal, file, form)
+    else:
+        _list(form)
+
+
+def _tell(vnf: "NetworkFunction", bare_metal: bool, file: str | None, form: str) -> None:
+    from rich.console import Group  # noqa: PLC0415
+
+    from nodrop.host.check import check  # noqa: PLC0415
+    from nodrop.host.workload import standings  # noqa: PLC0415
+    from nodrop.report.workload import Asked, workload_json, workload_lines, workload_markdown  # noqa: PLC0415
+
+    host = the_host(file)
+    asked = Asked(vnf, standings(vnf), {each.id: each for each in check(host)}, named(host), bare_metal)
+    if form == "json":
+        click.echo(workload_json(asked))
+    elif form == "md":
+        click.echo(workload_markdown(asked), nl=False)
+    else:
+        show(Group(*workload_lines(asked, console(sys.stdout).width)), sys.stdout)
+
+
+def _list(form: str) -> None:
+    from nodrop.host.workload import functions  # noqa: PLC0415
+    from nodrop.report.workload import functions_json, functions_markdown, functions_table  # noqa: PLC0415
+
+    if form == "json":
+        click.echo(functions_json(functions()))
+    elif form == "md":
+        click.echo(functions_markdown(functions()), nl=False)
+    else:
+        show(functions_table(functions()), sys.stdout)
+        click.echo("\n?: table 1's headings do not line up there. The last five are in the text alone, not in table 1.")

@@ -1,0 +1,151 @@
+"""Which kinds of work a VNF has, and which features matter for them. Source: ETSI GS NFV-PER 001 tables 1 to 3.
+
+The tables are in `data`, cell by cell as they are printed.
+"""
+
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.resources import files
+
+from nodrop.errors import ConfigError
+from nodrop.host.workload.checks import CHECKS, RECORDS
+from nodrop.host.workload.mentions import ALIASES, MENTIONED
+from nodrop.model.workload import FeatureStanding, Layer, NetworkFunction, PerformanceFeature, WorkloadClass
+
+TABLE_1 = "table 1"
+NO_VNF = "N/A"
+COLUMNS: tuple[tuple[str, str], ...] = (
+    ("data plane", "edge NF"),
+    ("data plane", "intermediate NF"),
+    ("data plane", "intermediate NF with encryption"),
+    ("control plane", "routing"),
+    ("control plane", "authentication"),
+    ("control plane", "session management"),
+    ("signal processing", "signal processing"),
+    ("signal processing", "signal processing, or storage"),
+    ("storage", "non-intensive"),
+    ("storage", "R/W intensive"),
+)
+"""Of table 1, from the third on. It prints nine names over ten columns, and its group heading `Storage` stands over the
+last two: so do clause 5's examples, a router that logs and a CDN cache node. The eighth is left without a name."""
+NAMELESS = 7
+UNCLEAR = (
+    "the table's headings do not line up: the group says signal processing, the row of names non-intensive storage"
+)
+LAYERS: dict[str, Layer] = {
+    "HW": "hardware",
+    "OS support and configuration": "OS",
+    "Hypervisor support": "hypervisor",
+    "Guest OS support and configuration": "guest OS",
+    "SW design and configuration": "software",
+    "I/O device support and configuration": "I/O device",
+}
+BOLD = re.compile(r"</?b>")
+LESS_IN_CONTROL_PLANES = frozenset(
+    {
+        "Deterministic allocation of threads in CPUs (pinning between vCPU and CPU)",
+        "Deterministic memory allocation (pinning between vMemory and Memory)",
+    }
+)
+"""Features that clause 6.1.1 calls optional for most control plane VNFs."""
+
+
+@cache
+def table(number: int) -> tuple[tuple[str, ...], ...]:
+    """A table of the document, its heading rows included, cell by cell."""
+    text = files(__package__).joinpath("data", f"table-{number}.tsv").read_text(encoding="utf-8")
+    return tuple(tuple(line.split("\t")) for line in text.splitlines())
+
+
+@cache
+def functions() -> tuple[NetworkFunction, ...]:
+    """Every VNF of table 1, then those that only the text speaks of."""
+    return (*_of_table(), *MENTIONED)
+
+
+def _of_table() -> Iterator[NetworkFunction]:
+    use_case = ""
+    for case, name, *marks in table(1)[2:]:
+        use_case = case or use_case
+        if name != NO_VNF:
+            yield NetworkFunction(name=name, use_case=use_case, classes=tuple(_classes(marks)))
+
+
+def _classes(marks: Sequence[str]) -> Iterator[WorkloadClass]:
+    for place, mark in enumerate(marks):
+        if mark:
+            plane, name = COLUMNS[place]
+            yield WorkloadClass(plane=plane, name=name, clause=TABLE_1, unclear=UNCLEAR if place == NAMELESS else "")
+
+
+def function(name: str) -> NetworkFunction:
+    """The VNF of a name, however its letters are written. Raises ConfigError with the nearest names."""
+    known = {key: (found, found.name) for found in functions() for key in _keys(found.name)}
+    known |= {_key(alias): (known[_key(meant)][0], alias) for alias, meant in ALIASES.items()}
+    asked = _key(name)
+    for key in (asked, asked.removeprefix("v")):
+        if key in known:
+            return known[key][0]
+    near = [known[key][1] for key in difflib.get_close_matches(asked, known, n=3, cutoff=0.6)]
+    meant = f"perhaps {' or '.join(near)} is meant" if near else "nodrop host workload lists those there are"
+    raise ConfigError(f"the workloads of a VNF named {name} asked, ETSI GS NFV-PER 001 has none of that name; {meant}")
+
+
+def _keys(name: str) -> tuple[str, ...]:
+    """`E-CPE (Enterprise-CPE)` is known by both its names."""
+    return tuple(_key(part) for part in (name, *re.split(r"[()]", name)) if part.strip())
+
+
+def _key(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+@cache
+def features() -> tuple[PerformanceFeature, ...]:
+    """Every row of table 3, with what table 2 says of the same."""
+    bare = {_feature_key(row[0]): row for row in table(2)[1:]}
+    return tuple(_feature(row, bare.get(_feature_key(row[0]))) for row in table(3)[1:])
+
+
+def _feature(row: Sequence[str], bare: Sequence[str] | None) -> PerformanceFeature:
+    name = BOLD.sub("", row[0])
+    return PerformanceFeature(
+        name=name,
+        bare_metal=None if bare is None else _layers(table(2)[0], bare),
+        virtualised=_layers(table(3)[0], row),
+        is_hypervisors=name != row[0],
+        checks=CHECKS.get(name, ()),
+        record=RECORDS.get(name, ()),
+    )
+
+
+def _layers(heading: Sequence[str], row: Sequence[str]) -> tuple[Layer, ...]:
+    return tuple(LAYERS[title] for title, mark in zip(heading[1:], row[1:], strict=True) if mark)
+
+
+def _feature_key(name: str) -> str:
+    """Table 2 writes `IO` where table 3 writes `I/O`, and table 3 adds what is pinned to what."""
+    return _key(BOLD.sub("", name).partition(" (pinning")[0])
+
+
+def standings(vnf: NetworkFunction) -> tuple[FeatureStanding, ...]:
+    """How each feature matters for a VNF, as far as the document says."""
+    names = {each.name for each in vnf.classes}
+    return tuple(_standing(feature, names, {each.plane for each in vnf.classes}) for feature in features())
+
+
+def _standing(feature: PerformanceFeature, names: set[str], planes: set[str]) -> FeatureStanding:
+    if any(name.startswith("intermediate NF") for name in names):
+        why = "clause 6.1 analysed this workload"
+        if feature.name.startswith("Extended instruction set") and "intermediate NF with encryption" in names:
+            why = "every packet is encrypted: a key task, clause 5"
+        return FeatureStanding(feature=feature, standing="analysed", why=why)
+    if "data plane" in planes:
+        why = "clause 5 expects the same load of memory and devices; the document has no analysis of edge functions"
+        return FeatureStanding(feature=feature, standing="open", why=why)
+    if "control plane" in planes and feature.name in LESS_IN_CONTROL_PLANES:
+        why = "clause 6.1.1: optional for most control plane VNFs"
+        return FeatureStanding(feature=feature, standing="less", why=why)
+    return FeatureStanding(feature=feature, standing="open", why="the document has no analysis of this workload")
