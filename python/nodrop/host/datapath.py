@@ -79,6 +79,8 @@ def _queues(tree: Tree, card: str) -> str | None:
 
 def _polling(source: Source) -> Observation[str]:
     """Names that running DPDK programs gave themselves (their file prefix)."""
+    if not source.live and not source.tree.exists(DPDK_RUNS):
+        return source.moment.unknown(source.tree.why(DPDK_RUNS), DPDK_RUNS)
     runs = [name for name in source.tree.names(DPDK_RUNS) if source.tree.exists(f"{DPDK_RUNS}/{name}/config")]
     return source.moment.reported(" ".join(runs) or "none", DPDK_RUNS)
 
@@ -102,5 +104,7 @@ def _number(source: Source, path: str) -> Observation[str]:
 
 def _resctrl(source: Source) -> Observation[str]:
     """What of caches and memory bandwidth can be divided; `off` where nothing is mounted."""
+    if not source.live and not source.tree.exists(RESCTRL):
+        return source.moment.unknown(source.tree.why(RESCTRL), RESCTRL)
     kinds = source.tree.names(f"{RESCTRL}/info")
     return source.moment.reported(" ".join(kinds) or "off", f"{RESCTRL}/info")

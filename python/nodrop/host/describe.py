@@ -5,7 +5,7 @@ import functools
 from pathlib import Path
 
 from nodrop import __version__
-from nodrop.host import hypervisor, identity, libvirt, memory, nics, processor, settings, topology, vswitches
+from nodrop.host import datapath, hypervisor, identity, libvirt, memory, nics, processor, settings, topology, vswitches
 from nodrop.host.cpuid import read_cpuid
 from nodrop.host.network import KernelNetwork
 from nodrop.host.source import Source, run_program
@@ -53,7 +53,7 @@ def describe(source: Source) -> HostDescriptor:
             memory=memory.describe(source),
             hypervisor=hypervisor.describe(source),
             vswitches=switches,
-            settings=settings.describe(source),
+            settings={**settings.describe(source), **datapath.describe(source)},
         ),
         resources=HostResources(
             captured_at=moment.at,

@@ -34,6 +34,9 @@ def check_lines(checks: Sequence[HostCheck], who: str, profile: CheckProfile, wi
         for each in chosen:
             yield from _failed(each, width)
     yield from _unknown([each for each in checks if each.status == "unknown" and not _is_record(each)], width)
+    yield Text()
+    if any(each.status in ("fail", "unknown") for each in checks):
+        yield Text("`nodrop host check ID` says why a check matters, and how to verify that it is mended.", style="dim")
     yield from _listed("Passes", [each for each in checks if each.status == "pass" and not _is_record(each)], width)
     yield from _listed("Not required here", [each for each in checks if each.status == "not required"], width)
     yield from _recorded([each for each in checks if _is_record(each)], width)
@@ -107,8 +110,9 @@ def _verb(count: int) -> str:
 def _failed(check: HostCheck, width: int) -> Iterator[Text]:
     yield Text.assemble((f"{check.id:<5} {check.title}", "bold"), (f"  {_rank(check)}", "dim"))
     yield from _evidence(check, width)
-    yield from _labelled("why", check.why, width)
-    yield from _remedy(check, width)
+    if check.required:
+        yield from _labelled("why", check.why, width)
+    yield from _mend(check, width)
 
 
 def _evidence(check: HostCheck, width: int) -> Iterator[Text]:
@@ -118,18 +122,23 @@ def _evidence(check: HostCheck, width: int) -> Iterator[Text]:
 
 
 def _remedy(check: HostCheck, width: int) -> Iterator[Text]:
-    if check.by_hand:
-        yield from _labelled("do", check.by_hand, width)
-    if check.fix:
-        yield _command("run", check.fix)
+    yield from _mend(check, width)
     if check.to_know:
         yield from _labelled("to know", check.to_know, width)
     if check.verify:
         yield _command("verify", check.verify)
 
 
+def _mend(check: HostCheck, width: int) -> Iterator[Text]:
+    if check.fix:
+        yield _command("run", check.fix)
+    if check.by_hand:
+        yield from _labelled("do", check.by_hand, width)
+
+
 def _command(label: str, command: str) -> Text:
-    return Text.assemble(f"{INDENT}{label:<{LABEL}} ", (command, "cyan"))
+    """A command on one line, however long: it is there to be copied."""
+    return Text.assemble(f"{INDENT}{label:<{LABEL}} ", (command, "cyan"), no_wrap=True, overflow="ignore")
 
 
 def _labelled(label: str, text: str, width: int) -> Iterator[Text]:

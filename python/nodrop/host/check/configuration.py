@@ -149,7 +149,7 @@ def _cpus_beside(node: NumaNode) -> tuple[bool | None, str]:
     if True in eligible:
         return True, f"on node {node.id}, whose CPUs VMs may have"
     if None in eligible:
-        return None, f"on node {node.id}; unknown, nothing says which CPUs VMs may have"
+        return None, f"unknown, it is on node {node.id}, and nothing says which of its CPUs VMs may have"
     return False, f"on node {node.id}, of which VMs may have no CPU"
 
 
@@ -218,7 +218,7 @@ def _by_isolating(host: HostDescriptor) -> Remedy:
     arguments = f"isolcpus=managed_irq,domain,{cpus} nohz_full={cpus} rcu_nocbs={cpus}"
     return Remedy(
         fix=kernel_arguments(host, arguments),
-        by_hand="then reboot; this leaves the first core of every node to the system",
+        by_hand="reboot; this leaves the first core of every node to the system",
         verify="cat /sys/devices/system/cpu/isolated /sys/devices/system/cpu/nohz_full",
     )
 
@@ -280,7 +280,7 @@ def _by_raising_limits(_: HostDescriptor) -> Remedy:
     return Remedy(
         fix="echo '* - memlock unlimited' > /etc/security/limits.d/90-memlock.conf && "
         "sysctl -w vm.max_map_count=262144",
-        by_hand="then log in anew; of a service: LimitMEMLOCK=infinity in its unit; libvirt raises it for VMs",
+        by_hand="log in anew; of a service: LimitMEMLOCK=infinity in its unit; libvirt raises it for VMs",
         verify="ulimit -l; sysctl vm.max_map_count",
     )
 

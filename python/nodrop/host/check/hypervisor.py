@@ -34,7 +34,9 @@ def _hypervisor_first(then: Callable[[HostDescriptor], Remedy]) -> Callable[[Hos
             return then(host)
         get = install(host, "qemu-system libvirt-daemon-system", "qemu-kvm libvirt")
         return Remedy(
-            get, f"KVM needs the processor's extensions: {bios(host, 'virtualization')}", "virt-host-validate"
+            get,
+            f"before that, as KVM needs the processor's extensions, {bios(host, 'virtualization')}",
+            "virt-host-validate",
         )
 
     return remedy
@@ -60,7 +62,7 @@ def _iommu(host: HostDescriptor) -> Remedy:
     arguments = IOMMU_ON.get(host.capabilities.processor.vendor.value or "", "iommu=pt")
     return Remedy(
         fix=kernel_arguments(host, arguments),
-        by_hand=f"{bios(host, 'iommu')}; then the command, then reboot",
+        by_hand=f"before that {bios(host, 'iommu')}; after it reboot",
         verify=GROUPS,
     )
 
