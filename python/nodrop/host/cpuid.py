@@ -64,8 +64,8 @@ class Cpuid(NamedTuple):
     @property
     def brand(self) -> str:
         """The model's name as the processor has it; empty where it has none."""
-        parts = [self.get(leaf) for leaf in (0x8000_0002, 0x8000_0003, 0x8000_0004)]
-        return " ".join("".join(_letters(*each) for each in parts if each is not None).split())
+        parts = (self.get(leaf) for leaf in (0x8000_0002, 0x8000_0003, 0x8000_0004))
+        return " ".join(_letters(*(register for each in parts if each for register in each)).split())
 
     @property
     def hypervisor(self) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from nodrop.host.source import Source
-from nodrop.model.observation import Feature, Observation
+from nodrop.model.observation import Observation
 
 CPUS = "/sys/devices/system/cpu"
 CPUINFO = "/proc/cpuinfo"
@@ -57,11 +57,7 @@ class Chip(NamedTuple):
         if not self.flags:
             return moment.unknown(self.source.tree.why(CPUINFO) or "no flags are listed", CPUINFO)
         found = [each for each in names if each in self.flags]
-        return moment.reported(bool(found), CPUINFO, f"flag {found[0] if found else names[0]}")
-
-    def supported(self, *names: str) -> Feature:
-        """A capability that a flag stands for, of which nothing tells whether it is switched on."""
-        return Feature(supported=self.flag(*names), enabled=self.source.moment.unknown("nothing tells"))
+        return moment.reported(bool(found), CPUINFO, f"flag {found[0]}" if found else f"no flag {' or '.join(names)}")
 
 
 def look(source: Source) -> Chip:

@@ -5,6 +5,7 @@ from functools import cache
 from importlib.resources import files
 
 from nodrop.model.base import Value
+from nodrop.model.chd import TlbKind
 
 
 class DirectCacheAccess(Value):
@@ -41,12 +42,37 @@ class Arm(Value):
     parts: dict[str, str]
 
 
+class IntelTlb(Value):
+    """What a descriptor of CPUID leaf 2 stands for."""
+
+    level: int
+    kind: TlbKind
+    pages: tuple[str, ...]
+    entries: int
+    ways: int | None = None
+    """0: fully associative; None: not told."""
+
+
+class Flags(Value):
+    """Which of the kernel's names matter."""
+
+    x86: tuple[str, ...]
+    x86_beginnings: tuple[str, ...]
+    """Of names that come in families."""
+    arm: tuple[str, ...]
+    intel_spares: tuple[str, ...]
+    """What spares VM exits: on the line `vmx flags`. Kernels show some of them as one, such as apicv."""
+    amd_spares: tuple[str, ...]
+
+
 class Models(Value):
     """The file."""
 
     x86: X86
     arm: Arm
     direct_cache_access: tuple[DirectCacheAccess, ...]
+    flags: Flags
+    intel_tlbs: dict[str, tuple[IntelTlb, ...]]
 
 
 @cache

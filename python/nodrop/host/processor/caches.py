@@ -1,0 +1,120 @@
+"""Caches, and how many there are of each: by sysfs, else by CPUID.
+
+Source: Linux, Documentation/ABI/testing/sysfs-devices-system-cpu; Intel SDM volume 2, CPUID leaf 4; AMD APM volume 3,
+function 8000_001D.
+"""
+
+import re
+from typing import NamedTuple
+
+from nodrop import cpus
+from nodrop.host import leaves
+from nodrop.host.processor.chip import CPUS, Chip
+from nodrop.model.chd import Cache, TlbKind
+from nodrop.model.observation import Observation
+
+_SIZE = re.compile(r"(\d{1,9})([KMG]?)")
+_UNIT = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_KINDS: dict[str, TlbKind] = {"Data": "data", "Instruction": "instruction", "Unified": "unified"}
+_CODES: dict[int, TlbKind] = {1: "data", 2: "instruction", 3: "unified"}
+_MOST_SETS = 2**20
+
+
+class Listed(NamedTuple):
+    """A cache as CPUID lists it."""
+
+    level: int
+    kind: TlbKind
+    size_bytes: int
+    line_bytes: int
+    ways_count: int
+    source: str
+
+
+def caches(chip: Chip) -> tuple[Cache, ...]:
+    """Those of the first CPU, and how many of each the machine has."""
+    moment, tree = chip.source.moment, chip.source.tree
+    found = []
+    for name in tree.names(f"{chip.first}/cache"):
+        path = f"{chip.first}/cache/{name}"
+        level, kind = tree.number(f"{path}/level"), _KINDS.get(tree.text(f"{path}/type") or "")
+        if not name.startswith("index") or level is None or not 1 <= level <= 9 or kind is None:
+            continue
+        shared = _shared(chip, path)
+        found.append(
+            Cache(
+                level=level,
+                kind=kind,
+                size_bytes=_size(chip, f"{path}/size"),
+                line_bytes=leaves.number(chip.source, f"{path}/coherency_line_size"),
+                ways_count=leaves.number(chip.source, f"{path}/ways_of_associativity"),
+                shared_cpus=leaves.refused(chip.source, f"{path}/shared_cpu_list")
+                if shared is None
+                else moment.reported(shared, f"{path}/shared_cpu_list"),
+                instance_count=_instances(chip, name),
+            )
+        )
+    return tuple(found) or tuple(_of(chip, each) for each in listed(chip))
+
+
+def listed(chip: Chip) -> tuple[Listed, ...]:
+    """By CPUID leaf 4, or AMD's function of the same form."""
+    cpuid = chip.source.cpuid
+    leaf = 0x8000_001D if chip.amd else 4
+    found = []
+    for place, each in enumerate(cpuid.sublist(leaf) if cpuid else ()):
+        kind = _CODES.get(each.eax & 0x1F)
+        if kind is None or each.ecx >= _MOST_SETS:
+            break
+        line, parts, ways = (each.ebx & 0xFFF) + 1, (each.ebx >> 12 & 0x3FF) + 1, (each.ebx >> 22) + 1
+        size = line * parts * ways * (each.ecx + 1)
+        found.append(Listed(max(1, each.eax >> 5 & 7), kind, size, line, ways, f"cpuid {leaf:#x}/{place}"))
+    return tuple(found)
+
+
+def _of(chip: Chip, each: Listed) -> Cache:
+    moment = chip.source.moment
+    return Cache(
+        level=each.level,
+        kind=each.kind,
+        size_bytes=moment.reported(each.size_bytes, each.source),
+        line_bytes=moment.reported(each.line_bytes, each.source),
+        ways_count=moment.reported(each.ways_count, each.source),
+        shared_cpus=moment.unknown("CPUID does not list them", each.source),
+        instance_count=moment.unknown("CPUID does not count them", each.source),
+    )
+
+
+def _size(chip: Chip, path: str) -> Observation[int]:
+    said = chip.source.tree.text(path)
+    if said is None:
+        return leaves.refused(chip.source, path)
+    if (match := _SIZE.fullmatch(said)) is None:
+        return chip.source.moment.unknown(f"holds {said[:40]!r}, a size expected", path)
+    return chip.source.moment.reported(int(match[1]) * _UNIT[match[2]], path)
+
+
+def _shared(chip: Chip, path: str) -> tuple[int, ...] | None:
+    """CPUs that share a cache; kernels before 2.6.28 show a mask only."""
+    if (text := chip.source.tree.text(f"{path}/shared_cpu_list")) is not None:
+        return cpus.listed(text)
+    mask = (chip.source.tree.text(f"{path}/shared_cpu_map") or "").replace(",", "")
+    if not re.fullmatch(r"[0-9a-fA-F]{1,32768}", mask):
+        return None
+    bits = int(mask, 16)
+    return tuple(each for each in range(bits.bit_length()) if bits >> each & 1)
+
+
+def _instances(chip: Chip, name: str) -> Observation[int]:
+    """Every CPU's, those that share one counted once."""
+    seen: set[int] = set()
+    count = 0
+    for cpu in chip.cpus:
+        if int(cpu[3:]) in seen:
+            continue
+        shared = _shared(chip, f"{CPUS}/{cpu}/cache/{name}")
+        if shared:
+            count += 1
+            seen.update(shared)
+    path = f"{CPUS}/cpu*/cache/{name}/shared_cpu_list"
+    return chip.source.moment.reported(count, path) if count else chip.source.moment.unknown("no list of CPUs", path)

@@ -1,0 +1,73 @@
+"""How many sockets, cores and threads; whether threads share cores."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from nodrop import cpus
+from nodrop.host import leaves
+from nodrop.host.processor.chip import CPUS, Chip
+from nodrop.model.observation import Feature, Observation
+
+_SMT = f"{CPUS}/smt"
+
+
+class Counts(NamedTuple):
+    """Of CPUs that are online."""
+
+    sockets: Observation[int]
+    cores: Observation[int]
+    threads_per_core: Observation[int]
+
+
+def counts(chip: Chip) -> Counts:
+    """By the files of every CPU."""
+    tree = chip.source.tree
+    sockets: set[int] = set()
+    cores: set[tuple[int, ...]] = set()
+    for cpu in chip.cpus:
+        socket = tree.number(f"{CPUS}/{cpu}/topology/physical_package_id")
+        siblings = _siblings(chip, cpu)
+        if socket is not None and socket >= 0:
+            sockets.add(socket)
+        if siblings:
+            cores.add(siblings)
+    topology = f"{CPUS}/cpu*/topology"
+    return Counts(
+        _count(chip, len(sockets), f"{topology}/physical_package_id"),
+        _count(chip, len(cores), f"{topology}/thread_siblings_list"),
+        _count(chip, max(map(len, cores), default=0), f"{topology}/thread_siblings_list"),
+    )
+
+
+def smt(chip: Chip, found: Counts) -> Feature:
+    """Several threads on a core: whether it can, and whether it does."""
+    moment, tree = chip.source.moment, chip.source.tree
+    control = tree.text(f"{_SMT}/control")
+    active = leaves.switch(chip.source, f"{_SMT}/active")
+    threads = found.threads_per_core
+    if not active.known and threads.value:
+        active = moment.inferred(threads.value > 1, threads.source, f"{threads.value} threads on a core")
+    if control in ("on", "off", "forceoff"):
+        supported = moment.reported(True, f"{_SMT}/control", control)
+    elif control in ("notsupported", "notimplemented"):
+        why = f"{control}; also said where the firmware has it off"
+        supported = moment.reported(bool(active.value), f"{_SMT}/control", why)
+    elif active.value:
+        supported = moment.inferred(True, active.source, "it is active")
+    else:
+        supported = leaves.refused(chip.source, f"{_SMT}/control")
+    return Feature(supported=supported, enabled=active)
+
+
+def _siblings(chip: Chip, cpu: str) -> tuple[int, ...] | None:
+    names: Iterable[str] = ("core_cpus_list", "thread_siblings_list")
+    for name in names:
+        if (text := chip.source.tree.text(f"{CPUS}/{cpu}/topology/{name}")) is not None:
+            return cpus.listed(text)
+    return None
+
+
+def _count(chip: Chip, count: int, path: str) -> Observation[int]:
+    if count:
+        return chip.source.moment.reported(count, path)
+    return chip.source.moment.unknown("no CPU's files tell", path)

@@ -1,0 +1,180 @@
+"""Translation and interrupt remapping for devices.
+
+Source: Intel Virtualization Technology for Directed I/O, CAP_REG and ECAP_REG; AMD I/O Virtualization Technology,
+Extended Feature Register (MMIO 0030h).
+"""
+
+import re
+from typing import NamedTuple
+
+from nodrop.host import leaves
+from nodrop.host.processor.chip import Chip
+from nodrop.model.chd import PageSize
+from nodrop.model.observation import Feature, Observation
+
+_CLASS = "/sys/class/iommu"
+_GROUPS = "/sys/kernel/iommu_groups"
+_ACPI = "/sys/firmware/acpi/tables"
+_TABLES = ("DMAR", "IVRS", "IORT")
+_INTERRUPTS = "/proc/interrupts"
+_REMAPPED = re.compile(r"\bIR-[A-Z]+(?:-[A-Z]+)*")
+_SIZES: tuple[PageSize, ...] = ("2M", "1G")
+_HEX = re.compile(r"(?:0x)?[0-9a-fA-F]{1,16}")
+
+
+class Unit(NamedTuple):
+    """Registers of one remapping unit."""
+
+    path: str
+    intel: bool
+    cap: int
+    """CAP_REG; of AMD the PCI capability header."""
+    ecap: int
+    """ECAP_REG; of AMD the Extended Feature Register."""
+
+    @property
+    def translates(self) -> bool:
+        """Second-level tables: CAP.SAGAW; every unit of AMD's has them."""
+        return not self.intel or self.cap >> 8 & 0x1F != 0
+
+    @property
+    def remaps(self) -> bool:
+        """Interrupts: ECAP.IR; every unit of AMD's does."""
+        return not self.intel or bool(self.ecap >> 3 & 1)
+
+    @property
+    def posts(self) -> bool:
+        """Interrupts to guests: CAP.PI; of AMD GAMSup."""
+        return bool(self.cap >> 59 & 1) if self.intel else bool(self.ecap >> 21 & 7)
+
+    def maps(self, size: PageSize) -> bool:
+        """Large pages: CAP.SLLPS; AMD's tables have every size."""
+        return not self.intel or bool(self.cap >> (34 if size == "2M" else 35) & 1)
+
+
+class Iommu(NamedTuple):
+    """All leaves about it."""
+
+    present: Feature
+    slat: Feature
+    large_pages: dict[PageSize, Feature]
+    interrupt_remapping: Feature
+    posted_interrupts: Feature
+
+
+def describe(chip: Chip) -> Iommu:
+    """What the units say, and what of it the kernel uses."""
+    units = _units(chip)
+    present = Feature(supported=_present(chip, units), enabled=_enabled(chip))
+    translates = _all(chip, units, [each.translates for each in units], "CAP.SAGAW")
+    remaps = _all(chip, units, [each.remaps for each in units], "ECAP.IR")
+    posts = _all(chip, units, [each.posts for each in units], "CAP.PI, GAMSup")
+    return Iommu(
+        present,
+        Feature(supported=translates, enabled=_translating(chip, present, translates)),
+        {size: _large_pages(chip, units, present, size) for size in _SIZES},
+        Feature(supported=remaps, enabled=_remapping(chip, present, remaps)),
+        Feature(supported=posts, enabled=_posting(chip, posts)),
+    )
+
+
+def _units(chip: Chip) -> tuple[Unit, ...]:
+    tree, found = chip.source.tree, []
+    for name in tree.names(_CLASS):
+        for directory, second in (("intel-iommu", "ecap"), ("amd-iommu", "features")):
+            path = f"{_CLASS}/{name}/{directory}"
+            cap, ecap = (tree.text(f"{path}/{each}") or "" for each in ("cap", second))
+            if _HEX.fullmatch(cap) and _HEX.fullmatch(ecap):
+                found.append(Unit(path, directory == "intel-iommu", int(cap, 16), int(ecap, 16)))
+    return tuple(found)
+
+
+def _present(chip: Chip, units: tuple[Unit, ...]) -> Observation[bool]:
+    moment, tree = chip.source.moment, chip.source.tree
+    if tables := [each for each in _TABLES if tree.exists(f"{_ACPI}/{each}")]:
+        return moment.reported(True, f"{_ACPI}/{tables[0]}")
+    if units:
+        return moment.reported(True, units[0].path)
+    if tree.names(_GROUPS):
+        return moment.inferred(True, _GROUPS, "the kernel has groups of devices")
+    if not tree.names(_ACPI):
+        return leaves.refused(chip.source, _ACPI)
+    if chip.virtual:
+        return moment.inferred(False, _ACPI, "the hypervisor shows none: no table DMAR or IVRS")
+    return moment.unknown("no table DMAR, IVRS or IORT: none there, or off in the firmware", _ACPI)
+
+
+def _enabled(chip: Chip) -> Observation[bool]:
+    moment, tree = chip.source.moment, chip.source.tree
+    groups = tree.names(_GROUPS)
+    if not groups and tree.why(_GROUPS):
+        return leaves.refused(chip.source, _GROUPS)
+    kinds = sorted({kind for each in groups[:512] if (kind := tree.text(f"{_GROUPS}/{each}/type"))})
+    why = f"{len(groups)} groups" + (f", of type {', '.join(kinds)}" if kinds else "") if groups else "no groups"
+    return moment.reported(bool(groups), _GROUPS, why)
+
+
+def _all(chip: Chip, units: tuple[Unit, ...], having: list[bool], register: str) -> Observation[bool]:
+    """What every unit must have."""
+    moment, tree = chip.source.moment, chip.source.tree
+    if not units:
+        held = f"{_CLASS} has units without registers" if tree.names(_CLASS) else "the kernel shows no unit of it"
+        return moment.unknown(held, _CLASS)
+    count = "" if len(units) == 1 else f", {sum(having)} of {len(units)} units"
+    return moment.reported(all(having), units[0].path, register + count)
+
+
+def _large_pages(chip: Chip, units: tuple[Unit, ...], present: Feature, size: PageSize) -> Feature:
+    supported = _all(chip, units, [each.maps(size) for each in units], "CAP.SLLPS, or all of AMD's tables")
+    translating = _translating(chip, present, supported)
+    words = (chip.source.tree.text("/proc/cmdline") or "").split()
+    if translating.value and any("sp_off" in each.split(",") for each in _values(words, "intel_iommu")):
+        return Feature(
+            supported=supported,
+            enabled=chip.source.moment.inferred(False, "/proc/cmdline", "intel_iommu=sp_off: no large pages"),
+        )
+    return Feature(supported=supported, enabled=translating)
+
+
+def _translating(chip: Chip, present: Feature, supported: Observation[bool]) -> Observation[bool]:
+    """A device that is handed to a guest is translated wherever the IOMMU is on; the host's own may be let through."""
+    moment = chip.source.moment
+    if supported.known and not supported.value:
+        return moment.inferred(False, supported.source, "not supported")
+    if not present.enabled.known or not supported.known:
+        lacking = present.enabled if not present.enabled.known else supported
+        if lacking is supported and present.enabled.value is False:
+            return moment.inferred(False, present.enabled.source, "the IOMMU is off")
+        return moment.unknown(lacking.why, lacking.source)
+    why = f"the IOMMU is {'on' if present.enabled.value else 'off'}: {present.enabled.why}"
+    return moment.inferred(bool(present.enabled.value), present.enabled.source, why)
+
+
+def _remapping(chip: Chip, present: Feature, supported: Observation[bool]) -> Observation[bool]:
+    """On where the kernel's interrupts go through it."""
+    moment, tree = chip.source.moment, chip.source.tree
+    text = tree.text(_INTERRUPTS)
+    if text is None:
+        return leaves.refused(chip.source, _INTERRUPTS)
+    if found := _REMAPPED.search(text):
+        return moment.reported(True, _INTERRUPTS, f"interrupts by {found[0]}")
+    if "MSI" in text or "IO-APIC" in text:
+        return moment.reported(False, _INTERRUPTS, "no interrupt by IR-...")
+    if present.enabled.known and not present.enabled.value:
+        return moment.inferred(False, _GROUPS, "the IOMMU is off")
+    why = "this architecture's interrupts do not tell"
+    return moment.unknown(supported.why if not supported.known else why, _INTERRUPTS)
+
+
+def _posting(chip: Chip, supported: Observation[bool]) -> Observation[bool]:
+    moment = chip.source.moment
+    if supported.known and not supported.value:
+        return moment.inferred(False, supported.source, "not supported")
+    module, name = ("kvm_amd", "avic") if chip.amd else ("kvm_intel", "enable_apicv")
+    if not chip.source.tree.exists(f"/sys/module/{module}"):
+        return moment.unknown(f"{module} is not loaded", f"/sys/module/{module}")
+    return leaves.switch(chip.source, f"/sys/module/{module}/parameters/{name}")
+
+
+def _values(words: list[str], key: str) -> list[str]:
+    return [word.partition("=")[2] for word in words if word.startswith(f"{key}=")]

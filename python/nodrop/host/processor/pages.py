@@ -1,0 +1,87 @@
+"""Large pages: of the processor, and of its second level."""
+
+from nodrop.host import leaves
+from nodrop.host.processor.chip import CPUINFO, Chip
+from nodrop.host.registers import msr
+from nodrop.model.chd import PageSize
+from nodrop.model.observation import Feature, Observation
+
+_HUGEPAGES = "/sys/kernel/mm/hugepages"
+_KB: dict[PageSize, int] = {"2M": 2048, "1G": 1048576}
+_FLAGS: dict[PageSize, str] = {"2M": "pse", "1G": "pdpe1gb"}
+_ITLB_MULTIHIT = "/sys/devices/system/cpu/vulnerabilities/itlb_multihit"
+_NX_HUGE_PAGES = "/sys/module/kvm/parameters/nx_huge_pages"
+_EPT_CAPABILITIES = 0x48C
+"""IA32_VMX_EPT_VPID_CAP: bit 16 for 2 MB pages, bit 17 for 1 GB. Source: Intel SDM volume 3, appendix A.10."""
+
+
+def large_pages(chip: Chip) -> dict[PageSize, Feature]:
+    """The processor's own; enabled: the kernel keeps pages of the size."""
+    return {size: Feature(supported=_supported(chip, size), enabled=_kept(chip, size)) for size in _KB}
+
+
+def second_level(chip: Chip, slat: Feature) -> dict[PageSize, Feature]:
+    """Of guests; enabled where second-level translation is, though executable ones may be split."""
+    found: dict[PageSize, Feature] = {}
+    for size in _KB:
+        supported = _second_level_supported(chip, slat, size)
+        found[size] = Feature(supported=supported, enabled=_second_level_enabled(chip, slat, supported))
+    return found
+
+
+def _supported(chip: Chip, size: PageSize) -> Observation[bool]:
+    if "flags" in chip.fields:
+        return chip.flag(_FLAGS[size])
+    kept = _kept(chip, size)
+    if kept.value:
+        return chip.source.moment.inferred(True, kept.source, "the kernel keeps pages of this size")
+    return chip.source.moment.unknown(kept.why or "no flag tells", kept.source)
+
+
+def _kept(chip: Chip, size: PageSize) -> Observation[bool]:
+    moment, tree = chip.source.moment, chip.source.tree
+    if not tree.names(_HUGEPAGES):
+        return leaves.refused(chip.source, _HUGEPAGES)
+    path = f"{_HUGEPAGES}/hugepages-{_KB[size]}kB"
+    return moment.reported(tree.exists(path), path)
+
+
+def _second_level_supported(chip: Chip, slat: Feature, size: PageSize) -> Observation[bool]:
+    moment = chip.source.moment
+    if not slat.supported.known:
+        return moment.unknown(slat.supported.why, slat.supported.source)
+    if not slat.supported.value:
+        return moment.inferred(False, slat.supported.source, "no second-level translation")
+    if not chip.amd:
+        return _ept(chip, size)
+    own = _supported(chip, size)
+    why = "nested paging takes the processor's own page sizes"
+    return moment.inferred(bool(own.value), own.source, why) if own.known else own
+
+
+def _ept(chip: Chip, size: PageSize) -> Observation[bool]:
+    moment = chip.source.moment
+    if "ept_1gb" in chip.flags:
+        if size == "1G":
+            return moment.reported(True, CPUINFO, "flag ept_1gb")
+        return moment.inferred(True, CPUINFO, "flag ept_1gb: what has pages of 1 GB has those of 2 MB")
+    register = msr(chip.source, _EPT_CAPABILITIES)
+    if register.value is not None:
+        return moment.reported(bool(register.value >> (16 if size == "2M" else 17) & 1), register.source)
+    if size == "1G" and "vmx flags" in chip.fields:
+        return moment.reported(False, CPUINFO, "flag ept_1gb")
+    return moment.unknown(register.why, register.source)
+
+
+def _second_level_enabled(chip: Chip, slat: Feature, supported: Observation[bool]) -> Observation[bool]:
+    moment, tree = chip.source.moment, chip.source.tree
+    if not slat.enabled.known or not supported.known:
+        lacking = slat.enabled if not slat.enabled.known else supported
+        return moment.unknown(lacking.why, lacking.source)
+    if not (slat.enabled.value and supported.value):
+        return moment.inferred(False, slat.enabled.source, "not without second-level translation and these pages")
+    split = "Split huge pages" in (tree.text(_ITLB_MULTIHIT) or "")
+    if split or (chip.intel and tree.text(_NX_HUGE_PAGES) == "Y"):
+        path = _ITLB_MULTIHIT if split else _NX_HUGE_PAGES
+        return moment.inferred(True, path, "enabled but split: executable pages of guests are mapped as 4K")
+    return moment.inferred(True, slat.enabled.source, "with second-level translation")

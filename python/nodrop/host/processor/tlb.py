@@ -1,0 +1,137 @@
+"""Caches of page translations, as CPUID lists them.
+
+Source: Intel SDM volume 2, CPUID leaves 2 and 18H; AMD APM volume 3, functions 8000_0005, 8000_0006 and 8000_0019.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from nodrop.host.cpuid import Cpuid
+from nodrop.host.processor import models
+from nodrop.host.processor.chip import Chip
+from nodrop.model.chd import PageSize, Tlb, TlbKind
+from nodrop.model.observation import Observation
+
+_PAGES = ("4K", "2M", "4M", "1G")
+# leaf 18H, EDX bits 4-0; loads and stores apart are both data
+_KINDS: dict[int, TlbKind] = {1: "data", 2: "instruction", 3: "unified", 4: "data", 5: "data"}
+# functions 8000_0006 and 8000_0019: ways by code; 15 is fully associative
+_WAYS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8, 8: 16, 10: 32, 11: 48, 12: 64, 13: 96, 14: 128}
+_NO_CPUID = "CPUID cannot be asked"
+_MOST_DESCRIPTORS = 15
+
+
+class _Found(NamedTuple):
+    level: int
+    kind: TlbKind
+    pages: tuple[str, ...]
+    entries: int
+    ways: int | None
+    source: str
+    note: str = ""
+
+
+def tlbs(chip: Chip) -> tuple[Tlb, ...]:
+    """Every one that is listed; none where CPUID cannot be asked or is of a vendor that lists them otherwise."""
+    moment = chip.source.moment
+    shown = "as the hypervisor shows it" if chip.virtual else ""
+    return tuple(
+        Tlb(
+            level=each.level,
+            kind=each.kind,
+            page_sizes=each.pages,
+            entries_count=moment.reported(each.entries, each.source, "; ".join(filter(None, (each.note, shown)))),
+            ways_count=moment.unknown("not listed", each.source)
+            if each.ways is None
+            else moment.reported(each.ways, each.source, shown),
+        )
+        for each in _found(chip)
+    )
+
+
+def large_pages(chip: Chip) -> dict[PageSize, Observation[bool]]:
+    """Whether any of them holds pages of a size."""
+    moment, found = chip.source.moment, _found(chip)
+    sizes: tuple[PageSize, ...] = ("2M", "1G")
+    if not found:
+        why = _NO_CPUID if chip.source.cpuid is None else "CPUID lists no TLB"
+        return {size: moment.unknown(why, "cpuid") for size in sizes}
+    having = {size: [each for each in found if size in each.pages] for size in sizes}
+    if chip.virtual:
+        return {
+            size: moment.reported(True, having[size][0].source, "as the hypervisor shows it")
+            if having[size]
+            else moment.unknown("the hypervisor shows none, which it may have left out", "cpuid")
+            for size in sizes
+        }
+    return {size: moment.reported(bool(having[size]), (having[size] or found)[0].source) for size in sizes}
+
+
+def _found(chip: Chip) -> tuple[_Found, ...]:
+    cpuid = chip.source.cpuid
+    if cpuid is None:
+        return ()
+    if chip.amd:
+        return tuple(each for each in _amd(cpuid) if each.entries)
+    return tuple(_intel_list(cpuid)) or tuple(_intel_descriptors(cpuid))
+
+
+def _intel_list(cpuid: Cpuid) -> Iterator[_Found]:
+    """Leaf 18H, of newer processors."""
+    for subleaf, each in enumerate(cpuid.sublist(0x18)):
+        kind = _KINDS.get(each.edx & 0x1F)
+        pages = tuple(name for bit, name in enumerate(_PAGES) if each.ebx >> bit & 1)
+        ways, sets = each.ebx >> 16, each.ecx
+        if kind is None or not pages or not ways * sets:
+            continue
+        entries = ways * sets
+        note = {4: "for loads", 5: "for stores"}.get(each.edx & 0x1F, "")
+        full = each.edx >> 8 & 1
+        yield _Found(
+            max(1, each.edx >> 5 & 7), kind, pages, entries, entries if full else ways, f"cpuid 0x18/{subleaf}", note
+        )
+
+
+def _intel_descriptors(cpuid: Cpuid) -> Iterator[_Found]:
+    """Leaf 2: a byte for each, out of a table."""
+    registers = cpuid.get(2)
+    if registers is None or registers.eax & 0xFF != 1:
+        return
+    table = models.models().intel_tlbs
+    codes = [
+        register >> shift & 0xFF
+        for place, register in enumerate(registers)
+        if not register >> 31
+        for shift in (0, 8, 16, 24)
+        if (place, shift) != (0, 0)
+    ]
+    for code in codes[:_MOST_DESCRIPTORS]:
+        for row in table.get(f"{code:#04x}", ()):
+            ways = None if row.ways is None else row.ways or row.entries
+            yield _Found(row.level, row.kind, row.pages, row.entries, ways, "cpuid 0x2", f"descriptor {code:#04x}")
+
+
+def _amd(cpuid: Cpuid) -> Iterator[_Found]:
+    if (first := cpuid.get(0x8000_0005)) is not None:
+        for register, page in ((first.ebx, "4K"), (first.eax, "2M")):
+            for shift, kind in _HALVES:
+                entries, ways = register >> shift & 0xFF, register >> shift + 8 & 0xFF
+                yield _Found(1, kind, (page,), entries, entries if ways == 0xFF else ways or None, "cpuid 0x80000005")
+    if (second := cpuid.get(0x8000_0006)) is not None:
+        yield from _amd_wide(second.ebx, 2, "4K", "cpuid 0x80000006")
+        yield from _amd_wide(second.eax, 2, "2M", "cpuid 0x80000006")
+    if (huge := cpuid.get(0x8000_0019)) is not None:
+        yield from _amd_wide(huge.eax, 1, "1G", "cpuid 0x80000019")
+        yield from _amd_wide(huge.ebx, 2, "1G", "cpuid 0x80000019")
+
+
+_HALVES: tuple[tuple[int, TlbKind], ...] = ((16, "data"), (0, "instruction"))
+
+
+def _amd_wide(register: int, level: int, page: str, source: str) -> Iterator[_Found]:
+    """Twelve bits of entries, four that stand for the ways; one with no upper half serves both."""
+    halves: tuple[tuple[int, TlbKind], ...] = _HALVES if register >> 16 else ((0, "unified"),)
+    for shift, kind in halves:
+        entries, code = register >> shift & 0xFFF, register >> shift + 12 & 0xF
+        if code:
+            yield _Found(level, kind, (page,), entries, entries if code == 0xF else _WAYS.get(code), source)
