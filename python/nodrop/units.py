@@ -5,6 +5,8 @@ import re
 from datetime import UTC, datetime, timedelta
 
 SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
+SIZES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+"""Of memory, which is made in powers of two: a "1 GB page" has 2^30 bytes."""
 SECONDS = {"": 1.0, "ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 DAYS = {"min": 1 / 1440, "h": 1 / 24, "d": 1.0, "w": 7.0}
 
@@ -14,12 +16,53 @@ _QUANTITY = re.compile(r"\s*([+-]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)\s*
 
 def parse_pps(written: object) -> float:
     """Frames per second from `2Mpps`, `150kpps`, `1.5M` or a number. Raises ValueError."""
-    return _scaled(written, "pps", "a packet rate; write for example 150kpps, 2Mpps or 1.5M")
+    return _scaled(written, ("pps",), "a packet rate; write for example 150kpps, 2Mpps or 1.5M")
 
 
 def parse_bps(written: object) -> float:
-    """Bits per second from `10Gbps`, `100M` or a number. Raises ValueError."""
-    return _scaled(written, "bps", "a bit rate; write for example 10Gbps or 100Mbps")
+    """Bits per second from `10Gbps`, `5 Gbit/s`, `100M` or a number. Raises ValueError."""
+    return _scaled(written, ("bps", "bit/s", "b/s"), "a bit rate; write for example 10Gbps or 100Mbps")
+
+
+def parse_bytes(written: object) -> int:
+    """Bytes of memory from `10GB`, `512 MiB`, `2M` or a number; a GB is 2^30 bytes as a GiB is. Raises ValueError."""
+    expected = "a size of memory; write for example 10GB, 512MiB or 2M"
+    if isinstance(written, int) and not isinstance(written, bool):
+        return written
+    number, unit = _split(written, expected)
+    prefix = unit.removesuffix("b").removesuffix("i")
+    if prefix not in SIZES or unit == "i" or not (number * SIZES[prefix]).is_integer():
+        raise ValueError(f"{written!r} is not {expected}")
+    return round(number * SIZES[prefix])
+
+
+def parse_bytes_per_s(written: object) -> float:
+    """Bytes per second from `12GB/s`, `8 GiB/s` or a number; G is 10^9, Gi 2^30. Raises ValueError."""
+    expected = "a bandwidth in bytes; write for example 12GB/s"
+    number, unit = _split(written, expected)
+    prefix = unit.removesuffix("b/s") if unit.endswith("b/s") else unit
+    binary = prefix.endswith("i") and SIZES.get(prefix[:-1])
+    if not binary and prefix not in SCALES:
+        raise ValueError(f"{written!r} is not {expected}")
+    return number * (binary or SCALES[prefix])
+
+
+def parse_mhz(written: object) -> float:
+    """Megahertz from `2.7GHz`, `2700 MHz` or a number. Raises ValueError."""
+    expected = "a clock rate; write for example 2.7GHz or 2700"
+    number, unit = _split(written, expected)
+    if unit not in ("", "mhz", "ghz"):
+        raise ValueError(f"{written!r} is not {expected}")
+    return number * 1000 if unit == "ghz" else number
+
+
+def parse_mtps(written: object) -> int:
+    """Mega-transfers per second from `2400 MT/s` or a number. Raises ValueError."""
+    expected = "a speed of memory; write for example 2400MT/s"
+    number, unit = _split(written, expected)
+    if unit not in ("", "mt/s") or not number.is_integer():
+        raise ValueError(f"{written!r} is not {expected}")
+    return round(number)
 
 
 def parse_count(written: object) -> int:
@@ -27,7 +70,7 @@ def parse_count(written: object) -> int:
     expected = "a whole number; write for example 10000, 100k or 1.5M"
     if isinstance(written, int) and not isinstance(written, bool):
         return written
-    count = _scaled(written, "", expected)
+    count = _scaled(written, (), expected)
     if count != round(count):
         raise ValueError(f"{written!r} is not {expected}")
     return round(count)
@@ -82,6 +125,14 @@ def format_bps(rate_bps: float) -> str:
     return _with_prefix(rate_bps, "b/s")
 
 
+def format_bytes(size_bytes: float) -> str:
+    """A size of memory for people: `10 GiB`, `1.5 MiB`, `512 bytes`."""
+    for prefix, scale in (("T", 2**40), ("G", 2**30), ("M", 2**20), ("K", 2**10)):
+        if abs(size_bytes) >= scale:
+            return f"{_plain(size_bytes / scale, 4)} {prefix}iB"
+    return f"{size_bytes:.0f} bytes"
+
+
 def format_ratio(ratio: float) -> str:
     """A share for people, in percent with up to three significant digits: `0.5 %`."""
     return f"{_plain(ratio * 100, 3)} %"
@@ -110,9 +161,9 @@ def format_count(count: int) -> str:
     return f"{count:,}"
 
 
-def _scaled(written: object, unit: str, expected: str) -> float:
+def _scaled(written: object, units: tuple[str, ...], expected: str) -> float:
     number, suffix = _split(written, expected)
-    prefix = suffix.removesuffix(unit)
+    prefix = suffix.removesuffix(next((unit for unit in units if suffix.endswith(unit)), ""))
     if prefix not in SCALES:
         raise ValueError(f"{written!r} is not {expected}")
     return number * SCALES[prefix]

@@ -1,10 +1,13 @@
-"""A VM's descriptor from a file: YAML or JSON, with units as people write them."""
+"""A VM's descriptor from a file: YAML or JSON with units as people write them, or the form printed in the standard."""
 
 from pathlib import Path
 
-from nodrop.descriptors.files import MIB, text_in
-from nodrop.descriptors.wording import Remark, validated
-from nodrop.document import read
+from nodrop.descriptors import etsi, rules
+from nodrop.descriptors.files import MIB, STDIN, text_in
+from nodrop.descriptors.shorthand import written_out
+from nodrop.descriptors.units import counted
+from nodrop.descriptors.wording import Complaint, Remark, refuse, validated
+from nodrop.document import Document, read
 from nodrop.model.vmd import VmDescriptor
 
 KIND = "a VM Descriptor"
@@ -16,9 +19,22 @@ def read_vmd(file: Path | str) -> tuple[VmDescriptor, tuple[Remark, ...]]:
 
     Raises: ConfigError naming file, line, key and value of everything that cannot be used.
     """
-    return vmd_of_text(text_in(file, KIND, BYTES_MAX), str(file))
+    name = "standard input" if str(file) == STDIN else str(file)
+    return vmd_of_text(text_in(file, KIND, BYTES_MAX), name)
 
 
 def vmd_of_text(text: str, name: str) -> tuple[VmDescriptor, tuple[Remark, ...]]:
     """The VM that a text describes. Raises ConfigError as `read_vmd`."""
-    return validated(VmDescriptor, read(text, name)), ()
+    remarks: list[Remark] = []
+    document = etsi.document_of(text, name, remarks) if etsi.is_printed_form(text) else read(text, name)
+    found: list[Complaint] = []
+    document = written_out(_counted(document, found), found)
+    refuse(document, found)
+    vmd = validated(VmDescriptor, document)
+    refuse(document, rules.complaints(vmd))
+    doubtful = [Remark(f"{'.'.join(each.key)}: {each.text}", document.line(each.key)) for each in rules.doubts(vmd)]
+    return vmd, (*remarks, *doubtful)
+
+
+def _counted(document: Document, complaints: list[Complaint]) -> Document:
+    return document._replace(content=counted(dict(document.content), (), complaints))

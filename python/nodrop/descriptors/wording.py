@@ -59,9 +59,11 @@ def validated(model: type[Model], document: Document) -> Model:
 
 
 def _complaints(error: ValidationError, model: type[BaseModel]) -> Iterator[Complaint]:
-    for detail in error.errors():
-        key = tuple(str(part) for part in detail["loc"] if part != "[key]")
-        yield Complaint(key, _sentence(detail, key, model))
+    details = {tuple(str(part) for part in each["loc"] if part != "[key]"): each for each in error.errors()}
+    for key, detail in details.items():
+        follows = detail["type"] == "too_short" and any(each[: len(key)] == key for each in details if each != key)
+        if not follows:  # a list lacks what could not be used
+            yield Complaint(key, _sentence(detail, key, model))
 
 
 def _sentence(detail: ErrorDetails, key: Key, model: type[BaseModel]) -> str:
@@ -71,6 +73,8 @@ def _sentence(detail: ErrorDetails, key: Key, model: type[BaseModel]) -> str:
     if kind == "extra_forbidden":
         near = difflib.get_close_matches(key[-1], _names(model), n=1, cutoff=0.6)
         return f"{asked} asked, there is no such key; {f'did you mean {near[0]}?' if near else 'leave it out'}"
+    if kind == "too_short":
+        return f"{asked} asked, at least {detail['ctx']['min_length']} expected; add one"
     if kind == "value_error":
         return f"{detail['ctx']['error']}"
     if kind in ("model_type", "dict_type"):

@@ -31,8 +31,18 @@ def text_of(value: Value, form: Form) -> str:
 def content_of(value: Value) -> dict[str, Any]:
     """A descriptor as plain lists and keys with values."""
     if isinstance(value, VmDescriptor):
-        return {"vmd_version": value.vmd_version} | value.model_dump(mode="json", exclude_defaults=True)
+        asked: dict[str, Any] = _whole(value.model_dump(mode="json", exclude_defaults=True))
+        return {"vmd_version": value.vmd_version} | asked
     return value.model_dump(mode="json")
+
+
+def _whole(value: Any) -> Any:
+    """The same with 10000000000.0 as 10000000000."""
+    if isinstance(value, dict):
+        return {key: _whole(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_whole(each) for each in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]

@@ -1,0 +1,70 @@
+"""Lines of `key: value` as a tree by their indentation, for text that looks like YAML and is none."""
+
+import re
+from typing import NamedTuple
+
+from nodrop.errors import ConfigError
+
+INDENT_MAX = 80
+_LINE = re.compile(r"([^:]*)(:?)(.*)")
+
+
+class Branch(NamedTuple):
+    """A line with what is indented below it."""
+
+    key: str
+    """In small letters, words joined by `-`."""
+    written: str
+    value: str
+    line: int
+    bare: bool
+    """It has no colon."""
+    children: tuple["Branch", ...] = ()
+
+
+class _Line(NamedTuple):
+    indent: int
+    branch: Branch
+
+
+def branches(text: str, name: str) -> tuple[Branch, ...]:
+    """The lines that are indented least, each with those below it.
+
+    Raises: ConfigError naming a line whose indentation fits none above.
+    """
+    lines = [line for number, each in enumerate(text.splitlines(), 1) if (line := _line(each, number, name))]
+    return _below(lines, lines[0].indent if lines else 0, name)
+
+
+def _below(lines: list[_Line], indent: int, name: str) -> tuple[Branch, ...]:
+    starts = [index for index, line in enumerate(lines) if line.indent <= indent]
+    found = []
+    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+        line, inner = lines[start], lines[start + 1 : end]
+        if line.indent < indent or any(each.indent < inner[0].indent for each in inner):
+            strange = line if line.indent < indent else min(inner, key=lambda each: each.indent)
+            raise ConfigError(
+                f"{name}: line {strange.branch.line}: {strange.branch.written}: indented as no line above is; align it"
+            )
+        children = _below(inner, inner[0].indent, name) if inner else ()
+        if children and (line.branch.value or line.branch.bare):
+            raise ConfigError(
+                f"{name}: line {inner[0].branch.line}: {inner[0].branch.written}: indented below a value; align it"
+            )
+        found.append(line.branch._replace(children=children))
+    return tuple(found)
+
+
+def _line(text: str, number: int, name: str) -> _Line | None:
+    """A line; None for an empty one, a comment, and the fence around a code block."""
+    text = text.replace("\u00a0", " ").rstrip()
+    bare = text.lstrip(" ")
+    if not bare or bare.startswith(("#", "```")):
+        return None
+    if bare.startswith("\t") or len(text) - len(bare) > INDENT_MAX:
+        raise ConfigError(f"{name}: line {number}: indented by a tab or {INDENT_MAX} blanks; use a few blanks")
+    matched = _LINE.fullmatch(bare)
+    assert matched
+    key = re.sub(r"[-_ ]+", "-", matched[1].strip().lower())
+    branch = Branch(key, matched[1].strip(), matched[3].strip(), number, not matched[2])
+    return _Line(len(text) - len(bare), branch)

@@ -1,0 +1,229 @@
+"""Descriptors of VMs as files: what people write, and what is refused in a sentence."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.vms import forwarder, sample
+
+from nodrop.descriptors import read_vmd, text_of
+from nodrop.errors import ConfigError
+from nodrop.model.vmd import Interface, VmDescriptor
+
+GIB = 2**30
+EXAMPLES = Path(__file__).parents[2] / "examples" / "vm"
+SMALL = """\
+name: x
+vcpu_sets:
+  - vcpus: 0-3
+    pairs: [[0, 1], [2, 3]]
+    memory: {total_bytes: 4GB, large_page_bytes: 1GB, large_page_count: 2}
+    interfaces:
+      - {mode: sriov, speed_bps: 10Gbps, bandwidth_bps: 5 Gbps}
+  - vcpus: 4,5
+    memory: {total_bytes: 2GB}
+links:
+  - {sets: [0, 1], bandwidth_bps: 100Mbps}
+"""
+
+
+def vmd(text: str, directory: Path) -> VmDescriptor:
+    file = directory / "vm.yaml"
+    file.write_text(text)
+    return read_vmd(file)[0]
+
+
+def refusal(content: str | bytes, directory: Path) -> str:
+    file = directory / "vm.yaml"
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    started = time.monotonic()
+    with pytest.raises(ConfigError) as caught:
+        read_vmd(file)
+    assert time.monotonic() - started < 30
+    said = str(caught.value)
+    assert said.startswith(str(file))
+    assert len(said) < 3000
+    return said.replace(f"{file}: ", "")
+
+
+@pytest.mark.parametrize("value", [sample(), forwarder(), forwarder(64)])
+@pytest.mark.parametrize("form", ["yaml", "json"])
+def test_a_vm_is_the_same_after_it_was_written_and_read(value: VmDescriptor, form: Any, tmp_path: Path) -> None:
+    file = tmp_path / f"vm.{form}"
+    file.write_text(text_of(value, form))
+    assert read_vmd(file) == (value, ())
+
+
+@pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*.yaml")), ids=lambda file: file.stem)
+def test_an_example_is_understood_without_a_remark_and_the_same_in_canonical_form(file: Path, tmp_path: Path) -> None:
+    value, remarks = read_vmd(file)
+    assert remarks == ()
+    assert vmd(text_of(value, "yaml"), tmp_path) == value
+
+
+def test_units_are_what_people_mean(tmp_path: Path) -> None:
+    text = f"""{SMALL}
+processor: {{reference_mhz: 2.7GHz}}
+memory: {{speed_min_mtps: 2400 MT/s}}
+disks: [{{size_bytes: 20GiB}}]
+impact: {{option: 1, degradation_max_ratio: {{cpu: 10%}}}}
+kpis: {{throughput_pps: 8Mpps, flow_count: 64k, sessions_per_s: 1e3}}
+"""
+    (profile,) = vmd(text, tmp_path).profiles
+    first = profile.vcpu_sets[0]
+    assert (first.memory.total_bytes, first.memory.large_page_bytes) == (4 * GIB, GIB)
+    assert first.vcpus == (0, 1, 2, 3)
+    assert first.interfaces == (Interface(mode="sriov", speed_bps=10e9, bandwidth_bps=5e9),)
+    assert (profile.processor.reference_mhz, profile.memory.speed_min_mtps) == (2700, 2400)
+    assert profile.disks[0].size_bytes == 20 * GIB
+    assert profile.impact
+    assert profile.impact.degradation_max_ratio == {"cpu": pytest.approx(0.1)}
+    assert profile.kpis == {"throughput_pps": 8e6, "flow_count": 64000, "sessions_per_s": 1000}
+
+
+def test_a_cloud_vm_needs_no_sets(tmp_path: Path) -> None:
+    (profile,) = vmd("name: x\nvcpu_count: 4\nmemory_bytes: 8GB\n", tmp_path).profiles
+    assert profile.topology == "unrestricted"
+    (only,) = profile.vcpu_sets
+    assert (only.vcpus, only.memory.total_bytes) == ((0, 1, 2, 3), 8 * GIB)
+
+
+def test_the_two_sets_of_capabilities_are_written_out(tmp_path: Path) -> None:
+    text = f"{SMALL}hypervisor: {{capabilities: [hw_virtualization, hw_io_virtualization, slat]}}"
+    (profile,) = vmd(text, tmp_path).profiles
+    assert profile.hypervisor.capabilities == (
+        *("slat", "slat_large_pages"),
+        *("iommu_slat", "iommu_slat_large_pages", "interrupt_remapping"),
+    )
+
+
+def test_the_names_of_the_standard_are_modes_too(tmp_path: Path) -> None:
+    text = SMALL.replace("mode: sriov", "mode: shared-sriov")
+    assert vmd(text, tmp_path).profiles[0].vcpu_sets[0].interfaces[0].mode == "sriov"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "total_bytes: 2GB",
+            "total_bytes: two",
+            "line 9: vcpu_sets.1.memory.total_bytes: 'two' is not a size of memory",
+        ),
+        ("total_bytes: 2GB", "total_bytes: -1", "memory.total_bytes: -1 asked, it should be greater than 0"),
+        ("total_bytes: 2GB", "total_bytes: .nan", "memory.total_bytes: nan asked"),
+        ("total_bytes: 2GB", f"total_bytes: 1{'0' * 30}", "1e+30 asked, 0 to 1e+18 expected"),
+        ("total_bytes: 2GB", "total_bytes: 1e999", "total_bytes: inf asked"),
+        ("total_bytes: 2GB", "total_bytes: yes", "'yes' is not a size of memory"),
+        ("speed_bps: 10Gbps", "speed_bps: .inf", "speed_bps: inf asked, 0 to 1e+18 expected"),
+        (
+            "total_bytes: 4GB",
+            "total_bytes: 1GB",
+            "line 5: profiles.0.vcpu_sets.0.memory.total_bytes: 1 GiB asked, its 2",
+        ),
+        ("large_page_bytes: 1GB", "large_page_bytes: 3MB", "3 MiB asked, a size such as 2MB or 1GB expected"),
+        ("large_page_bytes: 1GB, ", "", "2 asked without large_page_bytes; add for example 1GB"),
+        ("vcpus: 4,5", "vcpus: 3,5", "vCPU 3 asked, it is there 2 times; give it to one set, once"),
+        ("vcpus: 4,5", "vcpus: 4,6", "vCPU 6 asked, vCPU 5 is in no set; number them from 0"),
+        ("vcpus: 4,5", f"vcpus: 4-1{'0' * 30}", "numbers of vCPUs below 4096 expected; write for example 0-3,6"),
+        ("vcpus: 4,5", f"vcpus: [4, 1{'0' * 30}]", "vcpus.1: 1e+30 asked"),
+        ("vcpus: 4,5", "vcpus: []", "vcpus: [] asked, at least 1 expected"),
+        ("[2, 3]]", "[2, 7]]", "line 4: profiles.0.vcpu_sets.0.pairs.1: vCPU 7 asked, the set has 0-3; pair vCPUs"),
+        ("[2, 3]]", "[1, 2]]", "vCPU 1 asked, it is in a pair already; pair it once"),
+        ("[2, 3]]", "[2]]", "[2] asked, two vCPUs or more expected"),
+        ("sets: [0, 1]", "sets: [1, 2]", "line 11: profiles.0.links.0.sets: set 2 asked, there are 2, numbered from 0"),
+        ("sets: [0, 1]", "sets: [1, 1]", "set 1 asked twice"),
+        ("bandwidth_bps: 5 Gbps", "bandwidth_bps: 50 Gbps", "50.00 Gb/s asked of a port of 10.00 Gb/s"),
+        (
+            "mode: sriov",
+            "mode: sr-iov",
+            "line 7: profiles.0.vcpu_sets.0.interfaces.0.mode: 'sr-iov' asked, it should be",
+        ),
+        ("name: x", "name: ''", "line 1: name: nothing found, 1 to 63 printable characters"),
+        ("name: x", "name: a/b", "'a/b' asked"),
+        ("name: x", "", "name: nothing found, it has no default; add it"),
+        ("name: x", "name: x\nvcpu_set: 1", "1 asked, there is no such key; did you mean vcpu_sets?"),
+        ("name: x", "name: x\nname: y", "line 2, column 1: YAML expected, key 'name' is written twice"),
+        ("name: x", "name: x\nvcpu_count: 4", "vcpu_count asked beside vcpu_sets"),
+        (
+            "name: x",
+            "name: x\nimpact: {option: 2, usage: {llc_bytes: 1MB}}",
+            "option 2 asked without identical_max_count",
+        ),
+        ("name: x", "name: x\nimpact: {option: 4}", "impact.option: 4 asked, it should be 1, 2 or 3"),
+        ("name: x", "name: x\nprofiles: []", "vcpu_sets asked beside profiles; write it in each profile"),
+        ("name: x", "name: x\nkpis: [1]", "kpis: [1] asked, keys with values expected; write them below it"),
+        ("vcpus: 4,5", "vcpus: &a [*a]", "more than 24 levels found"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_its_line_key_and_value(old: str, new: str, said: str, tmp_path: Path) -> None:
+    assert old in SMALL
+    assert said in refusal(SMALL.replace(old, new), tmp_path)
+
+
+def test_a_cloud_vm_of_a_nonillion_vcpus_is_refused(tmp_path: Path) -> None:
+    text = f"name: x\nvcpu_count: 1{'0' * 30}\nmemory_bytes: 1GB\n"
+    assert "line 2: profiles.0.vcpu_count: 10000000" in refusal(text, tmp_path)
+    assert "1 to 4096 vCPUs expected" in refusal(text, tmp_path)
+
+
+@pytest.mark.parametrize("cut", range(20, len(SMALL), 29))
+def test_a_truncated_descriptor_is_refused_or_a_smaller_one(cut: int, tmp_path: Path) -> None:
+    file = tmp_path / "vm.yaml"
+    file.write_text(SMALL[:cut])
+    try:
+        value, _ = read_vmd(file)
+    except ConfigError as error:
+        assert str(error).startswith(str(file))
+    else:
+        assert value.profiles[0].vcpu_sets[0].vcpus == (0, 1, 2, 3)
+
+
+def test_aliases_that_multiply_are_refused(tmp_path: Path) -> None:
+    lines = ["a0: &a0 [1]", *(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 12))]
+    assert "more than 100000 values found, with what aliases repeat" in refusal("\n".join(lines), tmp_path)
+
+
+def test_a_hundred_megabytes_are_refused_unread(tmp_path: Path) -> None:
+    file = tmp_path / "vm.yaml"
+    with file.open("wb") as opened:
+        opened.truncate(100 * 2**20)
+    with pytest.raises(ConfigError, match=r"of at most 0\.25 MiB expected, 100 MiB found"):
+        read_vmd(file)
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfea\0:\0", b"\x7fELF\x02\x01\x01\0\0\0", bytes(range(256))])
+def test_what_is_no_text_is_refused(content: bytes, tmp_path: Path) -> None:
+    assert refusal(content, tmp_path).startswith("line ")
+
+
+@pytest.mark.parametrize("content", ["", "x", "[]", "- a", "name: x", "{}", "profiles: 3", "name: x\nprofiles: [3]"])
+def test_what_is_no_descriptor_is_refused(content: str, tmp_path: Path) -> None:
+    assert refusal(content, tmp_path)
+
+
+def test_a_directory_and_a_file_that_is_not_there_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="a VM Descriptor asked, Is a directory"):
+        read_vmd(tmp_path)
+    with pytest.raises(ConfigError, match="No such file or directory"):
+        read_vmd(tmp_path / "none.yaml")
+    with pytest.raises(ConfigError, match="no name of a file"):
+        read_vmd("a\0b")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "hypervisor: {accelerated_vswitch: true}",
+            "line 12: profiles.0.hypervisor.accelerated_vswitch: asked, though",
+        ),
+        ("topology: unrestricted", "line 12: profiles.0.topology: unrestricted asked beside sets or pairs"),
+    ],
+)
+def test_what_is_probably_not_meant_is_remarked_on(text: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "vm.yaml"
+    file.write_text(SMALL + text)
+    (remark,) = read_vmd(file)[1]
+    assert str(remark).startswith(said)
