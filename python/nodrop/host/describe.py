@@ -2,7 +2,6 @@
 
 import datetime
 import functools
-from pathlib import Path
 
 from nodrop import __version__
 from nodrop.host import datapath, hypervisor, identity, libvirt, memory, nics, processor, settings, topology, vswitches
@@ -29,11 +28,6 @@ def this_machine() -> Source:
         network=KernelNetwork(),
         libvirt=functools.cache(libvirt.ask),
     )
-
-
-def captured(root: Path) -> Source:
-    """A machine whose files were captured below a directory."""
-    return Source(Tree(root), _now())
 
 
 def describe(source: Source) -> HostDescriptor:

@@ -3,6 +3,7 @@
 import os
 import re
 import stat
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 MOST_BYTES = 4 << 20
@@ -15,28 +16,38 @@ class Tree:
     """Reads files below a root as if it were `/`. Never raises, never waits, never leaves the root; symbolic links of
     a captured tree are followed inside it. What could not be read, `why` tells."""
 
-    def __init__(self, root: Path | str = "/") -> None:
-        """Read below this directory."""
-        self.root = Path(root).absolute()
+    def __init__(self, root: Path | str = "/", refused: Mapping[str, str] | None = None) -> None:
+        """Read below this directory.
+
+        Args:
+            refused: what the machine said of files that are not in its capture.
+        """
+        self.root = Path(os.path.realpath(root))
         self.live = self.root == Path("/")
         """This machine's own files, not captured ones."""
         self.touched: dict[str, bytes | None] = {}
         """Every path that was asked for with what it held, None for what is no file: what a capture keeps."""
         self._refused: dict[str, str] = {}
+        self._missing = refused or {}
 
-    def raw(self, path: str) -> bytes | None:
-        """What a file holds, at most the first 4 MiB; None: see `why`."""
+    def raw(self, path: str, keep: Callable[[bytes], bytes] | None = None) -> bytes | None:
+        """What a file holds, at most the first 4 MiB; None: see `why`.
+
+        Args:
+            keep: cuts it down to what is wanted, for files that hold what nobody else may see.
+        """
         try:
             found = self._read(path)
+            found = keep(found) if keep else found
         except OSError as error:
             self._refuse(path, error)
             found = None
         self.touched[path] = found
         return found
 
-    def text(self, path: str) -> str | None:
+    def text(self, path: str, keep: Callable[[bytes], bytes] | None = None) -> str | None:
         """What a file holds as text, without blanks and NULs at its ends; None: see `why`."""
-        found = self.raw(path)
+        found = self.raw(path, keep)
         return None if found is None else found.decode(errors="replace").strip(" \t\r\n\0")
 
     def number(self, path: str) -> int | None:
@@ -95,6 +106,11 @@ class Tree:
         """Why what was last asked of this path was not to be had: `no such file`, `needs root`, `holds ...`."""
         return self._refused.get(path, "")
 
+    @property
+    def refused(self) -> Mapping[str, str]:
+        """Of all that was asked for and not to be had, why."""
+        return self._refused
+
     def refuse(self, path: str, held: str, expected: str) -> None:
         """Keep that a file does not hold what it should, for `why`."""
         self._refused[path] = f"holds {_shown(held)}, {expected} expected"
@@ -138,7 +154,7 @@ class Tree:
 
     def _refuse(self, path: str, error: OSError) -> None:
         if isinstance(error, (FileNotFoundError, NotADirectoryError)):
-            why = "no such file" if self.live else "not in the capture"
+            why = "no such file" if self.live else self._missing.get(path, "not in the capture")
         elif isinstance(error, PermissionError):
             why = "needs root" if os.geteuid() else "refused even to root"
         else:

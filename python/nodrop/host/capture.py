@@ -1,0 +1,198 @@
+"""A machine's files in an archive: enough to describe it elsewhere, for a report of what went wrong or for a test.
+
+A capture holds what a description read and nothing else: of files with secrets only the lines that were wanted.
+"""
+
+import contextlib
+import io
+import json
+import os
+import tarfile
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from nodrop import __version__
+from nodrop.errors import ConfigError
+from nodrop.host.cpuid import Cpuid, read_dump
+from nodrop.host.describe import describe, this_machine
+from nodrop.host.source import Source
+from nodrop.host.tree import MOST_BYTES, Tree
+from nodrop.model.chd import HostDescriptor
+from nodrop.model.observation import Moment
+
+ABOUT = "nodrop-capture.json"
+CPUID = "cpuid.txt"
+"""As `cpuid -r` prints it."""
+ASKED_OTHERWISE = tuple(f"/proc/sys/kernel/{name}" for name in ("hostname", "osrelease", "arch"))
+"""What a live machine answers by uname(2)."""
+MOST_FILES = 500_000
+MOST_TOTAL_BYTES = 512 << 20
+
+
+def capture(file: Path) -> HostDescriptor:
+    """Describe this machine and keep all that was read for it, in a tar archive compressed as its name says.
+
+    Raises: ConfigError where the file cannot be written.
+    """
+    source = this_machine()
+    host = describe(source)
+    for path in ASKED_OTHERWISE:
+        source.tree.text(path)
+    try:
+        with tarfile.open(file, _mode(file)) as archive:  # type: ignore[call-overload]
+            _add(archive, ABOUT, json.dumps(_about(source), indent=1).encode())
+            if source.cpuid:
+                _add(archive, CPUID, _dump(source.cpuid).encode())
+            _add_tree(archive, source.tree)
+    except OSError as error:
+        raise ConfigError(f"--capture: {file} asked, {error.strerror}; name a file that can be written") from None
+    return host
+
+
+@contextlib.contextmanager
+def captured(place: Path) -> Iterator[Source]:
+    """A machine from its capture: a directory, or an archive that is unpacked for a while.
+
+    Raises: ConfigError where it is neither.
+    """
+    if place.is_dir():
+        yield _source(place)
+        return
+    with tempfile.TemporaryDirectory(prefix="nodrop-capture-") as directory:
+        _unpack(place, Path(directory))
+        yield _source(Path(directory))
+
+
+def _source(directory: Path) -> Source:
+    """Files may be in a directory of their own, as other tools pack them."""
+    root = directory
+    inside = [each for each in directory.iterdir() if each.is_dir()]
+    if not {"sys", "proc"} & {each.name for each in inside}:
+        if len(inside) != 1 or not any((inside[0] / each).is_dir() for each in ("sys", "proc")):
+            raise ConfigError(
+                f"--root: files of a machine asked, {directory} has neither sys/ nor proc/; "
+                "name a directory that has, or an archive written by `nodrop host describe --capture`"
+            )
+        root = inside[0]
+    about, dump = Tree(root).text(f"/{ABOUT}"), Tree(root).text(f"/{CPUID}")
+    at, refused = _read_about(about or "{}")
+    return Source(Tree(root, refused), Moment(at), cpuid=read_dump(dump) if dump else None)
+
+
+def _about(source: Source) -> Mapping[str, object]:
+    return {"nodrop": __version__, "at": source.moment.at, "refused": dict(source.tree.refused)}
+
+
+def _read_about(text: str) -> tuple[str, Mapping[str, str]]:
+    """When it was captured, and what was refused then; other tools' captures do not say."""
+    try:
+        about = json.loads(text)
+        at, refused = about["at"], about["refused"]
+    except (ValueError, KeyError, TypeError):
+        return "", {}
+    fits = isinstance(refused, dict) and all(isinstance(why, str) for why in refused.values())
+    return str(at), refused if fits else {}
+
+
+def _add_tree(archive: tarfile.TarFile, tree: Tree) -> None:
+    """Files with what they held, links as they are, and directories; each once."""
+    done = set[str]()
+    for path, held in sorted(tree.touched.items()):
+        place = _add_links(archive, path, done)
+        if place in done:
+            continue
+        if held is not None:
+            done.add(place)
+            _add(archive, place[1:], held)
+        elif os.path.isdir(place):
+            for name in tree.names(place):
+                _add_links(archive, f"{place}/{name}", done)
+
+
+def _add_links(archive: tarfile.TarFile, path: str, done: set[str]) -> str:
+    """Add every link and directory on the way to a path; gives where the path leads to."""
+    place, left = "", path.strip("/").split("/")
+    for _ in range(400):
+        if not left:
+            break
+        part = left.pop(0)
+        if part in ("", "."):
+            continue
+        if part == "..":
+            place = os.path.dirname(place)
+            continue
+        step = f"{place}/{part}"
+        if os.path.islink(step):
+            target = os.readlink(step)
+            if step not in done:
+                done.add(step)
+                link = tarfile.TarInfo(step[1:])
+                link.type, link.linkname = tarfile.SYMTYPE, target
+                archive.addfile(link)
+            place = "" if target.startswith("/") else place
+            left = target.strip("/").split("/") + left
+            continue
+        place = step
+        if place not in done and os.path.isdir(place):
+            done.add(place)
+            directory = tarfile.TarInfo(place[1:])
+            directory.type, directory.mode = tarfile.DIRTYPE, 0o755
+            archive.addfile(directory)
+    return place
+
+
+def _add(archive: tarfile.TarFile, name: str, held: bytes) -> None:
+    entry = tarfile.TarInfo(name)
+    entry.size = len(held)
+    archive.addfile(entry, io.BytesIO(held))
+
+
+def _mode(file: Path) -> str:
+    return "w:" + {".gz": "gz", ".tgz": "gz", ".xz": "xz", ".bz2": "bz2"}.get(file.suffix, "")
+
+
+def _dump(cpuid: Cpuid) -> str:
+    line = "   {:#010x} {:#04x}: eax={:#010x} ebx={:#010x} ecx={:#010x} edx={:#010x}\n"
+    return "".join(line.format(*leaf, *registers) for leaf, registers in cpuid.leaves.items())
+
+
+def _unpack(archive: Path, directory: Path) -> None:
+    """Files and directories first and links last, so that nothing is written through a link. Devices are left out."""
+    links, total_bytes = dict[Path, str](), 0
+    try:
+        with tarfile.open(archive) as opened:
+            for count, entry in enumerate(opened):
+                total_bytes += entry.size
+                if count >= MOST_FILES or total_bytes > MOST_TOTAL_BYTES:
+                    raise ConfigError(
+                        f"--root: {archive} has more than {MOST_FILES} files or {MOST_TOTAL_BYTES >> 20} MiB; "
+                        "the capture of a machine has less"
+                    )
+                place = _inside(directory, entry.name)
+                if place is None:
+                    continue
+                if entry.issym():
+                    links[place] = entry.linkname
+                elif entry.isdir():
+                    place.mkdir(parents=True, exist_ok=True)
+                elif entry.isreg() and (held := opened.extractfile(entry)):
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    place.write_bytes(held.read(MOST_BYTES))
+    except (tarfile.TarError, EOFError, OSError, ValueError) as error:
+        raise ConfigError(f"--root: {archive} asked, {_reason(error)}; name a directory or a tar archive") from None
+    for place, target in links.items():
+        with contextlib.suppress(OSError, ValueError):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.symlink_to(target)
+
+
+def _inside(directory: Path, name: str) -> Path | None:
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    return directory.joinpath(*parts) if parts and ".." not in parts and "\0" not in name else None
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror.lower()
+    return "it is no tar archive, or its end is missing"
