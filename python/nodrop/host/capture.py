@@ -30,13 +30,13 @@ MOST_FILES = 500_000
 MOST_TOTAL_BYTES = 512 << 20
 
 
-def capture(file: Path) -> HostDescriptor:
+def capture(file: Path, eligible_cpus: tuple[int, ...] | None = None) -> HostDescriptor:
     """Describe this machine and keep all that was read for it, in a tar archive compressed as its name says.
 
     Raises: ConfigError where the file cannot be written.
     """
     source = this_machine()
-    host = describe(source)
+    host = describe(source, eligible_cpus)
     for path in ASKED_OTHERWISE:
         source.tree.text(path)
     try:

@@ -2,9 +2,24 @@
 
 import datetime
 import functools
+from concurrent.futures import ThreadPoolExecutor
 
 from nodrop import __version__
-from nodrop.host import datapath, hypervisor, identity, libvirt, memory, nics, processor, settings, topology, vswitches
+from nodrop.host import (
+    datapath,
+    hwloc,
+    hypervisor,
+    identity,
+    libvirt,
+    load,
+    memory,
+    nics,
+    processor,
+    settings,
+    topology,
+    vswitches,
+)
+from nodrop.host.availability import with_availability
 from nodrop.host.cpuid import read_cpuid
 from nodrop.host.network import KernelNetwork
 from nodrop.host.source import Source, run_program
@@ -15,6 +30,8 @@ from nodrop.model.chd import (
     HostResources,
 )
 from nodrop.model.observation import Moment
+
+PARTS_AT_ONCE = 4
 
 
 def this_machine() -> Source:
@@ -30,34 +47,48 @@ def this_machine() -> Source:
     )
 
 
-def describe(source: Source) -> HostDescriptor:
-    """All that can be known of a host; never raises for what it finds."""
-    moment = source.moment
-    nodes, links, offline, warnings = topology.describe(source)
-    switches = vswitches.describe(source)
-    devices = nics.describe(source, switches)
+def describe(source: Source, eligible_cpus: tuple[int, ...] | None = None) -> HostDescriptor:
+    """All that can be known of a host; never raises for what it finds. Parts that wait are waited for together.
+
+    Args:
+        source: the machine.
+        eligible_cpus: those that VMs may have, if whoever runs the host says so; None: as the host is set up.
+    """
+    moment, counted = source.moment, load.begin(source)
+    with ThreadPoolExecutor(PARTS_AT_ONCE) as pool:
+        seen = pool.submit(hwloc.look, source)
+        switches = pool.submit(vswitches.describe, source)
+        makers = pool.submit(hypervisor.describe, source)
+        topologies = pool.submit(topology.describe, source)
+        who, chip = identity.describe(source), processor.describe(source)
+        modules, set_up = memory.describe(source), settings.describe(source)
+        devices = nics.describe(source, switches.result())
+        nodes, links, offline, warnings = topologies.result()
+        doubts = hwloc.disagreements(nodes, seen.result())
+        capabilities = HostCapabilities(
+            captured_at=moment.at,
+            processor=chip,
+            memory=modules,
+            hypervisor=makers.result(),
+            vswitches=switches.result(),
+            settings={**set_up, **datapath.describe(source)},
+        )
     left = nics.unplaced(nodes, devices)
+    available = with_availability(source, nodes, load.end(source, counted), eligible_cpus)
     return HostDescriptor(
         captured_at=moment.at,
         nodrop_version=__version__,
-        host=identity.describe(source),
-        capabilities=HostCapabilities(
-            captured_at=moment.at,
-            processor=processor.describe(source),
-            memory=memory.describe(source),
-            hypervisor=hypervisor.describe(source),
-            vswitches=switches,
-            settings={**settings.describe(source), **datapath.describe(source)},
-        ),
+        host=who,
+        capabilities=capabilities,
         resources=HostResources(
             captured_at=moment.at,
-            numa_nodes=nics.placed(nodes, devices),
+            numa_nodes=nics.placed(available, devices),
             links=links,
             offline_cpus=offline,
             unplaced_nics=left.nics,
             unplaced_accelerators=left.accelerators,
         ),
-        warnings=warnings,
+        warnings=(*warnings, *doubts),
     )
 
 

@@ -4,7 +4,7 @@ import click
 
 from nodrop.cli.lazy import LazyGroup
 
-COMMANDS: tuple[str, ...] = ("check", "workload")
+COMMANDS: tuple[str, ...] = ("describe", "check", "workload")
 
 
 @click.group(

@@ -1,0 +1,107 @@
+"""`nodrop host describe`: this machine as a Compute Host Descriptor."""
+
+import io
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from nodrop.errors import ConfigError
+
+if TYPE_CHECKING:
+    from nodrop.model.chd import HostDescriptor
+
+WIDTH = 100
+"""Of a table in a file."""
+
+
+@click.command()
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "yaml", "json", "xml"]),
+    help="`table` is for people; the others have everything and read back.  [default: table; yaml with -o]",
+)
+@click.option("-o", "--output", type=click.Path(dir_okay=False), metavar="FILE", help="Write it there.")
+@click.option("--root", type=click.Path(exists=True), metavar="DIR|TAR", help="Describe a machine by its capture.")
+@click.option(
+    "--capture", type=click.Path(dir_okay=False), metavar="FILE.tar.gz", help="Keep there all that is read for it."
+)
+@click.option(
+    "--eligible-cpus", metavar="LIST", help="VMs may have these CPUs and no others, as `2-15,34`: your own policy."
+)
+def describe(
+    form: str | None, output: str | None, root: str | None, capture: str | None, eligible_cpus: str | None
+) -> None:
+    """Say what this machine is and what of it is free: its Compute Host Descriptor.
+
+    After ETSI GS NFV-PER 001 clause 8.1. Everything is said with where it was found and how far it can be believed;
+    what could not be found out is said with the reason. Takes less than two seconds, changes nothing, and needs no
+    root for what the kernel shows to all.
+
+    \b
+    nodrop host describe
+    nodrop host describe -o this-host.yaml
+    nodrop host describe --capture machine.tar.gz     for a report of what is wrong; look at it first
+    nodrop host describe --root machine.tar.gz        and what it says there
+    """
+    from nodrop.descriptors import text_of, with_fingerprints  # noqa: PLC0415
+    from nodrop.store import write_whole  # noqa: PLC0415
+
+    host = with_fingerprints(_described(root, capture, _cpus(eligible_cpus)))
+    form = form or ("yaml" if output else "table")
+    if form == "table" and not output:
+        _show(host)
+        return
+    text = _table(host) if form == "table" else text_of(host, form)  # type: ignore[arg-type]
+    if output:
+        write_whole(Path(output), text)
+    else:
+        click.echo(text, nl=False)
+
+
+def _described(root: str | None, capture: str | None, cpus: tuple[int, ...] | None) -> "HostDescriptor":
+    from nodrop.host import capture as captures  # noqa: PLC0415
+    from nodrop.host.describe import describe, this_machine  # noqa: PLC0415
+
+    if root and capture:
+        raise ConfigError("--root and --capture asked; a capture is of this machine: leave one of them out")
+    if capture:
+        return captures.capture(Path(capture), cpus)
+    if root:
+        with captures.captured(Path(root)) as source:
+            return describe(source, cpus)
+    return describe(this_machine(), cpus)
+
+
+def _cpus(written: str | None) -> tuple[int, ...] | None:
+    from nodrop.cpus import listed  # noqa: PLC0415
+
+    if written is None:
+        return None
+    found = listed(written)
+    if found is None:
+        raise ConfigError(f"--eligible-cpus: {written!r} asked, a list of CPUs expected, as 2-15,34")
+    return found
+
+
+def _show(host: "HostDescriptor") -> None:
+    from rich.console import Group  # noqa: PLC0415
+
+    from nodrop.cli.console import show  # noqa: PLC0415
+    from nodrop.report.host.table import host_parts  # noqa: PLC0415
+
+    show(Group(*host_parts(host)), sys.stdout)
+
+
+def _table(host: "HostDescriptor") -> str:
+    from rich.console import Console  # noqa: PLC0415
+
+    from nodrop.report.host.table import host_parts  # noqa: PLC0415
+
+    out = io.StringIO()
+    console = Console(file=out, width=WIDTH, highlight=False, markup=False, emoji=False)
+    for part in host_parts(host):
+        console.print(part)
+    return "".join(f"{line.rstrip()}\n" for line in out.getvalue().splitlines())

@@ -1,0 +1,119 @@
+"""What of a host's CPUs VMs may have, who has them now, and how busy they are. ETSI GS NFV-PER 001 clause 8.1.1.4."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from nodrop.cpus import listed
+from nodrop.host import owners, policy
+from nodrop.host.load import ONE_MOMENT, RESCTRL, Load
+from nodrop.host.owners import Seen
+from nodrop.host.policy import ISOLATED, Policy
+from nodrop.host.source import Source
+from nodrop.model.chd import Bandwidth, CpuState, NodeCpus, NumaNode, Use
+from nodrop.model.observation import Observation
+
+CPUS = "/sys/devices/system/cpu"
+THREADS = "/proc/*/task/*/status"
+
+
+class Holders(NamedTuple):
+    """Who has each CPU."""
+
+    alone: Mapping[int, tuple[str, ...]]
+    """A thread of theirs may run there only, or they were given it."""
+    among_others: Mapping[int, tuple[str, ...]]
+    """Theirs may run there or elsewhere."""
+    hidden: str
+    """Why there may be others; empty: there are none."""
+
+
+def with_availability(
+    source: Source, nodes: Sequence[NumaNode], load: Load, own: Sequence[int] | None
+) -> tuple[NumaNode, ...]:
+    """The same nodes, with what is eligible, in use and busy."""
+    online = [cpu for node in nodes for cpu in node.cpus.ids]
+    decided = policy.find(source, own, online)
+    held = _holders(source, frozenset(online))
+    caches = _caches(source, nodes) if load.memory_bytes_per_s else {}
+    return tuple(
+        node.model_copy(
+            update={
+                "cpus": _with_states(source, node.cpus, decided, held, load),
+                "memory": node.memory.model_copy(update={"bandwidth": _bandwidth(source, node, caches, load)}),
+            }
+        )
+        for node in nodes
+    )
+
+
+def _holders(source: Source, online: frozenset[int]) -> Holders:
+    isolated = frozenset(listed(source.tree.text(ISOLATED) or "") or ())
+    seen: Seen = owners.look(source.tree, isolated)
+    alone = {cpu: list(names) for cpu, names in policy.kubelet_owners(source.tree).items()}
+    shared = dict[int, list[str]]()
+    for thread in seen.threads:
+        cpus = online.intersection(thread.cpus)
+        for cpu in cpus:
+            (alone if len(cpus) == 1 else shared).setdefault(cpu, []).append(thread.owner)
+    return Holders(_each_once(alone), _each_once(shared), seen.hidden)
+
+
+def _each_once(names: Mapping[int, Sequence[str]]) -> dict[int, tuple[str, ...]]:
+    return {cpu: tuple(dict.fromkeys(each)) for cpu, each in names.items()}
+
+
+def _with_states(source: Source, cpus: NodeCpus, decided: Policy, held: Holders, load: Load) -> NodeCpus:
+    states = {
+        cpu: _held(source, cpu, held).model_copy(
+            update={
+                "eligible": decided.eligible(source, cpu),
+                "oversubscription_ratio": decided.ratio(source, cpu),
+                "usage_ratio": load.of_cpu(source, cpu),
+            }
+        )
+        for cpu in cpus.ids
+    }
+    return cpus.model_copy(update={"cpu": states})
+
+
+def _held(source: Source, cpu: int, held: Holders) -> CpuState:
+    """Dedicated: one owner, who may run here only. Shared: several, or one who may run elsewhere too."""
+    alone, others = held.alone.get(cpu, ()), held.among_others.get(cpu, ())
+    names = tuple(dict.fromkeys((*alone, *others)))
+    moment = source.moment
+    if names:
+        use: Use = "dedicated" if len(names) == 1 and alone else "shared"
+        why = "bound to it alone" if use == "dedicated" else "may run on it"
+        return CpuState(
+            in_use=moment.inferred(True, THREADS, why), use=moment.inferred(use, THREADS, why), owners=names
+        )
+    if held.hidden:
+        return CpuState(in_use=moment.unknown(held.hidden, THREADS), use=moment.unknown(held.hidden, THREADS))
+    why = "no VM, pod or polling thread is bound to it"
+    free: Use = "none"
+    return CpuState(in_use=moment.inferred(False, THREADS, why), use=moment.inferred(free, THREADS, why))
+
+
+def _caches(source: Source, nodes: Sequence[NumaNode]) -> dict[int, frozenset[int | None]]:
+    """Last-level caches of each node's CPUs."""
+    return {
+        node.id: frozenset(source.tree.number(f"{CPUS}/cpu{cpu}/cache/index3/id") for cpu in node.cpus.ids)
+        for node in nodes
+    }
+
+
+def _bandwidth(source: Source, node: NumaNode, caches: Mapping[int, frozenset[int | None]], load: Load) -> Bandwidth:
+    """Memory traffic of the last-level caches that are the node's alone."""
+    path, own = f"{RESCTRL}/mon_data", caches.get(node.id, frozenset())
+    others = frozenset[int | None]().union(*(each for id_, each in caches.items() if id_ != node.id))
+    used: Observation[float]
+    if not source.live:
+        used = source.moment.unknown(ONE_MOMENT, path)
+    elif not load.memory_bytes_per_s:
+        used = source.moment.unknown("needs resctrl with memory bandwidth monitoring mounted", path)
+    elif not own or own & others or not own.issubset(load.memory_bytes_per_s):
+        used = source.moment.unknown("no last-level cache is known to be its alone", path)
+    else:
+        total = sum(load.memory_bytes_per_s[cache] for cache in own if cache is not None)
+        used = source.moment.seen(total, path, "measured", f"over {load.window_s:.2f} s")
+    return node.memory.bandwidth.model_copy(update={"used_bytes_per_s": used})

@@ -1,0 +1,100 @@
+"""What hwloc says of the same machine: another reader of the same files, and of CPUID, to compare with."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+from nodrop.cpus import ranges
+from nodrop.host.source import Source
+from nodrop.model.chd import NumaNode
+
+COMMAND = ("lstopo-no-graphics", "--of", "xml", "--disallowed")
+_SET = re.compile(r"0x[0-9a-fA-F]{8}(?:,(?:0x[0-9a-fA-F]{8})?)*|0x[0-9a-fA-F]{1,8}")
+
+
+class Caches(NamedTuple):
+    """Caches of one kind."""
+
+    level: int
+    kind: str
+    """`data`, `instruction` or `unified`."""
+
+
+class HwlocTopology(NamedTuple):
+    """The parts that a CHD speaks of too; CPUs by the numbers the system gives them."""
+
+    nodes: Mapping[int, tuple[int, ...]]
+    memory_bytes: Mapping[int, int]
+    cores: frozenset[tuple[int, ...]]
+    packages: Mapping[int, tuple[int, ...]]
+    caches: Mapping[Caches, frozenset[tuple[int, tuple[int, ...]]]]
+    """Of each kind size in bytes and CPUs."""
+
+
+def look(source: Source) -> HwlocTopology | None:
+    """What hwloc says of this machine; None where it is not installed or does not answer."""
+    text = source.programs(*COMMAND).text
+    return read(text) if text else None
+
+
+def read(text: str) -> HwlocTopology | None:
+    """What an XML export of hwloc 2 holds; None: it is none."""
+    try:
+        root = ElementTree.fromstring(text)
+    except ElementTree.ParseError:
+        return None
+    objects = [(found.get("type", ""), found) for found in root.iter("object")]
+    caches = dict[Caches, set[tuple[int, tuple[int, ...]]]]()
+    for kind, found in objects:
+        if match := re.fullmatch(r"L([1-9])(i?)Cache", kind):
+            of = {"0": "unified", "1": "data", "2": "instruction"}.get(found.get("cache_type", ""), "")
+            caches.setdefault(Caches(int(match[1]), of), set()).add((_number(found, "cache_size"), _cpus(found)))
+    numbered = [(found, _number(found, "os_index")) for kind, found in objects if kind == "NUMANode"]
+    return HwlocTopology(
+        nodes={number: _cpus(found) for found, number in numbered},
+        memory_bytes={number: _number(found, "local_memory") for found, number in numbered},
+        cores=frozenset(_cpus(found) for kind, found in objects if kind == "Core"),
+        packages={_number(found, "os_index"): _cpus(found) for kind, found in objects if kind == "Package"},
+        caches={kind: frozenset(found) for kind, found in caches.items()},
+    )
+
+
+def disagreements(nodes: Sequence[NumaNode], seen: HwlocTopology | None) -> tuple[str, ...]:
+    """What hwloc says otherwise, a sentence each; none where it says nothing."""
+    return tuple(_disagreements(nodes, seen)) if seen else ()
+
+
+def _disagreements(nodes: Sequence[NumaNode], seen: HwlocTopology) -> Iterator[str]:
+    ours = {node.id: node.cpus.ids for node in nodes}
+    for id_ in sorted(set(ours) | set(seen.nodes)):
+        if id_ not in ours or id_ not in seen.nodes:
+            yield f"node {id_} is {'not known to hwloc' if id_ in ours else 'known to hwloc only'}"
+        elif set(ours[id_]) != set(seen.nodes[id_]):
+            theirs = ranges(seen.nodes[id_]) or "none"
+            yield f"node {id_} has CPUs {ranges(ours[id_]) or 'none'}, hwloc says {theirs}"
+    sets = frozenset(each for node in nodes for each in node.cpus.sibling_sets)
+    if seen.cores and sets != seen.cores:
+        first = min(sets ^ seen.cores)
+        yield f"hwloc says otherwise which CPUs share a core, as of CPUs {ranges(first)}"
+    for node in nodes:
+        size, said = node.memory.total_bytes.value, seen.memory_bytes.get(node.id)
+        if size is not None and said is not None and size != said:
+            yield f"node {node.id} has {size} bytes of memory, hwloc says {said}"
+
+
+def _number(found: ElementTree.Element, name: str) -> int:
+    written = found.get(name, "")
+    return int(written) if written.isdecimal() and len(written) < 20 else 0
+
+
+def _cpus(found: ElementTree.Element) -> tuple[int, ...]:
+    """CPUs of a set as hwloc writes it: `0x0000000f,,0x1`: words of 32, the highest first, empty ones are 0."""
+    written = found.get("cpuset", "")
+    if not _SET.fullmatch(written):
+        return ()
+    words = [int(word or "0", 16) for word in written.split(",")]
+    bits = 0
+    for word in words:
+        bits = bits << 32 | word
+    return tuple(cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1)
