@@ -3,6 +3,7 @@
 use nodrop_engine::{EngineError, Port, Stream, paced_refusal};
 use nodrop_model::{Backend, Copying, FaultSpec, PortSpec};
 use nodrop_port::any::{AnyRx, AnyTx};
+use nodrop_port::memory::Pages;
 use nodrop_port::fault::{FaultRx, Faults};
 use nodrop_port::xdp_live::LiveTx;
 use nodrop_port::{PortError, af_packet, af_xdp, dpdk, loopback};
@@ -135,6 +136,7 @@ impl Asked<'_> {
             queues: self.spec.queues,
             copying,
             wanted: af_xdp::Wanted::Marked { magic: Signature::MAGIC_WORD, offsets: self.signature_offsets() },
+            pages: Pages::Usual,
         }
     }
 

@@ -13,6 +13,7 @@ pub mod dpdk;
 pub mod fault;
 pub mod host;
 pub mod loopback;
+pub mod memory;
 pub mod observe;
 pub mod paced;
 pub mod pcap;

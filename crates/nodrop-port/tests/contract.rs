@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use nodrop_port::af_packet::{self, PacketRx, PacketTx};
 use nodrop_port::af_xdp::{self, Copying, Wanted};
+use nodrop_port::memory::Pages;
 use nodrop_port::clock::{Clock, SystemClock};
 use nodrop_port::loopback;
 use nodrop_port::paced::{self, Counter, Frame, Report, Sitting, Sum, Timetable};
@@ -45,7 +46,7 @@ fn main() -> ExitCode {
 /// Receives with a program of our own, which takes more privilege than the rest.
 fn over_af_xdp(sender: &str, receiver: &str) {
     let wanted = Wanted::Marked { magic: MAGIC, offsets: vec![MAGIC_OFFSET] };
-    let options = af_xdp::Options { queue_slots: 4096, queues: 1, copying: Copying::Auto, wanted };
+    let options = af_xdp::Options { queue_slots: 4096, queues: 1, copying: Copying::Auto, wanted, pages: Pages::Usual };
     match af_xdp::open(receiver, &options) {
         Ok((tx, rx, found)) if sender == receiver => run(&format!("af_xdp on {sender}: {found}"), (tx, rx)),
         Ok((_, rx, found)) => {
@@ -71,7 +72,7 @@ fn over_veth() -> bool {
 fn a_timetable_is_kept_by_itself() {
     const MARK_AT: usize = MAGIC_OFFSET;
     let wanted = Wanted::Marked { magic: MAGIC, offsets: vec![MARK_AT] };
-    let options = af_xdp::Options { queue_slots: 16384, queues: 1, copying: Copying::Copy, wanted };
+    let options = af_xdp::Options { queue_slots: 16384, queues: 1, copying: Copying::Copy, wanted, pages: Pages::Usual };
     assert!(
         LiveTx::open("near").unwrap_err().to_string().contains("NAPI"),
         "nothing at the other end takes such frames"
@@ -137,7 +138,7 @@ fn a_timetable_is_kept_by_itself() {
 /// A frame the driver would not take is not sent later in place of another.
 fn a_withdrawn_frame_never_leaves() {
     let wanted = Wanted::Marked { magic: MAGIC, offsets: vec![MAGIC_OFFSET] };
-    let options = af_xdp::Options { queue_slots: 64, queues: 1, copying: Copying::Copy, wanted };
+    let options = af_xdp::Options { queue_slots: 64, queues: 1, copying: Copying::Copy, wanted, pages: Pages::Usual };
     let Ok((_, mut rx, _)) = af_xdp::open("far", &options) else { return };
     let (mut tx, _, _) = af_xdp::open("near", &options).unwrap();
     let ip = |arguments: &str| std::process::Command::new("ip").args(arguments.split(' ')).status().unwrap();

@@ -7,6 +7,7 @@
 
 mod counters;
 mod edge;
+mod flows;
 mod forwarder;
 mod frame;
 mod l2;
@@ -15,6 +16,7 @@ mod xdp;
 
 pub use counters::{Cause, Counters};
 pub use edge::{EdgeError, EdgePort, EdgeSwitch};
+pub use flows::{ACCOUNT_BYTES, FlowTable};
 pub use forwarder::{Forwarder, Pace, Port};
 pub use frame::FrameBuffer;
 pub use l2::CrossConnect;

@@ -7,7 +7,8 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use ipnet::IpNet;
 use nodrop_port::PortError;
-use nodrop_vnf::{Neighbor, Pace};
+use nodrop_port::memory::{Memory, Pages};
+use nodrop_vnf::{ACCOUNT_BYTES, Neighbor, Pace};
 use nodrop_wire::MacAddr;
 
 use super::HEADER_BYTES;
@@ -20,6 +21,18 @@ pub(super) enum Backend {
     AfPacket,
     /// AF_XDP sockets: interfaces whose driver has XDP, as root.
     AfXdp,
+}
+
+/// In which pages a forwarder's own memory is.
+#[derive(Clone, Copy, Default, ValueEnum)]
+pub(super) enum PageSize {
+    /// As the kernel sees fit.
+    #[default]
+    Usual,
+    /// Never in large ones.
+    Small,
+    /// In large ones.
+    Large,
 }
 
 /// What every forwarder is told.
@@ -46,6 +59,15 @@ pub struct Running {
     /// Frames per second it forwards at most, over all its ports: a SUT of a known capacity, to try testers out.
     #[arg(long, value_name = "PPS", value_parser = parse_capacity)]
     capacity: Option<f64>,
+    /// Bytes of a table with an account of every flow, one of which each frame looks up and writes; none by default.
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(ACCOUNT_BYTES as u64..=1 << 40))]
+    table: Option<u64>,
+    /// In which pages its table is, and with `af_xdp` its frames.
+    #[arg(long, value_enum, default_value_t)]
+    pages: PageSize,
+    /// NUMA node that its memory comes from.
+    #[arg(long, value_name = "NODE")]
+    pub(super) memory_node: Option<usize>,
 }
 
 /// One frame a minute at least, and one in a nanosecond at most.
@@ -58,6 +80,22 @@ impl Running {
     /// Longest frame, without FCS.
     pub(super) fn frame_bytes(&self) -> usize {
         self.mtu + HEADER_BYTES
+    }
+
+    /// In which pages its memory is.
+    pub(super) fn pages(&self) -> Pages {
+        match self.pages {
+            PageSize::Usual => Pages::Usual,
+            PageSize::Small => Pages::Small,
+            PageSize::Large => Pages::Large,
+        }
+    }
+
+    /// Memory for its table, where it has one.
+    pub(super) fn table(&self) -> Result<Option<Memory>, PortError> {
+        let Some(bytes) = self.table else { return Ok(None) };
+        let none = || ask("--table", format!("{bytes} bytes, the kernel has no such memory; ask for less"));
+        Memory::new(bytes as usize, self.pages()).map(Some).ok_or_else(none)
     }
 
     /// That of `pace`, of the capacity asked for, and without idling where others want the CPU.

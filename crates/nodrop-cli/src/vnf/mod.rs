@@ -6,12 +6,13 @@ use std::io;
 
 use nodrop_port::af_packet::{PacketRx, PacketTx};
 use nodrop_port::af_xdp::{self, Copying, Options, Wanted, XdpRx, XdpTx};
-use nodrop_port::{PortError, Receive, Transmit, thread};
+use nodrop_port::{PortError, Receive, Transmit, memory, thread};
 use nodrop_vnf::{
-    Counters, CrossConnect, EdgePort, EdgeSwitch, Forwarder, Network, Pace, Port, Redirect, RedirectPort, Router,
+    Counters, CrossConnect, EdgePort, EdgeSwitch, FlowTable, Forwarder, Network, Pace, Port, Redirect, RedirectPort, Router,
     RouterPort, StaticRoute,
 };
 use nodrop_wire::MacAddr;
+use serde_json::{Value, json};
 
 use crate::come_up;
 use arguments::{AccessPort, Backend, L2Port, Running, ask};
@@ -97,7 +98,7 @@ pub fn run_xdp(arguments: Xdp) -> Result<(), PortError> {
         Ok::<_, PortError>(RedirectPort { interface, peer, own })
     });
     let joined = Redirect::between(&left?, &right?)?;
-    println!("{}", serde_json::json!({"event": "ready"}));
+    println!("{}", json!({"event": "ready"}));
     // Input is read only to learn when it ends.
     let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
     drop(joined);
@@ -112,6 +113,7 @@ fn two(ports: Vec<L2Port>) -> Result<[L2Port; 2], PortError> {
 fn start(running: &Running) -> Result<(), PortError> {
     come_up(running.netns)?;
     thread::favour();
+    running.memory_node.map_or(Ok(()), memory::bind_to_node)?;
     running.core.map_or(Ok(()), |core| thread::bind_to_cores(&[core]))
 }
 
@@ -132,9 +134,28 @@ impl Interface {
 }
 
 fn forward(interfaces: &[Interface], network: impl Network, running: &Running, pace: Pace) -> Result<(), PortError> {
+    match running.table()? {
+        None => forward_with(interfaces, network, running, pace, &Value::Null),
+        Some(memory) => {
+            let table = json!({"bytes": memory.len(), "large_page_bytes": memory.large_page_bytes()});
+            forward_with(interfaces, FlowTable::new(network, memory), running, pace, &table)
+        }
+    }
+}
+
+/// `table` is what is told of the table it has.
+fn forward_with(
+    interfaces: &[Interface],
+    network: impl Network,
+    running: &Running,
+    pace: Pace,
+    table: &Value,
+) -> Result<(), PortError> {
     match running.backend {
-        Backend::AfPacket => serve(open(interfaces, |port| open_packet(port, running))?, network, running, pace),
-        Backend::AfXdp => serve(open(interfaces, |port| open_xdp(port, running))?, network, running, pace),
+        Backend::AfPacket => {
+            serve(open(interfaces, |port| open_packet(port, running))?, network, running, pace, table)
+        }
+        Backend::AfXdp => serve(open(interfaces, |port| open_xdp(port, running))?, network, running, pace, table),
     }
 }
 
@@ -156,7 +177,7 @@ fn open_packet(interface: &Interface, running: &Running) -> Result<(PacketTx, Pa
 
 fn open_xdp(interface: &Interface, running: &Running) -> Result<(XdpTx, XdpRx), PortError> {
     let wanted = Wanted::All(running.frame_bytes());
-    let options = Options { queue_slots: interface.queue_slots, queues: 1, copying: Copying::Auto, wanted };
+    let options = Options { queue_slots: interface.queue_slots, queues: 1, copying: Copying::Auto, wanted, pages: running.pages() };
     let (tx, rx, _) = af_xdp::open(&interface.name, &options)?;
     Ok((tx, rx))
 }
@@ -166,10 +187,11 @@ fn serve<T: Transmit, R: Receive, N: Network>(
     network: N,
     running: &Running,
     pace: Pace,
+    table: &Value,
 ) -> Result<(), PortError> {
     let mut forwarder = Forwarder::new(ports, network, running.frame_bytes(), running.pace(pace))?;
     std::thread::spawn(end_with_input);
-    println!("{}", serde_json::json!({"event": "ready"}));
+    println!("{}", json!({"event": "ready", "table": table}));
     forwarder.run()
 }
 

@@ -16,6 +16,7 @@ use std::sync::Arc;
 pub use rx::XdpRx;
 pub use tx::XdpTx;
 
+use crate::memory::Pages;
 use crate::{PortError, SNAP_BYTES};
 use socket::{Depth, XdpSocket};
 
@@ -56,6 +57,8 @@ pub struct Options {
     pub copying: Copying,
     /// What to receive.
     pub wanted: Wanted,
+    /// In which pages frames lie.
+    pub pages: Pages,
 }
 
 /// What was found to work.
@@ -107,7 +110,7 @@ fn open_sockets(interface: &str, options: &Options, tx_slots: u32) -> Result<(Ve
     let rx_slots = options.queue_slots.next_power_of_two();
     let all = |flags: u16| {
         let depth = |queue| Depth { rx: rx_slots, tx: if queue == 0 { tx_slots } else { 0 } };
-        let open = |queue| XdpSocket::open(interface, queue, depth(queue), whole_bytes, flags).map(Arc::new);
+        let open = |queue| XdpSocket::open(interface, queue, depth(queue), whole_bytes, options.pages, flags).map(Arc::new);
         (0..options.queues.max(1)).map(open).collect::<Result<Vec<_>, _>>()
     };
     match options.copying {

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use super::ring::Ring;
 use super::tx::MAX_BATCH;
 use super::umem::Umem;
+use crate::memory::Pages;
 use crate::{PortError, interface_index};
 
 const REMEDY: &str = "needs CAP_NET_RAW, a kernel with CONFIG_XDP_SOCKETS, an interface that is up, and a queue nobody else \
@@ -59,6 +60,7 @@ impl XdpSocket {
         queue: u32,
         depth: Depth,
         frame_bytes: usize,
+        pages: Pages,
         flags: u16,
     ) -> Result<Self, PortError> {
         let index = interface_index(interface)?;
@@ -69,7 +71,7 @@ impl XdpSocket {
         }
         // SAFETY: `fd` was just opened and nobody else owns it.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-        let umem = Umem::new(interface, frame_bytes, (depth.rx + depth.tx) as usize)?;
+        let umem = Umem::new(interface, frame_bytes, (depth.rx + depth.tx) as usize, pages)?;
         let made = Made { fd: &fd, interface };
         made.set_rings(&umem, depth)?;
         let (send, receive) = made.map_rings(&umem, depth)?;
