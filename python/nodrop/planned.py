@@ -1,5 +1,7 @@
 """A configuration decided on this machine: with its labs, results, files, interfaces, and its tester's calibration."""
 
+from collections.abc import Sequence
+
 from nodrop import store
 from nodrop.config.schema import Config
 from nodrop.ethtool import link_speed_bps
@@ -13,12 +15,12 @@ from nodrop.stage.host import read_host
 from nodrop.store import calibration
 
 
-def plans_here(config: Config) -> tuple[Plan, ...]:
-    """What will be done: a plan for each frame size. Raises ConfigError, or StageError for what has to be there."""
+def plans_here(config: Config, cpus: Sequence[int] | None = None) -> tuple[Plan, ...]:
+    """What will be done: a plan for each frame size, with these CPUs or all that there are. Raises ConfigError, or StageError for what has to be there."""
     host = read_host()
     return tuple(
         plan.model_copy(update={"calibration": calibration.find(calibration.key_of(plan, host))})
-        for plan in build_each(config, lookups_here(config.results_dir))
+        for plan in build_each(config, lookups_here(config.results_dir), cpus)
     )
 
 

@@ -5,7 +5,7 @@ A run that fails does not keep the others from being measured; one that is inter
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from nodrop.errors import ConfigError, NodropError, SearchError
 from nodrop.judge import require_found
 from nodrop.model.event import Event, OnEvent, RunDone, RunStarted, SuiteDone, SuitePlace
 from nodrop.model.plan import Plan
+from nodrop.model.price import Pricing
 from nodrop.model.result import RunResult, Status
 from nodrop.model.suite import Suite, SuiteRun
 from nodrop.run import Parts, execute
@@ -33,6 +34,10 @@ class Failure(NamedTuple):
     def name(self) -> str:
         """The run by its place among the others: `64`, `64, A 2 of 5`."""
         return f"{self.frame_size}, {self.turn}" if self.turn else self.frame_size
+
+
+Wanted = Callable[[Plan, Sequence[RunResult]], bool]
+"""Whether a plan is still to be carried out, after the results so far."""
 
 
 class SuiteOutcome(NamedTuple):
@@ -69,7 +74,29 @@ def interleaved(a: Sequence[Plan], b: Sequence[Plan]) -> tuple[Plan, ...]:
     return tuple(turns)
 
 
-def execute_suite(plans: Sequence[Plan], on_event: OnEvent, parts: Parts | None = None) -> SuiteOutcome:
+def in_turns(of_each: Sequence[Sequence[Plan]], names: Sequence[str]) -> tuple[Plan, ...]:
+    """Plans of any number of set-ups, one of each repeat by repeat: forth, back, back, forth, and so on.
+
+    As `interleaved`: after every second repeat a steady drift of the machine has favoured none of them.
+
+    Args:
+        of_each: the plans of every set-up, as many repeats of each.
+        names: what the set-ups are called, in the same order.
+    """
+    turns: list[Plan] = []
+    for together in zip(*of_each, strict=True):
+        turn = [plan.model_copy(update={"variant": name}) for plan, name in zip(together, names, strict=True)]
+        turns += turn if (together[0].repeat - 1).bit_count() % 2 == 0 else turn[::-1]
+    return tuple(turns)
+
+
+def execute_suite(
+    plans: Sequence[Plan],
+    on_event: OnEvent,
+    parts: Parts | None = None,
+    pricing: Pricing | None = None,
+    wanted: Wanted | None = None,
+) -> SuiteOutcome:
     """Carry out several plans and store each result, and after each the list of them.
 
     Args:
@@ -77,13 +104,18 @@ def execute_suite(plans: Sequence[Plan], on_event: OnEvent, parts: Parts | None 
         on_event: is told everything as it happens; the start of each run says which of how many it is, and the last
             event is SuiteDone.
         parts: what to run them with, if not with a lab and the packet engine.
+        pricing: the rules that they break, to be kept with the list.
+        wanted: says of each, when its turn comes, whether it is still to be carried out after those before it.
 
     Raises: KeyboardInterrupt, after what was measured by then was stored.
     """
-    keeper = _Keeper(plans, on_event)
+    keeper = _Keeper(plans, on_event, pricing)
     failures: list[Failure] = []
     try:
         for plan in plans:
+            if wanted and not wanted(plan, keeper.results):
+                keeper.skip()
+                continue
             try:
                 execute(plan, keeper.hear, parts)
             except NodropError as error:
@@ -112,7 +144,8 @@ def _failure(plan: Plan, error: NodropError) -> Failure:
 class _Keeper:
     """Hears the runs, says which of how many each is, and keeps the list of those that are done."""
 
-    def __init__(self, plans: Sequence[Plan], on_event: OnEvent) -> None:
+    def __init__(self, plans: Sequence[Plan], on_event: OnEvent, pricing: Pricing | None) -> None:
+        self._pricing = pricing
         self.suite_id = store.new_run_id()
         self.results: list[RunResult] = []
         self._count = len(plans)
@@ -144,6 +177,10 @@ class _Keeper:
             self._store(Status.INTERRUPTED, None)  # what it is if nothing comes after this
         self._on_event(event)
 
+    def skip(self) -> None:
+        """One fewer is to come."""
+        self._count -= 1
+
     def end(self, status: Status, error: str | None) -> None:
         """Store the list for good and tell of it."""
         path = self._store(status, error)
@@ -172,5 +209,6 @@ class _Keeper:
             error=error,
             frame_sizes=self._frame_sizes,
             repeat_count=self._repeat_count,
+            pricing=self._pricing,
             runs=tuple(runs),
         )

@@ -10,7 +10,16 @@ from nodrop.config.shipping import ShipConfig
 from nodrop.config.sides import parse_macs, parse_vlans, written_as_text
 from nodrop.config.traffic import FrameSizes, TrafficConfig
 from nodrop.model.base import Value
-from nodrop.model.names import AlgorithmName, Backend, PatternKind, ProfileName, SutKind, VnfBackend
+from nodrop.model.names import (
+    AlgorithmName,
+    AntagonistKind,
+    Backend,
+    PageKind,
+    PatternKind,
+    ProfileName,
+    SutKind,
+    VnfBackend,
+)
 from nodrop.model.pattern import StairDirection
 from nodrop.rates import check_rate
 from nodrop.units import parse_count, parse_pps, parse_ratio, parse_seconds
@@ -287,6 +296,25 @@ class VnfConfig(Value):
     """Frames per second that each forwards at most, over all its ports, as `20kpps`: a SUT whose truth is known, to try
     a tester or a verdict out. It makes up for 50 ms in which it was idle or off its CPU. Null: as many as it can.
     `vnf-l2`, `vnf-l3`."""
+    table: Annotated[Count, Field(ge=64, le=2**40)] | None = None
+    """Bytes of a table with an account of every flow, as a firewall has, of which each frame looks up and writes a line,
+    as `64M`; null: none. `vnf-l2`, `vnf-l3`."""
+    pages: PageKind = "usual"
+    """In which pages that table is, and with `af_xdp` its frames: `usual`, as the kernel sees fit; `small`, never in large
+    ones; `large`, of those set aside where enough are free, else transparent ones."""
+    memory_node: int | None = Field(default=None, ge=0, lt=1024)
+    """NUMA node that its memory comes from, its ports' rings too; null: as the kernel sees fit, that of its CPU."""
+    softirq_core: int | None = Field(default=None, ge=0)
+    """CPU on which the kernel receives the frames for it (receive packet steering); null: the sender's."""
+
+
+class AntagonistConfig(Value):
+    """A noisy neighbour of the SUT (ETSI GS NFV-PER 001 clause 8.2.2.5, option 1), by stress-ng, while the lab stands."""
+
+    kind: AntagonistKind | Literal["none"] = "none"
+    """What it loads: `cpu`, its CPU alone; `memory`, by streams through it; `cache`, by thrashing it; or `none`."""
+    cores: Cores = "auto"
+    """Its CPUs, one program each: `auto`, those of the SUT's processes, or as `[2]`."""
 
 
 class Config(Value):
@@ -375,6 +403,8 @@ class Config(Value):
     """What the tester is on its links."""
     vnf: VnfConfig = VnfConfig()
     """The loopback VNF."""
+    antagonist: AntagonistConfig = AntagonistConfig()
+    """A noisy neighbour."""
     drop_reasons: bool = True
     """Whether the kernel's own reasons for dropped frames are counted, where the kernel forwards (`bridge`, `router`);
     costs the tester about 2 % of its highest rate."""

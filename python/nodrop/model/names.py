@@ -12,6 +12,12 @@ Networks = Literal["ports", "vlan", "shared"]
 Backend = Literal["af_packet", "af_xdp", "xdp_live", "dpdk"]
 """How frames get in and out of the tester's ports."""
 
+PageKind = Literal["usual", "small", "large"]
+"""In which pages memory is: as the kernel sees fit, never in large ones, or in large ones."""
+
+AntagonistKind = Literal["cpu", "memory", "cache"]
+"""What a noisy neighbour loads."""
+
 VnfBackend = Literal["af_packet", "af_xdp"]
 """How frames get in and out of a loopback VNF's ports."""
 

@@ -9,14 +9,16 @@ from nodrop.model.base import Value
 from nodrop.model.calibration import Calibration
 from nodrop.model.goal import Goal
 from nodrop.model.names import AlgorithmName as AlgorithmName
+from nodrop.model.names import AntagonistKind as AntagonistKind
 from nodrop.model.names import Backend as Backend
 from nodrop.model.names import Networks as Networks
+from nodrop.model.names import PageKind as PageKind
 from nodrop.model.names import SutKind as SutKind
 from nodrop.model.names import VnfBackend as VnfBackend
 from nodrop.model.neighbor import NeighborPlan
 from nodrop.model.shipping import ShipPlan
 from nodrop.model.traffic import Traffic
-from nodrop.units import format_pps
+from nodrop.units import format_bytes, format_pps
 
 HEED_GOAL_ATTRIBUTES: frozenset[AlgorithmName] = frozenset({"nodrop", "mlrsearch-rfc9971"})
 """Searches that heed all attributes of each goal; to the others a goal is a loss ratio."""
@@ -88,6 +90,13 @@ class PathRouter(Value):
     """Of each chain: towards the tester, and towards the chain."""
 
 
+class Antagonist(Value):
+    """A noisy neighbour: a program that only loads what it shares with the SUT, on one CPU."""
+
+    kind: AntagonistKind
+    core: int = Field(ge=0)
+
+
 class LinkEnd(Value):
     """An end of a link."""
 
@@ -139,6 +148,16 @@ class LabPlan(Value):
     """Frames that a loopback VNF forwards at most, where it is held to so many; None: as many as it can."""
     trunk_queue_slots: int = Field(default=4096, ge=64)
     """Frames an edge switch can hold for its trunk."""
+    sut_table_bytes: int | None = Field(default=None, ge=64)
+    """Memory of a loopback VNF's table of flows, of which every frame touches a line; None: it has none."""
+    sut_pages: PageKind = "usual"
+    """In which pages that table is, and a VNF's frames where it reaches its ports by AF_XDP."""
+    sut_memory_node: int | None = Field(default=None, ge=0)
+    """NUMA node that a loopback VNF's memory comes from; None leaves it to the kernel."""
+    sut_softirq_core: int | None = Field(default=None, ge=0)
+    """CPU on which the kernel receives what the SUT gets; None: that of the sender."""
+    antagonists: tuple[Antagonist, ...] = ()
+    """Noisy neighbours that run as long as the lab stands."""
     takes_addressed_ports: bool = False
     """Whether a tester port may be an interface with an IP address, where the SUT is there already."""
     sut_takes_xdp: bool = False
@@ -182,8 +201,9 @@ class LabPlan(Value):
         line = f" x {self.hop_count} in line" if self.hop_count > 1 else ""
         routers = " between routers" if self.routers else ""
         shared = {"ports": "", "vlan": " in VLANs", "shared": " on shared networks"}[self.networks]
+        table = f" with a table of {format_bytes(self.sut_table_bytes)}" if self.sut_table_bytes else ""
         held = f" held to {format_pps(self.sut_capacity_pps)}" if self.sut_capacity_pps else ""
-        return f"{self.sut}{via}{held}{line}{routers}{chains}{shared}"
+        return f"{self.sut}{via}{table}{held}{line}{routers}{chains}{shared}"
 
 
 class EnginePlan(Value):

@@ -3,6 +3,7 @@
 from typing import Literal
 
 from nodrop.model.base import Value
+from nodrop.model.price import Pricing
 from nodrop.model.result import Status
 
 
@@ -13,7 +14,7 @@ class SuiteRun(Value):
     """As `64` or `IMIX`."""
     run_id: str
     variant: str = ""
-    """Which of the set-ups that are measured in turn, `A` or `B`; empty where there is one."""
+    """Which of the set-ups that are measured in turn, `A` or `B`, or the rule it breaks; empty where there is one."""
     repeat: int = 1
     """Which repeat of it, from 1."""
     status: Status
@@ -36,5 +37,7 @@ class Suite(Value):
     """All that were asked for, in order."""
     repeat_count: int = 1
     """How often each was asked for."""
+    pricing: Pricing | None = None
+    """Where its runs break rules of placement, to see what these are worth."""
     runs: tuple[SuiteRun, ...]
     """Those that began, in order."""

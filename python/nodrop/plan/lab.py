@@ -8,6 +8,7 @@ from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.model.plan import (
     AccessPort,
+    Antagonist,
     EdgeSwitch,
     Forwarder,
     ForwarderPort,
@@ -67,9 +68,14 @@ def private_lab(config: Config, available: Sequence[int], largest: int, inspect_
         sut_backend=config.vnf.backend if config.sut in FORWARDS_FRAMES else "af_packet",
         sut_queue_slots=config.vnf.queue_slots or _queue_slots(config.chains),
         sut_capacity_pps=config.vnf.capacity,
+        sut_table_bytes=config.vnf.table,
+        sut_pages=config.vnf.pages,
+        sut_memory_node=config.vnf.memory_node,
+        sut_softirq_core=config.vnf.softirq_core,
         takes_addressed_ports=config.allow_addressed_ports,
     )
-    return lab if config.sut in ANYWHERE else _Builder(config, lab, _Cores(config, available)).build()
+    built = lab if config.sut in ANYWHERE else _Builder(config, lab, _Cores(config, available)).build()
+    return built.model_copy(update={"antagonists": tuple(_antagonists(config, built, available))})
 
 
 def standing_lab(config: Config, standing: LabPlan, largest: int) -> LabPlan:
@@ -89,6 +95,10 @@ def standing_lab(config: Config, standing: LabPlan, largest: int) -> LabPlan:
         raise ConfigError(
             f"vnf.capacity: {format_pps(config.vnf.capacity)} asked, lab {config.lab} was brought up with another or "
             "none; leave vnf.capacity out, or bring up another lab with it"
+        )
+    if config.antagonist.kind != "none":
+        raise ConfigError(
+            f"antagonist.kind: {config.antagonist.kind} asked, lab {config.lab} was brought up without; leave lab out"
         )
     if largest > standing.mtu_bytes + ETHERNET_BYTES:
         raise ConfigError(
@@ -134,6 +144,13 @@ def _check(config: Config) -> None:
             f"vnf.capacity: {format_pps(config.vnf.capacity)} asked, {config.sut} cannot be held to it; write sut: "
             f"{' or '.join(sorted(FORWARDS_FRAMES))}, or leave it out"
         )
+    for key in ("table", "memory_node", "softirq_core"):
+        asked = getattr(config.vnf, key)
+        if asked is not None and (config.sut not in FORWARDS_FRAMES or config.ports):
+            raise ConfigError(
+                f"vnf.{key}: {asked} asked, {config.sut} has no such thing; write sut: "
+                f"{' or '.join(sorted(FORWARDS_FRAMES))}, or leave it out"
+            )
     if config.idle_interfaces and config.sut not in OF_PROCESSES:
         raise ConfigError(
             f"idle_interfaces: {config.idle_interfaces} asked, {config.sut} has no VNF that could have them; write 0, "
@@ -150,6 +167,25 @@ def _check(config: Config) -> None:
                 f"macs[{side}]: {len(macs)} asked for {config.chains} chains, each has one on the {SIDES[side]}; "
                 f"write {config.chains} of them"
             )
+
+
+def _antagonists(config: Config, lab: LabPlan, available: Sequence[int]) -> Iterator[Antagonist]:
+    """Noisy neighbours, on the CPUs asked for or on those of the SUT. Raises ConfigError."""
+    kind, asked = config.antagonist.kind, config.antagonist.cores
+    if kind == "none":
+        return
+    if lab.sut == "ext":
+        raise ConfigError(
+            f"antagonist.kind: {kind} asked, a SUT that is there already is left alone; leave antagonist out"
+        )
+    cores = asked if not isinstance(asked, str) else tuple(_count_cores(each.core for each in lab.forwarders))
+    if not cores:
+        raise ConfigError(
+            f"antagonist.cores: {asked} asked, {lab.sut} is bound to no CPU here; name CPUs, as antagonist.cores=[0]"
+        )
+    for core in cores:
+        check_core("antagonist.cores", core, available)
+        yield Antagonist(kind=kind, core=core)
 
 
 def _check_addresses(config: Config, standing: LabPlan) -> None:

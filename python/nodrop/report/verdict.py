@@ -95,33 +95,34 @@ def comparison_markdown(comparison: Comparison) -> str:
 
 
 def _markdown(comparison: Comparison) -> Iterator[str]:
-    yield f"**{_escaped(comparison.sentence)}**"
+    yield f"**{escaped(comparison.sentence)}**"
     yield ""
-    yield from (f"- {_escaped(side_text(name, side))}" for name, side in (("A", comparison.a), ("B", comparison.b)))
+    yield from (f"- {escaped(side_text(name, side))}" for name, side in (("A", comparison.a), ("B", comparison.b)))
     yield ""
-    yield _row(HEADINGS)
+    yield markdown_row(HEADINGS)
     yield "|---|--:|--:|--:|--:|---|"
     for metric in comparison.metrics:
-        yield _row(_cells(metric))
+        yield markdown_row(_cells(metric))
     yield ""
-    yield _escaped(method_text(comparison))
+    yield escaped(method_text(comparison))
     if notes := list(known_lines(comparison)):
-        yield from ("", f"### {KNOW}", "", *(f"- {_escaped(line)}" for line in notes))
+        yield from ("", f"### {KNOW}", "", *(f"- {escaped(line)}" for line in notes))
     yield from ("", f"### {SUSPECTS}", "")
     if comparison.differences:
-        yield from (_row(("", "A", "B", "")), "|---|---|---|---|")
-        yield from (_row((each.text, each.a, each.b, each.why)) for each in comparison.differences)
+        yield from (markdown_row(("", "A", "B", "")), "|---|---|---|---|")
+        yield from (markdown_row((each.text, each.a, each.b, each.why)) for each in comparison.differences)
     else:
         yield NOTHING_DIFFERS
     if comparison.advice:
-        yield from ("", f"### {DO}", "", *(f"- {_escaped(line)}" for line in comparison.advice))
+        yield from ("", f"### {DO}", "", *(f"- {escaped(line)}" for line in comparison.advice))
 
 
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(_escaped(cell) for cell in cells)} |"
+def markdown_row(cells: Sequence[str]) -> str:
+    """A row of a table."""
+    return f"| {' | '.join(escaped(cell) for cell in cells)} |"
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """As it is, where Markdown would see marks of its own."""
     for mark in ("\\", "`", "*", "_", "|", "<", "[", "#"):
         text = text.replace(mark, f"\\{mark}")

@@ -54,8 +54,9 @@ def _hold(request: LabRequest, parent_pid: int | None) -> None:
         began_s = time.monotonic()
         pids = {place: stack.enter_context(_keeper()) for place in ("sut", *request.plan.namespaces[1:])}
         wire(request.plan, pids)
-        children = stack.enter_context(installed(request.plan, pids))
-        facts = read_facts(request, privilege, pids, children)
+        sut, noisy = stack.enter_context(installed(request.plan, pids))
+        facts = read_facts(request, privilege, pids, sut)
+        children = (*sut, *noisy)  # also without these it is another lab
         _say(LabUp(facts=facts.model_copy(update={"up_s": time.monotonic() - began_s})))
         if parent_pid:
             _watch(pids, children, end_with_stdin=True)

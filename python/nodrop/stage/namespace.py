@@ -106,13 +106,23 @@ def mount_tmpfs(directory: str) -> None:
     _call("mount", b"tmpfs", directory.encode(), b"tmpfs", ctypes.c_ulong(0), b"mode=0700")
 
 
+def mount_sysfs(directory: str) -> None:
+    """Put sysfs over a directory, as this process's network namespace has it. Raises OSError."""
+    _call("mount", b"sysfs", directory.encode(), b"sysfs", ctypes.c_ulong(0), None)
+
+
 def die_with_parent(parent_pid: int) -> None:
     """Have the kernel kill this process the moment the thread that started it ends, however it ends.
 
     A change of credentials, such as a new user namespace, clears this: call it afterwards. A parent that is gone
     already ends this process at once.
     """
-    _call("prctl", PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL))
+    end_with_parent(parent_pid, signal.SIGKILL)
+
+
+def end_with_parent(parent_pid: int, by: signal.Signals) -> None:
+    """The same by any signal, for programs that clear up when they are asked to end."""
+    _call("prctl", PR_SET_PDEATHSIG, ctypes.c_ulong(by))
     if os.getppid() != parent_pid:
         os._exit(1)
 

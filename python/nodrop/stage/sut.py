@@ -3,13 +3,16 @@
 import contextlib
 import itertools
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from nodrop import ethtool
 from nodrop.model.plan import LabPlan, SutKind
 from nodrop.stage import kernel, links, namespace
+from nodrop.stage.antagonist import antagonists
 from nodrop.stage.child import Child
 from nodrop.stage.links import Namespaces
 from nodrop.stage.ovs import open_vswitch
+from nodrop.stage.steering import receive_on
 from nodrop.stage.vnf import FORWARDERS, edges, started, vnfs
 
 IN_THE_KERNEL: dict[SutKind, Callable[[LabPlan], None]] = {"bridge": kernel.bridges, "router": kernel.router}
@@ -17,9 +20,17 @@ ON_THE_SENDERS_CPU: frozenset[SutKind] = frozenset({"bridge", "router", "xdp"})
 """What the kernel forwards on a veth path, it forwards on the CPU that sends."""
 
 
+class Installed(NamedTuple):
+    """What runs in a lab."""
+
+    processes: tuple[Child, ...]
+    """Of the SUT, VNFs first."""
+    antagonists: tuple[Child, ...]
+
+
 @contextlib.contextmanager
-def installed(plan: LabPlan, pids: Namespaces) -> Iterator[tuple[Child, ...]]:
-    """The SUT in its network namespaces, whose links stand and are up; gives its processes, VNFs first.
+def installed(plan: LabPlan, pids: Namespaces) -> Iterator[Installed]:
+    """The SUT in its network namespaces, whose links stand and are up, with what disturbs it.
 
     Raises: StageError with what was asked, found and what to do.
     """
@@ -32,8 +43,11 @@ def installed(plan: LabPlan, pids: Namespaces) -> Iterator[tuple[Child, ...]]:
     with contextlib.ExitStack() as stack:
         wanted = [*vnfs(plan, pids["sut"])] if plan.sut in FORWARDERS else []
         children = stack.enter_context(started([*wanted, *edges(plan, pids["sut"])], plan))
+        if plan.sut_softirq_core is not None:
+            receive_on(plan.sut_softirq_core, plan.sut_interfaces, pids["sut"])
         switches = stack.enter_context(open_vswitch(plan, pids["sut"])) if plan.sut == "ovs" else ()
-        yield *children, *switches
+        noisy = stack.enter_context(antagonists(plan.antagonists))
+        yield Installed((*children, *switches), noisy)
 
 
 def wire(plan: LabPlan, pids: Namespaces) -> None:

@@ -82,7 +82,7 @@ def _vnf_arguments(plan: LabPlan, forwarder: Forwarder, sut_pid: int) -> list[st
     if kind == "xdp":
         return arguments
     capacity = () if plan.sut_capacity_pps is None else ("--capacity", f"{plan.sut_capacity_pps:g}")
-    return [*arguments, *_running(plan, forwarder), *capacity]
+    return [*arguments, *_running(plan, forwarder), *_memory(plan), *capacity]
 
 
 def _edge_arguments(plan: LabPlan, edge: EdgeSwitch, sut_pid: int) -> list[str]:
@@ -101,6 +101,14 @@ def _running(plan: LabPlan, process: Forwarder | EdgeSwitch) -> Iterator[str]:
         yield from ("--core", str(process.core))
     if process.yields:
         yield "--yielding"
+
+
+def _memory(plan: LabPlan) -> Iterator[str]:
+    yield from ("--pages", plan.sut_pages)
+    if plan.sut_table_bytes is not None:
+        yield from ("--table", str(plan.sut_table_bytes))
+    if plan.sut_memory_node is not None:
+        yield from ("--memory-node", str(plan.sut_memory_node))
 
 
 def _joining(forwarder: Forwarder) -> Iterator[str]:

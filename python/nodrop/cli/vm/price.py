@@ -1,0 +1,211 @@
+"""`nodrop vm price`: what each rule of placement is worth on this host."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nodrop.cli.asking import overrides, search_options, turn_options
+from nodrop.cli.completing import DIR, FILE, RESULT
+from nodrop.cli.outputs import require_writable
+from nodrop.errors import ConfigError
+
+if TYPE_CHECKING:
+    from nodrop.model.event import Event, SuiteDone
+    from nodrop.model.result import RunResult
+    from nodrop.model.vmd import VmDescriptor
+    from nodrop.pricing import Planned
+    from nodrop.verdict.prices import PriceTable
+
+FORMS = ("text", "md", "json")
+EPILOG = """
+\b
+Examples:
+  nodrop vm price                               every rule, three times each, in about five minutes
+  nodrop vm price --dry-run                     what would be done, and how long it takes
+  nodrop vm price --rules same-core,small-pages these alone
+  nodrop vm price --repeat 10 -o prices.svg     narrower intervals, and a picture
+  nodrop vm price --vmd vm.yaml --impact impact.yaml
+                                                what other VMs cost it, to be put into the VM Descriptor
+  nodrop vm price latest                        the last prices again
+"""
+
+
+@click.command(epilog=EPILOG, short_help="Measure what each rule of placement is worth here.")
+@click.argument("suite", required=False, type=RESULT)
+@search_options
+@click.option("--vmd", type=FILE, help="VM Descriptor: its large pages are the forwarder's memory.")
+@click.option("--rules", metavar="RULE,...", help="Break these alone, as same-core,cpu-noise.  [default: all]")
+@click.option("--repeat", type=click.IntRange(min=1), metavar="N", help="Measure each N times.  [default: 3]")
+@click.option("--frame-size", metavar="SIZE", help="Bytes with FCS, or IMIX.  [default: 64]")
+@click.option("--sut", type=click.Choice(["vnf-l2", "vnf-l3"]), help="The forwarder.  [default: vnf-l2]")
+@click.option("--identical", type=click.IntRange(1, 8), default=4, show_default=True, help="Identical VNFs at most.")
+@click.option("--share", default="90%", show_default=True, help="Of its rate alone that one of several has to keep.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done and how long it takes, no more.")
+@click.option("-o", "--plot", type=FILE, help="Also draw it: name.svg, name.png, or name.vl.json for Vega-Lite.")
+@click.option("--impact", type=FILE, help="Also write what other VMs cost it, as in a VM Descriptor.")
+@click.option("--format", "form", type=click.Choice(FORMS), default="text", show_default=True, help="How to print it.")
+@click.option("--results-dir", type=DIR, help="Where results are kept.  [default: results]")
+@click.option("-q", "--quiet", is_flag=True, help="No progress, only the prices.")
+@turn_options
+def price(suite: str | None, /, **flags: Any) -> int:
+    """Measure what each rule of placement is worth on this host.
+
+    A forwarder is measured where every rule is kept, and where one is broken: on the tester's CPU, on a sibling thread, on
+    another NUMA node, in small pages, not pinned, beside noisy neighbours (stress-ng), with interrupts on its CPU,
+    beside others of its kind. All of that in turn, again and again, so that a drift of the machine cancels. What this
+    host cannot break is named with the reason.
+
+    With SUITE, prices that were measured earlier are shown again. After ETSI GS NFV-PER 001, clauses 6 to 8.
+    """
+    from nodrop.charts.draw import require_suffix  # noqa: PLC0415
+
+    if flags["plot"]:
+        require_suffix(Path(flags["plot"]))
+    require_writable(flags["impact"], "--impact")
+    if suite is None:
+        return _measure(flags)
+    _give(_stored(suite, flags["results_dir"] or "results"), flags)
+    return 0
+
+
+def _stored(suite: str, results_dir: str) -> "PriceTable":
+    from nodrop.pricing import table_of  # noqa: PLC0415
+    from nodrop.store import suites  # noqa: PLC0415
+
+    found = suites.find(suite, results_dir)
+    if found is None:
+        raise ConfigError(f"{suite}: prices asked, it is no list of runs; name a suite, as nodrop vm price printed it")
+    return table_of(found.suite, found.results)
+
+
+def _measure(flags: dict[str, Any]) -> int:
+    from nodrop.forecast import forecast  # noqa: PLC0415
+    from nodrop.presence import turn  # noqa: PLC0415
+
+    planned = _planned(flags)
+    estimate = forecast(planned.plans)
+    broken = [rule for rule in planned.pricing.rules if not rule.why_not]
+    click.echo(
+        f"nodrop: {len(planned.plans)} runs, {len(broken)} rules broken in turn and none, {estimate.text}", err=True
+    )
+    if flags["dry_run"]:
+        _say_plan(planned)
+        return 0
+    with turn(planned.plans[0].results_dir, alongside=flags["alongside"], wait=flags["wait"]):
+        return _carry_out(planned, flags)
+
+
+def _planned(flags: dict[str, Any]) -> "Planned":
+    from nodrop.host.describe import describe, this_machine  # noqa: PLC0415
+    from nodrop.pricing import plan_prices  # noqa: PLC0415
+    from nodrop.pricing.planning import Asked  # noqa: PLC0415
+    from nodrop.units import parse_ratio  # noqa: PLC0415
+
+    try:
+        share = parse_ratio(flags["share"])
+    except ValueError as error:
+        raise ConfigError(f"--share: {error}") from None
+    size = flags["frame_size"]
+    keys = {
+        "sut": flags["sut"],
+        "repeat": flags["repeat"],
+        "frame_sizes": [size] if size else None,
+        "results_dir": flags["results_dir"],
+    }
+    rules = [rule.strip() for rule in (flags["rules"] or "").split(",") if rule.strip()]
+    asked = Asked(
+        sources=flags["files"],
+        overrides=overrides(flags, keys),
+        rules=rules,
+        vm=_vm(flags["vmd"]) if flags["vmd"] else None,
+        identical_max=flags["identical"],
+        share=share,
+    )
+    return plan_prices(asked, describe(this_machine()))
+
+
+def _vm(file: str) -> "VmDescriptor":
+    from nodrop.descriptors import read_vmd  # noqa: PLC0415
+
+    vm, warnings = read_vmd(Path(file))
+    for warning in warnings:
+        click.echo(f"nodrop: {warning.text}", err=True)
+    return vm
+
+
+def _say_plan(planned: "Planned") -> None:
+    click.echo(f"all rules kept: {planned.pricing.baseline}")
+    for rule in planned.pricing.rules:
+        said = f"cannot be broken here: {rule.why_not}" if rule.why_not else rule.how
+        click.echo(f"{rule.key}: {rule.text}; {said}")
+        if rule.note and not rule.why_not:
+            click.echo(f"  {rule.note}")
+
+
+def _carry_out(planned: "Planned", flags: dict[str, Any]) -> int:
+    from nodrop.cli.interruption import interruptible  # noqa: PLC0415
+    from nodrop.cli.measuring import progress_on  # noqa: PLC0415
+    from nodrop.listening import listeners  # noqa: PLC0415
+    from nodrop.model.event import RunDone, SuiteDone  # noqa: PLC0415
+    from nodrop.pricing import still_wanted, table_of  # noqa: PLC0415
+    from nodrop.suite import execute_suite  # noqa: PLC0415
+
+    results: list[RunResult] = []
+    over: list[SuiteDone] = []
+    out = sys.stderr if flags["form"] == "json" else sys.stdout
+    with listeners(planned.plans[0], _warn) as tell, interruptible() as interruption:
+        try:
+            with progress_on(out, flags["quiet"]) as progress:
+
+                def hear(event: "Event") -> None:
+                    progress.hear(event)
+                    tell(event)
+                    if isinstance(event, RunDone):
+                        results.append(event.result)
+                    if isinstance(event, SuiteDone):
+                        over.append(event)
+
+                outcome = execute_suite(
+                    planned.plans,
+                    hear,
+                    pricing=planned.pricing,
+                    wanted=lambda plan, so_far: still_wanted(planned.pricing, plan, so_far),
+                )
+        except KeyboardInterrupt as interrupt:
+            click.echo(f"nodrop: {interrupt or 'stopped'}; what was measured by then follows", err=True)
+            return interruption.exit_code
+        finally:
+            if over and over[0].path:
+                click.echo(file=out)
+                _give(table_of(over[0].suite, results), flags)
+                click.echo(f"\nresults: {over[0].path}", file=out)
+    for failure in outcome.failures:
+        click.echo(f"nodrop: {failure.turn}: {failure.error}", err=True)
+    return 0 if any(result.plan.variant == "kept" and result.goals for result in results) else 5
+
+
+def _give(table: "PriceTable", flags: dict[str, Any]) -> None:
+    """Printed, drawn, written."""
+    from nodrop.report.price import impact_text, price_markdown, price_report  # noqa: PLC0415
+
+    if flags["form"] == "json":
+        click.echo(table.model_dump_json(indent=1))
+    elif flags["form"] == "md":
+        click.echo(price_markdown(table), nl=False)
+    else:
+        from nodrop.cli.console import show  # noqa: PLC0415
+
+        show(price_report(table), sys.stdout)
+    if flags["plot"]:
+        from nodrop.charts import price as pictured  # noqa: PLC0415
+        from nodrop.charts.draw import write  # noqa: PLC0415
+
+        write(pictured.chart(table), Path(flags["plot"]))
+    if flags["impact"]:
+        Path(flags["impact"]).write_text(impact_text(table), encoding="utf-8")
+
+
+def _warn(sentence: str) -> None:
+    click.echo(f"nodrop: {sentence}", err=True)

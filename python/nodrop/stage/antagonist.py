@@ -1,0 +1,101 @@
+"""Noisy neighbours: stress-ng, pinned, for as long as a lab stands.
+
+stress-ng is what the field loads CPUs, memory and caches with. It ends with the lab, with the lab's own process even when
+that is killed, and by itself after a day.
+
+Source: ETSI GS NFV-PER 001 clause 8.2.2.5, option 1; stress-ng(1).
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from nodrop.errors import StageError
+from nodrop.model.names import AntagonistKind
+from nodrop.model.plan import Antagonist
+from nodrop.stage.child import Child, stop_all
+from nodrop.stage.namespace import end_with_parent
+
+PROGRAM = "stress-ng"
+INSTALL = "apt install stress-ng"
+STRESSORS: dict[AntagonistKind, tuple[str, ...]] = {
+    "cpu": ("--cpu", "1", "--cpu-method", "int64"),
+    "memory": ("--stream", "1", "--stream-madvise", "hugepage"),
+    "cache": ("--cache", "1", "--cache-level", "3"),
+}
+LONGEST = "24h"
+READY_TIMEOUT_S = 10.0
+POLL_S = 0.02
+BUSY_TICKS = 2
+"""Clock ticks a stressor has been at work for when it counts as begun."""
+
+
+def is_there() -> bool:
+    """Whether there is the program for it."""
+    return shutil.which(PROGRAM) is not None
+
+
+@contextlib.contextmanager
+def antagonists(wanted: Sequence[Antagonist]) -> Iterator[tuple[Child, ...]]:
+    """These, at work; ended on exit. Raises StageError with what is missing, or what one of them said."""
+    children: list[Child] = []
+    try:
+        for each in wanted:
+            children.append(_start(each))
+        deadline = time.monotonic() + READY_TIMEOUT_S
+        for child in children:
+            _await_work(child, deadline)
+        yield tuple(children)
+    finally:
+        stop_all(children)
+
+
+def _start(wanted: Antagonist) -> Child:
+    program = shutil.which(PROGRAM)
+    if program is None:
+        raise StageError(f"antagonist {wanted.kind} asked, it needs {PROGRAM}; {INSTALL}")
+    parent = os.getpid()
+    command = [program, *STRESSORS[wanted.kind], "--taskset", str(wanted.core), "--timeout", LONGEST, "--quiet"]
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        cwd="/tmp",  # it makes a directory of its own there
+        start_new_session=True,
+        # It ends its stressors when it is asked to end, not when it is killed.
+        preexec_fn=lambda: end_with_parent(parent, signal.SIGTERM),
+    )
+    return Child(f"antagonist {wanted.kind} {wanted.core}", f"the {wanted.kind} antagonist on CPU {wanted.core}", process)
+
+
+def _await_work(child: Child, deadline: float) -> None:
+    while not _works(child.pid):
+        if child.has_ended():
+            raise StageError(f"{child.what} asked, {child.ending()}; try {PROGRAM} by hand")
+        if time.monotonic() > deadline:
+            raise StageError(f"{child.what} asked, it has not begun within {READY_TIMEOUT_S:g} s; free CPU time")
+        time.sleep(POLL_S)
+
+
+def _works(pid: int) -> bool:
+    """Whether its stressors have had CPU time."""
+    return any(_ticks(int(stressor)) >= BUSY_TICKS for stressor in _read(f"/proc/{pid}/task/{pid}/children").split())
+
+
+def _ticks(pid: int) -> int:
+    """CPU time so far: fields 14 and 15 of /proc/<pid>/stat, with that of its own children."""
+    fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    own = sum(map(int, fields[11:13])) if fields else 0
+    return own + sum(_ticks(int(child)) for child in _read(f"/proc/{pid}/task/{pid}/children").split())
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text()
+    except OSError:
+        return ""
