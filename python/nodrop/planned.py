@@ -16,7 +16,10 @@ from nodrop.store import calibration
 
 
 def plans_here(config: Config, cpus: Sequence[int] | None = None) -> tuple[Plan, ...]:
-    """What will be done: a plan for each frame size, with these CPUs or all that there are. Raises ConfigError, or StageError for what has to be there."""
+    """What will be done: a plan for each frame size, with these CPUs or all that there are.
+
+    Raises: ConfigError, or StageError for what has to be there.
+    """
     host = read_host()
     return tuple(
         plan.model_copy(update={"calibration": calibration.find(calibration.key_of(plan, host))})

@@ -137,7 +137,9 @@ def test_a_wrong_file_is_refused_in_a_sentence(text: str, sentence: str, file: P
 
 def test_a_key_like_no_other_is_answered_with_all_there_are(file: Path) -> None:
     sentence = refusal(file, "vnf: {zzz: 1}")
-    known = "vnf.core, vnf.backend, vnf.queue_slots, vnf.capacity"
+    known = (
+        "vnf.core, vnf.backend, vnf.queue_slots, vnf.capacity, vnf.table, vnf.pages, vnf.memory_node, vnf.softirq_core"
+    )
     assert sentence == f"lab.yaml: line 1: vnf.zzz: 1 asked, there is no such key; known keys are {known}"
 
 

@@ -18,6 +18,11 @@ def several_report(suite: "Suite", results: "Sequence[RunResult]", with_trials: 
     from nodrop.report.suite import is_repeated, suite_report  # noqa: PLC0415
 
     runs = suite_report(suite, results, with_trials, each=True if with_trials else None)
+    if suite.pricing:
+        from nodrop.pricing import table_of  # noqa: PLC0415
+        from nodrop.report.price import price_report  # noqa: PLC0415
+
+        return Group(runs, "", price_report(table_of(suite, results)))
     return Group(runs, *_in_common(results)) if is_repeated(suite) else runs
 
 

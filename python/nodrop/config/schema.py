@@ -297,11 +297,11 @@ class VnfConfig(Value):
     a tester or a verdict out. It makes up for 50 ms in which it was idle or off its CPU. Null: as many as it can.
     `vnf-l2`, `vnf-l3`."""
     table: Annotated[Count, Field(ge=64, le=2**40)] | None = None
-    """Bytes of a table with an account of every flow, as a firewall has, of which each frame looks up and writes a line,
-    as `64M`; null: none. `vnf-l2`, `vnf-l3`."""
+    """Bytes of a table with an account of every flow, as a firewall has; each frame looks up and writes a line of it.
+    As `64M`; null: none. `vnf-l2`, `vnf-l3`."""
     pages: PageKind = "usual"
-    """In which pages that table is, and with `af_xdp` its frames: `usual`, as the kernel sees fit; `small`, never in large
-    ones; `large`, of those set aside where enough are free, else transparent ones."""
+    """In which pages that table is, and with `af_xdp` its frames: `usual`, as the kernel sees fit; `small`, never in
+    large ones; `large`, of those set aside where enough are free, else transparent ones."""
     memory_node: int | None = Field(default=None, ge=0, lt=1024)
     """NUMA node that its memory comes from, its ports' rings too; null: as the kernel sees fit, that of its CPU."""
     softirq_core: int | None = Field(default=None, ge=0)
@@ -309,7 +309,7 @@ class VnfConfig(Value):
 
 
 class AntagonistConfig(Value):
-    """A noisy neighbour of the SUT (ETSI GS NFV-PER 001 clause 8.2.2.5, option 1), by stress-ng, while the lab stands."""
+    """A noisy neighbour of the SUT, by stress-ng, while the lab stands (ETSI GS NFV-PER 001 clause 8.2.2.5)."""
 
     kind: AntagonistKind | Literal["none"] = "none"
     """What it loads: `cpu`, its CPU alone; `memory`, by streams through it; `cache`, by thrashing it; or `none`."""

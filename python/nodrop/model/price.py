@@ -39,8 +39,8 @@ class Pricing(Value):
     """The VM Descriptor it is for; empty where none was given."""
     baseline: str
     """The placement that keeps all rules, in words."""
-    goal: str
-    """Key of the measure that prices are of: `ndr`."""
+    goals: tuple[str, ...] = Field(min_length=1)
+    """Keys of the measures that prices may be of, as `ndr`: of the first that was found with all rules kept."""
     share: float = Field(default=0.9, gt=0, le=1)
     """Share of what one VNF does alone, down to which identical ones do well enough."""
     rules: tuple[PriceRule, ...]

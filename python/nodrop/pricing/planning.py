@@ -82,11 +82,10 @@ def plan_prices(asked: Asked, host: HostDescriptor, cpus: Sequence[int] | None =
         if not each.rule.why_not:
             config = _config(asked, defaults, {**_pinned(places), **_per_chain(each, kept)})
             named.append((each.rule.key, _plans(config, places.node_cpus if each.all_cpus else available)))
-    goal, _ = goal_names(named[0][1][0].search.goals[0])
     pricing = Pricing(
         vm=asked.vm.name if asked.vm else "",
         baseline=_baseline(kept, places),
-        goal=goal,
+        goals=tuple(goal_names(goal)[0] for goal in named[0][1][0].search.goals),
         share=asked.share,
         rules=tuple(each.rule for each in broken),
     )

@@ -157,7 +157,10 @@ def _antagonists(places: Places, means: Means) -> Iterator[Broken]:
 
 
 NEIGHBOURS: Mapping[AntagonistKind, tuple[str, str]] = {
-    "cpu": ("a neighbour that uses its CPU", "What the neighbour takes, the forwarder waits for, and its queues overflow."),
+    "cpu": (
+        "a neighbour that uses its CPU",
+        "What the neighbour takes, the forwarder waits for, and its queues overflow.",
+    ),
     "memory": ("a neighbour that streams through memory", "Processors of a node share the way to its memory."),
     "cache": ("a neighbour that thrashes the cache", "Cores of a processor share its last cache."),
 }

@@ -30,6 +30,8 @@ BOUNDS = {
     Bound.NEITHER: "the tester was the limit both ways: nothing is known of the forwarder",
 }
 OPEN = "-"
+UNHEARD_OF = -1.0
+"""A cost below that, a gain of more than all, is only an interval that is far too wide."""
 TITLE = "What each rule is worth on this host"
 IMPOSSIBLE = "What this host cannot break"
 KNOW = "What to know"
@@ -88,6 +90,8 @@ def span_text(price: Price) -> str:
         return f"{_share_text(low or 0.0)} or more"
     if low is None:
         return f"{_share_text(high)} or less"
+    if low < UNHEARD_OF:
+        return f"up to {_share_text(high)}"
     return f"{_share_text(low).removesuffix(' %')} to {_share_text(high)}"
 
 
@@ -101,26 +105,39 @@ def method_text(table: PriceTable) -> str:
 
 def known_lines(table: PriceTable) -> Iterator[str]:
     """What a reader has to know before believing a price."""
+    for goal in table.passed_over:
+        yield f"{goal} was not found each time with all rules kept, so nothing is said of it; allow it more time."
+    of: dict[str, list[str]] = {}
     for price in table.prices:
-        if price.rule.note and price.said is not Said.NOT_MEASURED:
-            yield f"{price.rule.text}: {price.rule.note}."
-        if price.bound is not Bound.NONE:
-            yield f"{price.rule.text}: {BOUNDS[price.bound]}."
-        if price.metric:
-            yield from (f"{price.rule.text}: {flag.text}" for flag in price.metric.flags if flag.code != "limited")
-        if price.said is Said.NO_LOAD:
-            yield f"{price.rule.text}: no load was found that meets {table.text}, not even the lowest."
-    if table.identical_count is not None:
+        for line in _known(table, price):
+            of.setdefault(line, []).append(price.rule.text)
+    for line, rules in of.items():
+        yield f"{', '.join(rules)}: {line}"
+    if table.kept and table.identical_count is not None:
         yield identical_text(table)
+
+
+def _known(table: PriceTable, price: Price) -> Iterator[str]:
+    if price.said is Said.NOT_MEASURED:
+        return
+    if price.rule.note:
+        yield f"{price.rule.note}."
+    if price.bound is not Bound.NONE:
+        yield f"{BOUNDS[price.bound]}."
+    if price.said is Said.NO_LOAD:
+        yield f"no load was found that meets {table.text} in the time that each search has."
+    elif price.metric and len(price.metric.b.points) < price.run_count:
+        yield f"not every run found {table.text}; those that did not may be the ones that went worst."
+    if price.metric:
+        yield from (flag.text for flag in price.metric.flags)
 
 
 def identical_text(table: PriceTable) -> str:
     """How many identical VNFs do well enough."""
     share = percent_text(table.pricing.share)
-    count = table.identical_count
-    if count == 1:
-        return f"A second identical VNF leaves each of them less than {share} of what one does alone."
-    return f"{count} identical VNFs do at least {share} each of what one does alone."
+    if table.identical_count == 1:
+        return f"That a second identical VNF leaves each at least {share} of what one does alone is not shown."
+    return f"{table.identical_count} identical VNFs do at least {share} each of what one does alone."
 
 
 def impact_text(table: PriceTable) -> str:

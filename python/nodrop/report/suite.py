@@ -85,10 +85,16 @@ def _count_text(suite: Suite) -> str:
     variants = {run.variant for run in suite.runs} - {""}
     if not is_repeated(suite):
         return f"{sizes if len(suite.runs) == sizes else f'{len(suite.runs)} of {sizes}'} frame sizes"
+    if suite.pricing:
+        return f"{len(suite.runs)} runs: {_times(repeats)} with all rules of placement kept, and with each broken"
     asked = sizes * repeats * (2 if variants else 1)
     count = f"{asked} runs" if len(suite.runs) == asked else f"{len(suite.runs)} of {asked} runs"
-    of_each = f"{repeats} repeat{'s' if repeats > 1 else ''}{' of A and B in turn' if variants else ''}"
+    of_each = f"{_times(repeats)}{' of A and B in turn' if variants else ''}"
     return f"{count}: {of_each}{f' at {sizes} frame sizes' if sizes > 1 else ''}"
+
+
+def _times(repeats: int) -> str:
+    return f"{repeats} repeat{'s' if repeats > 1 else ''}"
 
 
 class _Figure(NamedTuple):

@@ -1,7 +1,7 @@
 """Noisy neighbours: stress-ng, pinned, for as long as a lab stands.
 
-stress-ng is what the field loads CPUs, memory and caches with. It ends with the lab, with the lab's own process even when
-that is killed, and by itself after a day.
+stress-ng is what the field loads CPUs, memory and caches with. It ends with the lab, with the lab's own process even
+when that is killed, and by itself after a day.
 
 Source: ETSI GS NFV-PER 001 clause 8.2.2.5, option 1; stress-ng(1).
 """
@@ -67,10 +67,12 @@ def _start(wanted: Antagonist) -> Child:
         stdout=subprocess.DEVNULL,
         cwd="/tmp",  # it makes a directory of its own there
         start_new_session=True,
-        # It ends its stressors when it is asked to end, not when it is killed.
-        preexec_fn=lambda: end_with_parent(parent, signal.SIGTERM),
+        # It ends its stressors when it is asked to end, not when it is killed. The lab's process has one thread.
+        preexec_fn=lambda: end_with_parent(parent, signal.SIGTERM),  # noqa: PLW1509
     )
-    return Child(f"antagonist {wanted.kind} {wanted.core}", f"the {wanted.kind} antagonist on CPU {wanted.core}", process)
+    return Child(
+        f"antagonist {wanted.kind} {wanted.core}", f"the {wanted.kind} antagonist on CPU {wanted.core}", process
+    )
 
 
 def _await_work(child: Child, deadline: float) -> None:

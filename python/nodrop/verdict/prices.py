@@ -28,8 +28,8 @@ class Said(StrEnum):
     """It does better with the rule broken."""
     NOT_SHOWN = "not shown"
     """The difference is within what runs differ by."""
-    NO_LOAD = "no load left"
-    """With the rule broken there is no load that meets the goal."""
+    NO_LOAD = "no load found"
+    """With the rule broken no load was found that meets the goal."""
     NOT_MEASURED = "not measured"
 
 
@@ -83,7 +83,9 @@ class PriceTable(Value):
 
     pricing: Pricing
     text: str
-    """Of the measure: `NDR`."""
+    """Of the measure that prices are of: `NDR`."""
+    passed_over: tuple[str, ...] = ()
+    """Goals before it that were not found with all rules kept, so that nothing can be said of them."""
     confidence: float
     kept: Series | None
     """Runs that keep all rules; None where there are none yet."""
@@ -92,7 +94,7 @@ class PriceTable(Value):
     impossible: tuple[PriceRule, ...]
     """Those that this host cannot break."""
     identical_count: int | None = None
-    """So many identical VNFs do well enough beside each other; None: not measured."""
+    """So many identical VNFs are sure to do well enough beside each other; None: not measured."""
 
 
 def priced(pricing: Pricing, runs: Mapping[str, Sequence[Summary]], confidence: float = 0.95) -> PriceTable:
@@ -104,15 +106,15 @@ def priced(pricing: Pricing, runs: Mapping[str, Sequence[Summary]], confidence: 
         confidence: of every interval by itself.
     """
     kept = list(runs.get(KEPT, ()))
+    goal = _goal(pricing.goals, kept)
     prices = [
-        _price(rule, kept, list(runs.get(rule.key, ())), pricing.goal, confidence)
-        for rule in pricing.rules
-        if not rule.why_not
+        _price(rule, kept, list(runs.get(rule.key, ())), goal, confidence) for rule in pricing.rules if not rule.why_not
     ]
     first = next((price.metric for price in prices if price.metric), None)
     return PriceTable(
         pricing=pricing,
-        text=first.text if first else pricing.goal.upper(),
+        text=_text(goal, kept),
+        passed_over=tuple(_text(each, kept) for each in pricing.goals[: pricing.goals.index(goal)]),
         confidence=confidence,
         kept=first.a if first else None,
         prices=tuple(sorted(prices, key=_dearest)),
@@ -137,6 +139,17 @@ def impact(table: PriceTable, option: int) -> Impact | None:
     return Impact(option=1, degradation_max_ratio=dict(sorted(worst.items()))) if worst else None
 
 
+def _goal(goals: Sequence[str], kept: Sequence[Summary]) -> str:
+    """The first that was found each time all rules were kept, else the one found most often."""
+    found = {goal: sum(any(each.key == goal for each in run.measures) for run in kept) for goal in goals}
+    return next((goal for goal in goals if found[goal] == len(kept)), max(goals, key=found.__getitem__))
+
+
+def _text(goal: str, runs: Sequence[Summary]) -> str:
+    """A goal for people."""
+    return next((each.text for run in runs for each in run.measures if each.key == goal), goal.upper())
+
+
 def _promise(price: Price) -> float:
     """The most it may cost, rounded up to a percent: all of it where nothing is left or the end is open."""
     if price.said is Said.NO_LOAD or price.high is None:
@@ -144,10 +157,8 @@ def _promise(price: Price) -> float:
     return min(1.0, max(0, math.ceil(price.high * MARGIN_ROUNDED - 1e-9)) / MARGIN_ROUNDED)
 
 
-def _price(
-    rule: PriceRule, kept: Sequence[Summary], broken: Sequence[Summary], goal: str, confidence: float
-) -> Price:
-    if not kept or not broken:
+def _price(rule: PriceRule, kept: Sequence[Summary], broken: Sequence[Summary], goal: str, confidence: float) -> Price:
+    if not broken or not any(measure.key == goal for run in kept for measure in run.measures):
         return Price(rule=rule, said=Said.NOT_MEASURED)
     each = [_of_one(run, rule.vnf_count) for run in broken]
     rates = {measure.key for run in each for measure in run.measures if measure.unit == "pps"}
@@ -179,9 +190,7 @@ def _shared(measure: Measure, count: int) -> Measure:
     return measure.model_copy(update=parts)
 
 
-def _compared(
-    kept: Sequence[Summary], broken: Sequence[Summary], key: str, confidence: float
-) -> MetricVerdict | None:
+def _compared(kept: Sequence[Summary], broken: Sequence[Summary], key: str, confidence: float) -> MetricVerdict | None:
     """One measure; None where a side does not have it."""
     try:
         (metric,) = compare(kept, broken, confidence=confidence, metrics=(key,)).metrics
@@ -216,13 +225,13 @@ def _dearest(price: Price) -> tuple[int, float, str]:
 
 
 def _identical_count(pricing: Pricing, prices: Sequence[Price], one_works: bool) -> int | None:
-    """The most that do well enough, of those numbers that were tried without a gap."""
+    """The most that are sure to do well enough, of those numbers that were tried without a gap."""
     steps = sorted((price for price in prices if price.rule.vnf_count > 1), key=lambda each: each.rule.vnf_count)
     if not one_works or not any(step.run_count for step in steps):
         return None
     count = 1
     for step in _measured(steps):
-        if step.cost is None or 1 - step.cost < pricing.share:
+        if step.high is None or 1 - step.high < pricing.share:
             break
         count = step.rule.vnf_count
     return count

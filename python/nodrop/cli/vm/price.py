@@ -12,7 +12,7 @@ from nodrop.cli.outputs import require_writable
 from nodrop.errors import ConfigError
 
 if TYPE_CHECKING:
-    from nodrop.model.event import Event, SuiteDone
+    from nodrop.model.event import Event
     from nodrop.model.result import RunResult
     from nodrop.model.vmd import VmDescriptor
     from nodrop.pricing import Planned
@@ -49,11 +49,11 @@ Examples:
 @click.option("--results-dir", type=DIR, help="Where results are kept.  [default: results]")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, only the prices.")
 @turn_options
-def price(suite: str | None, /, **flags: Any) -> int:
+def price(suite: str | None, **flags: Any) -> int:
     """Measure what each rule of placement is worth on this host.
 
-    A forwarder is measured where every rule is kept, and where one is broken: on the tester's CPU, on a sibling thread, on
-    another NUMA node, in small pages, not pinned, beside noisy neighbours (stress-ng), with interrupts on its CPU,
+    A forwarder is measured where every rule is kept, and where one is broken: on the tester's CPU, on a sibling thread,
+    on another NUMA node, in small pages, not pinned, beside noisy neighbours (stress-ng), with interrupts on its CPU,
     beside others of its kind. All of that in turn, again and again, so that a drift of the machine cancels. What this
     host cannot break is named with the reason.
 
