@@ -124,7 +124,7 @@ def format_bytes(count: int) -> str:
     """Memory for people, in powers of 1024: `64 MiB`."""
     units = ("B", "KiB", "MiB", "GiB", "TiB")
     power = min(len(units) - 1, max(0, (count.bit_length() - 1) // 10))
-    return f"{_digits(count / 1024**power, 3)} {units[power]}"
+    return f"{count / 1024**power:.4g} {units[power]}"
 
 
 def format_bps(rate_bps: float) -> str:

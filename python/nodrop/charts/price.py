@@ -18,6 +18,7 @@ SAID = {
     Said.GAINS: theme.RECEIVED,
     Said.NOTHING: theme.MEETS,
     Said.NOT_SHOWN: theme.MUTED,
+    Said.LIMITED: theme.MUTED,
     Said.NOT_MEASURED: theme.MUTED,
 }
 SIGNS = {Bound.AT_LEAST: "≥ ", Bound.AT_MOST: "≤ "}
@@ -144,15 +145,17 @@ def _cost(price: Price, row: int, axis: _Axis) -> Row:
 def _said_text(price: Price) -> str:
     if price.said is Said.NO_LOAD or price.cost is None:
         return price.said.value
-    if price.bound is Bound.NEITHER:
-        return "not known: tester-limited"
-    if price.said is Said.NOT_SHOWN and price.bound is Bound.NONE:
-        return f"{signed_text(-price.cost, 'pps')}: {price.said.value}"
-    if price.said is Said.NOTHING:
+    if price.bound is Bound.NEITHER or price.said in (Said.NOTHING, Said.NOT_SHOWN):
         return price.said.value
+    if price.said is Said.LIMITED:
+        return f"{SIGNS[price.bound]}{_share_text(price.cost)}, {price.said.value}"
     if price.said is Said.GAINS:
         return f"gains {percent_text(-price.cost)}"
-    return f"costs {SIGNS.get(price.bound, '')}{signed_text(price.cost, 'pps').removeprefix('+')}"
+    return f"costs {SIGNS.get(price.bound, '')}{_share_text(price.cost)}"
+
+
+def _share_text(cost: float) -> str:
+    return signed_text(cost, "pps").removeprefix("+")
 
 
 def _panel(shown: Sequence[Price], axis: _Axis) -> Spec:

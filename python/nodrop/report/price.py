@@ -21,6 +21,7 @@ STYLES = {
     Said.GAINS: "bold green",
     Said.NOTHING: "green",
     Said.NOT_SHOWN: "yellow",
+    Said.LIMITED: "yellow",
     Said.NOT_MEASURED: "dim",
 }
 SIGNS = {Bound.AT_LEAST: "≥ ", Bound.AT_MOST: "≤ "}

@@ -28,6 +28,8 @@ class Said(StrEnum):
     """It does better with the rule broken."""
     NOT_SHOWN = "not shown"
     """The difference is within what runs differ by."""
+    LIMITED = "tester-limited"
+    """The tester was the limit, so that no more than a bound can be said."""
     NO_LOAD = "no load found"
     """With the rule broken no load was found that meets the goal."""
     NOT_MEASURED = "not measured"
@@ -210,6 +212,8 @@ def _bound(metric: MetricVerdict) -> Bound:
 
 
 def _said(metric: MetricVerdict) -> Said:
+    if metric.verdict is Verdict.UNDECIDED and _bound(metric) is not Bound.NONE:
+        return Said.LIMITED
     return {
         Verdict.WORSE: Said.COSTS,
         Verdict.BETTER: Said.GAINS,
