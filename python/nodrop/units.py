@@ -120,13 +120,6 @@ def format_pps(load_pps: float) -> str:
     return _with_prefix(load_pps, "pps")
 
 
-def format_bytes(count: int) -> str:
-    """Memory for people, in powers of 1024: `64 MiB`."""
-    units = ("B", "KiB", "MiB", "GiB", "TiB")
-    power = min(len(units) - 1, max(0, (count.bit_length() - 1) // 10))
-    return f"{count / 1024**power:.4g} {units[power]}"
-
-
 def format_bps(rate_bps: float) -> str:
     """A bit rate for people: `1.05 Gb/s`."""
     return _with_prefix(rate_bps, "b/s")

@@ -22,9 +22,10 @@ from nodrop.model.names import (
 )
 from nodrop.model.pattern import StairDirection
 from nodrop.rates import check_rate
-from nodrop.units import parse_count, parse_pps, parse_ratio, parse_seconds
+from nodrop.units import parse_bytes, parse_count, parse_pps, parse_ratio, parse_seconds
 
 Count = Annotated[int, BeforeValidator(parse_count, json_schema_input_type=int | str)]
+Size = Annotated[int, BeforeValidator(parse_bytes, json_schema_input_type=int | str)]
 Load = Annotated[float, Field(gt=0, le=1e12), BeforeValidator(parse_pps, json_schema_input_type=float | str)]
 Seconds = Annotated[float, Field(gt=0, le=604800), BeforeValidator(parse_seconds, json_schema_input_type=float | str)]
 Share = Annotated[float, Field(ge=0, lt=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
@@ -296,9 +297,9 @@ class VnfConfig(Value):
     """Frames per second that each forwards at most, over all its ports, as `20kpps`: a SUT whose truth is known, to try
     a tester or a verdict out. It makes up for 50 ms in which it was idle or off its CPU. Null: as many as it can.
     `vnf-l2`, `vnf-l3`."""
-    table: Annotated[Count, Field(ge=64, le=2**40)] | None = None
+    table: Annotated[Size, Field(ge=64, le=2**40)] | None = None
     """Bytes of a table with an account of every flow, as a firewall has; each frame looks up and writes a line of it.
-    As `64M`; null: none. `vnf-l2`, `vnf-l3`."""
+    As `64MiB`; null: none. `vnf-l2`, `vnf-l3`."""
     pages: PageKind = "usual"
     """In which pages that table is, and with `af_xdp` its frames: `usual`, as the kernel sees fit; `small`, never in
     large ones; `large`, of those set aside where enough are free, else transparent ones."""
