@@ -1,9 +1,163 @@
-"""Who makes VMs on a machine, and which of the nine capabilities of clause 8.1.1.3 it has and uses."""
+"""Who makes VMs on a machine, and which of the nine capabilities of clause 8.1.1.3 it has and uses.
 
+Source: ETSI GS NFV-PER 001 clauses 7.2 and 8.1.1.3; Linux, Documentation/virt/kvm/api.rst.
+"""
+
+import fcntl
+import os
+import re
+from typing import NamedTuple
+
+from nodrop.host import kvm
 from nodrop.host.source import Source
-from nodrop.model.chd import Hypervisor
+from nodrop.model.chd import Hypervisor, HypervisorCapabilities
+from nodrop.model.observation import Feature, Observation
+
+RELEASE = "/proc/sys/kernel/osrelease"
+DEVICE = "/dev/kvm"
+GET_API_VERSION, API_VERSION = 0xAE00, 12
+"""KVM_GET_API_VERSION; the only one there has ever been since Linux 2.6.22."""
+EMULATORS = {"x86_64": "qemu-system-x86_64", "aarch64": "qemu-system-aarch64"}
+OTHER_EMULATORS = ("/usr/libexec/qemu-kvm", "/usr/bin/kvm")
+_EMULATOR = re.compile(r"version (\d+(?:\.\d+)+)")
+
+
+class Maker(NamedTuple):
+    """Who makes VMs."""
+
+    kind: Observation[str]
+    version: Observation[str]
 
 
 def describe(source: Source) -> Hypervisor:
-    """The hypervisor of a machine."""
-    return Hypervisor(kind=source.moment.unknown("not looked for"))
+    """The hypervisor of a machine, what manages it, and what it is good for."""
+    emulator, manager = _emulator(source), _manager(source)
+    maker = _maker(source, emulator)
+    return Hypervisor(
+        kind=maker.kind,
+        version=maker.version,
+        emulator_version=emulator,
+        manager_version=manager,
+        capabilities=_capabilities(source, maker.kind),
+    )
+
+
+def _maker(source: Source, emulator: Observation[str]) -> Maker:
+    """The first that is found; in a VM its own guests' hypervisor, not the one it runs under."""
+    tree, moment = source.tree, source.moment
+    if _is_first_domain(source):
+        return Maker(moment.reported("xen", "/sys/hypervisor"), _xen_version(source))
+    if tree.exists("/dev/mshv"):
+        return Maker(moment.reported("hyper-v", "/dev/mshv"), moment.unknown("not asked of Hyper-V", "/dev/mshv"))
+    if module := kvm.module(source):
+        return Maker(_kvm(source, module), _release(source))
+    if tree.exists("/sys/module/vmmon"):
+        return Maker(moment.reported("vmware", "/sys/module/vmmon"), _text(source, "/sys/module/vmmon/version"))
+    return _without_kernel(source, emulator)
+
+
+def _without_kernel(source: Source, emulator: Observation[str]) -> Maker:
+    tree, moment = source.tree, source.moment
+    if emulator.known:
+        why = "QEMU without KVM: it emulates every instruction"
+        return Maker(moment.inferred("qemu", emulator.source, why), emulator)
+    why = "no KVM, Xen, Hyper-V or VMware in the kernel"
+    if source.live and tree.exists("/sys/module"):
+        none: Observation[str] = moment.unknown("no hypervisor here")
+        return Maker(moment.inferred("none", "/sys/module", f"{why}, no QEMU"), none)
+    why = f"{why}; QEMU: {emulator.why}" if tree.exists("/sys/module") else tree.why("/sys/module")
+    return Maker(moment.unknown(why, "/sys/module"), moment.unknown(why, "/sys/module"))
+
+
+def _is_first_domain(source: Source) -> bool:
+    """The one that makes the others: the hypervisor says so among its features (XENFEAT_dom0, bit 11)."""
+    if source.tree.text("/proc/xen/capabilities") == "control_d":
+        return True
+    found = source.tree.text("/sys/hypervisor/properties/features")
+    return bool(found and re.fullmatch(r"[0-9a-f]+", found) and int(found, 16) >> 11 & 1)
+
+
+def _xen_version(source: Source) -> Observation[str]:
+    parts = [source.tree.text(f"/sys/hypervisor/version/{name}") for name in ("major", "minor", "extra")]
+    if parts[0] is None or parts[1] is None:
+        return source.moment.unknown(source.tree.why("/sys/hypervisor/version/major"), "/sys/hypervisor/version")
+    return source.moment.reported(f"{parts[0]}.{parts[1]}{parts[2] or ''}", "/sys/hypervisor/version")
+
+
+def _kvm(source: Source, module: str) -> Observation[str]:
+    """KVM, if its device answers as it should."""
+    moment, path = source.moment, f"/sys/module/{module}"
+    why = kvm.MODULES.get(module, "")
+    if not source.live:
+        return moment.reported("kvm", path, why)
+    try:
+        device = os.open(DEVICE, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
+    except PermissionError:
+        return moment.reported("kvm", path, "; ".join(filter(None, (why, f"{DEVICE}: not for this user"))))
+    except OSError as error:
+        return moment.reported("kvm", path, f"{DEVICE} cannot be opened: {(error.strerror or 'no reason').lower()}")
+    try:
+        version = fcntl.ioctl(device, GET_API_VERSION)
+    except OSError as error:
+        return moment.unknown(f"{DEVICE} does not answer: {error.strerror}", DEVICE)
+    finally:
+        os.close(device)
+    if version != API_VERSION:
+        return moment.unknown(f"{DEVICE} answers API version {version}, {API_VERSION} expected", DEVICE)
+    return moment.reported("kvm", DEVICE, why)
+
+
+def _release(source: Source) -> Observation[str]:
+    return _text(source, RELEASE, "the kernel's: KVM is a part of it")
+
+
+def _text(source: Source, path: str, why: str = "") -> Observation[str]:
+    found = source.tree.text(path)
+    return source.moment.reported(found, path, why) if found else source.moment.unknown(source.tree.why(path), path)
+
+
+def _emulator(source: Source) -> Observation[str]:
+    usual = EMULATORS.get(os.uname().machine, f"qemu-system-{os.uname().machine}")
+    others = [each for each in OTHER_EMULATORS if source.live and source.tree.exists(each)]
+    why = ""
+    for program in (usual, *others):
+        answer = source.programs(program, "--version")
+        if match := _EMULATOR.search(answer.text or ""):
+            return source.moment.reported(match[1], f"{program} --version")
+        why = why or answer.why or f"{program} names no version"
+    return source.moment.unknown(why, f"{usual} --version")
+
+
+def _manager(source: Source) -> Observation[str]:
+    said = source.libvirt()
+    if said.version:
+        return source.moment.reported(f"libvirt {said.version}", "libvirt")
+    return source.moment.unknown(said.why, "libvirt")
+
+
+def _capabilities(source: Source, kind: Observation[str]) -> HypervisorCapabilities:
+    if kind.value == "kvm":
+        return kvm.capabilities(source)
+    why = {None: f"the hypervisor is not known: {kind.why}", "none": "no hypervisor here"}.get(
+        kind.value, f"nodrop knows this of KVM only, not of {kind.value}"
+    )
+    if kind.value == "qemu":
+        return _of_emulation(source, why)
+    unknown: Observation[bool] = source.moment.unknown(why)
+    return HypervisorCapabilities(
+        **dict.fromkeys(HypervisorCapabilities.model_fields, Feature(supported=unknown, enabled=unknown))
+    )
+
+
+def _of_emulation(source: Source, why: str) -> HypervisorCapabilities:
+    """Nothing that the processor has for VMs is used; threads and memory are placed by the kernel as ever."""
+    no = source.moment.inferred(False, "/sys/module", "emulation does not use it")
+    unknown: Observation[bool] = source.moment.unknown(why)
+    neither, open_question = Feature(supported=no, enabled=no), Feature(supported=unknown, enabled=unknown)
+    placing = {"cpu_pinning", "numa_memory_pinning", "numa_large_page_pinning"}
+    return HypervisorCapabilities(
+        **{
+            name: (kvm.placing(source, name) or open_question) if name in placing else neither
+            for name in HypervisorCapabilities.model_fields
+        }
+    )

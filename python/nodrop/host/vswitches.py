@@ -1,9 +1,11 @@
-"""Virtual switches of a machine."""
+"""Virtual switches of a machine. ETSI GS NFV-PER 001 clauses 8.1.1.3 and 8.1.1.4."""
 
+from nodrop.host import bridges, nat, ovs, vpp
 from nodrop.host.source import Source
 from nodrop.model.chd import VSwitch
 
 
-def describe(source: Source) -> tuple[VSwitch, ...]:  # noqa: ARG001
-    """Every virtual switch that runs here."""
-    return ()
+def describe(source: Source) -> tuple[VSwitch, ...]:
+    """Every virtual switch that runs here: Open vSwitch with OVN and DPDK, VPP, the kernel's bridges."""
+    masquerading = nat.read(source) if bridges.names(source) or ovs.runs(source) else nat.Masquerading((), {})
+    return (*ovs.describe(source, masquerading), *vpp.describe(source), *bridges.describe(source, masquerading))

@@ -1,0 +1,276 @@
+"""KVM's share of the nine capabilities: what its module, the IOMMU and libvirt say.
+
+Source: ETSI GS NFV-PER 001 clause 8.1.1.3; Linux, Documentation/admin-guide/kernel-parameters.txt (kvm, kvm-intel,
+kvm-amd, vfio_iommu_type1); Intel VT-d specification 4.0 sections 11.4.2 and 11.4.3.
+"""
+
+import re
+from typing import NamedTuple
+
+from nodrop.host import libvirt
+from nodrop.host.source import Source
+from nodrop.model.chd import HypervisorCapabilities
+from nodrop.model.observation import Feature, Observation
+
+MODULES = {
+    "kvm_intel": "",
+    "kvm_amd": "",
+    "kvm_hv": "",
+    "kvm_pvm": "by kvm_pvm, without the processor's own virtualization: it runs only kernels made for it",
+}
+"""Modules that run guests; what has to be known of one."""
+GROUPS, UNITS = "/sys/kernel/iommu_groups", "/sys/class/iommu"
+VFIO = "/sys/module/vfio_iommu_type1"
+NODES, PAGES = "/sys/devices/system/node", "/sys/kernel/mm/hugepages"
+NO_IOMMU = "no IOMMU in sight: there is none, or it is switched off"
+PER_VM = "asked for VM by VM; there is nothing to switch on"
+LARGE_PAGES = 3 << 34
+"""Of a VT-d unit's capabilities: bits 34 and 35, second-level pages of 2 MiB and 1 GiB."""
+REMAPS = 1 << 3
+"""Of its extended capabilities: it remaps interrupts."""
+
+
+class _Iommu(NamedTuple):
+    """What the IOMMUs are."""
+
+    on: bool
+    """Devices are in groups: the kernel drives it."""
+    intel: tuple[tuple[int | None, int | None], ...]
+    """Capabilities and extended ones of each VT-d unit."""
+    amd: bool
+
+
+def module(source: Source) -> str:
+    """The module by which KVM runs guests; empty: none."""
+    tree = source.tree
+    found = next((name for name in MODULES if tree.exists(f"/sys/module/{name}")), "")
+    if found or not tree.exists("/sys/module/kvm"):
+        return found
+    # Arm and s390 have it built in, without a module that runs the guests.
+    return "kvm" if tree.exists("/dev/kvm") or not tree.exists("/sys/module/kvm/initstate") else ""
+
+
+def capabilities(source: Source) -> HypervisorCapabilities:
+    """The nine, with their evidence."""
+    loaded = module(source)
+    slat = _slat(source, loaded)
+    iommu = _iommu(source)
+    return HypervisorCapabilities(
+        slat=slat,
+        slat_large_pages=_slat_large(source, loaded, slat),
+        iommu_slat=_iommu_slat(source, iommu),
+        iommu_slat_large_pages=_iommu_large(source, iommu),
+        interrupt_remapping=_remapping(source, iommu),
+        no_instruction_emulation=_no_emulation(source, loaded),
+        cpu_pinning=placing(source, "cpu_pinning") or Feature(),
+        numa_memory_pinning=placing(source, "numa_memory_pinning") or Feature(),
+        numa_large_page_pinning=placing(source, "numa_large_page_pinning") or Feature(),
+    )
+
+
+def _slat(source: Source, loaded: str) -> Feature:
+    moment, tree = source.moment, source.tree
+    names = {"kvm_intel": "ept", "kvm_amd": "npt"}
+    if loaded == "kvm_pvm":
+        return _both(
+            moment.inferred(False, "/sys/module/kvm_pvm", "kvm_pvm keeps copies of the guests' page tables instead")
+        )
+    if loaded not in names:
+        return _both(moment.inferred(True, f"/sys/module/{loaded}", "KVM knows no other way on this architecture"))
+    path = f"/sys/module/{loaded}/parameters/{names[loaded]}"
+    enabled = _switch(source, path)
+    if enabled.value:
+        return _both(enabled)
+    flags = _cpu_flags(source)
+    supported: Observation[bool] = moment.unknown(tree.why("/proc/cpuinfo"), "/proc/cpuinfo")
+    if flags:
+        supported = moment.reported(names[loaded] in flags, "/proc/cpuinfo")
+    return Feature(supported=supported, enabled=enabled)
+
+
+def _slat_large(source: Source, loaded: str, slat: Feature) -> Feature:
+    """Whether second-level tables have large pages; and whether they are used, whole or in parts."""
+    moment = source.moment
+    if slat.supported.value is False:
+        return _both(slat.supported)
+    if loaded != "kvm_intel":
+        where, why = f"/sys/module/{loaded}", "second-level tables have the page sizes of the others"
+        supported = moment.inferred(True, where, why)
+    elif "ept_1gb" in _cpu_flags(source):
+        supported = moment.inferred(True, "/proc/cpuinfo", "ept_1gb: 1 GiB, hence 2 MiB too")
+    else:
+        supported = moment.unknown("in register IA32_VMX_EPT_VPID_CAP; no ept_1gb in /proc/cpuinfo", "/proc/cpuinfo")
+    if not slat.enabled.value or supported.value is None:
+        return Feature(supported=supported, enabled=slat.enabled if slat.enabled.value is False else supported)
+    path = "/sys/module/kvm/parameters/nx_huge_pages"
+    splits = _switch(source, path)
+    why = (
+        "used, but nx_huge_pages splits those that hold code" if splits.value else "used where second-level tables are"
+    )
+    return Feature(
+        supported=supported, enabled=moment.inferred(True, path if splits.value else slat.enabled.source, why)
+    )
+
+
+def _iommu_slat(source: Source, iommu: _Iommu) -> Feature:
+    moment = source.moment
+    if not iommu.on:
+        return Feature(supported=moment.unknown(NO_IOMMU, UNITS), enabled=_off(source))
+    why = "devices are in IOMMU groups, by which VFIO gives a VM's memory to a device"
+    loaded = source.tree.exists(VFIO) or source.tree.exists("/sys/module/iommufd")
+    note = "" if loaded else "; VFIO is not loaded yet"
+    return _both(moment.inferred(True, GROUPS, why + note))
+
+
+def _iommu_large(source: Source, iommu: _Iommu) -> Feature:
+    moment = source.moment
+    supported: Observation[bool] = moment.unknown(
+        "this IOMMU does not say it in sysfs" if iommu.on else NO_IOMMU, UNITS
+    )
+    if iommu.amd:
+        supported = moment.inferred(True, UNITS, "AMD's page tables hold pages of all sizes")
+    elif iommu.intel and all(each is not None for each, _ in iommu.intel):
+        every = all((each or 0) & LARGE_PAGES for each, _ in iommu.intel)
+        supported = moment.reported(every, f"{UNITS}/*/intel-iommu/cap", "bits 34 and 35 of every unit")
+    if not iommu.on:
+        return Feature(supported=supported, enabled=_off(source))
+    path = f"{VFIO}/parameters/disable_hugepages"
+    without = _switch(source, path)
+    if without.value is None:
+        return Feature(supported=supported, enabled=without)
+    return Feature(
+        supported=supported, enabled=moment.reported(not without.value, path, f"holds {'NY'[without.value]}")
+    )
+
+
+def _remapping(source: Source, iommu: _Iommu) -> Feature:
+    moment, path = source.moment, "/proc/interrupts"
+    text = source.tree.text(path)
+    if text is None:
+        enabled: Observation[bool] = moment.unknown(source.tree.why(path), path)
+    else:
+        match = re.search(r"\bIR-(?:PCI|IO-APIC|HPET|DMAR)\S*", text)
+        enabled = moment.reported(bool(match), path, match[0] if match else "no interrupt is remapped")
+    supported: Observation[bool] = moment.unknown(
+        "this IOMMU does not say it in sysfs" if iommu.on else NO_IOMMU, UNITS
+    )
+    if iommu.intel and all(each is not None for _, each in iommu.intel):
+        every = all((each or 0) & REMAPS for _, each in iommu.intel)
+        supported = moment.reported(every, f"{UNITS}/*/intel-iommu/ecap", "bit 3 of every unit")
+    elif enabled.value:
+        supported = moment.inferred(True, path, "it is in use")
+    return Feature(supported=supported, enabled=enabled)
+
+
+def _no_emulation(source: Source, loaded: str) -> Feature:
+    """Guests get the host's processor as it is, so that none of its instructions is emulated."""
+    moment = source.moment
+    offered = libvirt.parsed(source.libvirt().domain_capabilities)
+    if loaded == "kvm_pvm":
+        unknown: Observation[bool] = moment.unknown(MODULES[loaded], f"/sys/module/{loaded}")
+        return Feature(supported=unknown, enabled=unknown)
+    if offered is None:
+        why = "KVM runs guests' code on the processor itself, if they are given the host's CPU model"
+        supported = moment.inferred(True, f"/sys/module/{loaded}", why)
+    else:
+        mode = offered.find("cpu/mode[@name='host-passthrough']")
+        as_it_is = mode is not None and mode.get("supported") == "yes"
+        by_kvm = offered.findtext("domain") == "kvm"
+        why = "host-passthrough" if by_kvm else "libvirt offers no VMs of KVM"
+        supported = moment.reported(as_it_is and by_kvm, "libvirt domcapabilities", why)
+    if not supported.value:
+        return _both(supported)
+    running = libvirt.domains(source)
+    if not running:
+        return Feature(supported=supported, enabled=moment.inferred(True, supported.source, PER_VM))
+    having = sum(each.host_cpu for each in running)
+    why = f"{having} of {len(running)} running VMs have the host's CPU model"
+    return Feature(supported=supported, enabled=moment.reported(having == len(running), "libvirt", why))
+
+
+def placing(source: Source, name: str) -> Feature | None:
+    """Threads and memory of VMs put where they belong: the kernel does it, whoever runs the VMs."""
+    moment, tree = source.moment, source.tree
+    if name == "cpu_pinning":
+        path, why = "sched_setaffinity(2)", "virtual CPUs are threads, which the kernel keeps on the CPUs it is told"
+        return Feature(supported=moment.inferred(True, path, why), enabled=moment.inferred(True, path, PER_VM))
+    nodes = [each for each in tree.names(NODES) if re.fullmatch(r"node\d+", each)]
+    if not nodes:
+        why = "a kernel without NUMA nodes" if tree.exists("/sys/devices/system") else tree.why(NODES)
+        known = tree.live and tree.exists("/sys/devices/system")
+        return _both(moment.inferred(False, NODES, why) if known else moment.unknown(why, NODES))
+    if name == "numa_memory_pinning":
+        why = f"the kernel keeps memory on the nodes it is told; {len(nodes)} here"
+        return Feature(supported=moment.inferred(True, NODES, why), enabled=moment.inferred(True, NODES, PER_VM))
+    return _large_pages_by_node(source, nodes) if name == "numa_large_page_pinning" else None
+
+
+def _large_pages_by_node(source: Source, nodes: list[str]) -> Feature:
+    moment, tree = source.moment, source.tree
+    places = [f"{NODES}/{node}/hugepages" for node in nodes]
+    sizes = sorted({size for place in places for size in tree.names(place)})
+    if not sizes:
+        why = tree.why(places[0]) or "no sizes listed"
+        return _both(moment.unknown(why, places[0]))
+    counts = [tree.number(f"{place}/{size}/nr_hugepages") for place in places for size in tree.names(place)]
+    path = f"{NODES}/node*/hugepages"
+    supported = moment.reported(True, path, ", ".join(size.removeprefix("hugepages-") for size in sizes))
+    if any(each for each in counts):
+        return Feature(supported=supported, enabled=moment.reported(True, path, "pages are set aside"))
+    if None in counts:
+        return Feature(supported=supported, enabled=moment.unknown("their numbers cannot be read", path))
+    return Feature(supported=supported, enabled=moment.reported(False, path, "no page is set aside on any node"))
+
+
+def _iommu(source: Source) -> _Iommu:
+    tree = source.tree
+    units = tree.names(UNITS)
+    return _Iommu(
+        on=bool(tree.names(GROUPS)),
+        intel=tuple(
+            (
+                _register(source, f"{UNITS}/{unit}/intel-iommu/cap"),
+                _register(source, f"{UNITS}/{unit}/intel-iommu/ecap"),
+            )
+            for unit in units
+            if unit.startswith("dmar")
+        ),
+        amd=any(unit.startswith("ivhd") for unit in units),
+    )
+
+
+def _register(source: Source, path: str) -> int | None:
+    """Hexadecimal, without a prefix."""
+    text = source.tree.text(path)
+    if text is None or not re.fullmatch(r"(?:0x)?[0-9a-fA-F]{1,16}", text):
+        return None
+    return int(text, 16)
+
+
+def _switch(source: Source, path: str) -> Observation[bool]:
+    """A parameter of a module: `Y`, `N`, `1`, `0`."""
+    text = source.tree.text(path)
+    if text is None:
+        return source.moment.unknown(source.tree.why(path), path)
+    if text not in ("Y", "N", "1", "0"):
+        source.tree.refuse(path, text, "Y or N")
+        return source.moment.unknown(source.tree.why(path), path)
+    return source.moment.reported(text in ("Y", "1"), path)
+
+
+def _cpu_flags(source: Source) -> frozenset[str]:
+    """Of the first processor, those of its virtualization too."""
+    lines = (source.tree.text("/proc/cpuinfo") or "").split("\n\n", 1)[0].splitlines()
+    return frozenset(
+        flag for line in lines if line.startswith(("flags", "vmx flags")) for flag in line.partition(":")[2].split()
+    )
+
+
+def _both(seen: Observation[bool]) -> Feature:
+    return Feature(supported=seen, enabled=seen)
+
+
+def _off(source: Source) -> Observation[bool]:
+    if source.tree.exists(GROUPS) or source.live:
+        return source.moment.reported(False, GROUPS, "no device is in an IOMMU group")
+    return source.moment.unknown(source.tree.why(GROUPS), GROUPS)

@@ -1,0 +1,131 @@
+"""Whether a bridge translates addresses: by the host's rules that masquerade.
+
+Source: libnftables-json(5), iptables-save(8).
+"""
+
+import ipaddress
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal, NamedTuple
+
+from nodrop.host.source import NOT_CAPTURED, Source
+from nodrop.model.observation import Observation
+
+LEGACY_TABLES = "/proc/net/ip_tables_names"
+Mode = Literal["bridge", "nat"]
+
+
+class Masquerade(NamedTuple):
+    """A rule that hides senders behind an address of the host."""
+
+    networks: tuple[str, ...]
+    """Whose; empty: everybody's."""
+    entries: tuple[str, ...]
+    """Interfaces they come in by; empty: any."""
+
+
+class Masquerading(NamedTuple):
+    """Every such rule of this machine."""
+
+    rules: tuple[Masquerade, ...]
+    addresses: Mapping[str, tuple[str, ...]]
+    """Of the host's interfaces."""
+    why: str = ""
+    """Why the rules are not known."""
+
+
+def read(source: Source) -> Masquerading:
+    """The rules, of nftables and of iptables, in both its forms."""
+    if source.network is None:
+        return Masquerading((), {}, NOT_CAPTURED)
+    interfaces, why = source.network.interfaces()
+    addresses = {name: each.addresses for name, each in interfaces.items()}
+    answer = source.programs("nft", "--json", "list", "ruleset")
+    if answer.text is None or why:
+        return Masquerading((), addresses, _reason(why or answer.why))
+    try:
+        rules = [*_of_nft(json.loads(answer.text))]
+    except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
+        return Masquerading((), addresses, "nft answered in an unknown form")
+    if "nat" in (source.tree.text(LEGACY_TABLES) or "").split():
+        answer = source.programs("iptables-legacy-save", "-t", "nat")
+        if answer.text is None:
+            return Masquerading(tuple(rules), addresses, _reason(answer.why))
+        rules += _of_iptables(answer.text)
+    return Masquerading(tuple(rules), addresses)
+
+
+def mode(source: Source, bridge: str, found: Masquerading) -> Observation[Mode]:
+    """How a bridge leads out: as it is, or hidden behind the host. What is not routed cannot be hidden."""
+    moment, asked = source.moment, "nft list ruleset"
+    if found.why == NOT_CAPTURED:
+        return moment.unknown(NOT_CAPTURED, asked)
+    addresses = [each for each in found.addresses.get(bridge, ()) if ":" not in each]
+    if not addresses:
+        return moment.inferred("bridge", "netlink", "the host has no IPv4 address on it, so it routes nothing from it")
+    if any(_concerns(rule, bridge, addresses) for rule in found.rules):
+        return moment.inferred("nat", asked, "a rule masquerades what comes from it")
+    if found.why:
+        return moment.unknown(found.why, asked)
+    return moment.inferred("bridge", asked, "no rule masquerades what comes from it")
+
+
+def _concerns(rule: Masquerade, bridge: str, addresses: list[str]) -> bool:
+    if rule.entries and bridge not in rule.entries:
+        return False
+    return not rule.networks or any(_within(address, network) for address in addresses for network in rule.networks)
+
+
+def _within(address: str, network: str) -> bool:
+    try:
+        return ipaddress.ip_interface(address).ip in ipaddress.ip_network(network, strict=False)
+    except (ValueError, TypeError):
+        return False
+
+
+def _of_nft(document: Any) -> Iterator[Masquerade]:
+    for each in document["nftables"]:
+        expressions = each.get("rule", {}).get("expr", [])
+        if any(_masquerades(expression) for expression in expressions):
+            matches = [expression["match"] for expression in expressions if "match" in expression]
+            yield Masquerade(
+                tuple(_told(matches, "saddr")),
+                tuple(each for key in ("iifname", "iif", "ibrname") for each in _told(matches, key)),
+            )
+
+
+def _masquerades(expression: Any) -> bool:
+    return "masquerade" in expression or "snat" in expression or expression.get("xt", {}).get("name") == "MASQUERADE"
+
+
+def _told(matches: list[Any], key: str) -> Iterator[str]:
+    """What a field has to be equal to: names, addresses, networks."""
+    for match in matches:
+        left = match.get("left", {})
+        field = left.get("payload", {}).get("field") or left.get("meta", {}).get("key")
+        if field == key and match.get("op") in ("==", "in"):
+            yield from _values(match.get("right"))
+
+
+def _values(right: Any) -> Iterator[str]:
+    if isinstance(right, str):
+        yield right
+    elif isinstance(right, dict) and "prefix" in right:
+        yield f"{right['prefix']['addr']}/{right['prefix']['len']}"
+    elif isinstance(right, dict) and isinstance(right.get("set"), list):
+        for each in right["set"]:
+            yield from _values(each)
+    else:
+        yield f"{right}"
+
+
+def _of_iptables(text: str) -> Iterable[Masquerade]:
+    for line in text.splitlines():
+        if re.search(r" -j (?:MASQUERADE|SNAT)\b", line):
+            # An inverted condition begins with `!` and says whom the rule leaves alone.
+            yield Masquerade(tuple(re.findall(r"(?<!!) -s (\S+)", line)), tuple(re.findall(r"(?<!!) -i (\S+)", line)))
+
+
+def _reason(why: str) -> str:
+    return "needs root" if "not permitted" in why or "ermission denied" in why else why

@@ -1,0 +1,192 @@
+"""Open vSwitch as its database describes it: bridges, what is on them, what forwards.
+
+Source: ovs-vswitchd.conf.db(5); RFC 7047 section 5.1 for sets, maps and references; ovn-controller(8).
+"""
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from nodrop.host import nat
+from nodrop.host.netdevs import CLASS
+from nodrop.host.pci import ADDRESS
+from nodrop.host.source import Source
+from nodrop.model.chd import VSwitch
+from nodrop.model.observation import Observation
+
+ASKED = "ovs-vsctl"
+TABLES = ("Open_vSwitch", "Bridge", "Port", "Interface")
+NOT_VIRTUAL = ("internal", "patch", "dpdk", "vxlan", "geneve", "gre", "erspan", "stt", "lisp", "system-tunnel")
+"""Types of interfaces that lead to no VM."""
+SHOWN_MAX = 4096
+"""More bridges than this are no answer."""
+_MASK = re.compile(r"(?:0[xX])?([0-9a-fA-F]{1,512})")
+
+Row = Mapping[str, Any]
+
+
+class Database(NamedTuple):
+    """What the database holds, each row with plain values."""
+
+    root: Row
+    bridges: tuple[Row, ...]
+    interfaces: Mapping[str, tuple[Row, ...]]
+    """By the reference of the port they belong to."""
+
+
+def describe(source: Source, masquerading: nat.Masquerading) -> Iterator[VSwitch]:
+    """Every bridge of Open vSwitch; one switch without ports where it runs but has none, or does not answer."""
+    if not runs(source):
+        return
+    answer = source.programs(ASKED, "--timeout=1", "--format=json", "--", *_listing())
+    found = _read(answer.text) if answer.text is not None else None
+    if found is None:
+        yield _silent(source, answer.why or f"{ASKED} answered in an unknown form")
+        return
+    for bridge in found.bridges or ({"name": "ovs", "datapath_type": ""},):
+        yield _switch(source, found, bridge, masquerading)
+
+
+def runs(source: Source) -> bool:
+    """Whether a database of Open vSwitch has its socket here."""
+    place = os.environ.get("OVS_RUNDIR", "/run/openvswitch") if source.live else "/run/openvswitch"
+    return source.tree.exists(f"{place}/db.sock")
+
+
+def _listing() -> list[str]:
+    return " -- ".join(f"list {table}" for table in TABLES).split()
+
+
+def _silent(source: Source, why: str) -> VSwitch:
+    unknown: Observation[Any] = source.moment.unknown(why, ASKED)
+    return VSwitch(
+        name="ovs",
+        kind=source.moment.reported("ovs", "/run/openvswitch/db.sock"),
+        version=unknown,
+        acceleration=unknown,
+        mode=unknown,
+        cpus=unknown,
+        capacity_bps=unknown,
+        used_bps=unknown,
+        virtual_interface_count=unknown,
+        ports=unknown,
+    )
+
+
+def _switch(source: Source, found: Database, bridge: Row, masquerading: nat.Masquerading) -> VSwitch:
+    moment, name = source.moment, str(bridge.get("name", ""))[:64] or "unnamed"
+    interfaces = [each for port in _several(bridge.get("ports")) for each in found.interfaces.get(str(port), ())]
+    kind = _kind(found, bridge, name)
+    physical = tuple(dict.fromkeys(port for each in interfaces if (port := _physical(source, each))))
+    return VSwitch(
+        name=name,
+        kind=moment.reported(kind, f"{ASKED} list Bridge"),
+        version=_version(source, found.root),
+        acceleration=moment.reported(_acceleration(found, bridge), f"{ASKED} list Open_vSwitch"),
+        mode=nat.mode(source, name, masquerading),
+        cpus=_cpus(source, found, bridge),
+        capacity_bps=moment.unknown("not measured"),
+        used_bps=moment.unknown("not measured"),
+        virtual_interface_count=moment.reported(
+            sum(_is_virtual(source, each) for each in interfaces), f"{ASKED} list Interface"
+        ),
+        ports=moment.reported(physical, f"{ASKED} list Interface"),
+    )
+
+
+def _kind(found: Database, bridge: Row, name: str) -> str:
+    known = found.root.get("external_ids") or {}
+    if "ovn-remote" in known and name == known.get("ovn-bridge", "br-int"):
+        return "ovn"
+    return "ovs-dpdk" if _has_dpdk(found, bridge) else "ovs"
+
+
+def _has_dpdk(found: Database, bridge: Row) -> bool:
+    return bridge.get("datapath_type") == "netdev" and found.root.get("dpdk_initialized") is True
+
+
+def _acceleration(found: Database, bridge: Row) -> str:
+    offloads = (found.root.get("other_config") or {}).get("hw-offload") == "true"
+    return "hardware" if offloads else "dpdk" if _has_dpdk(found, bridge) else "none"
+
+
+def _version(source: Source, root: Row) -> Observation[str]:
+    if isinstance(found := root.get("ovs_version"), str) and found:
+        return source.moment.reported(found, f"{ASKED} get Open_vSwitch . ovs_version")
+    answer = source.programs("ovs-vswitchd", "--version")
+    match = re.search(r"\(Open vSwitch\) (\S+)", answer.text or "")
+    if not match:
+        return source.moment.unknown(answer.why or "ovs-vswitchd names none", "ovs-vswitchd --version")
+    return source.moment.inferred(match[1], "ovs-vswitchd --version", "of the program installed; the database has none")
+
+
+def _cpus(source: Source, found: Database, bridge: Row) -> Observation[tuple[int, ...]]:
+    """Those its threads poll on. The kernel's datapath, and one without DPDK's ports, need none."""
+    path = f"{ASKED} get Open_vSwitch . other_config:pmd-cpu-mask"
+    if not _has_dpdk(found, bridge):
+        return source.moment.inferred((), path, "without DPDK no thread of it polls")
+    mask = (found.root.get("other_config") or {}).get("pmd-cpu-mask")
+    if mask is None:
+        return source.moment.unknown("not set: Open vSwitch takes a core of each node with ports", path)
+    match = _MASK.fullmatch(str(mask))
+    if not match:
+        return source.moment.unknown(f"holds {str(mask)[:40]!r}, a mask expected", path)
+    bits = int(match[1], 16)
+    return source.moment.reported(tuple(cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1), path)
+
+
+def _physical(source: Source, interface: Row) -> str:
+    """Name of a physical interface, or the address of a card that DPDK drives; empty: it is none."""
+    name, kind = str(interface.get("name", "")), interface.get("type")
+    if kind == "dpdk":
+        arguments = str((interface.get("options") or {}).get("dpdk-devargs", ""))
+        match = ADDRESS.search(arguments.lower())
+        return match[0] if match and "representor" not in arguments else ""
+    return name if kind in ("", "system") and source.tree.exists(f"{CLASS}/{name}/device") else ""
+
+
+def _is_virtual(source: Source, interface: Row) -> bool:
+    if "iface-id" in (interface.get("external_ids") or {}) or "representor" in str(interface.get("options")):
+        return True
+    return interface.get("type") not in NOT_VIRTUAL and not _physical(source, interface)
+
+
+def _read(text: str) -> Database | None:
+    """The answer: a document for each table, each on its line."""
+    try:
+        root, bridges, ports, interfaces = (tuple(_rows(json.loads(line))) for line in text.splitlines())
+        by_reference = {each["_uuid"]: each for each in interfaces}
+        return Database(
+            root=root[0] if root else {},
+            bridges=bridges[:SHOWN_MAX],
+            interfaces={
+                port["_uuid"]: tuple(by_reference[i] for i in _several(port["interfaces"]) if i in by_reference)
+                for port in ports
+            },
+        )
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _rows(table: Any) -> Iterator[Row]:
+    for row in table["data"]:
+        yield dict(zip(table["headings"], map(_plain, row), strict=True))
+
+
+def _plain(value: Any) -> Any:
+    """A value of OVSDB: `["set", [...]]`, `["map", [[key, value], ...]]`, `["uuid", "..."]`, or itself."""
+    if not isinstance(value, list):
+        return value
+    kind, held = value
+    if kind == "uuid":
+        return str(held)
+    if kind == "map":
+        return {str(_plain(key)): _plain(each) for key, each in held}
+    return [_plain(each) for each in held]
+
+
+def _several(value: Any) -> list[Any]:
+    """A column that may hold one or a set."""
+    return value if isinstance(value, list) else [] if value is None else [value]
