@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.vms import forwarder, sample
 
+from nodrop.cli import main
 from nodrop.descriptors import read_vmd, text_of
 from nodrop.errors import ConfigError
 from nodrop.model.vmd import Interface, VmDescriptor
@@ -227,3 +228,39 @@ def test_what_is_probably_not_meant_is_remarked_on(text: str, said: str, tmp_pat
     file.write_text(SMALL + text)
     (remark,) = read_vmd(file)[1]
     assert str(remark).startswith(said)
+
+
+def checked(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main(["vm", "check", *arguments])
+    return code, *capsys.readouterr()
+
+
+def test_the_command_says_in_words_what_a_vm_needs(capsys: pytest.CaptureFixture[str]) -> None:
+    code, said, _ = checked(capsys, str(EXAMPLES / "etsi-8.2.2.4.txt"))
+    assert code == 0
+    assert said.startswith("etsi-8.2.2.4: 14 vCPUs, 14 GiB of memory, 2 interfaces\n")
+    for part in (
+        "line 31: cpu-set-bw names set 2, which does not exist",
+        "8 vCPUs (0-7), all on one NUMA node",
+        "on the threads of one core each: 8+9, 10+11, 12+13",
+        "4 large pages of 1 GiB, 6 GiB in usual pages",
+        "interface 0: a port of its own of 10 Gb/s or faster",
+        "0 and 1: 100 Mb/s",
+    ):
+        assert part in said
+
+
+def test_the_command_writes_the_canonical_form_and_remarks_beside_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    code, said, beside = checked(capsys, str(EXAMPLES / "etsi-8.2.2.4.txt"), "--format", "yaml")
+    assert (code, vmd(said, tmp_path)) == (0, sample())
+    assert len(beside.splitlines()) == 6
+
+
+def test_the_command_refuses_with_exit_code_2(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "vm.yaml"
+    file.write_text(SMALL.replace("vcpus: 4,5", "vcpus: 3,5"))
+    code, said, beside = checked(capsys, str(file))
+    assert (code, said) == (2, "")
+    assert f"nodrop: error: {file}: line 3: profiles.0.vcpu_sets.0.vcpus: vCPU 3 asked" in beside

@@ -9,15 +9,19 @@ from nodrop.model.chd import HostCapabilities, HostDescriptor, HostResources
 ABOUT = frozenset({"source", "confidence", "at", "why"})
 """What an observation says of its value."""
 OWN = frozenset({"captured_at", "sha256"})
+MOMENTARY = frozenset({"current_mhz", "used_bps", "virtual_interface_count"})
+"""Of the capabilities, which hosts of a type have in common: what is another the next moment."""
 
 
 def fingerprint(half: HostCapabilities | HostResources) -> str:
     """SHA-256 of a half's values: the same whenever and however they were found.
 
-    Of canonical JSON: keys sorted, nothing between tokens, of each observation its value, no times and no hash.
+    Of canonical JSON: keys sorted, nothing between tokens, of each observation its value, no times and no hash; of
+    capabilities nothing that is another the next moment.
     """
-    content = {key: value for key, value in half.model_dump(mode="json").items() if key not in OWN}
-    text = json.dumps(_values(content), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    left_out = OWN | MOMENTARY if isinstance(half, HostCapabilities) else OWN
+    values = _values(half.model_dump(mode="json"), left_out)
+    text = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -30,11 +34,11 @@ def with_fingerprints(host: HostDescriptor) -> HostDescriptor:
     return host.model_copy(update=halves)
 
 
-def _values(content: Any) -> Any:
+def _values(content: Any, left_out: frozenset[str]) -> Any:
     if isinstance(content, dict):
-        if content.keys() >= ABOUT and content.keys() <= ABOUT | {"value"}:
-            return content.get("value")
-        return {key: _values(value) for key, value in content.items()}
+        if content.keys() == ABOUT | {"value"}:
+            return content["value"]
+        return {key: _values(value, left_out) for key, value in content.items() if key not in left_out}
     if isinstance(content, list):
-        return [_values(each) for each in content]
+        return [_values(each, left_out) for each in content]
     return content

@@ -5,6 +5,7 @@ import functools
 from concurrent.futures import ThreadPoolExecutor
 
 from nodrop import __version__
+from nodrop.descriptors.fingerprint import with_fingerprints
 from nodrop.host import (
     datapath,
     hwloc,
@@ -75,7 +76,7 @@ def describe(source: Source, eligible_cpus: tuple[int, ...] | None = None) -> Ho
         )
     left = nics.unplaced(nodes, devices)
     available = with_availability(source, nodes, load.end(source, counted), eligible_cpus)
-    return HostDescriptor(
+    described = HostDescriptor(
         captured_at=moment.at,
         nodrop_version=__version__,
         host=who,
@@ -90,6 +91,7 @@ def describe(source: Source, eligible_cpus: tuple[int, ...] | None = None) -> Ho
         ),
         warnings=(*warnings, *doubts),
     )
+    return with_fingerprints(described)
 
 
 def _now() -> Moment:

@@ -1,0 +1,46 @@
+"""`nodrop vm check`: what a VM needs, and whether its descriptor can be used."""
+
+import sys
+
+import click
+
+from nodrop.cli.completing import FILE
+from nodrop.cli.console import show
+
+EPILOG = """
+\b
+Examples:
+  nodrop vm check examples/vm/bng.yaml
+  nodrop vm check examples/vm/etsi-8.2.2.4.txt --format yaml > vm.yaml     the standard's sample, made usable
+  ssh orchestrator cat vm.json | nodrop vm check -
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("file", type=FILE)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "yaml", "json"]),
+    default="text",
+    show_default=True,
+    help="In words, or the descriptor in its canonical form.",
+)
+def check(file: str, form: str) -> None:
+    """Say what a VM needs of a host, and what is not clear in its descriptor.
+
+    FILE is a VM Descriptor (ETSI GS NFV-PER 001 clause 8.2): YAML or JSON, or the form that clause 8.2.2.4 prints, as
+    it stands. `-` is standard input. With --format yaml or json remarks go to standard error.
+
+    Ends with status 0 if it can be used, with or without remarks, and 2 if it cannot.
+    """
+    from nodrop.descriptors import read_vmd, text_of  # noqa: PLC0415
+    from nodrop.report.vmd import needs  # noqa: PLC0415
+
+    vmd, remarks = read_vmd(file)
+    if form == "text":
+        show(needs(vmd, [str(each) for each in remarks]), sys.stdout)
+        return
+    for each in remarks:
+        click.echo(f"nodrop: remark: {file}: {each}", err=True)
+    click.echo(text_of(vmd, "json" if form == "json" else "yaml"), nl=False)
