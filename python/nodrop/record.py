@@ -11,6 +11,7 @@ from typing import Self
 
 from nodrop import store
 from nodrop.errors import ConfigError, OutOfTime
+from nodrop.host.check.causes import disturbances
 from nodrop.model.event import (
     OnEvent,
     PathChecked,
@@ -131,7 +132,7 @@ class Record:
             trials=tuple(self.trials),
             goals=self.goals,
             steps=tuple(self._steps),
-            findings=self._findings,
+            findings=(*self._findings, *self._disturbances()),
             latencies=tuple(self._latencies),
         )
         try:
@@ -140,6 +141,10 @@ class Record:
             self._on_event(RunDone(result=self.result, path=None))
             raise
         self._on_event(RunDone(result=self.result, path=path))
+
+    def _disturbances(self) -> tuple[Flag, ...]:
+        """What of this machine may be behind trials that were doubtful."""
+        return disturbances(self.trials, self.facts.chd if self.facts else None, self._plan.engine.cores)
 
     def _hold_signals(self) -> None:
         """A mask would not do: another thread may take the signal, and its handler runs in this one all the same."""

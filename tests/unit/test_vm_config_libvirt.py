@@ -7,13 +7,13 @@ from pathlib import Path
 from xml.etree import ElementTree as xml
 
 import pytest
+from tests.hosts import Shape, host
+from tests.placements import GIB, drawn, of_sample, small
+from tests.vms import sample
 
 from nodrop.errors import ConfigError
 from nodrop.vm.config import libvirt
 from nodrop.vm.config.instance import Instance, instance
-from tests.hosts import Shape, host
-from tests.placements import GIB, drawn, of_sample, small
-from tests.vms import sample
 
 GOLDEN = Path(__file__).parent.parent / "vm_config"
 WITH_DISK = libvirt.Options(images=("/var/lib/libvirt/images/vnf.qcow2",))

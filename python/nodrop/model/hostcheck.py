@@ -64,6 +64,8 @@ class Score(NamedTuple):
         return self.passed / decided if decided else None
 
 
+HOST_FINDING = "host-check"
+"""Code of a run's findings that point at checks of the host it ran on."""
 RECORD = "R"
 """Ids of checks that ask whether something is on record begin with this."""
 

@@ -20,6 +20,7 @@ from nodrop.export.nfvbench.form import (
 )
 from nodrop.export.nfvbench.repeats import middle_of_each
 from nodrop.export.nfvbench.searched import not_found_text, searched_result
+from nodrop.model.hostcheck import HOST_FINDING
 from nodrop.model.outline import bidirectional, chain_name, flow_count, frame_size
 from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult, Status
@@ -101,6 +102,7 @@ def _warnings(run: RunResult) -> Iterator[str]:
         yield f"{size}: {run.status.replace('_', ' ')}: {run.error or 'the run ended before it was complete'}"
     yield from (f"{size}: {not_found_text(goal)}" for goal in run.goals if not goal.lower)
     yield from run.plan.warnings
+    yield from (finding.text for finding in run.findings if finding.code == HOST_FINDING)
 
 
 def _versions(run: RunResult) -> dict[str, str]:

@@ -1,0 +1,38 @@
+"""A trial disturbed by other work on the tester's core points at the check of the host that is about it."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nodrop.cli import main
+from nodrop.store import load
+
+pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_root")]
+
+
+@pytest.fixture
+def busy_core() -> Iterator[int]:
+    """A core that other work of higher priority keeps busy."""
+    core = max(os.sched_getaffinity(0))
+    loop = f"import os; os.sched_setaffinity(0, {{{core}}}); os.nice(-20)\nwhile True: pass"
+    with subprocess.Popen([sys.executable, "-c", loop]) as other:
+        yield core
+        other.kill()
+
+
+def test_work_on_the_testers_core_names_the_check_that_would_have_shown_it(
+    tmp_path: Path, busy_core: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["--sut", "wire", "--rate", "20kpps", "--set", "duration=1s", "--set", f"engine.cores=[{busy_core}]"]
+    main(["run", *asked, "--results-dir", str(tmp_path), "--alongside"])
+    told = " ".join(capsys.readouterr().out.split())
+    (file,) = tmp_path.glob("*/result.json")
+    findings = [flag.text for flag in load(file).findings if flag.code == "host-check"]
+    assert any("other work kept the tester off its CPU" in text for text in findings), findings
+    assert "nodrop host check A2 A5" in told
+    main(["show", str(file)])
+    assert "nodrop host check A2 A5" in " ".join(capsys.readouterr().out.split())
