@@ -152,7 +152,7 @@ def _packed(rooms: list[int], sizes: Sequence[int], dead: set[tuple[object, ...]
 
 def _on_threads(node: NodeRoom, needs: Sequence[SetNeed], manner: Manner) -> Chosen | None:
     """Any thread with room will do, those of cores that are in use already first; a pair is still on one core."""
-    cores = sorted(node.shared, key=lambda core: (not core.held, core.cpus))
+    cores = sorted(node.shared, key=lambda core: (not core.held, -len(core.cpus), core.cpus))
     free = [list(core.cpus) for core in cores]
     groups = sorted(_groups(needs), key=lambda each: (-each[0], each[1]))
     pieces = (
