@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from nodrop.model.placement import Constraint, Violation
 from nodrop.units import format_bps
 from nodrop.vm.place import split
-from nodrop.vm.place.decision import Decision, grown_profile
+from nodrop.vm.place.decision import Candidate, Decision, grown_profile
 from nodrop.vm.place.host_wide import judged
 from nodrop.vm.place.inventory import Inventory, NodeRoom
 from nodrop.vm.place.need import Need, SetNeed, counted
@@ -73,6 +73,16 @@ def _of_set(search: Search, position: int) -> Iterator[Violation]:
     for each in found:
         by_node[each.where] = by_node.get(each.where, 0) + 1
     yield from sorted(found, key=lambda each: by_node[each.where])
+
+
+def elsewhere(decision: Decision, best: Candidate, position: int, at: int) -> Iterator[str]:
+    """Why a set is on no other node of the host that was chosen, where the set alone is reason enough."""
+    search = Search(best.need, best.inventory, decision.terms)
+    for node, room in enumerate(best.inventory.nodes):
+        if node != at:
+            here = list(_on_node(search, node, (position,)))
+            if here:
+                yield f"node {room.id}: " + "; ".join(f"{each.asked} asked, {each.found}" for each in here)
 
 
 def _on_node(search: Search, node: int, positions: tuple[int, ...]) -> Iterator[Violation]:
