@@ -7,6 +7,7 @@ NodropError            1  never raised itself
 ├── GeneratorError     4  the traffic generator could not start, connect or carry on
 ├── SearchError        5  the search ended without an answer (no usable trial)
 │   └── OutOfTime      5  it was not done in the time it was given
+├── PlacementError     5  a VM fits on none of the hosts
 ├── ServerError        6  the server that was asked does not answer, or cannot do its work
 ├── ShipError          7  logs or results could not be delivered; never ends a run
 ├── VerdictError       8  a comparison or a trend found what it was told to fail on
@@ -53,6 +54,12 @@ class SearchError(NodropError):
 
 class OutOfTime(SearchError):
     """The search was not done in the time it was given; what it knew by then is kept."""
+
+
+class PlacementError(NodropError):
+    """A VM fits on none of the hosts; every reason was said before."""
+
+    exit_code = 5
 
 
 class ServerError(NodropError):

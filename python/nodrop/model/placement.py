@@ -132,3 +132,10 @@ class PlacementResult(Value):
     """Ids of other hosts that would do, the best first."""
     rejections: tuple[Rejection, ...] = ()
     """Hosts that will not do, by their ids."""
+
+
+class PlacementBatch(Value):
+    """What became of several VMs, placed one after the other."""
+
+    results: tuple[PlacementResult, ...]
+    """In the order they were asked for; each saw what those before it left."""

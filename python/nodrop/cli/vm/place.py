@@ -1,0 +1,218 @@
+"""`nodrop vm place`: which host a VM fits on, and the exact resources there."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from nodrop.cli.completing import FILE
+from nodrop.errors import ConfigError, PlacementError
+from nodrop.model.placement import Policy
+
+if TYPE_CHECKING:
+    from nodrop.model.chd import HostDescriptor
+    from nodrop.model.placement import PlacementResult
+    from nodrop.vm.place import Reserve, Terms
+
+FORMS = ("text", "json", "yaml")
+SUFFIXES = (".yaml", ".yml", ".json", ".xml")
+EPILOG = """
+\b
+Examples:
+  nodrop vm place --vmd bng.yaml                          would it fit on this machine
+  nodrop vm place --vmd bng.yaml --host hosts/            on the best of all descriptors in a directory
+  nodrop vm place --vmd bng.yaml --vmd bng.yaml --vmd dpi.yaml --host hosts/ -o placed/
+  nodrop vm place --vmd bng.yaml --host hosts/ --ranking scores.yaml --policy spread
+"""
+
+
+@click.command(epilog=EPILOG, short_help="Which host a VM fits on, and the exact resources there.")
+@click.option("--vmd", "vmds", type=FILE, required=True, multiple=True, help="VM Descriptor; several in their order.")
+@click.option(
+    "--host", "hosts", type=FILE, multiple=True, metavar="CHD", help="Host's descriptor, or a directory of them."
+)
+@click.option(
+    "--policy", type=click.Choice(get_args(Policy)), default="best-fit", show_default=True, help="What is best."
+)
+@click.option(
+    "--ranking",
+    default="worst-case",
+    show_default=True,
+    metavar="NAME|FILE",
+    help="How processors compare: worst-case, like:CHD, results[:LABEL], or a table.",
+)
+@click.option("--reserve", default="", metavar="KEY=N,...", help="What hosts keep.  [default: cores=1,memory=1GiB]")
+@click.option("--min-guarantee", default="100%", show_default=True, metavar="SHARE", help="Of the KPIs, to be had.")
+@click.option("--accept-unknown", is_flag=True, help="Facts of a host that are unknown are warned of, not refused.")
+@click.option("--all-or-nothing", is_flag=True, help="Write nothing unless every VM fits.")
+@click.option("--results-dir", default="results", metavar="DIR", help="Where --ranking results finds runs.")
+@click.option("--format", "form", type=click.Choice(FORMS), default="text", show_default=True, help="How to print it.")
+@click.option("-o", "--output", type=FILE, metavar="DIR", help="Write placements, and hosts as they are afterwards.")
+def place(vmds: tuple[str, ...], hosts: tuple[str, ...], form: str, output: str | None, **flags: Any) -> None:
+    """Find the host that a VM fits on, and the cores, pages and ports for it there.
+
+    A host has to meet every requirement of the descriptor; of each that does not, all reasons are told. Of several VMs
+    each sees what those before it left. Nothing is started, and no host is touched. How hosts are chosen, and what
+    unknown facts mean: docs/concepts/placement.md.
+
+    Ends with status 5 if a VM fits on no host.
+    """
+    terms = _terms(flags)
+    known = _hosts(hosts)
+    results, after = _placed(vmds, known, terms)
+    _say(results, known, form)
+    missing = [each.vm for each in results if each.placement is None]
+    if output and not (missing and flags["all_or_nothing"]):
+        _write(Path(output), results, known, after)
+    if missing:
+        written = "; nothing is written" if output and flags["all_or_nothing"] else ""
+        raise PlacementError(
+            f"a host for {', '.join(missing)} asked, none of {len(known)} fits{written}; "
+            "what each lacks is said above"
+        )
+
+
+def _terms(flags: dict[str, Any]) -> "Terms":
+    from nodrop.cli.vm.ranking import named_ranking  # noqa: PLC0415
+    from nodrop.units import parse_percent  # noqa: PLC0415
+    from nodrop.vm.place import Terms  # noqa: PLC0415
+
+    try:
+        share = parse_percent(flags["min_guarantee"]) / 100
+    except ValueError as error:
+        raise ConfigError(f"--min-guarantee: {error}") from None
+    if not 0 <= share <= 1:
+        raise ConfigError(f"--min-guarantee: {flags['min_guarantee']} asked, 0 % to 100 % make sense; write 75%")
+    return Terms(
+        policy=flags["policy"],
+        ranking=named_ranking(flags["ranking"], flags["results_dir"]),
+        reserve=_reserve(flags["reserve"]),
+        guarantee_min_ratio=share,
+        unknown_passes=flags["accept_unknown"],
+    )
+
+
+def _reserve(written: str) -> "Reserve":
+    """`cores=1,memory=2GiB`. Raises ConfigError."""
+    from nodrop.units import parse_bytes, parse_count  # noqa: PLC0415
+    from nodrop.vm.place import Reserve  # noqa: PLC0415
+
+    reserve = Reserve()
+    for part in filter(None, (each.strip() for each in written.split(","))):
+        key, _, value = part.partition("=")
+        try:
+            if key == "cores":
+                reserve = reserve._replace(core_count=parse_count(value))
+            elif key == "memory":
+                reserve = reserve._replace(memory_bytes=parse_bytes(value))
+            else:
+                raise ConfigError(f"--reserve: {part} asked, cores and memory can be kept; write cores=1,memory=2GiB")
+        except ValueError as error:
+            raise ConfigError(f"--reserve: {key}: {error}") from None
+    if min(reserve) < 0:
+        raise ConfigError(f"--reserve: {written} asked, less than nothing cannot be kept; write 0 or more")
+    return reserve
+
+
+def _hosts(asked: tuple[str, ...]) -> "dict[str, HostDescriptor]":
+    """Hosts by what tells them apart. Raises ConfigError where two are one."""
+    from nodrop.cli.host.hosts import the_host  # noqa: PLC0415
+    from nodrop.vm.place.inventory import name_of  # noqa: PLC0415
+
+    found: dict[str, HostDescriptor] = {}
+    files: dict[str, str] = {}
+    for file in _files(asked) if asked else [None]:
+        host = the_host(file)
+        name = name_of(host)
+        if name in found:
+            raise ConfigError(f"--host: {file} and {files[name]} both describe host {name}; leave out the older one")
+        found[name], files[name] = host, file or "this machine"
+    return found
+
+
+def _files(asked: tuple[str, ...]) -> Iterator[str]:
+    for each in asked:
+        if not Path(each).is_dir():
+            yield each
+            continue
+        inside = sorted(str(path) for path in Path(each).iterdir() if path.suffix in SUFFIXES and path.is_file())
+        if not inside:
+            raise ConfigError(f"--host: descriptors in {each} asked, it has no file that ends in {' '.join(SUFFIXES)}")
+        yield from inside
+
+
+def _placed(
+    files: tuple[str, ...], hosts: "dict[str, HostDescriptor]", terms: "Terms"
+) -> "tuple[list[PlacementResult], dict[str, HostDescriptor]]":
+    """VMs one after the other, and the hosts that changed by it."""
+    from nodrop.descriptors import read_vmd, with_fingerprints  # noqa: PLC0415
+    from nodrop.vm.place import compiled, decide, explained, occupied  # noqa: PLC0415
+
+    rooms = {name: compiled(host) for name, host in hosts.items()}
+    results: list[PlacementResult] = []
+    names: dict[str, int] = {}
+    after: dict[str, HostDescriptor] = {}
+    for file in files:
+        vmd, remarks = read_vmd(file)
+        for remark in remarks:
+            click.echo(f"nodrop: {file}: {remark}", err=True)
+        names[vmd.name] = names.get(vmd.name, 0) + 1
+        name = vmd.name if names[vmd.name] == 1 else f"{vmd.name}#{names[vmd.name]}"
+        result = explained(decide(vmd, tuple(rooms.values()), terms, name))
+        if result.placement:
+            host = result.placement.host_id
+            after[host] = with_fingerprints(occupied(rooms[host].host, result.placement))
+            rooms[host] = compiled(after[host])
+        results.append(result)
+    return results, after
+
+
+def _say(results: "Sequence[PlacementResult]", hosts: "dict[str, HostDescriptor]", form: str) -> None:
+    if form != "text":
+        from nodrop.descriptors import text_of  # noqa: PLC0415
+        from nodrop.model.placement import PlacementBatch  # noqa: PLC0415
+
+        click.echo(text_of(PlacementBatch(results=tuple(results)), form), nl=False)  # type: ignore[arg-type]
+        return
+    from rich.console import Group  # noqa: PLC0415
+
+    from nodrop.cli.console import console, show  # noqa: PLC0415
+    from nodrop.report.place import place_lines  # noqa: PLC0415
+
+    for number, each in enumerate(results):
+        if number:
+            click.echo()
+        host = hosts[each.placement.host_id] if each.placement else None
+        show(Group(*place_lines(each, host, console(sys.stdout).width)), sys.stdout)
+
+
+def _write(
+    directory: Path,
+    results: "Sequence[PlacementResult]",
+    hosts: "dict[str, HostDescriptor]",
+    after: "dict[str, HostDescriptor]",
+) -> None:
+    """A file for each VM that is placed, and for each host that changed by it. Raises ConfigError."""
+    from nodrop import store  # noqa: PLC0415
+    from nodrop.descriptors import text_of  # noqa: PLC0415
+
+    store.require_writable(directory, "-o")
+    for each in results:
+        if each.placement:
+            _write_file(directory / f"{_plain(each.vm)}.placement.yaml", text_of(each.placement, "yaml"))
+    for name, host in after.items():
+        _write_file(directory / f"{_plain(hosts[name].host.hostname.value or name)}.chd.json", text_of(host, "json"))
+
+
+def _write_file(file: Path, text: str) -> None:
+    from nodrop import store  # noqa: PLC0415
+
+    store.write_whole(file, text)
+    click.echo(f"nodrop: wrote {file}", err=True)
+
+
+def _plain(name: str) -> str:
+    """A name as that of a file."""
+    return "".join(char if char.isalnum() or char in "-._" else "-" for char in name).lstrip(".") or "unnamed"
