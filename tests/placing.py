@@ -9,6 +9,8 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from tests.hosts import GBPS, GIB, MOMENT, Shape, host
+
 from nodrop.model.chd import (
     Accelerator,
     Bandwidth,
@@ -38,7 +40,6 @@ from nodrop.model.vmd import (
     VcpuSet,
     VmDescriptor,
 )
-from tests.hosts import GBPS, GIB, MOMENT, Shape, host
 
 SPEEDS = (10 * GBPS, 25 * GBPS)
 UNKNOWN = MOMENT.unknown("not told")
@@ -190,19 +191,31 @@ def _port(draw: random.Random, card: str, function: int) -> Port:
     vfs = tuple(
         Vf(
             pci_id=f"{card[:-2]}{function + 1:02x}.{each}",
-            in_use=draw.choice((MOMENT.reported(False, "test"), MOMENT.reported(False, "test"), MOMENT.reported(True, "test"), UNKNOWN)),
+            in_use=draw.choice(
+                (MOMENT.reported(False, "test"), MOMENT.reported(False, "test"), MOMENT.reported(True, "test"), UNKNOWN)
+            ),
             pacing_bps=draw.choice((UNKNOWN, MOMENT.reported(0.0, "test"), MOMENT.reported(3e9, "test"))),
         )
         for each in range(draw.choice((0, 1, 2, 3)))
     )
     return Port(
         pci_id=f"{card}.{function}",
-        speed_bps=draw.choice((*(MOMENT.reported(each, "test") for each in SPEEDS), MOMENT.reported(SPEEDS[0], "test"), UNKNOWN)),
-        link=draw.choice((MOMENT.reported(True, "test"), MOMENT.reported(True, "test"), MOMENT.reported(False, "test"), UNKNOWN)),
-        eligible=MOMENT.reported(True, "test") if draw.random() < 0.85 else draw.choice((UNKNOWN, MOMENT.reported(False, "test"))),
+        speed_bps=draw.choice(
+            (*(MOMENT.reported(each, "test") for each in SPEEDS), MOMENT.reported(SPEEDS[0], "test"), UNKNOWN)
+        ),
+        link=draw.choice(
+            (MOMENT.reported(True, "test"), MOMENT.reported(True, "test"), MOMENT.reported(False, "test"), UNKNOWN)
+        ),
+        eligible=MOMENT.reported(True, "test")
+        if draw.random() < 0.85
+        else draw.choice((UNKNOWN, MOMENT.reported(False, "test"))),
         in_use=MOMENT.reported(in_use, "test") if draw.random() < 0.9 else UNKNOWN,
-        use=Observation(value="dedicated" if taken else "shared" if on_switch else "none", source="test", confidence="reported"),
-        sriov=Sriov(total_count=MOMENT.reported(8, "test"), configured_count=MOMENT.reported(len(vfs), "test"), vfs=vfs) if vfs or draw.random() < 0.5 else None,
+        use=Observation(
+            value="dedicated" if taken else "shared" if on_switch else "none", source="test", confidence="reported"
+        ),
+        sriov=Sriov(total_count=MOMENT.reported(8, "test"), configured_count=MOMENT.reported(len(vfs), "test"), vfs=vfs)
+        if vfs or draw.random() < 0.5
+        else None,
         vswitch="br0" if on_switch else "",
     )
 
@@ -278,10 +291,7 @@ def is_free(state: CpuState) -> bool:
 def has_room(state: CpuState) -> bool:
     ratio = state.oversubscription_ratio.value
     return (
-        state.eligible.value is True
-        and state.use.value == "shared"
-        and ratio is not None
-        and len(state.owners) < ratio
+        state.eligible.value is True and state.use.value == "shared" and ratio is not None and len(state.owners) < ratio
     )
 
 
@@ -422,9 +432,7 @@ def takes(interface: Interface) -> float:
     return interface.bandwidth_bps or (interface.speed_bps if interface.mode == "dedicated" else 0)
 
 
-def ports_obey(
-    chd: HostDescriptor, profile: Profile, ends: Sequence[tuple[Interface, Nic, Port]]
-) -> bool:
+def ports_obey(chd: HostDescriptor, profile: Profile, ends: Sequence[tuple[Interface, Nic, Port]]) -> bool:
     """Whether interfaces may end on these ports, all together."""
     switches = {each.name: each for each in chd.capabilities.vswitches}
     on_switch: dict[str, float] = {}
@@ -433,7 +441,11 @@ def ports_obey(
     on_port: dict[str, list[Interface]] = {}
     ports: dict[str, Port] = {}
     for interface, nic, port in ends:
-        if port.speed_bps.value is None or port.speed_bps.value < interface.speed_bps or port.eligible.value is not True:
+        if (
+            port.speed_bps.value is None
+            or port.speed_bps.value < interface.speed_bps
+            or port.eligible.value is not True
+        ):
             return False
         on_nic[nic.id] = on_nic.get(nic.id, sum(map(_promised, nic.ports))) + takes(interface)
         limits[nic.id] = nic.pci_limit_bps.value
@@ -458,7 +470,9 @@ def ports_obey(
 def _promised(port: Port) -> float:
     if port.use.value == "dedicated" and port.in_use.value:
         return port.speed_bps.value or 0
-    return sum(vf.pacing_bps.value or 0 for vf in (port.sriov.vfs if port.sriov else ()) if vf.in_use.value is not False)
+    return sum(
+        vf.pacing_bps.value or 0 for vf in (port.sriov.vfs if port.sriov else ()) if vf.in_use.value is not False
+    )
 
 
 def _port_obeys(port: Port, interfaces: Sequence[Interface]) -> bool:
@@ -498,14 +512,14 @@ def best(vmd: VmDescriptor, chd: HostDescriptor, rules: Rules) -> tuple[float, .
     if profile.hypervisor.accelerated_vswitch and chd.capabilities.vswitches[0].acceleration.value == "none":
         return None
     found = (
-        _worth(chd, profile, assignment, rules, {})
+        _worth(chd, profile, assignment, rules)
         for assignment in itertools.product(nodes, repeat=len(profile.vcpu_sets))
     )
     return min((each for each in found if each is not None), default=None)
 
 
-def _worth(
-    chd: HostDescriptor, profile: Profile, assignment: Sequence[NumaNode], rules: Rules, memo: dict[object, object]
+def _worth(  # noqa: PLR0911
+    chd: HostDescriptor, profile: Profile, assignment: Sequence[NumaNode], rules: Rules
 ) -> tuple[float, ...] | None:
     ids = [node.id for node in assignment]
     if profile.separate_nodes and len(set(ids)) < len(ids):
@@ -522,7 +536,9 @@ def _worth(
     if taken > max(0, spare_count(chd) - rules.reserve_cores) or not links_obey(chd, profile, ids):
         return None
     devices = sum(
-        each.in_use.value is False for node in {each.id: each for each in assignment}.values() for each in node.accelerators
+        each.in_use.value is False
+        for node in {each.id: each for each in assignment}.values()
+        for each in node.accelerators
     )
     if sum(each.count for each in profile.other_io) > devices:
         return None
@@ -576,7 +592,7 @@ def whole_cores(chd: HostDescriptor, node: NumaNode) -> int:
     return len(set(usable(chd, node, shared=False).values()))
 
 
-def _key(
+def _key(  # noqa: PLR0917
     chd: HostDescriptor,
     profile: Profile,
     assignment: Sequence[NumaNode],
@@ -592,9 +608,7 @@ def _key(
     pages -= sum((each.memory.large_page_bytes or 0) * each.memory.large_page_count for each in profile.vcpu_sets)
     distances = {frozenset((each.a, each.b)): each.distance.value for each in chd.resources.links}
     ids = [node.id for node in assignment]
-    distance = sum(
-        10 if a == b else distances.get(frozenset((a, b))) or 20 for a, b in itertools.combinations(ids, 2)
-    )
+    distance = sum(10 if a == b else distances.get(frozenset((a, b))) or 20 for a, b in itertools.combinations(ids, 2))
     groups = sum(len(each.pairs) for each in profile.vcpu_sets) if smt_off(chd) else 0
     if rules.policy == "minimal-substitutions":
         return (groups + cost[0], len(used), distance, node_cores, pages, host_cores, *cost[1:])
@@ -640,9 +654,7 @@ def faults(placement: Placement, vmd: VmDescriptor, chd: HostDescriptor, rules: 
     return wrong
 
 
-def _memory_faults(
-    placement: Placement, profile: Profile, nodes: dict[int, NumaNode], rules: Rules
-) -> Iterator[str]:
+def _memory_faults(placement: Placement, profile: Profile, nodes: dict[int, NumaNode], rules: Rules) -> Iterator[str]:
     for number, asked in enumerate(profile.vcpu_sets):
         pieces = [each for each in placement.sets if each.index == number]
         if sum(each.large_page_count for each in pieces) != asked.memory.large_page_count:

@@ -156,14 +156,6 @@ def format_seconds(duration_s: float) -> str:
     return format_ns(duration_s * 1e9)
 
 
-def format_bytes(size_bytes: float) -> str:
-    """A size of memory for people, in powers of 1024: `1.5 GiB`, `64 KiB`."""
-    for unit, scale in (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
-        if abs(size_bytes) >= scale:
-            return f"{_plain(size_bytes / scale, 3)} {unit}"
-    return f"{size_bytes:g} B"
-
-
 def format_count(count: int) -> str:
     """A number of frames for people, in groups of three digits: `1,234,567`."""
     return f"{count:,}"

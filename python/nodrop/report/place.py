@@ -41,7 +41,7 @@ def _placement(placement: Placement, host: HostDescriptor, width: int) -> Iterat
         yield from _wrapped("profile", [f"number {placement.profile} of the descriptor, from 0"], width)
     for each in placement.sets:
         yield Text()
-        yield from _set(each, nodes[each.node], host, width)
+        yield from _set(each, nodes[each.node], width)
     yield Text()
     cpus = _ranges(placement.emulator_cpus)
     yield from _wrapped("emulator", [f"threads of the hypervisor: CPUs {cpus}" if cpus else "no CPU"], width)
@@ -53,7 +53,7 @@ def _placement(placement: Placement, host: HostDescriptor, width: int) -> Iterat
     yield from _wrapped("left", _left(placement), width)
 
 
-def _set(placed: PlacedSet, node: NumaNode, host: HostDescriptor, width: int) -> Iterator[Text]:
+def _set(placed: PlacedSet, node: NumaNode, width: int) -> Iterator[Text]:
     socket = node.socket.value
     where = f"node {placed.node}" + (f", socket {socket}" if socket is not None else "")
     yield Text(f"  set {placed.index} on {where}", style="bold")
@@ -68,7 +68,9 @@ def _set(placed: PlacedSet, node: NumaNode, host: HostDescriptor, width: int) ->
 
 def _cpus(placed: PlacedSet, node: NumaNode, width: int) -> Iterator[Text]:
     """vCPU over CPU, those of a core together."""
-    core_of = {cpu: core for core, siblings in enumerate(sorted(map(sorted, node.cpus.sibling_sets))) for cpu in siblings}
+    core_of = {
+        cpu: core for core, siblings in enumerate(sorted(map(sorted, node.cpus.sibling_sets))) for cpu in siblings
+    }
     by_core: dict[int, list[int]] = {}
     for vcpu, cpu in placed.cpus.items():
         by_core.setdefault(core_of[cpu], []).append(vcpu)

@@ -4,7 +4,7 @@ import click
 
 from nodrop.cli.lazy import LazyGroup
 
-COMMANDS: tuple[str, ...] = ("check", "price")
+COMMANDS: tuple[str, ...] = ("place", "price")
 
 
 @click.group(

@@ -69,8 +69,7 @@ def place(vmds: tuple[str, ...], hosts: tuple[str, ...], form: str, output: str 
     if missing:
         written = "; nothing is written" if output and flags["all_or_nothing"] else ""
         raise PlacementError(
-            f"a host for {', '.join(missing)} asked, none of {len(known)} fits{written}; "
-            "what each lacks is said above"
+            f"a host for {', '.join(missing)} asked, none of {len(known)} fits{written}; what each lacks is said above"
         )
 
 
@@ -202,8 +201,11 @@ def _write(
     for each in results:
         if each.placement:
             _write_file(directory / f"{_plain(each.vm)}.placement.yaml", text_of(each.placement, "yaml"))
+    called = [host.host.hostname.value for host in hosts.values()]
     for name, host in after.items():
-        _write_file(directory / f"{_plain(hosts[name].host.hostname.value or name)}.chd.json", text_of(host, "json"))
+        hostname = host.host.hostname.value
+        unique = hostname if hostname and called.count(hostname) == 1 else name
+        _write_file(directory / f"{_plain(unique)}.chd.json", text_of(host, "json"))
 
 
 def _write_file(file: Path, text: str) -> None:

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from nodrop.model.placement import Placement
-from nodrop.units import format_bps
+from nodrop.units import format_bps, format_bytes
 from nodrop.vm.place.decision import Candidate, Decision
 from nodrop.vm.place.inventory import Inventory, NodeRoom, PortRoom, compiled
 from nodrop.vm.place.occupied import occupied
 from nodrop.vm.place.search import Found, crossing
 from nodrop.vm.place.split import Split
-from nodrop.vm.place.violations import elsewhere, size_text
+from nodrop.vm.place.violations import elsewhere
 
 PARTS: dict[str, tuple[str, ...]] = {
     "best-fit": (
@@ -195,7 +195,7 @@ def _left(node: NodeRoom) -> Iterator[tuple[str, float]]:
     yield "core_count", node.whole_count
     for size, count in sorted(node.pages.items()):
         if count is not None:
-            yield f"{size_text(size).replace(' ', '_')}_page_count", count
+            yield f"{format_bytes(size).replace(' ', '_')}_page_count", count
     if node.normal_free_bytes is not None:
         yield "memory_bytes", node.normal_free_bytes
     yield "port_count", sum(not port.dedicated_refusal for port in node.ports)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from nodrop.model.placement import Constraint, Violation
-from nodrop.units import format_bps
+from nodrop.units import format_bps, format_bytes
 from nodrop.vm.place import split
 from nodrop.vm.place.decision import Candidate, Decision, grown_profile
 from nodrop.vm.place.host_wide import judged
@@ -13,7 +13,6 @@ from nodrop.vm.place.ports import Unsolved, refusal
 from nodrop.vm.place.search import Found, Search, crossing, normal_room
 from nodrop.vm.place.terms import Terms
 
-GIB = 2**30
 JOINT: tuple[Constraint, ...] = (
     "node",
     "cpus",
@@ -104,7 +103,7 @@ def shortage(constraint: Constraint, room: NodeRoom, needs: Sequence[SetNeed], s
         short = [size for size in sizes if asked[size] > (room.pages.get(size) or 0)]
         return Violation(
             constraint=constraint,
-            asked=", ".join(f"{asked[size]} of {size_text(size)}" for size in short),
+            asked=", ".join(f"{asked[size]} of {format_bytes(size)}" for size in short),
             found=", ".join(_pages_found(room, size) for size in short),
         )
     if constraint == "memory bandwidth":
@@ -119,9 +118,9 @@ def shortage(constraint: Constraint, room: NodeRoom, needs: Sequence[SetNeed], s
     reserve = search.terms.reserve.memory_bytes
     return Violation(
         constraint=constraint,
-        asked=f"{size_text(normal)} not in large pages"
-        + (f", {size_text(reserve)} kept" if constraint == "host reserve" else ""),
-        found="unknown" if free is None else f"{size_text(free)} free",
+        asked=f"{format_bytes(normal)} not in large pages"
+        + (f", {format_bytes(reserve)} kept" if constraint == "host reserve" else ""),
+        found="unknown" if free is None else f"{format_bytes(free)} free",
     )
 
 
@@ -160,9 +159,9 @@ def _rest(room: NodeRoom) -> str:
 
 def _pages_found(room: NodeRoom, size: int) -> str:
     if size not in room.pages:
-        return f"none of {size_text(size)}"
+        return f"none of {format_bytes(size)}"
     free = room.pages[size]
-    return f"{size_text(size)}: unknown" if free is None else f"{free} free of {size_text(size)}"
+    return f"{format_bytes(size)}: unknown" if free is None else f"{free} free of {format_bytes(size)}"
 
 
 def _interfaces(search: Search, node: int, positions: tuple[int, ...]) -> Violation:
@@ -223,7 +222,7 @@ def _joint(constraint: Constraint, need: Need, host: Inventory, terms: Terms) ->
     if constraint == "host reserve":
         return Violation(
             constraint=constraint,
-            asked=f"{terms.reserve.core_count} cores and {size_text(terms.reserve.memory_bytes)} a node kept",
+            asked=f"{terms.reserve.core_count} cores and {format_bytes(terms.reserve.memory_bytes)} a node kept",
             found=f"{host.spare_core_count} cores without a VM before this one",
             where=where,
         )
@@ -254,11 +253,3 @@ def _pooled(need: Need, host: Inventory, terms: Terms) -> Iterator[Violation]:
             yield _cores(room, need.sets, search)
         else:
             yield _joint(constraint, need, host, terms)
-
-
-def size_text(size: int) -> str:
-    """A size in bytes for people: `1 GiB`, `2 MiB`."""
-    for unit, name in ((2**40, "TiB"), (GIB, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
-        if size >= unit:
-            return f"{size / unit:.4g} {name}"
-    return f"{size} bytes"

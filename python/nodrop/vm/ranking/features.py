@@ -1,0 +1,78 @@
+"""A ranking by features: clock, generation, caches and TLBs beside those of a host where the VM's figures hold."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from nodrop.model.chd import Processor
+from nodrop.model.vmd import ProcessorRequirements
+from nodrop.vm.ranking import AS_DECLARED, Standing
+from nodrop.vm.ranking.models import generation, same_model, same_vendor
+
+Feature = tuple[str, float | None]
+
+
+class Features(NamedTuple):
+    """Rank is the share of the reference host's features that is there at least, without credit for more.
+
+    Processors differ in many ways and no formula weighs them for every VM. So none is weighed: what falls short the
+    most decides. Source: ETSI GS NFV-PER 001 clause 8.2.2.1.
+    """
+
+    reference: Processor
+    name: str = "features"
+
+    def standing(self, asked: ProcessorRequirements, found: Processor) -> Standing:
+        """How a host's processor stands to the reference host's."""
+        wanted, model = self.reference.model.value or "the reference", found.model.value or "an unknown model"
+        if self.reference.model.value and same_model(self.reference.model.value, model):
+            return Standing(1.0, AS_DECLARED)
+        if reason := _not_comparable(self.reference, found):
+            return Standing(None, reason, met=False, asked=f"no less than {wanted}", found=reason)
+        shares = list(_shares(self.reference, found))
+        unknown = [name for name, share in shares if share is None]
+        known = [(share, name) for name, share in shares if share is not None]
+        if not known:
+            says = f"{model}: none of its features is known"
+            return Standing(None, says, met=False, asked=f"no less than {wanted}", found=says)
+        ratio, worst = min(known)
+        label = f"by features beside {wanted}: least in {worst}" + (
+            f"; unknown: {', '.join(unknown)}" if unknown else ""
+        )
+        least = 1.0 if asked.rank_min is None else asked.rank_min
+        return Standing(
+            min(1.0, ratio),
+            label,
+            met=ratio >= least,
+            asked=f"{least:.3g} of each feature of {wanted}",
+            found=f"{ratio:.3g} of its {worst}",
+            substitution=f"{model} in place of {wanted}",
+        )
+
+
+def _not_comparable(reference: Processor, found: Processor) -> str:
+    if not (reference.vendor.value and found.vendor.value and same_vendor(reference.vendor.value, found.vendor.value)):
+        return (
+            f"vendor {found.vendor.value or 'unknown'}, features compare within {reference.vendor.value or 'a vendor'}"
+        )
+    one, other = (generation(each.model.value or "") for each in (reference, found))
+    if one and other and one.line == other.line and other.order < one.order:
+        return f"{other.name}: older than {one.name}"
+    return ""
+
+
+def _shares(reference: Processor, found: Processor) -> Iterator[Feature]:
+    """Each feature that the reference has, as a share of it; None where the host's is unknown."""
+    there = dict(_features(found))
+    for name, wanted in _features(reference):
+        has = there.get(name)
+        if wanted:
+            yield name, None if has is None else has / wanted
+
+
+def _features(processor: Processor) -> Iterator[Feature]:
+    yield "base clock", processor.base_mhz.value
+    for cache in processor.caches:
+        yield f"L{cache.level} {cache.kind} cache", cache.size_bytes.value
+    for tlb in processor.tlbs:
+        yield f"L{tlb.level} {tlb.kind} TLB for {'/'.join(tlb.page_sizes)}", tlb.entries_count.value
+    yield "IOTLB", processor.iotlb_entries_count.value
