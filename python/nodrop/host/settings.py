@@ -1,16 +1,179 @@
-"""How the system is set up, where it bears on packets. Source: RFC 8204 section 3.3; ETSI GS NFV-PER 001 clause 7."""
+"""How the system is set up, where it bears on packets. Source: RFC 8204 section 3.3; ETSI GS NFV-PER 001 clause 7.
 
-from nodrop.host import leaves
+Words are plain: a switch is `on` or `off`, what names nothing is `none`, lists of CPUs are as the kernel writes them.
+"""
+
+import re
+from collections.abc import Callable
+
+from nodrop.cpus import ranges
+from nodrop.host import background, leaves
 from nodrop.host.source import Source
 from nodrop.model.observation import Observation
 
-_FILES = {
-    "kernel_cmdline": "/proc/cmdline",
-    "isolated_cpus": "/sys/devices/system/cpu/isolated",
-    "nohz_full": "/sys/devices/system/cpu/nohz_full",
+CMDLINE = "/proc/cmdline"
+_CPU = "/sys/devices/system/cpu"
+_VULNERABILITIES = f"{_CPU}/vulnerabilities"
+_TUNED = "/etc/tuned"
+_RT = "/proc/sys/kernel/sched_rt_{}_us"
+_SECRET = re.compile(r"(?i)^(\S*(?:passw|passphrase|secret|token|auth_?key|api_?key)[^=]*=).+")
+_CREDENTIALS = re.compile(r"(://)[^/@\s]+@")
+_CHOSEN = re.compile(r"\[([^\]]+)\]")
+_SWITCH = {0: "off", 1: "on"}
+
+_SWITCHES = {
+    "ksm": ("/sys/kernel/mm/ksm/run", {**_SWITCH, 2: "off, unmerging"}),
+    "nmi_watchdog": ("/proc/sys/kernel/nmi_watchdog", _SWITCH),
+    "soft_watchdog": ("/proc/sys/kernel/soft_watchdog", _SWITCH),
+    "timer_migration": ("/proc/sys/kernel/timer_migration", _SWITCH),
+    "numa_balancing": ("/proc/sys/kernel/numa_balancing", {**_SWITCH, 2: "on, between tiers", 3: "on, all of it"}),
+}
+_AS_THEY_STAND = {
+    "clock_source": "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+    "swappiness": "/proc/sys/vm/swappiness",
+    "zone_reclaim": "/proc/sys/vm/zone_reclaim_mode",
+    "netdev_budget": "/proc/sys/net/core/netdev_budget",
+    "netdev_max_backlog": "/proc/sys/net/core/netdev_max_backlog",
+    "busy_poll": "/proc/sys/net/core/busy_poll",
+    "socket_receive_max_bytes": "/proc/sys/net/core/rmem_max",
+    "bpf_jit": "/proc/sys/net/core/bpf_jit_enable",
 }
 
 
 def describe(source: Source) -> dict[str, Observation[str]]:
     """Every setting by its name."""
-    return {name: leaves.text(source, path) for name, path in _FILES.items()}
+    ways: dict[str, Callable[[Source], Observation[str]]] = {
+        "kernel_cmdline": _cmdline,
+        "isolated_cpus": lambda at: _cpus(at, f"{_CPU}/isolated", "isolcpus"),
+        "nohz_full": lambda at: _cpus(at, f"{_CPU}/nohz_full", "nohz_full"),
+        "rcu_nocbs": _rcu_nocbs,
+        "irqbalance": background.irqbalance,
+        "irq_affinity": _irq_affinity,
+        "transparent_hugepages": _transparent_hugepages,
+        "swap": _swap,
+        "rt_throttling": _rt_throttling,
+        "tuned_profile": _tuned_profile,
+        "mitigations": _mitigations,
+        "power_profile": _power_profile,
+        "firewall": background.firewall,
+        "services": background.services,
+    }
+    found = {name: way(source) for name, way in ways.items()}
+    found |= {name: _switch(source, path, words) for name, (path, words) in _SWITCHES.items()}
+    return found | {name: leaves.text(source, path) for name, path in _AS_THEY_STAND.items()}
+
+
+def _cmdline(source: Source) -> Observation[str]:
+    """Without what looks like a secret: results are handed on."""
+    found = leaves.text(source, CMDLINE)
+    if found.value is None:
+        return found
+    words = (_CREDENTIALS.sub(r"\1…@", _SECRET.sub(r"\1…", word)) for word in found.value.split())
+    return source.moment.reported(" ".join(words), CMDLINE)
+
+
+def _arguments(source: Source, key: str) -> list[str] | None:
+    """What the kernel was told of a key; None: the command line cannot be read."""
+    text = source.tree.text(CMDLINE)
+    if text is None:
+        return None
+    pairs = [word.partition("=") for word in text.split()]
+    return [value for name, _, value in pairs if name == key]
+
+
+def _cpus(source: Source, path: str, argument: str) -> Observation[str]:
+    """A list of CPUs; a kernel that has no such file may have been built without the feature."""
+    said = source.tree.text(path)
+    if said is not None:
+        return source.moment.reported(said if said and said != "(null)" else "none", path)
+    if _arguments(source, argument) == [] or (source.live and source.tree.why(path) == "no such file"):
+        return source.moment.inferred("none", CMDLINE, f"{path}: {source.tree.why(path)}")
+    return leaves.refused(source, path)
+
+
+def _rcu_nocbs(source: Source) -> Observation[str]:
+    said = _arguments(source, "rcu_nocbs")
+    if said is None:
+        return leaves.refused(source, CMDLINE)
+    return source.moment.reported((said[-1] or "all") if said else "none", CMDLINE)
+
+
+def _irq_affinity(source: Source) -> Observation[str]:
+    """CPUs that interrupts go to if nobody says otherwise."""
+    path = "/proc/irq/default_smp_affinity"
+    said = source.tree.text(path)
+    mask = (said or "").replace(",", "")
+    if said is None:
+        return leaves.refused(source, path)
+    if not re.fullmatch(r"[0-9a-fA-F]{1,8192}", mask):
+        return source.moment.unknown(f"holds {said[:40]!r}, a mask expected", path)
+    bits = int(mask, 16)
+    return source.moment.reported(ranges(each for each in range(bits.bit_length()) if bits >> each & 1), path)
+
+
+def _transparent_hugepages(source: Source) -> Observation[str]:
+    path = "/sys/kernel/mm/transparent_hugepage/enabled"
+    said = source.tree.text(path)
+    if said is None:
+        return leaves.refused(source, path)
+    chosen = _CHOSEN.search(said)
+    return source.moment.reported(chosen[1] if chosen else said, path)
+
+
+def _swap(source: Source) -> Observation[str]:
+    path = "/proc/swaps"
+    said = source.tree.text(path)
+    if said is None:
+        return leaves.refused(source, path)
+    rows = [line.split() for line in said.splitlines()[1:]]
+    kib = [int(row[2]) for row in rows if len(row) > 2 and re.fullmatch(r"\d{1,15}", row[2])]
+    if len(kib) != len(rows):
+        return source.moment.unknown("holds lines without a size", path)
+    return source.moment.reported(f"{sum(kib)} KiB on {' '.join(row[0] for row in rows)}" if kib else "none", path)
+
+
+def _rt_throttling(source: Source) -> Observation[str]:
+    runtime, period = (leaves.number(source, _RT.format(each)) for each in ("runtime", "period"))
+    if runtime.value is None or period.value is None:
+        return source.moment.unknown(runtime.why or period.why, runtime.source)
+    off = runtime.value < 0 or runtime.value >= period.value
+    return source.moment.reported("off" if off else f"on, {runtime.value} of {period.value} us", runtime.source)
+
+
+def _tuned_profile(source: Source) -> Observation[str]:
+    path = f"{_TUNED}/active_profile"
+    said = source.tree.text(path)
+    if said:
+        return source.moment.reported(said, path)
+    if said is None and source.live and not source.tree.exists(_TUNED):
+        return source.moment.inferred("none", _TUNED, "tuned is not installed")
+    return leaves.refused(source, path) if said is None else source.moment.reported("none", path)
+
+
+def _mitigations(source: Source) -> Observation[str]:
+    """Flaws of the processor that the kernel mends or leaves open; `none` where it has none of them."""
+    tree = source.tree
+    names = tree.names(_VULNERABILITIES)
+    if not names:
+        return leaves.refused(source, _VULNERABILITIES)
+    said = {name: tree.text(f"{_VULNERABILITIES}/{name}") for name in names}
+    affected = [f"{name}: {text}" for name, text in said.items() if text and text != "Not affected"]
+    told = _arguments(source, "mitigations")
+    return source.moment.reported(
+        " | ".join(affected) or "none", _VULNERABILITIES, f"mitigations={told[-1]}" if told else ""
+    )
+
+
+def _power_profile(source: Source) -> Observation[str]:
+    return leaves.first(
+        lambda: leaves.text(source, f"{_CPU}/cpu0/cpufreq/energy_performance_preference"),
+        lambda: leaves.text(source, "/sys/firmware/acpi/platform_profile"),
+        lambda: leaves.text(source, f"{_CPU}/cpu0/power/energy_perf_bias"),
+    )
+
+
+def _switch(source: Source, path: str, words: dict[int, str]) -> Observation[str]:
+    found = leaves.number(source, path)
+    if found.value is None:
+        return source.moment.unknown(found.why, path)
+    return source.moment.reported(words.get(found.value, str(found.value)), path)
