@@ -1,9 +1,127 @@
 """Memory modules and what they can do. Source: ETSI GS NFV-PER 001 clause 8.1.1.2."""
 
+from collections import Counter
+from typing import TypeVar
+
+from nodrop.host.dimms import EDAC, TABLE, Dimm, Dimms, by_counters, by_firmware
 from nodrop.host.source import Source
-from nodrop.model.chd import MemoryCapabilities
+from nodrop.model.chd import MemoryCapabilities, MemoryModule
+from nodrop.model.observation import Observation
+
+T = TypeVar("T")
+_BUS_BYTES = 8
+"""A channel's width; DDR5 has two halves of it."""
 
 
 def describe(source: Source) -> MemoryCapabilities:
-    """The modules, by SMBIOS or EDAC."""
-    return MemoryCapabilities(kind=source.moment.unknown("not looked for"))
+    """By the firmware's tables; what they leave out, or hide from others than root, by the kernel's error counters."""
+    listed, counted = by_firmware(source), by_counters(source)
+    found = listed or counted
+    if found is None:
+        return _unknown(source)
+    present = tuple(each for each in found.slots if each.size_bytes != 0)
+    speed = _speed(source, present, found.source)
+    populated = _populated(source, present, counted, found.source)
+    return MemoryCapabilities(
+        kind=_kind(source, present, found.source),
+        speed_mtps=speed,
+        ecc=_leaf(source, _either(found.has_ecc, counted.has_ecc if counted else None), found.source),
+        channels_populated_count=populated,
+        channels_count=_channels(source, found, counted),
+        balanced=_balanced(source, found, counted),
+        bandwidth_bytes_per_s=_bandwidth(source, populated, speed),
+        modules=tuple(_module(source, each) for each in present),
+    )
+
+
+def _unknown(source: Source) -> MemoryCapabilities:
+    why = f"{source.tree.why(TABLE) or 'no memory is listed'}; {EDAC}: {source.tree.why(EDAC) or 'lists no module'}"
+    return MemoryCapabilities(
+        kind=source.moment.unknown(why, TABLE),
+        speed_mtps=source.moment.unknown(why, TABLE),
+        ecc=source.moment.unknown(why, TABLE),
+        channels_populated_count=source.moment.unknown(why, TABLE),
+        channels_count=source.moment.unknown(why, TABLE),
+        balanced=source.moment.unknown(why, TABLE),
+        bandwidth_bytes_per_s=source.moment.unknown(why, TABLE),
+    )
+
+
+def _kind(source: Source, present: tuple[Dimm, ...], path: str) -> Observation[str]:
+    kinds = sorted({each.kind for each in present if each.kind})
+    return _leaf(source, " ".join(kinds) or None, path)
+
+
+def _speed(source: Source, present: tuple[Dimm, ...], path: str) -> Observation[int]:
+    """The slowest module's, as configured; the others wait for it."""
+    set_up = [each.speed_mtps for each in present if each.speed_mtps]
+    rated = [each.rated_mtps for each in present if each.rated_mtps]
+    if set_up:
+        mixed = "the slowest of several" if len(set(set_up)) > 1 else ""
+        return source.moment.reported(min(set_up), path, mixed)
+    if rated:
+        return source.moment.inferred(min(rated), path, "as rated; the firmware does not say what is configured")
+    return _leaf(source, None, path)
+
+
+def _populated(source: Source, present: tuple[Dimm, ...], counted: Dimms | None, path: str) -> Observation[int]:
+    for slots, origin in ((present, path), (counted.slots if counted else (), EDAC)):
+        channels = {each.channel for each in slots if each.size_bytes}
+        if channels and None not in channels:
+            return source.moment.inferred(len(channels), origin, "by the names of slots that have modules")
+    return source.moment.unknown("the slots' names do not tell their channels", path)
+
+
+def _channels(source: Source, found: Dimms, counted: Dimms | None) -> Observation[int]:
+    if found.channel_count is not None:
+        return source.moment.inferred(found.channel_count, found.source, "by the names of all slots")
+    if counted and counted.channel_count is not None:
+        return source.moment.reported(counted.channel_count, f"{EDAC}/mc*/max_location")
+    return source.moment.unknown("the slots' names do not tell their channels", found.source)
+
+
+def _balanced(source: Source, found: Dimms, counted: Dimms | None) -> Observation[bool]:
+    """Whether every channel holds as much: an empty or smaller one takes part of the accesses off the others' pace."""
+    for each in filter(None, (found, counted)):
+        if each.channel_count is None or any(slot.channel is None or slot.size_bytes is None for slot in each.slots):
+            continue
+        held: Counter[str] = Counter()
+        for slot in each.slots:
+            held[slot.channel or ""] += (slot.size_bytes or 0) >> 20
+        empty = each.channel_count - sum(size > 0 for size in held.values())
+        sizes = sorted({size for size in held.values() if size})
+        why = f"{empty} channels are empty" if empty else f"channels of {' and '.join(map(str, sizes))} MiB"
+        return source.moment.inferred(not empty and len(sizes) == 1, each.source, why)
+    return source.moment.unknown("the slots' names do not tell their channels", found.source)
+
+
+def _bandwidth(source: Source, channels: Observation[int], speed: Observation[int]) -> Observation[float]:
+    if channels.value is None or speed.value is None:
+        return source.moment.unknown(f"{channels.why if channels.value is None else speed.why}", channels.source)
+    total = float(channels.value * speed.value * 1_000_000 * _BUS_BYTES)
+    return source.moment.inferred(total, channels.source, f"{channels.value} channels of {speed.value} MT/s by 8 bytes")
+
+
+def _module(source: Source, each: Dimm) -> MemoryModule:
+    return MemoryModule(
+        slot=each.slot,
+        size_bytes=_leaf(source, each.size_bytes, each.source),
+        kind=_leaf(source, each.kind, each.source),
+        speed_mtps=_leaf(source, each.speed_mtps, each.source),
+        rated_mtps=_leaf(source, each.rated_mtps, each.source),
+        channel=source.moment.unknown("the slot's name does not tell", each.source)
+        if each.channel is None
+        else source.moment.inferred(each.channel, each.source, "by the slot's name, as socket/channel"),
+        rank_count=_leaf(source, each.rank_count, each.source),
+        part=_leaf(source, each.part or None, each.source),
+    )
+
+
+def _leaf(source: Source, value: T | None, path: str) -> Observation[T]:
+    if value is None:
+        return source.moment.unknown("not told", path)
+    return source.moment.reported(value, path)
+
+
+def _either(value: T | None, other: T | None) -> T | None:
+    return other if value is None else value

@@ -132,6 +132,8 @@ class MemoryCapabilities(Value):
     channels_populated_count: Observation[int] = Observation[int]()
     """Of all sockets."""
     channels_count: Observation[int] = Observation[int]()
+    balanced: Observation[bool] = Observation[bool]()
+    """Every channel holds as much as the others; `why` says what does not."""
     bandwidth_bytes_per_s: Observation[float] = Observation[float]()
     """Channels by speed by 8 bytes: what the modules could do."""
     modules: tuple[MemoryModule, ...] = ()

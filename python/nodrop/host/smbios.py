@@ -1,0 +1,65 @@
+"""The firmware's tables, structure by structure: SMBIOS, also called DMI.
+
+Source: DMTF DSP0134, System Management BIOS Reference Specification 3.7, clauses 6.1 and 7.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+BIOS, SYSTEM, PROCESSOR, MEMORY_ARRAY, MEMORY_DEVICE, END = 0, 1, 4, 16, 17, 127
+_HEADER_BYTES = 4
+_MOST_STRUCTURES = 16_384
+
+
+class Structure(NamedTuple):
+    """One of the tables' entries."""
+
+    kind: int
+    handle: int
+    body: bytes
+    """From its first byte on, so offsets are the specification's."""
+    strings: tuple[str, ...]
+
+    def byte(self, offset: int) -> int | None:
+        """A byte; None where the structure, of an older version, ends before it."""
+        return self._number(offset, 1)
+
+    def word(self, offset: int) -> int | None:
+        """Two bytes."""
+        return self._number(offset, 2)
+
+    def dword(self, offset: int) -> int | None:
+        """Four bytes."""
+        return self._number(offset, 4)
+
+    def text(self, offset: int) -> str:
+        """The string a byte stands for; empty where there is none."""
+        place = self.byte(offset) or 0
+        return self.strings[place - 1] if 0 < place <= len(self.strings) else ""
+
+    def _number(self, offset: int, size: int) -> int | None:
+        held = self.body[offset : offset + size]
+        return int.from_bytes(held, "little") if len(held) == size else None
+
+
+def structures(table: bytes) -> Iterator[Structure]:
+    """Every structure of a table, up to its end or the first that is cut short."""
+    place = 0
+    for _ in range(_MOST_STRUCTURES):
+        header = table[place : place + _HEADER_BYTES]
+        if len(header) < _HEADER_BYTES or header[1] < _HEADER_BYTES:
+            return
+        body = table[place : place + header[1]]
+        end = table.find(b"\0\0", place + header[1])
+        if len(body) < header[1] or end < 0:
+            return
+        strings = table[place + header[1] : end].split(b"\0") if end > place + header[1] else []
+        yield Structure(header[0], int.from_bytes(header[2:4], "little"), body, tuple(map(_plain, strings)))
+        if header[0] == END:
+            return
+        place = end + 2
+
+
+def _plain(held: bytes) -> str:
+    text = held.decode("utf-8", "replace")
+    return "".join(each if each.isprintable() else "?" for each in text).strip()
