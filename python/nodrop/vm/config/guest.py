@@ -34,7 +34,8 @@ def cells(instance: Instance) -> tuple[Cell, ...]:
     First those with vCPUs, so that a guest that asks only for these counts them from 0. Where a set has large pages
     they are with its vCPUs; the rest of its memory is in a cell of its own, next to it.
     """
-    first, more = [], []
+    first: list[Cell] = []
+    more: list[Cell] = []
     for asked, placed in instance.pairs:
         large = placed.large_page_count * (placed.large_page_bytes or 0)
         vcpus = tuple(sorted(asked.vcpus))

@@ -16,7 +16,8 @@ from nodrop.model.vmd import Profile, VcpuSet, VmDescriptor
 PCI = re.compile(r"([0-9a-f]{4,8}):([0-9a-f]{2}):([0-9a-f]{2})\.([0-7])", re.ASCII | re.IGNORECASE)
 NAMESPACE = uuid.UUID("8d1ff1de-9a0b-5d0c-a1ac-5a0f7d2d3c11")
 """Ours, for ids made of names."""
-NAME_LENGTH = 60
+NAME_LENGTH = 40
+"""So that names made of it are at most 63 characters, as Kubernetes wants them."""
 
 
 class PciAddress(NamedTuple):
@@ -57,8 +58,11 @@ class Instance(Value):
     @cached_property
     def name(self) -> str:
         """The VM's name in letters that every format takes: lower case, digits, dashes."""
-        words = re.sub(r"[^a-z0-9]+", "-", self.placement.vm.lower()).strip("-")[:NAME_LENGTH].strip("-")
-        return words or f"vm-{hashlib.sha256(self.placement.vm.encode()).hexdigest()[:8]}"
+        words = re.sub(r"[^a-z0-9]+", "-", self.placement.vm.lower()).strip("-")
+        if words and len(words) <= NAME_LENGTH:
+            return words
+        short = hashlib.sha256(self.placement.vm.encode()).hexdigest()[:8]
+        return f"{words[: NAME_LENGTH - 9].strip('-') or 'vm'}-{short}"
 
     @property
     def uuid(self) -> str:

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as xml
 from nodrop.vm.config import guest
 from nodrop.vm.config.devices import add_disks, add_interfaces, add_others, notes_of_interfaces
 from nodrop.vm.config.instance import Instance
-from nodrop.vm.config.notes import plain
+from nodrop.vm.config.notes import comment, plain
 
 Type = Literal["kvm", "qemu"]
 
@@ -30,7 +30,7 @@ def domain(instance: Instance, options: Options = USUAL) -> str:
     """The domain as `virsh define` takes it, with what it cannot say as comments. Raises ConfigError."""
     root = xml.Element("domain", type=options.type)
     for note in notes(instance, options):
-        root.append(xml.Comment(f" {plain(note)} "))
+        root.append(xml.Comment(comment(note)))
     _add_identity(root, instance)
     _add_memory(root, instance, options.type)
     _add_cpus(root, instance, bool(options.images))

@@ -1,15 +1,27 @@
 """What a format does not say, as sentences that go into the file as comments."""
 
 import re
+import textwrap
 from collections.abc import Sequence
+
+WIDTH = 100
 
 
 def plain(text: str) -> str:
-    """One line without what ends a comment: of names that strangers chose."""
+    """One line of what can be printed: of names that strangers chose."""
     line = "".join(each if each.isprintable() else " " for each in text)
-    return re.sub(r"-(?=-)", "- ", re.sub(r" +", " ", line)).strip().removesuffix("-")
+    return re.sub(r" +", " ", line).strip()
 
 
 def hashed(notes: Sequence[str]) -> str:
     """As comments of YAML and shell."""
-    return "".join(f"# {plain(each)}\n" for each in notes)
+    lines = [
+        textwrap.fill(plain(each), WIDTH, initial_indent="# ", subsequent_indent="#   ", break_on_hyphens=False)
+        for each in notes
+    ]
+    return "".join(f"{each}\n" for each in lines)
+
+
+def comment(note: str) -> str:
+    """As the text of a comment in XML, which may hold no two dashes in turn, nor end with one."""
+    return f" {re.sub(r'-(?=-)', '- ', plain(note))} "

@@ -1,0 +1,255 @@
+"""The VM Configuration for Kubernetes: a pod with a container for each vCPU set, and what the node needs for it.
+
+A vCPU set has to be within one NUMA node: just what the topology manager does for a container. Source: Kubernetes'
+CPU, memory and topology managers; the SR-IOV network device plugin; Multus.
+"""
+
+import json
+import re
+from typing import Any
+
+import yaml
+
+from nodrop.errors import ConfigError
+from nodrop.model.placement import PlacedInterface
+from nodrop.vm.config.instance import Instance, SetPair, pci
+from nodrop.vm.config.notes import hashed
+
+MEBIBYTE = 2**20
+PREFIX = "nodrop.io"
+"""Of resource names that the device plugin offers."""
+LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?", re.ASCII)
+NORMAL_MIN_BYTES = 128 * MEBIBYTE
+"""For a container whose set has large pages only: Kubernetes guarantees none without normal memory."""
+KUBELET = {
+    "apiVersion": "kubelet.config.k8s.io/v1beta1",
+    "kind": "KubeletConfiguration",
+    "cpuManagerPolicy": "static",
+    "cpuManagerPolicyOptions": {"full-pcpus-only": "true"},
+    "memoryManagerPolicy": "Static",
+    "topologyManagerPolicy": "single-numa-node",
+    "topologyManagerScope": "container",
+}
+
+
+class _Dumper(yaml.SafeDumper):
+    """Texts of several lines as such."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def manifests(instance: Instance, image: str = "") -> str:
+    """The pod, networks and the device plugin's resources, as one file for `kubectl apply`. Raises ConfigError."""
+    documents = [*plugin(instance), *networks(instance), pod(instance, image)]
+    text = yaml.dump_all(documents, Dumper=_Dumper, sort_keys=False, width=120)
+    return hashed(notes(instance)) + "---\n" + text
+
+
+def pod(instance: Instance, image: str = "") -> dict[str, Any]:
+    """The pod. Raises ConfigError where the host's name cannot be a label."""
+    host = instance.placement.hostname
+    if not LABEL.fullmatch(host):
+        raise ConfigError(f"host name {host!r}: Kubernetes knows no node by it; a label's value is expected")
+    lines = [_network_name(instance, pair, line) for pair, line in _lines(instance)]
+    metadata: dict[str, Any] = {"name": instance.name}
+    if lines:
+        metadata["annotations"] = {"k8s.v1.cni.cncf.io/networks": ", ".join(lines)}
+    spec: dict[str, Any] = {"nodeSelector": {"kubernetes.io/hostname": host}, "restartPolicy": "Never"}
+    sizes = _page_sizes(instance)
+    spec["containers"] = [_container(instance, each, image) for each in instance.pairs]
+    if sizes:
+        spec["volumes"] = [
+            {"name": f"hugepages-{size.lower()}", "emptyDir": {"medium": f"HugePages-{size}"}} for size in sizes
+        ]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+def plugin(instance: Instance) -> list[dict[str, Any]]:
+    """The device plugin's resources: each is the very function that the placement has."""
+    resources: list[dict[str, Any]] = [
+        {
+            "resourceName": _resource(instance, pair, line),
+            "resourcePrefix": PREFIX,
+            "selectors": [{"pciAddresses": [_address(line.pci_id)]}],
+        }
+        for pair, line in _lines(instance)
+        if line.mode != "vswitch"
+    ]
+    resources += [
+        {
+            "resourceName": _device(instance, pair, number),
+            "resourcePrefix": PREFIX,
+            "deviceType": "accelerator",
+            "selectors": [{"pciAddresses": [_address(address)]}],
+        }
+        for pair in instance.pairs
+        for number, address in enumerate(pair.placed.devices)
+    ]
+    if not resources:
+        return []
+    config = json.dumps({"resourceList": resources}, indent=2)
+    metadata = {"name": "sriovdp-config", "namespace": "kube-system"}
+    return [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"config.json": config}}]
+
+
+def networks(instance: Instance) -> list[dict[str, Any]]:
+    """What Multus attaches, one for each interface."""
+    found = []
+    for pair, line in _lines(instance):
+        metadata: dict[str, Any] = {"name": _network_name(instance, pair, line)}
+        if line.mode != "vswitch":
+            metadata["annotations"] = {"k8s.v1.cni.cncf.io/resourceName": f"{PREFIX}/{_resource(instance, pair, line)}"}
+        found.append(
+            {
+                "apiVersion": "k8s.cni.cncf.io/v1",
+                "kind": "NetworkAttachmentDefinition",
+                "metadata": metadata,
+                "spec": {"config": json.dumps(_cni(instance, pair, line))},
+            }
+        )
+    return found
+
+
+def notes(instance: Instance) -> tuple[str, ...]:
+    """What Kubernetes cannot be told, or has to be set up for."""
+    kubelet = "; ".join(f"{key}: {json.dumps(value)}" for key, value in list(KUBELET.items())[2:])
+    return (
+        f"VM {instance.placement.vm} on {instance.placement.hostname}, as a pod can have it. The image has to be a "
+        "container's.",
+        f"The node's kubelet has to run with {kubelet}, and to reserve the CPUs that are not for pods "
+        f"(reservedSystemCPUs{_reserved(instance)}).",
+        "The kubelet chooses the CPUs itself: it cannot be told which. The placement has vCPU to CPU "
+        f"{', '.join(f'{vcpu}:{cpu}' for vcpu, cpu in instance.cpu_of.items())}.",
+        *_notes_of_sets(instance),
+        *_notes_of_lines(instance),
+    )
+
+
+def _container(instance: Instance, pair: SetPair, image: str) -> dict[str, Any]:
+    placed = pair.placed
+    normal = placed.normal_bytes or NORMAL_MIN_BYTES
+    amounts = {"cpu": str(len(placed.cpus)), "memory": f"{-(-normal // MEBIBYTE)}Mi"}
+    if placed.large_page_count and placed.large_page_bytes:
+        size = _page_size(placed.large_page_bytes)
+        amounts[f"hugepages-{size}"] = f"{placed.large_page_count * placed.large_page_bytes // MEBIBYTE}Mi"
+    for line in placed.interfaces:
+        if line.mode != "vswitch":
+            amounts[f"{PREFIX}/{_resource(instance, pair, line)}"] = "1"
+    for number, _ in enumerate(placed.devices):
+        amounts[f"{PREFIX}/{_device(instance, pair, number)}"] = "1"
+    container: dict[str, Any] = {
+        "name": f"set{placed.index}",
+        "image": image or instance.vmd.image or f"{instance.name}:latest",
+        "resources": {"requests": amounts, "limits": dict(amounts)},
+    }
+    if placed.large_page_count and placed.large_page_bytes:
+        size = _page_size(placed.large_page_bytes)
+        name = f"hugepages-{size.lower()}"
+        container["volumeMounts"] = [{"name": name, "mountPath": f"/dev/{name}"}]
+    return container
+
+
+def _cni(instance: Instance, pair: SetPair, line: PlacedInterface) -> dict[str, Any]:
+    config: dict[str, Any] = {"cniVersion": "1.0.0", "name": _network_name(instance, pair, line)}
+    if line.mode == "dedicated":
+        return {**config, "type": "host-device"}
+    if line.mode == "sriov":
+        rate = {"max_tx_rate": round(line.bandwidth_bps / 1e6)} if line.bandwidth_bps else {}
+        return {**config, "type": "sriov", **rate}
+    kinds = {"linux-bridge": "bridge", "ovs": "ovs", "ovn": "ovs", "ovs-dpdk": "userspace", "vpp": "userspace"}
+    if line.vswitch_kind not in kinds or not line.vswitch:
+        raise ConfigError(
+            f"placement of {instance.placement.vm!r}: interface {line.index} of vCPU set {pair.placed.index} is on "
+            f"virtual switch {line.vswitch!r} of kind {line.vswitch_kind!r}; known kinds: {', '.join(kinds)}"
+        )
+    kind = kinds[line.vswitch_kind]
+    if kind == "userspace":
+        side = {"engine": line.vswitch_kind, "iftype": "vhostuser", "netType": "bridge"}
+        return {**config, "type": kind, "host": {**side, "bridge": {"bridgeName": line.vswitch}}}
+    return {**config, "type": kind, "bridge": line.vswitch}
+
+
+def _lines(instance: Instance) -> list[tuple[SetPair, PlacedInterface]]:
+    return [(pair, line) for pair in instance.pairs for line in pair.placed.interfaces]
+
+
+def _network_name(instance: Instance, pair: SetPair, line: PlacedInterface) -> str:
+    return f"{instance.name}-{pair.placed.index}-{line.index}"
+
+
+def _resource(instance: Instance, pair: SetPair, line: PlacedInterface) -> str:
+    return _word(f"{instance.name}-{pair.placed.index}-net{line.index}")
+
+
+def _device(instance: Instance, pair: SetPair, number: int) -> str:
+    return _word(f"{instance.name}-{pair.placed.index}-device{number}")
+
+
+def _word(name: str) -> str:
+    """As the device plugin wants names of resources: without dashes."""
+    return name.replace("-", "_")
+
+
+def _address(text: str) -> str:
+    where = pci(text)
+    return f"{where.domain}:{where.bus}:{where.slot}.{where.function}"
+
+
+def _page_size(size: int) -> str:
+    """As Kubernetes names it: 2Mi, 1Gi."""
+    return f"{size // 2**30}Gi" if size % 2**30 == 0 else f"{size // MEBIBYTE}Mi"
+
+
+def _page_sizes(instance: Instance) -> list[str]:
+    sizes = {
+        each.placed.large_page_bytes
+        for each in instance.pairs
+        if each.placed.large_page_count and each.placed.large_page_bytes
+    }
+    return [_page_size(each) for each in sorted(sizes)]
+
+
+def _reserved(instance: Instance) -> str:
+    cpus = instance.placement.emulator_cpus
+    return f", {','.join(map(str, cpus))} among them" if cpus else ""
+
+
+def _notes_of_sets(instance: Instance) -> list[str]:
+    notes = []
+    if len(instance.pairs) > 1:
+        notes.append(
+            f"{len(instance.pairs)} vCPU sets are as many containers: the topology manager keeps a container within "
+            "one NUMA node, not a pod, and does not say which node."
+        )
+    threads = max((len(each) for each in instance.siblings.values()), default=1)
+    for each in instance.pairs:
+        if len(each.placed.cpus) % threads:
+            notes.append(
+                f"vCPU set {each.placed.index} has {len(each.placed.cpus)} CPUs: with full-pcpus-only the kubelet "
+                f"refuses what is not a multiple of {threads}, the threads of a core."
+            )
+        if not each.placed.normal_bytes:
+            notes.append(
+                f"vCPU set {each.placed.index} asks for no normal memory; a guaranteed container has to, so it has "
+                f"{NORMAL_MIN_BYTES // MEBIBYTE} MiB here."
+            )
+    return notes
+
+
+def _notes_of_lines(instance: Instance) -> list[str]:
+    notes = []
+    for pair, line in _lines(instance):
+        where = f"Interface {line.index} of vCPU set {pair.placed.index}"
+        if line.mode == "vswitch" and line.bandwidth_bps:
+            notes.append(
+                f"{where}: its {round(line.bandwidth_bps / 1e6)} Mbit/s have to be limited in the switch itself."
+            )
+    if any(line.mode != "vswitch" for _, line in _lines(instance)):
+        notes.append("The ConfigMap is the SR-IOV network device plugin's; add its resources to those it has already.")
+    return notes

@@ -1,0 +1,240 @@
+"""The VM Configuration for OpenStack: a flavor with its extra specs, ports and a server, as commands.
+
+Source: Nova's and Neutron's own definitions; extra specs as Nova 34.0.0 checks them.
+"""
+
+import re
+from shlex import quote
+from typing import NamedTuple
+
+from nodrop.errors import ConfigError
+from nodrop.model.placement import PlacedInterface
+from nodrop.vm.config import guest
+from nodrop.vm.config.instance import Instance, SetPair
+from nodrop.vm.config.notes import hashed
+
+MEBIBYTE = 2**20
+GIBIBYTE = 2**30
+VNIC_TYPES = {"dedicated": "direct-physical", "sriov": "direct", "vswitch": "normal"}
+TRAITS = {
+    "aes": "AESNI",
+    "avx": "AVX",
+    "avx2": "AVX2",
+    "avx512bw": "AVX512BW",
+    "avx512cd": "AVX512CD",
+    "avx512dq": "AVX512DQ",
+    "avx512f": "AVX512F",
+    "avx512vl": "AVX512VL",
+    "bmi1": "BMI",
+    "bmi2": "BMI2",
+    "fma": "FMA3",
+    "pclmulqdq": "CLMUL",
+    "sha_ni": "SHA",
+    "sse4_1": "SSE41",
+    "sse4_2": "SSE42",
+}
+"""By the kernel's name of an instruction set, what os-traits calls it behind `HW_CPU_X86_`."""
+CRYPTO_ALIAS = "crypto"
+OTHER_ALIAS = "device"
+
+
+class Cell(NamedTuple):
+    """A NUMA node of the guest, as Nova makes them: never two on one node of the host."""
+
+    vcpus: tuple[int, ...]
+    memory_mib: int
+    host_node: int
+
+
+def commands(instance: Instance, image: str = "") -> str:
+    """What makes the VM, in a POSIX shell with the `openstack` client. Raises ConfigError."""
+    server = _server(instance, image)
+    return "\n".join(
+        ("#!/bin/sh", *hashed(notes(instance)).splitlines(), "set -e", "", _flavor(instance), *_ports(instance), server)
+    )
+
+
+def extra_specs(instance: Instance) -> dict[str, str]:
+    """Of the flavor, in Nova's order of subjects. Raises ConfigError."""
+    profile, shape, cells = instance.profile, guest.shape(instance), numa_cells(instance)
+    specs = {}
+    if profile.cpu_oversubscription_allowed:
+        specs["hw:cpu_policy"] = "shared"
+    else:
+        specs |= {
+            "hw:cpu_policy": "dedicated",
+            "hw:cpu_thread_policy": "require" if shape.threads > 1 else _thread_policy(instance),
+            "hw:emulator_threads_policy": "share",
+        }
+    for name, count in shape._asdict().items():
+        specs[f"hw:cpu_{name}"] = str(count)
+    specs["hw:numa_nodes"] = str(len(cells))
+    for number, cell in enumerate(cells):
+        specs[f"hw:numa_cpus.{number}"] = ",".join(map(str, cell.vcpus))
+        specs[f"hw:numa_mem.{number}"] = str(cell.memory_mib)
+    page = page_bytes(instance)
+    specs["hw:mem_page_size"] = f"{page // 1024}kB" if page else "small"
+    if not profile.memory_oversubscription_allowed:
+        specs["hw:locked_memory"] = "true"
+    if instance.has_device:
+        specs |= {"hw:pci_numa_affinity_policy": "required", "hw:viommu_model": "intel"}
+    if any(line.mode == "vswitch" for pair in instance.pairs for line in pair.placed.interfaces):
+        specs["hw:vif_multiqueue_enabled"] = "true"
+    if aliases := _aliases(instance):
+        specs["pci_passthrough:alias"] = aliases
+    for flag in profile.processor.isa_extensions:
+        if flag in TRAITS:
+            specs[f"trait:HW_CPU_X86_{TRAITS[flag]}"] = "required"
+    return specs
+
+
+def numa_cells(instance: Instance) -> tuple[Cell, ...]:
+    """One for each node of the host that the VM is on."""
+    found = []
+    for node in instance.nodes:
+        pairs = [each for each in instance.pairs if each.placed.node == node]
+        vcpus = tuple(sorted(vcpu for each in pairs for vcpu in each.asked.vcpus))
+        found.append(Cell(vcpus, sum(_memory_mib(instance, each) for each in pairs), node))
+    return tuple(sorted(found, key=lambda cell: cell.vcpus))
+
+
+def page_bytes(instance: Instance) -> int | None:
+    """Of all the VM's memory: Nova has one size for a VM; the largest asked for. None: none asked."""
+    return (
+        max((each.placed.large_page_bytes or 0 for each in instance.pairs if each.placed.large_page_count), default=0)
+        or None
+    )
+
+
+def notes(instance: Instance) -> tuple[str, ...]:
+    """What Nova cannot be told, or has to be set up for."""
+    return (
+        f"VM {instance.placement.vm} on {instance.placement.hostname}, as OpenStack can be asked for it.",
+        "Nova chooses the CPUs itself: it cannot be told which. The placement has vCPU to CPU "
+        f"{', '.join(f'{vcpu}:{cpu}' for vcpu, cpu in instance.cpu_of.items())}. "
+        "Compare after the start, on the host: nodrop vm verify NAME --placement FILE",
+        "nova.conf of the host: [compute] cpu_dedicated_set has to hold these CPUs"
+        + (
+            f", cpu_shared_set the hypervisor's own threads ({', '.join(map(str, instance.placement.emulator_cpus))})."
+            if instance.placement.emulator_cpus
+            else "; cpu_shared_set CPUs for the hypervisor's own threads."
+        ),
+        *_notes_of_nodes(instance),
+        *_notes_of_memory(instance),
+        *_notes_of_devices(instance),
+    )
+
+
+def _flavor(instance: Instance) -> str:
+    ram = sum(each.memory_mib for each in numa_cells(instance))
+    disk = -(-instance.profile.disks[0].size_bytes // GIBIBYTE) if instance.profile.disks else 0
+    head = f"openstack flavor create --vcpus {len(instance.cpu_of)} --ram {ram} --disk {disk}"
+    properties = [f"  --property {quote(f'{name}={value}')}" for name, value in extra_specs(instance).items()]
+    return " \\\n".join((head, *properties, f"  {instance.name}")) + "\n"
+
+
+def _ports(instance: Instance) -> list[str]:
+    found = []
+    for number, (pair, line) in enumerate(_lines(instance)):
+        name = _port_name(instance, number)
+        policy = ""
+        if line.bandwidth_bps and line.mode != "dedicated":
+            kbps = round(line.bandwidth_bps / 1000)
+            found.append(f"openstack network qos policy create {name}")
+            for direction in ("egress", "ingress"):
+                found.append(
+                    f"openstack network qos rule create --type minimum-bandwidth --min-kbps {kbps} --{direction} {name}"
+                )
+            policy = f" --qos-policy {name}"
+        network = f'"${{NETWORK_{number}:?the network of interface {line.index} of vCPU set {pair.placed.index}}}"'
+        found.append(f"openstack port create --network {network} --vnic-type {VNIC_TYPES[line.mode]}{policy} {name}")
+    return [*found, ""] if found else []
+
+
+def _server(instance: Instance, image: str) -> str:
+    if not instance.placement.hostname:
+        raise ConfigError(f"placement of {instance.placement.vm!r} names no host; Nova needs its name")
+    image = image or instance.vmd.image
+    chosen = quote(image) if image else '"${IMAGE:?name of the image in Glance}"'
+    ports = [f"  --port {_port_name(instance, number)}" for number, _ in enumerate(_lines(instance))]
+    head = f"openstack --os-compute-api-version 2.74 server create --flavor {instance.name} --image {chosen}"
+    where = f"  --host {quote(instance.placement.hostname)}"
+    return " \\\n".join((head, *(ports or ["  --nic none"]), where, f"  {instance.name}")) + "\n"
+
+
+def _lines(instance: Instance) -> list[tuple[SetPair, PlacedInterface]]:
+    return [(pair, line) for pair in instance.pairs for line in pair.placed.interfaces]
+
+
+def _port_name(instance: Instance, number: int) -> str:
+    return f"{instance.name}-{number}"
+
+
+def _memory_mib(instance: Instance, pair: SetPair) -> int:
+    """In whole pages of the VM's page size."""
+    step = max(page_bytes(instance) or 0, MEBIBYTE)
+    size = pair.placed.normal_bytes + pair.placed.large_page_count * (pair.placed.large_page_bytes or 0)
+    return -(-size // step) * step // MEBIBYTE
+
+
+def _thread_policy(instance: Instance) -> str:
+    used = list(instance.cpu_of.values())
+    alone = all(len(instance.siblings.get(cpu, frozenset({cpu})) & set(used)) == 1 for cpu in used)
+    policy = instance.profile.thread_policy
+    return policy if policy != "require" else "isolate" if alone else "prefer"
+
+
+def _aliases(instance: Instance) -> str:
+    asked: dict[str, int] = {}
+    for each in instance.profile.other_io:
+        name = CRYPTO_ALIAS if each.kind == "crypto" else OTHER_ALIAS
+        name = re.sub(r"[^a-z0-9]+", "-", each.model.lower()).strip("-") or name
+        asked[name] = asked.get(name, 0) + each.count
+    return ",".join(f"{name}:{count}" for name, count in asked.items())
+
+
+def _notes_of_nodes(instance: Instance) -> list[str]:
+    notes = []
+    if len(instance.nodes) < len(instance.pairs):
+        notes.append(
+            f"{len(instance.pairs)} vCPU sets are on {len(instance.nodes)} of the host's NUMA nodes. Nova puts no two "
+            "guest nodes on one of the host's, so sets that share one are one guest node here."
+        )
+    if len(instance.nodes) > 1:
+        where = ", ".join(f"{number}:{each.host_node}" for number, each in enumerate(numa_cells(instance)))
+        notes.append(
+            f"Nova chooses which of the host's NUMA nodes each guest node gets; the placement has {where} "
+            "(guest:host). It keeps devices on one of them, but not on a particular one."
+        )
+    return notes
+
+
+def _notes_of_memory(instance: Instance) -> list[str]:
+    page = page_bytes(instance)
+    if page is None:
+        return []
+    mixed = [each for each in instance.pairs if each.placed.normal_bytes or each.placed.large_page_bytes != page]
+    if not mixed:
+        return []
+    number, unit = guest.memory_unit(page)
+    taken = ", ".join(f"{each.memory_mib * MEBIBYTE // page} on node {each.host_node}" for each in numa_cells(instance))
+    return [
+        f"Nova backs all of a VM's memory with pages of one size, here {number} {unit}: it takes {taken}, more "
+        "than the placement counts. Make sure that they are free."
+    ]
+
+
+def _notes_of_devices(instance: Instance) -> list[str]:
+    notes = []
+    functions = sorted(line.pci_id for _, line in _lines(instance) if line.mode != "vswitch")
+    if functions:
+        notes.append(f"nova.conf of the host: [pci] device_spec has to list {', '.join(functions)}.")
+    if aliases := _aliases(instance):
+        devices = sorted(each for pair in instance.pairs for each in pair.placed.devices)
+        notes.append(
+            f"nova.conf: [pci] alias has to define {aliases}; the placement has {', '.join(devices) or 'none'}."
+        )
+    unnamed = [each for each in instance.profile.processor.isa_extensions if each not in TRAITS]
+    if unnamed:
+        notes.append(f"Instruction sets without a trait in Nova: {', '.join(unnamed)}. The placement has checked them.")
+    return notes

@@ -1,0 +1,167 @@
+"""The VM Configuration as TOSCA node templates of ETSI GS NFV-SOL 001.
+
+Types and their properties are those of V2.6.1, which later versions still have.
+"""
+
+from typing import Any
+
+import yaml
+
+from nodrop.model.placement import PlacedInterface
+from nodrop.vm.config import guest
+from nodrop.vm.config.instance import Instance, SetPair
+from nodrop.vm.config.notes import hashed, plain
+
+MEBIBYTE = 2**20
+TYPES = "etsi_nfv_sol001_vnfd_types.yaml"
+NODE = "tosca.nodes.nfv."
+
+
+def service(instance: Instance) -> str:
+    """A service template with the VM's compute, its connection points and its storage."""
+    document = {
+        "tosca_definitions_version": "tosca_simple_yaml_1_2",
+        "description": f"{plain(instance.placement.vm)} on {plain(instance.placement.hostname)}",
+        "imports": [TYPES],
+        "topology_template": {"node_templates": templates(instance)},
+    }
+    return hashed(notes(instance)) + yaml.safe_dump(document, sort_keys=False, width=120)
+
+
+def templates(instance: Instance) -> dict[str, Any]:
+    """By name, the node templates."""
+    name = instance.name
+    disks = {f"{name}-disk{number}": each for number, each in enumerate(instance.profile.disks)}
+    compute = _compute(instance)
+    if disks:
+        compute["requirements"] = [{"virtual_storage": each} for each in disks]
+    found = {name: compute}
+    for order, (pair, line) in enumerate(_lines(instance)):
+        found[f"{name}-cp{order}"] = _connection(instance, pair, line, order)
+    for disk, asked in disks.items():
+        properties = {"virtual_block_storage_data": {"size_of_storage": _size(asked.size_bytes)}}
+        found[disk] = {"type": f"{NODE}Vdu.VirtualBlockStorage", "properties": properties}
+    return found
+
+
+def notes(instance: Instance) -> tuple[str, ...]:
+    """What SOL 001 leaves to those who read it."""
+    return (
+        f"VM {instance.placement.vm} on {instance.placement.hostname}, as ETSI GS NFV-SOL 001 V2.6.1 can say it.",
+        f"{TYPES} is ETSI's own file; put it beside this one.",
+        "Keys and values of *_requirements are strings that SOL 001 leaves open: those here are the placement's words.",
+    )
+
+
+def _compute(instance: Instance) -> dict[str, Any]:
+    properties = {
+        "name": instance.name,
+        "description": plain(instance.placement.vm) or instance.name,
+        "nfvi_constraints": [f"compute host {plain(instance.placement.hostname)}"],
+        "vdu_profile": {"min_number_of_instances": 1, "max_number_of_instances": 1},
+    }
+    virtual = {
+        "logical_node": {f"set{each.placed.index}": _logical_node(each) for each in instance.pairs},
+        "virtual_memory": _memory(instance),
+        "virtual_cpu": _cpu(instance),
+    }
+    return {
+        "type": f"{NODE}Vdu.Compute",
+        "properties": properties,
+        "capabilities": {"virtual_compute": {"properties": virtual}},
+    }
+
+
+def _cpu(instance: Instance) -> dict[str, Any]:
+    profile, shape = instance.profile, guest.shape(instance)
+    architecture = profile.processor.architecture or instance.host.capabilities.processor.architecture.value
+    cpu: dict[str, Any] = {"cpu_architecture": architecture} if architecture else {}
+    cpu["num_virtual_cpu"] = len(instance.cpu_of)
+    if profile.processor.reference_mhz:
+        cpu["virtual_cpu_clock"] = f"{profile.processor.reference_mhz:g} MHz"
+    ratio = "allowed" if profile.cpu_oversubscription_allowed else "1:1"
+    cpu["virtual_cpu_oversubscription_policy"] = ratio
+    wanted = {
+        "sockets": str(shape.sockets),
+        "coresPerSocket": str(shape.cores),
+        "threadsPerCore": str(shape.threads),
+        "simultaneousMultiThreading": "enabled" if shape.threads > 1 else "disabled",
+    }
+    if profile.processor.isa_extensions:
+        wanted["instructionSetRequirements"] = ",".join(profile.processor.isa_extensions)
+    cpu["vdu_cpu_requirements"] = wanted
+    rules = [f"vCPU {vcpu}: CPU {number}" for vcpu, number in instance.cpu_of.items()]
+    if instance.placement.emulator_cpus:
+        rules.append(f"emulator: CPU {','.join(map(str, instance.placement.emulator_cpus))}")
+    cpu["virtual_cpu_pinning"] = {"virtual_cpu_pinning_policy": "static", "virtual_cpu_pinning_rule": rules}
+    return cpu
+
+
+def _memory(instance: Instance) -> dict[str, Any]:
+    cells = guest.cells(instance)
+    memory: dict[str, Any] = {
+        "virtual_mem_size": _size(sum(each.memory_bytes for each in cells)),
+        "virtual_mem_oversubscription_policy": "allowed" if instance.profile.memory_oversubscription_allowed else "1:1",
+    }
+    sizes = sorted({each.page_bytes for each in cells if each.page_bytes})
+    wanted = {"memoryAllocationPolicy": "strictLocalAssignment"}
+    if sizes:
+        counts = [sum(each.memory_bytes for each in cells if each.page_bytes == size) // size for size in sizes]
+        wanted["memoryPageSize"] = ",".join(map(_size, sizes))
+        wanted["numberOfPages"] = ",".join(map(str, counts))
+    memory["vdu_mem_requirements"] = wanted
+    memory["numa_enabled"] = True
+    return memory
+
+
+def _logical_node(pair: SetPair) -> dict[str, Any]:
+    asked, placed = pair
+    wanted = {
+        "numaNode": str(placed.node),
+        "vcpus": ",".join(map(str, sorted(asked.vcpus))),
+        "normalMemory": _size(placed.normal_bytes),
+    }
+    if asked.pairs:
+        wanted["threadPairs"] = " ".join(",".join(map(str, each)) for each in asked.pairs)
+    if placed.large_page_count and placed.large_page_bytes:
+        wanted["memoryPageSize"] = _size(placed.large_page_bytes)
+        wanted["numberOfPages"] = str(placed.large_page_count)
+    if placed.devices:
+        wanted["pciAddresses"] = ",".join(map(plain, placed.devices))
+    return {"logical_node_requirements": wanted}
+
+
+def _connection(instance: Instance, pair: SetPair, line: PlacedInterface, order: int) -> dict[str, Any]:
+    names = {"dedicated": "fully dedicated port", "sriov": "SR-IOV function", "vswitch": "virtual switch"}
+    wanted = {"interfaceType": names[line.mode], "speed": f"{line.speed_bps:.0f} bit/s"}
+    where = {"numaNode": str(pair.placed.node)}
+    if line.mode == "vswitch":
+        where["virtualSwitch"] = plain(f"{line.vswitch} ({line.vswitch_kind})")
+    else:
+        where["pciAddress"] = plain(line.pci_id)
+    properties: dict[str, Any] = {"layer_protocols": ["ethernet"], "order": order}
+    if line.bandwidth_bps:
+        properties["bitrate_requirement"] = round(line.bandwidth_bps)
+    if line.mode != "sriov":
+        properties["vnic_type"] = "direct-physical" if line.mode == "dedicated" else "virtio"
+    properties["virtual_network_interface_requirements"] = [
+        {
+            "support_mandatory": True,
+            "network_interface_requirements": wanted,
+            "nic_io_requirements": {"logical_node_requirements": where},
+        }
+    ]
+    binding = [{"virtual_binding": instance.name}]
+    return {"type": f"{NODE}VduCp", "properties": properties, "requirements": binding}
+
+
+def _lines(instance: Instance) -> list[tuple[SetPair, PlacedInterface]]:
+    return [(pair, line) for pair in instance.pairs for line in pair.placed.interfaces]
+
+
+def _size(size: int) -> str:
+    """As TOSCA's scalar-unit.size."""
+    for unit, step in (("GiB", 2**30), ("MiB", MEBIBYTE), ("KiB", 1024)):
+        if size and size % step == 0:
+            return f"{size // step} {unit}"
+    return f"{size} B"
