@@ -4,7 +4,7 @@ import click
 
 from nodrop.cli.lazy import LazyGroup
 
-COMMANDS: tuple[str, ...] = ("place", "price")
+COMMANDS: tuple[str, ...] = ("check", "place", "config", "verify", "price")
 
 
 @click.group(

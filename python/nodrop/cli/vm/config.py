@@ -1,0 +1,107 @@
+"""`nodrop vm config`: a placed VM, as those who start it want it written."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from nodrop.cli.completing import FILE
+from nodrop.errors import ConfigError
+
+if TYPE_CHECKING:
+    from nodrop.model.chd import HostDescriptor
+    from nodrop.model.placement import Placement, PlacementResult
+    from nodrop.model.vmd import VmDescriptor
+    from nodrop.vm.config.instance import Instance
+
+Form = Literal["libvirt", "nova", "k8s", "tosca"]
+
+
+@click.command()
+@click.option("--vmd", type=FILE, required=True, help="The VM's descriptor.")
+@click.option("--host", "hosts", type=FILE, multiple=True, help="A host's descriptor; none: this machine.")
+@click.option("--placement", "placed", type=FILE, help="What `nodrop vm place` gave; none: it is placed now.")
+@click.option("--format", "form", type=click.Choice(["libvirt", "nova", "k8s", "tosca"]), required=True)
+@click.option(
+    "--image",
+    "images",
+    multiple=True,
+    help="What it starts from: files for libvirt, once for each disk; a name in Glance; a container's image.",
+)
+@click.option("--emulate", is_flag=True, help="libvirt: without KVM. To try it out, never to measure.")
+@click.option("-o", "--output", type=FILE, help="Where to write it, not to standard output.")
+def config(
+    *,
+    vmd: str,
+    hosts: tuple[str, ...],
+    placed: str | None,
+    form: Form,
+    images: tuple[str, ...],
+    emulate: bool,
+    output: str | None,
+) -> None:
+    """Write the configuration of a placed VM: the exact CPUs, pages and devices, in the words of who starts it.
+
+    libvirt: a domain for `virsh define`. nova: `openstack` commands for flavor, ports and server. k8s: a pod with its
+    networks, for `kubectl apply`. tosca: node templates of ETSI GS NFV-SOL 001. What a format cannot say is in the
+    file as comments. Nothing is started; `nodrop vm verify` compares a running VM with its placement.
+    """
+    from nodrop.cli.host.hosts import the_host  # noqa: PLC0415
+    from nodrop.descriptors import read_vmd  # noqa: PLC0415
+    from nodrop.descriptors.placement import read_placement  # noqa: PLC0415
+    from nodrop.vm.config.instance import instance  # noqa: PLC0415
+
+    if emulate and form != "libvirt":
+        raise ConfigError(f"--emulate asked with --format {form}; only libvirt is told how a VM runs")
+    asked, remarks = read_vmd(vmd)
+    for remark in remarks:
+        click.echo(f"{vmd}: {remark}", err=True)
+    known = [the_host(file) for file in hosts or (None,)]
+    placement = read_placement(placed) if placed else _place(asked, known)
+    host = next((each for each in known if each.host.id.value == placement.host_id), known[0])
+    _write(_text(instance(asked, placement, host), form, images, emulate), output)
+
+
+def _place(vmd: "VmDescriptor", hosts: "list[HostDescriptor]") -> "Placement":
+    from nodrop.vm.place import place  # noqa: PLC0415
+
+    result = place(vmd, hosts)
+    if result.placement is None:
+        raise ConfigError("\n".join([f"{vmd.name}: no host has what it needs", *_reasons(result)]))
+    for sentence in (*result.placement.substitutions, *result.placement.warnings):
+        click.echo(f"{vmd.name}: {sentence}", err=True)
+    return result.placement
+
+
+def _reasons(result: "PlacementResult") -> list[str]:
+    return [
+        f"  {each.hostname or each.host_id}: {fault.where + ': ' if fault.where else ''}{fault.constraint}: "
+        f"asked {fault.asked}, found {fault.found}"
+        for each in result.rejections
+        for fault in each.violations
+    ]
+
+
+def _text(whole: "Instance", form: Form, images: tuple[str, ...], emulate: bool) -> str:
+    from nodrop.vm.config import k8s, libvirt, nova, tosca  # noqa: PLC0415
+
+    if form == "libvirt":
+        return libvirt.domain(whole, libvirt.Options(images=images, type="qemu" if emulate else "kvm"))
+    if len(images) > 1:
+        raise ConfigError(f"--image given {len(images)} times, --format {form} takes one")
+    image = images[0] if images else ""
+    if form == "tosca":
+        return tosca.service(whole)
+    return nova.commands(whole, image) if form == "nova" else k8s.manifests(whole, image)
+
+
+def _write(text: str, output: str | None) -> None:
+    if output in (None, "-"):
+        sys.stdout.write(text)
+        return
+    path = Path(str(output))
+    try:
+        path.write_text(text)
+    except OSError as error:
+        raise ConfigError(f"-o {path}: cannot be written: {error.strerror}") from error

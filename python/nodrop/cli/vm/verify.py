@@ -1,0 +1,53 @@
+"""`nodrop vm verify`: a running VM beside its placement."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from nodrop.cli.completing import FILE
+from nodrop.errors import HostError, HostUnknown
+
+if TYPE_CHECKING:
+    from nodrop.model.deployment import Agreement
+
+MARKS = {"as placed": "ok", "differs": "no", "unknown": "?"}
+
+
+@click.command()
+@click.argument("vm")
+@click.option("--placement", "placed", type=FILE, required=True, help="What `nodrop vm place` gave.")
+@click.pass_context
+def verify(context: click.Context, vm: str, placed: str) -> None:
+    """Compare a VM that runs on this machine with where it was placed: as requested, and as deployed.
+
+    VM is a name as QEMU knows it, or the id of its process. Threads are compared by the CPUs that the kernel lets them
+    run on, memory by the nodes its pages are on, devices by what the process holds. Root sees all of it.
+
+    Ends with status 0 if everything is as placed, 9 if something differs, 10 if nothing does but some is unknown.
+    """
+    from nodrop.descriptors.placement import read_placement  # noqa: PLC0415
+    from nodrop.host.running import running  # noqa: PLC0415
+    from nodrop.host.tree import Tree  # noqa: PLC0415
+    from nodrop.vm.config.deployed import agreements  # noqa: PLC0415
+
+    placement = read_placement(placed)
+    found = running(Tree(), vm)
+    lines = agreements(placement, found)
+    click.echo(f"VM {found.name or placement.vm}, process {found.pid}; placement of {placement.vm}\n")
+    for line in _table(lines):
+        click.echo(line)
+    states = [each.state for each in lines]
+    click.echo(
+        f"\n{states.count('as placed')} as placed, {states.count('differs')} differ, {states.count('unknown')} unknown"
+    )
+    if "differs" in states:
+        context.exit(HostError.exit_code)
+    if "unknown" in states:
+        context.exit(HostUnknown.exit_code)
+
+
+def _table(lines: "tuple[Agreement, ...]") -> list[str]:
+    rows = [("", "what", "as requested", "as deployed")]
+    rows += [(MARKS[each.state], each.what, each.asked, each.found) for each in lines]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    return ["  ".join((*(row[column].ljust(widths[column]) for column in range(3)), row[3])).rstrip() for row in rows]

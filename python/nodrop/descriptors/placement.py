@@ -1,0 +1,42 @@
+"""Placements as files: as `nodrop vm place` writes them, or each by itself."""
+
+from pathlib import Path
+
+from nodrop.descriptors.files import text_in
+from nodrop.descriptors.wording import validated
+from nodrop.document import Document, read
+from nodrop.errors import ConfigError
+from nodrop.model.placement import Placement, PlacementResult
+
+BYTES_MAX = 2**20
+
+
+def read_placement(file: Path | str, vm: str = "") -> Placement:
+    """Where a VM goes, as a file says it; `-` is standard input.
+
+    Args:
+        file: one placement, the result of a search for one, or `results` with several.
+        vm: of several, the one that is wanted; empty: there has to be one only.
+
+    Raises:
+        ConfigError: The file cannot be used, or holds no such placement.
+    """
+    document = read(text_in(file, "placement", BYTES_MAX), str(file))
+    if "sets" in document.content:
+        return validated(Placement, document)
+    results = document.content.get("results", [document.content])
+    if not isinstance(results, list):
+        raise ConfigError(f"{file}: results: a list expected")
+    found = [_result(document, each) for each in results]
+    placed = [each.placement for each in found if each.placement and vm in ("", each.vm)]
+    if len(placed) != 1:
+        names = ", ".join(each.vm for each in found if each.placement) or "none"
+        asked = f"the placement of {vm!r}" if vm else "one placement"
+        raise ConfigError(f"{file}: {asked} asked, there are: {names}")
+    return placed[0]
+
+
+def _result(document: Document, content: object) -> PlacementResult:
+    if not isinstance(content, dict):
+        raise ConfigError(f"{document.name}: a placement, or the result of `nodrop vm place`, expected")
+    return validated(PlacementResult, document._replace(content=content, lines={}))

@@ -1,0 +1,232 @@
+"""What OpenStack, Kubernetes and TOSCA are told of placed VMs, held against what each of them says it takes.
+
+tests/vm_config has their own definitions as data, with version and licence: nova.json from the validators of Nova's
+extra specs, kubernetes.json from Kubernetes' OpenAPI description, sol001.json from ETSI's type definitions.
+"""
+
+import json
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from tests.hosts import Shape, host
+from tests.placements import drawn, of_sample, small
+from tests.vms import sample
+
+from nodrop.errors import ConfigError
+from nodrop.vm.config import k8s, nova, tosca
+from nodrop.vm.config.instance import Instance, instance
+
+HERE = Path(__file__).parent.parent / "vm_config"
+NOVA = json.loads((HERE / "nova.json").read_text())["specs"]
+KUBERNETES = json.loads((HERE / "kubernetes.json").read_text())
+SOL001 = json.loads((HERE / "sol001.json").read_text())["types"]
+VALIDATORS = {
+    kind: jsonschema.Draft202012Validator(KUBERNETES | {"$ref": f"#/$defs/io.k8s.api.core.v1.{kind}"})
+    for kind in ("Pod", "ConfigMap")
+}
+HOSTILE = "x'; $(reboot) `id`\n- {evil: true}\n--- !!python/object/apply:os.system\x00"
+DRAWN = range(60)
+SCALARS = {
+    "string": r".*",
+    "integer": r"-?\d+",
+    "boolean": r"True|False",
+    "scalar-unit.size": r"\d+ (B|KiB|MiB|GiB)",
+    "scalar-unit.frequency": r"[\d.e+]+ (MHz|GHz)",
+}
+
+
+def the_sample() -> Instance:
+    return instance(sample(), of_sample(), host())
+
+
+def hostile() -> Instance:
+    vmd, placement = small()
+    return instance(vmd, placement.model_copy(update={"vm": HOSTILE}), host(shape=Shape(nodes=1)))
+
+
+@pytest.mark.parametrize(
+    ("form", "text"), [("nova.sh", nova.commands), ("k8s.yaml", k8s.manifests), ("tosca.yaml", tosca.service)]
+)
+def test_the_sample_of_the_standard_is_written_as_it_was(form: str, text: Any) -> None:
+    assert text(the_sample()) == (HERE / form).read_text()
+
+
+def test_nova_knows_every_extra_spec_and_takes_every_value() -> None:
+    for seed in DRAWN:
+        for name, value in nova.extra_specs(instance(*drawn(seed))).items():
+            _check_extra_spec(name, value)
+
+
+def test_an_extra_spec_that_nova_does_not_know_would_be_noticed() -> None:
+    with pytest.raises(AssertionError):
+        _check_extra_spec("hw:numa_cpu.0", "0,1")
+    with pytest.raises(AssertionError):
+        _check_extra_spec("hw:cpu_thread_policy", "share")
+
+
+def test_the_guest_has_one_numa_node_for_each_of_the_hosts_in_openstack() -> None:
+    for seed in DRAWN:
+        whole = instance(*drawn(seed))
+        specs = nova.extra_specs(whole)
+        assert specs["hw:numa_nodes"] == str(len(whole.nodes))
+        cells = [set(specs[f"hw:numa_cpus.{cell}"].split(",")) for cell in range(len(whole.nodes))]
+        assert sorted(int(each) for cell in cells for each in cell) == list(whole.cpu_of)
+
+
+def test_all_memory_is_in_whole_pages_where_nova_has_one_size_for_all() -> None:
+    for seed in DRAWN:
+        whole = instance(*drawn(seed))
+        page = nova.page_bytes(whole)
+        for cell in nova.numa_cells(whole):
+            assert cell.memory_mib * 2**20 % (page or 1) == 0
+
+
+def test_the_commands_are_a_script_whatever_the_vm_is_called() -> None:
+    script = nova.commands(hostile(), image="it's; $(reboot)")
+    subprocess.run(["sh", "-n"], input=script, text=True, check=True)
+    code = "\n".join(line for line in script.splitlines() if not line.startswith("#"))
+    words = shlex.split(code.replace("\\\n", ""))
+    assert "it's; $(reboot)" in words
+    assert not any(re.search(r"[$`;]", each) for each in words if each != "it's; $(reboot)")
+
+
+def test_kubernetes_takes_every_pod() -> None:
+    for seed in DRAWN:
+        for document in yaml.safe_load_all(k8s.manifests(instance(*drawn(seed)))):
+            _check_manifest(document)
+
+
+def test_a_pod_that_kubernetes_does_not_take_would_be_noticed() -> None:
+    pod = k8s.pod(the_sample())
+    pod["spec"]["containers"][0]["hugepages"] = "1Gi"
+    with pytest.raises(jsonschema.ValidationError):
+        _check_manifest(pod)
+
+
+def test_every_container_is_guaranteed() -> None:
+    """Kubernetes pins only those whose requests are their limits, with whole CPUs."""
+    for seed in DRAWN:
+        for container in k8s.pod(instance(*drawn(seed)))["spec"]["containers"]:
+            amounts = container["resources"]
+            assert amounts["requests"] == amounts["limits"]
+            assert amounts["limits"]["cpu"].isdigit() and "memory" in amounts["limits"]
+
+
+def test_the_device_plugin_offers_just_the_functions_of_the_placement() -> None:
+    documents = list(yaml.safe_load_all(k8s.manifests(the_sample())))
+    resources = json.loads(documents[0]["data"]["config.json"])["resourceList"]
+    offered = {
+        f"{each['resourcePrefix']}/{each['resourceName']}": each["selectors"][0]["pciAddresses"] for each in resources
+    }
+    limits = documents[-1]["spec"]["containers"][0]["resources"]["limits"]
+    assert {name: offered[name] for name in limits if name in offered} == offered
+    assert sorted(offered.values()) == [["0000:03:00.0"], ["0000:03:10.0"]]
+
+
+def test_a_host_that_is_no_label_is_refused() -> None:
+    vmd, placement = small()
+    with pytest.raises(ConfigError, match="a label's value is expected"):
+        k8s.pod(instance(vmd, placement.model_copy(update={"hostname": HOSTILE}), host(shape=Shape(nodes=1))))
+
+
+def test_sol001_defines_every_type_and_property() -> None:
+    for seed in DRAWN:
+        for template in _templates(instance(*drawn(seed))):
+            _check_template(template)
+    for template in _templates(the_sample()):
+        _check_template(template)
+
+
+def test_a_property_that_sol001_does_not_define_would_be_noticed() -> None:
+    template = next(_templates(the_sample()))
+    template["capabilities"]["virtual_compute"]["properties"]["virtual_cpu"]["num_virtual_cpus"] = 14
+    with pytest.raises(AssertionError):
+        _check_template(template)
+
+
+def test_names_of_strangers_stay_words_in_yaml() -> None:
+    for text in (k8s.manifests(hostile()), tosca.service(hostile())):
+        documents = list(yaml.safe_load_all(text))
+        assert all("evil" not in each for each in documents)
+        assert "\x00" not in text
+
+
+def test_long_names_stay_apart_and_short_enough() -> None:
+    vmd, placement = small()
+    names = [
+        instance(vmd, placement.model_copy(update={"vm": "v" * 300 + end}), host(shape=Shape(nodes=1))).name
+        for end in "ab"
+    ]
+    assert names[0] != names[1]
+    assert all(re.fullmatch(r"[a-z0-9-]{1,40}", each) for each in names)
+
+
+def _check_extra_spec(name: str, value: str) -> None:
+    known = NOVA.get(re.sub(r"\.\d+$", ".{num}", name)) or NOVA.get(name.replace("trait:", "trait{group}:"))
+    assert known, f"{name} is not known"
+    if known["type"] == "int":
+        assert int(value) >= known.get("min", 0)
+    if known["type"] == "bool":
+        assert value in ("true", "false")
+    assert value in known.get("enum", [value])
+    assert re.fullmatch(known.get("pattern", ".*"), value), f"{name}={value}"
+
+
+def _check_manifest(document: Mapping[str, Any]) -> None:
+    if document["kind"] == "NetworkAttachmentDefinition":  # Multus' own; its config is CNI's
+        config = json.loads(document["spec"]["config"])
+        assert {"cniVersion", "name", "type"} <= config.keys()
+        return
+    VALIDATORS[document["kind"]].validate(document)
+
+
+def _templates(whole: Instance) -> Iterator[dict[str, Any]]:
+    yield from yaml.safe_load(tosca.service(whole))["topology_template"]["node_templates"].values()
+
+
+def _check_template(template: Mapping[str, Any]) -> None:
+    kind = SOL001[template["type"]]
+    _check_properties(template["type"], template["properties"])
+    for name, capability in template.get("capabilities", {}).items():
+        _check_properties(kind["capabilities"][name], capability["properties"])
+    for requirement in template.get("requirements", []):
+        assert set(requirement) <= set(kind["requirements"])
+
+
+def _check_properties(kind: str, found: Mapping[str, Any]) -> None:
+    known = _properties(kind)
+    assert set(found) <= set(known), f"{kind}: {set(found) - set(known)}"
+    missing = {name for name, each in known.items() if each.get("required", True)} - set(found)
+    assert not missing, f"{kind}: {missing}"
+    for name, value in found.items():
+        _check_value(known[name], value)
+
+
+def _properties(kind: str) -> dict[str, Any]:
+    if kind not in SOL001:
+        return {}
+    return _properties(SOL001[kind]["derived_from"]) | SOL001[kind]["properties"]
+
+
+def _check_value(known: Mapping[str, Any], value: Any) -> None:
+    kind = known["type"]
+    for constraint in known.get("constraints", []):
+        assert value in constraint.get("valid_values", [value])
+        assert "greater_or_equal" not in constraint or kind != "integer" or value >= constraint["greater_or_equal"]
+    if kind in ("list", "map"):
+        assert isinstance(value, list if kind == "list" else dict)
+        for each in value if kind == "list" else value.values():
+            _check_value(known["entry_schema"], each)
+    elif kind in SCALARS:
+        assert not isinstance(value, (list, dict))
+        assert isinstance(value, str) == (kind not in ("integer", "boolean")), f"{kind}: {value!r}"
+        assert re.fullmatch(SCALARS[kind], str(value), re.DOTALL), f"{kind}: {value!r}"
+    else:
+        _check_properties(kind, value)
