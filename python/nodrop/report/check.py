@@ -138,7 +138,7 @@ def _mend(check: HostCheck, width: int) -> Iterator[Text]:
 
 def _command(label: str, command: str) -> Text:
     """A command on one line, however long: it is there to be copied."""
-    return Text.assemble(f"{INDENT}{label:<{LABEL}} ", (command, "cyan"), no_wrap=True, overflow="ignore")
+    return Text.assemble(f"{INDENT}{label:<{LABEL}} ", (command, "cyan"))
 
 
 def _labelled(label: str, text: str, width: int) -> Iterator[Text]:

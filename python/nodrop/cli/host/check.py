@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodrop.cli.console import console, show
+from nodrop.cli.console import console, show_lines
 from nodrop.cli.host.hosts import named, the_host
 from nodrop.errors import ConfigError, HostError, HostUnknown
 
@@ -61,8 +61,6 @@ def _chosen(checks: "Sequence[HostCheck]", ids: tuple[str, ...]) -> "tuple[HostC
 
 
 def _say(checks: "Sequence[HostCheck]", who: str, profile: "CheckProfile", form: str, in_full: bool) -> None:
-    from rich.console import Group  # noqa: PLC0415
-
     from nodrop.report.check import check_json, check_lines, check_markdown, full_lines  # noqa: PLC0415
 
     if form == "json":
@@ -72,4 +70,4 @@ def _say(checks: "Sequence[HostCheck]", who: str, profile: "CheckProfile", form:
     else:
         width = console(sys.stdout).width
         lines = full_lines(checks, width) if in_full else check_lines(checks, who, profile, width)
-        show(Group(*lines), sys.stdout)
+        show_lines(lines, sys.stdout)

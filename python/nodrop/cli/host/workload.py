@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodrop.cli.console import console, show
+from nodrop.cli.console import console, show, show_lines
 from nodrop.cli.host.hosts import named, the_host
 
 if TYPE_CHECKING:
@@ -36,8 +36,6 @@ def workload(vnf: str | None, bare_metal: bool, file: str | None, form: str) -> 
 
 
 def _tell(vnf: "NetworkFunction", bare_metal: bool, file: str | None, form: str) -> None:
-    from rich.console import Group  # noqa: PLC0415
-
     from nodrop.host.check import check  # noqa: PLC0415
     from nodrop.host.workload import standings  # noqa: PLC0415
     from nodrop.report.workload import Asked, workload_json, workload_lines, workload_markdown  # noqa: PLC0415
@@ -49,7 +47,7 @@ def _tell(vnf: "NetworkFunction", bare_metal: bool, file: str | None, form: str)
     elif form == "md":
         click.echo(workload_markdown(asked), nl=False)
     else:
-        show(Group(*workload_lines(asked, console(sys.stdout).width)), sys.stdout)
+        show_lines(workload_lines(asked, console(sys.stdout).width), sys.stdout)
 
 
 def _list(form: str) -> None:

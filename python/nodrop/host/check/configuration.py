@@ -89,6 +89,8 @@ def _isolation(host: HostDescriptor) -> Fact:
 
 
 def _covers(text: str, wanted: set[int]) -> bool | None:
+    if text == "all":
+        return True
     cpus = listed(text.replace("none", "").replace("(null)", ""))
     return None if cpus is None else wanted <= set(cpus)
 
@@ -302,7 +304,7 @@ def _by_functions(host: HostDescriptor) -> Remedy:
     able = [port.pci_id for nic in _nics(host) for port in nic.ports if port.sriov and port.sriov.total_count.value]
     return Remedy(
         fix=f"echo 4 > /sys/bus/pci/devices/{able[0]}/sriov_numvfs" if able else "",
-        by_hand=bios(host, "sriov") if able else f"a card that has it; {bios(host, 'sriov')}",
+        by_hand=bios(host, "sriov") if able else f"a card that has it, and {bios(host, 'sriov')}",
         verify="grep . /sys/bus/pci/devices/*/sriov_numvfs",
     )
 

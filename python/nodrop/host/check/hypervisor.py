@@ -35,7 +35,7 @@ def _hypervisor_first(then: Callable[[HostDescriptor], Remedy]) -> Callable[[Hos
         get = install(host, "qemu-system libvirt-daemon-system", "qemu-kvm libvirt")
         return Remedy(
             get,
-            f"before that, as KVM needs the processor's extensions, {bios(host, 'virtualization')}",
+            f"first, as KVM needs the processor's extensions, {bios(host, 'virtualization')}",
             "virt-host-validate",
         )
 
@@ -43,13 +43,18 @@ def _hypervisor_first(then: Callable[[HostDescriptor], Remedy]) -> Callable[[Hos
 
 
 def _nested_paging(host: HostDescriptor) -> Remedy:
+    lacking = hardware(host, "nested paging (EPT, NPT)")
     module, parameter = NESTED_PAGING.get(host.capabilities.processor.vendor.value or "", ("kvm", "tdp_mmu"))
-    return module_parameter(module, parameter, hardware(host, "nested paging (EPT, NPT)"))
+    if host.capabilities.hypervisor.capabilities.slat.supported.value is False:
+        return Remedy(by_hand=lacking, verify=f"cat /sys/module/{module}/parameters/{parameter}")
+    return module_parameter(module, parameter, lacking)
 
 
 def _unsplit(host: HostDescriptor) -> Remedy:
     """Large pages are split where the kernel guards against a flaw of the processor."""
     found = _nested_paging(host)
+    if not found.fix:
+        return found
     return Remedy(
         fix=f"echo never > {NO_SPLIT}",
         by_hand="only where every guest is trusted, as it gives up a protection against iTLB multihit; "
@@ -62,7 +67,7 @@ def _iommu(host: HostDescriptor) -> Remedy:
     arguments = IOMMU_ON.get(host.capabilities.processor.vendor.value or "", "iommu=pt")
     return Remedy(
         fix=kernel_arguments(host, arguments),
-        by_hand=f"before that {bios(host, 'iommu')}; after it reboot",
+        by_hand=f"first {bios(host, 'iommu')}; after the command reboot",
         verify=GROUPS,
     )
 

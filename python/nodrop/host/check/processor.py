@@ -72,7 +72,7 @@ class _Hardware:
         arguments = self.arguments.get(_processor(host).vendor.value or "", "")
         if not arguments:
             return Remedy(by_hand=by_hand, verify=self.verify)
-        return Remedy(kernel_arguments(host, arguments), f"before that {by_hand}; after it reboot", self.verify)
+        return Remedy(kernel_arguments(host, arguments), f"first {by_hand}; after the command reboot", self.verify)
 
 
 def _tagged(host: HostDescriptor) -> Remedy:

@@ -85,7 +85,7 @@ def bios(host: HostDescriptor, setting: str, on: bool = True) -> str:
     vendor = host.capabilities.processor.vendor.value or ""
     names = BIOS.get((setting, vendor)) or BIOS.get((setting, ""))
     if is_guest(host):
-        return f"this machine is a guest ({host.host.virtualization.value}): whoever runs it has to provide this"
+        return f"whoever runs this guest ({host.host.virtualization.value}) has to provide it"
     if names is None:
         return "a processor or board that has it"
     maker = f"{host.host.product.value or ''} {host.host.bios.value or ''}".lower()
@@ -107,8 +107,8 @@ def hardware(host: HostDescriptor, what: str) -> str:
     """What to do where a processor lacks something that no setting brings."""
     if is_guest(host):
         return (
-            f"this machine is a guest ({host.host.virtualization.value}): give it {what} "
-            "(libvirt: <cpu mode='host-passthrough'/>), or use bare metal"
+            f"whoever runs this guest ({host.host.virtualization.value}) has to give it {what}, "
+            "in libvirt by <cpu mode='host-passthrough'/>"
         )
     return f"no setting brings it: a processor with {what}"
 

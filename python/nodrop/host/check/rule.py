@@ -79,8 +79,9 @@ def working(label: str, feature: Feature) -> Fact:
 def both(*facts: Fact) -> Fact:
     """All of them: fails with one, and is known to hold only if each is known to."""
     answers = [fact.holds for fact in facts]
-    holds = False if False in answers else None if None in answers or not answers else True
-    return Fact(holds, _evidence(facts))
+    if False in answers:  # what decides is all there is to say
+        return Fact(False, _evidence(fact for fact in facts if fact.holds is False))
+    return Fact(None if None in answers or not answers else True, _evidence(facts))
 
 
 def either(*facts: Fact) -> Fact:
