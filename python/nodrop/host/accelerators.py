@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from nodrop.host import pci, ports
-from nodrop.host.pci import Function
+from nodrop.host.pci import INTEL, Function
 from nodrop.host.pci_names import names
 from nodrop.host.ports import Surroundings
 from nodrop.model.chd import Accelerator
@@ -20,7 +20,6 @@ QUICK_ASSIST = frozenset(
 """Of Intel: cryptography, as co-processors. Source: Linux, include/linux/pci_ids.h and drivers/crypto/intel/qat."""
 STREAMING = frozenset({0x0B25, 0x0CFE, 0x11FB, 0x1212})
 """Of Intel: copy and analytics engines, among system peripherals. Source: Linux, drivers/dma/idxd/init.c."""
-INTEL = 0x8086
 
 
 def describe(around: Surroundings, functions: tuple[Function, ...]) -> Iterator[Accelerator]:

@@ -1,7 +1,6 @@
 """A host as a descriptor: every part asked, and put together."""
 
 import datetime
-import functools
 from concurrent.futures import ThreadPoolExecutor
 
 from nodrop import __version__
@@ -44,7 +43,7 @@ def this_machine() -> Source:
         programs=run_program,
         live=True,
         network=KernelNetwork(),
-        libvirt=functools.cache(libvirt.ask),
+        libvirt=libvirt.once(),
     )
 
 

@@ -165,10 +165,14 @@ def _remapping(source: Source, iommu: _Iommu) -> Feature:
 def _no_emulation(source: Source, loaded: str) -> Feature:
     """Guests get the host's processor as it is, so that none of its instructions is emulated."""
     moment = source.moment
-    offered = libvirt.parsed(source.libvirt().domain_capabilities)
+    offered, known = (
+        libvirt.parsed(text) for text in (source.libvirt().domain_capabilities, source.libvirt().capabilities)
+    )
     if loaded == "kvm_pvm":
         unknown: Observation[bool] = moment.unknown(MODULES[loaded], f"/sys/module/{loaded}")
         return Feature(supported=unknown, enabled=unknown)
+    if known is not None and not known.findall("guest/arch/domain[@type='kvm']"):
+        return _both(moment.reported(False, "libvirt capabilities", "libvirt offers no VMs of KVM"))
     if offered is None:
         why = "KVM runs guests' code on the processor itself, if they are given the host's CPU model"
         supported = moment.inferred(True, f"/sys/module/{loaded}", why)
@@ -176,7 +180,7 @@ def _no_emulation(source: Source, loaded: str) -> Feature:
         mode = offered.find("cpu/mode[@name='host-passthrough']")
         as_it_is = mode is not None and mode.get("supported") == "yes"
         by_kvm = offered.findtext("domain") == "kvm"
-        why = "host-passthrough" if by_kvm else "libvirt offers no VMs of KVM"
+        why = "host-passthrough" + ("" if by_kvm else f" for VMs of {offered.findtext('domain') or 'an unknown kind'}")
         supported = moment.reported(as_it_is and by_kvm, "libvirt domcapabilities", why)
     if not supported.value:
         return _both(supported)
@@ -191,6 +195,8 @@ def _no_emulation(source: Source, loaded: str) -> Feature:
 def placing(source: Source, name: str) -> Feature | None:
     """Threads and memory of VMs put where they belong: the kernel does it, whoever runs the VMs."""
     moment, tree = source.moment, source.tree
+    if found := _told(source, name):
+        return found
     if name == "cpu_pinning":
         path, why = "sched_setaffinity(2)", "virtual CPUs are threads, which the kernel keeps on the CPUs it is told"
         return Feature(supported=moment.inferred(True, path, why), enabled=moment.inferred(True, path, PER_VM))
@@ -203,6 +209,25 @@ def placing(source: Source, name: str) -> Feature | None:
         why = f"the kernel keeps memory on the nodes it is told; {len(nodes)} here"
         return Feature(supported=moment.inferred(True, NODES, why), enabled=moment.inferred(True, NODES, PER_VM))
     return _large_pages_by_node(source, nodes) if name == "numa_large_page_pinning" else None
+
+
+def _told(source: Source, name: str) -> Feature | None:
+    """The same as libvirt tells it: CPUs, memory and pages of each node."""
+    moment, told = source.moment, libvirt.parsed(source.libvirt().capabilities)
+    cells = told.findall("host/topology/cells/cell") if told is not None else []
+    if not cells or name == "numa_large_page_pinning":
+        return None
+    counts = {
+        "cpu_pinning": ("vcpupin", "cpus/cpu", "CPUs"),
+        "numa_memory_pinning": ("numatune", "memory", "nodes with memory"),
+    }
+    means, path, what = counts[name]
+    number = sum(len(cell.findall(path)) for cell in cells)
+    where = "libvirt capabilities"
+    return Feature(
+        supported=moment.reported(number > 0, where, f"{means}; {number} {what}"),
+        enabled=moment.inferred(number > 0, where, PER_VM),
+    )
 
 
 def _large_pages_by_node(source: Source, nodes: list[str]) -> Feature:

@@ -1,6 +1,6 @@
 """What a libvirt daemon says of this machine and the VMs it runs; nothing is started or changed.
 
-Asked through libvirt-python where that is installed, else through `virsh`. Read-only, and a second at most.
+Asked through libvirt-python where that is installed, else through `virsh`. Nothing it is asked changes anything.
 
 Source: https://libvirt.org/formatcaps.html, formatdomaincaps.html, formatdomain.html, uri.html.
 """
@@ -18,7 +18,9 @@ from nodrop.host.source import PROGRAM_S, LibvirtAnswer, Source, run_program
 
 SYSTEM = "qemu:///system"
 SOCKETS = tuple(f"/run/libvirt/{name}" for name in ("libvirt-sock-ro", "virtqemud-sock-ro"))
+DAEMON_RUNS = "Running against daemon:"
 URI_VARIABLE = "LIBVIRT_DEFAULT_URI"
+NOT_ASKED = "libvirt tells what VMs can be given to root only"
 SILENT = "no libvirt daemon listens in /run/libvirt"
 
 
@@ -51,6 +53,19 @@ def ask() -> LibvirtAnswer:
     except ImportError:
         return _ask_virsh(uri or SYSTEM)
     return _ask_library(uri or SYSTEM)
+
+
+def once() -> Callable[[], LibvirtAnswer]:
+    """Asks when first called, whoever calls; the others wait for that answer."""
+    lock, answers = threading.Lock(), list[LibvirtAnswer]()
+
+    def answer() -> LibvirtAnswer:
+        with lock:
+            if not answers:
+                answers.append(ask())
+        return answers[0]
+
+    return answer
 
 
 def domains(source: Source) -> tuple[Domain, ...]:
@@ -152,12 +167,29 @@ def _fill(sheet: _Sheet, uri: str) -> None:
         sheet.keep(capabilities=connection.getCapabilities())
         running = connection.listAllDomains(libvirt.VIR_CONNECT_LIST_DOMAINS_ACTIVE)
         sheet.keep(domains=tuple(_each(running, libvirt.libvirtError)))
-        sheet.keep(domain_capabilities=connection.getDomainCapabilities())
-        sheet.keep(why="")
+        sheet.keep(why=NOT_ASKED)
     except libvirt.libvirtError as error:
         sheet.keep(why=f"libvirt: {error.get_error_message()}")
+    else:
+        _fill_what_needs_more(sheet, uri)
     finally:
         connection.close()
+
+
+def _fill_what_needs_more(sheet: _Sheet, uri: str) -> None:
+    """What libvirt tells only a connection that might change something; this one changes nothing."""
+    import libvirt  # noqa: PLC0415
+
+    if os.geteuid():
+        return
+    try:
+        connection = libvirt.open(uri)
+        try:
+            sheet.keep(domain_capabilities=connection.getDomainCapabilities(), why="")
+        finally:
+            connection.close()
+    except libvirt.libvirtError as error:
+        sheet.keep(why=f"libvirt: {error.get_error_message()}")
 
 
 def _each(running: list[Any], gone: type[Exception]) -> Iterator[str]:
@@ -174,21 +206,14 @@ def _ask_virsh(uri: str) -> LibvirtAnswer:
     def virsh(*arguments: str) -> str:
         if why:
             return ""
-        answer = run_program("virsh", "--readonly", "--connect", uri, *arguments)
+        answer = run_program("virsh", "--connect", uri, *arguments)
         if answer.text is None:
             why.append(answer.why.replace("virsh is not installed", "neither libvirt-python nor virsh is installed"))
         return answer.text or ""
 
-    return LibvirtAnswer(
-        version=_version(virsh, uri),
-        capabilities=virsh("capabilities"),
-        domains=tuple(xml for name in virsh("list", "--name").split() if (xml := virsh("dumpxml", name))),
-        domain_capabilities=virsh("domcapabilities"),
-        why=why[0] if why else "",
-    )
-
-
-def _version(virsh: Callable[..., str], uri: str) -> str:  # noqa: ARG001
-    prefix = "Running against daemon: "
-    lines = virsh("version", "--daemon").splitlines()
-    return next((line.removeprefix(prefix).strip() for line in lines if line.startswith(prefix)), "")
+    version = virsh("--readonly", "version", "--daemon").partition(DAEMON_RUNS)[2].partition("\n")[0].strip()
+    capabilities = virsh("--readonly", "capabilities")
+    names = virsh("--readonly", "list", "--name").splitlines()
+    domains = tuple(found for name in names if name.strip() and (found := virsh("--readonly", "dumpxml", name)))
+    offered = "" if os.geteuid() else virsh("domcapabilities")
+    return LibvirtAnswer(version, capabilities, offered, domains, why[0] if why else "" if offered else NOT_ASKED)

@@ -25,6 +25,12 @@ OVERHEAD_BYTES = 20
 PROTOCOL_RATIO = PAYLOAD_BYTES / (PAYLOAD_BYTES + OVERHEAD_BYTES)
 
 
+LINK_IN_CHIPSET = frozenset({0x37CE, 0x37CF, 0x37D0, 0x37D1, 0x37D2, 0x37D3})
+"""Cards of Intel that are part of a chipset; the link they report is not the one they have. Source: Linux, i40e:
+I40E_HW_CAP_NO_PCI_LINK_CHECK of the X722."""
+INTEL = 0x8086
+
+
 class Generation(NamedTuple):
     """A version of the bus and how it puts bits on a lane."""
 
@@ -181,6 +187,8 @@ def _limit(source: Source, function: Function) -> Observation[float]:
         return source.moment.unknown(
             lanes.why if generation else source.tree.why(speed), width if generation else speed
         )
+    if function.vendor == INTEL and function.device in LINK_IN_CHIPSET:
+        return source.moment.unknown("a part of the chipset: the link it reports is not the one it has", speed)
     links = [(function.id, generation, lanes.value), *_links_above(source, function)]
     where, slowest, count = min(links, key=lambda link: limit_bps(link[1], link[2]))
     sum_of = (

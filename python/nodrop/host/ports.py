@@ -15,7 +15,10 @@ from nodrop.model.observation import Observation
 HOST = "host"
 """Owner of what the machine itself uses."""
 _VF_LINK = re.compile(r"virtfn(\d+)")
-_SPEED = re.compile(r"(\d+(?:\.\d+)?)?[ -]?(?:Gigabit|GbE|Gb/s|Gb\b|GE\b|G\b)")
+_SPEED = re.compile(
+    r"(?:(?<![A-Za-z0-9.])(\d{1,3}(?:\.5)?)[ -]?(?:GBASE|GbE|Gb/s|Gb\b|GE\b|G\b|Gigabit)|(?<=[ -])Gigabit)"
+)
+SPEEDS_GBPS = (1, 2.5, 5, 10, 20, 25, 40, 50, 100, 200, 400, 800)
 _DOWN = ("down", "lowerlayerdown", "notpresent")
 
 
@@ -56,7 +59,7 @@ def survey(source: Source, functions: tuple[Function, ...], switches: tuple[VSwi
     """Ask what all ports need to know."""
     interfaces, why = source.network.interfaces() if source.network else ({}, NOT_CAPTURED)
     routed, routed_why = netdevs.routed(source.tree)
-    handed_over = any(source.tree.exists(f"{each.path}/driver") and _files(source, each) for each in functions)
+    handed_over = any(_files(source, each) for each in functions)
     return Surroundings(
         source=source,
         functions={each.id: each for each in functions},

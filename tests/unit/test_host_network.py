@@ -1,0 +1,97 @@
+"""What the kernel's netlink messages are read as. pyroute2 writes them, as bytes, and reads them back."""
+
+import socket
+from typing import Any
+
+import pytest
+from pyroute2.netlink.devlink import devlinkcmd
+from pyroute2.netlink.generic.ethtool import ethtool_linkmode_msg
+from pyroute2.netlink.rtnl.ifaddrmsg import ifaddrmsg
+from pyroute2.netlink.rtnl.ifinfmsg import ifinfmsg
+
+from nodrop.host.network import KernelNetwork, eswitch_of, fastest_bps, interfaces_of, link_modes_of
+
+
+def sent(message: Any) -> Any:
+    """A message as it arrives."""
+    message.encode()
+    arrived = type(message)(bytes(message.data))
+    arrived.decode()
+    return arrived
+
+
+def link(index: int, name: str, rates: dict[int, int]) -> Any:
+    message = ifinfmsg()
+    message["index"] = index
+    functions = [
+        ["IFLA_VF_INFO", {"attrs": [["IFLA_VF_RATE", {"vf": vf, "min_tx_rate": 0, "max_tx_rate": rate}]]}]
+        for vf, rate in rates.items()
+    ]
+    message["attrs"] = [["IFLA_IFNAME", name]]
+    if functions:
+        message["attrs"].append(["IFLA_VFINFO_LIST", {"attrs": functions}])
+    return sent(message)
+
+
+def address(index: int, text: str) -> Any:
+    message = ifaddrmsg()
+    message["index"], message["prefixlen"] = index, 24
+    message["family"] = socket.AF_INET6 if ":" in text else socket.AF_INET
+    message["attrs"] = [["IFA_ADDRESS", text]]
+    return sent(message)
+
+
+def modes(*names: str) -> Any:
+    message = ethtool_linkmode_msg()
+    bits = [["ETHTOOL_A_BITSET_BITS_BIT", {"attrs": [["ETHTOOL_A_BITSET_BIT_NAME", name]]}] for name in names]
+    message["attrs"] = [
+        ["ETHTOOL_A_LINKMODES_OURS", {"attrs": [["ETHTOOL_A_BITSET_BITS", {"attrs": bits}]]}],
+    ]
+    return sent(message)
+
+
+def eswitch(mode: int) -> Any:
+    message = devlinkcmd()
+    message["attrs"] = [["DEVLINK_ATTR_ESWITCH_MODE", mode]]
+    return sent(message)
+
+
+def test_limits_of_virtual_functions_are_read_by_their_numbers() -> None:
+    found = interfaces_of([link(4, "ens3f0", {0: 2500, 3: 0})], [])
+    assert found["ens3f0"].vf_limits_mbps == {0: 2500, 3: 0}
+
+
+def test_an_interface_has_the_addresses_it_was_given_and_not_those_all_have() -> None:
+    found = interfaces_of(
+        [link(4, "ens3f0", {}), link(5, "ens3f1", {})],
+        [address(4, "192.0.2.1"), address(4, "2001:db8::1"), address(5, "fe80::1")],
+    )
+    assert found["ens3f0"].addresses == ("192.0.2.1/24", "2001:db8::1/24")
+    assert found["ens3f1"].addresses == ()
+
+
+def test_the_fastest_supported_mode_is_found_among_what_is_no_speed() -> None:
+    names = link_modes_of(modes("Autoneg", "FIBRE", "10000baseSR/Full", "25000baseCR/Full", "1000baseX/Full", "FEC_RS"))
+    assert fastest_bps(names) == 25 * 10**9
+
+
+@pytest.mark.parametrize("names", [(), ("Autoneg", "TP"), ("4294967295baseT/Full",), ("0baseT/Full",)])
+def test_modes_without_a_sane_speed_have_none(names: tuple[str, ...]) -> None:
+    assert fastest_bps(link_modes_of(modes(*names))) is None
+
+
+@pytest.mark.parametrize(("mode", "said"), [(0, "legacy"), (1, "switchdev"), (7, None)])
+def test_a_cards_switch_is_in_one_of_two_modes(mode: int, said: str | None) -> None:
+    found, why = eswitch_of(eswitch(mode))
+    assert found == said
+    assert bool(why) == (said is None)
+
+
+def test_this_kernel_is_asked_without_an_error() -> None:
+    kernel = KernelNetwork()
+    interfaces, why = kernel.interfaces()
+    assert "lo" in interfaces, why
+    assert kernel.link_modes("lo")[0] == ()
+    assert kernel.firmware("nosuch") == ("", "the driver names none")
+    assert kernel.link_modes("nosuch0")[1] == "the driver does not say (no such device)"
+    assert kernel.eswitch("0000:ff:1f.7")[0] is None
