@@ -7,6 +7,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from nodrop.cpus import ranges
 from nodrop.model.vmd import HypervisorCapability, Impact, Interface, Profile, SetMemory, VcpuSet, VmDescriptor
 from nodrop.units import format_bytes, format_ratio
 
@@ -144,7 +145,7 @@ def _topology(profile: Profile) -> Iterator[Row]:
 
 def _set(each: VcpuSet, profile: Profile) -> Iterator[str]:
     where = "" if profile.topology == "unrestricted" else ", all on one NUMA node"
-    yield f"{_many(len(each.vcpus), 'vCPU')} ({numbers_text(each.vcpus)}){where}"
+    yield f"{_many(len(each.vcpus), 'vCPU')} ({ranges(each.vcpus)}){where}"
     if each.pairs:
         pairs = ", ".join("+".join(map(str, pair)) for pair in each.pairs)
         yield f"on the threads of one core each: {pairs}"
@@ -192,17 +193,6 @@ def _impact(impact: Impact) -> str:
         return f"up to {impact.identical_max_count} of it on one host degrade little"
     used = ", ".join(f"{name} {value:,.10g}" for name, value in impact.usage.items())
     return f"uses at worst: {used}"
-
-
-def numbers_text(numbers: Iterable[int]) -> str:
-    """`0-3,6` of 0, 1, 2, 3, 6."""
-    spans: list[list[int]] = []
-    for each in sorted(numbers):
-        if spans and each == spans[-1][-1] + 1:
-            spans[-1].append(each)
-        else:
-            spans.append([each])
-    return ",".join(f"{span[0]}-{span[-1]}" if len(span) > 1 else f"{span[0]}" for span in spans)
 
 
 def _many(count: int, noun: str) -> str:

@@ -1,0 +1,96 @@
+"""`nodrop host diff`: in what two hosts differ, or one host at two times."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nodrop.cli.completing import DIR, RESULT
+from nodrop.cli.console import console, show
+from nodrop.errors import ConfigError
+
+if TYPE_CHECKING:
+    from nodrop.model.chd import HostDescriptor
+
+DIFFERENT = 1
+"""As of diff and cmp."""
+EPILOG = """
+\b
+Examples:
+  nodrop host diff before.yaml after.yaml
+  nodrop host diff before.yaml                 what became of this machine since
+  nodrop host diff 20260131T120000Z-3f9a2c latest --format json
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("a", type=RESULT)
+@click.argument("b", type=RESULT, required=False)
+@click.option(
+    "--all", "momentary", is_flag=True, help="Also what is another the next moment: use, free memory, clocks."
+)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--results-dir", default="results", show_default=True, type=DIR, help="Where results are kept.")
+@click.pass_context
+def diff(context: click.Context, /, a: str, b: str | None, results_dir: str, **flags: Any) -> None:
+    """Say in what two hosts differ: which they are, capabilities, settings, resources.
+
+    A and B are descriptors (`nodrop host describe -o FILE`; YAML, JSON or XML), or runs, of which each keeps the host
+    it was measured on: a result.json, a run id, `latest`. Without B it is this machine as it is now.
+
+    What is known of one of them alone is told apart and is no difference; when they were looked at is none either.
+
+    Ends with status 0 if nothing differs, 1 if something does, 2 if one of them cannot be read.
+    """
+    from rich.console import Group  # noqa: PLC0415
+
+    from nodrop.report.host.diff import diff_json, diff_lines  # noqa: PLC0415
+    from nodrop.verdict.hosts import hosts_differ  # noqa: PLC0415
+
+    one, other = _host(a, results_dir), _host(b, results_dir) if b else _here()
+    changes = hosts_differ(one, other, momentary=flags["momentary"])
+    names = _titled(one, a), _titled(other, b or "this machine")
+    if flags["form"] == "json":
+        click.echo(diff_json(*names, changes), nl=False)
+    else:
+        show(Group(*diff_lines(*names, changes, console(sys.stdout).width)), sys.stdout)
+    if any(each.kind != "known" for each in changes):
+        context.exit(DIFFERENT)
+
+
+def _here() -> "HostDescriptor":
+    from nodrop.cli.host.hosts import the_host  # noqa: PLC0415
+
+    return the_host(None)
+
+
+def _host(word: str, results_dir: str) -> "HostDescriptor":
+    """What a file describes, or what a run was measured on."""
+    from nodrop import store  # noqa: PLC0415
+    from nodrop.descriptors import altered, read_chd  # noqa: PLC0415
+
+    file = Path(word)
+    if word == "-" or (file.is_file() and not _is_result(file)):
+        host = read_chd(word)
+        for half in altered(host):
+            click.echo(f"nodrop: warning: {word}: its {half} were changed after they were written", err=True)
+        return host
+    result = store.load(word, results_dir)
+    if result.facts is None or result.facts.chd is None:
+        raise ConfigError(
+            f"{word}: the host it was measured on asked, run {result.run_id} keeps no description of it, as releases "
+            "before this one did not; name a later run, or a file of `nodrop host describe`"
+        )
+    return result.facts.chd
+
+
+def _is_result(file: Path) -> bool:
+    """Whether it is a run: a result says its version first."""
+    with file.open("rb") as opened:
+        return b'"schema_version"' in opened.read(200)
+
+
+def _titled(host: "HostDescriptor", word: str) -> str:
+    name = host.host.hostname.value or host.host.id.value or "a host without a name"
+    return f"{name}, as of {host.captured_at} ({word})"

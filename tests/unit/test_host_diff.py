@@ -1,0 +1,175 @@
+"""In what two hosts differ: leaf by leaf, in a person's order, times and the moment left out."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.hosts import AT, GIB, Shape, host
+from tests.recorded import recorded
+from tests.running import MILLION
+
+from nodrop.cli import main
+from nodrop.descriptors import text_of, with_fingerprints
+from nodrop.model.base import Value
+from nodrop.model.chd import HostDescriptor
+from nodrop.model.observation import Moment, Observation
+from nodrop.verdict.hosts import Change, hosts_differ
+
+LATER = Moment("2026-02-02T00:00:00+00:00")
+
+
+def changed(value: Any, path: str, to: object) -> Any:
+    """The same with another value at `a.b.0.c`; keys of dicts are as in JSON."""
+    name, _, rest = path.partition(".")
+    if isinstance(value, Value):
+        return value.model_copy(update={name: changed(getattr(value, name), rest, to) if rest else to})
+    if isinstance(value, dict):
+        key = next((each for each in value if str(each) == name), name)
+        return {**value, key: changed(value[key], rest, to) if rest else to}
+    return tuple(changed(each, rest, to) if str(index) == name else each for index, each in enumerate(value))
+
+
+def told(a: HostDescriptor, b: HostDescriptor, **options: bool) -> list[tuple[str, str, str, str]]:
+    return [(each.part, each.text, each.a_text, each.b_text) for each in hosts_differ(a, b, **options)]
+
+
+def one(path: str, to: object) -> Change:
+    (change,) = hosts_differ(host(), changed(host(), path, to))
+    return change
+
+
+def test_a_host_does_not_differ_from_itself_later() -> None:
+    again = HostDescriptor.model_validate_json(host().model_dump_json().replace(AT, LATER.at))
+    assert again != host()
+    assert hosts_differ(host(), again) == ()
+
+
+@pytest.mark.parametrize(
+    ("path", "to", "expected"),
+    [
+        ("host.kernel", LATER.reported("6.2.0", "uname"), ("host", "kernel", "6.1.0", "6.2.0")),
+        (
+            "capabilities.processor.base_mhz",
+            LATER.reported(1800.0, "x"),
+            ("capabilities", "processor: base clock", "2700 MHz", "1800 MHz"),
+        ),
+        (
+            "capabilities.processor.smt.enabled",
+            LATER.reported(False, "x"),
+            ("capabilities", "processor: SMT: switched on", "yes", "no"),
+        ),
+        (
+            "resources.numa_nodes.1.memory.total_bytes",
+            LATER.reported(32 * GIB, "x"),
+            ("resources", "node 1: memory: total", "64 GiB", "32 GiB"),
+        ),
+        (
+            "resources.numa_nodes.0.memory.large_pages.0.used_count",
+            LATER.reported(3, "x"),
+            ("resources", "node 0: memory: large pages of 1 GiB: used", "0", "3"),
+        ),
+        (
+            "resources.numa_nodes.0.nics.0.ports.1.speed_bps",
+            LATER.reported(25 * 10**9, "x"),
+            ("resources", "node 0: NIC 0000:03:00: port 0000:03:00.1: speed", "10.00 Gb/s", "25.00 Gb/s"),
+        ),
+    ],
+)
+def test_a_change_is_told_in_words(path: str, to: object, expected: tuple[str, ...]) -> None:
+    change = one(path, to)
+    assert (change.part, change.text, change.a_text, change.b_text) == expected
+    assert change.kind == "differs"
+    assert (change.a_source, change.b_source) == ("test", to.source)  # type: ignore[attr-defined]
+
+
+def test_cpus_that_change_alike_are_told_once() -> None:
+    used = host()
+    for cpu in (2, 3, 5):
+        used = changed(used, f"resources.numa_nodes.0.cpus.cpu.{cpu}.in_use", LATER.reported(True, "x"))
+    assert told(host(), used) == [("resources", "node 0: CPUs 2-3,5: in use", "no", "yes")]
+
+
+def test_what_is_there_on_one_host_alone_is_told_as_a_whole() -> None:
+    whole, smaller = (host("host-a", Shape(nodes=nodes, threads=1)) for nodes in (2, 1))
+    texts = [each.text for each in hosts_differ(whole, smaller) if each.kind == "there"]
+    assert texts == ["node 1", "link between nodes 0 1"]
+    back = [(each.a_text, each.b_text) for each in hosts_differ(smaller, whole) if each.kind == "there"]
+    assert back == [("not there", "there")] * 2
+
+
+def test_what_became_known_is_told_apart() -> None:
+    known = LATER.reported("1.2", "BIOS")
+    change = one("host.bios", known)
+    assert (change.kind, change.a_text, change.b_text) == ("known", "unknown", "1.2")
+    hidden: Observation[str] = LATER.unknown("needs root")
+    change = one("host.kernel", hidden)
+    assert (change.kind, change.a_text, change.b_text) == ("known", "6.1.0", "unknown: needs root")
+
+
+def test_why_something_is_unknown_is_no_difference() -> None:
+    a = changed(host(), "host.bios", LATER.unknown("needs root"))
+    assert hosts_differ(host(), a) == ()
+
+
+@pytest.mark.parametrize(
+    "path", ["capabilities.processor.current_mhz", "resources.numa_nodes.0.cpus.cpu.1.usage_ratio"]
+)
+def test_what_is_another_the_next_moment_is_told_on_demand(path: str) -> None:
+    a, b = (changed(host(), path, LATER.reported(value, "x")) for value in (0.5, 0.6))
+    assert hosts_differ(a, b) == ()
+    assert len(hosts_differ(a, b, momentary=True)) == 1
+
+
+def test_of_long_text_the_words_that_differ_are_shown() -> None:
+    words = " ".join(f"word{each}=1" for each in range(20))
+    a, b = (
+        changed(host(), "capabilities.settings", {"kernel_cmdline": LATER.reported(text, "/proc/cmdline")})
+        for text in (f"{words} mitigations=auto", f"{words} mitigations=off isolcpus=2-7")
+    )
+    assert told(a, b) == [("settings", "kernel_cmdline", "... mitigations=auto", "... mitigations=off isolcpus=2-7")]
+
+
+def test_parts_are_in_the_order_of_a_descriptor() -> None:
+    b = changed(host(), "host.kernel", LATER.reported("7", "x"))
+    b = changed(b, "capabilities.processor.vendor", LATER.reported("AMD", "x"))
+    b = changed(b, "resources.numa_nodes.0.socket", LATER.reported(7, "x"))
+    assert [each.part for each in hosts_differ(host(), b)] == ["host", "capabilities", "resources"]
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main(["host", "diff", *arguments])
+    return code, *capsys.readouterr()
+
+
+def test_the_command_compares_files_of_any_form(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a, b = tmp_path / "a.yaml", tmp_path / "b.xml"
+    a.write_text(text_of(with_fingerprints(host()), "yaml"))
+    b.write_text(text_of(with_fingerprints(changed(host(), "host.kernel", LATER.reported("7", "uname"))), "xml"))
+    code, text, beside = said(capsys, str(a), str(b))
+    assert (code, beside) == (1, "")
+    assert "1 difference: 1 in which host it is.\n" in text
+    assert "  kernel: 6.1.0 → 7  [test | uname]\n" in text
+    code, text, _ = said(capsys, str(a), str(a), "--format", "json")
+    assert (code, json.loads(text)["same"]) == (0, True)
+
+
+def test_the_command_warns_of_an_edited_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "a.json"
+    file.write_text(text_of(with_fingerprints(host()), "json").replace('"DDR4"', '"DDR5"'))
+    code, _, beside = said(capsys, str(file), str(file))
+    assert (code, beside) == (
+        0,
+        f"nodrop: warning: {file}: its capabilities were changed after they were written\n" * 2,
+    )
+
+
+def test_the_command_compares_what_runs_were_measured_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = recorded(tmp_path, MILLION)
+    code, _, beside = said(capsys, result.run_id, "latest", "--results-dir", str(tmp_path))
+    assert result.facts
+    if result.facts.chd is None:
+        assert code == 2
+        assert "keeps no description of it" in beside
+    else:
+        assert code == 0
