@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from nodrop.config.load import Source, load
@@ -11,7 +12,7 @@ from nodrop.errors import ConfigError
 from nodrop.model.chd import HostDescriptor
 from nodrop.model.plan import Plan
 from nodrop.model.price import KEPT, Pricing
-from nodrop.model.result import RunResult, Status
+from nodrop.model.result import RunResult
 from nodrop.model.vmd import VmDescriptor
 from nodrop.planned import plans_here
 from nodrop.pricing.places import Places, choose_places
@@ -61,19 +62,22 @@ class Planned(NamedTuple):
     plans: tuple[Plan, ...]
 
 
-def plan_prices(asked: Asked, host: HostDescriptor, cpus: Sequence[int] | None = None) -> Planned:
+def plan_prices(
+    asked: Asked, host: HostDescriptor, cpus: Sequence[int] | None = None, means: Means | None = None
+) -> Planned:
     """Rules that can be broken on a host, and the runs that do, in turn with those that keep all.
 
     Args:
         asked: what prices are wanted of.
         host: this machine.
         cpus: CPUs nodrop may use; those of this process when not given.
+        means: what there is to break rules with; looked for when not given.
 
     Raises: ConfigError for rules that do not exist, SUTs that are no forwarder of ours, hosts too small.
     """
     available = sorted(os.sched_getaffinity(0) if cpus is None else cpus)
     places = choose_places(host, available)
-    broken = _chosen(rules_of(places, _means(asked.identical_max)), asked.rules)
+    broken = _chosen(rules_of(places, means or means_here(host), asked.identical_max), asked.rules)
     defaults = {**DEFAULTS, **_of_vm(asked.vm)}
     kept = _config(asked, defaults, _pinned(places))
     _check(kept)
@@ -94,29 +98,23 @@ def plan_prices(asked: Asked, host: HostDescriptor, cpus: Sequence[int] | None =
 
 
 def still_wanted(pricing: Pricing, plan: Plan, results: Sequence[RunResult]) -> bool:
-    """Whether a run is still to be made: one of more identical VNFs is not, where fewer of them already did too badly.
-
-    Each repeat is decided by itself, by the rates of that repeat.
-    """
+    """Whether a run is still to be made: one of more identical VNFs is not, where fewer already did too badly."""
     counts = {rule.key: rule.vnf_count for rule in pricing.rules}
     count = counts.get(plan.variant, 1)
     if count <= 2:
         return True
-    together = {result.plan.variant: _rate_pps(result) for result in results if result.plan.repeat == plan.repeat}
-    alone_pps = together.get(KEPT)
-    fewer = [
-        rate_pps / counts[variant]
-        for variant, rate_pps in together.items()
-        if 1 < counts.get(variant, 1) < count and rate_pps is not None
-    ]
-    return alone_pps is None or all(rate_pps >= pricing.share * alone_pps for rate_pps in fewer)
+    rates: dict[int, list[float]] = {}
+    for result in results:
+        if result.plan.variant == KEPT or counts.get(result.plan.variant, 1) > 1:
+            of_each = counts.get(result.plan.variant, 1)
+            rates.setdefault(of_each, []).append(_rate_pps(result) / of_each)
+    alone_pps = fmean(rates.get(1, [0.0]))
+    return all(fmean(each) >= pricing.share * alone_pps for fewer, each in rates.items() if fewer < count)
 
 
-def _rate_pps(result: RunResult) -> float | None:
-    if result.status is not Status.COMPLETE or not result.goals:
-        return None
-    found = result.goals[0].lower
-    return found.load_pps if found else 0.0
+def _rate_pps(result: RunResult) -> float:
+    """Of the first goal that was found; none counts as nothing."""
+    return next((found.lower.load_pps for found in result.goals if found.lower), 0.0)
 
 
 def _chosen(rules: Sequence[Broken], wanted: Sequence[str]) -> list[Broken]:
@@ -183,19 +181,21 @@ def _baseline(config: Config, places: Places) -> str:
     return f"{config.sut}: {places.text}{table}, nothing else on these CPUs"
 
 
-def _means(identical_max: int) -> Means:
-    """What this machine has for it."""
+def means_here(host: HostDescriptor) -> Means:
+    """What this machine has to break rules with."""
     return Means(
         stress_ng=antagonist.is_there(),
-        large_pages=_why_no_large_pages(),
+        large_pages=_why_no_large_pages(host),
         steering="" if Path(RPS).exists() else "this kernel has no receive packet steering (CONFIG_RPS)",
-        identical_max=identical_max,
     )
 
 
-def _why_no_large_pages() -> str:
+def _why_no_large_pages(host: HostDescriptor) -> str:
+    pages = [each for node in host.resources.numa_nodes for each in node.memory.large_pages]
+    if any((each.total_count.value or 0) > (each.used_count.value or 0) for each in pages if each.size_bytes == 2**21):
+        return ""
     try:
         is_off = "[never]" in Path(THP).read_text()
     except OSError:
         is_off = True
-    return "transparent large pages are off (echo madvise > " + THP + ")" if is_off else ""
+    return f"no large pages of 2 MiB are free, and transparent ones are off: echo madvise > {THP}" if is_off else ""

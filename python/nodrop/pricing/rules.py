@@ -25,8 +25,6 @@ class Means(NamedTuple):
     """Why memory cannot be had in large pages; empty where it can."""
     steering: str = ""
     """Why the CPU that receives cannot be chosen; empty where it can."""
-    identical_max: int = 4
-    """Identical VNFs to try at most."""
 
 
 class Broken(NamedTuple):
@@ -42,9 +40,9 @@ class Broken(NamedTuple):
 Breaks = Callable[[Places, Means], Iterator[Broken]]
 
 
-def rules_of(places: Places, means: Means) -> tuple[Broken, ...]:
-    """All rules, in the order people would ask for them."""
-    return tuple(broken for each in RULES for broken in each(places, means))
+def rules_of(places: Places, means: Means, identical_max: int = 4) -> tuple[Broken, ...]:
+    """All rules, in the order people would ask for them; with up to so many identical VNFs."""
+    return (*(broken for each in RULES for broken in each(places, means)), *_identical(places, identical_max))
 
 
 def _same_core(places: Places, _: Means) -> Iterator[Broken]:
@@ -198,9 +196,9 @@ def _softirq(places: Places, means: Means) -> Iterator[Broken]:
     )
 
 
-def _identical(places: Places, means: Means) -> Iterator[Broken]:
+def _identical(places: Places, most: int) -> Iterator[Broken]:
     own = 1 + len(places.spare)
-    for count in range(2, min(own + 1, means.identical_max) + 1):
+    for count in range(2, min(own + 1, most) + 1):
         shared = "" if count <= own else f"; only {own} CPU{'s' if own > 1 else ''} of the node, so they share"
         yield Broken(
             PriceRule(
@@ -218,5 +216,5 @@ def _identical(places: Places, means: Means) -> Iterator[Broken]:
 
 RULES: tuple[Breaks, ...] = (
     *(_same_core, _sibling, _nodes, _pages, _not_pinned),
-    *(_antagonists, _softirq, _identical),
+    *(_antagonists, _softirq),
 )

@@ -1,0 +1,221 @@
+"""Prices from runs whose truth is known: made-up figures, and whole suites against simulated forwarders."""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from tests.hosts import Shape, host
+from tests.running import NullStage
+from tests.unit.test_charts import require_sound
+from tests.verdicts import rate, run
+
+from nodrop.charts import price as pictured
+from nodrop.cli import main
+from nodrop.generator.simulated import SimulatedMeasurer
+from nodrop.generator.simulated.changing import NoisyCapacity
+from nodrop.model.plan import Plan
+from nodrop.model.price import KEPT, PriceRule, Pricing
+from nodrop.model.summary import Measure, Summary
+from nodrop.pricing import plan_prices, still_wanted, table_of
+from nodrop.pricing.planning import Asked
+from nodrop.pricing.rules import Means
+from nodrop.report.price import cost_text, impact_text, price_markdown, span_text
+from nodrop.run import Parts
+from nodrop.store import suites
+from nodrop.suite import execute_suite
+from nodrop.verdict.prices import Bound, Price, PriceTable, Said, impact, priced
+
+RULES = (
+    PriceRule(key="a", text="rule a", why="-", clause="7.2", how="so"),
+    PriceRule(key="b", text="rule b", why="-", clause="7.2", how="so", antagonist="cpu"),
+    PriceRule(key="two", text="2 identical", why="-", clause="8.2.2.5", vnf_count=2),
+    PriceRule(key="no", text="rule no", why="-", clause="7.1", why_not="this host has one node"),
+)
+PRICING = Pricing(baseline="tester on CPU 0", goals=("ndr", "pdr_0.5%"), rules=RULES)
+
+
+def runs(**figures: Sequence[Measure]) -> Mapping[str, list[Summary]]:
+    """Runs of each variant with a figure each, in turn."""
+    return {
+        variant: [run(repeat * len(figures) + place, each, side=variant) for repeat, each in enumerate(found)]
+        for place, (variant, found) in enumerate(figures.items())
+    }
+
+
+def around(mean: float, limit: str = "sut") -> list[Measure]:
+    return [rate(mean * factor, limit=limit) for factor in (0.995, 1.0, 1.005)]
+
+
+def table(**figures: Sequence[Measure]) -> PriceTable:
+    return priced(PRICING, runs(**figures))
+
+
+def one(found: PriceTable, key: str) -> Price:
+    return next(price for price in found.prices if price.rule.key == key)
+
+
+def test_a_rate_that_is_thirty_percent_lower_is_a_price_of_thirty_percent() -> None:
+    price = one(table(kept=around(1e6), a=around(0.7e6)), "a")
+    assert price.said is Said.COSTS
+    assert price.cost == pytest.approx(0.3, abs=1e-3)
+    assert price.low is not None
+    assert price.high is not None
+    assert price.low < 0.3 < price.high < 0.35
+    assert cost_text(price) == "30 %"
+
+
+def test_equal_rates_show_no_cost() -> None:
+    price = one(table(kept=around(1e6), a=around(1e6)), "a")
+    assert price.said in (Said.NOTHING, Said.NOT_SHOWN)
+    assert price.low is not None
+    assert price.high is not None
+    assert price.low < 0 < price.high
+
+
+def test_the_dearest_rule_comes_first_and_the_impossible_ones_are_apart() -> None:
+    found = table(kept=around(1e6), a=around(0.9e6), b=around(0.5e6))
+    assert [price.rule.key for price in found.prices] == ["b", "a", "two"]
+    assert one(found, "two").said is Said.NOT_MEASURED
+    assert [rule.key for rule in found.impossible] == ["no"]
+
+
+@pytest.mark.parametrize(
+    ("kept", "broken", "bound", "text"),
+    [
+        ("tester", "sut", Bound.AT_LEAST, "≥ 40 %"),
+        ("sut", "tester", Bound.AT_MOST, "≤ 40 %"),
+        ("tester", "tester", Bound.NEITHER, "-"),
+        ("sut", "shared_cpu", Bound.AT_MOST, "≤ 40 %"),
+    ],
+)
+def test_what_the_tester_limited_is_only_a_bound(kept: str, broken: str, bound: Bound, text: str) -> None:
+    price = one(table(kept=around(1e6, kept), a=around(0.6e6, broken)), "a")
+    assert (price.bound, cost_text(price)) == (bound, text)
+    assert price.said in (Said.LIMITED, Said.COSTS)
+    assert (price.low is None) is (bound in (Bound.AT_MOST, Bound.NEITHER))
+    assert (price.high is None) is (bound in (Bound.AT_LEAST, Bound.NEITHER))
+
+
+def test_a_rule_without_any_load_costs_all_there_is() -> None:
+    found = priced(PRICING, {**runs(kept=around(1e6)), "b": [run(50 + place, side="b") for place in range(3)]})
+    price = one(found, "b")
+    assert (price.said, cost_text(price), span_text(price)) == (Said.NO_LOAD, "all", "-")
+    assert impact(found, 1) is not None
+    assert "cpu: 1" in impact_text(found)
+
+
+def test_a_goal_that_keeping_all_rules_does_not_meet_prices_nothing_so_the_next_one_does() -> None:
+    def both(mean: float, with_ndr: bool) -> Measure | tuple[Measure, ...]:
+        pdr = rate(mean, key="pdr_0.5%")
+        return (rate(mean / 2), pdr) if with_ndr else (pdr,)
+
+    def of(variant: str, *each: Any) -> list[Summary]:
+        return [run(place * 7 + len(variant), *measures, side=variant) for place, measures in enumerate(each)]
+
+    found = priced(
+        PRICING,
+        {
+            KEPT: of(KEPT, both(1e6, True), both(1e6, False), both(1.01e6, True)),
+            "a": of("a", both(0.5e6, True), both(0.5e6, True), both(0.51e6, True)),
+        },
+    )
+    assert (found.text, found.passed_over) == ("PDR_0.5%", ("NDR",))
+    assert one(found, "a").cost == pytest.approx(0.5, abs=0.01)
+
+
+def test_identical_vnfs_are_priced_by_what_each_of_them_does() -> None:
+    found = table(kept=around(1e6), two=around(1.9e6))
+    assert one(found, "two").cost == pytest.approx(0.05, abs=1e-3)
+    assert found.identical_count == 2
+    assert impact(found, 2) is not None
+    assert table(kept=around(1e6), two=around(1e6)).identical_count == 1
+    assert table(kept=around(1e6), a=around(1e6)).identical_count is None
+
+
+def test_the_impact_section_promises_the_most_that_was_seen() -> None:
+    found = table(kept=around(1e6), b=around(0.6e6), two=around(1.9e6))
+    option = impact(found, 1)
+    assert option is not None
+    high = one(found, "b").high
+    assert high is not None
+    assert option.degradation_max_ratio == {"cpu": math.ceil(high * 100) / 100}
+    text = impact_text(found)
+    assert "impact:\n  option: 1\n  degradation_max_ratio:\n    cpu: 0.4" in text
+    assert "#   identical_max_count: 2" in text
+
+
+@pytest.mark.parametrize("figures", [{}, {"a": [rate(7e5)]}, {"a": around(2e6), "b": around(1e3)}])
+def test_its_picture_and_its_texts_are_sound_whatever_was_measured(figures: dict[str, list[Measure]]) -> None:
+    found = table(kept=around(1e6), **figures)
+    chart = pictured.chart(found)
+    require_sound(chart)
+    assert "this host has one node" in price_markdown(found)
+    assert any(row["why"] == "this host has one node" for row in chart.data["impossible"])
+
+
+# Whole suites, with a forwarder of a known rate for each rule.
+
+MACHINE = host(shape=Shape(nodes=1, cores=4, threads=1, reserved_cores=0))
+TRUE_RATIO = {"same-core": 0.7, "small-pages": 1.0, "identical-2": 2.0, "identical-3": 2.1, "identical-4": 2.2}
+
+
+def simulated(plan: Plan, seeds: Random) -> Parts:
+    measurers = []
+
+    def make(plan: Plan, _stage: object) -> SimulatedMeasurer:
+        sut = NoisyCapacity(
+            capacity_pps=1e6 * TRUE_RATIO.get(plan.variant, 1.0), sd_ratio=0.002, seed=seeds.randrange(2**31)
+        )
+        measurers.append(SimulatedMeasurer(plan.traffic, sut, 0.1))
+        return measurers[-1]
+
+    del plan
+    return Parts(
+        stage=lambda _plan, _run_id: NullStage(),
+        measurer=make,
+        clock=lambda: measurers[-1].now_s if measurers else 0.0,
+    )
+
+
+def test_known_effects_are_found_again_and_shown_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = Asked(
+        overrides={"results_dir": str(tmp_path), "search.max_load": "4Mpps", "search.width": "1%"},
+        rules=["same-core", "small-pages", "identical"],
+    )
+    planned = plan_prices(asked, MACHINE, range(4), Means(stress_ng=True))
+    outcome = execute_suite(
+        planned.plans,
+        lambda _event: None,
+        simulated(planned.plans[0], Random(7)),
+        planned.pricing,
+        lambda plan, so_far: still_wanted(planned.pricing, plan, so_far),
+    )
+    assert not outcome.failures
+    found = table_of(outcome.suite, outcome.results)
+    dear, free = one(found, "same-core"), one(found, "small-pages")
+    assert dear.said is Said.COSTS
+    assert dear.low is not None
+    assert dear.high is not None
+    assert dear.low <= 0.3 <= dear.high
+    assert free.said in (Said.NOTHING, Said.NOT_SHOWN)
+    # Three did too badly each time, so four were not tried.
+    assert (found.identical_count, one(found, "identical-3").run_count, one(found, "identical-4").run_count) == (
+        2,
+        3,
+        0,
+    )
+    stored = suites.find("latest", tmp_path)
+    assert stored is not None
+    assert table_of(stored.suite, stored.results) == found
+    assert main(["vm", "price", "latest", "--results-dir", str(tmp_path), "-o", str(tmp_path / "p.svg")]) == 0
+    assert "on the tester's CPU" in capsys.readouterr().out
+    assert main(["show", "latest", "--results-dir", str(tmp_path)]) == 0
+    assert "What each rule is worth" in capsys.readouterr().out
+
+
+def test_a_result_that_prices_nothing_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["vm", "price", "nothing", "--results-dir", str(tmp_path)]) == 2
+    assert "it is no list of runs" in capsys.readouterr().err
