@@ -3,8 +3,8 @@
 use nodrop_engine::{EngineError, Port, Stream, paced_refusal};
 use nodrop_model::{Backend, Copying, FaultSpec, PortSpec};
 use nodrop_port::any::{AnyRx, AnyTx};
-use nodrop_port::memory::Pages;
 use nodrop_port::fault::{FaultRx, Faults};
+use nodrop_port::memory::Pages;
 use nodrop_port::xdp_live::LiveTx;
 use nodrop_port::{PortError, af_packet, af_xdp, dpdk, loopback};
 use nodrop_wire::Signature;

@@ -160,6 +160,7 @@ pub fn bind_to_node(node: usize) -> Result<(), PortError> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -184,7 +185,7 @@ VmFlags: rd wr mr mw me ht
     #[test]
     fn memory_is_zeros_to_its_end_in_pages_of_any_size() {
         for pages in [Pages::Usual, Pages::Small, Pages::Large] {
-            let mut memory = Memory::new(5 << 20, pages).expect("5 MiB");
+            let mut memory = Memory::new(5 << 20, pages).unwrap();
             assert_eq!(memory.words_mut().len(), 5 << 17);
             assert!(memory.words_mut().iter().all(|word| *word == 0), "{pages:?}");
             assert!(pages != Pages::Small || memory.large_page_bytes() == 0);
@@ -193,7 +194,7 @@ VmFlags: rd wr mr mw me ht
 
     #[test]
     fn a_node_that_is_not_there_is_refused_by_name() {
-        let error = bind_to_node(1000).expect_err("no machine has it").to_string();
+        let error = bind_to_node(1000).unwrap_err().to_string();
         assert!(error.contains("NUMA node 1000"), "{error}");
     }
 }

@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use nodrop_port::af_packet::{self, PacketRx, PacketTx};
 use nodrop_port::af_xdp::{self, Copying, Wanted};
-use nodrop_port::memory::Pages;
 use nodrop_port::clock::{Clock, SystemClock};
 use nodrop_port::loopback;
+use nodrop_port::memory::Pages;
 use nodrop_port::paced::{self, Counter, Frame, Report, Sitting, Sum, Timetable};
 use nodrop_port::xdp_live::LiveTx;
 use nodrop_port::{Receive, SNAP_BYTES, Slot, Transmit};
@@ -72,7 +72,8 @@ fn over_veth() -> bool {
 fn a_timetable_is_kept_by_itself() {
     const MARK_AT: usize = MAGIC_OFFSET;
     let wanted = Wanted::Marked { magic: MAGIC, offsets: vec![MARK_AT] };
-    let options = af_xdp::Options { queue_slots: 16384, queues: 1, copying: Copying::Copy, wanted, pages: Pages::Usual };
+    let options =
+        af_xdp::Options { queue_slots: 16384, queues: 1, copying: Copying::Copy, wanted, pages: Pages::Usual };
     assert!(
         LiveTx::open("near").unwrap_err().to_string().contains("NAPI"),
         "nothing at the other end takes such frames"

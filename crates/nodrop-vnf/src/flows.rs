@@ -48,7 +48,7 @@ impl<N: Network> FlowTable<N> {
     #[inline]
     fn line(&mut self, key: u64) -> &mut [u64] {
         // The upper half of the product spreads the keys evenly, whatever the number of accounts.
-        let place = (u128::from(key) * self.count as u128 >> 64) as usize;
+        let place = ((u128::from(key) * self.count as u128) >> 64) as usize;
         &mut self.accounts.words_mut()[place * WORDS..(place + 1) * WORDS]
     }
 }

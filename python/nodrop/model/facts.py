@@ -26,6 +26,8 @@ class SutProcess(Value):
     name: str
     """Unique in its lab."""
     pid: int
+    large_page_bytes: int | None = None
+    """How much of its table is in large pages; None where it has no table."""
 
 
 class ChainFacts(Value):

@@ -3,11 +3,16 @@
 from collections.abc import Sequence
 
 from nodrop.errors import ConfigError
+from nodrop.model.price import KEPT, Pricing
 from nodrop.model.result import RunResult, Status
 from nodrop.model.suite import Suite
 from nodrop.model.summary import Summary
 from nodrop.store.summaries import summary_of
+from nodrop.units import format_ratio
 from nodrop.verdict.prices import PriceTable, priced
+
+WHOLE = 0.95
+"""From this share on a table is in large pages."""
 
 
 def table_of(suite: Suite, results: Sequence[RunResult]) -> PriceTable:
@@ -18,4 +23,23 @@ def table_of(suite: Suite, results: Sequence[RunResult]) -> PriceTable:
     for result in results:
         if result.status is Status.COMPLETE:
             runs.setdefault(result.plan.variant, []).append(summary_of(result))
-    return priced(suite.pricing, runs)
+    return priced(_as_found(suite.pricing, results), runs)
+
+
+def _as_found(pricing: Pricing, results: Sequence[RunResult]) -> Pricing:
+    """The same, and it is said where the table of those that kept all rules was not in large pages after all."""
+    short = [_large_share(result) for result in results if result.plan.variant == KEPT]
+    least = min((share for share in short if share is not None), default=1.0)
+    if least >= WHOLE:
+        return pricing
+    note = f"with all rules kept only {format_ratio(least)} of the table was in large pages: the kernel had no more"
+    rules = (rule.model_copy(update={"note": note}) if rule.key == "small-pages" else rule for rule in pricing.rules)
+    return pricing.model_copy(update={"rules": tuple(rules)})
+
+
+def _large_share(result: RunResult) -> float | None:
+    """Of a VNF's table, what is in large pages; None where nothing was asked or told of it."""
+    asked_bytes = result.plan.lab.sut_table_bytes
+    told = [each.large_page_bytes for each in result.facts.stage.sut_processes] if result.facts else []
+    known = [each for each in told if each is not None]
+    return min(known) / asked_bytes if known and asked_bytes and result.plan.lab.sut_pages == "large" else None

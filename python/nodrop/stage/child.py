@@ -24,6 +24,8 @@ class Child:
         self.name = name
         self.what = what
         self._process = process
+        self.large_page_bytes: int | None = None
+        """How much of its table is in large pages, once it has said so."""
 
     @property
     def pid(self) -> int:
@@ -33,7 +35,7 @@ class Child:
     @property
     def fact(self) -> SutProcess:
         """What there is to know of it."""
-        return SutProcess(name=self.name, pid=self.pid)
+        return SutProcess(name=self.name, pid=self.pid, large_page_bytes=self.large_page_bytes)
 
     def ending(self) -> str:
         """How it ended, once it has."""

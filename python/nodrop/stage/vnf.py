@@ -67,6 +67,8 @@ def _await_ready(child: Child, stdout: LineReader, sut: str, deadline: float) ->
     line = stdout.next_line(max(0.0, deadline - time.monotonic()))
     said = _parse(line)
     if said.get("event") == "ready":
+        table = said.get("table")
+        child.large_page_bytes = table["large_page_bytes"] if isinstance(table, dict) else None
         return
     if said.get("event") == "error":
         raise StageError(f"SUT {sut} asked, {child.what} says: {said.get('message')}")

@@ -8,8 +8,8 @@ use nodrop_port::af_packet::{PacketRx, PacketTx};
 use nodrop_port::af_xdp::{self, Copying, Options, Wanted, XdpRx, XdpTx};
 use nodrop_port::{PortError, Receive, Transmit, memory, thread};
 use nodrop_vnf::{
-    Counters, CrossConnect, EdgePort, EdgeSwitch, FlowTable, Forwarder, Network, Pace, Port, Redirect, RedirectPort, Router,
-    RouterPort, StaticRoute,
+    Counters, CrossConnect, EdgePort, EdgeSwitch, FlowTable, Forwarder, Network, Pace, Port, Redirect, RedirectPort,
+    Router, RouterPort, StaticRoute,
 };
 use nodrop_wire::MacAddr;
 use serde_json::{Value, json};
@@ -152,9 +152,7 @@ fn forward_with(
     table: &Value,
 ) -> Result<(), PortError> {
     match running.backend {
-        Backend::AfPacket => {
-            serve(open(interfaces, |port| open_packet(port, running))?, network, running, pace, table)
-        }
+        Backend::AfPacket => serve(open(interfaces, |port| open_packet(port, running))?, network, running, pace, table),
         Backend::AfXdp => serve(open(interfaces, |port| open_xdp(port, running))?, network, running, pace, table),
     }
 }
@@ -177,7 +175,13 @@ fn open_packet(interface: &Interface, running: &Running) -> Result<(PacketTx, Pa
 
 fn open_xdp(interface: &Interface, running: &Running) -> Result<(XdpTx, XdpRx), PortError> {
     let wanted = Wanted::All(running.frame_bytes());
-    let options = Options { queue_slots: interface.queue_slots, queues: 1, copying: Copying::Auto, wanted, pages: running.pages() };
+    let options = Options {
+        queue_slots: interface.queue_slots,
+        queues: 1,
+        copying: Copying::Auto,
+        wanted,
+        pages: running.pages(),
+    };
     let (tx, rx, _) = af_xdp::open(&interface.name, &options)?;
     Ok((tx, rx))
 }

@@ -110,7 +110,8 @@ fn open_sockets(interface: &str, options: &Options, tx_slots: u32) -> Result<(Ve
     let rx_slots = options.queue_slots.next_power_of_two();
     let all = |flags: u16| {
         let depth = |queue| Depth { rx: rx_slots, tx: if queue == 0 { tx_slots } else { 0 } };
-        let open = |queue| XdpSocket::open(interface, queue, depth(queue), whole_bytes, options.pages, flags).map(Arc::new);
+        let open =
+            |queue| XdpSocket::open(interface, queue, depth(queue), whole_bytes, options.pages, flags).map(Arc::new);
         (0..options.queues.max(1)).map(open).collect::<Result<Vec<_>, _>>()
     };
     match options.copying {

@@ -1,0 +1,86 @@
+"""Prices with real packets, and noisy neighbours that end whatever ends."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nodrop.cli import main
+from nodrop.store import load, suites
+
+pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
+GONE_WITHIN_S = 5.0
+SHORT = (
+    *("--set", "search.initial_trial_duration=0.1s", "--set", "search.final_trial_duration=0.2s"),
+    *("--set", "search.width=30%", "--set", "search.budget=4s", "--set", "vnf.table=8MiB", "--goal", "PDR=50%"),
+)
+
+
+def of_stress() -> set[int]:
+    """Processes of stress-ng, whoever started them."""
+    found = set()
+    for name in Path("/proc").iterdir():
+        try:
+            if name.name.isdecimal() and (name / "comm").read_text().startswith("stress-ng"):
+                found.add(int(name.name))
+        except OSError:
+            continue
+    return found
+
+
+def await_none_but(before: set[int]) -> set[int]:
+    deadline = time.monotonic() + GONE_WITHIN_S
+    while (left := of_stress() - before) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return left
+
+
+def test_two_rules_are_priced_and_nothing_is_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], require_tool: Callable[[str], Path]
+) -> None:
+    require_tool("stress-ng")
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("prices need two CPUs")
+    before = of_stress()
+    asked = ["vm", "price", "--rules", "small-pages,cpu-noise", "--repeat", "1", "--alongside", "-q", *SHORT]
+    assert main([*asked, "--results-dir", str(tmp_path), "--format", "json"]) == 0
+    table = json.loads(capsys.readouterr().out)
+    assert {price["rule"]["key"] for price in table["prices"]} == {"small-pages", "cpu-noise"}
+    assert all(price["run_count"] == 1 for price in table["prices"])
+    found = suites.find("latest", tmp_path)
+    assert found is not None
+    assert [run.variant for run in found.suite.runs] == ["kept", "small-pages", "cpu-noise"]
+    kept, small, noisy = (load(run.run_id, tmp_path) for run in found.suite.runs)
+    assert small.facts is not None
+    assert small.facts.stage.sut_processes[0].large_page_bytes == 0
+    assert [each.kind for each in noisy.plan.lab.antagonists] == ["cpu"]
+    assert not kept.plan.lab.antagonists
+    assert not await_none_but(before)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_noisy_neighbour_ends_with_the_run_however_that_ends(
+    tmp_path: Path, require_tool: Callable[[str], Path], number: signal.Signals
+) -> None:
+    require_tool("stress-ng")
+    before = of_stress()
+    flags = ("--rate", "1kpps", "--set", "duration=30s", "--set", "antagonist.kind=cache", "--alongside", "-q")
+    cores = ("--set", f"antagonist.cores=[{max(os.sched_getaffinity(0))}]")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "nodrop", "run", "--results-dir", tmp_path, *flags, *cores],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 20
+    while not of_stress() - before and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.05)
+    assert of_stress() - before
+    process.send_signal(number)
+    process.wait(20)
+    assert not await_none_but(before)
