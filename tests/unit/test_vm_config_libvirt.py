@@ -1,5 +1,6 @@
 """libvirt's domain XML of placed VMs. The judges: libvirt's own schema, and libvirt itself where it parses a domain."""
 
+import random
 import re
 import subprocess
 from collections.abc import Callable
@@ -9,11 +10,13 @@ from xml.etree import ElementTree as xml
 import pytest
 from tests.hosts import Shape, host
 from tests.placements import GIB, drawn, of_sample, small
+from tests.placing import random_host, random_vm
 from tests.vms import sample
 
 from nodrop.errors import ConfigError
 from nodrop.vm.config import libvirt
 from nodrop.vm.config.instance import Instance, instance
+from nodrop.vm.place import place
 
 GOLDEN = Path(__file__).parent.parent / "vm_config"
 WITH_DISK = libvirt.Options(images=("/var/lib/libvirt/images/vnf.qcow2",))
@@ -37,6 +40,22 @@ def test_libvirts_schema_accepts_every_domain(require_tool: Callable[[str], Path
         files.append(tmp_path / f"{seed}.xml")
         files[-1].write_text(text)
     subprocess.run([validator, "--noout", "--relaxng", schema, GOLDEN / "libvirt.xml", *files], check=True)
+
+
+def test_whatever_placement_gives_can_be_written(require_tool: Callable[[str], Path], tmp_path: Path) -> None:
+    """Sets in pieces over several nodes among it, vCPUs without memory near them, memory without vCPUs."""
+    validator, schema = require_tool("xmllint"), Path("/usr/share/libvirt/schemas/domain.rng")
+    require_tool("virt-xml-validate")
+    files = []
+    for seed in range(300):
+        draw = random.Random(seed)
+        machine, vmd = random_host(draw), random_vm(draw)
+        placement = place(vmd, [machine]).placement
+        if placement:
+            files.append(tmp_path / f"{seed}.xml")
+            files[-1].write_text(libvirt.domain(instance(vmd, placement, machine)))
+    assert len(files) > 40
+    subprocess.run([validator, "--noout", "--relaxng", schema, *files], check=True)
 
 
 def test_libvirt_itself_takes_the_sample(require_tool: Callable[[str], Path], tmp_path: Path) -> None:
@@ -114,7 +133,7 @@ def test_the_same_vm_on_the_same_host_has_the_same_ids() -> None:
     [
         ({"host_id": "host-b"}, "it is on host 'host-b', given is 'host-a'"),
         ({"profile": 3}, "it is for profile 3, the VM has 1"),
-        ({"sets": of_sample().sets[:1]}, "it has vCPU sets [0], the VM 2"),
+        ({"sets": of_sample().sets[:1]}, "it has vCPU sets 0, the VM 0 to 1"),
     ],
 )
 def test_a_placement_of_something_else_is_refused(change: dict[str, object], said: str) -> None:

@@ -25,8 +25,8 @@ def read_placement(file: Path | str, vm: str = "") -> Placement:
     if "sets" in document.content:
         return validated(Placement, document)
     results = document.content.get("results", [document.content])
-    if not isinstance(results, list):
-        raise ConfigError(f"{file}: results: a list expected")
+    if not isinstance(results, list) or not any(key in document.content for key in ("results", "placement")):
+        raise ConfigError(f"{file}: a placement expected, none found; give what `nodrop vm place` wrote")
     found = [_result(document, each) for each in results]
     placed = [each.placement for each in found if each.placement and vm in ("", each.vm)]
     if len(placed) != 1:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from nodrop.cli.completing import FILE
-from nodrop.errors import ConfigError
+from nodrop.errors import ConfigError, PlacementError
 
 if TYPE_CHECKING:
     from nodrop.model.chd import HostDescriptor
-    from nodrop.model.placement import Placement, PlacementResult
+    from nodrop.model.placement import Placement
     from nodrop.model.vmd import VmDescriptor
     from nodrop.vm.config.instance import Instance
 
@@ -51,36 +51,33 @@ def config(
     from nodrop.descriptors import read_vmd  # noqa: PLC0415
     from nodrop.descriptors.placement import read_placement  # noqa: PLC0415
     from nodrop.vm.config.instance import instance  # noqa: PLC0415
+    from nodrop.vm.place.inventory import name_of  # noqa: PLC0415
 
     if emulate and form != "libvirt":
         raise ConfigError(f"--emulate asked with --format {form}; only libvirt is told how a VM runs")
     asked, remarks = read_vmd(vmd)
     for remark in remarks:
-        click.echo(f"{vmd}: {remark}", err=True)
+        click.echo(f"nodrop: {vmd}: {remark}", err=True)
     known = [the_host(file) for file in hosts or (None,)]
     placement = read_placement(placed) if placed else _place(asked, known)
-    host = next((each for each in known if each.host.id.value == placement.host_id), known[0])
+    host = next((each for each in known if name_of(each) == placement.host_id), known[0])
     _write(_text(instance(asked, placement, host), form, images, emulate), output)
 
 
 def _place(vmd: "VmDescriptor", hosts: "list[HostDescriptor]") -> "Placement":
+    from rich.console import Group  # noqa: PLC0415
+
+    from nodrop.cli.console import console, show  # noqa: PLC0415
+    from nodrop.report.place import place_lines  # noqa: PLC0415
     from nodrop.vm.place import place  # noqa: PLC0415
 
     result = place(vmd, hosts)
     if result.placement is None:
-        raise ConfigError("\n".join([f"{vmd.name}: no host has what it needs", *_reasons(result)]))
+        show(Group(*place_lines(result, None, console(sys.stderr).width)), sys.stderr)
+        raise PlacementError(f"a host for {result.vm} asked, none of {len(hosts)} fits; what each lacks is said above")
     for sentence in (*result.placement.substitutions, *result.placement.warnings):
-        click.echo(f"{vmd.name}: {sentence}", err=True)
+        click.echo(f"nodrop: {vmd.name}: {sentence}", err=True)
     return result.placement
-
-
-def _reasons(result: "PlacementResult") -> list[str]:
-    return [
-        f"  {each.hostname or each.host_id}: {fault.where + ': ' if fault.where else ''}{fault.constraint}: "
-        f"asked {fault.asked}, found {fault.found}"
-        for each in result.rejections
-        for fault in each.violations
-    ]
 
 
 def _text(whole: "Instance", form: Form, images: tuple[str, ...], emulate: bool) -> str:

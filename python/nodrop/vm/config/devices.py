@@ -5,9 +5,9 @@ from pathlib import PurePath
 from xml.etree import ElementTree as xml
 
 from nodrop.errors import ConfigError
-from nodrop.model.placement import PlacedInterface, PlacedSet
+from nodrop.model.placement import PlacedInterface
 from nodrop.vm.config import guest
-from nodrop.vm.config.instance import Instance, pci
+from nodrop.vm.config.instance import Instance, Piece, pci
 
 VHOST_USER = ("ovs-dpdk", "vpp")
 SOCKETS = {"ovs-dpdk": "/var/run/openvswitch", "vpp": "/var/run/vpp"}
@@ -31,16 +31,15 @@ def add_disks(devices: xml.Element, images: tuple[str, ...]) -> None:
 def add_interfaces(devices: xml.Element, instance: Instance) -> None:
     """Every interface in the VMD's order, each on the guest's NUMA node that has its vCPUs."""
     buses = _add_buses(devices, instance)
-    for pair in instance.pairs:
-        for line in pair.placed.interfaces:
-            element = _add_interface(devices, instance, pair.placed.index, line)
-            _put(element, buses, pair.placed.index)
+    for piece, line in instance.lines:
+        element = _add_interface(devices, instance, piece, line)
+        _put(element, buses, piece.number)
 
 
 def add_others(devices: xml.Element, instance: Instance) -> None:
     """Accelerators, what the guest may translate I/O with, and what every domain has or must not have."""
-    for pair in instance.pairs:
-        for address in pair.placed.devices:
+    for piece in instance.pieces:
+        for address in piece.placed.devices:
             _host_device(devices, address)
     if instance.has_device:
         iommu = xml.SubElement(devices, "iommu", model="intel")
@@ -49,58 +48,58 @@ def add_others(devices: xml.Element, instance: Instance) -> None:
     xml.SubElement(devices, "memballoon", model="none")
 
 
-def notes_of_interfaces(instance: Instance, placed: PlacedSet) -> list[str]:
+def notes_of_interfaces(instance: Instance) -> list[str]:
     """What has to be set on the host, because the XML cannot."""
     notes = []
-    for line in placed.interfaces:
-        where = f"Interface {line.index} of vCPU set {placed.index}"
+    for piece, line in instance.lines:
+        where = f"Interface {line.index} of vCPU set {piece.placed.index}"
         if line.mode == "sriov" and line.bandwidth_bps:
             notes.append(f"{where}: {_pacing(instance, line)}")
         if line.mode == "vswitch" and line.vswitch_kind in VHOST_USER:
-            path = socket_path(instance, placed.index, line)
+            path = socket_path(instance, piece, line)
             notes.append(f"{where}: virtual switch {line.vswitch} has to connect, as a client, to {path}.")
             if line.bandwidth_bps:
                 notes.append(f"{where}: its {_mbps(line)} Mbit/s have to be limited in the switch itself.")
     return notes
 
 
-def socket_path(instance: Instance, vcpu_set: int, line: PlacedInterface) -> str:
+def socket_path(instance: Instance, piece: Piece, line: PlacedInterface) -> str:
     """Where the guest waits for a virtual switch; short, as socket names have to be."""
     short = hashlib.sha256(instance.uuid.encode()).hexdigest()[:8]
-    return f"{SOCKETS[line.vswitch_kind]}/vhu-{short}-{vcpu_set}-{line.index}"
+    return f"{SOCKETS[line.vswitch_kind]}/vhu-{short}-{piece.placed.index}-{line.index}"
 
 
-def _add_interface(devices: xml.Element, instance: Instance, vcpu_set: int, line: PlacedInterface) -> xml.Element:
+def _add_interface(devices: xml.Element, instance: Instance, piece: Piece, line: PlacedInterface) -> xml.Element:
     if line.mode == "dedicated":
         return _host_device(devices, line.pci_id)
     add = _add_vf if line.mode == "sriov" else _add_virtual
-    return add(devices, instance, vcpu_set, line)
+    return add(devices, instance, piece, line)
 
 
-def _add_vf(devices: xml.Element, instance: Instance, vcpu_set: int, line: PlacedInterface) -> xml.Element:
+def _add_vf(devices: xml.Element, instance: Instance, piece: Piece, line: PlacedInterface) -> xml.Element:
     element = xml.SubElement(devices, "interface", type="hostdev", managed="yes")
-    xml.SubElement(element, "mac", address=instance.mac(vcpu_set, line.index))
+    xml.SubElement(element, "mac", address=instance.mac(piece.placed.index, line.index))
     _address(xml.SubElement(element, "source"), line.pci_id, type="pci")
     return element
 
 
-def _add_virtual(devices: xml.Element, instance: Instance, vcpu_set: int, line: PlacedInterface) -> xml.Element:
+def _add_virtual(devices: xml.Element, instance: Instance, piece: Piece, line: PlacedInterface) -> xml.Element:
     if not line.vswitch:
         raise ConfigError(
-            f"placement of {instance.placement.vm!r}: interface {line.index} of vCPU set {vcpu_set} names no virtual "
-            "switch; libvirt needs one"
+            f"placement of {instance.placement.vm!r}: interface {line.index} of vCPU set {piece.placed.index} names no "
+            "virtual switch; libvirt needs one"
         )
     user = line.vswitch_kind in VHOST_USER
     element = xml.SubElement(devices, "interface", type="vhostuser" if user else "bridge")
-    xml.SubElement(element, "mac", address=instance.mac(vcpu_set, line.index))
+    xml.SubElement(element, "mac", address=instance.mac(piece.placed.index, line.index))
     if user:
-        xml.SubElement(element, "source", type="unix", path=socket_path(instance, vcpu_set, line), mode="server")
+        xml.SubElement(element, "source", type="unix", path=socket_path(instance, piece, line), mode="server")
     else:
         xml.SubElement(element, "source", bridge=line.vswitch)
         if line.vswitch_kind in ("ovs", "ovn"):
             xml.SubElement(element, "virtualport", type="openvswitch")
     xml.SubElement(element, "model", type="virtio")
-    queues = str(len(instance.pairs[vcpu_set].placed.cpus))
+    queues = str(max(1, len(piece.placed.cpus)))
     xml.SubElement(element, "driver", {"queues": queues} if user else {"name": "vhost", "queues": queues})
     if line.bandwidth_bps and not user:
         bandwidth = xml.SubElement(element, "bandwidth")
@@ -122,24 +121,24 @@ def _address(parent: xml.Element, address: str, **more: str) -> None:
 
 
 def _add_buses(devices: xml.Element, instance: Instance) -> dict[int, int]:
-    """An expander bus with a port for each interface, on the guest's node of each set; by set, the first port's index.
+    """Expander buses on the guest's nodes, each with a port for every interface there; by piece, its first port.
 
     Only where the guest has several nodes with vCPUs: it could not tell otherwise which node a device is near.
     """
     buses: dict[int, int] = {}
-    if len(instance.pairs) < 2:
+    if len(instance.pieces) < 2:
         return buses
     index, root = 0, 0
-    for pair in instance.pairs:
-        if not pair.placed.interfaces:
+    for piece in instance.pieces:
+        if not piece.placed.interfaces:
             continue
         root += 1
         index += 1
         bus = _controller(devices, index, "pcie-expander-bus")
         target = xml.SubElement(bus, "target", busNr=str(256 - root * BUS_STEP))
-        xml.SubElement(target, "node").text = str(guest.cell_of(instance, pair.placed.index).id)
-        buses[pair.placed.index] = index + 1
-        for slot in range(len(pair.placed.interfaces)):
+        xml.SubElement(target, "node").text = str(guest.cell_of(instance, piece.number).id)
+        buses[piece.number] = index + 1
+        for slot in range(len(piece.placed.interfaces)):
             port = _controller(devices, index + 1 + slot, "pcie-root-port")
             place = {
                 "type": "pci",
@@ -149,7 +148,7 @@ def _add_buses(devices: xml.Element, instance: Instance) -> dict[int, int]:
                 "function": "0x0",
             }
             xml.SubElement(port, "address", place)
-        index += len(pair.placed.interfaces)
+        index += len(piece.placed.interfaces)
     return buses
 
 
@@ -157,17 +156,17 @@ def _controller(devices: xml.Element, index: int, model: str) -> xml.Element:
     return xml.SubElement(devices, "controller", type="pci", index=str(index), model=model)
 
 
-def _put(element: xml.Element, buses: dict[int, int], vcpu_set: int) -> None:
-    if vcpu_set in buses:
+def _put(element: xml.Element, buses: dict[int, int], piece: int) -> None:
+    if piece in buses:
         place = {
             "type": "pci",
             "domain": "0x0000",
-            "bus": f"0x{buses[vcpu_set]:02x}",
+            "bus": f"0x{buses[piece]:02x}",
             "slot": "0x00",
             "function": "0x0",
         }
         xml.SubElement(element, "address", place)
-        buses[vcpu_set] += 1
+        buses[piece] += 1
 
 
 def _pacing(instance: Instance, line: PlacedInterface) -> str:

@@ -2,6 +2,7 @@
 
 from typing import Literal, NamedTuple
 
+from nodrop.model.placement import PlacedSet
 from nodrop.vm.config.instance import Instance
 
 MEBIBYTE = 2**20
@@ -11,7 +12,8 @@ class Cell(NamedTuple):
     """A NUMA node of the guest."""
 
     id: int
-    vcpu_set: int
+    piece: int
+    """Of the VM's pieces, which."""
     vcpus: tuple[int, ...]
     """None in a cell that is there for memory of another kind."""
     memory_bytes: int
@@ -29,28 +31,34 @@ class Shape(NamedTuple):
 
 
 def cells(instance: Instance) -> tuple[Cell, ...]:
-    """One for each vCPU set and kind of memory: pages of two sizes cannot back one cell.
+    """One for each piece and kind of memory: pages of two sizes cannot back one cell.
 
     First those with vCPUs, so that a guest that asks only for these counts them from 0. Where a set has large pages
-    they are with its vCPUs; the rest of its memory is in a cell of its own, next to it.
+    they are with its vCPUs; the rest of its memory is in a cell of its own, next to it. vCPUs without memory on
+    their node, which only a VM without topology has, are in the first cell.
     """
     first: list[Cell] = []
     more: list[Cell] = []
-    for asked, placed in instance.pairs:
+    for piece in instance.pieces:
+        placed = piece.placed
         large = placed.large_page_count * (placed.large_page_bytes or 0)
-        vcpus = tuple(sorted(asked.vcpus))
         kinds = [(large, placed.large_page_bytes)] if large else []
         if placed.normal_bytes:
             kinds.append((placed.normal_bytes, None))
         for number, (size, page) in enumerate(kinds):
-            cell = Cell(0, placed.index, () if number else vcpus, size, page, placed.node)
+            cell = Cell(0, piece.number, () if number else piece.vcpus, size, page, placed.node)
             (more if number else first).append(cell)
-    return tuple(each._replace(id=number) for number, each in enumerate([*first, *more]))
+    found = [each._replace(id=number) for number, each in enumerate([*first, *more])]
+    homeless = [vcpu for piece in instance.pieces if not _bytes(piece.placed) for vcpu in piece.vcpus]
+    if homeless:
+        found[0] = found[0]._replace(vcpus=tuple(sorted((*found[0].vcpus, *homeless))))
+    return tuple(found)
 
 
-def cell_of(instance: Instance, vcpu_set: int) -> Cell:
-    """The cell that has the vCPUs of a set."""
-    return next(each for each in cells(instance) if each.vcpu_set == vcpu_set and each.vcpus)
+def cell_of(instance: Instance, piece: int) -> Cell:
+    """The cell that has the vCPUs of a piece."""
+    found = cells(instance)
+    return next((each for each in found if each.piece == piece), found[0])
 
 
 def shape(instance: Instance) -> Shape:
@@ -60,7 +68,7 @@ def shape(instance: Instance) -> Shape:
     shared cache from the guest, where a socket over two nodes would show one that is not there.
     """
     count = len(instance.cpu_of)
-    owner = {vcpu: each.placed.index for each in instance.pairs for vcpu in each.asked.vcpus}
+    owner = {vcpu: each.number for each in instance.pieces for vcpu in each.vcpus}
     threads = _threads(instance, owner)
     sizes = [size for size in range(count, 0, -1) if count % size == 0 and size % threads == 0]
     fit = next((size for size in sizes if _aligned(size, count, owner)), threads)
@@ -77,6 +85,10 @@ def distance(instance: Instance, a: Cell, b: Cell) -> int:
     link = next((each for each in instance.host.resources.links if {each.a, each.b} == ends), None)
     known = link.distance.value if link else None
     return known if known and 11 < known < 255 else 20
+
+
+def _bytes(placed: PlacedSet) -> int:
+    return placed.normal_bytes + placed.large_page_count * (placed.large_page_bytes or 0)
 
 
 def memory_unit(size: int) -> tuple[int, Literal["MiB", "KiB", "b"]]:

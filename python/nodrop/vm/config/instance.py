@@ -12,6 +12,7 @@ from nodrop.model.base import Value
 from nodrop.model.chd import HostDescriptor, NumaNode, Port, VSwitch
 from nodrop.model.placement import PlacedInterface, PlacedSet, Placement
 from nodrop.model.vmd import Profile, VcpuSet, VmDescriptor
+from nodrop.vm.place.inventory import name_of
 
 PCI = re.compile(r"([0-9a-f]{4,8}):([0-9a-f]{2}):([0-9a-f]{2})\.([0-7])", re.ASCII | re.IGNORECASE)
 NAMESPACE = uuid.UUID("8d1ff1de-9a0b-5d0c-a1ac-5a0f7d2d3c11")
@@ -29,11 +30,31 @@ class PciAddress(NamedTuple):
     function: str
 
 
-class SetPair(NamedTuple):
-    """A vCPU set, as asked and as placed."""
+class Piece(NamedTuple):
+    """A vCPU set, or what of it is on one node where no topology restricts the VM."""
 
+    number: int
+    """From 0; without topology, sets may be in several pieces."""
     asked: VcpuSet
+    """The whole set."""
     placed: PlacedSet
+
+    @property
+    def vcpus(self) -> tuple[int, ...]:
+        """On this node."""
+        return tuple(sorted(self.placed.cpus))
+
+    @property
+    def pairs(self) -> tuple[tuple[int, ...], ...]:
+        """Those asked for that are on this node."""
+        return tuple(each for each in self.asked.pairs if set(each) <= set(self.placed.cpus))
+
+
+class Line(NamedTuple):
+    """An interface, and the piece it is with."""
+
+    piece: Piece
+    placed: PlacedInterface
 
 
 class Vf(NamedTuple):
@@ -53,7 +74,7 @@ class Instance(Value):
     @cached_property
     def profile(self) -> Profile:
         """The list of requirements that the placement meets."""
-        return self.vmd.profiles[self.placement.profile]
+        return self.placement.scaled or self.vmd.profiles[self.placement.profile]
 
     @cached_property
     def name(self) -> str:
@@ -70,10 +91,16 @@ class Instance(Value):
         return str(uuid.uuid5(NAMESPACE, f"{self.placement.vm}@{self.placement.host_id}"))
 
     @cached_property
-    def pairs(self) -> tuple[SetPair, ...]:
-        """The vCPU sets in the VMD's order."""
-        placed = {each.index: each for each in self.placement.sets}
-        return tuple(SetPair(asked, placed[index]) for index, asked in enumerate(self.profile.vcpu_sets))
+    def pieces(self) -> tuple[Piece, ...]:
+        """The vCPU sets in the VMD's order, each with all that is near it."""
+        placed = sorted(self.placement.sets, key=lambda each: (each.index, each.node))
+        asked = self.profile.vcpu_sets
+        return tuple(Piece(number, asked[each.index], each) for number, each in enumerate(placed))
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """All interfaces, in the order the guest sees them."""
+        return tuple(Line(piece, each) for piece in self.pieces for each in piece.placed.interfaces)
 
     @cached_property
     def cpu_of(self) -> dict[int, int]:
@@ -160,8 +187,8 @@ def pci(address: str) -> PciAddress:
 
 def _of_host(whole: Instance) -> list[str]:
     faults = []
-    if whole.placement.host_id != whole.host.host.id.value:
-        faults.append(f"it is on host {whole.placement.host_id!r}, given is {whole.host.host.id.value!r}")
+    if whole.placement.host_id != name_of(whole.host):
+        faults.append(f"it is on host {whole.placement.host_id!r}, given is {name_of(whole.host)!r}")
     known = {cpu for node in whole.host.resources.numa_nodes for cpu in node.cpus.ids}
     absent = sorted(set(whole.cpu_of.values()) - known)
     if absent:
@@ -170,24 +197,30 @@ def _of_host(whole: Instance) -> list[str]:
 
 
 def _of_sets(whole: Instance) -> list[str]:
-    asked = whole.profile.vcpu_sets
-    if sorted(each.index for each in whole.placement.sets) != list(range(len(asked))):
-        return [f"it has vCPU sets {[each.index for each in whole.placement.sets]}, the VM {len(asked)} from 0"]
+    asked, placed = whole.profile.vcpu_sets, whole.placement.sets
+    if {each.index for each in placed} != set(range(len(asked))):
+        return [f"it has vCPU sets {_listed(sorted({each.index for each in placed}))}, the VM 0 to {len(asked) - 1}"]
     vcpus = [vcpu for each in asked for vcpu in each.vcpus]
     if sorted(vcpus) != list(range(len(vcpus))):
         return [f"vCPUs {_listed(sorted(vcpus))}: expected 0 to {len(vcpus) - 1}, each once"]
-    return [fault for each in whole.pairs for fault in _of_set(each)]
+    return [
+        fault
+        for index, each in enumerate(asked)
+        for fault in _of_set(each, [piece for piece in placed if piece.index == index])
+    ]
 
 
-def _of_set(pair: SetPair) -> list[str]:
-    asked, placed = pair
-    where, faults = f"vCPU set {placed.index}", []
-    if set(placed.cpus) != set(asked.vcpus):
-        faults.append(f"{where} has vCPUs {_listed(sorted(placed.cpus))}, asked are {_listed(sorted(asked.vcpus))}")
-    if len(placed.interfaces) != len(asked.interfaces):
-        faults.append(f"{where} has {len(placed.interfaces)} interfaces, asked are {len(asked.interfaces)}")
-    if _bytes(placed) < asked.memory.total_bytes:
-        faults.append(f"{where} has {_bytes(placed)} bytes of memory, asked are {asked.memory.total_bytes}")
+def _of_set(asked: VcpuSet, pieces: Sequence[PlacedSet]) -> list[str]:
+    where, faults = f"vCPU set {pieces[0].index}", []
+    vcpus = sorted(vcpu for each in pieces for vcpu in each.cpus)
+    lines = sum(len(each.interfaces) for each in pieces)
+    size = sum(map(_bytes, pieces))
+    if vcpus != sorted(asked.vcpus):
+        faults.append(f"{where} has vCPUs {_listed(vcpus)}, asked are {_listed(sorted(asked.vcpus))}")
+    if lines != len(asked.interfaces):
+        faults.append(f"{where} has {lines} interfaces, asked are {len(asked.interfaces)}")
+    if size < asked.memory.total_bytes:
+        faults.append(f"{where} has {size} bytes of memory, asked are {asked.memory.total_bytes}")
     return faults
 
 

@@ -12,7 +12,7 @@ import yaml
 
 from nodrop.errors import ConfigError
 from nodrop.model.placement import PlacedInterface
-from nodrop.vm.config.instance import Instance, SetPair, pci
+from nodrop.vm.config.instance import Instance, Piece, pci
 from nodrop.vm.config.notes import hashed
 
 MEBIBYTE = 2**20
@@ -56,13 +56,13 @@ def pod(instance: Instance, image: str = "") -> dict[str, Any]:
     host = instance.placement.hostname
     if not LABEL.fullmatch(host):
         raise ConfigError(f"host name {host!r}: Kubernetes knows no node by it; a label's value is expected")
-    lines = [_network_name(instance, pair, line) for pair, line in _lines(instance)]
+    lines = [_network_name(instance, piece, line) for piece, line in instance.lines]
     metadata: dict[str, Any] = {"name": instance.name}
     if lines:
         metadata["annotations"] = {"k8s.v1.cni.cncf.io/networks": ", ".join(lines)}
     spec: dict[str, Any] = {"nodeSelector": {"kubernetes.io/hostname": host}, "restartPolicy": "Never"}
     sizes = _page_sizes(instance)
-    spec["containers"] = [_container(instance, each, image) for each in instance.pairs]
+    spec["containers"] = [_container(instance, each, image) for each in instance.pieces]
     if sizes:
         spec["volumes"] = [
             {"name": f"hugepages-{size.lower()}", "emptyDir": {"medium": f"HugePages-{size}"}} for size in sizes
@@ -74,22 +74,22 @@ def plugin(instance: Instance) -> list[dict[str, Any]]:
     """The device plugin's resources: each is the very function that the placement has."""
     resources: list[dict[str, Any]] = [
         {
-            "resourceName": _resource(instance, pair, line),
+            "resourceName": _resource(instance, piece, line),
             "resourcePrefix": PREFIX,
             "selectors": [{"pciAddresses": [_address(line.pci_id)]}],
         }
-        for pair, line in _lines(instance)
+        for piece, line in instance.lines
         if line.mode != "vswitch"
     ]
     resources += [
         {
-            "resourceName": _device(instance, pair, number),
+            "resourceName": _device(instance, piece, number),
             "resourcePrefix": PREFIX,
             "deviceType": "accelerator",
             "selectors": [{"pciAddresses": [_address(address)]}],
         }
-        for pair in instance.pairs
-        for number, address in enumerate(pair.placed.devices)
+        for piece in instance.pieces
+        for number, address in enumerate(piece.placed.devices)
     ]
     if not resources:
         return []
@@ -101,16 +101,18 @@ def plugin(instance: Instance) -> list[dict[str, Any]]:
 def networks(instance: Instance) -> list[dict[str, Any]]:
     """What Multus attaches, one for each interface."""
     found = []
-    for pair, line in _lines(instance):
-        metadata: dict[str, Any] = {"name": _network_name(instance, pair, line)}
+    for piece, line in instance.lines:
+        metadata: dict[str, Any] = {"name": _network_name(instance, piece, line)}
         if line.mode != "vswitch":
-            metadata["annotations"] = {"k8s.v1.cni.cncf.io/resourceName": f"{PREFIX}/{_resource(instance, pair, line)}"}
+            metadata["annotations"] = {
+                "k8s.v1.cni.cncf.io/resourceName": f"{PREFIX}/{_resource(instance, piece, line)}"
+            }
         found.append(
             {
                 "apiVersion": "k8s.cni.cncf.io/v1",
                 "kind": "NetworkAttachmentDefinition",
                 "metadata": metadata,
-                "spec": {"config": json.dumps(_cni(instance, pair, line))},
+                "spec": {"config": json.dumps(_cni(instance, piece, line))},
             }
         )
     return found
@@ -131,8 +133,13 @@ def notes(instance: Instance) -> tuple[str, ...]:
     )
 
 
-def _container(instance: Instance, pair: SetPair, image: str) -> dict[str, Any]:
-    placed = pair.placed
+def _container(instance: Instance, piece: Piece, image: str) -> dict[str, Any]:
+    placed = piece.placed
+    if not placed.cpus:
+        raise ConfigError(
+            f"placement of {instance.placement.vm!r}: memory of vCPU set {placed.index} is on node {placed.node} "
+            "without any of its vCPUs; a container has both on one node"
+        )
     normal = placed.normal_bytes or NORMAL_MIN_BYTES
     amounts = {"cpu": str(len(placed.cpus)), "memory": f"{-(-normal // MEBIBYTE)}Mi"}
     if placed.large_page_count and placed.large_page_bytes:
@@ -140,11 +147,11 @@ def _container(instance: Instance, pair: SetPair, image: str) -> dict[str, Any]:
         amounts[f"hugepages-{size}"] = f"{placed.large_page_count * placed.large_page_bytes // MEBIBYTE}Mi"
     for line in placed.interfaces:
         if line.mode != "vswitch":
-            amounts[f"{PREFIX}/{_resource(instance, pair, line)}"] = "1"
+            amounts[f"{PREFIX}/{_resource(instance, piece, line)}"] = "1"
     for number, _ in enumerate(placed.devices):
-        amounts[f"{PREFIX}/{_device(instance, pair, number)}"] = "1"
+        amounts[f"{PREFIX}/{_device(instance, piece, number)}"] = "1"
     container: dict[str, Any] = {
-        "name": f"set{placed.index}",
+        "name": f"set{piece.number}",
         "image": image or instance.vmd.image or f"{instance.name}:latest",
         "resources": {"requests": amounts, "limits": dict(amounts)},
     }
@@ -155,8 +162,8 @@ def _container(instance: Instance, pair: SetPair, image: str) -> dict[str, Any]:
     return container
 
 
-def _cni(instance: Instance, pair: SetPair, line: PlacedInterface) -> dict[str, Any]:
-    config: dict[str, Any] = {"cniVersion": "1.0.0", "name": _network_name(instance, pair, line)}
+def _cni(instance: Instance, piece: Piece, line: PlacedInterface) -> dict[str, Any]:
+    config: dict[str, Any] = {"cniVersion": "1.0.0", "name": _network_name(instance, piece, line)}
     if line.mode == "dedicated":
         return {**config, "type": "host-device"}
     if line.mode == "sriov":
@@ -165,7 +172,7 @@ def _cni(instance: Instance, pair: SetPair, line: PlacedInterface) -> dict[str, 
     kinds = {"linux-bridge": "bridge", "ovs": "ovs", "ovn": "ovs", "ovs-dpdk": "userspace", "vpp": "userspace"}
     if line.vswitch_kind not in kinds or not line.vswitch:
         raise ConfigError(
-            f"placement of {instance.placement.vm!r}: interface {line.index} of vCPU set {pair.placed.index} is on "
+            f"placement of {instance.placement.vm!r}: interface {line.index} of vCPU set {piece.placed.index} is on "
             f"virtual switch {line.vswitch!r} of kind {line.vswitch_kind!r}; known kinds: {', '.join(kinds)}"
         )
     kind = kinds[line.vswitch_kind]
@@ -175,20 +182,16 @@ def _cni(instance: Instance, pair: SetPair, line: PlacedInterface) -> dict[str, 
     return {**config, "type": kind, "bridge": line.vswitch}
 
 
-def _lines(instance: Instance) -> list[tuple[SetPair, PlacedInterface]]:
-    return [(pair, line) for pair in instance.pairs for line in pair.placed.interfaces]
+def _network_name(instance: Instance, piece: Piece, line: PlacedInterface) -> str:
+    return f"{instance.name}-{piece.placed.index}-{line.index}"
 
 
-def _network_name(instance: Instance, pair: SetPair, line: PlacedInterface) -> str:
-    return f"{instance.name}-{pair.placed.index}-{line.index}"
+def _resource(instance: Instance, piece: Piece, line: PlacedInterface) -> str:
+    return _word(f"{instance.name}-{piece.placed.index}-net{line.index}")
 
 
-def _resource(instance: Instance, pair: SetPair, line: PlacedInterface) -> str:
-    return _word(f"{instance.name}-{pair.placed.index}-net{line.index}")
-
-
-def _device(instance: Instance, pair: SetPair, number: int) -> str:
-    return _word(f"{instance.name}-{pair.placed.index}-device{number}")
+def _device(instance: Instance, piece: Piece, number: int) -> str:
+    return _word(f"{instance.name}-{piece.placed.index}-device{number}")
 
 
 def _word(name: str) -> str:
@@ -209,7 +212,7 @@ def _page_size(size: int) -> str:
 def _page_sizes(instance: Instance) -> list[str]:
     sizes = {
         each.placed.large_page_bytes
-        for each in instance.pairs
+        for each in instance.pieces
         if each.placed.large_page_count and each.placed.large_page_bytes
     }
     return [_page_size(each) for each in sorted(sizes)]
@@ -222,13 +225,13 @@ def _reserved(instance: Instance) -> str:
 
 def _notes_of_sets(instance: Instance) -> list[str]:
     notes = []
-    if len(instance.pairs) > 1:
+    if len(instance.pieces) > 1:
         notes.append(
-            f"{len(instance.pairs)} vCPU sets are as many containers: the topology manager keeps a container within "
+            f"{len(instance.pieces)} vCPU sets are as many containers: the topology manager keeps a container within "
             "one NUMA node, not a pod, and does not say which node."
         )
     threads = max((len(each) for each in instance.siblings.values()), default=1)
-    for each in instance.pairs:
+    for each in instance.pieces:
         if len(each.placed.cpus) % threads:
             notes.append(
                 f"vCPU set {each.placed.index} has {len(each.placed.cpus)} CPUs: with full-pcpus-only the kubelet "
@@ -244,12 +247,12 @@ def _notes_of_sets(instance: Instance) -> list[str]:
 
 def _notes_of_lines(instance: Instance) -> list[str]:
     notes = []
-    for pair, line in _lines(instance):
-        where = f"Interface {line.index} of vCPU set {pair.placed.index}"
+    for piece, line in instance.lines:
+        where = f"Interface {line.index} of vCPU set {piece.placed.index}"
         if line.mode == "vswitch" and line.bandwidth_bps:
             notes.append(
                 f"{where}: its {round(line.bandwidth_bps / 1e6)} Mbit/s have to be limited in the switch itself."
             )
-    if any(line.mode != "vswitch" for _, line in _lines(instance)):
+    if any(line.mode != "vswitch" for _, line in instance.lines):
         notes.append("The ConfigMap is the SR-IOV network device plugin's; add its resources to those it has already.")
     return notes

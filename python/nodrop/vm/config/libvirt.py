@@ -48,7 +48,7 @@ def notes(instance: Instance, options: Options = USUAL) -> tuple[str, ...]:
     return (
         *_notes_of_guest(instance),
         *_notes_of_host(instance, options),
-        *(note for pair in instance.pairs for note in notes_of_interfaces(instance, pair.placed)),
+        *notes_of_interfaces(instance),
         *_notes_of_disks(instance, options),
     )
 
@@ -141,20 +141,19 @@ def _shared(instance: Instance) -> bool:
 def _notes_of_guest(instance: Instance) -> list[str]:
     notes = []
     for each in guest.cells(instance):
-        if not each.vcpus:
-            with_cpus = guest.cell_of(instance, each.vcpu_set).id
+        first, vcpu_set = guest.cell_of(instance, each.piece).id, instance.pieces[each.piece].placed.index
+        if each.id != first:
             notes.append(
-                f"vCPU set {each.vcpu_set} has memory of two kinds: its large pages are node {with_cpus} of the guest, "
-                f"its normal memory is node {each.id}, which has no CPUs. "
-                f"Set up the guest's own large pages on node {with_cpus}."
+                f"vCPU set {vcpu_set} has memory of two kinds: its large pages are node {first} of the guest, its "
+                f"normal memory is node {each.id}, which has no CPUs. Large pages of the guest's own: on node {first}."
             )
-    shape, sets = guest.shape(instance), len(instance.pairs)
+    shape, sets = guest.shape(instance), len(instance.pieces)
     if shape.sockets > sets:
         notes.append(
             f"The guest sees {shape.sockets} sockets for {sets} vCPU sets: all its sockets have to be of one size, and "
             "none may hold vCPUs of two sets."
         )
-    paired = any(each.asked.pairs for each in instance.pairs)
+    paired = any(each.asked.pairs for each in instance.pieces)
     if paired and shape.threads == 1:
         notes.append(
             "The guest sees no hyperthreads: the pairs asked for are not all on threads of one core, or not in turn "

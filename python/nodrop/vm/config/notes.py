@@ -24,4 +24,5 @@ def hashed(notes: Sequence[str]) -> str:
 
 def comment(note: str) -> str:
     """As the text of a comment in XML, which may hold no two dashes in turn, nor end with one."""
-    return f" {re.sub(r'-(?=-)', '- ', plain(note))} "
+    lines = textwrap.wrap(re.sub(r"-(?=-)", "- ", plain(note)), WIDTH - 10, break_on_hyphens=False)
+    return f" {f'{chr(10)}       '.join(lines)} "

@@ -8,9 +8,8 @@ from shlex import quote
 from typing import NamedTuple
 
 from nodrop.errors import ConfigError
-from nodrop.model.placement import PlacedInterface
 from nodrop.vm.config import guest
-from nodrop.vm.config.instance import Instance, SetPair
+from nodrop.vm.config.instance import Instance, Piece
 from nodrop.vm.config.notes import hashed
 
 MEBIBYTE = 2**20
@@ -78,7 +77,7 @@ def extra_specs(instance: Instance) -> dict[str, str]:
         specs["hw:locked_memory"] = "true"
     if instance.has_device:
         specs |= {"hw:pci_numa_affinity_policy": "required", "hw:viommu_model": "intel"}
-    if any(line.mode == "vswitch" for pair in instance.pairs for line in pair.placed.interfaces):
+    if any(line.mode == "vswitch" for piece in instance.pieces for line in piece.placed.interfaces):
         specs["hw:vif_multiqueue_enabled"] = "true"
     if aliases := _aliases(instance):
         specs["pci_passthrough:alias"] = aliases
@@ -89,19 +88,21 @@ def extra_specs(instance: Instance) -> dict[str, str]:
 
 
 def numa_cells(instance: Instance) -> tuple[Cell, ...]:
-    """One for each node of the host that the VM is on."""
+    """One for each node of the host that its vCPUs are on; memory elsewhere is with the first."""
     found = []
     for node in instance.nodes:
-        pairs = [each for each in instance.pairs if each.placed.node == node]
-        vcpus = tuple(sorted(vcpu for each in pairs for vcpu in each.asked.vcpus))
-        found.append(Cell(vcpus, sum(_memory_mib(instance, each) for each in pairs), node))
-    return tuple(sorted(found, key=lambda cell: cell.vcpus))
+        pieces = [each for each in instance.pieces if each.placed.node == node]
+        vcpus = tuple(sorted(vcpu for each in pieces for vcpu in each.vcpus))
+        found.append(Cell(vcpus, sum(_memory_mib(instance, each) for each in pieces), node))
+    cells = sorted((each for each in found if each.vcpus), key=lambda cell: cell.vcpus)
+    rest = sum(each.memory_mib for each in found if not each.vcpus)
+    return (cells[0]._replace(memory_mib=cells[0].memory_mib + rest), *cells[1:])
 
 
 def page_bytes(instance: Instance) -> int | None:
     """Of all the VM's memory: Nova has one size for a VM; the largest asked for. None: none asked."""
     return (
-        max((each.placed.large_page_bytes or 0 for each in instance.pairs if each.placed.large_page_count), default=0)
+        max((each.placed.large_page_bytes or 0 for each in instance.pieces if each.placed.large_page_count), default=0)
         or None
     )
 
@@ -135,7 +136,7 @@ def _flavor(instance: Instance) -> str:
 
 def _ports(instance: Instance) -> list[str]:
     found = []
-    for number, (pair, line) in enumerate(_lines(instance)):
+    for number, (piece, line) in enumerate(instance.lines):
         name = _port_name(instance, number)
         policy = ""
         if line.bandwidth_bps and line.mode != "dedicated":
@@ -146,7 +147,7 @@ def _ports(instance: Instance) -> list[str]:
                     f"openstack network qos rule create --type minimum-bandwidth --min-kbps {kbps} --{direction} {name}"
                 )
             policy = f" --qos-policy {name}"
-        network = f'"${{NETWORK_{number}:?the network of interface {line.index} of vCPU set {pair.placed.index}}}"'
+        network = f'"${{NETWORK_{number}:?the network of interface {line.index} of vCPU set {piece.placed.index}}}"'
         found.append(f"openstack port create --network {network} --vnic-type {VNIC_TYPES[line.mode]}{policy} {name}")
     return [*found, ""] if found else []
 
@@ -156,24 +157,20 @@ def _server(instance: Instance, image: str) -> str:
         raise ConfigError(f"placement of {instance.placement.vm!r} names no host; Nova needs its name")
     image = image or instance.vmd.image
     chosen = quote(image) if image else '"${IMAGE:?name of the image in Glance}"'
-    ports = [f"  --port {_port_name(instance, number)}" for number, _ in enumerate(_lines(instance))]
+    ports = [f"  --port {_port_name(instance, number)}" for number, _ in enumerate(instance.lines)]
     head = f"openstack --os-compute-api-version 2.74 server create --flavor {instance.name} --image {chosen}"
     where = f"  --host {quote(instance.placement.hostname)}"
     return " \\\n".join((head, *(ports or ["  --nic none"]), where, f"  {instance.name}")) + "\n"
-
-
-def _lines(instance: Instance) -> list[tuple[SetPair, PlacedInterface]]:
-    return [(pair, line) for pair in instance.pairs for line in pair.placed.interfaces]
 
 
 def _port_name(instance: Instance, number: int) -> str:
     return f"{instance.name}-{number}"
 
 
-def _memory_mib(instance: Instance, pair: SetPair) -> int:
+def _memory_mib(instance: Instance, piece: Piece) -> int:
     """In whole pages of the VM's page size."""
     step = max(page_bytes(instance) or 0, MEBIBYTE)
-    size = pair.placed.normal_bytes + pair.placed.large_page_count * (pair.placed.large_page_bytes or 0)
+    size = piece.placed.normal_bytes + piece.placed.large_page_count * (piece.placed.large_page_bytes or 0)
     return -(-size // step) * step // MEBIBYTE
 
 
@@ -195,9 +192,9 @@ def _aliases(instance: Instance) -> str:
 
 def _notes_of_nodes(instance: Instance) -> list[str]:
     notes = []
-    if len(instance.nodes) < len(instance.pairs):
+    if len(instance.nodes) < len(instance.pieces):
         notes.append(
-            f"{len(instance.pairs)} vCPU sets are on {len(instance.nodes)} of the host's NUMA nodes. Nova puts no two "
+            f"{len(instance.pieces)} vCPU sets are on {len(instance.nodes)} of the host's NUMA nodes. Nova puts no two "
             "guest nodes on one of the host's, so sets that share one are one guest node here."
         )
     if len(instance.nodes) > 1:
@@ -213,7 +210,7 @@ def _notes_of_memory(instance: Instance) -> list[str]:
     page = page_bytes(instance)
     if page is None:
         return []
-    mixed = [each for each in instance.pairs if each.placed.normal_bytes or each.placed.large_page_bytes != page]
+    mixed = [each for each in instance.pieces if each.placed.normal_bytes or each.placed.large_page_bytes != page]
     if not mixed:
         return []
     number, unit = guest.memory_unit(page)
@@ -226,11 +223,11 @@ def _notes_of_memory(instance: Instance) -> list[str]:
 
 def _notes_of_devices(instance: Instance) -> list[str]:
     notes = []
-    functions = sorted(line.pci_id for _, line in _lines(instance) if line.mode != "vswitch")
+    functions = sorted(line.pci_id for _, line in instance.lines if line.mode != "vswitch")
     if functions:
         notes.append(f"nova.conf of the host: [pci] device_spec has to list {', '.join(functions)}.")
     if aliases := _aliases(instance):
-        devices = sorted(each for pair in instance.pairs for each in pair.placed.devices)
+        devices = sorted(each for piece in instance.pieces for each in piece.placed.devices)
         notes.append(
             f"nova.conf: [pci] alias has to define {aliases}; the placement has {', '.join(devices) or 'none'}."
         )

@@ -9,7 +9,7 @@ import yaml
 
 from nodrop.model.placement import PlacedInterface
 from nodrop.vm.config import guest
-from nodrop.vm.config.instance import Instance, SetPair
+from nodrop.vm.config.instance import Instance, Piece
 from nodrop.vm.config.notes import hashed, plain
 
 MEBIBYTE = 2**20
@@ -36,8 +36,8 @@ def templates(instance: Instance) -> dict[str, Any]:
     if disks:
         compute["requirements"] = [{"virtual_storage": each} for each in disks]
     found = {name: compute}
-    for order, (pair, line) in enumerate(_lines(instance)):
-        found[f"{name}-cp{order}"] = _connection(instance, pair, line, order)
+    for order, (piece, line) in enumerate(instance.lines):
+        found[f"{name}-cp{order}"] = _connection(instance, piece, line, order)
     for disk, asked in disks.items():
         properties = {"virtual_block_storage_data": {"size_of_storage": _size(asked.size_bytes)}}
         found[disk] = {"type": f"{NODE}Vdu.VirtualBlockStorage", "properties": properties}
@@ -61,7 +61,7 @@ def _compute(instance: Instance) -> dict[str, Any]:
         "vdu_profile": {"min_number_of_instances": 1, "max_number_of_instances": 1},
     }
     virtual = {
-        "logical_node": {f"set{each.placed.index}": _logical_node(each) for each in instance.pairs},
+        "logical_node": {f"set{each.number}": _logical_node(each) for each in instance.pieces},
         "virtual_memory": _memory(instance),
         "virtual_cpu": _cpu(instance),
     }
@@ -114,15 +114,15 @@ def _memory(instance: Instance) -> dict[str, Any]:
     return memory
 
 
-def _logical_node(pair: SetPair) -> dict[str, Any]:
-    asked, placed = pair
+def _logical_node(piece: Piece) -> dict[str, Any]:
+    placed = piece.placed
     wanted = {
         "numaNode": str(placed.node),
-        "vcpus": ",".join(map(str, sorted(asked.vcpus))),
+        "vcpus": ",".join(map(str, piece.vcpus)),
         "normalMemory": _size(placed.normal_bytes),
     }
-    if asked.pairs:
-        wanted["threadPairs"] = " ".join(",".join(map(str, each)) for each in asked.pairs)
+    if piece.pairs:
+        wanted["threadPairs"] = " ".join(",".join(map(str, each)) for each in piece.pairs)
     if placed.large_page_count and placed.large_page_bytes:
         wanted["memoryPageSize"] = _size(placed.large_page_bytes)
         wanted["numberOfPages"] = str(placed.large_page_count)
@@ -131,10 +131,10 @@ def _logical_node(pair: SetPair) -> dict[str, Any]:
     return {"logical_node_requirements": wanted}
 
 
-def _connection(instance: Instance, pair: SetPair, line: PlacedInterface, order: int) -> dict[str, Any]:
+def _connection(instance: Instance, piece: Piece, line: PlacedInterface, order: int) -> dict[str, Any]:
     names = {"dedicated": "fully dedicated port", "sriov": "SR-IOV function", "vswitch": "virtual switch"}
     wanted = {"interfaceType": names[line.mode], "speed": f"{line.speed_bps:.0f} bit/s"}
-    where = {"numaNode": str(pair.placed.node)}
+    where = {"numaNode": str(piece.placed.node)}
     if line.mode == "vswitch":
         where["virtualSwitch"] = plain(f"{line.vswitch} ({line.vswitch_kind})")
     else:
@@ -153,10 +153,6 @@ def _connection(instance: Instance, pair: SetPair, line: PlacedInterface, order:
     ]
     binding = [{"virtual_binding": instance.name}]
     return {"type": f"{NODE}VduCp", "properties": properties, "requirements": binding}
-
-
-def _lines(instance: Instance) -> list[tuple[SetPair, PlacedInterface]]:
-    return [(pair, line) for pair in instance.pairs for line in pair.placed.interfaces]
 
 
 def _size(size: int) -> str:
