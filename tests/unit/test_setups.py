@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import pytest
+from tests.hosts import MOMENT, host
 from tests.recorded import recorded
 from tests.running import MILLION
 from tests.verdicts import rate, run
 
+from nodrop.model.chd import CpuState, HostDescriptor
 from nodrop.model.result import RunResult
 from nodrop.verdict import differences, outward_differences
 
@@ -64,3 +66,75 @@ def test_of_other_testers_results_what_is_known_is_compared() -> None:
         "who measured": ("nodrop", "nfvbench"),
         "version of the tester": ("0.1.0", "3.6.1"),
     }
+
+
+def with_hosts(result: RunResult, *hosts: HostDescriptor | None) -> list[RunResult]:
+    assert result.facts
+    return [result.model_copy(update={"facts": result.facts.model_copy(update={"chd": each})}) for each in hosts]
+
+
+def with_settings(**settings: str) -> HostDescriptor:
+    value = host()
+    observed = {name: MOMENT.reported(text, "test") for name, text in settings.items()}
+    return value.model_copy(
+        update={"capabilities": value.capabilities.model_copy(update={"settings": observed})},
+    )
+
+
+def test_hosts_that_are_set_up_differently_are_told_likeliest_first(result: RunResult) -> None:
+    a = with_settings(swap="off", mitigations="on", isolated_cpus="2-7", clock_source="tsc", zone_reclaim="0")
+    b = with_settings(swap="on", mitigations="off", isolated_cpus="none", clock_source="hpet", zone_reclaim="1")
+    found = differences(with_hosts(result, a), with_hosts(result, b))
+    assert [(each.text, each.a, each.b) for each in found] == [
+        ("isolated_cpus", "2-7", "none"),
+        ("mitigations", "on", "off"),
+        ("swap", "off", "on"),
+        ("zone_reclaim", "0", "1"),
+    ]
+    assert found[0].key == "facts.chd.capabilities.settings.isolated_cpus"
+    assert all(each.room == "host" for each in found)
+    assert found[0].why == "CPUs that are kept free of other work lose nothing to it."
+
+
+def test_what_differs_of_hosts_is_told_before_what_differs_of_the_search(result: RunResult, tmp_path: Path) -> None:
+    other = recorded(tmp_path, MILLION, hops=2, search__width="2%")
+    found = differences(
+        with_hosts(result, with_settings(swap="off")),
+        with_hosts(with_facts(other, kernel="7.0"), with_settings(swap="on")),
+    )
+    texts = [each.text for each in found if each.text in ("SUT", "kernel", "swap", "width asked")]
+    assert texts == ["SUT", "kernel", "swap", "width asked"]
+
+
+def test_what_is_free_or_used_at_the_moment_is_no_difference(result: RunResult) -> None:
+    a = host()
+    (node, *_), others = a.resources.numa_nodes, a.resources.numa_nodes[1:]
+    busy = node.memory.model_copy(
+        update={"normal": node.memory.normal.model_copy(update={"free_bytes": MOMENT.reported(1, "test")})}
+    )
+    cpus = node.cpus.model_copy(
+        update={"cpu": {**node.cpus.cpu, 1: CpuState(in_use=MOMENT.reported(True, "test"), owners=("vm",))}}
+    )
+    node = node.model_copy(update={"memory": busy, "cpus": cpus})
+    b = a.model_copy(update={"resources": a.resources.model_copy(update={"numa_nodes": (node, *others)})})
+    assert differences(with_hosts(result, a), with_hosts(result, b)) == ()
+
+
+def test_results_of_releases_without_a_descriptor_still_compare(result: RunResult) -> None:
+    old, new = with_hosts(result, None, with_settings(swap="on"))
+    assert differences([old], [new]) == ()
+    assert differences([old, new], [old]) == ()
+
+
+def test_what_is_known_of_one_side_alone_is_no_difference(result: RunResult) -> None:
+    a = with_settings(swap="on")
+    hidden = MOMENT.unknown("needs root")
+    b = a.model_copy(update={"capabilities": a.capabilities.model_copy(update={"settings": {"swap": hidden}})})
+    assert differences(with_hosts(result, a), with_hosts(result, b)) == ()
+
+
+def test_hosts_that_vary_on_both_sides_alike_are_no_difference(result: RunResult) -> None:
+    a, b = with_hosts(result, with_settings(swap="on"), with_settings(swap="off"))
+    assert differences([a, b], [b, a]) == ()
+    (swap,) = differences([a, b], [b])
+    assert (swap.a, swap.b) == ("off, on", "off")

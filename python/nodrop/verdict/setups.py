@@ -7,6 +7,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from nodrop.model.result import RunResult
 from nodrop.model.summary import Summary
 from nodrop.units import format_pps, format_ratio, format_seconds
+from nodrop.verdict.host_suspects import host_differences
 from nodrop.verdict.values import Difference, Room
 from nodrop.wording import traffic_text
 
@@ -196,6 +197,8 @@ UNTOLD = (
     "plan.engine.devices",
 )
 """Keys that always differ, change no figure, or follow from others that are told."""
+BEFORE_HOSTS: tuple[Room, ...] = ("sut", "traffic", "version", "host")
+"""Of the aspects, those that are told first."""
 ROOMS: dict[str, Room] = {
     "lab": "lab",
     "engine": "tester",
@@ -208,13 +211,20 @@ ROOMS: dict[str, Room] = {
 
 def differences(a: Sequence[RunResult], b: Sequence[RunResult]) -> tuple[Difference, ...]:
     """In what the set-ups of A's and B's runs differ: SUT, traffic, versions, host, lab, tester, search."""
-    told = list(_differing(ASPECTS, a, b))
+    told = _with_hosts(list(_differing(ASPECTS, a, b)), a, b)
     if told and told[0].key == "plan.lab.sut":  # then what was found differs in the same
         told = [told[0], *(each for each in told[1:] if each.key != "facts.stage.sut")]
     covered = (*(aspect.key for aspect in ASPECTS), *UNTOLD)
     if any(difference.key == "plan.traffic" for difference in told):
         covered = (*covered, "plan.traffic")
     return (*told, *_rest(a, b, covered))
+
+
+def _with_hosts(told: list[Difference], a: Sequence[RunResult], b: Sequence[RunResult]) -> list[Difference]:
+    """With what else differs of the hosts, behind what a run's own facts say of them."""
+    hosts_a, hosts_b = ([run.facts.chd for run in runs if run.facts and run.facts.chd] for runs in (a, b))
+    first = next((index for index, each in enumerate(told) if each.room not in BEFORE_HOSTS), len(told))
+    return [*told[:first], *host_differences(hosts_a, hosts_b), *told[first:]]
 
 
 def outward_differences(a: Sequence[Summary], b: Sequence[Summary]) -> tuple[Difference, ...]:
