@@ -9,8 +9,10 @@ from nodrop.cpus import ranges
 from nodrop.host.source import Source
 from nodrop.model.chd import NumaNode
 
-COMMAND = ("lstopo-no-graphics", "--of", "xml", "--disallowed")
-_SET = re.compile(r"0x[0-9a-fA-F]{8}(?:,(?:0x[0-9a-fA-F]{8})?)*|0x[0-9a-fA-F]{1,8}")
+KEEP = "HWLOC_KEEP_NVIDIA_GPU_NUMA_NODES=1"
+"""Memory of GPUs that the kernel has as nodes, which hwloc leaves out otherwise."""
+COMMAND = ("env", KEEP, "lstopo-no-graphics", "--of", "xml", "--disallowed")
+_SET = re.compile(r"(?:0x)?[0-9a-fA-F]{1,8}(?:,(?:(?:0x)?[0-9a-fA-F]{1,8})?){0,4096}")
 
 
 class Caches(NamedTuple):
@@ -70,7 +72,7 @@ def _disagreements(nodes: Sequence[NumaNode], seen: HwlocTopology) -> Iterator[s
     for id_ in sorted(set(ours) | set(seen.nodes)):
         if id_ not in ours or id_ not in seen.nodes:
             yield f"node {id_} is {'not known to hwloc' if id_ in ours else 'known to hwloc only'}"
-        elif set(ours[id_]) != set(seen.nodes[id_]):
+        elif ours[id_] and set(ours[id_]) != set(seen.nodes[id_]):  # of others hwloc says the nearest
             theirs = ranges(seen.nodes[id_]) or "none"
             yield f"node {id_} has CPUs {ranges(ours[id_]) or 'none'}, hwloc says {theirs}"
     sets = frozenset(each for node in nodes for each in node.cpus.sibling_sets)

@@ -1,0 +1,47 @@
+"""Machines that others captured, by name: see tests/trees/README.md."""
+
+import atexit
+import contextlib
+import functools
+from pathlib import Path
+
+from nodrop.host.capture import captured
+from nodrop.host.describe import describe
+from nodrop.host.source import Source
+from nodrop.host.tree import Tree
+from nodrop.model.chd import HostDescriptor
+
+TREES = Path(__file__).parent / "trees"
+NAMES = tuple(sorted(each.name.removesuffix(".tar.xz") for each in TREES.glob("*.tar.xz")))
+_UNPACKED = contextlib.ExitStack()
+atexit.register(_UNPACKED.close)
+
+
+@functools.cache
+def machine(name: str) -> Source:
+    """The files of a machine, unpacked until the tests end: not to be changed."""
+    return _UNPACKED.enter_context(captured(TREES / f"{name}.tar.xz"))
+
+
+@functools.cache
+def described(name: str) -> HostDescriptor:
+    """What nodrop says of it."""
+    return describe(fresh(name))
+
+
+def fresh(name: str) -> Source:
+    """The same machine, with nothing read of it yet."""
+    source = machine(name)
+    return source._replace(tree=Tree(source.tree.root))
+
+
+def made_up(root: Path, files: dict[str, str | bytes]) -> Tree:
+    """A tree of files that a test writes itself; a text that begins with `-> ` is where a link points to."""
+    for name, held in files.items():
+        place = root / name.lstrip("/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(held, str) and held.startswith("-> "):
+            place.symlink_to(held.removeprefix("-> "))
+        else:
+            place.write_bytes(held if isinstance(held, bytes) else held.encode())
+    return Tree(root)
