@@ -1,0 +1,255 @@
+"""Hypervisors and the nine capabilities, from what kernels and libvirt of real machines say."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from tests.pci_trees import NO_LIBVIRT, PciTree, source
+
+from nodrop.host import hypervisor, libvirt
+from nodrop.host.source import Answer, LibvirtAnswer
+from nodrop.model.chd import Hypervisor, HypervisorCapabilities
+from nodrop.model.observation import Feature
+
+QEMU_ASKED = "qemu-system-x86_64 --version"
+QEMU = "QEMU emulator version 7.2.11 (Debian 1:7.2+dfsg-7+deb12u6)\nCopyright (c) 2003-2022 Fabrice Bellard\n"
+CASCADE_LAKE = "vmx flags\t: vnmi preemption_timer posted_intr invvpid ept_x_only ept_ad ept_1gb flexpriority"
+# Registers of the VT-d units of a Cascade Lake server, as its kernel prints them when it starts.
+CAPABILITIES, EXTENDED = "8d2078c106f0466", "f020df"
+
+CELLS = """<capabilities><host><topology><cells num='2'>
+  <cell id='0'><memory unit='KiB'>98765432</memory><pages unit='KiB' size='4'>1</pages>
+    <pages unit='KiB' size='1048576'>32</pages><cpus num='2'><cpu id='0'/><cpu id='2'/></cpus></cell>
+  <cell id='1'><memory unit='KiB'>98765432</memory><cpus num='2'><cpu id='1'/><cpu id='3'/></cpus></cell>
+</cells></topology></host>
+<guest><arch name='x86_64'><domain type='qemu'/><domain type='kvm'/></arch></guest></capabilities>"""
+OFFERED = """<domainCapabilities><path>/usr/bin/qemu-system-x86_64</path><domain>kvm</domain><arch>x86_64</arch>
+<cpu><mode name='host-passthrough' supported='yes'/></cpu></domainCapabilities>"""
+
+
+def intel(tmp_path: Path) -> PciTree:
+    """A server with everything on."""
+    tree = PciTree(tmp_path)
+    tree.write("/sys/module/kvm_intel/parameters/ept", "Y")
+    tree.write("/sys/module/kvm/parameters/nx_huge_pages", "N")
+    tree.write("/sys/module/vfio_iommu_type1/parameters/disable_hugepages", "N")
+    tree.write("/proc/sys/kernel/osrelease", "6.1.0-18-amd64")
+    tree.write("/proc/cpuinfo", f"processor\t: 0\nflags\t\t: fpu vmx ept vpid\n{CASCADE_LAKE}\n\nprocessor\t: 1")
+    tree.write("/proc/interrupts", "            CPU0\n 24:  0  IR-PCI-MSI 294912-edge  nvme0q0")
+    tree.directory("/sys/kernel/iommu_groups/0")
+    tree.write("/sys/class/iommu/dmar0/intel-iommu/cap", CAPABILITIES)
+    tree.write("/sys/class/iommu/dmar0/intel-iommu/ecap", EXTENDED)
+    for node in range(2):
+        tree.write(f"/sys/devices/system/node/node{node}/hugepages/hugepages-2048kB/nr_hugepages", "0")
+        tree.write(f"/sys/devices/system/node/node{node}/hugepages/hugepages-1048576kB/nr_hugepages", "32")
+    return tree
+
+
+def described(
+    tree: PciTree, programs: Mapping[str, str | Answer] | None = None, answer: LibvirtAnswer = NO_LIBVIRT
+) -> Hypervisor:
+    return hypervisor.describe(source(tree.root, programs=programs or {QEMU_ASKED: QEMU}, libvirt=answer))
+
+
+def pair(feature: Feature) -> tuple[bool | None, bool | None]:
+    return feature.supported.value, feature.enabled.value
+
+
+def test_a_server_with_everything_on_has_all_nine(tmp_path: Path) -> None:
+    found = described(intel(tmp_path))
+    assert (found.kind.value, found.version.value, found.emulator_version.value) == ("kvm", "6.1.0-18-amd64", "7.2.11")
+    for name in HypervisorCapabilities.model_fields:
+        feature = getattr(found.capabilities, name)
+        assert pair(feature) == (True, True), name
+        assert feature.supported.source and feature.enabled.source, name
+
+
+@pytest.mark.parametrize(
+    ("file", "held", "capability", "expected"),
+    [
+        ("/sys/module/kvm_intel/parameters/ept", "N", "slat", (True, False)),
+        ("/sys/module/kvm_intel/parameters/ept", "N", "slat_large_pages", (True, False)),
+        ("/sys/module/kvm_intel/parameters/ept", "maybe", "slat", (True, None)),
+        ("/sys/module/vfio_iommu_type1/parameters/disable_hugepages", "Y", "iommu_slat_large_pages", (True, False)),
+        ("/sys/class/iommu/dmar0/intel-iommu/cap", "c0000020660462", "iommu_slat_large_pages", (False, True)),
+        ("/sys/class/iommu/dmar0/intel-iommu/cap", "not a register", "iommu_slat_large_pages", (None, True)),
+        ("/proc/interrupts", " 24:  0  PCI-MSI 294912-edge  nvme0q0", "interrupt_remapping", (True, False)),
+        ("/sys/class/iommu/dmar0/intel-iommu/ecap", "f020d7", "interrupt_remapping", (False, True)),
+    ],
+)
+def test_a_capability_follows_the_file_it_is_read_from(
+    tmp_path: Path, file: str, held: str, capability: str, expected: tuple[bool | None, bool | None]
+) -> None:
+    tree = intel(tmp_path)
+    tree.write(file, held)
+    assert pair(getattr(described(tree).capabilities, capability)) == expected
+
+
+def test_large_pages_that_are_split_are_said_to_be(tmp_path: Path) -> None:
+    tree = intel(tmp_path)
+    tree.write("/sys/module/kvm/parameters/nx_huge_pages", "Y")
+    feature = described(tree).capabilities.slat_large_pages
+    assert pair(feature) == (True, True)
+    assert "splits" in feature.enabled.why
+
+
+def test_no_large_page_set_aside_is_supported_and_not_enabled(tmp_path: Path) -> None:
+    tree = intel(tmp_path)
+    for node in range(2):
+        tree.write(f"/sys/devices/system/node/node{node}/hugepages/hugepages-1048576kB/nr_hugepages", "0")
+    assert pair(described(tree).capabilities.numa_large_page_pinning) == (True, False)
+
+
+def test_amd_is_read_by_its_own_names(tmp_path: Path) -> None:
+    tree = PciTree(tmp_path)
+    tree.write("/sys/module/kvm_amd/parameters/npt", "1")
+    tree.directory("/sys/class/iommu/ivhd0/amd-iommu")
+    tree.directory("/sys/kernel/iommu_groups/0")
+    tree.write("/proc/interrupts", " 24:  0  IR-PCI-MSI-0000:41:00.0  0-edge  nvme0q0")
+    found = described(tree).capabilities
+    assert pair(found.slat) == pair(found.slat_large_pages) == (True, True)
+    assert pair(found.interrupt_remapping) == (True, True)
+    assert found.iommu_slat_large_pages.supported.value is True
+    assert not found.iommu_slat_large_pages.enabled.known
+
+
+def test_kvm_without_virtualization_in_the_processor_has_no_second_level_tables(tmp_path: Path) -> None:
+    tree = PciTree(tmp_path, nodes=1)
+    tree.directory("/sys/module/kvm")
+    tree.directory("/sys/module/kvm_pvm")
+    found = described(tree)
+    assert found.kind.value == "kvm"
+    assert "runs only kernels made for it" in found.kind.why
+    assert pair(found.capabilities.slat) == pair(found.capabilities.slat_large_pages) == (False, False)
+    assert not found.capabilities.no_instruction_emulation.supported.known
+
+
+def test_without_an_iommu_nothing_is_said_of_what_it_could_do(tmp_path: Path) -> None:
+    tree = PciTree(tmp_path)
+    tree.directory("/sys/module/kvm_intel")
+    tree.directory("/sys/kernel/iommu_groups")
+    found = described(tree).capabilities
+    assert pair(found.iommu_slat) == pair(found.iommu_slat_large_pages) == (None, False)
+    assert found.iommu_slat.supported.why == "no IOMMU in sight: there is none, or it is switched off"
+
+
+def test_qemu_alone_emulates(tmp_path: Path) -> None:
+    tree = PciTree(tmp_path)
+    tree.directory("/sys/module/printk")
+    found = described(tree)
+    assert found.kind.value == "qemu"
+    assert pair(found.capabilities.no_instruction_emulation) == (False, False)
+    assert pair(found.capabilities.cpu_pinning) == (True, True)
+
+
+def test_the_first_domain_of_xen_is_told_from_another(tmp_path: Path) -> None:
+    tree = PciTree(tmp_path)
+    tree.directory("/sys/module/printk")
+    tree.write("/sys/hypervisor/type", "xen")
+    tree.write("/sys/hypervisor/version/major", "4")
+    tree.write("/sys/hypervisor/version/minor", "17")
+    tree.write("/sys/hypervisor/version/extra", ".3")
+    tree.write("/sys/hypervisor/properties/features", "00002705")
+    assert described(tree).kind.value == "qemu"
+    tree.write("/sys/hypervisor/properties/features", "00002f05")
+    found = described(tree)
+    assert (found.kind.value, found.version.value) == ("xen", "4.17.3")
+    assert found.capabilities.slat.supported.why == "nodrop knows this of KVM only, not of xen"
+
+
+def test_a_capture_without_the_kernels_modules_has_an_unknown_hypervisor(tmp_path: Path) -> None:
+    found = hypervisor.describe(source(tmp_path))
+    assert (found.kind.known, found.kind.why) == (False, "not in the capture")
+    assert not found.capabilities.cpu_pinning.supported.known
+
+
+def test_libvirt_is_the_witness_of_what_it_offers(tmp_path: Path) -> None:
+    found = described(intel(tmp_path), answer=LibvirtAnswer("9.0.0", CELLS, OFFERED))
+    assert found.manager_version.value == "libvirt 9.0.0"
+    given = found.capabilities
+    assert given.no_instruction_emulation.supported.source == "libvirt domcapabilities"
+    assert given.cpu_pinning.supported.why == "vcpupin; 4 CPUs"
+    assert given.numa_memory_pinning.supported.why == "numatune; 2 nodes with memory"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        LibvirtAnswer("9.0.0", CELLS.replace("<domain type='kvm'/>", ""), OFFERED),
+        LibvirtAnswer("9.0.0", CELLS, OFFERED.replace("<domain>kvm", "<domain>qemu")),
+        LibvirtAnswer("9.0.0", CELLS, OFFERED.replace("host-passthrough", "custom")),
+    ],
+)
+def test_vms_that_libvirt_cannot_give_the_hosts_processor_are_emulated(tmp_path: Path, answer: LibvirtAnswer) -> None:
+    assert pair(described(intel(tmp_path), answer=answer).capabilities.no_instruction_emulation) == (False, False)
+
+
+def test_a_running_vm_without_the_hosts_processor_shows(tmp_path: Path) -> None:
+    domains = (
+        "<domain><name>a</name><cpu mode='host-passthrough'/></domain>",
+        "<domain><name>b</name><cpu mode='custom'/></domain>",
+    )
+    answer = LibvirtAnswer("9.0.0", CELLS, OFFERED, domains)
+    feature = described(intel(tmp_path), answer=answer).capabilities.no_instruction_emulation
+    assert pair(feature) == (True, False)
+    assert feature.enabled.why == "1 of 2 running VMs have the host's CPU model"
+
+
+@pytest.mark.parametrize("said", ["<capabilities>", "", "\0\1", "<a>" * 10_000])
+def test_xml_that_is_none_is_as_if_it_were_not_said(tmp_path: Path, said: str) -> None:
+    answer = LibvirtAnswer("9.0.0", said, said, (said,))
+    found = described(intel(tmp_path), answer=answer).capabilities
+    assert pair(found.cpu_pinning) == (True, True)
+    assert libvirt.domain(said) is None
+
+
+def test_an_emulator_that_hangs_is_unknown_with_the_reason(tmp_path: Path) -> None:
+    hangs = Answer(None, "qemu-system-x86_64 did not answer within 1 s")
+    assert described(intel(tmp_path), {QEMU_ASKED: hangs}).emulator_version.why == hangs.why
+
+
+PINNED = """<domain type='kvm' id='3'><name>vbng</name><vcpu placement='static' cpuset='8-15,^9'>3</vcpu>
+<cputune><vcpupin vcpu='0' cpuset='2'/><vcpupin vcpu='1' cpuset='34'/><emulatorpin cpuset='0,32'/></cputune>
+<cpu mode='host-passthrough'/><devices>
+<hostdev mode='subsystem' type='pci'><source><address domain='0x0000' bus='0x82' slot='0x02' function='0x1'/></source>
+<address type='pci' domain='0x0000' bus='0x00' slot='0x06' function='0x0'/></hostdev>
+<interface type='hostdev'><source><address type='pci' domain='0x0000' bus='0x03' slot='0x10' function='0x3'/></source>
+</interface><interface type='bridge'><source bridge='br0'/><target dev='vnet4'/></interface></devices></domain>"""
+
+
+def test_a_running_vm_says_what_it_holds() -> None:
+    found = libvirt.domain(PINNED)
+    assert found == libvirt.Domain(
+        name="vbng",
+        vcpu_cpus={0: (2,), 1: (34,), 2: (8, 10, 11, 12, 13, 14, 15)},
+        emulator_cpus=(0, 32),
+        vcpu_count=3,
+        devices=("0000:82:02.1", "0000:03:10.3"),
+        interfaces=("vnet4",),
+        host_cpu=True,
+    )
+
+
+def test_a_vm_bound_to_nothing_holds_no_cpu() -> None:
+    found = libvirt.domain("<domain><name>free</name><vcpu>4</vcpu></domain>")
+    assert found is not None
+    assert (found.vcpu_count, found.vcpu_cpus, found.emulator_cpus) == (4, {}, ())
+
+
+@pytest.mark.parametrize("vcpu", ["99999999", "-1", "many", ""])
+def test_a_vm_with_an_absurd_number_of_cpus_holds_none(vcpu: str) -> None:
+    found = libvirt.domain(f"<domain><name>odd</name><vcpu cpuset='0-99999999'>{vcpu}</vcpu></domain>")
+    assert found is not None
+    assert (found.vcpu_count, found.vcpu_cpus) == (0, {})
+
+
+def test_libvirt_of_another_machine_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIBVIRT_DEFAULT_URI", "qemu+ssh://root@elsewhere/system")
+    assert libvirt.ask().why == "LIBVIRT_DEFAULT_URI names another machine: qemu+ssh://root@elsewhere/system"
+
+
+def test_libvirt_is_asked_once_by_however_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(libvirt, "ask", lambda: asked.append(1) or LibvirtAnswer("9.0.0"))
+    answer = libvirt.once()
+    assert [answer().version, answer().version, len(asked)] == ["9.0.0", "9.0.0", 1]
