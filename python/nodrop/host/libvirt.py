@@ -164,9 +164,10 @@ def _fill(sheet: _Sheet, uri: str) -> None:
     try:
         number = connection.getLibVersion()
         sheet.keep(version=f"{number // 1_000_000}.{number // 1000 % 1000}.{number % 1000}")
-        sheet.keep(capabilities=connection.getCapabilities())
         running = connection.listAllDomains(libvirt.VIR_CONNECT_LIST_DOMAINS_ACTIVE)
         sheet.keep(domains=tuple(_each(running, libvirt.libvirtError)))
+        # Last what may take long: a daemon that has just started tries every emulator first.
+        sheet.keep(capabilities=connection.getCapabilities())
         sheet.keep(why=NOT_ASKED)
     except libvirt.libvirtError as error:
         sheet.keep(why=f"libvirt: {error.get_error_message()}")
@@ -212,8 +213,8 @@ def _ask_virsh(uri: str) -> LibvirtAnswer:
         return answer.text or ""
 
     version = virsh("--readonly", "version", "--daemon").partition(DAEMON_RUNS)[2].partition("\n")[0].strip()
-    capabilities = virsh("--readonly", "capabilities")
     names = virsh("--readonly", "list", "--name").splitlines()
     domains = tuple(found for name in names if name.strip() and (found := virsh("--readonly", "dumpxml", name)))
+    capabilities = virsh("--readonly", "capabilities")
     offered = "" if os.geteuid() else virsh("domcapabilities")
     return LibvirtAnswer(version, capabilities, offered, domains, why[0] if why else "" if offered else NOT_ASKED)
