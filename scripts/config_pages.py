@@ -1,10 +1,11 @@
-"""The tables of configuration keys in docs/, written from the schemas (`scripts/schema`)."""
+"""The tables of keys in docs/, of configuration and of descriptors, written from the schemas (`scripts/schema`)."""
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import BaseModel
+from scripts import descriptor_pages
 
 from nodrop.config.explaining import becomes, comes_from, default_text, instead, range_text
 from nodrop.config.keys import SHARED, field_of, fields, is_section, leaves, section
@@ -16,15 +17,19 @@ from nodrop.config.traffic import RangeConfig
 from nodrop.document import Key
 
 DOCS = Path(__file__).parents[1] / "docs"
+PAGES = (
+    *(DOCS / "reference" / name for name in ("configuration.md", "chd.md", "vmd.md")),
+    DOCS / "how-to" / "switch-from-nfvbench.md",
+)
 LISTED = {("goals",): GoalConfig, ("traffic", "ranges"): RangeConfig, ("ship", "fluentd"): FluentdConfig}
 """Keys whose items have keys of their own."""
 
 
 def pages() -> dict[Path, str]:
     """By file: what it is to be, its tables written anew between the comments that mark them."""
-    tables = {"keys": "\n".join(_own(Config, ())), "nfvbench": "\n".join(_theirs())}
+    tables = {"keys": "\n".join(_own(Config, ())), "nfvbench": "\n".join(_theirs())} | descriptor_pages.tables()
     written = {}
-    for file in (DOCS / "reference" / "configuration.md", DOCS / "how-to" / "switch-from-nfvbench.md"):
+    for file in PAGES:
         text = file.read_text(encoding="utf-8")
         for name, table in tables.items():
             begin, end = f"<!-- {name}: written by scripts/schema -->\n", f"<!-- end of {name} -->\n"

@@ -13,23 +13,25 @@ from scripts.config_pages import DOCS, pages
 from nodrop.api.app import openapi_document
 from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.config.schema import Config
+from nodrop.descriptors.schema import DIALECT, chd_schema, vmd_schema
 from nodrop.errors import GeneratorError
 from nodrop.export.nfvbench import NfvbenchResult
 from nodrop.model.result import RunResult
 from nodrop.program import find_program
 
 SCHEMAS = Path(__file__).parents[1] / "schema"
-DIALECT = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
 
 
 def python_schemas() -> dict[str, dict[str, Any]]:
-    """By file name: configuration and results, each in our form and in NFVbench's, and the server's interface."""
+    """By file name: configuration and results, in our form and in NFVbench's, descriptors, the server's interface."""
     return {
+        "chd.json": chd_schema(),
         "config.json": DIALECT | Config.model_json_schema(mode="validation"),
         "nfvbench-config.json": DIALECT | NfvbenchConfig.model_json_schema(mode="validation"),
         "openapi.json": openapi_document(),
         "result.json": DIALECT | RunResult.model_json_schema(mode="serialization"),
         "nfvbench-result.json": DIALECT | NfvbenchResult.model_json_schema(mode="serialization"),
+        "vmd.json": vmd_schema(),
     }
 
 

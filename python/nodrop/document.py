@@ -29,6 +29,8 @@ class Bounds(NamedTuple):
 
 USUAL = Bounds()
 """Far beyond any configuration."""
+WITH_KEYS = 2
+"""Nodes of the parser for a value: most have a key."""
 LONG = 2**16
 """From here on text is parsed by libyaml where it is there: ten times as fast, its sentences a little less clear."""
 
@@ -77,18 +79,20 @@ for _kind, (_pattern, _first) in PLAIN.items():
     Dumper.add_implicit_resolver(f"{TAG}{_kind}", re.compile(f"(?:{_pattern})$"), _firsts)
 
 
-def _long(text: str) -> Any:
-    """The same by libyaml. It composes by recursion in C without end, so the levels are counted before."""
+def _long(text: str, bounds: Bounds) -> Any:
+    """The same by libyaml. It composes all there is, by recursion in C, so levels and values are counted before."""
 
     class Loader(yaml.CSafeLoader):
         yaml_implicit_resolvers = _Loader.yaml_implicit_resolvers
 
-    level = 0
+    level = count = 0
     for event in yaml.parse(text, Loader=Loader):
         level += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if level > DEPTH_MAX:
+        count += isinstance(event, yaml.NodeEvent)
+        if level > DEPTH_MAX or count > WITH_KEYS * bounds.values:
             mark: Any = event.start_mark
-            raise yaml.MarkedYAMLError(problem=f"more than {DEPTH_MAX} levels found", problem_mark=mark)
+            found = f"more than {DEPTH_MAX} levels" if level > DEPTH_MAX else f"more than {bounds.values} values"
+            raise yaml.MarkedYAMLError(problem=f"{found} found", problem_mark=mark)
     return Loader(text)
 
 
@@ -105,7 +109,7 @@ def read(text: str, name: str, bounds: Bounds = USUAL) -> Document:
         text = text.replace("\t", " ")  # JSON may be indented with tabs, YAML may not.
     loader: _Loader | None = None
     try:
-        loader = _Loader(text) if len(text) < LONG or not yaml.__with_libyaml__ else _long(text)
+        loader = _Loader(text) if len(text) < LONG or not yaml.__with_libyaml__ else _long(text, bounds)
         node = loader.get_single_node()
         reader = _Reader(bounds.values)
         content = None if node is None else reader.value(node, ())

@@ -1,5 +1,7 @@
 """Descriptors of hosts as files: written, read again, and refused in a sentence."""
 
+import json
+import time
 from pathlib import Path
 from typing import get_args
 
@@ -7,6 +9,7 @@ import pytest
 from tests.hosts import Shape, host
 
 from nodrop.descriptors import Form, altered, fingerprint, read_chd, text_of, with_fingerprints
+from nodrop.errors import ConfigError
 from nodrop.model.chd import HostDescriptor
 from nodrop.model.observation import Moment
 
@@ -66,3 +69,114 @@ def test_an_edited_half_is_noticed() -> None:
     )
     assert altered(edited) == ("resources",)
     assert altered(host()) == ()
+
+
+def refusal(content: str | bytes, directory: Path) -> str:
+    file = directory / "host"
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(ConfigError) as caught:
+        read_chd(file)
+    said = str(caught.value)
+    assert all(line.startswith((f"{file}: ", "and ")) for line in said.splitlines())
+    assert len(said) < 3000
+    return said.replace(f"{file}: ", "")
+
+
+YAML = text_of(host("a", Shape(nodes=1, cores=1, threads=2)), "yaml")
+NODE = "resources.numa_nodes.0"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("value: 68719476736\n", f"value: 1{'0' * 30}\n", f"{NODE}.memory.total_bytes.value: 1e+30 asked, 0 to 1e+18"),
+        ("value: 68719476736\n", "value: -1\n", "memory.total_bytes.value: -1 asked, 0 to 1e+18 expected"),
+        ("value: 68719476736\n", "value: .nan\n", "memory.total_bytes.value: nan asked"),
+        (
+            "value: 68719476736\n",
+            "value: 64 GiB\n",
+            "memory.total_bytes.value: '64 GiB' asked, it should be a valid integer",
+        ),
+        ("value: 68719476736\n", "value: null\n", "no value and confidence reported asked; one of the two is wrong"),
+        ("ids: [0, 1]", "ids: [0]", f"{NODE}.cpus.sibling_sets: CPU 1 is in a sibling set of a node that has it not"),
+        ("ids: [0, 1]", "ids: [0, 1, 2]", f"{NODE}.cpus.sibling_sets: CPU 2 is in 0 sibling sets"),
+        ("ids: [0, 1]", "ids: [0, 1, 1]", f"{NODE}.cpus.ids: CPU 1 asked, it is on a node already"),
+        ("sibling_sets: [[0, 1]]", "sibling_sets: [[0, 1], [1]]", "CPU 1 is in 2 sibling sets; each CPU of a node"),
+        ("sibling_sets: [[0, 1]]", "sibling_sets: &a [*a]", "more than 24 levels found"),
+        ("captured_at:", "colour: red\ncaptured_at:", "line 2: colour: 'red' asked, there is no such key"),
+        ("captured_at:", "chd_version: '1'\ncaptured_at:", "key 'chd_version' is written twice"),
+        ("chd_version: '1'", "chd_version: '9'", "line 1: chd_version: '9' asked, it should be '1'"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_its_key_and_value(old: str, new: str, said: str, tmp_path: Path) -> None:
+    assert old in YAML
+    assert said in refusal(YAML.replace(old, new, 1), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('{"a": 1, "a": 2}', "key 'a' is written twice in one place"),
+        ('{"a": NaN}', "NaN found, which is no number in JSON"),
+        ('{"a": ', "line 1, column 7: JSON expected, Expecting value"),
+        ('{"a":' * 10**5, "JSON expected, too many levels found"),
+        (f'{{"a": 1{"0" * 5000}}}', "JSON expected"),
+        (
+            json.dumps({f"k{each}": 1 for each in range(20_000)}),
+            "20004 values cannot be used; it is another file",
+        ),
+        (f"[{'1,' * 10**6}1]", "more than 300000 values found"),
+        ("{}", "captured_at: nothing found, it has no default; add it"),
+        ("[" * 10**6, "more than 24 levels found"),
+        ("- a\n" * 10**5, "keys with values expected"),
+        ("", "captured_at: nothing found"),
+        (b"\xff\xfe", "line 1: a Compute Host Descriptor asked, is not UTF-8 text"),
+        ("\0" * 10, "the control character U+0000"),
+        ("<chd/>", 'a root of type="map" expected'),
+        ("<chd", "no well-formed XML"),
+        ("<a type='map'>" * 10**5, "XML"),
+        ("<a/>" * 2**21, "more found; it is no descriptor"),
+        (
+            '<!DOCTYPE a [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;">]><chd type="map">&b;</chd>',
+            "has a document type",
+        ),
+        ('<!DOCTYPE a SYSTEM "file:///etc/passwd"><chd type="map"/>', "has a document type"),
+    ],
+    ids=range(19),
+)
+def test_hostile_files_are_refused_in_a_sentence(content: str | bytes, said: str, tmp_path: Path) -> None:
+    started = time.monotonic()
+    assert said in refusal(content, tmp_path)
+    assert time.monotonic() - started < 30
+
+
+def test_aliases_that_multiply_are_refused(tmp_path: Path) -> None:
+    lines = ["a0: &a0 [1]", *(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 12))]
+    assert "values found, with what aliases repeat" in refusal("\n".join(lines), tmp_path)
+
+
+def test_a_hundred_megabytes_are_refused_unread(tmp_path: Path) -> None:
+    file = tmp_path / "host.json"
+    with file.open("wb") as opened:
+        opened.truncate(100 * 2**20)
+    with pytest.raises(ConfigError, match="of at most 16 MiB expected, 100 MiB found"):
+        read_chd(file)
+
+
+@pytest.mark.parametrize("cut", range(100, len(YAML), len(YAML) // 12))
+def test_a_truncated_descriptor_is_refused_or_less(cut: int, tmp_path: Path) -> None:
+    file = tmp_path / "host.yaml"
+    file.write_text(YAML[:cut])
+    try:
+        found = read_chd(file)
+    except ConfigError as error:
+        assert str(error).startswith(str(file))
+    else:
+        assert found.host == host("a").host
+
+
+def test_a_host_of_512_cpus_is_read_in_seconds(tmp_path: Path) -> None:
+    value = with_fingerprints(host("big", Shape(nodes=8, cores=32, threads=2)))
+    started = time.monotonic()
+    assert kept(value, "json", tmp_path) == value
+    assert time.monotonic() - started < 30

@@ -5,18 +5,19 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from nodrop.descriptors.files import MIB, text_in
+from nodrop.descriptors import chd_rules
+from nodrop.descriptors.files import MIB, STDIN, text_in
 from nodrop.descriptors.fingerprint import fingerprint
-from nodrop.descriptors.wording import validated
+from nodrop.descriptors.wording import refuse, validated
 from nodrop.document import Bounds, Document, read
 from nodrop.errors import ConfigError
 from nodrop.markup import from_xml
 from nodrop.model.chd import HostDescriptor
 
 KIND = "a Compute Host Descriptor"
-BYTES_MAX = 32 * MIB
-"""512 CPUs with all that is known of each take about one."""
-BOUNDS = Bounds(text=BYTES_MAX, values=2_000_000)
+BYTES_MAX = 16 * MIB
+"""512 CPUs with all that is known of each take about two."""
+BOUNDS = Bounds(text=BYTES_MAX, values=300_000)
 
 
 def read_chd(file: Path | str) -> HostDescriptor:
@@ -24,12 +25,16 @@ def read_chd(file: Path | str) -> HostDescriptor:
 
     Raises: ConfigError naming file, line, key and value of everything that cannot be used.
     """
-    return chd_of_text(text_in(file, KIND, BYTES_MAX), str(file))
+    name = "standard input" if str(file) == STDIN else str(file)
+    return chd_of_text(text_in(file, KIND, BYTES_MAX), name)
 
 
 def chd_of_text(text: str, name: str) -> HostDescriptor:
     """The host that a text describes. Raises ConfigError as `read_chd`."""
-    return validated(HostDescriptor, _document(text, name))
+    document = _document(text, name)
+    host = validated(HostDescriptor, document)
+    refuse(document, chd_rules.complaints(host))
+    return host
 
 
 def altered(host: HostDescriptor) -> tuple[str, ...]:

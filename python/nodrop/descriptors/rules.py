@@ -56,7 +56,11 @@ def _absurd(value: object, key: Key) -> Iterator[Complaint]:
         for index, each in enumerate(value):
             yield from _absurd(each, (*key, str(index)))
     elif isinstance(value, (int, float)) and not (math.isfinite(value) and 0 <= value <= NUMBER_MAX):
-        text = f"{value:g}" if isinstance(value, float) or value < 10**300 else f"a number of {len(str(value))} digits"
+        text = (
+            f"{value:g}"
+            if isinstance(value, float) or abs(value) < 10**300
+            else f"a number of {len(str(value))} digits"
+        )
         yield Complaint(key, f"{text} asked, 0 to {NUMBER_MAX:g} expected; write what a host can have")
 
 

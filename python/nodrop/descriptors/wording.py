@@ -12,6 +12,8 @@ from nodrop.errors import ConfigError
 
 SAID_MAX = 8
 """Of hundreds of complaints about one file nobody reads more."""
+COUNTED_MAX = 10_000
+"""So many wrong values are not even looked at."""
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -54,6 +56,10 @@ def validated(model: type[Model], document: Document) -> Model:
     try:
         return model.model_validate(document.content)
     except ValidationError as error:
+        if error.error_count() > COUNTED_MAX:
+            raise ConfigError(
+                f"{document.name}: {error.error_count()} values cannot be used; it is another file"
+            ) from None
         refuse(document, _complaints(error, model))
         raise  # there is always one complaint
 

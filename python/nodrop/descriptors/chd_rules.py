@@ -1,0 +1,103 @@
+"""What a host's descriptor may not say, though each value of it may be said: who places VMs relies on it.
+
+Source: ETSI GS NFV-PER 001 clause 8.1.1.4.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from nodrop.descriptors.wording import Complaint
+from nodrop.document import Key, shown
+from nodrop.model.base import Value
+from nodrop.model.chd import HostDescriptor, NodeCpus, NodeMemory, NumaNode, Port
+from nodrop.model.observation import Observation
+
+NUMBER_MAX = 1e18
+"""Bytes, bits, packets or hertz: a million times what the greatest host has."""
+NODES: Key = ("resources", "numa_nodes")
+
+
+def complaints(host: HostDescriptor) -> Iterator[Complaint]:
+    """Everything that contradicts itself or is beyond any host, by key."""
+    yield from _values(host, ())
+    nodes = host.resources.numa_nodes
+    ids = Counter(node.id for node in nodes)
+    cpus = Counter(cpu for node in nodes for cpu in node.cpus.ids)
+    for index, node in enumerate(nodes):
+        key = (*NODES, str(index))
+        if ids[node.id] > 1:
+            yield Complaint((*key, "id"), f"node {node.id} asked, it is there {ids[node.id]} times; describe it once")
+        if twice := [cpu for cpu in node.cpus.ids if cpus[cpu] > 1]:
+            yield Complaint((*key, "cpus", "ids"), f"CPU {twice[0]} asked, it is on a node already; put it on one")
+        yield from _node(node, key)
+    for index, link in enumerate(host.resources.links):
+        if unknown := [each for each in (link.a, link.b) if each not in ids]:
+            yield Complaint(
+                ("resources", "links", str(index)), f"node {unknown[0]} asked, there is none; name two nodes"
+            )
+
+
+def _node(node: NumaNode, key: Key) -> Iterator[Complaint]:
+    yield from _cpus(node.cpus, (*key, "cpus"))
+    yield from _memory(node.memory, (*key, "memory"))
+    for index, nic in enumerate(node.nics):
+        for inner, port in enumerate(nic.ports):
+            yield from _port(port, (*key, "nics", str(index), "ports", str(inner)))
+
+
+def _cpus(cpus: NodeCpus, key: Key) -> Iterator[Complaint]:
+    grouped = Counter(cpu for siblings in cpus.sibling_sets for cpu in siblings)
+    for cpu in sorted({*grouped, *cpus.ids}):
+        if grouped[cpu] != 1 or cpu not in cpus.ids:
+            where = (
+                f"in {grouped[cpu]} sibling sets" if cpu in cpus.ids else "in a sibling set of a node that has it not"
+            )
+            yield Complaint((*key, "sibling_sets"), f"CPU {cpu} is {where}; each CPU of a node is in one of its sets")
+            break
+    if strangers := [cpu for cpu in cpus.cpu if cpu not in cpus.ids]:
+        yield Complaint((*key, "cpu", str(strangers[0])), "asked, the node has no such CPU; leave it out")
+
+
+def _memory(memory: NodeMemory, key: Key) -> Iterator[Complaint]:
+    held = 0
+    for index, pages in enumerate(memory.large_pages):
+        total, used = pages.total_count.value, pages.used_count.value
+        held += pages.size_bytes * (total or 0)
+        if total is not None and used is not None and used > total:
+            where = (*key, "large_pages", str(index), "used_count")
+            yield Complaint(where, f"{used} asked, there are {total} pages; use no more than there are")
+    whole = memory.total_bytes.value
+    if whole is not None and held > whole:
+        yield Complaint(
+            (*key, "large_pages"), f"{held} bytes asked, the node has {whole}; its large pages are part of them"
+        )
+
+
+def _port(port: Port, key: Key) -> Iterator[Complaint]:
+    total = port.sriov.total_count.value if port.sriov else None
+    if port.sriov and total is not None and len(port.sriov.vfs) > total:
+        yield Complaint((*key, "sriov", "vfs"), f"{len(port.sriov.vfs)} functions asked, the port can have {total}")
+
+
+def _values(value: Any, key: Key) -> Iterator[Complaint]:
+    """Observations that say two things at once, and numbers beyond any host."""
+    if isinstance(value, Observation):
+        if value.known and value.value is None:
+            yield Complaint(key, f"no value and confidence {value.confidence} asked; one of the two is wrong")
+        if not value.known and value.value is not None:
+            yield Complaint(key, f"{shown(value.value)} and confidence unknown asked; one of the two is wrong")
+        yield from _values(value.value, (*key, "value"))
+    elif isinstance(value, Value):
+        for name in type(value).model_fields:
+            yield from _values(getattr(value, name), (*key, name))
+    elif isinstance(value, Mapping):
+        for name, each in value.items():
+            yield from (*_values(name, key), *_values(each, (*key, str(name))))
+    elif isinstance(value, tuple):
+        for index, each in enumerate(value):
+            yield from _values(each, (*key, str(index)))
+    elif isinstance(value, (int, float)) and not (math.isfinite(value) and 0 <= value <= NUMBER_MAX):
+        text = f"{value:g}" if isinstance(value, float) or abs(value) < 10**300 else "a number of hundreds of digits"
+        yield Complaint(key, f"{text} asked, 0 to {NUMBER_MAX:g} expected; write what a host can have")

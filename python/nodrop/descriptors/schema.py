@@ -1,0 +1,56 @@
+"""JSON Schemas of descriptors: of a host's as it is written, of a VM's as people may write it."""
+
+from typing import Any
+
+from nodrop.descriptors.shorthand import CAPABILITY_SETS, CLOUD, MODES
+from nodrop.descriptors.units import ENDINGS
+from nodrop.model.chd import HostDescriptor
+from nodrop.model.vmd import VmDescriptor
+
+DIALECT = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+TEXT = {"type": "string"}
+
+
+def chd_schema() -> dict[str, Any]:
+    """Of what `nodrop host describe` writes and `read_chd` reads."""
+    return DIALECT | HostDescriptor.model_json_schema(mode="validation")
+
+
+def vmd_schema() -> dict[str, Any]:
+    """Of what `read_vmd` reads: numbers or text with a unit, one profile at the top, a cloud VM without sets."""
+    schema = DIALECT | VmDescriptor.model_json_schema(mode="validation")
+    models: dict[str, Any] = schema["$defs"]
+    for model in models.values():
+        for name, field in model["properties"].items():
+            _with_units(name, field)
+    _or(models["VcpuSet"]["properties"]["vcpus"], TEXT | {"examples": ["0-3,6"]})
+    models["Interface"]["properties"]["mode"]["enum"] += MODES
+    models["HypervisorRequirements"]["properties"]["capabilities"]["items"]["enum"] += CAPABILITY_SETS
+    profile, memory = models["Profile"], models["SetMemory"]["properties"]
+    cloud = {
+        "vcpu_count": {"description": "Of a VM without sets: its vCPUs.", "anyOf": [{"type": "integer"}, TEXT]},
+        "memory_bytes": memory["total_bytes"],
+        "interfaces": models["VcpuSet"]["properties"]["interfaces"],
+    }
+    profile["properties"] |= {name: cloud.get(name) or memory[name] for name in CLOUD}
+    profile["required"] = []
+    profile["oneOf"] = [{"required": ["vcpu_sets"]}, {"required": ["vcpu_count", "memory_bytes"]}]
+    schema["properties"] |= {name: field for name, field in profile["properties"].items() if name != "name"}
+    schema["required"] = ["name"]
+    schema["oneOf"] = [{"required": ["profiles"]}, *profile["oneOf"]]
+    return schema
+
+
+def _with_units(name: str, field: dict[str, Any]) -> None:
+    if any(name.endswith(ending) for ending in ENDINGS) and "additionalProperties" not in field:
+        _or(field, TEXT)
+    elif field.get("additionalProperties") == {"type": "number"}:
+        field["additionalProperties"] = {"anyOf": [{"type": "number"}, TEXT]}
+
+
+def _or(field: dict[str, Any], other: dict[str, Any]) -> None:
+    """Let a value be something else too."""
+    about = {key: field.pop(key) for key in ("title", "description", "default") if key in field}
+    forms = field.pop("anyOf", None) or [dict(field)]
+    field.clear()
+    field |= about | {"anyOf": [*forms, other]}
