@@ -61,17 +61,17 @@ class Source(NamedTuple):
     """Asked once, when first called."""
 
 
-def run_program(*command: str) -> Answer:
+def run_program(*command: str, within_s: float = PROGRAM_S) -> Answer:
     """What a command of this machine prints; a second at most, in a locale of its own, with nothing to read."""
     plain = {**os.environ, "LC_ALL": "C", "PATH": f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"}
     try:
         done = subprocess.run(
-            command, capture_output=True, stdin=subprocess.DEVNULL, timeout=PROGRAM_S, env=plain, check=False
+            command, capture_output=True, stdin=subprocess.DEVNULL, timeout=within_s, env=plain, check=False
         )
     except FileNotFoundError:
         return Answer(None, f"{command[0]} is not installed")
     except subprocess.TimeoutExpired:
-        return Answer(None, f"{command[0]} did not answer within {PROGRAM_S:g} s")
+        return Answer(None, f"{command[0]} did not answer within {within_s:g} s")
     except OSError as error:
         return Answer(None, f"{command[0]} does not run: {error.strerror}")
     if done.returncode:

@@ -4,7 +4,7 @@ import click
 
 from nodrop.cli.lazy import LazyGroup
 
-COMMANDS: tuple[str, ...] = ("describe", "diff", "check", "workload")
+COMMANDS: tuple[str, ...] = ("describe", "diff", "check", "exposure", "workload")
 
 
 @click.group(

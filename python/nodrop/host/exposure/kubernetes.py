@@ -1,0 +1,223 @@
+"""What Kubernetes shows of its node, asked through kubectl: the API's own objects, read only.
+
+Source: https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/node-v1/,
+https://kubernetes-sigs.github.io/node-feature-discovery/, topology.node.k8s.io, SR-IOV network operator.
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from nodrop.host.source import Answer
+from nodrop.model.exposure import Exposed, StackExposure
+
+NAME = "Kubernetes"
+NODES, VERSION = "/api/v1/nodes", "/version"
+TOPOLOGIES = "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies"
+FUNCTIONS = "/apis/sriovnetwork.openshift.io/v1/sriovnetworknodestates"
+LABELS = "feature.node.kubernetes.io/"
+PLAIN = ("cpu", "memory", "pods", "ephemeral-storage", "hugepages-", "attachable-volumes-")
+"""Resources that every node has; others come from device plugins."""
+CRYPTO = ("qat", "crypto")
+
+
+class Said(NamedTuple):
+    """What the API holds of one node."""
+
+    node: dict[str, Any]
+    topology: dict[str, Any] | None
+    """Its NodeResourceTopology; None: there is none."""
+    functions: dict[str, Any] | None
+    """Its SriovNetworkNodeState; None: there is none."""
+
+    @property
+    def allocatable(self) -> dict[str, str]:
+        """Resources that pods may have."""
+        return {str(key): str(value) for key, value in self.node.get("status", {}).get("allocatable", {}).items()}
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Labels of node feature discovery, without their prefix."""
+        found = self.node.get("metadata", {}).get("labels", {})
+        return {key.removeprefix(LABELS): str(value) for key, value in found.items() if key.startswith(LABELS)}
+
+
+def ask(run: Callable[..., Answer], hostname: str) -> StackExposure:
+    """What the cluster that kubectl is set up for shows of the node of this name."""
+
+    def get(path: str) -> Answer:
+        return run("kubectl", "--request-timeout=2s", "get", "--raw", path)
+
+    if not _is_set_up():
+        return _silent("no cluster is named: neither KUBECONFIG nor ~/.kube/config")
+    answer = get(NODES)
+    nodes = list(_items(answer))
+    if not nodes:
+        return _silent(answer.why or "it lists no node")
+    node = next((each for each in nodes if _is_named(each, hostname)), None)
+    if node is None:
+        names = ", ".join(str(each.get("metadata", {}).get("name")) for each in nodes[:5])
+        return _silent(f"this host, {hostname}, is none of its nodes: {names}")
+    name = node.get("metadata", {}).get("name")
+    found = [
+        next((each for each in _items(get(path)) if each["metadata"].get("name") == name), None)
+        for path in (TOPOLOGIES, FUNCTIONS)
+    ]
+    said = Said(node, *found)
+    return StackExposure(
+        name=NAME,
+        level="orchestrator",
+        version=str(_parsed(get(VERSION)).get("gitVersion", "")),
+        features={key: way(said) for key, way in WAYS.items()},
+    )
+
+
+def _is_set_up() -> bool:
+    return bool(os.environ.get("KUBECONFIG")) or Path("~/.kube/config").expanduser().is_file()
+
+
+def _silent(why: str) -> StackExposure:
+    unknown = Exposed(status="unknown", value=why)
+    return StackExposure(name=NAME, level="orchestrator", why=why, features=dict.fromkeys(WAYS, unknown))
+
+
+def _parsed(answer: Answer) -> dict[str, Any]:
+    try:
+        found = json.loads(answer.text or "")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _items(answer: Answer) -> Iterator[dict[str, Any]]:
+    items = _parsed(answer).get("items")
+    for each in items if isinstance(items, list) else ():
+        if isinstance(each, dict) and isinstance(each.get("metadata"), dict):
+            yield each
+
+
+def _is_named(node: dict[str, Any], hostname: str) -> bool:
+    addresses = node.get("status", {}).get("addresses", [])
+    names = {
+        node["metadata"].get("name"),
+        *(each.get("address") for each in addresses if each.get("type") == "Hostname"),
+    }
+    return hostname in names
+
+
+def _exposed(value: str, source: str) -> Exposed:
+    return Exposed(status="exposed", value=value, source=source)
+
+
+def _absent(what: str, source: str) -> Exposed:
+    return Exposed(status="not exposed", value=f"no {what}", source=source)
+
+
+def _resources(said: Said, *words: str) -> dict[str, str]:
+    """Resources of device plugins whose names hold one of some words; all of them without words."""
+    others = {key: value for key, value in said.allocatable.items() if not key.startswith(PLAIN)}
+    return {key: value for key, value in others.items() if not words or any(word in key.lower() for word in words)}
+
+
+def _devices(*words: str, what: str) -> Callable[[Said], Exposed]:
+    place = "status.allocatable, of device plugins"
+
+    def way(said: Said) -> Exposed:
+        found = _resources(said, *words)
+        return _exposed(_pairs(found), place) if found else _absent(what, place)
+
+    return way
+
+
+def _pairs(found: dict[str, str]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in sorted(found.items()))
+
+
+def _labelled(*beginnings: str, what: str, partly: bool = False) -> Callable[[Said], Exposed]:
+    place = f"labels {LABELS}{' or '.join(beginnings)}"
+
+    def way(said: Said) -> Exposed:
+        found = {key: value for key, value in said.labels.items() if key.startswith(beginnings)}
+        if not found:
+            return _absent(f"{what}: node feature discovery sets none", place)
+        value = _pairs(found) if len(found) <= 3 else f"{len(found)} labels, as {_pairs(dict(list(found.items())[:2]))}"
+        return Exposed(status="partly" if partly else "exposed", value=value, source=place)
+
+    return way
+
+
+def _memory(said: Said) -> Exposed:
+    found = said.allocatable.get("memory")
+    place = "status.allocatable.memory"
+    return _exposed(f"{found} allocatable", place) if found else _absent("such resource", place)
+
+
+def _large_pages(said: Said) -> Exposed:
+    found = {key: value for key, value in said.allocatable.items() if key.startswith("hugepages-")}
+    place = "status.allocatable.hugepages-*"
+    return _exposed(_pairs(found), place) if found else _absent("such resource", place)
+
+
+def _zones(what: str, partly: bool) -> Callable[[Said], Exposed]:
+    """What the topology of a node's resources would hold."""
+    place = "NodeResourceTopology.zones"
+
+    def way(said: Said) -> Exposed:
+        if said.topology is None:
+            return _absent(f"{what}: the node has no NodeResourceTopology", place)
+        zones = [each for each in said.topology.get("zones", []) if each.get("type") == "Node"]
+        names = sorted({one.get("name", "") for each in zones for one in each.get("resources", [])})
+        value = f"{len(zones)} NUMA zones with {', '.join(names[:5])}"
+        return Exposed(status="partly" if partly else "exposed", value=value, source=place)
+
+    return way
+
+
+def _functions(said: Said) -> Exposed:
+    place = "SriovNetworkNodeState.status.interfaces"
+    if said.functions is None:
+        return _devices("sriov", "_vf", what="SR-IOV resource, and no SriovNetworkNodeState")(said)
+    found = said.functions.get("status", {}).get("interfaces", [])
+    return _exposed(
+        ", ".join(f"{each.get('name')}: {each.get('totalvfs', 0)} functions" for each in found) or "none", place
+    )
+
+
+def _kernel(said: Said) -> Exposed:
+    found = said.node.get("status", {}).get("nodeInfo", {}).get("kernelVersion")
+    place = "status.nodeInfo.kernelVersion"
+    return _exposed(str(found), place) if found else _absent("such field", place)
+
+
+def _cores(said: Said) -> Exposed:
+    found = said.allocatable.get("cpu")
+    place = "status.allocatable.cpu"
+    if not found:
+        return _absent("such resource", place)
+    return Exposed(status="partly", value=f"{found} CPUs allocatable, by number and not by name", source=place)
+
+
+WAYS: dict[str, Callable[[Said], Exposed]] = {
+    "hypervisor": _devices("kubevirt.io/kvm", what="kvm resource"),
+    "iommu": _labelled("iommu-", what="label"),
+    "direct-cache": _labelled("ddio", "cpu-ddio", what="label"),
+    "memory": _memory,
+    "large-pages": _large_pages,
+    "nic": _labelled("pci-0200", "pci-0280", "network-", what="label of a network card"),
+    "crypto": _devices(*CRYPTO, what="resource of a crypto device"),
+    "pci-socket": _zones("node of a device", partly=True),
+    "pci-bandwidth": _labelled("pci-bandwidth", what="label"),
+    "sriov": _functions,
+    "cpu": _labelled("cpu-", what="label of the processor"),
+    "ovs": _labelled("ovs", "network-ovs", what="label"),
+    "cores": _cores,
+    "isolation": _labelled(
+        "cpu-isolated", "kernel-config.NO_HZ_FULL", "kernel-config.NO_HZ", what="label", partly=True
+    ),
+    "core-socket": _zones("socket or node of a CPU", partly=False),
+    "kernel": _kernel,
+    "tlb": _labelled("cpu-tlb", what="label"),
+}
+"""By the key of the row."""

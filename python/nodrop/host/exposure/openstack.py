@@ -1,0 +1,256 @@
+"""What OpenStack shows of a compute host, asked through openstacksdk: Nova, Placement and Neutron, read only.
+
+Source: https://docs.openstack.org/api-ref/compute/ (os-hypervisors), .../placement/ (resource providers),
+.../network/v2/ (agents); os-traits and os-resource-classes.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from nodrop.model.exposure import Exposed, StackExposure
+
+NAME = "OpenStack"
+MOST_S = 10.0
+"""All questions together."""
+EACH_S = 4.0
+HYPERVISORS = "2.87"
+"""The last microversion of Nova that tells a hypervisor's CPU."""
+PLACEMENT = "1.36"
+FORBIDDEN = 403
+FILES = ("clouds.yaml", "~/.config/openstack/clouds.yaml", "/etc/openstack/clouds.yaml")
+
+
+class Said(NamedTuple):
+    """What its services hold of one compute host."""
+
+    hypervisor: dict[str, Any]
+    """Nova's os-hypervisors."""
+    inventories: dict[str, dict[str, Any]]
+    """Placement's, by resource class, of the host and of what is below it."""
+    usages: dict[str, int]
+    traits: frozenset[str]
+    agents: Sequence[dict[str, Any]]
+    """Neutron's, on the host."""
+
+
+def ask(hostname: str) -> StackExposure:
+    """What the cloud that the environment names shows of the compute host of this name."""
+    if not _is_named():
+        return silent("no cloud is named: neither OS_CLOUD, OS_AUTH_URL nor a clouds.yaml")
+    try:
+        import openstack  # noqa: F401, PLC0415  (an extra)
+    except ImportError:
+        return silent("openstacksdk is not installed: pip install 'nodrop[openstack]'")
+    answers: list[StackExposure] = []
+    asking = threading.Thread(target=lambda: answers.append(_asked(hostname)), name="openstack", daemon=True)
+    asking.start()
+    asking.join(MOST_S)
+    return answers[0] if answers else silent(f"it did not answer within {MOST_S:g} s")
+
+
+def silent(why: str) -> StackExposure:
+    """It could not be asked."""
+    unknown = Exposed(status="unknown", value=why)
+    return StackExposure(name=NAME, level="orchestrator", why=why, features=dict.fromkeys(WAYS, unknown))
+
+
+def _is_named() -> bool:
+    given = os.environ.get("OS_CLIENT_CONFIG_FILE")
+    files = (given,) if given else FILES
+    return bool(os.environ.get("OS_CLOUD") or os.environ.get("OS_AUTH_URL")) or any(
+        Path(each).expanduser().is_file() for each in files
+    )
+
+
+def _asked(hostname: str) -> StackExposure:
+    import openstack  # noqa: PLC0415
+
+    try:
+        cloud = openstack.connect(api_timeout=EACH_S)
+        hypervisors = _get(cloud.compute, "/os-hypervisors/detail", HYPERVISORS)["hypervisors"]
+        found = next((each for each in hypervisors if _is_host(each, hostname)), None)
+        if found is None:
+            names = ", ".join(each["hypervisor_hostname"] for each in hypervisors[:5])
+            return silent(f"this host, {hostname}, is none of its compute hosts: {names or 'there are none'}")
+        return exposure(said(cloud, found), version_of(cloud))
+    except Exception as error:  # whatever a cloud answers, it ends no command
+        return silent(_reason(error))
+
+
+def _reason(error: Exception) -> str:
+    said = " ".join(str(error).split())[:160]
+    if getattr(getattr(error, "response", None), "status_code", 0) == FORBIDDEN:
+        return f"this user may not list compute hosts, an administrator may: {said}"
+    return f"{type(error).__name__}: {said}"
+
+
+def _get(service: Any, path: str, version: str = "") -> Any:
+    answer = service.get(path, microversion=version or None)
+    answer.raise_for_status()
+    return answer.json()
+
+
+def _is_host(hypervisor: dict[str, Any], hostname: str) -> bool:
+    """By its whole name or its first label."""
+    name = str(hypervisor.get("hypervisor_hostname", ""))
+    return hostname in (name, name.partition(".")[0])
+
+
+def version_of(cloud: Any) -> str:
+    """The newest version of Nova's interface that it speaks."""
+    found = _get(cloud.compute, "/")
+    return f"Nova {found['version'].get('version', '')}" if "version" in found else ""
+
+
+def said(cloud: Any, hypervisor: dict[str, Any]) -> Said:
+    """What a connected cloud's services hold of a compute host that Nova told of."""
+    name = hypervisor["hypervisor_hostname"]
+    root = _get(cloud.placement, f"/resource_providers?name={name}", PLACEMENT)["resource_providers"]
+    providers = _get(cloud.placement, f"/resource_providers?in_tree={root[0]['uuid']}", PLACEMENT) if root else {}
+    inventories: dict[str, dict[str, Any]] = {}
+    usages: dict[str, int] = {}
+    traits: set[str] = set()
+    for each in providers.get("resource_providers", []):
+        place = f"/resource_providers/{each['uuid']}"
+        inventories |= _get(cloud.placement, f"{place}/inventories", PLACEMENT)["inventories"]
+        usages |= _get(cloud.placement, f"{place}/usages", PLACEMENT)["usages"]
+        traits.update(_get(cloud.placement, f"{place}/traits", PLACEMENT)["traits"])
+    host = str(hypervisor.get("service", {}).get("host", name))
+    agents = _get(cloud.network, f"/agents?host={host}")["agents"]
+    return Said(hypervisor, inventories, usages, frozenset(traits), agents)
+
+
+def exposure(said: Said, version: str = "") -> StackExposure:
+    """What it shows, by what its services said."""
+    return StackExposure(
+        name=NAME, level="orchestrator", version=version, features={key: way(said) for key, way in WAYS.items()}
+    )
+
+
+def _exposed(value: str, source: str) -> Exposed:
+    return Exposed(status="exposed", value=value, source=source)
+
+
+def _partly(value: str, source: str) -> Exposed:
+    return Exposed(status="partly", value=value, source=source)
+
+
+def _absent(what: str, source: str) -> Exposed:
+    return Exposed(status="not exposed", value=f"no {what}", source=source)
+
+
+def _hypervisor(said: Said) -> Exposed:
+    kind = said.hypervisor.get("hypervisor_type")
+    place = "Nova os-hypervisors: hypervisor_type, state"
+    return _exposed(f"{kind}, {said.hypervisor.get('state')}", place) if kind else _absent("type", place)
+
+
+def _inventory(name: str, what: str) -> Callable[[Said], Exposed]:
+    place = f"Placement inventories: {name}"
+
+    def way(said: Said) -> Exposed:
+        found = said.inventories.get(name)
+        if found is None:
+            return _absent(f"{what}: no inventory of {name}", place)
+        return _exposed(f"{_left(said, name)} of {found['total']} {name} free", place)
+
+    return way
+
+
+def _left(said: Said, name: str) -> int:
+    found = said.inventories[name]
+    whole = (found["total"] - found.get("reserved", 0)) * found.get("allocation_ratio", 1.0)
+    return int(whole) - said.usages.get(name, 0)
+
+
+def _classes(*words: str, what: str, partly: bool = False) -> Callable[[Said], Exposed]:
+    """Resource classes whose names hold one of some words: devices that Nova or Neutron put into Placement."""
+    place = f"Placement resource classes: {' or '.join(words)}"
+
+    def way(said: Said) -> Exposed:
+        found = sorted(name for name in said.inventories if any(word in name for word in words))
+        if not found:
+            return _absent(what, place)
+        value = ", ".join(f"{name}={said.inventories[name]['total']}" for name in found)
+        return _partly(value, place) if partly else _exposed(value, place)
+
+    return way
+
+
+def _traits(*words: str, what: str) -> Callable[[Said], Exposed]:
+    place = f"Placement traits: {' or '.join(words)}"
+
+    def way(said: Said) -> Exposed:
+        found = sorted(trait for trait in said.traits if any(word in trait for word in words))
+        if not found:
+            return _absent(what, place)
+        return _exposed(", ".join(found[:3]) + (f" and {len(found) - 3} more" if len(found) > 3 else ""), place)
+
+    return way
+
+
+def _cpu(said: Said) -> Exposed:
+    info = said.hypervisor.get("cpu_info")
+    flags = [trait for trait in said.traits if trait.startswith("HW_CPU_")]
+    place = "Nova os-hypervisors: cpu_info; Placement traits: HW_CPU_*"
+    model = info.get("model") if isinstance(info, dict) else None
+    if not model and not flags:
+        return _absent("model and no trait", place)
+    value = f"{model or 'no model'}, {len(flags)} traits"
+    return _exposed(value, place) if model and flags else _partly(value, place)
+
+
+def _ovs(said: Said) -> Exposed:
+    place = "Neutron agents: configurations.datapath_type"
+    kinds = {each.get("configurations", {}).get("datapath_type") for each in said.agents} - {None}
+    if not kinds:
+        return _absent("agent that tells its datapath", place)
+    return _exposed(f"datapath {', '.join(sorted(kinds))}{' (user space)' if 'netdev' in kinds else ''}", place)
+
+
+def _cores(said: Said) -> Exposed:
+    place = "Placement inventories and usages: VCPU, PCPU"
+    found = [f"{_left(said, name)} {name} free" for name in ("VCPU", "PCPU") if name in said.inventories]
+    return _partly(f"{', '.join(found)}, by number and not by name", place) if found else _absent("inventory", place)
+
+
+def _isolation(said: Said) -> Exposed:
+    place = "Placement inventories: PCPU"
+    found = said.inventories.get("PCPU")
+    if found is None:
+        return _absent("inventory of PCPU: no cpu_dedicated_set", place)
+    return _partly(
+        f"{found['total']} CPUs kept for VMs that have them alone; whether the host leaves them alone is not said",
+        place,
+    )
+
+
+def _kernel(said: Said) -> Exposed:
+    place = "Nova os-hypervisors: hypervisor_version, servers' details"
+    told = said.hypervisor.get("hypervisor_version")
+    return _absent(f"kernel: hypervisor_version is {told}, that of the emulator", place)
+
+
+WAYS: dict[str, Callable[[Said], Exposed]] = {
+    "hypervisor": _hypervisor,
+    "iommu": _traits("IOMMU", what="trait of it"),
+    "direct-cache": _traits("DDIO", "DIRECT_CACHE", what="trait of it"),
+    "memory": _inventory("MEMORY_MB", "memory"),
+    "large-pages": _classes("HUGEPAGE", "MEMORY_PAGE", what="inventory of pages: Nova keeps them to itself"),
+    "nic": _classes("CUSTOM_PCI_", "NET_BW_", what="PCI device in Placement, and no bandwidth of a card", partly=True),
+    "crypto": _classes("CRYPTO", "QAT", what="such device in Placement"),
+    "pci-socket": _traits("NUMA", "SOCKET", what="trait of a node or socket"),
+    "pci-bandwidth": _classes("PCI_BW", "PCI_BANDWIDTH", what="inventory of it"),
+    "sriov": _classes("SRIOV_NET_VF", "_VF", what="virtual functions in Placement"),
+    "cpu": _cpu,
+    "ovs": _ovs,
+    "cores": _cores,
+    "isolation": _isolation,
+    "core-socket": _traits("NUMA", "SOCKET", what="trait of a node or socket"),
+    "kernel": _kernel,
+    "tlb": _traits("TLB", what="trait of it"),
+}
+"""By the key of the row."""
