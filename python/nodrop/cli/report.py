@@ -11,8 +11,11 @@ from nodrop.cli.completing import DIR, FILE, RESULT
 from nodrop.errors import ConfigError
 
 if TYPE_CHECKING:
+    from nodrop.model.result import RunResult
+    from nodrop.model.suite import Suite
     from nodrop.report.document.blocks import Document
     from nodrop.store.selection import Selected
+    from nodrop.verdict.prices import PriceTable
 
 STDOUT = "-"
 FORMATS = ("html", "md", "csv", "svg", "png", "pdf")
@@ -92,7 +95,15 @@ def _document(a: "Sequence[Selected]", b: "Sequence[Selected]", words: Sequence[
         return summaries_document(imported, comparison)
     found = suites.look_up(words[0], results_dir) if len(words) == 1 else None
     shown = [with_steps(result) for result in results.values()]
-    return document(shown, found.suite if found else None, comparison, imported)
+    suite = found.suite if found else None
+    return document(shown, suite, comparison, imported, _prices(suite, shown))
+
+
+def _prices(suite: "Suite | None", results: "Sequence[RunResult]") -> "PriceTable | None":
+    """What rules of placement are worth, where the suite is made for that."""
+    from nodrop.pricing import table_of  # noqa: PLC0415
+
+    return table_of(suite, results) if suite and suite.pricing else None
 
 
 def _csv(found: "Sequence[Selected]", table: str) -> bytes:

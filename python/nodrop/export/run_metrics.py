@@ -7,6 +7,7 @@ from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric, 
 
 from nodrop.model.goal import Goal, GoalResult, Limit
 from nodrop.model.plan import Plan
+from nodrop.model.price import KEPT
 from nodrop.model.result import RunResult, Status
 from nodrop.model.trial import FIXED, DirectionTimes, TrialResult, Verdict
 
@@ -16,8 +17,10 @@ UNITS = ("pps", "seconds", "ratio", "frames")
 
 
 def families(results: Sequence[RunResult]) -> Iterator[Metric]:
-    """What the runs found, one run for each frame size: of repeats the last, of set-ups measured in turn A's."""
-    results = tuple({size_text(run.plan): run for run in results if run.plan.variant in ("", "A")}.values())
+    """What the runs found, one run for each frame size: of repeats the last, of set-ups measured in turn A's,
+    or those that keep all rules.
+    """
+    results = tuple({size_text(run.plan): run for run in results if run.plan.variant in ("", "A", KEPT)}.values())
     yield from _runs(results)
     yield from _goals(results)
     yield from _fixed(results)

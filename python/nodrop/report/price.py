@@ -206,10 +206,16 @@ def _others(table: PriceTable, price: Price) -> tuple[str, ...]:
     return tuple(costs.get(key, OPEN) for key in keys)
 
 
+def rate_text(price: Price) -> str:
+    """What is left with the rule broken."""
+    if price.metric is None:
+        return OPEN
+    series = price.metric.b
+    return f"{'≥ ' if series.at_least else ''}{format_pps(series.mean)}"
+
+
 def _cells(table: PriceTable, price: Price) -> tuple[str, ...]:
-    series = price.metric.b if price.metric else None
-    least = "≥ " if series and series.at_least else ""
-    rate = f"{least}{format_pps(series.mean)}" if series else OPEN
+    rate = rate_text(price)
     return price.rule.text, cost_text(price), span_text(price), rate, *_others(table, price), price.said.value
 
 

@@ -17,6 +17,7 @@ from nodrop.export.nfvbench import nfvbench_result
 from nodrop.model.result import RunResult
 from nodrop.model.suite import Suite
 from nodrop.model.summary import Row
+from nodrop.pricing import table_of
 from nodrop.replay import with_steps
 from nodrop.report import html
 from nodrop.report.document import document
@@ -139,7 +140,8 @@ def _shown(kept: Kept) -> Document:
 @functools.lru_cache(maxsize=DOCUMENTS_MAX)
 def _document(suite: Suite | None, files: tuple[Path, ...]) -> Document:
     """Kept, as results never change."""
-    return document([whole(file) for file in files], suite)
+    results = [whole(file) for file in files]
+    return document(results, suite, prices=table_of(suite, results) if suite and suite.pricing else None)
 
 
 def whole(file: Path) -> RunResult:

@@ -19,10 +19,13 @@ from nodrop.report.document.host import host_blocks
 from nodrop.report.document.imported import summary_blocks
 from nodrop.report.document.latency import latency_blocks
 from nodrop.report.document.loss import loss_blocks
+from nodrop.report.document.pricing import price_blocks
 from nodrop.report.document.search import search_blocks
 from nodrop.report.document.setup import setup_blocks
 from nodrop.report.document.sizes import size_blocks
+from nodrop.report.price import title_text
 from nodrop.verdict import Comparison
+from nodrop.verdict.prices import PriceTable
 
 
 def document(
@@ -30,6 +33,7 @@ def document(
     suite: Suite | None = None,
     comparison: Comparison | None = None,
     imported: Sequence[Summary] = (),
+    prices: PriceTable | None = None,
 ) -> Document:
     """The report of one run, or of several that are set side by side.
 
@@ -38,12 +42,14 @@ def document(
         suite: the list they are of, if any.
         comparison: the verdict between two groups of them.
         imported: runs besides of which only figures are known.
+        prices: what rules of placement are worth, where runs break them.
     """
     tone, trust = headline.trust(results)
     compared = comparison_blocks(comparison) if comparison else ()
     others = summary_blocks(imported) if imported else ()
     sections = (
         _section("comparison", "A beside B", compared),
+        _section("prices", title_text(prices) if prices else "", price_blocks(prices) if prices else ()),
         *(_of_one(results[0]) if len(results) == 1 else _of_several(results)),
         _section("imported", "Measured by others", others),
         _section("terms", "Words", glossary_blocks()),
