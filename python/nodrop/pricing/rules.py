@@ -64,7 +64,7 @@ def _sibling(places: Places, means: Means) -> Iterator[Broken]:
     yield Broken(
         PriceRule(
             key="sibling",
-            text="on the sibling thread of the tester's core",
+            text="on a sibling thread",
             why="Threads of one core share its execution units and its first caches.",
             clause="8.2.2.4",
             how=f"forwarder on CPU {threads[1]}, the other thread of the tester's core" if threads[1:] else "",
@@ -75,7 +75,7 @@ def _sibling(places: Places, means: Means) -> Iterator[Broken]:
     )
     rule = PriceRule(
         key="sibling-noise",
-        text="a busy neighbour on the sibling thread",
+        text="noisy sibling thread",
         why="Threads of one core share its execution units and its first caches.",
         clause="8.2.2.4",
         how=f"stress-ng --cpu on CPU {own[1]}, the other thread of the forwarder's core" if own[1:] else "",
@@ -89,7 +89,7 @@ def _nodes(places: Places, _: Means) -> Iterator[Broken]:
     yield Broken(
         PriceRule(
             key="other-node",
-            text="on another NUMA node than its ports",
+            text="on another NUMA node",
             why="Every frame crosses the link between the processors.",
             clause="8.2.2.4",
             how=f"forwarder on CPU {other.threads[0]} of node {other.node}, the tester on node {places.tester.node}"
@@ -102,7 +102,7 @@ def _nodes(places: Places, _: Means) -> Iterator[Broken]:
     yield Broken(
         PriceRule(
             key="remote-memory",
-            text="its memory on another NUMA node",
+            text="memory on another NUMA node",
             why="Every access that misses the caches crosses the link between the processors.",
             clause="7.2",
             how=f"forwarder's memory from node {other.node}" if other else "",
@@ -120,7 +120,7 @@ def _pages(_: Places, means: Means) -> Iterator[Broken]:
     yield Broken(
         PriceRule(
             key="small-pages",
-            text="memory in pages of 4 KiB",
+            text="memory in 4 KiB pages",
             why="A large table in small pages does not fit the TLB: looking up a flow then looks up its page first.",
             clause="7.1",
             how="the forwarder's table never in large pages",
@@ -156,11 +156,11 @@ def _antagonists(places: Places, means: Means) -> Iterator[Broken]:
 
 NEIGHBOURS: Mapping[AntagonistKind, tuple[str, str]] = {
     "cpu": (
-        "a neighbour that uses its CPU",
+        "noisy neighbour: CPU",
         "What the neighbour takes, the forwarder waits for, and its queues overflow.",
     ),
-    "memory": ("a neighbour that streams through memory", "Processors of a node share the way to its memory."),
-    "cache": ("a neighbour that thrashes the cache", "Cores of a processor share its last cache."),
+    "memory": ("noisy neighbour: memory", "Processors of a node share the way to its memory."),
+    "cache": ("noisy neighbour: cache", "Cores of a processor share its last cache."),
 }
 STRESSED: Mapping[AntagonistKind, str] = {"cpu": "--cpu", "memory": "--stream", "cache": "--cache"}
 
@@ -186,7 +186,7 @@ def _softirq(places: Places, means: Means) -> Iterator[Broken]:
     yield Broken(
         PriceRule(
             key="softirq",
-            text="the kernel receives on its CPU",
+            text="softirq on its CPU",
             why="What the kernel does for every frame that arrives, it does in the forwarder's time.",
             clause="6.1.1",
             how=f"softirq of its ports on CPU {places.forwarder_cpu}, not on the sender's {places.tester_cpu}",
@@ -203,7 +203,7 @@ def _identical(places: Places, most: int) -> Iterator[Broken]:
         yield Broken(
             PriceRule(
                 key=f"identical-{count}",
-                text=f"{count} identical VNFs, each of them",
+                text=f"each of {count} identical VNFs",
                 why="Identical VMs load what they share alike.",
                 clause="8.2.2.5",
                 how=f"{count} chains, {'a CPU each' if not shared else 'CPUs in turn'}{shared}",

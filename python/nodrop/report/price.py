@@ -31,6 +31,8 @@ BOUNDS = {
     Bound.NEITHER: "the tester was the limit both ways: nothing is known of the forwarder",
 }
 OPEN = "-"
+RESTLESS = 0.1
+"""Scatter from run to run from which on a machine is too busy to price anything."""
 UNHEARD_OF = -1.0
 """A cost below that, a gain of more than all, is only an interval that is far too wide."""
 TITLE = "What each rule is worth on this host"
@@ -88,7 +90,7 @@ def span_text(price: Price) -> str:
     if price.metric is None or (low is None and high is None):
         return OPEN
     if high is None:
-        return f"{_share_text(low or 0.0)} or more"
+        return OPEN if low is None or low < UNHEARD_OF else f"{_share_text(low)} or more"
     if low is None:
         return f"{_share_text(high)} or less"
     if low < UNHEARD_OF:
@@ -106,6 +108,11 @@ def method_text(table: PriceTable) -> str:
 
 def known_lines(table: PriceTable) -> Iterator[str]:
     """What a reader has to know before believing a price."""
+    if table.kept and table.kept.scatter and table.kept.scatter > RESTLESS:
+        yield (
+            f"Runs that keep all rules differ by {percent_text(table.kept.scatter)} among themselves: this machine is "
+            "not quiet, and no price much smaller than that can be seen."
+        )
     for goal in table.passed_over:
         yield f"{goal} was not found each time with all rules kept, so nothing is said of it; allow it more time."
     of: dict[str, list[str]] = {}
@@ -151,7 +158,9 @@ def impact_text(table: PriceTable) -> str:
     ]
     for price in table.prices:
         if price.rule.antagonist or price.rule.vnf_count > 1:
-            lines.append(f"# {price.rule.text}: {cost_text(price)} ({span_text(price)}); {price.rule.how}")
+            lines.append(
+                f"# {price.rule.text}: {cost_text(price)} ({span_text(price)}), {price.said}; {price.rule.how}"
+            )
             if price.rule.note:
                 lines.append(f"#   {price.rule.note}")
     if first:

@@ -225,7 +225,9 @@ def _said(metric: MetricVerdict) -> Said:
 def _dearest(price: Price) -> tuple[int, float, str]:
     if price.said is Said.NO_LOAD:
         return 0, 0.0, price.rule.key
-    return (2, 0.0, price.rule.key) if price.cost is None else (1, -price.cost, price.rule.key)
+    if price.cost is None:
+        return 3, 0.0, price.rule.key
+    return (2 if price.bound is Bound.NEITHER else 1), -price.cost, price.rule.key
 
 
 def _identical_count(pricing: Pricing, prices: Sequence[Price], one_works: bool) -> int | None:

@@ -1,6 +1,7 @@
 """`nodrop vm price`: what each rule of placement is worth on this host."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,13 +10,14 @@ import click
 from nodrop.cli.asking import overrides, search_options, turn_options
 from nodrop.cli.completing import DIR, FILE, RESULT
 from nodrop.cli.outputs import require_writable
-from nodrop.errors import ConfigError
+from nodrop.errors import ConfigError, SearchError
 
 if TYPE_CHECKING:
     from nodrop.model.event import Event
     from nodrop.model.result import RunResult
     from nodrop.model.vmd import VmDescriptor
     from nodrop.pricing import Planned
+    from nodrop.suite import Failure
     from nodrop.verdict.prices import PriceTable
 
 FORMS = ("text", "md", "json")
@@ -181,9 +183,18 @@ def _carry_out(planned: "Planned", flags: dict[str, Any]) -> int:
                 click.echo(file=out)
                 _give(table_of(over[0].suite, results), flags)
                 click.echo(f"\nresults: {over[0].path}", file=out)
-    for failure in outcome.failures:
-        click.echo(f"nodrop: {failure.turn}: {failure.error}", err=True)
+    _say_failures(outcome.failures)
     return 0 if any(result.plan.variant == "kept" and result.goals for result in results) else 5
+
+
+def _say_failures(failures: "Sequence[Failure]") -> None:
+    """Each run that broke off; those that only did not find all, by their number."""
+    unanswered = [failure for failure in failures if isinstance(failure.error, SearchError)]
+    for failure in failures:
+        if failure not in unanswered:
+            _warn(f"{failure.turn}: {failure.error}")
+    if unanswered:
+        _warn(f"{len(unanswered)} runs did not find all goals in their time; allow more (--budget), on a quiet machine")
 
 
 def _give(table: "PriceTable", flags: dict[str, Any]) -> None:
