@@ -156,7 +156,13 @@ def limit_bps(generation: Generation, lanes: int) -> float:
 
 def _generation(source: Source, path: str) -> Observation[int]:
     found = _speed(source.tree, path)
-    return source.moment.reported(found.number, path) if found else source.moment.unknown(source.tree.why(path), path)
+    return source.moment.reported(found.number, path) if found else source.moment.unknown(_why(source, path), path)
+
+
+def _why(source: Source, path: str) -> str:
+    """Why a link is not known: one that a hypervisor made up has none."""
+    why = source.tree.why(path)
+    return "it has no link of PCI Express" if why == "no such file" else why
 
 
 def _speed(tree: Tree, path: str) -> Generation | None:
@@ -174,7 +180,7 @@ def _lanes(source: Source, path: str) -> Observation[int]:
     tree = source.tree
     found = tree.number(path)
     if found is None:
-        return source.moment.unknown(tree.why(path), path)
+        return source.moment.unknown(_why(source, path), path)
     if found not in _LANES:
         return source.moment.unknown(f"holds {found}, no width of a link", path)
     return source.moment.reported(found, path)
@@ -184,9 +190,7 @@ def _limit(source: Source, function: Function) -> Observation[float]:
     speed, width = f"{function.path}/current_link_speed", f"{function.path}/current_link_width"
     generation, lanes = _speed(source.tree, speed), _lanes(source, width)
     if not generation or lanes.value is None:
-        return source.moment.unknown(
-            lanes.why if generation else source.tree.why(speed), width if generation else speed
-        )
+        return source.moment.unknown(lanes.why if generation else _why(source, speed), width if generation else speed)
     if function.vendor == INTEL and function.device in LINK_IN_CHIPSET:
         return source.moment.unknown("a part of the chipset: the link it reports is not the one it has", speed)
     links = [(function.id, generation, lanes.value), *_links_above(source, function)]
