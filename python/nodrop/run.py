@@ -15,11 +15,14 @@ from typing import NamedTuple
 
 from nodrop import __version__, store
 from nodrop.cpus import on_cpus
+from nodrop.descriptors import with_fingerprints
 from nodrop.errors import OutOfTime
 from nodrop.explained import ExplainedSearch
 from nodrop.generator.base import Measurer, TrialInterrupted
 from nodrop.generator.engine import EngineMeasurer
+from nodrop.host.beside import beside, this_host
 from nodrop.judge import OUT_OF_TIME, judge
+from nodrop.model.chd import HostDescriptor
 from nodrop.model.event import OnEvent
 from nodrop.model.facts import Facts, Versions
 from nodrop.model.plan import FixedPlan, LatencyPlan, Plan, SearchPlan
@@ -45,6 +48,8 @@ class Parts(NamedTuple):
     measurer: Callable[[Plan, Stage], Measurer]
     clock: Callable[[], float] = time.monotonic
     """Gives the time that trials take, in seconds."""
+    describe: Callable[[], HostDescriptor | None] = lambda: None
+    """Gives the machine to the last core, where that is wanted."""
 
 
 def execute(plan: Plan, on_event: OnEvent, parts: Parts | None = None) -> RunResult:
@@ -61,8 +66,8 @@ def execute(plan: Plan, on_event: OnEvent, parts: Parts | None = None) -> RunRes
     if plan.capture:
         store.require_writable(Path(plan.capture.file).parent, "capture.file")
     search = ExplainedSearch(plan.search)
-    make = parts or Parts(_stage, _engine)
-    host = read_host()
+    make = parts or Parts(_stage, _engine, describe=lambda: with_fingerprints(this_host()))
+    host, described = read_host(), beside(make.describe)
     with (
         Record(plan, on_event, make.clock) as record,
         make.stage(plan, record.run_id) as stage,
@@ -71,7 +76,15 @@ def execute(plan: Plan, on_event: OnEvent, parts: Parts | None = None) -> RunRes
         on_cpus(plan.engine.cores),  # beside the tester, to take none of the SUT's time
         record.measuring(),
     ):
-        record.stage_up(Facts(host=host, stage=stage.facts, versions=_versions(measurer), ports=measurer.ports))
+        record.stage_up(
+            Facts(
+                host=host,
+                stage=stage.facts,
+                versions=_versions(measurer),
+                ports=measurer.ports,
+                chd=described(),
+            )
+        )
         if plan.path_check:
             record.path_checked(measurer.check_path())
         bench = _Bench(measurer, record, watching, make.clock)

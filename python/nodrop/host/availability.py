@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from nodrop.cpus import listed
 from nodrop.host import owners, policy
-from nodrop.host.load import ONE_MOMENT, RESCTRL, Load
+from nodrop.host.load import RESCTRL, Load
 from nodrop.host.owners import Seen
 from nodrop.host.policy import ISOLATED, Policy
 from nodrop.host.source import Source
@@ -107,8 +107,8 @@ def _bandwidth(source: Source, node: NumaNode, caches: Mapping[int, frozenset[in
     path, own = f"{RESCTRL}/mon_data", caches.get(node.id, frozenset())
     others = frozenset[int | None]().union(*(each for id_, each in caches.items() if id_ != node.id))
     used: Observation[float]
-    if not source.live:
-        used = source.moment.unknown(ONE_MOMENT, path)
+    if load.why:
+        used = source.moment.unknown(load.why, path)
     elif not load.memory_bytes_per_s:
         used = source.moment.unknown("needs resctrl with memory bandwidth monitoring mounted", path)
     elif not own or own & others or not own.issubset(load.memory_bytes_per_s):

@@ -47,14 +47,15 @@ def this_machine() -> Source:
     )
 
 
-def describe(source: Source, eligible_cpus: tuple[int, ...] | None = None) -> HostDescriptor:
+def describe(source: Source, eligible_cpus: tuple[int, ...] | None = None, *, with_load: bool = True) -> HostDescriptor:
     """All that can be known of a host; never raises for what it finds. Parts that wait are waited for together.
 
     Args:
         source: the machine.
         eligible_cpus: those that VMs may have, if whoever runs the host says so; None: as the host is set up.
+        with_load: measure as well how busy the CPUs are; takes 0.3 s.
     """
-    moment, counted = source.moment, load.begin(source)
+    moment, counted = source.moment, load.begin(source) if with_load and source.live else None
     with ThreadPoolExecutor(PARTS_AT_ONCE) as pool:
         seen = pool.submit(hwloc.look, source)
         switches = pool.submit(vswitches.describe, source)

@@ -13,6 +13,8 @@ STAT = "/proc/stat"
 RESCTRL = "/sys/fs/resctrl"
 ONE_MOMENT = "a capture is of one moment, this is measured over a while"
 
+BESIDE_OTHERS = "not measured: nodrop itself was at work"
+
 
 class Counted(NamedTuple):
     """Counters at a time."""
@@ -30,11 +32,13 @@ class Load(NamedTuple):
     window_s: float
     busy_ratio: Mapping[int, float]
     memory_bytes_per_s: Mapping[int, float]
+    why: str = ""
+    """Why nothing was measured."""
 
     def of_cpu(self, source: Source, cpu: int) -> Observation[float]:
         """Share of the while in which a CPU was busy."""
-        if not source.live:
-            return source.moment.unknown(ONE_MOMENT, STAT)
+        if self.why:
+            return source.moment.unknown(self.why, STAT)
         if cpu not in self.busy_ratio:
             return source.moment.unknown(source.tree.why(STAT) or f"no cpu{cpu} whose ticks grew", STAT)
         return source.moment.seen(self.busy_ratio[cpu], STAT, "measured", f"over {self.window_s:.2f} s")
@@ -45,10 +49,10 @@ def begin(source: Source) -> Counted:
     return read(source.tree)
 
 
-def end(source: Source, first: Counted) -> Load:
-    """The second, when the while is over; waits for what is left of it."""
-    if not source.live:
-        return Load(0, {}, {})
+def end(source: Source, first: Counted | None) -> Load:
+    """The second, when the while is over; waits for what is left of it. Without a first, why nothing is known."""
+    if first is None:
+        return Load(0, {}, {}, BESIDE_OTHERS if source.live else ONE_MOMENT)
     time.sleep(max(0.0, first.at_s + WINDOW_S - time.monotonic()))
     return between(first, read(source.tree))
 
