@@ -1,0 +1,32 @@
+"""Processors and firmware that others captured, and machines of a few files around them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from nodrop.host.cpuid import Cpuid, read_dump
+from nodrop.host.source import Source
+from nodrop.model.observation import Moment
+from tests.machines import made_up
+
+CPUID = Path(__file__).parent / "cpuid"
+SMBIOS = Path(__file__).parent / "smbios"
+MOMENT = Moment("2026-01-01T00:00:00+00:00")
+DUMP_HEADER_BYTES = 32
+"""`dmidecode --dump-bin` puts the entry point before the table."""
+
+
+def machine(root: Path, files: Mapping[str, str | bytes], cpuid: Cpuid | None = None) -> Source:
+    """A captured tree that holds these files; the keys are paths."""
+    return Source(made_up(root, dict(files)), MOMENT, cpuid=cpuid)
+
+
+def dump(name: str) -> Cpuid:
+    """A processor of tests/cpuid."""
+    found = read_dump((CPUID / f"{name}.txt").read_text())
+    assert found is not None
+    return found
+
+
+def smbios(name: str) -> bytes:
+    """A firmware's tables, of tests/smbios."""
+    return (SMBIOS / f"{name}.bin").read_bytes()[DUMP_HEADER_BYTES:]

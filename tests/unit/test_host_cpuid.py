@@ -1,0 +1,186 @@
+"""CPUID: what dumps say, held against the program `cpuid` and against what makers publish."""
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.chips import CPUID, MOMENT, dump
+
+from nodrop.cpus import on_cpus
+from nodrop.host.cpuid import Cpuid, Registers, read_cpuid, read_dump
+from nodrop.host.processor import caches, chip, tlb
+from nodrop.host.source import Source
+from nodrop.host.tree import Tree
+
+DUMPS = sorted(path.stem for path in CPUID.glob("*.txt"))
+AMD_LEAVES = tuple(f"0x800000{each}" for each in ("05/ebx", "05/eax", "06/ebx", "06/eax", "19/eax", "19/ebx"))
+VARYING = {(0x1, "ebx"), (0xB, "edx"), (0x1F, "edx"), (0x80000026, "edx"), (0x8000001E, "eax"), (0xD, "ebx")}
+"""Of the CPU that answers, or of the state of a thread."""
+
+
+def looked(name: str, tmp_path: Path) -> chip.Chip:
+    return chip.look(Source(Tree(tmp_path), MOMENT, cpuid=dump(name)))
+
+
+def listed(name: str, tmp_path: Path) -> set[tuple[int, str, str, int | None, int | None]]:
+    return {
+        (each.level, each.kind, "/".join(each.page_sizes), each.entries_count.value, each.ways_count.value)
+        for each in tlb.tlbs(looked(name, tmp_path))
+    }
+
+
+@pytest.mark.parametrize("name", DUMPS)
+def test_a_dump_says_what_the_program_cpuid_reads_in_it(name: str, require_tool: Callable[[str], Path]) -> None:
+    said = decoded(require_tool("cpuid"), name)
+    found = dump(name)
+
+    def field(pattern: str) -> str:
+        match = re.search(pattern, said)
+        return match[1].strip() if match else ""
+
+    family, model, stepping = found.signature or (0, 0, 0)
+    assert found.vendor == field(r'vendor_id = "\s*(\w+)')
+    assert family == int(field(r"\(family synth\)\s*= 0x\w+ \((\d+)\)"))
+    assert model == int(field(r"\(model synth\)\s*= 0x\w+ \((\d+)\)"))
+    assert stepping == int(field(r"stepping id\s*= 0x\w+ \((\d+)\)"))
+    assert found.brand == " ".join(field(r'brand = "(.*)"').split())
+    assert bool(found.hypervisor) == (field(r"hypervisor guest status\s*= (\w+)") == "true")
+
+
+@pytest.mark.parametrize("name", [each for each in DUMPS if dump(each).vendor in ("AuthenticAMD", "HygonGenuine")])
+def test_amds_tlbs_have_the_entries_that_the_program_cpuid_counts(
+    name: str, tmp_path: Path, require_tool: Callable[[str], Path]
+) -> None:
+    said = decoded(require_tool("cpuid"), name)
+    expected = [count for leaf in AMD_LEAVES for count in entries(said, leaf) if count]
+    assert [each.entries_count.value for each in tlb.tlbs(looked(name, tmp_path))] == expected
+
+
+def decoded(program: Path, name: str) -> str:
+    command = [program, "-1", "-f", CPUID / f"{name}.txt"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout
+
+
+def entries(said: str, leaf: str) -> tuple[int, int]:
+    """Of data and of instructions, in the order of ours; of a leaf that is not there none."""
+    count = r"# entries\s*= 0x\w+ \((\d+)\)\n"
+    block = re.search(rf"\({leaf}\):\n\s*instruction {count}.*\n\s*data {count}", said)
+    return (int(block[2]), int(block[1])) if block else (0, 0)
+
+
+def test_descriptors_of_leaf_2_are_tlbs_of_skylake(tmp_path: Path) -> None:
+    """Intel's Optimization Reference Manual, TLBs of Skylake; ways of the second level as the descriptor says."""
+    assert listed("skylake-6140", tmp_path) == {
+        (1, "data", "4K", 64, 4),
+        (1, "data", "2M/4M", 32, 4),
+        (1, "data", "1G", 4, 4),
+        (1, "instruction", "4K", 64, 8),
+        (1, "instruction", "2M/4M", 8, 8),
+        (2, "unified", "4K/2M", 1536, 6),
+        (2, "unified", "1G", 16, 4),
+    }
+
+
+def test_leaf_18_lists_tlbs_of_ice_lake(tmp_path: Path) -> None:
+    """As the program cpuid reads it: loads and stores have TLBs of their own, the second level is in two halves."""
+    assert listed("ice-lake-server", tmp_path) == {
+        (1, "instruction", "4K/2M/4M", 8, 8),
+        (1, "data", "4K/2M/4M/1G", 16, 16),
+        (1, "data", "4K", 64, 4),
+        (1, "data", "2M/4M", 32, 4),
+        (1, "data", "1G", 8, 8),
+        (2, "unified", "4K/2M/4M", 1024, 8),
+        (2, "unified", "4K/1G", 1024, 8),
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "second"),
+    [("zen-epyc-7451", (1536, 1024)), ("zen2-epyc-7502", (2048, 1024)), ("zen3-epyc-7763", (2048, 512))],
+)
+def test_amds_tlbs_are_those_of_its_optimization_guides(name: str, second: tuple[int, int], tmp_path: Path) -> None:
+    """AMD Software Optimization Guides for families 17h and 19h: 64 of every size, then 4K data and instructions."""
+    found = listed(name, tmp_path)
+    assert {(1, "data", size, 64, 64) for size in ("4K", "2M", "1G")} <= found
+    sizes = {kind: entries for level, kind, size, entries, _ in found if (level, size) == (2, "4K")}
+    assert (sizes["data"], sizes["instruction"]) == second
+
+
+@pytest.mark.parametrize("name", ["nehalem-x5550", "sandy-bridge-e5-2650"])
+def test_processors_without_entries_for_1_gb_pages_say_so(name: str, tmp_path: Path) -> None:
+    """Westmere and Sandy Bridge map 1 GB pages without entries of that size in leaf 2."""
+    found = tlb.large_pages(looked(name, tmp_path))
+    assert (found["2M"].value, found["1G"].value) == (True, False)
+
+
+def test_what_a_hypervisor_leaves_out_is_unknown_rather_than_absent(tmp_path: Path) -> None:
+    found = tlb.large_pages(looked("zen4-under-kvm", tmp_path))
+    assert found["2M"].value is True
+    assert found["1G"].value is None
+    assert "hypervisor" in found["1G"].why
+
+
+def test_a_vendor_with_other_leaves_has_no_tlb_listed(tmp_path: Path) -> None:
+    assert listed("zhaoxin-fc1081", tmp_path) == set()
+    assert tlb.large_pages(looked("zhaoxin-fc1081", tmp_path))["2M"].why
+
+
+def test_caches_are_read_off_cpuid_where_there_is_no_sysfs(tmp_path: Path) -> None:
+    """AMD EPYC 7763: 32 KiB and 32 KiB, 512 KiB, 32 MiB for each eight cores."""
+    found = caches.caches(looked("zen3-epyc-7763", tmp_path))
+    assert [(each.level, each.kind, each.size_bytes.value) for each in found] == [
+        (1, "data", 32 << 10),
+        (1, "instruction", 32 << 10),
+        (2, "unified", 512 << 10),
+        (3, "unified", 32 << 20),
+    ]
+
+
+def test_a_dump_of_aida64_is_read_too() -> None:
+    found = read_dump(
+        "------[ Logical CPU #0 ]------\n"
+        "CPUID 00000000: 00000004-756E6547-6C65746E-49656E69\n"
+        "CPUID 00000004: 1C004121-01C0003F-0000003F-00000000 [SL 00]\n"
+        "CPUID 00000004: 1C004122-01C0003F-0000003F-00000000 [SL 01]\n"
+        "------[ Logical CPU #1 ]------\n"
+        "CPUID 00000000: 00000099-756E6547-6C65746E-49656E69\n"
+    )
+    assert found is not None
+    assert found.vendor == "GenuineIntel"
+    assert found.get(0, 0) == Registers(4, 0x756E6547, 0x6C65746E, 0x49656E69)
+    assert len(found.sublist(4)) == 2
+
+
+def test_leaves_beyond_the_last_are_not_believed() -> None:
+    """An Intel processor repeats its last leaf for those it does not have. Source: SDM volume 2, CPUID."""
+    found = Cpuid({(0, 0): Registers(2, 0, 0, 0), (0x18, 0): Registers(1, 1, 1, 1)})
+    assert found.get(0x18) is None
+
+
+@pytest.mark.parametrize("text", ["", "CPU 0:\n", "   0x00000001 0x00: eax=0x1 ebx=0x2 ecx=0x3\n", "\x00\xff" * 40])
+def test_what_is_no_dump_gives_none(text: str) -> None:
+    assert read_dump(text) is None
+
+
+def test_this_machine_answers_as_the_program_cpuid_says(require_tool: Callable[[str], Path]) -> None:
+    program = require_tool("cpuid")
+    with on_cpus((0,)):
+        own = read_cpuid()
+        said = subprocess.run([program, "-1", "-r"], capture_output=True, text=True, timeout=20, check=True).stdout
+    theirs = read_dump(said)
+    assert theirs is not None
+    assert own is not None, "nodrop-observe is not built"
+
+    def steady(found: Cpuid) -> dict[tuple[int, int, str], int]:
+        return {
+            (leaf, subleaf, name): value
+            for (leaf, subleaf), registers in found.leaves.items()
+            for name, value in registers._asdict().items()
+            if (leaf, name) not in VARYING
+        }
+
+    ours, expected = steady(own), steady(theirs)
+    assert ours.keys() & expected.keys() == ours.keys()
+    assert {key: expected[key] for key in ours} == ours

@@ -1,0 +1,159 @@
+"""Memory modules: the firmware's tables of real machines as `dmidecode` reads them, and the kernel's error counters."""
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests import chips
+from tests.chips import SMBIOS, machine
+
+from nodrop.host import memory, smbios
+from nodrop.host.dimms import EDAC, TABLE, channel
+
+DUMPS = sorted(path.stem for path in SMBIOS.glob("*.bin"))
+UNITS = {"KB": 10, "MB": 20, "GB": 30}
+GIB = 2**30
+
+
+def described(tmp_path: Path, name: str):
+    return memory.describe(machine(tmp_path, {TABLE: chips.smbios(name)}))
+
+
+@pytest.mark.parametrize("name", DUMPS)
+def test_modules_are_those_that_dmidecode_lists(name: str, tmp_path: Path, require_tool: Callable[[str], Path]) -> None:
+    listed = [each for each in modules(require_tool("dmidecode"), name) if each["Size"][0].isdigit()]
+    found = described(tmp_path, name).modules
+    assert len(found) == len(listed)
+    for ours, theirs in zip(found, listed, strict=True):
+        assert ours.slot.endswith(theirs["Locator"])
+        assert ours.size_bytes.value == size(theirs["Size"])
+        assert ours.rated_mtps.value == number(theirs["Speed"])
+        assert ours.speed_mtps.value == number(theirs.get("Configured Memory Speed", "Unknown"))
+        assert ours.rank_count.value == number(theirs.get("Rank", "Unknown"))
+        assert (ours.part.value or "") == theirs.get("Part Number", "").strip().replace("Not Specified", "")
+        assert ours.kind.value == {"Unknown": None, "DRAM": None}.get(theirs["Type"], theirs["Type"])
+
+
+def modules(program: Path, name: str) -> list[dict[str, str]]:
+    command = [program, "--from-dump", SMBIOS / f"{name}.bin", "-t", "17"]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout
+    return [dict(re.findall(r"^\t([^:\n]+): (.*)$", block, re.M)) for block in said.split("Memory Device\n")[1:]]
+
+
+def size(text: str) -> int:
+    count, unit = text.split()
+    return int(count) << UNITS[unit]
+
+
+def number(text: str) -> int | None:
+    found = re.match(r"\d+", text)
+    return int(found[0]) if found else None
+
+
+def test_channels_that_hold_more_than_others_show(tmp_path: Path) -> None:
+    """A two-socket Supermicro X9DBL: 4, 4 and 16 GB on the three channels of each socket."""
+    found = described(tmp_path, "SuperMicro-X9DBL")
+    assert (found.channels_populated_count.value, found.channels_count.value) == (6, 6)
+    assert found.balanced.value is False
+    assert found.balanced.why == "channels of 4096 and 16384 MiB"
+    assert found.ecc.value is True
+
+
+def test_bandwidth_is_channels_by_speed_by_eight_bytes(tmp_path: Path) -> None:
+    """A Threadripper with four channels of DDR4-2933: 93.9 GB/s."""
+    found = described(tmp_path, "GigaByte-X399")
+    assert found.bandwidth_bytes_per_s.value == 4 * 2933e6 * 8
+    assert found.balanced.value is True
+    assert found.ecc.value is False
+
+
+def test_a_virtual_machines_memory_has_no_made_up_kind_or_channel(tmp_path: Path) -> None:
+    found = described(tmp_path, "VMWare")
+    assert [each.known for each in (found.kind, found.speed_mtps, found.channels_count, found.balanced)] == [False] * 4
+    assert found.modules[0].size_bytes.value == GIB
+
+
+@pytest.mark.parametrize(
+    ("locator", "bank", "expected"),
+    [
+        ("P1-DIMM1A", "P0_Node0_Channel2_Dimm0", "0/2"),
+        ("DIMM 0", "P1 CHANNEL H", "1/H"),
+        ("ChannelB-DIMM1", "BANK 3", "0/B"),
+        ("CPU2_DIMM_C1", "NODE 2", "2/C"),
+        ("P1-DIMMA1", "P0_Node0_Channel0_Dimm0", "0/0"),
+        ("DIMM 3", "Bank 4/5", None),
+        ("PROC 1 DIMM 12", "Not Specified", None),
+        ("A2", "Bank4/5", None),
+        ("", "", None),
+    ],
+)
+def test_channels_are_read_off_names_that_tell_them(locator: str, bank: str, expected: str | None) -> None:
+    assert channel(locator, bank) == expected
+
+
+def edac(controllers: int, populated: int, *, channels: int = 6) -> dict[str, str]:
+    files = {}
+    for controller in range(controllers):
+        at = f"{EDAC}/mc{controller}"
+        files[f"{at}/max_location"] = f"channel {channels - 1} slot 1 \n"
+        for each in range(populated):
+            files |= {
+                f"{at}/dimm{each}/size": "16384\n",
+                f"{at}/dimm{each}/dimm_location": f"channel {each} slot 0 \n",
+                f"{at}/dimm{each}/dimm_mem_type": "Registered-DDR4\n",
+                f"{at}/dimm{each}/dimm_edac_mode": "SECDED\n",
+                f"{at}/dimm{each}/dimm_label": f"CPU_SrcID#{controller}_Ha#0_Chan#{each}_DIMM#0\n",
+            }
+    return files
+
+
+def test_without_root_the_error_counters_tell_modules_and_channels(tmp_path: Path) -> None:
+    found = memory.describe(machine(tmp_path, edac(2, populated=4)))
+    assert (found.kind.value, found.ecc.value) == ("DDR4", True)
+    assert (found.channels_populated_count.value, found.channels_count.value) == (8, 12)
+    assert (found.balanced.value, found.balanced.why) == (False, "4 channels are empty")
+    assert not found.speed_mtps.known
+    assert not found.bandwidth_bytes_per_s.known
+    assert [each.size_bytes.value for each in found.modules] == [16 * GIB] * 8
+
+
+def test_channels_that_the_firmware_does_not_name_are_counted_by_the_kernel(tmp_path: Path) -> None:
+    found = memory.describe(
+        machine(tmp_path, {TABLE: chips.smbios("Lenovo-ThinkPad-W510"), **edac(1, 2, channels=2)})
+    )
+    assert (found.channels_populated_count.value, found.channels_count.value) == (2, 2)
+    assert found.speed_mtps.value == 1334
+    assert found.speed_mtps.confidence == "inferred"
+
+
+def test_neither_tables_nor_counters_is_said(tmp_path: Path) -> None:
+    found = memory.describe(machine(tmp_path, {}))
+    assert not found.kind.known
+    assert "not in the capture" in found.kind.why
+    assert found.modules == ()
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        b"",
+        b"\x11",
+        b"\x11\x00\x00\x00" * 4,
+        b"\x11\xff\x00\x00short\x00\x00",
+        b"\x11\x04\x00\x00no end of strings",
+        bytes(range(256)) * 64,
+    ],
+)
+def test_tables_that_lie_about_their_length_end_there(table: bytes, tmp_path: Path) -> None:
+    assert len(list(smbios.structures(table))) <= 1
+    memory.describe(machine(tmp_path, {TABLE: table}))
+
+
+@pytest.mark.parametrize("name", DUMPS)
+def test_a_table_cut_anywhere_is_read_as_far_as_it_goes(name: str) -> None:
+    whole = chips.smbios(name)
+    count = len(list(smbios.structures(whole)))
+    for end in range(0, len(whole), 97):
+        assert len(list(smbios.structures(whole[:end]))) <= count
