@@ -10,7 +10,8 @@ from tests import chips
 from tests.chips import SMBIOS, machine
 
 from nodrop.host import memory, smbios
-from nodrop.host.dimms import EDAC, TABLE, channel
+from nodrop.host.dimms import EDAC, channel
+from nodrop.host.smbios import TABLE
 
 DUMPS = sorted(path.stem for path in SMBIOS.glob("*.bin"))
 UNITS = {"KB": 10, "MB": 20, "GB": 30}

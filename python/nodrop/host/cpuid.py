@@ -68,12 +68,17 @@ class Cpuid(NamedTuple):
         return " ".join(_letters(*(register for each in parts if each for register in each)).split())
 
     @property
+    def virtual(self) -> bool:
+        """A hypervisor answers."""
+        return bool(self.bit(1, "ecx", 31))
+
+    @property
     def hypervisor(self) -> str:
-        """Who answers for the processor, twelve letters such as `KVMKVMKVM`; empty on bare metal."""
-        if not self.bit(1, "ecx", 31):
+        """Who answers for the processor, twelve letters such as `KVMKVMKVM`; empty where nobody says so."""
+        if not self.virtual:
             return ""
         own = self.leaves.get((0x4000_0000, 0))
-        return (_letters(own.ebx, own.ecx, own.edx) if own else "") or "a hypervisor that does not say its name"
+        return _letters(own.ebx, own.ecx, own.edx) if own else ""
 
     @property
     def signature(self) -> tuple[int, int, int] | None:

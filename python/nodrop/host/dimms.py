@@ -8,9 +8,9 @@ from collections import Counter
 from typing import NamedTuple
 
 from nodrop.host import smbios
+from nodrop.host.smbios import TABLE
 from nodrop.host.source import Source
 
-TABLE = "/sys/firmware/dmi/tables/DMI"
 EDAC = "/sys/devices/system/edac/mc"
 _SYSTEM_MEMORY = 3
 _KINDS = {
@@ -75,8 +75,7 @@ class Dimms(NamedTuple):
 
 def by_firmware(source: Source) -> Dimms | None:
     """None: the tables cannot be read, or list no memory."""
-    table = source.tree.raw(TABLE)
-    found = tuple(smbios.structures(table)) if table else ()
+    found = smbios.read(source)
     arrays = [each for each in found if each.kind == smbios.MEMORY_ARRAY]
     # VMware's devices point at no array; only those of a known other one, such as flash, are left out
     others = {each.handle for each in arrays if each.byte(5) != _SYSTEM_MEMORY}

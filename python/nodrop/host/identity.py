@@ -9,12 +9,14 @@ import platform
 
 from nodrop.host import leaves
 from nodrop.host.processor.chip import look
+from nodrop.host.processor.models import hypervisor
 from nodrop.host.source import Source
 from nodrop.model.chd import HostIdentity
 from nodrop.model.observation import Observation
 
 MACHINE_ID = "/etc/machine-id"
 DMI = "/sys/class/dmi/id"
+_HASHED = b"nodrop-hash-"
 _SAYS_NOTHING = ("to be filled by o.e.m.", "default string", "not specified", "system product name", "none", "n/a")
 
 
@@ -39,19 +41,30 @@ def virtualization(source: Source) -> Observation[str]:
     maker = _dmi(source, "sys_vendor", "product_name")
     if chip.virtual:
         said = source.cpuid.hypervisor if source.cpuid else ""
-        named = maker.value or said or "a hypervisor that does not say its name"
-        return moment.reported(named, maker.source if maker.known else "cpuid 0x40000000", said)
+        if not said:
+            unnamed = "a hypervisor that does not say its name"
+            return moment.reported(maker.value or unnamed, maker.source if maker.known else "/proc/cpuinfo")
+        return moment.reported(hypervisor(said), "cpuid 0x40000000", maker.value or "")
     if "flags" in chip.fields:
         return moment.reported("none", "/proc/cpuinfo", "no flag hypervisor")
     return moment.unknown("this architecture does not say", "/proc/cpuinfo")
 
 
 def _id(source: Source) -> Observation[str]:
-    found = leaves.text(source, MACHINE_ID)
-    if not found.value:
-        return found
-    hashed = hashlib.sha256(b"nodrop host " + found.value.encode()).hexdigest()[:32]
-    return source.moment.inferred(hashed, MACHINE_ID, "a hash of it, which does not give it away")
+    hashed = source.tree.text(MACHINE_ID, keep=_hashed)
+    if hashed is None:
+        return leaves.refused(source, MACHINE_ID)
+    if not hashed:
+        return source.moment.unknown("holds nothing", MACHINE_ID)
+    return source.moment.inferred(hashed.removeprefix(_HASHED.decode()), MACHINE_ID, "a hash of it")
+
+
+def _hashed(held: bytes) -> bytes:
+    """What a capture holds in place of a machine id."""
+    held = held.strip()
+    if not held or held.startswith(_HASHED):
+        return held
+    return _HASHED + hashlib.sha256(b"nodrop host " + held).hexdigest()[:32].encode()
 
 
 def _hostname(source: Source) -> Observation[str]:

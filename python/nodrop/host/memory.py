@@ -3,7 +3,8 @@
 from collections import Counter
 from typing import TypeVar
 
-from nodrop.host.dimms import EDAC, TABLE, Dimm, Dimms, by_counters, by_firmware
+from nodrop.host.dimms import EDAC, Dimm, Dimms, by_counters, by_firmware
+from nodrop.host.smbios import TABLE
 from nodrop.host.source import Source
 from nodrop.model.chd import MemoryCapabilities, MemoryModule
 from nodrop.model.observation import Observation

@@ -7,17 +7,15 @@ import re
 from collections.abc import Callable
 
 from nodrop.cpus import ranges
-from nodrop.host import background, leaves
+from nodrop.host import background, cmdline, cpu_lists, leaves
+from nodrop.host.cmdline import CMDLINE
 from nodrop.host.source import Source
 from nodrop.model.observation import Observation
 
-CMDLINE = "/proc/cmdline"
 _CPU = "/sys/devices/system/cpu"
 _VULNERABILITIES = f"{_CPU}/vulnerabilities"
 _TUNED = "/etc/tuned"
 _RT = "/proc/sys/kernel/sched_rt_{}_us"
-_SECRET = re.compile(r"(?i)^(\S*(?:passw|passphrase|secret|token|auth_?key|api_?key)[^=]*=).+")
-_CREDENTIALS = re.compile(r"(://)[^/@\s]+@")
 _CHOSEN = re.compile(r"\[([^\]]+)\]")
 _SWITCH = {0: "off", 1: "on"}
 
@@ -64,21 +62,8 @@ def describe(source: Source) -> dict[str, Observation[str]]:
 
 
 def _cmdline(source: Source) -> Observation[str]:
-    """Without what looks like a secret: results are handed on."""
-    found = leaves.text(source, CMDLINE)
-    if found.value is None:
-        return found
-    words = (_CREDENTIALS.sub(r"\1…@", _SECRET.sub(r"\1…", word)) for word in found.value.split())
-    return source.moment.reported(" ".join(words), CMDLINE)
-
-
-def _arguments(source: Source, key: str) -> list[str] | None:
-    """What the kernel was told of a key; None: the command line cannot be read."""
-    text = source.tree.text(CMDLINE)
-    if text is None:
-        return None
-    pairs = [word.partition("=") for word in text.split()]
-    return [value for name, _, value in pairs if name == key]
+    said = cmdline.text(source)
+    return leaves.refused(source, CMDLINE) if said is None else source.moment.reported(said, CMDLINE)
 
 
 def _cpus(source: Source, path: str, argument: str) -> Observation[str]:
@@ -86,13 +71,13 @@ def _cpus(source: Source, path: str, argument: str) -> Observation[str]:
     said = source.tree.text(path)
     if said is not None:
         return source.moment.reported(said if said and said != "(null)" else "none", path)
-    if _arguments(source, argument) == [] or (source.live and source.tree.why(path) == "no such file"):
+    if cmdline.values(source, argument) == () or (source.live and source.tree.why(path) == "no such file"):
         return source.moment.inferred("none", CMDLINE, f"{path}: {source.tree.why(path)}")
     return leaves.refused(source, path)
 
 
 def _rcu_nocbs(source: Source) -> Observation[str]:
-    said = _arguments(source, "rcu_nocbs")
+    said = cmdline.values(source, "rcu_nocbs")
     if said is None:
         return leaves.refused(source, CMDLINE)
     return source.moment.reported((said[-1] or "all") if said else "none", CMDLINE)
@@ -101,14 +86,8 @@ def _rcu_nocbs(source: Source) -> Observation[str]:
 def _irq_affinity(source: Source) -> Observation[str]:
     """CPUs that interrupts go to if nobody says otherwise."""
     path = "/proc/irq/default_smp_affinity"
-    said = source.tree.text(path)
-    mask = (said or "").replace(",", "")
-    if said is None:
-        return leaves.refused(source, path)
-    if not re.fullmatch(r"[0-9a-fA-F]{1,8192}", mask):
-        return source.moment.unknown(f"holds {said[:40]!r}, a mask expected", path)
-    bits = int(mask, 16)
-    return source.moment.reported(ranges(each for each in range(bits.bit_length()) if bits >> each & 1), path)
+    found = cpu_lists.of_mask(source.tree, path)
+    return leaves.refused(source, path) if found is None else source.moment.reported(ranges(found) or "none", path)
 
 
 def _transparent_hugepages(source: Source) -> Observation[str]:
@@ -158,7 +137,7 @@ def _mitigations(source: Source) -> Observation[str]:
         return leaves.refused(source, _VULNERABILITIES)
     said = {name: tree.text(f"{_VULNERABILITIES}/{name}") for name in names}
     affected = [f"{name}: {text}" for name, text in said.items() if text and text != "Not affected"]
-    told = _arguments(source, "mitigations")
+    told = cmdline.values(source, "mitigations")
     return source.moment.reported(
         " | ".join(affected) or "none", _VULNERABILITIES, f"mitigations={told[-1]}" if told else ""
     )

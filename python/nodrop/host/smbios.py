@@ -6,7 +6,12 @@ Source: DMTF DSP0134, System Management BIOS Reference Specification 3.7, clause
 from collections.abc import Iterator
 from typing import NamedTuple
 
-BIOS, SYSTEM, PROCESSOR, MEMORY_ARRAY, MEMORY_DEVICE, END = 0, 1, 4, 16, 17, 127
+from nodrop.host.source import Source
+
+PROCESSOR, MEMORY_ARRAY, MEMORY_DEVICE, END = 4, 16, 17, 127
+TABLE = "/sys/firmware/dmi/tables/DMI"
+_TAGGED = {PROCESSOR: (0x20, 0x21), MEMORY_ARRAY: (), MEMORY_DEVICE: (0x18, 0x19), END: ()}
+"""Structures that are read here, and where their serial numbers and asset tags stand."""
 _HEADER_BYTES = 4
 _MOST_STRUCTURES = 16_384
 
@@ -42,6 +47,12 @@ class Structure(NamedTuple):
         return int.from_bytes(held, "little") if len(held) == size else None
 
 
+def read(source: Source) -> tuple[Structure, ...]:
+    """Structures of a machine's tables, which the kernel shows to root; none where they cannot be read."""
+    table = source.tree.raw(TABLE, keep=without_serials)
+    return tuple(structures(table)) if table else ()
+
+
 def structures(table: bytes) -> Iterator[Structure]:
     """Every structure of a table, up to its end or the first that is cut short."""
     place = 0
@@ -58,6 +69,18 @@ def structures(table: bytes) -> Iterator[Structure]:
         if header[0] == END:
             return
         place = end + 2
+
+
+def without_serials(table: bytes) -> bytes:
+    """The structures that are read here, with serial numbers and asset tags struck out."""
+    kept = []
+    for each in structures(table):
+        if each.kind not in _TAGGED:
+            continue
+        struck = {each.byte(offset) for offset in _TAGGED[each.kind]}
+        strings = [b"-" if place in struck else text.encode() or b" " for place, text in enumerate(each.strings, 1)]
+        kept.append(each.body + (b"".join(text + b"\0" for text in strings) or b"\0") + b"\0")
+    return b"".join(kept)
 
 
 def _plain(held: bytes) -> str:

@@ -7,9 +7,9 @@ function 8000_001D.
 import re
 from typing import NamedTuple
 
-from nodrop import cpus
-from nodrop.host import leaves
-from nodrop.host.processor.chip import CPUS, Chip
+from nodrop.host import cpu_lists, leaves
+from nodrop.host.cpu_lists import CPUS
+from nodrop.host.processor.chip import Chip
 from nodrop.model.chd import Cache, TlbKind
 from nodrop.model.observation import Observation
 
@@ -91,18 +91,14 @@ def _size(chip: Chip, path: str) -> Observation[int]:
         return leaves.refused(chip.source, path)
     if (match := _SIZE.fullmatch(said)) is None:
         return chip.source.moment.unknown(f"holds {said[:40]!r}, a size expected", path)
-    return chip.source.moment.reported(int(match[1]) * _UNIT[match[2]], path)
+    size = int(match[1]) * _UNIT[match[2]]
+    if not size:
+        return chip.source.moment.unknown("the firmware does not tell it: 0", path)
+    return chip.source.moment.reported(size, path)
 
 
 def _shared(chip: Chip, path: str) -> tuple[int, ...] | None:
-    """CPUs that share a cache; kernels before 2.6.28 show a mask only."""
-    if (text := chip.source.tree.text(f"{path}/shared_cpu_list")) is not None:
-        return cpus.listed(text)
-    mask = (chip.source.tree.text(f"{path}/shared_cpu_map") or "").replace(",", "")
-    if not re.fullmatch(r"[0-9a-fA-F]{1,32768}", mask):
-        return None
-    bits = int(mask, 16)
-    return tuple(each for each in range(bits.bit_length()) if bits >> each & 1)
+    return cpu_lists.of_either(chip.source.tree, f"{path}/shared_cpu_list", f"{path}/shared_cpu_map")
 
 
 def _instances(chip: Chip, name: str) -> Observation[int]:

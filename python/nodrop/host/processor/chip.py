@@ -4,10 +4,10 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from nodrop.host.cpu_lists import CPUS
 from nodrop.host.source import Source
 from nodrop.model.observation import Observation
 
-CPUS = "/sys/devices/system/cpu"
 CPUINFO = "/proc/cpuinfo"
 _CPU = re.compile(r"cpu\d{1,6}")
 _FLAG_LINES = ("flags", "Features", "features", "isa")
@@ -21,6 +21,8 @@ class Chip(NamedTuple):
     """Of the first CPU in /proc/cpuinfo, and what stands there for all."""
     flags: frozenset[str]
     """As the kernel names them, those of VMX among them; empty where it lists none."""
+    parts: tuple[str, ...]
+    """Of Arm: numbers of all kinds of cores that it has, that of the first CPU first."""
     cpus: tuple[str, ...]
     """`cpu0`, `cpu1` ...: every one the kernel knows, also those offline."""
 
@@ -33,7 +35,8 @@ class Chip(NamedTuple):
     def vendor_id(self) -> str:
         """`GenuineIntel`, `AuthenticAMD` ...; empty where it has none, as on Arm."""
         cpuid = self.source.cpuid
-        return self.fields.get("vendor_id", "") or (cpuid.vendor if cpuid else "")
+        listed = self.fields.get("vendor_id", "") or self.fields.get("vendor", "")
+        return listed.strip() or (cpuid.vendor if cpuid else "")
 
     @property
     def intel(self) -> bool:
@@ -49,7 +52,7 @@ class Chip(NamedTuple):
     def virtual(self) -> bool:
         """Shown by a hypervisor, which may leave out or make up what it likes."""
         cpuid = self.source.cpuid
-        return "hypervisor" in self.flags or bool(cpuid and cpuid.hypervisor)
+        return "hypervisor" in self.flags or bool(cpuid and cpuid.virtual)
 
     def flag(self, *names: str) -> Observation[bool]:
         """Whether the kernel lists any of these flags."""
@@ -68,14 +71,15 @@ def look(source: Source) -> Chip:
     for name in (*_FLAG_LINES, "vmx flags"):
         flags += fields.get(name, "").split()
     cpus = tuple(each for each in source.tree.names(CPUS) if _CPU.fullmatch(each))
-    return Chip(source, fields, frozenset(flags), cpus)
+    parts = dict.fromkeys(re.findall(r"^CPU part\s*:\s*(0x[0-9a-f]{1,3})$", text, re.M))
+    return Chip(source, fields, frozenset(flags), tuple(parts), cpus)
 
 
 def _fields(text: str) -> dict[str, str]:
-    """The first block's, then those of later ones that it does not have: s390 and old Arm kernels spread them."""
+    """The first CPU's, then those of blocks that are no CPU's: s390 and old Arm kernels spread them."""
     found: dict[str, str] = {}
-    blocks = re.split(r"\n\s*\n", text.strip())
-    for block in (*blocks[:2], blocks[-1]):
+    first, *others = re.split(r"\n\s*\n", text.strip())
+    for block in (first, *(each for each in others if not each.startswith("processor"))):
         for line in block.splitlines():
             key, colon, value = line.partition(":")
             if colon:

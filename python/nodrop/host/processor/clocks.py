@@ -2,8 +2,9 @@
 
 import re
 
-from nodrop.host import leaves
-from nodrop.host.processor.chip import CPUINFO, CPUS, Chip
+from nodrop.host import leaves, smbios
+from nodrop.host.cpu_lists import CPUS
+from nodrop.host.processor.chip import CPUINFO, Chip
 from nodrop.model.observation import Feature, Observation
 
 _SANE_MHZ = 100_000
@@ -17,6 +18,7 @@ def base(chip: Chip) -> Observation[float]:
         lambda: _cpuid(chip, "eax"),
         lambda: _mhz(chip, f"{chip.first}/acpi_cppc/nominal_freq"),
         lambda: _in_name(chip),
+        lambda: _by_firmware(chip),
     )
 
 
@@ -111,6 +113,16 @@ def _cpuid(chip: Chip, register: str) -> Observation[float]:
     if not mhz or chip.amd:
         return chip.source.moment.unknown("CPUID does not tell", source)
     return chip.source.moment.reported(float(mhz), source)
+
+
+def _by_firmware(chip: Chip) -> Observation[float]:
+    """Of SMBIOS' processors the first that runs."""
+    moment = chip.source.moment
+    for each in smbios.read(chip.source):
+        mhz = each.word(0x16)
+        if each.kind == smbios.PROCESSOR and mhz and 0 < mhz < _SANE_MHZ and not chip.virtual:
+            return moment.inferred(float(mhz), smbios.TABLE, "as the firmware set it at the start")
+    return moment.unknown(chip.source.tree.why(smbios.TABLE) or "not listed", smbios.TABLE)
 
 
 def _in_name(chip: Chip) -> Observation[float]:

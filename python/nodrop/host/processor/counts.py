@@ -1,11 +1,10 @@
 """How many sockets, cores and threads; whether threads share cores."""
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
-from nodrop import cpus
-from nodrop.host import leaves
-from nodrop.host.processor.chip import CPUS, Chip
+from nodrop.host import cpu_lists, leaves
+from nodrop.host.cpu_lists import CPUS
+from nodrop.host.processor.chip import Chip
 from nodrop.model.observation import Feature, Observation
 
 _SMT = f"{CPUS}/smt"
@@ -22,15 +21,12 @@ class Counts(NamedTuple):
 def counts(chip: Chip) -> Counts:
     """By the files of every CPU."""
     tree = chip.source.tree
-    sockets: set[int] = set()
-    cores: set[tuple[int, ...]] = set()
-    for cpu in chip.cpus:
-        socket = tree.number(f"{CPUS}/{cpu}/topology/physical_package_id")
-        siblings = _siblings(chip, cpu)
-        if socket is not None and socket >= 0:
-            sockets.add(socket)
-        if siblings:
-            cores.add(siblings)
+    numbers = [int(each[3:]) for each in chip.cpus]
+    found = (tree.number(f"{CPUS}/{cpu}/topology/physical_package_id") for cpu in chip.cpus)
+    sockets = {each for each in found if each is not None and each >= 0}
+    told = cpu_lists.siblings(tree, numbers, [])
+    running = cpu_lists.online(tree)
+    cores = {told[cpu] for cpu in running if cpu in told}
     topology = f"{CPUS}/cpu*/topology"
     return Counts(
         _count(chip, len(sockets), f"{topology}/physical_package_id"),
@@ -57,14 +53,6 @@ def smt(chip: Chip, found: Counts) -> Feature:
     else:
         supported = leaves.refused(chip.source, f"{_SMT}/control")
     return Feature(supported=supported, enabled=active)
-
-
-def _siblings(chip: Chip, cpu: str) -> tuple[int, ...] | None:
-    names: Iterable[str] = ("core_cpus_list", "thread_siblings_list")
-    for name in names:
-        if (text := chip.source.tree.text(f"{CPUS}/{cpu}/topology/{name}")) is not None:
-            return cpus.listed(text)
-    return None
 
 
 def _count(chip: Chip, count: int, path: str) -> Observation[int]:

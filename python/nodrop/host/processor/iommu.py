@@ -7,7 +7,7 @@ Extended Feature Register (MMIO 0030h).
 import re
 from typing import NamedTuple
 
-from nodrop.host import leaves
+from nodrop.host import cmdline, leaves
 from nodrop.host.processor.chip import Chip
 from nodrop.model.chd import PageSize
 from nodrop.model.observation import Feature, Observation
@@ -83,7 +83,8 @@ def _units(chip: Chip) -> tuple[Unit, ...]:
     for name in tree.names(_CLASS):
         for directory, second in (("intel-iommu", "ecap"), ("amd-iommu", "features")):
             path = f"{_CLASS}/{name}/{directory}"
-            cap, ecap = (tree.text(f"{path}/{each}") or "" for each in ("cap", second))
+            # AMD's features are two registers since Linux 6.1, `efr:efr2`
+            cap, ecap = ((tree.text(f"{path}/{each}") or "").partition(":")[0] for each in ("cap", second))
             if _HEX.fullmatch(cap) and _HEX.fullmatch(ecap):
                 found.append(Unit(path, directory == "intel-iommu", int(cap, 16), int(ecap, 16)))
     return tuple(found)
@@ -127,11 +128,11 @@ def _all(chip: Chip, units: tuple[Unit, ...], having: list[bool], register: str)
 def _large_pages(chip: Chip, units: tuple[Unit, ...], present: Feature, size: PageSize) -> Feature:
     supported = _all(chip, units, [each.maps(size) for each in units], "CAP.SLLPS, or all of AMD's tables")
     translating = _translating(chip, present, supported)
-    words = (chip.source.tree.text("/proc/cmdline") or "").split()
-    if translating.value and any("sp_off" in each.split(",") for each in _values(words, "intel_iommu")):
+    told = cmdline.values(chip.source, "intel_iommu") or ()
+    if translating.value and any("sp_off" in each.split(",") for each in told):
         return Feature(
             supported=supported,
-            enabled=chip.source.moment.inferred(False, "/proc/cmdline", "intel_iommu=sp_off: no large pages"),
+            enabled=chip.source.moment.inferred(False, cmdline.CMDLINE, "intel_iommu=sp_off: no large pages"),
         )
     return Feature(supported=supported, enabled=translating)
 
@@ -174,7 +175,3 @@ def _posting(chip: Chip, supported: Observation[bool]) -> Observation[bool]:
     if not chip.source.tree.exists(f"/sys/module/{module}"):
         return moment.unknown(f"{module} is not loaded", f"/sys/module/{module}")
     return leaves.switch(chip.source, f"/sys/module/{module}/parameters/{name}")
-
-
-def _values(words: list[str], key: str) -> list[str]:
-    return [word.partition("=")[2] for word in words if word.startswith(f"{key}=")]

@@ -33,6 +33,7 @@ class X86(Value):
     """Names on x86."""
 
     vendors: dict[str, str]
+    hypervisors: dict[str, str]
 
 
 class Arm(Value):
@@ -84,6 +85,11 @@ def models() -> Models:
 def vendor(vendor_id: str) -> str:
     """`Intel` for `GenuineIntel`; what is in no table stays as it is."""
     return models().x86.vendors.get(vendor_id.strip(), vendor_id.strip())
+
+
+def hypervisor(letters: str) -> str:
+    """`KVM` for `KVMKVMKVM`; what is in no table stays as it is."""
+    return models().x86.hypervisors.get(letters, letters)
 
 
 def implementer(code: int) -> str | None:

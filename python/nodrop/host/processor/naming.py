@@ -8,6 +8,7 @@ from nodrop.host.processor import models
 from nodrop.host.processor.chip import CPUINFO, Chip
 from nodrop.model.observation import Observation
 
+_S390 = re.compile(r"machine = (\w{1,8})")
 _MIDR = "regs/identification/midr_el1"
 
 
@@ -16,7 +17,10 @@ def architecture(chip: Chip) -> Observation[str]:
     moment, fields = chip.source.moment, chip.fields
     if chip.source.live:
         return moment.reported(platform.machine(), "uname")
+    if (said := chip.source.tree.text("/proc/sys/kernel/arch")) is not None:
+        return moment.reported(said, "/proc/sys/kernel/arch")
     for field, value, name in (
+        ("arch", "IA-64", "ia64"),
         ("flags", "lm", "x86_64"),
         ("CPU implementer", "", "aarch64" if "8" in fields.get("CPU architecture", "") else "arm"),
         ("isa", "rv64", "riscv64"),
@@ -54,14 +58,18 @@ def model(chip: Chip) -> Observation[str]:
         # an Arm kernel's `model name` is that of the architecture
         if (name := chip.fields.get(field)) and not (field == "model name" and "CPU implementer" in chip.fields):
             return moment.reported(" ".join(name.split()), CPUINFO)
+    if machine := _S390.search(chip.fields.get("processor 0", "")):
+        return moment.reported(f"machine {machine[1]}", CPUINFO)
     if cpuid and cpuid.brand:
         return moment.reported(cpuid.brand, "cpuid 0x80000002")
     if (midr := _midr(chip)) is not None:
         value, source = midr
         maker, code = value >> 24 & 0xFF, value >> 4 & 0xFFF
         name = models.part(maker, code)
+        others = [models.part(maker, int(each, 16)) or each for each in chip.parts if int(each, 16) != code]
+        why = f"implementer {maker:#04x}, part {code:#05x}" + (f"; beside {', '.join(others)}" if others else "")
         if name:
-            return moment.seen(name, source, "database", f"implementer {maker:#04x}, part {code:#05x}")
+            return moment.seen(name, source, "database", why)
         return moment.unknown(f"part {code:#05x} of implementer {maker:#04x} is in no table", source)
     return moment.unknown(chip.source.tree.why(CPUINFO) or "no model is listed", CPUINFO)
 

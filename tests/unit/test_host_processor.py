@@ -1,0 +1,329 @@
+"""Leaves of a processor: which source says what, supported and enabled kept apart."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.machines import dump, machine
+
+from nodrop.host import processor
+from nodrop.host.describe import this_machine
+from nodrop.model.chd import Processor
+from nodrop.model.observation import Feature
+
+CPU = "/sys/devices/system/cpu"
+KVM = "/sys/module"
+SKYLAKE = {"vendor_id": "GenuineIntel", "cpu family": "6", "model": "85", "stepping": "4"}
+EPYC = {"vendor_id": "AuthenticAMD", "cpu family": "25", "model": "1", "stepping": "1"}
+XEON = "Intel(R) Xeon(R) Gold 6140 CPU @ 2.30GHz"
+
+
+def cpuinfo(fields: dict[str, str], flags: str, **others: str) -> dict[str, str | bytes]:
+    lines = {"processor": "0", **fields, "model name": XEON, "flags": flags, **others}
+    return {"/proc/cpuinfo": "".join(f"{key}\t: {value}\n" for key, value in lines.items())}
+
+
+def described(root: Path, *parts: dict[str, str | bytes], dumped: str = "") -> Processor:
+    files = {path: held for part in parts for path, held in part.items()}
+    return processor.describe(machine(root, files, dump(dumped) if dumped else None))
+
+
+def both(feature: Feature) -> tuple[bool | None, bool | None]:
+    return feature.supported.value, feature.enabled.value
+
+
+def intel_units(*caps: int, ecap: int) -> dict[str, str | bytes]:
+    at = "/sys/class/iommu/dmar{}/intel-iommu/{}"
+    values = ((place, name, value) for place, cap in enumerate(caps) for name, value in (("cap", cap), ("ecap", ecap)))
+    return {at.format(place, name): f"{value:x}\n" for place, name, value in values}
+
+
+def on_iommu(kind: str = "DMA") -> dict[str, str | bytes]:
+    return {"/sys/kernel/iommu_groups/0/type": f"{kind}\n", "/sys/firmware/acpi/tables/DMAR": b"DMAR"}
+
+
+def test_intels_virtualization_is_supported_by_cpuid_and_enabled_by_the_kernel(tmp_path):
+    found = described(
+        tmp_path,
+        cpuinfo(SKYLAKE, "vmx pse pdpe1gb", **{"vmx flags": "vnmi ept vpid ept_1gb ple pml apicv posted_intr"}),
+        {f"{KVM}/kvm_intel/parameters/{name}": "Y\n" for name in ("ept", "vpid", "enable_apicv")},
+        dumped="skylake-6140",
+    )
+    assert both(found.virtualization) == (True, True)
+    assert both(found.slat) == (True, True)
+    assert both(found.tlb_extension) == (True, True)
+    assert both(found.slat_large_pages["1G"]) == (True, True)
+    assert both(found.slat_large_pages["2M"]) == (True, True)
+    assert found.slat_large_pages["2M"].supported.confidence == "inferred"
+    assert found.reduced_exits.value == ("apicv", "posted_intr", "ple", "pml", "vnmi")
+
+
+def test_what_the_module_switched_off_is_supported_but_not_enabled(tmp_path):
+    found = described(
+        tmp_path,
+        cpuinfo(SKYLAKE, "vmx", **{"vmx flags": "ept vpid ept_1gb"}),
+        {f"{KVM}/kvm_intel/parameters/ept": "N\n", f"{KVM}/kvm_intel/parameters/vpid": "0\n"},
+    )
+    assert both(found.slat) == (True, False)
+    assert both(found.tlb_extension) == (True, False)
+    assert both(found.slat_large_pages["1G"]) == (True, False)
+
+
+def test_a_module_that_is_not_loaded_leaves_what_is_enabled_unknown(tmp_path):
+    found = described(tmp_path, cpuinfo(SKYLAKE, "vmx", **{"vmx flags": "ept vpid"}))
+    assert both(found.slat) == (True, None)
+    assert found.slat.enabled.why == "kvm_intel is not loaded"
+
+
+def test_a_flag_that_the_kernel_struck_is_virtualization_off_in_the_firmware(tmp_path):
+    """CPUID still has the bit; Linux 5.6 and newer clears the flag where IA32_FEATURE_CONTROL forbids VMX."""
+    found = described(tmp_path, cpuinfo(SKYLAKE, "pse"), dumped="skylake-6140")
+    assert both(found.virtualization) == (True, False)
+    assert "off in the firmware" in found.virtualization.enabled.why
+
+
+def test_amds_nested_paging_has_the_processors_page_sizes(tmp_path):
+    found = described(
+        tmp_path,
+        cpuinfo(EPYC, "svm npt pse pdpe1gb flushbyasid decodeassists nrip_save avic vgif"),
+        {f"{KVM}/kvm_amd/parameters/{name}": "1\n" for name in ("npt", "avic")},
+        dumped="zen3-epyc-7763",
+    )
+    assert both(found.slat) == (True, True)
+    assert both(found.slat_large_pages["1G"]) == (True, True)
+    assert both(found.tlb_extension) == (True, True)
+    assert found.tlb_extension.supported.why.endswith("ASIDs")
+    assert found.reduced_exits.value == ("avic", "decodeassists", "nrip_save", "vgif")
+
+
+def test_large_pages_of_guests_that_are_split_say_so(tmp_path):
+    found = described(
+        tmp_path,
+        cpuinfo(SKYLAKE, "vmx", **{"vmx flags": "ept ept_1gb"}),
+        {
+            f"{KVM}/kvm_intel/parameters/ept": "Y\n",
+            f"{CPU}/vulnerabilities/itlb_multihit": "KVM: Mitigation: Split huge pages\n",
+        },
+    )
+    enabled = found.slat_large_pages["2M"].enabled
+    assert enabled.value is True
+    assert enabled.why.startswith("enabled but split")
+
+
+@pytest.mark.parametrize(
+    ("said", "flush", "expected"),
+    [
+        ("Mitigation: PTE Inversion; VMX: conditional cache flushes, SMT vulnerable", "cond", False),
+        ("Mitigation: PTE Inversion; VMX: cache flushes, SMT disabled", None, False),
+        ("Mitigation: PTE Inversion; VMX: flush not necessary, SMT disabled", "not required", True),
+        ("Mitigation: PTE Inversion; VMX: cache flushes, SMT vulnerable", "never", True),
+        ("Not affected", None, True),
+        (None, None, None),
+    ],
+)
+def test_flushing_the_first_cache_on_entry_negates_its_extension(tmp_path, said, flush, expected):
+    """Texts of Linux, arch/x86/kernel/cpu/bugs.c, l1tf_show_state."""
+    files: dict[str, str | bytes] = {f"{CPU}/vulnerabilities/l1tf": said} if said else {}
+    if flush:
+        files[f"{KVM}/kvm_intel/parameters/vmentry_l1d_flush"] = flush
+    assert described(tmp_path, cpuinfo(SKYLAKE, "vmx"), files).cache_extension.enabled.value is expected
+
+
+def test_registers_of_vt_d_are_read_bit_by_bit(tmp_path):
+    """A Skylake server: CAP 8d2078c106f0466 has 2 MB and 1 GB pages and posted interrupts; ECAP f020df remaps."""
+    found = described(
+        tmp_path,
+        cpuinfo(SKYLAKE, "vmx"),
+        intel_units(0x8D2078C106F0466, 0x8D2078C106F0466, ecap=0xF020DF),
+        on_iommu(),
+        {"/proc/interrupts": "  24:  0  IR-PCI-MSI 1-edge dmar0\n", f"{KVM}/kvm_intel/parameters/enable_apicv": "Y"},
+    )
+    assert both(found.iommu) == (True, True)
+    assert both(found.iommu_slat) == (True, True)
+    assert both(found.iommu_slat_large_pages["2M"]) == (True, True)
+    assert both(found.io_large_pages["1G"]) == (True, True)
+    assert both(found.interrupt_remapping) == (True, True)
+    assert both(found.posted_interrupts) == (True, True)
+
+
+def test_one_unit_without_large_pages_denies_them_to_all(tmp_path):
+    """That of a Westmere server, CAP c90780106f0462, beside one that has them: a guest's pages must suit every unit."""
+    found = described(
+        tmp_path, cpuinfo(SKYLAKE, "vmx"), intel_units(0x8D2078C106F0466, 0xC90780106F0462, ecap=0xF020DF), on_iommu()
+    )
+    assert both(found.iommu_slat_large_pages["2M"]) == (False, False)
+    assert "1 of 2 units" in found.iommu_slat_large_pages["2M"].supported.why
+
+
+def test_a_unit_that_the_kernel_does_not_use_is_supported_but_off(tmp_path):
+    found = described(
+        tmp_path,
+        cpuinfo(SKYLAKE, "vmx"),
+        {"/sys/firmware/acpi/tables/DMAR": b"DMAR", "/sys/kernel/iommu_groups/keep": b""},
+        {"/proc/interrupts": "  24:  0  PCI-MSI 1-edge eth0\n"},
+    )
+    (tmp_path / "sys/kernel/iommu_groups/keep").unlink()
+    found = described(tmp_path)
+    assert both(found.iommu) == (True, False)
+    assert found.interrupt_remapping.enabled.value is False
+    assert found.iommu_slat.enabled.value is False
+
+
+def test_amds_unit_remaps_always_and_posts_by_its_features(tmp_path):
+    """Linux prints `Extended features (0x246577efa2254afa, ...)` of a Zen 3 server: GAMSup is 1."""
+    unit = "/sys/class/iommu/ivhd0/amd-iommu"
+    found = described(
+        tmp_path,
+        cpuinfo(EPYC, "svm npt"),
+        {f"{unit}/cap": "40\n", f"{unit}/features": "246577efa2254afa:0\n"},
+        {f"{unit.replace('0', '1')}/cap": "40\n", f"{unit.replace('0', '1')}/features": "246577efa2254afa\n"},
+        on_iommu("identity"),
+    )
+    assert both(found.iommu_slat_large_pages["1G"]) == (True, True)
+    assert found.interrupt_remapping.supported.value is True
+    assert found.posted_interrupts.supported.value is True
+
+
+def test_switching_large_pages_off_on_the_command_line_counts(tmp_path):
+    found = described(
+        tmp_path,
+        cpuinfo(SKYLAKE, "vmx"),
+        intel_units(0x8D2078C106F0466, ecap=0xF020DF),
+        on_iommu(),
+        {"/proc/cmdline": "root=/dev/sda1 intel_iommu=on,sp_off\n"},
+    )
+    assert both(found.io_large_pages["2M"]) == (True, False)
+    assert both(found.iommu_slat) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("fields", "name", "expected"),
+    [
+        ({**SKYLAKE}, XEON, True),
+        ({**SKYLAKE, "model": "45"}, "Intel(R) Core(TM) i7-3960X CPU @ 3.30GHz", None),
+        ({**SKYLAKE, "model": "47"}, "Intel(R) Xeon(R) CPU E7- 4870 @ 2.40GHz", None),
+        ({**EPYC}, "AMD EPYC 7763 64-Core Processor", False),
+        ({**EPYC, "cpu family": "26"}, "AMD EPYC 9755 128-Core Processor", None),
+        ({"vendor_id": "HygonGenuine", "cpu family": "24", "model": "0"}, "Hygon C86 7185", False),
+    ],
+)
+def test_direct_cache_access_is_known_of_models_in_the_table_alone(tmp_path, fields, name, expected):
+    found = described(tmp_path, cpuinfo(fields, "pse", **{"model name": name})).direct_cache_access
+    assert found.supported.value is expected
+    assert found.supported.confidence == ("unknown" if expected is None else "database")
+
+
+def test_smt_that_the_kernel_switched_off_is_supported_but_not_active(tmp_path):
+    found = described(tmp_path, {f"{CPU}/smt/control": "forceoff\n", f"{CPU}/smt/active": "0\n"})
+    assert both(found.smt) == (True, False)
+
+
+def test_clocks_come_from_the_driver_then_cpuid_then_the_name(tmp_path):
+    freq = f"{CPU}/cpu0/cpufreq"
+    cpu = cpuinfo(SKYLAKE, "ida", **{"cpu MHz": "2300.123"})
+    named = described(tmp_path, cpu)
+    assert (named.base_mhz.value, named.base_mhz.confidence) == (2300.0, "inferred")
+    asked = described(tmp_path, cpu, dumped="skylake-6140")
+    assert asked.base_mhz.source == "cpuid 0x16"
+    driven = described(
+        tmp_path,
+        {
+            f"{freq}/base_frequency": "2300000\n",
+            f"{freq}/cpuinfo_max_freq": "3700000\n",
+            f"{freq}/scaling_governor": "performance\n",
+            f"{freq}/scaling_driver": "intel_pstate\n",
+            f"{CPU}/intel_pstate/no_turbo": "1\n",
+        },
+    )
+    assert (driven.base_mhz.value, driven.max_mhz.value, driven.current_mhz.value) == (2300.0, 3700.0, 2300.123)
+    assert driven.governor.value == "performance"
+    assert both(driven.turbo) == (True, False)
+
+
+def test_governors_that_differ_are_all_named(tmp_path):
+    found = described(
+        tmp_path,
+        {f"{CPU}/cpu{each}/cpufreq/scaling_governor": name for each, name in enumerate(["powersave", "performance"])},
+    )
+    assert found.governor.value == "performance, powersave"
+
+
+def test_idle_states_that_are_disabled_are_left_out(tmp_path):
+    at = f"{CPU}/cpu0/cpuidle"
+    found = described(
+        tmp_path,
+        *({f"{at}/state{n}/name": name, f"{at}/state{n}/disable": off} for n, name, off in
+          ((0, "POLL", "0"), (1, "C1", "0"), (2, "C6", "1"))),
+    )  # fmt: skip
+    assert found.idle_states.value == ("POLL", "C1")
+
+
+def test_an_arm_core_is_named_by_its_registers(tmp_path):
+    found = described(
+        tmp_path,
+        {"/proc/cpuinfo": "processor\t: 0\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: 0xd0c\n"},
+        {f"{CPU}/cpu0/regs/identification/midr_el1": "0x00000000413fd0c1\n"},
+    )
+    assert (found.vendor.value, found.model.value) == ("Arm", "Neoverse-N1")
+    assert (found.architecture.value, found.stepping.value) == ("aarch64", 1)
+    assert found.model.confidence == "database"
+
+
+def test_a_core_in_no_table_is_unknown_with_its_numbers(tmp_path):
+    found = described(
+        tmp_path,
+        {"/proc/cpuinfo": "CPU implementer\t: 0x99\nCPU architecture: 8\nCPU variant : 0x1\nCPU part : 0xabc\n"
+         "CPU revision\t: 2\n"},
+    )  # fmt: skip
+    assert not found.vendor.known
+    assert "0x99" in found.vendor.why
+    assert "0xabc" in found.model.why
+
+
+def test_this_machine_is_what_lscpu_says_it_is(require_tool: Callable[[str], Path]):
+    said = json.loads(subprocess.run([require_tool("lscpu"), "-J"], capture_output=True, check=True, timeout=20).stdout)
+    listed = dict(_flat(said["lscpu"]))
+    found = processor.describe(this_machine())
+    assert found.architecture.value == listed["Architecture:"]
+    for field, leaf in (
+        ("Model name:", found.model),
+        ("CPU family:", found.family),
+        ("Model:", found.model_number),
+        ("Stepping:", found.stepping),
+        ("Socket(s):", found.socket_count),
+        ("Thread(s) per core:", found.threads_per_core_count),
+    ):
+        if field in listed and leaf.known:
+            assert str(leaf.value) == listed[field], field
+    cores = int(listed["Socket(s):"]) * int(listed["Core(s) per socket:"])
+    assert found.core_count.value == cores
+    flags = set(listed["Flags:"].split())
+    assert set(found.isa_extensions.value or ()) <= flags
+
+
+def test_this_machines_caches_are_those_of_lscpu(require_tool: Callable[[str], Path]):
+    command = [require_tool("lscpu"), "-J", "-B", "--caches"]
+    rows = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=20).stdout)["caches"]
+    expected = {
+        (int(row["level"]), row["type"].lower(), int(row["one-size"]), int(row["all-size"]), int(row["ways"]))
+        for row in rows
+    }
+    found = processor.describe(this_machine()).caches
+    assert expected == {
+        (
+            each.level,
+            each.kind,
+            each.size_bytes.value,
+            (each.size_bytes.value or 0) * (each.instance_count.value or 0),
+            each.ways_count.value,
+        )
+        for each in found
+    }
+
+
+def _flat(rows):
+    for row in rows:
+        yield row["field"], row["data"]
+        yield from _flat(row.get("children", []))
