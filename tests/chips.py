@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from tests.machines import made_up
+
 from nodrop.host.cpuid import Cpuid, read_dump
 from nodrop.host.source import Source
 from nodrop.model.observation import Moment
-from tests.machines import made_up
 
 CPUID = Path(__file__).parent / "cpuid"
 SMBIOS = Path(__file__).parent / "smbios"

@@ -4,7 +4,7 @@ import random
 from pathlib import Path
 
 import pytest
-from tests.machines import CPUID, MOMENT, machine, smbios
+from tests.chips import CPUID, MOMENT, machine, smbios
 
 from nodrop.host import identity, memory, processor, settings
 from nodrop.host.cpuid import read_dump

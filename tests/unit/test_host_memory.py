@@ -121,9 +121,7 @@ def test_without_root_the_error_counters_tell_modules_and_channels(tmp_path: Pat
 
 
 def test_channels_that_the_firmware_does_not_name_are_counted_by_the_kernel(tmp_path: Path) -> None:
-    found = memory.describe(
-        machine(tmp_path, {TABLE: chips.smbios("Lenovo-ThinkPad-W510"), **edac(1, 2, channels=2)})
-    )
+    found = memory.describe(machine(tmp_path, {TABLE: chips.smbios("Lenovo-ThinkPad-W510"), **edac(1, 2, channels=2)}))
     assert (found.channels_populated_count.value, found.channels_count.value) == (2, 2)
     assert found.speed_mtps.value == 1334
     assert found.speed_mtps.confidence == "inferred"

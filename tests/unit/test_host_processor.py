@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.machines import dump, machine
+from tests.chips import dump, machine
 
 from nodrop.host import processor
 from nodrop.host.describe import this_machine

@@ -1,7 +1,7 @@
 """Settings of a system by plain words, and who a host is without giving it away."""
 
 import pytest
-from tests.machines import MOMENT, dump, machine
+from tests.chips import MOMENT, dump, machine
 
 from nodrop.host import identity, settings
 from nodrop.host.source import Answer
