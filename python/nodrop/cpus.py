@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 _LISTED = re.compile(r"\s*(\d{1,6})(?:-(\d{1,6})(?::(\d{1,6})/(\d{1,6}))?)?\s*")
-_MOST = 1 << 17
-"""More CPUs than any machine has; a list that names more is not one."""
+_MOST = 1 << 14
+"""Twice what Linux can be built for; a list that names more is not one."""
 
 
 @contextlib.contextmanager

@@ -265,7 +265,9 @@ class Api(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         _, service, path = (*self.path.split("/", 2), "")[:3]
-        found = OBJECTS.get(self.path.partition("?")[0]) or ANSWERS.get(f"{service} /{path.removeprefix('v2.1/').removeprefix('v2.0/')}")
+        found = OBJECTS.get(self.path.partition("?")[0]) or ANSWERS.get(
+            f"{service} /{path.removeprefix('v2.1/').removeprefix('v2.0/')}"
+        )
         body = json.dumps(found or {"kind": "Status", "code": 404}).encode()
         self.send_response(200 if found else 404)
         self.send_header("Content-Type", "application/json")

@@ -1,0 +1,189 @@
+"""Who may have which CPUs, and who has them: machines made up file by file, as their tools write them."""
+
+from pathlib import Path
+
+import pytest
+from tests.machines import made_up
+
+from nodrop.host import load, owners, policy
+from nodrop.host.describe import describe
+from nodrop.host.source import Source
+from nodrop.host.tree import Tree
+from nodrop.model.chd import CpuState
+from nodrop.model.observation import Moment
+
+CPUS = tuple(range(8))
+NODE = {
+    "/sys/devices/system/cpu/online": "0-7\n",
+    "/sys/devices/system/node/node0/cpulist": "0-7\n",
+    "/sys/devices/system/cpu/isolated": "\n",
+    "/proc/self/ns/pid": f"-> {owners.FIRST_PID_NAMESPACE}",
+    "/proc/1/status": "Name:\tsystemd\n",
+    "/proc/1/comm": "systemd\n",
+}
+NOVA = """[DEFAULT]
+transport_url = rabbit://nova:hunter2@10.0.0.1
+cpu_allocation_ratio = 4.0
+[compute]
+cpu_dedicated_set = 2-6,^4
+cpu_shared_set = 1
+"""
+
+
+def source(tree: Tree) -> Source:
+    return Source(tree, Moment("2026-01-01T00:00:00+00:00"))
+
+
+def settled(root: Path, files: dict[str, str | bytes], own: tuple[int, ...] | None = None) -> policy.Policy:
+    return policy.find(source(made_up(root, {**NODE, **files})), own, CPUS)
+
+
+def thread(name: str, cpus: str, program: bool = True) -> str:
+    return (
+        f"Name:\t{name}\nUmask:\t0022\n" + ("VmSize:\t  1000 kB\n" if program else "") + f"Cpus_allowed_list:\t{cpus}\n"
+    )
+
+
+def vm(pid: int, name: str, *vcpus: str) -> dict[str, str | bytes]:
+    files: dict[str, str | bytes] = {
+        f"/proc/{pid}/comm": "qemu-system-x86\n",
+        f"/proc/{pid}/cmdline": f"qemu\0-name\0guest={name},debug-threads=on\0-object\0secret,data=x\0",
+        f"/proc/{pid}/task/{pid}/status": thread("qemu-system-x86", "0-7"),
+    }
+    for number, cpus in enumerate(vcpus):
+        files[f"/proc/{pid}/task/{pid + 1 + number}/status"] = thread(f"CPU {number}/KVM", cpus)
+    return files
+
+
+def states(root: Path, files: dict[str, str | bytes]) -> dict[int, CpuState]:
+    return describe(source(made_up(root, {**NODE, **files}))).resources.numa_nodes[0].cpus.cpu
+
+
+def test_novas_sets_decide_and_its_ratio_counts_where_cpus_are_shared(tmp_path: Path) -> None:
+    found = settled(tmp_path, {"/etc/nova/nova.conf": NOVA, "/sys/devices/system/cpu/isolated": "7\n"})
+    assert found.cpus == {1, 2, 3, 5, 6}
+    assert found.dedicated == {2, 3, 5, 6}
+    about = source(Tree(tmp_path))
+    assert found.ratio(about, 1).value == 4.0
+    assert found.ratio(about, 2).value == 1.0
+    assert found.ratio(about, 7).why == "no VM may have it"
+
+
+def test_of_novas_file_nothing_is_kept_but_what_was_asked(tmp_path: Path) -> None:
+    about = source(made_up(tmp_path, {**NODE, "/etc/nova/nova.conf": NOVA}))
+    policy.find(about, None, CPUS)
+    assert b"hunter2" not in (about.tree.touched["/etc/nova/nova.conf"] or b"")
+
+
+def test_the_operators_own_word_comes_first(tmp_path: Path) -> None:
+    found = settled(tmp_path, {"/etc/nova/nova.conf": NOVA}, own=(6, 7, 99))
+    assert (found.cpus, found.confidence) == ({6, 7}, "declared")
+
+
+def test_the_kubelets_static_manager_leaves_what_is_not_reserved(tmp_path: Path) -> None:
+    written = 'kind: KubeletConfiguration\ncpuManagerPolicy: static\nreservedSystemCPUs: "0,4"\n'
+    assert settled(tmp_path, {policy.KUBELET: written}).cpus == {1, 2, 3, 5, 6, 7}
+
+
+def test_isolated_partitions_and_isolated_cpus_are_for_vms(tmp_path: Path) -> None:
+    group = "/sys/fs/cgroup/vms.slice"
+    partition = {
+        "/sys/fs/cgroup/cgroup.controllers": "cpuset\n",
+        f"{group}/cpuset.cpus.partition": "isolated\n",
+        f"{group}/cpuset.cpus.effective": "4-7\n",
+    }
+    assert settled(tmp_path / "a", partition).cpus == {4, 5, 6, 7}
+    found = settled(tmp_path / "b", {"/sys/devices/system/cpu/isolated": "2-3\n"})
+    assert (found.cpus, found.confidence) == ({2, 3}, "inferred")
+
+
+def test_without_a_policy_all_cpus_are_eligible_only_if_all_could_be_looked_at(tmp_path: Path) -> None:
+    looked = dict.fromkeys((*policy.NOVA, policy.KUBELET), "no such file")
+    tree = made_up(tmp_path, NODE)
+    assert policy.find(source(Tree(tmp_path, looked)), None, CPUS).cpus == frozenset(CPUS)
+    hidden = looked | {policy.NOVA[0]: "needs root"}
+    found = policy.find(source(Tree(tmp_path, hidden)), None, CPUS)
+    assert found.cpus is None
+    assert "nova.conf: needs root" in found.why
+    assert policy.find(source(tree), None, CPUS).cpus is None
+
+
+def test_a_pinned_vcpu_has_its_cpu_for_itself_and_a_floating_one_shares(tmp_path: Path) -> None:
+    found = states(tmp_path, {**vm(100, "router", "2", "3"), **vm(200, "web", "4-5"), **vm(300, "db", "3")})
+    assert (found[2].use.value, found[2].owners) == ("dedicated", ("VM router",))
+    assert (found[3].use.value, found[3].owners) == ("shared", ("VM router", "VM db"))
+    assert (found[4].use.value, found[4].owners) == ("shared", ("VM web",))
+    assert (found[0].in_use.value, found[0].use.value) == (False, "none")
+
+
+def test_threads_that_poll_hold_their_cpus_and_kernel_threads_do_not(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        "/proc/50/comm": "testpmd\n",
+        "/proc/50/task/50/comm": "testpmd\n",
+        "/proc/50/task/50/status": thread("testpmd", "0-7"),
+        "/proc/50/task/51/comm": "lcore-worker-6\n",
+        "/proc/50/task/51/status": thread("lcore-worker-6", "6"),
+        "/proc/60/comm": "kworker/7:0\n",
+        "/proc/60/task/60/status": thread("kworker/7:0", "7", program=False),
+    }
+    found = states(tmp_path, files)
+    assert found[6].owners == ("testpmd (50)",)
+    assert found[7].in_use.value is False
+    isolated = states(tmp_path / "i", {**files, "/sys/devices/system/cpu/isolated": "7\n"})
+    assert isolated[7].in_use.value is False
+
+
+def test_whatever_a_program_binds_to_an_isolated_cpu_holds_it(tmp_path: Path) -> None:
+    files: dict[str, str | bytes] = {
+        "/sys/devices/system/cpu/isolated": "7\n",
+        "/proc/70/comm": "forwarder\n",
+        "/proc/70/task/70/status": thread("forwarder", "7"),
+    }
+    assert states(tmp_path, files)[7].owners == ("forwarder (70)",)
+
+
+def test_pods_have_the_cpus_that_the_kubelet_gave_them(tmp_path: Path) -> None:
+    state = '{"policyName":"static","defaultCpuSet":"0-1","entries":{"0c1d":{"upf":"2-3"}},"checksum":1}'
+    found = states(tmp_path, {policy.KUBELET_STATE: state})
+    assert (found[2].use.value, found[2].owners) == ("dedicated", ("pod 0c1d/upf",))
+
+
+@pytest.mark.parametrize(
+    "held", ["", "{", "[]", '{"entries": 5}', '{"entries": {"a": 1}}', '{"entries": {"a": {"b": "x"}}}']
+)
+def test_a_malformed_state_of_the_kubelet_gives_nobody(tmp_path: Path, held: str) -> None:
+    assert policy.kubelet_owners(made_up(tmp_path, {policy.KUBELET_STATE: held})) == {}
+
+
+def test_in_a_container_what_is_not_seen_is_not_known_to_be_free(tmp_path: Path) -> None:
+    found = states(tmp_path, {"/proc/self/ns/pid": "-> pid:[4026532000]"})
+    assert found[0].in_use.value is None
+    assert "container" in found[0].in_use.why
+
+
+def test_busy_shares_are_what_proc_stat_counted_in_between() -> None:
+    first = load.Counted(10.0, {0: (100, 1000), 1: (5, 1000)}, {0: 1000})
+    second = load.Counted(10.5, {0: (150, 1100), 1: (5, 1100), 2: (1, 1)}, {0: 6000})
+    found = load.between(first, second)
+    assert found.busy_ratio == {0: 0.5, 1: 0.0}
+    assert found.memory_bytes_per_s == {0: 10_000.0}
+
+
+def test_ticks_of_guests_are_counted_once(tmp_path: Path) -> None:
+    tree = made_up(tmp_path, {"/proc/stat": "cpu  9 9 9 9\ncpu0 10 2 3 80 5 0 0 0 7 1\nintr 5\n"})
+    assert load.read(tree).cpus == {0: (15, 100)}
+
+
+def test_memory_traffic_is_summed_over_control_groups(tmp_path: Path) -> None:
+    base = "/sys/fs/resctrl"
+    tree = made_up(
+        tmp_path,
+        {
+            f"{base}/mon_data/mon_L3_00/mbm_total_bytes": "100\n",
+            f"{base}/vms/schemata": "L3:0=ff\n",
+            f"{base}/vms/mon_data/mon_L3_00/mbm_total_bytes": "40\n",
+            f"{base}/mon_groups/x/mon_data/mon_L3_00/mbm_total_bytes": "7\n",
+            f"{base}/mon_data/mon_L3_01/mbm_total_bytes": "Unavailable\n",
+        },
+    )
+    assert load.read(tree).memory == {0: 140}

@@ -1,0 +1,228 @@
+"""Files of a machine, live or captured, whatever they hold; and captures, whoever packed them."""
+
+import io
+import os
+import tarfile
+from pathlib import Path
+
+import pytest
+from tests.machines import made_up
+
+from nodrop.cpus import listed, ranges
+from nodrop.errors import ConfigError
+from nodrop.host.capture import capture, captured
+from nodrop.host.describe import describe
+from nodrop.host.invariants import broken
+from nodrop.host.source import Source
+from nodrop.host.tree import MOST_BYTES, Tree
+from nodrop.model.observation import Moment
+
+
+@pytest.mark.parametrize(
+    ("written", "cpus"),
+    [
+        ("0-3,8\n", (0, 1, 2, 3, 8)),
+        ("", ()),
+        ("5", (5,)),
+        ("0-10:2/4", (0, 1, 4, 5, 8, 9)),
+        ("3-1", None),
+        ("0-99999999999", None),
+        ("0-999999", None),
+        ("a", None),
+        ("0,,1", None),
+        ("-1", None),
+        ("\x00\xff", None),
+    ],
+)
+def test_lists_of_cpus_are_read_as_the_kernel_writes_them(written: str, cpus: tuple[int, ...] | None) -> None:
+    assert listed(written) == cpus
+
+
+def test_lists_of_cpus_are_written_as_the_kernel_does() -> None:
+    assert ranges((8, 0, 1, 2, 3, 10, 11)) == "0-3,8,10-11"
+    assert ranges(()) == ""
+    assert all(listed(ranges(each)) == each for each in ((0,), (0, 2), (1, 2, 3)))
+
+
+def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
+    tree = made_up(tmp_path, {"/a/number": "42\n", "/a/text": "many\n", "/a/hex": "0x1f", "/a/binary": b"\x00\xff\xfe"})
+    assert (tree.number("/a/number"), tree.number("/a/hex")) == (42, 31)
+    assert tree.number("/a/text") is None
+    assert tree.why("/a/text") == "holds 'many', a number expected"
+    assert tree.number("/a/binary") is None
+    assert "a number expected" in tree.why("/a/binary")
+    assert tree.text("/a/none") is None
+    assert tree.why("/a/none") == "not in the capture"
+    assert tree.text("/a") is None
+    assert tree.why("/a") == "unreadable"
+    assert Tree("/").text("/proc/none") is None
+    assert tree.names("/b") == ()
+
+
+def test_absurd_files_are_cut_and_absurd_numbers_are_none(tmp_path: Path) -> None:
+    tree = made_up(tmp_path, {"/long": "9" * (MOST_BYTES + 5)})
+    assert len(tree.raw("/long") or b"") == MOST_BYTES
+    assert tree.number("/long") is None
+    assert len(tree.why("/long")) < 80
+    os.mkfifo(tmp_path / "pipe")
+    assert tree.text("/pipe") is None
+
+
+def test_names_are_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    tree = made_up(tmp_path, {f"/{name}": "" for name in ("cpu10", "cpu2", "cpu1", "cpufreq")})
+    assert tree.names("/") == ("cpu1", "cpu2", "cpu10", "cpufreq")
+
+
+def test_links_of_a_capture_never_lead_out_of_it(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    outside = tmp_path / "secret"
+    outside.write_text("mine")
+    tree = made_up(
+        root,
+        {
+            "/etc/real": "kept",
+            "/sys/a": "-> /etc/real",
+            "/sys/b": "-> ../../../../../../etc/real",
+            "/sys/c": f"-> {outside}",
+            "/sys/d": "-> ../../secret",
+            "/sys/e": "-> e",
+            "/sys/dir": "-> ..",
+        },
+    )
+    assert tree.text("/sys/a") == tree.text("/sys/b") == tree.text("/sys/dir/etc/real") == "kept"
+    assert tree.text("/sys/c") is None
+    assert tree.text("/sys/d") is None
+    assert tree.text("/sys/e") is None
+    assert tree.real("/sys/a") == "/etc/real"
+    assert tree.link("/sys/d") == "../../secret"
+
+
+def test_a_machine_is_the_same_by_its_capture(tmp_path: Path) -> None:
+    live = capture(tmp_path / "here.tar.gz")
+    with captured(tmp_path / "here.tar.gz") as source:
+        again = describe(source)
+    assert again.captured_at == live.captured_at
+    assert again.host.hostname.value == live.host.hostname.value
+    ours, theirs = live.resources.numa_nodes, again.resources.numa_nodes
+    assert [node.cpus.sibling_sets for node in ours] == [node.cpus.sibling_sets for node in theirs]
+    assert [node.memory.total_bytes for node in ours] == [node.memory.total_bytes for node in theirs]
+    assert [node.memory.large_pages for node in ours] == [node.memory.large_pages for node in theirs]
+    eligible = [[each.eligible for each in node.cpus.cpu.values()] for node in ours]
+    assert eligible == [[each.eligible for each in node.cpus.cpu.values()] for node in theirs]
+
+
+def _tar(place: Path, *entries: tuple[str, str | bytes]) -> Path:
+    with tarfile.open(place, "w:gz") as archive:
+        for name, held in entries:
+            entry = tarfile.TarInfo(name)
+            if isinstance(held, bytes):
+                entry.size = len(held)
+                archive.addfile(entry, io.BytesIO(held))
+            else:
+                entry.type, entry.linkname = (tarfile.SYMTYPE, held) if held else (tarfile.CHRTYPE, "")
+                archive.addfile(entry)
+    return place
+
+
+def test_a_hostile_capture_writes_nothing_outside_and_reads_nothing_outside(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    archive = _tar(
+        tmp_path / "bad.tar.gz",
+        ("sys/x", b"1"),
+        ("../target", b"out"),
+        (str(target), b"out"),
+        ("link", str(tmp_path)),
+        ("link/target", b"through"),
+        ("sys/device", ""),
+        ("etc/machine-id", "/etc/passwd"),
+    )
+    with captured(archive) as source:
+        assert source.tree.text("/sys/x") == "1"
+        assert source.tree.text("/etc/machine-id") is None
+        assert not source.tree.exists("/sys/device")
+        assert broken(describe(source)) == ()
+    assert not target.exists()
+
+
+@pytest.mark.parametrize("held", [b"", b"no tar", b"\x1f\x8b\x08\x00broken"])
+def test_what_is_no_capture_is_refused_in_a_sentence(tmp_path: Path, held: bytes) -> None:
+    place = tmp_path / "x.tar.gz"
+    place.write_bytes(held)
+    with pytest.raises(ConfigError, match="--root: "), captured(place):
+        pass
+
+
+def test_a_truncated_capture_and_an_empty_directory_are_refused(tmp_path: Path) -> None:
+    whole = _tar(tmp_path / "w.tar.gz", ("sys/x", os.urandom(100_000)))
+    cut = tmp_path / "cut.tar.gz"
+    cut.write_bytes(whole.read_bytes()[:5000])
+    with pytest.raises(ConfigError, match="its end is missing"), captured(cut):
+        pass
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ConfigError, match="neither sys/ nor proc/"), captured(tmp_path / "empty"):
+        pass
+
+
+ABSURD = ("", "-5", "99999999999999999999999", "\x00\x01\x02", "0-", "ffffffff,", "NaN", "1e9", "0-16384", "%s{}" * 50)
+
+
+@pytest.mark.parametrize("held", ABSURD)
+def test_a_machine_of_absurd_files_is_described_without_an_error(tmp_path: Path, held: str) -> None:
+    base = "/sys/devices/system"
+    names = (
+        f"{base}/cpu/online",
+        f"{base}/cpu/present",
+        f"{base}/cpu/isolated",
+        f"{base}/cpu/cpu0/topology/core_cpus_list",
+        f"{base}/cpu/cpu0/topology/physical_package_id",
+        f"{base}/cpu/cpu0/cache/index0/size",
+        f"{base}/node/node0/cpulist",
+        f"{base}/node/node0/cpumap",
+        f"{base}/node/node0/meminfo",
+        f"{base}/node/node0/distance",
+        f"{base}/node/node0/hugepages/hugepages-2048kB/nr_hugepages",
+        f"{base}/node/node0/hugepages/hugepages-2048kB/free_hugepages",
+        f"{base}/node/node0/access0/initiators/read_bandwidth",
+        "/sys/bus/pci/devices/0000:00:03.0/class",
+        "/sys/class/net/eth0/speed",
+        "/proc/cpuinfo",
+        "/proc/meminfo",
+        "/proc/stat",
+        "/proc/cmdline",
+        "/proc/interrupts",
+        "/proc/sys/vm/overcommit_memory",
+        "/proc/7/comm",
+        "/proc/7/task/7/status",
+        "/etc/nova/nova.conf",
+        "/var/lib/kubelet/config.yaml",
+        "/var/lib/kubelet/cpu_manager_state",
+        "/nodrop-capture.json",
+        "/cpuid.txt",
+    )
+    made_up(tmp_path, dict.fromkeys(names, held))
+    with captured(tmp_path) as source:
+        assert broken(describe(source)) == ()
+
+
+def test_bandwidth_of_memory_and_of_a_link_is_what_the_firmware_says(tmp_path: Path) -> None:
+    base = "/sys/devices/system"
+    tree = made_up(
+        tmp_path,
+        {
+            f"{base}/cpu/online": "0\n",
+            f"{base}/node/node0/cpulist": "0\n",
+            f"{base}/node/node1/cpulist": "\n",
+            f"{base}/node/node0/distance": "10 17\n",
+            f"{base}/node/node1/distance": "28 10\n",
+            f"{base}/node/node0/access0/initiators/node0/cpulist": "0\n",
+            f"{base}/node/node0/access0/initiators/read_bandwidth": "131072\n",
+            f"{base}/node/node1/access0/initiators/node0/cpulist": "0\n",
+            f"{base}/node/node1/access0/initiators/read_bandwidth": "30720\n",
+        },
+    )
+    found = describe(Source(tree, Moment("")))
+    bandwidths = [node.memory.bandwidth.total_bytes_per_s.value for node in found.resources.numa_nodes]
+    assert bandwidths == [131072 * 2.0**20, 30720 * 2.0**20]
+    link = found.resources.links[0]
+    assert (link.distance.value, link.distance.why) == (17, "the way back is 28")
+    assert link.bandwidth.total_bytes_per_s.value == 30720 * 2.0**20
