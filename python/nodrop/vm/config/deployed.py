@@ -7,7 +7,7 @@ Nova and Kubernetes choose CPUs themselves, so what was placed is only a wish th
 from collections.abc import Iterator
 
 from nodrop.cpus import ranges
-from nodrop.model.deployment import Agreement, RunningVm
+from nodrop.model.deployment import Agreement, RunningVm, VmThread
 from nodrop.model.placement import PlacedSet, Placement
 
 MEBIBYTE = 2**20
@@ -42,16 +42,21 @@ def _vcpus(placement: Placement, running: RunningVm) -> Iterator[Agreement]:
 def _others(placement: Placement, running: RunningVm) -> Iterator[Agreement]:
     if not placement.emulator_cpus:
         return
-    allowed = set(placement.emulator_cpus)
-    known = [each for each in running.others if each.cpus is not None]
+    allowed, threads = set(placement.emulator_cpus), [each for each in running.others if not _is_layer(each)]
+    known = [each for each in threads if each.cpus is not None]
     stray = sorted({cpu for each in known for cpu in each.cpus or () if cpu not in allowed})
     found = sorted({cpu for each in known for cpu in each.cpus or ()})
     yield Agreement(
-        what=f"{len(running.others)} threads of the hypervisor",
+        what=f"{len(threads)} threads of the hypervisor",
         asked=_cpus(placement.emulator_cpus),
         found=_cpus(tuple(found)) if known else "not known",
         state="differs" if stray else "as placed" if known else "unknown",
     )
+
+
+def _is_layer(thread: VmThread) -> bool:
+    """Whether all it did was to lay out memory when the VM started, from the CPUs of that memory's node."""
+    return thread.name.startswith("TC ")
 
 
 def _large_pages(placement: Placement, running: RunningVm) -> Iterator[Agreement]:
