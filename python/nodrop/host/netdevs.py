@@ -9,6 +9,8 @@ from nodrop.host.tree import Tree
 
 CLASS = "/sys/class/net"
 ROUTES, ROUTES_6 = "/proc/net/route", "/proc/net/ipv6_route"
+VIRTIO = 0x1AF4
+"""Vendor of paravirtual devices on the bus."""
 LARGEST_TREE = 64
 """More interfaces are not followed upwards from one."""
 _REPRESENTOR = re.compile(r"(?:c\d+)?pf\d+(?:vf|sf)\d+")
@@ -28,7 +30,8 @@ class Built(NamedTuple):
 
 def all_of(tree: Tree, function: Function) -> tuple[str, ...]:
     """Every interface of a function, those of a paravirtual device below it too."""
-    below = (name for name in tree.names(function.path) if re.fullmatch(r"virtio\d+", name))
+    children = tree.names(function.path) if function.vendor == VIRTIO else ()
+    below = (name for name in children if re.fullmatch(r"virtio\d+", name))
     places = (f"{function.path}/net", *(f"{function.path}/{name}/net" for name in below))
     return tuple(name for place in places for name in tree.names(place))
 

@@ -32,7 +32,7 @@ def describe(source: Source, switches: tuple[VSwitch, ...] = ()) -> Devices:
     functions = pci.functions(source.tree)
     around = ports.survey(source, functions, switches)
     return Devices(
-        nics=(*_cards(around, functions), *_others(around, functions)),
+        nics=(*_cards(around, functions), *_others(around)),
         accelerators=tuple(accelerators.describe(around, functions)),
     )
 
@@ -90,14 +90,14 @@ def _firmware(source: Source, functions: tuple[Function, ...]) -> Observation[st
     return source.moment.unknown(why, "ioctl ethtool")
 
 
-def _others(around: Surroundings, functions: tuple[Function, ...]) -> Iterator[Nic]:
+def _others(around: Surroundings) -> Iterator[Nic]:
     """Cards on other buses: of a system on chip, of a hypervisor, on USB."""
     source = around.source
-    on_pci = {name for each in functions for name in netdevs.all_of(source.tree, each)}
     for name in netdevs.devices(source.tree):
-        if name not in on_pci:
-            device = f"{netdevs.CLASS}/{name}/device"
-            real = source.tree.real(device) or device
+        device = f"{netdevs.CLASS}/{name}/device"
+        real = source.tree.real(device) or device
+        # A paravirtual device stands below its function; one on USB, further below that of its controller.
+        if not any(pci.ADDRESS.fullmatch(part) for part in real.split("/")[-2:]):
             bound = (source.tree.link(f"{device}/driver") or "").rsplit("/", 1)[-1]
             yield Nic(
                 id=real.rsplit("/", 1)[-1],

@@ -276,7 +276,8 @@ def _vf(around: Surroundings, physical: Function, number: int, link: str, limits
     function = around.functions.get(target)
     if function is None:
         return None
-    state = _state(around, function, next(iter(netdevs.ports_of(source.tree, function)), ""))
+    interfaces = () if _is_handed_over(driver(source, function)) else netdevs.ports_of(source.tree, function)
+    state = _state(around, function, next(iter(interfaces), ""))
     limit = limits.vf_limits_mbps.get(number) if limits else None
     why = around.interfaces_why or "the driver says nothing of it"
     return Vf(
