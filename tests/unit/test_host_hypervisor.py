@@ -1,5 +1,6 @@
 """Hypervisors and the nine capabilities, from what kernels and libvirt of real machines say."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -246,6 +247,18 @@ def test_a_vm_with_an_absurd_number_of_cpus_holds_none(vcpu: str) -> None:
 def test_libvirt_of_another_machine_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIBVIRT_DEFAULT_URI", "qemu+ssh://root@elsewhere/system")
     assert libvirt.ask().why == "LIBVIRT_DEFAULT_URI names another machine: qemu+ssh://root@elsewhere/system"
+
+
+def test_a_socket_that_is_not_for_this_user_needs_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Closed(Path):
+        _flavour = getattr(type(Path()), "_flavour", None)
+
+        def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:
+            raise PermissionError(13, "Permission denied", str(self), None, str(follow_symlinks))
+
+    monkeypatch.delenv("LIBVIRT_DEFAULT_URI", raising=False)
+    monkeypatch.setattr(libvirt, "Path", Closed)
+    assert libvirt.ask().why == "needs root: /run/libvirt is closed to this user"
 
 
 def test_libvirt_is_asked_once_by_however_many(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,13 +46,28 @@ def ask() -> LibvirtAnswer:
     uri = os.environ.get(URI_VARIABLE, "")
     if uri and urllib.parse.urlsplit(uri).hostname:
         return LibvirtAnswer(why=f"{URI_VARIABLE} names another machine: {uri}")
-    if not uri and not any(Path(socket).exists() for socket in SOCKETS):
-        return LibvirtAnswer(why=SILENT)
+    if not uri and (why := _deaf()):
+        return LibvirtAnswer(why=why)
     try:
         import libvirt  # noqa: F401, PLC0415  (an extra)
     except ImportError:
         return _ask_virsh(uri or SYSTEM)
     return _ask_library(uri or SYSTEM)
+
+
+def _deaf() -> str:
+    """Why no daemon can be spoken to; empty: one listens."""
+    why = SILENT
+    for socket in SOCKETS:
+        try:
+            Path(socket).stat()
+        except PermissionError:
+            why = "needs root: /run/libvirt is closed to this user"
+        except OSError:
+            continue
+        else:
+            return ""
+    return why
 
 
 def once() -> Callable[[], LibvirtAnswer]:
