@@ -28,11 +28,12 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("result", type=RESULT)
 @click.option("--trials", is_flag=True, help="List every trial, why the search wanted it, and what there is to doubt.")
+@click.option("--host", "as_host", is_flag=True, help="Show the machine it was measured on, as it was then.")
 @click.option("--json", "as_json", is_flag=True, help="Print the stored JSON.")
 @form_option
 @nfvbench_json_option
 @click.option("--results-dir", default="results", show_default=True, type=DIR, help="Where results are kept.")
-def show(result: str, trials: bool, as_json: bool, results_dir: str, **flags: Any) -> None:
+def show(result: str, trials: bool, as_host: bool, as_json: bool, results_dir: str, **flags: Any) -> None:
     """Print a stored result, nodrop's or NFVbench's.
 
     RESULT is a result.json, the directory it is in, a run id, `latest`, or a file that NFVbench wrote. Of several runs
@@ -40,6 +41,7 @@ def show(result: str, trials: bool, as_json: bool, results_dir: str, **flags: An
 
     \b
     nodrop show latest --trials
+    nodrop show latest --host
     nodrop show latest --json | jq .goals
     nodrop show latest --format markdown
     nodrop show latest --nfvbench-json - | jq .benchmarks
@@ -49,6 +51,9 @@ def show(result: str, trials: bool, as_json: bool, results_dir: str, **flags: An
     from nodrop.report.text import report  # noqa: PLC0415
     from nodrop.store import nfvbench, suites  # noqa: PLC0415
 
+    if as_host:
+        _show_host(store.load(result, results_dir), as_json)
+        return
     outputs = Outputs(None, flags["nfvbench_json"], flags["form"] or "text")
     if as_json and outputs.nfvbench_json == STDOUT:
         raise ConfigError("--json and --nfvbench-json -: standard output asked for both, it can hold one; name a file")
@@ -83,6 +88,26 @@ def _show(
         from nodrop.export.nfvbench import nfvbench_result, nfvbench_text  # noqa: PLC0415
 
         write_json(nfvbench_text(nfvbench_result(runs)), outputs.nfvbench_json)
+
+
+def _show_host(stored: "RunResult", as_json: bool) -> None:
+    """The Compute Host Descriptor that the run kept."""
+    from rich.console import Group  # noqa: PLC0415
+
+    from nodrop.cli.console import show as print_out  # noqa: PLC0415
+    from nodrop.descriptors import text_of  # noqa: PLC0415
+    from nodrop.report.host.table import host_parts  # noqa: PLC0415
+
+    chd = stored.facts.chd if stored.facts else None
+    if chd is None:
+        raise ConfigError(
+            f"--host: the machine of run {stored.run_id} asked, its result has no host descriptor; "
+            "releases since this one keep one, simulated runs and runs that never came up have none"
+        )
+    if as_json:
+        click.echo(text_of(chd, "json"), nl=False)
+    else:
+        print_out(Group(*host_parts(chd)), sys.stdout)
 
 
 def _show_theirs(theirs: "StoredNfvbench", outputs: Outputs, as_json: bool) -> None:

@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator
 
+from nodrop.model.chd import HostDescriptor
 from nodrop.model.facts import Facts as Found
 from nodrop.model.result import RunResult
 from nodrop.report.calibration import calibration_text, holds
 from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Cell, Facts, Paragraph, Table
 from nodrop.report.document.naming import is_simulated
+from nodrop.report.host.table import node_text, summary_pairs
+from nodrop.report.host.unknowns import leaves
 from nodrop.units import format_bps, format_seconds
 
 PORTS = (
@@ -19,6 +22,8 @@ PORTS = (
     cells.number("speed", "bps"),
     cells.sentences("frames get in and out by"),
 )
+SAID_ABOVE = ("host", "runs on")
+NODES_SHOWN = 8
 
 
 def host_blocks(result: RunResult) -> tuple[Block, ...]:
@@ -40,6 +45,8 @@ def _blocks(result: RunResult, found: Found) -> Iterator[Block]:
         ("clock", host.clock_source),
         ("virtual machine", machine),
     )
+    if found.chd is not None:
+        yield _descriptor(found.chd)
     yield _facts(
         "Versions",
         ("nodrop", versions.nodrop),
@@ -63,6 +70,19 @@ def _blocks(result: RunResult, found: Found) -> Iterator[Block]:
         yield Table(caption="Interfaces", columns=PORTS, rows=tuple(_interfaces(found)))
     if result.plan.calibration and holds(result.plan.calibration, result):
         yield Paragraph(text=calibration_text(result.plan.calibration))
+
+
+def _descriptor(chd: HostDescriptor) -> Facts:
+    """The machine to its last core, in few lines; result.json has all of it."""
+    nodes, observed = chd.resources.numa_nodes, [each for _, each in leaves(chd)]
+    known = sum(each.known for each in observed)
+    return _facts(
+        "Compute Host Descriptor",
+        *((name, text) for name, text in summary_pairs(chd) if name not in SAID_ABOVE),
+        *((f"node {node.id}", node_text(node)) for node in nodes[:NODES_SHOWN]),
+        ("other nodes", f"{len(nodes) - NODES_SHOWN} more" if len(nodes) > NODES_SHOWN else ""),
+        ("known", f"{known} of {len(observed)} facts; nodrop show --host says why the others are not"),
+    )
 
 
 def _facts(caption: str, *pairs: tuple[str, str]) -> Facts:

@@ -14,9 +14,11 @@ from nodrop.report.host.unknowns import leaves, unknowns
 from nodrop.report.tables import plain_table
 from nodrop.units import format_bps, format_bytes
 
-NAMES_SHOWN = 12
-"""Of leaves that are not known for one reason; other formats have all."""
+REASONS_SHOWN = 8
+NAMES_SHOWN = 6
+"""Of what is not known for one reason; other formats have all."""
 CARDS_SHOWN = 32
+PASSED_OVER = ("host", "capabilities", "resources", "numa_nodes", "cpu", "processor")
 
 
 def host_parts(host: HostDescriptor) -> Iterator[RenderableType]:
@@ -24,7 +26,7 @@ def host_parts(host: HostDescriptor) -> Iterator[RenderableType]:
     yield _summary(host)
     yield ""
     yield nodes_table(host)
-    if host.resources.links:
+    if any(link.distance.known for link in host.resources.links):
         yield ""
         yield _distances(host)
     if nics := tuple(cards(host)):
@@ -75,6 +77,18 @@ def nodes_table(host: HostDescriptor) -> Table:
     for node in host.resources.numa_nodes:
         table.add_row(*_node_row(node))
     return table
+
+
+def node_text(node: NumaNode) -> str:
+    """A node in a line."""
+    memory = node.memory
+    parts = [
+        f"CPUs {ranges(node.cpus.ids)} on {len(node.cpus.sibling_sets)} cores" if node.cpus.ids else "no CPUs",
+        f"{_size(memory.total_bytes)} of memory",
+        *(_pages(each) + " large pages free" for each in memory.large_pages if each.total_count.value),
+        *(f"{nic.model.value or nic.id}" for nic in node.nics),
+    ]
+    return ", ".join(parts)
 
 
 def _summary(host: HostDescriptor) -> Table:
@@ -180,7 +194,12 @@ def _which(cpus: NodeCpus, leaf: str) -> str:
 def _pages(pages: LargePages) -> str:
     total, used = pages.total_count.value, pages.used_count.value
     free = "?" if total is None or used is None else str(total - used)
-    return f"{format_bytes(pages.size_bytes)}: {free}/{'?' if total is None else total}"
+    return f"{_brief(pages.size_bytes)} {free}/{'?' if total is None else total}"
+
+
+def _brief(size_bytes: int) -> str:
+    """`2M`, `1G`: as kernels and clouds name sizes of pages."""
+    return format_bytes(size_bytes).replace(" ", "").removesuffix("iB")
 
 
 def _size(observed: Observation[int]) -> str:
@@ -290,13 +309,14 @@ def _unknown(host: HostDescriptor) -> Iterator[RenderableType]:
         return
     yield ""
     yield Text(f"Not known: {sum(each.leaf_count for each in found)} of {_leaf_count(host)} facts", style="bold")
-    for each in found:
-        names = [_short(leaf) for leaf in each.leaves[:NAMES_SHOWN]]
-        more = len(each.leaves) - len(names)
-        text = Text.assemble(
-            (each.why, "dim"), ": ", ", ".join(dict.fromkeys(names)), f" and {more} more" if more else ""
-        )
+    for each in found[:REASONS_SHOWN]:
+        names = tuple(dict.fromkeys(_short(leaf) for leaf in each.leaves))
+        more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
+        text = Text.assemble((each.why, "dim"), ": ", ", ".join(names[:NAMES_SHOWN]), more)
         yield Padding(text, (0, 0, 0, 2))
+    if left := found[REASONS_SHOWN:]:
+        count = sum(each.leaf_count for each in left)
+        yield Padding(Text(f"{count} for {len(left)} other reasons: --format yaml has all", style="dim"), (0, 0, 0, 2))
 
 
 def _leaf_count(host: HostDescriptor) -> int:
@@ -304,6 +324,6 @@ def _leaf_count(host: HostDescriptor) -> int:
 
 
 def _short(leaf: str) -> str:
-    """The end of a leaf's name, with as much before it as tells which it is."""
-    parts = [part for part in leaf.split(".") if part not in ("host", "capabilities", "resources", "numa_nodes", "cpu")]
-    return " ".join(parts).replace("_", " ")
+    """The end of a leaf's name, with as much before it as tells which it is; both halves of a feature are one."""
+    parts = [part for part in leaf.split(".") if part not in PASSED_OVER]
+    return " ".join(parts[:-1] if parts[-1] in ("supported", "enabled") else parts).replace("_", " ")

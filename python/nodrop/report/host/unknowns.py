@@ -7,6 +7,9 @@ from typing import NamedTuple
 from nodrop.model.base import Value
 from nodrop.model.observation import Observation
 
+USUAL = ("not in the capture", "needs root", "no such file")
+"""Reasons that come with the name of a file."""
+
 
 class Unknown(NamedTuple):
     """Leaves that are not known for one reason."""
@@ -44,5 +47,8 @@ def leaves(value: object, name: str = "") -> Iterator[tuple[str, Observation[obj
 
 
 def _reason(why: str) -> str:
-    """The same reason for what differs in numbers only; what a file held is told in full by other formats."""
+    """The same for what differs in names and numbers only; descriptors tell each in full."""
+    for usual in USUAL:
+        if usual in why:
+            return usual
     return re.sub(r"^holds .*, (a .* expected)$", r"holds something else, \1", why)
