@@ -39,7 +39,8 @@ def test_libvirts_schema_accepts_every_domain(require_tool: Callable[[str], Path
         text = libvirt.domain(instance(*drawn(seed)), libvirt.Options(images=("/x",) * (seed % 3), type=type_))
         files.append(tmp_path / f"{seed}.xml")
         files[-1].write_text(text)
-    subprocess.run([validator, "--noout", "--relaxng", schema, GOLDEN / "libvirt.xml", *files], check=True)
+    subprocess.run([validator, "--noout", "--relaxng", schema, *files], check=True)
+    subprocess.run(["virt-xml-validate", GOLDEN / "libvirt.xml"], check=True, capture_output=True)
 
 
 def test_whatever_placement_gives_can_be_written(require_tool: Callable[[str], Path], tmp_path: Path) -> None:
@@ -105,6 +106,23 @@ def test_threads_are_shown_only_where_vcpus_are_on_threads() -> None:
     assert _topology(text) == {"sockets": "1", "dies": "1", "cores": "2", "threads": "1"}
 
 
+def test_a_host_of_arm_gets_a_machine_of_arm(require_tool: Callable[[str], Path], tmp_path: Path) -> None:
+    machine = host().model_dump_json().replace("x86_64", "aarch64")
+    text = libvirt.domain(instance(sample(), of_sample(), type(host()).model_validate_json(machine)))
+    root = xml.fromstring(text)
+    kind, iommu = root.find("os/type"), root.find("devices/iommu")
+    assert kind is not None and iommu is not None
+    assert (kind.get("arch"), kind.get("machine"), iommu.get("model")) == ("aarch64", "virt", "smmuv3")
+    (tmp_path / "arm.xml").write_text(text)
+    subprocess.run([require_tool("virt-xml-validate"), tmp_path / "arm.xml"], check=True, capture_output=True)
+
+
+def test_an_architecture_without_a_machine_is_refused() -> None:
+    machine = host().model_dump_json().replace("x86_64", "riscv64")
+    with pytest.raises(ConfigError, match="architecture 'riscv64'; known: x86_64, aarch64"):
+        libvirt.domain(instance(sample(), of_sample(), type(host()).model_validate_json(machine)))
+
+
 def test_an_emulated_domain_asks_for_nothing_that_only_kvm_has() -> None:
     root = xml.fromstring(libvirt.domain(_small(), libvirt.Options(type="qemu")))
     assert root.get("type") == "qemu"
@@ -146,6 +164,9 @@ def test_a_placement_with_too_little_is_refused() -> None:
     less = first.model_copy(update={"normal_bytes": GIB, "interfaces": (), "cpus": {0: 1, 1: 99}})
     with pytest.raises(ConfigError) as caught:
         instance(sample(), of_sample().model_copy(update={"sets": (less, second)}), host())
+    sizes = first.model_copy(update={"normal_bytes": -1, "large_page_bytes": 3, "cpus": dict.fromkeys(first.cpus, 1)})
+    with pytest.raises(ConfigError, match=r"several vCPUs are on CPU 1; .* sizes that no memory has"):
+        instance(sample(), of_sample().model_copy(update={"sets": (sizes, second)}), host())
     for said in ("the host has no CPU 99", "has vCPUs 0, 1", "has 0 interfaces, asked are 2", "bytes of memory"):
         assert said in str(caught.value)
 

@@ -9,6 +9,7 @@
 #   (guest:host). It keeps devices on one of them, but not on a particular one.
 # Nova backs all of a VM's memory with pages of one size, here 1024 MiB: it takes 10 on node 0, 4 on
 #   node 1, more than the placement counts. Make sure that they are free.
+# The image has to say hw_machine_type=q35 (on Arm: virt), for the guest's own IOMMU.
 # nova.conf of the host: [pci] device_spec has to list 0000:03:00.0, 0000:03:10.0.
 set -e
 
@@ -27,7 +28,7 @@ openstack flavor create --vcpus 14 --ram 14336 --disk 0 \
   --property hw:mem_page_size=1048576kB \
   --property hw:locked_memory=true \
   --property hw:pci_numa_affinity_policy=required \
-  --property hw:viommu_model=intel \
+  --property hw:viommu_model=auto \
   etsi-8-2-2-4
 
 openstack port create --network "${NETWORK_0:?the network of interface 0 of vCPU set 0}" --vnic-type direct-physical etsi-8-2-2-4-0

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as xml
 from nodrop.errors import ConfigError
 from nodrop.model.placement import PlacedInterface
 from nodrop.vm.config import guest
-from nodrop.vm.config.instance import Instance, Piece, pci
+from nodrop.vm.config.instance import Instance, Piece, architecture, pci
 
 VHOST_USER = ("ovs-dpdk", "vpp")
 SOCKETS = {"ovs-dpdk": "/var/run/openvswitch", "vpp": "/var/run/vpp"}
@@ -42,8 +42,10 @@ def add_others(devices: xml.Element, instance: Instance) -> None:
         for address in piece.placed.devices:
             _host_device(devices, address)
     if instance.has_device:
-        iommu = xml.SubElement(devices, "iommu", model="intel")
-        xml.SubElement(iommu, "driver", intremap="on", caching_mode="on", iotlb="on")
+        arm = architecture(instance) == "aarch64"
+        iommu = xml.SubElement(devices, "iommu", model="smmuv3" if arm else "intel")
+        if not arm:
+            xml.SubElement(iommu, "driver", intremap="on", caching_mode="on", iotlb="on")
     xml.SubElement(devices, "console", type="pty")
     xml.SubElement(devices, "memballoon", model="none")
 

@@ -17,6 +17,7 @@ from nodrop.vm.place.inventory import name_of
 PCI = re.compile(r"([0-9a-f]{4,8}):([0-9a-f]{2}):([0-9a-f]{2})\.([0-7])", re.ASCII | re.IGNORECASE)
 NAMESPACE = uuid.UUID("8d1ff1de-9a0b-5d0c-a1ac-5a0f7d2d3c11")
 """Ours, for ids made of names."""
+ARCHITECTURES = ("x86_64", "aarch64")
 NAME_LENGTH = 40
 """So that names made of it are at most 63 characters, as Kubernetes wants them."""
 
@@ -167,14 +168,23 @@ def instance(vmd: VmDescriptor, placement: Placement, host: HostDescriptor) -> I
         ConfigError: The placement is not of this VM or not on this host, or lacks what the VM asks for.
     """
     whole = Instance(vmd=vmd, placement=placement, host=host)
-    faults = [*_of_host(whole), *(_of_sets(whole) if placement.profile < len(vmd.profiles) else ())]
-    if placement.profile >= len(vmd.profiles):
+    known = 0 <= placement.profile < len(vmd.profiles)
+    faults = [*_of_host(whole), *(_of_sets(whole) if known else ())]
+    if not known:
         faults.append(f"it is for profile {placement.profile}, the VM has {len(vmd.profiles)} (counted from 0)")
     if faults:
         raise ConfigError(
             f"placement of {placement.vm!r}: {'; '.join(faults)}; place the VM anew with `nodrop vm place`"
         )
     return whole
+
+
+def architecture(whole: Instance) -> str:
+    """Of the host, or else that the VM asks for. Raises ConfigError for one that we write no machine for."""
+    found = whole.host.capabilities.processor.architecture.value or whole.profile.processor.architecture or "x86_64"
+    if found not in ARCHITECTURES:
+        raise ConfigError(f"host {name_of(whole.host)}: architecture {found!r}; known: {', '.join(ARCHITECTURES)}")
+    return found
 
 
 def pci(address: str) -> PciAddress:
@@ -193,6 +203,10 @@ def _of_host(whole: Instance) -> list[str]:
     absent = sorted(set(whole.cpu_of.values()) - known)
     if absent:
         faults.append(f"the host has no CPU {', '.join(map(str, absent))}")
+    pinned = [cpu for each in whole.placement.sets for cpu in each.cpus.values()]
+    shared = sorted({cpu for cpu in pinned if pinned.count(cpu) > 1})
+    if shared and not any(each.cpu_oversubscription_allowed for each in whole.vmd.profiles):
+        faults.append(f"several vCPUs are on CPU {_listed(shared)}")
     return faults
 
 
@@ -219,6 +233,10 @@ def _of_set(asked: VcpuSet, pieces: Sequence[PlacedSet]) -> list[str]:
         faults.append(f"{where} has vCPUs {_listed(vcpus)}, asked are {_listed(sorted(asked.vcpus))}")
     if lines != len(asked.interfaces):
         faults.append(f"{where} has {lines} interfaces, asked are {len(asked.interfaces)}")
+    if any(
+        each.normal_bytes < 0 or each.large_page_count < 0 or (each.large_page_bytes or 0) % 1024 for each in pieces
+    ):
+        faults.append(f"{where} has memory in sizes that no memory has")
     if size < asked.memory.total_bytes:
         faults.append(f"{where} has {size} bytes of memory, asked are {asked.memory.total_bytes}")
     return faults

@@ -206,7 +206,10 @@ def _address(text: str) -> str:
 
 def _page_size(size: int) -> str:
     """As Kubernetes names it: 2Mi, 1Gi."""
-    return f"{size // 2**30}Gi" if size % 2**30 == 0 else f"{size // MEBIBYTE}Mi"
+    for unit, step in (("Gi", 2**30), ("Mi", MEBIBYTE)):
+        if size % step == 0:
+            return f"{size // step}{unit}"
+    return f"{size // 1024}Ki"
 
 
 def _page_sizes(instance: Instance) -> list[str]:

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as xml
 
 from nodrop.vm.config import guest
 from nodrop.vm.config.devices import add_disks, add_interfaces, add_others, notes_of_interfaces
-from nodrop.vm.config.instance import Instance
+from nodrop.vm.config.instance import Instance, architecture
 from nodrop.vm.config.notes import comment, plain
 
 Type = Literal["kvm", "qemu"]
@@ -100,21 +100,25 @@ def _add_cpus(root: xml.Element, instance: Instance, has_disk: bool) -> None:
 
 
 def _add_system(root: xml.Element, instance: Instance, kind: Type) -> None:
-    system = xml.SubElement(root, "os")
-    _leaf(system, "type", "hvm", arch="x86_64", machine="q35")
+    arm = architecture(instance) == "aarch64"
+    system = xml.SubElement(root, "os", {"firmware": "efi"} if arm else {})
+    _leaf(system, "type", "hvm", arch="aarch64" if arm else "x86_64", machine="virt" if arm else "q35")
     features = xml.SubElement(root, "features")
     xml.SubElement(features, "acpi")
-    xml.SubElement(features, "apic")
-    if instance.has_device:
+    if not arm:
+        xml.SubElement(features, "apic")
+    if not arm and instance.has_device:
         xml.SubElement(features, "ioapic", driver="qemu")
-    if kind == "kvm" and not instance.profile.cpu_oversubscription_allowed:
+    if not arm and kind == "kvm" and not instance.profile.cpu_oversubscription_allowed:
         xml.SubElement(xml.SubElement(features, "kvm"), "hint-dedicated", state="on")
     _add_cpu_model(root, instance, kind)
     xml.SubElement(root, "clock", offset="utc")
 
 
 def _add_cpu_model(root: xml.Element, instance: Instance, kind: Type) -> None:
-    mode = {"mode": "host-passthrough", "migratable": "off"} if kind == "kvm" else {"mode": "maximum"}
+    mode = {"mode": "host-passthrough" if kind == "kvm" else "maximum"}
+    if kind == "kvm" and architecture(instance) == "x86_64":
+        mode["migratable"] = "off"
     cpu = xml.SubElement(root, "cpu", {**mode, "check": "none"})
     shape = guest.shape(instance)
     parts = {"sockets": shape.sockets, "dies": 1, "cores": shape.cores, "threads": shape.threads}
@@ -164,6 +168,8 @@ def _notes_of_guest(instance: Instance) -> list[str]:
 
 def _notes_of_host(instance: Instance, options: Options) -> list[str]:
     notes = []
+    if instance.host.capabilities.processor.architecture.value is None:
+        notes.append(f"The host's architecture is not known; this is for {architecture(instance)}.")
     if options.type == "qemu":
         notes.append("Emulated, not virtualised, and its memory is not locked: for trying out, never for measuring.")
     if not instance.placement.emulator_cpus:

@@ -76,7 +76,7 @@ def extra_specs(instance: Instance) -> dict[str, str]:
     if not profile.memory_oversubscription_allowed:
         specs["hw:locked_memory"] = "true"
     if instance.has_device:
-        specs |= {"hw:pci_numa_affinity_policy": "required", "hw:viommu_model": "intel"}
+        specs |= {"hw:pci_numa_affinity_policy": "required", "hw:viommu_model": "auto"}
     if any(line.mode == "vswitch" for piece in instance.pieces for line in piece.placed.interfaces):
         specs["hw:vif_multiqueue_enabled"] = "true"
     if aliases := _aliases(instance):
@@ -223,6 +223,8 @@ def _notes_of_memory(instance: Instance) -> list[str]:
 
 def _notes_of_devices(instance: Instance) -> list[str]:
     notes = []
+    if instance.has_device:
+        notes.append("The image has to say hw_machine_type=q35 (on Arm: virt), for the guest's own IOMMU.")
     functions = sorted(line.pci_id for _, line in instance.lines if line.mode != "vswitch")
     if functions:
         notes.append(f"nova.conf of the host: [pci] device_spec has to list {', '.join(functions)}.")
