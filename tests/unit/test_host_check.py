@@ -1,13 +1,17 @@
 """Checks of a host: pass, fail and unknown of each, with what mends them."""
 
+import json
 import shutil
 import subprocess
 from collections.abc import Callable
 
 import pytest
 from tests.hosts import GIB, MOMENT, host, known
+from tests.machines import described
 
+from nodrop.cli import main
 from nodrop.host.check import RULES, check
+from nodrop.host.check.record import ITEMS
 from nodrop.model.chd import CpuState, HostDescriptor, LargePages, Sriov, VSwitch
 from nodrop.model.hostcheck import HostCheck, score
 from nodrop.model.observation import Feature, Observation
@@ -323,3 +327,61 @@ def test_what_is_recorded_is_told_apart_from_what_is_missing():
 
 def test_what_needs_root_says_so_where_it_is_unknown():
     assert found(CASES["H4"][2](host()), "H4").to_know == "run it as root"
+
+
+MACHINES = ("arm-cortex-a9", "epyc-8n-smt", "hmat-tiers", "s390-2c", "xeon-3n-smt", "xeon-e5-2680-2n")
+"""Some that others captured; each takes a second or more to unpack and describe."""
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_captured_machines_are_checked_and_passes_nothing_without_evidence(name):
+    checks = check(described(name))
+    assert len(checks) == len(RULES) + len(ITEMS)
+    for each in checks:
+        known_of = [one for one in each.evidence if ": unknown" not in one.value and "missing:" not in one.value]
+        assert known_of or each.status in ("unknown", "not required"), each
+        assert each.status != "unknown" or each.evidence
+
+
+@pytest.mark.parametrize(
+    ("name", "id_", "status"),
+    [
+        # as tests/trees/README.md and the machines' own files say
+        ("epyc-8n-smt", "H14", "pass"),
+        ("epyc-8n-smt", "A2", "fail"),
+        ("xeon-3n-smt", "H1", "fail"),  # no pdpe1gb: Nehalem
+        ("hmat-tiers", "H5", "fail"),  # a guest without virtualization of its own
+        ("xeon-e5-2680-2n", "H13", "pass"),  # the first with DDIO
+        ("s390-2c", "H14", "unknown"),
+        ("arm-cortex-a9", "Y1", "unknown"),
+    ],
+)
+def test_captured_machines_are_judged_by_what_their_files_say(name, id_, status):
+    assert found(described(name), id_).status == status
+
+
+def test_this_machine_is_checked_by_the_command(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    code = main(["host", "check", "--format", "json"])
+    said = json.loads(capsys.readouterr().out)
+    checks = [HostCheck.model_validate(each) for each in said["checks"]]
+    assert code == (9 if any(each.failed for each in checks) else 10 if any(each.open for each in checks) else 0)
+    assert main(["host", "check"]) == code
+    text = capsys.readouterr().out
+    assert all(f"{each.id} " in text for each in checks if each.status != "pass" or each.id[0] != "R")
+    assert main(["host", "check", "--format", "md"]) == code
+    assert capsys.readouterr().out.count("| fail |") == said["score"]["failed"]
+
+
+@pytest.mark.parametrize(("change", "code"), [(None, 10), (CASES["H6"][1], 9)])
+def test_the_exit_code_tells_failed_from_unknown(tmp_path, capsys, change, code):
+    there = change(host()) if change else host()
+    (tmp_path / "host.json").write_text(there.model_dump_json())
+    assert main(["host", "check", "--host", str(tmp_path / "host.json")]) == code
+    assert main(["host", "check", "--host", str(tmp_path / "host.json"), "y7"]) == 0
+    assert "pinned" in capsys.readouterr().out
+
+
+def test_an_id_that_is_none_is_told_those_there_are(capsys):
+    assert main(["host", "check", "X1"]) == 2
+    assert "H1 H2" in capsys.readouterr().err

@@ -17,7 +17,8 @@ def doctor(context: click.Context) -> None:
 
     Everything is really tried, in processes and namespaces of their own. `ok` is as it should be, `no` keeps the
     default run from working, `note` may only make its results worse. Ends with status 0 if `nodrop run` would work,
-    4 otherwise.
+    4 otherwise. Whether the machine is fit for a fast data plane is another question, which `nodrop host check`
+    answers; its score is told here in a line.
     """
     from nodrop.doctor import checks  # noqa: PLC0415
 
@@ -28,8 +29,23 @@ def doctor(context: click.Context) -> None:
     click.echo(
         "\n" + ("`nodrop run` works here." if works else "`nodrop run` does not work here: mend each `no` above.")
     )
+    click.echo(_fitness())
     if not works:
         context.exit(GeneratorError.exit_code)
+
+
+def _fitness() -> str:
+    """The score of the host's checks."""
+    from nodrop.host.check import check  # noqa: PLC0415
+    from nodrop.host.describe import describe, this_machine  # noqa: PLC0415
+    from nodrop.model.hostcheck import score  # noqa: PLC0415
+
+    found = score(check(describe(this_machine())))
+    decided = found.passed + found.failed
+    return (
+        f"As a host of data planes it passes {found.passed} of {decided} checks, {found.unknown} more are unknown: "
+        "`nodrop host check`."
+    )
 
 
 def _line(check: "Check") -> str:

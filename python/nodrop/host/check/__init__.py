@@ -26,7 +26,7 @@ def check(host: HostDescriptor, profile: CheckProfile = "data-plane") -> tuple[H
 def _check(rule: Rule, host: HostDescriptor, profile: CheckProfile) -> HostCheck:
     is_needed = profile == "data-plane" or rule.control_plane
     found = rule.judge(host) if rule.judge else Fact(None)
-    status = _status(found) if rule.judge and (is_needed or not rule.required) else "not required"
+    status = _status(found) if rule.judge and is_needed else "not required"
     remedy = rule.remedy(host)
     is_open = status in ("fail", "unknown")
     return HostCheck(

@@ -1,0 +1,34 @@
+"""The reference page of host checks says what the code does."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from nodrop.host.check import RULES
+from nodrop.host.check.causes import CAUSES
+from nodrop.host.check.record import ITEMS
+
+PAGE = Path(__file__).parents[2] / "docs/reference/host-checks.md"
+
+
+def check_rows() -> Iterator[str]:
+    for rule in RULES:
+        data = "not required" if not rule.judge else "required" if rule.required else "advised"
+        control = data if rule.control_plane else "not required"
+        yield f"| {rule.id} | {rule.title} | {rule.clause} | {data} | {control} | {rule.why} |"
+
+
+def record_rows() -> Iterator[str]:
+    yield from (f"| {item.id} | {item.title} |" for item in ITEMS)
+
+
+def cause_rows() -> Iterator[str]:
+    yield from (f"| `{code}` | {cause.what} | {' '.join(cause.checks)} |" for code, cause in CAUSES.items())
+
+
+def test_every_check_is_in_the_page_as_it_is_in_the_code():
+    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    for rows in (check_rows(), record_rows(), cause_rows()):
+        wanted = list(rows)
+        start = lines.index(wanted[0])
+        assert lines[start : start + len(wanted)] == wanted
+        assert not lines[start + len(wanted)].startswith("|")
