@@ -75,7 +75,7 @@ def random_host(draw: random.Random, name: str = "host-a") -> HostDescriptor:
         acceleration=MOMENT.reported(draw.choice(("dpdk", "none")), "test"),
         capacity_bps=draw.choice((UNKNOWN, MOMENT.reported(8e9, "test"))),
         used_bps=draw.choice((UNKNOWN, MOMENT.reported(2e9, "test"))),
-        cpus=MOMENT.reported((draw.choice(ids),), "test"),
+        cpus=MOMENT.reported((draw.choice(nodes[0].cpus.ids),) if draw.random() < 0.2 else (), "test"),
     )
     unplaced = (_nic(draw, 7),) if draw.random() < 0.2 else ()
     return plain.model_copy(
@@ -110,7 +110,7 @@ def _node(draw: random.Random, node: int, threads: int, ids: list[int]) -> NumaN
                     reserved_count=draw.choice((MOMENT.reported(0, "test"), MOMENT.reported(1, "test"), UNKNOWN)),
                 )
                 for size in (GIB, 2 * 2**20)
-                if draw.random() < 0.8
+                if draw.random() < 0.9
             ),
             normal=NormalMemory(
                 total_bytes=MOMENT.reported(8 * GIB, "test"),
@@ -250,21 +250,21 @@ def random_vm(draw: random.Random) -> VmDescriptor:
 
 def _set(draw: random.Random, vcpus: list[int], number: int) -> VcpuSet:
     pairs = (tuple(vcpus[:2]),) if len(vcpus) > 1 and draw.random() < 0.5 else ()
-    page_bytes = draw.choice((None, None, GIB, GIB, 2 * 2**20))
-    pages = draw.randint(1, 3) if page_bytes else 0
+    page_bytes = draw.choice((None, None, None, GIB, GIB, 2 * 2**20))
+    pages = draw.randint(1, 2) if page_bytes else 0
     interfaces = tuple(
         Interface(
             speed_bps=draw.choice((SPEEDS[0], SPEEDS[0], SPEEDS[1])),
             bandwidth_bps=draw.choice((None, 2e9, 5e9, 8e9)),
             mode=draw.choice(("dedicated", "sriov", "sriov", "vswitch")),
         )
-        for _ in range(draw.choice((0, 0, 0, 1, 1, 2) if number == 0 else (0, 0, 0, 1)))
+        for _ in range(draw.choice((0, 0, 0, 0, 0, 1, 1, 1, 2) if number == 0 else (0, 0, 0, 0, 1)))
     )
     return VcpuSet(
         vcpus=tuple(vcpus),
         pairs=pairs,
         memory=SetMemory(
-            total_bytes=pages * (page_bytes or 0) + draw.choice((0, 1, 2)) * GIB or GIB,
+            total_bytes=pages * (page_bytes or 0) + draw.choice((0, 0, 1, 2)) * GIB or GIB,
             large_page_bytes=page_bytes,
             large_page_count=pages,
             bandwidth_bytes_per_s=draw.choice((None, None, None, 4e9)),
