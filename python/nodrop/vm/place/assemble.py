@@ -97,11 +97,12 @@ def _interfaces(candidate: Candidate) -> dict[int, list[PlacedInterface]]:
     """The ends of each set's interfaces; of VFs alike the first that is free."""
     found, switches = candidate.found, candidate.inventory.switches
     given: dict[str, int] = {}
+    ends = iter(found.ends.ports)
     placed: dict[int, list[PlacedInterface]] = {}
     for each in candidate.need.sets:
         mine = placed.setdefault(each.number, [])
         for index, asked in enumerate(each.interfaces):
-            port: PortRoom = found.ends.ports[each.number, index]
+            port: PortRoom = next(ends)
             pci_id = port.pci_id
             if asked.mode == "sriov":
                 given[pci_id] = given.get(pci_id, 0) + 1

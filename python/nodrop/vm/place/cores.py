@@ -34,15 +34,23 @@ def core_count(node: NodeRoom, needs: Sequence[SetNeed], manner: Manner) -> int 
         taken = chosen(node, needs, manner)
         return None if taken is None else _opened(node, taken)
     threads = node.thread_count
-    count = 0
-    for need in needs:
-        singles = len(need.singles)
-        if any(len(group) > threads for group in need.groups) or (
-            singles and manner.policy == "require" and threads < 2
-        ):
-            return None
-        count += len(need.groups) + (singles if manner.policy == "isolate" else -(-singles // max(threads, 1)))
+    if any(not fit_alone(need, threads, manner) for need in needs):
+        return None
+    count = sum(cores_of(need, threads, manner) for need in needs)
     return count if count <= node.whole_count else None
+
+
+def fit_alone(need: SetNeed, threads: int, manner: Manner) -> bool:
+    """Whether cores of so many threads can be what a set asks for, however many there are."""
+    if need.singles and manner.policy == "require" and threads < 2:
+        return False
+    return not need.groups or max(map(len, need.groups)) <= threads
+
+
+def cores_of(need: SetNeed, threads: int, manner: Manner) -> int:
+    """Cores of so many threads that a set takes."""
+    singles = len(need.singles)
+    return len(need.groups) + (singles if manner.policy == "isolate" else -(-singles // max(threads, 1)))
 
 
 def chosen(node: NodeRoom, needs: Sequence[SetNeed], manner: Manner) -> Chosen | None:

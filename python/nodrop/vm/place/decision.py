@@ -11,7 +11,7 @@ from nodrop.vm.place.need import Need, counted
 from nodrop.vm.place.scaling import scaled
 from nodrop.vm.place.search import Found, Key, Search
 from nodrop.vm.place.split import Split, split
-from nodrop.vm.place.terms import Terms
+from nodrop.vm.place.terms import STEPS_LEAST, Terms
 
 
 class Candidate(NamedTuple):
@@ -41,6 +41,7 @@ class Decision(NamedTuple):
 def decide(vmd: VmDescriptor, hosts: Sequence[Inventory], terms: Terms, vm: str = "") -> Decision:
     """Which hosts will do, the best first."""
     name = vm or vmd.name
+    terms = terms._replace(steps_max=max(STEPS_LEAST, terms.steps_max // max(1, len(hosts))))
     needs = [counted(profile) for profile in vmd.profiles]
     candidates: list[Candidate] = []
     refused: list[Inventory] = []

@@ -1,7 +1,7 @@
 """What a profile of a VM asks for, counted: the other half of the match."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from nodrop.model.vmd import Interface, Profile, VcpuSet
@@ -21,6 +21,8 @@ class SetNeed(NamedTuple):
     bandwidth: float
     """Of memory, bytes/s; 0: none asked."""
     interfaces: tuple[Interface, ...]
+    kinds: tuple[int, ...]
+    """Of the interfaces: equal for those that ask for the same, in whichever set."""
 
     @property
     def vcpu_count(self) -> int:
@@ -53,15 +55,19 @@ def counted(profile: Profile) -> Need:
     """What a profile asks for."""
     usage = profile.impact.usage if profile.impact else {}
     memory_share = usage.get("memory_bytes_per_s", 0.0) / profile.vcpu_count
+    kinds: dict[Interface, int] = {}
+    for each in profile.vcpu_sets:
+        for interface in each.interfaces:
+            kinds.setdefault(interface, len(kinds))
     return Need(
         profile=profile,
-        sets=tuple(_set(index, each, memory_share) for index, each in enumerate(profile.vcpu_sets)),
+        sets=tuple(_set(index, each, memory_share, kinds) for index, each in enumerate(profile.vcpu_sets)),
         links=tuple(_links(profile, usage.get("inter_node_bytes_per_s", 0.0))),
         devices=tuple((each.kind, each.model) for each in profile.other_io for _ in range(each.count)),
     )
 
 
-def _set(index: int, asked: VcpuSet, memory_share: float) -> SetNeed:
+def _set(index: int, asked: VcpuSet, memory_share: float, kinds: Mapping[Interface, int]) -> SetNeed:
     paired = {vcpu for pair in asked.pairs for vcpu in pair}
     page_bytes = asked.memory.large_page_bytes or 0
     return SetNeed(
@@ -73,6 +79,7 @@ def _set(index: int, asked: VcpuSet, memory_share: float) -> SetNeed:
         normal_bytes=max(0, asked.memory.total_bytes - page_bytes * asked.memory.large_page_count),
         bandwidth=asked.memory.bandwidth_bytes_per_s or memory_share * len(asked.vcpus),
         interfaces=asked.interfaces,
+        kinds=tuple(kinds[each] for each in asked.interfaces),
     )
 
 

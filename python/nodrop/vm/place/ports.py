@@ -11,7 +11,7 @@ from nodrop.vm.place.inventory import Inventory, PortRoom
 STEPS_MAX = 20_000
 """Tries for the interfaces of one node; a dozen is usual."""
 
-Cost = tuple[int, ...]
+Cost = tuple[int, int, int]
 
 
 class Wanted(NamedTuple):
@@ -21,6 +21,8 @@ class Wanted(NamedTuple):
     number: int
     """Within its set."""
     interface: Interface
+    kind: int
+    """Equal for interfaces that ask for the same."""
     ports: tuple[PortRoom, ...]
     """Of the node its set is on."""
 
@@ -35,13 +37,16 @@ class Wanted(NamedTuple):
 class Ends(NamedTuple):
     """Where interfaces end, and what that costs."""
 
-    ports: dict[tuple[int, int], PortRoom]
-    """By set and index."""
+    ports: tuple[PortRoom, ...]
+    """As many as interfaces, in their order."""
     cost: Cost
     larger_count: int
     """Interfaces on a faster port than they ask for."""
     proven: bool = True
     """Nothing better was left untried."""
+
+
+NO_ENDS = Ends((), (0, 0, 0), 0)
 
 
 class Unsolved(NamedTuple):
@@ -82,28 +87,27 @@ class Solver:
 
     def ends(self, wanted: Sequence[Wanted]) -> Ends | Unsolved:
         """Ends for all of them: node by node, together where a virtual switch spans nodes."""
-        if not wanted:
-            return Ends({}, (0, 0, 0), 0)
         if self._spanning:
             return self._remembered(wanted)
-        parts: dict[int, list[Wanted]] = {}
-        for each in wanted:
-            parts.setdefault(id(each.ports), []).append(each)
-        found: list[Ends] = []
-        for part in parts.values():
-            ends = self._remembered(part)
+        parts: dict[int, list[int]] = {}
+        for position, each in enumerate(wanted):
+            parts.setdefault(id(each.ports), []).append(position)
+        ports: dict[int, PortRoom] = {}
+        cost, larger_count, proven = (0, 0, 0), 0, True
+        for positions in parts.values():
+            ends = self._remembered([wanted[position] for position in positions])
             if isinstance(ends, Unsolved):
                 return ends
-            found.append(ends)
-        return Ends(
-            {end: port for each in found for end, port in each.ports.items()},
-            tuple(map(sum, zip(*(each.cost for each in found), strict=True))),
-            sum(each.larger_count for each in found),
-            all(each.proven for each in found),
-        )
+            ports.update(zip(positions, ends.ports, strict=True))
+            cost = (cost[0] + ends.cost[0], cost[1] + ends.cost[1], cost[2] + ends.cost[2])
+            larger_count += ends.larger_count
+            proven = proven and ends.proven
+        return Ends(tuple(ports[position] for position in range(len(wanted))), cost, larger_count, proven)
 
     def _remembered(self, wanted: Sequence[Wanted]) -> Ends | Unsolved:
-        key = tuple((each.set_index, each.number, each.ports[0].pci_id if each.ports else "") for each in wanted)
+        if not wanted:
+            return NO_ENDS
+        key = tuple((id(each.ports), each.kind) for each in wanted)
         if key not in self._known:
             self._known[key] = _Tries(self, wanted).best()
         return self._known[key]
@@ -124,16 +128,16 @@ class _Tries:
         self.solver = solver
         inventory = solver.inventory
         # Whole ports first, the fastest first: they have the least choice.
-        self.wanted = sorted(
-            wanted,
-            key=lambda each: (
-                each.interface.mode != "dedicated",
-                -each.interface.speed_bps,
-                -each.reserved_bps,
-                each.set_index,
-                each.number,
+        self.order = sorted(
+            range(len(wanted)),
+            key=lambda at: (
+                wanted[at].interface.mode != "dedicated",
+                -wanted[at].interface.speed_bps,
+                -wanted[at].reserved_bps,
+                at,
             ),
         )
+        self.wanted = [wanted[at] for at in self.order]
         self.choices = [
             [port for port in each.ports if not refusal(port, each, inventory, solver.accelerated)]
             for each in self.wanted
@@ -149,14 +153,35 @@ class _Tries:
         self.steps = 0
 
     def best(self) -> Ends | Unsolved:
-        if all(self.choices):
+        if all(self.choices) and self._can_carry():
             self._try(0)
         proven = self.steps <= STEPS_MAX
         if self.best_cost is None:
             return Unsolved(proven)
-        ports = {(each.set_index, each.number): port for each, port in zip(self.wanted, self.best_ports, strict=True)}
+        of = dict(zip(self.order, self.best_ports, strict=True))
         larger = sum(_larger(each, port) for each, port in zip(self.wanted, self.best_ports, strict=True))
-        return Ends(ports, self.best_cost, larger, proven)
+        return Ends(tuple(of[at] for at in range(len(of))), self.best_cost, larger, proven)
+
+    def _can_carry(self) -> bool:
+        """Whether there are VFs and slots enough in all: what is quickly told."""
+        virtual = {
+            port.pci_id: len(port.vfs)
+            for each, ports in zip(self.wanted, self.choices, strict=True)
+            if each.interface.mode == "sriov"
+            for port in ports
+        }
+        if sum(each.interface.mode == "sriov" for each in self.wanted) > sum(virtual.values()):
+            return False
+        ports = {port.pci_id: port for choices in self.choices for port in choices}.values()
+        speeds: dict[str, float] = {}
+        for port in ports:
+            speeds[port.nic] = speeds.get(port.nic, 0.0) + (port.speed_bps or 0)
+        inventory = self.solver.inventory
+        carried = 0.0
+        for nic, speed in speeds.items():
+            limit = inventory.nic_limits.get(nic)
+            carried += speed if limit is None else min(speed, max(0.0, limit - inventory.nic_used.get(nic, 0.0)))
+        return sum(each.reserved_bps for each in self.wanted) <= carried
 
     def _try(self, at: int) -> None:
         if at == len(self.wanted):
@@ -179,7 +204,7 @@ class _Tries:
     def _worth_trying(self, at: int) -> Iterable[PortRoom]:
         """Of interfaces that ask for the same from the same ports, the later one's port is not before the earlier's."""
         before, wanted = (self.wanted[at - 1] if at else None), self.wanted[at]
-        if before and before.interface == wanted.interface and before.ports is wanted.ports:
+        if before and before.kind == wanted.kind and before.ports is wanted.ports:
             last = self.chosen[-1]
             return self.choices[at][self.choices[at].index(last) :]
         return self.choices[at]

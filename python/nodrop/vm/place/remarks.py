@@ -101,7 +101,7 @@ def _substitutions(best: Candidate, placement: Placement) -> Iterator[str]:
             if need.groups:
                 pairs = ", ".join("-".join(map(str, group)) for group in need.groups)
                 yield f"SMT is off: vCPUs {pairs} of set {need.number} have a core each, in place of sibling threads"
-    for (number, index), port in sorted(best.found.ends.ports.items()):
+    for number, index, port in _ends(best):
         asked = best.need.sets[number].interfaces[index]
         if (port.speed_bps or 0) > asked.speed_bps:
             speeds = f"a port of {format_bps(port.speed_bps or 0)} for {format_bps(asked.speed_bps)}"
@@ -115,7 +115,7 @@ def _warnings(best: Candidate, placement: Placement) -> Iterator[str]:
         yield from _clusters_unknown(best)
     yield from _memory_unknown(best, placement)
     yield from _links_unknown(best)
-    for port in _ports(best).values():
+    for port in {port.pci_id: port for _, _, port in _ends(best)}.values():
         yield from _port_warnings(port, best)
     if profile.cpu_oversubscription_allowed and (profile.thread_policy != "prefer"):
         yield f"thread policy {profile.thread_policy} is not kept: CPUs may be oversubscribed"
@@ -156,16 +156,17 @@ def _links_unknown(best: Candidate) -> Iterator[str]:
             yield f"between nodes {ids[0]} and {ids[1]}: {format_bps(asked * 8)} asked, what is free is unknown"
 
 
-def _ports(best: Candidate) -> dict[str, PortRoom]:
-    return {port.pci_id: port for _, port in sorted(best.found.ends.ports.items())}
+def _ends(best: Candidate) -> Iterator[tuple[int, int, PortRoom]]:
+    """Set, interface and its port, of all."""
+    wanted = [(each.number, index) for each in best.need.sets for index in range(len(each.interfaces))]
+    for (number, index), port in zip(wanted, best.found.ends.ports, strict=True):
+        yield number, index, port
 
 
 def _port_warnings(port: PortRoom, best: Candidate) -> Iterator[str]:
     inventory = best.inventory
     modes = {
-        best.need.sets[number].interfaces[index].mode
-        for (number, index), end in best.found.ends.ports.items()
-        if end.pci_id == port.pci_id
+        best.need.sets[number].interfaces[index].mode for number, index, end in _ends(best) if end.pci_id == port.pci_id
     }
     if port.down:
         yield f"port {port.pci_id} has no link now"

@@ -4,19 +4,23 @@ Nodes are counted, not filled: cores, pages and bytes are numbers here, and only
 fit in numbers does not fit, and the other way round.
 """
 
+import math
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from nodrop.model.placement import Constraint
-from nodrop.vm.place.cores import Manner, core_count
+from nodrop.vm.place.cores import Manner, core_count, cores_of
 from nodrop.vm.place.inventory import Inventory, Link, NodeRoom
 from nodrop.vm.place.need import Need
-from nodrop.vm.place.ports import Ends, Solver, Unsolved, Wanted
+from nodrop.vm.place.ports import NO_ENDS, Ends, Solver, Unsolved, Wanted
 from nodrop.vm.place.terms import Terms
 
 Key = tuple[float, ...]
 LOCAL_DISTANCE = 10
 REMOTE_DISTANCE = 20
+TWINS_FROM = 64
+"""Tries before it is worth looking which nodes are alike."""
 """What ACPI says of a node to itself, and what is taken for two nodes of which nothing is known."""
 
 
@@ -64,56 +68,165 @@ class Search:
         self.steps = 0
         self.proven = True
         self.best: Found | None = None
+        self.alike = [each.alike for each in need.sets]
+        self._opened: dict[tuple[int, int], int] = {}
+        self._suits: dict[tuple[int, int], bool] = {}
         self._taken: dict[tuple[int, tuple[int, ...]], int | None] = {}
 
     def run(self) -> Found | NotFound:
         """The best way, or none."""
         nodes = range(len(self.inventory.nodes))
-        choices = [
-            [node for node in nodes if self._fits(node, (position,)) and self._connects(node, position)]
-            for position in range(len(self.need.sets))
-        ]
-        if all(choices):
-            self._try(choices, [], [()] * len(nodes))
+        if self._enough_in_all() and all(
+            any(self._alone(node, position) for node in nodes) for position in range(len(self.need.sets))
+        ):
+            self._try([], [()] * len(nodes))
         if self.best is None:
             return NotFound(self.proven)
         return self.best._replace(proven=self.proven and self.best.ends.proven)
 
-    def _try(self, choices: Sequence[Sequence[int]], nodes: list[int], on_node: list[tuple[int, ...]]) -> None:
+    def _enough_in_all(self) -> bool:
+        """Whether the nodes together have the cores and pages: what is told without a search."""
+        if self.cores_asked is not None:
+            kept = "host reserve" not in self.ignored
+            if self.cores_asked > (min(sum(self.whole), max(0, self.spare_count)) if kept else sum(self.whole)):
+                return False
+        return "large pages" in self.ignored or all(
+            sum(each.page_count for each in self.need.sets if each.page_bytes == size)
+            <= sum(room.pages.get(size) or 0 for room in self.inventory.nodes)
+            for size in self.need.page_sizes
+        )
+
+    def _try(self, nodes: list[int], on_node: list[tuple[int, ...]]) -> None:
         at = len(nodes)
-        if at == len(choices):
+        if at == len(self.need.sets):
             self._finish(tuple(nodes))
             return
-        for node in choices[at]:
+        for node, before in enumerate(on_node):
             self.steps += 1
             if self.steps > self.terms.steps_max:
                 self.proven = False
                 return
-            before = on_node[node]
-            if not self._may(at, node, nodes, before) or (before and not self._fits(node, (*before, at))):
+            if self.steps > TWINS_FROM and not before and any(not on_node[twin] for twin in self.twins[node]):
                 continue
-            on_node[node] = (*before, at)
             nodes.append(node)
-            if self._promising(len(set(nodes))):
-                self._try(choices, nodes, on_node)
+            on_node[node] = (*before, at)
+            # What is quickest to know comes first.
+            if (
+                self._may(at, nodes, before)
+                and self._promising(nodes)
+                and self._alone(node, at)
+                and (not before or self._fits(node, on_node[node]))
+                and (not self.interface_count or self._promising(nodes))
+            ):
+                self._try(nodes, on_node)
             nodes.pop()
             on_node[node] = before
 
-    def _may(self, at: int, node: int, nodes: Sequence[int], before: tuple[int, ...]) -> bool:
+    def _alone(self, node: int, position: int) -> bool:
+        """Whether a node has all that a set asks, were it alone."""
+        if (node, position) not in self._suits:
+            self._suits[node, position] = self._fits(node, (position,)) and self._connects(node, position)
+        return self._suits[node, position]
+
+    def _may(self, at: int, nodes: Sequence[int], before: tuple[int, ...]) -> bool:
         """Whether a set may go on a node: alone if that is asked; of sets alike, not before the earlier one's."""
-        if before and self.need.profile.separate_nodes and "node" not in self.ignored:
+        if before and self.separate:
             return False
-        if at and not self.need.links and self.need.sets[at].alike == self.need.sets[at - 1].alike:
-            return node >= nodes[-1]
+        if at and not self.need.links and self.alike[at] == self.alike[at - 1]:
+            return nodes[-1] >= nodes[-2]
         return True
 
-    def _promising(self, node_count: int) -> bool:
-        """Whether so many nodes can still be as good as the best."""
+    def _promising(self, nodes: Sequence[int]) -> bool:
+        """Whether, with the first sets on these nodes, the best can still be beaten; as good is not better."""
         if self.best is None:
             return True
-        if self.terms.policy == "minimal-substitutions":
-            return (self.substitution_count, node_count) <= self.best.key[:2]
-        return node_count <= self.best.key[0]
+        least = self._least(nodes)
+        whole = (self.substitution_count, *least) if self._substitutions_first else least
+        prefix = self.best.key[: len(whole)]
+        return whole < prefix or (whole == prefix and len(whole) < len(self.best.key))
+
+    def _least(self, nodes: Sequence[int]) -> Key:
+        """What no way to go on weighs less than: the other sets on nodes in use, or on the best ones.
+
+        Where the cores that sets take depend on the node, only the first parts of it.
+        """
+        used = set(nodes)
+        further = len(self.need.sets) - len(nodes) if self.separate else 0
+        pairs = math.comb(len(self.need.sets), 2) - math.comb(len(nodes), 2)
+        near = (len(used) + further, self._distance(nodes) + pairs * (self.nearest if further else LOCAL_DISTANCE))
+        if self.cores_asked is None:
+            return near
+        others = [node for node in range(len(self.inventory.nodes)) if node not in used]
+        cores, pages = (
+            sum(have[node] for node in used) + self._extreme([have[node] for node in others], further) - asked
+            for have, asked in ((self.whole, self.cores_asked), (self.pages, self.pages_asked))
+        )
+        host_cores = sum(self.whole) - self.cores_asked
+        tail = (self.substitution_count,) if not self._substitutions_first else ()
+        if self.terms.policy == "spread":
+            return (*near, -host_cores, -cores, -pages, 0, -self.interface_count, *tail)
+        # Ports that sets open together are no fewer than those one of them opens alone.
+        opened = max((self._opened.get((node, at), 0) for at, node in enumerate(nodes)), default=0)
+        return (*near, cores, pages, host_cores, 0, opened, *tail)
+
+    def _extreme(self, values: list[int], count: int) -> int:
+        """The sum of so many, the best for the policy."""
+        return sum(sorted(values, reverse=self.terms.policy == "spread")[:count])
+
+    @cached_property
+    def twins(self) -> list[list[int]]:
+        """Of each node those before it that have the same and are as far from all others: one is as good."""
+        shapes = [shape(room, self.inventory) for room in self.inventory.nodes]
+        nodes = range(len(shapes))
+        links = {self.link(one, other) for one in nodes for other in nodes if one < other}
+        if len(links) > 1:
+            return [[] for _ in nodes]
+        return [[other for other in range(node) if shapes[other] == shapes[node]] for node in nodes]
+
+    @cached_property
+    def separate(self) -> bool:
+        """Whether each set is on a node of its own."""
+        return self.need.profile.separate_nodes and "node" not in self.ignored
+
+    @cached_property
+    def interface_count(self) -> int:
+        """Interfaces of all sets."""
+        return 0 if "interfaces" in self.ignored else sum(len(each.interfaces) for each in self.need.sets)
+
+    @cached_property
+    def whole(self) -> list[int]:
+        """Whole free cores of each node."""
+        return [room.whole_count for room in self.inventory.nodes]
+
+    @cached_property
+    def pages(self) -> list[int]:
+        """Bytes of each node in free pages of the sizes asked."""
+        sizes = self.need.page_sizes
+        return [sum((room.pages.get(size) or 0) * size for size in sizes) for room in self.inventory.nodes]
+
+    @cached_property
+    def pages_asked(self) -> int:
+        """Bytes in large pages, of all sets."""
+        return sum(each.page_bytes * each.page_count for each in self.need.sets)
+
+    @cached_property
+    def nearest(self) -> int:
+        """The least distance of two nodes."""
+        nodes = range(len(self.inventory.nodes))
+        return min((self._apart(one, other) for one in nodes for other in nodes if one < other), default=0)
+
+    @cached_property
+    def cores_asked(self) -> int | None:
+        """Cores that all sets take; None: that depends on the nodes."""
+        threads = {room.thread_count for room in self.inventory.nodes if room.whole_count}
+        if self.manner.shared or len(threads) != 1 or not all(room.uniform for room in self.inventory.nodes):
+            return None
+        if "cpus" in self.ignored:
+            return None
+        node = next(at for at, room in enumerate(self.inventory.nodes) if room.whole_count)
+        if self.manner.smt_off:
+            return self.need.profile.vcpu_count
+        return sum(cores_of(need, self.inventory.nodes[node].thread_count, self.manner) for need in self.need.sets)
 
     def _fits(self, node: int, positions: tuple[int, ...]) -> bool:
         """Whether sets fit on a node together, interfaces aside."""
@@ -150,12 +263,18 @@ class Search:
             return True
         ends = self.solver.ends(self.wanted(node, position))
         self.proven = self.proven and ends.proven
-        return isinstance(ends, Ends)
+        if isinstance(ends, Unsolved):
+            return False
+        self._opened[node, position] = ends.cost[2 if self._substitutions_first else 1]
+        return True
 
     def wanted(self, node: int, position: int) -> list[Wanted]:
         """The interfaces of a set that is on a node."""
         need, ports = self.need.sets[position], self.inventory.nodes[node].ports
-        return [Wanted(need.number, index, each, ports) for index, each in enumerate(need.interfaces)]
+        return [
+            Wanted(need.number, index, each, kind, ports)
+            for index, (each, kind) in enumerate(zip(need.interfaces, need.kinds, strict=True))
+        ]
 
     def _finish(self, nodes: tuple[int, ...]) -> None:
         """Weigh a whole assignment, what is quickly known first."""
@@ -186,12 +305,11 @@ class Search:
 
     def _weight(self, nodes: tuple[int, ...]) -> Key:
         """Nodes and how far apart they are, then what is left over; of spread, what is left is wished for."""
-        rooms, used = self.inventory.nodes, sorted(set(nodes))
+        used = set(nodes)
         taken = sum(self._on(node, nodes) for node in used)
-        node_cores = sum(rooms[node].whole_count for node in used) - taken
-        host_cores = sum(room.whole_count for room in rooms) - taken
-        pages = sum((rooms[node].pages.get(size) or 0) * size for node in used for size in self.need.page_sizes)
-        pages -= sum(each.page_bytes * each.page_count for each in self.need.sets)
+        node_cores = sum(self.whole[node] for node in used) - taken
+        host_cores = sum(self.whole) - taken
+        pages = sum(self.pages[node] for node in used) - self.pages_asked
         if self.terms.policy == "spread":
             return (len(used), self._distance(nodes), -host_cores, -node_cores, -pages)
         return (len(used), self._distance(nodes), node_cores, pages, host_cores)
@@ -200,12 +318,11 @@ class Search:
         """Cores taken from a node by an assignment."""
         return self.cores_taken(node, tuple(at for at, each in enumerate(nodes) if each == node)) or 0
 
-    def _distance(self, nodes: tuple[int, ...]) -> int:
-        return sum(
-            self.link(one, other).distance or REMOTE_DISTANCE if one != other else LOCAL_DISTANCE
-            for at, one in enumerate(nodes)
-            for other in nodes[at + 1 :]
-        )
+    def _distance(self, nodes: Sequence[int]) -> int:
+        return sum(self._apart(one, other) for at, one in enumerate(nodes) for other in nodes[at + 1 :])
+
+    def _apart(self, one: int, other: int) -> int:
+        return LOCAL_DISTANCE if one == other else self.link(one, other).distance or REMOTE_DISTANCE
 
     def link(self, one: int, other: int) -> Link:
         """What is between two nodes, by position."""
@@ -224,8 +341,29 @@ class Search:
 
     def _ends(self, nodes: tuple[int, ...]) -> Ends | Unsolved:
         if "interfaces" in self.ignored:
-            return Ends({}, (0, 0, 0), 0)
+            return NO_ENDS
         return self.solver.ends([each for at, node in enumerate(nodes) for each in self.wanted(node, at)])
+
+
+def shape(room: NodeRoom, inventory: Inventory) -> tuple[object, ...]:
+    """What of a node placement depends on, without names."""
+    nics = {port.nic: len({other.nic for other in room.ports[:at]}) for at, port in reversed([*enumerate(room.ports)])}
+    return (
+        sorted((len(core.cpus), core.whole, core.held) for core in room.shared),
+        room.clusters and sorted(sum(core.cpus[0] in each for core in room.cores) for each in room.clusters),
+        sorted(room.pages.items()),
+        (room.normal_free_bytes, room.normal_total_bytes, room.bandwidth_total, room.bandwidth_used),
+        [
+            (
+                nics[port.nic],
+                inventory.nic_limits.get(port.nic),
+                inventory.nic_used.get(port.nic),
+                port._replace(pci_id="", netdev="", nic="", vfs=("",) * len(port.vfs), unpaced_count=0),
+            )
+            for port in room.ports
+        ],
+        sorted(device[1:] for device in room.devices),
+    )
 
 
 UNKNOWN_LINK = Link(None, None, None)

@@ -86,7 +86,11 @@ def any_ends(need: Need, inventory: Inventory, terms: Terms) -> Ends | Unsolved:
     """Ends for its interfaces on whichever node."""
     ports = (*(port for node in inventory.nodes for port in node.ports), *inventory.homeless_ports)
     solver = Solver(inventory, terms.policy, need.profile.hypervisor.accelerated_vswitch)
-    wanted = [Wanted(each.number, index, one, ports) for each in need.sets for index, one in enumerate(each.interfaces)]
+    wanted = [
+        Wanted(each.number, index, one, each.kinds[index], ports)
+        for each in need.sets
+        for index, one in enumerate(each.interfaces)
+    ]
     return solver.ends(wanted)
 
 

@@ -8,7 +8,9 @@ from nodrop.vm.ranking.worst_case import WorstCase
 
 GIB = 2**30
 STEPS_MAX = 200_000
-"""Tries on one host before placement says that it does not know; a search that is in proportion takes some dozens."""
+"""Tries for a VM, divided among all hosts, before placement says that it does not know; a host takes some dozens."""
+STEPS_LEAST = 2_000
+"""On each host however many there are."""
 
 
 class Reserve(NamedTuple):
