@@ -7,7 +7,7 @@ from typing import NamedTuple
 from nodrop.charts import theme
 from nodrop.charts.base import Chart, Row, Spec
 from nodrop.units import format_pps
-from nodrop.verdict.prices import Bound, Price, PriceTable, Said
+from nodrop.verdict.prices import SIGNS, Bound, Price, PriceTable, Said, dearest_text
 from nodrop.verdict.sentences import percent_text, signed_text
 
 ROW_HEIGHT = 44
@@ -21,7 +21,6 @@ SAID = {
     Said.LIMITED: theme.MUTED,
     Said.NOT_MEASURED: theme.MUTED,
 }
-SIGNS = {Bound.AT_LEAST: "≥ ", Bound.AT_MOST: "≤ "}
 KEPT_TEXT = "all rules kept"
 ROOM = 0.04
 TEXT_SHARE = 0.34
@@ -36,10 +35,9 @@ def chart(table: PriceTable) -> Chart:
     """A row for the placement that keeps all rules, and one for each rule that was broken."""
     shown = [price for price in table.prices if price.said is not Said.NOT_MEASURED]
     axis = _Axis.of(table, shown)
-    dearest = next((price for price in shown if price.said in (Said.COSTS, Said.NO_LOAD)), None)
     return Chart(
         name="price",
-        title=_title(table, dearest),
+        title=dearest_text(table),
         subtitle="\n".join(_subtitle(table)),
         note=f"Dots are runs, bars the difference at {table.confidence * 100:g} % confidence, "
         f"the line is {table.text} with all rules kept",
@@ -84,13 +82,6 @@ class _Axis(NamedTuple):
         step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if (self.most - self.least) / step <= 8)
         first, last = int(self.least // step) + 1, int(self.most // step)
         return [float(number * step) for number in range(first, last + 1)]
-
-
-def _title(table: PriceTable, dearest: Price | None) -> str:
-    if dearest is None:
-        return "No rule shows a cost on this host"
-    cost = "all of it" if dearest.cost is None else percent_text(dearest.cost)
-    return f"Dearest on this host, {dearest.rule.text}: {SIGNS.get(dearest.bound, '')}{cost} of {table.text}"
 
 
 def _subtitle(table: PriceTable) -> Iterator[str]:

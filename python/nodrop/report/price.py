@@ -12,7 +12,7 @@ from nodrop.model.price import PriceRule
 from nodrop.model.vmd import Impact
 from nodrop.report.verdict import escaped, markdown_row
 from nodrop.units import format_pps
-from nodrop.verdict.prices import Bound, Price, PriceTable, Said, impact
+from nodrop.verdict.prices import SIGNS, Bound, Price, PriceTable, Said, bound_of, impact
 from nodrop.verdict.sentences import percent_text, signed_text
 
 STYLES = {
@@ -24,7 +24,6 @@ STYLES = {
     Said.LIMITED: "yellow",
     Said.NOT_MEASURED: "dim",
 }
-SIGNS = {Bound.AT_LEAST: "≥ ", Bound.AT_MOST: "≤ "}
 BOUNDS = {
     Bound.AT_LEAST: "the tester was the limit with all rules kept, so the rule may be worth more",
     Bound.AT_MOST: "the tester was the limit with the rule broken, so the rule may be worth less",
@@ -79,9 +78,7 @@ def cost_text(price: Price) -> str:
     """What breaking it takes away: `58 %`, `≤ 12 %`, `all`."""
     if price.said is Said.NO_LOAD:
         return "all"
-    if price.cost is None or price.bound is Bound.NEITHER:
-        return OPEN
-    return SIGNS.get(price.bound, "") + _share_text(price.cost)
+    return OPEN if price.cost is None else _bounded(price.cost, price.bound)
 
 
 def span_text(price: Price) -> str:
@@ -211,8 +208,12 @@ def _other_names(table: PriceTable) -> tuple[str, ...]:
 
 def _others(table: PriceTable, price: Price) -> tuple[str, ...]:
     keys = dict.fromkeys(other.key for each in table.prices for other in each.others)
-    costs = {other.key: _share_text(-other.effect) for other in price.others}
+    costs = {other.key: _bounded(-other.effect, bound_of(other)) for other in price.others}
     return tuple(costs.get(key, OPEN) for key in keys)
+
+
+def _bounded(cost: float, bound: Bound) -> str:
+    return OPEN if bound is Bound.NEITHER else f"{SIGNS.get(bound, '')}{_share_text(cost)}"
 
 
 def rate_text(price: Price) -> str:

@@ -12,6 +12,7 @@ from nodrop.model.price import KEPT, PriceRule, Pricing
 from nodrop.model.summary import Measure, Summary
 from nodrop.model.vmd import Impact
 from nodrop.verdict.compared import compare
+from nodrop.verdict.sentences import percent_text
 from nodrop.verdict.values import MetricVerdict, Series, Verdict
 
 MARGIN_ROUNDED = 100
@@ -45,6 +46,10 @@ class Bound(StrEnum):
     """Runs that break it are."""
     NEITHER = "neither"
     """Both are: nothing is known of the VNF."""
+
+
+SIGNS = {Bound.AT_LEAST: "≥ ", Bound.AT_MOST: "≤ "}
+"""How a bound is written in front of a figure."""
 
 
 class Price(Value):
@@ -125,6 +130,15 @@ def priced(pricing: Pricing, runs: Mapping[str, Sequence[Summary]], confidence: 
     )
 
 
+def dearest_text(table: PriceTable) -> str:
+    """The rule that costs most, in short."""
+    dearest = next((price for price in table.prices if price.said in (Said.COSTS, Said.NO_LOAD)), None)
+    if dearest is None:
+        return "No rule shows a cost on this host"
+    cost = "all" if dearest.cost is None else f"{SIGNS.get(dearest.bound, '')}{percent_text(dearest.cost)}"
+    return f"Dearest on this host, {dearest.rule.text}: {cost} of {table.text}"
+
+
 def impact(table: PriceTable, option: int) -> Impact | None:
     """What goes into a VM Descriptor; None where it was not measured.
 
@@ -171,7 +185,7 @@ def _price(rule: PriceRule, kept: Sequence[Summary], broken: Sequence[Summary], 
     return Price(
         rule=rule,
         said=_said(metric),
-        bound=_bound(metric),
+        bound=bound_of(metric),
         metric=metric,
         others=tuple(metrics.values()),
         run_count=len(broken),
@@ -201,7 +215,8 @@ def _compared(kept: Sequence[Summary], broken: Sequence[Summary], key: str, conf
     return metric
 
 
-def _bound(metric: MetricVerdict) -> Bound:
+def bound_of(metric: MetricVerdict) -> Bound:
+    """What the tester's limits leave of a difference."""
     limited = (metric.a.at_least, metric.b.at_least)
     return {
         (False, False): Bound.NONE,
@@ -212,7 +227,7 @@ def _bound(metric: MetricVerdict) -> Bound:
 
 
 def _said(metric: MetricVerdict) -> Said:
-    if metric.verdict is Verdict.UNDECIDED and _bound(metric) is not Bound.NONE:
+    if metric.verdict is Verdict.UNDECIDED and bound_of(metric) is not Bound.NONE:
         return Said.LIMITED
     return {
         Verdict.WORSE: Said.COSTS,

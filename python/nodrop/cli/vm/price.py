@@ -133,7 +133,7 @@ def _vm(file: str) -> "VmDescriptor":
 
     vm, warnings = read_vmd(Path(file))
     for warning in warnings:
-        click.echo(f"nodrop: {warning.text}", err=True)
+        _warn(f"{file}: {warning}")
     return vm
 
 

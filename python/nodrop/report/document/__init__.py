@@ -10,7 +10,7 @@ from nodrop.model.suite import Suite
 from nodrop.model.summary import Summary
 from nodrop.report.document import headline, naming
 from nodrop.report.document.attachments import attachments
-from nodrop.report.document.blocks import Block, Document, Fold, Section
+from nodrop.report.document.blocks import Block, Card, Document, Fold, Section
 from nodrop.report.document.cautions import caution_blocks
 from nodrop.report.document.chains import chain_blocks
 from nodrop.report.document.comparing import comparison_blocks, comparison_cards
@@ -19,13 +19,13 @@ from nodrop.report.document.host import host_blocks
 from nodrop.report.document.imported import summary_blocks
 from nodrop.report.document.latency import latency_blocks
 from nodrop.report.document.loss import loss_blocks
-from nodrop.report.document.pricing import price_blocks
+from nodrop.report.document.pricing import price_blocks, price_cards
 from nodrop.report.document.search import search_blocks
 from nodrop.report.document.setup import setup_blocks
 from nodrop.report.document.sizes import size_blocks
 from nodrop.report.price import title_text
 from nodrop.verdict import Comparison
-from nodrop.verdict.prices import PriceTable
+from nodrop.verdict.prices import PriceTable, dearest_text
 
 
 def document(
@@ -55,15 +55,29 @@ def document(
         _section("terms", "Words", glossary_blocks()),
     )
     return Document(
-        title=naming.title(results, comparison),
-        sentence=f"{comparison.sentence.rstrip('.')}." if comparison else headline.sentence(results),
+        title=title_text(prices) if prices else naming.title(results, comparison),
+        sentence=_sentence(results, comparison, prices),
         trust=trust,
         trust_tone=tone,
-        cards=comparison_cards(comparison) if comparison else headline.cards(results),
+        cards=_cards(results, comparison, prices),
         facts=headline.facts(results, suite),
         sections=tuple(section for section in sections if section.blocks),
         attachments=attachments(results),
     )
+
+
+def _sentence(results: Sequence[RunResult], comparison: Comparison | None, prices: PriceTable | None) -> str:
+    """What came of it."""
+    if prices:
+        return f"{dearest_text(prices)}."
+    return f"{comparison.sentence.rstrip('.')}." if comparison else headline.sentence(results)
+
+
+def _cards(results: Sequence[RunResult], comparison: Comparison | None, prices: PriceTable | None) -> tuple[Card, ...]:
+    """The figures of the first screen."""
+    if prices:
+        return price_cards(prices)
+    return comparison_cards(comparison) if comparison else headline.cards(results)
 
 
 def _of_one(result: RunResult) -> tuple[Section, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from nodrop.model.result import RunResult
 from nodrop.units import format_seconds
 from nodrop.verdict import Comparison
-from nodrop.wording import traffic_text
+from nodrop.wording import traffic_text, turn_text
 
 SUTS = {
     "vnf-l2": "nodrop's layer 2 forwarder",
@@ -64,6 +64,7 @@ def names(results: Sequence[RunResult]) -> tuple[str, ...]:
         [sut_text(result) for result in results],
         [f"{sut_text(result)}, {size_text(result)}" for result in results],
         [f"{result.plan.label or sut_text(result)}, {size_text(result)}" for result in results],
+        [turn_text(result.plan.variant, result.plan.repeat, result.plan.repeat_count) for result in results],
     )
     for way in ways:
         if len(set(way)) == len(results) and all(way):

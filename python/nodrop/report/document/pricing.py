@@ -4,11 +4,13 @@ from collections.abc import Iterator
 
 from nodrop.charts import price as pictured
 from nodrop.report.document import cells
-from nodrop.report.document.blocks import Block, Bullets, Cell, Paragraph, Table
+from nodrop.report.document.blocks import Block, Bullets, Card, Cell, Paragraph, Table, Tone
 from nodrop.report.document.figures import figure
 from nodrop.report.price import IMPOSSIBLE, KNOW, cost_text, kept_text, known_lines, method_text, rate_text, span_text
-from nodrop.verdict.prices import Price, PriceTable
+from nodrop.verdict.prices import Price, PriceTable, Said
 
+TONES: dict[Said, Tone] = {Said.COSTS: "bad", Said.NO_LOAD: "bad", Said.GAINS: "good", Said.NOTHING: "good"}
+CARDS_MAX = 8
 RULES = (
     cells.word("rule broken"),
     cells.number("cost", "ratio"),
@@ -23,6 +25,21 @@ NEVER = (cells.word("rule"), cells.sentences("why not"), cells.word("clause"))
 def price_blocks(table: PriceTable) -> tuple[Block, ...]:
     """All prices of a suite."""
     return tuple(_blocks(table))
+
+
+def price_cards(table: PriceTable) -> tuple[Card, ...]:
+    """The dearest rules, for the first screen."""
+    measured = [price for price in table.prices if price.said is not Said.NOT_MEASURED][:CARDS_MAX]
+    return tuple(
+        Card(
+            label=price.rule.text,
+            text=cost_text(price),
+            about=price.said.value,
+            details=tuple(line for line in (f"between {span_text(price)}", price.rule.how) if line),
+            tone=TONES.get(price.said, "plain"),
+        )
+        for price in measured
+    )
 
 
 def _blocks(table: PriceTable) -> Iterator[Block]:
