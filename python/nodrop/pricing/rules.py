@@ -156,11 +156,11 @@ def _antagonists(places: Places, means: Means) -> Iterator[Broken]:
 
 NEIGHBOURS: Mapping[AntagonistKind, tuple[str, str]] = {
     "cpu": (
-        "noisy neighbour: CPU",
+        "noisy neighbour (CPU)",
         "What the neighbour takes, the forwarder waits for, and its queues overflow.",
     ),
-    "memory": ("noisy neighbour: memory", "Processors of a node share the way to its memory."),
-    "cache": ("noisy neighbour: cache", "Cores of a processor share its last cache."),
+    "memory": ("noisy neighbour (memory)", "Processors of a node share the way to its memory."),
+    "cache": ("noisy neighbour (cache)", "Cores of a processor share its last cache."),
 }
 STRESSED: Mapping[AntagonistKind, str] = {"cpu": "--cpu", "memory": "--stream", "cache": "--cache"}
 

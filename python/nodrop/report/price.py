@@ -203,7 +203,7 @@ def _headings(table: PriceTable) -> tuple[str, ...]:
 
 def _other_names(table: PriceTable) -> tuple[str, ...]:
     names = dict.fromkeys((other.key, other.text) for price in table.prices for other in price.others)
-    return tuple(f"cost in {text}" for _, text in names)
+    return tuple(f"cost in\n{text}" for _, text in names)
 
 
 def _others(table: PriceTable, price: Price) -> tuple[str, ...]:
@@ -233,7 +233,7 @@ def _table(table: PriceTable) -> Table:
     shown = Table(box=SIMPLE_HEAD, header_style="dim", pad_edge=False)
     for position, heading in enumerate(headings := _headings(table)):
         justify: Literal["left", "right"] = "left" if position in (0, len(headings) - 1) else "right"
-        shown.add_column(heading, justify=justify, no_wrap=position > 0)
+        shown.add_column(heading, justify=justify, no_wrap=True)
     for price in table.prices:
         *cells, said = _cells(table, price)
         shown.add_row(*cells, Text(said, style=STYLES[price.said]))
@@ -243,7 +243,7 @@ def _table(table: PriceTable) -> Table:
 def _markdown(table: PriceTable) -> Iterator[str]:
     yield from (f"### {escaped(title_text(table))}", "", escaped(kept_text(table)), "")
     headings = _headings(table)
-    yield markdown_row(headings)
+    yield markdown_row([heading.replace("\n", " ") for heading in headings])
     yield f"|---|{'--:|' * (len(headings) - 2)}---|"
     for price in table.prices:
         yield markdown_row(_cells(table, price))

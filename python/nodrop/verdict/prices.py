@@ -136,7 +136,7 @@ def dearest_text(table: PriceTable) -> str:
     if dearest is None:
         return "No rule shows a cost on this host"
     cost = "all" if dearest.cost is None else f"{SIGNS.get(dearest.bound, '')}{percent_text(dearest.cost)}"
-    return f"Dearest on this host, {dearest.rule.text}: {cost} of {table.text}"
+    return f"Dearest on this host: {dearest.rule.text}, {cost} of {table.text}"
 
 
 def impact(table: PriceTable, option: int) -> Impact | None:
