@@ -29,7 +29,7 @@ TABLE_MAX_BYTES = 2**30
 DEFAULTS: Mapping[str, Any] = {
     "repeat": 3,
     "latency.enabled": False,
-    "flow_count": 10000,
+    "flow_count": 200_000,
     "vnf.table": TABLE_BYTES,
     "vnf.pages": "large",
     "search.final_trial_duration": "1s",
