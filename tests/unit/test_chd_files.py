@@ -7,6 +7,7 @@ from typing import get_args
 
 import pytest
 from tests.hosts import Shape, host
+from tests.machines import NAMES, described
 
 from nodrop.descriptors import Form, altered, fingerprint, read_chd, text_of, with_fingerprints
 from nodrop.errors import ConfigError
@@ -180,3 +181,11 @@ def test_a_host_of_512_cpus_is_read_in_seconds(tmp_path: Path) -> None:
     started = time.monotonic()
     assert kept(value, "json", tmp_path) == value
     assert time.monotonic() - started < 30
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_captured_machines_are_the_same_after_they_were_written_and_read(name: str, tmp_path: Path) -> None:
+    value = described(name)
+    for form in get_args(Form) if name in ("xeon-2n-smt", "arm-big-little") else ("json",):
+        assert kept(value, form, tmp_path) == value
+    assert altered(value) == ()
