@@ -7,10 +7,11 @@ from typing import get_args
 
 import pytest
 from tests.hosts import Shape, host
-from tests.machines import NAMES, described
+from tests.machines import NAMES, described, machine, made_up
 
 from nodrop.descriptors import Form, altered, fingerprint, read_chd, text_of, with_fingerprints
 from nodrop.errors import ConfigError
+from nodrop.host.leaves import number
 from nodrop.model.chd import HostDescriptor
 from nodrop.model.observation import Moment
 
@@ -90,8 +91,8 @@ NODE = "resources.numa_nodes.0"
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("value: 68719476736\n", f"value: 1{'0' * 30}\n", f"{NODE}.memory.total_bytes.value: 1e+30 asked, 0 to 1e+18"),
-        ("value: 68719476736\n", "value: -1\n", "memory.total_bytes.value: -1 asked, 0 to 1e+18 expected"),
+        ("value: 68719476736\n", f"value: 1{'0' * 30}\n", f"{NODE}.memory.total_bytes.value: 1e+30 asked, 0 to 2^64"),
+        ("value: 68719476736\n", "value: -1\n", "memory.total_bytes.value: -1 asked, 0 to 2^64 expected"),
         ("value: 68719476736\n", "value: .nan\n", "memory.total_bytes.value: nan asked"),
         (
             "value: 68719476736\n",
@@ -189,3 +190,11 @@ def test_captured_machines_are_the_same_after_they_were_written_and_read(name: s
     for form in get_args(Form) if name in ("xeon-2n-smt", "arm-big-little") else ("json",):
         assert kept(value, form, tmp_path) == value
     assert altered(value) == ()
+
+
+@pytest.mark.parametrize("held", ["-5", "9" * 20, "9" * 31, "nan", "", "\xff"])
+def test_a_number_that_cannot_be_is_unknown_so_that_every_description_reads_back(held: str, tmp_path: Path) -> None:
+    source = machine("xeon-2n-smt")._replace(tree=made_up(tmp_path, {"/sys/x": held.encode("latin-1")}))
+    found = number(source, "/sys/x")
+    assert not found.known
+    assert found.why.startswith("holds ")

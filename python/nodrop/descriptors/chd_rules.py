@@ -14,8 +14,8 @@ from nodrop.model.base import Value
 from nodrop.model.chd import HostDescriptor, NodeCpus, NodeMemory, NumaNode, Port
 from nodrop.model.observation import Observation
 
-NUMBER_MAX = 1e18
-"""Bytes, bits, packets or hertz: a million times what the greatest host has."""
+NUMBER_MAX = 2**64
+"""Where the kernel's own counters end."""
 NODES: Key = ("resources", "numa_nodes")
 
 
@@ -100,4 +100,4 @@ def _values(value: Any, key: Key) -> Iterator[Complaint]:
             yield from _values(each, (*key, str(index)))
     elif isinstance(value, (int, float)) and not (math.isfinite(value) and 0 <= value <= NUMBER_MAX):
         text = f"{value:g}" if isinstance(value, float) or abs(value) < 10**300 else "a number of hundreds of digits"
-        yield Complaint(key, f"{text} asked, 0 to {NUMBER_MAX:g} expected; write what a host can have")
+        yield Complaint(key, f"{text} asked, 0 to 2^64 expected; write what a host can have")

@@ -7,12 +7,16 @@ from nodrop.host.source import Source
 from nodrop.model.observation import Observation
 
 T = TypeVar("T")
+MOST = 2**64
+"""Counters of the kernel end below it."""
 _SWITCHES = {"1": True, "Y": True, "y": True, "on": True, "0": False, "N": False, "n": False, "off": False}
 
 
 def number(source: Source, path: str) -> Observation[int]:
-    """The whole number a file holds."""
+    """The whole number a file holds; nothing of a machine is less than nothing."""
     found = source.tree.number(path)
+    if found is not None and not 0 <= found < MOST:
+        return source.moment.unknown(f"holds {found}, a number from 0 to 2^64 expected", path)
     return refused(source, path) if found is None else source.moment.reported(found, path)
 
 
