@@ -61,6 +61,7 @@ def test_a_file_holds_what_the_output_would(files: Path) -> None:
     [
         (("--format", "nova", "--emulate"), "only libvirt is told how a VM runs"),
         (("--format", "k8s", "--image", "a", "--image", "b"), "--image given 2 times, --format k8s takes one"),
+        (("--format", "nova", "--image", "x\udcff"), "a name that is no text is in it"),
         (("--format", "nova", "-o", "/nowhere/at/all"), "-o /nowhere/at/all: cannot be written"),
     ],
 )

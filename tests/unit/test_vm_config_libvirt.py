@@ -84,6 +84,12 @@ def test_an_image_that_looks_like_markup_stays_a_file() -> None:
     assert root.find(".//serial") is None
 
 
+@pytest.mark.parametrize("image", ["/x\x01", "/x\udcff", "/x\ufffe"])
+def test_what_xml_cannot_have_is_refused(image: str) -> None:
+    with pytest.raises(ConfigError, match="characters that XML cannot have"):
+        libvirt.domain(_small(), libvirt.Options(images=(image,)))
+
+
 def test_comments_cannot_be_ended_by_what_a_host_calls_its_ports() -> None:
     machine = host()
     hostile = re.sub(r"ens03f1", "--><disk/>", machine.model_dump_json())

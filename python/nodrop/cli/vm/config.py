@@ -94,11 +94,15 @@ def _text(whole: "Instance", form: Form, images: tuple[str, ...], emulate: bool)
 
 
 def _write(text: str, output: str | None) -> None:
+    try:
+        content = text.encode()
+    except UnicodeEncodeError as error:
+        raise ConfigError(f"a name that is no text is in it: {error.object[error.start : error.end]!r}") from error
     if output in (None, "-"):
-        sys.stdout.write(text)
+        click.echo(content, nl=False)
         return
     path = Path(str(output))
     try:
-        path.write_text(text)
+        path.write_bytes(content)
     except OSError as error:
         raise ConfigError(f"-o {path}: cannot be written: {error.strerror}") from error

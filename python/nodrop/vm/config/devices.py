@@ -2,6 +2,7 @@
 
 import hashlib
 from pathlib import PurePath
+from shlex import quote
 from xml.etree import ElementTree as xml
 
 from nodrop.errors import ConfigError
@@ -174,7 +175,7 @@ def _put(element: xml.Element, buses: dict[int, int], piece: int) -> None:
 def _pacing(instance: Instance, line: PlacedInterface) -> str:
     vf = instance.vf(line)
     if vf and vf.port.netdev:
-        return f"limit its function first: ip link set {vf.port.netdev} vf {vf.number} max_tx_rate {_mbps(line)}"
+        return f"before the start: ip link set {quote(vf.port.netdev)} vf {vf.number} max_tx_rate {_mbps(line)}"
     return f"its function {line.pci_id} has to be limited to {_mbps(line)} Mbit/s; the name of its port is not known."
 
 

@@ -3,15 +3,18 @@
 Source: ETSI GS NFV-PER 001 clauses 7.2 (deterministic threads, memory and large pages) and 8.2.2.4.
 """
 
+import re
 from typing import Literal, NamedTuple
 from xml.etree import ElementTree as xml
 
+from nodrop.errors import ConfigError
 from nodrop.vm.config import guest
 from nodrop.vm.config.devices import add_disks, add_interfaces, add_others, notes_of_interfaces
 from nodrop.vm.config.instance import Instance, architecture
 from nodrop.vm.config.notes import comment, plain
 
 Type = Literal["kvm", "qemu"]
+UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class Options(NamedTuple):
@@ -39,6 +42,7 @@ def domain(instance: Instance, options: Options = USUAL) -> str:
     add_disks(devices, options.images)
     add_interfaces(devices, instance)
     add_others(devices, instance)
+    _refuse_unwritable(root)
     xml.indent(root)
     return xml.tostring(root, encoding="unicode") + "\n"
 
@@ -183,12 +187,22 @@ def _notes_of_host(instance: Instance, options: Options) -> list[str]:
 def _notes_of_disks(instance: Instance, options: Options) -> list[str]:
     notes = []
     if not options.images:
-        notes.append("No disk: give --image once for each disk of the VM; the first boots.")
+        notes.append("No disk: no image was given. The first that is given boots.")
     for number, disk in enumerate(instance.profile.disks):
         if number >= len(options.images):
             kind = f" ({disk.kind})" if disk.kind else ""
             notes.append(f"Disk {number} of {disk.size_bytes} bytes{kind} is not in here: no image was given for it.")
     return notes
+
+
+def _refuse_unwritable(root: xml.Element) -> None:
+    """Raise ConfigError for what XML has no way to write. Source: XML 1.0, production 2 (Char)."""
+    for element in root.iter():
+        for value in (*element.attrib.values(), element.text or ""):
+            if UNWRITABLE.search(value):
+                raise ConfigError(
+                    f"{element.tag}: {value!r} holds characters that XML cannot have; choose another name"
+                )
 
 
 def _leaf(parent: xml.Element, name: str, text: str | int, **attributes: str) -> None:
