@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from tests.machines import fresh
 from tests.pci_trees import NO_LIBVIRT, PciTree, source
 
 from nodrop.host import hypervisor, libvirt
+from nodrop.host.describe import describe
 from nodrop.host.source import Answer, LibvirtAnswer
 from nodrop.model.chd import Hypervisor, HypervisorCapabilities
 from nodrop.model.observation import Feature
@@ -229,6 +231,13 @@ def test_a_running_vm_says_what_it_holds() -> None:
         interfaces=("vnet4",),
         host_cpu=True,
     )
+
+
+def test_cpus_that_libvirt_has_bound_belong_to_the_vm() -> None:
+    asked = fresh("xeon-2n-smt")._replace(libvirt=lambda: LibvirtAnswer("9.0.0", domains=(PINNED,)))
+    cpus = {cpu: state for node in describe(asked).resources.numa_nodes for cpu, state in node.cpus.cpu.items()}
+    assert (cpus[2].use.value, cpus[2].owners) == ("dedicated", ("VM vbng",))
+    assert (cpus[8].use.value, cpus[8].owners) == ("shared", ("VM vbng",))
 
 
 def test_a_vm_bound_to_nothing_holds_no_cpu() -> None:

@@ -1,6 +1,7 @@
 """What the kernel's netlink messages are read as. pyroute2 writes them, as bytes, and reads them back."""
 
 import socket
+import threading
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from pyroute2.netlink.generic.ethtool import ethtool_linkmode_msg
 from pyroute2.netlink.rtnl.ifaddrmsg import ifaddrmsg
 from pyroute2.netlink.rtnl.ifinfmsg import ifinfmsg
 
+from nodrop.host import network
 from nodrop.host.network import KernelNetwork, eswitch_of, fastest_bps, interfaces_of, link_modes_of
 
 
@@ -85,6 +87,24 @@ def test_a_cards_switch_is_in_one_of_two_modes(mode: int, said: str | None) -> N
     found, why = eswitch_of(eswitch(mode))
     assert found == said
     assert bool(why) == (said is None)
+
+
+def test_a_driver_that_keeps_the_kernel_waiting_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    held, asked = threading.Event(), list[str]()
+
+    def never(interface: str) -> tuple[str, str]:
+        asked.append(interface)
+        held.wait()
+        return "too late", ""
+
+    monkeypatch.setattr(network, "WAIT_S", 0.05)
+    monkeypatch.setattr(network, "_firmware", never)
+    kernel = KernelNetwork()
+    assert kernel.firmware("ens3") == ("", "the kernel did not answer within 0.05 s")
+    assert kernel.firmware("ens4") == ("", "the kernel did not answer within 0.05 s")
+    assert kernel.interfaces()[0] == {}
+    assert asked == ["ens3"]
+    held.set()
 
 
 def test_this_kernel_is_asked_without_an_error() -> None:

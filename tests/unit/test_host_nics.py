@@ -183,7 +183,7 @@ def test_a_port_given_to_a_program_belongs_to_who_holds_it(tmp_path: Path) -> No
     tree = two_sockets(tmp_path)
     holds(tree, 812, "dpdk-testpmd", "/dev/vfio/60")
     found = described(tree)
-    assert port(found, "0000:82:00.0").owners == ("pid 812 (dpdk-testpmd)",)
+    assert port(found, "0000:82:00.0").owners == ("dpdk-testpmd (812)",)
     assert port(found, "0000:82:00.0").use.value == "dedicated"
     assert port(found, "0000:82:00.1").in_use.value is False
 
@@ -210,10 +210,10 @@ def test_virtual_functions_belong_to_the_vms_that_were_given_them(tmp_path: Path
     assert (found.sriov.total_count.value, found.sriov.configured_count.value) == (63, 2)
     assert found.sriov.eswitch.value == "legacy"
     assert [(vf.pci_id, vf.in_use.value, vf.owner, vf.pacing_bps.value) for vf in found.sriov.vfs] == [
-        ("0000:03:10.1", True, "bng", 2.5e9),
+        ("0000:03:10.1", True, "VM bng", 2.5e9),
         ("0000:03:10.3", False, "", 0.0),
     ]
-    assert (found.eligible.value, found.use.value, found.owners) == (True, "shared", ("bng",))
+    assert (found.eligible.value, found.use.value, found.owners) == (True, "shared", ("VM bng",))
 
 
 def test_a_virtual_function_in_another_network_namespace_is_in_use(tmp_path: Path) -> None:

@@ -1,12 +1,12 @@
 """What of a host's CPUs VMs may have, who has them now, and how busy they are. ETSI GS NFV-PER 001 clause 8.1.1.4."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from nodrop.cpus import listed
-from nodrop.host import owners, policy
+from nodrop.host import libvirt, owners, policy
 from nodrop.host.load import RESCTRL, Load
-from nodrop.host.owners import Seen
+from nodrop.host.owners import Seen, Thread
 from nodrop.host.policy import ISOLATED, Policy
 from nodrop.host.source import Source
 from nodrop.model.chd import Bandwidth, CpuState, NodeCpus, NumaNode, Use
@@ -51,11 +51,17 @@ def _holders(source: Source, online: frozenset[int]) -> Holders:
     seen: Seen = owners.look(source.tree, isolated)
     alone = {cpu: list(names) for cpu, names in policy.kubelet_owners(source.tree).items()}
     shared = dict[int, list[str]]()
-    for thread in seen.threads:
+    for thread in (*seen.threads, *_bound(source)):
         cpus = online.intersection(thread.cpus)
         for cpu in cpus:
             (alone if len(cpus) == 1 else shared).setdefault(cpu, []).append(thread.owner)
     return Holders(_each_once(alone), _each_once(shared), seen.hidden)
+
+
+def _bound(source: Source) -> Iterator[Thread]:
+    """Virtual CPUs as libvirt knows them: it sees VMs whose processes are hidden here."""
+    for vm in libvirt.domains(source):
+        yield from (Thread(f"VM {vm.name}", cpus) for cpus in vm.vcpu_cpus.values())
 
 
 def _each_once(names: Mapping[int, Sequence[str]]) -> dict[int, tuple[str, ...]]:

@@ -3,10 +3,10 @@
 import re
 from typing import NamedTuple
 
+from nodrop.host import owners
+from nodrop.host.owners import FIRST_PID_NAMESPACE
 from nodrop.host.tree import Tree
 
-FIRST_NAMESPACE = "pid:[4026531836]"
-"""The namespace in which every process is seen: PROC_PID_INIT_INO of <linux/proc_ns.h>."""
 MOST_FILES = 50_000
 """More open files are not looked through."""
 _DEVICE = re.compile(r"/dev/(vfio/|uio)")
@@ -43,15 +43,14 @@ def holders(tree: Tree) -> Holders:
                 found.setdefault(target, []).append(int(process))
     if not tree.live and "1" not in processes:
         hidden = "processes are not in the capture"
-    elif tree.live and tree.link("/proc/self/ns/pid") != FIRST_NAMESPACE:
+    elif tree.live and tree.link("/proc/self/ns/pid") != FIRST_PID_NAMESPACE:
         hidden = hidden or "processes outside this container are not seen"
     return Holders(_done(found), hidden)
 
 
 def name(tree: Tree, process: int) -> str:
-    """How a process is named where nothing better is known: `pid 812 (dpdk-testpmd)`."""
-    command = tree.text(f"/proc/{process}/comm")
-    return f"pid {process} ({command})" if command else f"pid {process}"
+    """How a process is named where nothing better is known: `VM bng`, `dpdk-testpmd (812)`."""
+    return owners.owner(tree, str(process), tree.text(f"/proc/{process}/comm") or "process")
 
 
 def _done(found: dict[str, list[int]]) -> dict[str, tuple[int, ...]]:

@@ -125,6 +125,8 @@ def _emulator(source: Source) -> Observation[str]:
         if match := _EMULATOR.search(answer.text or ""):
             return source.moment.reported(match[1], f"{program} --version")
         why = why or answer.why or f"{program} names no version"
+        if "not installed" not in why:
+            break
     return source.moment.unknown(why, f"{usual} --version")
 
 

@@ -7,6 +7,7 @@ Source: https://libvirt.org/formatcaps.html, formatdomaincaps.html, formatdomain
 
 import os
 import threading
+import time
 import urllib.parse
 import xml.etree.ElementTree as xml
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nodrop import cpus as cpu_lists
+from nodrop.host.patience import within
 from nodrop.host.source import PROGRAM_S, LibvirtAnswer, Source, run_program
 
 SYSTEM = "qemu:///system"
@@ -160,14 +162,11 @@ class _Sheet:
 
 def _ask_library(uri: str) -> LibvirtAnswer:
     sheet = _Sheet()
-    # libvirt knows no deadline for a local connection, so one who does not answer is left behind.
-    asking = threading.Thread(target=_fill, args=(sheet, uri), name="libvirt", daemon=True)
-    asking.start()
-    asking.join(PROGRAM_S)
-    return sheet.said
+    # libvirt knows no deadline for a local connection.
+    return within(PROGRAM_S, lambda: _fill(sheet, uri), lambda: sheet.said)
 
 
-def _fill(sheet: _Sheet, uri: str) -> None:
+def _fill(sheet: _Sheet, uri: str) -> LibvirtAnswer:
     import libvirt  # noqa: PLC0415
 
     libvirt.registerErrorHandler(lambda *_: None, None)
@@ -175,7 +174,7 @@ def _fill(sheet: _Sheet, uri: str) -> None:
         connection = libvirt.openReadOnly(uri)
     except libvirt.libvirtError as error:
         sheet.keep(why=f"libvirt: {error.get_error_message()}")
-        return
+        return sheet.said
     try:
         number = connection.getLibVersion()
         sheet.keep(version=f"{number // 1_000_000}.{number // 1000 % 1000}.{number % 1000}")
@@ -190,6 +189,7 @@ def _fill(sheet: _Sheet, uri: str) -> None:
         _fill_what_needs_more(sheet, uri)
     finally:
         connection.close()
+    return sheet.said
 
 
 def _fill_what_needs_more(sheet: _Sheet, uri: str) -> None:
@@ -218,11 +218,15 @@ def _each(running: list[Any], gone: type[Exception]) -> Iterator[str]:
 
 def _ask_virsh(uri: str) -> LibvirtAnswer:
     why: list[str] = []
+    until = time.monotonic() + PROGRAM_S
 
     def virsh(*arguments: str) -> str:
+        left_s = until - time.monotonic()
+        if left_s <= 0 and not why:
+            why.append(f"virsh did not answer within {PROGRAM_S:g} s")
         if why:
             return ""
-        answer = run_program("virsh", "--connect", uri, *arguments)
+        answer = run_program("virsh", "--connect", uri, *arguments, within_s=left_s)
         if answer.text is None:
             why.append(answer.why.replace("virsh is not installed", "neither libvirt-python nor virsh is installed"))
         return answer.text or ""

@@ -4,10 +4,15 @@ Source: <linux/if_link.h> (IFLA_VFINFO_LIST), <linux/ethtool_netlink.h>, Documen
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, Literal, NamedTuple, Protocol
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from nodrop import ethtool
+from nodrop.host.patience import within
+
+T = TypeVar("T")
+WAIT_S = 1.0
+"""The kernel is waited for no longer."""
 
 EXTENDED_VF = 1
 """RTEXT_FILTER_VF: with what is set for virtual functions."""
@@ -48,54 +53,83 @@ class Network(Protocol):
 
 
 class KernelNetwork:
-    """This machine's kernel, in the network namespace of this process."""
+    """This machine's kernel, in the network namespace of this process. Waited for a second in all."""
+
+    def __init__(self) -> None:
+        """Nothing has been asked yet."""
+        self._silent = False
 
     def interfaces(self) -> tuple[Mapping[str, Interface], str]:
         """All interfaces by name."""
-        from pyroute2 import IPRoute  # noqa: PLC0415  (a quarter of a second)
-        from pyroute2.netlink.exceptions import NetlinkError  # noqa: PLC0415
-
-        try:
-            with IPRoute() as netlink:
-                links = list(netlink.link("dump", ext_mask=EXTENDED_VF))
-                addresses = list(netlink.get_addr())
-        except (OSError, NetlinkError) as error:
-            return {}, f"rtnetlink: {error}"
-        return interfaces_of(links, addresses), ""
+        return self._answer(_interfaces, {})
 
     def link_modes(self, interface: str) -> tuple[tuple[str, ...], str]:
         """Names of the modes its hardware supports."""
-        from pyroute2.netlink.exceptions import NetlinkError  # noqa: PLC0415
-        from pyroute2.netlink.generic.ethtool import NlEthtool  # noqa: PLC0415
-
-        try:
-            with NlEthtool() as netlink:
-                answers = list(netlink.get_linkmode(ifname=interface))
-        except (OSError, NetlinkError) as error:
-            return (), f"the driver does not say ({_reason(error)})"
-        return (link_modes_of(answers[0]), "") if answers else ((), "no answer")
+        return self._answer(lambda: _link_modes(interface), ())
 
     def firmware(self, interface: str) -> tuple[str, str]:
         """Version of the card's firmware."""
-        found = ethtool.firmware(interface)
-        return (found, "") if found else ("", "the driver names none")
+        return self._answer(lambda: _firmware(interface), "")
 
     def eswitch(self, pci_id: str) -> tuple[Eswitch | None, str]:
         """How a card switches between its virtual functions."""
-        from pyroute2 import DL  # noqa: PLC0415
-        from pyroute2.netlink import NLM_F_REQUEST  # noqa: PLC0415
-        from pyroute2.netlink.devlink import devlinkcmd  # noqa: PLC0415
-        from pyroute2.netlink.exceptions import NetlinkError  # noqa: PLC0415
+        return self._answer(lambda: _eswitch(pci_id), None)
 
-        message = devlinkcmd()
-        message["cmd"] = ESWITCH_GET
-        message["attrs"] = [("DEVLINK_ATTR_BUS_NAME", "pci"), ("DEVLINK_ATTR_DEV_NAME", pci_id)]
-        try:
-            with DL() as netlink:
-                answers = list(netlink.nlm_request(message, msg_type=netlink.prid, msg_flags=NLM_F_REQUEST))
-        except (OSError, NetlinkError) as error:
-            return None, _reason(error)
-        return eswitch_of(answers[0]) if answers else (None, "no answer")
+    def _answer(self, ask: Callable[[], tuple[T, str]], nothing: T) -> tuple[T, str]:
+        """The answer, unless a driver has kept the kernel waiting before: it would keep the next waiting too."""
+        late = (nothing, f"the kernel did not answer within {WAIT_S:g} s")
+        if self._silent:
+            return late
+        found = within(WAIT_S, ask, lambda: late)
+        self._silent = found is late
+        return found
+
+
+def _interfaces() -> tuple[Mapping[str, Interface], str]:
+    from pyroute2 import IPRoute  # noqa: PLC0415  (a quarter of a second)
+    from pyroute2.netlink.exceptions import NetlinkError  # noqa: PLC0415
+
+    try:
+        with IPRoute() as netlink:
+            links = list(netlink.link("dump", ext_mask=EXTENDED_VF))
+            addresses = list(netlink.get_addr())
+    except (OSError, NetlinkError) as error:
+        return {}, f"rtnetlink: {error}"
+    return interfaces_of(links, addresses), ""
+
+
+def _link_modes(interface: str) -> tuple[tuple[str, ...], str]:
+    from pyroute2.netlink.exceptions import NetlinkError  # noqa: PLC0415
+    from pyroute2.netlink.generic.ethtool import NlEthtool  # noqa: PLC0415
+
+    try:
+        with NlEthtool() as netlink:
+            answers = list(netlink.get_linkmode(ifname=interface))
+    except (OSError, NetlinkError) as error:
+        return (), f"the driver does not say ({_reason(error)})"
+    return (link_modes_of(answers[0]), "") if answers else ((), "no answer")
+
+
+def _firmware(interface: str) -> tuple[str, str]:
+    found = ethtool.firmware(interface)
+    return (found, "") if found else ("", "the driver names none")
+
+
+def _eswitch(pci_id: str) -> tuple[Eswitch | None, str]:
+    from pyroute2 import DL  # noqa: PLC0415
+    from pyroute2.netlink import NLM_F_REQUEST  # noqa: PLC0415
+    from pyroute2.netlink.devlink import devlinkcmd  # noqa: PLC0415
+    from pyroute2.netlink.exceptions import NetlinkError  # noqa: PLC0415
+
+    message = devlinkcmd()
+    message["cmd"] = ESWITCH_GET
+    message["attrs"] = [("DEVLINK_ATTR_BUS_NAME", "pci"), ("DEVLINK_ATTR_DEV_NAME", pci_id)]
+    try:
+        with DL() as netlink:
+            answers = list(netlink.nlm_request(message, msg_type=netlink.prid, msg_flags=NLM_F_REQUEST))
+    except (OSError, NetlinkError) as error:
+        return None, _reason(error)
+    return eswitch_of(answers[0]) if answers else (None, "no answer")
 
 
 def interfaces_of(links: list[Any], addresses: list[Any]) -> dict[str, Interface]:

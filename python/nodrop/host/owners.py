@@ -76,7 +76,7 @@ def _of_process(tree: Tree, pid: str, isolated: frozenset[int]) -> Iterator[Thre
         else:
             holds = bool(_POLLS.fullmatch(label)) or isolated.issuperset(cpus)
         if holds:
-            yield Thread(_owner(tree, pid, name), cpus)
+            yield Thread(owner(tree, pid, name), cpus)
 
 
 def _may_poll(tree: Tree, pid: str, name: str) -> bool:
@@ -94,7 +94,7 @@ def _status(tree: Tree, path: str) -> Mapping[str, str]:
     return {key: value.strip() for key, _, value in (line.partition(":") for line in text.splitlines())}
 
 
-def _owner(tree: Tree, pid: str, name: str) -> str:
+def owner(tree: Tree, pid: str, name: str) -> str:
     """A VM by its name, anything else by its program and process."""
     text = (tree.raw(f"/proc/{pid}/cmdline", keep=_name_only) or b"").decode(errors="replace")
     found = _NAME.search(text)

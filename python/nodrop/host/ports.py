@@ -68,7 +68,7 @@ def survey(source: Source, functions: tuple[Function, ...], switches: tuple[VSwi
         routed=routed,
         routed_why=routed_why,
         holders=holders(source.tree) if handed_over else Holders({}, ""),
-        owners={device: vm.name for vm in libvirt.domains(source) for device in vm.devices},
+        owners={device: f"VM {vm.name}" for vm in libvirt.domains(source) for device in vm.devices},
         switches={port: switch.name for switch in switches for port in switch.ports.value or ()},
     )
 

@@ -23,8 +23,11 @@ def describe(source: Source) -> Iterator[VSwitch]:
     if not source.tree.exists(SOCKET):
         return
     moment = source.moment
-    version, threads, hardware = (
-        source.programs("vppctl", "show", what) for what in ("version", "threads", "hardware-interfaces")
+    version = source.programs("vppctl", "show", "version")
+    # One that keeps silent once would do so each time.
+    threads, hardware = (
+        version if version.text is None else source.programs("vppctl", "show", what)
+        for what in ("threads", "hardware-interfaces")
     )
     named = _VERSION.search(version.text or "")
     polling = _WORKER.findall(threads.text or "") or _MAIN.findall(threads.text or "")

@@ -1,5 +1,7 @@
 """Virtual switches of a machine. ETSI GS NFV-PER 001 clauses 8.1.1.3 and 8.1.1.4."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 from nodrop.host import bridges, nat, ovs, vpp
 from nodrop.host.source import Source
 from nodrop.model.chd import VSwitch
@@ -7,5 +9,8 @@ from nodrop.model.chd import VSwitch
 
 def describe(source: Source) -> tuple[VSwitch, ...]:
     """Every virtual switch that runs here: Open vSwitch with OVN and DPDK, VPP, the kernel's bridges."""
-    masquerading = nat.read(source) if bridges.names(source) or ovs.runs(source) else nat.Masquerading((), {})
-    return (*ovs.describe(source, masquerading), *vpp.describe(source), *bridges.describe(source, masquerading))
+    with ThreadPoolExecutor() as pool:
+        programs = pool.submit(lambda: tuple(vpp.describe(source)))
+        masquerading = nat.read(source) if bridges.names(source) or ovs.runs(source) else nat.Masquerading((), {})
+        found = ovs.describe(source, masquerading)
+        return (*found, *programs.result(), *bridges.describe(source, masquerading))
