@@ -36,7 +36,8 @@ def describe(source: Source) -> MemoryCapabilities:
 
 
 def _unknown(source: Source) -> MemoryCapabilities:
-    why = f"{source.tree.why(TABLE) or 'no memory is listed'}; {EDAC}: {source.tree.why(EDAC) or 'lists no module'}"
+    firmware, counters = source.tree.why(TABLE) or "no memory is listed", source.tree.why(EDAC) or "no module is listed"
+    why = f"SMBIOS: {firmware}; EDAC: {counters}"
     return MemoryCapabilities(
         kind=source.moment.unknown(why, TABLE),
         speed_mtps=source.moment.unknown(why, TABLE),

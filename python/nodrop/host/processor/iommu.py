@@ -66,6 +66,8 @@ def describe(chip: Chip) -> Iommu:
     """What the units say, and what of it the kernel uses."""
     units = _units(chip)
     present = Feature(supported=_present(chip, units), enabled=_enabled(chip))
+    if present.supported.value is False:
+        return _without(chip, present)
     translates = _all(chip, units, [each.translates for each in units], "CAP.SAGAW")
     remaps = _all(chip, units, [each.remaps for each in units], "ECAP.IR")
     posts = _all(chip, units, [each.posts for each in units], "CAP.PI, GAMSup")
@@ -76,6 +78,13 @@ def describe(chip: Chip) -> Iommu:
         Feature(supported=remaps, enabled=_remapping(chip, present, remaps)),
         Feature(supported=posts, enabled=_posting(chip, posts)),
     )
+
+
+def _without(chip: Chip, present: Feature) -> Iommu:
+    """Nothing of it where there is none."""
+    no: Observation[bool] = chip.source.moment.inferred(False, present.supported.source, "there is no IOMMU")
+    neither = Feature(supported=no, enabled=no)
+    return Iommu(present, neither, dict.fromkeys(_SIZES, neither), neither, neither)
 
 
 def _units(chip: Chip) -> tuple[Unit, ...]:
