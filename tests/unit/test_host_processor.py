@@ -84,6 +84,15 @@ def test_a_flag_that_the_kernel_struck_is_virtualization_off_in_the_firmware(tmp
     assert "off in the firmware" in found.virtualization.enabled.why
 
 
+def test_a_kernel_that_lists_few_flags_of_vmx_is_not_taken_to_deny_the_others(tmp_path):
+    """Linux before 5.7 has tpr_shadow, vnmi, flexpriority, ept and vpid among the flags, and no more."""
+    found = described(tmp_path, cpuinfo(SKYLAKE, "vmx tpr_shadow vnmi flexpriority ept"))
+    assert found.slat.supported.value is True
+    assert found.tlb_extension.supported.value is None
+    assert found.reduced_exits.value == ("tpr_shadow", "flexpriority", "vnmi")
+    assert "5.7" in found.reduced_exits.why
+
+
 def test_amds_nested_paging_has_the_processors_page_sizes(tmp_path):
     found = described(
         tmp_path,

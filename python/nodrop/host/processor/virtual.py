@@ -12,6 +12,7 @@ _FEATURE_CONTROL = 0x3A
 _VM_CR = 0xC001_0114
 """VM_CR: bit 4 SVMDIS. Source: AMD APM volume 2, 15.30.1."""
 _MODULES = "/sys/module"
+_FEW = "this kernel lists few of VMX's flags; Linux 5.7 and newer list all"
 _L1TF = "/sys/devices/system/cpu/vulnerabilities/l1tf"
 
 
@@ -23,23 +24,20 @@ def virtualization(chip: Chip) -> Feature:
 def reduced_exits(chip: Chip) -> Observation[tuple[str, ...]]:
     """What spares VM exits, as the kernel names it."""
     moment = chip.source.moment
-    if chip.intel and "vmx" in chip.flags and "vmx flags" not in chip.fields:
-        return moment.unknown("this kernel does not list VMX flags; Linux 5.7 and newer do", CPUINFO)
     if "flags" not in chip.fields:
         return moment.unknown(chip.source.tree.why(CPUINFO) or "not listed on this architecture", CPUINFO)
     named = models.models().flags
-    spares = named.amd_spares if chip.amd else named.intel_spares
-    return moment.reported(tuple(each for each in spares if each in chip.flags), CPUINFO)
+    found = tuple(each for each in (named.amd_spares if chip.amd else named.intel_spares) if each in chip.flags)
+    if _lists_few(chip):
+        return moment.reported(found, CPUINFO, _FEW) if found else moment.unknown(_FEW, CPUINFO)
+    return moment.reported(found, CPUINFO)
 
 
 def slat(chip: Chip) -> Feature:
     """EPT or nested paging."""
-    moment = chip.source.moment
     if "flags" not in chip.fields:
         return _untold(chip)
-    supported = chip.flag("ept", "npt")
-    if chip.intel and "vmx" in chip.flags and not {"ept", "vmx flags"} & {*chip.flags, *chip.fields}:
-        supported = moment.unknown("this kernel does not list VMX flags; Linux 5.7 and newer do", CPUINFO)
+    supported = _listed(chip, "ept", "npt")
     return Feature(supported=supported, enabled=_module(chip, supported, "ept", "npt"))
 
 
@@ -55,7 +53,7 @@ def tlb_extension(chip: Chip) -> Feature:
         loaded = chip.source.tree.exists(f"{_MODULES}/kvm_amd")
         on = moment.inferred(True, f"{_MODULES}/kvm_amd", "KVM gives every guest an ASID")
         return Feature(supported=supported, enabled=_and(chip, supported, on if loaded else _unloaded(chip)))
-    supported = chip.flag("vpid")
+    supported = _listed(chip, "vpid")
     return Feature(supported=supported, enabled=_module(chip, supported, "vpid", "vpid"))
 
 
@@ -73,6 +71,16 @@ def cache_extension(chip: Chip) -> Feature:
     if flush is not None and flush in ("never", "not required"):
         flushes = False
     return Feature(supported=supported, enabled=moment.inferred(not flushes, _L1TF, said[:100]))
+
+
+def _lists_few(chip: Chip) -> bool:
+    """Kernels before 5.7 have no line of VMX flags, and a few of them among the others."""
+    return chip.intel and "vmx" in chip.flags and "vmx flags" not in chip.fields
+
+
+def _listed(chip: Chip, *names: str) -> Observation[bool]:
+    found = chip.flag(*names)
+    return chip.source.moment.unknown(_FEW, CPUINFO) if _lists_few(chip) and not found.value else found
 
 
 def _supported(chip: Chip) -> Observation[bool]:
