@@ -50,7 +50,7 @@ def caches(chip: Chip) -> tuple[Cache, ...]:
                 ways_count=leaves.number(chip.source, f"{path}/ways_of_associativity"),
                 shared_cpus=leaves.refused(chip.source, f"{path}/shared_cpu_list")
                 if shared is None
-                else moment.reported(shared, f"{path}/shared_cpu_list"),
+                else moment.reported(shared, f"{path}/shared_cpu_map"),
                 instance_count=_instances(chip, name),
             )
         )
@@ -98,7 +98,9 @@ def _size(chip: Chip, path: str) -> Observation[int]:
 
 
 def _shared(chip: Chip, path: str) -> tuple[int, ...] | None:
-    return cpu_lists.of_either(chip.source.tree, f"{path}/shared_cpu_list", f"{path}/shared_cpu_map")
+    """By the mask first: where old kernels' lists say otherwise, the mask is right, and lscpu and hwloc read it."""
+    found = cpu_lists.of_mask(chip.source.tree, f"{path}/shared_cpu_map")
+    return cpu_lists.of_list(chip.source.tree, f"{path}/shared_cpu_list") if found is None else found
 
 
 def _instances(chip: Chip, name: str) -> Observation[int]:
@@ -112,5 +114,5 @@ def _instances(chip: Chip, name: str) -> Observation[int]:
         if shared:
             count += 1
             seen.update(shared)
-    path = f"{CPUS}/cpu*/cache/{name}/shared_cpu_list"
+    path = f"{CPUS}/cpu*/cache/{name}/shared_cpu_map"
     return chip.source.moment.reported(count, path) if count else chip.source.moment.unknown("no list of CPUs", path)

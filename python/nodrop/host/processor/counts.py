@@ -29,7 +29,7 @@ def counts(chip: Chip) -> Counts:
     cores = {told[cpu] for cpu in running if cpu in told}
     topology = f"{CPUS}/cpu*/topology"
     return Counts(
-        _count(chip, len(sockets), f"{topology}/physical_package_id"),
+        _sockets(chip, len(sockets), f"{topology}/physical_package_id"),
         _count(chip, len(cores), f"{topology}/thread_siblings_list"),
         _count(chip, max(map(len, cores), default=0), f"{topology}/thread_siblings_list"),
     )
@@ -53,6 +53,12 @@ def smt(chip: Chip, found: Counts) -> Feature:
     else:
         supported = leaves.refused(chip.source, f"{_SMT}/control")
     return Feature(supported=supported, enabled=active)
+
+
+def _sockets(chip: Chip, count: int, path: str) -> Observation[int]:
+    if len(chip.parts) > 1 and count > 1:
+        return chip.source.moment.unknown("the kernel's packages are clusters of unlike cores here", path)
+    return _count(chip, count, path)
 
 
 def _count(chip: Chip, count: int, path: str) -> Observation[int]:
