@@ -156,6 +156,8 @@ def test_the_same_vm_on_the_same_host_has_the_same_ids() -> None:
     ("change", "said"),
     [
         ({"host_id": "host-b"}, "it is on host 'host-b', given is 'host-a'"),
+        ({"profile": -1}, "it is for profile -1, the VM has 1"),
+        ({"vm": "\ud800"}, "a name in it is no text"),
         ({"profile": 3}, "it is for profile 3, the VM has 1"),
         ({"sets": of_sample().sets[:1]}, "it has vCPU sets 0, the VM 0 to 1"),
     ],

@@ -87,10 +87,6 @@ def distance(instance: Instance, a: Cell, b: Cell) -> int:
     return known if known and 11 < known < 255 else 20
 
 
-def _bytes(placed: PlacedSet) -> int:
-    return placed.normal_bytes + placed.large_page_count * (placed.large_page_bytes or 0)
-
-
 def memory_unit(size: int) -> tuple[int, Literal["MiB", "KiB", "b"]]:
     """A size in the largest unit that keeps it whole."""
     if size % MEBIBYTE == 0:
@@ -113,3 +109,7 @@ def _threads(instance: Instance, owner: dict[int, int]) -> int:
 
 def _aligned(size: int, count: int, owner: dict[int, int]) -> bool:
     return all(len({owner[vcpu] for vcpu in range(start, start + size)}) == 1 for start in range(0, count, size))
+
+
+def _bytes(placed: PlacedSet) -> int:
+    return placed.normal_bytes + placed.large_page_count * (placed.large_page_bytes or 0)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from nodrop.errors import ConfigError
 from nodrop.model.base import Value
-from nodrop.model.chd import HostDescriptor, NumaNode, Port, VSwitch
+from nodrop.model.chd import HostDescriptor, Port
 from nodrop.model.placement import PlacedInterface, PlacedSet, Placement
 from nodrop.model.vmd import Profile, VcpuSet, VmDescriptor
 from nodrop.vm.place.inventory import name_of
@@ -130,10 +130,6 @@ class Instance(Value):
             each.devices or any(line.mode != "vswitch" for line in each.interfaces) for each in self.placement.sets
         )
 
-    def node(self, number: int) -> NumaNode | None:
-        """A NUMA node of the host."""
-        return next((each for each in self.host.resources.numa_nodes if each.id == number), None)
-
     def mac(self, vcpu_set: int, interface: int) -> str:
         """Locally administered, the same for the same interface of the same VM on the same host."""
         words = f"{self.placement.vm}@{self.placement.host_id}#{vcpu_set}.{interface}"
@@ -150,10 +146,6 @@ class Instance(Value):
             return None
         number = next((n for n, each in enumerate(port.sriov.vfs) if each.pci_id == line.pci_id), None)
         return None if number is None else Vf(port, number)
-
-    def vswitch(self, name: str) -> VSwitch | None:
-        """A virtual switch of the host."""
-        return next((each for each in self.host.capabilities.vswitches if each.name == name), None)
 
     @cached_property
     def _ports(self) -> tuple[Port, ...]:
@@ -197,13 +189,16 @@ def pci(address: str) -> PciAddress:
 
 def _of_host(whole: Instance) -> list[str]:
     faults = []
-    if whole.placement.host_id != name_of(whole.host):
-        faults.append(f"it is on host {whole.placement.host_id!r}, given is {name_of(whole.host)!r}")
+    placement = whole.placement
+    if any("\ud800" <= char <= "\udfff" for char in placement.vm + placement.host_id + placement.hostname):
+        faults.append("a name in it is no text")
+    if placement.host_id != name_of(whole.host):
+        faults.append(f"it is on host {placement.host_id!r}, given is {name_of(whole.host)!r}")
     known = {cpu for node in whole.host.resources.numa_nodes for cpu in node.cpus.ids}
     absent = sorted(set(whole.cpu_of.values()) - known)
     if absent:
         faults.append(f"the host has no CPU {', '.join(map(str, absent))}")
-    pinned = [cpu for each in whole.placement.sets for cpu in each.cpus.values()]
+    pinned = [cpu for each in placement.sets for cpu in each.cpus.values()]
     shared = sorted({cpu for cpu in pinned if pinned.count(cpu) > 1})
     if shared and not any(each.cpu_oversubscription_allowed for each in whole.vmd.profiles):
         faults.append(f"several vCPUs are on CPU {_listed(shared)}")
