@@ -1,5 +1,7 @@
 """VMs as descriptors."""
 
+from pathlib import Path
+
 from nodrop.model.vmd import (
     HypervisorRequirements,
     Interface,
@@ -13,6 +15,21 @@ from nodrop.model.vmd import (
 
 GIB = 2**30
 GBPS = 1e9
+EXAMPLES = Path(__file__).parents[1] / "examples" / "vm"
+SMALL = """\
+name: x
+vcpu_sets:
+  - vcpus: 0-3
+    pairs: [[0, 1], [2, 3]]
+    memory: {total_bytes: 4GB, large_page_bytes: 1GB, large_page_count: 2}
+    interfaces:
+      - {mode: sriov, speed_bps: 10Gbps, bandwidth_bps: 5 Gbps}
+  - vcpus: 4,5
+    memory: {total_bytes: 2GB}
+links:
+  - {sets: [0, 1], bandwidth_bps: 100Mbps}
+"""
+"""As people write one; the lines matter to what is said of its mistakes."""
 
 
 def sample() -> VmDescriptor:

@@ -9,6 +9,7 @@ from tests.hosts import AT, GIB, Shape, host
 from tests.recorded import recorded
 from tests.running import MILLION
 
+from nodrop import store
 from nodrop.cli import main
 from nodrop.descriptors import text_of, with_fingerprints
 from nodrop.model.base import Value
@@ -166,10 +167,32 @@ def test_the_command_warns_of_an_edited_file(tmp_path: Path, capsys: pytest.Capt
 
 def test_the_command_compares_what_runs_were_measured_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     result = recorded(tmp_path, MILLION)
-    code, _, beside = said(capsys, result.run_id, "latest", "--results-dir", str(tmp_path))
     assert result.facts
-    if result.facts.chd is None:
-        assert code == 2
-        assert "keeps no description of it" in beside
-    else:
-        assert code == 0
+    for name, kernel in (("before", "6.1.0"), ("after", "7.0")):
+        measured_on = changed(host(), "host.kernel", LATER.reported(kernel, "uname"))
+        stored = result.model_copy(update={"facts": result.facts.model_copy(update={"chd": measured_on})})
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "result.json").write_text(store.to_json(stored))
+    code, text, _ = said(capsys, "before", "after", "--results-dir", str(tmp_path))
+    assert code == 1
+    assert "  kernel: 6.1.0 → 7.0  [uname]\n" in text
+    file = str(tmp_path / "before" / "result.json")
+    assert said(capsys, file, "before", "--results-dir", str(tmp_path))[0] == 0
+
+
+def test_a_run_without_a_description_is_refused_in_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = recorded(tmp_path, MILLION)
+    assert result.facts
+    assert result.facts.chd is None
+    code, _, beside = said(capsys, result.run_id, "latest", "--results-dir", str(tmp_path))
+    assert code == 2
+    assert f"run {result.run_id} keeps no description of it" in beside
+
+
+def test_what_is_no_descriptor_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "x.yaml"
+    file.write_text("a: 1")
+    assert said(capsys, str(file))[0] == 2
+    assert said(capsys, "nowhere", "--results-dir", str(tmp_path))[0] == 2

@@ -5,28 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.vms import forwarder, sample
+from tests.vms import EXAMPLES, GIB, SMALL, forwarder, sample
 
 from nodrop.cli import main
 from nodrop.descriptors import read_vmd, text_of
 from nodrop.errors import ConfigError
 from nodrop.model.vmd import Interface, VmDescriptor
-
-GIB = 2**30
-EXAMPLES = Path(__file__).parents[2] / "examples" / "vm"
-SMALL = """\
-name: x
-vcpu_sets:
-  - vcpus: 0-3
-    pairs: [[0, 1], [2, 3]]
-    memory: {total_bytes: 4GB, large_page_bytes: 1GB, large_page_count: 2}
-    interfaces:
-      - {mode: sriov, speed_bps: 10Gbps, bandwidth_bps: 5 Gbps}
-  - vcpus: 4,5
-    memory: {total_bytes: 2GB}
-links:
-  - {sets: [0, 1], bandwidth_bps: 100Mbps}
-"""
 
 
 def vmd(text: str, directory: Path) -> VmDescriptor:

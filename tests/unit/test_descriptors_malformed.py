@@ -1,0 +1,143 @@
+"""Descriptors with anything wrong in them: a value or a sentence, and nothing else ever."""
+
+import json
+import random
+
+import jsonschema
+import pytest
+from scripts.schemas import SCHEMAS
+from tests.hosts import Shape, host
+from tests.machines import described
+from tests.vms import EXAMPLES, SMALL
+
+from nodrop.descriptors import read_vmd, text_of
+from nodrop.descriptors.chd import chd_of_text
+from nodrop.descriptors.vmd import vmd_of_text
+from nodrop.document import read
+from nodrop.errors import ConfigError
+
+PIECES = (
+    *(
+        "[",
+        "]",
+        "{",
+        "}",
+        ":",
+        ",",
+        "-",
+        "&a ",
+        "*a",
+        "!!set ",
+        "<<: ",
+        "'",
+        '"',
+        "\n",
+        "  ",
+        "\t",
+        "\0",
+        "#",
+        "|",
+        ">",
+        "? ",
+    ),
+    *(
+        "0",
+        "-1",
+        "1e999",
+        ".nan",
+        "9" * 40,
+        "null",
+        "true",
+        "0x",
+        "10GB",
+        "5 Gbps",
+        "fully-dedicated",
+        "é",
+        "\ufeff",
+        "1,2",
+    ),
+    *(
+        "vcpus",
+        "cpu-set 0:",
+        "cpu-sets: 2",
+        "memory:",
+        "value",
+        "<",
+        "</",
+        "<a>",
+        "&amp;",
+        "<!DOCTYPE a>",
+        "\r\n",
+        "---\n",
+    ),
+)
+VMDS = (SMALL, *(file.read_text() for file in sorted(EXAMPLES.iterdir())))
+CHDS = tuple(text_of(host("a", Shape(1, 1, 2, ports=1, vfs=1)), form) for form in ("yaml", "json", "xml"))
+
+
+def spoilt(text: str, draw: random.Random) -> str:
+    """A text with a few pieces cut out, put in, doubled or moved."""
+    for _ in range(draw.randrange(1, 4)):
+        at, end = sorted(draw.randrange(len(text) + 1) for _ in range(2))
+        end = min(end, at + 40)
+        text = draw.choice(
+            (
+                text[:at] + text[end:],
+                text[:at] + draw.choice(PIECES) + text[at:],
+                text[:at] + draw.choice(PIECES) + text[end:],
+                text[:end] + text[at:],
+                text[:at],
+            )
+        ) or " "  # fmt: skip
+    return text
+
+
+@pytest.mark.parametrize("text", VMDS, ids=range(len(VMDS)))
+def test_a_spoilt_vm_is_read_or_refused(text: str) -> None:
+    draw = random.Random(8)
+    read_count = 0
+    for _ in range(300):
+        try:
+            value, remarks = vmd_of_text(spoilt(text, draw), "x")
+        except ConfigError as error:
+            assert str(error).startswith("x: ")
+        else:
+            read_count += 1
+            assert vmd_of_text(text_of(value, "yaml"), "x")[0] == value
+            assert all(str(each) for each in remarks)
+    assert 0 < read_count < 300
+
+
+@pytest.mark.parametrize("text", CHDS, ids=["yaml", "json", "xml"])
+def test_a_spoilt_host_is_read_or_refused(text: str) -> None:
+    draw = random.Random(9)
+    for _ in range(60):
+        try:
+            value = chd_of_text(spoilt(text, draw), "x")
+        except ConfigError as error:
+            assert str(error).startswith("x: ")
+        else:
+            assert chd_of_text(text_of(value, "json"), "x") == value
+
+
+def test_examples_and_what_is_written_fit_the_schemas() -> None:
+    vmd, chd = (
+        jsonschema.Draft202012Validator(json.loads((SCHEMAS / f"{name}.json").read_text())) for name in ("vmd", "chd")
+    )
+    for file in EXAMPLES.glob("*.yaml"):
+        vmd.validate(json.loads(json.dumps(read(file.read_text(), file.name).content)))
+        vmd.validate(json.loads(text_of(read_vmd(file)[0], "json")))
+    for value in (host(), described("xeon-2n-smt")):
+        chd.validate(json.loads(text_of(value, "json")))
+
+
+@pytest.mark.parametrize(
+    "old, new", [("vcpus:", "cpus:"), ("sriov", "usb"), ("2GB}", "2GB, speed: 1}"), ("name:", "nam:")]
+)
+def test_what_does_not_fit_the_schema_is_not_read_either(old: str, new: str) -> None:
+    text = SMALL.replace(old, new)
+    schema = json.loads((SCHEMAS / "vmd.json").read_text())
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.Draft202012Validator(schema).validate(json.loads(json.dumps(read(text, "x").content)))
+    with pytest.raises(ConfigError):
+        vmd_of_text(text, "x")
