@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
-_LISTED = re.compile(r"\s*(\d{1,6})(?:-(\d{1,6})(?::(\d{1,6})/(\d{1,6}))?)?\s*")
+_LISTED = re.compile(r"\s*(\d{1,6})(?:-(\d{1,6})(?::(\d{1,6})/(\d{1,6}))?)?\s*", re.ASCII)
 _MOST = 1 << 14
 """Twice what Linux can be built for; a list that names more is not one."""
 

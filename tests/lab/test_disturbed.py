@@ -11,14 +11,14 @@ import pytest
 from nodrop.cli import main
 from nodrop.store import load
 
-pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_root")]
+pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
 
 
 @pytest.fixture
 def busy_core() -> Iterator[int]:
-    """A core that other work of higher priority keeps busy."""
+    """A core that other work keeps busy."""
     core = max(os.sched_getaffinity(0))
-    loop = f"import os; os.sched_setaffinity(0, {{{core}}}); os.nice(-20)\nwhile True: pass"
+    loop = f"import os; os.sched_setaffinity(0, {{{core}}})\nwhile True: pass"
     with subprocess.Popen([sys.executable, "-c", loop]) as other:
         yield core
         other.kill()
@@ -32,7 +32,7 @@ def test_work_on_the_testers_core_names_the_check_that_would_have_shown_it(
     told = " ".join(capsys.readouterr().out.split())
     (file,) = tmp_path.glob("*/result.json")
     findings = [flag.text for flag in load(file).findings if flag.code == "host-check"]
-    assert any("other work kept the tester off its CPU" in text for text in findings), findings
+    assert any(text.startswith("In trial #0 other work kept the tester off its CPU") for text in findings), findings
     assert "nodrop host check A2 A5" in told
     main(["show", str(file)])
     assert "nodrop host check A2 A5" in " ".join(capsys.readouterr().out.split())

@@ -385,3 +385,26 @@ def test_the_exit_code_tells_failed_from_unknown(tmp_path, capsys, change, code)
 def test_an_id_that_is_none_is_told_those_there_are(capsys):
     assert main(["host", "check", "X1"]) == 2
     assert "H1 H2" in capsys.readouterr().err
+
+
+SETTINGS = (
+    "isolated_cpus",
+    "nohz_full",
+    "nic_irq_cpus",
+    "nic_queues",
+    "locked_memory_max",
+    "max_map_count",
+    "irqbalance",
+)
+
+
+@pytest.mark.parametrize("held", ["", "many", "eth0=", "eth0=x eth1=2", "\x00", "9" * 5000, "-1", "\u0663", "=", "1-"])
+def test_settings_that_hold_nonsense_neither_raise_nor_pass(held):
+    for name in SETTINGS:
+        good = {**ISOLATED, "nic_irq_cpus": "eth0=0", "nic_queues": "eth0=4", "irqbalance": "not running"}
+        good |= {"locked_memory_max": "unlimited", "max_map_count": "65530"}
+        passing = {each.id for each in check(setting(**good)(host())) if each.status == "pass"}
+        assert {"A2", "A3", "A4", "A8", "A10"} <= passing
+        broken = {each.id: each.status for each in check(setting(**{**good, name: held})(host()))}
+        about = {"isolated_cpus": "A2", "nohz_full": "A2", "nic_irq_cpus": "A3", "nic_queues": "A8", "irqbalance": "A4"}
+        assert broken[about.get(name, "A10")] != "pass"

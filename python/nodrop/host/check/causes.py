@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from nodrop.cpus import listed, ranges
+from nodrop.cpus import ranges
 from nodrop.host.check import check
-from nodrop.host.check.configuration import isolated
-from nodrop.host.check.rule import setting
+from nodrop.host.check.configuration import interrupt_cpus, isolated
 from nodrop.model.chd import HostDescriptor
 from nodrop.model.goal import Flag
 from nodrop.model.hostcheck import HOST_FINDING
@@ -77,16 +76,11 @@ def _failing(host: HostDescriptor, tester_cpus: Sequence[int]) -> Iterator[tuple
         yield "A2", f"{_cpus(open_)} of the tester {'is' if len(open_) == 1 else 'are'} not isolated (A2 fails)"
     elif cpus is not None and not cpus:
         yield "A2", "no CPU is isolated (A2 fails)"
-    if hit := sorted(_interrupted(host) & set(tester_cpus)):
+    if hit := sorted((interrupt_cpus(host) or set()) & set(tester_cpus)):
         yield "A3", f"interrupts of network cards go to {_cpus(hit)} of the tester (A3 fails)"
     for each in check(host):
         if each.id == "A5" and each.status == "fail":
             yield "A5", f"{each.evidence[0].value} (A5 fails)"
-
-
-def _interrupted(host: HostDescriptor) -> set[int]:
-    found = setting(host, "nic_irq_cpus").value or ""
-    return {cpu for part in found.split() for cpu in listed(part.rpartition("=")[2]) or ()}
 
 
 def _cpus(cpus: Sequence[int]) -> str:

@@ -32,6 +32,7 @@ QUIET = ("none", "off", "inactive", "not running", "no", "0")
 LEAST_MAPPINGS = 65530
 """What Linux allows by itself (Documentation/admin-guide/sysctl/vm.rst); DPDK with many pages needs as many."""
 LEAST_LOCKED_BYTES = 2**30
+MOST_DIGITS = 20
 
 
 def isolated(host: HostDescriptor) -> tuple[int, ...] | None:
@@ -74,7 +75,7 @@ def _polling(host: HostDescriptor) -> Fact:
 def _isolation(host: HostDescriptor) -> Fact:
     """Isolated, without ticks and without callbacks; the kernel spares callbacks wherever it spares ticks."""
     cpus = isolated(host)
-    kept = seen("isolated CPUs", setting(host, "isolated_cpus"), lambda _: bool(cpus))
+    kept = seen("isolated CPUs", setting(host, "isolated_cpus"), lambda _: None if cpus is None else bool(cpus))
     if not kept.holds:
         return kept
     wanted = set(cpus or ())
@@ -95,23 +96,32 @@ def _covers(text: str, wanted: set[int]) -> bool | None:
     return None if cpus is None else wanted <= set(cpus)
 
 
+def interrupt_cpus(host: HostDescriptor) -> set[int] | None:
+    """CPUs that interrupts of network cards go to; None: not known, or there is no card."""
+    found = setting(host, "nic_irq_cpus")
+    lists = [listed(part.rpartition("=")[2]) for part in (found.value or "").split()] if found.known else []
+    if not lists or not all(lists):
+        return None
+    return {cpu for cpus in lists for cpu in cpus or ()}
+
+
 def _interrupts(host: HostDescriptor) -> Fact:
     found = setting(host, "nic_irq_cpus")
     cpus = isolated(host)
-    went = seen("interrupts of cards go to CPUs", found, lambda text: None if text == "none" else True)
-    if went.holds is None:
+    targets = interrupt_cpus(host)
+    went = seen("interrupts of cards go to CPUs", found, lambda _: None if targets is None else True)
+    if targets is None:
         return went
-    hit = {cpu for part in (found.value or "").split() for cpu in listed(part.rpartition("=")[2]) or ()}
     if cpus is None:
         return both(went, untold("isolated CPUs", setting(host, "isolated_cpus").why or "not recorded"))
     if not cpus:
         return both(went, told("CPUs kept free of them", False, "none, as no CPU is isolated", found.source))
-    both_at = ranges(hit & set(cpus))
+    both_at = ranges(targets & set(cpus))
     return both(went, told("isolated CPUs that get some", not both_at, both_at or "none", found.source))
 
 
 def _balance(host: HostDescriptor) -> Fact:
-    return seen("irqbalance", setting(host, "irqbalance"), _is_off)
+    return seen("irqbalance", setting(host, "irqbalance"), {"running": False, "not running": True}.get)
 
 
 def _is_off(text: str) -> bool:
@@ -157,24 +167,37 @@ def _cpus_beside(node: NumaNode) -> tuple[bool | None, str]:
 
 def _steering(host: HostDescriptor) -> Fact:
     """Several receive queues, among which the card spreads flows (RSS)."""
-    return seen(
-        "receive queues of cards",
-        setting(host, "nic_queues"),
-        lambda text: (
-            None if text == "none" else all(part.rpartition("=")[2] not in ("", "0", "1") for part in text.split())
-        ),
-    )
+    return seen("receive queues of cards", setting(host, "nic_queues"), _are_several)
+
+
+def _are_several(text: str) -> bool | None:
+    """Of every card."""
+    counts = [_number(part.rpartition("=")[2]) for part in text.split()]
+    return None if not counts or None in counts else all(count != 1 for count in counts)
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS else None
 
 
 def _pinned(host: HostDescriptor) -> Fact:
     return both(
-        seen("memory a process may lock, in bytes", setting(host, "locked_memory_max"), _is_plenty),
-        seen("mappings of a process", setting(host, "max_map_count"), lambda text: int(text) >= LEAST_MAPPINGS),
+        seen(
+            "memory a process may lock, in bytes",
+            setting(host, "locked_memory_max"),
+            lambda text: text == "unlimited" or _is_least(text, LEAST_LOCKED_BYTES),
+        ),
+        seen(
+            "mappings a process may have",
+            setting(host, "max_map_count"),
+            lambda text: _is_least(text, LEAST_MAPPINGS),
+        ),
     )
 
 
-def _is_plenty(text: str) -> bool:
-    return text == "unlimited" or int(text) >= LEAST_LOCKED_BYTES
+def _is_least(text: str, least: int) -> bool | None:
+    number = _number(text)
+    return None if number is None else number >= least
 
 
 def _reserved(host: HostDescriptor) -> Fact:
