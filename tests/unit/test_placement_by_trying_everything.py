@@ -16,7 +16,7 @@ from nodrop.model.vmd import VmDescriptor
 from nodrop.vm.place import Reserve, Terms, compiled, decide, explained, occupied
 from nodrop.vm.place.assemble import assembled
 
-CASES = int(os.environ.get("NODROP_PLACEMENT_CASES", "1600"))
+CASES = int(os.environ.get("NODROP_PLACEMENT_CASES", "800"))
 SEED = int(os.environ.get("NODROP_PLACEMENT_SEED", "0"))
 CHUNKS = 8
 

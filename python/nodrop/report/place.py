@@ -14,7 +14,7 @@ DETAILED_MAX = 3
 """Hosts that are refused with all there is to say; of more, the reasons are counted."""
 VIOLATIONS_MAX = 8
 NAMED_MAX = 6
-LABEL = 10
+LABEL = 12
 
 
 def place_lines(result: PlacementResult, host: HostDescriptor | None, width: int) -> Iterator[Text]:
@@ -154,11 +154,12 @@ def _rejections(rejections: Sequence[Rejection], width: int) -> Iterator[Text]:
         return
     for each in rejections:
         yield Text(f"  {each.hostname} will not do", style="bold")
-        for number, violation in enumerate(each.violations):
+        alike = _alike(each.violations)
+        for number, (constraint, says) in enumerate(alike):
             if number == VIOLATIONS_MAX:
-                yield from _wrapped("", [f"{len(each.violations) - number} more; all with --format json"], width)
+                yield from _wrapped("", [f"{len(alike) - number} more; all with --format json"], width)
                 break
-            yield from _wrapped("", [_violation(violation)], width)
+            yield from _wrapped(constraint, [says], width)
 
 
 def _counted(rejections: Sequence[Rejection], width: int) -> Iterator[Text]:
@@ -169,14 +170,24 @@ def _counted(rejections: Sequence[Rejection], width: int) -> Iterator[Text]:
         example = next(each for each in rejections if first[each.host_id].constraint == constraint)
         further = {each.constraint for each in example.violations} - {constraint}
         also = f"; there also {', '.join(sorted(further))}" if further else ""
-        says = f"{constraint}, such as {example.hostname}: {_violation(first[example.host_id], named=False)}{also}"
+        says = f"{constraint}, such as {example.hostname}: {_violation(first[example.host_id])}{also}"
         yield from _wrapped(f"{count:>7,}", [says], width)
 
 
-def _violation(violation: Violation, named: bool = True) -> str:
-    what = f"{violation.constraint}: " if named else ""
+def _alike(violations: Sequence[Violation]) -> list[tuple[str, str]]:
+    """Constraints and what is to be said of each; what holds in several places is said once."""
+    places: dict[tuple[str, str, str], list[str]] = {}
+    for each in violations:
+        places.setdefault((each.constraint, each.asked, each.found), []).append(each.where)
+    return [
+        (key[0], f"{key[1]} asked, {key[2]}" + (f" ({'; '.join(where)})" if any(where) else ""))
+        for key, where in places.items()
+    ]
+
+
+def _violation(violation: Violation) -> str:
     where = f" ({violation.where})" if violation.where else ""
-    return f"{what}{violation.asked} asked, {violation.found}{where}"
+    return f"{violation.asked} asked, {violation.found}{where}"
 
 
 def _hosts(count: int) -> str:
@@ -196,8 +207,9 @@ def _ranges(cpus: Sequence[int]) -> str:
 
 def _wrapped(label: str, lines: Sequence[str], width: int, style: str = "") -> Iterator[Text]:
     """Lines behind a label, each broken where the screen ends."""
-    head = f"    {label:<{LABEL}}"
+    # A label that is too wide pushes its first line, which is better than to cut either.
+    head = f"    {label:<{LABEL - 1}} "
     for line in lines:
-        for part in textwrap.wrap(line, max(20, width - len(head)), break_long_words=False, break_on_hyphens=False):
+        for part in textwrap.wrap(line, max(20, width - len(head) - 1), break_long_words=False, break_on_hyphens=False):
             yield Text(f"{head}{part}", style=style)
-            head = " " * len(head)
+            head = " " * (LABEL + 4)

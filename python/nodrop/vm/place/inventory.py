@@ -185,14 +185,21 @@ class _Node:
         self.cores: list[Core] = []
         self.shared: list[Core] = []
         for siblings in node.cpus.sibling_sets:
-            self._count(tuple(sorted(siblings)), polled)
+            # Most cores of most hosts are free or not, as a whole: no more is looked at than has to be.
+            if all(_is_free(node.cpus.cpu.get(cpu)) for cpu in siblings) and polled.isdisjoint(siblings):
+                core = Core(tuple(sorted(siblings)), whole=True)
+                self.cores.append(core)
+                self.shared.append(core)
+                self.spare_count += 1
+                self.largest = max(self.largest, len(siblings))
+            else:
+                self._count(tuple(sorted(siblings)), polled)
         self.cores.sort()
         self.shared.sort()
 
     def _count(self, siblings: tuple[int, ...], polled: frozenset[int]) -> None:
         states = self.node.cpus.cpu
         self.largest = max(self.largest, len(siblings))
-        free = 0
         open_cpus: list[int] = []
         held = False
         refused = 0
@@ -209,7 +216,6 @@ class _Node:
                 if state and eligible and cpu not in polled and _has_room(state):
                     open_cpus.append(cpu)
             elif eligible and in_use is False:
-                free += 1
                 open_cpus.append(cpu)
             elif eligible is False:
                 refused += 1
@@ -218,11 +224,8 @@ class _Node:
                 self.unknown += 1
                 held = held or eligible is True
         self.refused += refused
-        whole = free == len(siblings)
-        if whole:
-            self.cores.append(Core(siblings, whole=True))
         if open_cpus:
-            self.shared.append(Core(tuple(open_cpus), whole, held))
+            self.shared.append(Core(tuple(open_cpus), whole=False, held=held))
         self.spare_count += not held
 
     def room(self, ports: tuple[PortRoom, ...]) -> NodeRoom:
@@ -253,6 +256,11 @@ class _Node:
             thread_count=max(sizes, default=0),
             uniform=len(sizes) <= 1,
         )
+
+
+def _is_free(state: CpuState | None) -> bool:
+    """Whether VMs may have a CPU and nobody has it, both for sure."""
+    return state is not None and state.in_use.value is False and state.eligible.value is True and not state.owners
 
 
 def _has_room(state: CpuState) -> bool:

@@ -13,7 +13,7 @@ from nodrop.model.placement import Constraint
 from nodrop.vm.place.cores import Manner, core_count, cores_of
 from nodrop.vm.place.inventory import Inventory, Link, NodeRoom
 from nodrop.vm.place.need import Need
-from nodrop.vm.place.ports import NO_ENDS, Ends, Solver, Unsolved, Wanted
+from nodrop.vm.place.ports import NO_ENDS, Cost, Ends, Solver, Unsolved, Wanted
 from nodrop.vm.place.terms import Terms
 
 Key = tuple[float, ...]
@@ -69,7 +69,7 @@ class Search:
         self.proven = True
         self.best: Found | None = None
         self.alike = [each.alike for each in need.sets]
-        self._opened: dict[tuple[int, int], int] = {}
+        self._costs: dict[tuple[int, int], Cost] = {}
         self._suits: dict[tuple[int, int], bool] = {}
         self._taken: dict[tuple[int, tuple[int, ...]], int | None] = {}
 
@@ -140,8 +140,16 @@ class Search:
         """Whether, with the first sets on these nodes, the best can still be beaten; as good is not better."""
         if self.best is None:
             return True
+        # Ports for all sets cost no less than those for one of them cost alone.
+        costs = [cost for at, node in enumerate(nodes) if (cost := self._costs.get((node, at)))]
+        cost = (0, -self.interface_count, 0) if self.terms.policy == "spread" else max(costs, default=(0, 0, 0))
         least = self._least(nodes)
-        whole = (self.substitution_count, *least) if self._substitutions_first else least
+        if self._substitutions_first:
+            whole: Key = (self.substitution_count + cost[0], *least)
+        else:
+            whole = least
+        if self.cores_asked is not None:
+            whole = (*whole, *self._tail(cost))
         prefix = self.best.key[: len(whole)]
         return whole < prefix or (whole == prefix and len(whole) < len(self.best.key))
 
@@ -162,12 +170,9 @@ class Search:
             for have, asked in ((self.whole, self.cores_asked), (self.pages, self.pages_asked))
         )
         host_cores = sum(self.whole) - self.cores_asked
-        tail = (self.substitution_count,) if not self._substitutions_first else ()
         if self.terms.policy == "spread":
-            return (*near, -host_cores, -cores, -pages, 0, -self.interface_count, *tail)
-        # Ports that sets open together are no fewer than those one of them opens alone.
-        opened = max((self._opened.get((node, at), 0) for at, node in enumerate(nodes)), default=0)
-        return (*near, cores, pages, host_cores, 0, opened, *tail)
+            return (*near, -host_cores, -cores, -pages)
+        return (*near, cores, pages, host_cores)
 
     def _extreme(self, values: list[int], count: int) -> int:
         """The sum of so many, the best for the policy."""
@@ -265,7 +270,7 @@ class Search:
         self.proven = self.proven and ends.proven
         if isinstance(ends, Unsolved):
             return False
-        self._opened[node, position] = ends.cost[2 if self._substitutions_first else 1]
+        self._costs[node, position] = ends.cost
         return True
 
     def wanted(self, node: int, position: int) -> list[Wanted]:
@@ -290,7 +295,7 @@ class Search:
             self.proven = self.proven and ends.proven
             return
         count = self.substitution_count + ends.larger_count
-        key = self._key(weight, ends, count)
+        key = self._key(weight, ends.cost)
         if self.best is None or key < self.best.key:
             self.best = Found(nodes, ends, devices or (), key, count, proven=True)
 
@@ -298,10 +303,14 @@ class Search:
     def _substitutions_first(self) -> bool:
         return self.terms.policy == "minimal-substitutions"
 
-    def _key(self, weight: Key, ends: Ends, substitution_count: int) -> Key:
+    def _key(self, weight: Key, cost: Cost) -> Key:
         if self._substitutions_first:
-            return (substitution_count, *weight, *ends.cost[1:])
-        return (*weight, *ends.cost[:2], substitution_count)
+            return (self.substitution_count + cost[0], *weight, *self._tail(cost))
+        return (*weight, *self._tail(cost))
+
+    def _tail(self, cost: Cost) -> Key:
+        """What is weighed last: ports, and substitutions where they are not first."""
+        return cost[1:] if self._substitutions_first else (*cost[:2], self.substitution_count + cost[2])
 
     def _weight(self, nodes: tuple[int, ...]) -> Key:
         """Nodes and how far apart they are, then what is left over; of spread, what is left is wished for."""

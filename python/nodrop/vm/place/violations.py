@@ -1,6 +1,7 @@
 """Every requirement that a host does not meet, the one that decides first."""
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 
 from nodrop.model.placement import Constraint, Violation
 from nodrop.units import format_bps, format_bytes
@@ -10,7 +11,7 @@ from nodrop.vm.place.host_wide import judged
 from nodrop.vm.place.inventory import Inventory, NodeRoom
 from nodrop.vm.place.need import Need, SetNeed, counted
 from nodrop.vm.place.ports import Unsolved, refusal
-from nodrop.vm.place.search import Found, Search, crossing, normal_room
+from nodrop.vm.place.search import Found, NotFound, Search, crossing, normal_room
 from nodrop.vm.place.terms import Terms
 
 JOINT: tuple[Constraint, ...] = (
@@ -55,8 +56,8 @@ def _of_profile(need: Need, host: Inventory, terms: Terms, vm: str) -> Iterator[
     search = Search(need, host, terms)
     alone = [each for position in range(len(need.sets)) for each in _of_set(search, position)]
     yield from alone
-    if not alone:
-        yield from _together(need, host, terms)
+    lacking: set[Constraint] = {"cpus" if each.constraint == "thread pairs" else each.constraint for each in alone}
+    yield from _together(need, host, terms, frozenset(lacking))
 
 
 def _of_set(search: Search, position: int) -> Iterator[Violation]:
@@ -137,13 +138,13 @@ def _cores(room: NodeRoom, needs: Sequence[SetNeed], search: Search) -> Violatio
         )
     threads = sum(len(core.cpus) for core in room.cores)
     fits = vcpus <= threads
-    parts = [f"{groups} for groups of threads"] if groups else []
+    parts = [f"a core for each of {groups} {'pairs' if groups > 1 else 'pair'}"] if groups else []
     if singles:
-        parts.append(f"{singles} vCPUs without a pair ({search.manner.policy})")
+        parts.append(f"cores for {singles} {'more ' if groups else ''}vCPUs ({search.manner.policy} siblings)")
     return Violation(
         constraint="thread pairs" if fits and (groups or search.manner.policy != "prefer") else "cpus",
-        asked="whole cores: " + ", ".join(parts),
-        found=f"{room.whole_count} cores free, {threads} CPUs{_rest(room)}",
+        asked=" and ".join(parts),
+        found=f"{room.whole_count} whole cores free ({threads} CPUs){_rest(room)}",
     )
 
 
@@ -186,29 +187,27 @@ def _interfaces(search: Search, node: int, positions: tuple[int, ...]) -> Violat
     )
 
 
-def _together(need: Need, host: Inventory, terms: Terms) -> Iterator[Violation]:
-    """What stands in the way when each set alone would find a node: all without which it would go."""
-    first = Search(need, host, terms).run()
+def _together(need: Need, host: Inventory, terms: Terms, lacking: frozenset[Constraint]) -> Iterator[Violation]:
+    """What stands in the way besides what sets lack each alone: all without which the VM would go."""
+
+    def goes(ignored: AbstractSet[Constraint]) -> Found | NotFound:
+        return Search(need, host, terms, ignored=lacking | ignored).run()
+
+    first = goes(frozenset())
     if isinstance(first, Found):
         return
     if not first.proven:
         says = f"no answer in {terms.steps_max:,} tries; the search was ended"
         yield Violation(constraint="node", asked="nodes for all sets", found=says)
         return
-    alone = [each for each in JOINT if isinstance(Search(need, host, terms, ignored=frozenset({each})).run(), Found)]
-    if alone:
-        yield from (_joint(each, need, host, terms) for each in alone)
-        return
-    ignored: set[Constraint] = set()
-    for each in JOINT:
-        ignored.add(each)
-        if isinstance(Search(need, host, terms, ignored=frozenset(ignored)).run(), Found):
-            break
-    needed = [each for each in JOINT if each in ignored]
-    for each in tuple(needed):
-        if isinstance(Search(need, host, terms, ignored=frozenset(ignored - {each})).run(), Found):
-            ignored.discard(each)
-            needed.remove(each)
+    left = [each for each in JOINT if each not in lacking]
+    needed = [each for each in left if isinstance(goes({each}), Found)]
+    if not needed:
+        needed = list(left)
+        for each in left:
+            fewer = {other for other in needed if other != each}
+            if isinstance(goes(fewer), Found):
+                needed.remove(each)
     yield from (_joint(each, need, host, terms) for each in needed)
 
 
@@ -222,8 +221,8 @@ def _joint(constraint: Constraint, need: Need, host: Inventory, terms: Terms) ->
     if constraint == "host reserve":
         return Violation(
             constraint=constraint,
-            asked=f"{terms.reserve.core_count} cores and {format_bytes(terms.reserve.memory_bytes)} a node kept",
-            found=f"{host.spare_core_count} cores without a VM before this one",
+            asked=f"{_cores_text(terms.reserve.core_count)} for the host itself besides the VM's",
+            found=f"{_cores_text(host.spare_core_count)} in all that no VM is on",
             where=where,
         )
     if constraint == "node links":
@@ -253,3 +252,7 @@ def _pooled(need: Need, host: Inventory, terms: Terms) -> Iterator[Violation]:
             yield _cores(room, need.sets, search)
         else:
             yield _joint(constraint, need, host, terms)
+
+
+def _cores_text(count: int) -> str:
+    return f"{count} core{'' if count == 1 else 's'}"
