@@ -280,6 +280,17 @@ def test_a_paravirtual_card_names_the_driver_of_its_interface(tmp_path: Path) ->
     assert (nic.driver.value, nic.ports[0].netdev) == ("virtio_net", "eth0")
 
 
+def test_a_card_whose_interface_is_in_another_network_namespace_is_not_given_away(tmp_path: Path) -> None:
+    tree = PciTree(tmp_path, nodes=1)
+    function = tree.function("pci0000:00/0000:00:03.0", ETHERNET, "1041", numa_node="-1")
+    tree.write("/sys/devices/pci0000:00/0000:00:03.0/vendor", "0x1af4")
+    tree.driver(function, "virtio-pci")
+    tree.directory("/sys/devices/pci0000:00/0000:00:03.0/virtio2/net")
+    found = port(described(tree), "0000:00:03.0")
+    assert (found.eligible.value, found.in_use.value, found.use.value) == (None, True, "dedicated")
+    assert found.eligible.why == "its interface is in another network namespace"
+
+
 @pytest.mark.parametrize("said", ["network", "0x0200000000", "-1", "\xff\xfe"])
 def test_a_function_whose_class_cannot_be_read_is_left_out(tmp_path: Path, said: str) -> None:
     tree = one_card(tmp_path)

@@ -28,19 +28,19 @@ class Built(NamedTuple):
     """Those of them that are bridges."""
 
 
-def all_of(tree: Tree, function: Function) -> tuple[str, ...]:
-    """Every interface of a function, those of a paravirtual device below it too."""
+def directories(tree: Tree, function: Function) -> tuple[str, ...]:
+    """Where a function's interfaces are listed, those of a paravirtual device below it too."""
     children = tree.names(function.path) if function.vendor == VIRTIO else ()
-    below = (name for name in children if re.fullmatch(r"virtio\d+", name))
-    places = (f"{function.path}/net", *(f"{function.path}/{name}/net" for name in below))
-    return tuple(name for place in places for name in tree.names(place))
+    below = (f"{function.path}/{name}/net" for name in children if re.fullmatch(r"virtio\d+", name))
+    return tuple(each for each in (f"{function.path}/net", *below) if tree.exists(each))
 
 
 def ports_of(tree: Tree, function: Function) -> tuple[str, ...]:
     """Interfaces that are ports of a function; not those that stand for its virtual functions."""
     return tuple(
         name
-        for name in all_of(tree, function)
+        for directory in directories(tree, function)
+        for name in tree.names(directory)
         if not _REPRESENTOR.fullmatch(tree.text(f"{CLASS}/{name}/phys_port_name") or "")
     )
 

@@ -139,13 +139,10 @@ def _state(around: Surroundings, function: Function, interface: str) -> State:
     if not bound:
         why = "no driver is bound"
         return _free(around, path, why)
-    if around.source.tree.exists(f"{function.path}/net"):
-        why = "its interface is in another network namespace"
-        return State(
-            moment.inferred(True, f"{function.path}/net", why),
-            moment.inferred(True, f"{function.path}/net", why),
-            moment.inferred("dedicated", f"{function.path}/net", why),
-        )
+    if places := netdevs.directories(around.source.tree, function):
+        elsewhere = Evidence(places[-1], "its interface is in another network namespace")
+        unsaid: Observation[bool] = moment.unknown(elsewhere.why, elsewhere.source)
+        return State(unsaid, moment.inferred(True, *elsewhere), moment.inferred("dedicated", *elsewhere))
     why = f"bound to {bound}, without an interface"
     return State(moment.unknown(why, path), moment.unknown(why, path), moment.unknown(why, path))
 

@@ -255,6 +255,8 @@ def _port(port: Port) -> str:
         words.append(f"{port.sriov.configured_count.value or 0}/{port.sriov.total_count.value or '?'} VFs")
     if port.vswitch:
         words.append(f"on {port.vswitch}")
+    elif port.in_use.value:
+        words.append("used by " + (", ".join(port.owners) or "another network namespace"))
     return " ".join(filter(None, words))
 
 
