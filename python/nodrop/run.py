@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from nodrop import __version__, store
 from nodrop.cpus import on_cpus
-from nodrop.descriptors import with_fingerprints
 from nodrop.errors import OutOfTime
 from nodrop.explained import ExplainedSearch
 from nodrop.generator.base import Measurer, TrialInterrupted
@@ -66,7 +65,7 @@ def execute(plan: Plan, on_event: OnEvent, parts: Parts | None = None) -> RunRes
     if plan.capture:
         store.require_writable(Path(plan.capture.file).parent, "capture.file")
     search = ExplainedSearch(plan.search)
-    make = parts or Parts(_stage, _engine, describe=lambda: with_fingerprints(this_host()))
+    make = parts or Parts(_stage, _engine, describe=this_host)
     host, described = read_host(), beside(make.describe)
     with (
         Record(plan, on_event, make.clock) as record,

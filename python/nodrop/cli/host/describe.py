@@ -46,10 +46,10 @@ def describe(
     nodrop host describe --capture machine.tar.gz     for a report of what is wrong; look at it first
     nodrop host describe --root machine.tar.gz        and what it says there
     """
-    from nodrop.descriptors import text_of, with_fingerprints  # noqa: PLC0415
+    from nodrop.descriptors import text_of  # noqa: PLC0415
     from nodrop.store import write_whole  # noqa: PLC0415
 
-    host = with_fingerprints(_described(root, capture, _cpus(eligible_cpus)))
+    host = _described(root, capture, _cpus(eligible_cpus))
     form = form or ("yaml" if output else "table")
     if form == "table" and not output:
         _show(host)

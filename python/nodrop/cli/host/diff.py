@@ -8,6 +8,7 @@ import click
 
 from nodrop.cli.completing import DIR, RESULT
 from nodrop.cli.console import console, show
+from nodrop.cli.host.hosts import the_host
 from nodrop.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def diff(context: click.Context, /, a: str, b: str | None, results_dir: str, **f
     from nodrop.report.host.diff import diff_json, diff_lines  # noqa: PLC0415
     from nodrop.verdict.hosts import hosts_differ  # noqa: PLC0415
 
-    one, other = _host(a, results_dir), _host(b, results_dir) if b else _here()
+    one, other = _host(a, results_dir), _host(b, results_dir) if b else the_host(None)
     changes = hosts_differ(one, other, momentary=flags["momentary"])
     names = _titled(one, a), _titled(other, b or "this machine")
     if flags["form"] == "json":
@@ -59,23 +60,13 @@ def diff(context: click.Context, /, a: str, b: str | None, results_dir: str, **f
         context.exit(DIFFERENT)
 
 
-def _here() -> "HostDescriptor":
-    from nodrop.cli.host.hosts import the_host  # noqa: PLC0415
-
-    return the_host(None)
-
-
 def _host(word: str, results_dir: str) -> "HostDescriptor":
     """What a file describes, or what a run was measured on."""
     from nodrop import store  # noqa: PLC0415
-    from nodrop.descriptors import altered, read_chd  # noqa: PLC0415
 
     file = Path(word)
     if word == "-" or (file.is_file() and not _is_result(file)):
-        host = read_chd(word)
-        for half in altered(host):
-            click.echo(f"nodrop: warning: {word}: its {half} were changed after they were written", err=True)
-        return host
+        return the_host(word)
     result = store.load(word, results_dir)
     if result.facts is None or result.facts.chd is None:
         raise ConfigError(

@@ -1,18 +1,22 @@
 """The host that a command is about: this machine, or one described in a file."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+import click
 
 if TYPE_CHECKING:
     from nodrop.model.chd import HostDescriptor
 
 
 def the_host(file: str | None) -> "HostDescriptor":
-    """What a file describes; without one, this machine as it is now."""
+    """What a file describes, with a warning where it was edited; without one, this machine as it is now."""
     if file:
-        from nodrop.descriptors import read_chd  # noqa: PLC0415
+        from nodrop.descriptors import altered, read_chd  # noqa: PLC0415
 
-        return read_chd(Path(file))
+        host = read_chd(file)
+        for half in altered(host):
+            click.echo(f"nodrop: warning: {file}: its {half} were changed after they were written", err=True)
+        return host
     from nodrop.host.describe import describe, this_machine  # noqa: PLC0415
 
     return describe(this_machine())
