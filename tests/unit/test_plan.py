@@ -309,3 +309,27 @@ def test_vnfs_that_share_a_cpu_are_warned_of() -> None:
 def test_only_what_can_stand_in_line_is_put_in_line(sut: str) -> None:
     with pytest.raises(ConfigError, match=rf"hops: 2 asked, {sut} stands alone"):
         plan(sut=sut, hops=2)
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"vnf.table": "1TiB"}, r"vnf\.table: 1 TiB asked for 1 VNF, this machine has .*; ask for"),
+        ({"vnf.table": "1MiB", "sut": "bridge"}, r"vnf\.table: 1048576 asked, bridge has no such thing"),
+        ({"vnf.softirq_core": 0, "sut": "ovs"}, r"vnf\.softirq_core: 0 asked, ovs has no such thing"),
+        ({"antagonist.kind": "cpu", "antagonist.cores": [1, 1]}, r"antagonist\.cores: .* one of them twice"),
+        ({"antagonist.kind": "cpu", "antagonist.cores": [9]}, r"antagonist\.cores: CPU 9 asked"),
+        ({"antagonist.kind": "cpu", "vnf.core": "none"}, r"antagonist\.cores: auto asked, vnf-l2 is bound to no CPU"),
+        ({"antagonist.kind": "cpu", "sut": "ext", "ports": ["a", "b"]}, r"left alone"),
+    ],
+)
+def test_memory_and_neighbours_that_cannot_be_had_are_refused(keys: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        build(load((), keys), Lookups(inspect_ports=lambda names: names), cpus=(0, 1, 2))
+
+
+def test_a_noisy_neighbour_is_on_the_suts_cpus_unless_told() -> None:
+    keys = {"antagonist.kind": "memory"}
+    assert [(one.kind, one.core) for one in build(load((), keys), cpus=(0, 1, 2)).lab.antagonists] == [("memory", 2)]
+    two = build(load((), {**keys, "antagonist.cores": [0, 1]}), cpus=(0, 1, 2)).lab.antagonists
+    assert [one.core for one in two] == [0, 1]

@@ -1,6 +1,7 @@
 """The lab of a plan: chains of forwarders between tester ports, and what stands between chains and ports."""
 
 import collections
+import os
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ from nodrop.plan import addressing
 from nodrop.plan.chains import ChainEnd, chain_ends, tester_mac
 from nodrop.plan.lookups import InspectPorts
 from nodrop.plan.networks import ANYWHERE, SIDES, choose_networks, plan_vlans
-from nodrop.units import format_pps
+from nodrop.units import format_bytes, format_pps
 
 ETHERNET_BYTES = 18
 """Header and FCS: what a frame has more than its MTU."""
@@ -39,6 +40,8 @@ ADDRESSED: frozenset[SutKind] = frozenset({"vnf-l3", "router"})
 """SUTs with IP addresses and routes of their own."""
 OF_PROCESSES: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3", "xdp"})
 """SUTs of which every forwarder is a process."""
+TABLES_SHARE = 0.5
+"""Of a machine's memory, what tables of VNFs may take."""
 QUEUE_SLOTS, QUEUE_SLOTS_MIN = 4096, 512
 """Frames a VNF's port can hold where nothing else is asked: fewer with many chains, each of which has fewer to hold."""
 CHAINS_WITH_FULL_QUEUES = 8
@@ -131,6 +134,7 @@ def check_core(key: str, core: int, available: Sequence[int]) -> None:
 
 
 def _check(config: Config) -> None:
+    _check_table(config)
     if config.hops > 1 and config.sut not in IN_LINE:
         raise ConfigError(
             f"hops: {config.hops} asked, {config.sut} stands alone; use one hop, or one of {', '.join(sorted(IN_LINE))}"
@@ -183,9 +187,23 @@ def _antagonists(config: Config, lab: LabPlan, available: Sequence[int]) -> Iter
         raise ConfigError(
             f"antagonist.cores: {asked} asked, {lab.sut} is bound to no CPU here; name CPUs, as antagonist.cores=[0]"
         )
+    if len(set(cores)) < len(cores):
+        raise ConfigError(f"antagonist.cores: {asked} asked, one of them twice; name each CPU once")
     for core in cores:
         check_core("antagonist.cores", core, available)
         yield Antagonist(kind=kind, core=core)
+
+
+def _check_table(config: Config) -> None:
+    """Tables of all VNFs leave the machine memory to work with. Raises ConfigError."""
+    memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    count = config.chains * config.hops
+    most_bytes = int(memory_bytes * TABLES_SHARE) // count
+    if config.vnf.table and config.vnf.table > most_bytes:
+        raise ConfigError(
+            f"vnf.table: {format_bytes(config.vnf.table)} asked for {_plural(count, 'VNF')}, this machine has "
+            f"{format_bytes(memory_bytes)}; ask for {format_bytes(most_bytes)} or less"
+        )
 
 
 def _check_addresses(config: Config, standing: LabPlan) -> None:
