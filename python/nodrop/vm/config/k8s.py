@@ -163,7 +163,7 @@ def _container(instance: Instance, piece: Piece, image: str) -> dict[str, Any]:
 
 
 def _cni(instance: Instance, piece: Piece, line: PlacedInterface) -> dict[str, Any]:
-    config: dict[str, Any] = {"cniVersion": "1.0.0", "name": _network_name(instance, piece, line)}
+    config: dict[str, Any] = {"cniVersion": "0.3.1", "name": _network_name(instance, piece, line)}
     if line.mode == "dedicated":
         return {**config, "type": "host-device"}
     if line.mode == "sriov":
@@ -177,8 +177,10 @@ def _cni(instance: Instance, piece: Piece, line: PlacedInterface) -> dict[str, A
         )
     kind = kinds[line.vswitch_kind]
     if kind == "userspace":
-        side = {"engine": line.vswitch_kind, "iftype": "vhostuser", "netType": "bridge"}
-        return {**config, "type": kind, "host": {**side, "bridge": {"bridgeName": line.vswitch}}}
+        side = {"engine": line.vswitch_kind, "iftype": "vhostuser"}
+        bridge = {"netType": "bridge", "vhost": {"mode": "client"}, "bridge": {"bridgeName": line.vswitch}}
+        pod_side = {"netType": "interface", "vhost": {"mode": "server"}}
+        return {**config, "type": kind, "host": side | bridge, "container": side | pod_side}
     return {**config, "type": kind, "bridge": line.vswitch}
 
 
