@@ -64,7 +64,7 @@ def _learned(results_dir: str, label: str) -> "Ranking":
     from nodrop.vm.ranking.table import Table  # noqa: PLC0415
 
     with open_index(results_dir, None) as index:
-        rows = index.list(make_filter({"label": label or None, "status": "complete"}, limit=0))
+        rows = index.list(make_filter({"label": label or None, "status": "complete"}, limit=None))
     runs = [row.summary for row in rows if row.summary.cpu_model and _ndr_pps(row.summary)]
     setups = {(run.path, run.frame_size, run.chain_count, run.flow_count, run.bidirectional) for run in runs}
     if len(setups) > 1:
