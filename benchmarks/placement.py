@@ -85,7 +85,7 @@ def _fleets(count: int) -> Iterator[Fleet]:
     yield Fleet(
         "all full but the last, the VM of clause 8.2.2.4",
         [*_named(full, count - 1), _last(nearly, count)],
-        sample()
+        sample(),
         1,
     )
     yield Fleet("each has one node left, the VM of clause 8.2.2.4", _named(nearly, count), sample(), count)
@@ -95,8 +95,8 @@ def _fleets(count: int) -> Iterator[Fleet]:
     yield Fleet("all empty, 9 sets of which no two fit on a node", _named(empty, count), _many(), 0)
     yield Fleet(
         "nodes all different, 9 sets of which no two fit on one",
-        _named(uneven, count)
-        _many()
+        _named(uneven, count),
+        _many(),
         0,
         bounded=True,
     )
