@@ -1,6 +1,7 @@
 """Checks of a host: pass, fail and unknown of each, with what mends them."""
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -315,6 +316,39 @@ def test_every_command_is_one_a_shell_takes():
         ["shellcheck", "-S", "warning", "-"], check=False, input=script, capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 0, done.stdout
+
+
+PACKAGES = {
+    **dict.fromkeys(("cat", "echo", "ls", "sort"), "coreutils"),
+    **dict.fromkeys(("modprobe",), "kmod"),
+    **dict.fromkeys(("systemctl", "journalctl"), "systemd"),
+    **dict.fromkeys(("virsh", "virt-host-validate"), "libvirt-clients"),
+    "grep": "grep",
+    "sed": "sed",
+    "sysctl": "procps",
+    "apt-get": "apt",
+    "cpuid": "cpuid",
+    "lscpu": "util-linux",
+    "lspci": "pciutils",
+    "ethtool": "ethtool",
+    "driverctl": "driverctl",
+    "nft": "nftables",
+    "xmllint": "libxml2-utils",
+    "update-grub": "grub-pc",
+    "grub-mkconfig": "grub-common",
+    "nodrop": "",
+}
+"""Of Debian 12, by program; those of other distributions are not to be had there."""
+ELSEWHERE = {"grubby", "grub2-mkconfig", "dnf", "zypper"}
+WORDS = {"for", "do", "done", "ulimit", "["}
+"""Of the shell."""
+
+
+def test_every_program_in_a_command_is_one_that_debian_has():
+    steps = [re.sub(r"'[^']*'|\"[^\"]*\"", "Q", command) for command in commands()]
+    starts = {part.split()[0] for step in steps for part in re.split(r"&&|\|\||[|;]", step) if part.strip()}
+    named = {word for start in starts for word in [start] if word not in WORDS}
+    assert named - set(PACKAGES) - ELSEWHERE == set()
 
 
 def test_what_is_recorded_is_told_apart_from_what_is_missing():

@@ -25,6 +25,11 @@ PRINTED = {
 """Cells of table A.1 in short: what was exposed in 2014. Each row is required to be, at both levels."""
 
 
+LEGEND = (
+    "2014: what the table prints, which requires every row at both levels. Now: ? is unknown, with the reason below."
+)
+
+
 def exposure_lines(
     features: Sequence[ExposedFeature], stacks: Sequence[StackExposure], who: str, width: int
 ) -> Iterator[RenderableType]:
@@ -43,6 +48,7 @@ def exposure_lines(
         printed = PRINTED[each.at_hypervisor], PRINTED[each.at_orchestrator]
         table.add_row(each.name, each.priority.lower() or "-", *printed, *cells)
     yield table
+    yield from _wrapped(LEGEND, width, "")
     for stack in stacks:
         yield Text()
         yield from _said(features, stack, width)

@@ -36,8 +36,8 @@ def check(context: click.Context, ids: tuple[str, ...], profile: "CheckProfile",
 
     With IDs, as `nodrop host check A2 A3`, only these are told, in full.
 
-    \b
-    `nodrop doctor` says whether `nodrop run` works here; this says whether the machine is fit for a fast data plane.
+    `nodrop doctor` says whether `nodrop run` works here; this says whether the machine is fit for a fast data
+    plane.
 
     Ends with status 0 if all required checks pass, 9 if one fails, 10 if none fails but some are unknown.
     """
