@@ -163,11 +163,13 @@ def _unknown(checks: Sequence[HostCheck], width: int) -> Iterator[Text]:
         return
     yield Text()
     yield Text("Unknown, which is no pass", style="bold yellow")
-    for way in dict.fromkeys(each.to_know for each in checks):
+    ways = dict.fromkeys(each.to_know for each in checks)
+    for way in sorted(ways, key=lambda each: not each):
+        alike = [each for each in checks if each.to_know == way]
         yield from _wrapped(f"{way or 'nothing that nodrop knows of would tell'}:", width, "  ")
-        for each in checks:
-            if each.to_know == way:
-                yield from _wrapped(f"{each.title}: {_reasons(each)}", width, f"    {each.id:<4} ")
+        for reason in dict.fromkeys(map(_reasons, alike)):
+            names = ", ".join(f"{each.id} {each.title}" for each in alike if _reasons(each) == reason)
+            yield from _wrapped(f"{names}: {reason}", width, "    ")
 
 
 def _reasons(check: HostCheck) -> str:

@@ -45,7 +45,7 @@ def check(context: click.Context, ids: tuple[str, ...], profile: "CheckProfile",
 
     host = the_host(file)
     checks = _chosen(held(host, profile), ids)
-    _say(checks, named(host), profile, form, in_full=bool(ids))
+    _say(checks, named(host, file), profile, form, in_full=bool(ids))
     if any(each.failed for each in checks):
         context.exit(HostError.exit_code)
     if any(each.open for each in checks):

@@ -22,6 +22,6 @@ def the_host(file: str | None) -> "HostDescriptor":
     return describe(this_machine())
 
 
-def named(host: "HostDescriptor") -> str:
-    """The host by its name."""
-    return host.host.hostname.value or host.host.id.value or "this host"
+def named(host: "HostDescriptor", file: str | None) -> str:
+    """The host by its name; one that has none by its file."""
+    return host.host.hostname.value or (Path(file).stem if file else "this host")

@@ -41,7 +41,7 @@ def _tell(vnf: "NetworkFunction", bare_metal: bool, file: str | None, form: str)
     from nodrop.report.workload import Asked, workload_json, workload_lines, workload_markdown  # noqa: PLC0415
 
     host = the_host(file)
-    asked = Asked(vnf, standings(vnf), {each.id: each for each in check(host)}, named(host), bare_metal)
+    asked = Asked(vnf, standings(vnf), {each.id: each for each in check(host)}, named(host, file), bare_metal)
     if form == "json":
         click.echo(workload_json(asked))
     elif form == "md":
