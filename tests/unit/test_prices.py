@@ -212,6 +212,11 @@ def test_known_effects_are_found_again_and_shown_again(tmp_path: Path, capsys: p
     assert table_of(stored.suite, stored.results) == found
     assert main(["vm", "price", "latest", "--results-dir", str(tmp_path), "-o", str(tmp_path / "p.svg")]) == 0
     assert "on the tester's CPU" in capsys.readouterr().out
+    assert main(["report", "latest", "--results-dir", str(tmp_path), "-o", str(tmp_path / "r.md")]) == 0
+    written = (tmp_path / "r.md").read_text(encoding="utf-8")
+    assert "## What each rule is worth on this host" in written
+    assert "## kept 1 of 3: run" in written
+    capsys.readouterr()
     assert main(["show", "latest", "--results-dir", str(tmp_path)]) == 0
     assert "What each rule is worth" in capsys.readouterr().out
 

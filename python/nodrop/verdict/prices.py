@@ -115,7 +115,9 @@ def priced(pricing: Pricing, runs: Mapping[str, Sequence[Summary]], confidence: 
     kept = list(runs.get(KEPT, ()))
     goal = _goal(pricing.goals, kept)
     prices = [
-        _price(rule, kept, list(runs.get(rule.key, ())), goal, confidence) for rule in pricing.rules if not rule.why_not
+        _price(rule, kept, list(runs.get(rule.key, ())), (goal, *_others(pricing, goal)), confidence)
+        for rule in pricing.rules
+        if not rule.why_not
     ]
     first = next((price.metric for price in prices if price.metric), None)
     return PriceTable(
@@ -161,6 +163,10 @@ def _goal(goals: Sequence[str], kept: Sequence[Summary]) -> str:
     return next((goal for goal in goals if found[goal] == len(kept)), max(goals, key=found.__getitem__))
 
 
+def _others(pricing: Pricing, goal: str) -> Iterator[str]:
+    return (each for each in pricing.goals if each != goal)
+
+
 def _text(goal: str, runs: Sequence[Summary]) -> str:
     """A goal for people."""
     return next((each.text for run in runs for each in run.measures if each.key == goal), goal.upper())
@@ -173,12 +179,14 @@ def _promise(price: Price) -> float:
     return min(1.0, max(0, math.ceil(price.high * MARGIN_ROUNDED - 1e-9)) / MARGIN_ROUNDED)
 
 
-def _price(rule: PriceRule, kept: Sequence[Summary], broken: Sequence[Summary], goal: str, confidence: float) -> Price:
+def _price(
+    rule: PriceRule, kept: Sequence[Summary], broken: Sequence[Summary], goals: Sequence[str], confidence: float
+) -> Price:
+    goal = goals[0]
     if not broken or not any(measure.key == goal for run in kept for measure in run.measures):
         return Price(rule=rule, said=Said.NOT_MEASURED)
     each = [_of_one(run, rule.vnf_count) for run in broken]
-    rates = {measure.key for run in each for measure in run.measures if measure.unit == "pps"}
-    metrics = {key: verdict for key in sorted(rates) if (verdict := _compared(kept, each, key, confidence))}
+    metrics = {key: verdict for key in goals if (verdict := _compared(kept, each, key, confidence))}
     metric = metrics.pop(goal, None)
     if metric is None:
         return Price(rule=rule, said=Said.NO_LOAD, others=tuple(metrics.values()), run_count=len(broken))
