@@ -196,4 +196,4 @@ def _impact(impact: Impact) -> str:
 
 
 def _many(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    return f"{count or 'no'} {noun}{'' if count == 1 else 's'}"

@@ -49,9 +49,9 @@ def diff(context: click.Context, /, a: str, b: str | None, results_dir: str, **f
     from nodrop.report.host.diff import diff_json, diff_lines  # noqa: PLC0415
     from nodrop.verdict.hosts import hosts_differ  # noqa: PLC0415
 
-    one, other = _host(a, results_dir), _host(b, results_dir) if b else the_host(None)
-    changes = hosts_differ(one, other, momentary=flags["momentary"])
-    names = _titled(one, a), _titled(other, b or "this machine")
+    one, other = _host(a, results_dir), _host(b, results_dir) if b else _here()
+    changes = hosts_differ(one[0], other[0], momentary=flags["momentary"])
+    names = one[1], other[1]
     if flags["form"] == "json":
         click.echo(diff_json(*names, changes), nl=False)
     else:
@@ -60,20 +60,26 @@ def diff(context: click.Context, /, a: str, b: str | None, results_dir: str, **f
         context.exit(DIFFERENT)
 
 
-def _host(word: str, results_dir: str) -> "HostDescriptor":
-    """What a file describes, or what a run was measured on."""
+def _host(word: str, results_dir: str) -> "tuple[HostDescriptor, str]":
+    """What a file describes, or what a run was measured on, and which host and run that is."""
     from nodrop import store  # noqa: PLC0415
 
     file = Path(word)
     if word == "-" or (file.is_file() and not _is_result(file)):
-        return the_host(word)
+        host = the_host(word)
+        return host, _titled(host, word)
     result = store.load(word, results_dir)
     if result.facts is None or result.facts.chd is None:
         raise ConfigError(
             f"{word}: the host it was measured on asked, run {result.run_id} keeps no description of it, as releases "
             "before this one did not; name a later run, or a file of `nodrop host describe`"
         )
-    return result.facts.chd
+    return result.facts.chd, _titled(result.facts.chd, f"run {result.run_id}")
+
+
+def _here() -> "tuple[HostDescriptor, str]":
+    host = the_host(None)
+    return host, _titled(host, "this machine")
 
 
 def _is_result(file: Path) -> bool:
