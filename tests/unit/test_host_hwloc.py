@@ -73,7 +73,7 @@ def test_this_machine_is_as_hwloc_sees_it() -> None:
     seen = hwloc.read(lstopo())
     host = describe(this_machine())
     assert hwloc.disagreements(host.resources.numa_nodes, seen) == ()
-    assert host.warnings == ()
+    assert not [warning for warning in host.warnings if "hwloc" in warning]
 
 
 @pytest.mark.parametrize(

@@ -4,16 +4,30 @@ import pytest
 from tests.machines import NAMES, described
 
 from nodrop.cpus import ranges
-from nodrop.host.invariants import broken
+from nodrop.descriptors import Form, text_of, with_fingerprints
+from nodrop.descriptors.chd import chd_of_text
+from nodrop.descriptors.chd_rules import complaints
 from nodrop.report.host.unknowns import leaves
+
+FORMS: tuple[Form, ...] = ("json", "xml", "yaml")
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_machine_is_described_without_breaking_an_invariant(name: str) -> None:
     host = described(name)
-    assert broken(host) == ()
+    assert tuple(complaints(host)) == ()
+    offline = set(host.resources.offline_cpus.value or ())
+    assert not any(offline.intersection(node.cpus.ids) for node in host.resources.numa_nodes)
     assert host.resources.numa_nodes
     assert all(node.cpus.ids for node in host.resources.numa_nodes[:1])
+
+
+@pytest.mark.parametrize(
+    ("name", "form"), [(name, form) for name in ("hmat-initiators", "xeon-2n-smt") for form in FORMS]
+)
+def test_every_form_reads_back_to_the_same_machine(name: str, form: Form) -> None:
+    host = with_fingerprints(described(name))
+    assert chd_of_text(text_of(host, form), name) == host
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -4,7 +4,7 @@ Source: ETSI GS NFV-PER 001 clause 8.1.1.4; Linux, Documentation/admin-guide/mm/
 Documentation/ABI/stable/sysfs-devices-node.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from nodrop.host.source import Source
 from nodrop.host.tree import Tree
@@ -16,6 +16,8 @@ HUGEPAGES = "/sys/kernel/mm/hugepages"
 OVERCOMMIT = "/proc/sys/vm/overcommit_memory"
 RECLAIMABLE = ("MemFree", "Active(file)", "Inactive(file)", "SReclaimable")
 MIB = 1 << 20
+TOLERATED_RATIO = 0.05
+"""Of memory in which the kernel's own accounts differ anyway: old ones count on nodes what they keep for themselves."""
 
 
 def describe(source: Source, node: int, *, alone: bool) -> NodeMemory:
@@ -29,6 +31,16 @@ def describe(source: Source, node: int, *, alone: bool) -> NodeMemory:
         normal=_normal(source, total, pages, info, path),
         bandwidth=_bandwidth(source, node),
     )
+
+
+def contradictions(source: Source, nodes: Sequence[NodeMemory]) -> list[str]:
+    """Where nodes together have other memory than the machine: the kernel says both."""
+    whole = _meminfo(source.tree, -1, alone=True)[0].get("MemTotal", 0)
+    sizes = [node.total_bytes.value for node in nodes]
+    total = sum(size for size in sizes if size is not None)
+    if None in sizes or not whole or abs(total - whole) <= TOLERATED_RATIO * whole:
+        return []
+    return [f"nodes have {total} bytes of memory together, the machine has {whole} by /proc/meminfo"]
 
 
 def _meminfo(tree: Tree, node: int, *, alone: bool) -> tuple[Mapping[str, int], str]:

@@ -35,20 +35,22 @@ def describe(source: Source) -> Topology:
     nodes = _nodes(tree, online, warnings)
     sockets = {cpu: tree.number(f"{CPUS}/cpu{cpu}/topology/physical_package_id") for cpu in online}
     siblings = cpu_lists.siblings(tree, online, warnings)
+    described = tuple(
+        NumaNode(
+            id=node,
+            socket=_socket(source, cpus, sockets),
+            cpus=NodeCpus(
+                ids=cpus,
+                sibling_sets=_within(siblings, cpus, node, warnings),
+                cpu={cpu: CpuState() for cpu in cpus},
+            ),
+            memory=node_memory.describe(source, node, alone=len(nodes) == 1),
+        )
+        for node, cpus in nodes.items()
+    )
+    warnings += node_memory.contradictions(source, [node.memory for node in described])
     return Topology(
-        nodes=tuple(
-            NumaNode(
-                id=node,
-                socket=_socket(source, cpus, sockets),
-                cpus=NodeCpus(
-                    ids=cpus,
-                    sibling_sets=_within(siblings, cpus, node, warnings),
-                    cpu={cpu: CpuState() for cpu in cpus},
-                ),
-                memory=node_memory.describe(source, node, alone=len(nodes) == 1),
-            )
-            for node, cpus in nodes.items()
-        ),
+        nodes=described,
         links=_links(source, tuple(nodes)),
         offline_cpus=_offline(source, online),
         warnings=tuple(warnings),

@@ -29,6 +29,7 @@ class Tree:
         """Every path that was asked for with what it held, None for what is no file: what a capture keeps."""
         self._refused: dict[str, str] = {}
         self._missing = refused or {}
+        self._places: dict[str, str] = {}
 
     def raw(self, path: str, keep: Callable[[bytes], bytes] | None = None) -> bytes | None:
         """What a file holds, at most the first 4 MiB; None: see `why`.
@@ -132,7 +133,14 @@ class Tree:
         """Where it is on this machine; links of a captured tree are resolved below its root."""
         if self.live:
             return path
-        root, place = str(self.root), str(self.root)
+        directory, _, name = path.rpartition("/")
+        if directory not in self._places:
+            self._places[directory] = self._resolved(str(self.root), directory)
+        return self._resolved(self._places[directory], name)
+
+    def _resolved(self, place: str, path: str) -> str:
+        """Where a path leads to from a place, every link followed."""
+        root = str(self.root)
         left = [part for part in reversed(path.split("/")) if part not in ("", ".")]
         for _ in range(10_000):
             if not left:
