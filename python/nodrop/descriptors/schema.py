@@ -23,7 +23,7 @@ def vmd_schema() -> dict[str, Any]:
     for model in models.values():
         for name, field in model["properties"].items():
             _with_units(name, field)
-    _or(models["VcpuSet"]["properties"]["vcpus"], TEXT | {"examples": ["0-3,6"]})
+    _or(models["VcpuSet"]["properties"]["vcpus"], {"type": ["string", "integer"], "examples": ["0-3,6"]})
     models["Interface"]["properties"]["mode"]["enum"] += MODES
     models["HypervisorRequirements"]["properties"]["capabilities"]["items"]["enum"] += CAPABILITY_SETS
     profile, memory = models["Profile"], models["SetMemory"]["properties"]
