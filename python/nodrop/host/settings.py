@@ -112,11 +112,13 @@ def _swap(source: Source) -> Observation[str]:
 
 
 def _rt_throttling(source: Source) -> Observation[str]:
-    runtime, period = (leaves.number(source, _RT.format(each)) for each in ("runtime", "period"))
-    if runtime.value is None or period.value is None:
-        return source.moment.unknown(runtime.why or period.why, runtime.source)
-    off = runtime.value < 0 or runtime.value >= period.value
-    return source.moment.reported("off" if off else f"on, {runtime.value} of {period.value} us", runtime.source)
+    """What real-time tasks may have of every period; -1: all of it."""
+    paths = [_RT.format(each) for each in ("runtime", "period")]
+    runtime, period = (source.tree.number(path) for path in paths)
+    if runtime is None or period is None:
+        return leaves.refused(source, paths[0] if runtime is None else paths[1])
+    off = runtime < 0 or runtime >= period
+    return source.moment.reported("off" if off else f"on, {runtime} of {period} us", paths[0])
 
 
 def _tuned_profile(source: Source) -> Observation[str]:
