@@ -442,3 +442,10 @@ def test_settings_that_hold_nonsense_neither_raise_nor_pass(held):
         broken = {each.id: each.status for each in check(setting(**{**good, name: held})(host()))}
         about = {"isolated_cpus": "A2", "nohz_full": "A2", "nic_irq_cpus": "A3", "nic_queues": "A8", "irqbalance": "A4"}
         assert broken[about.get(name, "A10")] != "pass"
+
+
+def test_a_host_without_a_name_is_told_by_its_file(tmp_path, capsys):
+    nameless = leaf("host.hostname", UNKNOWN)(host())
+    (tmp_path / "rack-7.json").write_text(nameless.model_dump_json())
+    main(["host", "check", "--host", str(tmp_path / "rack-7.json")])
+    assert "Is rack-7 ready" in capsys.readouterr().out

@@ -1,5 +1,6 @@
 """The host that a command is about: this machine, or one described in a file."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click

@@ -1,33 +1,31 @@
 """A1 to A12: how a host is set up, after clause 6.1 and annex D. Advice: the text requires none of it by name."""
 
-from collections.abc import Iterator
 from functools import partial
 
 from nodrop.cpus import listed, ranges
-from nodrop.host.check.remedy import bios, install, kernel_arguments
-from nodrop.host.check.rule import Fact, Remedy, Rule, both, either, seen, setting, told, untold
-from nodrop.model.chd import HostDescriptor, Nic, NumaNode
+from nodrop.host.check.readying import (
+    by_functions,
+    by_isolating,
+    by_more_queues,
+    by_moving_cards,
+    by_polling,
+    by_raising_limits,
+    by_reserving,
+    by_steering_interrupts,
+    nics,
+    noisy,
+    nothing,
+    without_background,
+    without_irqbalance,
+    without_turbo,
+)
+from nodrop.host.check.rule import Fact, Rule, both, either, seen, setting, told, untold
+from nodrop.model.chd import HostDescriptor, NumaNode
 
 BARE = "6.1.1"
 VIRTUAL = "6.1.2"
 POLLED = frozenset({"vfio-pci", "igb_uio", "uio_pci_generic", "uio_hv_generic"})
 """Drivers that leave a card to a program, which polls it."""
-NOISY = frozenset(
-    {
-        "apt-daily",
-        "avahi-daemon",
-        "bluetooth",
-        "cups",
-        "fwupd",
-        "ModemManager",
-        "packagekit",
-        "snapd",
-        "tracker-miner-fs",
-        "unattended-upgrades",
-        "updatedb",
-    }
-)
-"""Services that a host of VMs does not need, and that wake up by themselves."""
 QUIET = ("none", "off", "inactive", "not running", "no", "0")
 LEAST_MAPPINGS = 65530
 """What Linux allows by itself (Documentation/admin-guide/sysctl/vm.rst); DPDK with many pages needs as many."""
@@ -41,27 +39,11 @@ def isolated(host: HostDescriptor) -> tuple[int, ...] | None:
     return None if not found.known else listed((found.value or "").replace("none", ""))
 
 
-def advised(host: HostDescriptor) -> str:
-    """CPUs to isolate where none are: all but the first core of every node, as the kernel writes them."""
-    kept = {cpu for node in host.resources.numa_nodes for cpu in _first_core(node)}
-    return ranges(cpu for node in host.resources.numa_nodes for cpu in node.cpus.ids if cpu not in kept)
-
-
-def _first_core(node: NumaNode) -> tuple[int, ...]:
-    return min(node.cpus.sibling_sets, default=())
-
-
-def _nics(host: HostDescriptor) -> Iterator[Nic]:
-    for node in host.resources.numa_nodes:
-        yield from node.nics
-    yield from host.resources.unplaced_nics
-
-
 def _polling(host: HostDescriptor) -> Fact:
     """A card without a kernel driver, a virtual switch that polls, or a DPDK program."""
     drivers = [
         seen(f"driver of {nic.id} {nic.model.value or ''}".rstrip(), nic.driver, lambda name: name in POLLED)
-        for nic in _nics(host)
+        for nic in nics(host)
     ]
     switches = [
         seen(f"acceleration of {switch.name}", switch.acceleration, lambda how: how == "dpdk")
@@ -129,11 +111,10 @@ def _is_off(text: str) -> bool:
 
 
 def _background(host: HostDescriptor) -> Fact:
-    services = setting(host, "services")
-    noisy = sorted(NOISY & {name.removesuffix(".service") for name in (services.value or "").replace(",", " ").split()})
-    shown = f"{' '.join(noisy)} among those running" if noisy else "none of those known to wake up by themselves"
+    restless = noisy(host)
+    shown = f"{' '.join(restless)} among those running" if restless else "none of those known to wake up by themselves"
     return both(
-        seen("services", services, lambda _: not noisy, shown),
+        seen("services", setting(host, "services"), lambda _: not restless, shown),
         seen("firewall", setting(host, "firewall"), _is_off),
     )
 
@@ -214,7 +195,7 @@ def _reserved(host: HostDescriptor) -> Fact:
 
 
 def _functions(host: HostDescriptor) -> Fact:
-    ports = [(port.pci_id, port.sriov) for nic in _nics(host) for port in nic.ports]
+    ports = [(port.pci_id, port.sriov) for nic in nics(host) for port in nic.ports]
     if not ports:
         return untold("cards", "none was found")
     shared = [
@@ -223,117 +204,6 @@ def _functions(host: HostDescriptor) -> Fact:
         if sriov
     ]
     return either(*shared) if shared else told("ports with SR-IOV", False, "none", "sysfs sriov_totalvfs")
-
-
-def _by_polling(host: HostDescriptor) -> Remedy:
-    free = [port.pci_id for nic in _nics(host) for port in nic.ports if port.in_use.value is False and not port.vswitch]
-    tool = install(host, "driverctl", "driverctl")
-    return Remedy(
-        fix=f"{tool} && driverctl set-override {free[0]} vfio-pci" if free else "",
-        by_hand="a card for packets alone, which a DPDK program, a polling virtual switch or a VM takes over; "
-        "never the one this host is managed through",
-        verify="lspci -nnk -d ::0200",
-    )
-
-
-def _by_isolating(host: HostDescriptor) -> Remedy:
-    cpus = advised(host)
-    if not cpus:
-        return Remedy(by_hand="a machine with a core to spare: this one has none beside the system's own")
-    arguments = f"isolcpus=managed_irq,domain,{cpus} nohz_full={cpus} rcu_nocbs={cpus}"
-    return Remedy(
-        fix=kernel_arguments(host, arguments),
-        by_hand="reboot; this leaves the first core of every node to the system",
-        verify="cat /sys/devices/system/cpu/isolated /sys/devices/system/cpu/nohz_full",
-    )
-
-
-def _by_steering_interrupts(host: HostDescriptor) -> Remedy:
-    first = ranges(cpu for node in host.resources.numa_nodes for cpu in _first_core(node)) or "0"
-    return Remedy(
-        fix='for irq in /sys/class/net/*/device/msi_irqs/* /sys/class/net/*/device/../msi_irqs/*; do [ -e "$irq" ] && '
-        f'echo {first} > "/proc/irq/${{irq##*/}}/smp_affinity_list"; done',
-        by_hand=f"to keep it over reboots: kernel argument irqaffinity={first}; and isolate the others (A2)",
-        verify="grep . /proc/irq/*/effective_affinity_list",
-    )
-
-
-def _without_irqbalance(_: HostDescriptor) -> Remedy:
-    return Remedy("systemctl disable --now irqbalance", "", "systemctl is-active irqbalance")
-
-
-def _without_background(host: HostDescriptor) -> Remedy:
-    services = setting(host, "services").value or ""
-    noisy = sorted(NOISY & {name.removesuffix(".service") for name in services.replace(",", " ").split()})
-    return Remedy(
-        fix=f"systemctl disable --now {' '.join(noisy)}" if noisy else "",
-        by_hand="filter packets on the management interface only: every rule costs every packet of the data plane",
-        verify="systemctl list-units --type=service --state=running; nft list ruleset",
-    )
-
-
-def _without_turbo(host: HostDescriptor) -> Remedy:
-    is_intel = host.capabilities.processor.vendor.value == "Intel"
-    switch = "/sys/devices/system/cpu/intel_pstate/no_turbo" if is_intel else "/sys/devices/system/cpu/cpufreq/boost"
-    return Remedy(
-        fix=f"echo {int(is_intel)} > {switch}",
-        by_hand=f"or {bios(host, 'turbo', on=False)}; or leave it on, and expect rates to differ with heat and with "
-        "what the other cores do",
-        verify=f"cat {switch}",
-    )
-
-
-def _by_moving_cards(_: HostDescriptor) -> Remedy:
-    return Remedy(
-        by_hand="put the card into a slot of the socket whose cores serve it, or let VMs have CPUs of its node",
-        verify="grep . /sys/class/net/*/device/numa_node",
-    )
-
-
-def _by_more_queues(host: HostDescriptor) -> Remedy:
-    found = setting(host, "nic_queues").value or ""
-    single = [part.rpartition("=")[0] for part in found.split() if part.endswith("=1")]
-    count = len(advised(host) and host.resources.numa_nodes[0].cpus.ids) or 2
-    return Remedy(
-        fix="; ".join(f"ethtool -L {name} combined {count}" for name in single),
-        by_hand="a card that the hypervisor of a guest provides: ask for more queues there" if single else "",
-        verify="; ".join(f"ethtool -l {name}" for name in single) or "ls /sys/class/net/*/queues",
-    )
-
-
-def _by_raising_limits(_: HostDescriptor) -> Remedy:
-    return Remedy(
-        fix="echo '* - memlock unlimited' > /etc/security/limits.d/90-memlock.conf && "
-        "sysctl -w vm.max_map_count=262144",
-        by_hand="log in anew; of a service: LimitMEMLOCK=infinity in its unit; libvirt raises it for VMs",
-        verify="ulimit -l; sysctl vm.max_map_count",
-    )
-
-
-def _by_reserving(host: HostDescriptor) -> Remedy:
-    nodes = host.resources.numa_nodes
-    place = "/sys/devices/system/node/node{}/hugepages/hugepages-{}kB/nr_hugepages"
-    has_large = any(pages.size_bytes == 2**30 for node in nodes for pages in node.memory.large_pages)
-    kib, count = (2**20, 4) if has_large else (2**11, 1024)
-    return Remedy(
-        fix=" && ".join(f"echo {count} > {place.format(node.id, kib)}" for node in nodes),
-        by_hand="as many as the VMs of the node have memory; of 1 GiB best at boot: default_hugepagesz=1G "
-        f"hugepagesz=1G hugepages={count * len(nodes)}",
-        verify="grep . /sys/devices/system/node/node*/hugepages/*/nr_hugepages",
-    )
-
-
-def _by_functions(host: HostDescriptor) -> Remedy:
-    able = [port.pci_id for nic in _nics(host) for port in nic.ports if port.sriov and port.sriov.total_count.value]
-    return Remedy(
-        fix=f"echo 4 > /sys/bus/pci/devices/{able[0]}/sriov_numvfs" if able else "",
-        by_hand=bios(host, "sriov") if able else f"a card that has it, and {bios(host, 'sriov')}",
-        verify="grep . /sys/bus/pci/devices/*/sriov_numvfs",
-    )
-
-
-def _nothing(_: HostDescriptor) -> Remedy:
-    return Remedy()
 
 
 _advice = partial(Rule, required=False, control_plane=False)
@@ -345,7 +215,7 @@ RULES = (
         BARE,
         "An interrupt for every packet costs more than the packet; a polling driver takes none.",
         _polling,
-        _by_polling,
+        by_polling,
     ),
     _advice(
         "A2",
@@ -353,7 +223,7 @@ RULES = (
         BARE,
         "What the scheduler puts beside a packet thread empties its caches and makes it wait.",
         _isolation,
-        _by_isolating,
+        by_isolating,
     ),
     _advice(
         "A3",
@@ -361,7 +231,7 @@ RULES = (
         BARE,
         "An interrupt stops whatever its CPU does, for longer than a card's queue may last.",
         _interrupts,
-        _by_steering_interrupts,
+        by_steering_interrupts,
     ),
     _advice(
         "A4",
@@ -369,7 +239,7 @@ RULES = (
         "annex D",
         "It moves interrupts to CPUs that look idle, also to those kept free for packets.",
         _balance,
-        _without_irqbalance,
+        without_irqbalance,
     ),
     _advice(
         "A5",
@@ -377,7 +247,7 @@ RULES = (
         "annex D",
         "Services that wake up by themselves, and rules that every packet is held against, cost rate.",
         _background,
-        _without_background,
+        without_background,
     ),
     _advice(
         "A6",
@@ -385,7 +255,7 @@ RULES = (
         "annex D",
         "With turbo the rate of a core depends on heat and on what the others do; annex D measured without it.",
         _clock_rate,
-        _without_turbo,
+        without_turbo,
     ),
     _advice(
         "A7",
@@ -393,7 +263,7 @@ RULES = (
         "annex A",
         "From a card at another socket each packet crosses the link between processors.",
         _local,
-        _by_moving_cards,
+        by_moving_cards,
     ),
     _advice(
         "A8",
@@ -401,7 +271,7 @@ RULES = (
         VIRTUAL,
         "With one queue all packets go through one core, however many there are.",
         _steering,
-        _by_more_queues,
+        by_more_queues,
     ),
     _advice(
         "A9",
@@ -409,7 +279,7 @@ RULES = (
         BARE,
         "Threads that share structures wait for each other: a matter of the VNF's design, which no host shows.",
         None,
-        _nothing,
+        nothing,
     ),
     _advice(
         "A10",
@@ -417,7 +287,7 @@ RULES = (
         BARE,
         "Cards write into memory by themselves, so it has to stay where it is, and be allowed to.",
         _pinned,
-        _by_raising_limits,
+        by_raising_limits,
     ),
     _advice(
         "A11",
@@ -425,7 +295,7 @@ RULES = (
         BARE,
         "Large pages help only if there are some, on the node whose cores use them.",
         _reserved,
-        _by_reserving,
+        by_reserving,
     ),
     _advice(
         "A12",
@@ -433,7 +303,7 @@ RULES = (
         VIRTUAL,
         "A virtual function gives a VM a card of its own, past the hypervisor and its switch.",
         _functions,
-        _by_functions,
+        by_functions,
     ),
 )
 """In the order in which clause 6.1 and annex D mention them; A11 and A12 are rows of tables 2 and 3."""
