@@ -61,7 +61,7 @@ def place(vmds: tuple[str, ...], hosts: tuple[str, ...], form: str, output: str 
     """
     terms = _terms(flags)
     known = _hosts(hosts)
-    results, after = _placed(vmds, known, terms)
+    results, after = _placed(vmds, known, terms, in_full=form != "text")
     _say(results, known, form)
     missing = [each.vm for each in results if each.placement is None]
     if output and not (missing and flags["all_or_nothing"]):
@@ -143,9 +143,9 @@ def _files(asked: tuple[str, ...]) -> Iterator[str]:
 
 
 def _placed(
-    files: tuple[str, ...], hosts: "dict[str, HostDescriptor]", terms: "Terms"
+    files: tuple[str, ...], hosts: "dict[str, HostDescriptor]", terms: "Terms", in_full: bool
 ) -> "tuple[list[PlacementResult], dict[str, HostDescriptor]]":
-    """VMs one after the other, and the hosts that changed by it."""
+    """VMs one after the other, and the hosts that changed by it; `in_full`: every reason of every host."""
     from nodrop.descriptors import read_vmd, with_fingerprints  # noqa: PLC0415
     from nodrop.vm.place import compiled, decide, explained, occupied  # noqa: PLC0415
 
@@ -159,7 +159,7 @@ def _placed(
             click.echo(f"nodrop: {file}: {remark}", err=True)
         names[vmd.name] = names.get(vmd.name, 0) + 1
         name = vmd.name if names[vmd.name] == 1 else f"{vmd.name}#{names[vmd.name]}"
-        result = explained(decide(vmd, tuple(rooms.values()), terms, name))
+        result = explained(decide(vmd, tuple(rooms.values()), terms, name), in_full=in_full)
         if result.placement:
             host = result.placement.host_id
             after[host] = with_fingerprints(occupied(rooms[host].host, result.placement))

@@ -1,25 +1,40 @@
 """Why a VM goes where it goes, and why not elsewhere."""
 
-from nodrop.model.placement import PlacementResult, Rejection
+from collections.abc import Iterator
+
+from nodrop.model.placement import Constraint, PlacementResult, Rejection
 from nodrop.vm.place.assemble import assembled
 from nodrop.vm.place.decision import Decision
-from nodrop.vm.place.inventory import Inventory
 from nodrop.vm.place.remarks import remarked
-from nodrop.vm.place.violations import violations
+from nodrop.vm.place.violations import deciding, violations
+
+FEW = 3
+"""Hosts that are refused and explained in full in any case."""
 
 
-def explained(decision: Decision) -> PlacementResult:
-    """A decision with its reasons: the placement to the last resource, and all that stands against each other host."""
+def explained(decision: Decision, *, in_full: bool = True) -> PlacementResult:
+    """A decision with its reasons: the placement to the last resource, and what stands against each other host.
+
+    Args:
+        decision: what became of a VM.
+        in_full: every reason of every host. Else, where many are refused, what decides first of each, and every reason
+            of one host for each constraint that decides: people read no more of a thousand.
+    """
     best = decision.candidates[0] if decision.candidates else None
     return PlacementResult(
         vm=decision.vm,
         policy=decision.terms.policy,
         placement=remarked(assembled(decision.vm, best), decision) if best else None,
         alternatives=tuple(each.inventory.id for each in decision.candidates[1:]),
-        rejections=tuple(rejection(decision, host) for host in decision.refused),
+        rejections=tuple(_rejections(decision, in_full or len(decision.refused) <= FEW)),
     )
 
 
-def rejection(decision: Decision, host: Inventory) -> Rejection:
-    """Everything that stands against a host."""
-    return Rejection(host_id=host.id, hostname=host.hostname, violations=violations(decision, host))
+def _rejections(decision: Decision, in_full: bool) -> Iterator[Rejection]:
+    told: set[Constraint] = set()
+    for host in decision.refused:
+        first = () if in_full else deciding(decision, host)
+        if not first or first[0].constraint not in told:
+            told.update(each.constraint for each in first)
+            first = violations(decision, host)
+        yield Rejection(host_id=host.id, hostname=host.hostname, violations=first)

@@ -1,5 +1,6 @@
 """Every requirement that a host does not meet, the one that decides first."""
 
+import itertools
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
@@ -38,6 +39,17 @@ def violations(decision: Decision, host: Inventory) -> tuple[Violation, ...]:
             where = ", ".join(part for part in (name, each.where) if part)
             found.append(each.model_copy(update={"where": where}) if where != each.where else each)
     return tuple(found)
+
+
+def deciding(decision: Decision, host: Inventory) -> tuple[Violation, ...]:
+    """What decides first against a host, by the last of a VMD's profiles; nothing where that takes a search to tell."""
+    need = counted(decision.vmd.profiles[-1])
+    verdict = judged(need.profile, host, decision.terms, decision.vm)
+    if verdict.violations or not host.nodes or need.profile.topology == "unrestricted":
+        return verdict.violations[:1]
+    search = Search(need, host, decision.terms)
+    alone = (each for position in range(len(need.sets)) for each in _of_set(search, position))
+    return tuple(itertools.islice(alone, 1))
 
 
 def _of_profile(need: Need, host: Inventory, terms: Terms, vm: str) -> Iterator[Violation]:
