@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from nodrop.model.chd import CpuState, HostDescriptor, LargePages, Nic, NodeMemory, NumaNode, Port
@@ -117,6 +118,7 @@ class Inventory(NamedTuple):
     homeless_devices: tuple[tuple[str, str, str], ...]
 
 
+@lru_cache(maxsize=65_536)
 def address(pci_id: str) -> tuple[object, ...]:
     """What PCI addresses sort by: as hexadecimal numbers where they are such."""
     return tuple((0, int(part, 16), "") if _hex(part) else (1, 0, part) for part in re.split(r"[:.]", pci_id))
