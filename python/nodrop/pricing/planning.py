@@ -186,8 +186,14 @@ def means_here(host: HostDescriptor) -> Means:
     return Means(
         stress_ng=antagonist.is_there(),
         large_pages=_why_no_large_pages(host),
-        steering="" if Path(RPS).exists() else "this kernel has no receive packet steering (CONFIG_RPS)",
+        steering=_why_no_steering(),
     )
+
+
+def _why_no_steering() -> str:
+    if not Path(RPS).exists():
+        return "this kernel has no receive packet steering (CONFIG_RPS)"
+    return "" if os.geteuid() == 0 else "only root may say which CPU receives"
 
 
 def _why_no_large_pages(host: HostDescriptor) -> str:

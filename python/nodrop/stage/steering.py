@@ -27,7 +27,9 @@ def receive_on(core: int, interfaces: Sequence[str], sut_pid: int) -> None:
         said = answer.read().decode()
     os.waitpid(pid, 0)
     if said:
-        raise StageError(f"vnf.softirq_core: {core} asked, {said}; leave it out, or use a kernel with CONFIG_RPS")
+        raise StageError(
+            f"vnf.softirq_core: {core} asked, {said}; leave it out, or run as root, on a kernel with CONFIG_RPS"
+        )
 
 
 def _write(core: int, interfaces: Sequence[str], sut_pid: int, writer: int) -> None:
