@@ -99,6 +99,8 @@ def test_links_of_a_capture_never_lead_out_of_it(tmp_path: Path) -> None:
 
 def test_a_machine_is_the_same_by_its_capture(tmp_path: Path) -> None:
     live = capture(tmp_path / "here.tar.gz")
+    with tarfile.open(tmp_path / "here.tar.gz") as archive:
+        assert not [name for name in archive.getnames() if name.startswith("/") or ".." in name]
     with captured(tmp_path / "here.tar.gz") as source:
         again = describe(source)
     assert again.captured_at == live.captured_at

@@ -120,7 +120,7 @@ def _add_links(archive: tarfile.TarFile, path: str, done: set[str]) -> str:
         if part in ("", "."):
             continue
         if part == "..":
-            place = os.path.dirname(place)
+            place = os.path.dirname(place).rstrip("/")
             continue
         step = f"{place}/{part}"
         if os.path.islink(step):

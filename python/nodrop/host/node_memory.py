@@ -10,6 +10,7 @@ from nodrop.host.source import Source
 from nodrop.host.tree import Tree
 from nodrop.model.chd import Bandwidth, LargePages, NodeMemory, NormalMemory
 from nodrop.model.observation import Observation
+from nodrop.units import format_bytes
 
 NODES = "/sys/devices/system/node"
 HUGEPAGES = "/sys/kernel/mm/hugepages"
@@ -40,7 +41,9 @@ def contradictions(source: Source, nodes: Sequence[NodeMemory]) -> list[str]:
     total = sum(size for size in sizes if size is not None)
     if None in sizes or not whole or abs(total - whole) <= TOLERATED_RATIO * whole:
         return []
-    return [f"nodes have {total} bytes of memory together, the machine has {whole} by /proc/meminfo"]
+    return [
+        f"nodes have {format_bytes(total)} of memory together, the machine has {format_bytes(whole)} by /proc/meminfo"
+    ]
 
 
 def _meminfo(tree: Tree, node: int, *, alone: bool) -> tuple[Mapping[str, int], str]:
