@@ -1,6 +1,5 @@
 """Every requirement that a host does not meet, the one that decides first."""
 
-import itertools
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
@@ -42,14 +41,21 @@ def violations(decision: Decision, host: Inventory) -> tuple[Violation, ...]:
 
 
 def deciding(decision: Decision, host: Inventory) -> tuple[Violation, ...]:
-    """What decides first against a host, by the last of a VMD's profiles; nothing where that takes a search to tell."""
+    """What decides first against a host, by the last of a VMD's profiles, as far as it can be told without a search."""
     need = counted(decision.vmd.profiles[-1])
     verdict = judged(need.profile, host, decision.terms, decision.vm)
-    if verdict.violations or not host.nodes or need.profile.topology == "unrestricted":
+    if not host.nodes or need.profile.topology == "unrestricted" or need.profile.scales_with_cores:
+        return violations(decision, host)[:1]
+    if verdict.violations:
         return verdict.violations[:1]
     search = Search(need, host, decision.terms)
     alone = (each for position in range(len(need.sets)) for each in _of_set(search, position))
-    return tuple(itertools.islice(alone, 1))
+    together = Violation(
+        constraint="node",
+        asked=f"nodes for {len(need.sets)} sets at once",
+        found="each alone finds one, not all together",
+    )
+    return (next(alone, together),)
 
 
 def _of_profile(need: Need, host: Inventory, terms: Terms, vm: str) -> Iterator[Violation]:
