@@ -95,9 +95,9 @@ def _fleets(count: int) -> Iterator[Fleet]:
     yield Fleet("all empty, 8 sets that each take a node", _named(empty, count), _tall(), count)
     yield Fleet("all empty, 9 sets of which no two fit on a node", _named(empty, count), _many(), 0)
     yield Fleet(
-        "nodes all different, 9 sets of which no two fit on one",
+        "nodes all different, 17 sets of which no three fit on one",
         _named(uneven, count),
-        _many(),
+        _sets([2 * cores for cores in (11, 12, 13, 14, 15, 11, 12, 13, 14, 15, 11, 12, 13, 14, 15, 11, 12)]),
         0,
         bounded=True,
     )

@@ -503,9 +503,9 @@ def test_a_search_that_would_not_end_is_ended_and_says_so() -> None:
         for node in chd.resources.numa_nodes
     )
     uneven = chd.model_copy(update={"resources": chd.resources.model_copy(update={"numa_nodes": nodes})})
-    # Thirteen sets of which no two fit on one of twelve nodes that all differ.
+    # 25 sets of three cores on twelve nodes that all differ and have room for two each.
     profile = Profile(
-        vcpu_sets=sets(*[10 if each % 2 else 11 for each in range(13)]),
+        vcpu_sets=sets(*[5 if each % 2 else 6 for each in range(25)]),
         links=(SetLink(sets=(0, 1), bandwidth_bps=1.0),),
     )
     many = VmDescriptor(name="vm", profiles=(profile,))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from nodrop.model.placement import Constraint
 from nodrop.vm.place.cores import Manner, core_count, cores_of
 from nodrop.vm.place.inventory import Inventory, Link, NodeRoom
-from nodrop.vm.place.need import Need
+from nodrop.vm.place.need import Need, SetNeed
 from nodrop.vm.place.ports import NO_ENDS, Cost, Ends, Solver, Unsolved, Wanted
 from nodrop.vm.place.terms import Terms
 
@@ -90,6 +90,10 @@ class Search:
             kept = "host reserve" not in self.ignored
             if self.cores_asked > (min(sum(self.whole), max(0, self.spare_count)) if kept else sum(self.whole)):
                 return False
+            # Of sets that take more than half of the largest node no two share one.
+            half = max(self.whole, default=0) // 2
+            if sum(self.cores_of_set(each) > half for each in self.need.sets) > len(self.whole):
+                return False
         return "large pages" in self.ignored or all(
             sum(each.page_count for each in self.need.sets if each.page_bytes == size)
             <= sum(room.pages.get(size) or 0 for room in self.inventory.nodes)
@@ -142,7 +146,7 @@ class Search:
             return True
         # Ports for all sets cost no less than those for one of them cost alone.
         costs = [cost for at, node in enumerate(nodes) if (cost := self._costs.get((node, at)))]
-        cost = (0, -self.interface_count, 0) if self.terms.policy == "spread" else max(costs, default=(0, 0, 0))
+        cost = self.least_cost if self.terms.policy == "spread" else max([self.least_cost, *costs])
         least = self._least(nodes)
         if self._substitutions_first:
             whole: Key = (self.substitution_count + cost[0], *least)
@@ -199,6 +203,19 @@ class Search:
         return 0 if "interfaces" in self.ignored else sum(len(each.interfaces) for each in self.need.sets)
 
     @cached_property
+    def least_cost(self) -> Cost:
+        """What the ports for all interfaces cost at least, wherever they are."""
+        if not self.interface_count:
+            return (0, 0, 0)
+        ports = [port for room in self.inventory.nodes for port in room.ports]
+        speeds = {port.speed_bps for port in ports}
+        interfaces = [each for need in self.need.sets for each in need.interfaces]
+        larger = sum(each.speed_bps not in speeds for each in interfaces)
+        whole = sum(each.mode == "dedicated" for each in interfaces)
+        opened = whole + (whole < len(interfaces) and not any(port.opened for port in ports))
+        return self.solver.cost(larger, 0, opened, len(interfaces))
+
+    @cached_property
     def whole(self) -> list[int]:
         """Whole free cores of each node."""
         return [room.whole_count for room in self.inventory.nodes]
@@ -228,10 +245,13 @@ class Search:
             return None
         if "cpus" in self.ignored:
             return None
-        node = next(at for at, room in enumerate(self.inventory.nodes) if room.whole_count)
+        return sum(self.cores_of_set(each) for each in self.need.sets)
+
+    def cores_of_set(self, need: SetNeed) -> int:
+        """Cores that a set takes, where all cores are alike."""
         if self.manner.smt_off:
-            return self.need.profile.vcpu_count
-        return sum(cores_of(need, self.inventory.nodes[node].thread_count, self.manner) for need in self.need.sets)
+            return need.vcpu_count
+        return cores_of(need, max(room.thread_count for room in self.inventory.nodes), self.manner)
 
     def _fits(self, node: int, positions: tuple[int, ...]) -> bool:
         """Whether sets fit on a node together, interfaces aside."""
