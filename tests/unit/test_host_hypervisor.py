@@ -106,7 +106,8 @@ def test_no_large_page_set_aside_is_supported_and_not_enabled(tmp_path: Path) ->
 def test_amd_is_read_by_its_own_names(tmp_path: Path) -> None:
     tree = PciTree(tmp_path)
     tree.write("/sys/module/kvm_amd/parameters/npt", "1")
-    tree.directory("/sys/class/iommu/ivhd0/amd-iommu")
+    tree.write("/sys/class/iommu/ivhd0/amd-iommu/cap", "40070f")
+    tree.write("/sys/class/iommu/ivhd0/amd-iommu/features", "246577efa2254afa:0")
     tree.directory("/sys/kernel/iommu_groups/0")
     tree.write("/proc/interrupts", " 24:  0  IR-PCI-MSI-0000:41:00.0  0-edge  nvme0q0")
     found = described(tree).capabilities

@@ -3,20 +3,19 @@
 Source: ETSI GS NFV-PER 001 clauses 7.2 and 8.1.1.3; Linux, Documentation/virt/kvm/api.rst.
 """
 
-import fcntl
 import os
 import re
 from typing import NamedTuple
 
 from nodrop.host import kvm
+from nodrop.host.registers import KVM_DEVICE, kvm_version
 from nodrop.host.source import Source
 from nodrop.model.chd import Hypervisor, HypervisorCapabilities
 from nodrop.model.observation import Feature, Observation
 
 RELEASE = "/proc/sys/kernel/osrelease"
-DEVICE = "/dev/kvm"
-GET_API_VERSION, API_VERSION = 0xAE00, 12
-"""KVM_GET_API_VERSION; the only one there has ever been since Linux 2.6.22."""
+API_VERSION = 12
+"""The only one there has ever been since Linux 2.6.22."""
 EMULATORS = {"x86_64": "qemu-system-x86_64", "aarch64": "qemu-system-aarch64"}
 OTHER_EMULATORS = ("/usr/libexec/qemu-kvm", "/usr/bin/kvm")
 _EMULATOR = re.compile(r"version (\d+(?:\.\d+)+)")
@@ -90,21 +89,12 @@ def _kvm(source: Source, module: str) -> Observation[str]:
     why = kvm.MODULES.get(module, "")
     if not source.live:
         return moment.reported("kvm", path, why)
-    try:
-        device = os.open(DEVICE, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
-    except PermissionError:
-        return moment.reported("kvm", path, "; ".join(filter(None, (why, f"{DEVICE}: not for this user"))))
-    except OSError as error:
-        return moment.reported("kvm", path, f"{DEVICE} cannot be opened: {(error.strerror or 'no reason').lower()}")
-    try:
-        version = fcntl.ioctl(device, GET_API_VERSION)
-    except OSError as error:
-        return moment.unknown(f"{DEVICE} does not answer: {error.strerror}", DEVICE)
-    finally:
-        os.close(device)
-    if version != API_VERSION:
-        return moment.unknown(f"{DEVICE} answers API version {version}, {API_VERSION} expected", DEVICE)
-    return moment.reported("kvm", DEVICE, why)
+    answer = kvm_version(source)
+    if not answer.known:
+        return moment.reported("kvm", path, "; ".join(filter(None, (why, f"{KVM_DEVICE}: {answer.why}"))))
+    if answer.value != API_VERSION:
+        return moment.unknown(f"{KVM_DEVICE} answers API version {answer.value}, {API_VERSION} expected", KVM_DEVICE)
+    return moment.reported("kvm", KVM_DEVICE, why)
 
 
 def _release(source: Source) -> Observation[str]:

@@ -1,13 +1,13 @@
 """KVM's share of the nine capabilities: what its module, the IOMMU and libvirt say.
 
 Source: ETSI GS NFV-PER 001 clause 8.1.1.3; Linux, Documentation/admin-guide/kernel-parameters.txt (kvm, kvm-intel,
-kvm-amd, vfio_iommu_type1); Intel VT-d specification 4.0 sections 11.4.2 and 11.4.3.
+kvm-amd, vfio_iommu_type1).
 """
 
 import re
-from typing import NamedTuple
 
 from nodrop.host import libvirt
+from nodrop.host.iommu_units import CLASS, GROUPS, Unit, units
 from nodrop.host.source import Source
 from nodrop.model.chd import HypervisorCapabilities
 from nodrop.model.observation import Feature, Observation
@@ -19,25 +19,10 @@ MODULES = {
     "kvm_pvm": "by kvm_pvm, without the processor's own virtualization: it runs only kernels made for it",
 }
 """Modules that run guests; what has to be known of one."""
-GROUPS, UNITS = "/sys/kernel/iommu_groups", "/sys/class/iommu"
 VFIO = "/sys/module/vfio_iommu_type1"
 NODES, PAGES = "/sys/devices/system/node", "/sys/kernel/mm/hugepages"
 NO_IOMMU = "no IOMMU in sight: there is none, or it is switched off"
 PER_VM = "asked for VM by VM; there is nothing to switch on"
-LARGE_PAGES = 3 << 34
-"""Of a VT-d unit's capabilities: bits 34 and 35, second-level pages of 2 MiB and 1 GiB."""
-REMAPS = 1 << 3
-"""Of its extended capabilities: it remaps interrupts."""
-
-
-class _Iommu(NamedTuple):
-    """What the IOMMUs are."""
-
-    on: bool
-    """Devices are in groups: the kernel drives it."""
-    intel: tuple[tuple[int | None, int | None], ...]
-    """Capabilities and extended ones of each VT-d unit."""
-    amd: bool
 
 
 def module(source: Source) -> str:
@@ -54,13 +39,13 @@ def capabilities(source: Source) -> HypervisorCapabilities:
     """The nine, with their evidence."""
     loaded = module(source)
     slat = _slat(source, loaded)
-    iommu = _iommu(source)
+    found = units(source)
     return HypervisorCapabilities(
         slat=slat,
         slat_large_pages=_slat_large(source, loaded, slat),
-        iommu_slat=_iommu_slat(source, iommu),
-        iommu_slat_large_pages=_iommu_large(source, iommu),
-        interrupt_remapping=_remapping(source, iommu),
+        iommu_slat=_iommu_slat(source),
+        iommu_slat_large_pages=_iommu_large(source, found),
+        interrupt_remapping=_remapping(source, found),
         no_instruction_emulation=_no_emulation(source, loaded),
         cpu_pinning=placing(source, "cpu_pinning") or Feature(),
         numa_memory_pinning=placing(source, "numa_memory_pinning") or Feature(),
@@ -112,27 +97,27 @@ def _slat_large(source: Source, loaded: str, slat: Feature) -> Feature:
     )
 
 
-def _iommu_slat(source: Source, iommu: _Iommu) -> Feature:
+def _iommu_slat(source: Source) -> Feature:
     moment = source.moment
-    if not iommu.on:
-        return Feature(supported=moment.unknown(NO_IOMMU, UNITS), enabled=_off(source))
+    if not _is_on(source):
+        return Feature(supported=moment.unknown(NO_IOMMU, CLASS), enabled=_off(source))
     why = "devices are in IOMMU groups, by which VFIO gives a VM's memory to a device"
     loaded = source.tree.exists(VFIO) or source.tree.exists("/sys/module/iommufd")
     note = "" if loaded else "; VFIO is not loaded yet"
     return _both(moment.inferred(True, GROUPS, why + note))
 
 
-def _iommu_large(source: Source, iommu: _Iommu) -> Feature:
+def _iommu_large(source: Source, found: tuple[Unit, ...]) -> Feature:
     moment = source.moment
     supported: Observation[bool] = moment.unknown(
-        "this IOMMU does not say it in sysfs" if iommu.on else NO_IOMMU, UNITS
+        "this IOMMU does not say it in sysfs" if _is_on(source) else NO_IOMMU, CLASS
     )
-    if iommu.amd:
-        supported = moment.inferred(True, UNITS, "AMD's page tables hold pages of all sizes")
-    elif iommu.intel and all(each is not None for each, _ in iommu.intel):
-        every = all((each or 0) & LARGE_PAGES for each, _ in iommu.intel)
-        supported = moment.reported(every, f"{UNITS}/*/intel-iommu/cap", "bits 34 and 35 of every unit")
-    if not iommu.on:
+    if found:
+        every = all(unit.maps("2M") and unit.maps("1G") for unit in found)
+        supported = moment.reported(
+            every, found[0].path, "CAP.SLLPS of every unit, or AMD's tables, which hold all sizes"
+        )
+    if not _is_on(source):
         return Feature(supported=supported, enabled=_off(source))
     path = f"{VFIO}/parameters/disable_hugepages"
     without = _switch(source, path)
@@ -143,7 +128,7 @@ def _iommu_large(source: Source, iommu: _Iommu) -> Feature:
     )
 
 
-def _remapping(source: Source, iommu: _Iommu) -> Feature:
+def _remapping(source: Source, found: tuple[Unit, ...]) -> Feature:
     moment, path = source.moment, "/proc/interrupts"
     text = source.tree.text(path)
     if text is None:
@@ -152,11 +137,10 @@ def _remapping(source: Source, iommu: _Iommu) -> Feature:
         match = re.search(r"\bIR-(?:PCI|IO-APIC|HPET|DMAR)\S*", text)
         enabled = moment.reported(bool(match), path, match[0] if match else "no interrupt is remapped")
     supported: Observation[bool] = moment.unknown(
-        "this IOMMU does not say it in sysfs" if iommu.on else NO_IOMMU, UNITS
+        "this IOMMU does not say it in sysfs" if _is_on(source) else NO_IOMMU, CLASS
     )
-    if iommu.intel and all(each is not None for _, each in iommu.intel):
-        every = all((each or 0) & REMAPS for _, each in iommu.intel)
-        supported = moment.reported(every, f"{UNITS}/*/intel-iommu/ecap", "bit 3 of every unit")
+    if found:
+        supported = moment.reported(all(unit.remaps for unit in found), found[0].path, "every unit")
     elif enabled.value:
         supported = moment.inferred(True, path, "it is in use")
     return Feature(supported=supported, enabled=enabled)
@@ -247,29 +231,9 @@ def _large_pages_by_node(source: Source, nodes: list[str]) -> Feature:
     return Feature(supported=supported, enabled=moment.reported(False, path, "no page is set aside on any node"))
 
 
-def _iommu(source: Source) -> _Iommu:
-    tree = source.tree
-    units = tree.names(UNITS)
-    return _Iommu(
-        on=bool(tree.names(GROUPS)),
-        intel=tuple(
-            (
-                _register(source, f"{UNITS}/{unit}/intel-iommu/cap"),
-                _register(source, f"{UNITS}/{unit}/intel-iommu/ecap"),
-            )
-            for unit in units
-            if unit.startswith("dmar")
-        ),
-        amd=any(unit.startswith("ivhd") for unit in units),
-    )
-
-
-def _register(source: Source, path: str) -> int | None:
-    """Hexadecimal, without a prefix."""
-    text = source.tree.text(path)
-    if text is None or not re.fullmatch(r"(?:0x)?[0-9a-fA-F]{1,16}", text):
-        return None
-    return int(text, 16)
+def _is_on(source: Source) -> bool:
+    """Devices are in groups: the kernel drives an IOMMU."""
+    return bool(source.tree.names(GROUPS))
 
 
 def _switch(source: Source, path: str) -> Observation[bool]:

@@ -6,7 +6,7 @@ import os
 from nodrop.host.source import NOT_CAPTURED, Source
 from nodrop.model.observation import Observation
 
-KVM = "/dev/kvm"
+KVM_DEVICE = "/dev/kvm"
 _KVM_GET_API_VERSION = 0xAE00
 """Source: Linux, Documentation/virt/kvm/api.rst."""
 
@@ -37,18 +37,18 @@ def msr(source: Source, register: int) -> Observation[int]:
 def kvm_version(source: Source) -> Observation[int]:
     """KVM's interface version, 12 for ever: that it answers is what counts."""
     if not source.live:
-        return source.moment.unknown(NOT_CAPTURED, KVM)
+        return source.moment.unknown(NOT_CAPTURED, KVM_DEVICE)
     try:
-        file = os.open(KVM, os.O_RDWR | os.O_CLOEXEC)
+        file = os.open(KVM_DEVICE, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
-        return source.moment.unknown("no such file", KVM)
+        return source.moment.unknown("no such file", KVM_DEVICE)
     except PermissionError:
-        return source.moment.unknown("needs root or the group kvm", KVM)
+        return source.moment.unknown("needs root or the group kvm", KVM_DEVICE)
     except OSError as error:
-        return source.moment.unknown(f"{KVM}: {error.strerror}", KVM)
+        return source.moment.unknown(f"{KVM_DEVICE}: {error.strerror}", KVM_DEVICE)
     try:
-        return source.moment.reported(fcntl.ioctl(file, _KVM_GET_API_VERSION), KVM)
+        return source.moment.reported(fcntl.ioctl(file, _KVM_GET_API_VERSION), KVM_DEVICE)
     except OSError as error:
-        return source.moment.unknown(f"{KVM}: {error.strerror}", KVM)
+        return source.moment.unknown(f"{KVM_DEVICE}: {error.strerror}", KVM_DEVICE)
     finally:
         os.close(file)

@@ -1,55 +1,19 @@
-"""Translation and interrupt remapping for devices.
-
-Source: Intel Virtualization Technology for Directed I/O, CAP_REG and ECAP_REG; AMD I/O Virtualization Technology,
-Extended Feature Register (MMIO 0030h).
-"""
+"""Translation and interrupt remapping for devices."""
 
 import re
 from typing import NamedTuple
 
-from nodrop.host import cmdline, leaves
+from nodrop.host import cmdline, iommu_units, leaves
+from nodrop.host.iommu_units import CLASS, GROUPS, Unit
 from nodrop.host.processor.chip import Chip
 from nodrop.model.chd import PageSize
 from nodrop.model.observation import Feature, Observation
 
-_CLASS = "/sys/class/iommu"
-_GROUPS = "/sys/kernel/iommu_groups"
 _ACPI = "/sys/firmware/acpi/tables"
 _TABLES = ("DMAR", "IVRS", "IORT")
 _INTERRUPTS = "/proc/interrupts"
 _REMAPPED = re.compile(r"\bIR-[A-Z]+(?:-[A-Z]+)*")
 _SIZES: tuple[PageSize, ...] = ("2M", "1G")
-_HEX = re.compile(r"(?:0x)?[0-9a-fA-F]{1,16}")
-
-
-class Unit(NamedTuple):
-    """Registers of one remapping unit."""
-
-    path: str
-    intel: bool
-    cap: int
-    """CAP_REG; of AMD the PCI capability header."""
-    ecap: int
-    """ECAP_REG; of AMD the Extended Feature Register."""
-
-    @property
-    def translates(self) -> bool:
-        """Second-level tables: CAP.SAGAW; every unit of AMD's has them."""
-        return not self.intel or self.cap >> 8 & 0x1F != 0
-
-    @property
-    def remaps(self) -> bool:
-        """Interrupts: ECAP.IR; every unit of AMD's does."""
-        return not self.intel or bool(self.ecap >> 3 & 1)
-
-    @property
-    def posts(self) -> bool:
-        """Interrupts to guests: CAP.PI; of AMD GAMSup."""
-        return bool(self.cap >> 59 & 1) if self.intel else bool(self.ecap >> 21 & 7)
-
-    def maps(self, size: PageSize) -> bool:
-        """Large pages: CAP.SLLPS; AMD's tables have every size."""
-        return not self.intel or bool(self.cap >> (34 if size == "2M" else 35) & 1)
 
 
 class Iommu(NamedTuple):
@@ -64,7 +28,7 @@ class Iommu(NamedTuple):
 
 def describe(chip: Chip) -> Iommu:
     """What the units say, and what of it the kernel uses."""
-    units = _units(chip)
+    units = iommu_units.units(chip.source)
     present = Feature(supported=_present(chip, units), enabled=_enabled(chip))
     if present.supported.value is False:
         return _without(chip, present)
@@ -87,26 +51,14 @@ def _without(chip: Chip, present: Feature) -> Iommu:
     return Iommu(present, neither, dict.fromkeys(_SIZES, neither), neither, neither)
 
 
-def _units(chip: Chip) -> tuple[Unit, ...]:
-    tree, found = chip.source.tree, []
-    for name in tree.names(_CLASS):
-        for directory, second in (("intel-iommu", "ecap"), ("amd-iommu", "features")):
-            path = f"{_CLASS}/{name}/{directory}"
-            # AMD's features are two registers since Linux 6.1, `efr:efr2`
-            cap, ecap = ((tree.text(f"{path}/{each}") or "").partition(":")[0] for each in ("cap", second))
-            if _HEX.fullmatch(cap) and _HEX.fullmatch(ecap):
-                found.append(Unit(path, directory == "intel-iommu", int(cap, 16), int(ecap, 16)))
-    return tuple(found)
-
-
 def _present(chip: Chip, units: tuple[Unit, ...]) -> Observation[bool]:
     moment, tree = chip.source.moment, chip.source.tree
     if tables := [each for each in _TABLES if tree.exists(f"{_ACPI}/{each}")]:
         return moment.reported(True, f"{_ACPI}/{tables[0]}")
     if units:
         return moment.reported(True, units[0].path)
-    if tree.names(_GROUPS):
-        return moment.inferred(True, _GROUPS, "the kernel has groups of devices")
+    if tree.names(GROUPS):
+        return moment.inferred(True, GROUPS, "the kernel has groups of devices")
     if not tree.names(_ACPI):
         return leaves.refused(chip.source, _ACPI)
     if chip.virtual:
@@ -116,20 +68,20 @@ def _present(chip: Chip, units: tuple[Unit, ...]) -> Observation[bool]:
 
 def _enabled(chip: Chip) -> Observation[bool]:
     moment, tree = chip.source.moment, chip.source.tree
-    groups = tree.names(_GROUPS)
-    if not groups and tree.why(_GROUPS):
-        return leaves.refused(chip.source, _GROUPS)
-    kinds = sorted({kind for each in groups[:512] if (kind := tree.text(f"{_GROUPS}/{each}/type"))})
+    groups = tree.names(GROUPS)
+    if not groups and tree.why(GROUPS):
+        return leaves.refused(chip.source, GROUPS)
+    kinds = sorted({kind for each in groups[:512] if (kind := tree.text(f"{GROUPS}/{each}/type"))})
     why = f"{len(groups)} groups" + (f", of type {', '.join(kinds)}" if kinds else "") if groups else "no groups"
-    return moment.reported(bool(groups), _GROUPS, why)
+    return moment.reported(bool(groups), GROUPS, why)
 
 
 def _all(chip: Chip, units: tuple[Unit, ...], having: list[bool], register: str) -> Observation[bool]:
     """What every unit must have."""
     moment, tree = chip.source.moment, chip.source.tree
     if not units:
-        held = f"{_CLASS} has units without registers" if tree.names(_CLASS) else "the kernel shows no unit of it"
-        return moment.unknown(held, _CLASS)
+        held = f"{CLASS} has units without registers" if tree.names(CLASS) else "the kernel shows no unit of it"
+        return moment.unknown(held, CLASS)
     count = "" if len(units) == 1 else f", {sum(having)} of {len(units)} units"
     return moment.reported(all(having), units[0].path, register + count)
 
@@ -171,7 +123,7 @@ def _remapping(chip: Chip, present: Feature, supported: Observation[bool]) -> Ob
     if "MSI" in text or "IO-APIC" in text:
         return moment.reported(False, _INTERRUPTS, "no interrupt by IR-...")
     if present.enabled.known and not present.enabled.value:
-        return moment.inferred(False, _GROUPS, "the IOMMU is off")
+        return moment.inferred(False, GROUPS, "the IOMMU is off")
     why = "this architecture's interrupts do not tell"
     return moment.unknown(supported.why if not supported.known else why, _INTERRUPTS)
 

@@ -3,7 +3,7 @@
 from nodrop.host import leaves
 from nodrop.host.processor import models
 from nodrop.host.processor.chip import CPUINFO, Chip
-from nodrop.host.registers import KVM, kvm_version, msr
+from nodrop.host.registers import KVM_DEVICE, kvm_version, msr
 from nodrop.model.observation import Feature, Observation
 
 _KVM_API = 12
@@ -103,7 +103,7 @@ def _enabled(chip: Chip) -> Observation[bool]:
         others = "; /dev/kvm answers by other means than the processor's" if kvm.value == _KVM_API else ""
         return moment.inferred(False, supported.source, f"the processor shows none{others}")
     if kvm.value == _KVM_API:
-        return moment.reported(True, KVM, f"answers, version {_KVM_API}")
+        return moment.reported(True, KVM_DEVICE, f"answers, version {_KVM_API}")
     for module in ("kvm_intel", "kvm_amd"):
         if tree.exists(f"{_MODULES}/{module}/parameters"):
             return moment.inferred(True, f"{_MODULES}/{module}", "its module is loaded, which refuses where it is off")
@@ -114,14 +114,14 @@ def _by_register(chip: Chip, supported: Observation[bool], kvm: Observation[int]
     """Where KVM is not there to answer."""
     moment = chip.source.moment
     if not (chip.intel or chip.amd):
-        return moment.unknown(kvm.why, KVM)
+        return moment.unknown(kvm.why, KVM_DEVICE)
     register = msr(chip.source, _FEATURE_CONTROL if chip.intel else _VM_CR)
     if register.value is not None:
         on = register.value & 0b101 == 0b101 if chip.intel else not register.value >> 4 & 1
         return moment.reported(on, register.source)
     if supported.source.startswith("cpuid") and chip.intel and "flags" in chip.fields and "vmx" not in chip.flags:
         return moment.inferred(False, CPUINFO, "the processor has it, the kernel struck its flag: off in the firmware")
-    return moment.unknown(f"{register.why}; {KVM}: {kvm.why}", register.source)
+    return moment.unknown(f"{register.why}; {KVM_DEVICE}: {kvm.why}", register.source)
 
 
 def _module(chip: Chip, supported: Observation[bool], intel: str, amd: str) -> Observation[bool]:

@@ -1,0 +1,61 @@
+"""Units that translate addresses and remap interrupts for devices, by their registers.
+
+Source: Intel Virtualization Technology for Directed I/O, CAP_REG and ECAP_REG; AMD I/O Virtualization Technology,
+Extended Feature Register (MMIO 0030h).
+"""
+
+import re
+from typing import NamedTuple
+
+from nodrop.host.source import Source
+from nodrop.model.chd import PageSize
+
+CLASS = "/sys/class/iommu"
+GROUPS = "/sys/kernel/iommu_groups"
+_HEX = re.compile(r"(?:0x)?[0-9a-fA-F]{1,16}")
+
+
+class Unit(NamedTuple):
+    """Registers of one remapping unit."""
+
+    path: str
+    intel: bool
+    cap: int
+    """CAP_REG; of AMD the PCI capability header."""
+    ecap: int
+    """ECAP_REG; of AMD the Extended Feature Register."""
+
+    @property
+    def translates(self) -> bool:
+        """Second-level tables: CAP.SAGAW; every unit of AMD's has them."""
+        return not self.intel or self.cap >> 8 & 0x1F != 0
+
+    @property
+    def remaps(self) -> bool:
+        """Interrupts: ECAP.IR; every unit of AMD's does."""
+        return not self.intel or bool(self.ecap >> 3 & 1)
+
+    @property
+    def posts(self) -> bool:
+        """Interrupts to guests: CAP.PI; of AMD GAMSup."""
+        return bool(self.cap >> 59 & 1) if self.intel else bool(self.ecap >> 21 & 7)
+
+    def maps(self, size: PageSize) -> bool:
+        """Large pages: CAP.SLLPS; AMD's tables have every size."""
+        return not self.intel or bool(self.cap >> (34 if size == "2M" else 35) & 1)
+
+
+def units(source: Source) -> tuple[Unit, ...]:
+    """All of them, or none where the registers of one cannot be read: what every unit can do is then not known."""
+    tree, found = source.tree, []
+    for name in tree.names(CLASS):
+        for directory, second in (("intel-iommu", "ecap"), ("amd-iommu", "features")):
+            path = f"{CLASS}/{name}/{directory}"
+            if not tree.exists(path):
+                continue
+            # AMD's features are two registers since Linux 6.1, `efr:efr2`
+            cap, ecap = ((tree.text(f"{path}/{each}") or "").partition(":")[0] for each in ("cap", second))
+            if not (_HEX.fullmatch(cap) and _HEX.fullmatch(ecap)):
+                return ()
+            found.append(Unit(path, directory == "intel-iommu", int(cap, 16), int(ecap, 16)))
+    return tuple(found)
