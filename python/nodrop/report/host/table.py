@@ -72,7 +72,7 @@ def nodes_table(host: HostDescriptor) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False, header_style="dim")
     for name, wide in (("node", 0), ("socket", 0), ("CPUs", 3), ("cores", 0), ("for VMs", 2), ("in use", 2)):
         table.add_column(name, overflow="fold", ratio=wide or None)
-    for name in ("memory", "free", "large pages (free of all)"):
+    for name in ("memory", "available", "large pages (free of all)"):
         table.add_column(name, justify="right")
     for node in host.resources.numa_nodes:
         table.add_row(*_node_row(node))
