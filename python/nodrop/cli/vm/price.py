@@ -194,7 +194,8 @@ def _say_failures(failures: "Sequence[Failure]") -> None:
         if failure not in unanswered:
             _warn(f"{failure.turn}: {failure.error}")
     if unanswered:
-        _warn(f"{len(unanswered)} runs did not find all goals in their time; allow more (--budget), on a quiet machine")
+        runs = "1 run" if len(unanswered) == 1 else f"{len(unanswered)} runs"
+        _warn(f"{runs} did not find all goals in their time; allow more (--budget), on a quiet machine")
 
 
 def _give(table: "PriceTable", flags: dict[str, Any]) -> None:
