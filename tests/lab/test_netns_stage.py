@@ -244,6 +244,7 @@ def test_a_vnf_gets_its_namespace_ports_and_macs(tmp_path: Path, monkeypatch: py
             *("--queue-slots", "1024"),
             *("--mtu", "1500"),
             *("--core", str(max(os.sched_getaffinity(0)))),
+            *("--pages", "usual"),
         ]
 
 
