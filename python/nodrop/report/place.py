@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
+from nodrop.cpus import ranges
 from nodrop.model.chd import HostDescriptor, NumaNode
 from nodrop.model.placement import PlacedInterface, PlacedSet, Placement, PlacementResult, Rejection, Violation
 from nodrop.units import format_bps, format_bytes, format_ratio
@@ -43,7 +44,7 @@ def _placement(placement: Placement, host: HostDescriptor, width: int) -> Iterat
         yield Text()
         yield from _set(each, nodes[each.node], width)
     yield Text()
-    cpus = _ranges(placement.emulator_cpus)
+    cpus = ranges(placement.emulator_cpus)
     yield from _wrapped("emulator", [f"threads of the hypervisor: CPUs {cpus}" if cpus else "no CPU"], width)
     share = format_ratio(placement.guarantee.ratio)
     yield from _wrapped("promise", [f"{share} of the KPIs, {placement.guarantee.label}"], width)
@@ -81,7 +82,7 @@ def _cpus(placed: PlacedSet, node: NumaNode, width: int) -> Iterator[Text]:
         cells.append(
             (
                 " ".join(map(str, vcpus)),
-                " ".join(str(placed.cpus[vcpu]) for vcpu in vcpus) + (f" ({_ranges(idle)} idle)" if idle else ""),
+                " ".join(str(placed.cpus[vcpu]) for vcpu in vcpus) + (f" ({ranges(idle)} idle)" if idle else ""),
             )
         )
     room = width - LABEL - 4
@@ -192,17 +193,6 @@ def _violation(violation: Violation) -> str:
 
 def _hosts(count: int) -> str:
     return f"{count:,} host{'' if count == 1 else 's'}"
-
-
-def _ranges(cpus: Sequence[int]) -> str:
-    """`0-3 8`."""
-    found: list[list[int]] = []
-    for cpu in sorted(cpus):
-        if found and cpu == found[-1][-1] + 1:
-            found[-1][1:] = [cpu]
-        else:
-            found.append([cpu])
-    return " ".join("-".join(map(str, each)) for each in found)
 
 
 def _wrapped(label: str, lines: Sequence[str], width: int, style: str = "") -> Iterator[Text]:
