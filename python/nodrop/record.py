@@ -144,7 +144,9 @@ class Record:
 
     def _disturbances(self) -> tuple[Flag, ...]:
         """What of this machine may be behind trials that were doubtful."""
-        return disturbances(self.trials, self.facts.chd if self.facts else None, self._plan.engine.cores)
+        plan = self._plan
+        sut_cpus = sorted({each.core for each in plan.lab.forwarders if each.core is not None})
+        return disturbances(self.trials, self.facts.chd if self.facts else None, plan.engine.cores, sut_cpus)
 
     def _hold_signals(self) -> None:
         """A mask would not do: another thread may take the signal, and its handler runs in this one all the same."""

@@ -37,6 +37,11 @@ def test_a_preempted_tester_points_at_isolation_and_says_that_its_cpu_is_not_iso
     )
 
 
+def test_a_preempted_sut_points_at_its_own_cpu_not_at_the_tester_s(tmp_path):
+    (found,) = disturbances([trial(tmp_path, "sut_preempted")], set_up(isolated_cpus="0"), (0,), (1,))
+    assert "CPU 1 of the SUT is not isolated (A2 fails)" in found.text
+
+
 def test_interrupts_on_the_tester_s_cpu_are_named(tmp_path):
     there = set_up(isolated_cpus="1-3", nic_irq_cpus="eth0=0 eth1=2-3")
     (found,) = disturbances([trial(tmp_path, "sender_stalled")], there, (1, 2))

@@ -1,7 +1,7 @@
 """What disturbed trials of a run, linked to the checks of the host it ran on. Pure."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from nodrop.cpus import ranges
 from nodrop.host.check import check
@@ -19,11 +19,13 @@ class Cause(NamedTuple):
     what: str
     """Completes `trials in which ...`."""
     checks: tuple[str, ...]
+    whose: Literal["tester", "SUT"] = "tester"
+    """On whose CPUs."""
 
 
 CAUSES = {
     "tester_preempted": Cause("other work kept the tester off its CPU", ("A2", "A5")),
-    "sut_preempted": Cause("other work kept the SUT off its CPU", ("A2", "A5")),
+    "sut_preempted": Cause("other work kept the SUT off its CPU", ("A2", "A5"), "SUT"),
     "held_up": Cause("the tester was held up", ("A2", "A3")),
     "sender_late": Cause("the tester fell behind its timetable", ("A2", "A3")),
     "sender_stalled": Cause("the tester stood still", ("A2", "A3")),
@@ -36,7 +38,10 @@ alone."""
 
 
 def disturbances(
-    trials: Sequence[TrialResult], host: HostDescriptor | None, tester_cpus: Sequence[int]
+    trials: Sequence[TrialResult],
+    host: HostDescriptor | None,
+    tester_cpus: Sequence[int],
+    sut_cpus: Sequence[int] = (),
 ) -> tuple[Flag, ...]:
     """One finding for each cause that disturbed trials: which checks to look at, and which of them fail here.
 
@@ -44,11 +49,17 @@ def disturbances(
         trials: of a run.
         host: the machine it ran on, as it was then; None: not on record.
         tester_cpus: those the tester was bound to; none where it was not.
+        sut_cpus: those of the SUT, likewise.
     """
     found = {code: [trial.index for trial in trials if _doubted(trial, code)] for code in CAUSES}
-    failing = dict(_failing(host, tester_cpus)) if host and any(found.values()) else {}
+    cpus = {"tester": tester_cpus, "SUT": sut_cpus}
+    failing = {
+        whose: dict(_failing(host, whose, own)) if host and any(found.values()) else {} for whose, own in cpus.items()
+    }
     return tuple(
-        Flag(code=HOST_FINDING, text=_text(code, indices, failing)) for code, indices in found.items() if indices
+        Flag(code=HOST_FINDING, text=_text(code, indices, failing[CAUSES[code].whose]))
+        for code, indices in found.items()
+        if indices
     )
 
 
@@ -68,16 +79,16 @@ def _text(code: str, indices: Sequence[int], failing: dict[str, str]) -> str:
     return f"In {which} {cause.what}{reason}. See: {command}."
 
 
-def _failing(host: HostDescriptor, tester_cpus: Sequence[int]) -> Iterator[tuple[str, str]]:
-    """What speaks against the host, by check; of the tester's own CPUs where it is known which they are."""
+def _failing(host: HostDescriptor, whose: str, own: Sequence[int]) -> Iterator[tuple[str, str]]:
+    """What speaks against the host, by check; of the CPUs of the one that was disturbed where they are known."""
     cpus = isolated(host)
-    open_ = sorted(set(tester_cpus) - set(cpus or ()))
-    if cpus is not None and tester_cpus and open_:
-        yield "A2", f"{_cpus(open_)} of the tester {'is' if len(open_) == 1 else 'are'} not isolated (A2 fails)"
+    open_ = sorted(set(own) - set(cpus or ()))
+    if cpus is not None and open_:
+        yield "A2", f"{_cpus(open_)} of the {whose} {'is' if len(open_) == 1 else 'are'} not isolated (A2 fails)"
     elif cpus is not None and not cpus:
         yield "A2", "no CPU is isolated (A2 fails)"
-    if hit := sorted((interrupt_cpus(host) or set()) & set(tester_cpus)):
-        yield "A3", f"interrupts of network cards go to {_cpus(hit)} of the tester (A3 fails)"
+    if hit := sorted((interrupt_cpus(host) or set()) & set(own)):
+        yield "A3", f"interrupts of network cards go to {_cpus(hit)} of the {whose} (A3 fails)"
     for each in check(host):
         if each.id == "A5" and each.status == "fail":
             yield "A5", f"{each.evidence[0].value} (A5 fails)"
