@@ -156,8 +156,9 @@ def test_killing_the_engine_costs_one_trial_and_not_the_run(run: Run) -> None:
     trials = run.stored()["trials"]
     assert isinstance(trials, list)
     dead = [trial for trial in trials if trial["validity"]["verdict"] == "invalid"]
-    assert [doubt["code"] for trial in dead for doubt in trial["validity"]["doubts"]] == ["engine_died"]
-    assert "was killed by SIGKILL" in dead[0]["validity"]["doubts"][0]["text"]
+    # other trials may be invalid too, where the machine is busy
+    died = [doubt["text"] for trial in dead for doubt in trial["validity"]["doubts"] if doubt["code"] == "engine_died"]
+    assert len(died) == 1 and "was killed by SIGKILL" in died[0]
     assert run.stored()["status"] == "complete"
     assert_gone(children)
 
