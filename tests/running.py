@@ -1,6 +1,6 @@
 """Whole runs without packets: a lab that is only facts, and a measurer that answers from a model."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,6 +13,7 @@ from nodrop.model.event import Event
 from nodrop.model.facts import StageFacts
 from nodrop.model.plan import LabPlan, Plan, SutKind
 from nodrop.plan import build
+from nodrop.record import Record
 from nodrop.run import Parts
 from nodrop.stage.base import Stage
 
@@ -45,6 +46,9 @@ class NullStage:
             interfaces=(),
         )
 
+    def restage(self, chains: Sequence[int]) -> bool:  # noqa: ARG002
+        return False
+
     def check_alive(self) -> None:
         """It cannot fall down."""
 
@@ -75,7 +79,7 @@ def parts(
 ) -> Parts:
     """A run over a model, its measurer wrapped in whatever is to go wrong."""
 
-    def make_stage(_plan: Plan, _run_id: str) -> Stage:
+    def make_stage(_plan: Plan, _record: Record) -> Stage:
         return stage or NullStage()
 
     def make_measurer(plan: Plan, _stage: Stage) -> Measurer:

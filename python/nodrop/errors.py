@@ -5,6 +5,7 @@ NodropError            1  never raised itself
 ├── StageError         3  the path under test could not be brought up, or fell down
 │   └── BusyError      3  another run is measuring on this machine
 ├── GeneratorError     4  the traffic generator could not start, connect or carry on
+│   └── NoPath         4  frames do not go through some chains
 ├── SearchError        5  the search ended without an answer (no usable trial)
 │   └── OutOfTime      5  it was not done in the time it was given
 ├── PlacementError     5  a VM fits on none of the hosts
@@ -44,6 +45,15 @@ class GeneratorError(NodropError):
     """The packet engine could not start, open its ports, reach the other side, or stay alive."""
 
     exit_code = 4
+
+
+class NoPath(GeneratorError):
+    """Learning frames do not go through."""
+
+    def __init__(self, message: str, chains: tuple[int, ...] = ()) -> None:
+        super().__init__(message)
+        self.chains = chains
+        """Those through which they do not go."""
 
 
 class SearchError(NodropError):

@@ -17,6 +17,7 @@ from nodrop.model.event import (
     PathChecked,
     RunDone,
     RunStarted,
+    StageProgress,
     StageUp,
     TrialDone,
     TrialProgress,
@@ -76,6 +77,15 @@ class Record:
             yield
         finally:
             self._hold_signals()
+
+    def staging(self, text: str, done_count: int, count: int) -> None:
+        """Tell how far the stage is."""
+        self._on_event(StageProgress(text=text, done_count=done_count, count=count))
+
+    def settle(self, plan: Plan) -> Plan:
+        """Keep the plan with what only the stage could say; gives it."""
+        self._plan = plan
+        return plan
 
     def stage_up(self, facts: Facts) -> None:
         """Keep what was found before the first frame."""

@@ -1,6 +1,6 @@
 """One run, from plan to stored result. Start reading here.
 
-    plan ─► stage up ─► engine connected ─► path checked ─► search ◄─► trials ─► latency trials ─► result stored
+    plan ─► stage up ─► generator connected ─► path checked ─► search ◄─► trials ─► latency trials ─► result stored
                                                           └► one trial at a fixed rate ──────────┘
 
 Everything is brought down in the opposite order by the `with` statement, whatever ends the run; what was measured by
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from nodrop import __version__, store
 from nodrop.cpus import on_cpus
-from nodrop.errors import OutOfTime
+from nodrop.errors import NoPath, OutOfTime
 from nodrop.explained import ExplainedSearch
 from nodrop.generator.base import Measurer, TrialInterrupted
 from nodrop.generator.engine import EngineMeasurer
@@ -25,10 +25,11 @@ from nodrop.model.chd import HostDescriptor
 from nodrop.model.event import OnEvent
 from nodrop.model.facts import Facts, Versions
 from nodrop.model.plan import FixedPlan, LatencyPlan, Plan, SearchPlan
-from nodrop.model.result import LatencyResult, Outlook, RunResult
+from nodrop.model.result import DirectionCheck, LatencyResult, Outlook, RunResult
 from nodrop.model.trial import FIXED, Trial, TrialResult, Verdict
 from nodrop.observe import observers
 from nodrop.observe.base import Observer
+from nodrop.plan.settled import settled
 from nodrop.record import Record
 from nodrop.repeat import check_repeats, check_valid, without_hold_ups
 from nodrop.search.base import Outcome
@@ -43,7 +44,8 @@ from nodrop.units import format_seconds
 class Parts(NamedTuple):
     """What a run is put together from; tests put in others."""
 
-    stage: Callable[[Plan, str], Stage]
+    stage: Callable[[Plan, Record], Stage]
+    """The record is there to tell how far the stage is."""
     measurer: Callable[[Plan, Stage], Measurer]
     clock: Callable[[], float] = time.monotonic
     """Gives the time that trials take, in seconds."""
@@ -67,32 +69,50 @@ def execute(plan: Plan, on_event: OnEvent, parts: Parts | None = None) -> RunRes
     search = ExplainedSearch(plan.search)
     make = parts or Parts(_stage, _engine, describe=this_host)
     host, described = read_host(), beside(make.describe)
-    with (
-        Record(plan, on_event, make.clock) as record,
-        make.stage(plan, record.run_id) as stage,
-        make.measurer(plan, stage) as measurer,
-        observers(stage.facts, plan) as watching,
-        on_cpus(plan.engine.cores),  # beside the tester, to take none of the SUT's time
-        record.measuring(),
-    ):
-        record.stage_up(
-            Facts(
-                host=host,
-                stage=stage.facts,
-                versions=_versions(measurer),
-                ports=measurer.ports,
-                chd=described(),
+    with Record(plan, on_event, make.clock) as record, make.stage(plan, record) as stage:
+        plan = record.settle(settled(plan, stage.facts.chains))
+        with (
+            make.measurer(plan, stage) as measurer,
+            observers(stage.facts, plan) as watching,
+            on_cpus(plan.engine.cores),  # beside the tester, to take none of the SUT's time
+            record.measuring(),
+        ):
+            record.stage_up(
+                Facts(
+                    host=host,
+                    stage=stage.facts,
+                    versions=_versions(measurer),
+                    ports=measurer.ports,
+                    chd=described(),
+                )
             )
-        )
-        if plan.path_check:
-            record.path_checked(measurer.check_path())
-        bench = _Bench(measurer, record, watching, make.clock)
-        if plan.fixed and not plan.no_traffic:
-            _measure_fixed(plan.fixed, bench)
-        elif not plan.no_traffic:
-            _search(search, plan.search, bench, stage.facts.sut_shares_tester_cpu)
-            _measure_latency(plan.latency, plan.search.repeat_invalid, bench)
+            if plan.path_check:
+                record.path_checked(_check_path(plan, stage, measurer, make.clock))
+            bench = _Bench(measurer, record, watching, make.clock)
+            if plan.fixed and not plan.no_traffic:
+                _measure_fixed(plan.fixed, bench)
+            elif not plan.no_traffic:
+                _search(search, plan.search, bench, stage.facts.sut_shares_tester_cpu)
+                _measure_latency(plan.latency, plan.search.repeat_invalid, bench)
     return record.result
+
+
+def _check_path(plan: Plan, stage: Stage, measurer: Measurer, clock: Callable[[], float]) -> tuple[DirectionCheck, ...]:
+    """Frames through every chain, tried for as long as the plan allows, then once more with chains made anew.
+
+    Raises: NoPath.
+    """
+    end_s = clock() + plan.path_check_timeout_s
+    while True:
+        try:
+            return measurer.check_path()
+        except NoPath as fault:
+            if clock() < end_s:
+                stage.check_alive()
+            elif stage.restage(fault.chains):
+                end_s = clock() + plan.path_check_timeout_s
+            else:
+                raise
 
 
 class _Bench(NamedTuple):
@@ -185,10 +205,10 @@ def _versions(measurer: Measurer) -> Versions:
     )
 
 
-def _stage(plan: Plan, run_id: str) -> Stage:
+def _stage(plan: Plan, record: Record) -> Stage:
     if plan.standing_lab:
         return StandingStage(plan.standing_lab)
-    return ExternalStage(plan.lab) if plan.lab.sut == "ext" else NetnsStage(plan.lab, run_id)
+    return ExternalStage(plan.lab) if plan.lab.sut == "ext" else NetnsStage(plan.lab, record.run_id)
 
 
 def _engine(plan: Plan, stage: Stage) -> Measurer:

@@ -68,7 +68,7 @@ def parts(b_pps: float = 0.95e6, broken: str = "") -> Parts:
         drift = 1 + 0.001 * next(steps)
         return kind(plan.traffic, Step((b_pps if plan.variant == "B" else 1e6) * drift))
 
-    return Parts(lambda _plan, _run_id: NullStage(), make)
+    return Parts(lambda _plan, _record: NullStage(), make)
 
 
 def in_turn(tmp_path: Path, **keys: Any) -> tuple[Plan, ...]:

@@ -72,7 +72,7 @@ def failing_at(frame_size: str, error: BaseException) -> Parts:
         kind = Failing if plan.frame_size == frame_size else SimulatedMeasurer
         return kind(plan.traffic, MILLION)
 
-    return Parts(lambda _plan, _run_id: NullStage(), make)
+    return Parts(lambda _plan, _record: NullStage(), make)
 
 
 @pytest.mark.parametrize(

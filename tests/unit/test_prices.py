@@ -174,7 +174,7 @@ def simulated(plan: Plan, seeds: Random) -> Parts:
 
     del plan
     return Parts(
-        stage=lambda _plan, _run_id: NullStage(),
+        stage=lambda _plan, _record: NullStage(),
         measurer=make,
         clock=lambda: measurers[-1].now_s if measurers else 0.0,
     )

@@ -7,6 +7,7 @@ from nodrop.model.event import (
     PathChecked,
     RunDone,
     RunStarted,
+    StageProgress,
     StageUp,
     SuiteDone,
     TrialDone,
@@ -17,7 +18,7 @@ from nodrop.model.trial import Windows
 
 KINDS: dict[str, type[Event]] = {
     kind.__name__: kind
-    for kind in (RunStarted, StageUp, PathChecked, TrialStarted, TrialProgress, TrialDone, SuiteDone)
+    for kind in (RunStarted, StageProgress, StageUp, PathChecked, TrialStarted, TrialProgress, TrialDone, SuiteDone)
 }
 """Events by the names they have in a file of events, too."""
 RUN_DONE = "RunDone"

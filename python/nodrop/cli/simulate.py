@@ -86,7 +86,7 @@ def _simulate(flags: dict[str, Any]) -> int:
     plan = _plan(flags, *flags["algorithm"])
     measurer = SimulatedMeasurer(plan.traffic, sut, plan.search.overhead_s)
     parts = Parts(
-        stage=lambda _plan, _run_id: SimulatedStage(f"{name} (simulated, seed {seed})"),
+        stage=lambda _plan, _record: SimulatedStage(f"{name} (simulated, seed {seed})"),
         measurer=lambda _plan, _stage: measurer,
         clock=lambda: measurer.now_s,
     )

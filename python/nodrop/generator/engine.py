@@ -7,7 +7,7 @@ from typing import Any, Self
 from nodrop.errors import GeneratorError
 from nodrop.generator.base import OnWindow, TrialInterrupted
 from nodrop.generator.capture import capture_request
-from nodrop.generator.path_check import direction_check, faults
+from nodrop.generator.path_check import direction_check, faults, no_path
 from nodrop.generator.process import EngineDied, EngineProcess, Reply
 from nodrop.model.facts import PortFacts
 from nodrop.model.neighbor import NeighborPlan, NextHop, Station
@@ -109,10 +109,7 @@ class EngineMeasurer:
         checks = tuple(direction_check(stream, direction) for stream, direction in pairs)
         found = faults(self._traffic, checks, self._interfaces, self._next_hops)
         if found:
-            raise GeneratorError(
-                f"end-to-end connectivity asked, not found: {'; '.join(found)}; check that the SUT forwards frames "
-                "that way and that its MAC and VLAN settings match the traffic"
-            )
+            raise no_path(found, self._traffic, checks)
         return checks
 
     def measure(self, trial: Trial, index: int, phase: str, on_window: OnWindow) -> TrialResult:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from nodrop.errors import NoPath
 from nodrop.generator.process import Reply
 from nodrop.model.neighbor import NextHop
 from nodrop.model.result import CheckArrival, DirectionCheck
@@ -42,6 +43,16 @@ def faults(
     found = list(dict.fromkeys(found))
     more = [f"and {len(found) - NAMED_MAX} more"] if len(found) > NAMED_MAX else []
     return found[:NAMED_MAX] + more
+
+
+def no_path(found: Sequence[str], traffic: Traffic, checks: Sequence[DirectionCheck]) -> NoPath:
+    """The error for these faults; names the chains of which nothing arrived."""
+    silent = {stream.chain for stream, check in zip(traffic.streams, checks, strict=True) if check.received_count == 0}
+    return NoPath(
+        f"end-to-end connectivity asked, not found: {'; '.join(found)}; check that the SUT forwards frames "
+        "that way and that its MAC and VLAN settings match the traffic",
+        tuple(sorted(silent)),
+    )
 
 
 def _fault(stream: Stream, check: DirectionCheck, faces: "_Faces") -> str | None:

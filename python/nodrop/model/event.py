@@ -34,6 +34,17 @@ class RunStarted(Value):
     """None for a run by itself."""
 
 
+class StageProgress(Value):
+    """How far a stage that takes its time is."""
+
+    text: str
+    """What it is about, as `server nodrop-vm-3 becomes ACTIVE`."""
+    done_count: int
+    """Steps taken."""
+    count: int
+    """Steps in all, as far as is known."""
+
+
 class StageUp(Value):
     """The lab stands and the engine has opened its ports."""
 
@@ -90,5 +101,7 @@ class SuiteDone(Value):
     """Where suite.json is; None when no run of it began."""
 
 
-Event = RunStarted | StageUp | PathChecked | TrialStarted | TrialProgress | TrialDone | RunDone | SuiteDone
+Event = (
+    RunStarted | StageProgress | StageUp | PathChecked | TrialStarted | TrialProgress | TrialDone | RunDone | SuiteDone
+)
 OnEvent = Callable[[Event], None]

@@ -4,6 +4,7 @@ from pydantic import Field
 
 from nodrop.model.base import Value
 from nodrop.model.chd import HostDescriptor
+from nodrop.model.cloud import CloudFacts
 from nodrop.model.neighbor import NextHop
 
 
@@ -40,6 +41,8 @@ class ChainFacts(Value):
     """Its VLANs there; None: frames have no tag of its own."""
     macs: tuple[str, str] | None = None
     """Its stations there; None: not known, or it has none."""
+    vnis: tuple[int, int] | None = None
+    """VXLAN networks there, or MPLS labels of its networks; None: its frames are in no tunnel."""
     networks: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     """IP networks behind the tester's ports that are its own, where it routes."""
     interfaces: tuple[str, ...] = ()
@@ -70,6 +73,8 @@ class StageFacts(Value):
     """Every chain, in order."""
     router_pids: dict[str, int] = Field(default_factory=dict)
     """A process inside the namespace of each router in the path."""
+    cloud: CloudFacts | None = None
+    """What stands in OpenStack; None: nothing does."""
     up_s: float | None = None
     """Time it took to bring up; None where that was not our doing."""
 

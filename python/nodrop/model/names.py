@@ -2,9 +2,12 @@
 
 from typing import Literal
 
-SutKind = Literal["vnf-l2", "vnf-l3", "xdp", "bridge", "router", "ovs", "wire", "ext"]
+SutKind = Literal["vnf-l2", "vnf-l3", "xdp", "bridge", "router", "ovs", "wire", "ext", "openstack"]
 """The SUTs the lab can put between the tester's ports; a wire joins them, and what is measured is the tester; ext is
-already there."""
+already there; openstack is staged in a cloud."""
+
+GeneratorName = Literal["engine", "trex"]
+"""Who sends and receives: nodrop's own packet engine, or a TRex server."""
 
 Networks = Literal["ports", "vlan", "shared"]
 """How chains reach the tester: by ports of their own, by VLANs, or by one network a side."""

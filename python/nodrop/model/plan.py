@@ -7,6 +7,7 @@ from pydantic import Field
 
 from nodrop.model.base import Value
 from nodrop.model.calibration import Calibration
+from nodrop.model.cloud import CloudPlan
 from nodrop.model.goal import Goal
 from nodrop.model.names import AlgorithmName as AlgorithmName
 from nodrop.model.names import AntagonistKind as AntagonistKind
@@ -18,6 +19,7 @@ from nodrop.model.names import VnfBackend as VnfBackend
 from nodrop.model.neighbor import NeighborPlan
 from nodrop.model.shipping import ShipPlan
 from nodrop.model.traffic import Traffic
+from nodrop.model.trex import TrexPlan
 from nodrop.units import format_bytes, format_pps
 
 HEED_GOAL_ATTRIBUTES: frozenset[AlgorithmName] = frozenset({"nodrop", "mlrsearch-rfc9971"})
@@ -353,6 +355,8 @@ class Plan(Value):
     link_speed_bps: int = 10_000_000_000
     """What 100 % stands for, each direction."""
     path_check: bool = True
+    path_check_timeout_s: float = Field(default=0.0, ge=0)
+    """How long to try again where frames do not go through at first, as VMs that boot let none."""
     no_traffic: bool = False
     """Whether the run ends once the path was checked."""
     variant: str = ""
@@ -371,7 +375,11 @@ class Plan(Value):
     lab: LabPlan
     standing_lab: str | None
     """Name of a lab that is already up; None brings up a private one."""
+    cloud: CloudPlan | None = None
+    """What is staged in OpenStack, or looked for there; None: nothing is."""
     engine: EnginePlan
+    trex: TrexPlan | None = None
+    """The TRex server that sends and receives; None: the packet engine does."""
     traffic: Traffic
     neighbors: NeighborPlan = NeighborPlan()
     """ARP and neighbour discovery of the tester's ports."""

@@ -7,6 +7,7 @@ from nodrop.errors import ConfigError
 from nodrop.model.plan import LabPlan
 from nodrop.model.result import RunResult
 from nodrop.model.traffic import ReplayFound, ReplaySource
+from nodrop.model.trex import TrexPlan, TrexPort
 
 Inspect = Callable[[ReplaySource], ReplayFound]
 """Gives what a capture file has to replay."""
@@ -14,6 +15,8 @@ CheckFilter = Callable[[str, str], None]
 """Raises ConfigError for a filter that cannot be used; the second is the section it is in."""
 InspectPorts = Callable[[tuple[str, ...]], tuple[str, ...]]
 """Gives the MAC address of each of these interfaces, which are there already."""
+InspectTrex = Callable[[TrexPlan], tuple[TrexPort, ...]]
+"""Gives the ports of a TRex server, in the plan's order; starts the server where that is wanted and none runs."""
 ReadSpeed = Callable[[str], int | None]
 """Gives the speed of an interface, in bits per second; None where it does not say."""
 
@@ -38,6 +41,11 @@ def _no_interfaces(names: tuple[str, ...]) -> tuple[str, ...]:
     raise ConfigError(f"ports: {', '.join(names)} asked, interfaces cannot be looked at from here; leave them out")
 
 
+def _no_trex(_plan: TrexPlan) -> tuple[TrexPort, ...]:
+    """Servers are not asked here: nothing is known of their ports."""
+    return ()
+
+
 def _no_speed(_interface: str) -> int | None:
     """Interfaces are not asked here."""
     return None
@@ -54,6 +62,7 @@ class Lookups(NamedTuple):
     check_filter: CheckFilter = _any_filter
     inspect_ports: InspectPorts = _no_interfaces
     read_speed: ReadSpeed = _no_speed
+    inspect_trex: InspectTrex = _no_trex
 
 
 NOTHING_THERE = Lookups()

@@ -1,8 +1,20 @@
 """The one interface of all stages."""
 
+from collections.abc import Sequence
 from typing import Protocol, Self
 
 from nodrop.model.facts import StageFacts
+
+
+class OnProgress(Protocol):
+    """Hears how far a stage is that takes its time."""
+
+    def __call__(self, text: str, done_count: int, count: int, /) -> None:
+        """Steps taken, of how many."""
+
+
+def silent(_text: str, _done_count: int, _count: int) -> None:
+    """Tells nobody."""
 
 
 class Stage(Protocol):
@@ -17,6 +29,12 @@ class Stage(Protocol):
     @property
     def facts(self) -> StageFacts:
         """What stands now."""
+
+    def restage(self, chains: Sequence[int]) -> bool:
+        """Make these chains anew, through which nothing passes.
+
+        Returns: whether that was done; False where it cannot be, or was done once already. Raises StageError.
+        """
 
     def check_alive(self) -> None:
         """Raise StageError when the path has fallen down since. Cheap: called several times a second."""

@@ -5,6 +5,7 @@ They are looked for in the network namespace that nodrop runs in.
 
 import os
 import socket
+from collections.abc import Sequence
 from typing import Any, Self
 
 from nodrop.errors import StageError
@@ -59,6 +60,10 @@ class ExternalStage:
         if not self._facts:
             raise StageError("facts of the external SUT asked, it was not looked at; enter the stage first")
         return self._facts
+
+    def restage(self, chains: Sequence[int]) -> bool:  # noqa: ARG002 - there is nothing to gain by it
+        """It stands as it stands."""
+        return False
 
     def check_alive(self) -> None:
         """Raise StageError when a port is gone."""

@@ -4,6 +4,7 @@ import contextlib
 import os
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from typing import Self
 
 from nodrop.errors import StageError
@@ -58,6 +59,10 @@ class NetnsStage:
         if not self._up:
             raise StageError(f"facts of lab {self._name} asked, it is not up; enter the stage first")
         return self._up.facts
+
+    def restage(self, chains: Sequence[int]) -> bool:  # noqa: ARG002 - there is nothing to gain by it
+        """It stands as it stands."""
+        return False
 
     def check_alive(self) -> None:
         """Raise StageError when the lab or its SUT has died since."""

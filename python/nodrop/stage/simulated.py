@@ -1,5 +1,6 @@
 """No lab at all: what stands between the tester's ports is a model."""
 
+from collections.abc import Sequence
 from typing import Self
 
 from nodrop.model.facts import StageFacts
@@ -30,6 +31,10 @@ class SimulatedStage:
             sut_shares_tester_cpu=False,
             interfaces=(),
         )
+
+    def restage(self, chains: Sequence[int]) -> bool:  # noqa: ARG002 - there is nothing to gain by it
+        """It stands as it stands."""
+        return False
 
     def check_alive(self) -> None:
         """It cannot fall down."""

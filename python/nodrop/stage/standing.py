@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -44,6 +44,10 @@ class StandingStage:
     def plan(self) -> LabPlan:
         """What it was brought up from."""
         return self._entered().plan
+
+    def restage(self, chains: Sequence[int]) -> bool:  # noqa: ARG002 - there is nothing to gain by it
+        """It stands as it stands."""
+        return False
 
     def check_alive(self) -> None:
         """Raise StageError when a process of the lab has died since it was brought up."""

@@ -1,0 +1,1 @@
+"""TRex as a generator, by its RPC: start in measurer.py."""

@@ -1,0 +1,70 @@
+"""A plan with what only the stage could say: VLANs, stations and tunnels of chains that a cloud has numbered."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from nodrop.model.facts import ChainFacts
+from nodrop.model.layer import Ethernet, Layer, Mpls, Vlan, Vxlan
+from nodrop.model.neighbor import Link
+from nodrop.model.plan import Plan
+from nodrop.model.traffic import Stream
+
+
+def settled(plan: Plan, chains: Sequence[ChainFacts]) -> Plan:
+    """The plan for these chains as they stand; itself where nothing was left to the stage."""
+    if plan.cloud is None:
+        return plan
+    lab, stands = plan.lab, {chain.chain: chain for chain in chains}
+
+    def side_of(chain: int, port: int) -> int:
+        return 0 if lab.port(chain, 0) == port else 1
+
+    def stream(each: Stream) -> Stream:
+        chain, side = stands[each.chain], side_of(each.chain, each.tx_port)
+        return each.model_copy(
+            update={
+                "layers": _layers(each.layers, chain, side),
+                "rx_vlan": chain.vlans[1 - side] if chain.vlans and each.rx_vlan is not None else each.rx_vlan,
+            }
+        )
+
+    def link(each: Link) -> Link:
+        tags = _first(each.station.tags, Vlan, _vlan(stands[each.chain], side_of(each.chain, each.port)))
+        return each.model_copy(update={"station": each.station.model_copy(update={"tags": tags})})
+
+    vlans = tuple(chain.vlans for chain in chains if chain.vlans)
+    return plan.model_copy(
+        update={
+            "lab": lab.model_copy(update={"vlans": vlans if lab.vlans else ()}),
+            "traffic": plan.traffic.model_copy(update={"streams": tuple(map(stream, plan.traffic.streams))}),
+            "neighbors": plan.neighbors.model_copy(update={"links": tuple(map(link, plan.neighbors.links))}),
+        }
+    )
+
+
+def _layers(layers: Sequence[Layer], chain: ChainFacts, side: int) -> tuple[Layer, ...]:
+    """Headers of a frame into a chain; in a tunnel, VLANs and stations outside of it are those of the underlay."""
+    tunnels = [index for index, layer in enumerate(layers) if isinstance(layer, Vxlan | Mpls)]
+    if not tunnels:
+        tagged = _first(tuple(layers), Vlan, _vlan(chain, side))
+        return _first(tagged, Ethernet, _station(chain, side))
+    split = tunnels[-1]  # of a stack of labels the last one is the network's
+    number = {"vni" if isinstance(layers[split], Vxlan) else "label": chain.vnis[side]} if chain.vnis else {}
+    inner = _first(tuple(layers[split + 1 :]), Ethernet, _station(chain, side))
+    return (*layers[:split], layers[split].model_copy(update=number), *inner)
+
+
+def _first(layers: tuple[Any, ...], kind: type, update: dict[str, Any]) -> tuple[Any, ...]:
+    """The layers, the first of a kind changed."""
+    index = next((index for index, layer in enumerate(layers) if isinstance(layer, kind)), None)
+    if index is None or not update:
+        return layers
+    return (*layers[:index], layers[index].model_copy(update=update), *layers[index + 1 :])
+
+
+def _vlan(chain: ChainFacts, side: int) -> dict[str, Any]:
+    return {"id": chain.vlans[side]} if chain.vlans else {}
+
+
+def _station(chain: ChainFacts, side: int) -> dict[str, Any]:
+    return {"dst": chain.macs[side]} if chain.macs else {}

@@ -1,0 +1,1 @@
+"""Service chains staged in OpenStack: start in stage.py."""
