@@ -1,0 +1,23 @@
+"""How what nodrop made in a cloud is known from all else there: by a mark set in the very request that makes it.
+
+Networks, subnets, ports, routers, floating IPs and flavors have it as their description, servers as metadata, images as
+a tag. Server groups can hold none, so their name is the mark. Neutron's own tags are of no use for this: they are set
+after the resource was made, and a Neutron that lists the extension `tag-creation` may refuse them before.
+"""
+
+MARK = "nodrop"
+CHAIN = "nodrop-chain"
+"""Metadata of a server: which chain it is in."""
+USER_DATA = "nodrop-user-data"
+"""Metadata of a server: SHA-256 of what it was told when it was made, which Nova tells nobody again."""
+
+
+def mark(label: str) -> str:
+    """What everything that is made under a label carries."""
+    return f"{MARK}:{label}"
+
+
+def label_of(text: str | None) -> str | None:
+    """The label of a mark; None: it is none, and so whatever carries it was made by somebody else."""
+    kind, colon, label = (text or "").partition(":")
+    return label if kind == MARK and colon and label else None
