@@ -1,0 +1,77 @@
+"""What a TRex server is given to send, and how each stream is told apart in its counters."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+REQUEST_BYTES_MAX = 900_000
+"""Of one batch: TRex takes 999,999 bytes in a request, and each call has a frame around its stream."""
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class PortProgramme:
+    """The streams of a port of TRex."""
+
+    number: int
+    """TRex's number of the port."""
+    streams: tuple[Json, ...]
+    """Parameters of `add_stream`, `stream_id` and `stream`, in their order; port and handler are to be added."""
+    load_ratio: float
+    """Part of the load that this port sends: the sum of its streams' rates in frames per second, latency streams apart.
+
+    A multiplier `raw` of L sends L times this; all of a load of L where the port has no latency streams.
+    """
+    latency_load_pps: float
+    """What its latency streams send, whatever the multiplier."""
+    vxlan_ports: tuple[int, ...] = ()
+    """UDP ports of VXLAN that TRex has to look into to count streams (port attribute `vxlan_fs`)."""
+
+    def multiplier(self, load_pps: float) -> float:
+        """What `raw` multiplies the streams with for this port to send its part of a load in all, latency included."""
+        return max(load_pps - self.latency_load_pps / self.load_ratio, 0.0) if self.load_ratio else 0.0
+
+    def batches(self, bytes_max: int = REQUEST_BYTES_MAX) -> Iterator[tuple[Json, ...]]:
+        """The streams in so many parts that each fits into a request."""
+        batch: list[Json] = []
+        size = 0
+        for stream in self.streams:
+            its = len(json.dumps(stream)) + 200
+            if batch and size + its > bytes_max:
+                yield tuple(batch)
+                batch, size = [], 0
+            batch.append(stream)
+            size += its
+        if batch:
+            yield tuple(batch)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """How TRex counts a stream of the traffic."""
+
+    pg_id: int | None
+    """Its frames but those of latency; None: they count at the ports only."""
+    latency_pg_id: int | None
+    """Its latency stream, which sends at a load of its own; None: it has none."""
+    latency_load_pps: float = 0.0
+    """Of its latency stream."""
+
+
+@dataclass(frozen=True)
+class Programme:
+    """What all ports send, and how it is counted."""
+
+    ports: tuple[PortProgramme, ...]
+    """In the order of the tester's ports."""
+    counted: tuple[Counted, ...]
+    """In the order of the traffic's streams."""
+    notes: tuple[str, ...] = ()
+    """What differs from what nodrop's own engine would send, each as a sentence."""
+
+    @property
+    def load_min_pps(self) -> float:
+        """The smallest load of all ports together: what latency streams send cannot be less."""
+        return max((port.latency_load_pps / port.load_ratio for port in self.ports if port.load_ratio), default=0.0)
