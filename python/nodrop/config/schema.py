@@ -6,14 +6,17 @@ from urllib.parse import parse_qs, urlsplit
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from nodrop.config.flows import FlowsConfig, GatewaysConfig, TunnelConfig
+from nodrop.config.openstack import OpenStackConfig
 from nodrop.config.shipping import ShipConfig
 from nodrop.config.sides import parse_macs, parse_vlans, written_as_text
 from nodrop.config.traffic import FrameSizes, TrafficConfig
+from nodrop.config.trex import TrexConfig
 from nodrop.model.base import Value
 from nodrop.model.names import (
     AlgorithmName,
     AntagonistKind,
     Backend,
+    GeneratorName,
     PageKind,
     PatternKind,
     ProfileName,
@@ -326,7 +329,10 @@ class Config(Value):
     draft-ietf-bmwg-mlrsearch-01, `csit` the goals and the search of FD.io CSIT."""
     sut: SutKind = "vnf-l2"
     """What to measure. nodrop's own: `vnf-l2` joins two ports, `vnf-l3` routes, each on one thread; `xdp` redirects in
-    the driver. The Linux kernel's: `bridge`, `router`. Open vSwitch in user space: `ovs`."""
+    the driver. The Linux kernel's: `bridge`, `router`. Open vSwitch in user space: `ovs`. `wire` joins the tester's
+    ports to one another, `ext` is there already, `openstack` is staged in a cloud."""
+    generator: GeneratorName = "engine"
+    """Who sends and receives: nodrop's own packet `engine`, or a server of `trex`."""
     chains: int = Field(default=1, ge=1, le=128)
     """Parallel service chains, each with forwarders of its own; 1 to 128."""
     networks: Literal["auto", "ports", "vlan", "shared"] = "auto"
@@ -339,15 +345,17 @@ class Config(Value):
     macs: Macs = None
     """MAC address that frames of every chain are sent to, on the left and on the right; null: known or asked for."""
     ports: tuple[str, ...] = ()
-    """Interfaces that lead to a SUT that is already there (`sut: ext`), as `[eth1, eth2]`."""
+    """Interfaces that lead to a SUT that is already there (`sut: ext`) or in a cloud (`sut: openstack`), as `[eth1,
+    eth2]`."""
     allow_addressed_ports: bool = False
     """Whether `ports` may have IP addresses or routes; who else uses them then loses frames to the tester."""
     routers: bool = False
-    """Whether a router of the Linux kernel stands at each end of every chain. `vnf-l3`."""
+    """Whether a router stands at each end of every chain: of the Linux kernel, or with `openstack` of Neutron.
+    `vnf-l3`."""
     idle_interfaces: int = Field(default=0, ge=0, le=8)
     """Further interfaces of every VNF that stay silent; 0 to 8."""
     hops: int = Field(default=1, ge=1, le=2)
-    """Forwarders in line in each chain: 1 (PVP) or 2 (PVVP). Two for `vnf-l2`, `vnf-l3` and `bridge`."""
+    """Forwarders in line in each chain: 1 (PVP) or 2 (PVVP). Two for `vnf-l2`, `vnf-l3`, `bridge` and `openstack`."""
     lab: str | None = None
     """Name of a lab left standing (`nodrop lab up`) to measure in; null: a private one."""
     frame_bytes: int = Field(default=64, ge=64, le=9216)
@@ -378,6 +386,9 @@ class Config(Value):
     """Line rate of the tester's links that 100 % stands for, as `10Gbps`; null: what the interface says."""
     path_check: bool = True
     """Whether frames are sent through every chain both ways before anything is measured."""
+    path_check_timeout: Annotated[Seconds, Field(le=86400)] | None = None
+    """How long that is tried until frames come through, as `200s`; above 0; null: once, in a cloud as long as VMs may
+    take to boot (200 s)."""
     no_traffic: bool = False
     """Whether to stop once the path was brought up and checked."""
     repeat: int = Field(default=1, ge=1, le=1000)
@@ -400,6 +411,10 @@ class Config(Value):
     """The latency trials after the search."""
     engine: EngineConfig = EngineConfig()
     """The packet engine."""
+    trex: TrexConfig = TrexConfig()
+    """TRex, where that is the generator."""
+    openstack: OpenStackConfig = OpenStackConfig()
+    """OpenStack, where chains are staged there."""
     neighbors: NeighborsConfig = NeighborsConfig()
     """What the tester is on its links."""
     vnf: VnfConfig = VnfConfig()
