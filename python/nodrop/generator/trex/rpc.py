@@ -1,0 +1,236 @@
+"""TRex's requests and answers: JSON-RPC 2.0 over a ZeroMQ REQ socket.
+
+Source: TRex RPC server specification; what servers of v2.89 to v3.08 do.
+"""
+
+import itertools
+import json
+import struct
+import time
+import zlib
+from collections.abc import Sequence
+from contextlib import suppress
+from threading import Lock
+from typing import Any, NamedTuple
+
+import zmq
+
+from nodrop.errors import GeneratorError
+from nodrop.generator.trex.errors import TrexRefused, TrexSilent
+
+MAGIC = 0xABE85CEA
+HEADER = struct.Struct(">II")
+COMPRESS_FROM_BYTES = 4096
+REQUEST_MAX_BYTES = 999_999
+"""What a server takes, after decompression."""
+BATCH_BYTES = 500_000
+TRIES = 3
+"""For requests that may be repeated."""
+TRY_AGAIN, IN_PROGRESS = -32001, -32002
+ASK_AGAIN_S = 0.1
+BUSY_MAX_S = 30.0
+"""How long a server may be busy with one request, saying so."""
+REPEATABLE = frozenset({"ping", "api_sync_v2", "stop_traffic", "remove_all_streams"})
+"""Requests beside those for reading that leave everything as it was when they are made twice."""
+CONSUMING = frozenset({"get_async_events", "get_async_results", "get_rx_queue_pkts"})
+"""Requests for reading whose answer is given only once."""
+
+
+class Call(NamedTuple):
+    """A request."""
+
+    method: str
+    params: dict[str, Any]
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether it may be made again when no answer came."""
+        return self.method in REPEATABLE or (self.method.startswith("get_") and self.method not in CONSUMING)
+
+
+class RpcClient:
+    """One connection; requests from several threads take turns."""
+
+    def __init__(self, host: str, port: int, timeout_s: float) -> None:
+        """Connect when the first request is made; each answer may take `timeout_s`."""
+        self._host, self._port = host, port
+        self._timeout_s = timeout_s
+        self._context = zmq.Context()
+        self._socket: zmq.Socket[bytes] | None = None
+        self._numbers = itertools.count(1)
+        self._turn = Lock()
+
+    def call(self, method: str, params: dict[str, Any]) -> Any:
+        """The result of a request. Raises TrexRefused; TrexSilent."""
+        return self.batch([Call(method, params)])[0]
+
+    def batch(self, calls: Sequence[Call]) -> list[Any]:
+        """The results of requests that the server carries out one right after the other.
+
+        More than fits into one message is split into several.
+
+        Raises: TrexRefused for the first that was refused, once all of a message were answered; TrexSilent.
+        """
+        results: list[Any] = []
+        for part in self._parts(calls):
+            replies = self._exchange(part)
+            results += [self._settled(call, reply) for call, reply in zip(part, replies, strict=True)]
+        return results
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        with self._turn:
+            self._hang_up()
+        self._context.term()
+
+    def _parts(self, calls: Sequence[Call]) -> list[list[Call]]:
+        parts: list[list[Call]] = []
+        room = 0
+        for call in calls:
+            size = len(_request(call, 2**31))
+            if size > REQUEST_MAX_BYTES - 2:
+                raise GeneratorError(
+                    f"a TRex server takes requests of up to {REQUEST_MAX_BYTES} bytes, {call.method} needs {size}; "
+                    "use fewer or shorter lists of values"
+                )
+            if size > room:
+                parts.append([])
+                room = BATCH_BYTES
+            parts[-1].append(call)
+            room -= size + 1
+        return parts
+
+    def _exchange(self, calls: Sequence[Call]) -> list[dict[str, Any]]:
+        """The answers to one message, in order."""
+        numbers = [next(self._numbers) for _ in calls]
+        texts = [_request(call, number) for call, number in zip(calls, numbers, strict=True)]
+        body = texts[0] if len(texts) == 1 else b"[" + b",".join(texts) + b"]"
+        tries = TRIES if all(call.is_repeatable for call in calls) else 1
+        answer = self._decoded(self._send(pack(body), tries, calls[0].method))
+        replies = answer if isinstance(answer, list) else [answer]
+        # An error of the whole message comes alone and without a number.
+        if len(replies) == 1 and len(calls) > 1:
+            replies *= len(calls)
+        by_number = {reply.get("id"): reply for reply in replies}
+        if by_number.keys() == {None}:
+            return replies
+        if by_number.keys() != set(numbers):
+            raise self._nonsense(f"numbers {sorted(map(str, by_number))} in answer to {numbers}")
+        return [by_number[number] for number in numbers]
+
+    def _send(self, message: bytes, tries: int, method: str) -> bytes:
+        with self._turn:
+            for left in reversed(range(tries)):
+                try:
+                    return self._ask(message)
+                except TimeoutError:
+                    if not left:
+                        break
+            raise TrexSilent(
+                f"answer to {method} asked of the TRex server at {self.address}, none came within "
+                f"{self._timeout_s * tries:g} s; check that it runs and that port {self._port} is not blocked"
+            )
+
+    def _ask(self, message: bytes) -> bytes:
+        """One message there and one back; whatever goes wrong, the socket is of no use afterwards."""
+        socket = self._socket or self._open()
+        try:
+            socket.send(message)
+            if not socket.poll(round(self._timeout_s * 1000)):
+                raise TimeoutError
+            return socket.recv()
+        except zmq.Again:
+            self._hang_up()
+            raise TimeoutError from None
+        except BaseException:
+            self._hang_up()
+            raise
+
+    def _open(self) -> "zmq.Socket[bytes]":
+        socket: zmq.Socket[bytes] = self._context.socket(zmq.REQ)
+        socket.set(zmq.LINGER, 0)
+        socket.set(zmq.SNDTIMEO, round(self._timeout_s * 1000))
+        socket.set(zmq.RECONNECT_IVL, 20)
+        socket.set(zmq.RECONNECT_IVL_MAX, 500)
+        socket.connect(self.address)
+        self._socket = socket
+        return socket
+
+    def _hang_up(self) -> None:
+        if self._socket is not None:
+            with suppress(zmq.ZMQError):
+                self._socket.close(linger=0)
+            self._socket = None
+
+    @property
+    def address(self) -> str:
+        """Of the server, as ZeroMQ writes it."""
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        return f"tcp://{host}:{self._port}"
+
+    def _settled(self, call: Call, reply: dict[str, Any]) -> Any:
+        """The result in a reply, waited for where the server is still busy with it."""
+        end_s = time.monotonic() + BUSY_MAX_S
+        asked = call
+        while (error := reply.get("error")) is not None:
+            code = error.get("code")
+            if code not in (TRY_AGAIN, IN_PROGRESS) or time.monotonic() > end_s:
+                raise self._refusal(call, error)
+            if code == IN_PROGRESS:
+                ticket = {"ticket_id": int(error["specific_err"])}
+                asked = Call("get_async_results", ticket | _handle(call))
+            time.sleep(ASK_AGAIN_S)
+            (reply,) = self._exchange([asked])
+        if "result" not in reply:
+            raise self._nonsense(f"neither result nor error in answer to {call.method}")
+        return reply["result"]
+
+    def _refusal(self, call: Call, error: dict[str, Any]) -> TrexRefused:
+        reason = str(error.get("specific_err") or error.get("message") or "without a reason")
+        code = int(error.get("code", 0))
+        busy = f", for {BUSY_MAX_S:g} s" if code in (TRY_AGAIN, IN_PROGRESS) else ""
+        text = f"{call.method} asked of the TRex server at {self.address}, it refuses{busy}: {reason} ({code})"
+        return TrexRefused(text, call.method, code, reason)
+
+    def _decoded(self, message: bytes) -> Any:
+        try:
+            answer = json.loads(unpack(message))
+        except (ValueError, zlib.error) as error:
+            raise self._nonsense(str(error)) from None
+        replies = answer if isinstance(answer, list) else [answer]
+        if not all(isinstance(reply, dict) and isinstance(reply.get("error", {}), dict) for reply in replies):
+            raise self._nonsense(repr(message[:60]))
+        return answer
+
+    def _nonsense(self, what: str) -> GeneratorError:
+        return GeneratorError(
+            f"an answer of a TRex server asked of {self.address}, found {what}; "
+            f"check that port {self._port} is TRex's RPC port"
+        )
+
+
+def pack(body: bytes) -> bytes:
+    """A message, compressed where that is worth it; the server then compresses its answer too."""
+    if len(body) < COMPRESS_FROM_BYTES:
+        return body
+    return HEADER.pack(MAGIC, len(body)) + zlib.compress(body)
+
+
+def unpack(message: bytes) -> bytes:
+    """What a message says. Raises ValueError or zlib.error."""
+    if len(message) < HEADER.size or HEADER.unpack_from(message)[0] != MAGIC:
+        return message
+    length = HEADER.unpack_from(message)[1]
+    body = zlib.decompress(message[HEADER.size :])
+    if len(body) != length:
+        raise ValueError(f"{len(body)} bytes where {length} were announced")
+    return body
+
+
+def _request(call: Call, number: int) -> bytes:
+    fields = {"jsonrpc": "2.0", "id": number, "method": call.method, "params": call.params}
+    return json.dumps(fields, separators=(",", ":")).encode()
+
+
+def _handle(call: Call) -> dict[str, Any]:
+    return {"api_h": call.params["api_h"]} if "api_h" in call.params else {}

@@ -1,0 +1,249 @@
+"""A conversation with a TRex server: handshake, its ports, and whose they are."""
+
+import secrets
+import socket
+from collections.abc import Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self
+
+from nodrop.errors import GeneratorError
+from nodrop.generator.trex.errors import TrexRefused, TrexSilent, TrexTaken, TrexVersion
+from nodrop.generator.trex.rpc import Call, RpcClient
+from nodrop.model.trex import TrexPlan, TrexPort
+
+APIS = ((5, 1), (5, 0), (4, 6))
+"""Spoken, newest first. A server takes its own major version, and minor ones up to its own."""
+ALL_PROFILES = "*"
+PROFILE = "_"
+
+
+class PortHandle:
+    """A port, for requests about it; changing ones need that it was taken."""
+
+    def __init__(self, session: "TrexSession", number: int) -> None:
+        self._session = session
+        self.number = number
+        self.handler: str | None = None
+        """Proof that the port is ours; None: it is not."""
+
+    def request(self, method: str, **params: Any) -> Call:
+        """A request about the port, for a batch."""
+        owner = {} if self.handler is None else {"handler": self.handler}
+        return self._session.request(method, port_id=self.number, **owner, **params)
+
+    def call(self, method: str, **params: Any) -> Any:
+        """The result of a request about the port. Raises GeneratorError."""
+        return self._session.batch([self.request(method, **params)])[0]
+
+    def clean_up(self) -> list[Call]:
+        """Requests that end whatever a client before left behind."""
+        return [
+            self.request("stop_traffic", profile_id=ALL_PROFILES),
+            self.request("remove_rx_filters", profile_id=ALL_PROFILES),
+            self.request("remove_all_streams", profile_id=ALL_PROFILES),
+        ]
+
+
+class TrexSession:
+    """A connection on which a server was asked who it is; ports that were taken are released at its end."""
+
+    def __init__(self, plan: TrexPlan) -> None:
+        """Nothing is sent before the session is entered."""
+        self._plan = plan
+        self._rpc = RpcClient(plan.host, plan.rpc_port, plan.timeout_s)
+        self._number = secrets.randbits(32)
+        self._handle = ""
+        self._handles: dict[int, PortHandle] = {}
+        self._found: dict[str, Any] = {}
+        self._system: dict[str, Any] = {}
+        self._ports: tuple[TrexPort, ...] = ()
+        self.api = ""
+        """Version of the interface that is spoken: `5.1`."""
+
+    def __enter__(self) -> Self:
+        """Connect. Raises TrexSilent; TrexVersion."""
+        try:
+            self._reach()
+            self._shake_hands()
+            self._system = self.call("get_system_info")
+        except BaseException:
+            self._rpc.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop traffic, leave nothing behind on ports that were taken, release them; never raises GeneratorError."""
+        self.release()
+        self._rpc.close()
+
+    @property
+    def version(self) -> str:
+        """Of the server: `v3.08`."""
+        return str(self._found.get("version", "of unknown version"))
+
+    @property
+    def build(self) -> str:
+        """When it was built, in its own words."""
+        return " ".join(str(self._found[key]) for key in ("build_date", "build_time") if self._found.get(key))
+
+    @property
+    def core_count(self) -> int:
+        """Threads that send, all ports together."""
+        return int(self._system.get("dp_core_count", 1))
+
+    @property
+    def ports(self) -> tuple[TrexPort, ...]:
+        """All of the server's ports, by number."""
+        if not self._ports:
+            self._ports = self._read_ports()
+        return self._ports
+
+    def counter_count(self, number: int) -> int | None:
+        """Streams whose frames a port can count one by one; None where it does not say."""
+        counters = self._told(number).get("rx", {}).get("counters")
+        return None if counters is None else int(counters)
+
+    def request(self, method: str, **params: Any) -> Call:
+        """A request, for a batch."""
+        return Call(method, {"api_h": self._handle, **params} if self._handle else params)
+
+    def call(self, method: str, **params: Any) -> Any:
+        """The result of a request. Raises GeneratorError."""
+        return self.batch([self.request(method, **params)])[0]
+
+    def batch(self, calls: Sequence[Call]) -> list[Any]:
+        """The results of requests that are carried out one right after the other. Raises GeneratorError."""
+        try:
+            return self._rpc.batch(calls)
+        except TrexRefused as refusal:
+            raise self._named(refusal) from None
+
+    def port(self, number: int) -> PortHandle:
+        """A port by TRex's number of it. Raises GeneratorError where there is none."""
+        if number not in self._handles:
+            self._told(number)
+            self._handles[number] = PortHandle(self, number)
+        return self._handles[number]
+
+    def take(self, numbers: Sequence[int]) -> list[PortHandle]:
+        """Make ports ours, from somebody else where the plan says so, and end what he left running on them.
+
+        Raises: TrexTaken.
+        """
+        handles = [self.port(number) for number in numbers]
+        for handle in handles:
+            handle.handler = str(
+                handle.call("acquire", user=self._plan.user, session_id=self._number, force=self._plan.take_over)
+            )
+        for handle in handles:
+            self._tidy(handle)
+            handle.call("set_port_attr", attr={"promiscuous": {"enabled": True}})
+        return handles
+
+    def release(self) -> None:
+        """Stop traffic, leave nothing behind on ports that were taken, and let go of them."""
+        held = [handle for handle in self._handles.values() if handle.handler is not None]
+        calls = [call for handle in held for call in (*handle.clean_up(), handle.request("release"))]
+        with suppress(GeneratorError):
+            self._rpc.batch(calls)
+        for handle in held:
+            handle.handler = None
+
+    def _reach(self) -> None:
+        """See whether anybody listens: ZeroMQ itself would wait without a word. Raises TrexSilent."""
+        plan = self._plan
+        try:
+            socket.create_connection((plan.host, plan.rpc_port), plan.timeout_s).close()
+        except OSError as error:
+            raise TrexSilent(
+                f"a TRex server asked at {plan.host}, port {plan.rpc_port}, found none "
+                f"({error.strerror or 'no answer'}); start one there (t-rex-64 -i), say where it is "
+                "(trex.host, trex.rpc_port), or let nodrop start it (trex.start)"
+            ) from None
+
+    def _shake_hands(self) -> None:
+        self._found = self.call("get_version")
+        mode = self._found.get("mode", "STL")
+        if mode != "STL":
+            raise TrexVersion(
+                f"TRex in stateless mode asked, the server at {self._rpc.address} ({self.version}) runs in mode "
+                f"{mode}; start it without --astf (t-rex-64 -i)"
+            )
+        refusals = []
+        for major, minor in APIS:
+            try:
+                answer = self._rpc.call("api_sync_v2", {"name": "STL", "major": major, "minor": minor})
+            except TrexRefused as refusal:
+                refusals.append(f"{major}.{minor}: {refusal.reason}")
+                continue
+            self._handle, self.api = str(answer["api_h"]), f"{major}.{minor}"
+            return
+        raise TrexVersion(
+            f"TRex v2.89 to v3.08 asked, {self.version} found at {self._rpc.address}, which takes none of the "
+            f"interfaces that nodrop speaks ({'; '.join(refusals)}); use another release of TRex"
+        )
+
+    def _told(self, number: int) -> dict[str, Any]:
+        """What the server says of a port; its list is in no order."""
+        ports: list[dict[str, Any]] = self._system["ports"]
+        for port in ports:
+            if port["index"] == number:
+                return port
+        numbers = ", ".join(str(port["index"]) for port in sorted(ports, key=lambda port: port["index"]))
+        raise GeneratorError(
+            f"port {number} of the TRex server at {self._rpc.address} asked (trex.ports), it has {numbers or 'none'}"
+        )
+
+    def _read_ports(self) -> tuple[TrexPort, ...]:
+        numbers = sorted(port["index"] for port in self._system["ports"])
+        asked = [self.request("get_port_status", port_id=number, block=False) for number in numbers]
+        states = self.batch(asked)
+        return tuple(_port(self._told(number), state) for number, state in zip(numbers, states, strict=True))
+
+    def _tidy(self, handle: PortHandle) -> None:
+        """Take from a port what a client before left on it: one that died leaves its traffic running for ever."""
+        for call in handle.clean_up():
+            with suppress(TrexRefused):  # where there is nothing to take away
+                self._rpc.batch([call])
+        if handle.call("get_port_status", block=False).get("service"):
+            self._end_service(handle)
+
+    def _end_service(self, handle: PortHandle) -> None:
+        handle.call("set_rx_feature", type="queue", enabled=False)
+        for capture in self.call("capture", command="status") or ():
+            ports = capture.get("filter", {})
+            if (ports.get("tx", 0) | ports.get("rx", 0)) >> handle.number & 1:
+                self.call("capture", command="remove", capture_id=capture["id"])
+        handle.call("service", enabled=False)
+
+    def _named(self, refusal: TrexRefused) -> GeneratorError:
+        """The error by name, where it is about who holds a port."""
+        asked = f"ports of the TRex server at {self._rpc.address} asked for user {self._plan.user}, found"
+        if "not owned by you" in refusal.reason:
+            return TrexTaken(f"{asked} that somebody else took them meanwhile; agree with him who measures when")
+        if "already taken" in refusal.reason or "already owned" in refusal.reason:
+            return TrexTaken(
+                f"{asked}: {refusal.reason}; wait until he is done, or take them from him (trex.take_over: true)"
+            )
+        return refusal
+
+
+def _port(told: dict[str, Any], state: dict[str, Any]) -> TrexPort:
+    """A port from what `get_system_info` and `get_port_status` say; the latter counts speed in Gb/s."""
+    attributes = state.get("attr", {})
+    speed_gbps = float(attributes.get("speed") or 0)
+    speeds_mbps = [int(speed) for speed in told.get("supp_speeds") or ()]
+    speed_bps = round(speed_gbps * 1e9) or max(speeds_mbps, default=0) * 10**6
+    mac = attributes.get("layer_cfg", {}).get("ether", {}).get("src") or told.get("src_macaddr") or told.get("hw_mac")
+    return TrexPort(
+        number=told["index"],
+        mac=str(mac or ""),
+        speed_bps=speed_bps or None,
+        driver=str(told.get("driver", "")),
+        description=str(told.get("description", "")),
+        numa_node=told.get("numa") if isinstance(told.get("numa"), int) and told["numa"] >= 0 else None,
+        is_virtual=bool(told.get("is_virtual", False)),
+    )
