@@ -1,0 +1,265 @@
+"""A cloud that is logged in to: connect() gives it, by its name in clouds.yaml, OS_... variables or an openrc file.
+
+Source: https://docs.openstack.org/openstacksdk/latest/user/config/configuration.html
+"""
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from nodrop.errors import ConfigError, StageError
+from nodrop.logs import LOGGER
+from nodrop.model.cloud import CloudLogin
+from nodrop.stage.openstack import openrc
+from nodrop.stage.openstack.refusal import asking, said_by, status_of
+from nodrop.stage.openstack.requests import AWAY, Requests, patiently
+
+Made = TypeVar("Made")
+SERVICES = ("image", "compute", "network")
+"""That have to be in the catalogue."""
+ANSWER_S = 60.0
+"""Longest silence on a connection."""
+ADMIN = "admin"
+"""The role that every service's own policy asks for.
+Source: https://docs.openstack.org/keystone/latest/admin/service-api-protection.html"""
+PASSWORD_METHODS = ("password", "v3password")
+
+
+class Cloud:
+    """A cloud as one user of one project sees it."""
+
+    def __init__(self, name: str, sdk: Any, requests: Requests, access: Any) -> None:
+        self.name = name
+        """In clouds.yaml, or the host of its identity service."""
+        self.sdk = sdk
+        """openstack.connection.Connection."""
+        self.project_id = str(access.project_id)
+        self.project_name = str(access.project_name)
+        self.user_name = str(access.username)
+        self.roles = frozenset(str(role).lower() for role in access.role_names)
+        self._requests = requests
+
+    @property
+    def is_admin(self) -> bool:
+        """Whether it is an administrator who asks, by the roles the token is for."""
+        return ADMIN in self.roles
+
+    @property
+    def api_call_counts(self) -> dict[str, int]:
+        """Requests sent so far, by service, as `network`."""
+        return self._requests.counts
+
+    def hear(self, on_wait: Callable[[str], None]) -> None:
+        """Tell somebody of each wait for a service that is away; before, the log is told."""
+        self._requests.hear = on_wait
+
+    def asking(self, asked: str) -> AbstractContextManager[None]:
+        """Within it, whatever the cloud refuses is a StageError (Refused) that says it was `asked to <asked>`."""
+        return asking(self.name, asked)
+
+    def made(self, asked: str, make: Callable[[], Made], look: Callable[[], Made | None]) -> Made:
+        """What a request makes, once, even where its answer was lost.
+
+        Args:
+            asked: what for, as `create network x`.
+            make: sends the request that makes it.
+            look: finds what an earlier such request made, by name and mark; asked only after an answer was lost.
+
+        Raises StageError.
+        """
+        first = True
+
+        def ask() -> Made | Exception:
+            nonlocal first
+            if not first and (found := look()) is not None:
+                return found
+            first = False
+            try:
+                return make()
+            except Exception as error:
+                if _is_lost(error):
+                    return error
+                raise
+
+        def is_away(answer: Made | Exception) -> str:
+            return said_by(answer) if isinstance(answer, Exception) else ""
+
+        with self.asking(asked):
+            answer = patiently(ask, is_away, self._requests.hear)
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+
+def connect(login: CloudLogin) -> Cloud:
+    """Log in. Raises ConfigError for what is written wrongly, StageError for what the cloud says."""
+    try:
+        import openstack  # noqa: F401, PLC0415  (an extra)
+    except ImportError:
+        raise StageError(
+            "OpenStack asked, openstacksdk is not installed; install it: pip install 'nodrop[openstack]'"
+        ) from None
+    region = _region(login)
+    name = _name(login, region.config)
+    _refuse_v2(name, region.config)
+    session = region.get_session()
+    requests = Requests(session, lambda text: LOGGER.warning("cloud %s: %s", name, text))
+    access = _access(name, region, session)
+    _require_services(name, region, access)
+    from openstack.connection import Connection  # noqa: PLC0415
+
+    return Cloud(name, Connection(config=region), requests, access)
+
+
+def is_named() -> bool:
+    """Whether the environment names a cloud."""
+    return bool(os.environ.get("OS_CLOUD") or os.environ.get("OS_AUTH_URL"))
+
+
+def _region(login: CloudLogin) -> Any:
+    from keystoneauth1.exceptions import MissingRequiredOptions, NoMatchingPlugin  # noqa: PLC0415
+    from openstack.exceptions import ConfigException  # noqa: PLC0415
+
+    loader, name, given = _sources(login)
+    where = f"cloud {name}" if name else f"openrc file {login.openrc}" if login.openrc else "OS_... variables"
+    try:
+        unchecked = loader.get_one(cloud=name, validate=False, **given)
+        auth = {**unchecked.config, **(unchecked.config.get("auth") or {})}
+        if unchecked.config.get("auth_type") in PASSWORD_METHODS and _lacks_password(auth):
+            given = {**given, "auth": {**(given.get("auth") or {}), "password": _password(where, auth)}}
+        return loader.get_one(cloud=name, api_timeout=ANSWER_S, app_name="nodrop", **given)
+    except MissingRequiredOptions as error:
+        lacking = ", ".join(sorted(option.dest for option in error.options))
+        raise ConfigError(f"{where}: asked to log in, it does not say {lacking}; add it") from None
+    except (ConfigException, NoMatchingPlugin) as error:
+        raise ConfigError(f"{where}: asked to log in, openstacksdk cannot read it: {said_by(error)}") from None
+
+
+def _sources(login: CloudLogin) -> tuple[Any, str | None, dict[str, Any]]:
+    """A loader, the name it shall look for, and what is given besides."""
+    from openstack.config import OpenStackConfig  # noqa: PLC0415
+
+    if login.openrc and not login.cloud:
+        return OpenStackConfig(load_yaml_config=False, load_envvars=False), None, _of_openrc(login.openrc)
+    loader = OpenStackConfig()
+    if name := login.cloud or os.environ.get("OS_CLOUD"):
+        known = sorted(each for each in loader.get_cloud_names() if each != "defaults")
+        if name not in known:
+            raise ConfigError(f"cloud {name}: asked for, {_known(loader, known)}; name one of these, or add it")
+        return loader, name, {}
+    if os.environ.get("OS_AUTH_URL"):
+        return OpenStackConfig(load_yaml_config=False), "envvars", {}
+    raise ConfigError(
+        "a cloud asked for, none is named; say which: openstack.cloud (a name in clouds.yaml), openstack.openrc (a "
+        "file), or the environment (OS_CLOUD, OS_AUTH_URL)"
+    )
+
+
+def _known(loader: Any, known: list[str]) -> str:
+    file = getattr(loader, "config_filename", None)
+    if not file:
+        return "no clouds.yaml is here, in ~/.config/openstack or in /etc/openstack; OS_CLIENT_CONFIG_FILE may name one"
+    return f"{file} has {', '.join(known) or 'no cloud at all'}"
+
+
+def _of_openrc(path: str) -> dict[str, Any]:
+    """Its variables as openstacksdk takes them."""
+    found = openrc.read(path)
+    environment = {name: value for name, value in os.environ.items() if name == "OS_PASSWORD"}
+    needless = {"OS_PASSWORD", "OS_PASSWORD_INPUT"}
+    if missing := [name for name in found.not_followed if name not in needless]:
+        raise ConfigError(
+            f"openrc file {path}: {', '.join(missing)} asked of a shell (`$...`, a command); nodrop reads the file "
+            "without one: write the values, or load it in your shell (`. FILE`) and leave the file out"
+        )
+    values = {**environment, **found.values}
+    return {name.removeprefix("OS_").lower(): value for name, value in values.items() if name not in {"OS_CLOUD"}}
+
+
+def _name(login: CloudLogin, config: Mapping[str, Any]) -> str:
+    named = login.cloud or (None if login.openrc else os.environ.get("OS_CLOUD"))
+    return named or urlsplit(str((config.get("auth") or {}).get("auth_url", ""))).hostname or "unnamed"
+
+
+def _lacks_password(auth: Mapping[str, Any]) -> bool:
+    return bool(auth.get("username") or auth.get("user_id")) and not auth.get("password")
+
+
+def _password(where: str, auth: Mapping[str, Any]) -> str:
+    """That of the environment, or what is typed. It is held by the SDK alone."""
+    if found := os.environ.get("OS_PASSWORD"):
+        return found
+    user = auth.get("username") or auth.get("user_id")
+    if not (sys.stdin and sys.stdin.isatty()):
+        raise ConfigError(
+            f"{where}: asked to log in as {user}, there is no password and no terminal to ask for it; set OS_PASSWORD"
+        )
+    from getpass import getpass  # noqa: PLC0415
+
+    return getpass(f"Password of {user}: ")
+
+
+def _refuse_v2(name: str, config: Mapping[str, Any]) -> None:
+    url = str((config.get("auth") or {}).get("auth_url", ""))
+    version = str(config.get("identity_api_version") or "3")
+    if version.startswith("2") or url.rstrip("/").endswith("/v2.0"):
+        raise ConfigError(
+            f"cloud {name}: version 2 of Keystone's interface asked for ({url}), which Keystone dropped in 2017; "
+            "write version 3's address, which ends in /v3"
+        )
+
+
+def _access(name: str, region: Any, session: Any) -> Any:
+    """What the token says. Raises StageError."""
+    url = (region.config.get("auth") or {}).get("auth_url", "its identity service")
+    try:
+        access = session.auth.get_access(session)
+    except Exception as error:
+        raise StageError(f"cloud {name}: asked to log in at {url}, {_why(error, region.config)}") from error
+    if not access.project_id:
+        raise StageError(
+            f"cloud {name}: asked to log in, the token is for no project; name one (OS_PROJECT_NAME, project_name)"
+        )
+    return access
+
+
+def _why(error: Exception, config: Mapping[str, Any]) -> str:
+    from keystoneauth1 import exceptions as known  # noqa: PLC0415
+
+    said = said_by(error)
+    auth = config.get("auth") or {}
+    user = auth.get("username") or auth.get("user_id") or "this user"
+    project = auth.get("project_name") or auth.get("project_id") or "its project"
+    if isinstance(error, known.SSLError):
+        return f"its certificate is not trusted: {said}; name the authority's file (cacert, OS_CACERT)"
+    if isinstance(error, known.Unauthorized):
+        return (
+            f"it does not let {user} in to project {project}: {said}; look at the name, the password, the domains "
+            "(user_domain_name, project_domain_name) and the project"
+        )
+    if isinstance(error, known.ConnectFailure | known.ConnectTimeout | known.DiscoveryFailure):
+        return f"it cannot be reached: {said}; see that the address is right and nothing is in between"
+    return f"it says: {said}"
+
+
+def _require_services(name: str, region: Any, access: Any) -> None:
+    catalogue = access.service_catalog
+    wanted = {"region_name": region.region_name or None, "interface": region.get_interface()}
+    there = {kind for kind, endpoints in catalogue.get_endpoints(**wanted).items() if endpoints}
+    lacking = [kind for kind in SERVICES if kind not in there]
+    if lacking:
+        raise StageError(
+            f"cloud {name}: {', '.join(lacking)} asked of its catalogue, which has "
+            f"{', '.join(sorted(there)) or 'nothing'} in region {region.region_name or 'any'}; look at the region "
+            "(region_name, OS_REGION_NAME) and the interface"
+        )
+
+
+def _is_lost(error: Exception) -> bool:
+    """Whether a request may or may not have been carried out."""
+    from keystoneauth1.exceptions import RetriableConnectionFailure  # noqa: PLC0415
+
+    return status_of(error) in AWAY or isinstance(error, RetriableConnectionFailure)
