@@ -6,7 +6,7 @@ use nodrop_port::any::{AnyRx, AnyTx};
 use nodrop_port::fault::{FaultRx, Faults};
 use nodrop_port::memory::Pages;
 use nodrop_port::xdp_live::LiveTx;
-use nodrop_port::{PortError, af_packet, af_xdp, dpdk, loopback};
+use nodrop_port::{PortError, af_packet, af_xdp, dpdk, loopback, relay};
 use nodrop_wire::Signature;
 use std::collections::BTreeSet;
 
@@ -65,6 +65,10 @@ fn receiving(asked: &Asked<'_>, wired: &mut Wired) -> Result<Receiving, EngineEr
         Backend::Dpdk => {
             let (tx, rx) = dpdk::open(&asked.dpdk())?;
             whole((AnyTx::Dpdk(tx), AnyRx::Dpdk(rx)), "dpdk", dpdk::describe(&spec.interface))
+        }
+        Backend::Relay => {
+            let (tx, rx) = relay::open(&spec.interface, spec.queue_slots)?;
+            whole((AnyTx::Relay(tx), AnyRx::Relay(rx)), "relay", String::new())
         }
         Backend::Loopback => {
             let (tx, rx) = wired.take().unwrap_or_else(|| {

@@ -19,7 +19,7 @@ pub(crate) fn furnish(index: usize, spec: &PortSpec, port: Port<AnyTx, AnyRx>) -
         return Ok((port, None));
     }
     let Port { name, tx, rx } = port;
-    let (tx, rx, door) = if matches!(spec.backend, Backend::Dpdk | Backend::Loopback) {
+    let (tx, rx, door) = if matches!(spec.backend, Backend::Dpdk | Backend::Loopback | Backend::Relay) {
         let ((tx, rx), (door_tx, door_rx)) = shared::share(tx, rx, |frame| Heard::parse(frame).is_some());
         (AnyTx::Shared(tx), AnyRx::Shared(rx), (AnyTx::Shared(door_tx), vec![AnyRx::Aside(door_rx)]))
     } else {

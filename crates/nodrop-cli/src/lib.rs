@@ -4,6 +4,7 @@ use nodrop_port::{PortError, process};
 
 mod backend;
 mod doors;
+pub mod layouts;
 pub mod replay;
 pub mod setup;
 pub mod vnf;

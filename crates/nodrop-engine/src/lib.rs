@@ -38,7 +38,7 @@ use std::sync::atomic::AtomicBool;
 use crate::groups::Groups;
 
 pub use judge::{Observed, judge};
-pub use neighbors::{Door, Neighbors};
+pub use neighbors::{Door, Neighbors, announcements};
 pub use paced::refusal as paced_refusal;
 pub use pacer::Pacer;
 pub use tracker::{Arrival, Tracker};

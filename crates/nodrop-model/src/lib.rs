@@ -3,6 +3,7 @@
 //! Names carry their unit: `_pps`, `_s`, `_ns`, `_count`, `_bytes`. Frame sizes count the FCS (RFC 1242 3.5).
 
 mod capture;
+mod layout;
 mod neighbor;
 mod pattern;
 mod quality;
@@ -13,6 +14,7 @@ mod times;
 mod traffic;
 
 pub use capture::{CAPTURE_BYTES_RANGE, CAPTURE_FRAMES_MAX, CaptureReply, CaptureRequest, CaptureWay};
+pub use layout::{ChecksumLayout, FieldLayout, LayerLayout, LayoutRequest, Layouts, StreamLayout, Words};
 pub use neighbor::{Answer, NeighborCounts, Question, Resolve, Resolved, Station};
 pub use pattern::{LoadPattern, StairDirection};
 pub use quality::{LossRuns, Reordering};

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::capture::CaptureReply;
+use crate::layout::Layouts;
 use crate::neighbor::{NeighborCounts, Resolved};
 use crate::quality::{LossRuns, Reordering};
 use crate::stop::StopClause;
@@ -30,6 +31,8 @@ pub enum Reply {
     Inspected(Inspected),
     /// The filter can be used.
     Compiled(Compiled),
+    /// What frames are made of.
+    Frames(Layouts),
     /// The ports are closed.
     Closed(Closed),
     /// The request could not be carried out; the engine goes on.

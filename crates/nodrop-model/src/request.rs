@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::capture::CaptureRequest;
+use crate::layout::LayoutRequest;
 use crate::neighbor::{Resolve, Station};
 use crate::pattern::LoadPattern;
 use crate::stop::StopRule;
@@ -27,6 +28,8 @@ pub enum Request {
     Inspect(ReplaySpec),
     /// Say whether a filter can be used; answered by `compiled`.
     Compile(CompileFilter),
+    /// Say what frames streams are made of, for others to send; needs no ports. Answered by `frames`.
+    Frames(LayoutRequest),
     /// Let go of all ports; answered by `closed`.
     Close,
 }
@@ -47,6 +50,8 @@ pub enum Backend {
     Dpdk,
     /// Ports in memory, wired in pairs (0 to 1, 2 to 3): for tests, touches nothing.
     Loopback,
+    /// A datagram socket to another program, which has the real port: each frame a datagram, both ways.
+    Relay,
 }
 
 /// Whether AF_XDP frames are handed over without being copied.
@@ -77,7 +82,8 @@ pub struct PortSpec {
     /// How to reach it.
     pub backend: Backend,
     /// Interface name in the engine's network namespace; of a DPDK port its device arguments, as in
-    /// `net_memif0,role=client`.
+    /// `net_memif0,role=client`; of a relay the path of the other program's socket, beside which the engine's is made, with
+    /// `.engine` behind its name.
     pub interface: String,
     /// Received frames it can hold before the tester itself drops.
     pub queue_slots: u32,

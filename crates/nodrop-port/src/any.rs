@@ -8,6 +8,7 @@ use crate::dpdk::{DpdkRx, DpdkTx};
 use crate::fault::FaultRx;
 use crate::loopback::{LoopbackRx, LoopbackTx};
 use crate::paced::Exit;
+use crate::relay::{RelayRx, RelayTx};
 use crate::shared::{AsideRx, SharedRx, SharedTx};
 use crate::xdp_live::LiveTx;
 use crate::{Fill, Original, PortError, Receive, Received, Transmit};
@@ -26,6 +27,8 @@ pub enum AnyTx {
     XdpLive(LiveTx),
     /// DPDK device.
     Dpdk(DpdkTx),
+    /// Another program.
+    Relay(RelayTx),
     /// One of these that trials and stations share.
     Shared(SharedTx<AnyTx>),
 }
@@ -42,6 +45,8 @@ pub enum AnyRx {
     AfXdp(XdpRx),
     /// DPDK device.
     Dpdk(DpdkRx),
+    /// Another program.
+    Relay(RelayRx),
     /// One of these that trials share with stations.
     Shared(SharedRx<AnyRx>),
     /// The stations' part of it.
@@ -57,6 +62,7 @@ impl Transmit for AnyTx {
             Self::AfXdp(port) => port.transmit(count, frame_len_max, fill),
             Self::XdpLive(port) => port.transmit(count, frame_len_max, fill),
             Self::Dpdk(port) => port.transmit(count, frame_len_max, fill),
+            Self::Relay(port) => port.transmit(count, frame_len_max, fill),
             Self::Shared(port) => port.transmit(count, frame_len_max, fill),
         }
     }
@@ -69,6 +75,7 @@ impl Transmit for AnyTx {
             Self::AfXdp(port) => port.batch_max(),
             Self::XdpLive(port) => port.batch_max(),
             Self::Dpdk(port) => port.batch_max(),
+            Self::Relay(port) => port.batch_max(),
             Self::Shared(port) => port.batch_max(),
         }
     }
@@ -76,7 +83,12 @@ impl Transmit for AnyTx {
     fn paced(&self) -> Option<Exit> {
         match self {
             Self::XdpLive(port) => port.paced(),
-            Self::Loopback(_) | Self::AfPacket(_) | Self::AfXdp(_) | Self::Dpdk(_) | Self::Shared(_) => None,
+            Self::Loopback(_)
+            | Self::AfPacket(_)
+            | Self::AfXdp(_)
+            | Self::Dpdk(_)
+            | Self::Relay(_)
+            | Self::Shared(_) => None,
         }
     }
 }
@@ -89,6 +101,7 @@ impl Receive for AnyRx {
             Self::AfPacket(port) => port.receive(budget, sink),
             Self::AfXdp(port) => port.receive(budget, sink),
             Self::Dpdk(port) => port.receive(budget, sink),
+            Self::Relay(port) => port.receive(budget, sink),
             Self::Shared(port) => port.receive(budget, sink),
             Self::Aside(port) => port.receive(budget, sink),
         }
@@ -104,6 +117,7 @@ impl Receive for AnyRx {
             Self::AfPacket(port) => port.receive_original(budget, sink),
             Self::AfXdp(port) => port.receive_original(budget, sink),
             Self::Dpdk(port) => port.receive_original(budget, sink),
+            Self::Relay(port) => port.receive_original(budget, sink),
             Self::Shared(port) => port.receive_original(budget, sink),
             Self::Aside(port) => port.receive_original(budget, sink),
         }
@@ -115,6 +129,7 @@ impl Receive for AnyRx {
             Self::AfPacket(port) => port.take_drop_count(),
             Self::AfXdp(port) => port.take_drop_count(),
             Self::Dpdk(port) => port.take_drop_count(),
+            Self::Relay(port) => port.take_drop_count(),
             Self::Shared(port) => port.take_drop_count(),
             Self::Aside(port) => port.take_drop_count(),
         }
@@ -126,6 +141,7 @@ impl Receive for AnyRx {
             Self::AfPacket(port) => port.queue_slots(),
             Self::AfXdp(port) => port.queue_slots(),
             Self::Dpdk(port) => port.queue_slots(),
+            Self::Relay(port) => port.queue_slots(),
             Self::Shared(port) => port.queue_slots(),
             Self::Aside(port) => port.queue_slots(),
         }
@@ -137,6 +153,7 @@ impl Receive for AnyRx {
             Self::AfPacket(port) => port.descriptor(),
             Self::AfXdp(port) => port.descriptor(),
             Self::Dpdk(port) => port.descriptor(),
+            Self::Relay(port) => port.descriptor(),
             Self::Shared(port) => port.descriptor(),
             Self::Aside(port) => port.descriptor(),
         }
@@ -148,6 +165,7 @@ impl Receive for AnyRx {
             Self::AfPacket(port) => port.stamps_on_arrival(),
             Self::AfXdp(port) => port.stamps_on_arrival(),
             Self::Dpdk(port) => port.stamps_on_arrival(),
+            Self::Relay(port) => port.stamps_on_arrival(),
             Self::Shared(port) => port.stamps_on_arrival(),
             Self::Aside(port) => port.stamps_on_arrival(),
         }

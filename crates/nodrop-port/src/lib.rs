@@ -18,6 +18,7 @@ pub mod observe;
 pub mod paced;
 pub mod pcap;
 pub mod process;
+pub mod relay;
 pub mod shared;
 pub mod thread;
 pub mod wait;

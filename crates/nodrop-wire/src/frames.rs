@@ -98,12 +98,18 @@ pub(crate) fn arriving_offsets(sent: usize, is_tagged: bool) -> impl Iterator<It
     is_tagged.then(|| sent - VLAN_TAG_BYTES).into_iter().chain([sent])
 }
 
-fn order(sizes: &[SizeShare], order: SizeOrder) -> Result<Vec<u16>, WireError> {
+/// Refuse sizes that have no order; gives their weights.
+pub(crate) fn check_sizes(sizes: &[SizeShare]) -> Result<Vec<u64>, WireError> {
     let weights: Vec<u64> = sizes.iter().map(|size| u64::from(size.weight)).collect();
     let sum: u64 = weights.iter().sum();
     if !(1..=SIZES_MAX).contains(&weights.len()) || weights.contains(&0) || sum > ORDER_MAX {
         return Err(WireError::Sizes { count: weights.len(), weights: sum });
     }
+    Ok(weights)
+}
+
+fn order(sizes: &[SizeShare], order: SizeOrder) -> Result<Vec<u16>, WireError> {
+    let weights = check_sizes(sizes)?;
     let turns =
         weights.iter().zip(0u16..).flat_map(|(weight, size)| (0..*weight).map(move |turn| (turn, *weight, size)));
     let mut turns: Vec<(u64, u64, u16)> = turns.collect();

@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use nodrop_model::{Field, FieldRange, FieldValue, FieldValues};
+use nodrop_model::{Field, FieldLayout, FieldRange, FieldValue, FieldValues};
 
 use crate::changes::CountingField;
 use crate::divisor::Divisor;
@@ -95,6 +95,26 @@ impl Patch {
             count: self.count.by(),
             every: self.every.map_or(1, Divisor::by),
         })
+    }
+
+    /// It as others may write it; `range` is its range's position.
+    pub(crate) fn layout(&self, range: usize, field: Field) -> FieldLayout {
+        let (words, count) = match &self.words {
+            Words::Increment { first, step } => {
+                (nodrop_model::Words::Count { first: *first, step: *step }, self.count.by())
+            }
+            Words::Table(words) => (nodrop_model::Words::Table { words: words.to_vec() }, words.len() as u64),
+        };
+        FieldLayout {
+            range,
+            field,
+            at: usize::from(self.at),
+            width: usize::from(self.width),
+            words,
+            count,
+            every: self.every.map_or(1, Divisor::by),
+            period: self.period.map(Divisor::by),
+        }
     }
 
     /// Write the word of a value.

@@ -122,7 +122,15 @@ impl<'a> Stack<'a> {
 
     /// A frame of that size, padded with zeros, its checksums zero.
     pub(crate) fn emit(&self, frame_bytes: usize) -> Result<Vec<u8>, WireError> {
-        let smallest = self.smallest_frame_bytes();
+        self.emit_from(self.smallest_frame_bytes(), frame_bytes)
+    }
+
+    /// The same without room for a signature.
+    pub(crate) fn emit_unsigned(&self, frame_bytes: usize) -> Result<Vec<u8>, WireError> {
+        self.emit_from(SMALLEST_FRAME_BYTES.max(self.bytes + FCS_BYTES), frame_bytes)
+    }
+
+    fn emit_from(&self, smallest: usize, frame_bytes: usize) -> Result<Vec<u8>, WireError> {
         if frame_bytes < smallest {
             return Err(WireError::TooSmall { asked: frame_bytes, smallest });
         }
@@ -145,6 +153,11 @@ impl<'a> Stack<'a> {
             Some(self.checksum(index, field, frame))
         };
         (0..self.layers.len()).filter_map(of).collect()
+    }
+
+    /// Whether a layer has a checksum in a frame of that length, without FCS.
+    pub(crate) fn has_checksum(&self, index: usize, frame_len: usize) -> bool {
+        header::of(&self.layers[index]).checksum(&self.around(index, frame_len)).is_some()
     }
 
     fn checksum(&self, index: usize, field: ChecksumField, frame: &[u8]) -> Checksum {

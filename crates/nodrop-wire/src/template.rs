@@ -12,7 +12,7 @@ use crate::{WireError, checksum};
 const PATCHES_MAX: usize = 8;
 /// What a word adds to a checksum's sum: itself, its complement, or nothing.
 #[derive(Clone, Copy, Debug, Default)]
-struct Effect {
+pub(crate) struct Effect {
     inverts: u64,
     keeps: u64,
 }
@@ -21,7 +21,7 @@ impl Effect {
     const ADDS: Self = Self { inverts: 0, keeps: u64::MAX };
     const SUBTRACTS: Self = Self { inverts: u64::MAX, keeps: u64::MAX };
 
-    fn is_some(&self) -> bool {
+    pub(crate) fn is_some(&self) -> bool {
         self.keeps != 0
     }
 
@@ -165,7 +165,7 @@ impl Template {
         words: &[u64],
     ) -> Self {
         seal(&mut bytes, checksums);
-        let probe = Probe { frame: &bytes, checksums };
+        let probe = Probe::new(&bytes, checksums);
         let by_signature = probe.effects(signature_offset + SIGNATURE_BYTES - 1);
         let by_patches: Vec<_> = patches.iter().map(|patch| probe.effects(patch.end())).collect();
         let blank = |patch| LivePatch { patch, effect: Effect::default(), own: None };
@@ -281,12 +281,17 @@ impl Template {
 }
 
 /// Finds out how checksums depend on what changes, by changing it: how they cover each other need not be known.
-struct Probe<'a> {
+pub(crate) struct Probe<'a> {
     frame: &'a [u8],
     checksums: &'a [Checksum],
 }
 
-impl Probe<'_> {
+impl<'a> Probe<'a> {
+    /// Of a frame with its checksums right.
+    pub(crate) fn new(frame: &'a [u8], checksums: &'a [Checksum]) -> Self {
+        Self { frame, checksums }
+    }
+
     /// A checksum's sum without the patches, whose words are in the frame now.
     fn static_sum(&self, checksum: &Checksum, effects: &[Effect], words: &[u64]) -> u64 {
         0xffff - u64::from(checksum.read(self.frame))
@@ -294,7 +299,7 @@ impl Probe<'_> {
     }
 
     /// What the 16-bit word that ends at this byte adds to each checksum.
-    fn effects(&self, at: usize) -> Vec<Effect> {
+    pub(crate) fn effects(&self, at: usize) -> Vec<Effect> {
         let mut changed = self.frame.to_vec();
         changed[at] ^= 1;
         seal(&mut changed, self.checksums);

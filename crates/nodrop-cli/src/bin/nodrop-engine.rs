@@ -7,6 +7,7 @@ use std::sync::{Arc, mpsc};
 
 use clap::Parser;
 use nodrop_cli::HostNeighbors;
+use nodrop_cli::layouts::layouts;
 use nodrop_cli::replay;
 use nodrop_cli::setup::{self, HostEngine};
 use nodrop_cli::{COMMIT, VERSION, come_up};
@@ -102,6 +103,7 @@ impl Session {
             Request::Trial(request) => self.trial(&request),
             Request::Compile(asked) => replay::compile(&asked).map(Reply::Compiled),
             Request::Inspect(asked) => replay::inspect(&asked).map(Reply::Inspected),
+            Request::Frames(asked) => layouts(&asked).map(Reply::Frames),
             Request::Close | Request::Stop => {
                 self.close();
                 Ok(Reply::Closed(Closed {}))

@@ -21,6 +21,7 @@ use nodrop_port::{PortError, Receive, Transmit, wait};
 use crate::EngineError;
 use desk::Desk;
 use questions::Questions;
+use station::Station;
 
 /// Longest sleep where a door can wake the thread.
 const SLEEP_MAX: Duration = Duration::from_secs(3600);
@@ -101,6 +102,16 @@ impl<T> Drop for Neighbors<T> {
         drop(self.life.take());
         let _ = self.thread.take().map(JoinHandle::join);
     }
+}
+
+/// What a station tells everybody: a frame for each of its single addresses, without FCS.
+///
+/// # Errors
+/// When the station cannot be as asked.
+pub fn announcements(asked: &nodrop_model::Station) -> Result<Vec<Vec<u8>>, EngineError> {
+    let station = Station::new("announcements", asked)?;
+    let announce = |own| station.speaker().announce(own).map_err(|error| EngineError::Request(error.to_string()));
+    station.single().map(announce).collect()
 }
 
 fn interval(seconds: f64) -> Result<Duration, EngineError> {
