@@ -3,7 +3,8 @@
 NodropError            1  never raised itself
 ├── ConfigError        2  what the user wrote cannot be done as written
 ├── StageError         3  the path under test could not be brought up, or fell down
-│   └── BusyError      3  another run is measuring on this machine
+│   ├── BusyError      3  another run is measuring on this machine
+│   └── ImageError     3  the loopback VM's image could not be built
 ├── GeneratorError     4  the traffic generator could not start, connect or carry on
 │   └── NoPath         4  frames do not go through some chains
 ├── SearchError        5  the search ended without an answer (no usable trial)
@@ -39,6 +40,10 @@ class StageError(NodropError):
 
 class BusyError(StageError):
     """Another run is measuring on this machine."""
+
+
+class ImageError(StageError):
+    """The image of the loopback VM cannot be built: a package, a program or room for it is missing."""
 
 
 class GeneratorError(NodropError):

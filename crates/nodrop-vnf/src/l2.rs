@@ -1,4 +1,4 @@
-//! A cross-connect: whatever comes in on one port leaves on the other, MAC addresses rewritten.
+//! A cross-connect: whatever comes in on one port leaves on the other, MAC addresses rewritten where asked.
 
 use nodrop_wire::MacAddr;
 
@@ -7,8 +7,8 @@ use crate::{Cause, FrameBuffer, Network, Verdict};
 /// Two ports, joined.
 #[derive(Clone, Debug)]
 pub struct CrossConnect {
-    /// For each port the addresses written on frames that leave there: destination and source.
-    pub addresses: [(MacAddr, MacAddr); 2],
+    /// For each port the addresses written on frames that leave there, destination and source; none: they stay.
+    pub addresses: [Option<(MacAddr, MacAddr)>; 2],
 }
 
 impl Network for CrossConnect {
@@ -18,8 +18,9 @@ impl Network for CrossConnect {
             return Verdict::Drop(Cause::Malformed);
         }
         let to = 1 - from;
-        let (dst, src) = self.addresses[to];
-        frame.address(dst.0, src.0);
+        if let Some((dst, src)) = self.addresses[to] {
+            frame.address(dst.0, src.0);
+        }
         Verdict::Forward(to)
     }
 }

@@ -5,7 +5,7 @@ use nodrop_port::memory::{Memory, Pages};
 use nodrop_vnf::{ACCOUNT_BYTES, CrossConnect, FlowTable, FrameBuffer, Network, Verdict};
 use nodrop_wire::MacAddr;
 
-const STATIONS: CrossConnect = CrossConnect { addresses: [(MacAddr([2; 6]), MacAddr([4; 6])); 2] };
+const STATIONS: CrossConnect = CrossConnect { addresses: [Some((MacAddr([2; 6]), MacAddr([4; 6]))); 2] };
 
 fn table(accounts: usize) -> FlowTable<CrossConnect> {
     let memory = Memory::new(accounts * ACCOUNT_BYTES, Pages::Usual).unwrap();

@@ -238,7 +238,7 @@ fn nothing_is_lost_from_the_account() {
 
 #[test]
 fn the_cross_connect_changes_the_addresses_and_nothing_else() {
-    let mut bench = Bench::new(CrossConnect { addresses: [(HOST, LEFT), (PEER, RIGHT)] });
+    let mut bench = Bench::new(CrossConnect { addresses: [Some((HOST, LEFT)), Some((PEER, RIGHT))] });
     let payload: Vec<u8> = (0..100).collect();
     let sent = ethernet(BROADCAST, HOST, 0x1234, &payload);
     assert_eq!(bench.send(0, &sent), [vec![], vec![ethernet(PEER, RIGHT, 0x1234, &payload)]]);
@@ -246,11 +246,19 @@ fn the_cross_connect_changes_the_addresses_and_nothing_else() {
 }
 
 #[test]
+fn the_cross_connect_leaves_a_frame_as_it_is_where_no_address_is_to_be_written() {
+    let mut bench = Bench::new(CrossConnect { addresses: [None, Some((PEER, RIGHT))] });
+    let sent = ethernet(BROADCAST, HOST, 0x1234, &[7; 50]);
+    assert_eq!(bench.send(1, &sent), [vec![sent.clone()], vec![]]);
+    assert_eq!(bench.send(0, &sent), [vec![], vec![ethernet(PEER, RIGHT, 0x1234, &[7; 50])]]);
+}
+
+#[test]
 fn a_forwarder_of_a_known_capacity_takes_its_time_for_every_frame() {
     let frame = ethernet(LEFT, HOST, 0x0800, &ipv4("198.19.7.7", 64));
     let time_of = |frame_time| {
         let pace = Pace { frame_time, ..Pace::VNF };
-        let mut bench = Bench::paced(CrossConnect { addresses: [(HOST, LEFT), (PEER, RIGHT)] }, pace);
+        let mut bench = Bench::paced(CrossConnect { addresses: [Some((HOST, LEFT)), Some((PEER, RIGHT))] }, pace);
         let began = Instant::now();
         let passed: usize = (0..30).map(|_| bench.send(0, &frame)[1].len()).sum();
         assert_eq!(passed, 30);

@@ -11,7 +11,7 @@ from nodrop.errors import ConfigError, NodropError
 COMMANDS = (
     *("run", "show", "results", "explain", "plot", "report", "compare", "trend"),
     *("simulate", "search", "lab", "doctor", "calibrate", "config"),
-    *("host", "vm"),
+    *("host", "vm", "vm-image"),
     *("status", "cleanup", "completion", "serve", "client", "ship", "export"),
 )
 INTERRUPTED = 130

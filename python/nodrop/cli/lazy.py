@@ -23,6 +23,7 @@ class LazyGroup(click.Group):
         """The command of that name, from the file of that name."""
         if cmd_name not in self.names:
             return None
-        command = getattr(importlib.import_module(f"{self.package}.{cmd_name}"), cmd_name)
+        name = cmd_name.replace("-", "_")
+        command = getattr(importlib.import_module(f"{self.package}.{name}"), name)
         assert isinstance(command, click.Command)
         return command

@@ -109,8 +109,9 @@ impl Running {
 /// Arguments of the cross-connect.
 #[derive(Args)]
 pub struct L2 {
-    /// A port and the MAC address to write as destination on frames that leave it; give two.
-    #[arg(long, required = true, num_args = 1, value_name = "INTERFACE,peer=MAC")]
+    /// A port, and the MAC address to write as destination on frames that leave it, with the port's own as source; without
+    /// one both addresses stay. Give two.
+    #[arg(long, required = true, num_args = 1, value_name = "INTERFACE[,peer=MAC]")]
     pub(super) port: Vec<L2Port>,
     #[command(flatten)]
     pub(super) running: Running,
@@ -163,7 +164,7 @@ pub struct Xdp {
 #[derive(Clone)]
 pub(super) struct L2Port {
     pub(super) interface: String,
-    pub(super) peer: MacAddr,
+    pub(super) peer: Option<MacAddr>,
 }
 
 /// A port of the router.
@@ -195,8 +196,8 @@ impl FromStr for L2Port {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let mut written = Written::new(text, "INTERFACE,peer=MAC such as eth1,peer=02:00:00:00:00:01")?;
-        let port = Self { interface: written.first.to_owned(), peer: written.take("peer")? };
+        let mut written = Written::new(text, "INTERFACE or INTERFACE,peer=MAC such as eth1,peer=02:00:00:00:00:01")?;
+        let port = Self { interface: written.first.to_owned(), peer: written.take_if_there("peer")? };
         written.finish(port)
     }
 }

@@ -29,8 +29,10 @@ pub fn run_l2(arguments: L2) -> Result<(), PortError> {
     let [left, right] = two(arguments.port)?;
     let interfaces = [&left.interface, &right.interface].map(|name| Interface::of(name, &arguments.running));
     start(&arguments.running)?;
-    let [near, far] = interfaces.each_ref().map(|interface| own_address(&interface.name));
-    let network = CrossConnect { addresses: [(left.peer, near?), (right.peer, far?)] };
+    let [near, far] = [left, right].map(|L2Port { interface, peer }| {
+        peer.map(|peer| Ok::<_, PortError>((peer, own_address(&interface)?))).transpose()
+    });
+    let network = CrossConnect { addresses: [near?, far?] };
     forward(&interfaces, network, &arguments.running, Pace::VNF)
 }
 
@@ -94,6 +96,8 @@ pub fn run_xdp(arguments: Xdp) -> Result<(), PortError> {
     let ports = two(arguments.port)?;
     come_up(arguments.netns)?;
     let [left, right] = ports.map(|L2Port { interface, peer }| {
+        let none = || ask("--port", format!("{interface}: its drivers write addresses always; give it peer=MAC"));
+        let peer = peer.ok_or_else(none)?;
         let own = own_address(&interface)?;
         Ok::<_, PortError>(RedirectPort { interface, peer, own })
     });

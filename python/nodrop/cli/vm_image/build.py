@@ -1,0 +1,100 @@
+"""`nodrop vm-image build`: the loopback VM as a file that Glance and QEMU take."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from nodrop.cli.completing import FILE
+from nodrop.errors import ConfigError
+
+if TYPE_CHECKING:
+    from nodrop.vmimage.manifest import Manifest
+
+OUTPUT = "nodrop-vm"
+MIB = 2**20
+EPILOG = """
+\b
+Examples:
+  nodrop vm-image build                                    nodrop-vm.qcow2, here
+  nodrop vm-image build -o loop.raw --manifest loop.json   a raw disk, and what is in it
+  nodrop vm-image build --packages debs/                   without a network
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.option("-o", "--output", type=FILE, metavar="FILE", help="Where to write it.  [default: nodrop-vm.FORMAT]")
+@click.option("--format", "form", type=click.Choice(["qcow2", "raw"]), help="[default: by FILE's suffix; else qcow2]")
+@click.option("--manifest", type=FILE, metavar="FILE", help="Write there, as JSON, what it was built from.")
+@click.option("--packages", type=FILE, metavar="DIR", help="Packages (.deb) are there: nothing is downloaded.")
+@click.option("--kernel", metavar="PACKAGE", help="Debian's kernel to take.  [default: linux-image-cloud-amd64]")
+@click.option("--vnf", type=FILE, metavar="FILE", help="nodrop-vnf to take.  [default: the one that is installed]")
+def build(
+    *,
+    output: str | None,
+    form: str | None,
+    manifest: str | None,
+    packages: str | None,
+    kernel: str | None,
+    vnf: str | None,
+) -> None:
+    """Build the image of the loopback VM: a kernel, busybox and nodrop-vnf, from packages of Debian.
+
+    It boots in seconds, by BIOS or UEFI, and forwards frames between its first two interfaces; a config drive tells
+    it between which, to whom, and whether at layer 2 or 3. Needs no root. Packages come from apt, once, and are kept
+    in ~/.cache/nodrop/packages. The same packages and programs give the same bytes; SOURCE_DATE_EPOCH is heeded.
+
+    How to use it: docs/how-to/vm-image.md.
+    """
+    from nodrop.vmimage.build import KERNEL, Recipe  # noqa: PLC0415
+    from nodrop.vmimage.build import build as build_image  # noqa: PLC0415
+    from nodrop.vmimage.packages import Packages  # noqa: PLC0415
+    from nodrop.vmimage.write import write  # noqa: PLC0415
+
+    form = form or ("raw" if output and Path(output).suffix in (".raw", ".img") else "qcow2")
+    file = Path(output or f"{OUTPUT}.{form}")
+    recipe = Recipe(
+        packages=Packages(Path(packages) if packages else None),
+        vnf=_vnf(vnf),
+        kernel=kernel or KERNEL,
+        **_epoch(),
+    )
+    image = build_image(recipe, lambda text: click.echo(f"nodrop: {text}", err=True))
+    told = write(image, file, form)
+    if manifest:
+        Path(manifest).write_text(told.model_dump_json(indent=2) + "\n")
+    for line in _lines(file, told, manifest):
+        click.echo(line)
+
+
+def _vnf(named: str | None) -> Path:
+    from nodrop.errors import ImageError  # noqa: PLC0415
+    from nodrop.program import find_program  # noqa: PLC0415
+
+    return Path(named) if named else find_program("nodrop-vnf", ImageError)
+
+
+def _epoch() -> dict[str, int]:
+    """Source: reproducible-builds.org, SOURCE_DATE_EPOCH."""
+    written = os.environ.get("SOURCE_DATE_EPOCH")
+    if written is None:
+        return {}
+    if not written.isdigit():
+        raise ConfigError(f"SOURCE_DATE_EPOCH={written!r} asked, seconds since 1970 expected, as 1700000000")
+    return {"epoch_s": int(written)}
+
+
+def _lines(file: Path, told: "Manifest", manifest: str | None) -> list[str]:
+    version = {each.name: each.version for each in told.packages}
+    linked = "static" if len(told.vnf) == 1 else f"with {len(told.vnf) - 1} libraries of this machine"
+    return [
+        f"{file}  {told.bytes / MIB:.1f} MiB, {told.format}",
+        f"  kernel   {told.kernel}, {len(told.modules)} modules",
+        f"  busybox  {version['busybox-static']}",
+        f"  forwards by {', '.join(told.forwarders)}; nodrop-vnf {told.nodrop}, {linked}",
+        f"  sha256   {told.sha256}",
+        f"  licences GPL-2.0 and others; what it was built from is in {manifest}"
+        if manifest
+        else "  licences GPL-2.0 and others, under licenses/ in it; --manifest FILE says what it was built from",
+    ]

@@ -1,0 +1,128 @@
+"""The image of the loopback VM: READ THIS FIRST.
+
+    packages of Debian ──┬─► kernel, modules, busybox ─┐
+    nodrop-vnf ──────────┼─────────────────────────────┼─► file system in memory ─┬─► disk ─► qcow2 or raw
+    guest/ (its scripts) ┘                             └─ two loaders ────────────┘
+
+The guest has no disk to write to: all of it is unpacked into memory when it boots.
+"""
+
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+from typing import NamedTuple
+
+from nodrop import __version__
+from nodrop.errors import ImageError
+from nodrop.vmimage.disk import disk, loaders
+from nodrop.vmimage.initrd import Entry, archive, executable, link
+from nodrop.vmimage.manifest import FileUsed, Manifest, copyright_of, used
+from nodrop.vmimage.modules import Modules
+from nodrop.vmimage.packages import Deb, Packages, sha256_of
+from nodrop.vmimage.program import libraries
+
+KERNEL = "linux-image-cloud-amd64"
+EPOCH_S = 315532800
+"""1980-01-01, the first day that FAT knows."""
+COMMAND_LINE = (
+    # What it says is on the serial console, where Nova's console log has it, and on the screen.
+    "console=tty0 console=ttyS0,115200 quiet loglevel=3 panic=1 net.ifnames=0 "
+    # It forwards frames of a test and holds nothing secret: the path under test shall not wait for it.
+    "mitigations=off"
+)
+SCRIPTS = {"init": "init", "forward": "lib/nodrop/forward", "told": "lib/nodrop/told", "status": "lib/nodrop/status"}
+
+
+class Recipe(NamedTuple):
+    """What an image is built from."""
+
+    packages: Packages
+    vnf: Path
+    """nodrop-vnf, for x86-64."""
+    kernel: str = KERNEL
+    """Package of the kernel, or one that depends on it."""
+    epoch_s: int = EPOCH_S
+
+
+class Image(NamedTuple):
+    """What was built."""
+
+    disk: bytes
+    manifest: Manifest
+    """Of the disk as it is, format `raw`."""
+
+
+def build(recipe: Recipe, on_progress: Callable[[str], None] = lambda _: None) -> Image:
+    """Build an image; the same recipe gives the same bytes.
+
+    Raises: ImageError where something is missing.
+    """
+    on_progress("packages of Debian")
+    kernel = _kernel(recipe)
+    busybox, mtools, syslinux, boot = (
+        recipe.packages.find(name) for name in ("busybox-static", "mtools", "syslinux", "systemd-boot-efi")
+    )
+    version, vmlinuz, modules = _kernel_files(kernel)
+    shared = libraries(recipe.vnf)
+    on_progress("file system in memory")
+    entries = {
+        "bin/busybox": executable(busybox.file("bin/busybox")),
+        "bin/nodrop-vnf": executable(recipe.vnf.read_bytes()),
+        **{path.lstrip("/"): executable(content) for path, content in shared.items()},
+        **{f"lib/modules/{version}/{path}": Entry(content) for path, content in modules.items()},
+        **_scripts(),
+        "sbin": link("bin"),
+        "etc/nodrop-vm": Entry(f"nodrop {__version__}\n".encode()),
+    }
+    debs = (kernel, busybox, boot, syslinux, mtools)
+    on_progress("disk")
+    files = {
+        "vmlinuz": vmlinuz,
+        "initrd.gz": archive(entries, recipe.epoch_s),
+        **loaders(boot.file("usr/lib/systemd/boot/efi/systemd-bootx64.efi"), COMMAND_LINE),
+        **{f"licenses/{deb.name.split('-')[0]}.txt": copyright_of(deb) for deb in debs},
+    }
+    content = disk(files, mtools, syslinux, recipe.epoch_s)
+    from_here = {str(recipe.vnf): recipe.vnf.read_bytes(), **shared}
+    return Image(
+        content,
+        Manifest(
+            nodrop=__version__,
+            format="raw",
+            bytes=len(content),
+            sha256=sha256_of(content),
+            kernel=version,
+            command_line=COMMAND_LINE,
+            built_at_epoch_s=recipe.epoch_s,
+            forwarders=("vnf-l2", "vnf-l3"),
+            packages=tuple(used(deb) for deb in debs),
+            vnf=tuple(FileUsed(path=path, sha256=sha256_of(each)) for path, each in from_here.items()),
+            modules=tuple(Path(path).stem for path in modules if path.endswith(".ko")),
+        ),
+    )
+
+
+def _kernel(recipe: Recipe) -> Deb:
+    """The package with the kernel itself: the one named, or the one it stands for."""
+    named = recipe.packages.find(recipe.kernel)
+    if named.name.startswith("linux-image-") and "linux-image-" in named.fields.get("Depends", ""):
+        real = next(each for each in recipe.packages.dependencies(named) if each.startswith("linux-image-"))
+        return recipe.packages.find(real)
+    return named
+
+
+def _kernel_files(kernel: Deb) -> tuple[str, bytes, dict[str, bytes]]:
+    """Version, the kernel, and the modules of it that the guest has."""
+    files = kernel.files(lambda path: path.startswith("boot/vmlinuz-") or "lib/modules/" in path)
+    image = next((path for path in files if path.startswith("boot/vmlinuz-")), None)
+    if image is None:
+        raise ImageError(f"{kernel.path.name}: a kernel asked, this package has none; name one that has: --kernel")
+    version = image.removeprefix("boot/vmlinuz-")
+    below = f"lib/modules/{version}/"
+    found = {path.partition(below)[2]: content for path, content in files.items() if below in path}
+    return version, files[image], Modules(found).chosen()
+
+
+def _scripts() -> dict[str, Entry]:
+    guest = resources.files("nodrop.vmimage") / "guest"
+    return {target: executable((guest / name).read_bytes()) for name, target in SCRIPTS.items()}

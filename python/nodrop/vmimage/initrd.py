@@ -1,0 +1,55 @@
+"""A file system in memory, as the kernel unpacks it when it boots: the same files give the same bytes.
+
+Source: Linux, driver-api/early-userspace/buffer-format.rst (the format "newc").
+"""
+
+import gzip
+import stat
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+COMPRESSION_LEVEL = 9
+CONSOLE = (5, 1)
+"""Device number. Without this node the first process has no standard output."""
+
+
+class Entry(NamedTuple):
+    """A file, a link, or a node."""
+
+    content: bytes = b""
+    """Of a link: where to."""
+    mode: int = stat.S_IFREG | 0o644
+    device: tuple[int, int] = (0, 0)
+
+
+def executable(content: bytes) -> Entry:
+    """A program."""
+    return Entry(content, stat.S_IFREG | 0o755)
+
+
+def link(target: str) -> Entry:
+    """A symbolic link."""
+    return Entry(target.encode(), stat.S_IFLNK | 0o777)
+
+
+def archive(entries: Mapping[str, Entry], epoch_s: int) -> bytes:
+    """The file system, compressed; directories are made where a path needs them, all belongs to root."""
+    whole = {"dev/console": Entry(mode=stat.S_IFCHR | 0o600, device=CONSOLE), **entries}
+    directories = {str(parent) for path in whole for parent in PurePosixPath(path).parents} - {"."}
+    whole |= {path: Entry(mode=stat.S_IFDIR | 0o755) for path in directories}
+    parts = [_written(number, path, whole[path], epoch_s) for number, path in enumerate(sorted(whole), 1)]
+    parts.append(_written(0, "TRAILER!!!", Entry(mode=0), 0))
+    return gzip.compress(b"".join(parts), COMPRESSION_LEVEL, mtime=0)
+
+
+def _written(number: int, path: str, entry: Entry, epoch_s: int) -> bytes:
+    name = path.encode() + b"\0"
+    links = 2 if stat.S_ISDIR(entry.mode) else 1
+    fields = (number, entry.mode, 0, 0, links, epoch_s, len(entry.content), 0, 0, *entry.device, len(name), 0)
+    head = b"070701" + b"".join(b"%08X" % each for each in fields)
+    return _padded(head + name) + _padded(entry.content)
+
+
+def _padded(content: bytes) -> bytes:
+    return content + b"\0" * (-len(content) % 4)

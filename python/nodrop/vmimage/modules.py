@@ -1,0 +1,98 @@
+"""The kernel's modules that a guest may need, and the files by which modprobe finds them.
+
+Source: modinfo(8) for what a module says of itself, modules.dep(5) for the files.
+"""
+
+import lzma
+from collections.abc import Iterable, Mapping
+from pathlib import PurePosixPath
+
+from nodrop.errors import ImageError
+
+WANTED = (
+    # what a NIC is: emulated ones, and virtual functions
+    *("virtio_pci", "virtio_net", "vmxnet3", "e1000", "e1000e", "ixgbevf", "iavf", "mlx4_en", "mlx5_core", "bnxt_en"),
+    # what a config drive comes by
+    *("virtio_blk", "virtio_scsi", "sd_mod", "sr_mod", "ata_piix", "ata_generic", "ahci", "isofs", "vfat"),
+    *("nls_cp437", "nls_ascii", "nls_iso8859_1", "nls_utf8"),
+    # what frames are got by
+    *("af_packet", "virtio_rng"),
+)
+"""Of these each that the kernel has as a module; what it has built in is there anyway."""
+REQUIRED = ("virtio_pci", "virtio_net")
+
+
+class Modules:
+    """All modules of a kernel."""
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        """Take their files, by paths below lib/modules/VERSION/."""
+        self._paths = {_name(path): path for path in files if ".ko" in PurePosixPath(path).name}
+        self._files = files
+
+    def chosen(self, wanted: Iterable[str] = WANTED) -> dict[str, bytes]:
+        """Those that are wanted, with all they need, and modules.dep and modules.alias over them."""
+        names = self._with_needs(name for name in wanted if name in self._paths)
+        for name in REQUIRED:
+            if name not in self._paths:
+                raise ImageError(f"module {name} asked, the kernel's package has none; name another one: --kernel")
+        content = {name: self._content(name) for name in names}
+        aliases = (f"alias {alias} {name}\n" for name in names for alias in sorted(_told(content[name], "alias")))
+        needs = (f"{_plain(self._paths[name])}: {' '.join(self._needs(name))}".rstrip() + "\n" for name in names)
+        return {
+            **{_plain(self._paths[name]): content[name] for name in names},
+            "modules.dep": "".join(needs).encode(),
+            "modules.alias": "".join(aliases).encode(),
+        }
+
+    def _with_needs(self, names: Iterable[str]) -> list[str]:
+        """In the alphabet's order."""
+        found: set[str] = set()
+        waiting = list(names)
+        while waiting:
+            if (name := waiting.pop()) not in found:
+                found.add(name)
+                waiting.extend(self._direct(name))
+        return sorted(found)
+
+    def _needs(self, name: str) -> list[str]:
+        """Paths of what a module needs, the one to be loaded first last."""
+        order: dict[str, None] = {}
+
+        def visit(each: str) -> None:
+            for need in self._direct(each):
+                if need not in order:
+                    visit(need)
+                    order[need] = None
+
+        visit(name)
+        return [_plain(self._paths[each]) for each in reversed(order)]
+
+    def _direct(self, name: str) -> list[str]:
+        told = _told(self._content(name), "depends")
+        return [each for line in told for each in line.replace("-", "_").split(",") if each in self._paths]
+
+    def _content(self, name: str) -> bytes:
+        path = self._paths[name]
+        content = self._files[path]
+        return lzma.decompress(content) if path.endswith(".xz") else content
+
+
+def _told(module: bytes, key: str) -> list[str]:
+    """What a module says under a key of its section .modinfo: texts KEY=VALUE that end in a zero byte."""
+    found, mark = [], b"\0" + key.encode() + b"="
+    at = module.find(mark)
+    while at >= 0:
+        begin = at + len(mark)
+        end = module.index(b"\0", begin)
+        found.append(module[begin:end].decode("ascii", "replace"))
+        at = module.find(mark, end)
+    return found
+
+
+def _name(path: str) -> str:
+    return PurePosixPath(path).name.split(".")[0].replace("-", "_")
+
+
+def _plain(path: str) -> str:
+    return path.removesuffix(".xz")

@@ -1,0 +1,224 @@
+"""Packages of Debian: fetched once, checked, and read without installing them.
+
+Source: deb(5) and ar(5) for the format, deb822(5) for what a package says of itself.
+"""
+
+import gzip
+import hashlib
+import io
+import lzma
+import os
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+from nodrop.errors import ImageError
+
+AR_MAGIC = b"!<arch>\n"
+AR_HEADER_BYTES = 60
+APT_TIMEOUT_S = 600
+
+
+class Deb:
+    """A package in a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._parts = dict(_ar_members(path.read_bytes()))
+        except (OSError, ValueError) as error:
+            raise ImageError(f"{path}: a Debian package asked, it cannot be read as one: {error}") from error
+        self._unpacked: dict[str, bytes] = {}
+
+    @cached_property
+    def fields(self) -> dict[str, str]:
+        """What it says of itself: Package, Version, Source, Depends and others, without folded lines."""
+        with self._tar("control.tar") as control:
+            name = next(each for each in control.getnames() if each.removeprefix("./") == "control")
+            file = control.extractfile(name)
+            assert file is not None
+            lines = file.read().decode().splitlines()
+        pairs = (line.split(":", 1) for line in lines if ":" in line and not line.startswith((" ", "\t")))
+        return {key: value.strip() for key, value in pairs}
+
+    @property
+    def name(self) -> str:
+        """The package's."""
+        return self.fields["Package"]
+
+    @property
+    def source(self) -> str:
+        """Name and version of the source it was built from."""
+        named, _, version = self.fields.get("Source", self.name).partition(" ")
+        return f"{named} {version.strip('()') or self.fields['Version']}"
+
+    @cached_property
+    def sha256(self) -> str:
+        """Of the file."""
+        return sha256_of(self.path.read_bytes())
+
+    def files(self, wanted: Callable[[str], bool]) -> dict[str, bytes]:
+        """The files in it that are wanted, by their paths without a leading slash; links to them are followed."""
+        found, links = {}, {}
+        with self._tar("data.tar") as data:
+            for member in data:
+                path = member.name.removeprefix("./")
+                if not wanted(path):
+                    continue
+                if member.issym() or member.islnk():
+                    base = Path(path).parent if member.issym() else Path()
+                    links[path] = os.path.normpath(base / member.linkname)
+                elif (file := data.extractfile(member)) is not None:
+                    found[path] = file.read()
+        return found | {path: found[target] for path, target in links.items() if target in found}
+
+    def file(self, path: str) -> bytes:
+        """One file in it.
+
+        Raises: ImageError where it is not there.
+        """
+        found = self.files(path.__eq__)
+        if path not in found:
+            raise ImageError(f"{self.path.name}: {path} asked, it is not in this package; name another version of it")
+        return found[path]
+
+    def _tar(self, stem: str) -> tarfile.TarFile:
+        if stem not in self._unpacked:
+            name, content = next((each for each in self._parts.items() if each[0].startswith(stem)), ("", b""))
+            try:
+                self._unpacked[stem] = UNPACK.get(Path(name).suffix, bytes)(content)
+            except (OSError, EOFError, ValueError, lzma.LZMAError) as error:
+                raise ImageError(f"{self.path}: {stem} asked, it cannot be unpacked: {error}") from error
+        try:
+            return tarfile.open(fileobj=io.BytesIO(self._unpacked[stem]))
+        except tarfile.TarError as error:
+            raise ImageError(f"{self.path}: {stem} asked, it cannot be read: {error}") from error
+
+
+def sha256_of(content: bytes) -> str:
+    """In hexadecimal digits."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def _ar_members(content: bytes) -> Iterator[tuple[str, bytes]]:
+    if not content.startswith(AR_MAGIC):
+        raise ValueError("it does not begin as one")
+    at = len(AR_MAGIC)
+    while at + AR_HEADER_BYTES <= len(content):
+        head = content[at : at + AR_HEADER_BYTES]
+        at, size = at + AR_HEADER_BYTES, int(head[48:58])
+        yield head[:16].decode().strip().rstrip("/"), content[at : at + size]
+        at += size + size % 2
+
+
+def _from_zstd(content: bytes) -> bytes:
+    """As Ubuntu packs its packages; Python has no zstd before 3.14."""
+    program = shutil.which("zstd")
+    if not program:
+        raise ImageError("a package packed with zstd is to be read, zstd is not here; install it: apt-get install zstd")
+    return subprocess.run([program, "-dc"], input=content, stdout=subprocess.PIPE, check=True).stdout
+
+
+UNPACK = {".xz": lzma.decompress, ".gz": gzip.decompress, ".zst": _from_zstd}
+
+
+class Offer(NamedTuple):
+    """A file that apt would download."""
+
+    file: str
+    sha256: str
+    """Empty where apt knows none."""
+
+
+class Packages:
+    """Where packages are had from: a directory, or apt with a cache."""
+
+    def __init__(self, directory: Path | None, cache: Path | None = None) -> None:
+        """Take a directory that has them all, for work without a network, or the cache to download to."""
+        self._directory = directory
+        self._cache = cache or _usual_cache()
+
+    def find(self, name: str) -> Deb:
+        """The package of that name.
+
+        Raises: ImageError where it is not to be had.
+        """
+        return self._in_directory(self._directory, name) if self._directory else self._downloaded(name)
+
+    def dependencies(self, deb: Deb) -> Sequence[str]:
+        """Names of the packages it cannot do without, of alternatives the first."""
+        asked = ",".join(deb.fields.get(key, "") for key in ("Pre-Depends", "Depends"))
+        names = (each.split("|")[0].split("(")[0].split(":")[0].strip() for each in asked.split(","))
+        return tuple(dict.fromkeys(name for name in names if name))
+
+    def with_dependencies(self, name: str) -> tuple[Deb, ...]:
+        """A package, and all that it needs."""
+        found: dict[str, Deb] = {}
+        waiting = [name]
+        while waiting:
+            if (each := waiting.pop()) not in found:
+                found[each] = self.find(each)
+                waiting.extend(self.dependencies(found[each]))
+        return tuple(found.values())
+
+    def _in_directory(self, directory: Path, name: str) -> Deb:
+        found = sorted(directory.glob(f"{name}_*.deb"))
+        if not found:
+            raise ImageError(
+                f"package {name} asked, --packages {directory} has no {name}_*.deb; "
+                f"get it where there is a network: apt-get download {name}"
+            )
+        if len(found) > 1:
+            raise ImageError(
+                f"package {name} asked once, --packages {directory} has {len(found)}: "
+                f"{', '.join(each.name for each in found)}; leave one there"
+            )
+        return Deb(found[0])
+
+    def _downloaded(self, name: str) -> Deb:
+        offer = self._offer(name)
+        path = self._cache / offer.file
+        if not self._is_whole(path, offer):
+            self._cache.mkdir(parents=True, exist_ok=True)
+            _apt("download", "-qq", f"{name}:amd64", directory=self._cache)
+        if not self._is_whole(path, offer):
+            raise ImageError(f"{path}: what apt downloaded is not what it promised; remove the file and try again")
+        return Deb(path)
+
+    def _is_whole(self, path: Path, offer: Offer) -> bool:
+        return path.exists() and (not offer.sha256 or sha256_of(path.read_bytes()) == offer.sha256)
+
+    def _offer(self, name: str) -> Offer:
+        told = _apt("--print-uris", "-qq", "download", f"{name}:amd64", directory=Path("/"))
+        for line in told.splitlines():
+            words = line.split()
+            if len(words) >= 3 and words[1].endswith(".deb"):
+                kind, _, digest = words[3].partition(":") if len(words) > 3 else ("", "", "")
+                return Offer(words[1], digest if kind == "SHA256" else "")
+        raise ImageError(f"package {name} asked, apt knows of no file of it; try: apt-get update")
+
+
+def _usual_cache() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "nodrop" / "packages"
+
+
+def _apt(*arguments: str, directory: Path) -> str:
+    if not shutil.which("apt-get"):
+        raise ImageError(
+            "packages of Debian asked, this system has no apt-get; build where there is one, "
+            "or download the packages there and name their directory: --packages DIR"
+        )
+    command = ["apt-get", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=directory, timeout=APT_TIMEOUT_S, check=False)
+    if done.returncode:
+        said = next((line for line in done.stderr.splitlines() if line.startswith("E:")), done.stderr.strip())
+        raise ImageError(
+            f"{' '.join(command)} asked, it says: {said.removeprefix('E: ')}; "
+            "try apt-get update, or name a directory that has the packages: --packages DIR"
+        )
+    return done.stdout

@@ -1,0 +1,46 @@
+"""An image as a file."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from nodrop.errors import ImageError
+from nodrop.vmimage.build import Image
+from nodrop.vmimage.manifest import Manifest
+from nodrop.vmimage.packages import sha256_of
+
+TIMEOUT_S = 300
+
+
+def write(image: Image, file: Path, form: str) -> Manifest:
+    """Write an image, whole or not at all; gives the manifest of what is written.
+
+    Raises: ImageError where it cannot be written, or qcow2 is asked without qemu-img.
+    """
+    try:
+        with tempfile.TemporaryDirectory(prefix=".nodrop-vm-image-", dir=file.parent) as scratch:
+            raw = Path(scratch) / "raw"
+            raw.write_bytes(image.disk)
+            made = raw if form == "raw" else _qcow2(raw)
+            content = made.read_bytes()
+            os.replace(made, file)  # noqa: PTH105
+    except OSError as error:
+        raise ImageError(f"{file}: cannot be written: {error.strerror}") from error
+    return image.manifest.model_copy(update={"format": form, "bytes": len(content), "sha256": sha256_of(content)})
+
+
+def _qcow2(raw: Path) -> Path:
+    program = shutil.which("qemu-img")
+    if not program:
+        raise ImageError(
+            "format qcow2 asked, program qemu-img is not here; install it (apt-get install qemu-utils) or take "
+            "--format raw"
+        )
+    made = raw.with_name("qcow2")
+    command = [program, "convert", "-f", "raw", "-O", "qcow2", "-c", str(raw), str(made)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    if done.returncode:
+        raise ImageError(f"qemu-img convert asked, it says: {done.stderr.strip()}")
+    return made

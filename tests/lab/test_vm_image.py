@@ -1,0 +1,155 @@
+"""The image of the loopback VM: built twice, booted, told by a config drive, and measured through."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.conftest import lacking
+from tests.loopback_vms import MACS, cloud_config, config_drive, running
+
+from nodrop.errors import ImageError
+from nodrop.program import find_program
+from nodrop.vmimage.build import Image, Recipe, build
+from nodrop.vmimage.packages import Packages
+from nodrop.vmimage.write import write
+
+PACKAGES = os.environ.get("NODROP_PACKAGES")
+"""A directory that has them, for machines without a network."""
+MAKE = """
+ip link set lo up
+for name in left right; do
+    ip tuntap add $name mode tap
+    ip link set $name up
+done
+echo made
+exec sleep 600
+"""
+TESTER = ("02:00:00:00:0b:01", "02:00:00:00:0b:02")
+
+
+@pytest.fixture(autouse=True)
+def programs(require_privilege: None, require_root: None, require_tool: Callable[[str], Path]) -> None:
+    del require_privilege, require_root
+    for each in ("qemu-system-x86_64", "qemu-img", "genisoimage", "mformat", "unshare", "ip"):
+        require_tool(each)
+
+
+@pytest.fixture(scope="module")
+def image() -> Image:
+    try:
+        return build(recipe())
+    except ImageError as error:
+        lacking(str(error))
+
+
+def recipe() -> Recipe:
+    return Recipe(Packages(Path(PACKAGES) if PACKAGES else None), find_program("nodrop-vnf", ImageError))
+
+
+@pytest.fixture(scope="module")
+def file(image: Image, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("image") / "loop.qcow2"
+    write(image, path, "qcow2")
+    return path
+
+
+@pytest.fixture
+def inside() -> Iterator[list[str]]:
+    """How to enter a network namespace with the taps `left` and `right`."""
+    make = MAKE
+    for name, mac in zip(("left", "right"), TESTER, strict=True):
+        make = make.replace("echo made", f"ip link set {name} address {mac}\necho made")
+    with subprocess.Popen(["unshare", "--net", "sh", "-ec", make], stdout=subprocess.PIPE) as holder:
+        assert holder.stdout
+        assert holder.stdout.readline() == b"made\n"
+        yield ["nsenter", "--net", "--target", str(holder.pid)]
+        holder.kill()
+
+
+def started(file: Path, scratch: Path, inside: list[str], keys: dict[str, str], kind: str = "iso9660"):  # type: ignore[no-untyped-def]
+    drive = config_drive(scratch, cloud_config(keys), kind) if keys else None
+    return running(file, scratch, inside, dict(zip(MACS, ("left", "right"), strict=True)), config_drive=drive)
+
+
+def measured(scratch: Path, inside: list[str], *keys: str) -> dict[str, object]:
+    """A fixed rate of 2 kpps through the VM."""
+    flags = [word for key in ("ports=[left, right]", *keys) for word in ("--set", key)]
+    command = [*inside, sys.executable, "-m", "nodrop", "run", "--sut", "ext", *flags, "--rate", "2kpps"]
+    command += ["--duration", "2s", "--results-dir", "results", "--json", "-"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=scratch)
+    assert done.returncode == 0, done.stderr
+    result: dict[str, object] = json.loads(done.stdout)
+    return result
+
+
+def streams(result: dict[str, object]) -> list[dict[str, int]]:
+    (trial,) = result["trials"]  # type: ignore[misc]
+    return list(trial["streams"])
+
+
+def test_the_same_packages_give_the_same_bytes(image: Image) -> None:
+    again = build(recipe())
+    assert again.manifest.sha256 == image.manifest.sha256 and again.disk == image.disk
+
+
+def test_the_image_is_small_and_says_what_it_was_built_from(image: Image) -> None:
+    assert len(image.disk) < 40 * 2**20
+    named = {each.name for each in image.manifest.packages}
+    assert named > {"busybox-static", "mtools", "syslinux", "systemd-boot-efi"}
+    assert all(each.licences and len(each.sha256) == 64 for each in image.manifest.packages)
+
+
+@pytest.mark.parametrize("kind", ["iso9660", "vfat"])
+def test_it_forwards_at_layer_2_to_whom_its_config_drive_says(
+    file: Path, tmp_path: Path, inside: list[str], kind: str
+) -> None:
+    keys = {
+        "FORWARDER": "testpmd",
+        **{"INTF_MAC1": MACS[0], "INTF_MAC2": MACS[1]},
+        **{"TG_MAC1": TESTER[0], "TG_MAC2": TESTER[1]},
+    }
+    with started(file, tmp_path, inside, keys, kind) as vm:
+        vm.wait_for(r"nodrop-vnf forwarding, l2, between eth0 and eth1 after [\d.]+ s")
+        result = measured(tmp_path, inside)
+    assert all(stream["received_count"] == stream["offered_count"] > 0 for stream in streams(result))
+
+
+def test_it_routes_and_answers_arp_as_its_config_drive_says(file: Path, tmp_path: Path, inside: list[str]) -> None:
+    keys = {
+        "FORWARDER": "vpp",
+        **{"INTF_MAC1": MACS[0], "INTF_MAC2": MACS[1]},
+        **{"VNF_GATEWAY1_CIDR": "192.168.1.1/24", "VNF_GATEWAY2_CIDR": "192.168.2.1/24"},
+        **{"TG_NET1": "10.0.0.0/8", "TG_NET2": "20.0.0.0/8"},
+        **{"TG_GATEWAY1_IP": "192.168.1.100", "TG_GATEWAY2_IP": "192.168.2.100"},
+    }
+    with started(file, tmp_path, inside, keys) as vm:
+        vm.wait_for("nodrop-vnf forwarding, l3")
+        result = measured(
+            tmp_path, inside,
+            "flows.ip=10.0.0.0/8,20.0.0.0/8",
+            "gateways.tester=192.168.1.100,192.168.2.100",
+            "gateways.sut=192.168.1.1,192.168.2.1",
+        )  # fmt: skip
+    facts = result["facts"]
+    assert isinstance(facts, dict)
+    assert [port["next_hop"]["mac"] for port in facts["ports"]] == list(MACS)
+    assert all(stream["received_count"] == stream["offered_count"] > 0 for stream in streams(result))
+
+
+def test_without_a_config_drive_frames_pass_as_they_are(file: Path, tmp_path: Path, inside: list[str]) -> None:
+    with started(file, tmp_path, inside, {}) as vm:
+        vm.wait_for("no config drive: layer 2 between the first two interfaces")
+        vm.wait_for("nodrop-vnf forwarding, l2, between eth0 and eth1")
+        result = measured(tmp_path, inside)
+    assert all(stream["received_count"] == stream["offered_count"] > 0 for stream in streams(result))
+
+
+def test_a_fault_in_what_it_is_told_is_on_its_console(file: Path, tmp_path: Path, inside: list[str]) -> None:
+    keys = {"FORWARDER": "bridge", "INTF_MAC1": MACS[0], "TG_NET1": "$(reboot)"}
+    with started(file, tmp_path, inside, keys) as vm:
+        vm.wait_for(r"fault: TG_NET1=\$\(reboot\) asked; no value has such characters")
+        vm.wait_for("fault: FORWARDER=bridge asked; known are vnf-l2 and vnf-l3")

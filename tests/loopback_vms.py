@@ -1,0 +1,90 @@
+"""The loopback VM as Nova starts one, in software: its image, a config drive, interfaces at taps of a test."""
+
+import re
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+BOOT_MAX_S = 120
+MACS = ("fa:16:3e:00:0a:01", "fa:16:3e:00:0a:02")
+"""Of a VM's interfaces, left and right."""
+
+
+class LoopbackVm(NamedTuple):
+    """One that runs."""
+
+    process: "subprocess.Popen[bytes]"
+    console: Path
+    started_s: float
+
+    def said(self) -> str:
+        """All that is on its serial console."""
+        return self.console.read_text(errors="replace") if self.console.exists() else ""
+
+    def wait_for(self, pattern: str) -> "re.Match[str]":
+        """What it says, once it does."""
+        end = time.monotonic() + BOOT_MAX_S
+        while time.monotonic() < end and self.process.poll() is None:
+            if found := re.search(pattern, self.said()):
+                return found
+            time.sleep(0.05)
+        raise AssertionError(f"{pattern!r} is not said: {self.said()[-3000:]}")
+
+
+@contextmanager
+def running(
+    image: Path,
+    scratch: Path,
+    inside: Sequence[str],
+    taps: Mapping[str, str],
+    *,
+    config_drive: Path | None,
+    firmware: Sequence[str] = (),
+) -> Iterator[LoopbackVm]:
+    """A VM whose interfaces, by MAC address, are at these taps, which `inside` leads to; ends with the block."""
+    console = scratch / "console"
+    devices = []
+    for number, (mac, tap) in enumerate(taps.items()):
+        devices += ["-netdev", f"tap,id=n{number},ifname={tap},script=no,downscript=no"]
+        devices += ["-device", f"virtio-net-pci,netdev=n{number},mac={mac}"]
+    if config_drive:
+        kind = "cdrom" if config_drive.suffix == ".iso" else "disk"
+        bus = "ide" if kind == "cdrom" else "virtio"
+        devices += ["-drive", f"file={config_drive},format=raw,media={kind},if={bus},readonly=on"]
+    command = [
+        *(*inside, "qemu-system-x86_64", "-accel", "tcg", "-m", "256", "-nodefaults", "-display", "none", *firmware),
+        *("-serial", f"file:{console}", "-no-reboot", "-snapshot", "-drive", f"file={image},if=virtio", *devices),
+    ]
+    with subprocess.Popen(command) as process:
+        try:
+            yield LoopbackVm(process, console, time.monotonic())
+        finally:
+            process.kill()
+
+
+def config_drive(scratch: Path, user_data: str, kind: str) -> Path:
+    """A config drive as Nova makes it. Source: nova, virt/configdrive.py."""
+    tree = scratch / "drive"
+    (tree / "openstack" / "latest").mkdir(parents=True)
+    (tree / "openstack" / "latest" / "user_data").write_text(user_data)
+    if kind == "iso9660":
+        file = scratch / "drive.iso"
+        options = ["-ldots", "-allow-lowercase", "-allow-multidot", "-l", "-quiet", "-J", "-r", "-V", "config-2"]
+        subprocess.run(["genisoimage", "-o", file, *options, tree], check=True, capture_output=True)
+        return file
+    file = scratch / "drive.vfat"
+    with file.open("wb") as disk:
+        disk.truncate(4 * 2**20)
+    geometry = ["-t", "4", "-h", "64", "-n", "32"]
+    subprocess.run(["mformat", "-i", file, *geometry, "-v", "config-2", "::"], check=True)
+    subprocess.run(["mcopy", "-s", "-i", file, tree / "openstack", "::"], check=True)
+    return file
+
+
+def cloud_config(keys: Mapping[str, str]) -> str:
+    """User data that has cloud-init write /etc/nfvbenchvm.conf."""
+    lines = "".join(f"      {key}={value}\n" for key, value in keys.items())
+    return f"#cloud-config\nwrite_files:\n  - path: /etc/nfvbenchvm.conf\n    content: |\n{lines}"
