@@ -5,23 +5,30 @@ from datetime import UTC, datetime
 from typing import Any, Self
 
 from nodrop.errors import GeneratorError
+from nodrop.generator.addressing import (
+    NextHops,
+    addressed,
+    next_hops,
+    questions,
+    resolve_request,
+    stations,
+    stream_request,
+)
 from nodrop.generator.base import OnWindow, TrialInterrupted
 from nodrop.generator.capture import capture_request
 from nodrop.generator.path_check import direction_check, faults, no_path
 from nodrop.generator.process import EngineDied, EngineProcess, Reply
 from nodrop.model.facts import PortFacts
-from nodrop.model.neighbor import NeighborPlan, NextHop, Station
+from nodrop.model.neighbor import NeighborPlan, NextHop
 from nodrop.model.plan import CapturePlan, EnginePlan
 from nodrop.model.result import DirectionCheck
-from nodrop.model.traffic import ReplaySource, Stream, Traffic
+from nodrop.model.traffic import Traffic
 from nodrop.model.trial import FIXED, Doubt, StreamCounts, Trial, TrialResult, Validity, Verdict, Windows
 
 ANSWER_TIMEOUT_S = 10.0
 CHECK_TIMEOUT_S = 3.0
 CUT_SHORT_TIMEOUT_S = 3.0
 WINDOW_S = 0.05
-NextHops = dict[tuple[int, int], NextHop]
-"""By port and chain."""
 KEPT = (
     "duration_s",
     "stopped_early",
@@ -157,41 +164,27 @@ class EngineMeasurer:
     def _connect(self, engine: EngineProcess) -> tuple[PortFacts, ...]:
         """Open the ports, and again with the MAC addresses of the next hops where those are others than planned."""
         opened = engine.ask(self._open_request(self._traffic), ANSWER_TIMEOUT_S)
-        next_hops = self._next_hops = self._resolve(engine)
-        traffic = _addressed(self._traffic, next_hops)
+        found = self._next_hops = self._resolve(engine)
+        traffic = addressed(self._traffic, found)
         if traffic != self._traffic:
             opened = engine.ask(self._open_request(traffic), ANSWER_TIMEOUT_S)
-        return tuple(_port_facts(port, facts, next_hops) for port, facts in enumerate(opened["ports"]))
+        return tuple(_port_facts(port, facts, found) for port, facts in enumerate(opened["ports"]))
 
-    def _resolve(self, engine: EngineProcess) -> NextHops:
+    def _resolve(self, engine: EngineProcess) -> dict[tuple[int, int], NextHop]:
         """Who the frames of each chain are sent to, asked on the link. Raises GeneratorError naming who kept silent."""
-        plan, stations = self._neighbors, _stations(self._neighbors)
-        asking = {
-            (link.port, link.chain): (link.port, stations[link.port].index(link.station), link.next_hop)
-            for link in plan.links
-            if link.next_hop
-        }
-        if not asking:
+        plan = self._neighbors
+        if not questions(plan):
             return {}
-        questions = [
-            {"port": port, "station": station, "address": address}
-            for port, station, address in dict.fromkeys(asking.values())
-        ]
-        request = {"op": "resolve", "questions": questions, "timeout_s": plan.timeout_s, "tries": plan.tries}
-        answers = engine.ask(request, plan.timeout_s * plan.tries + ANSWER_TIMEOUT_S)["answers"]
-        macs = {(answer["port"], answer["station"], answer["address"]): answer["mac"] for answer in answers}
-        return {
-            (port, chain): NextHop(address=question[2], mac=macs[question], chain=chain)
-            for (port, chain), question in asking.items()
-        }
+        reply = engine.ask(resolve_request(plan), plan.timeout_s * plan.tries + ANSWER_TIMEOUT_S)
+        return next_hops(plan, reply)
 
     def _open_request(self, traffic: Traffic) -> dict[str, Any]:
         slots, backend = self._plan.queue_slots, self._plan.backend
         names = self._plan.devices or self._interfaces
         ports: list[dict[str, Any]] = [{"backend": backend, "interface": name, "queue_slots": slots} for name in names]
-        for port, stations in _stations(self._neighbors).items():
-            ports[port]["stations"] = [station.model_dump() for station in stations]
-        streams = [_stream_request(stream) for stream in traffic.streams]
+        for port, its in stations(self._neighbors).items():
+            ports[port]["stations"] = [station.model_dump() for station in its]
+        streams = [stream_request(stream) for stream in traffic.streams]
         return {
             "op": "open",
             "ports": ports,
@@ -252,38 +245,6 @@ def _cut_short(engine: EngineProcess) -> dict[str, Any] | None:
         doubt | {"verdict": Verdict.SUSPECT} if doubt["code"] == "aborted" else doubt for doubt in reply["doubts"]
     ]
     return _counts(reply | {"doubts": doubts})
-
-
-def _stream_request(stream: Stream) -> dict[str, Any]:
-    asked = stream.model_dump(exclude={"chain", "rx_vlan", "share", "replay"})
-    if stream.replay is None:
-        return asked
-    source = stream.replay.model_dump(include={*ReplaySource.model_fields})
-    layers = asked["layers"] if stream.replay.macs == "port" else []
-    return asked | {"sizes": [], "layers": layers, "replay": source}
-
-
-def _stations(plan: NeighborPlan) -> dict[int, list[Station]]:
-    """The different ones of each port."""
-    found: dict[int, list[Station]] = {}
-    for link in plan.links:
-        known = found.setdefault(link.port, [])
-        if link.station not in known:
-            known.append(link.station)
-    return found
-
-
-def _addressed(traffic: Traffic, next_hops: NextHops) -> Traffic:
-    """The same traffic, that of each port and chain addressed to its next hop."""
-
-    def addressed(stream: Stream) -> Stream:
-        next_hop = next_hops.get((stream.tx_port, stream.chain))
-        if next_hop is None:
-            return stream
-        ethernet = stream.ethernet.model_copy(update={"dst": next_hop.mac})
-        return stream.model_copy(update={"layers": (ethernet, *stream.layers[1:])})
-
-    return traffic.model_copy(update={"streams": tuple(map(addressed, traffic.streams))})
 
 
 def _port_facts(port: int, facts: Reply, next_hops: NextHops) -> PortFacts:

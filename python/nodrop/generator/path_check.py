@@ -1,18 +1,15 @@
 """What learning frames say of the paths: which chain and direction is dead, and where its frames went instead."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from nodrop.errors import NoPath
+from nodrop.generator.addressing import NextHops
 from nodrop.generator.process import Reply
-from nodrop.model.neighbor import NextHop
 from nodrop.model.result import CheckArrival, DirectionCheck
 from nodrop.model.traffic import Stream, Traffic
 
 NAMED_MAX = 8
 """Directions named in an error."""
-
-NextHops = Mapping[tuple[int, int], NextHop]
-"""By port and chain."""
 
 
 def direction_check(stream: Stream, direction: Reply) -> DirectionCheck:

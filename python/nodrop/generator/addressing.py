@@ -1,0 +1,71 @@
+"""Who the tester is on its links and whom it sends to, for every generator."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from nodrop.model.neighbor import NeighborPlan, NextHop, Station
+from nodrop.model.traffic import ReplaySource, Stream, Traffic
+
+NextHops = Mapping[tuple[int, int], NextHop]
+"""By port and chain."""
+
+
+def stations(plan: NeighborPlan) -> dict[int, list[Station]]:
+    """The different ones of each port."""
+    found: dict[int, list[Station]] = {}
+    for link in plan.links:
+        known = found.setdefault(link.port, [])
+        if link.station not in known:
+            known.append(link.station)
+    return found
+
+
+def questions(plan: NeighborPlan) -> dict[tuple[int, int], tuple[int, int, str]]:
+    """What is to be asked for each port and chain: on which port, as which of its stations, for which address."""
+    its = stations(plan)
+    return {
+        (link.port, link.chain): (link.port, its[link.port].index(link.station), link.next_hop)
+        for link in plan.links
+        if link.next_hop
+    }
+
+
+def resolve_request(plan: NeighborPlan) -> dict[str, Any]:
+    """The request that asks the engine for all next hops."""
+    asked = [
+        {"port": port, "station": station, "address": address}
+        for port, station, address in dict.fromkeys(questions(plan).values())
+    ]
+    return {"op": "resolve", "questions": asked, "timeout_s": plan.timeout_s, "tries": plan.tries}
+
+
+def next_hops(plan: NeighborPlan, reply: Mapping[str, Any]) -> dict[tuple[int, int], NextHop]:
+    """The engine's answer, by port and chain."""
+    macs = {(answer["port"], answer["station"], answer["address"]): answer["mac"] for answer in reply["answers"]}
+    return {
+        (port, chain): NextHop(address=question[2], mac=macs[question], chain=chain)
+        for (port, chain), question in questions(plan).items()
+    }
+
+
+def addressed(traffic: Traffic, next_hops: NextHops) -> Traffic:
+    """The same traffic, that of each port and chain addressed to its next hop."""
+
+    def one(stream: Stream) -> Stream:
+        next_hop = next_hops.get((stream.tx_port, stream.chain))
+        if next_hop is None:
+            return stream
+        ethernet = stream.ethernet.model_copy(update={"dst": next_hop.mac})
+        return stream.model_copy(update={"layers": (ethernet, *stream.layers[1:])})
+
+    return traffic.model_copy(update={"streams": tuple(map(one, traffic.streams))})
+
+
+def stream_request(stream: Stream) -> dict[str, Any]:
+    """A stream as the engine is asked for it."""
+    asked = stream.model_dump(exclude={"chain", "rx_vlan", "share", "replay"})
+    if stream.replay is None:
+        return asked
+    source = stream.replay.model_dump(include={*ReplaySource.model_fields})
+    layers = asked["layers"] if stream.replay.macs == "port" else []
+    return asked | {"sizes": [], "layers": layers, "replay": source}

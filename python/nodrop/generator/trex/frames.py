@@ -1,0 +1,151 @@
+"""The bytes of frames for TRex, from the engine: headers are built in one place, whoever sends them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nodrop.errors import GeneratorError
+from nodrop.generator.addressing import stream_request
+from nodrop.generator.process import EngineDied, EngineProcess
+from nodrop.model.neighbor import Station
+from nodrop.model.traffic import FieldName, Stream, Traffic
+
+ANSWER_TIMEOUT_S = 30.0
+FCS_BYTES = 4
+FRAME_BYTES_MIN = 64
+LATENCY_PAYLOAD_BYTES = 16
+"""What TRex writes its own mark and time into, at the end of frames whose latency it measures."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """Bytes that change from frame to frame: frame n holds word `n % period // every % count`."""
+
+    range: int
+    """Position of the stream's range."""
+    name: FieldName
+    at: int
+    width: int
+    """In bytes: 2, 4, 6 or 8."""
+    first: int
+    step: int
+    """From word to word; of no meaning where there is a table."""
+    table: tuple[int, ...] | None
+    """The words one by one, where they do not just count."""
+    count: int
+    every: int
+    period: int | None
+
+    @property
+    def words(self) -> Sequence[int]:
+        """All words in turn."""
+        return (
+            self.table if self.table is not None else range(self.first, self.first + self.step * self.count, self.step)
+        )
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether all words are the same."""
+        return self.step == 0 if self.table is None else len(set(self.table)) == 1
+
+
+@dataclass(frozen=True)
+class Checksum:
+    """A checksum of a header."""
+
+    layer: int
+    at: int
+    follows: tuple[int, ...]
+    """Positions of the fields it changes with."""
+    covers_payload: bool
+    zero_is_none: bool
+
+
+@dataclass(frozen=True)
+class Template:
+    """What the frames of a stream are made of."""
+
+    frames: tuple[bytes, ...]
+    """Without FCS: the first frame of each size, in the order of the stream's sizes."""
+    latency_frame: bytes
+    """The frame that its latency is measured with."""
+    layers: tuple[tuple[int, int], ...]
+    """Where each header begins, and how long it is."""
+    fields: tuple[Field, ...]
+    checksums: tuple[Checksum, ...]
+
+
+def templates(traffic: Traffic) -> tuple[Template, ...]:
+    """Of each stream, in their order.
+
+    Raises: GeneratorError where frames are replayed from a file, or cannot be built.
+    """
+    replayed = next((stream for stream in traffic.streams if stream.replay), None)
+    if replayed and replayed.replay:
+        raise GeneratorError(
+            f"traffic.replay.file: {replayed.replay.file} asked, TRex is given headers and ranges and cannot keep "
+            "the order of a file's frames; use generator: engine"
+        )
+    asked = [_with_latency(stream) for stream in traffic.streams]
+    reply = _ask({"op": "frames", "streams": asked})
+    return tuple(map(_template, reply["streams"]))
+
+
+def announcements(stations: Sequence[Station]) -> tuple[tuple[bytes, ...], ...]:
+    """What each station tells everybody: a frame for each of its single addresses, without FCS.
+
+    Source: RFC 5227 section 3, RFC 4861 section 7.2.6.
+    """
+    reply = _ask({"op": "frames", "stations": [station.model_dump() for station in stations]})
+    return tuple(tuple(map(bytes.fromhex, frames)) for frames in reply["announcements"])
+
+
+def latency_frame_bytes(stream: Stream) -> int:
+    """Size, with FCS, of frames that a stream's latency is measured with: its own, the mean one where there are
+    several, but at least as much as TRex's mark takes.
+    """
+    return max(int(stream.frame_bytes_mean), stream.header_bytes + LATENCY_PAYLOAD_BYTES + FCS_BYTES, FRAME_BYTES_MIN)
+
+
+def _ask(request: dict[str, Any]) -> dict[str, Any]:
+    engine = EngineProcess(None, lambda: None)
+    try:
+        return engine.ask(request, ANSWER_TIMEOUT_S)
+    except EngineDied as error:
+        raise GeneratorError(f"frames for TRex: {error}") from None
+    finally:
+        engine.end()
+
+
+def _with_latency(stream: Stream) -> dict[str, Any]:
+    asked = stream_request(stream)
+    return asked | {"sizes": [*asked["sizes"], {"frame_bytes": latency_frame_bytes(stream)}], "rx_offsets": []}
+
+
+def _template(reply: dict[str, Any]) -> Template:
+    *frames, latency_frame = (bytes.fromhex(text) for text in reply["frames"])
+    return Template(
+        frames=tuple(frames),
+        latency_frame=latency_frame,
+        layers=tuple((layer["at"], layer["bytes"]) for layer in reply["layers"]),
+        fields=tuple(map(_field, reply["fields"])),
+        checksums=tuple(
+            Checksum(**checksum | {"follows": tuple(checksum["follows"])}) for checksum in reply["checksums"]
+        ),
+    )
+
+
+def _field(reply: dict[str, Any]) -> Field:
+    words = reply["words"]
+    return Field(
+        range=reply["range"],
+        name=reply["field"],
+        at=reply["at"],
+        width=reply["width"],
+        first=words.get("first", 0),
+        step=words.get("step", 0),
+        table=tuple(words["words"]) if words["mode"] == "table" else None,
+        count=reply["count"],
+        every=reply["every"],
+        period=reply["period"],
+    )

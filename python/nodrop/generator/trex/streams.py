@@ -1,0 +1,165 @@
+"""The traffic of a run as streams of TRex."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nodrop.errors import GeneratorError
+from nodrop.generator.trex.frames import Template
+from nodrop.generator.trex.numbering import is_countable, is_timed, numbered, vxlan_port
+from nodrop.generator.trex.program import Program, program
+from nodrop.generator.trex.programme import Counted, PortProgramme, Programme
+from nodrop.model.pattern import FlatLoad
+from nodrop.model.traffic import Stream, Traffic
+from nodrop.model.trex import TrexPlan
+
+COUNTERS_USUAL = 1023
+CACHE_MAX = 10_000
+OWN_MACS = 3
+"""Flags: both MAC addresses are those of the packet."""
+BURSTS_MAX = 2**31
+NOT_COUNTED = {"enabled": False}
+
+Json = dict[str, Any]
+
+
+def programme(
+    traffic: Traffic,
+    plan: TrexPlan,
+    templates: Sequence[Template],
+    *,
+    counter_count: int = COUNTERS_USUAL,
+    announced: Mapping[int, Sequence[bytes]] | None = None,
+    announce_every_s: float | None = None,
+) -> Programme:
+    """What each port of TRex sends for this traffic.
+
+    Args:
+        templates: of each stream, from `frames.templates`.
+        counter_count: streams that the server's ports can count one by one.
+        announced: by tester port, frames that it sends every `announce_every_s`, whatever the load.
+
+    Raises: GeneratorError naming what TRex cannot send.
+    """
+    if not isinstance(traffic.pattern, FlatLoad):
+        raise GeneratorError(
+            f"traffic.pattern: {traffic.pattern.kind} asked, TRex sends at a steady load; use generator: engine"
+        )
+    counted = numbered(traffic, plan, counter_count)
+    made = [_Made(*parts, plan) for parts in zip(traffic.streams, templates, traffic.load_ratios, counted, strict=True)]
+    ports = tuple(
+        _port(
+            number,
+            [one for one in made if one.stream.tx_port == port],
+            (announced or {}).get(port, ()),
+            announce_every_s,
+        )
+        for port, number in enumerate(plan.ports)
+    )
+    notes = [note for one in made for note in one.notes()]
+    return Programme(ports=ports, counted=counted, notes=tuple(dict.fromkeys(notes)))
+
+
+class _Made:
+    """A stream of the traffic as streams of TRex."""
+
+    def __init__(self, stream: Stream, template: Template, ratio: float, counted: Counted, plan: TrexPlan) -> None:
+        self.stream, self.template, self.ratio, self.counted, self.plan = stream, template, ratio, counted, plan
+        if plan.cache_size > CACHE_MAX:
+            raise GeneratorError(
+                f"trex.cache_size: {plan.cache_size} asked, TRex takes {CACHE_MAX} at most; write fewer"
+            )
+        self.program = program(stream, template)
+
+    def streams(self) -> list[Json]:
+        """One for each size, at its part of the load; one for latency, at a load of its own."""
+        weights = [size.weight for size in self.stream.sizes]
+        found = [
+            _stream(_continuous(self.ratio * weight / sum(weights)), self.program, frame, self._counting(), self.plan)
+            for weight, frame in zip(weights, self.template.frames, strict=True)
+        ]
+        if self.counted.latency_pg_id is not None:
+            mode = _continuous(self.counted.latency_load_pps)
+            rule = self._rule("latency", self.counted.latency_pg_id)
+            timed = program(self.stream, self.template, is_latency=True)
+            found.append(_stream(mode, timed, self.template.latency_frame, rule, self.plan))
+        return found
+
+    def notes(self) -> list[str]:
+        """What is not as nodrop's own engine would send it."""
+        found = list(self.program.notes)
+        if self.stream.size_order == "listed":
+            found.append("traffic.genome: TRex keeps the share of each frame size, not their order")
+        if self.plan.cache_size and self.stream.flow_count > self.plan.cache_size:
+            found.append(
+                f"trex.cache_size: {self.plan.cache_size} frames of each stream are made beforehand and sent again and "
+                f"again, so {self.plan.cache_size} of {self.stream.flow_count} flows at most"
+            )
+        smallest = min(size.frame_bytes for size in self.stream.sizes)
+        latency_bytes = len(self.template.latency_frame) + 4
+        if self.counted.latency_pg_id is not None and latency_bytes > smallest and len(self.stream.sizes) == 1:
+            found.append(
+                f"latency is measured with frames of {latency_bytes} bytes beside those of {smallest}: "
+                "TRex's mark needs room"
+            )
+        if self.plan.flow_stats and not is_countable(self.stream):
+            found.append("TRex cannot tell frames with these headers apart: chains are counted together, at the ports")
+        elif self.counted.latency_pg_id is None and is_timed(self.stream, self.plan):
+            found.append("trex: no stream is counted by itself, so no latency is measured")
+        return found
+
+    def _counting(self) -> Json:
+        return NOT_COUNTED if self.counted.pg_id is None else self._rule("stats", self.counted.pg_id)
+
+    def _rule(self, kind: str, pg_id: int) -> Json:
+        in_tunnel = vxlan_port(self.stream) is not None
+        return {"enabled": True, "stream_id": pg_id, "rule_type": kind, "vxlan": in_tunnel, "ieee_1588": False}
+
+
+def _port(number: int, made: Sequence[_Made], announced: Sequence[bytes], every_s: float | None) -> PortProgramme:
+    streams = [stream for one in made for stream in one.streams()]
+    if every_s is not None:
+        streams += [_announcing(frame, every_s) for frame in announced]
+    tunnels = {vxlan_port(one.stream) for one in made} - {None}
+    return PortProgramme(
+        number=number,
+        streams=tuple({"stream_id": at, "stream": stream} for at, stream in enumerate(streams, 1)),
+        load_ratio=sum(one.ratio for one in made),
+        latency_load_pps=sum(one.counted.latency_load_pps for one in made),
+        announce_load_pps=len(announced) / every_s if every_s is not None else 0.0,
+        vxlan_ports=tuple(sorted(port for port in tunnels if port is not None)),
+    )
+
+
+def _continuous(load_pps: float) -> Json:
+    return {"type": "continuous", "rate": {"type": "pps", "value": load_pps}}
+
+
+def _announcing(frame: bytes, every_s: float) -> Json:
+    """Bursts of one frame: what is between bursts stays as it is whatever the load is multiplied by."""
+    mode = {
+        "type": "multi_burst",
+        "pkts_per_burst": 1,
+        "count": BURSTS_MAX,
+        "ibg": every_s * 1e6,
+        "rate": {"type": "pps", "value": 1.0},
+    }
+    return _stream(mode, Program((), (), 1), frame, NOT_COUNTED, None)
+
+
+def _stream(mode: Json, made: Program, frame: bytes, counting: Json, plan: TrexPlan | None) -> Json:
+    vm: Json = {"instructions": list(made.instructions)}
+    if plan and plan.cache_size and made.instructions:
+        vm["cache"] = plan.cache_size
+    return {
+        "enabled": True,
+        "self_start": True,
+        "flags": OWN_MACS,
+        "isg": 0.0,
+        "action_count": 0,
+        "random_seed": 0,
+        "next_stream_id": -1,
+        "mode": mode,
+        "packet": made.packet(frame),
+        "vm": vm,
+        "flow_stats": counting,
+    }
