@@ -137,6 +137,8 @@ class CloudPlan(Value):
     """Whether all VMs of a chain have to be on one host, that of the first, where no host is named."""
     multiqueue: int = Field(default=1, ge=1, le=8)
     """Queues of each interface of a VM."""
+    mbuf_count: int | None = None
+    """Buffers that VPP is given in a VM; None: as many as it takes."""
     tester_macs: tuple[str, str] | None = None
     """The tester's ports, left and right: where VMs send frames that leave a chain."""
     active_timeout_s: float = Field(default=200.0, gt=0)

@@ -17,7 +17,12 @@ def mark(label: str) -> str:
     return f"{MARK}:{label}"
 
 
+def group_name(label: str, chain: int | None = None) -> str:
+    """Name of a server group: of all VMs, or of a chain's."""
+    return mark(label) if chain is None else f"{mark(label)} chain {chain}"
+
+
 def label_of(text: str | None) -> str | None:
-    """The label of a mark; None: it is none, and so whatever carries it was made by somebody else."""
-    kind, colon, label = (text or "").partition(":")
-    return label if kind == MARK and colon and label else None
+    """The label of a mark or of a group's name; None: it is none, and so what carries it was made by somebody else."""
+    kind, _, label = (text or "").split(" ")[0].partition(":")
+    return label if kind == MARK and label else None

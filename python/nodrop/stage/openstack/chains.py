@@ -1,0 +1,209 @@
+"""Chains as they stand in a cloud: read back, complete and unambiguous, or an error."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from nodrop.errors import StageError
+from nodrop.model.cloud import CloudNetwork, CloudNetworkFacts, CloudPlan, CloudServer, CloudServerFacts, NetworkRole
+from nodrop.model.facts import ChainFacts
+from nodrop.model.plan import LabPlan
+from nodrop.stage.openstack.rest import Json
+from nodrop.stage.openstack.servers import HOST, HOST_ID
+
+ZONE = "OS-EXT-AZ:availability_zone"
+VIF_TYPE, BOUND_HOST = "binding:vif_type", "binding:host_id"
+UNBOUND = ("binding_failed", "unbound")
+TUNNELS = ("vxlan", "mpls", "gre", "geneve")
+SIDES: tuple[tuple[NetworkRole, NetworkRole], ...] = (("edge_left", "left"), ("edge_right", "right"))
+"""The tester's network on each side: the edge where routers stand in between, else the chain's own."""
+
+
+class Read(NamedTuple):
+    """What a cloud tells of what stands, by the plan's names."""
+
+    cloud: str
+    networks: Mapping[str, Json]
+    ports: Mapping[str, Json]
+    servers: Mapping[str, Json]
+    addresses: Mapping[str, str]
+    """Floating IPs, by server."""
+    router_macs: Mapping[int, tuple[str, str]]
+    """MACs of the routers towards the tester, by chain; none where there are none."""
+
+
+def network_facts(plan: CloudPlan, read: Read) -> Iterator[CloudNetworkFacts]:
+    """Networks as Neutron tells of them; what it tells administrators alone is as planned."""
+    for wanted in plan.networks:
+        found = read.networks[wanted.name]
+        kind = found.get("provider:network_type")
+        yield CloudNetworkFacts(
+            name=wanted.name,
+            id=found["id"],
+            role=wanted.role,
+            chain=wanted.chain,
+            kind=kind,
+            segmentation_id=found.get("provider:segmentation_id", wanted.segmentation_id),
+            physical_network=found.get("provider:physical_network", wanted.physical_network),
+            mtu_bytes=found.get("mtu"),
+        )
+
+
+def server_facts(plan: CloudPlan, read: Read, restaged: set[str]) -> Iterator[CloudServerFacts]:
+    """VMs as Nova tells of them. Raises StageError where a port is not bound, or a MAC is there twice."""
+    owners: dict[str, str] = {}
+    for wanted in plan.servers:
+        found = read.servers[wanted.name]
+        ports = [_port(read, wanted, port.name) for port in wanted.ports]
+        macs = tuple(str(port["mac_address"]).lower() for port in ports)
+        for port, mac in zip(wanted.ports, macs, strict=True):
+            if other := owners.setdefault(mac, port.name) if mac in owners else None:
+                raise StageError(
+                    f"cloud {read.cloud}: ports {other} and {port.name} have the same MAC address {mac}, so frames "
+                    "would go to either; take one away (nodrop cleanup) and stage again"
+                )
+            owners[mac] = port.name
+        yield CloudServerFacts(
+            name=wanted.name,
+            id=found["id"],
+            chain=wanted.chain,
+            hop=wanted.hop,
+            host=str(found.get(HOST) or ""),
+            availability_zone=str(found.get(ZONE) or ""),
+            macs=macs,
+            address=read.addresses.get(wanted.name) or _management_address(plan, wanted, read),
+            restaged=wanted.name in restaged,
+        )
+
+
+def check_places(plan: CloudPlan, read: Read) -> None:
+    """Raise StageError where a VM is on another host than asked for, or a chain on several."""
+    for wanted in plan.servers:
+        found = read.servers[wanted.name]
+        host = found.get(HOST)
+        if plan.hosts and host:
+            asked = plan.hosts[wanted.chain % len(plan.hosts)].rpartition(":")[2]
+            if not _is_host(asked, str(host)):
+                raise StageError(f"cloud {read.cloud}: server {wanted.name} asked on {asked}, it is on {host}")
+        first = next(each for each in plan.servers if each.chain == wanted.chain)
+        if plan.same_host and found.get(HOST_ID) != read.servers[first.name].get(HOST_ID):
+            raise StageError(
+                f"cloud {read.cloud}: servers {first.name} and {wanted.name} asked on one host, they are on two"
+                f"{f' ({read.servers[first.name].get(HOST)} and {host})' if host else ''}; name the host "
+                "(openstack.hosts), or do without (several hosts in a chain measure their network as well)"
+            )
+
+
+def chain_facts(
+    plan: CloudPlan, lab: LabPlan, networks: Sequence[CloudNetworkFacts], read: Read
+) -> Iterator[ChainFacts]:
+    """What the tester has to know of each chain. Raises StageError where it cannot be told from another."""
+    taken: dict[tuple[int, int], CloudNetworkFacts] = {}
+    for chain in range(lab.chain_count):
+        sides = (_on_side(networks, chain, 0), _on_side(networks, chain, 1))
+        if lab.vlans:
+            for side, network in enumerate(sides):
+                _claim(read.cloud, taken, (lab.port(chain, side), _vlan(read.cloud, network)), network)
+        numbers = [network.segmentation_id for network in sides]
+        tunneled = all((network.kind or _planned(plan, network).kind) in TUNNELS for network in sides)
+        left, right = (
+            lab.tester_interfaces[lab.port(chain, side)] if lab.tester_interfaces else "" for side in range(2)
+        )
+        yield ChainFacts(
+            chain=chain,
+            tester_interfaces=(left, right),
+            vlans=(_vlan(read.cloud, sides[0]), _vlan(read.cloud, sides[1])) if lab.vlans else None,
+            vnis=(_number(read.cloud, sides[0]), _number(read.cloud, sides[1])) if tunneled and any(numbers) else None,
+            macs=_stations(plan, read, chain),
+        )
+
+
+def _stations(plan: CloudPlan, read: Read, chain: int) -> tuple[str, str] | None:
+    if plan.routers:
+        return read.router_macs.get(chain)
+    servers = [server for server in plan.servers if server.chain == chain]
+    if not servers:
+        return None
+    left, right = (read.ports[servers[end].ports[side].name] for side, end in ((0, 0), (1, -1)))
+    return str(left["mac_address"]).lower(), str(right["mac_address"]).lower()
+
+
+def _on_side(networks: Sequence[CloudNetworkFacts], chain: int, side: int) -> CloudNetworkFacts:
+    for role in SIDES[side]:
+        for network in networks:
+            if network.role == role and network.chain in (chain, None):
+                return network
+    raise StageError(f"chain {chain} has no network on its {('left', 'right')[side]} in the plan; name one")
+
+
+def _claim(
+    cloud: str, taken: dict[tuple[int, int], CloudNetworkFacts], key: tuple[int, int], network: CloudNetworkFacts
+) -> None:
+    """A VLAN at a tester's port is one network's."""
+    other = taken.setdefault(key, network)
+    if other.id != network.id:
+        raise StageError(
+            f"cloud {cloud}: networks {other.name} and {network.name} both have VLAN {key[1]} at the same port of the "
+            "tester, so their frames could not be told apart; give them other segmentation ids"
+        )
+
+
+def _vlan(cloud: str, network: CloudNetworkFacts) -> int:
+    if network.kind not in (None, "vlan"):
+        raise StageError(
+            f"cloud {cloud}: VLAN of network {network.name} asked for, it is of kind {network.kind}; ask for kind "
+            "vlan, or for frames without tags"
+        )
+    return _number(cloud, network)
+
+
+def _number(cloud: str, network: CloudNetworkFacts) -> int:
+    if network.segmentation_id is None:
+        raise StageError(
+            f"cloud {cloud}: segmentation id of network {network.name} asked for, only administrators are told; write "
+            f"it (openstack.networks.{network.role}.segmentation_id), or log in as an administrator"
+        )
+    return network.segmentation_id
+
+
+def _planned(plan: CloudPlan, network: CloudNetworkFacts) -> CloudNetwork:
+    return next(each for each in plan.networks if each.name == network.name)
+
+
+def _port(read: Read, server: CloudServer, name: str) -> Json:
+    """A port as it is bound."""
+    port = read.ports.get(name)
+    if port is None or not port.get("mac_address"):
+        raise StageError(
+            f"cloud {read.cloud}: port {name} of server {server.name} was made, it is gone; is somebody else at work "
+            "in this project? Stage again"
+        )
+    if port.get("device_id") != read.servers[server.name]["id"]:
+        raise StageError(
+            f"cloud {read.cloud}: port {name} asked to be server {server.name}'s, it belongs to "
+            f"{port.get('device_id') or 'none'}; take both away (nodrop cleanup) and stage again"
+        )
+    if port.get(VIF_TYPE) in UNBOUND:
+        raise StageError(
+            f"cloud {read.cloud}: port {name} asked to be bound on {port.get(BOUND_HOST) or 'a host'}, it is "
+            f"{port[VIF_TYPE]}; see that an agent or driver for network {_network_of(server, name)} runs there "
+            "(openstack network agent list), and neutron-server's log"
+        )
+    return port
+
+
+def _network_of(server: CloudServer, port_name: str) -> str:
+    return next(port.network for port in server.ports if port.name == port_name)
+
+
+def _management_address(plan: CloudPlan, server: CloudServer, read: Read) -> str | None:
+    roles = {network.name: network.role for network in plan.networks}
+    for port in server.ports:
+        fixed = read.ports[port.name].get("fixed_ips") if roles.get(port.network) == "management" else None
+        if fixed:
+            return str(fixed[0]["ip_address"])
+    return None
+
+
+def _is_host(asked: str, found: str) -> bool:
+    """By its whole name or its first label."""
+    return asked in (found, found.partition(".")[0])

@@ -1,0 +1,127 @@
+"""What is in a cloud under the names of a plan, read with one list a kind, however many chains there are."""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+from urllib.parse import quote
+
+from nodrop.model.cloud import CloudFlavor, CloudPlan
+from nodrop.stage.openstack import marks, rest, reuse
+from nodrop.stage.openstack.login import Cloud
+from nodrop.stage.openstack.rest import Json
+
+
+class Inventory(NamedTuple):
+    """What is there and fits; what is not in it is to be made."""
+
+    image: Json | None
+    flavor: Json | None
+    networks: dict[str, Json]
+    """By name."""
+    subnets: dict[str, Json]
+    """By the network's name."""
+    ports: dict[str, Json]
+    """By name."""
+    servers: list[Json]
+    """All of the project: whether one fits is known when it is known what it has to be told."""
+    groups: dict[str, Json]
+    """Server groups, by name."""
+
+
+def read(cloud: Cloud, plan: CloudPlan, *, wants_groups: bool) -> Inventory:
+    """What is there, and server groups where some are wanted.
+
+    Raises StageError where something has a name of the plan and is something else.
+    """
+    networks = _networks(cloud, plan)
+    subnets = _subnets(cloud, plan, networks)
+    image, flavor = (plan.image, plan.flavor) if plan.servers else (None, None)
+    return Inventory(
+        image=reuse.find_image(cloud, image, images(cloud, image.name)) if image else None,
+        flavor=reuse.find_flavor(cloud, flavor, flavors(cloud)) if flavor else None,
+        networks=networks,
+        subnets=subnets,
+        ports=_ports(cloud, plan, networks),
+        servers=servers(cloud) if plan.servers else [],
+        groups=groups(cloud) if wants_groups else {},
+    )
+
+
+def servers(cloud: Cloud) -> list[Json]:
+    """All servers of the project, in full."""
+    return rest.listed(cloud, "servers", "compute", "/servers/detail", "servers")
+
+
+def ports(cloud: Cloud, plan: CloudPlan) -> list[Json]:
+    """All ports of the plan's names."""
+    names = [port.name for server in plan.servers for port in server.ports]
+    return rest.named(cloud, "ports", "/ports", "ports", names)
+
+
+def images(cloud: Cloud, name: str) -> list[Json]:
+    """Images of a name."""
+    return rest.listed(cloud, "images", "image", f"/images?name={quote(name)}", "images")
+
+
+def flavors(cloud: Cloud) -> list[Json]:
+    """All flavors that this user may use, or see."""
+    return rest.listed(cloud, "flavors", "compute", "/flavors/detail?is_public=None", "flavors")
+
+
+def groups(cloud: Cloud) -> dict[str, Json]:
+    """Server groups that nodrop made, by name."""
+    listed = rest.listed(cloud, "server groups", "compute", "/os-server-groups", "server_groups")
+    return {group["name"]: group for group in listed if marks.label_of(group["name"])}
+
+
+def needs(plan: CloudPlan, there: Inventory, group_count: int) -> Mapping[str, int]:
+    """How many of what are still to be made, by the names of quotas."""
+    named = {server["name"] for server in there.servers}
+    server_count = sum(server.name not in named for server in plan.servers)
+    ports = [port for server in plan.servers for port in server.ports if port.name not in there.ports]
+    flavor = _size(plan.flavor, there.flavor) if plan.flavor else (0, 0)
+    floating = sum(server.floating_ip and server.name not in named for server in plan.servers)
+    return {
+        "instances": server_count,
+        "cores": server_count * flavor[0],
+        "MiB of memory": server_count * flavor[1],
+        "server groups": group_count,
+        "networks": sum(network.name not in there.networks for network in plan.networks),
+        "subnets": sum(bool(network.subnet) and network.name not in there.subnets for network in plan.networks),
+        "ports": len(ports) + 2 * len(plan.routers),
+        "routers": len(plan.routers),
+        "floating IPs": floating,
+    }
+
+
+def _size(wanted: CloudFlavor, found: Json | None) -> tuple[int, int]:
+    return (found["vcpus"], found["ram"]) if found else (wanted.vcpus, wanted.ram_mib)
+
+
+def _networks(cloud: Cloud, plan: CloudPlan) -> dict[str, Json]:
+    listed = rest.named(cloud, "networks", "/networks", "networks", [network.name for network in plan.networks])
+    found = ((wanted.name, reuse.find_network(cloud, wanted, listed)) for wanted in plan.networks)
+    return {name: network for name, network in found if network}
+
+
+def _subnets(cloud: Cloud, plan: CloudPlan, networks: Mapping[str, Json]) -> dict[str, Json]:
+    wanted = [network for network in plan.networks if network.subnet and network.name in networks]
+    names = sorted({network.subnet for network in wanted if network.subnet})
+    listed = rest.named(cloud, "subnets", "/subnets", "subnets", names)
+    found = ((each.name, reuse.find_subnet(cloud, each, networks[each.name], listed)) for each in wanted)
+    return {name: subnet for name, subnet in found if subnet}
+
+
+def _ports(cloud: Cloud, plan: CloudPlan, networks: Mapping[str, Json]) -> dict[str, Json]:
+    """None is there where no network is."""
+    if not networks or not plan.servers:
+        return {}
+    listed = ports(cloud, plan)
+
+    def found() -> Iterator[tuple[str, Json]]:
+        for server in plan.servers:
+            for wanted in server.ports:
+                network = networks.get(wanted.network)
+                if network and (port := reuse.find_port(cloud, wanted, network["id"], listed)):
+                    yield wanted.name, port
+
+    return dict(found())
