@@ -25,7 +25,7 @@ from nodrop.stage.process import await_end, identify, is_running
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
 
-SUTS = [sut for sut in get_args(SutKind) if sut not in ("wire", "ext")]
+SUTS = [sut for sut in get_args(SutKind) if sut not in ("wire", "ext", "openstack")]
 NEED_ROOT = {"xdp"}
 LOAD_PPS, DURATION_S = 8_000, 0.5
 

@@ -8,11 +8,15 @@ from nodrop.config.load import load
 from nodrop.errors import ConfigError
 from nodrop.model.plan import LabPlan
 from nodrop.plan.chains import chain_ends
-from nodrop.plan.lab import private_lab
+from nodrop.plan.lab import check_lab, private_lab
+from nodrop.plan.tester import FoundPorts
 
 
 def lab(**keys: Any) -> LabPlan:
-    return private_lab(load((), keys), (0, 1), 128, lambda names: tuple(f"02:00:00:00:00:{len(n):02x}" for n in names))
+    config = load((), keys)
+    check_lab(config)
+    macs = tuple(f"02:00:00:00:00:{len(name):02x}" for name in config.ports)
+    return private_lab(config, (0, 1), 128, FoundPorts("ports", config.ports, macs))
 
 
 @pytest.mark.parametrize(
@@ -121,7 +125,7 @@ def test_what_does_not_go_together_names_key_found_and_remedy(keys: dict[str, An
 def test_a_wire_between_named_interfaces_is_one_that_is_there() -> None:
     """What NFVbench calls a loopback; frames are addressed to the other port."""
     config = load((), {"sut": "wire", "ports": ["a", "bb"], "chains": 2, "vlans": [[111, 112], [211, 212]]})
-    made = private_lab(config, (0, 1), 128, lambda names: tuple(f"02:00:00:00:00:{len(n):02x}" for n in names))
+    made = lab(sut="wire", ports=["a", "bb"], chains=2, vlans=[[111, 112], [211, 212]])
     assert (made.sut, made.tester_interfaces, made.forwarders) == ("ext", ("a", "bb"), ())
     for left, right in chain_ends(config, made):
         assert (left.tester_mac, left.next_mac) == ("02:00:00:00:00:01", "02:00:00:00:00:02")

@@ -1,33 +1,41 @@
 """How fast links are taken to be."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.plan.rate import plan_link_speed
+from nodrop.plan.tester import FoundPorts
 
 GBPS = 1_000_000_000
 SPEEDS = {"eth1": 25 * GBPS, "eth2": 10 * GBPS}
 
 
+def link_speed(config: Config) -> tuple[int, Sequence[str]]:
+    speeds = tuple(map(SPEEDS.get, config.ports))
+    return plan_link_speed(config, FoundPorts("ports", config.ports, (), speeds))
+
+
 def test_links_of_the_private_lab_are_those_of_veth() -> None:
-    assert plan_link_speed(Config(), SPEEDS.get) == (10 * GBPS, [])
+    assert link_speed(Config()) == (10 * GBPS, [])
 
 
 @pytest.mark.parametrize("written", [None, "auto"])
 def test_the_slower_interface_says_what_a_full_link_is(written: str | None) -> None:
     config = Config(ports=("eth1", "eth2"), link_speed=written)
-    assert plan_link_speed(config, SPEEDS.get) == (10 * GBPS, [])
+    assert link_speed(config) == (10 * GBPS, [])
 
 
 def test_an_interface_that_does_not_say_is_warned_of() -> None:
-    speed_bps, warnings = plan_link_speed(Config(ports=("eth1", "tap0")), SPEEDS.get)
+    speed_bps, warnings = link_speed(Config(ports=("eth1", "tap0")))
     assert speed_bps == 25 * GBPS
     assert warnings == ["tap0 does not say how fast it is; 25.00 Gb/s is taken; say it (link_speed)"]
 
 
 def test_a_speed_that_is_not_the_interfaces_own_is_taken_and_warned_of() -> None:
-    speed_bps, warnings = plan_link_speed(Config(ports=("eth1", "eth2"), link_speed="16.72Gbps"), SPEEDS.get)
+    speed_bps, warnings = link_speed(Config(ports=("eth1", "eth2"), link_speed="16.72Gbps"))
     assert speed_bps == 16_720_000_000
     assert [warning.partition(";")[0] for warning in warnings] == [
         "link_speed: 16.72 Gb/s asked, eth1 says 25.00 Gb/s",
@@ -38,4 +46,4 @@ def test_a_speed_that_is_not_the_interfaces_own_is_taken_and_warned_of() -> None
 @pytest.mark.parametrize("written", ["fast", "0bps", "-1Gbps"])
 def test_what_is_no_speed_is_refused(written: str) -> None:
     with pytest.raises(ConfigError, match=r"link_speed: .*write for example 10Gbps"):
-        plan_link_speed(Config(link_speed=written), SPEEDS.get)
+        link_speed(Config(link_speed=written))

@@ -70,7 +70,9 @@ class FlavorConfig(Value):
     extra_specs: dict[str, ExtraSpec] = Field(default_factory=dict)
     """Properties, as `{"hw:cpu_policy": dedicated, "hw:mem_page_size": large}`."""
     vmd: str | None = Field(default=None, min_length=1)
-    """A VM Descriptor that says all of this but the name, with the placement it asks for; null: the keys above do."""
+    """A VM Descriptor (docs/reference/vmd.md) that says all of this but the name; null: the keys above do."""
+    host: str | None = Field(default=None, min_length=1)
+    """The Compute Host Descriptor (docs/reference/chd.md) of the hosts that VM is for; null: this machine. `vmd`."""
 
 
 class NetworkConfig(Value):

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from nodrop.model.base import Value
 from nodrop.model.calibration import Calibration
-from nodrop.model.cloud import CloudPlan
+from nodrop.model.cloud import CloudPlan, LoopbackForwarder
 from nodrop.model.goal import Goal
 from nodrop.model.names import AlgorithmName as AlgorithmName
 from nodrop.model.names import AntagonistKind as AntagonistKind
@@ -114,6 +114,22 @@ class Link(Value):
     far: LinkEnd
 
 
+class CloudShape(Value):
+    """What of a path stands in a cloud."""
+
+    forwarder: LoopbackForwarder
+    """What forwards in its VMs."""
+    hop_count: int = Field(default=1, ge=1)
+    """VMs in line in each chain."""
+    has_routers: bool = False
+    """Whether routers of the cloud stand between tester and chains."""
+
+    @property
+    def routes(self) -> bool:
+        """Whether its VMs have addresses, and ask for those of others."""
+        return self.forwarder in ("vnf-l3", "vpp")
+
+
 class LabPlan(Value):
     """The private lab: tester ports and SUT in namespaces of their own, joined by veth pairs.
 
@@ -164,10 +180,14 @@ class LabPlan(Value):
     """Whether a tester port may be an interface with an IP address, where the SUT is there already."""
     sut_takes_xdp: bool = False
     """Whether the SUT's ends of the links take frames of which no socket buffer was ever made."""
+    cloud: CloudShape | None = None
+    """What of it stands in a cloud; None: nothing, or nobody knows."""
 
     @property
     def hop_count(self) -> int:
         """Forwarders in line in each chain."""
+        if self.cloud:
+            return self.cloud.hop_count
         return len(self.forwarders) // self.chain_count
 
     def port(self, chain: int, side: int) -> int:
@@ -201,11 +221,14 @@ class LabPlan(Value):
         chains = f", {self.chain_count} chains" if self.chain_count > 1 else ""
         via = " over af_xdp" if self.sut_backend == "af_xdp" else ""
         line = f" x {self.hop_count} in line" if self.hop_count > 1 else ""
-        routers = " between routers" if self.routers else ""
-        shared = {"ports": "", "vlan": " in VLANs", "shared": " on shared networks"}[self.networks]
+        routers = " between routers" if self.routers or (self.cloud and self.cloud.has_routers) else ""
+        kind = f"{self.sut} {self.cloud.forwarder}" if self.cloud else self.sut
+        shared = {"ports": "", "vlan": " in VLANs" if self.vlans else "", "shared": " on shared networks"}[
+            self.networks
+        ]
         table = f" with a table of {format_bytes(self.sut_table_bytes)}" if self.sut_table_bytes else ""
         held = f" held to {format_pps(self.sut_capacity_pps)}" if self.sut_capacity_pps else ""
-        return f"{self.sut}{via}{table}{held}{line}{routers}{chains}{shared}"
+        return f"{kind}{via}{table}{held}{line}{routers}{chains}{shared}"
 
 
 class EnginePlan(Value):

@@ -169,7 +169,7 @@ def _segments(lab: LabPlan, tx_port: int, rx_port: int, grown: Difference) -> It
         yield Segment("device", entry, leave, what)
         near = leave
     last = (f"tester/{lab.tester_interfaces[rx_port]}",)
-    yield Segment("path" if lab.sut == "ext" else "wire", near, last)
+    yield Segment("path" if lab.sut in ("ext", "openstack") else "wire", near, last)
     yield Segment("receive", last, ())
 
 

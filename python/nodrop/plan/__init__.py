@@ -13,8 +13,9 @@ from nodrop.model.goal import Goal
 from nodrop.model.plan import LatencyPlan, LatencyPoint, Plan
 from nodrop.plan.backend import choose_backend, fit_lab, plan_engine
 from nodrop.plan.capture import plan_capture
+from nodrop.plan.cloud import plan_cloud
 from nodrop.plan.earlier import earlier_bounds
-from nodrop.plan.lab import lab_warnings, private_lab, standing_lab
+from nodrop.plan.lab import check_lab, lab_warnings, private_lab, standing_lab
 from nodrop.plan.lookups import NOTHING_THERE, Lookups
 from nodrop.plan.neighbors import plan_neighbors
 from nodrop.plan.rate import plan_fixed, plan_link_speed, with_goals_asked
@@ -22,9 +23,13 @@ from nodrop.plan.replay import find_replay
 from nodrop.plan.search import plan_search
 from nodrop.plan.shipping import plan_shipping
 from nodrop.plan.sizes import each_size, frame_bytes_max, one_size, size_name
+from nodrop.plan.tester import tester_ports
 from nodrop.plan.traffic import plan_traffic, traffic_warnings
+from nodrop.plan.trex import check_fixed, latency_load_pps, plan_trex, trex_warnings
 from nodrop.rates import line_rate_pps
 
+BOOT_S = 200.0
+"""Time for the VMs of a cloud to boot; NFVbench's."""
 NOT_OF_ONE = frozenset({"results_dir", "results_index", "ship", "nfvbench", "repeat"})
 """Keys that say where results go, what was translated into nodrop's own keys, and how many runs there are."""
 
@@ -41,14 +46,18 @@ def build(config: Config, lookups: Lookups = NOTHING_THERE, cpus: Sequence[int] 
     """
     asked = one_size(config)
     config = with_goals_asked(asked)
-    link_speed_bps, speed_warnings = plan_link_speed(config, lookups.read_speed)
+    if not config.lab:
+        check_lab(config)
+    trex = plan_trex(config)
+    tester = tester_ports(config, trex, lookups)
+    link_speed_bps, speed_warnings = plan_link_speed(config, tester)
     available = sorted(os.sched_getaffinity(0) if cpus is None else cpus)
     replayed = find_replay(config, lookups.inspect)
     largest = max(size.frame_bytes for size in replayed.found.sizes) if replayed else frame_bytes_max(config)
     if config.lab:
         lab = standing_lab(config, lookups.find_lab(config.lab), largest)
     else:
-        lab = private_lab(config, available, largest, lookups.inspect_ports)
+        lab = private_lab(config, available, largest, tester)
     traffic = plan_traffic(config, lab, replayed)
     backend = choose_backend(config, traffic)
     wanted = config.search.warm_start
@@ -56,9 +65,15 @@ def build(config: Config, lookups: Lookups = NOTHING_THERE, cpus: Sequence[int] 
     ratios = traffic.direction_ratios.values()
     direction_count = math.ceil(1 / min(ratios) - 1e-9)
     search = plan_search(
-        config, direction_count, line_rate_pps(traffic.frame_bytes, link_speed_bps) / max(ratios), earlier
+        config,
+        direction_count,
+        line_rate_pps(traffic.frame_bytes, link_speed_bps) / max(ratios),
+        earlier,
+        latency_load_pps(trex, traffic) if trex else 0.0,
     )
     fixed = plan_fixed(config, traffic, link_speed_bps)
+    if trex:
+        check_fixed(trex, traffic, fixed)
     is_searching = not fixed and not config.no_traffic
     return Plan(
         profile=config.profile,
@@ -68,6 +83,7 @@ def build(config: Config, lookups: Lookups = NOTHING_THERE, cpus: Sequence[int] 
         percentiles=config.latency.percentiles,
         link_speed_bps=link_speed_bps,
         path_check=config.path_check,
+        path_check_timeout_s=_path_check_timeout_s(config),
         no_traffic=config.no_traffic,
         repeat_count=config.repeat,
         label=config.label,
@@ -76,6 +92,8 @@ def build(config: Config, lookups: Lookups = NOTHING_THERE, cpus: Sequence[int] 
         asked=_repeatable(asked),
         lab=lab if config.lab else fit_lab(lab, backend),
         standing_lab=config.lab,
+        cloud=plan_cloud(config, lab, lookups.read_flavor),
+        trex=trex,
         engine=plan_engine(config, lab, backend, available),
         traffic=traffic,
         neighbors=plan_neighbors(config, lab, traffic),
@@ -89,8 +107,20 @@ def build(config: Config, lookups: Lookups = NOTHING_THERE, cpus: Sequence[int] 
         results_dir=config.results_dir,
         results_index=config.results_index,
         ship=plan_shipping(config.ship),
-        warnings=(*lab_warnings(lab), *traffic_warnings(config, traffic), *speed_warnings, *remarks(config.nfvbench)),
+        warnings=(
+            *lab_warnings(lab),
+            *traffic_warnings(config, traffic),
+            *speed_warnings,
+            *trex_warnings(config, trex),
+            *remarks(config.nfvbench),
+        ),
     )
+
+
+def _path_check_timeout_s(config: Config) -> float:
+    """As asked; VMs of a cloud need time to boot."""
+    asked = config.path_check_timeout
+    return asked if asked is not None else BOOT_S if config.sut == "openstack" else 0.0
 
 
 def build_each(config: Config, lookups: Lookups = NOTHING_THERE, cpus: Sequence[int] | None = None) -> tuple[Plan, ...]:

@@ -8,7 +8,7 @@ from nodrop.errors import ConfigError
 from nodrop.model.base import Value
 from nodrop.model.layer import Vlan
 from nodrop.model.plan import LabPlan, SutKind
-from nodrop.plan import addressing
+from nodrop.plan import addressing, cloud_addresses
 from nodrop.plan.networks import LEFT, RIGHT
 from nodrop.plan.ranges import flow_networks
 
@@ -71,6 +71,9 @@ def _end(config: Config, lab: LabPlan, chain: int, side: int, flows: tuple[addre
     port, gateways = lab.port(chain, side), config.gateways
     tester_ipv4 = _gateway("gateways.tester", gateways.tester, gateways.tester_step, chain, side)
     sut_ipv4 = _gateway("gateways.sut", gateways.sut, gateways.sut_step, chain, side)
+    if lab.cloud:
+        tester_ipv4 = tester_ipv4 or cloud_addresses.tester_ip(config, chain, side)
+        sut_ipv4 = sut_ipv4 or cloud_addresses.entrance_ip(config, chain, side)
     ipv4, ipv6 = addressing.sut_ips(chains, place)
     return ChainEnd(
         chain=chain,

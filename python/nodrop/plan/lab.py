@@ -10,6 +10,7 @@ from nodrop.errors import ConfigError
 from nodrop.model.plan import (
     AccessPort,
     Antagonist,
+    CloudShape,
     EdgeSwitch,
     Forwarder,
     ForwarderPort,
@@ -22,15 +23,15 @@ from nodrop.model.plan import (
 )
 from nodrop.plan import addressing
 from nodrop.plan.chains import ChainEnd, chain_ends, tester_mac
-from nodrop.plan.lookups import InspectPorts
 from nodrop.plan.networks import ANYWHERE, SIDES, choose_networks, plan_vlans
+from nodrop.plan.tester import FoundPorts
 from nodrop.units import format_bytes, format_pps
 
 ETHERNET_BYTES = 18
 """Header and FCS: what a frame has more than its MTU."""
 ETHERNET_MTU_BYTES, LEAST_MTU_BYTES = 1500, 68
 """Of the lab's links, and the least that is asked of others' (RFC 791)."""
-IN_LINE: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3", "bridge"})
+IN_LINE: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3", "bridge", "openstack"})
 """SUTs of which several can stand in line."""
 FORWARDS_FRAMES: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3"})
 """SUTs whose process takes each frame in and puts it out again."""
@@ -49,25 +50,26 @@ ROUTER_LINK = addressing.OF_ROUTER, addressing.BEHIND_ROUTER
 """Who is on the link between a router in the path and a chain."""
 
 
-def private_lab(config: Config, available: Sequence[int], largest: int, inspect_ports: InspectPorts) -> LabPlan:
-    """The lab to be brought up for a configuration, with CPUs out of those available, for frames of that size at most.
+def private_lab(config: Config, available: Sequence[int], largest: int, tester: FoundPorts) -> LabPlan:
+    """The lab to be brought up for a configuration, with CPUs out of those available, for frames of that size at most,
+    between these ports of the tester where they are there already.
 
     Raises: ConfigError.
     """
-    _check(config)
     networks = choose_networks(config)
     # A wire between interfaces that somebody named is one that is there already.
-    sut = "ext" if config.ports else config.sut
+    is_found = config.sut == "wire" and bool(tester.names)
+    sut = "ext" if is_found else config.sut
     lab = LabPlan(
         sut=sut,
         networks=networks,
         chain_count=config.chains,
         vlans=plan_vlans(config, networks),
-        tester_interfaces=_tester_interfaces(config, networks, sut),
-        tester_macs=inspect_ports(config.ports) if sut == "ext" else (),
+        tester_interfaces=_tester_interfaces(config, networks, tester),
+        tester_macs=tester.macs,
         sut_interfaces=(),
         forwarders=(),
-        mtu_bytes=max(ETHERNET_MTU_BYTES if sut != "ext" else LEAST_MTU_BYTES, largest - ETHERNET_BYTES),
+        mtu_bytes=max(ETHERNET_MTU_BYTES if not tester.names else LEAST_MTU_BYTES, largest - ETHERNET_BYTES),
         sut_backend=config.vnf.backend if config.sut in FORWARDS_FRAMES else "af_packet",
         sut_queue_slots=config.vnf.queue_slots or _queue_slots(config.chains),
         sut_capacity_pps=config.vnf.capacity,
@@ -76,9 +78,16 @@ def private_lab(config: Config, available: Sequence[int], largest: int, inspect_
         sut_memory_node=config.vnf.memory_node,
         sut_softirq_core=config.vnf.softirq_core,
         takes_addressed_ports=config.allow_addressed_ports,
+        cloud=_cloud_shape(config),
     )
     built = lab if config.sut in ANYWHERE else _Builder(config, lab, _Cores(config, available)).build()
     return built.model_copy(update={"antagonists": tuple(_antagonists(config, built, available))})
+
+
+def _cloud_shape(config: Config) -> CloudShape | None:
+    if config.sut != "openstack":
+        return None
+    return CloudShape(forwarder=config.openstack.forwarder, hop_count=config.hops, has_routers=config.routers)
 
 
 def standing_lab(config: Config, standing: LabPlan, largest: int) -> LabPlan:
@@ -133,13 +142,19 @@ def check_core(key: str, core: int, available: Sequence[int]) -> None:
         raise ConfigError(f"{key}: CPU {core} asked, nodrop may use CPUs {listed}; name one of these, auto or none")
 
 
-def _check(config: Config) -> None:
+def check_lab(config: Config) -> None:
+    """Raises ConfigError for what no lab, found or brought up, can be."""
     _check_table(config)
+    if config.sut == "openstack" and config.generator == "engine" and not config.ports:
+        raise ConfigError(
+            "ports: missing, sut: openstack is reached by interfaces of this machine or by a TRex server; write the "
+            "two interfaces that lead to the cloud, as [eth1, eth2], or generator: trex"
+        )
     if config.hops > 1 and config.sut not in IN_LINE:
         raise ConfigError(
             f"hops: {config.hops} asked, {config.sut} stands alone; use one hop, or one of {', '.join(sorted(IN_LINE))}"
         )
-    if config.routers and config.sut not in ("vnf-l3", "ext"):
+    if config.routers and config.sut not in ("vnf-l3", "ext", "openstack"):
         raise ConfigError(
             f"routers: true asked, {config.sut} does not answer routers beside it; write sut: vnf-l3, or leave it out"
         )
@@ -155,10 +170,10 @@ def _check(config: Config) -> None:
                 f"vnf.{key}: {asked} asked, {config.sut} has no such thing; write sut: "
                 f"{' or '.join(sorted(FORWARDS_FRAMES))}, or leave it out"
             )
-    if config.idle_interfaces and config.sut not in OF_PROCESSES:
+    if config.idle_interfaces and config.sut not in (*OF_PROCESSES, "openstack"):
         raise ConfigError(
             f"idle_interfaces: {config.idle_interfaces} asked, {config.sut} has no VNF that could have them; write 0, "
-            f"or one of {', '.join(sorted(OF_PROCESSES))}"
+            f"or one of {', '.join(sorted(OF_PROCESSES))}, openstack"
         )
     if config.ports and config.sut not in ANYWHERE:
         raise ConfigError(
@@ -178,9 +193,10 @@ def _antagonists(config: Config, lab: LabPlan, available: Sequence[int]) -> Iter
     kind, asked = config.antagonist.kind, config.antagonist.cores
     if kind == "none":
         return
-    if lab.sut == "ext":
+    if lab.sut in ("ext", "openstack"):
         raise ConfigError(
-            f"antagonist.kind: {kind} asked, a SUT that is there already is left alone; leave antagonist out"
+            f"antagonist.kind: {kind} asked, a SUT that is not of this machine, or was there, is left alone; leave "
+            "antagonist out"
         )
     cores = asked if not isinstance(asked, str) else tuple(_count_cores(each.core for each in lab.forwarders))
     if not cores:
@@ -223,19 +239,20 @@ def _check_addresses(config: Config, standing: LabPlan) -> None:
                 )
 
 
-def _tester_interfaces(config: Config, networks: str, sut: SutKind) -> tuple[str, ...]:
+def _tester_interfaces(config: Config, networks: str, tester: FoundPorts) -> tuple[str, ...]:
     count = 2 * config.chains if networks == "ports" else 2
-    if sut != "ext":
+    if config.sut not in ("ext", "openstack") and not tester.names:
         return tuple(f"tester{port}" for port in range(count))
-    if len(config.ports) != count:
-        shown = ", ".join(config.ports) or "none"
+    if len(tester.names) != count:
+        shown = ", ".join(tester.names) or "none"
+        what = "ports of TRex" if config.generator == "trex" else "interfaces"
         raise ConfigError(
-            f"ports: {shown} asked, {config.chains} chain(s) with networks: {networks} take {count}; name {count} "
-            "interfaces, left and right in turn"
+            f"{tester.key}: {shown} asked, {config.chains} chain(s) with networks: {networks} take {count}; name "
+            f"{count} {what}, left and right in turn"
         )
-    if len(set(config.ports)) != count:
-        raise ConfigError(f"ports: {', '.join(config.ports)} asked, one of them twice; name different interfaces")
-    return config.ports
+    if len(set(tester.names)) != count:
+        raise ConfigError(f"{tester.key}: {', '.join(tester.names)} asked, one of them twice; name different ones")
+    return tester.names
 
 
 def _queue_slots(chain_count: int) -> int:

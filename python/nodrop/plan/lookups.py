@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from nodrop.errors import ConfigError
+from nodrop.model.cloud import CloudFlavor
 from nodrop.model.plan import LabPlan
 from nodrop.model.result import RunResult
 from nodrop.model.traffic import ReplayFound, ReplaySource
@@ -17,6 +18,9 @@ InspectPorts = Callable[[tuple[str, ...]], tuple[str, ...]]
 """Gives the MAC address of each of these interfaces, which are there already."""
 InspectTrex = Callable[[TrexPlan], tuple[TrexPort, ...]]
 """Gives the ports of a TRex server, in the plan's order; starts the server where that is wanted and none runs."""
+ReadFlavor = Callable[[str, str | None], CloudFlavor]
+"""Gives the flavor for a VM Descriptor's file, placed on the host of a Compute Host Descriptor's file, or on this one.
+"""
 ReadSpeed = Callable[[str], int | None]
 """Gives the speed of an interface, in bits per second; None where it does not say."""
 
@@ -46,6 +50,12 @@ def _no_trex(_plan: TrexPlan) -> tuple[TrexPort, ...]:
     return ()
 
 
+def _no_flavor(vmd: str, _host: str | None) -> CloudFlavor:
+    raise ConfigError(
+        f"openstack.flavor.vmd: {vmd} asked, descriptors cannot be read from here; write the flavor itself"
+    )
+
+
 def _no_speed(_interface: str) -> int | None:
     """Interfaces are not asked here."""
     return None
@@ -63,6 +73,7 @@ class Lookups(NamedTuple):
     inspect_ports: InspectPorts = _no_interfaces
     read_speed: ReadSpeed = _no_speed
     inspect_trex: InspectTrex = _no_trex
+    read_flavor: ReadFlavor = _no_flavor
 
 
 NOTHING_THERE = Lookups()

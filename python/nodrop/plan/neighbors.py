@@ -16,6 +16,8 @@ ROUTES: frozenset[SutKind] = frozenset({"router", "vnf-l3"})
 """SUTs that have addresses of their own, and ask for the tester's."""
 CAN_ANSWER = ROUTES | TRANSPARENT
 """SUTs that answer, or let the tester's other end answer."""
+ELSEWHERE: frozenset[SutKind] = frozenset({"ext", "openstack"})
+"""SUTs behind networks that nobody here knows."""
 TAG_COUNT_MAX = 2
 ONE_WAY_ANNOUNCE_S = 1.0
 """How often a port that only receives says where it is, for switches that would forget it; as NFVbench's trickle."""
@@ -28,7 +30,7 @@ def plan_neighbors(config: Config, lab: LabPlan, traffic: Traffic) -> NeighborPl
     """
     asked = config.neighbors
     resolves = _resolves(config, lab)
-    needed = resolves or lab.sut in ROUTES or lab.sut == "ext" or asked.announce_every is not None
+    needed = resolves or _routes(lab) or lab.sut in ELSEWHERE or asked.announce_every is not None
     return NeighborPlan(
         links=tuple(_links(config, lab, traffic, resolves)) if needed else (),
         announce_every_s=asked.announce_every or (ONE_WAY_ANNOUNCE_S if _is_forgotten(config, lab) else None),
@@ -42,8 +44,10 @@ def _resolves(config: Config, lab: LabPlan) -> bool:
     asked = config.neighbors.resolve
     if asked is None:
         known = config.macs is not None and config.tunnel.kind == "none"
+        if lab.cloud:  # it tells the MAC addresses of its VMs
+            return lab.cloud.has_routers or config.tunnel.kind != "none"
         return lab.sut in ROUTES or (lab.sut == "ext" and not known and _ext_has_addresses(config))
-    if asked and lab.sut not in CAN_ANSWER:
+    if asked and lab.sut not in CAN_ANSWER and not (lab.cloud and (_routes(lab) or config.tunnel.kind != "none")):
         raise ConfigError(
             f"neighbors.resolve: true asked, {lab.sut} has no addresses and rewrites those of frames, so nobody could "
             "answer; leave it out"
@@ -53,7 +57,12 @@ def _resolves(config: Config, lab: LabPlan) -> bool:
 
 def _is_forgotten(config: Config, lab: LabPlan) -> bool:
     """Whether a port sends no test frames to a SUT that may have to be told where it is."""
-    return lab.sut == "ext" and not config.bidirectional
+    return lab.sut in ELSEWHERE and not config.bidirectional
+
+
+def _routes(lab: LabPlan) -> bool:
+    """Whether the SUT has addresses of its own, and asks for the tester's."""
+    return lab.sut in ROUTES or (lab.cloud is not None and lab.cloud.routes)
 
 
 def _ext_has_addresses(config: Config) -> bool:
@@ -102,9 +111,9 @@ def _next_hop(config: Config, lab: LabPlan, ends: tuple[ChainEnd, ChainEnd], str
     """The router on the link, or through what is none the tester at the far end."""
     here, there = ends
     is_v6 = stream.ip is not None and stream.ip.kind == "ipv6"
-    if config.tunnel.kind != "none" and (lab.sut not in ROUTES or config.tunnel.gateways):
+    if config.tunnel.kind != "none" and (not _routes(lab) or lab.cloud or config.tunnel.gateways):
         return vtep_next_hop(config, here, there)
-    if lab.sut in ROUTES or (config.gateways.sut is not None and not is_v6):
+    if _routes(lab) or (config.gateways.sut is not None and not is_v6):
         return here.sut_ips[is_v6]
     if lab.sut == "ext" and not _ext_has_addresses(config):
         raise ConfigError(

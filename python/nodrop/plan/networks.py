@@ -17,8 +17,14 @@ FIRST_VLANS = (1000, 2000)
 """VLANs of the first chain where none are written; the next ones have the next."""
 ONE_NETWORK_EACH: frozenset[SutKind] = frozenset({"bridge", "ovs"})
 """SUTs that join what is on their two sides: several in parallel would make a loop."""
-ANYWHERE: frozenset[SutKind] = frozenset({"wire", "ext"})
+ANYWHERE: frozenset[SutKind] = frozenset({"wire", "ext", "openstack"})
 """SUTs without an edge switch of ours before them."""
+
+
+def in_cloud(config: Config) -> bool:
+    """Whether a cloud is asked for the VLANs of the chains: where they are staged there, or others did."""
+    external = config.openstack.external
+    return config.sut == "openstack" or (config.sut == "ext" and (external.left or external.right) is not None)
 
 
 def choose_networks(config: Config) -> Networks:
@@ -28,6 +34,16 @@ def choose_networks(config: Config) -> Networks:
         raise ConfigError(
             f"networks: ports asked with {config.chains} chains, at most {CHAINS_ON_PORTS_MAX} can have tester ports "
             "of their own; write networks: vlan or shared"
+        )
+    if networks == "ports" and in_cloud(config) and config.chains > 1:
+        raise ConfigError(
+            f"networks: ports asked with {config.chains} chains in a cloud, which the tester reaches by two ports; "
+            "write networks: vlan or shared"
+        )
+    if networks == "shared" and in_cloud(config) and config.tunnel.kind != "none":
+        raise ConfigError(
+            f"networks: shared asked with tunnel.kind: {config.tunnel.kind}, chains in a cloud are told apart by their "
+            "tunnels; write networks: vlan"
         )
     if networks == "ports" and config.vlans is not None:
         raise ConfigError(
@@ -44,6 +60,8 @@ def choose_networks(config: Config) -> Networks:
 
 def plan_vlans(config: Config, networks: Networks) -> tuple[tuple[int, int], ...]:
     """VLANs of every chain, left and right; none where frames have no tag. Raises ConfigError."""
+    if in_cloud(config):
+        return _of_cloud(config, networks)
     if config.vlans is None:
         return tuple(_chosen(config.chains)) if networks == "vlan" else ()
     sides = [_checked(config, networks, side, ids) for side, ids in enumerate(config.vlans)]
@@ -51,9 +69,29 @@ def plan_vlans(config: Config, networks: Networks) -> tuple[tuple[int, int], ...
 
 
 def _automatic(config: Config) -> Networks:
+    if in_cloud(config):
+        return "vlan" if config.openstack.tagged or config.chains == 1 else "shared"
     if config.chains == 1 and config.vlans is None:
         return "ports"
     return "shared" if config.sut == "ext" and config.vlans is None else "vlan"
+
+
+def _of_cloud(config: Config, networks: Networks) -> tuple[tuple[int, int], ...]:
+    """Those written, or others in place of those the cloud will tell; none where frames have no tag of a chain's own.
+
+    Raises: ConfigError where chains cannot be told apart.
+    """
+    if config.tunnel.kind != "none" or not config.openstack.tagged:
+        if config.tunnel.kind == "none" and config.chains > 1 and networks != "shared":
+            raise ConfigError(
+                f"openstack.tagged: false asked with {config.chains} chains, without tags networks of their own cannot "
+                "be told apart; write networks: shared, or leave it out"
+            )
+        return ()
+    if config.vlans is not None:
+        return tuple(zip(*(_checked(config, networks, *side) for side in enumerate(config.vlans)), strict=True))
+    chosen = tuple(_chosen(config.chains))
+    return chosen[:1] * config.chains if networks == "shared" else chosen
 
 
 def _chosen(chain_count: int) -> Iterator[tuple[int, int]]:

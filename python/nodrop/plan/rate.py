@@ -6,7 +6,7 @@ from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.model.plan import FixedPlan
 from nodrop.model.traffic import Traffic
-from nodrop.plan.lookups import ReadSpeed
+from nodrop.plan.tester import FoundPorts
 from nodrop.rates import LINK_SPEED_BPS, SEARCHED, FixedRate, fixed_load_pps, parse_rate
 from nodrop.units import format_bps, parse_bps
 
@@ -40,19 +40,20 @@ def with_goals_asked(config: Config) -> Config:
     return config.model_copy(update={"goals": wanted})
 
 
-def plan_link_speed(config: Config, read_speed: ReadSpeed) -> tuple[int, Sequence[str]]:
+def plan_link_speed(config: Config, tester: FoundPorts) -> tuple[int, Sequence[str]]:
     """What 100 % stands for, in bits per second each way; and what to know of it.
 
     Raises: ConfigError for what is no speed.
     """
     asked_bps = _asked_bps(config.link_speed)
-    known = {name: speed_bps for name in config.ports if (speed_bps := read_speed(name))}
+    told = dict(zip(tester.names, tester.speeds_bps, strict=True))
+    known = {name: speed_bps for name, speed_bps in told.items() if speed_bps}
     lowest_bps = min(known.values(), default=None)
     if asked_bps is None:
         taken_bps = lowest_bps or LINK_SPEED_BPS
         return taken_bps, [
             f"{name} does not say how fast it is; {format_bps(taken_bps)} is taken; say it (link_speed)"
-            for name in config.ports
+            for name in told
             if name not in known
         ]
     return asked_bps, [

@@ -43,7 +43,7 @@ def check_tunnel(config: Config, chain_count: int) -> None:
     else:
         _check_numbers("tunnel.transport_labels", asked.transport_labels, LABELS, chain_count, unique=False)
         _check_numbers("tunnel.service_labels", asked.service_labels, LABELS, chain_count, unique=True)
-    if config.sut == "ext":
+    if config.sut in ("ext", "openstack"):
         _check_addresses(config)
 
 

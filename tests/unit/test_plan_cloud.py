@@ -1,0 +1,305 @@
+"""What is to be staged in a cloud, to the last port, and the traffic for it before and after it stands."""
+
+from typing import Any
+
+import pytest
+
+from nodrop.config.load import load
+from nodrop.errors import ConfigError
+from nodrop.model.cloud import CloudFlavor, CloudNetwork, CloudPlan
+from nodrop.model.facts import ChainFacts
+from nodrop.model.layer import Ethernet, Vlan, Vxlan
+from nodrop.model.plan import Plan
+from nodrop.plan import build
+from nodrop.plan.lookups import Lookups
+from nodrop.plan.settled import settled
+
+PORTS = {"sut": "openstack", "ports": ["eth8", "eth9"]}
+MACS = ("02:aa:00:00:00:08", "02:aa:00:00:00:09")
+HERE = Lookups(inspect_ports=lambda _: MACS)
+
+
+def plan(**keys: Any) -> Plan:
+    """Keys with `__` for the dot, as openstack__sriov."""
+    return build(load((), PORTS | {key.replace("__", "."): value for key, value in keys.items()}), HERE, (0, 1))
+
+
+def cloud(**keys: Any) -> CloudPlan:
+    made = plan(**keys).cloud
+    assert made
+    return made
+
+
+def network(made: CloudPlan, name: str) -> CloudNetwork:
+    return next(each for each in made.networks if each.name == name)
+
+
+def test_one_chain_is_a_vm_between_two_networks() -> None:
+    made = cloud(openstack__cloud="test")
+    assert [(each.name, each.role, each.chain, each.kind, each.cidr) for each in made.networks] == [
+        ("nodrop-left-0", "left", 0, "vlan", "192.168.1.0/24"),
+        ("nodrop-right-0", "right", 0, "vlan", "192.168.2.0/24"),
+    ]
+    (server,) = made.servers
+    assert (server.name, server.forwarder, server.addresses, server.routes) == ("nodrop-vm-0", "vnf-l2", None, ())
+    assert [(port.name, port.network) for port in server.ports] == [
+        ("nodrop-vm-0-0", "nodrop-left-0"),
+        ("nodrop-vm-0-1", "nodrop-right-0"),
+    ]
+    assert made.tester_macs == MACS
+    assert made.login.cloud == "test"
+
+
+def test_two_vms_in_line_share_a_network_in_the_middle() -> None:
+    made = cloud(chains=2, hops=2)
+    assert [server.name for server in made.servers] == [
+        "nodrop-vm-0-0",
+        "nodrop-vm-0-1",
+        "nodrop-vm-1-0",
+        "nodrop-vm-1-1",
+    ]
+    assert [tuple(port.network for port in server.ports) for server in made.servers[2:]] == [
+        ("nodrop-left-1", "nodrop-middle-1"),
+        ("nodrop-middle-1", "nodrop-right-1"),
+    ]
+
+
+def test_shared_networks_are_of_no_chain_and_every_vm_is_on_them() -> None:
+    made = cloud(chains=3, networks="shared")
+    assert [(each.name, each.chain) for each in made.networks] == [("nodrop-left", None), ("nodrop-right", None)]
+    assert {port.network for server in made.servers for port in server.ports} == {"nodrop-left", "nodrop-right"}
+
+
+def test_networks_may_have_a_name_and_a_number_each() -> None:
+    made = cloud(
+        chains=2,
+        openstack__networks__left__name=["blue", "red"],
+        openstack__networks__left__segmentation_id=[111, 222],
+        openstack__networks__right__name="r",
+        openstack__networks__right__segmentation_id=300,
+        openstack__networks__right__physical_network="physnet1",
+    )
+    assert [(each.name, each.segmentation_id, each.physical_network) for each in made.networks] == [
+        ("blue", 111, None),
+        ("r0", 300, "physnet1"),
+        ("red", 222, None),
+        ("r1", 301, "physnet1"),
+    ]
+
+
+def test_vlans_of_the_tester_are_those_of_the_networks() -> None:
+    """As NFVbench has them for users who are no administrators."""
+    made = plan(chains=2, vlans=[[111, 112], [211, 212]])
+    assert made.cloud
+    assert [each.segmentation_id for each in made.cloud.networks] == [111, 211, 112, 212]
+    assert made.lab.vlans == ((111, 211), (112, 212))
+
+
+def test_idle_and_management_interfaces_come_behind_those_that_forward() -> None:
+    made = cloud(hops=2, idle_interfaces=2, openstack__management=True, openstack__floating_ip=True)
+    assert [port.network for port in made.servers[1].ports] == [
+        "nodrop-middle-0",
+        "nodrop-right-0",
+        "nodrop-idle-0.1.0",
+        "nodrop-idle-0.1.1",
+        "nodrop-management",
+    ]
+    assert network(made, "nodrop-management").kind == "any"
+    assert network(made, "nodrop-floating").must_exist
+
+
+def test_sriov_leaves_the_network_between_two_vms_to_the_switch_unless_asked_otherwise() -> None:
+    keys = {"hops": 2, "openstack__sriov": True} | {
+        f"openstack__networks__{role}__{key}": value
+        for role in ("left", "right", "middle")
+        for key, value in (("physical_network", f"phys-{role}"), ("segmentation_id", 100))
+    }
+    types = [[port.vnic_type for port in server.ports] for server in cloud(**keys).servers]
+    assert types == [["direct", "normal"], ["normal", "direct"]]
+    types = [
+        [port.vnic_type for port in server.ports] for server in cloud(**keys, openstack__sriov_middle=True).servers
+    ]
+    assert types == [["direct", "direct"], ["direct", "direct"]]
+
+
+def test_a_vm_that_routes_has_addresses_and_ways_to_the_traffic() -> None:
+    made = plan(openstack__forwarder="vnf-l3", flows__ip="10.0.0.0/8,20.0.0.0/8")
+    assert made.cloud
+    (server,) = made.cloud.servers
+    assert server.addresses == ("192.168.1.1/24", "192.168.2.1/24")
+    assert [(route.prefix, route.via) for route in server.routes] == [
+        ("10.0.0.0/8", "192.168.1.254"),
+        ("20.0.0.0/8", "192.168.2.254"),
+    ]
+    assert [link.station.addresses[0] for link in made.neighbors.links] == ["192.168.1.254", "192.168.2.254"]
+    assert [link.next_hop for link in made.neighbors.links] == [None, None]  # the cloud tells
+
+
+def test_addresses_of_the_gateways_are_the_users() -> None:
+    made = cloud(
+        chains=2,
+        openstack__forwarder="vpp",
+        gateways__sut="192.168.1.1,192.168.2.1",
+        gateways__tester="192.168.1.100,192.168.2.100",
+    )
+    assert [server.addresses for server in made.servers] == [
+        ("192.168.1.1/24", "192.168.2.1/24"),
+        ("192.168.1.2/24", "192.168.2.2/24"),
+    ]
+    assert [server.routes[0].via for server in made.servers] == ["192.168.1.100", "192.168.1.101"]
+
+
+def test_routers_stand_between_edge_networks_and_the_vm() -> None:
+    made = plan(openstack__forwarder="vnf-l3", routers=True, flows__ip="10.0.0.0/8,20.0.0.0/8")
+    assert made.cloud
+    left, right = made.cloud.routers
+    assert (left.networks, right.networks) == (
+        ("nodrop-edge-left-0", "nodrop-left-0"),
+        ("nodrop-edge-right-0", "nodrop-right-0"),
+    )
+    assert [(route.prefix, route.via) for route in left.routes] == [
+        ("10.0.0.0/8", "192.168.5.254"),  # the tester
+        ("20.0.0.0/8", "192.168.1.2"),  # the VM
+    ]
+    assert [(route.prefix, route.via) for route in made.cloud.servers[0].routes] == [
+        ("10.0.0.0/8", "192.168.1.1"),
+        ("20.0.0.0/8", "192.168.2.1"),
+    ]
+    assert [link.next_hop for link in made.neighbors.links] == ["192.168.5.1", "192.168.6.1"]
+
+
+def test_in_a_tunnel_vms_send_to_the_station_inside() -> None:
+    made = plan(chains=2, tunnel__kind="vxlan", tunnel__src_vteps="9.9.9.1,9.9.9.2", tunnel__dst_vtep="9.9.9.9")
+    assert made.cloud
+    assert {each.kind for each in made.cloud.networks} == {"vxlan"}
+    assert made.cloud.tester_macs == ("02:6e:65:00:00:08", "02:6e:65:00:00:09")
+    assert made.lab.vlans == ()
+
+
+def test_hosts_may_name_their_zone() -> None:
+    made = cloud(openstack__hosts=["nova:compute1", "compute2"])
+    assert (made.availability_zone, made.hosts) == ("nova", ("compute1", "compute2"))
+    assert cloud(openstack__hosts="nova:").availability_zone == "nova"
+
+
+def test_networks_of_a_sut_that_others_staged_are_found_only() -> None:
+    made = plan(sut="ext", chains=2, openstack__external__left=["a", "b"], openstack__external__right="r")
+    assert made.cloud
+    assert [(each.name, each.role, each.chain, each.must_exist) for each in made.cloud.networks] == [
+        ("a", "left", 0, True),
+        ("b", "left", 1, True),
+        ("r0", "right", 0, True),
+        ("r1", "right", 1, True),
+    ]
+    assert made.cloud.servers == ()
+    assert made.lab.sut == "ext"
+    assert len(made.lab.vlans) == 2
+
+
+def test_a_vm_descriptor_says_what_the_flavor_is() -> None:
+    found = CloudFlavor(name="", vcpus=6, ram_mib=8192, disk_gib=1, extra_specs={"hw:cpu_policy": "dedicated"})
+    lookups = HERE._replace(read_flavor=lambda vmd, host: found if (vmd, host) == ("a.vmd", None) else pytest.fail())
+    made = build(load((), PORTS | {"openstack.flavor.vmd": "a.vmd", "openstack.flavor.name": "f"}), lookups, (0, 1))
+    assert made.cloud
+    assert made.cloud.flavor == found.model_copy(update={"name": "f"})
+
+
+@pytest.mark.parametrize(
+    ("keys", "sentence"),
+    [
+        ({"ports": []}, r"ports: missing, sut: openstack .* generator: trex"),
+        ({"ports": ["eth8"]}, r"ports: eth8 asked, 1 chain\(s\) .* name 2 interfaces"),
+        ({"openstack.sriov": True}, r"openstack.networks.left.physical_network: missing, virtual functions"),
+        (
+            {"openstack.sriov": True, "openstack.networks.left.physical_network": "p"},
+            r"openstack.networks.left.segmentation_id: missing",
+        ),
+        ({"openstack.sriov_middle": True}, r"openstack.sriov_middle: true asked, it is for two VMs with SR-IOV"),
+        (
+            {"routers": True},
+            r"routers: true asked, vnf-l2 does not answer routers .* openstack.forwarder: vnf-l3 or vpp",
+        ),
+        ({"routers": True, "openstack.forwarder": "vpp", "hops": 2}, r"routers: true asked with hops: 2"),
+        ({"routers": True, "openstack.forwarder": "vpp", "networks": "shared"}, r"write networks: vlan"),
+        ({"networks": "ports", "chains": 2}, r"networks: ports asked with 2 chains in a cloud"),
+        (
+            {"networks": "shared", "tunnel.kind": "vxlan", "chains": 2},
+            r"networks: shared asked with tunnel.kind: vxlan",
+        ),
+        ({"networks": "vlan", "chains": 2, "openstack.tagged": False}, r"networks of their own cannot be told apart"),
+        ({"tunnel.kind": "vxlan"}, r"tunnel.src_vteps: missing"),
+        ({"openstack.networks.left.type": "vxlan"}, r"reaches it by tunnel.kind: vxlan only"),
+        ({"openstack.networks.right.type": "flat"}, r"write openstack.tagged: false"),
+        ({"openstack.floating_ip": True}, r"write openstack.management: true"),
+        ({"openstack.forwarder": "testpmd", "openstack.flavor.vcpus": 1}, r"openstack.flavor.vcpus: 1 asked"),
+        ({"openstack.multiqueue": 4}, r"openstack.multiqueue: 4 asked, a VM of 2 CPUs"),
+        ({"openstack.hosts": ["a:x", "b:y"]}, r"a and b asked, VMs of a run are in one availability zone"),
+        ({"openstack.networks.left.name": ["a"], "chains": 2}, r"openstack.networks.left.name: 1 asked, 2 or more"),
+        (
+            {"openstack.forwarder": "vnf-l3", "traffic.ip": 6, "frame_bytes": 128},
+            r"traffic.ip: 6 asked, vnf-l3 is given IPv4 routes only",
+        ),
+        ({"macs": ["02:00:00:00:00:01", "02:00:00:00:00:02"]}, r"the cloud says which addresses its VMs have"),
+        ({"antagonist.kind": "cpu"}, r"is left alone"),
+        ({"sut": "ext", "openstack.external.left": "l"}, r"openstack.external.right: missing"),
+        ({"openstack.flavor.vmd": "a.vmd"}, r"descriptors cannot be read from here"),
+    ],
+)
+def test_what_does_not_go_together_names_key_found_and_remedy(keys: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        build(load((), PORTS | keys), HERE, (0, 1))
+
+
+def chains(count: int, **kind: Any) -> list[ChainFacts]:
+    return [
+        ChainFacts(
+            chain=chain,
+            tester_interfaces=("eth8", "eth9"),
+            macs=(f"fa:16:3e:00:00:{chain:02x}", f"fa:16:3e:00:01:{chain:02x}"),
+            **{key: (first + chain, first + 50 + chain) for key, first in kind.items()},
+        )
+        for chain in range(count)
+    ]
+
+
+def test_a_plan_is_settled_with_what_stands() -> None:
+    made = settled(plan(chains=2), chains(2, vlans=700))
+    assert made.lab.vlans == ((700, 750), (701, 751))
+    streams = {(stream.chain, stream.tx_port): stream for stream in made.traffic.streams}
+    for (chain, port), stream in streams.items():
+        ethernet, tag = stream.layers[0], stream.layers[1]
+        assert isinstance(ethernet, Ethernet)
+        assert isinstance(tag, Vlan)
+        assert ethernet.src == MACS[port]
+        assert ethernet.dst == f"fa:16:3e:00:{port:02x}:{chain:02x}"
+        assert (tag.id, stream.rx_vlan) == ((700 + chain, 750 + chain) if port == 0 else (750 + chain, 700 + chain))
+    assert [link.station.tags[0].id for link in made.neighbors.links] == [700, 750, 701, 751]
+
+
+def test_a_plan_without_tags_stays_without() -> None:
+    made = settled(plan(openstack__tagged=False), chains(1))
+    assert all(len(stream.layers) == 3 and stream.rx_vlan is None for stream in made.traffic.streams)
+    assert made.traffic.streams[1].ethernet.dst == "fa:16:3e:00:01:00"
+
+
+def test_a_tunnel_is_settled_inside() -> None:
+    planned = plan(
+        chains=2,
+        tunnel__kind="vxlan",
+        tunnel__src_vteps="9.9.9.1,9.9.9.2",
+        tunnel__dst_vtep="9.9.9.9",
+        tunnel__vlan=42,
+    )
+    made = settled(planned, chains(2, vnis=5000))
+    for before, stream in zip(planned.traffic.streams, made.traffic.streams, strict=True):
+        vni = next(layer for layer in stream.layers if isinstance(layer, Vxlan)).vni
+        inner = [layer for layer in stream.layers if isinstance(layer, Ethernet)][1]
+        assert vni == 5000 + 50 * stream.tx_port + stream.chain
+        assert inner.dst == f"fa:16:3e:00:{stream.tx_port:02x}:{stream.chain:02x}"
+        assert stream.ethernet.dst == before.ethernet.dst  # asked for, of the tunnel's other end
+        assert stream.layers[1] == before.layers[1] == Vlan(id=42)
+
+
+def test_a_plan_without_a_cloud_is_left_as_it_is() -> None:
+    made = build(load((), {}), cpus=(0, 1))
+    assert settled(made, chains(1, vlans=700)) is made
