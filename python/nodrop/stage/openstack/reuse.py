@@ -53,7 +53,7 @@ def find_network(cloud: Cloud, wanted: CloudNetwork, listed: Iterable[Json]) -> 
     of_name = [each for each in listed if each.get("name") == wanted.name]
     own = [each for each in of_name if _is_own(cloud, each)]
     open_to_all = [each for each in of_name if each.get("shared") or each.get("router:external")]
-    found = _only(cloud, "network", wanted.name, own or open_to_all or (of_name if wanted.must_exist else []))
+    found = only(cloud, "network", wanted.name, own or open_to_all or (of_name if wanted.must_exist else []))
     if found is None:
         if wanted.must_exist:
             raise StageError(
@@ -76,7 +76,7 @@ def find_subnet(cloud: Cloud, wanted: CloudNetwork, network: Json, listed: Itera
     if wanted.subnet is None:
         return None
     of_network = [each for each in listed if each.get("network_id") == network["id"]]
-    found = _only(cloud, "subnet", wanted.subnet, [each for each in of_network if each.get("name") == wanted.subnet])
+    found = only(cloud, "subnet", wanted.subnet, [each for each in of_network if each.get("name") == wanted.subnet])
     if found is None:
         if wanted.must_exist or not is_ours("network", network):
             there = ", ".join(f"{each.get('name') or each['id']} ({each['cidr']})" for each in of_network) or "none"
@@ -97,7 +97,7 @@ def find_subnet(cloud: Cloud, wanted: CloudNetwork, network: Json, listed: Itera
 
 def find_flavor(cloud: Cloud, wanted: CloudFlavor, listed: Iterable[Json]) -> Json | None:
     """The flavor, listed with its extra specs. Raises StageError where it differs."""
-    found = _only(cloud, "flavor", wanted.name, [each for each in listed if each.get("name") == wanted.name])
+    found = only(cloud, "flavor", wanted.name, [each for each in listed if each.get("name") == wanted.name])
     if found is None:
         return None
     specs: Json = found.get("extra_specs") or {}
@@ -125,7 +125,7 @@ def find_image(cloud: Cloud, wanted: CloudImage, listed: Iterable[Json]) -> Json
     Properties of an image that nodrop did not make have to be as planned; those of its own may be set.
     """
     active = [each for each in listed if each.get("name") == wanted.name and each.get("status") == "active"]
-    found = _only(
+    found = only(
         cloud, "image", wanted.name, [each for each in active if each.get("owner") == cloud.project_id] or active
     )
     if found is None:
@@ -143,7 +143,7 @@ def find_image(cloud: Cloud, wanted: CloudImage, listed: Iterable[Json]) -> Json
 def find_port(cloud: Cloud, wanted: CloudPort, network_id: str, listed: Iterable[Json]) -> Json | None:
     """The port, which nodrop must have made: a port of somebody else may be in use. Raises StageError."""
     of_name = [each for each in listed if each.get("name") == wanted.name and _is_own(cloud, each)]
-    found = _only(cloud, "port", wanted.name, of_name)
+    found = only(cloud, "port", wanted.name, of_name)
     if found is None:
         return None
     if not is_ours("port", found):
@@ -195,7 +195,7 @@ def find_server(
         user_data_digest: of what it is to be told.
     """
     of_name = [each for each in listed if each.get("name") == wanted.name and each.get("tenant_id") == cloud.project_id]
-    found = _only(cloud, "server", wanted.name, of_name)
+    found = only(cloud, "server", wanted.name, of_name)
     if found is None:
         return None
     metadata: Json = found.get("metadata") or {}
@@ -218,7 +218,7 @@ def find_server(
 
 def find_server_group(cloud: Cloud, name: str, policy: str, listed: Iterable[Json]) -> Json | None:
     """The server group. Raises StageError where it has another policy."""
-    found = _only(cloud, "server group", name, [each for each in listed if each.get("name") == name])
+    found = only(cloud, "server group", name, [each for each in listed if each.get("name") == name])
     if found is not None:
         has = found.get("policy") or next(iter(found.get("policies") or ()), None)
         _must_fit(cloud, "server_group", found, [Wanted("policy", policy, has)])
@@ -229,7 +229,8 @@ def _is_own(cloud: Cloud, found: Json) -> bool:
     return bool(found.get("project_id", found.get("tenant_id")) == cloud.project_id)
 
 
-def _only(cloud: Cloud, what: str, name: str, candidates: Sequence[Json]) -> Json | None:
+def only(cloud: Cloud, what: str, name: str, candidates: Sequence[Json]) -> Json | None:
+    """The one of a name; None where there is none. Raises StageError where there are several."""
     if len(candidates) > 1:
         ids = ", ".join(str(each["id"]) for each in candidates)
         raise StageError(
