@@ -34,9 +34,7 @@ def register(layout: Layout) -> None:
             identity.assign_project_role_to_user(service, user, roles[role])
         entry = identity.create_service(name=name, type=kind)
         for interface in ("public", "internal", "admin"):
-            identity.create_endpoint(
-                service_id=entry.id, interface=interface, url=layout.url(name), region_id=REGION
-            )
+            identity.create_endpoint(service_id=entry.id, interface=interface, url=layout.url(name), region_id=REGION)
 
 
 def wait_for_computes(layout: Layout) -> None:
@@ -47,7 +45,11 @@ def wait_for_computes(layout: Layout) -> None:
     while time.monotonic() < deadline_s:
         services = [each for each in cloud.compute.services() if each.binary == "nova-compute" and each.state == "up"]
         agents = not layout.real or any(agent.is_alive for agent in cloud.network.agents())
-        if agents and {each.host for each in services} >= wanted and len(list(cloud.compute.hypervisors())) >= len(wanted):
+        if (
+            agents
+            and {each.host for each in services} >= wanted
+            and len(list(cloud.compute.hypervisors())) >= len(wanted)
+        ):
             return
         time.sleep(0.3)
     raise TimeoutError(f"{wanted} not up after {ALIVE_S} s")
