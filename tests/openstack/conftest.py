@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 from tests.conftest import lacking
 from tests.openstack.services import environment, running
 from tests.openstack.services.layout import STATE, Layout

@@ -1,4 +1,4 @@
-"""What guests need: RabbitMQ between Neutron and its agent, Open vSwitch in user space, libvirt; all as their own processes.
+"""What guests need: RabbitMQ between Neutron and its agent, Open vSwitch in user space, libvirt.
 
 The set-up has a network namespace and a view of the file system of its own: bridges, taps and libvirt's directories go
 away with it.

@@ -135,7 +135,7 @@ class Keeper:
     def _serve(self, name: str, hosts: tuple[str, ...] = ()) -> None:
         python, etc = self.layout.venv / "bin/python", self.layout.etc
         command = (python, Path(__file__).with_name("serve.py"), name, self.layout.port(name), etc, DRIVERS)
-        self.start(name, *command, ",".join(hosts), 12)
+        self.start(name, *command, ",".join(hosts))
 
     def _keystone(self) -> None:
         url = self.layout.url("keystone")

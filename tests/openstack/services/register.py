@@ -1,4 +1,4 @@
-"""What Keystone is told about: the services, their users and endpoints, and a project whose member is no administrator."""
+"""What Keystone is told: services, their users and endpoints, and a project whose member is no administrator."""
 
 import time
 from typing import Any

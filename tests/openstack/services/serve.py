@@ -1,16 +1,18 @@
-"""One service: its WSGI application under waitress. For Nova also conductor, scheduler and computes, in the same process.
+"""One service: its WSGI application under waitress; for Nova also conductor, scheduler and computes.
 
-usage: serve.py NAME PORT ETC DRIVERS HOSTS THREADS
+usage: serve.py NAME PORT ETC DRIVERS HOSTS
 
-Nova in one process needs no broker. HOSTS: its compute hosts, with commas between.
+All of Nova in one process needs no broker. HOSTS: its compute hosts, with commas between.
 """
 
 import importlib
 import os
+import shlex
 import sys
 import time
 from typing import Any
 
+THREADS = 12
 APPLICATIONS = {
     "keystone": "keystone.wsgi.api",
     "placement": "placement.wsgi.api",
@@ -20,7 +22,7 @@ APPLICATIONS = {
 }
 
 
-def main(name: str, port: str, etc: str, drivers: str, hosts: str, threads: str) -> None:
+def main(name: str, port: str, etc: str, drivers: str, hosts: str) -> None:
     begun = time.monotonic()
     os.environ.update(
         OS_KEYSTONE_CONFIG_FILES=f"{etc}/keystone.conf",
@@ -38,19 +40,23 @@ def main(name: str, port: str, etc: str, drivers: str, hosts: str, threads: str)
 
     import waitress
 
-    waitress.serve(application, host="127.0.0.1", port=int(port), threads=int(threads), ident=name, channel_timeout=300)
+    waitress.serve(application, host="127.0.0.1", port=int(port), threads=THREADS, ident=name, channel_timeout=300)
 
 
 def _start_nova(drivers: str, hosts: list[str]) -> None:
     import nova.virt
-    from nova import context, objects, service
+    import os_vif
+    from nova import context, objects, service, utils
     from nova.compute import rpcapi as compute
     from nova.conductor import rpcapi as conductor
     from nova.objects import host_mapping
     from nova.scheduler import rpcapi as scheduler
+    from oslo_privsep import priv_context as privileged
 
     nova.virt.__path__.append(drivers)  # the only place Nova takes a driver from
     objects.register_all()
+    os_vif.initialize()
+    privileged.init(root_helper=shlex.split(utils.get_root_helper()))
     parts: list[dict[str, Any]] = [
         {"binary": "nova-conductor", "topic": conductor.RPC_TOPIC},
         {"binary": "nova-scheduler", "topic": scheduler.RPC_TOPIC},

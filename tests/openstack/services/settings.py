@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import yaml
-
 from tests.openstack.services.layout import COMPUTES, PASSWORD, REGION, Layout
 
 Sections = Mapping[str, Mapping[str, object]]

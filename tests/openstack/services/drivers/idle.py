@@ -1,12 +1,12 @@
 """A Nova driver whose servers have no guest: two NUMA nodes, huge pages, virtual functions; nothing runs.
 
-Nova's own fake driver knows none of these, so that flavors with pinned CPUs or ports of SR-IOV found no host. Here Nova's
-own scheduler, resource tracker and Placement decide on them.
+Nova's own fake driver knows none of these, so that flavors with pinned CPUs or ports of SR-IOV found no host. Here
+Nova's own scheduler, resource tracker and Placement decide on them.
 """
 
 import json
 import uuid
-from typing import Any
+from typing import Any, ClassVar
 
 import os_resource_classes as orc
 from nova import objects
@@ -21,7 +21,7 @@ VF_PRODUCT = {"physnet1": "1515", "physnet2": "1516"}
 class IdleDriver(fake.FakeDriver):  # type: ignore[misc]
     """Servers become ACTIVE at once. Virtual functions are on compute1 only."""
 
-    capabilities = dict(fake.FakeDriver.capabilities, supports_pcpus=True)
+    capabilities: ClassVar[dict[str, bool]] = {**fake.FakeDriver.capabilities, "supports_pcpus": True}
     vcpus = NODES * NODE_CPUS
     memory_mb = NODES * NODE_MIB
     local_gb = 10000
@@ -41,9 +41,14 @@ class IdleDriver(fake.FakeDriver):  # type: ignore[misc]
         super().update_provider_tree(provider_tree, nodename, allocations)
         count = NODES * (NODE_CPUS - RESERVED_CPUS)
         inventory = dict(provider_tree.data(nodename).inventory)
-        inventory[orc.PCPU] = dict(
-            total=count, min_unit=1, max_unit=count, step_size=1, allocation_ratio=1.0, reserved=0
-        )
+        inventory[orc.PCPU] = {
+            "total": count,
+            "min_unit": 1,
+            "max_unit": count,
+            "step_size": 1,
+            "allocation_ratio": 1.0,
+            "reserved": 0,
+        }
         provider_tree.update_inventory(nodename, inventory)
 
 
