@@ -133,7 +133,7 @@ def test_a_connection_is_of_use_again_after_an_answer_that_never_came() -> None:
 
 def test_something_else_at_the_port_is_told_from_a_server() -> None:
     with client({"ping": lambda _: json.loads('{"a": 1}')}) as (rpc, server):
-        server._reply = lambda _: {"error": "none of your business"}  # type: ignore[method-assign]
+        server._reply = lambda asked: {"error": asked["method"]}  # type: ignore[method-assign]
         with pytest.raises(GeneratorError, match="an answer of a TRex server asked"):
             rpc.call("ping", {})
 

@@ -5,6 +5,7 @@ Source: TRex RPC server specification; what servers of v2.89 to v3.08 do.
 
 import itertools
 import json
+import socket
 import struct
 import time
 import zlib
@@ -26,6 +27,10 @@ REQUEST_MAX_BYTES = 999_999
 BATCH_BYTES = 500_000
 TRIES = 3
 """For requests that may be repeated."""
+LISTENS_S = 0.25
+"""How often to see whether somebody still listens while an answer is due."""
+AGAIN_SILENT_S = 1.0
+"""How long to wait for an answer once one did not come."""
 TRY_AGAIN, IN_PROGRESS = -32001, -32002
 ASK_AGAIN_S = 0.1
 BUSY_MAX_S = 30.0
@@ -57,6 +62,7 @@ class RpcClient:
         self._timeout_s = timeout_s
         self._context = zmq.Context()
         self._socket: zmq.Socket[bytes] | None = None
+        self._silent = False
         self._numbers = itertools.count(1)
         self._turn = Lock()
 
@@ -119,26 +125,31 @@ class RpcClient:
         return [by_number[number] for number in numbers]
 
     def _send(self, message: bytes, tries: int, method: str) -> bytes:
+        """The answer to a message. A server that kept silent before is not waited for at length again."""
+        tries, timeout_s = (1, min(self._timeout_s, AGAIN_SILENT_S)) if self._silent else (tries, self._timeout_s)
         with self._turn:
-            for left in reversed(range(tries)):
-                try:
-                    return self._ask(message)
-                except TimeoutError:
-                    if not left:
-                        break
-            raise TrexSilent(
-                f"answer to {method} asked of the TRex server at {self.address}, none came within "
-                f"{self._timeout_s * tries:g} s; check that it runs and that port {self._port} is not blocked"
-            )
+            for _ in range(tries):
+                with suppress(TimeoutError):
+                    answer = self._ask(message, timeout_s)
+                    self._silent = False
+                    return answer
+        self._silent = True
+        found = "nobody listens there any more" if self._refused() else f"none came within {timeout_s * tries:g} s"
+        raise TrexSilent(
+            f"answer to {method} asked of the TRex server at {self.address}, {found}; "
+            f"check that it runs and that port {self._port} is not blocked"
+        )
 
-    def _ask(self, message: bytes) -> bytes:
+    def _ask(self, message: bytes, timeout_s: float) -> bytes:
         """One message there and one back; whatever goes wrong, the socket is of no use afterwards."""
-        socket = self._socket or self._open()
+        requests = self._socket or self._open()
+        end_s = time.monotonic() + timeout_s
         try:
-            socket.send(message)
-            if not socket.poll(round(self._timeout_s * 1000)):
-                raise TimeoutError
-            return socket.recv()
+            requests.send(message)
+            while not requests.poll(round(1000 * min(LISTENS_S, timeout_s))):
+                if time.monotonic() >= end_s or self._refused():
+                    raise TimeoutError
+            return requests.recv()
         except zmq.Again:
             self._hang_up()
             raise TimeoutError from None
@@ -146,15 +157,19 @@ class RpcClient:
             self._hang_up()
             raise
 
+    def _refused(self) -> bool:
+        """Whether nobody listens, of which ZeroMQ does not tell."""
+        return isinstance(reach(self._host, self._port, LISTENS_S), ConnectionRefusedError)
+
     def _open(self) -> "zmq.Socket[bytes]":
-        socket: zmq.Socket[bytes] = self._context.socket(zmq.REQ)
-        socket.set(zmq.LINGER, 0)
-        socket.set(zmq.SNDTIMEO, round(self._timeout_s * 1000))
-        socket.set(zmq.RECONNECT_IVL, 20)
-        socket.set(zmq.RECONNECT_IVL_MAX, 500)
-        socket.connect(self.address)
-        self._socket = socket
-        return socket
+        requests: zmq.Socket[bytes] = self._context.socket(zmq.REQ)
+        requests.set(zmq.LINGER, 0)
+        requests.set(zmq.SNDTIMEO, round(self._timeout_s * 1000))
+        requests.set(zmq.RECONNECT_IVL, 20)
+        requests.set(zmq.RECONNECT_IVL_MAX, 500)
+        requests.connect(self.address)
+        self._socket = requests
+        return requests
 
     def _hang_up(self) -> None:
         if self._socket is not None:
@@ -207,6 +222,15 @@ class RpcClient:
             f"an answer of a TRex server asked of {self.address}, found {what}; "
             f"check that port {self._port} is TRex's RPC port"
         )
+
+
+def reach(host: str, port: int, timeout_s: float) -> OSError | None:
+    """Why nobody can be connected to; None: somebody can."""
+    try:
+        socket.create_connection((host, port), timeout_s).close()
+    except OSError as error:
+        return error
+    return None
 
 
 def pack(body: bytes) -> bytes:

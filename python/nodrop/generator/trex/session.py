@@ -1,7 +1,6 @@
 """A conversation with a TRex server: handshake, its ports, and whose they are."""
 
 import secrets
-import socket
 from collections.abc import Sequence
 from contextlib import suppress
 from types import TracebackType
@@ -9,7 +8,7 @@ from typing import Any, Self
 
 from nodrop.errors import GeneratorError
 from nodrop.generator.trex.errors import TrexRefused, TrexSilent, TrexTaken, TrexVersion
-from nodrop.generator.trex.rpc import Call, RpcClient
+from nodrop.generator.trex.rpc import Call, RpcClient, reach
 from nodrop.model.trex import TrexPlan, TrexPort
 
 APIS = ((5, 1), (5, 0), (4, 6))
@@ -135,9 +134,8 @@ class TrexSession:
         """
         handles = [self.port(number) for number in numbers]
         for handle in handles:
-            handle.handler = str(
-                handle.call("acquire", user=self._plan.user, session_id=self._number, force=self._plan.take_over)
-            )
+            asked = handle.request("acquire", user=self._plan.user, session_id=self._number, force=self._plan.take_over)
+            handle.handler = str(self.batch([asked])[0])
         for handle in handles:
             self._tidy(handle)
             handle.call("set_port_attr", attr={"promiscuous": {"enabled": True}})
@@ -155,14 +153,13 @@ class TrexSession:
     def _reach(self) -> None:
         """See whether anybody listens: ZeroMQ itself would wait without a word. Raises TrexSilent."""
         plan = self._plan
-        try:
-            socket.create_connection((plan.host, plan.rpc_port), plan.timeout_s).close()
-        except OSError as error:
+        fault = reach(plan.host, plan.rpc_port, plan.timeout_s)
+        if fault:
             raise TrexSilent(
                 f"a TRex server asked at {plan.host}, port {plan.rpc_port}, found none "
-                f"({error.strerror or 'no answer'}); start one there (t-rex-64 -i), say where it is "
+                f"({fault.strerror or 'no answer'}); start one there (t-rex-64 -i), say where it is "
                 "(trex.host, trex.rpc_port), or let nodrop start it (trex.start)"
-            ) from None
+            )
 
     def _shake_hands(self) -> None:
         self._found = self.call("get_version")
@@ -222,7 +219,12 @@ class TrexSession:
     def _named(self, refusal: TrexRefused) -> GeneratorError:
         """The error by name, where it is about who holds a port."""
         asked = f"ports of the TRex server at {self._rpc.address} asked for user {self._plan.user}, found"
-        if "not owned by you" in refusal.reason:
+        if "API handler" in refusal.reason:
+            return TrexSilent(
+                f"the TRex server at {self._rpc.address} asked again, found that it was started anew meanwhile; "
+                "see its log for why it ended"
+            )
+        if "not owned by you" in refusal.reason or "please acquire" in refusal.reason:
             return TrexTaken(f"{asked} that somebody else took them meanwhile; agree with him who measures when")
         if "already taken" in refusal.reason or "already owned" in refusal.reason:
             return TrexTaken(

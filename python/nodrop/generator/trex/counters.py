@@ -1,0 +1,238 @@
+"""What a TRex server has counted, as counts of the traffic's streams.
+
+Its counters run since it started, or since a stream was added, and nobody can clear them: every snapshot is read as the
+difference to one taken before the trial.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from operator import sub
+from typing import Any
+
+from nodrop.generator.trex.programme import Counted, Programme
+from nodrop.generator.trex.rpc import Call
+from nodrop.generator.trex.session import PortHandle, TrexSession
+from nodrop.model.traffic import Traffic
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class PortCounts:
+    """Frames at a port."""
+
+    sent: int = 0
+    received: int = 0
+    receive_drops: int = 0
+    """Frames that arrived and were dropped by the card or its driver (`ierrors`)."""
+    send_errors: int = 0
+    sending: bool = False
+    owner: str = ""
+
+    def since(self, before: "PortCounts") -> "PortCounts":
+        """What was added."""
+        return replace(
+            self,
+            sent=self.sent - before.sent,
+            received=self.received - before.received,
+            receive_drops=self.receive_drops - before.receive_drops,
+            send_errors=self.send_errors - before.send_errors,
+        )
+
+
+@dataclass(frozen=True)
+class ServerCounts:
+    """What concerns all ports together."""
+
+    queue_full: int = 0
+    """How often a send queue was full and the sender waited."""
+    queue_drop: int = 0
+    """Frames counted as sent that a full send queue dropped."""
+    sender_busy: float = 0.0
+    """Share of their time that sending threads were busy, smoothed by the server over seconds."""
+    receiver_busy: float = 0.0
+
+    def since(self, before: "ServerCounts") -> "ServerCounts":
+        """What was added; how busy it is stays as it is."""
+        return replace(
+            self,
+            queue_full=self.queue_full - before.queue_full,
+            queue_drop=self.queue_drop - before.queue_drop,
+        )
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """All counters, read in one request."""
+
+    asked_s: float
+    answered_s: float
+    """The counters are of some moment between the two."""
+    offered: tuple[int, ...]
+    """Of each stream of the traffic."""
+    received: tuple[int, ...]
+    duplicates: tuple[int, ...]
+    """As far as latency streams tell them."""
+    out_of_order: tuple[int, ...]
+    ports: tuple[PortCounts, ...]
+    server: ServerCounts
+    versions: tuple[Any, ...]
+    """Change where a stream was added anew, and its counters begin at 0."""
+    latency: Json = field(default_factory=dict)
+    """By pg_id, as the server tells it."""
+
+    @property
+    def at_s(self) -> float:
+        """When, as well as that is known."""
+        return (self.asked_s + self.answered_s) / 2
+
+    @property
+    def sending(self) -> bool:
+        """Whether a port still sends, or has not said yet that it does not."""
+        return any(port.sending for port in self.ports)
+
+    def since(self, before: "Snapshot") -> "Snapshot":
+        """What was added."""
+
+        def added(now: tuple[int, ...], then: tuple[int, ...]) -> tuple[int, ...]:
+            pairs = zip(now, then, self.versions, before.versions, strict=True)
+            return tuple(count - base if version == old else count for count, base, version, old in pairs)
+
+        return replace(
+            self,
+            offered=added(self.offered, before.offered),
+            received=added(self.received, before.received),
+            duplicates=added(self.duplicates, before.duplicates),
+            out_of_order=added(self.out_of_order, before.out_of_order),
+            ports=tuple(now.since(then) for now, then in zip(self.ports, before.ports, strict=True)),
+            server=self.server.since(before.server),
+        )
+
+
+class Counters:
+    """Reads the counters of what a programme sends."""
+
+    def __init__(
+        self, session: TrexSession, ports: Sequence[PortHandle], traffic: Traffic, programme: Programme
+    ) -> None:
+        self._session = session
+        self._ports = ports
+        self._streams = traffic.streams
+        self._shares = traffic.load_ratios
+        self._counted = programme.counted
+        self.by_ports = any(counted.pg_id is None for counted in programme.counted)
+        """Whether only whole ports are counted; streams then get their shares of that."""
+        self._pg_ids = [
+            pg_id
+            for counted in programme.counted
+            for pg_id in (counted.pg_id, counted.latency_pg_id)
+            if pg_id is not None
+        ]
+
+    @property
+    def calls(self) -> list[Call]:
+        """The requests that one snapshot takes."""
+        ports = [port.request("get_port_stats") for port in self._ports]
+        states = [port.request("get_port_status", block=False) for port in self._ports]
+        streams = [self._session.request("get_pgid_stats", pgids=self._pg_ids)] if self._pg_ids else []
+        return [*ports, *states, self._session.request("get_global_stats"), *streams]
+
+    def read(self, since: Snapshot | None = None) -> Snapshot:
+        """Everything as it is now, or what was added to an earlier snapshot. Raises GeneratorError."""
+        asked_s = time.monotonic()
+        replies = self._session.batch(self.calls)
+        now = self._snapshot(replies, asked_s, time.monotonic())
+        if since is None:
+            return now
+        added = now.since(since)
+        return self._dealt_out(added) if self.by_ports else added
+
+    def _snapshot(self, replies: Sequence[Any], asked_s: float, answered_s: float) -> Snapshot:
+        count = len(self._ports)
+        ports = tuple(map(_port_counts, replies[:count], replies[count : 2 * count]))
+        told: Json = (replies[2 * count + 1] or {}) if self._pg_ids else {}
+        flows: Json = told.get("flow_stats") or {}
+        latency: Json = told.get("latency") or {}
+        versions: Json = told.get("ver_id") or {}
+        counts = self._of_streams(flows)
+        errors = [_errors(counted, latency) for counted in self._counted]
+        return Snapshot(
+            asked_s=asked_s,
+            answered_s=answered_s,
+            offered=tuple(offered for offered, _ in counts),
+            received=tuple(received for _, received in counts),
+            duplicates=tuple(int(each.get("dup", 0)) for each in errors),
+            out_of_order=tuple(int(each.get("ooo", 0)) for each in errors),
+            ports=ports,
+            server=_server_counts(replies[2 * count] or {}),
+            versions=tuple(
+                (versions.get(str(counted.pg_id)), versions.get(str(counted.latency_pg_id)))
+                for counted in self._counted
+            ),
+            latency=latency,
+        )
+
+    def _of_streams(self, flows: Json) -> list[tuple[int, int]]:
+        """Frames offered and received of each stream: its own and those of its latency stream."""
+        counts = []
+        for stream, counted in zip(self._streams, self._counted, strict=True):
+            its = [flows.get(str(pg_id)) or {} for pg_id in (counted.pg_id, counted.latency_pg_id) if pg_id is not None]
+            tx, rx = (str(self._ports[port].number) for port in (stream.tx_port, stream.rx_port))
+            counts.append(
+                (
+                    sum(int((each.get("tp") or {}).get(tx, 0)) for each in its),
+                    sum(int((each.get("rp") or {}).get(rx, 0)) for each in its),
+                )
+            )
+        return counts
+
+    def _dealt_out(self, counts: Snapshot) -> Snapshot:
+        """With what the ports counted in place of what streams did, by load: nothing is known of each by itself."""
+        offered, received = [0] * len(self._streams), [0] * len(self._streams)
+        for number, port in enumerate(counts.ports):
+            sends = [index for index, stream in enumerate(self._streams) if stream.tx_port == number]
+            gets = [index for index, stream in enumerate(self._streams) if stream.rx_port == number]
+            for index, part in zip(sends, _dealt(port.sent, [self._shares[i] for i in sends]), strict=True):
+                offered[index] = part
+            for index, part in zip(gets, _dealt(port.received, [self._shares[i] for i in gets]), strict=True):
+                received[index] = part
+        return replace(counts, offered=tuple(offered), received=tuple(received))
+
+
+def _dealt(total: int, shares: Sequence[float]) -> list[int]:
+    """A count in parts by shares, which add up to it."""
+    whole = sum(shares)
+    ends = [0]  # of the parts, end to end
+    reached = 0.0
+    for share in shares:
+        reached += share
+        ends.append(round(total * reached / whole))
+    return list(map(sub, ends[1:], ends))
+
+
+def _port_counts(stats: Json, status: Json) -> PortCounts:
+    return PortCounts(
+        sent=int(stats.get("opackets", 0)),
+        received=int(stats.get("ipackets", 0)),
+        receive_drops=int(stats.get("ierrors", 0)),
+        send_errors=int(stats.get("oerrors", 0)),
+        sending=status.get("state") == "TX",
+        owner=str(status.get("owner") or ""),
+    )
+
+
+def _server_counts(stats: Json) -> ServerCounts:
+    return ServerCounts(
+        queue_full=int(stats.get("m_total_queue_full", 0)),
+        queue_drop=int(stats.get("m_total_queue_drop", 0)),
+        sender_busy=float(stats.get("m_cpu_util", 0.0)) / 100.0,
+        receiver_busy=float(stats.get("m_rx_cpu_util", 0.0)) / 100.0,
+    )
+
+
+def _errors(counted: Counted, latency: Json) -> Json:
+    """What the receiver of a latency stream saw in its sequence numbers."""
+    its: Json = latency.get(str(counted.latency_pg_id)) or {}
+    found: Json = its.get("er") or {}
+    return found

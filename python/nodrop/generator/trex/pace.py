@@ -1,0 +1,76 @@
+"""Whether a port keeps to its timetable, from counters and the clock. Pure.
+
+A TRex that cannot keep up sends every frame of a trial nevertheless, only later, and does not say so: a second's worth
+may take four. How far it is behind shows in how many frames it should have sent by now.
+"""
+
+from dataclasses import dataclass
+
+LATE_S = 0.010
+"""Lateness that goes unremarked, as with nodrop's own engine."""
+CATCH_UP_S = 0.020
+"""What may be sent after the end, as with nodrop's own engine; the rest goes unsent."""
+
+
+@dataclass
+class Pace:
+    """The timetable of one port."""
+
+    rate_pps: float
+    duration_s: float
+    parts: int = 1
+    """Streams that each send a first frame at once, and may each send one more or less than their share."""
+    called_s: float = 0.0
+    """Before this it cannot have begun."""
+    start_s: float | None = None
+    """When it began, as its counters have it; None before the first frame."""
+    sent_count: int = 0
+    behind_s: float = 0.0
+    """The most it was behind."""
+    unsure_s: float = 0.0
+    """The longest that an answer took, and so how far off these times may be."""
+
+    @property
+    def due_count(self) -> int:
+        """Frames of the whole trial."""
+        return round(self.rate_pps * self.duration_s)
+
+    @property
+    def done(self) -> bool:
+        """Whether all were sent."""
+        return self.sent_count >= self.due_count
+
+    @property
+    def end_s(self) -> float | None:
+        """When the last frame is due; None before the first was sent."""
+        return None if self.start_s is None else self.start_s + self.duration_s
+
+    @property
+    def late_s(self) -> float:
+        """How far it certainly fell behind, where that is remarkable; else 0."""
+        late_s = self.behind_s - self.unsure_s
+        return late_s if late_s > LATE_S else 0.0
+
+    def look(self, asked_s: float, answered_s: float, sent_count: int) -> None:
+        """So many frames had been sent at some moment between the two."""
+        if not sent_count or not self.rate_pps:
+            return
+        # A sender is never ahead of its timetable, so the earliest start that its counts speak for is the one.
+        begun_s = (asked_s + answered_s) / 2 - max(0, sent_count - self.parts) / self.rate_pps
+        begun_s = max(begun_s, self.called_s)
+        self.start_s = begun_s if self.start_s is None else min(self.start_s, begun_s)
+        if not self.done:  # what was sent by the time all was is the latest that says something
+            self.unsure_s = max(self.unsure_s, answered_s - asked_s)
+            self.behind_s = max(self.behind_s, asked_s - self.start_s - sent_count / self.rate_pps)
+        self.sent_count = sent_count
+
+    def is_overdue(self, now_s: float, begin_max_s: float) -> bool:
+        """Whether what has not left by now is to stay; one that sent nothing at all had `begin_max_s` to begin."""
+        if self.end_s is None:
+            return now_s > self.called_s + self.duration_s + begin_max_s
+        return now_s > self.end_s + CATCH_UP_S + self.unsure_s
+
+    def is_missing(self, now_s: float) -> bool:
+        """Whether so many frames are missing that it cannot have come to its end by itself."""
+        end_s = self.end_s if self.end_s is not None else self.called_s + self.duration_s
+        return self.sent_count < self.due_count - self.parts and now_s < end_s - LATE_S

@@ -1,0 +1,237 @@
+"""One trial on a TRex server: start, watch, stop, wait for what is on its way."""
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from nodrop.errors import GeneratorError
+from nodrop.generator.base import OnWindow
+from nodrop.generator.trex.counters import Counters, Snapshot
+from nodrop.generator.trex.errors import TrexTaken
+from nodrop.generator.trex.pace import Pace
+from nodrop.generator.trex.session import ALL_PROFILES, PROFILE, PortHandle, TrexSession
+from nodrop.generator.trex.timeline import CertainLoss, Grouping, Look
+from nodrop.model.trial import StopClause, Trial
+
+LOOK_S = 0.02
+LOOK_SHARE = 0.1
+"""Of the time: what looking may take of a server, which answers one client at a time."""
+LOOK_MAX_S = 0.5
+END_LOOK_S = 0.005
+WINDOW_S = 0.05
+QUIET_S = 0.2
+"""Frames in flight are given up once nothing has arrived for this long, as with nodrop's own engine."""
+DRAIN_MAX_S = 2.0
+"""RFC 2544 section 23."""
+BEGIN_MAX_S = 1.0
+"""How long the first frame may take to leave."""
+ALL_CORES = 2**64 - 1
+
+
+class Sending(NamedTuple):
+    """What a port is to send in a trial."""
+
+    port: PortHandle
+    multiplier: float
+    """Of the rates of its streams; latency streams keep theirs."""
+    load_pps: float
+    """What that comes to."""
+    parts: int
+    """Its streams, each on each core that sends."""
+
+
+class Bench(NamedTuple):
+    """What trials on the same streams share."""
+
+    session: TrexSession
+    counters: Counters
+    grouping: Grouping
+    tx_ports: tuple[int, ...]
+    """Of each stream of the traffic, the port that sends it."""
+    user: str
+    check_alive: Callable[[], None]
+
+
+@dataclass
+class Course:
+    """How a trial went."""
+
+    counts: Snapshot
+    """All that was counted since it began."""
+    start_s: float
+    """When the first frame was due, on the monotonic clock."""
+    paces: tuple[Pace, ...]
+    """Of each port."""
+    sent_for_s: float = 0.0
+    """From the first frame's time to the last one's, where something ended it that was not its time."""
+    looks: list[Look] = field(default_factory=list)
+    """At the ends of windows, and last at everything."""
+    sender_busy: float = 0.0
+    """Share of their time that sending threads were busy, at most."""
+    receiver_busy: float = 0.0
+    stopped_by: StopClause | None = None
+    interrupted: bool = False
+    """By the user."""
+    overdue: bool = False
+    """Whether it was ended with frames left to send for which there was no more time."""
+    cut_short: bool = False
+    """Whether the server, or somebody else there, ended it before its time."""
+
+
+class TrialRun:
+    """A trial, on streams that are there already."""
+
+    def __init__(
+        self, bench: Bench, sendings: Sequence[Sending], trial: Trial, allowance_s: float, on_window: OnWindow
+    ) -> None:
+        """To be carried out with these multipliers; frames are on their way for `allowance_s` at the longest, as far as
+        the stop rule is concerned.
+        """
+        self._bench = bench
+        self._sendings = sendings
+        self._trial = trial
+        self._losses = CertainLoss(allowance_s)
+        self._on_window = on_window
+        self._before = bench.counters.read()
+        paces = tuple(Pace(each.load_pps, trial.duration_s, each.parts) for each in sendings)
+        self.course = Course(self._before.since(self._before), time.monotonic(), paces)
+        self._cost_s = 0.0
+
+    def run(self, *, in_order: bool) -> Course:
+        """Carry it out.
+
+        Args:
+            in_order: whether an interrupt by the user ends it in order, with its counts.
+
+        Raises: GeneratorError; KeyboardInterrupt unless in order.
+        """
+        try:
+            self._start()
+            try:
+                self._watch()
+            except KeyboardInterrupt:
+                if not in_order:
+                    raise
+                self.course.interrupted = True
+            self._stop()
+            self._await_arrivals()
+        finally:
+            self._leave_clean()
+        return self.course
+
+    def _start(self) -> None:
+        """All ports by one message, so that they begin one right after the other."""
+        self.course.start_s = time.monotonic()
+        for pace in self.course.paces:
+            pace.called_s = self.course.start_s
+        senders = [each for each in self._sendings if each.load_pps > 0]
+        self._bench.session.batch(
+            [
+                each.port.request(
+                    "start_traffic",
+                    profile_id=PROFILE,
+                    mul={"type": "raw", "op": "abs", "value": each.multiplier},
+                    duration=self._trial.duration_s,
+                    force=True,
+                    core_mask=ALL_CORES,
+                )
+                for each in senders
+            ]
+        )
+
+    def _watch(self) -> None:
+        """Until everything was sent, or its time is over, or the stop rule ends it."""
+        course, rule = self.course, self._trial.stop
+        next_window_s = WINDOW_S
+        while True:
+            self._wait()
+            self._bench.check_alive()
+            look = self._look()
+            elapsed_s = look.at_s - course.start_s
+            self._losses.look(look)
+            if self._is_over(look):
+                return
+            if elapsed_s >= next_window_s:
+                self._close_window(look)
+                next_window_s = elapsed_s + WINDOW_S
+            first_s = self._losses.first_s
+            lossy_s = None if first_s is None else first_s - course.start_s
+            if rule and (clause := rule.fires(elapsed_s, self._losses.count, lossy_s)):
+                course.stopped_by = clause
+                return
+
+    def _wait(self) -> None:
+        """Until it is time to look again: soon, but not so often that the server has to do with nothing else."""
+        pause_s = min(max(LOOK_S, self._cost_s / LOOK_SHARE), LOOK_MAX_S)
+        now_s = time.monotonic()
+        ends = [pace.end_s - now_s for pace in self.course.paces if pace.end_s is not None and not pace.done]
+        if ends and min(ends) < pause_s:
+            pause_s = max(min(ends), END_LOOK_S)
+        time.sleep(pause_s)
+
+    def _is_over(self, look: Look) -> bool:
+        course = self.course
+        paces = [pace for pace in course.paces if pace.rate_pps > 0]
+        if all(pace.done for pace in paces):
+            return True
+        if not course.counts.sending:
+            course.cut_short = any(pace.is_missing(look.asked_s) for pace in paces)
+            return True
+        overdue = [pace.is_overdue(look.asked_s, BEGIN_MAX_S) for pace in paces if not pace.done]
+        course.overdue = all(overdue)
+        return course.overdue
+
+    def _stop(self) -> None:
+        asked_s = time.monotonic()
+        session = self._bench.session
+        session.batch([each.port.request("stop_traffic", profile_id=ALL_PROFILES) for each in self._sendings])
+        self.course.sent_for_s = (asked_s + time.monotonic()) / 2 - self.course.start_s
+
+    def _await_arrivals(self) -> None:
+        """Until all of it is there, nothing has come for a while, or too long."""
+        began_s = changed_s = time.monotonic()
+        last: Look | None = None
+        while True:
+            look = self._look()
+            if last is None or (look.offered, look.received) != (last.offered, last.received):
+                last, changed_s = look, look.answered_s
+            arrived = all(back >= sent for sent, back in zip(look.offered, look.received, strict=True))
+            quiet_s, drain_s = look.answered_s - changed_s, look.answered_s - began_s
+            if (arrived and not self.course.counts.sending) or quiet_s > QUIET_S or drain_s > DRAIN_MAX_S:
+                break
+            time.sleep(max(END_LOOK_S, self._cost_s))
+        self._close_window(look)
+
+    def _look(self) -> Look:
+        """All counts since the trial began; every port's timetable is told of them."""
+        bench, course = self._bench, self.course
+        now = course.counts = bench.counters.read(self._before)
+        for port, sending in zip(now.ports, self._sendings, strict=True):
+            if port.owner not in ("", bench.user):
+                raise TrexTaken(
+                    f"port {sending.port.number} asked for user {bench.user}, found that {port.owner} took it "
+                    "meanwhile; agree with him who measures when"
+                )
+        for number, pace in enumerate(course.paces):
+            sent = [count for count, port in zip(now.offered, bench.tx_ports, strict=True) if port == number]
+            pace.look(now.asked_s, now.answered_s, sum(sent))
+        starts = [pace.start_s for pace in course.paces if pace.start_s is not None]
+        course.start_s = min(starts, default=course.start_s)
+        course.sender_busy = max(course.sender_busy, now.server.sender_busy)
+        course.receiver_busy = max(course.receiver_busy, now.server.receiver_busy)
+        self._cost_s = now.answered_s - now.asked_s
+        return bench.grouping.look(now)
+
+    def _close_window(self, look: Look) -> None:
+        self.course.looks.append(look)
+        elapsed_s = max(0.0, look.at_s - self.course.start_s)
+        self._on_window(elapsed_s, sum(look.offered), sum(look.received), self._losses.count)
+
+    def _leave_clean(self) -> None:
+        """Without removed filters the next trial's counters of frames received would stand still."""
+        ports = [each.port for each in self._sendings]
+        with suppress(GeneratorError):
+            self._bench.session.batch([port.request("stop_traffic", profile_id=ALL_PROFILES) for port in ports])
+            self._bench.session.batch([port.request("remove_rx_filters", profile_id=ALL_PROFILES) for port in ports])
