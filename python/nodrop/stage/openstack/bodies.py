@@ -115,7 +115,7 @@ def server(wanted: CloudServer, plan: CloudPlan, booting: Booting) -> Body:
         "config_drive": True,
         "user_data": base64.b64encode(booting.user_data.encode()).decode(),
         "metadata": {
-            marks.MARK: plan.label,
+            marks.MARK: marks.mark(plan.label),
             marks.CHAIN: str(wanted.chain),
             marks.USER_DATA: guest.digest(booting.user_data),
         },

@@ -27,8 +27,8 @@ class Read(NamedTuple):
     servers: Mapping[str, Json]
     addresses: Mapping[str, str]
     """Floating IPs, by server."""
-    router_macs: Mapping[int, tuple[str, str]]
-    """MACs of the routers towards the tester, by chain; none where there are none."""
+    router_macs: Sequence[str]
+    """MACs of the routers towards the tester, in the plan's order: chain by chain, left and right."""
 
 
 def network_facts(plan: CloudPlan, read: Read) -> Iterator[CloudNetworkFacts]:
@@ -119,7 +119,7 @@ def chain_facts(
 
 def _stations(plan: CloudPlan, read: Read, chain: int) -> tuple[str, str] | None:
     if plan.routers:
-        return read.router_macs.get(chain)
+        return read.router_macs[2 * chain].lower(), read.router_macs[2 * chain + 1].lower()
     servers = [server for server in plan.servers if server.chain == chain]
     if not servers:
         return None

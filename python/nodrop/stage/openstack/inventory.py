@@ -25,6 +25,8 @@ class Inventory(NamedTuple):
     """All of the project: whether one fits is known when it is known what it has to be told."""
     groups: dict[str, Json]
     """Server groups, by name."""
+    routers: frozenset[str] = frozenset()
+    """Names of those that are there; whether they fit is seen when they are joined to their networks."""
 
 
 def read(cloud: Cloud, plan: CloudPlan, *, wants_groups: bool) -> Inventory:
@@ -43,6 +45,7 @@ def read(cloud: Cloud, plan: CloudPlan, *, wants_groups: bool) -> Inventory:
         ports=_ports(cloud, plan, networks),
         servers=servers(cloud) if plan.servers else [],
         groups=groups(cloud) if wants_groups else {},
+        routers=_routers(cloud, plan),
     )
 
 
@@ -78,6 +81,7 @@ def needs(plan: CloudPlan, there: Inventory, group_count: int) -> Mapping[str, i
     named = {server["name"] for server in there.servers}
     server_count = sum(server.name not in named for server in plan.servers)
     ports = [port for server in plan.servers for port in server.ports if port.name not in there.ports]
+    routers = [router for router in plan.routers if router.name not in there.routers]
     flavor = _size(plan.flavor, there.flavor) if plan.flavor else (0, 0)
     floating = sum(server.floating_ip and server.name not in named for server in plan.servers)
     return {
@@ -87,8 +91,8 @@ def needs(plan: CloudPlan, there: Inventory, group_count: int) -> Mapping[str, i
         "server groups": group_count,
         "networks": sum(network.name not in there.networks for network in plan.networks),
         "subnets": sum(bool(network.subnet) and network.name not in there.subnets for network in plan.networks),
-        "ports": len(ports) + 2 * len(plan.routers),
-        "routers": len(plan.routers),
+        "ports": len(ports) + 2 * len(routers),
+        "routers": len(routers),
         "floating IPs": floating,
     }
 
@@ -125,3 +129,8 @@ def _ports(cloud: Cloud, plan: CloudPlan, networks: Mapping[str, Json]) -> dict[
                     yield wanted.name, port
 
     return dict(found())
+
+
+def _routers(cloud: Cloud, plan: CloudPlan) -> frozenset[str]:
+    names = [router.name for router in plan.routers]
+    return frozenset(router["name"] for router in rest.named(cloud, "routers", "/routers", "routers", names))

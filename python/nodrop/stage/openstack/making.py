@@ -9,11 +9,13 @@ from typing import Any, Literal
 
 from nodrop.model.cloud import CloudFlavor, CloudImage, CloudPlan, CloudResource, ResourceKind
 from nodrop.stage.openstack import bodies, image, inventory, rest
+from nodrop.stage.openstack.floating import Floating
 from nodrop.stage.openstack.inventory import Inventory
 from nodrop.stage.openstack.login import Cloud
 from nodrop.stage.openstack.marks import mark
 from nodrop.stage.openstack.refusal import Refused
 from nodrop.stage.openstack.rest import Json, Post
+from nodrop.stage.openstack.routers import Routers, StandingRouter
 
 AT_ONCE = 20
 """Resources of Neutron in a request: one takes up to half a second, and no answer may take a minute."""
@@ -40,10 +42,12 @@ class Making:
         """By the network's name."""
         self.ports: dict[str, Json] = {}
         """By name."""
+        self.routers: tuple[StandingRouter, ...] = ()
+        """In the plan's order."""
 
     def record(self, kind: ResourceKind, made: Json, *, found: bool = False) -> None:
         """Put something on record."""
-        self.resources.append(CloudResource(kind=kind, name=made["name"] or made["id"], id=made["id"], found=found))
+        self._keep(CloudResource(kind=kind, name=made["name"] or made["id"], id=made["id"], found=found))
 
     def all_but_servers(self) -> None:
         """Make what servers stand on. Raises StageError."""
@@ -55,6 +59,11 @@ class Making:
         self._make_networks()
         self._make_subnets()
         self._make_ports()
+        self.routers = Routers(self._cloud, plan.label, self._keep).bring_up(plan.routers, self.subnets)
+
+    def addresses(self) -> dict[str, str]:
+        """Floating addresses, by the server's name. Raises StageError."""
+        return Floating(self._cloud, self._plan, self._keep).allocate(self.networks, self.subnets, self.ports)
 
     def group(self, name: str, policy: str) -> Json:
         """A server group. Raises StageError."""
@@ -70,6 +79,13 @@ class Making:
         made: Json = rest.made(self._cloud, asked, Post("compute", "/os-server-groups", body), look)["server_group"]
         self.record("server_group", made)
         return made
+
+    def _keep(self, resource: CloudResource) -> None:
+        self.resources.append(resource)
+        if resource.kind in ("router", "floating_ip"):
+            self._tell(
+                f"{resource.kind.replace('_', ' ')} {resource.name} {'is there' if resource.found else 'made'}", 1
+            )
 
     def _found(self, kind: ResourceKind, there: Json | None) -> Json | None:
         if there:
