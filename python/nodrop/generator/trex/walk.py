@@ -98,7 +98,7 @@ def walks(field: Field) -> tuple[Walk, ...]:
     words, every = _periodic(field)
     if len(words) == 1:
         return ()
-    name = f"{field.name}_{field.range}"
+    name = f"{field.name}_{field.at}"
     for size in (1, 2, 4, 8):
         part = _low_part(words, size) if size <= field.width else None
         if part is not None:

@@ -1,0 +1,198 @@
+"""A run's traffic as streams of TRex: their loads, counters and marks.
+
+Source: TRex RPC server specification, add_stream and start_traffic; NFVbench's faults that are not to be repeated:
+pg_ids that collide at 128 chains, latency frames larger than asked without a word.
+"""
+
+import base64
+import json
+
+import pytest
+from tests.traffic import plain_stream
+
+from nodrop.errors import GeneratorError
+from nodrop.generator.trex.frames import templates
+from nodrop.generator.trex.neighbors import announced
+from nodrop.generator.trex.programme import Programme
+from nodrop.generator.trex.streams import programme
+from nodrop.model.layer import Ethernet, Ipv4, Mpls, Udp, Vlan, Vxlan
+from nodrop.model.neighbor import Link, NeighborPlan, Station
+from nodrop.model.pattern import BurstLoad
+from nodrop.model.traffic import FieldRange, Increment, SizeShare, Stream, Traffic
+from nodrop.model.trex import TrexPlan
+
+ETHERNET = Ethernet(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
+IPV4 = Ipv4(src="198.18.0.1", dst="198.19.0.1")
+UDP = Udp(src_port=1024, dst_port=9)
+IMIX = (
+    SizeShare(frame_bytes=64, weight=7),
+    SizeShare(frame_bytes=594, weight=4),
+    SizeShare(frame_bytes=1518, weight=1),
+)
+
+
+def made(*streams: Stream, plan: TrexPlan | None = None, counter_count: int = 1023) -> Programme:
+    """What a server is given for these streams."""
+    traffic = Traffic(streams=streams)
+    return programme(traffic, plan or TrexPlan(), templates(traffic), counter_count=counter_count)
+
+
+def chains(count: int) -> tuple[Stream, ...]:
+    """Both directions of so many chains."""
+    return tuple(plain_stream(2 * chain + way, way, 1 - way, chain=chain) for chain in range(count) for way in (0, 1))
+
+
+def test_a_stream_as_add_stream_takes_it() -> None:
+    stream = plain_stream(4, 0, 1, ranges=(FieldRange(layer=2, field="src_port", values=Increment(count=3)),), chain=0)
+    asked = made(stream).ports[0].streams
+    packet = asked[0]["stream"].pop("packet")
+    assert json.loads(json.dumps(asked)) == [
+        {
+            "stream_id": 1,
+            "stream": {
+                "enabled": True,
+                "self_start": True,
+                "flags": 3,
+                "isg": 0.0,
+                "action_count": 0,
+                "random_seed": 0,
+                "next_stream_id": -1,
+                "mode": {"type": "continuous", "rate": {"type": "pps", "value": 1.0}},
+                "vm": {
+                    "instructions": [
+                        {
+                            "type": "flow_var",
+                            "name": "src_port_34",
+                            "size": 1,
+                            "op": "inc",
+                            "split_to_cores": False,
+                            "init_value": 0,
+                            "min_value": 0,
+                            "max_value": 2,
+                            "step": 1,
+                        },
+                        {
+                            "type": "write_flow_var",
+                            "name": "src_port_34",
+                            "pkt_offset": 35,
+                            "add_value": 0,
+                            "is_big_endian": True,
+                        },
+                    ]
+                },
+                "flow_stats": {
+                    "enabled": True,
+                    "stream_id": 1,
+                    "rule_type": "stats",
+                    "vxlan": False,
+                    "ieee_1588": False,
+                },
+            },
+        }
+    ]
+    assert packet["meta"] == ""
+    assert len(base64.b64decode(packet["binary"])) == 60
+
+
+def test_loads_of_a_port_add_up_to_its_part_and_sizes_to_their_weights() -> None:
+    found = made(plain_stream(0, 0, 1, sizes=IMIX, share=3.0), plain_stream(1, 1, 0, sizes=IMIX, share=1.0))
+    rates = [stream["stream"]["mode"]["rate"]["value"] for stream in found.ports[0].streams]
+    assert rates == pytest.approx([0.75 * 7 / 12, 0.75 * 4 / 12, 0.75 / 12])
+    assert [port.load_ratio for port in found.ports] == [0.75, 0.25]
+    assert {stream["stream"]["flow_stats"]["stream_id"] for stream in found.ports[0].streams} == {1}
+    assert found.ports[0].multiplier(1e6) == 1e6
+
+
+def test_latency_streams_are_part_of_the_load_and_have_counters_of_their_own() -> None:
+    found = made(*chains(2), plan=TrexPlan(latency_chains=(1,), latency_load_pps=500))
+    assert [(one.pg_id, one.latency_pg_id) for one in found.counted] == [(1, None), (2, None), (3, 5), (4, 6)]
+    port = found.ports[0]
+    assert (port.load_ratio, port.latency_load_pps) == (0.5, 500)
+    assert port.multiplier(10_000) * port.load_ratio + port.latency_load_pps == pytest.approx(5000)
+    assert found.load_min_pps == 1000
+    latency = port.streams[-1]["stream"]
+    assert latency["flow_stats"]["rule_type"] == "latency"
+    assert latency["mode"]["rate"]["value"] == 500
+    assert base64.b64decode(latency["packet"]["binary"])[40:42] == b"\0\0", "TRex's mark would spoil the checksum"
+
+
+def test_numbers_are_unique_on_all_ports_at_128_chains_and_beyond() -> None:
+    found = made(*chains(200), plan=TrexPlan(latency_chains=tuple(range(64))))
+    numbers = [one.pg_id for one in found.counted] + [one.latency_pg_id for one in found.counted if one.latency_pg_id]
+    assert len(set(numbers)) == len(numbers) == 400 + 128
+
+
+def test_counters_that_do_not_suffice_are_named_with_what_to_write() -> None:
+    with pytest.raises(GeneratorError, match=r"128 streams asked .* have 127 counters; .* trex.flow_stats: false"):
+        made(*chains(64), counter_count=127)
+    with pytest.raises(GeneratorError, match="latency of 130 streams asked, TRex measures 128 at once"):
+        made(*chains(65), plan=TrexPlan(latency_chains=tuple(range(65))))
+    without = made(*chains(64), plan=TrexPlan(flow_stats=False), counter_count=127)
+    assert {one.pg_id for one in without.counted} == {None}
+    assert without.ports[0].streams[0]["stream"]["flow_stats"] == {"enabled": False}
+
+
+def test_a_latency_frame_that_has_to_be_larger_is_said() -> None:
+    tagged = plain_stream(0, 0, 1, layers=(ETHERNET, Vlan(id=100), IPV4, UDP))
+    found = made(tagged, plan=TrexPlan(latency_chains=(0,)))
+    sizes = [len(base64.b64decode(stream["stream"]["packet"]["binary"])) + 4 for stream in found.ports[0].streams]
+    assert sizes == [64, 68]
+    assert found.notes == ("latency is measured with frames of 68 bytes beside those of 64: TRex's mark needs room",)
+
+
+def test_vxlan_is_counted_inside_and_its_port_told_to_trex() -> None:
+    tunnel = (ETHERNET, IPV4, Udp(src_port=49152, dst_port=4789), Vxlan(vni=7), ETHERNET, IPV4, UDP)
+    found = made(plain_stream(0, 0, 1, layers=tunnel, sizes=(SizeShare(frame_bytes=128),)))
+    assert found.ports[0].streams[0]["stream"]["flow_stats"]["vxlan"] is True
+    assert (found.ports[0].vxlan_ports, found.ports[1].vxlan_ports) == ((4789,), ())
+
+
+def test_labels_are_counted_at_the_ports_only_and_it_is_said() -> None:
+    found = made(
+        plain_stream(0, 0, 1, layers=(ETHERNET, Mpls(label=16), IPV4, UDP)), plan=TrexPlan(latency_chains=(0,))
+    )
+    assert found.counted[0].pg_id is None
+    assert found.counted[0].latency_pg_id is None
+    assert any("cannot tell frames with these headers apart" in note for note in found.notes)
+
+
+def test_frames_made_beforehand_are_as_many_as_asked_and_it_is_said_what_that_means() -> None:
+    ranges = (FieldRange(layer=1, field="src", values=Increment(count=1000)),)
+    found = made(plain_stream(0, 0, 1, ranges=ranges), plan=TrexPlan(cache_size=100))
+    assert found.ports[0].streams[0]["stream"]["vm"]["cache"] == 100
+    assert found.notes == (
+        "trex.cache_size: 100 frames of each stream are made beforehand and sent again and again, so 100 of 1000 flows "
+        "at most",
+    )
+
+
+def test_one_direction_leaves_the_other_port_without_streams() -> None:
+    found = made(plain_stream(0, 0, 1), plan=TrexPlan(ports=(3, 2)))
+    assert [(port.number, len(port.streams), port.load_ratio) for port in found.ports] == [(3, 1, 1.0), (2, 0, 0)]
+    assert found.ports[1].multiplier(1e6) == 0.0
+
+
+def test_loads_that_vary_are_refused() -> None:
+    traffic = Traffic(streams=(plain_stream(0, 0, 1),), pattern=BurstLoad(period_s=0.1, duty_ratio=0.5))
+    with pytest.raises(GeneratorError, match=r"traffic\.pattern: burst asked, TRex sends at a steady load"):
+        programme(traffic, TrexPlan(), templates(traffic))
+
+
+def test_batches_fit_into_a_request() -> None:
+    port = made(*chains(300), plan=TrexPlan(flow_stats=False)).ports[0]
+    batches = list(port.batches(50_000))
+    assert [stream for batch in batches for stream in batch] == list(port.streams)
+    assert len(batches) > 3
+    assert all(len(json.dumps(batch)) < 50_000 for batch in batches)
+
+
+def test_stations_announce_their_addresses_whatever_the_load() -> None:
+    station = Station(mac="02:00:00:00:00:01", addresses=("198.18.0.1", "2001:2::1"), tags=(Vlan(id=7),))
+    neighbors = NeighborPlan(links=(Link(port=1, chain=0, station=station),), announce_every_s=0.5)
+    frames = announced(neighbors)
+    assert [frame[16:18].hex() for frame in frames[1]] == ["0806", "86dd"]
+    traffic = Traffic(streams=(plain_stream(0, 0, 1),))
+    found = programme(traffic, TrexPlan(), templates(traffic), announced=frames, announce_every_s=0.5)
+    assert [stream["stream"]["mode"]["type"] for stream in found.ports[1].streams] == ["multi_burst"] * 2
+    assert found.ports[1].streams[0]["stream"]["mode"]["ibg"] == 500_000
+    assert (found.ports[1].load_ratio, found.ports[1].announce_load_pps) == (0, 4.0)
