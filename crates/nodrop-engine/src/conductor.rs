@@ -154,6 +154,8 @@ impl<'a, C: Clock, F: FnMut(Window)> Conductor<'a, C, F> {
             offered_count: now.iter().map(|group| group.offered).sum(),
             received_count: now.iter().map(|group| group.received).sum(),
             lost_count: self.losses.count(),
+            series_offered_count: now.iter().map(|group| group.offered).collect(),
+            series_received_count: now.iter().map(|group| group.received).collect(),
         });
         self.last = now;
     }

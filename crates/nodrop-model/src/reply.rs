@@ -164,6 +164,12 @@ pub struct Window {
     pub received_count: u64,
     /// Frames certainly lost so far, all streams: missing though overtaken before the window began, or sent 2 s before.
     pub lost_count: u64,
+    /// The same by column of the time series: frames sent so far.
+    #[serde(default)]
+    pub series_offered_count: Vec<u64>,
+    /// Distinct frames received so far, by column of the time series.
+    #[serde(default)]
+    pub series_received_count: Vec<u64>,
 }
 
 /// The frames of one stream, each counted once.

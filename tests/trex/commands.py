@@ -1,0 +1,539 @@
+# ruff: noqa: ARG001 - methods have one signature, and their names are TRex's
+"""The methods of TRex's stateless RPC.
+
+Source: TRex RPC server specification; what servers of v2.59 to v3.08 answer.
+"""
+
+import base64
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from tests.trex import streams
+from tests.trex.capturing import Capture
+from tests.trex.machine import ACQUIRED, PAUSED, PROFILE, RELEASED, RESUMED, Machine, enabled
+from tests.trex.params import Params
+from tests.trex.ports import Port, mac_text
+from tests.trex.wire import Refusal
+
+DEFAULT_PROFILE, ALL_PROFILES = "_", "*"
+MULTIPLIERS = ("raw", "pps", "bps", "bpsl1", "percentage")
+GROUPS_MAX = 1152
+INTRUDER = "somebody-else"
+
+Method = Callable[[Machine, Params], Any]
+METHODS: dict[str, Method] = {}
+WITHOUT_HANDLE = ("ping", "get_version", "api_sync", "api_sync_v2")
+SINCE_5 = ("get_async_events", "get_global_cfg", "set_global_cfg")
+UNTIL_5 = ("publish_now",)
+
+
+class Shutdown(Exception):
+    """The server was asked to end."""
+
+
+def method(function: Method) -> Method:
+    """A method, by its name."""
+    METHODS[function.__name__] = function
+    return function
+
+
+def handle(machine: Machine, name: str, values: dict[str, Any]) -> Any:
+    """The result of a request. Raises Refusal."""
+    with machine.lock:
+        if machine.faults.before(name):
+            for port in machine.ports:
+                port.acquire(INTRUDER, 1, force=True)
+        known = METHODS.get(name)
+        if known is None or name not in supported(machine):
+            raise Refusal(f"method '{name}' is not registered", -32601)
+        params = Params(values)
+        if name not in WITHOUT_HANDLE and params.text("api_h") != machine.api_handle:
+            raise Refusal("API handler provided mismatch, reconnect to the server")
+    return known(machine, params)
+
+
+def supported(machine: Machine) -> list[str]:
+    """Methods of this release."""
+    left_out = UNTIL_5 if machine.options.api >= (5, 0) else SINCE_5
+    return sorted(name for name in METHODS if name not in left_out)
+
+
+def the_port(machine: Machine, params: Params) -> Port:
+    """The port a request is about."""
+    number = params.integer("port_id")
+    if number >= len(machine.ports):
+        raise Refusal(f"invalid port id - should be between 0 and {len(machine.ports) - 1}", -32602)
+    return machine.ports[number]
+
+
+def own_port(machine: Machine, params: Params) -> Port:
+    """The same, which only its owner may change."""
+    port = the_port(machine, params)
+    port.check_owner(params)
+    return port
+
+
+def check_profile(params: Params, *others: str) -> None:
+    """Only the default one is known here."""
+    profile = params.text("profile_id", DEFAULT_PROFILE)
+    if profile not in (DEFAULT_PROFILE, *others):
+        raise Refusal(f"profile '{profile}' does not exist")
+
+
+def check_state(machine: Machine, port: Port, *states: str) -> None:
+    """Raises Refusal where the port is in none of these."""
+    state = machine.state(port)
+    if state not in states:
+        raise Refusal(f"port {port.number} is in state {state}, the operation needs {' or '.join(states)}")
+
+
+@method
+def ping(machine: Machine, params: Params) -> Any:
+    return {"ts": time.monotonic()}
+
+
+@method
+def get_version(machine: Machine, params: Params) -> Any:
+    return {
+        "version": machine.version,
+        "mode": machine.options.mode,
+        "build_date": "Nov 02 2025",
+        "build_time": "12:00:00",
+        "built_by": "tests",
+    }
+
+
+@method
+def api_sync_v2(machine: Machine, params: Params) -> Any:
+    name, major, minor = params.text("name"), params.integer("major"), params.integer("minor")
+    mine = machine.options.api
+    if name != machine.options.mode:
+        raise Refusal(f"RPC configuration mismatch - server RPC configuration: '{machine.options.mode}'")
+    _check_api(mine, (major, minor))
+    return {"api_h": machine.api_handle}
+
+
+@method
+def api_sync(machine: Machine, params: Params) -> Any:
+    for asked in params.list("api_vers"):
+        its = Params(asked)
+        its.text("type")
+        _check_api(machine.options.api, (its.integer("major"), its.integer("minor")))
+    return {"api_vers": [{"type": "core", "api_h": machine.api_handle}]}
+
+
+def _check_api(mine: tuple[int, int], asked: tuple[int, int]) -> None:
+    versions = f"server: '{mine[0]}.{mine[1]}', client: '{asked[0]}.{asked[1]}'"
+    if asked > mine:
+        raise Refusal(f"client version is too new to be supported by the server - {versions}")
+    if asked[0] < mine[0]:
+        raise Refusal(f"a newer client version is required to connect to the server - {versions}")
+
+
+@method
+def get_supported_cmds(machine: Machine, params: Params) -> Any:
+    return supported(machine)
+
+
+@method
+def get_system_info(machine: Machine, params: Params) -> Any:
+    caps = ["flow_stats", "latency", "rx_bytes"] + (["tpg"] if machine.options.api >= (5, 1) else [])
+    ports = [
+        {
+            "index": port.number,
+            "driver": "net_af_packet",
+            "description": port.interface,
+            "pci_addr": "N/A",
+            "numa": -1,
+            "hw_mac": mac_text(port.mac),
+            "is_virtual": True,
+            "is_fc_supported": False,
+            "is_led_supported": False,
+            "is_link_supported": False,
+            "is_prom_supported": True,
+            "supp_speeds": [],
+            "rx": {"caps": caps, "counters": machine.options.counter_count, "filters": "software"},
+        }
+        for port in machine.ports
+    ]
+    return {
+        "hostname": "tests",
+        "uptime": "0:00:01",
+        "core_type": "tests",
+        "dp_core_count": machine.options.cores,
+        "dp_core_count_per_port": machine.options.cores,
+        "advanced_per_stream_stats": False,
+        "port_count": len(ports),
+        "ports": ports[1::2] + ports[::2],  # in no order, as seen
+    }
+
+
+@method
+def get_port_status(machine: Machine, params: Params) -> Any:
+    params.flag("block", True)
+    port = the_port(machine, params)
+    return {
+        "owner": port.owner,
+        "state": machine.state(port),
+        "profile_count": 1,
+        "max_stream_id": max(port.streams, default=0),
+        "service": port.is_service,
+        "service_filtered": port.is_filtered,
+        "attr": port.attributes(machine.options.speed_gbps),
+        "rx_info": {
+            "stack": "legacy",
+            "queue": {"is_active": port.queue is not None, "size": port.queue_size, "count": len(port.queue or ())},
+            "grat_arp": {"is_active": False},
+        },
+    }
+
+
+@method
+def acquire(machine: Machine, params: Params) -> Any:
+    port = the_port(machine, params)
+    session = params.integer("session_id", high=2**32 - 1)
+    found = port.acquire(params.text("user"), session, force=params.flag("force"))
+    if machine.options.api >= (5, 0):
+        machine.events.setdefault(session, deque())
+    machine.tell(port.number, ACQUIRED)
+    return found
+
+
+@method
+def release(machine: Machine, params: Params) -> Any:
+    port = own_port(machine, params)
+    port.release()
+    machine.tell(port.number, RELEASED)
+    return {}
+
+
+@method
+def get_owner(machine: Machine, params: Params) -> Any:
+    return {"owner": the_port(machine, params).owner}
+
+
+@method
+def add_stream(machine: Machine, params: Params) -> Any:
+    port = own_port(machine, params)
+    check_profile(params)
+    check_state(machine, port, "IDLE", "STREAMS")
+    number = params.integer("stream_id", high=2**32 - 1)
+    if number in port.streams:
+        raise Refusal(f"stream {number} already exists")
+    stream = streams.read(number, params.object("stream"), port.mac, port.dst_mac)
+    if stream.count:
+        _check_group(machine, stream.count)
+    port.streams[number] = stream
+    return {}
+
+
+def _check_group(machine: Machine, count: streams.Count) -> None:
+    """A latency counter is of one stream only."""
+    same = [
+        other.count
+        for port in machine.ports
+        for other in port.streams.values()
+        if other.count and other.count.pg_id == count.pg_id
+    ]
+    if same and (count.is_latency or same[0].is_latency):
+        raise Refusal(f"packet group {count.pg_id} is in use already; latency streams need one each")
+
+
+@method
+def remove_stream(machine: Machine, params: Params) -> Any:
+    port = own_port(machine, params)
+    check_profile(params)
+    check_state(machine, port, "STREAMS")
+    machine.remove_streams(port, [params.integer("stream_id")])
+    return {}
+
+
+@method
+def remove_all_streams(machine: Machine, params: Params) -> Any:
+    port = own_port(machine, params)
+    check_profile(params, ALL_PROFILES)
+    check_state(machine, port, "IDLE", "STREAMS")
+    machine.remove_streams(port, [*port.streams])
+    return {}
+
+
+@method
+def get_stream_list(machine: Machine, params: Params) -> Any:
+    return sorted(the_port(machine, params).streams)
+
+
+@method
+def start_traffic(machine: Machine, params: Params) -> Any:
+    port = own_port(machine, params)
+    check_profile(params)
+    check_state(machine, port, "STREAMS")
+    duration_s, force = params.number("duration"), params.flag("force")
+    asked = params.object("mul")
+    asked.one_of("op", ("abs", "add", "sub"))
+    factor = machine.factor(port, asked.one_of("type", MULTIPLIERS), asked.number("value"), force=force)
+    params.integer("core_mask", 2**64 - 1)
+    if port.is_service and not machine.options.has_software and any(found.count for found in enabled(port)):
+        raise Refusal("flow stats are not possible in service mode")
+    begin_s = params.number("start_at_ts", 0.0) or None
+    with machine.lock:
+        machine.start(port, factor, duration_s, begin_s)
+    return {"multiplier": factor, "ts": begin_s or time.monotonic()}
+
+
+@method
+def stop_traffic(machine: Machine, params: Params) -> Any:
+    port = own_port(machine, params)
+    check_profile(params, ALL_PROFILES)
+    machine.stop(port)
+    return {}
+
+
+@method
+def pause_traffic(machine: Machine, params: Params) -> Any:
+    port = own_port(machine, params)
+    check_state(machine, port, "TX")
+    machine.pause(port)
+    machine.tell(port.number, PROFILE + PAUSED, PAUSED)
+    return {}
+
+
+@method
+def resume_traffic(machine: Machine, params: Params) -> Any:
+    port = own_port(machine, params)
+    check_state(machine, port, "PAUSE")
+    machine.resume(port, port.multiplier)
+    machine.tell(port.number, PROFILE + RESUMED, RESUMED)
+    return {}
+
+
+@method
+def update_traffic(machine: Machine, params: Params) -> Any:
+    port = own_port(machine, params)
+    check_state(machine, port, "TX")
+    asked = params.object("mul")
+    factor = machine.factor(port, asked.one_of("type", MULTIPLIERS), asked.number("value"), force=params.flag("force"))
+    machine.pause(port)
+    machine.resume(port, factor)
+    return {"multiplier": factor}
+
+
+@method
+def remove_rx_filters(machine: Machine, params: Params) -> Any:
+    port = own_port(machine, params)
+    check_profile(params, ALL_PROFILES)
+    check_state(machine, port, "IDLE", "STREAMS")
+    machine.sender.await_counts()
+    port.has_filters = False
+    return {}
+
+
+@method
+def get_port_stats(machine: Machine, params: Params) -> Any:
+    return machine.port_stats(the_port(machine, params).number)
+
+
+@method
+def get_global_stats(machine: Machine, params: Params) -> Any:
+    return machine.global_stats()
+
+
+@method
+def get_utilization(machine: Machine, params: Params) -> Any:
+    cpu = [{"ports": [port.number for port in machine.ports], "history": [round(machine.cpu_percent)] * 20}]
+    return {"cpu": cpu * machine.options.cores, "mbuf_stats": {}}
+
+
+@method
+def get_port_xstats_names(machine: Machine, params: Params) -> Any:
+    the_port(machine, params)
+    return {"xstats_names": ["rx_good_packets", "tx_good_packets", "rx_missed_errors"]}
+
+
+@method
+def get_port_xstats_values(machine: Machine, params: Params) -> Any:
+    found = machine.port_stats(the_port(machine, params).number)
+    return {"xstats_values": [found["ipackets"], found["opackets"], found["ierrors"]]}
+
+
+@method
+def get_active_pgids(machine: Machine, params: Params) -> Any:
+    groups = machine.groups.items()
+    plain = sorted(pg_id for pg_id, group in groups if not group.is_latency)
+    latency = sorted(pg_id for pg_id, group in groups if group.is_latency)
+    return {"ids": {"flow_stats": plain or None, "latency": latency or None}}
+
+
+@method
+def get_pgid_stats(machine: Machine, params: Params) -> Any:
+    asked = params.list("pgids", [])
+    if len(asked) > GROUPS_MAX:
+        raise Refusal(f"at most {GROUPS_MAX} ids at once")
+    return machine.group_stats(asked)
+
+
+@method
+def service(machine: Machine, params: Params) -> Any:
+    port = own_port(machine, params)
+    port.is_service = params.flag("enabled")
+    port.is_filtered = params.flag("filtered", False)
+    if not port.is_service:
+        _end_queue(machine, port)
+    return {}
+
+
+@method
+def set_rx_feature(machine: Machine, params: Params) -> Any:
+    port = own_port(machine, params)
+    kind = params.one_of("type", ("queue", "server"))
+    is_enabled = params.flag("enabled")
+    if kind == "queue" and is_enabled:
+        if not port.is_service:
+            raise Refusal("setting RX queue is only available under service mode")
+        port.queue_size = params.integer("size", low=1)
+        port.queue, port.queue_start_s = [], time.monotonic()
+        machine.listen(port)
+    elif kind == "queue":
+        _end_queue(machine, port)
+    return {}
+
+
+def _end_queue(machine: Machine, port: Port) -> None:
+    if port.queue is not None:
+        machine.ignore(port)
+        port.queue, port.queue_size = None, 0
+
+
+@method
+def get_rx_queue_pkts(machine: Machine, params: Params) -> Any:
+    port = own_port(machine, params)
+    if port.queue is None:
+        raise Refusal("RX queue is not active")
+    found, port.queue = port.queue, []
+    return {"pkts": found}
+
+
+@method
+def push_pkts(machine: Machine, params: Params) -> Any:
+    port = own_port(machine, params)
+    gap_s = params.number("ipg_usec", 0) / 1e6
+    frames = [_pushed(port, Params(single)) for single in params.list("pkts")]
+    if gap_s * len(frames) > 1:
+        raise Refusal("pushing packets must not take longer than 1 second")
+    for frame in frames:
+        machine.link.send(port.number, frame)
+        time.sleep(gap_s)
+    return {"sent": len(frames), "ts": time.monotonic()}
+
+
+def _pushed(port: Port, params: Params) -> bytes:
+    frame = base64.b64decode(params.text("binary"))
+    dst = port.dst_mac if params.flag("use_port_dst_mac") else frame[:6]
+    src = port.mac if params.flag("use_port_src_mac") else frame[6:12]
+    return (dst + src + frame[12:]).ljust(streams.PADDED_BYTES, b"\0")
+
+
+@method
+def capture(machine: Machine, params: Params) -> Any:
+    command = params.one_of("command", ("start", "status", "fetch", "stop", "remove"))
+    if command == "status":
+        return [found.status() for found in machine.captures.values()]
+    if command == "start":
+        return _start_capture(machine, params)
+    number = params.integer("capture_id")
+    if number not in machine.captures:
+        raise Refusal(f"capture ID {number} does not exist")
+    found = machine.captures[number]
+    if command == "fetch":
+        return found.fetch(params.integer("pkt_limit", low=1))
+    if found.is_active:
+        found.is_active = False
+        for port in found.ports:
+            machine.link.ignore(port, found.hear)
+    if command == "remove":
+        del machine.captures[number]
+        return {}
+    return {"pkt_count": len(found.frames)}
+
+
+def _start_capture(machine: Machine, params: Params) -> dict[str, Any]:
+    made = Capture.read(params)
+    for number in made.ports:
+        if number >= len(machine.ports):
+            raise Refusal(f"invalid port id {number}")
+        if machine.options.api < (4, 7) and not machine.ports[number].is_service:
+            raise Refusal(f"port {number} must be under service mode for packet capturing")
+    machine.captures[made.number] = made
+    for number in made.ports:
+        machine.link.listen(number, made.hear)
+    return {"capture_id": made.number, "start_ts": made.start_s}
+
+
+@method
+def set_port_attr(machine: Machine, params: Params) -> Any:
+    port = own_port(machine, params)
+    attributes = params.object("attr")
+    if "promiscuous" in attributes:
+        port.is_promiscuous = attributes.object("promiscuous").flag("enabled")
+    if "multicast" in attributes:
+        port.is_multicast = attributes.object("multicast").flag("enabled")
+    if "vxlan_fs" in attributes:
+        port.vxlan_ports = attributes.list("vxlan_fs")
+    return {}
+
+
+@method
+def set_l2(machine: Machine, params: Params) -> Any:
+    port = own_port(machine, params)
+    port.dst_mac = bytes.fromhex(params.text("dst_mac").replace(":", ""))
+    return {}
+
+
+@method
+def set_l3(machine: Machine, params: Params) -> Any:
+    port = own_port(machine, params)
+    port.src_ip, port.dst_ip = params.text("src_addr"), params.text("dst_addr")
+    if "resolved_mac" in params:
+        port.dst_mac = bytes.fromhex(params.text("resolved_mac").replace(":", ""))
+    return {}
+
+
+@method
+def set_vlan(machine: Machine, params: Params) -> Any:
+    own_port(machine, params).vlans = params.list("vlan")
+    return {}
+
+
+@method
+def get_async_events(machine: Machine, params: Params) -> Any:
+    params.text("user")
+    queue = machine.events.setdefault(params.integer("session_id", high=2**32 - 1), deque())
+    found = [*queue]
+    queue.clear()
+    return {"data": found}
+
+
+@method
+def publish_now(machine: Machine, params: Params) -> Any:
+    machine.has_news = True
+    return {}
+
+
+@method
+def get_global_cfg(machine: Machine, params: Params) -> Any:
+    return {"sched_max_stretch": 0.0}
+
+
+@method
+def get_async_results(machine: Machine, params: Params) -> Any:
+    raise Refusal(f"no results of {params.integer('ticket_id')}", -32003)
+
+
+@method
+def shutdown(machine: Machine, params: Params) -> Any:
+    user, force = params.text("user"), params.flag("force")
+    others = {port.owner for port in machine.ports} - {"", user}
+    if others and not force:
+        raise Refusal(f"cannot shutdown server - some ports are still acquired by user '{min(others)}'")
+    raise Shutdown

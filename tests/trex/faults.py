@@ -1,0 +1,82 @@
+"""What shall go wrong, for tests of what a client makes of it."""
+
+import argparse
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from tests.trex.wire import Refusal
+
+
+class Moment(NamedTuple):
+    """The n-th call of a method, from 1."""
+
+    method: str
+    number: int
+
+    @classmethod
+    def read(cls, text: str) -> "Moment":
+        """`start_traffic:2`; without a number the first."""
+        method, _, number = text.partition(":")
+        return cls(method, int(number or 1))
+
+
+@dataclass
+class Faults:
+    """All of them; none by default."""
+
+    vanish_at: Moment | None = None
+    """The server is gone without an answer."""
+    taken_at: Moment | None = None
+    """Somebody else takes all ports just before."""
+    busy_at: Moment | None = None
+    """It says to try again."""
+    slow_at: Moment | None = None
+    slow_s: float = 10.0
+    dropped_ratio: float = 0.0
+    """Of the frames that arrive, by the tester's own receiver (ierrors)."""
+    queue_full_count: int = 0
+    """With each sending."""
+    cpu_percent: float | None = None
+    stretch: float = 1.0
+    """How many times as long as asked sending takes."""
+    calls: Counter[str] = field(default_factory=Counter)
+
+    def before(self, method: str) -> bool:
+        """Called before each method is; whether ports are taken now. Raises Refusal, SystemExit."""
+        self.calls[method] += 1
+        now = Moment(method, self.calls[method])
+        if now == self.vanish_at:
+            raise SystemExit(1)
+        if now == self.slow_at:
+            time.sleep(self.slow_s)
+        if now == self.busy_at:
+            raise Refusal("try again", -32001)
+        return now == self.taken_at
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Options of the command line."""
+    for name in ("vanish-at", "taken-at", "busy-at", "slow-at"):
+        parser.add_argument(f"--{name}", type=Moment.read, metavar="METHOD[:N]")
+    parser.add_argument("--slow-s", type=float, default=10.0)
+    parser.add_argument("--dropped-ratio", type=float, default=0.0)
+    parser.add_argument("--queue-full-count", type=int, default=0)
+    parser.add_argument("--cpu-percent", type=float)
+    parser.add_argument("--stretch", type=float, default=1.0)
+
+
+def read(options: argparse.Namespace) -> Faults:
+    """As options say."""
+    return Faults(
+        options.vanish_at,
+        options.taken_at,
+        options.busy_at,
+        options.slow_at,
+        options.slow_s,
+        options.dropped_ratio,
+        options.queue_full_count,
+        options.cpu_percent,
+        options.stretch,
+    )

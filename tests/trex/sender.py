@@ -1,0 +1,314 @@
+"""What sends: nodrop's engine, given the frames of TRex's streams as files to replay.
+
+Frames carry the engine's signature, so that every one of them is told apart, as TRex does by its own marks. A sender
+that cannot keep up is late and sends all the same, as TRex does: time is stretched, nothing is left out.
+"""
+
+import random
+import struct
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from tests.trex import vm
+from tests.trex.streams import TrexStream
+from tests.trex.wire import Refusal
+
+from nodrop.errors import GeneratorError
+from nodrop.generator.process import EngineDied, EngineProcess
+
+CACHE_MAX = 65536
+"""Frames of a stream that differ; the engine replays no more."""
+STOP_TOGETHER_S = 0.02
+"""Ports stopped within so long of one another stop together."""
+BEGIN_MAX_S = 0.2
+SETTLE_MAX_S = 4.0
+WINDOW_S = 0.02
+DAY_S = 86_400.0
+CATCH_UP_MAX_S = 60.0
+ANSWER_TIMEOUT_S = 15.0
+COUNTED_STREAMS_MAX = 16
+"""Streams up to which the engine tells of each of them on the way, else of all between two ports."""
+PCAP = struct.Struct("<IHHiIII")
+RECORD = struct.Struct("<IIII")
+PCAP_MAGIC, SNAP_BYTES, ETHERNET = 0xA1B2C3D4, 65535, 1
+
+
+Streams = list[tuple[int, TrexStream]]
+"""With the port of each."""
+
+
+class Halted(Exception):
+    """The frames to be sent have changed."""
+
+
+@dataclass
+class Flow:
+    """A stream on its way."""
+
+    port: int
+    stream: TrexStream
+    load_pps: float
+    left: float
+    """Frames still to be sent; infinite where it goes on for ever."""
+    is_frozen: bool = False
+    """Whether frames that arrive are not counted."""
+    is_stopped: bool = False
+    sent: int = 0
+    """By the running trial."""
+    received: int = 0
+    """In the running trial."""
+
+    @property
+    def way(self) -> tuple[int, int]:
+        """From port, to port: 0 and 1 are wired, 2 and 3, and so on."""
+        return self.port, self.port ^ 1
+
+    @property
+    def is_due(self) -> bool:
+        """Whether frames are to be sent; whole ones."""
+        return self.left >= 1 and not self.is_stopped
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """Port and stream."""
+        return self.port, self.stream.number
+
+    def resumed(self, ratio: float) -> "Flow":
+        """What is left of it, at this part of its load, in the same time."""
+        return Flow(self.port, self.stream, self.load_pps * ratio, self.left * ratio, self.is_frozen)
+
+
+class Heard(Protocol):
+    """Is told what came of sending."""
+
+    def settle(self, flow: Flow, counts: dict[str, Any], latency: dict[str, Any] | None) -> None:
+        """The engine's counts of a flow."""
+
+    def drops(self, drop_count: int, cpu_ratio: float, flows: list[Flow]) -> None:
+        """What the engine's receiver dropped while these were sent."""
+
+    def sent_count(self, port: int) -> int:
+        """Frames a port has ever sent."""
+
+
+class Sender(threading.Thread):
+    """Sends whatever flows there are, until there are none."""
+
+    def __init__(
+        self,
+        netns_pid: int | None,
+        interfaces: Sequence[str],
+        backend: str,
+        queue_slots: int,
+        *,
+        stretch: float,
+        heard: Heard,
+    ) -> None:
+        """Start the engine; flows come later. Everything takes `stretch` times as long as it should."""
+        super().__init__(daemon=True)
+        self._ports = [{"backend": backend, "interface": name, "queue_slots": queue_slots} for name in interfaces]
+        self._stretch, self._heard = stretch, heard
+        self._engine = EngineProcess(netns_pid, self._watch)
+        self._folder = tempfile.TemporaryDirectory(prefix="nodrop-trex-")
+        self._files: dict[Any, Path] = {}
+        self._streams: Streams = []
+        self._opened: Streams = []
+        self.changed = threading.Condition(threading.RLock())
+        self._flows: dict[tuple[int, int], Flow] = {}
+        self._running: set[tuple[int, int]] = set()
+        self._sent_before: dict[int, int] = {}
+        self._begin_s = 0.0
+        self._halt_s = 0.0
+        self._ended = False
+        self._odd = random.Random(1)
+        self.failure = ""
+
+    def prepare(self, streams: Streams) -> None:
+        """Have the engine ready for these streams, all that may be started; a wait now spares one later."""
+        with self.changed:
+            if not self._flows:
+                self._open(streams)
+
+    def send(self, flows: list[Flow], begin_s: float, streams: Streams) -> None:
+        """Send these too, from a moment of the monotonic clock on."""
+        with self.changed:
+            self._flows |= {flow.key: flow for flow in flows}
+            self._begin_s, self._streams = begin_s, streams
+            self.changed.notify_all()
+
+    def await_first_frames(self) -> None:
+        """Until frames leave: the engine needs a moment to get going, which TRex does not."""
+        ports = {flow.port for flow in self.flows() if flow.is_due}
+        before = {port: self._heard.sent_count(port) for port in ports}
+        end_s = time.monotonic() + BEGIN_MAX_S
+        while time.monotonic() < end_s and all(self._heard.sent_count(port) == before[port] for port in ports):
+            time.sleep(0.001)
+
+    def stop(self, port: int) -> None:
+        """Send nothing of a port any more."""
+        with self.changed:
+            for flow in self.flows(port):
+                flow.is_stopped = True
+            self._halt_s = time.monotonic() + STOP_TOGETHER_S
+            self.changed.notify_all()
+
+    def flows(self, port: int | None = None) -> list[Flow]:
+        """Those on their way, with what the running trial has counted so far."""
+        with self.changed:
+            return [flow for flow in self._flows.values() if port in (None, flow.port)]
+
+    def is_sending(self, port: int) -> bool:
+        """Whether frames of a port are still to leave."""
+        with self.changed:
+            due = [flow for flow in self.flows(port) if flow.is_due]
+            if not due or port not in self._sent_before or not {flow.key for flow in due} <= self._running:
+                return bool(due)
+            left = sum(flow.left for flow in due) - len(due)
+        return self._heard.sent_count(port) - self._sent_before[port] < left
+
+    def await_counts(self) -> None:
+        """Until all that left ports which send no longer is counted; the last frames may be on their way still."""
+        ports = {flow.port for flow in self.flows()}
+        if ports and not any(self.is_sending(port) for port in ports):
+            with self.changed:
+                self.changed.wait_for(lambda: not self._flows, SETTLE_MAX_S)
+
+    def end(self) -> None:
+        """For good."""
+        with self.changed:
+            self._ended = True
+            self.changed.notify_all()
+        if self.is_alive():
+            self.join(3.0)
+        self._engine.end()
+        self._folder.cleanup()
+
+    def run(self) -> None:
+        """Trial after trial, each as long as the same flows are sent."""
+        while due := self._next():
+            try:
+                self._trial(due)
+            except (GeneratorError, EngineDied, Refusal) as error:
+                with self.changed:
+                    self.failure = str(error)
+                    self._flows.clear()
+                    self._running.clear()
+                    self.changed.notify_all()
+
+    def _next(self) -> list[Flow]:
+        """The flows to be sent, once no more are likely to come; none at the end."""
+        with self.changed:
+            while not self._ended:
+                self._flows = {key: flow for key, flow in self._flows.items() if flow.is_due}
+                self.changed.notify_all()
+                wait_s = self._begin_s - time.monotonic() if self._flows else None
+                if wait_s is not None and wait_s <= 0:
+                    self._running = {*self._flows}
+                    return [*self._flows.values()]
+                self.changed.wait(wait_s)
+        return []
+
+    def _trial(self, due: list[Flow]) -> None:
+        if any((flow.port, flow.stream) not in self._opened for flow in due):
+            self._open(self._streams)
+        by_key = {flow.key: flow for flow in due}
+        flows = [by_key.get((port, stream.number)) for port, stream in self._opened]
+        duration_s = min(flow.left / flow.load_pps for flow in due)
+        # A frame more than asked, or none, as it falls.
+        duration_s += self._odd.choice((0.0, 0.5)) / max(flow.load_pps for flow in due)
+        timed = any(flow.stream.is_latency for flow in due)
+        request = {
+            "op": "trial",
+            "trial_id": 0,
+            "loads_pps": [flow.load_pps / self._stretch if flow else 0.0 for flow in flows],
+            "duration_s": min(duration_s * self._stretch, DAY_S),
+            "window_s": WINDOW_S,
+            "catch_up_max_s": CATCH_UP_MAX_S,
+            "latency_every": None if timed else 0,
+            "histograms": timed,
+        }
+        self._sent_before = {port: self._heard.sent_count(port) for port in {flow.port for flow in due}}
+        try:
+            reply = self._engine.ask(request, 2 * DAY_S, lambda window: self._hear(flows, window))
+        except Halted:
+            reply = self._engine.ask({"op": "stop"}, ANSWER_TIMEOUT_S)
+        self._book(flows, reply)
+
+    def _book(self, flows: list[Flow | None], reply: dict[str, Any]) -> None:
+        times = {found["stream_id"]: found["latency"] for found in reply["directions"]}
+        with self.changed:
+            for number, (flow, counts) in enumerate(zip(flows, reply["streams"], strict=True)):
+                if flow:
+                    flow.sent = flow.received = 0
+                    flow.left -= counts["offered_count"]
+                    self._heard.settle(flow, counts, times.get(number))
+            self._heard.drops(reply["tester_drop_count"], reply["tester_cpu_ratio"], [flow for flow in flows if flow])
+            self._running.clear()
+
+    def _hear(self, flows: list[Flow | None], window: dict[str, Any]) -> None:
+        with self.changed:
+            for sharing, column in self._columns(flows):
+                offered, received = (window[f"series_{what}_count"][column] for what in ("offered", "received"))
+                load = sum(flow.load_pps for flow in sharing)
+                for flow in sharing:
+                    flow.sent = round(offered * flow.load_pps / load)
+                    flow.received = round(received * flow.load_pps / load)
+
+    def _columns(self, flows: list[Flow | None]) -> list[tuple[list[Flow], int]]:
+        """Flows by the column of the engine's time series that they are counted in."""
+        if len(flows) <= COUNTED_STREAMS_MAX:
+            return [([flow], column) for column, flow in enumerate(flows) if flow]
+        ways = [*dict.fromkeys(port for port, _ in self._opened)]
+        columns = [([flow for flow in flows if flow and flow.port == port], column) for column, port in enumerate(ways)]
+        return [(sharing, column) for sharing, column in columns if sharing]
+
+    def _watch(self) -> None:
+        """Called by the engine's conversation again and again."""
+        if threading.current_thread() is not self or not self._running:
+            return
+        with self.changed:
+            due = {flow.key for flow in self._flows.values() if flow.is_due}
+            # Ports are stopped one after the other: what they mean is one end.
+            is_over = not due or (due < self._running and time.monotonic() > self._halt_s)
+            if self._ended or is_over or due - self._running:
+                self._running.clear()
+                raise Halted
+
+    def _open(self, streams: Streams) -> None:
+        if streams == self._opened:
+            return
+        asked = [
+            {
+                "stream_id": number,
+                "tx_port": port,
+                "rx_port": port ^ 1,
+                "sizes": [],
+                "layers": [],
+                "replay": {"file": str(self._file(stream))},
+            }
+            for number, (port, stream) in enumerate(streams)
+        ]
+        try:
+            self._engine.ask({"op": "open", "ports": self._ports, "streams": asked}, ANSWER_TIMEOUT_S)
+        except GeneratorError as error:
+            self._opened = []
+            raise Refusal(str(error)) from None
+        self._opened = [*streams]
+
+    def _file(self, stream: TrexStream) -> Path:
+        """The stream's frames, as often as they differ."""
+        count_max = stream.cache or CACHE_MAX
+        known = (stream.frame, repr(stream.instructions), stream.seed, count_max)
+        if known not in self._files:
+            path = Path(self._folder.name) / f"{len(self._files)}.pcap"
+            with path.open("wb") as file:
+                file.write(PCAP.pack(PCAP_MAGIC, 2, 4, 0, 0, SNAP_BYTES, ETHERNET))
+                for frame in vm.frames(stream.frame, stream.instructions, stream.seed, count_max):
+                    file.write(RECORD.pack(0, 0, len(frame), len(frame)) + frame)
+            self._files[known] = path
+        return self._files[known]

@@ -1,0 +1,140 @@
+"""A TRex server in stateless mode that forwards real packets by nodrop's engine: `python -m tests.trex.server`.
+
+It speaks TRex's RPC as servers of v2.59, v2.89 and v3.08 were seen to, with what is odd about them, and sends through
+the interfaces it is given, in a network namespace of its own or the lab's.
+"""
+
+import argparse
+import json
+import os
+import signal
+import sys
+import time
+from typing import NoReturn
+
+import zmq
+from tests.trex import commands, faults, wire
+from tests.trex.machine import Machine, Options
+
+from nodrop.errors import NodropError
+
+POLL_MS = 100
+PUBLISH_S = 0.5
+
+
+def read_options(arguments: list[str] | None = None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rpc-port", type=int, default=4501)
+    parser.add_argument("--publish-port", type=int, default=4500)
+    parser.add_argument("--netns-pid", type=int, help="a process in the network namespace of the interfaces")
+    parser.add_argument("--interfaces", required=True, help="in the order of the ports: tester0,tester1")
+    parser.add_argument("--api", default="5.1", choices=("5.1", "5.0", "4.6"))
+    parser.add_argument("--version", default="", help="as it says it is; default: one with this API")
+    parser.add_argument("--mode", default="STL", choices=("STL", "ASTF", "STF"))
+    parser.add_argument("--backend", default="af_packet", help="of the engine")
+    parser.add_argument("--cores", type=int, default=1)
+    parser.add_argument("--counters", type=int, default=1023, help="streams that can be counted one by one")
+    parser.add_argument("--speed-gbps", type=float, default=10.0)
+    parser.add_argument("--no-hdrh", action="store_true", help="keep no HdrHistograms")
+    parser.add_argument("--hardware", action="store_true", help="filters of cards: no counters in service mode")
+    faults.add_options(parser)
+    return parser.parse_args(arguments)
+
+
+def machine_options(asked: argparse.Namespace) -> Options:
+    """Of the machine, from the command line."""
+    major, minor = map(int, asked.api.split("."))
+    return Options(
+        netns_pid=asked.netns_pid,
+        interfaces=tuple(asked.interfaces.split(",")),
+        api=(major, minor),
+        version=asked.version,
+        mode=asked.mode,
+        backend=asked.backend,
+        cores=asked.cores,
+        counter_count=asked.counters,
+        speed_gbps=asked.speed_gbps,
+        has_histograms=not asked.no_hdrh,
+        has_software=not asked.hardware,
+    )
+
+
+class Server:
+    """Its two sockets."""
+
+    def __init__(self, machine: Machine, rpc_port: int, publish_port: int) -> None:
+        self._machine = machine
+        self._context = zmq.Context()
+        self._answering = self._context.socket(zmq.REP)
+        self._publishing = self._context.socket(zmq.PUB)
+        for socket, port in ((self._answering, rpc_port), (self._publishing, publish_port)):
+            socket.setsockopt(zmq.LINGER, 100)
+            socket.bind(f"tcp://127.0.0.1:{port}")
+        self._published_s = 0.0
+
+    def serve(self) -> None:
+        """Answer until asked to end."""
+        while True:
+            if self._answering.poll(POLL_MS):
+                self._answer(self._answering.recv())
+            self._machine.smooth()
+            self._publish()
+
+    def _answer(self, message: bytes) -> None:
+        try:
+            reply = wire.answer(message, lambda name, params: commands.handle(self._machine, name, params))
+        except commands.Shutdown:
+            self._answering.send(json.dumps({"jsonrpc": "2.0", "id": 0, "result": {}}).encode())
+            raise
+        self._answering.send(reply)
+
+    def _publish(self) -> None:
+        machine = self._machine
+        if machine.has_news:
+            machine.has_news = False
+            self._publishing.send(b"{}")
+        if time.monotonic() - self._published_s < PUBLISH_S:
+            return
+        self._published_s = time.monotonic()
+        data = machine.global_stats()
+        for port in machine.ports:
+            found = machine.port_stats(port.number)
+            data |= {f"{name}-{port.number}": found[name] for name in ("opackets", "ipackets", "ierrors")}
+        message = {"name": "trex-global", "type": 0, "data": data}
+        self._publishing.send(wire.packed(json.dumps(message).encode()))
+
+
+def main() -> None:
+    """Serve until ended by a signal or by a request."""
+    asked = read_options()
+    signal.signal(signal.SIGTERM, _end)
+    try:
+        machine = Machine(machine_options(asked), faults.read(asked))
+    except (NodropError, OSError) as error:
+        sys.exit(str(error))
+    machine_ends = True
+    try:
+        server = Server(machine, asked.rpc_port, asked.publish_port)
+        print(f"serving {', '.join(machine.options.interfaces)} on port {asked.rpc_port}", flush=True)
+        server.serve()
+    except (commands.Shutdown, KeyboardInterrupt):
+        pass
+    except zmq.ZMQError as error:
+        sys.exit(f"port {asked.rpc_port}: {error}")
+    except SystemExit as end:
+        if end.code == 1:
+            machine_ends = False
+            os._exit(1)
+        raise
+    finally:
+        if machine_ends:
+            machine.end()
+
+
+def _end(*_: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+if __name__ == "__main__":
+    main()
