@@ -109,7 +109,6 @@ def test_latency_streams_are_part_of_the_load_and_have_counters_of_their_own() -
     port = found.ports[0]
     assert (port.load_ratio, port.latency_load_pps) == (0.5, 500)
     assert port.multiplier(10_000) * port.load_ratio + port.latency_load_pps == pytest.approx(5000)
-    assert found.load_min_pps == 1000
     latency = port.streams[-1]["stream"]
     assert latency["flow_stats"]["rule_type"] == "latency"
     assert latency["mode"]["rate"]["value"] == 500
@@ -176,14 +175,6 @@ def test_loads_that_vary_are_refused() -> None:
     traffic = Traffic(streams=(plain_stream(0, 0, 1),), pattern=BurstLoad(period_s=0.1, duty_ratio=0.5))
     with pytest.raises(GeneratorError, match=r"traffic\.pattern: burst asked, TRex sends at a steady load"):
         programme(traffic, TrexPlan(), templates(traffic))
-
-
-def test_batches_fit_into_a_request() -> None:
-    port = made(*chains(300), plan=TrexPlan(flow_stats=False)).ports[0]
-    batches = list(port.batches(50_000))
-    assert [stream for batch in batches for stream in batch] == list(port.streams)
-    assert len(batches) > 3
-    assert all(len(json.dumps(batch)) < 50_000 for batch in batches)
 
 
 def test_stations_announce_their_addresses_whatever_the_load() -> None:

@@ -14,8 +14,8 @@ ANSWER_TIMEOUT_S = 30.0
 FCS_BYTES = 4
 FRAME_BYTES_MIN = 64
 LATENCY_PAYLOAD_BYTES = 18
-"""Behind the headers of frames whose latency is measured: TRex writes its mark and a time into the last 16. With two more
-a frame with a tag has the 68 bytes that servers are known to take, one without has 64."""
+"""Behind the headers of frames whose latency is measured: TRex writes its mark and a time into the last 16. With two
+more a frame with a tag has the 68 bytes that servers are known to take, and one without has 64."""
 
 
 @dataclass(frozen=True)

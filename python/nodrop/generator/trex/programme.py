@@ -1,12 +1,7 @@
 """What a TRex server is given to send, and how each stream is told apart in its counters."""
 
-import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
-
-REQUEST_BYTES_MAX = 900_000
-"""Of one batch: TRex takes 999,999 bytes in a request, and each call has a frame around its stream."""
 
 Json = dict[str, Any]
 
@@ -35,20 +30,6 @@ class PortProgramme:
         """What `raw` multiplies the streams with for this port to send its part of a load in all, latency included."""
         return max(load_pps - self.latency_load_pps / self.load_ratio, 0.0) if self.load_ratio else 0.0
 
-    def batches(self, bytes_max: int = REQUEST_BYTES_MAX) -> Iterator[tuple[Json, ...]]:
-        """The streams in so many parts that each fits into a request."""
-        batch: list[Json] = []
-        size = 0
-        for stream in self.streams:
-            its = len(json.dumps(stream)) + 200
-            if batch and size + its > bytes_max:
-                yield tuple(batch)
-                batch, size = [], 0
-            batch.append(stream)
-            size += its
-        if batch:
-            yield tuple(batch)
-
 
 @dataclass(frozen=True)
 class Counted:
@@ -72,8 +53,3 @@ class Programme:
     """In the order of the traffic's streams."""
     notes: tuple[str, ...] = ()
     """What differs from what nodrop's own engine would send, each as a sentence."""
-
-    @property
-    def load_min_pps(self) -> float:
-        """The smallest load of all ports together: what latency streams send cannot be less."""
-        return max((port.latency_load_pps / port.load_ratio for port in self.ports if port.load_ratio), default=0.0)
