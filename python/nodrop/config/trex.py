@@ -52,7 +52,8 @@ class TrexConfig(Value):
     start: TrexStartConfig = TrexStartConfig()
     """An installed TRex that is started where none runs."""
     latency_load: LatencyLoad = 1000.0
-    """Frames per second of each latency stream, as `1kpps`, beside the load; up to 1 Mpps; 0: no latency."""
+    """Frames per second of each latency stream in trials after the search, as `1kpps`, at most a tenth of its stream's
+    load; up to 1 Mpps; 0: no latency."""
     cache_size: int = Field(default=0, ge=0, le=10000)
     """Frames of each stream that are made beforehand; up to 10000."""
     service_mode: bool = False

@@ -180,6 +180,8 @@ class LabPlan(Value):
     """Whether a tester port may be an interface with an IP address, where the SUT is there already."""
     sut_takes_xdp: bool = False
     """Whether the SUT's ends of the links take frames of which no socket buffer was ever made."""
+    tester_is_here: bool = True
+    """Whether the tester's ports are interfaces of this machine; else they are a TRex server's."""
     cloud: CloudShape | None = None
     """What of it stands in a cloud; None: nothing, or nobody knows."""
 

@@ -25,7 +25,7 @@ from nodrop.plan.shipping import plan_shipping
 from nodrop.plan.sizes import each_size, frame_bytes_max, one_size, size_name
 from nodrop.plan.tester import tester_ports
 from nodrop.plan.traffic import plan_traffic, traffic_warnings
-from nodrop.plan.trex import check_fixed, latency_load_pps, plan_trex, trex_warnings
+from nodrop.plan.trex import plan_trex, trex_warnings
 from nodrop.rates import line_rate_pps
 
 BOOT_S = 200.0
@@ -65,15 +65,9 @@ def build(config: Config, lookups: Lookups = NOTHING_THERE, cpus: Sequence[int] 
     ratios = traffic.direction_ratios.values()
     direction_count = math.ceil(1 / min(ratios) - 1e-9)
     search = plan_search(
-        config,
-        direction_count,
-        line_rate_pps(traffic.frame_bytes, link_speed_bps) / max(ratios),
-        earlier,
-        latency_load_pps(trex, traffic) if trex else 0.0,
+        config, direction_count, line_rate_pps(traffic.frame_bytes, link_speed_bps) / max(ratios), earlier
     )
     fixed = plan_fixed(config, traffic, link_speed_bps)
-    if trex:
-        check_fixed(trex, traffic, fixed)
     is_searching = not fixed and not config.no_traffic
     return Plan(
         profile=config.profile,

@@ -78,6 +78,7 @@ def private_lab(config: Config, available: Sequence[int], largest: int, tester: 
         sut_memory_node=config.vnf.memory_node,
         sut_softirq_core=config.vnf.softirq_core,
         takes_addressed_ports=config.allow_addressed_ports,
+        tester_is_here=config.generator == "engine",
         cloud=_cloud_shape(config),
     )
     built = lab if config.sut in ANYWHERE else _Builder(config, lab, _Cores(config, available)).build()

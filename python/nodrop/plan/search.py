@@ -31,13 +31,7 @@ DURATIONS = ("initial_trial_duration", "final_trial_duration", "duration_sum")
 T = TypeVar("T")
 
 
-def plan_search(
-    config: Config,
-    stream_count: int,
-    line_rate_pps: float,
-    earlier: tuple[Earlier, ...],
-    least_pps: float = 0.0,
-) -> SearchPlan:
+def plan_search(config: Config, stream_count: int, line_rate_pps: float, earlier: tuple[Earlier, ...]) -> SearchPlan:
     """How to search, with nothing left open.
 
     Args:
@@ -45,7 +39,6 @@ def plan_search(
         stream_count: frames of which at least one goes each way, by the directions' shares.
         line_rate_pps: of all directions together.
         earlier: what to start from.
-        least_pps: what the generator sends at any load.
 
     Raises: ConfigError when values do not go together.
     """
@@ -74,12 +67,7 @@ def plan_search(
     plan = plan.model_copy(update={"goals": tuple(plan.complete(goal) for goal in plan.goals)})
     _check_durations(config, plan)
     lowest_pps = max(lowest_load_pps(goal, stream_count) for goal in plan.goals)
-    if asked.min_load is not None and asked.min_load <= least_pps:
-        raise ConfigError(
-            f"search.min_load: {format_pps(asked.min_load)} asked, the generator's latency streams alone are "
-            f"{format_pps(least_pps)}; write more, a lower trex.latency_load, or latency.enabled: false"
-        )
-    return _within_loads(plan.model_copy(update={"min_load_pps": _or(asked.min_load, least_pps + lowest_pps)}))
+    return _within_loads(plan.model_copy(update={"min_load_pps": _or(asked.min_load, lowest_pps)}))
 
 
 def lowest_load_pps(goal: Goal, stream_count: int) -> float:

@@ -4,10 +4,7 @@ from collections.abc import Iterator
 
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
-from nodrop.model.plan import FixedPlan
-from nodrop.model.traffic import Traffic
 from nodrop.model.trex import TrexPlan, TrexStart
-from nodrop.units import format_pps
 
 LATENCY_STREAMS_MAX = 128
 """Latency streams a server has counters for (packet groups with rule_type latency)."""
@@ -39,28 +36,6 @@ def plan_trex(config: Config) -> TrexPlan | None:
         flow_stats=asked.flow_stats and not asked.service_mode,
         service_mode=asked.service_mode,
     )
-
-
-def latency_load_pps(trex: TrexPlan, traffic: Traffic) -> float:
-    """The least load at which every port still sends its latency streams and nothing else."""
-    if not trex.latency_chains:
-        return 0.0
-    ways = {stream.tx_port: 0.0 for stream in traffic.streams}
-    timed = {(stream.tx_port, stream.chain) for stream in traffic.streams if stream.chain in trex.latency_chains}
-    for port, _ in timed:
-        ways[port] += trex.latency_load_pps
-    ratios = {port: sum(each.share for each in traffic.streams if each.tx_port == port) for port in ways}
-    return max(load_pps / ratios[port] * sum(ratios.values()) for port, load_pps in ways.items())
-
-
-def check_fixed(trex: TrexPlan, traffic: Traffic, fixed: FixedPlan | None) -> None:
-    """Raises ConfigError for a rate that the latency streams alone exceed."""
-    least_pps = latency_load_pps(trex, traffic)
-    if fixed and fixed.load_pps <= least_pps:
-        raise ConfigError(
-            f"rate: {fixed.asked} asked, TRex's latency streams alone are {format_pps(least_pps)}; write more, a lower "
-            "trex.latency_load, or latency.enabled: false"
-        )
 
 
 def trex_warnings(config: Config, trex: TrexPlan | None) -> Iterator[str]:

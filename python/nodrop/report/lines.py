@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self, TextIO
 
-from nodrop.model.event import Event, PathChecked, RunStarted, StageUp, TrialDone
+from nodrop.model.event import Event, PathChecked, RunStarted, StageProgress, StageUp, TrialDone
 from nodrop.model.facts import StageFacts
 from nodrop.model.result import DirectionCheck
 from nodrop.model.trial import FIXED, TrialResult, Verdict
 from nodrop.report.intervals import Intervals
+from nodrop.report.staging import Staging
 from nodrop.units import format_pps, format_ratio, format_seconds
 from nodrop.wording import asked_text, shown_loss_ratio, stop_text, traffic_text, turn_text
 
@@ -22,6 +23,7 @@ class LineProgress:
     def __init__(self, out: TextIO) -> None:
         self._out = out
         self._intervals = Intervals()
+        self._staging = Staging()
 
     def __enter__(self) -> Self:
         """Nothing to set up."""
@@ -40,6 +42,9 @@ class LineProgress:
             case RunStarted():
                 what = f"{traffic_text(event.plan.traffic)}, {asked_text(event.plan)}"
                 self._say(f"run {event.run_id}{_place_text(event)}: {what}")
+            case StageProgress():
+                if step := self._staging.line(event):
+                    self._say(f"staging: {step}")
             case StageUp():
                 self._say(_stage_line(event.facts.stage))
             case PathChecked():

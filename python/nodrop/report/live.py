@@ -72,11 +72,28 @@ def _lines(progress: Progress, elapsed_s: float) -> Iterator[RenderableType]:
         clock.add_row(Text(what, style="bold"), f"{format_seconds(int(elapsed_s))}{left}")
         yield clock
     if progress.started is None:
-        yield Text("bringing up the lab, starting the engine, checking the path", style="dim")
+        yield _staging(progress)
         return
     yield from _trial(progress)
     if progress.goals:
         yield _bounds(progress.goals)
+
+
+def _staging(progress: Progress) -> RenderableType:
+    """How far the stage is, or what comes before the first trial."""
+    staging = progress.staging
+    if not staging:
+        return Text("bringing up the lab, starting the generator, checking the path", style="dim")
+    if not staging.count:
+        return Text(staging.text, style="dim", overflow="ellipsis", no_wrap=True)
+    row = Table.grid(padding=(0, 2, 0, 0))
+    row.add_row(
+        "staging",
+        ProgressBar(total=staging.count, completed=staging.done_count, width=20),
+        f"{staging.done_count} of {staging.count}",
+        Text(staging.text, style="dim", overflow="ellipsis", no_wrap=True),
+    )
+    return row
 
 
 def _place_text(place: SuitePlace | None) -> str:

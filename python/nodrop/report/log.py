@@ -7,7 +7,17 @@ speaks against a trial is only a detail until a figure rests on it.
 import logging
 
 from nodrop.logs import FIELDS, LOGGER
-from nodrop.model.event import Event, PathChecked, RunDone, RunStarted, StageUp, SuiteDone, TrialDone, TrialStarted
+from nodrop.model.event import (
+    Event,
+    PathChecked,
+    RunDone,
+    RunStarted,
+    StageProgress,
+    StageUp,
+    SuiteDone,
+    TrialDone,
+    TrialStarted,
+)
 from nodrop.model.goal import GoalResult, Limit
 from nodrop.model.result import RunResult, Status
 from nodrop.model.suite import SuiteRun
@@ -15,6 +25,7 @@ from nodrop.model.trial import FIXED
 from nodrop.report.doubts import grave_doubt_lines
 from nodrop.report.intervals import Intervals
 from nodrop.report.lines import trial_line
+from nodrop.report.staging import Staging, staging_text
 from nodrop.units import format_pps, format_seconds
 from nodrop.wording import asked_text, found_text, goal_text, traffic_text, turn_text
 
@@ -29,6 +40,7 @@ class EventLog:
     def __init__(self) -> None:
         self._run_id = ""
         self._intervals = Intervals()
+        self._staging = Staging()
 
     def __call__(self, event: Event) -> None:
         """Log what happened, if it is worth a line."""
@@ -38,6 +50,9 @@ class EventLog:
             case RunStarted():
                 self._run_id = event.run_id
                 self._started(event)
+            case StageProgress():
+                level = logging.INFO if self._staging.line(event) else logging.DEBUG
+                self._say(level, f"staging: {staging_text(event)}")
             case StageUp():
                 stage = event.facts.stage
                 self._say(logging.INFO, f"lab {stage.name} is up: SUT {stage.sut}, as {stage.privilege}")

@@ -1,6 +1,15 @@
 """How far a run is and how much of it is left, gathered from its events."""
 
-from nodrop.model.event import Event, RunStarted, SuitePlace, TrialDone, TrialProgress, TrialStarted
+from nodrop.model.event import (
+    Event,
+    RunStarted,
+    StageProgress,
+    StageUp,
+    SuitePlace,
+    TrialDone,
+    TrialProgress,
+    TrialStarted,
+)
 from nodrop.model.goal import GoalResult
 from nodrop.model.plan import Plan
 
@@ -18,6 +27,8 @@ class Progress:
         """Nothing is known of a run yet but its plan."""
         self.plan = plan
         self.place = place
+        self.staging: StageProgress | None = None
+        """How far the stage is; None where it does not say, or is up."""
         self.started: TrialStarted | None = None
         self.now: TrialProgress | None = None
         self.goals: tuple[GoalResult, ...] = ()
@@ -32,6 +43,10 @@ class Progress:
         match event:
             case RunStarted():
                 self._begin(event.plan, event.place)
+            case StageProgress():
+                self.staging = event
+            case StageUp():
+                self.staging = None
             case TrialStarted():
                 self.started, self.now = event, None
                 self._start(event)

@@ -1,6 +1,6 @@
 """A SUT that is already there: nothing is brought up; the tester's ports are interfaces that somebody named.
 
-They are looked for in the network namespace that nodrop runs in.
+They are looked for in the network namespace that nodrop runs in. Ports of a TRex server are not looked at: it does.
 """
 
 import os
@@ -31,14 +31,16 @@ class ExternalStage:
 
     def __init__(self, plan: LabPlan) -> None:
         self._plan = plan
+        self._names = plan.tester_interfaces if plan.tester_is_here else ()
         self._facts: StageFacts | None = None
 
     def __enter__(self) -> Self:
         """Make sure that traffic can be sent there. Raises StageError with what was asked, found and what to do."""
         plan = self._plan
-        with links.netlink_for("interfaces of the tester") as netlink:
-            for name in plan.tester_interfaces:
-                _check(netlink, name, plan)
+        if self._names:
+            with links.netlink_for("interfaces of the tester") as netlink:
+                for name in self._names:
+                    _check(netlink, name, plan)
         self._facts = StageFacts(
             name="external",
             sut=plan.sut_text,
@@ -46,7 +48,7 @@ class ExternalStage:
             tester_pid=os.getpid(),
             sut_pid=0,
             sut_shares_tester_cpu=False,
-            interfaces=links.read_interfaces(plan.tester_interfaces, "tester"),
+            interfaces=links.read_interfaces(self._names, "tester"),
             chains=tuple(chain_facts(plan)),
         )
         return self
@@ -67,7 +69,7 @@ class ExternalStage:
 
     def check_alive(self) -> None:
         """Raise StageError when a port is gone."""
-        for name in self._plan.tester_interfaces:
+        for name in self._names:
             try:
                 socket.if_nametoindex(name)
             except OSError:

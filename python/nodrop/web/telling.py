@@ -9,6 +9,7 @@ from nodrop.model.event import TrialProgress
 from nodrop.model.goal import GoalResult
 from nodrop.model.latency import latency_of
 from nodrop.model.trial import FIXED, TrialResult
+from nodrop.report.staging import staging_text
 from nodrop.units import format_ns, format_pps, format_ratio, format_seconds
 from nodrop.web.watching import SEARCH, Watched
 from nodrop.wording import found_text, goal_text, shown_loss_ratio, stop_text, width_text
@@ -33,7 +34,9 @@ def _running(watched: Watched) -> str:
     if plan is None:
         return f"{watched.note[:1].upper()}{watched.note[1:]}." if watched.note else "Starts."
     if watched.facts is None:
-        return f"Brings up the lab: {plan.lab.sut_text}."
+        staging = watched.way.staging
+        how_far = f" {staging_text(staging)}." if staging else ""
+        return f"Brings up the lab: {plan.lab.sut_text}.{how_far}"
     if started:
         load, asked_s = format_pps(started.trial.intended_load_pps), format_seconds(started.trial.duration_s)
         return f"Trial {started.index}: {load} for {asked_s}, {started.trial.reason or started.phase}."

@@ -12,6 +12,7 @@ from nodrop.model.event import (
     Event,
     PathChecked,
     RunStarted,
+    StageProgress,
     StageUp,
     TrialDone,
     TrialProgress,
@@ -24,6 +25,7 @@ from nodrop.model.result import GoalState, RunResult, SearchStep, Status
 from nodrop.model.trial import TrialResult
 from nodrop.report.lines import trial_line
 from nodrop.report.progress import Progress
+from nodrop.report.staging import Staging
 from nodrop.wording import asked_text, found_text, goal_text, traffic_text
 
 SEARCH = "search"
@@ -65,6 +67,7 @@ class Watched:
         """Nothing is known of a run yet but its plan."""
         self.begun = event
         self.facts: Facts | None = None
+        self._staging = Staging()
         self.checked = False
         self.started: TrialStarted | None = None
         self.progress: list[TrialProgress] = []
@@ -105,6 +108,9 @@ class Watched:
                 self._say(f"{event.plan.lab.sut_text}: {traffic_text(event.plan.traffic)}, {asked_text(event.plan)}")
                 for warning in event.plan.warnings:
                     self._say(warning, grave=True)
+            case StageProgress():
+                if line := self._staging.line(event):
+                    self._say(f"staging: {line}")
             case StageUp():
                 self.facts = event.facts
                 self._say(f"lab is up, as {event.facts.stage.privilege}")
