@@ -53,13 +53,18 @@ class Parts(NamedTuple):
     """Gives the machine to the last core, where that is wanted."""
 
 
+def parts_here() -> Parts:
+    """What a run is put together from where nothing else is asked for."""
+    return Parts(_stage, _generator, describe=this_host)
+
+
 def execute(plan: Plan, on_event: OnEvent, parts: Parts | None = None) -> RunResult:
     """Carry out a plan and store what comes of it.
 
     Args:
         plan: what to do.
         on_event: is told everything as it happens; the last event, RunDone, holds the result also of a failed run.
-        parts: what to run it with, if not with a lab and the packet engine.
+        parts: what to run it with, if not with the plan's stage and generator.
 
     Raises: whatever ended the run early, after the result so far was stored: NodropError or KeyboardInterrupt.
     """
@@ -67,7 +72,7 @@ def execute(plan: Plan, on_event: OnEvent, parts: Parts | None = None) -> RunRes
     if plan.capture:
         store.require_writable(Path(plan.capture.file).parent, "capture.file")
     search = ExplainedSearch(plan.search)
-    make = parts or Parts(_stage, _engine, describe=this_host)
+    make = parts or parts_here()
     host, described = read_host(), beside(make.describe)
     with Record(plan, on_event, make.clock) as record, make.stage(plan, record) as stage:
         plan = record.settle(settled(plan, stage.facts.chains))
@@ -208,10 +213,24 @@ def _versions(measurer: Measurer) -> Versions:
 def _stage(plan: Plan, record: Record) -> Stage:
     if plan.standing_lab:
         return StandingStage(plan.standing_lab)
+    if plan.cloud:
+        from nodrop.stage.openstack.stage import OpenStackStage  # noqa: PLC0415 - loads much that no other run needs
+
+        return OpenStackStage(plan.lab, plan.cloud, record.staging, tester_is_here=plan.lab.tester_is_here)
     return ExternalStage(plan.lab) if plan.lab.sut == "ext" else NetnsStage(plan.lab, record.run_id)
 
 
-def _engine(plan: Plan, stage: Stage) -> Measurer:
+def _generator(plan: Plan, stage: Stage) -> Measurer:
+    if plan.trex:
+        from nodrop.generator.trex.measurer import TrexMeasurer  # noqa: PLC0415 - likewise
+
+        return TrexMeasurer(
+            plan.trex,
+            plan.traffic,
+            plan.neighbors,
+            check_alive=stage.check_alive,
+            interfaces=plan.lab.tester_interfaces,
+        )
     return EngineMeasurer(
         plan.engine,
         plan.traffic,

@@ -11,13 +11,14 @@ from typing import NamedTuple
 
 from nodrop import store
 from nodrop.errors import ConfigError, NodropError, SearchError
+from nodrop.held import Held
 from nodrop.judge import require_found
 from nodrop.model.event import Event, OnEvent, RunDone, RunStarted, SuiteDone, SuitePlace
 from nodrop.model.plan import Plan
 from nodrop.model.price import Pricing
 from nodrop.model.result import RunResult, Status
 from nodrop.model.suite import Suite, SuiteRun
-from nodrop.run import Parts, execute
+from nodrop.run import Parts, execute, parts_here
 from nodrop.store import suites
 from nodrop.wording import turn_text
 
@@ -103,7 +104,8 @@ def execute_suite(
         plans: what to do, in this order; all with the same results directory.
         on_event: is told everything as it happens; the start of each run says which of how many it is, and the last
             event is SuiteDone.
-        parts: what to run them with, if not with a lab and the packet engine.
+        parts: what to run them with, if not with their plans' stages and generators. What stands in a cloud is kept
+            from one run to the next that wants the same.
         pricing: the rules that they break, to be kept with the list.
         wanted: says of each, when its turn comes, whether it is still to be carried out after those before it.
 
@@ -112,14 +114,15 @@ def execute_suite(
     keeper = _Keeper(plans, on_event, pricing)
     failures: list[Failure] = []
     try:
-        for plan in plans:
-            if wanted and not wanted(plan, keeper.results):
-                keeper.skip()
-                continue
-            try:
-                execute(plan, keeper.hear, parts)
-            except NodropError as error:
-                failures.append(_failure(plan, error))
+        with Held(parts or parts_here()) as held:
+            for plan in plans:
+                if wanted and not wanted(plan, keeper.results):
+                    keeper.skip()
+                    continue
+                try:
+                    execute(plan, keeper.hear, held.parts)
+                except NodropError as error:
+                    failures.append(_failure(plan, error))
     except KeyboardInterrupt as stopped:
         keeper.end(Status.INTERRUPTED, str(stopped) or "interrupted")
         raise

@@ -39,7 +39,7 @@ def engine_cores(config: Config, backend: Backend, available: Sequence[int]) -> 
     gets another where the SUT leaves one. Raises ConfigError.
     """
     asked = config.engine.cores
-    if asked == "none" or (asked == "auto" and len(available) < 2):
+    if config.generator == "trex" or asked == "none" or (asked == "auto" and len(available) < 2):
         return ()
     if isinstance(asked, str):
         both = backend in ("xdp_live", "dpdk") and config.sut in KERNEL_SUTS

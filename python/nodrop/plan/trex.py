@@ -108,5 +108,6 @@ def _engine_only(config: Config) -> Iterator[tuple[str, object]]:
         yield "capture.file", config.capture.file
     if config.traffic.replay.file is not None:
         yield "traffic.replay.file", config.traffic.replay.file
-    if config.engine.backend != "auto":
-        yield "engine.backend", config.engine.backend
+    for key in ("backend", "cores"):
+        if (asked := getattr(config.engine, key)) != "auto":
+            yield f"engine.{key}", asked

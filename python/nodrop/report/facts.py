@@ -60,7 +60,7 @@ def _chains_table(result: RunResult, facts: Facts) -> Table:
             _vlans_text(stream),
             ethernet.src if ethernet else "-",
             answer or (ethernet.dst if ethernet else "-"),
-            _asked_how(stream) if answer else "plan",
+            _asked_how(stream) if answer else "cloud" if result.plan.cloud else "plan",
             f"{check.received_count} of {check.sent_count}" if check else "none",
         )
     return table
