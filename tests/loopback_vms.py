@@ -1,6 +1,7 @@
 """The loopback VM as Nova starts one, in software: its image, a config drive, interfaces at taps of a test."""
 
 import re
+import socket
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +19,8 @@ class LoopbackVm(NamedTuple):
 
     process: "subprocess.Popen[bytes]"
     console: Path
+    serial: Path
+    """Socket of its serial port."""
     started_s: float
 
     def said(self) -> str:
@@ -33,6 +36,14 @@ class LoopbackVm(NamedTuple):
             time.sleep(0.05)
         raise AssertionError(f"{pattern!r} is not said: {self.said()[-3000:]}")
 
+    def type(self, *lines: str) -> None:
+        """Type on its serial console."""
+        with socket.socket(socket.AF_UNIX) as port:
+            port.connect(str(self.serial))
+            for line in lines:
+                port.sendall(line.encode() + b"\n")
+                time.sleep(1)  # a shell that comes up drops what was typed before
+
 
 @contextmanager
 def running(
@@ -45,7 +56,7 @@ def running(
     firmware: Sequence[str] = (),
 ) -> Iterator[LoopbackVm]:
     """A VM whose interfaces, by MAC address, are at these taps, which `inside` leads to; ends with the block."""
-    console = scratch / "console"
+    console, serial = scratch / "console", scratch / "serial"
     devices = []
     for number, (mac, tap) in enumerate(taps.items()):
         devices += ["-netdev", f"tap,id=n{number},ifname={tap},script=no,downscript=no"]
@@ -56,11 +67,17 @@ def running(
         devices += ["-drive", f"file={config_drive},format=raw,media={kind},if={bus},readonly=on"]
     command = [
         *(*inside, "qemu-system-x86_64", "-accel", "tcg", "-m", "256", "-nodefaults", "-display", "none", *firmware),
-        *("-serial", f"file:{console}", "-no-reboot", "-snapshot", "-drive", f"file={image},if=virtio", *devices),
+        *(
+            "-chardev",
+            f"socket,id=serial,path={serial},server=on,wait=off,logfile={console}",
+            "-serial",
+            "chardev:serial",
+        ),
+        *("-no-reboot", "-snapshot", "-drive", f"file={image},if=virtio", *devices),
     ]
     with subprocess.Popen(command) as process:
         try:
-            yield LoopbackVm(process, console, time.monotonic())
+            yield LoopbackVm(process, console, serial, time.monotonic())
         finally:
             process.kill()
 

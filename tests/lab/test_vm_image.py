@@ -5,11 +5,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 from tests.conftest import lacking
-from tests.loopback_vms import MACS, cloud_config, config_drive, running
+from tests.loopback_vms import MACS, LoopbackVm, cloud_config, config_drive, running
 
 from nodrop.errors import ImageError
 from nodrop.program import find_program
@@ -70,7 +71,9 @@ def inside() -> Iterator[list[str]]:
         holder.kill()
 
 
-def started(file: Path, scratch: Path, inside: list[str], keys: dict[str, str], kind: str = "iso9660"):  # type: ignore[no-untyped-def]
+def started(
+    file: Path, scratch: Path, inside: list[str], keys: dict[str, str], kind: str = "iso9660"
+) -> AbstractContextManager[LoopbackVm]:
     drive = config_drive(scratch, cloud_config(keys), kind) if keys else None
     return running(file, scratch, inside, dict(zip(MACS, ("left", "right"), strict=True)), config_drive=drive)
 
@@ -138,6 +141,13 @@ def test_it_routes_and_answers_arp_as_its_config_drive_says(file: Path, tmp_path
     assert isinstance(facts, dict)
     assert [port["next_hop"]["mac"] for port in facts["ports"]] == list(MACS)
     assert all(stream["received_count"] == stream["offered_count"] > 0 for stream in streams(result))
+
+
+def test_a_forwarder_that_dies_is_started_again_and_that_is_said(file: Path, tmp_path: Path, inside: list[str]) -> None:
+    with started(file, tmp_path, inside, {"INTF_MAC1": MACS[1], "INTF_MAC2": MACS[0]}) as vm:
+        vm.wait_for("nodrop-vnf forwarding, l2, between eth1 and eth0")
+        vm.type("", "killall -9 nodrop-vnf")
+        vm.wait_for("fault: nodrop-vnf ended after [^~]*nodrop-vnf forwarding, l2, between eth1 and eth0")
 
 
 def test_without_a_config_drive_frames_pass_as_they_are(file: Path, tmp_path: Path, inside: list[str]) -> None:

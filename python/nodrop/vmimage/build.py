@@ -30,7 +30,8 @@ COMMAND_LINE = (
     # It forwards frames of a test and holds nothing secret: the path under test shall not wait for it.
     "mitigations=off"
 )
-SCRIPTS = {"init": "init", "forward": "lib/nodrop/forward", "told": "lib/nodrop/told", "status": "lib/nodrop/status"}
+SCRIPTS = ("known", "user-data", "manage", "forward", "status")
+"""What `init` calls, in lib/nodrop of the guest."""
 
 
 class Recipe(NamedTuple):
@@ -57,13 +58,13 @@ def build(recipe: Recipe, on_progress: Callable[[str], None] = lambda _: None) -
 
     Raises: ImageError where something is missing.
     """
+    shared = libraries(recipe.vnf)
     on_progress("packages of Debian")
     kernel = _kernel(recipe)
     busybox, mtools, syslinux, boot = (
         recipe.packages.find(name) for name in ("busybox-static", "mtools", "syslinux", "systemd-boot-efi")
     )
     version, vmlinuz, modules = _kernel_files(kernel)
-    shared = libraries(recipe.vnf)
     on_progress("file system in memory")
     entries = {
         "bin/busybox": executable(busybox.file("bin/busybox")),
@@ -125,4 +126,5 @@ def _kernel_files(kernel: Deb) -> tuple[str, bytes, dict[str, bytes]]:
 
 def _scripts() -> dict[str, Entry]:
     guest = resources.files("nodrop.vmimage") / "guest"
-    return {target: executable((guest / name).read_bytes()) for name, target in SCRIPTS.items()}
+    targets = {"init": "init", **{name: f"lib/nodrop/{name}" for name in SCRIPTS}}
+    return {target: executable((guest / name).read_bytes()) for name, target in targets.items()}

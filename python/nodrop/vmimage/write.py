@@ -1,6 +1,5 @@
 """An image as a file."""
 
-import os
 import shutil
 import subprocess
 import tempfile
@@ -14,6 +13,17 @@ from nodrop.vmimage.packages import sha256_of
 TIMEOUT_S = 300
 
 
+def check_writable(file: Path, form: str) -> None:
+    """Make sure that an image could be written there, before it is built.
+
+    Raises: ImageError where it cannot.
+    """
+    if not file.parent.is_dir():
+        raise ImageError(f"{file}: cannot be written: no directory {file.parent}; make it first")
+    if form == "qcow2":
+        _qemu_img()
+
+
 def write(image: Image, file: Path, form: str) -> Manifest:
     """Write an image, whole or not at all; gives the manifest of what is written.
 
@@ -25,22 +35,26 @@ def write(image: Image, file: Path, form: str) -> Manifest:
             raw.write_bytes(image.disk)
             made = raw if form == "raw" else _qcow2(raw)
             content = made.read_bytes()
-            os.replace(made, file)  # noqa: PTH105
+            made.replace(file)
     except OSError as error:
         raise ImageError(f"{file}: cannot be written: {error.strerror}") from error
     return image.manifest.model_copy(update={"format": form, "bytes": len(content), "sha256": sha256_of(content)})
 
 
 def _qcow2(raw: Path) -> Path:
+    made = raw.with_name("qcow2")
+    command = [_qemu_img(), "convert", "-f", "raw", "-O", "qcow2", "-c", str(raw), str(made)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    if done.returncode:
+        raise ImageError(f"qemu-img convert asked, it says: {done.stderr.strip()}")
+    return made
+
+
+def _qemu_img() -> str:
     program = shutil.which("qemu-img")
     if not program:
         raise ImageError(
             "format qcow2 asked, program qemu-img is not here; install it (apt-get install qemu-utils) or take "
             "--format raw"
         )
-    made = raw.with_name("qcow2")
-    command = [program, "convert", "-f", "raw", "-O", "qcow2", "-c", str(raw), str(made)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-    if done.returncode:
-        raise ImageError(f"qemu-img convert asked, it says: {done.stderr.strip()}")
-    return made
+    return program

@@ -50,10 +50,11 @@ def build(
     from nodrop.vmimage.build import KERNEL, Recipe  # noqa: PLC0415
     from nodrop.vmimage.build import build as build_image  # noqa: PLC0415
     from nodrop.vmimage.packages import Packages  # noqa: PLC0415
-    from nodrop.vmimage.write import write  # noqa: PLC0415
+    from nodrop.vmimage.write import check_writable, write  # noqa: PLC0415
 
     form = form or ("raw" if output and Path(output).suffix in (".raw", ".img") else "qcow2")
     file = Path(output or f"{OUTPUT}.{form}")
+    check_writable(file, form)
     recipe = Recipe(
         packages=Packages(Path(packages) if packages else None),
         vnf=_vnf(vnf),

@@ -1,0 +1,222 @@
+"""The pieces of the loopback VM's image: packages, the kernel's modules, its first file system, what it is told."""
+
+import base64
+import gzip
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from nodrop import vmimage
+from nodrop.cli import nodrop
+from nodrop.errors import ImageError
+from nodrop.vmimage.initrd import Entry, archive, executable, link
+from nodrop.vmimage.manifest import licences, used
+from nodrop.vmimage.modules import Modules
+from nodrop.vmimage.packages import Deb, Packages
+from nodrop.vmimage.program import libraries
+
+GUEST = Path(vmimage.__file__).parent / "guest"
+CONTENT = "FORWARDER=testpmd\nINTF_MAC1=fa:16:3e:00:00:01\nTG_NET1=10.0.0.0/8,11.0.0.0/8\nINTF_MGMT_CIDR=\n"
+"""As NFVbench writes it."""
+CONTROL = """Package: thing
+Version: 1:2.0-3+b1
+Source: things (1:2.0-3)
+Architecture: all
+Maintainer: nobody <nobody@example.org>
+Depends: libc6 (>= 2.36), one | other, more:any
+Description: a thing
+ that is long: very
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path, require_tool: Callable[[str], Path]) -> Path:
+    """A package that dpkg built."""
+    tree = tmp_path / "tree"
+    (tree / "DEBIAN").mkdir(parents=True)
+    (tree / "DEBIAN" / "control").write_text(CONTROL)
+    (tree / "usr/share/doc/thing").mkdir(parents=True)
+    (tree / "usr/share/doc/thing/copyright").write_text("Files: *\nLicense: GPL-2+\n\nLicense: Expat\n text\n")
+    (tree / "usr/bin").mkdir()
+    (tree / "usr/bin/thing").write_bytes(b"thing")
+    (tree / "usr/bin/alias").symlink_to("thing")
+    subprocess.run([require_tool("dpkg-deb"), "--root-owner-group", "--build", tree, tmp_path], check=True)
+    (built,) = tmp_path.glob("thing_*.deb")
+    return built
+
+
+def test_a_package_is_read_as_dpkg_built_it(package: Path) -> None:
+    deb = Deb(package)
+    for field in ("Package", "Version", "Source", "Depends"):
+        told = subprocess.run(["dpkg-deb", "--field", package, field], capture_output=True, text=True, check=True)
+        assert deb.fields[field] == told.stdout.strip()
+    assert (deb.name, deb.source) == ("thing", "things 1:2.0-3")
+    assert deb.files(lambda path: path.startswith("usr/bin/")) == {"usr/bin/thing": b"thing", "usr/bin/alias": b"thing"}
+    assert deb.file("usr/bin/thing") == b"thing"
+    told = subprocess.run(["sha256sum", package], capture_output=True, text=True, check=True)
+    assert used(deb).sha256 == told.stdout.split()[0]
+    assert used(deb).licences == ("GPL-2+", "Expat")
+    with pytest.raises(ImageError, match="usr/bin/none asked, it is not in this package"):
+        deb.file("usr/bin/none")
+
+
+def test_packages_of_a_directory_are_found_by_name_and_what_they_need_is_known(package: Path) -> None:
+    packages = Packages(package.parent)
+    assert packages.dependencies(packages.find("thing")) == ("libc6", "one", "more")
+    with pytest.raises(ImageError, match=r"package other asked, --packages .* has no other_\*\.deb"):
+        packages.find("other")
+    package.with_name("thing_3_all.deb").write_bytes(b"")
+    with pytest.raises(ImageError, match=r"package thing asked once, .* has 2: .*; leave one there"):
+        packages.find("thing")
+
+
+@pytest.mark.parametrize("content", [b"", b"no package", b"!<arch>\n" + b" " * 60])
+def test_a_file_that_is_no_package_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "thing_1_all.deb").write_bytes(content)
+    with pytest.raises(ImageError, match="a Debian package asked, it cannot be read as one"):
+        Packages(tmp_path).find("thing")
+
+
+def test_a_copyright_file_for_people_alone_is_pointed_at() -> None:
+    assert licences("This package was debianized by ...") == ("see its copyright file",)
+
+
+def module(*told: str) -> bytes:
+    return b"\x7fELF\0" + b"".join(each.encode() + b"\0" for each in told)
+
+
+def test_modules_come_with_all_they_need_and_the_files_modprobe_reads() -> None:
+    """Source: modules.dep(5), and the order in which busybox's modprobe loads: the last first."""
+    files = {
+        "kernel/drivers/net/virtio_net.ko": module("alias=virtio:d00000001v*", "depends=virtio,net-failover"),
+        "kernel/drivers/net/net-failover.ko": module("depends=failover"),
+        "kernel/net/core/failover.ko": module("depends="),
+        "kernel/drivers/virtio/virtio.ko": module("depends=virtio_ring"),
+        "kernel/drivers/virtio/virtio_ring.ko": module("depends="),
+        "kernel/drivers/virtio/virtio_pci.ko": module("depends=virtio,virtio_ring", "alias=pci:v00001AF4d*"),
+        "kernel/sound/loud.ko": module("depends=virtio"),
+        "modules.order": b"",
+    }
+    chosen = Modules(files).chosen()
+    assert set(chosen) == set(files) - {"kernel/sound/loud.ko", "modules.order"} | {"modules.dep", "modules.alias"}
+    needs = dict(line.split(":") for line in chosen["modules.dep"].decode().splitlines())
+    order = needs["kernel/drivers/net/virtio_net.ko"].split()
+    assert set(order) == set(files) - {
+        "kernel/sound/loud.ko", "modules.order", "kernel/drivers/virtio/virtio_pci.ko",
+        "kernel/drivers/net/virtio_net.ko",
+    }  # fmt: skip
+    assert order.index("kernel/drivers/virtio/virtio.ko") < order.index("kernel/drivers/virtio/virtio_ring.ko")
+    assert order.index("kernel/drivers/net/net-failover.ko") < order.index("kernel/net/core/failover.ko")
+    assert chosen["modules.alias"].decode().splitlines() == [
+        "alias virtio:d00000001v* virtio_net",
+        "alias pci:v00001AF4d* virtio_pci",
+    ]
+
+
+def test_a_kernel_without_virtio_is_refused() -> None:
+    with pytest.raises(ImageError, match="module virtio_pci asked"):
+        Modules({"kernel/net/other.ko": module("depends=")}).chosen()
+
+
+def test_the_first_file_system_unpacks_to_what_was_put_in(tmp_path: Path, require_tool: Callable[[str], Path]) -> None:
+    """As busybox's cpio sees it."""
+    entries = {"bin/sh": executable(b"program"), "a/b/c": Entry(b"text"), "sbin": link("bin")}
+    packed = archive(entries, 1_000_000_000)
+    assert packed == archive(dict(reversed(entries.items())), 1_000_000_000)
+    listed = subprocess.run(
+        [require_tool("busybox"), "cpio", "-tv"], input=gzip.decompress(packed), capture_output=True, check=True
+    )
+    lines = [line.split() for line in listed.stdout.decode().splitlines()]
+    assert [(line[0], line[-1]) for line in lines] == [
+        ("drwxr-xr-x", "a"),
+        ("drwxr-xr-x", "a/b"),
+        ("-rw-r--r--", "a/b/c"),
+        ("drwxr-xr-x", "bin"),
+        ("-rwxr-xr-x", "bin/sh"),
+        ("drwxr-xr-x", "dev"),
+        ("crw-------", "dev/console"),
+        ("lrwxrwxrwx", "bin"),
+    ]
+    subprocess.run(
+        ["busybox", "cpio", "-i", "-d", "bin/sh", "a/b/c"], input=gzip.decompress(packed), check=True, cwd=tmp_path
+    )
+    assert (tmp_path / "bin/sh").read_bytes() == b"program" and (tmp_path / "a/b/c").read_bytes() == b"text"
+
+
+def written(content: str, **more: str) -> dict[str, list[dict[str, str]]]:
+    return {"write_files": [{"path": "/etc/nfvbenchvm.conf", "permissions": "0644", "content": content, **more}]}
+
+
+CODED = base64.b64encode(CONTENT.encode()).decode()
+WAYS = {
+    "as it is": CONTENT,
+    "as on Windows": CONTENT.replace("\n", "\r\n"),
+    "quoted": "".join(f'{key}="{value}"\n' for key, value in (line.split("=") for line in CONTENT.splitlines())),
+    "block": "#cloud-config\n" + yaml.safe_dump(written(CONTENT), default_style="|"),
+    "single quotes": "#cloud-config\n" + yaml.safe_dump(written(CONTENT), default_style="'"),
+    "double quotes": "#cloud-config\n" + yaml.safe_dump(written(CONTENT), default_style='"'),
+    "as PyYAML likes": "#cloud-config\n" + yaml.safe_dump(written(CONTENT), sort_keys=False),
+    "JSON": "#cloud-config\n" + json.dumps(written(CONTENT)),
+    "base64": "#cloud-config\n" + yaml.safe_dump(written(CODED, encoding="b64")),
+    "base64 in JSON": "#cloud-config\n" + json.dumps(written(CODED, encoding="base64")),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_guest_understands_every_way_to_write_what_it_is_told(way: str, require_tool: Callable[[str], Path]) -> None:
+    done = understood(WAYS[way], require_tool)
+    assert (done.stdout, done.stderr) == (CONTENT, "")
+
+
+def understood(user_data: str, require_tool: Callable[[str], Path]) -> "subprocess.CompletedProcess[str]":
+    command = [require_tool("busybox"), "sh", GUEST / "user-data"]
+    return subprocess.run(command, input=user_data, capture_output=True, text=True, check=True, timeout=20)
+
+
+def test_a_value_that_a_shell_could_take_for_more_is_a_fault(require_tool: Callable[[str], Path]) -> None:
+    done = understood("FORWARDER=$(reboot)\nTG_NET1=10.0.0.0/8\n", require_tool)
+    assert done.stdout == "TG_NET1=10.0.0.0/8\n"
+    assert done.stderr == "nodrop-vm: fault: FORWARDER=$(reboot) asked; no value has such characters\n"
+
+
+def test_a_program_is_taken_with_its_libraries_and_its_loader() -> None:
+    found = libraries(Path(sys.executable).resolve())
+    names = {Path(path).name for path in found}
+    assert "libc.so.6" in names and any(name.startswith("ld-linux") for name in names)
+
+
+def test_a_static_program_needs_none(require_tool: Callable[[str], Path]) -> None:
+    assert libraries(require_tool("busybox").resolve()) == {}
+
+
+@pytest.mark.parametrize(
+    ("flags", "environment", "status", "sentence"),
+    [
+        (("--packages", "."), {}, 3, "package linux-image-cloud-amd64 asked, --packages . has no"),
+        (("--vnf", "none", "--packages", "."), {}, 3, "none: nodrop-vnf asked, it cannot be read"),
+        (("-o", "none/loop.raw"), {}, 3, "none/loop.raw: cannot be written: no directory none"),
+        ((), {"SOURCE_DATE_EPOCH": "yesterday"}, 2, "SOURCE_DATE_EPOCH='yesterday' asked, seconds since 1970 expected"),
+    ],
+)
+def test_what_is_missing_is_named(  # noqa: PLR0917
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: Sequence[str], environment: dict[str, str], status: int,
+    sentence: str,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(nodrop, ["vm-image", "build", *flags], env=environment)
+    assert done.exception is not None
+    assert getattr(done.exception, "exit_code", None) == status and sentence in str(done.exception)
+
+
+def test_what_is_no_program_cannot_be_the_forwarder(tmp_path: Path) -> None:
+    (tmp_path / "vnf").write_text("#!/bin/sh\n")
+    with pytest.raises(ImageError, match="a program for x86-64 asked, it is none"):
+        libraries(tmp_path / "vnf")
+    with pytest.raises(ImageError, match="nodrop-vnf asked, it cannot be read"):
+        libraries(tmp_path / "none")
