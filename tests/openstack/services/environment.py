@@ -1,0 +1,29 @@
+"""The services themselves, from PyPI into a virtual environment of their own."""
+
+import fcntl
+import subprocess
+import sys
+from pathlib import Path
+
+CONSTRAINTS = Path(__file__).with_name("constraints.txt")
+PACKAGES = (
+    *("keystone", "glance", "openstack-placement", "nova", "neutron"),
+    *("openstacksdk", "waitress", "fixtures", "pymysql", "libvirt-python"),
+)
+"""`fixtures` is what Nova's fake driver imports."""
+
+
+def install(venv: Path) -> None:
+    """Make it, unless it is there as asked. Who comes while another makes it waits."""
+    venv.parent.mkdir(parents=True, exist_ok=True)
+    stamp, asked = venv / ".installed", CONSTRAINTS.read_text()
+    with venv.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if stamp.exists() and stamp.read_text() == asked:
+            return
+        subprocess.run([sys.executable, "-m", "venv", "--clear", venv], check=True)
+        pip = [f"{venv}/bin/pip", "install", "--quiet", "--disable-pip-version-check", "-c", CONSTRAINTS]
+        subprocess.run([*pip, "uv"], check=True)
+        uv = [f"{venv}/bin/uv", "pip", "install", "--quiet", "--python", f"{venv}/bin/python", "-c", CONSTRAINTS]
+        subprocess.run([*uv, *PACKAGES], check=True)
+        stamp.write_text(asked)

@@ -1,0 +1,90 @@
+"""A set-up that runs: started, left standing or bound to who started it, and ended."""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.openstack.services.layout import ROOT, Layout
+
+UP_S = 300
+
+
+def start(layout: Layout, until_eof: bool = False) -> "subprocess.Popen[bytes]":
+    """Everything, from nothing; returns when every service answers. Raises RuntimeError with what failed."""
+    stop(layout)
+    layout.directory.mkdir(parents=True)
+    own = ["--net", "--mount"] if layout.real else []
+    asked = ["--dir", layout.directory, "--venv", layout.venv, "--port", str(layout.first_port)]
+    flags = [*(["--real"] if layout.real else []), *(["--until-eof"] if until_eof else [])]
+    log = layout.directory / "keeper.log"
+    with log.open("wb") as out:
+        keeper = subprocess.Popen(
+            [
+                *("unshare", "--pid", "--fork", "--kill-child", "--mount-proc", *own),
+                *(layout.venv / "bin/python", "-m", "tests.openstack.services", "keep", *asked, *flags),
+            ],
+            stdin=subprocess.PIPE if until_eof else subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            start_new_session=True,
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+    layout.pid_file.write_text(f"{keeper.pid}\n")
+    deadline_s = time.monotonic() + UP_S
+    while not layout.ready_file.exists():
+        if keeper.poll() is not None or time.monotonic() > deadline_s:
+            _end(keeper.pid)
+            raise RuntimeError(f"OpenStack's services did not start:\n{log.read_text()}")
+        time.sleep(0.2)
+    return keeper
+
+
+def stop(layout: Layout) -> None:
+    """End it, if it runs, and remove all it wrote."""
+    if layout.pid_file.exists():
+        pid = int(layout.pid_file.read_text())
+        with contextlib.suppress(FileNotFoundError):
+            if str(layout.directory) in Path(f"/proc/{pid}/cmdline").read_text():
+                _end(pid)
+    shutil.rmtree(layout.directory, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def services(layout: Layout) -> Iterator[Layout]:
+    """A set-up for as long as the block lasts, and never longer than this process."""
+    keeper = start(layout, until_eof=True)
+    try:
+        yield layout
+    finally:
+        _end(keeper.pid)
+        keeper.wait()
+        shutil.rmtree(layout.directory, ignore_errors=True)
+
+
+def _end(pid: int) -> None:
+    """The process that holds the namespace; the kernel ends all others with it, and so all mounts and links."""
+    first = _child(pid)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+    while first is not None and _is_alive(first):
+        time.sleep(0.02)
+
+
+def _child(pid: int) -> int | None:
+    try:
+        return int(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
+    except (OSError, IndexError):
+        return None
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
