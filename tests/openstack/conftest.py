@@ -5,14 +5,17 @@ then taken instead, and left standing.
 """
 
 import os
+import random
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.conftest import lacking
 from tests.openstack.services import environment, running
 from tests.openstack.services.layout import STATE, Layout
+from tests.openstack.staging import contents, more
 
 SERVICE_PROGRAMS = {"mariadbd": "mariadb-server", "unshare": "util-linux"}
 GUEST_PROGRAMS = {
@@ -54,3 +57,37 @@ def _require(programs: dict[str, str]) -> None:
         if not shutil.which(program, path=path):
             lacking(f"program {program} is not installed (package {package})")
     environment.install(Layout(STATE).venv)
+
+
+@pytest.fixture(scope="session")
+def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A disk for servers without a guest."""
+    file = tmp_path_factory.mktemp("image") / "disk.raw"
+    file.write_bytes(random.Random(8).randbytes(2**20))
+    return file
+
+
+@pytest.fixture
+def nothing_left(services: Layout) -> Iterator[None]:
+    """Make sure that the test leaves nothing in the cloud, and takes nothing away that was there."""
+    before = contents(services)
+    yield
+    assert more(contents(services), before) == {}
+
+
+FIGURES: list[str] = []
+"""What tests measured, told at the end."""
+
+
+@pytest.fixture
+def figure() -> Callable[[str], None]:
+    """Keep a line for the end of the session."""
+    return FIGURES.append
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Times and counts, which no test judges."""
+    if FIGURES:
+        terminalreporter.section("OpenStack: figures")
+        for line in FIGURES:
+            terminalreporter.write_line(line)

@@ -8,17 +8,17 @@ from tests.openstack.services.layout import COMPUTES, PASSWORD, REGION, TYPES, L
 ALIVE_S = 60
 
 
-def admin(layout: Layout) -> Any:
-    """A connection."""
+def connection(layout: Layout, who: str = "admin") -> Any:
+    """A connection of its administrator, or of its member."""
     import openstack
 
     config = openstack.config.OpenStackConfig(config_files=[str(layout.clouds)], load_envvars=False)
-    return openstack.connection.Connection(config=config.get_one(cloud="admin"))
+    return openstack.connection.Connection(config=config.get_one(cloud=who))
 
 
 def register(layout: Layout) -> None:
     """Everything but Keystone itself, which its own bootstrap made known."""
-    identity = admin(layout).identity
+    identity = connection(layout).identity
     roles = {role.name: role for role in identity.roles()}
     for name in ("service", "admin", "member", "reader"):
         roles[name] = roles.get(name) or identity.create_role(name=name)
@@ -39,7 +39,7 @@ def register(layout: Layout) -> None:
 
 def wait_for_computes(layout: Layout) -> None:
     """Until Nova counts on its compute hosts, and Neutron on its agents where there are some."""
-    cloud = admin(layout)
+    cloud = connection(layout)
     wanted = set(COMPUTES[:1] if layout.real else COMPUTES)
     deadline_s = time.monotonic() + ALIVE_S
     while time.monotonic() < deadline_s:
