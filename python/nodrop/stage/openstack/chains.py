@@ -22,7 +22,6 @@ class Read(NamedTuple):
     """What a cloud tells of what stands, by the plan's names."""
 
     cloud: str
-    networks: Mapping[str, Json]
     ports: Mapping[str, Json]
     servers: Mapping[str, Json]
     addresses: Mapping[str, str]
@@ -31,10 +30,10 @@ class Read(NamedTuple):
     """MACs of the routers towards the tester, in the plan's order: chain by chain, left and right."""
 
 
-def network_facts(plan: CloudPlan, read: Read) -> Iterator[CloudNetworkFacts]:
+def network_facts(plan: CloudPlan, networks: Mapping[str, Json]) -> Iterator[CloudNetworkFacts]:
     """Networks as Neutron tells of them; what it tells administrators alone is as planned."""
     for wanted in plan.networks:
-        found = read.networks[wanted.name]
+        found = networks[wanted.name]
         kind = found.get("provider:network_type")
         yield CloudNetworkFacts(
             name=wanted.name,
@@ -93,26 +92,46 @@ def check_places(plan: CloudPlan, read: Read) -> None:
             )
 
 
+class Numbers(NamedTuple):
+    """By what frames of a chain are told from others'."""
+
+    vlans: tuple[int, int] | None
+    vnis: tuple[int, int] | None
+    """Or labels of MPLS."""
+
+
+def numbers(cloud: str, plan: CloudPlan, lab: LabPlan, networks: Sequence[CloudNetworkFacts]) -> tuple[Numbers, ...]:
+    """Of every chain. Raises StageError where one is not known, or cannot be told from another."""
+    taken: dict[tuple[int, int], CloudNetworkFacts] = {}
+    found = []
+    for chain in range(lab.chain_count):
+        left, right = sides = (_on_side(networks, chain, 0), _on_side(networks, chain, 1))
+        if lab.vlans:
+            for side, network in enumerate(sides):
+                _claim(cloud, taken, (lab.port(chain, side), _vlan(cloud, network)), network)
+        is_tunneled = all((network.kind or _planned(plan, network).kind) in TUNNELS for network in sides)
+        found.append(
+            Numbers(
+                vlans=(_vlan(cloud, left), _vlan(cloud, right)) if lab.vlans else None,
+                vnis=(_number(cloud, left), _number(cloud, right)) if is_tunneled else None,
+            )
+        )
+    return tuple(found)
+
+
 def chain_facts(
     plan: CloudPlan, lab: LabPlan, networks: Sequence[CloudNetworkFacts], read: Read
 ) -> Iterator[ChainFacts]:
     """What the tester has to know of each chain. Raises StageError where it cannot be told from another."""
-    taken: dict[tuple[int, int], CloudNetworkFacts] = {}
-    for chain in range(lab.chain_count):
-        sides = (_on_side(networks, chain, 0), _on_side(networks, chain, 1))
-        if lab.vlans:
-            for side, network in enumerate(sides):
-                _claim(read.cloud, taken, (lab.port(chain, side), _vlan(read.cloud, network)), network)
-        numbers = [network.segmentation_id for network in sides]
-        tunneled = all((network.kind or _planned(plan, network).kind) in TUNNELS for network in sides)
+    for chain, found in enumerate(numbers(read.cloud, plan, lab, networks)):
         left, right = (
             lab.tester_interfaces[lab.port(chain, side)] if lab.tester_interfaces else "" for side in range(2)
         )
         yield ChainFacts(
             chain=chain,
             tester_interfaces=(left, right),
-            vlans=(_vlan(read.cloud, sides[0]), _vlan(read.cloud, sides[1])) if lab.vlans else None,
-            vnis=(_number(read.cloud, sides[0]), _number(read.cloud, sides[1])) if tunneled and any(numbers) else None,
+            vlans=found.vlans,
+            vnis=found.vnis,
             macs=_stations(plan, read, chain),
         )
 
@@ -159,8 +178,9 @@ def _vlan(cloud: str, network: CloudNetworkFacts) -> int:
 def _number(cloud: str, network: CloudNetworkFacts) -> int:
     if network.segmentation_id is None:
         raise StageError(
-            f"cloud {cloud}: segmentation id of network {network.name} asked for, only administrators are told; write "
-            f"it (openstack.networks.{network.role}.segmentation_id), or log in as an administrator"
+            f"cloud {cloud}: segmentation id of network {network.name} asked for, only administrators are told; log in "
+            f"as one, or have one make the network, and write its number (openstack.networks.{network.role}."
+            "segmentation_id)"
         )
     return network.segmentation_id
 

@@ -1,6 +1,7 @@
 """What a loopback VM is told when it starts: the file /etc/nfvbenchvm.conf, in the words of NFVbench's images.
 
-The images of NFVbench give it to a shell all on one line, so it has neither comments nor spaces.
+The images of NFVbench give it to a shell all on one line, so it has neither comments nor spaces. It is written as a
+literal block, which images without a reader of YAML can find as well.
 
 Source: nfvbenchvm/README.rst in NFVbench's repository; cloud-init, module write_files.
 """
@@ -9,8 +10,6 @@ import hashlib
 import ipaddress
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
-
-import yaml
 
 from nodrop.model.cloud import CloudServer
 
@@ -43,9 +42,8 @@ def user_data(server: CloudServer, guest: Guest, *, queue_count: int = 1, mbuf_c
     lines["VIF_MQ_SIZE"] = str(queue_count)
     if mbuf_count:
         lines["NUM_MBUFS"] = str(mbuf_count)
-    content = "".join(f"{key}={value}\n" for key, value in lines.items())
-    written = {"path": CONF, "permissions": "0644", "content": content}
-    return "#cloud-config\n" + yaml.safe_dump({"write_files": [written]}, sort_keys=False, default_style=None)
+    content = "".join(f"    {key}={value}\n" for key, value in lines.items())
+    return f"#cloud-config\nwrite_files:\n- path: {CONF}\n  permissions: '0644'\n  content: |\n{content}"
 
 
 def digest(text: str) -> str:

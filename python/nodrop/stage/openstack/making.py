@@ -49,8 +49,8 @@ class Making:
         """Put something on record."""
         self._keep(CloudResource(kind=kind, name=made["name"] or made["id"], id=made["id"], found=found))
 
-    def all_but_servers(self) -> None:
-        """Make what servers stand on. Raises StageError."""
+    def make_networks(self) -> None:
+        """What is not there of image, flavor, networks and subnets. Raises StageError."""
         plan, there = self._plan, self._there
         if plan.image and plan.servers:
             self.image = self._found("image", there.image) or self._upload(plan.image)
@@ -58,8 +58,11 @@ class Making:
             self.flavor = self._found("flavor", there.flavor) or self._make_flavor(plan.flavor)
         self._make_networks()
         self._make_subnets()
+
+    def make_ports(self) -> None:
+        """What is not there of ports and routers. Raises StageError."""
         self._make_ports()
-        self.routers = Routers(self._cloud, plan.label, self._keep).bring_up(plan.routers, self.subnets)
+        self.routers = Routers(self._cloud, self._plan.label, self._keep).bring_up(self._plan.routers, self.subnets)
 
     def addresses(self) -> dict[str, str]:
         """Floating addresses, by the server's name. Raises StageError."""

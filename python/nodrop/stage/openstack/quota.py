@@ -53,7 +53,7 @@ def check(cloud: Cloud, needs: Mapping[str, int]) -> None:
     if short := tuple(_short(wanted, quotas)):
         raise StageError(
             f"cloud {cloud.name}: quotas of project {cloud.project_name} are too small: {'; '.join(short)}. "
-            "Nothing was made. Take away what is not needed, ask for fewer chains, or have an administrator raise them "
+            "Take away what is not needed, ask for fewer chains, or have an administrator raise them "
             "(openstack quota set)"
         )
 

@@ -189,9 +189,9 @@ class Servers:
         first = self.found[waiting[0]]
         task = first.get("OS-EXT-STS:task_state")
         return (
-            f"cloud {self._cloud.name}: {count} servers asked to become ACTIVE within "
-            f"{self._plan.active_timeout_s + EACH_FURTHER_S * (count - 1):g} s, {len(waiting)} did not, the first "
-            f"{waiting[0]}: it is {first['status']}{f' ({task})' if task else ''}; allow more time "
+            f"cloud {self._cloud.name}: {count} server{'s' if count > 1 else ''} asked to become ACTIVE within "
+            f"{self._plan.active_timeout_s + EACH_FURTHER_S * (count - 1):g} s, {len(waiting)} did not, first "
+            f"{waiting[0]}, which is {first['status']}{f' ({task})' if task else ''}; allow more time "
             "(openstack.active_timeout), or look into nova-compute's log on its host"
         )
 

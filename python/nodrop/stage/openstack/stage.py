@@ -7,7 +7,7 @@ from typing import Self
 
 from nodrop.errors import StageError
 from nodrop.logs import LOGGER
-from nodrop.model.cloud import CloudFacts, CloudPlan
+from nodrop.model.cloud import CloudFacts, CloudNetworkFacts, CloudPlan
 from nodrop.model.facts import InterfaceFacts, StageFacts
 from nodrop.model.plan import LabPlan
 from nodrop.stage.base import OnProgress, silent
@@ -104,7 +104,9 @@ class OpenStackStage:
         self._making = Making(cloud, plan, there, self._tell)
         with needs.of_an_administrator(cloud, plan, there):
             quota.check(cloud, inventory.needs(plan, there, max(0, groups - len(there.groups))))
-            self._making.all_but_servers()
+            self._making.make_networks()
+            chains.numbers(cloud.name, plan, self._lab, self._networks())  # before more is made in vain
+            self._making.make_ports()
             self._servers = Servers(cloud, plan, self._making, self._tell)
             self._servers.stand(there.servers)
             self._addresses = self._making.addresses()
@@ -115,8 +117,8 @@ class OpenStackStage:
         plan = self._plan
         ports = {port["name"]: port for port in inventory.ports(self._cloud, plan) if self._is_own(port["id"])}
         macs = tuple(router.macs[0] for router in self._making.routers)
-        read = Read(self._cloud.name, self._making.networks, ports, self._servers.found, self._addresses, macs)
-        networks = tuple(chains.network_facts(plan, read))
+        read = Read(self._cloud.name, ports, self._servers.found, self._addresses, macs)
+        networks = self._networks()
         servers = tuple(chains.server_facts(plan, read, self._servers.restaged))
         chains.check_places(plan, read)
         return StageFacts(
@@ -140,6 +142,10 @@ class OpenStackStage:
             up_s=stage_s,
         )
 
+    def _networks(self) -> tuple[CloudNetworkFacts, ...]:
+        assert self._making
+        return tuple(chains.network_facts(self._plan, self._making.networks))
+
     def _interfaces(self) -> tuple[InterfaceFacts, ...]:
         """The tester's own; none where another program sends."""
         return self._ports.facts.interfaces if self._ports else ()
@@ -160,7 +166,7 @@ class OpenStackStage:
             self._cloud, [*known, *undoing.stray(self._cloud, self._plan, known)], self._on_progress
         )
         if isinstance(error, StageError):
-            error.args = (f"{error}. What this run made: {said}",)
+            error.args = (f"{error}. {said}",)
         else:
             LOGGER.warning("cloud %s: %s", self._cloud.name, said)
 

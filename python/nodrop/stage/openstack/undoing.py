@@ -13,16 +13,16 @@ AGAIN = "run nodrop cleanup when the cloud is well again"
 
 
 def take_away(cloud: Cloud, resources: Sequence[CloudResource], on_progress: OnProgress) -> str:
-    """Take away what was made, and say how that went; what was found stays. Never raises StageError."""
+    """Take away what was made, and say how that went; what was found stays. Never raises for what a cloud says."""
     made = [each for each in resources if not each.found]
     if not made:
-        return "nothing had been made"
+        return "Nothing was made"
     kept = cleanup.take_away(cloud, made, on_progress)
     if not kept:
-        return f"all that had been made was taken away again ({counted(made)})"
+        return f"What was made was taken away again ({counted(made)})"
     named = ", ".join(f"{each.resource.kind} {each.resource.name}" for each in kept[:8])
     more = f" and {len(kept) - 8} more" if len(kept) > 8 else ""
-    return f"taken away again but for {named}{more} ({kept[0].why}): {AGAIN}"
+    return f"What was made was taken away again but for {named}{more} ({kept[0].why}): {AGAIN}"
 
 
 def stray(cloud: Cloud, plan: CloudPlan, known: Sequence[CloudResource]) -> Iterator[CloudResource]:
