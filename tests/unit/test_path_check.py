@@ -4,12 +4,15 @@ from typing import Any
 
 from tests.traffic import plain_stream
 
-from nodrop.generator.path_check import direction_check, faults
+from nodrop.generator.path_check import direction_check, faults, no_path
+from nodrop.model.layer import Ethernet, Ipv4, Udp
 from nodrop.model.neighbor import NextHop
 from nodrop.model.result import DirectionCheck
 from nodrop.model.traffic import Stream, Traffic
 
 PORTS = ("tester0", "tester1")
+IPV4 = Ipv4(src="198.18.0.1", dst="198.19.0.1")
+UDP = Udp(src_port=1024, dst_port=9)
 
 
 def chains(count: int) -> Traffic:
@@ -68,3 +71,26 @@ def test_many_dead_directions_are_counted_and_the_first_named() -> None:
     traffic = chains(64)
     found = faults(traffic, [check(stream) for stream in traffic.streams], PORTS, {})
     assert len(found) == 9 and found[-1] == "and 120 more"
+
+
+def test_frames_that_another_chain_sent_on_do_not_prove_their_own() -> None:
+    def stream(chain: int, way: int) -> Stream:
+        layers = (Ethernet(src=f"02:00:00:00:01:0{way}", dst=f"02:00:00:00:02:{chain}{way}"), IPV4, UDP)
+        return plain_stream(2 * chain + way, way, 1 - way, chain=chain, layers=layers)
+
+    traffic = Traffic(streams=tuple(stream(chain, way) for chain in (0, 1) for way in (0, 1)))
+    vms = {chain: f"02:00:00:00:02:{chain}1" for chain in (0, 1)}
+
+    def from_macs(stream: Stream, *macs: str) -> DirectionCheck:
+        seen = [{"port": stream.rx_port, "vlan": None, "src": mac, "dst": "d", "count": 20} for mac in macs]
+        return direction_check(stream, {"sent_count": 20, "received_count": 20 * len(macs), "arrivals": seen})
+
+    left_to_right, *rest = traffic.streams
+    proven = [as_expected(other) for other in rest]
+    assert faults(traffic, [from_macs(left_to_right, vms[1]), *proven], PORTS, {}) == [
+        "chain 0, left to right (tester0 to tester1): 20 learning frames sent, none arrived through its own chain; 20 "
+        "from 02:00:00:00:02:11, which is chain 1's"
+    ]
+    assert no_path(["so"], traffic, [from_macs(left_to_right, vms[1]), *proven], {}).chains == (0,)
+    assert faults(traffic, [from_macs(left_to_right, *vms.values()), *proven], PORTS, {}) == []
+    assert faults(traffic, [from_macs(left_to_right, left_to_right.ethernet.src), *proven], PORTS, {}) == []

@@ -116,7 +116,7 @@ class EngineMeasurer:
         checks = tuple(direction_check(stream, direction) for stream, direction in pairs)
         found = faults(self._traffic, checks, self._interfaces, self._next_hops)
         if found:
-            raise no_path(found, self._traffic, checks)
+            raise no_path(found, self._traffic, checks, self._next_hops)
         return checks
 
     def measure(self, trial: Trial, index: int, phase: str, on_window: OnWindow) -> TrialResult:

@@ -1,6 +1,6 @@
 """What learning frames say of the paths: which chain and direction is dead, and where its frames went instead."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from nodrop.errors import NoPath
 from nodrop.generator.addressing import NextHops
@@ -10,6 +10,9 @@ from nodrop.model.traffic import Stream, Traffic
 
 NAMED_MAX = 8
 """Directions named in an error."""
+
+_Seen = tuple[CheckArrival, int]
+"""An arrival and the chain whose it is."""
 
 
 def direction_check(stream: Stream, direction: Reply) -> DirectionCheck:
@@ -29,7 +32,7 @@ def faults(
     traffic: Traffic, checks: Sequence[DirectionCheck], interfaces: Sequence[str], next_hops: NextHops
 ) -> list[str]:
     """A sentence for each direction whose frames did not arrive, or arrived as another chain's."""
-    faces = _Faces(traffic, interfaces)
+    faces = _Faces(traffic, interfaces, next_hops)
     found = []
     for stream, check in zip(traffic.streams, checks, strict=True):
         fault = _fault(stream, check, faces)
@@ -42,9 +45,13 @@ def faults(
     return found[:NAMED_MAX] + more
 
 
-def no_path(found: Sequence[str], traffic: Traffic, checks: Sequence[DirectionCheck]) -> NoPath:
+def no_path(found: Sequence[str], traffic: Traffic, checks: Sequence[DirectionCheck], next_hops: NextHops) -> NoPath:
     """The error for these faults; names the chains of which nothing arrived."""
-    silent = {stream.chain for stream, check in zip(traffic.streams, checks, strict=True) if check.received_count == 0}
+    macs = _macs(traffic, next_hops)
+    pairs = zip(traffic.streams, checks, strict=True)
+    silent = {
+        stream.chain for stream, check in pairs if not check.received_count or _through_others(stream, check, macs)
+    }
     return NoPath(
         f"end-to-end connectivity asked, not found: {'; '.join(found)}; check that the SUT forwards frames "
         "that way and that its MAC and VLAN settings match the traffic",
@@ -61,6 +68,10 @@ def _fault(stream: Stream, check: DirectionCheck, faces: "_Faces") -> str | None
     if check.received_count == 0:
         elsewhere = ", ".join(f"{seen.count} arrived at {faces.place(seen)}" for seen in check.arrivals)
         return f"{sent}, none arrived" + (f" there; {elsewhere}" if elsewhere else "")
+    others = _through_others(stream, check, faces.macs)
+    if others:
+        theirs = ", ".join(f"{seen.count} from {seen.src}, which is chain {owner}'s" for seen, owner in others)
+        return f"{sent}, none arrived through its own chain; {theirs}"
     if strays:
         leaked = ", ".join(
             f"{seen.count} arrived at {faces.place(seen)}, which is chain {owner}'s" for seen, owner in strays
@@ -70,11 +81,30 @@ def _fault(stream: Stream, check: DirectionCheck, faces: "_Faces") -> str | None
     return None
 
 
+def _macs(traffic: Traffic, next_hops: NextHops) -> dict[tuple[int, str], int]:
+    """Whose chain it is that has a MAC address on a port's link, where it is only one."""
+    owners: dict[tuple[int, str], set[int]] = {}
+    for stream in traffic.streams:
+        next_hop = next_hops.get((stream.tx_port, stream.chain))
+        mac = next_hop.mac if next_hop else stream.ethernet.dst
+        owners.setdefault((stream.tx_port, mac.lower()), set()).add(stream.chain)
+    return {place: min(chains) for place, chains in owners.items() if len(chains) == 1}
+
+
+def _through_others(stream: Stream, check: DirectionCheck, macs: Mapping[tuple[int, str], int]) -> list[_Seen]:
+    """Arrivals that other chains sent on, as where a switch floods them, when the stream's own chain sent on none."""
+    here = [(seen, macs.get((seen.port, seen.src.lower()))) for seen in check.arrivals if seen.port == stream.rx_port]
+    if any(owner in (None, stream.chain) for _, owner in here):
+        return []
+    return [(seen, owner) for seen, owner in here if owner is not None]
+
+
 class _Faces:
     """Names of what chains and ports look like from outside."""
 
-    def __init__(self, traffic: Traffic, interfaces: Sequence[str]) -> None:
+    def __init__(self, traffic: Traffic, interfaces: Sequence[str], next_hops: NextHops) -> None:
         self._interfaces = interfaces
+        self.macs = _macs(traffic, next_hops)
         self._left = {stream.chain: stream.tx_port for stream in reversed(traffic.streams)}
         self._several = len(self._left) > 1
         self._owners = {

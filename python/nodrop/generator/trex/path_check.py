@@ -33,5 +33,5 @@ def check(
     checks = tuple(direction_check(stream, direction) for stream, direction in pairs)
     found = faults(traffic, checks, names, next_hops)
     if found:
-        raise no_path(found, traffic, checks)
+        raise no_path(found, traffic, checks, next_hops)
     return checks
