@@ -1,10 +1,12 @@
-"""`nodrop cleanup`: take away what nodrop left on this machine."""
+"""`nodrop cleanup`: take away what nodrop left on this machine, and in a cloud."""
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from nodrop.cli.cloud import InCloud, cloud_options, look_if_it_answers, wanted_cloud
+from nodrop.cli.cloud import take_away as take_away_in_cloud
 from nodrop.cli.status import BUSY, IDLE, find
 from nodrop.errors import ConfigError
 
@@ -14,25 +16,32 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--force", is_flag=True, help="Do not ask.")
-def cleanup(force: bool) -> int:
+@cloud_options
+@click.option("--nfvbench", is_flag=True, help="In a cloud, also what NFVbench left there, by its names.")
+def cleanup(force: bool, nfvbench: bool, **asked: Any) -> int:
     """Take away what nodrop left on this machine: labs left standing, and what is on record of fallen ones.
 
     Only what nodrop is known to have made for this user is touched: by pid and start time on record, or by the command
     line of a lab's process. A run takes away what it made by itself, whatever ends it. While a run measures, nothing is
     changed, and it ends with status 1.
+
+    Where an option, a configuration or the environment (OS_CLOUD, OS_AUTH_URL) names an OpenStack cloud, also what
+    carries nodrop's mark in its project there: floating addresses, VMs, routers, ports, networks, flavors and images.
+    If it is ended halfway, the next clean-up does the rest.
     """
+    wanted = wanted_cloud(**asked)
     found = find()
     if found.runs:
         runs = "\n".join(f"  {run.text()}" for run in found.runs)
         click.echo(f"nodrop: a run is measuring, nothing is cleaned up:\n{runs}", err=True)
         return BUSY
-    lines = list(found.lab_lines())
-    if not lines:
-        click.echo("nothing of nodrop is here to clean up")
+    in_cloud = look_if_it_answers(wanted)
+    if not _shown(found, in_cloud, nfvbench):
         return IDLE
-    click.echo("\n".join(lines))
     if force or _agreed():
         take_away(found)
+        if in_cloud:
+            take_away_in_cloud(in_cloud.cloud, in_cloud.own + (in_cloud.nfvbench if nfvbench else ()))
     else:
         click.echo("nothing is changed")
     return IDLE
@@ -48,6 +57,20 @@ def take_away(found: "Found") -> None:
     for process in found.unrecorded:
         standing.end_unrecorded(process)
         click.echo(f"lab of process {process.pid} is down")
+
+
+def _shown(found: "Found", in_cloud: InCloud | None, nfvbench: bool) -> bool:
+    """Print what there is; whether any of it is to go."""
+    from nodrop.cli.console import show_lines  # noqa: PLC0415
+
+    lines = list(found.lab_lines())
+    click.echo("\n".join(lines) if lines else "nothing of nodrop is here to clean up")
+    if in_cloud is None:
+        return bool(lines)
+    show_lines(in_cloud.lines(), sys.stdout)
+    if in_cloud.nfvbench and not nfvbench:
+        click.echo("NFVbench's stays, without --nfvbench")
+    return bool(lines or in_cloud.own or (nfvbench and in_cloud.nfvbench))
 
 
 def _agreed() -> bool:

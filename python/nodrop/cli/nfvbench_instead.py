@@ -51,6 +51,8 @@ def _own_arguments(flag: str, asked: Mapping[str, Any], given: Sequence[str], ke
         return files
     if flag in ("show_config", "show_json_config"):
         return [*files, *_settings(keys)]
+    if flag in ("status", "cleanup", "force_cleanup"):
+        return [*files, *_settings(keys), *(() if flag == "status" or not (files or keys) else ("--nfvbench",))]
     if flag == "server":
         where = [part for name in ("host", "port") if name in asked for part in (f"--{name}", str(asked[name]))]
         return [*where, *files, *(("--results-dir", results_dir) if (results_dir := keys.get("results_dir")) else ())]

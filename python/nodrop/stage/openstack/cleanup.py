@@ -89,7 +89,11 @@ def find(cloud: Cloud, label: str | None = None) -> tuple[Left, ...]:
 
     Raises StageError.
     """
-    listed = everything(cloud)
+    return marked(everything(cloud), label)
+
+
+def marked(listed: Listed, label: str | None = None) -> tuple[Left, ...]:
+    """Of all there is, what nodrop made."""
     chains = _chains(listed)
     return tuple(
         Left(named(kind, each), found, chains.get(str(each["id"]), ""), since(each))
