@@ -27,10 +27,10 @@ def image(wanted: CloudImage, label: str, disk_format: str) -> Body:
     }
 
 
-def flavor(wanted: CloudFlavor, label: str) -> Body:
+def flavor(wanted: CloudFlavor, label: str, project_id: str) -> Body:
     """A flavor without its extra specs, for which there is a request of their own."""
     size = {"vcpus": wanted.vcpus, "ram": wanted.ram_mib, "disk": wanted.disk_gib}
-    return {"name": wanted.name, "description": marks.mark(label), **size}
+    return {"name": wanted.name, "description": marks.flavor_mark(label, project_id), **size}
 
 
 def network(wanted: CloudNetwork, label: str, *, is_admin: bool) -> Body:

@@ -12,7 +12,7 @@ from nodrop.model.cloud import CloudResource, ResourceKind
 from nodrop.stage.base import OnProgress, silent
 from nodrop.stage.openstack import rest
 from nodrop.stage.openstack.login import Cloud
-from nodrop.stage.openstack.marks import CHAIN
+from nodrop.stage.openstack.marks import CHAIN, is_of_project
 from nodrop.stage.openstack.refusal import Refused
 from nodrop.stage.openstack.reuse import marked_label
 from nodrop.stage.openstack.routers import detach
@@ -24,7 +24,7 @@ ORDER: tuple[ResourceKind, ...] = (
 """In which nothing is taken away that something else needs."""
 AT_ONCE = 4
 """Requests under way: Neutron locks tables, more would wait for each other."""
-NOT_FOUND, CONFLICT = 404, 409
+CONFLICT = 409
 PASSES = 4
 """How often what is still in use is tried: Neutron lets go of things a moment after it said so."""
 BETWEEN_PASSES_S = 2.0
@@ -104,15 +104,13 @@ def marked(listed: Listed, label: str | None = None) -> tuple[Left, ...]:
 
 
 def everything(cloud: Cloud) -> Listed:
-    """All there is in the project, whoever made it; flavors have no project. Raises StageError."""
-    return {
-        kind: list(
-            rest.listed(
-                cloud, f"{place.said}s", place.service, place.listed.format(project=cloud.project_id), place.key
-            )
-        )
-        for kind, place in PLACES.items()
-    }
+    """All there is in the project, whoever made it, without flavors made for another. Raises StageError."""
+    listed: Listed = {}
+    for kind, place in PLACES.items():
+        path = place.listed.format(project=cloud.project_id)
+        listed[kind] = rest.listed(cloud, f"{place.said}s", place.service, path, place.key)
+    listed["flavor"] = [each for each in listed["flavor"] if is_of_project(each.get("description"), cloud.project_id)]
+    return listed
 
 
 def named(kind: ResourceKind, found: Json) -> CloudResource:
@@ -207,7 +205,7 @@ class _Removal:
                 detach(self._cloud, each)
             rest.deleted(self._cloud, asked, place.service, f"{place.path}/{each.id}")
         except Refused as refused:
-            return None if refused.status == NOT_FOUND else refused
+            return refused
         return None
 
     def _unused(self, flavors: Sequence[CloudResource]) -> list[CloudResource]:
@@ -221,7 +219,7 @@ class _Removal:
                 self._keep(each, str(refused))
                 continue
             if users:
-                self._keep(each, f"{len(users)} servers have it, as {users[0]['name']}; take them away first")
+                self._keep(each, f"a server has it still, {users[0]['name']}; take it away first")
             else:
                 unused.append(each)
         return unused

@@ -148,7 +148,7 @@ def _sources(login: CloudLogin) -> tuple[Any, str | None, dict[str, Any]]:
     if name := login.cloud or os.environ.get("OS_CLOUD"):
         known = sorted(each for each in loader.get_cloud_names() if each != "defaults")
         if name not in known:
-            raise ConfigError(f"cloud {name}: asked for, {_known(loader, known)}; name one of these, or add it")
+            raise ConfigError(f"cloud {name}: asked for, {_known(loader, known)}")
         return loader, name, {}
     if os.environ.get("OS_AUTH_URL"):
         return OpenStackConfig(load_yaml_config=False), "envvars", {}
@@ -161,8 +161,11 @@ def _sources(login: CloudLogin) -> tuple[Any, str | None, dict[str, Any]]:
 def _known(loader: Any, known: list[str]) -> str:
     file = getattr(loader, "config_filename", None)
     if not file:
-        return "no clouds.yaml is here, in ~/.config/openstack or in /etc/openstack; OS_CLIENT_CONFIG_FILE may name one"
-    return f"{file} has {', '.join(known) or 'no cloud at all'}"
+        return (
+            "there is no clouds.yaml here, in ~/.config/openstack or in /etc/openstack; write one, or say where it is "
+            "(OS_CLIENT_CONFIG_FILE)"
+        )
+    return f"{file} has {', '.join(known) or 'no cloud'}; name one of these, or add it there"
 
 
 def _of_openrc(path: str) -> dict[str, Any]:

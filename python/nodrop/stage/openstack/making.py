@@ -12,7 +12,7 @@ from nodrop.stage.openstack import bodies, image, inventory, rest
 from nodrop.stage.openstack.floating import Floating
 from nodrop.stage.openstack.inventory import Inventory
 from nodrop.stage.openstack.login import Cloud
-from nodrop.stage.openstack.marks import mark
+from nodrop.stage.openstack.marks import flavor_mark
 from nodrop.stage.openstack.refusal import Refused
 from nodrop.stage.openstack.rest import Json, Post
 from nodrop.stage.openstack.routers import Routers, StandingRouter
@@ -108,10 +108,10 @@ class Making:
         return made
 
     def _make_flavor(self, wanted: CloudFlavor) -> Json:
-        body = {"flavor": bodies.flavor(wanted, self._plan.label)}
+        body = {"flavor": bodies.flavor(wanted, self._plan.label, self._cloud.project_id)}
 
         def look() -> Json | None:
-            ours = mark(self._plan.label)
+            ours = flavor_mark(self._plan.label, self._cloud.project_id)
             there = (each for each in inventory.flavors(self._cloud) if each["name"] == wanted.name)
             return next(({"flavor": each} for each in there if each.get("description") == ours), None)
 

@@ -6,6 +6,7 @@ after the resource was made, and a Neutron that lists the extension `tag-creatio
 """
 
 MARK = "nodrop"
+PROJECT = "for project"
 CHAIN = "nodrop-chain"
 """Metadata of a server: which chain it is in."""
 USER_DATA = "nodrop-user-data"
@@ -15,6 +16,16 @@ USER_DATA = "nodrop-user-data"
 def mark(label: str) -> str:
     """What everything that is made under a label carries."""
     return f"{MARK}:{label}"
+
+
+def flavor_mark(label: str, project_id: str) -> str:
+    """What a flavor carries: flavors are in no project, so it says for which one it was made."""
+    return f"{mark(label)} {PROJECT} {project_id}"
+
+
+def is_of_project(text: str | None, project_id: str) -> bool:
+    """Whether a flavor's mark says that it was made for this project."""
+    return f" {PROJECT} " not in (text or "") or str(text).endswith(f" {PROJECT} {project_id}")
 
 
 def group_name(label: str, chain: int | None = None) -> str:

@@ -11,11 +11,13 @@ from nodrop.model.cloud import CloudResource, CloudRouter
 from nodrop.stage.openstack import rest
 from nodrop.stage.openstack.login import Cloud
 from nodrop.stage.openstack.marks import mark
+from nodrop.stage.openstack.refusal import Refused
 from nodrop.stage.openstack.rest import Json, Post
 from nodrop.stage.openstack.reuse import is_ours, only
 
 Record = Callable[[CloudResource], None]
 """Hears of each resource before the next request."""
+NOT_FOUND = 404
 INTERFACE = "interface"
 """In the owner of a port that joins a router to a subnet, as `network:router_interface`, also of routers that are
 replicated; that of its gateway is called otherwise."""
@@ -179,11 +181,22 @@ def joined(cloud: Cloud, name: str, router_id: str) -> dict[str, tuple[str, str]
 
 
 def detach(cloud: Cloud, router: CloudResource) -> None:
-    """Take a router's routes and interfaces from it, so that it can be deleted. Raises StageError."""
-    asked, path = f"detach router {router.name}", f"/routers/{router.id}"
-    rest.changed(cloud, asked, "network", path, {"router": {"routes": []}})
+    """Take a router's routes and interfaces from it, those that are there still, so that it can be deleted.
+
+    Raises StageError.
+    """
+    path = f"/routers/{router.id}"
+    _change_if_there(cloud, router, path, {"router": {"routes": []}})
     for port in _interfaces(cloud, router.name, router.id):
-        rest.changed(cloud, asked, "network", f"{path}/remove_router_interface", {"port_id": port["id"]})
+        _change_if_there(cloud, router, f"{path}/remove_router_interface", {"port_id": port["id"]})
+
+
+def _change_if_there(cloud: Cloud, router: CloudResource, path: str, body: Json) -> None:
+    try:
+        rest.changed(cloud, f"detach router {router.name}", "network", path, body)
+    except Refused as refused:
+        if refused.status != NOT_FOUND:
+            raise
 
 
 def _interfaces(cloud: Cloud, name: str, router_id: str) -> list[Json]:

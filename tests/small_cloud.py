@@ -1,0 +1,231 @@
+"""A cloud of a few hundred bytes for what real services do not do on request: fail, and lose answers.
+
+It speaks HTTP as Keystone, Nova, Neutron and Glance do, keeps what it is given, and does nothing with it. What real
+ones answer is tested against real ones: tests/openstack.
+"""
+
+import contextlib
+import itertools
+import json
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import yaml
+
+from nodrop.model.cloud import CloudLogin
+from nodrop.stage.openstack.login import Cloud, connect
+
+SERVICES = ("identity", "image", "compute", "network", "placement")
+VERSIONS = {"image": "v2.9", "compute": "v2.1", "network": "v2.0", "identity": "v3.14", "placement": "v1.0"}
+PATHS = {"image": "/v2", "compute": "/v2.1", "network": "/v2.0", "identity": "/v3", "placement": ""}
+Failure = int | str
+"""A status; or what happens to the connection: `cut` before anything is done, `lost` after it."""
+
+
+class SmallCloud:
+    """What it holds, and how it fails."""
+
+    def __init__(self) -> None:
+        self.held: dict[str, list[dict[str, Any]]] = {}
+        """By the path of the kind, as `/network/v2.0/ports`."""
+        self.failures: list[tuple[str, str, Failure]] = []
+        """Method, how the path begins, and what happens: each once, in this order."""
+        self.asked: list[tuple[str, str]] = []
+        """Methods and paths of all requests, but for tokens and versions."""
+        self.password = "secret"
+        self.roles = ["admin", "member"]
+        self.services: tuple[str, ...] = SERVICES
+        self.project: dict[str, Any] | None = {
+            "id": "p1",
+            "name": "demo",
+            "domain": {"id": "default", "name": "Default"},
+        }
+        self.ids = map(str, itertools.count(1))
+        self.base = ""
+
+    def add(self, path: str, **resource: Any) -> dict[str, Any]:
+        """Put something there, as if it had been there before."""
+        made = {"id": next(self.ids), "project_id": "p1", "tenant_id": "p1", "owner": "p1", **resource}
+        self.held.setdefault(path, []).append(made)
+        return made
+
+    def failure(self, method: str, path: str) -> Failure | None:
+        """What happens to a request; None: it is answered."""
+        for each in self.failures:
+            if each[0] == method and path.startswith(each[1]):
+                self.failures.remove(each)
+                return each[2]
+        return None
+
+    def token(self) -> dict[str, Any]:
+        """What Keystone says of whoever asks."""
+        catalog = [
+            {
+                "type": service,
+                "name": service,
+                "id": service,
+                "endpoints": [
+                    {
+                        "interface": "public",
+                        "region": "R",
+                        "region_id": "R",
+                        "id": service,
+                        "url": f"{self.base}/{service}",
+                    }
+                ],
+            }
+            for service in self.services
+        ]
+        user = {"id": "u1", "name": "demo", "domain": {"id": "default", "name": "Default"}}
+        times = {"expires_at": "2099-01-01T00:00:00.000000Z", "issued_at": "2026-01-01T00:00:00.000000Z"}
+        roles = [{"id": role, "name": role} for role in self.roles]
+        project = {"project": self.project} if self.project else {}
+        return {
+            "token": {"methods": ["password"], "user": user, "catalog": catalog, "roles": roles, **times, **project}
+        }
+
+
+class _Answers(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    cloud: SmallCloud
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        self._answer("GET")
+
+    def do_POST(self) -> None:
+        self._answer("POST")
+
+    def do_PUT(self) -> None:
+        self._answer("PUT")
+
+    def do_DELETE(self) -> None:
+        self._answer("DELETE")
+
+    def _answer(self, method: str) -> None:
+        body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
+        address = urlsplit(self.path)
+        service = address.path.split("/")[1]
+        if address.path.rstrip("/") in (f"/{service}", f"/{service}{PATHS.get(service, '')}"):
+            self._say(200, self._versions(service))
+            return
+        failure = self.cloud.failure(method, address.path)
+        if address.path.endswith("/auth/tokens"):
+            self._log_in(body, failure)
+            return
+        self.cloud.asked.append((method, address.path))
+        if isinstance(failure, int):
+            self._say(failure, {"error": {"message": f"failure {failure}"}})
+        elif failure == "cut":
+            self._cut()
+        else:
+            status, answer = self._do(method, address.path, parse_qs(address.query), body)
+            self._cut() if failure == "lost" else self._say(status, answer)
+
+    def _do(self, method: str, path: str, query: dict[str, list[str]], body: Any) -> tuple[int, Any]:
+        key = path.rpartition("/")[2].replace("os-", "").replace("-", "_")
+        kind, _, number = path.rpartition("/")
+        if method == "POST":
+            name, wanted = next(iter(body.items())) if len(body) == 1 else ("", body)
+            made = self.cloud.add(path, **wanted)
+            return 201, {name: made} if name else made
+        if method == "GET" and number == "detail":
+            flavors = query.get("flavor")
+            held = self.cloud.held.get(kind, [])
+            some = [each for each in held if not flavors or each.get("flavor", {}).get("id") in flavors]
+            return 200, {kind.rpartition("/")[2]: some}
+        if method == "GET":
+            held = self.cloud.held.get(path, [])
+            names = query.get("name")
+            return 200, {key: [each for each in held if not names or each["name"] in names]}
+        if number == "remove_router_interface":
+            kind, number, method = f"{kind.rpartition('/routers')[0]}/ports", body["port_id"], "DELETE"
+        found = next((each for each in self.cloud.held.get(kind, []) if each["id"] == number), None)
+        if found is None:
+            return 404, {"error": {"message": f"{number} could not be found"}}
+        if method == "DELETE":
+            self.cloud.held[kind].remove(found)
+            return 204, None
+        found.update(next(iter(body.values())))
+        return 200, body
+
+    def _log_in(self, body: Any, failure: Failure | None) -> None:
+        given = body["auth"]["identity"]["password"]["user"]["password"]
+        if isinstance(failure, int):
+            self._say(failure, {"error": {"message": f"failure {failure}"}})
+        elif given == self.cloud.password:
+            self._say(201, self.cloud.token(), {"X-Subject-Token": "t"})
+        else:
+            self._say(401, {"error": {"message": "The request you have made requires authentication."}})
+
+    def _versions(self, service: str) -> Any:
+        link = {"rel": "self", "href": f"{self.cloud.base}/{service}{PATHS[service]}"}
+        version = {"id": VERSIONS[service], "status": "CURRENT", "links": [link]}
+        if service in ("compute", "placement"):
+            version |= {"version": "2.96", "min_version": "2.1", "max_version": "2.96"}
+        return {"versions": [version]}
+
+    def _say(self, status: int, answer: Any, headers: dict[str, str] | None = None) -> None:
+        content = b"" if answer is None else json.dumps(answer).encode()
+        self.send_response(status)
+        for name, value in {
+            "Content-Type": "application/json",
+            "Content-Length": str(len(content)),
+            **(headers or {}),
+        }.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def _cut(self) -> None:
+        """End the connection by a reset."""
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.close_connection = True
+        self.connection.close()
+
+
+@contextlib.contextmanager
+def serving(small: SmallCloud) -> Iterator[SmallCloud]:
+    """Serve it, at an address of its own."""
+    handler = type("Answers", (_Answers,), {"cloud": small})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    small.base = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    try:
+        yield small
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def clouds_yaml(small: SmallCloud, directory: Path, **auth: Any) -> Path:
+    """A clouds.yaml that names it `small`."""
+    login = {
+        "auth_url": f"{small.base}/identity/v3",
+        "username": "demo",
+        "password": "secret",
+        "project_name": "demo",
+        "user_domain_name": "Default",
+        "project_domain_name": "Default",
+        **auth,
+    }
+    path = directory / "clouds.yaml"
+    wanted = {name: value for name, value in login.items() if value is not None}
+    path.write_text(yaml.safe_dump({"clouds": {"small": {"auth": wanted, "region_name": "R"}}}))
+    return path
+
+
+def logged_in() -> Cloud:
+    """Log in to it; OS_CLIENT_CONFIG_FILE says where it is."""
+    return connect(CloudLogin(cloud="small"))

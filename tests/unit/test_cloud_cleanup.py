@@ -1,0 +1,205 @@
+"""What is left in a cloud, found and taken away, also while its services fail."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("openstack")
+
+from tests.small_cloud import SmallCloud, clouds_yaml, logged_in, serving
+
+from nodrop import presence
+from nodrop.cli import main
+from nodrop.model.cloud import CloudResource
+from nodrop.stage import registry, standing
+from nodrop.stage.openstack import cleanup, requests
+from nodrop.stage.openstack.marks import flavor_mark, group_name, mark
+from nodrop.stage.openstack.nfvbench import NfvbenchNames, left_by_nfvbench
+
+NETWORK, COMPUTE, IMAGE = "/network/v2.0", "/compute/v2.1", "/image/v2"
+OURS = mark("nodrop")
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallCloud]:
+    """A cloud, and a machine without labs or runs."""
+    for name in [name for name in os.environ if name.startswith("OS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(requests, "FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr(requests, "PATIENCE_S", 0.1)
+    for name in ("BETWEEN_PASSES_S", "POLL_S"):
+        monkeypatch.setattr(cleanup, name, 0.01)
+    monkeypatch.setattr(presence, "TURN", f"\0nodrop.test.{os.getpid()}.cleanup")
+    monkeypatch.setattr(registry, "_runtime_directory", lambda: tmp_path / "records")
+    monkeypatch.setattr(standing, "_standing_holders", lambda: iter(()))
+    with serving(SmallCloud()) as cloud:
+        monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(clouds_yaml(cloud, tmp_path)))
+        yield cloud
+
+
+@pytest.fixture
+def staged(small: SmallCloud) -> SmallCloud:
+    """A chain of nodrop's, beside what others have."""
+    small.add(f"{IMAGE}/images", name="nodrop-vm", tags=[OURS], status="active")
+    small.add(f"{IMAGE}/images", name="debian", tags=[], status="active")
+    small.add(f"{COMPUTE}/flavors", name="nodrop.medium", description=flavor_mark("nodrop", "p1"))
+    small.add(f"{COMPUTE}/flavors", name="nodrop.other", description=flavor_mark("nodrop", "p2"))
+    small.add(f"{COMPUTE}/flavors", name="m1.small", description=None)
+    small.add(f"{COMPUTE}/os-server-groups", name=group_name("nodrop"))
+    network = small.add(
+        f"{NETWORK}/networks", name="nodrop-left-0", description=OURS, created_at="2026-11-22T03:04:05Z"
+    )
+    small.add(f"{NETWORK}/networks", name="nodrop-left-1", description="mine, in spite of its name")
+    small.add(f"{NETWORK}/subnets", name="s", description=OURS, network_id=network["id"])
+    vm = small.add(f"{COMPUTE}/servers", name="nodrop-vm-0", metadata={"nodrop": OURS, "nodrop-chain": "0"})
+    small.add(f"{COMPUTE}/servers", name="www", metadata={})
+    small.add(f"{NETWORK}/ports", name="p0", description=OURS, network_id=network["id"], device_id=vm["id"])
+    router = small.add(f"{NETWORK}/routers", name="r", description=OURS, routes=[{"destination": "16.0.0.0/8"}])
+    interface = {"network_id": network["id"], "device_owner": "network:router_interface", "fixed_ips": []}
+    small.add(f"{NETWORK}/ports", name="", description="", device_id=router["id"], **interface)
+    small.add(f"{NETWORK}/floatingips", description=OURS, floating_ip_address="10.0.0.9", port_id=None)
+    return small
+
+
+def names(small: SmallCloud) -> set[str]:
+    return {each["name"] for some in small.held.values() for each in some if each.get("name")}
+
+
+def test_only_what_carries_the_mark_is_found_in_the_order_of_taking_away(staged: SmallCloud) -> None:
+    found = cleanup.find(logged_in())
+    assert [(each.resource.kind, each.resource.name, each.chain) for each in found] == [
+        ("floating_ip", "10.0.0.9", ""),
+        ("server", "nodrop-vm-0", "0"),
+        ("router", "r", ""),
+        ("port", "p0", "0"),
+        ("subnet", "s", "0"),
+        ("network", "nodrop-left-0", "0"),
+        ("server_group", "nodrop:nodrop", ""),
+        ("flavor", "nodrop.medium", ""),
+        ("image", "nodrop-vm", ""),
+    ]
+    assert found[5].since == "2026-11-22 03:04"
+    assert cleanup.find(logged_in(), "elsewhere") == ()
+    assert len(staged.held[f"{NETWORK}/ports"]) == 2
+
+
+def test_all_of_it_is_taken_away_and_nothing_else(staged: SmallCloud) -> None:
+    cloud, told = logged_in(), list[str]()
+    found = [each.resource for each in cleanup.find(cloud)]
+    assert cleanup.take_away(cloud, found, lambda text, _done, _count: told.append(text)) == ()
+    assert names(staged) == {"debian", "nodrop.other", "m1.small", "nodrop-left-1", "www"}
+    assert told[1] == "server nodrop-vm-0 is gone"
+    assert len(told) == len(found)
+    assert ("PUT", f"{NETWORK}/routers/{found[2].id}/remove_router_interface") in staged.asked
+    assert cleanup.take_away(cloud, found) == ()  # what is gone already is no failure
+
+
+def test_what_was_found_there_stays(staged: SmallCloud) -> None:
+    network = staged.held[f"{NETWORK}/networks"][1]
+    resource = CloudResource(kind="network", name=network["name"], id=network["id"], found=True)
+    assert cleanup.take_away(logged_in(), [resource]) == ()
+    assert network in staged.held[f"{NETWORK}/networks"]
+
+
+def test_what_is_still_in_use_is_tried_again_and_what_stays_is_told_with_the_reason(staged: SmallCloud) -> None:
+    cloud = logged_in()
+    staged.failures = [("DELETE", f"{NETWORK}/networks", 409), *[("DELETE", f"{NETWORK}/subnets", 409)] * 9]
+    kept = cleanup.take_away(cloud, [each.resource for each in cleanup.find(cloud)])
+    assert [each.resource.kind for each in kept] == ["subnet"]
+    assert "asked to delete subnet s, it answers 409" in kept[0].why
+    assert "nodrop-left-0" not in names(staged)
+
+
+def test_a_cloud_that_gives_no_answer_is_not_asked_for_everything(staged: SmallCloud) -> None:
+    cloud = logged_in()
+    found = [each.resource for each in cleanup.find(cloud)]
+    staged.failures = [(method, "/", "cut") for method in ("DELETE", "GET", "PUT") for _ in range(1000)]
+    kept = cleanup.take_away(cloud, found)
+    assert len(kept) == len(found)
+    assert all("no answer" in each.why for each in kept)
+
+
+def test_a_flavor_that_others_use_stays(staged: SmallCloud) -> None:
+    cloud = logged_in()
+    flavors = [each.resource for each in cleanup.find(cloud) if each.resource.kind == "flavor"]
+    staged.add(f"{COMPUTE}/servers", name="theirs", flavor={"id": flavors[0].id}, metadata={})
+    (kept,) = cleanup.take_away(cloud, flavors)
+    assert kept.why == "a server has it still, theirs; take it away first"
+    assert "nodrop.medium" in names(staged)
+
+
+def test_nfvbenchs_are_known_by_names_it_gives_and_not_by_how_names_begin(small: SmallCloud) -> None:
+    vm = small.add(f"{COMPUTE}/servers", name="nfvbench-loop-vm0", metadata={})
+    small.add(f"{COMPUTE}/servers", name="nfvbench-loop-vm1-0", metadata={})
+    small.add(f"{COMPUTE}/servers", name="nfvbench-loop-vm-of-mine", metadata={})
+    network = small.add(f"{NETWORK}/networks", name="nfvbench-lnet0", description="")
+    small.add(f"{NETWORK}/networks", name="nfvbench-lnet-backup", description="")
+    small.add(f"{NETWORK}/networks", name="nfvbench-rnet0", description=OURS)
+    small.add(f"{NETWORK}/ports", name="nfvbench-loop-vm0-0", network_id=network["id"], device_id=vm["id"])
+    small.add(f"{NETWORK}/ports", name="mine", network_id=network["id"], device_id="")
+    small.add(f"{COMPUTE}/flavors", name="nfvbench.medium", description=None)
+    found = left_by_nfvbench(cleanup.everything(logged_in()), NfvbenchNames())
+    assert [(each.resource.name, each.chain) for each in found] == [
+        ("nfvbench-loop-vm0", "0"),
+        ("nfvbench-loop-vm1-0", "1"),
+        ("nfvbench-loop-vm0-0", "0"),
+        ("nfvbench-lnet0", "0"),
+        ("nfvbench.medium", ""),
+    ]
+
+
+def test_status_shows_what_is_in_the_cloud(staged: SmallCloud, capsys: pytest.CaptureFixture[str]) -> None:
+    staged.add(f"{COMPUTE}/servers", name="nfvbench-loop-vm0", metadata={})
+    assert main(["status", "--cloud", "small"]) == 0
+    said = capsys.readouterr().out
+    assert "cloud small, project demo: 9 resources that nodrop made" in said
+    assert "cloud small, project demo: 1 resource of NFVbench's, by their names" in said
+
+
+def test_nothing_is_asked_of_a_cloud_that_nobody_names(
+    small: SmallCloud, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["status"]) == 0
+    assert "cloud" not in capsys.readouterr().out
+    assert not small.asked
+    monkeypatch.setenv("OS_CLOUD", "small")
+    assert main(["status"]) == 0
+    assert "cloud small, project demo: nothing that nodrop made" in capsys.readouterr().out
+
+
+def test_a_cloud_of_the_environment_that_cannot_be_asked_is_left_out(
+    small: SmallCloud, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small.password = "changed"
+    monkeypatch.setenv("OS_CLOUD", "small")
+    assert main(["status"]) == 0
+    assert "the cloud of the environment (OS_...) is left out: cloud small: asked to log in" in capsys.readouterr().err
+    assert main(["status", "--cloud", "small"]) == 3
+
+
+def test_a_clean_up_takes_nfvbenchs_only_when_asked(staged: SmallCloud, capsys: pytest.CaptureFixture[str]) -> None:
+    staged.add(f"{COMPUTE}/servers", name="nfvbench-loop-vm0", metadata={})
+    assert main(["cleanup", "--cloud", "small"]) == 2
+    assert "say so: --force" in capsys.readouterr().err
+    assert main(["cleanup", "--cloud", "small", "--force"]) == 0
+    assert "[9/9] image nodrop-vm is gone" in capsys.readouterr().out
+    assert "nfvbench-loop-vm0" in names(staged)
+    assert main(["cleanup", "--cloud", "small", "--force", "--nfvbench"]) == 0
+    assert names(staged) == {"debian", "nodrop.other", "m1.small", "nodrop-left-1", "www"}
+    assert main(["cleanup", "--cloud", "small", "--force"]) == 0
+
+
+def test_a_clean_up_that_leaves_something_says_so(staged: SmallCloud, capsys: pytest.CaptureFixture[str]) -> None:
+    staged.failures = [("DELETE", f"{IMAGE}/images", 403)]
+    assert main(["cleanup", "--cloud", "small", "--force"]) == 3
+    assert "asked to take all of it away, 1 stayed:\n  image nodrop-vm" in capsys.readouterr().err
+
+
+def test_a_configuration_names_the_cloud(staged: SmallCloud, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["status", "-c", "{openstack: {cloud: small, label: nodrop}}"]) == 0
+    assert "9 resources that nodrop made" in capsys.readouterr().out
+    assert main(["status", "-c", "{sut: vnf-l2}"]) == 0
+    assert "cloud" not in capsys.readouterr().out
+    assert names(staged)

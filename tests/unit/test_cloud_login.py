@@ -1,0 +1,227 @@
+"""Logging in to a cloud, and asking it while its services fail."""
+
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("openstack")
+
+from tests.small_cloud import SmallCloud, clouds_yaml, logged_in, serving
+
+from nodrop.errors import ConfigError, StageError
+from nodrop.model.cloud import CloudLogin
+from nodrop.stage.openstack import openrc, requests
+from nodrop.stage.openstack.login import connect
+from nodrop.stage.openstack.refusal import Refused
+from nodrop.stage.openstack.rest import Post, deleted, listed, made
+
+HORIZON = """#!/usr/bin/env bash
+# as Horizon gives it
+export OS_AUTH_URL={base}/identity
+export OS_PROJECT_ID=p1
+export OS_PROJECT_NAME="demo"
+export OS_USER_DOMAIN_NAME="Default"
+if [ -z "$OS_USER_DOMAIN_NAME" ]; then unset OS_USER_DOMAIN_NAME; fi
+export OS_USERNAME="demo"
+echo "Please enter your OpenStack Password for project $OS_PROJECT_NAME as user $OS_USERNAME: "
+read -sr OS_PASSWORD_INPUT
+export OS_PASSWORD=$OS_PASSWORD_INPUT
+export OS_REGION_NAME="R"
+if [ -z "$OS_REGION_NAME" ]; then unset OS_REGION_NAME; fi
+export OS_INTERFACE=public
+export OS_IDENTITY_API_VERSION=3
+"""
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallCloud]:
+    for name in [name for name in os.environ if name.startswith("OS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(requests, "FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr(requests, "LONGEST_WAIT_S", 0.02)
+    monkeypatch.setattr(requests, "PATIENCE_S", 0.3)
+    with serving(SmallCloud()) as cloud:
+        monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(clouds_yaml(cloud, tmp_path)))
+        yield cloud
+
+
+def test_an_openrc_file_is_read_as_a_shell_would() -> None:
+    found = openrc.parse(
+        "export OS_AUTH_URL=http://x:5000/v3 OS_USERNAME='it''s me' OS_REGION_NAME=R # one line\n"
+        'export OS_PASSWORD="a \\"b\\" #c"\n'
+        "OS_PROJECT_NAME=demo; export OS_PROJECT_NAME\n"
+        "OS_CACERT=\n"
+        "# export OS_CLOUD=no\n"
+        "export NOT_OURS=1\n"
+    )
+    assert found.values == {
+        "OS_AUTH_URL": "http://x:5000/v3",
+        "OS_USERNAME": "its me",
+        "OS_REGION_NAME": "R",
+        "OS_PASSWORD": 'a "b" #c',
+        "OS_PROJECT_NAME": "demo",
+    }
+    assert found.not_followed == ()
+
+
+def test_what_only_a_shell_can_tell_is_named() -> None:
+    found = openrc.parse("OS_A=$HOME\nOS_B=\"$(pass os)\"\nOS_C=`cat f`\nOS_D='$x'\nOS_E=\\$y\n")
+    assert found.not_followed == ("OS_A", "OS_B", "OS_C")
+    assert found.values == {"OS_D": "$x", "OS_E": "$y"}
+
+
+def test_a_file_from_horizon_needs_only_the_password(
+    small: SmallCloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "demo-openrc.sh"
+    file.write_text(HORIZON.format(base=small.base))
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(ConfigError, match=r"log in as demo, there is no password and no terminal .* set OS_PASSWORD"):
+        connect(CloudLogin(openrc=str(file)))
+    monkeypatch.setenv("OS_PASSWORD", "secret")
+    cloud = connect(CloudLogin(openrc=str(file)))
+    assert (cloud.name, cloud.project_name, cloud.user_name) == ("127.0.0.1", "demo", "demo")
+
+
+def test_an_openrc_file_that_needs_a_shell_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "rc"
+    file.write_text("export OS_AUTH_URL=$URL\nexport OS_USERNAME=demo\n")
+    with pytest.raises(
+        ConfigError, match=r"OS_AUTH_URL asked of a shell .* write the values, or load it in your shell"
+    ):
+        connect(CloudLogin(openrc=str(file)))
+    with pytest.raises(ConfigError, match="No such file"):
+        connect(CloudLogin(openrc=str(tmp_path / "none")))
+
+
+def test_a_cloud_is_known_by_name_or_by_the_environment(small: SmallCloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert connect(CloudLogin(cloud="small")).is_admin
+    monkeypatch.setenv("OS_CLOUD", "small")
+    assert connect(CloudLogin()).name == "small"
+    monkeypatch.delenv("OS_CLOUD")
+    with pytest.raises(ConfigError, match="none is named"):
+        connect(CloudLogin())
+    variables = {
+        "AUTH_URL": f"{small.base}/identity/v3",
+        "USERNAME": "demo",
+        "PASSWORD": "secret",
+        "PROJECT_NAME": "demo",
+    }
+    domains = {"USER_DOMAIN_NAME": "Default", "PROJECT_DOMAIN_NAME": "Default", "REGION_NAME": "R"}
+    for name, value in (variables | domains).items():
+        monkeypatch.setenv(f"OS_{name}", value)
+    assert connect(CloudLogin()).project_id == "p1"
+
+
+def test_who_is_no_administrator_is_known_by_the_token(small: SmallCloud) -> None:
+    small.roles = ["member", "reader"]
+    assert not logged_in().is_admin
+
+
+@pytest.mark.usefixtures("small")
+def test_a_name_that_no_file_has_is_told_with_those_it_has() -> None:
+    with pytest.raises(ConfigError, match=r"cloud other: asked for, .*clouds.yaml has small; name one of these"):
+        connect(CloudLogin(cloud="other"))
+
+
+def test_a_wrong_password_is_said_and_not_shown(small: SmallCloud) -> None:
+    small.password = "changed"
+    with pytest.raises(StageError, match="it does not let demo in to project demo") as refusal:
+        logged_in()
+    assert "secret" not in str(refusal.value)
+
+
+def test_version_2_of_keystone_is_refused(small: SmallCloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = clouds_yaml(small, tmp_path, auth_url=f"{small.base}/identity/v2.0")
+    monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(file))
+    with pytest.raises(ConfigError, match="version 2 of Keystone's interface asked for"):
+        logged_in()
+
+
+def test_a_token_for_no_project_and_a_catalogue_without_nova_are_refused(small: SmallCloud) -> None:
+    small.services = ("identity", "image", "network")
+    with pytest.raises(StageError, match="compute asked of its catalogue, which has identity, image, network"):
+        logged_in()
+    small.project = None
+    with pytest.raises(StageError, match="the token is for no project"):
+        logged_in()
+
+
+def test_an_address_where_nobody_listens_is_said(
+    small: SmallCloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        file = clouds_yaml(small, tmp_path, auth_url=f"http://127.0.0.1:{nobody.getsockname()[1]}/v3")
+        monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(file))
+        with pytest.raises(StageError, match="it cannot be reached"):
+            logged_in()
+
+
+def test_without_the_sdk_the_remedy_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openstack", None)
+    with pytest.raises(StageError, match=r"pip install 'nodrop\[openstack\]'"):
+        connect(CloudLogin(cloud="small"))
+
+
+def test_questions_are_repeated_while_a_service_is_away(small: SmallCloud) -> None:
+    cloud = logged_in()
+    small.failures = [("GET", "/network", 503), ("GET", "/network", 502), ("GET", "/network", "cut")]
+    waits: list[str] = []
+    cloud.hear(waits.append)
+    assert listed(cloud, "networks", "network", "/networks", "networks") == []
+    assert waits == [
+        "network answers 503; asked again in 0.01 s",
+        "network answers 502; asked again in 0.02 s",
+        "network cannot be reached; asked again in 0.02 s",
+    ]
+    assert cloud.api_call_counts["network"] == len(small.asked) == 4
+
+
+def test_patience_has_an_end(small: SmallCloud) -> None:
+    cloud = logged_in()
+    small.failures = [("GET", "/network", 503)] * 1000
+    with pytest.raises(Refused, match="asked to list networks, it answers 503: failure 503; see whether") as refusal:
+        listed(cloud, "networks", "network", "/networks", "networks")
+    assert refusal.value.status == 503
+
+
+def test_a_login_waits_for_keystone(small: SmallCloud) -> None:
+    small.failures = [("POST", "/identity", 503)] * 3
+    assert logged_in().project_id == "p1"
+
+
+@pytest.mark.parametrize("failure", [503, "cut", "lost"])
+def test_what_is_made_is_made_once_whatever_becomes_of_the_answer(small: SmallCloud, failure: int | str) -> None:
+    cloud = logged_in()
+    small.failures = [("POST", "/network", failure)]
+
+    def look() -> dict[str, object] | None:
+        found = listed(cloud, "networks", "network", "/networks?name=n", "networks")
+        return {"network": found[0]} if found else None
+
+    answer = made(cloud, "create network n", Post("network", "/networks", {"network": {"name": "n"}}), look)
+    assert answer["network"]["name"] == "n"
+    assert len(small.held["/network/v2.0/networks"]) == 1
+    posts = [path for method, path in small.asked if method == "POST"]
+    assert len(posts) == (1 if failure == "lost" else 2)
+
+
+def test_what_is_refused_says_what_was_asked_and_what_to_do(small: SmallCloud) -> None:
+    cloud = logged_in()
+    small.failures = [("POST", "/network", 403)]
+    with pytest.raises(
+        Refused, match="cloud small: asked to create x, it answers 403: failure 403; ask an administrator"
+    ):
+        made(cloud, "create x", Post("network", "/networks", {"network": {}}), lambda: None)
+    assert deleted(cloud, "delete network 7", "network", "/networks/7") is None  # what is gone already is gone
+
+
+@pytest.mark.usefixtures("small")
+def test_a_mistake_of_our_own_is_no_refusal() -> None:
+    with pytest.raises(ZeroDivisionError), logged_in().asking("divide"):
+        1 / 0  # noqa: B018
