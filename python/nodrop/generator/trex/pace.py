@@ -59,7 +59,7 @@ class Pace:
         begun_s = (asked_s + answered_s) / 2 - max(0, sent_count - self.parts) / self.rate_pps
         begun_s = max(begun_s, self.called_s)
         self.start_s = begun_s if self.start_s is None else min(self.start_s, begun_s)
-        if not self.done:  # what was sent by the time all was is the latest that says something
+        if sent_count < self.due_count - self.parts:  # once all was sent, nobody knows since when
             self.unsure_s = max(self.unsure_s, answered_s - asked_s)
             self.behind_s = max(self.behind_s, asked_s - self.start_s - sent_count / self.rate_pps)
         self.sent_count = sent_count

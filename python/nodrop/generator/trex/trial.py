@@ -98,6 +98,7 @@ class TrialRun:
         paces = tuple(Pace(each.load_pps, trial.duration_s, each.parts) for each in sendings)
         self.course = Course(self._before.since(self._before), time.monotonic(), paces)
         self._cost_s = 0.0
+        self._stopped = False
 
     def run(self, *, in_order: bool) -> Course:
         """Carry it out.
@@ -184,6 +185,7 @@ class TrialRun:
         return course.overdue
 
     def _stop(self) -> None:
+        self._stopped = True
         asked_s = time.monotonic()
         session = self._bench.session
         session.batch([each.port.request("stop_traffic", profile_id=ALL_PROFILES) for each in self._sendings])
@@ -214,7 +216,8 @@ class TrialRun:
                     f"port {sending.port.number} asked for user {bench.user}, found that {port.owner} took it "
                     "meanwhile; agree with him who measures when"
                 )
-        for number, pace in enumerate(course.paces):
+        # Once it was told to stop, nothing is due any more.
+        for number, pace in enumerate(() if self._stopped else course.paces):
             sent = [count for count, port in zip(now.offered, bench.tx_ports, strict=True) if port == number]
             pace.look(now.asked_s, now.answered_s, sum(sent))
         starts = [pace.start_s for pace in course.paces if pace.start_s is not None]

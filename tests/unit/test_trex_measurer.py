@@ -1,0 +1,278 @@
+"""Trials against a TRex server that only counts: what is counted, what is doubted, what ends them."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from hdrh.histogram import HdrHistogram
+from tests.traffic import two_way_traffic
+from tests.trex_paced import PacedServer
+from tests.trex_responder import Responder, Silence
+
+from nodrop.errors import GeneratorError
+from nodrop.generator.base import TrialInterrupted
+from nodrop.generator.trex.errors import TrexSilent, TrexTaken
+from nodrop.generator.trex.measurer import TrexMeasurer
+from nodrop.model.trex import TrexPlan
+from nodrop.model.trial import FIXED, StopRule, Trial, TrialResult, Verdict
+
+TRAFFIC = two_way_traffic(2)
+
+
+def nothing() -> None:
+    """Whoever is asked whether the path stands has nothing to say."""
+
+
+@contextmanager
+def measurer(server: PacedServer, check_alive: Any = nothing, **plan: Any) -> Iterator[tuple[TrexMeasurer, Responder]]:
+    with Responder(server.methods) as responder:
+        asked = TrexPlan(**{"rpc_port": responder.port, "latency_chains": (0,), "timeout_s": 2.0} | plan)
+        with TrexMeasurer(asked, TRAFFIC, check_alive=check_alive) as measuring:
+            yield measuring, responder
+
+
+def run(
+    server: PacedServer, load_pps: float, duration_s: float, *, phase: str = "search", stop: StopRule | None = None
+) -> TrialResult:
+    with measurer(server) as (measuring, _):
+        trial = Trial(intended_load_pps=load_pps, duration_s=duration_s, stop=stop)
+        return measuring.measure(trial, 0, phase, lambda *_: None)
+
+
+def doubts(result: TrialResult) -> list[tuple[str, Verdict]]:
+    return [(doubt.code, doubt.verdict) for doubt in result.validity.doubts]
+
+
+def test_a_trial_sends_its_load_and_counts_what_came_back() -> None:
+    result = run(PacedServer(), 20_000, 0.3)
+    assert doubts(result) == []
+    assert [(each.tx_port, each.rx_port) for each in result.streams] == [(0, 1), (1, 0)]
+    assert all(3000 <= each.offered_count <= 3001 for each in result.streams)
+    assert result.intended_count == result.offered_count == result.received_count
+    assert (result.duration_s, result.stopped_early, result.unsent_count) == (0.3, False, 0)
+    assert result.tester_cpu_ratio == pytest.approx(0.23)
+
+
+def test_loss_is_counted_and_shown_in_the_windows_it_came_in() -> None:
+    result = run(PacedServer(capacity_pps=8_000), 20_000, 0.5)
+    assert doubts(result) == []
+    assert result.loss_ratio == pytest.approx(0.2, abs=0.002)
+    lost = [sum(column) for column in zip(*result.windows.lost_count, strict=True)]
+    assert sum(lost) == result.lost_count
+    assert sum(count > 0 for count in lost) >= 0.8 * len(lost)
+    assert sum(map(sum, result.windows.offered_count)) == result.offered_count
+    assert sum(map(sum, result.windows.received_count)) == result.received_count
+
+
+def test_frames_on_their_way_are_waited_for_and_not_lost() -> None:
+    result = run(PacedServer(delay_s=0.12), 20_000, 0.3)
+    assert (result.lost_count, doubts(result)) == (0, [])
+    assert not any(map(sum, result.windows.lost_count))
+
+
+def test_time_that_is_stretched_is_load_that_was_not_offered() -> None:
+    """A server that falls behind sends all of it, later, and says nothing: 1 M packets for 1 s took 4.3 s."""
+    result = run(PacedServer(stretch=2.0), 20_000, 0.4)
+    assert doubts(result) == [("offered_short", Verdict.SUSPECT)]
+    assert "had not been sent when time was over" in result.validity.doubts[0].text
+    assert result.intended_count == 8000
+    assert result.lost_count == 0
+    assert 0.35 < result.loss_ratio < 0.5
+    assert result.duration_s == pytest.approx(0.4, abs=0.15)
+    assert not result.stopped_early
+
+
+def test_one_frame_more_than_asked_is_no_error() -> None:
+    result = run(PacedServer(), 1000, 0.2)
+    assert 200 <= result.offered_count <= 202
+    assert (result.intended_count, result.lost_count, doubts(result)) == (result.offered_count, 0, [])
+
+
+def test_a_trial_is_stopped_once_more_is_certainly_lost_than_allowed() -> None:
+    result = run(PacedServer(capacity_pps=1000), 20_000, 20.0, stop=StopRule(lost_count=0))
+    assert (result.stopped_early, result.stopped_by) == (True, "lost_count")
+    assert result.duration_s < 5.0
+    assert result.lost_count > 0
+    assert (result.unsent_count, doubts(result)) == (0, [])
+    assert result.offered_load_pps == pytest.approx(20_000, rel=0.02)
+
+
+def test_a_trial_stopped_for_frames_that_were_only_late_is_invalid_and_the_next_waits_longer() -> None:
+    server = PacedServer(delay_s=0.15)
+    with measurer(server) as (measuring, _):
+        trial = Trial(intended_load_pps=20_000, duration_s=1.0, stop=StopRule(lost_count=0))
+        codes = []
+        for index in range(6):
+            result = measuring.measure(trial, index, "search", lambda *_: None)
+            codes.append([code for code, _ in doubts(result)])
+            if not result.stopped_early:
+                break
+    assert codes[0] == ["stopped_for_late"]
+    assert codes[-1] == []
+
+
+@pytest.mark.parametrize(
+    ("server", "doubt"),
+    [
+        (PacedServer(receive_drops=3), ("tester_drops", Verdict.INVALID)),
+        (PacedServer(queue_drop=3), ("sender_drops", Verdict.INVALID)),
+        (PacedServer(queue_full=1000), ("queue_full", Verdict.SUSPECT)),
+        (PacedServer(cpu_percent=99.0), ("tester_busy", Verdict.SUSPECT)),
+        (PacedServer(frozen=True), ("counters_frozen", Verdict.INVALID)),
+        (PacedServer(stops_after_s=0.1), ("aborted", Verdict.INVALID)),
+    ],
+    ids=lambda each: each[0] if isinstance(each, tuple) else "",
+)
+def test_what_the_tester_is_to_blame_for_is_said(server: PacedServer, doubt: tuple[str, Verdict]) -> None:
+    found = doubts(run(server, 20_000, 0.3))
+    assert doubt in found
+    assert [each for each in found if each not in (doubt, ("offered_short", Verdict.SUSPECT))] == []
+
+
+def test_drops_at_the_testers_ports_are_counted_as_its_own() -> None:
+    assert run(PacedServer(receive_drops=3), 20_000, 0.2).tester_drop_count == 6
+
+
+def test_trials_of_a_search_send_nothing_but_the_traffic_asked_for() -> None:
+    with measurer(PacedServer()) as (measuring, responder):
+        measuring.measure(Trial(intended_load_pps=20_000, duration_s=0.1), 0, "search", lambda *_: None)
+        rules = [
+            params["stream"]["flow_stats"]["rule_type"] for method, params in responder.asked if method == "add_stream"
+        ]
+    assert rules == ["stats", "stats"]
+
+
+def test_latency_is_told_in_nanoseconds_with_its_whole_histogram() -> None:
+    result = run(PacedServer(), 20_000, 0.3, phase="latency ndr")
+    assert doubts(result) == []
+    assert result.offered_load_pps == pytest.approx(20_000, rel=0.01)
+    assert [each.latency_every for each in result.directions] == [10, 10]
+    latency = result.directions[0].latency
+    assert latency
+    assert latency.hdr
+    assert (latency.min_ns, latency.max_ns, latency.p50_ns) == (25_000, 26_000, 25_000)
+    assert latency.mean_ns == pytest.approx(25_500, rel=0.01)
+    assert latency.count == pytest.approx(300, abs=2)
+    whole = HdrHistogram.decode(latency.hdr)
+    assert whole.get_total_count() == latency.count
+    assert whole.get_value_at_percentile(50) == pytest.approx(25_000, rel=0.001)
+
+
+def test_latency_streams_take_a_tenth_of_the_load_at_most() -> None:
+    with measurer(PacedServer()) as (measuring, responder):
+        result = measuring.measure(Trial(intended_load_pps=2_000, duration_s=0.2), 0, FIXED, lambda *_: None)
+        rates = [
+            params["stream"]["mode"]["rate"]["value"]
+            for method, params in responder.asked
+            if method == "add_stream" and params["stream"]["flow_stats"]["rule_type"] == "latency"
+        ]
+    assert rates == [100.0, 100.0]
+    assert result.offered_count == pytest.approx(400, abs=8)
+
+
+def test_without_histograms_there_is_no_latency() -> None:
+    result = run(PacedServer(histograms=False), 20_000, 0.1, phase=FIXED)
+    assert [each.latency for each in result.directions] == [None, None]
+
+
+def test_frames_that_arrive_twice_are_no_more_frames() -> None:
+    result = run(PacedServer(duplicates=3), 20_000, 0.2, phase=FIXED)
+    assert [each.duplicate_count for each in result.streams] == [3, 3]
+    assert result.lost_count == 0
+
+
+def test_where_streams_are_not_counted_ports_are() -> None:
+    with measurer(PacedServer(), flow_stats=False) as (measuring, _):
+        trial = Trial(intended_load_pps=20_000, duration_s=0.2)
+        result = measuring.measure(trial, 0, "search", lambda *_: None)
+    assert result.offered_count == result.received_count == pytest.approx(4000, abs=2)
+    assert [each.offered_count for each in result.streams] == pytest.approx([2000, 2000], abs=1)
+
+
+def test_filters_are_removed_after_every_trial_however_it_ends() -> None:
+    def dead() -> None:
+        raise GeneratorError("the path is gone")
+
+    with measurer(PacedServer()) as (measuring, responder):
+        measuring.measure(Trial(intended_load_pps=1000, duration_s=0.1), 0, "search", lambda *_: None)
+        assert [method for method, _ in responder.asked[-4:]] == ["stop_traffic"] * 2 + ["remove_rx_filters"] * 2
+    with measurer(PacedServer(), check_alive=dead) as (measuring, responder):
+        with pytest.raises(GeneratorError, match="the path is gone"):
+            measuring.measure(Trial(intended_load_pps=1000, duration_s=5.0), 0, "search", lambda *_: None)
+        assert [method for method, _ in responder.asked[-4:]] == ["stop_traffic"] * 2 + ["remove_rx_filters"] * 2
+
+
+def test_an_interrupted_trial_at_a_fixed_rate_keeps_its_counts() -> None:
+    seen: list[float] = []
+
+    def interrupt(elapsed_s: float, *_: int) -> None:
+        seen.append(elapsed_s)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+
+    with measurer(PacedServer()) as (measuring, _):
+        trial = Trial(intended_load_pps=20_000, duration_s=30.0)
+        with pytest.raises(TrialInterrupted) as caught:
+            measuring.measure(trial, 0, FIXED, interrupt)
+        result = caught.value.result
+        assert doubts(result) == [("aborted", Verdict.SUSPECT)]
+        assert result.offered_count == result.received_count > 0
+        assert result.duration_s < 10.0
+        seen.clear()
+        with pytest.raises(KeyboardInterrupt):
+            measuring.measure(trial, 1, "search", interrupt)
+
+
+def test_ports_taken_by_somebody_else_end_the_run_by_name() -> None:
+    server = PacedServer()
+
+    def taken(*_: Any) -> None:
+        server.owner = "anna"
+
+    with measurer(server) as (measuring, _), pytest.raises(TrexTaken, match="found that anna took it meanwhile"):
+        measuring.measure(Trial(intended_load_pps=1000, duration_s=5.0), 0, "search", taken)
+
+
+def test_a_server_that_vanishes_is_one_invalid_trial_and_is_found_again() -> None:
+    server = PacedServer()
+    answers = dict(server.methods)
+
+    def silent(_: dict[str, Any]) -> Any:
+        raise Silence
+
+    with measurer(server, timeout_s=0.3) as (measuring, responder):
+
+        def vanish(*_: Any) -> None:
+            responder.methods["get_pgid_stats"] = silent
+
+        trial = Trial(intended_load_pps=1000, duration_s=0.3)
+        result = measuring.measure(trial, 0, "search", vanish)
+        assert doubts(result) == [("generator_gone", Verdict.INVALID)]
+        assert "s into the trial" in result.validity.doubts[0].text
+        responder.methods.update(answers)
+        assert doubts(measuring.measure(trial, 1, "search", lambda *_: None)) == []
+
+
+def test_what_a_measurer_says_of_the_server() -> None:
+    with measurer(PacedServer()) as (measuring, _):
+        assert (measuring.version, measuring.commit) == ("TRex v3.08 (API 5.1)", "unknown")
+        first, second = measuring.ports
+        assert (first.interface, first.backend) == ("TRex port 0", "trex")
+        assert "port 1 of TRex v3.08 at 127.0.0.1" in second.why
+
+
+def test_a_server_that_is_not_there_is_an_error_before_anything_runs() -> None:
+    with pytest.raises(TrexSilent, match="found none"):
+        TrexMeasurer(TrexPlan(rpc_port=1), TRAFFIC, check_alive=nothing).__enter__()
+
+
+def test_requests_are_made_by_one_thread_at_a_time() -> None:
+    with measurer(PacedServer()) as (measuring, _):
+        session = measuring._open().session
+        threads = [threading.Thread(target=session.call, args=("get_global_stats",)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
