@@ -38,7 +38,7 @@ def test_a_stage_that_is_taken_away_is_told_again() -> None:
 def test_lines_tell_how_far_it_is() -> None:
     out = io.StringIO()
     LineProgress(out).hear(step(40))
-    assert out.getvalue() == "staging: port 40 made (40 of 40)\n"
+    assert out.getvalue() == "cloud: port 40 made (40 of 40)\n"
 
 
 def test_the_picture_has_a_bar() -> None:

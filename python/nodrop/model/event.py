@@ -38,7 +38,7 @@ class StageProgress(Value):
     """How far a stage that takes its time is."""
 
     text: str
-    """What it is about, as `server nodrop-vm-3 becomes ACTIVE`."""
+    """What it is about, as `server nodrop-vm-3 is ACTIVE`."""
     done_count: int
     """Steps taken."""
     count: int

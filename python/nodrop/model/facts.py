@@ -102,6 +102,13 @@ class Versions(Value):
     """Commit the engine was built from; ends in `+` when the tree had changes; `unknown` outside a checkout."""
     python: str
 
+    @property
+    def generator_text(self) -> str:
+        """What sent and received: nodrop's own engine with its commit, or another program by its name."""
+        if self.engine.startswith("TRex"):
+            return self.engine
+        return f"engine {self.engine} ({self.commit[:12]})"
+
 
 class Timestamping(Value):
     """What stamps an interface can give frames; latency is taken from the kernel's."""

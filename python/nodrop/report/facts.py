@@ -9,6 +9,7 @@ from nodrop.model.facts import Facts
 from nodrop.model.layer import Ethernet, Ipv6, Vlan
 from nodrop.model.result import RunResult
 from nodrop.model.traffic import Stream
+from nodrop.report.cloud import cloud_of, cloud_table
 from nodrop.report.tables import plain_table
 from nodrop.units import format_bps, format_seconds
 
@@ -21,6 +22,9 @@ def facts_parts(result: RunResult) -> Iterator[RenderableType]:
     yield ""
     yield _chains_table(result, result.facts)
     yield ""
+    if (cloud := cloud_of(result)) and cloud.servers:
+        yield cloud_table(cloud)
+        yield ""
     up_s = result.facts.stage.up_s
     lab = f"The lab was up after {format_seconds(up_s)}, all" if up_s is not None else "All"
     yield f"- {lab} was done after {format_seconds(result.wall_s)}."

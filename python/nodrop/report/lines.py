@@ -44,7 +44,7 @@ class LineProgress:
                 self._say(f"run {event.run_id}{_place_text(event)}: {what}")
             case StageProgress():
                 if step := self._staging.line(event):
-                    self._say(f"staging: {step}")
+                    self._say(f"cloud: {step}")
             case StageUp():
                 self._say(_stage_line(event.facts.stage))
             case PathChecked():

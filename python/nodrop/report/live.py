@@ -88,7 +88,7 @@ def _staging(progress: Progress) -> RenderableType:
         return Text(staging.text, style="dim", overflow="ellipsis", no_wrap=True)
     row = Table.grid(padding=(0, 2, 0, 0))
     row.add_row(
-        "staging",
+        "cloud",
         ProgressBar(total=staging.count, completed=staging.done_count, width=20),
         f"{staging.done_count} of {staging.count}",
         Text(staging.text, style="dim", overflow="ellipsis", no_wrap=True),

@@ -52,7 +52,7 @@ class EventLog:
                 self._started(event)
             case StageProgress():
                 level = logging.INFO if self._staging.line(event) else logging.DEBUG
-                self._say(level, f"staging: {staging_text(event)}")
+                self._say(level, f"cloud: {staging_text(event)}")
             case StageUp():
                 stage = event.facts.stage
                 self._say(logging.INFO, f"lab {stage.name} is up: SUT {stage.sut}, as {stage.privilege}")

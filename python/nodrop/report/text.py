@@ -12,6 +12,7 @@ from nodrop.model.result import RunResult, Status
 from nodrop.model.trial import TrialResult
 from nodrop.report.calibration import beyond_calibration, calibration_text, holds
 from nodrop.report.chains import chain_lines
+from nodrop.report.cloud import cloud_lines
 from nodrop.report.confidence import confidence_lines, estimate_text
 from nodrop.report.doubts import doubt_lines
 from nodrop.report.facts import facts_parts
@@ -81,6 +82,7 @@ def _parts(result: RunResult, with_trials: bool) -> Iterator[RenderableType]:
         yield from (_bullet("- ", finding.text, "") for finding in result.findings)
     if result.facts:
         yield ""
+        yield from (_bullet("- ", text, "") for text in cloud_lines(result))
         yield Text(_facts_text(result.facts), style="dim")
 
 
@@ -191,7 +193,7 @@ def _facts_text(facts: Facts) -> str:
     host, versions = facts.host, facts.versions
     made_of = "" if host.virtualization == "none" else f", virtual machine ({host.virtualization})"
     return (
-        f"nodrop {versions.nodrop}, engine {versions.engine} ({versions.commit[:12]}), Python {versions.python}, "
+        f"nodrop {versions.nodrop}, {versions.generator_text}, Python {versions.python}, "
         f"Linux {host.kernel}, {host.core_count} x {host.cpu_model}{made_of}, clock {host.clock_source}, "
         f"lab {facts.stage.name} as {facts.stage.privilege}{_ports_text(facts)}"
     )

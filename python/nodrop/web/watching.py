@@ -110,7 +110,7 @@ class Watched:
                     self._say(warning, grave=True)
             case StageProgress():
                 if line := self._staging.line(event):
-                    self._say(f"staging: {line}")
+                    self._say(f"cloud: {line}")
             case StageUp():
                 self.facts = event.facts
                 self._say(f"lab is up, as {event.facts.stage.privilege}")

@@ -50,7 +50,7 @@ def _derived(plan: Plan) -> dict[str, Any]:
         "service_chain_count": plan.lab.chain_count,
         "service_chain_shared_net": plan.lab.networks == "shared",
         "l2_loopback": plan.lab.sut == "wire",
-        "l3_router": bool(plan.lab.routers),
+        "l3_router": bool(plan.lab.routers) or (plan.lab.cloud is not None and plan.lab.cloud.has_routers),
         "flow_count": flow_count(plan),
         "rate": plan.fixed.asked if plan.fixed else "_".join(goals).lower(),
         "duration_sec": _plain(plan.fixed.duration_s if plan.fixed else plan.search.final_trial_duration_s),
@@ -76,13 +76,21 @@ def _added(runs: Sequence[RunResult]) -> dict[str, Any]:
     searched = [] if plan.fixed or plan.no_traffic else [goal.label.upper() for goal in plan.search.goals]
     return {
         "frame_sizes": [frame_size(run.plan) for run in runs],
-        "generator_profile": "nodrop",
+        "generator_profile": _generator_name(plan),
         "ndr_run": "NDR" in searched,
         "pdr_run": "PDR" in searched,
         "single_run": plan.fixed is not None,
-        "tg-name": "nodrop",
-        "tg-tool": "nodrop",
+        "tg-name": _generator_name(plan),
+        "tg-tool": "TRex" if plan.trex else "nodrop",
     }
+
+
+def _generator_name(plan: Plan) -> str:
+    """The profile that was written for TRex, or its program's name."""
+    if not plan.trex:
+        return "nodrop"
+    written = plan.nfvbench.get("traffic_generator")
+    return str((written.get("default_profile") if isinstance(written, Mapping) else None) or "trex-local")
 
 
 def _speeds(runs: Sequence[RunResult]) -> dict[str, Any]:
@@ -91,7 +99,7 @@ def _speeds(runs: Sequence[RunResult]) -> dict[str, Any]:
     ports = [port for port in facts.stage.interfaces if port.namespace == "tester"] if facts else []
     detected = {port.link_speed_bps for port in ports}
     return {
-        "cores_used": max(1, len(plan.engine.cores)),
+        "cores_used": plan.trex.start.cores if plan.trex and plan.trex.start else max(1, len(plan.engine.cores)),
         "intf_speed_used": plan.link_speed_bps,
         "intf_speed_detected": detected.pop() if len(detected) == 1 else None,
     }

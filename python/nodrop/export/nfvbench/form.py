@@ -277,4 +277,6 @@ class NfvbenchResult(Form):
     """Who wrote it: `nodrop <version>`."""
     config: dict[str, Any]
     """Every key of NFVbench's configuration as it held, and what NFVbench adds to it."""
+    openstack_spec: dict[str, str] = {}
+    """`vswitch` and `encaps` of a cloud; not there without one."""
     benchmarks: Benchmarks

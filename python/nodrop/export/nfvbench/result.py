@@ -27,6 +27,7 @@ from nodrop.model.result import RunResult, Status
 
 FIXED = "fixed"
 """Phase of the trial of a run at a fixed rate."""
+ENCAPSULATIONS = {"vlan": "VLAN", "vxlan": "VxLAN", "mpls": "MPLS", "flat": "BASIC", "any": "BASIC"}
 
 
 def nfvbench_result(runs: Sequence[RunResult]) -> dict[str, Any]:
@@ -41,13 +42,20 @@ def nfvbench_result(runs: Sequence[RunResult]) -> dict[str, Any]:
     runs = middle_of_each(runs)
     first = runs[0]
     chains = {} if first.plan.no_traffic else {chain_name(first.plan): ServiceChain(result=_measured(runs))}
+    cloud = {"openstack_spec": openstack_spec(first.plan)} if first.plan.cloud else {}
     whole = NfvbenchResult(
+        **cloud,
         date=f"{datetime.fromisoformat(first.started_at).astimezone():%Y-%m-%d %H:%M:%S}",
         nfvbench_version=f"nodrop {_versions(first)['version']}",
         config=running_config(runs),
         benchmarks=Benchmarks(network=Network(versions={"Traffic_Generator": _versions(first)}, service_chain=chains)),
     )
     return whole.model_dump(mode="json", exclude_unset=True)
+
+
+def openstack_spec(plan: Plan) -> dict[str, str]:
+    """What of a cloud NFVbench tells: `BASIC` is what it calls a virtual switch that it knows nothing of."""
+    return {"vswitch": "BASIC", "encaps": ENCAPSULATIONS[plan.cloud.networks[0].kind] if plan.cloud else "BASIC"}
 
 
 def require_one_setup(plans: Iterable[Plan]) -> None:
@@ -82,9 +90,17 @@ def _measured(runs: Sequence[RunResult]) -> Measured:
         service_chain_count=plan.lab.chain_count,
         bidirectional=bidirectional(plan),
         profile=profile_name(runs),
-        compute_nodes={},
+        compute_nodes={node: {} for run in runs for node in _compute_nodes(run)},
         result=sizes,
     )
+
+
+def _compute_nodes(run: RunResult) -> Iterator[str]:
+    """`zone:host` of the VMs, as far as the cloud says."""
+    cloud = run.facts.stage.cloud if run.facts else None
+    for server in cloud.servers if cloud else ():
+        if server.host:
+            yield f"{server.availability_zone}:{server.host}" if server.availability_zone else server.host
 
 
 def _of_size(run: RunResult) -> FixedResult | SearchedResult | None:

@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 
 from nodrop.model.chd import HostDescriptor
+from nodrop.model.cloud import CloudServerFacts
 from nodrop.model.facts import Facts as Found
 from nodrop.model.result import RunResult
 from nodrop.report.calibration import calibration_text, holds
+from nodrop.report.cloud import cloud_lines
 from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Cell, Facts, Paragraph, Table
 from nodrop.report.document.naming import is_simulated
@@ -21,6 +23,15 @@ PORTS = (
     cells.number("MTU", "bytes"),
     cells.number("speed", "bps"),
     cells.sentences("frames get in and out by"),
+)
+VMS = (
+    cells.word("VM"),
+    cells.number("chain"),
+    cells.word("host"),
+    cells.word("zone"),
+    cells.word("MAC address left"),
+    cells.word("right"),
+    cells.word("made anew"),
 )
 SAID_ABOVE = ("host", "runs on")
 NODES_SHOWN = 8
@@ -50,8 +61,8 @@ def _blocks(result: RunResult, found: Found) -> Iterator[Block]:
     yield _facts(
         "Versions",
         ("nodrop", versions.nodrop),
-        ("engine", versions.engine),
-        ("commit", versions.commit),
+        ("TRex" if result.plan.trex else "engine", versions.engine),
+        ("commit", "" if result.plan.trex else versions.commit),
         ("Python", versions.python),
     )
     cores = result.plan.engine.cores
@@ -62,10 +73,17 @@ def _blocks(result: RunResult, found: Found) -> Iterator[Block]:
             ("lab", stage.name),
             ("as", stage.privilege),
             ("up after", format_seconds(stage.up_s) if stage.up_s is not None else ""),
-            ("CPUs of the tester", ", ".join(map(str, cores)) or "as the kernel likes"),
+            (
+                "CPUs of the tester",
+                "TRex's" if result.plan.trex else ", ".join(map(str, cores)) or "as the kernel likes",
+            ),
             ("SUT and tester share a CPU", "yes" if stage.sut_shares_tester_cpu else "no"),
-            ("queue of a tester port", f"{result.plan.engine.queue_slots:,} frames"),
+            ("queue of a tester port", "" if result.plan.trex else f"{result.plan.engine.queue_slots:,} frames"),
         )
+    if stage.cloud:
+        yield from (Paragraph(text=text) for text in cloud_lines(result))
+        if stage.cloud.servers:
+            yield Table(caption="VMs", columns=VMS, rows=tuple(map(_vm, stage.cloud.servers)))
     if stage.interfaces:
         yield Table(caption="Interfaces", columns=PORTS, rows=tuple(_interfaces(found)))
     if result.plan.calibration and holds(result.plan.calibration, result):
@@ -83,6 +101,12 @@ def _descriptor(chd: HostDescriptor) -> Facts:
         ("other nodes", f"{len(nodes) - NODES_SHOWN} more" if len(nodes) > NODES_SHOWN else ""),
         ("known", f"{known} of {len(observed)} facts; nodrop show --host says why the others are not"),
     )
+
+
+def _vm(server: CloudServerFacts) -> tuple[Cell, ...]:
+    left, right = (*server.macs, "-", "-")[:2]
+    words = (server.host or "-", server.availability_zone or "-", left, right, "yes" if server.restaged else "no")
+    return (cells.text(server.name), Cell(text=str(server.chain), key=server.chain), *map(cells.text, words))
 
 
 def _facts(caption: str, *pairs: tuple[str, str]) -> Facts:

@@ -16,6 +16,7 @@ SUTS = {
     "ovs": "Open vSwitch",
     "wire": "a bare wire",
     "ext": "a system that was there already",
+    "openstack": "loopback VMs in OpenStack",
 }
 """Kinds of SUTs, for somebody who has never seen nodrop."""
 SIMULATED = "simulated"

@@ -100,4 +100,4 @@ def _note(results: Sequence[RunResult]) -> str:
 
 def _are_virtual(results: Sequence[RunResult]) -> bool:
     """Whether the links are the lab's own, and no wires that have a speed."""
-    return all(result.plan.sends_into_lab and result.plan.lab.sut != "ext" for result in results)
+    return all(result.plan.sends_into_lab and result.plan.lab.sut not in ("ext", "openstack") for result in results)
