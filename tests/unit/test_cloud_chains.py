@@ -1,0 +1,235 @@
+"""Chains read back from a cloud: complete and unambiguous, or an error."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from nodrop.errors import StageError
+from nodrop.model.cloud import CloudLogin, CloudNetwork, CloudPlan, CloudPort, CloudRouter, CloudServer
+from nodrop.model.facts import ChainFacts
+from nodrop.model.plan import LabPlan
+from nodrop.stage.openstack import chains
+from nodrop.stage.openstack.chains import Read
+
+Json = dict[str, Any]
+
+
+def lab(count: int = 1, *, tagged: bool = True, networks: str = "vlan") -> LabPlan:
+    ports = ("eth0", "eth1") if networks != "ports" else tuple(f"eth{port}" for port in range(2 * count))
+    return LabPlan.model_validate(
+        {
+            "sut": "openstack",
+            "networks": networks,
+            "chain_count": count,
+            "vlans": ((0, 0),) * count if tagged else (),
+            "tester_interfaces": ports,
+            "sut_interfaces": (),
+            "forwarders": (),
+            "sut_queue_slots": 64,
+        }
+    )
+
+
+def plan(count: int = 1, **more: Any) -> CloudPlan:
+    return CloudPlan(
+        login=CloudLogin(),
+        networks=tuple(
+            CloudNetwork.model_validate({"name": f"{role}{chain}", "role": role, "chain": chain})
+            for chain in range(count)
+            for role in ("left", "right")
+        ),
+        servers=tuple(
+            CloudServer(
+                name=f"vm{chain}",
+                chain=chain,
+                ports=(
+                    CloudPort(name=f"vm{chain}-0", network=f"left{chain}"),
+                    CloudPort(name=f"vm{chain}-1", network=f"right{chain}"),
+                ),
+            )
+            for chain in range(count)
+        ),
+        **more,
+    )
+
+
+def networks(asked: CloudPlan, **segments: Any) -> Mapping[str, Json]:
+    """As Neutron tells administrators: VLAN 100 and so on, where none is given."""
+    return {
+        network.name: {
+            "id": f"id-{network.name}",
+            "provider:network_type": "vlan",
+            "provider:segmentation_id": segments.get(network.name, 100 + index),
+            "provider:physical_network": "physnet1",
+        }
+        for index, network in enumerate(asked.networks)
+    }
+
+
+def read(asked: CloudPlan, **changed: Json) -> Read:
+    ports = {
+        port.name: {
+            "mac_address": f"FA:16:3E:00:{server.chain:02}:0{side}",
+            "device_id": f"id-{server.name}",
+            "binding:vif_type": "ovs",
+            "binding:host_id": "compute1",
+            **changed.get(port.name, {}),
+        }
+        for server in asked.servers
+        for side, port in enumerate(server.ports)
+    }
+    servers = {
+        server.name: {
+            "id": f"id-{server.name}",
+            chains.HOST: "compute1",
+            chains.HOST_ID: "h1",
+            **changed.get(server.name, {}),
+        }
+        for server in asked.servers
+    }
+    return Read("here", ports, servers, {}, ())
+
+
+def facts(asked: CloudPlan, of: LabPlan, **segments: Any) -> tuple[ChainFacts, ...]:
+    return tuple(
+        chains.chain_facts(asked, of, tuple(chains.network_facts(asked, networks(asked, **segments))), read(asked))
+    )
+
+
+def test_a_chain_has_the_vlans_and_macs_that_the_cloud_gave_it() -> None:
+    first, second = facts(plan(2), lab(2))
+    assert first.vlans == (100, 101)
+    assert first.macs == ("fa:16:3e:00:00:00", "fa:16:3e:00:00:01")
+    assert first.tester_interfaces == ("eth0", "eth1")
+    assert first.vnis is None
+    assert second.vlans == (102, 103)
+
+
+def test_frames_without_tags_have_no_vlan() -> None:
+    [chain] = facts(plan(), lab(tagged=False))
+    assert chain.vlans is None
+
+
+def test_networks_of_a_tunnel_give_their_numbers() -> None:
+    asked, told = plan(), {}
+    for name, network in networks(asked, left0=7000, right0=7001).items():
+        told[name] = network | {"provider:network_type": "vxlan"}
+    found = tuple(chains.network_facts(asked, told))
+    [chain] = chains.chain_facts(asked, lab(tagged=False), found, read(asked))
+    assert chain.vnis == (7000, 7001)
+    assert chain.vlans is None
+    with pytest.raises(StageError, match="VLAN of network left0 asked for, it is of kind vxlan; ask for kind vlan"):
+        chains.numbers("here", asked, lab(), found)
+
+
+def test_two_networks_with_one_vlan_at_a_port_of_the_tester_are_an_error() -> None:
+    with pytest.raises(StageError, match="networks left0 and left1 both have VLAN 7 at the same port of the tester"):
+        facts(plan(2), lab(2), left0=7, left1=7)
+
+
+def test_a_vlan_may_be_on_both_sides_and_at_ports_of_different_chains() -> None:
+    [chain] = facts(plan(), lab(), left0=7, right0=7)
+    assert chain.vlans == (7, 7)
+    assert [each.vlans for each in facts(plan(2), lab(2, networks="ports"), left0=7, left1=7)] == [(7, 101), (7, 103)]
+
+
+def test_chains_of_a_shared_network_have_its_vlan_and_their_own_macs() -> None:
+    shared = tuple(network.model_copy(update={"chain": None}) for network in plan().networks)
+    ports = tuple(
+        CloudServer(
+            name=f"vm{chain}",
+            chain=chain,
+            ports=(CloudPort(name=f"vm{chain}-0", network="left0"), CloudPort(name=f"vm{chain}-1", network="right0")),
+        )
+        for chain in range(2)
+    )
+    first, second = facts(plan().model_copy(update={"networks": shared, "servers": ports}), lab(2, networks="shared"))
+    assert first.vlans == second.vlans == (100, 101)
+    assert first.macs != second.macs
+
+
+def test_who_is_not_told_a_vlan_may_write_it_and_else_is_told_who_is() -> None:
+    bare = {name: {"id": f"id-{name}"} for name in ("left0", "right0")}
+    with pytest.raises(StageError, match="segmentation id of network left0 asked for, only administrators are told"):
+        chains.numbers("here", plan(), lab(), tuple(chains.network_facts(plan(), bare)))
+    written = plan().model_copy(
+        update={
+            "networks": tuple(
+                network.model_copy(update={"segmentation_id": 300 + index})
+                for index, network in enumerate(plan().networks)
+            )
+        }
+    )
+    [found] = chains.numbers("here", written, lab(), tuple(chains.network_facts(written, bare)))
+    assert found.vlans == (300, 301)
+
+
+def test_where_routers_stand_they_are_the_stations_and_edges_the_tester_s_networks() -> None:
+    edges = tuple(
+        CloudNetwork.model_validate({"name": f"edge_{side}0", "role": f"edge_{side}", "chain": 0})
+        for side in ("left", "right")
+    )
+    routers = tuple(CloudRouter(name=f"r{side}", networks=(f"edge_{side}0", f"{side}0")) for side in ("left", "right"))
+    asked = plan(routers=routers)
+    asked = asked.model_copy(update={"networks": (*edges, *asked.networks)})
+    found = tuple(chains.network_facts(asked, networks(asked)))
+    standing = read(asked)._replace(router_macs=("FA:16:3E:AA:00:00", "FA:16:3E:AA:00:01"))
+    [chain] = chains.chain_facts(asked, lab(), found, standing)
+    assert chain.vlans == (100, 101)
+    assert chain.macs == ("fa:16:3e:aa:00:00", "fa:16:3e:aa:00:01")
+
+
+def test_a_mac_that_is_there_twice_is_an_error() -> None:
+    with pytest.raises(StageError, match="ports vm0-0 and vm1-1 have the same MAC address fa:16:3e:00:00:00"):
+        tuple(chains.server_facts(plan(2), read(plan(2), **{"vm1-1": {"mac_address": "fa:16:3e:00:00:00"}}), set()))
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"binding:vif_type": "binding_failed"}, "asked to be bound on compute1, it is binding_failed"),
+        ({"binding:vif_type": "unbound", "binding:host_id": ""}, "asked to be bound on a host, it is unbound"),
+        ({"device_id": "id-other"}, "asked to be server vm0's, it belongs to id-other"),
+        ({"device_id": ""}, "asked to be server vm0's, it belongs to none"),
+        ({"mac_address": ""}, "was made, it is gone"),
+    ],
+)
+def test_a_port_that_is_not_as_it_has_to_be_is_an_error(changed: Json, said: str) -> None:
+    with pytest.raises(StageError, match=f"port vm0-1 .*{said}"):
+        tuple(chains.server_facts(plan(), read(plan(), **{"vm0-1": changed}), set()))
+
+
+def test_what_only_administrators_are_told_is_not_missed() -> None:
+    asked = plan()
+    told = read(asked)
+    bare = {name: {key: port[key] for key in ("mac_address", "device_id")} for name, port in told.ports.items()}
+    servers = {name: {"id": server["id"], "hostId": "h1"} for name, server in told.servers.items()}
+    [server] = chains.server_facts(asked, told._replace(ports=bare, servers=servers), set())
+    assert (server.host, server.restaged) == ("", False)
+    chains.check_places(asked, told._replace(servers=servers))
+
+
+def test_a_vm_on_another_host_than_asked_for_is_an_error() -> None:
+    asked = plan(2, hosts=("compute1", "az:compute2"))
+    chains.check_places(asked, read(asked, vm1={chains.HOST: "compute2.example.org", chains.HOST_ID: "h2"}))
+    with pytest.raises(StageError, match="server vm1 asked on compute2, it is on compute1"):
+        chains.check_places(asked, read(asked))
+
+
+def test_a_chain_on_two_hosts_is_an_error_unless_that_was_asked_for() -> None:
+    asked = plan()
+    second = asked.servers[0].model_copy(
+        update={
+            "name": "vm0-1",
+            "hop": 1,
+            "ports": (CloudPort(name="vm0-1-0", network="left0"), CloudPort(name="vm0-1-1", network="right0")),
+        }
+    )
+    asked = asked.model_copy(update={"servers": (*asked.servers, second)})
+    elsewhere = read(asked, **{"vm0-1": {chains.HOST: "compute2", chains.HOST_ID: "h2"}})
+    with pytest.raises(
+        StageError, match=r"servers vm0 and vm0-1 asked on one host, they are on two \(compute1 and comp"
+    ):
+        chains.check_places(asked, elsewhere)
+    chains.check_places(asked.model_copy(update={"same_host": False}), elsewhere)

@@ -1,0 +1,55 @@
+"""Servers looked at beside a run."""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from nodrop.errors import StageError
+from nodrop.stage.openstack.watch import Watch
+
+NAMES = frozenset({"vm0", "vm1"})
+WELL = {"vm0": {"status": "ACTIVE"}, "vm1": {"status": "ACTIVE"}}
+
+
+def watched(look: Callable[[], Mapping[str, Any]], until: Callable[[Watch], bool]) -> str | None:
+    """What a watch says of what it sees, once something is so."""
+    watch = Watch(look, NAMES, every_s=0.01)
+    watch.start()
+    end = time.monotonic() + 10
+    while not until(watch) and time.monotonic() < end:
+        time.sleep(0.01)
+    watch.stop()
+    return watch.fallen
+
+
+def test_a_server_that_left_active_is_named() -> None:
+    said = watched(lambda: WELL | {"vm1": {"status": "SHUTOFF"}}, lambda watch: bool(watch.fallen))
+    assert said and said.startswith("server vm1 was ACTIVE when the run began and is SHUTOFF")
+
+
+def test_a_server_that_is_gone_is_named() -> None:
+    said = watched(lambda: {"vm1": WELL["vm1"]}, lambda watch: bool(watch.fallen))
+    assert said and said.startswith("server vm0 was ACTIVE when the run began and is gone")
+
+
+def test_a_cloud_that_does_not_answer_ends_no_run() -> None:
+    looks = []
+
+    def look() -> Mapping[str, Any]:
+        looks.append(1)
+        if len(looks) < 3:
+            raise StageError("no answer")
+        return WELL
+
+    assert watched(look, lambda _: len(looks) >= 5) is None
+    assert len(looks) >= 5
+
+
+def test_a_watch_that_is_stopped_looks_no_more() -> None:
+    looks = []
+    watch = Watch(lambda: looks.append(1) or WELL, NAMES, every_s=0.01)
+    watch.start()
+    watch.stop()
+    before = len(looks)
+    time.sleep(0.05)
+    assert len(looks) == before
