@@ -10,7 +10,7 @@ import json
 import socket
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ SERVICES = ("identity", "image", "compute", "network", "placement")
 VERSIONS = {"image": "v2.9", "compute": "v2.1", "network": "v2.0", "identity": "v3.14", "placement": "v1.0"}
 PATHS = {"image": "/v2", "compute": "/v2.1", "network": "/v2.0", "identity": "/v3", "placement": ""}
 Failure = int | str
-"""A status; or what happens to the connection: `cut` before anything is done, `lost` after it."""
+"""A status; or what happens to the connection: `cut` before anything is done, `lost` after it; or what a 400 says."""
 
 
 class SmallCloud:
@@ -38,6 +38,10 @@ class SmallCloud:
         """Method, how the path begins, and what happens: each once, in this order."""
         self.asked: list[tuple[str, str]] = []
         """Methods and paths of all requests, but for tokens and versions."""
+        self.finish: Callable[[str, dict[str, Any]], None] = lambda _path, _made: None
+        """Gives what was made what only a service can say, by the path of its kind."""
+        self.said: dict[str, Any] = {}
+        """Answers that are no resources, by path."""
         self.password = "secret"
         self.roles = ["admin", "member"]
         self.services: tuple[str, ...] = SERVICES
@@ -53,6 +57,7 @@ class SmallCloud:
         """Put something there, as if it had been there before."""
         made = {"id": next(self.ids), "project_id": "p1", "tenant_id": "p1", "owner": "p1", **resource}
         self.held.setdefault(path, []).append(made)
+        self.finish(path, made)
         return made
 
     def failure(self, method: str, path: str) -> Failure | None:
@@ -126,26 +131,23 @@ class _Answers(BaseHTTPRequestHandler):
             self._say(failure, {"error": {"message": f"failure {failure}"}})
         elif failure == "cut":
             self._cut()
+        elif failure not in (None, "lost"):
+            self._say(400, {"error": {"message": failure}})
         else:
             status, answer = self._do(method, address.path, parse_qs(address.query), body)
             self._cut() if failure == "lost" else self._say(status, answer)
 
     def _do(self, method: str, path: str, query: dict[str, list[str]], body: Any) -> tuple[int, Any]:
-        key = path.rpartition("/")[2].replace("os-", "").replace("-", "_")
         kind, _, number = path.rpartition("/")
         if method == "POST":
-            name, wanted = next(iter(body.items())) if len(body) == 1 else ("", body)
+            hints = {name: value for name, value in body.items() if ":" not in name}
+            name, wanted = next(iter(hints.items())) if len(hints) == 1 else ("", body)
+            if isinstance(wanted, list):
+                return 201, {name: [self.cloud.add(path, **each) for each in wanted]}
             made = self.cloud.add(path, **wanted)
             return 201, {name: made} if name else made
-        if method == "GET" and number == "detail":
-            flavors = query.get("flavor")
-            held = self.cloud.held.get(kind, [])
-            some = [each for each in held if not flavors or each.get("flavor", {}).get("id") in flavors]
-            return 200, {kind.rpartition("/")[2]: some}
         if method == "GET":
-            held = self.cloud.held.get(path, [])
-            names = query.get("name")
-            return 200, {key: [each for each in held if not names or each["name"] in names]}
+            return 200, self.cloud.said.get(path) or self._listed(path, query)
         if number == "remove_router_interface":
             kind, number, method = f"{kind.rpartition('/routers')[0]}/ports", body["port_id"], "DELETE"
         found = next((each for each in self.cloud.held.get(kind, []) if each["id"] == number), None)
@@ -156,6 +158,18 @@ class _Answers(BaseHTTPRequestHandler):
             return 204, None
         found.update(next(iter(body.values())))
         return 200, body
+
+    def _listed(self, path: str, query: dict[str, list[str]]) -> dict[str, Any]:
+        kind, _, last = path.rpartition("/")
+        if last == "detail":
+            flavors = query.get("flavor")
+            held = self.cloud.held.get(kind, [])
+            some = [each for each in held if not flavors or each.get("flavor", {}).get("id") in flavors]
+            return {kind.rpartition("/")[2]: some}
+        names = query.get("name")
+        held = self.cloud.held.get(path, [])
+        key = last.replace("os-", "").replace("-", "_")
+        return {key: [each for each in held if not names or each["name"] in names]}
 
     def _log_in(self, body: Any, failure: Failure | None) -> None:
         given = body["auth"]["identity"]["password"]["user"]["password"]

@@ -1,0 +1,254 @@
+"""Chains staged while services fail, lose answers and refuse: what stands is right, or nothing is left of it."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("openstack")
+
+from tests.small_cloud import SmallCloud, clouds_yaml, logged_in, serving
+
+from nodrop.errors import StageError
+from nodrop.model.cloud import CloudFlavor, CloudImage, CloudLogin, CloudNetwork, CloudPlan, CloudPort, CloudServer
+from nodrop.model.plan import LabPlan
+from nodrop.stage.openstack import cleanup, requests, undoing
+from nodrop.stage.openstack.marks import mark
+from nodrop.stage.openstack.stage import OpenStackStage
+
+NETWORK, COMPUTE, IMAGE = "/network/v2.0", "/compute/v2.1", "/image/v2"
+NETWORKS, SUBNETS, PORTS = (f"{NETWORK}/{kind}" for kind in ("networks", "subnets", "ports"))
+SERVERS, FLAVORS = f"{COMPUTE}/servers", f"{COMPUTE}/flavors"
+LIMITS = {"maxTotalInstances": 10, "totalInstancesUsed": 0}
+
+
+class Services(SmallCloud):
+    """It numbers networks, gives ports their MACs, and starts servers as far as one can without a host."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.finish = self._finish
+        self.status = "ACTIVE"
+        """Of servers."""
+        self.said[f"{COMPUTE}/limits"] = {"limits": {"absolute": LIMITS}}
+        self.said[f"{NETWORK}/quotas/p1/details.json"] = {"quota": {}}
+        self.add(f"{IMAGE}/images", name="image", status="active", tags=[])
+
+    def _finish(self, path: str, made: dict[str, Any]) -> None:
+        if path.endswith("/os-extra_specs"):
+            self.held.pop(path)
+            self.held[FLAVORS][-1]["extra_specs"] = {"hw:cpu_policy": made["hw:cpu_policy"]}
+        if path == NETWORKS:
+            made |= {"provider:network_type": "vlan", "provider:segmentation_id": 100 + int(made["id"])}
+        if path == PORTS:
+            made |= {"mac_address": f"fa:16:3e:00:00:{int(made['id']):02x}", "fixed_ips": [], "binding:vif_type": "ovs"}
+        if path == SERVERS:
+            host = {"OS-EXT-SRV-ATTR:host": "compute1", "hostId": "h1"}
+            fault = {"fault": {"message": "No valid host was found."}} if self.status == "ERROR" else {}
+            made |= {
+                "status": self.status,
+                "flavor": {"original_name": "flavor"},
+                "image": {"id": "1"},
+                **host,
+                **fault,
+            }
+            for port in self.held[PORTS]:
+                if {"port": port["id"]} in made["networks"]:
+                    port["device_id"] = made["id"]
+
+    def posts(self) -> list[str]:
+        """What was asked to be made, by the ends of paths."""
+        return [path.rpartition("/")[2] for method, path in self.asked if method == "POST"]
+
+    def left(self) -> dict[str, int]:
+        """How many of what are there, but for the image."""
+        return {path: len(held) for path, held in self.held.items() if held and path != f"{IMAGE}/images"}
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Services]:
+    for name in [name for name in os.environ if name.startswith("OS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(requests, "FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr(requests, "PATIENCE_S", 0.1)
+    for name in ("BETWEEN_PASSES_S", "POLL_S"):
+        monkeypatch.setattr(cleanup, name, 0.01)
+    services = Services()
+    with serving(services):
+        monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(clouds_yaml(services, tmp_path)))
+        yield services
+
+
+def plan(count: int = 1, **more: Any) -> CloudPlan:
+    places = [(role, chain) for chain in range(count) for role in ("left", "right")]
+    return CloudPlan(
+        login=CloudLogin(cloud="small"),
+        image=CloudImage(name="image"),
+        flavor=CloudFlavor(name="flavor", vcpus=1, ram_mib=64, disk_gib=0, extra_specs={"hw:cpu_policy": "shared"}),
+        networks=tuple(
+            CloudNetwork.model_validate(
+                {
+                    "name": f"{role}{chain}",
+                    "role": role,
+                    "chain": chain,
+                    "subnet": f"{role}{chain}",
+                    "cidr": "10.0.0.0/8",
+                }
+            )
+            for role, chain in places
+        ),
+        servers=tuple(
+            CloudServer(
+                name=f"vm{chain}",
+                chain=chain,
+                ports=(
+                    CloudPort(name=f"vm{chain}-0", network=f"left{chain}"),
+                    CloudPort(name=f"vm{chain}-1", network=f"right{chain}"),
+                ),
+            )
+            for chain in range(count)
+        ),
+        tester_macs=("02:00:00:00:00:01", "02:00:00:00:00:02"),
+        poll_s=0.01,
+        **more,
+    )
+
+
+def stage(asked: CloudPlan) -> OpenStackStage:
+    count = len(asked.servers)
+    lab = LabPlan(
+        sut="openstack",
+        networks="vlan",
+        chain_count=count,
+        vlans=((0, 0),) * count,
+        sut_interfaces=(),
+        forwarders=(),
+        sut_queue_slots=64,
+    )
+    return OpenStackStage(lab, asked, tester_is_here=False)
+
+
+def test_a_chain_more_is_one_request_more(small: Services) -> None:
+    with stage(plan()) as one:
+        assert one.facts.chains[0].macs
+    assert small.posts() == ["flavors", "os-extra_specs", "networks", "subnets", "ports", "servers"]
+    small.asked.clear()
+    with stage(plan(3)) as three:
+        assert len({mac for chain in three.facts.chains for mac in chain.macs or ()}) == 6
+    assert small.posts() == ["flavors", "os-extra_specs", "networks", "subnets", "ports", *["servers"] * 3]
+
+
+@pytest.mark.parametrize("failure", ["lost", "cut", 503])
+def test_what_a_service_makes_while_answers_are_lost_is_there_once(small: Services, failure: int | str) -> None:
+    small.failures = [("POST", path, failure) for path in (FLAVORS, NETWORKS, SUBNETS, PORTS, SERVERS)]
+    with stage(plan()):
+        assert small.left() == {FLAVORS: 1, NETWORKS: 2, SUBNETS: 2, PORTS: 2, SERVERS: 1}
+    assert not small.failures
+    assert small.left() == {}
+
+
+@pytest.mark.parametrize("path", [FLAVORS, PORTS, SERVERS])
+def test_whatever_is_refused_nothing_is_left(small: Services, path: str) -> None:
+    small.failures = [("POST", path, 409)]
+    with pytest.raises(StageError, match=r"it answers 409: failure 409; .*(taken away again \(|Nothing was made)"):
+        stage(plan(2)).__enter__()
+    assert small.left() == {}
+
+
+def test_a_server_in_error_is_told_and_nothing_is_left(small: Services) -> None:
+    small.status = "ERROR"
+    with pytest.raises(StageError, match=r"server vm0 asked for, it is ERROR: No valid host .* 2 servers\)"):
+        stage(plan(2)).__enter__()
+    assert small.left() == {}
+
+
+def test_what_cannot_be_taken_away_is_named_with_the_command_that_does(small: Services) -> None:
+    small.status = "ERROR"
+    small.failures = [("DELETE", NETWORKS, 500)]
+    with pytest.raises(StageError, match=r"taken away again but for network left0 \(.*500.*\): run nodrop cleanup"):
+        stage(plan()).__enter__()
+    assert [each["name"] for each in small.held[NETWORKS]] == ["left0"]
+
+
+def test_an_interrupt_leaves_nothing(small: Services) -> None:
+    def interrupt(text: str, _done: int, _count: int) -> None:
+        if text.startswith("ports made"):
+            raise KeyboardInterrupt
+
+    interrupted = stage(plan())
+    interrupted._on_progress = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        interrupted.__enter__()
+    assert small.left() == {}
+
+
+def test_what_is_kept_is_taken_as_it_is_and_left_again(small: Services) -> None:
+    with stage(plan(2, keep=True)) as first:
+        made = first.facts.cloud
+    small.asked.clear()
+    with stage(plan(2)) as second:
+        found = second.facts.cloud
+    assert small.posts() == []
+    assert made and found
+    assert [each.id for each in found.resources] == [each.id for each in made.resources]
+    assert not any(each.found for each in made.resources if each.kind != "image")
+    assert all(each.found for each in found.resources)
+    assert len(small.held[SERVERS]) == 2
+    assert ("DELETE", SERVERS) not in small.asked
+
+
+def test_only_a_vm_that_was_told_something_else_is_made_anew(small: Services) -> None:
+    with stage(plan(2, keep=True)):
+        before = {server["name"]: server["id"] for server in small.held[SERVERS]}
+    small.held[SERVERS][1]["metadata"]["nodrop-user-data"] = "of another release"
+    small.asked.clear()
+    with stage(plan(2, keep=True)) as again:
+        after = {server["name"]: server["id"] for server in small.held[SERVERS]}
+        assert (
+            [server.id for server in again.facts.cloud.servers] == list(after.values()) if again.facts.cloud else False
+        )
+    assert small.posts() == ["servers"]
+    assert after["vm0"] == before["vm0"]
+    assert after["vm1"] != before["vm1"]
+
+
+def test_a_chain_is_made_anew_once_on_its_own_ports(small: Services) -> None:
+    with stage(plan(2)) as standing:
+        before = standing.facts
+        ids = {server["name"]: server["id"] for server in small.held[SERVERS]}
+        assert standing.restage([1])
+        assert standing.facts.chains == before.chains
+        assert standing.facts.cloud
+        assert [server.restaged for server in standing.facts.cloud.servers] == [False, True]
+        assert standing.facts.cloud.servers[0].id == ids["vm0"]
+        assert standing.facts.cloud.servers[1].id != ids["vm1"]
+        assert not standing.restage([1])
+    assert small.left() == {}
+
+
+def test_where_port_security_stays_on_every_address_is_let_through(small: Services) -> None:
+    said: list[str] = []
+    allowed: list[object] = []
+    finish = small.finish
+
+    def finished(path: str, made: dict[str, Any]) -> None:
+        if path == PORTS:
+            allowed.append(made.get("allowed_address_pairs"))
+        finish(path, made)
+
+    small.finish = finished
+    small.failures = [("POST", PORTS, "Unrecognized attribute(s) 'port_security_enabled'")]
+    standing = stage(plan())
+    standing._on_progress = lambda text, _done, _count: said.append(text)
+    with standing:
+        assert allowed == [[{"ip_address": "0.0.0.0/0"}, {"ip_address": "::/0"}]] * 2
+    assert any("port security cannot be switched off" in text for text in said)
+
+
+def test_what_a_request_without_an_answer_made_is_found_by_name_and_mark(small: Services) -> None:
+    ours = small.add(NETWORKS, name="left0", description=mark("nodrop"))
+    small.add(NETWORKS, name="left0", description="of somebody else")
+    small.add(NETWORKS, name="left9", description=mark("nodrop"))
+    assert [each.id for each in undoing.stray(logged_in(), plan(), ())] == [ours["id"]]
