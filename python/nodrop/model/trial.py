@@ -217,8 +217,9 @@ class Doubt(Value):
     """One reason why a trial is not simply valid."""
 
     code: str
-    """aborted, clock_jump, cpu_steal, engine_died, held_up, offered_short, receiver_starved, sender_late,
-    sender_stalled, stopped_for_late, sut_preempted, tester_drops, tester_preempted"""
+    """aborted, clock_jump, counters_frozen, cpu_steal, engine_died, generator_gone, held_up, offered_short, queue_full,
+    receiver_starved, sender_drops, sender_late, sender_stalled, stopped_for_late, sut_preempted, tester_busy,
+    tester_drops, tester_preempted"""
     verdict: Verdict
     """What this reason alone makes of the trial."""
     text: str
