@@ -240,6 +240,6 @@ def clouds_yaml(small: SmallCloud, directory: Path, **auth: Any) -> Path:
     return path
 
 
-def logged_in() -> Cloud:
+def logged_in(on_wait: Callable[[str], None] | None = None) -> Cloud:
     """Log in to it; OS_CLIENT_CONFIG_FILE says where it is."""
-    return connect(CloudLogin(cloud="small"))
+    return connect(CloudLogin(cloud="small"), on_wait)

@@ -169,10 +169,9 @@ def test_without_the_sdk_the_remedy_is_said(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_questions_are_repeated_while_a_service_is_away(small: SmallCloud) -> None:
-    cloud = logged_in()
-    small.failures = [("GET", "/network", 503), ("GET", "/network", 502), ("GET", "/network", "cut")]
     waits: list[str] = []
-    cloud.hear(waits.append)
+    cloud = logged_in(waits.append)
+    small.failures = [("GET", "/network", 503), ("GET", "/network", 502), ("GET", "/network", "cut")]
     assert listed(cloud, "networks", "network", "/networks", "networks") == []
     assert waits == [
         "network answers 503; asked again in 0.01 s",

@@ -103,7 +103,7 @@ def look(wanted: Wanted) -> InCloud:
     from nodrop.stage.openstack.login import connect  # noqa: PLC0415
     from nodrop.stage.openstack.nfvbench import left_by_nfvbench  # noqa: PLC0415
 
-    cloud = connect(wanted.login)
+    cloud = connect(wanted.login, lambda text: click.echo(f"nodrop: {text}", err=True))
     listed = cleanup.everything(cloud)
     return InCloud(cloud, cleanup.marked(listed, wanted.label), left_by_nfvbench(listed, wanted.names))
 
@@ -125,7 +125,11 @@ def take_away(cloud: "Cloud", left: "Iterable[Left]") -> None:
     """Take it away and say how far that is. Raises StageError with all that stays."""
     from nodrop.stage.openstack import cleanup  # noqa: PLC0415
 
-    kept = cleanup.take_away(cloud, [each.resource for each in left], _say)
+    try:
+        kept = cleanup.take_away(cloud, [each.resource for each in left], _say)
+    except KeyboardInterrupt:
+        click.echo("\nended halfway; nodrop cleanup again does the rest", err=True)
+        raise
     if kept:
         lines = "".join(f"\n  {_said(each.resource)} {each.resource.id}: {each.why}" for each in kept)
         raise StageError(f"cloud {cloud.name}: asked to take all of it away, {len(kept)} stayed:{lines}")

@@ -52,10 +52,6 @@ class Cloud:
         """Requests sent so far, by service, as `network`."""
         return self._requests.counts
 
-    def hear(self, on_wait: Callable[[str], None]) -> None:
-        """Tell somebody of each wait for a service that is away; before, the log is told."""
-        self._requests.hear = on_wait
-
     def asking(self, asked: str) -> AbstractContextManager[None]:
         """Within it, whatever the cloud refuses is a StageError (Refused) that says it was `asked to <asked>`."""
         return asking(self.name, asked)
@@ -94,8 +90,13 @@ class Cloud:
             return answer
 
 
-def connect(login: CloudLogin) -> Cloud:
-    """Log in. Raises ConfigError for what is written wrongly, StageError for what the cloud says."""
+def connect(login: CloudLogin, on_wait: Callable[[str], None] | None = None) -> Cloud:
+    """Log in. Raises ConfigError for what is written wrongly, StageError for what the cloud says.
+
+    Args:
+        login: where, and as whom.
+        on_wait: hears of each wait for a service that is away; None: the log does.
+    """
     try:
         import openstack  # noqa: F401, PLC0415  (an extra)
     except ImportError:
@@ -106,7 +107,7 @@ def connect(login: CloudLogin) -> Cloud:
     name = _name(login, region.config)
     _refuse_v2(name, region.config)
     session = region.get_session()
-    requests = Requests(session, lambda text: LOGGER.warning("cloud %s: %s", name, text))
+    requests = Requests(session, on_wait or (lambda text: LOGGER.warning("cloud %s: %s", name, text)))
     access = _access(name, region, session)
     _require_services(name, region, access)
     from openstack.connection import Connection  # noqa: PLC0415

@@ -98,7 +98,7 @@ class OpenStackStage:
     def _stand(self) -> None:
         plan = self._plan
         self._tell("logging in", 0)
-        self._cloud = cloud = connect(plan.login)
+        self._cloud = cloud = connect(plan.login, lambda text: self._tell(text, 0))
         groups = group_count(plan, is_admin=cloud.is_admin)
         there = inventory.read(cloud, plan, wants_groups=bool(groups))
         self._making = Making(cloud, plan, there, self._tell)
