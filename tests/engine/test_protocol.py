@@ -248,3 +248,45 @@ def test_an_idle_engine_uses_no_cpu(engine: Engine) -> None:
     before_s = engine.cpu_s()
     time.sleep(1)
     assert engine.cpu_s() - before_s <= 0.1
+
+
+def test_frames_are_told_without_ports_and_may_be_as_small_as_their_headers(engine: Engine) -> None:
+    tagged = stream(0, 0, layers=[ETHERNET, {"kind": "vlan", "id": 7}, IPV4, UDP], sizes=[{"frame_bytes": 64}])
+    tagged["ranges"] = [{"layer": 3, "field": "dst_port", "values": {"mode": "list", "values": [9, 80]}, "every": 3}]
+    station = {"mac": "02:00:00:00:00:01", "addresses": ["198.18.0.1", "198.18.1.0/24", "2001:2::1"]}
+    reply = engine.ask({"op": "frames", "streams": [tagged], "stations": [station]})
+    (told,) = reply["streams"]
+    assert len(bytes.fromhex(told["frames"][0])) == 60
+    assert told["layers"][-1] == {"at": 38, "bytes": 8}
+    assert told["fields"] == [
+        {
+            "range": 0,
+            "field": "dst_port",
+            "at": 40,
+            "width": 2,
+            "words": {"mode": "table", "words": [9, 80]},
+            "count": 2,
+            "every": 3,
+            "period": None,
+        }
+    ]
+    assert [(found["layer"], found["at"], found["follows"]) for found in told["checksums"]] == [
+        (2, 28, []),
+        (3, 44, [0]),
+    ]
+    assert [frame[24:28] for frame in reply["announcements"][0]] == ["0806", "86dd"]
+
+
+@pytest.mark.parametrize(
+    ("request_", "words"),
+    [
+        ({"streams": [stream(0, 0, sizes=[{"frame_bytes": 63}])]}, "frame of 63 bytes"),
+        ({"streams": [stream(0, 0, sizes=[])]}, "sizes: 0 with weights of 0"),
+        ({"streams": [stream(0, 0, replay={"file": "x.pcap"})]}, "replayed frames have headers of their own"),
+        ({"stations": [{"mac": "nobody", "addresses": []}]}, "expected six hexadecimal bytes"),
+    ],
+)
+def test_frames_that_cannot_be_are_refused(engine: Engine, request_: dict[str, Any], words: str) -> None:
+    reply = engine.ask({"op": "frames", **request_})
+    assert reply["reply"] == "error"
+    assert words in reply["message"]

@@ -106,15 +106,14 @@ def _values(fields: dict[str, Any], seed: int) -> range | list[int]:
     low, high, step = fields["min_value"], fields["max_value"], fields["step"]
     if fields["op"] == "random":
         return _drawn(fields, seed, 65536)
-    # The range is widened to a whole number of steps, upwards or downwards.
+    # The range is widened to a whole number of steps, upwards or downwards; what is beyond one end begins at the other.
     count = -(-(high - low + 1) // step)
+    width = count * step
     if fields["op"] == "inc":
-        first = (fields["init_value"] - low) // step % count
-        values = range(low, low + count * step, step)
-    else:
-        first = (high - fields["init_value"]) // step % count
-        values = range(high, high - count * step, -step)
-    return values if first == 0 else [*values[first:], *values[:first]]
+        first = fields["init_value"] - low
+        return [low + (first + turn * step) % width for turn in range(count)]
+    first = high - fields["init_value"]
+    return [high - (first + turn * step) % width for turn in range(count)]
 
 
 def _drawn(fields: dict[str, Any], seed: int, count: int) -> list[int]:

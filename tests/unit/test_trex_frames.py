@@ -4,12 +4,14 @@ TRex is emulated step by step (tests/trex/field_engine.py); the engine is the re
 port that is relayed. Source: ARCHITECTURE.md, "One direction"; trex-core, trex_stl_stream_vm.
 """
 
+import base64
 import itertools
 import random
 from threading import Event, Thread
 
 import pytest
 from tests.traffic import plain_stream
+from tests.trex import vm
 from tests.trex.field_engine import Vm, internet_checksum
 
 from nodrop.errors import GeneratorError
@@ -192,6 +194,17 @@ def test_trex_sends_the_frames_that_the_engine_sends(stream: Stream) -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_trex_sends_the_frames_that_the_engine_sends_whatever_changes(seed: int) -> None:
     check_same(any_stream(random.Random(seed)))
+
+
+@pytest.mark.parametrize("stream", CASES.values(), ids=CASES)
+def test_the_server_of_our_tests_reads_programs_as_trex_runs_them(stream: Stream) -> None:
+    traffic = Traffic(streams=(stream,))
+    asked = programme(traffic, PLAN, templates(traffic)).ports[0].streams[0]["stream"]
+    frame = base64.b64decode(asked["packet"]["binary"])
+    read = vm.read(asked["vm"]["instructions"], len(frame))
+    found = [*vm.frames(frame, read, 0, COUNT)]
+    assert found == [*itertools.islice(Vm(asked).frames(), len(found))]
+    assert len(found) == min(COUNT, stream.flow_count)
 
 
 def check_same(stream: Stream) -> None:

@@ -173,7 +173,7 @@ def test_one_direction_leaves_the_other_port_without_streams() -> None:
 
 def test_loads_that_vary_are_refused() -> None:
     traffic = Traffic(streams=(plain_stream(0, 0, 1),), pattern=BurstLoad(period_s=0.1, duty_ratio=0.5))
-    with pytest.raises(GeneratorError, match=r"traffic\.pattern: burst asked, TRex sends at a steady load"):
+    with pytest.raises(GeneratorError, match=r"pattern\.kind: burst asked, TRex sends at a steady load"):
         programme(traffic, TrexPlan(), templates(traffic))
 
 

@@ -42,7 +42,7 @@ def programme(
     """
     if not isinstance(traffic.pattern, FlatLoad):
         raise GeneratorError(
-            f"traffic.pattern: {traffic.pattern.kind} asked, TRex sends at a steady load; use generator: engine"
+            f"pattern.kind: {traffic.pattern.kind} asked, TRex sends at a steady load; use generator: engine"
         )
     counted = numbered(traffic, plan, counter_count)
     made = [_Made(*parts, plan) for parts in zip(traffic.streams, templates, traffic.load_ratios, counted, strict=True)]
