@@ -81,8 +81,11 @@ class OpenStackStage:
         assert self._servers and self._facts
         self._restaged = True
         self._end_watch()
-        listed = ", ".join(map(str, chains))
-        LOGGER.warning("nothing passes chain%s %s; made anew once", "s" if len(chains) > 1 else "", listed)
+        again = sum(server.chain in chains for server in self._plan.servers)
+        self._done_count -= again
+        listed = f"{'chains' if len(chains) > 1 else 'chain'} {', '.join(map(str, chains))}"
+        LOGGER.warning("nothing passes %s; made anew, once", listed)
+        self._tell(f"nothing passes {listed}; made anew, once", 0)
         self._servers.restage(chains)
         self._facts = self._read(self._facts.up_s or 0.0)
         self._begin_watch()
@@ -160,7 +163,7 @@ class OpenStackStage:
         if not self._cloud or not self._making:
             return
         self._done_count = 0
-        self._on_progress("taking away what was made (interrupted again, nodrop cleanup does it)", 0, 0)
+        self._on_progress("taking away what was made", 0, 0)
         known = self._making.resources
         said = undoing.take_away(
             self._cloud, [*known, *undoing.stray(self._cloud, self._plan, known)], self._on_progress
