@@ -41,16 +41,15 @@ def method(function: Method) -> Method:
 
 def handle(machine: Machine, name: str, values: dict[str, Any]) -> Any:
     """The result of a request. Raises Refusal."""
-    with machine.lock:
-        if machine.faults.before(name):
-            for port in machine.ports:
-                port.acquire(INTRUDER, 1, force=True)
-        known = METHODS.get(name)
-        if known is None or name not in supported(machine):
-            raise Refusal(f"method '{name}' is not registered", -32601)
-        params = Params(values)
-        if name not in WITHOUT_HANDLE and params.text("api_h") != machine.api_handle:
-            raise Refusal("API handler provided mismatch, reconnect to the server")
+    if machine.faults.before(name):
+        for port in machine.ports:
+            port.acquire(INTRUDER, 1, force=True)
+    known = METHODS.get(name)
+    if known is None or name not in supported(machine):
+        raise Refusal(f"method '{name}' is not registered", -32601)
+    params = Params(values)
+    if name not in WITHOUT_HANDLE and params.text("api_h") != machine.api_handle:
+        raise Refusal("API handler provided mismatch, reconnect to the server")
     return known(machine, params)
 
 
@@ -277,8 +276,7 @@ def start_traffic(machine: Machine, params: Params) -> Any:
     if port.is_service and not machine.options.has_software and any(found.count for found in enabled(port)):
         raise Refusal("flow stats are not possible in service mode")
     begin_s = params.number("start_at_ts", 0.0) or None
-    with machine.lock:
-        machine.start(port, factor, duration_s, begin_s)
+    machine.start(port, factor, duration_s, begin_s)
     return {"multiplier": factor, "ts": begin_s or time.monotonic()}
 
 

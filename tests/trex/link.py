@@ -62,6 +62,8 @@ class Link:
             receiving.settimeout(POLL_S)
         self._hearers: dict[int, list[Hear]] = collections.defaultdict(list)
         self._lock = threading.Lock()
+        self.own_count = [0] * len(interfaces)
+        """Frames of each port that were sent from here."""
 
     def mac(self, port: int) -> bytes:
         """Of a port's interface."""
@@ -72,6 +74,7 @@ class Link:
         """One frame."""
         with contextlib.suppress(OSError):
             self._out[port].send(frame)
+            self.own_count[port] += 1
 
     def listen(self, port: int, hear: Hear) -> None:
         """Have all frames of a port heard from now on, sent ones too."""

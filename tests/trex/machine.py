@@ -15,7 +15,7 @@ from tests.trex.counters import PacketGroup
 from tests.trex.faults import Faults
 from tests.trex.link import Link, Seen
 from tests.trex.ports import Port
-from tests.trex.sender import Flow, Sender, Streams
+from tests.trex.sender import Flow, Passed, Running, Sender, Streams
 from tests.trex.slow import SlowSender, is_slow
 from tests.trex.streams import FCS_BYTES, TrexStream, totals
 from tests.trex.wire import Refusal
@@ -213,8 +213,7 @@ class Machine:
             group = self.groups.get(count.pg_id) if count else None
             if group is None:
                 return
-            received = 0 if flow.is_frozen and not flow.stream.is_latency else counts["received_count"]
-            received -= round(received * self.faults.dropped_ratio)
+            received = self._told(flow, counts["received_count"])
             group.count(flow.way, counts["offered_count"], received, flow.stream.wire_bytes)
             if flow.stream.is_latency:
                 group.latency.lost_count += counts["lost_count"]
@@ -230,9 +229,10 @@ class Machine:
             if drop_count:
                 self._dropped[flows[0].way[1]] += drop_count
 
-    def sent_count(self, port: int) -> int:
-        """Frames a port has ever sent."""
-        return self.link.counters()[port].sent_count
+    def passed(self) -> list[Passed]:
+        """What the engine has ever sent and received at each port; all that arrives is taken for its own."""
+        found = zip(self.link.counters(), self.link.own_count, strict=True)
+        return [Passed(counters.sent_count - own, counters.received_count) for counters, own in found]
 
     def port_stats(self, number: int) -> dict[str, Any]:
         """`get_port_stats`."""
@@ -299,9 +299,10 @@ class Machine:
     def group_stats(self, pg_ids: list[int]) -> dict[str, Any]:
         """`get_pgid_stats`."""
         self.sender.await_counts()
-        with self.lock:
+        with self.sender.changed, self.lock:
+            running = self.sender.running()
             wanted = {pg_id: group for pg_id, group in self.groups.items() if not pg_ids or pg_id in pg_ids}
-            counts = {str(pg_id): self._live(pg_id, group) for pg_id, group in wanted.items()}
+            counts = {str(pg_id): self._live(pg_id, group, running) for pg_id, group in wanted.items()}
             times = {
                 str(pg_id): group.latency.as_json(
                     with_histogram=self.options.has_histograms, with_minimum=self.options.api >= (5, 0)
@@ -317,14 +318,18 @@ class Machine:
             "ver_id": versions or None,
         }
 
-    def _live(self, pg_id: int, group: PacketGroup) -> dict[str, dict[str, int]]:
+    def _live(self, pg_id: int, group: PacketGroup, running: list[Running]) -> dict[str, dict[str, int]]:
         """With what the running trial has counted so far."""
         now = group.copied()
-        for flow in self.sender.flows():
+        for flow, sent, received in running:
             if flow.stream.count and flow.stream.count.pg_id == pg_id:
-                is_hidden = flow.is_frozen and not flow.stream.is_latency
-                now.count(flow.way, flow.sent, 0 if is_hidden else flow.received, flow.stream.wire_bytes)
+                now.count(flow.way, sent, self._told(flow, received), flow.stream.wire_bytes)
         return now.as_json(len(self.ports))
+
+    def _told(self, flow: Flow, received: int) -> int:
+        """How many frames that arrived are told of."""
+        told = 0 if flow.is_frozen and not flow.stream.is_latency else received
+        return told - round(told * self.faults.dropped_ratio)
 
     def _flow(self, port: Port, stream: TrexStream, multiplier: float, duration_s: float, is_frozen: bool) -> Flow:
         load = stream.load_pps(self.line_rate_bps) * (1.0 if stream.is_latency else multiplier)

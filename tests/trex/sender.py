@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from tests.trex import vm
 from tests.trex.streams import TrexStream
@@ -40,6 +40,13 @@ PCAP_MAGIC, SNAP_BYTES, ETHERNET = 0xA1B2C3D4, 65535, 1
 
 Streams = list[tuple[int, TrexStream]]
 """With the port of each."""
+
+
+class Passed(NamedTuple):
+    """Frames of a port, by the kernel's counters: these are never late."""
+
+    sent: int
+    received: int
 
 
 class Halted(Exception):
@@ -83,6 +90,14 @@ class Flow:
         return Flow(self.port, self.stream, self.load_pps * ratio, self.left * ratio, self.is_frozen)
 
 
+class Running(NamedTuple):
+    """A flow with what was counted of it so far in the running trial."""
+
+    flow: Flow
+    sent: int
+    received: int
+
+
 class Heard(Protocol):
     """Is told what came of sending."""
 
@@ -92,8 +107,8 @@ class Heard(Protocol):
     def drops(self, drop_count: int, cpu_ratio: float, flows: list[Flow]) -> None:
         """What the engine's receiver dropped while these were sent."""
 
-    def sent_count(self, port: int) -> int:
-        """Frames a port has ever sent."""
+    def passed(self) -> "list[Passed]":
+        """What each port has ever sent and received."""
 
 
 class Sender(threading.Thread):
@@ -121,7 +136,7 @@ class Sender(threading.Thread):
         self.changed = threading.Condition(threading.RLock())
         self._flows: dict[tuple[int, int], Flow] = {}
         self._running: set[tuple[int, int]] = set()
-        self._sent_before: dict[int, int] = {}
+        self._before: list[Passed] = []
         self._begin_s = 0.0
         self._halt_s = 0.0
         self._ended = False
@@ -144,9 +159,9 @@ class Sender(threading.Thread):
     def await_first_frames(self) -> None:
         """Until frames leave: the engine needs a moment to get going, which TRex does not."""
         ports = {flow.port for flow in self.flows() if flow.is_due}
-        before = {port: self._heard.sent_count(port) for port in ports}
+        before = self._heard.passed()
         end_s = time.monotonic() + BEGIN_MAX_S
-        while time.monotonic() < end_s and all(self._heard.sent_count(port) == before[port] for port in ports):
+        while time.monotonic() < end_s and all(self._heard.passed()[port].sent == before[port].sent for port in ports):
             time.sleep(0.001)
 
     def stop(self, port: int) -> None:
@@ -166,10 +181,33 @@ class Sender(threading.Thread):
         """Whether frames of a port are still to leave."""
         with self.changed:
             due = [flow for flow in self.flows(port) if flow.is_due]
-            if not due or port not in self._sent_before or not {flow.key for flow in due} <= self._running:
+            if not due or not {flow.key for flow in due} <= self._running:
                 return bool(due)
             left = sum(flow.left for flow in due) - len(due)
-        return self._heard.sent_count(port) - self._sent_before[port] < left
+            return self._heard.passed()[port].sent - self._before[port].sent < left
+
+    def running(self) -> list[Running]:
+        """Flows with what was counted so far.
+
+        The engine tells of each flow now and then, the kernel of each port at any time: what came since the engine
+        last told is dealt out by load.
+        """
+        with self.changed:
+            flows = [flow for flow in self._flows.values() if flow.key in self._running]
+            if not flows:
+                return []
+            now = self._heard.passed()
+        found = []
+        for flow in flows:
+            same = [other for other in flows if other.port == flow.port]
+            share = flow.load_pps / sum(other.load_pps for other in same)
+            leave, arrive = flow.way
+            more = now[leave].sent - self._before[leave].sent - sum(other.sent for other in same)
+            sent = int(min(flow.sent + round(share * max(0, more)), flow.left + 1))
+            came = now[arrive].received - self._before[arrive].received - sum(other.received for other in same)
+            received = min(flow.received + round(share * max(0, came)), sent)
+            found.append(Running(flow, sent, received))
+        return found
 
     def await_counts(self) -> None:
         """Until all that left ports which send no longer is counted; the last frames may be on their way still."""
@@ -208,7 +246,7 @@ class Sender(threading.Thread):
                 self.changed.notify_all()
                 wait_s = self._begin_s - time.monotonic() if self._flows else None
                 if wait_s is not None and wait_s <= 0:
-                    self._running = {*self._flows}
+                    self._running, self._before = {*self._flows}, self._heard.passed()
                     return [*self._flows.values()]
                 self.changed.wait(wait_s)
         return []
@@ -232,7 +270,6 @@ class Sender(threading.Thread):
             "latency_every": None if timed else 0,
             "histograms": timed,
         }
-        self._sent_before = {port: self._heard.sent_count(port) for port in {flow.port for flow in due}}
         try:
             reply = self._engine.ask(request, 2 * DAY_S, lambda window: self._hear(flows, window))
         except Halted:
