@@ -7,6 +7,7 @@ from nodrop.config.schema import Config
 from nodrop.ethtool import link_speed_bps
 from nodrop.generator import inspection
 from nodrop.model.plan import Plan
+from nodrop.model.trex import TrexPlan, TrexPort
 from nodrop.plan import build_each
 from nodrop.plan.lookups import Lookups
 from nodrop.stage import standing
@@ -36,4 +37,11 @@ def lookups_here(results_dir: str) -> Lookups:
         check_filter=inspection.check_filter,
         inspect_ports=port_macs,
         read_speed=link_speed_bps,
+        inspect_trex=_inspect_trex,
     )
+
+
+def _inspect_trex(plan: TrexPlan) -> tuple[TrexPort, ...]:
+    from nodrop.generator.trex.inspection import inspect  # noqa: PLC0415 - only where there is such a server
+
+    return inspect(plan)

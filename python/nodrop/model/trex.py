@@ -28,6 +28,8 @@ class TrexStart(Value):
     """TRex's own section of that name: master_thread_id, latency_thread_id, dual_if."""
     i40e_mixed: Literal["ignore", "exit", "unbind"] = "ignore"
     """What to do where other ports of the same card are used by the kernel."""
+    vlans: bool = False
+    """Whether all that is counted has VLAN tags (--vlan): cards of the 82599 family then look behind them."""
     restart: bool = False
     """Whether one that runs already is ended first, even one started with the same settings."""
     start_timeout_s: float = Field(default=100.0, gt=0)

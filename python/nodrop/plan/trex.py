@@ -72,6 +72,7 @@ def _start(config: Config) -> TrexStart | None:
         mbuf_factor=asked.mbuf_factor,
         platform=asked.platform,
         i40e_mixed=asked.i40e_mixed,
+        vlans=config.vlans is not None or config.traffic.vlan is not None,
         restart=asked.restart,
     )
 

@@ -21,6 +21,7 @@ from nodrop.generator.trex.frames import Template, templates
 from nodrop.generator.trex.latency import directions
 from nodrop.generator.trex.programme import PortProgramme, Programme
 from nodrop.generator.trex.rpc import reach
+from nodrop.generator.trex.server import ensure_running
 from nodrop.generator.trex.session import PROFILE, PortHandle, TrexSession
 from nodrop.generator.trex.streams import COUNTERS_USUAL, programme
 from nodrop.generator.trex.timeline import Grouping
@@ -215,6 +216,7 @@ class TrexMeasurer:
         plan = self._plan
         if self._vanished:
             self._await_back()
+        ensure_running(plan)
         session = closing.enter_context(TrexSession(plan))
         handles = session.take(plan.ports)
         next_hops = asking.resolve(session, plan, self._traffic, neighbors=self._neighbors, names=self._names)

@@ -1,0 +1,96 @@
+"""An installed TRex: which release, what it is told in its configuration file and on its command line.
+
+Source: TRex manual, platform configuration file and command line options.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from nodrop.errors import GeneratorError
+from nodrop.model.trex import TrexPlan, TrexStart
+
+PROGRAM = "t-rex-64"
+RELEASE = re.compile(r"v?(\d+)\.(\d+)")
+OLDEST = (2, 89)
+CONFIGURATION_VERSION = 2
+I40E_MIXED = {"ignore": ["--ignore-528-issue"], "unbind": ["--unbind-unused-ports"], "exit": []}
+
+
+def release_directory(configured: str) -> Path:
+    """The folder of the release to start: the one configured, or the newest of those in it that is of v2.89 or later.
+
+    Raises: GeneratorError that names what was found.
+    """
+    folder = Path(configured)
+    if (folder / PROGRAM).is_file():
+        return folder
+    installed = [path.parent for path in folder.glob(f"*/{PROGRAM}")] if folder.is_dir() else []
+    if not installed:
+        raise GeneratorError(
+            f"trex.start.directory: {configured} asked, no {PROGRAM} there nor in a folder in it; install TRex "
+            "(https://trex-tgn.cisco.com/trex/release), or write where it is"
+        )
+    newest = max(installed, key=_release)
+    # A folder without a number in its name may be anything, and is taken if it is the only one.
+    if _release(newest) < OLDEST and (len(installed) > 1 or RELEASE.search(newest.name)):
+        names = ", ".join(sorted(path.name for path in installed))
+        raise GeneratorError(
+            f"trex.start.directory: {configured} asked, TRex v{OLDEST[0]}.{OLDEST[1]} or later is needed, found "
+            f"{names}; install a later one"
+        )
+    return newest
+
+
+def configuration(plan: TrexPlan, start: TrexStart) -> str:
+    """Text of the file for `--cfg`."""
+    platform: dict[str, Any] = {
+        "version": CONFIGURATION_VERSION,
+        "port_limit": len(start.interfaces),
+        "interfaces": list(start.interfaces),
+        "zmq_rpc_port": plan.rpc_port,
+        "zmq_pub_port": plan.publish_port,
+        "prefix": f"nodrop{plan.rpc_port}",
+    }
+    if start.memory_mib:
+        platform["limit_memory"] = start.memory_mib
+    if start.mbuf_64 is not None:
+        platform["memory"] = {"mbuf_64": start.mbuf_64}
+    if start.platform is not None:
+        platform["platform"] = start.platform
+    return yaml.safe_dump([platform], sort_keys=False, default_flow_style=None)
+
+
+def command(plan: TrexPlan, start: TrexStart, file: Path) -> list[str]:
+    """The command line, in the release's folder."""
+    return [
+        f"./{PROGRAM}",
+        "-i",
+        "-c",
+        str(start.cores),
+        *("--iom", "0"),
+        "--no-scapy-server",
+        "--close-at-end",
+        *(["--software"] if start.software else []),
+        *(["--vlan"] if start.vlans else []),
+        *(["--hdrh"] if plan.histograms else []),
+        *("--mbuf-factor", f"{start.mbuf_factor:g}"),
+        *I40E_MIXED[start.i40e_mixed],
+        *("--cfg", str(file)),
+    ]
+
+
+def check(start: TrexStart) -> None:
+    """Raises GeneratorError for what TRex would refuse to start with."""
+    if len(start.interfaces) % 2:
+        raise GeneratorError(
+            f"trex.start.interfaces: {len(start.interfaces)} asked, TRex takes them in pairs; write one more, or "
+            "`dummy` for one that is not there"
+        )
+
+
+def _release(folder: Path) -> tuple[int, int]:
+    found = RELEASE.search(folder.name)
+    return (int(found[1]), int(found[2])) if found else (0, 0)

@@ -1,0 +1,201 @@
+"""A TRex that nodrop starts where it is installed, once for all runs of this process, and ends with it."""
+
+import atexit
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from nodrop.errors import GeneratorError
+from nodrop.generator.trex.diagnosis import diagnosis
+from nodrop.generator.trex.errors import TrexSilent
+from nodrop.generator.trex.installation import check, command, configuration, release_directory
+from nodrop.generator.trex.rpc import reach
+from nodrop.generator.trex.session import TrexSession
+from nodrop.logs import LOGGER
+from nodrop.model.trex import TrexPlan, TrexStart
+
+POLL_S = 0.25
+REACH_TIMEOUT_S = 1.0
+SHUTDOWN_MAX_S = 10.0
+"""How long a server may take to end after it was asked to."""
+KEEPER = "nodrop.generator.trex.keeper"
+
+_running: dict[tuple[str, int], "Server"] = {}
+
+
+class Server:
+    """A TRex that this process started."""
+
+    def __init__(self, plan: TrexPlan) -> None:
+        """Start it and wait until it answers. Raises GeneratorError with the end of its log."""
+        assert plan.start
+        check(plan.start)
+        self.plan = plan
+        self.directory = release_directory(plan.start.directory)
+        self.log = log_path(plan.rpc_port)
+        file = self.log.with_suffix(".yaml")
+        _write_private(file, configuration(plan, plan.start))
+        words = command(plan, plan.start, file)
+        _write_private(self.log, f"$ cd {self.directory}\n$ {' '.join(words)}\n")
+        with self.log.open("ab") as log:
+            self._keeper = subprocess.Popen(
+                [sys.executable, "-m", KEEPER, *words],
+                cwd=self.directory,
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        try:
+            self._await_answer(plan.start.start_timeout_s)
+        except BaseException:
+            self._end_process()
+            raise
+
+    def fits(self, plan: TrexPlan) -> bool:
+        """Whether it runs, and as this plan has it."""
+        same = self.plan.start == plan.start and self.plan.histograms == plan.histograms
+        return self._keeper.poll() is None and same
+
+    def stop(self) -> None:
+        """End it: asked first, so that it lets go of its cards in order; never raises."""
+        if self._keeper.poll() is None:
+            _ask_to_end(self.plan)
+            with suppress(subprocess.TimeoutExpired):
+                self._keeper.wait(SHUTDOWN_MAX_S)
+        self._end_process()
+
+    def _end_process(self) -> None:
+        assert self._keeper.stdin
+        self._keeper.stdin.close()
+        self._keeper.wait()
+
+    def _await_answer(self, timeout_s: float) -> None:
+        plan = self.plan
+        end_s = time.monotonic() + timeout_s
+        while time.monotonic() < end_s:
+            status = self._keeper.poll()
+            if status is not None:
+                raise self._failure(f"it ended with status {status}")
+            if reach(plan.host, plan.rpc_port, REACH_TIMEOUT_S) is None:
+                with suppress(TrexSilent), TrexSession(plan):
+                    return
+            time.sleep(POLL_S)
+        raise self._failure(f"it gave no answer within {timeout_s:g} s")
+
+    def _failure(self, what: str) -> GeneratorError:
+        log = self.log.read_text(errors="replace")
+        return GeneratorError(f"TRex in {self.directory} asked to start, {what}: {diagnosis(log)}")
+
+
+def ensure_running(plan: TrexPlan) -> Server | None:
+    """See to it that a server runs as planned; gives the one that this process started, None where it is somebody's.
+
+    One that runs is used where it has the ports asked for; else, or to be restarted, it is asked to end, which it
+    refuses while somebody else holds its ports, unless `plan.take_over`.
+
+    Raises: GeneratorError.
+    """
+    start = plan.start
+    if start is None or not _is_here(plan.host):
+        return None
+    key = plan.host, plan.rpc_port
+    ours = _running.get(key)
+    if ours and ours.fits(plan):
+        return ours
+    if ours:
+        del _running[key]
+        ours.stop()
+    elif reach(plan.host, plan.rpc_port, REACH_TIMEOUT_S) is None:
+        difference = "it was asked to be restarted" if start.restart else _difference(plan, start)
+        if not difference:
+            return None
+        LOGGER.warning("the TRex at %s, port %d, is ended: %s", plan.host, plan.rpc_port, difference)
+        _end_foreign(plan, difference)
+    _running[key] = Server(plan)
+    return _running[key]
+
+
+def stop_all() -> None:
+    """End all servers that this process started; never raises."""
+    while _running:
+        _running.popitem()[1].stop()
+
+
+atexit.register(stop_all)
+
+
+def log_path(rpc_port: int) -> Path:
+    """Where a server that nodrop starts at this port has its log, in a folder only this user can write."""
+    runtime = os.environ.get("XDG_RUNTIME_DIR") or f"{tempfile.gettempdir()}/nodrop-{os.geteuid()}"
+    folder = Path(runtime) / "nodrop" / "trex"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if folder.stat().st_uid != os.geteuid():
+        raise GeneratorError(f"folder {folder} for TRex's log asked, it belongs to somebody else; set XDG_RUNTIME_DIR")
+    return folder / f"{rpc_port}.log"
+
+
+def log_text(rpc_port: int) -> str | None:
+    """What the server that nodrop started last at this port logged; None where none was."""
+    try:
+        return log_path(rpc_port).read_text(errors="replace")
+    except FileNotFoundError:
+        return None
+
+
+def _difference(plan: TrexPlan, start: TrexStart) -> str:
+    """How a server that runs differs from what would be started, as far as it says; empty: not."""
+    with TrexSession(plan) as session:
+        missing = sorted({*plan.ports} - {port.number for port in session.ports})
+        if missing:
+            return f"it has no port {', '.join(map(str, missing))}"
+        cores = session.core_count
+    asked = start.cores * len(start.interfaces) // 2
+    return "" if cores == asked else f"it sends on {cores} threads, {asked} are asked for"
+
+
+def _end_foreign(plan: TrexPlan, why: str) -> None:
+    try:
+        with TrexSession(plan) as session:
+            session.call("shutdown", user=plan.user, force=plan.take_over)
+    except TrexSilent:
+        pass  # gone before it could answer
+    except GeneratorError as error:
+        raise GeneratorError(
+            f"trex.start asked, a server runs at {plan.host}, port {plan.rpc_port}, and is not what was asked for "
+            f"({why}); it will not end: {error}"
+        ) from None
+    end_s = time.monotonic() + SHUTDOWN_MAX_S
+    while reach(plan.host, plan.rpc_port, REACH_TIMEOUT_S) is None:
+        if time.monotonic() > end_s:
+            raise GeneratorError(
+                f"the TRex at {plan.host}, port {plan.rpc_port}, was asked to end ({why}), it still runs after "
+                f"{SHUTDOWN_MAX_S:g} s; end it by hand"
+            )
+        time.sleep(POLL_S)
+
+
+def _ask_to_end(plan: TrexPlan) -> None:
+    with suppress(GeneratorError), TrexSession(plan.model_copy(update={"timeout_s": REACH_TIMEOUT_S})) as session:
+        session.call("shutdown", user=plan.user, force=True)
+
+
+def _is_here(host: str) -> bool:
+    """Whether this is a name of this machine to itself."""
+    try:
+        found = socket.getaddrinfo(host, None)
+    except OSError:
+        return False
+    return any(str(address[0]).startswith("127.") or address[0] == "::1" for *_, address in found)
+
+
+def _write_private(path: Path, text: str) -> None:
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(descriptor, "w") as file:  # noqa: PTH123 - of a descriptor
+        file.write(text)
