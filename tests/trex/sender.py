@@ -258,7 +258,7 @@ class Sender(threading.Thread):
         flows = [by_key.get((port, stream.number)) for port, stream in self._opened]
         duration_s = min(flow.left / flow.load_pps for flow in due)
         # A frame more than asked, or none, as it falls.
-        duration_s += self._odd.choice((0.0, 0.5)) / max(flow.load_pps for flow in due)
+        duration_s += self._odd.choice((0.1, 0.6)) / max(flow.load_pps for flow in due)
         timed = any(flow.stream.is_latency for flow in due)
         request = {
             "op": "trial",
