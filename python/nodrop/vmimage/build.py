@@ -17,11 +17,14 @@ from nodrop.errors import ImageError
 from nodrop.vmimage.disk import disk, loaders
 from nodrop.vmimage.initrd import Entry, archive, executable, link
 from nodrop.vmimage.manifest import FileUsed, Manifest, copyright_of, used
-from nodrop.vmimage.modules import Modules
+from nodrop.vmimage.modules import WANTED, Modules
 from nodrop.vmimage.packages import Deb, Packages, sha256_of
 from nodrop.vmimage.program import libraries
+from nodrop.vmimage.testpmd import MODULES as TESTPMD_MODULES
+from nodrop.vmimage.testpmd import testpmd
 
 KERNEL = "linux-image-cloud-amd64"
+PACKAGES = ("busybox-static", "mtools", "syslinux", "systemd-boot-efi")
 EPOCH_S = 315532800
 """1980-01-01, the first day that FAT knows."""
 COMMAND_LINE = (
@@ -32,6 +35,8 @@ COMMAND_LINE = (
 )
 SCRIPTS = ("known", "user-data", "manage", "forward", "status")
 """What `init` calls, in lib/nodrop of the guest."""
+OTHERS = ("testpmd",)
+"""Forwarders that Debian has in packages, beside nodrop-vnf. It has none of VPP."""
 
 
 class Recipe(NamedTuple):
@@ -42,6 +47,8 @@ class Recipe(NamedTuple):
     """nodrop-vnf, for x86-64."""
     kernel: str = KERNEL
     """Package of the kernel, or one that depends on it."""
+    others: frozenset[str] = frozenset()
+    """Forwarders beside nodrop-vnf: names in OTHERS."""
     epoch_s: int = EPOCH_S
 
 
@@ -60,13 +67,14 @@ def build(recipe: Recipe, on_progress: Callable[[str], None] = lambda _: None) -
     """
     shared = libraries(recipe.vnf)
     on_progress("packages of Debian")
+    recipe.packages.prepare((recipe.kernel, *PACKAGES))
     kernel = _kernel(recipe)
-    busybox, mtools, syslinux, boot = (
-        recipe.packages.find(name) for name in ("busybox-static", "mtools", "syslinux", "systemd-boot-efi")
-    )
-    version, vmlinuz, modules = _kernel_files(kernel)
+    busybox, mtools, syslinux, boot = (recipe.packages.find(name) for name in PACKAGES)
+    added, added_from = testpmd(recipe.packages) if "testpmd" in recipe.others else ({}, ())
+    version, vmlinuz, modules = _kernel_files(kernel, WANTED + (TESTPMD_MODULES if added else ()))
     on_progress("file system in memory")
     entries = {
+        **added,
         "bin/busybox": executable(busybox.file("bin/busybox")),
         "bin/nodrop-vnf": executable(recipe.vnf.read_bytes()),
         **{path.lstrip("/"): executable(content) for path, content in shared.items()},
@@ -75,13 +83,13 @@ def build(recipe: Recipe, on_progress: Callable[[str], None] = lambda _: None) -
         "sbin": link("bin"),
         "etc/nodrop-vm": Entry(f"nodrop {__version__}\n".encode()),
     }
-    debs = (kernel, busybox, boot, syslinux, mtools)
+    debs = (kernel, busybox, boot, syslinux, mtools, *added_from)
     on_progress("disk")
     files = {
         "vmlinuz": vmlinuz,
         "initrd.gz": archive(entries, recipe.epoch_s),
         **loaders(boot.file("usr/lib/systemd/boot/efi/systemd-bootx64.efi"), COMMAND_LINE),
-        **{f"licenses/{deb.name.split('-')[0]}.txt": copyright_of(deb) for deb in debs},
+        **{f"licenses/{deb.source.split()[0]}.txt": copyright_of(deb) for deb in debs},
     }
     content = disk(files, mtools, syslinux, recipe.epoch_s)
     from_here = {str(recipe.vnf): recipe.vnf.read_bytes(), **shared}
@@ -95,7 +103,7 @@ def build(recipe: Recipe, on_progress: Callable[[str], None] = lambda _: None) -
             kernel=version,
             command_line=COMMAND_LINE,
             built_at_epoch_s=recipe.epoch_s,
-            forwarders=("vnf-l2", "vnf-l3"),
+            forwarders=("vnf-l2", "vnf-l3", *sorted(recipe.others)),
             packages=tuple(used(deb) for deb in debs),
             vnf=tuple(FileUsed(path=path, sha256=sha256_of(each)) for path, each in from_here.items()),
             modules=tuple(Path(path).stem for path in modules if path.endswith(".ko")),
@@ -112,7 +120,7 @@ def _kernel(recipe: Recipe) -> Deb:
     return named
 
 
-def _kernel_files(kernel: Deb) -> tuple[str, bytes, dict[str, bytes]]:
+def _kernel_files(kernel: Deb, wanted: tuple[str, ...]) -> tuple[str, bytes, dict[str, bytes]]:
     """Version, the kernel, and the modules of it that the guest has."""
     files = kernel.files(lambda path: path.startswith("boot/vmlinuz-") or "lib/modules/" in path)
     image = next((path for path in files if path.startswith("boot/vmlinuz-")), None)
@@ -121,7 +129,7 @@ def _kernel_files(kernel: Deb) -> tuple[str, bytes, dict[str, bytes]]:
     version = image.removeprefix("boot/vmlinuz-")
     below = f"lib/modules/{version}/"
     found = {path.partition(below)[2]: content for path, content in files.items() if below in path}
-    return version, files[image], Modules(found).chosen()
+    return version, files[image], Modules(found).chosen(wanted)
 
 
 def _scripts() -> dict[str, Entry]:

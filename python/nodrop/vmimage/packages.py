@@ -3,6 +3,7 @@
 Source: deb(5) and ar(5) for the format, deb822(5) for what a package says of itself.
 """
 
+import contextlib
 import gzip
 import hashlib
 import io
@@ -11,7 +12,7 @@ import os
 import shutil
 import subprocess
 import tarfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -63,18 +64,16 @@ class Deb:
 
     def files(self, wanted: Callable[[str], bool]) -> dict[str, bytes]:
         """The files in it that are wanted, by their paths without a leading slash; links to them are followed."""
-        found, links = {}, {}
+        found = {}
         with self._tar("data.tar") as data:
-            for member in data:
+            for member in data.getmembers():
                 path = member.name.removeprefix("./")
-                if not wanted(path):
+                if member.isdir() or not wanted(path):
                     continue
-                if member.issym() or member.islnk():
-                    base = Path(path).parent if member.issym() else Path()
-                    links[path] = os.path.normpath(base / member.linkname)
-                elif (file := data.extractfile(member)) is not None:
-                    found[path] = file.read()
-        return found | {path: found[target] for path, target in links.items() if target in found}
+                with contextlib.suppress(KeyError):  # a link to what another package has
+                    if (file := data.extractfile(member)) is not None:
+                        found[path] = file.read()
+        return found
 
     def file(self, path: str) -> bytes:
         """One file in it.
@@ -141,6 +140,14 @@ class Packages:
         """Take a directory that has them all, for work without a network, or the cache to download to."""
         self._directory = directory
         self._cache = cache or _usual_cache()
+        self._offers: dict[str, Offer] = {}
+
+    def prepare(self, names: Iterable[str]) -> None:
+        """Ask for several packages at once, to spare time; what is wrong with one is said when it is to be found."""
+        asked = [name for name in names if name not in self._offers]
+        if asked and not self._directory:
+            with contextlib.suppress(ImageError):
+                self._offers |= _offers(asked)
 
     def find(self, name: str) -> Deb:
         """The package of that name.
@@ -154,16 +161,6 @@ class Packages:
         asked = ",".join(deb.fields.get(key, "") for key in ("Pre-Depends", "Depends"))
         names = (each.split("|")[0].split("(")[0].split(":")[0].strip() for each in asked.split(","))
         return tuple(dict.fromkeys(name for name in names if name))
-
-    def with_dependencies(self, name: str) -> tuple[Deb, ...]:
-        """A package, and all that it needs."""
-        found: dict[str, Deb] = {}
-        waiting = [name]
-        while waiting:
-            if (each := waiting.pop()) not in found:
-                found[each] = self.find(each)
-                waiting.extend(self.dependencies(found[each]))
-        return tuple(found.values())
 
     def _in_directory(self, directory: Path, name: str) -> Deb:
         found = sorted(directory.glob(f"{name}_*.deb"))
@@ -193,13 +190,22 @@ class Packages:
         return path.exists() and (not offer.sha256 or sha256_of(path.read_bytes()) == offer.sha256)
 
     def _offer(self, name: str) -> Offer:
-        told = _apt("--print-uris", "-qq", "download", f"{name}:amd64", directory=Path("/"))
-        for line in told.splitlines():
-            words = line.split()
-            if len(words) >= 3 and words[1].endswith(".deb"):
-                kind, _, digest = words[3].partition(":") if len(words) > 3 else ("", "", "")
-                return Offer(words[1], digest if kind == "SHA256" else "")
-        raise ImageError(f"package {name} asked, apt knows of no file of it; try: apt-get update")
+        offer = self._offers.get(name) or _offers([name]).get(name)
+        if offer is None:
+            raise ImageError(f"package {name} asked, apt knows of no file of it; try: apt-get update")
+        return offer
+
+
+def _offers(names: Sequence[str]) -> dict[str, Offer]:
+    """What apt would download for each name: lines of 'URI' FILE SIZE ALGORITHM:DIGEST."""
+    told = _apt("--print-uris", "-qq", "download", *(f"{name}:amd64" for name in names), directory=Path("/"))
+    found = {}
+    for line in told.splitlines():
+        words = line.split()
+        if len(words) >= 3 and words[1].endswith(".deb"):
+            kind, _, digest = words[3].partition(":") if len(words) > 3 else ("", "", "")
+            found[words[1].split("_")[0]] = Offer(words[1], digest if kind == "SHA256" else "")
+    return found
 
 
 def _usual_cache() -> Path:

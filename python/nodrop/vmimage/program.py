@@ -1,12 +1,18 @@
 """A program of this machine, with what it needs to run elsewhere."""
 
+import struct
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 from nodrop.errors import ImageError
 
 ELF_X86_64 = b"\x3e\x00"
 """Machine in an ELF header, at byte 18. Source: elf(5)."""
+LOAD, DYNAMIC = 1, 2
+"""Kinds of segments."""
+NEEDED, NAMES = 1, 5
+"""Tags in the dynamic section: a library's name, and where the names are."""
 STATIC = ("statically linked", "not a dynamic executable")
 
 
@@ -33,3 +39,22 @@ def libraries(program: Path) -> dict[str, bytes]:
         if path:
             found[path] = Path(path).read_bytes()
     return found
+
+
+def needed(program: bytes) -> Iterator[str]:
+    """Names of the shared libraries that a program or a library asks for itself.
+
+    Source: elf(5). A table of segments says where the dynamic section is and which addresses are where in the file.
+    """
+    at, size, count = struct.unpack_from("<Q", program, 32)[0], *struct.unpack_from("<HH", program, 54)
+    segments = [struct.unpack_from("<IIQQQQ", program, at + size * number) for number in range(count)]
+    loaded = [(address, address + length, offset) for kind, _, offset, address, _, length in segments if kind == LOAD]
+    for kind, _, offset, _, _, length in segments:
+        if kind == DYNAMIC:
+            pairs = list(struct.iter_unpack("<QQ", program[offset : offset + length]))
+            pairs = pairs[: pairs.index((0, 0))] if (0, 0) in pairs else pairs
+            names = next(value for tag, value in pairs if tag == NAMES)
+            begin = next(names - first + place for first, last, place in loaded if first <= names < last)
+            for tag, value in pairs:
+                if tag == NEEDED:
+                    yield program[begin + value : program.index(b"\0", begin + value)].decode()

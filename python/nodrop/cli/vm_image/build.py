@@ -29,6 +29,9 @@ Examples:
 @click.option("--manifest", type=FILE, metavar="FILE", help="Write there, as JSON, what it was built from.")
 @click.option("--packages", type=FILE, metavar="DIR", help="Packages (.deb) are there: nothing is downloaded.")
 @click.option("--kernel", metavar="PACKAGE", help="Debian's kernel to take.  [default: linux-image-cloud-amd64]")
+@click.option(
+    "--with", "others", multiple=True, metavar="FORWARDER", help="Have another forwarder in it: testpmd, from DPDK."
+)
 @click.option("--vnf", type=FILE, metavar="FILE", help="nodrop-vnf to take.  [default: the one that is installed]")
 def build(
     *,
@@ -37,6 +40,7 @@ def build(
     manifest: str | None,
     packages: str | None,
     kernel: str | None,
+    others: tuple[str, ...],
     vnf: str | None,
 ) -> None:
     """Build the image of the loopback VM: a kernel, busybox and nodrop-vnf, from packages of Debian.
@@ -47,7 +51,7 @@ def build(
 
     How to use it: docs/how-to/vm-image.md.
     """
-    from nodrop.vmimage.build import KERNEL, Recipe  # noqa: PLC0415
+    from nodrop.vmimage.build import KERNEL, OTHERS, Recipe  # noqa: PLC0415
     from nodrop.vmimage.build import build as build_image  # noqa: PLC0415
     from nodrop.vmimage.packages import Packages  # noqa: PLC0415
     from nodrop.vmimage.write import check_writable, write  # noqa: PLC0415
@@ -59,6 +63,7 @@ def build(
         packages=Packages(Path(packages) if packages else None),
         vnf=_vnf(vnf),
         kernel=kernel or KERNEL,
+        others=_others(others, OTHERS),
         **_epoch(),
     )
     image = build_image(recipe, lambda text: click.echo(f"nodrop: {text}", err=True))
@@ -67,6 +72,14 @@ def build(
         Path(manifest).write_text(told.model_dump_json(indent=2) + "\n")
     for line in _lines(file, told, manifest):
         click.echo(line)
+
+
+def _others(named: tuple[str, ...], known: tuple[str, ...]) -> frozenset[str]:
+    for name in named:
+        if name not in known:
+            why = "Debian has no package of it" if name == "vpp" else "nothing is known of it"
+            raise ConfigError(f"--with {name} asked, {why}; to be had are {', '.join(known)}")
+    return frozenset(named)
 
 
 def _vnf(named: str | None) -> Path:

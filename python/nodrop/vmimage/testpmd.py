@@ -1,0 +1,80 @@
+"""DPDK's testpmd from Debian's packages, with the libraries and drivers it needs in a guest.
+
+A package names those it depends on, and what a file in it needs is in one of these: so each library is looked for where
+Debian says that it is, and of the packages nothing else is taken.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from nodrop.errors import ImageError
+from nodrop.vmimage.initrd import Entry, executable
+from nodrop.vmimage.packages import Deb, Packages
+from nodrop.vmimage.program import needed
+
+PACKAGE = "dpdk-dev"
+PROGRAM = "usr/bin/dpdk-testpmd"
+DRIVERS = ("net-virtio", "net-iavf", "net-vmxnet3-", "mempool-ring", "bus-pci", "bus-vdev")
+"""That DPDK loads by itself when it starts; others it is linked to."""
+LIBRARIES = ("lib", "zlib", "ibverbs")
+"""How names of packages begin that may have libraries."""
+PLACES = ("lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu")
+MODULES = ("uio_pci_generic", "vfio_pci")
+"""Of the kernel, by which DPDK gets at a NIC."""
+
+
+def testpmd(packages: Packages) -> tuple[dict[str, Entry], tuple[Deb, ...]]:
+    """Its files in a guest, and the packages that they are from.
+
+    Raises: ImageError where a package or a library is not to be had.
+    """
+    taken = _Taken(packages)
+    root = packages.find(PACKAGE)
+    taken.take(root, {PROGRAM: root.file(PROGRAM)})
+    abi = re.search(r"librte-eal(\d+)", root.fields["Depends"])
+    if abi is None:
+        raise ImageError(f"{root.path.name}: DPDK in libraries asked, this package does not say which")
+    for name in DRIVERS:
+        driver = packages.find(f"librte-{name}{abi[1]}")
+        taken.take(driver, driver.files(lambda path: "/dpdk/pmds-" in path and ".so." in path))
+    return taken.entries, tuple(taken.debs.values())
+
+
+class _Taken:
+    """What was taken so far."""
+
+    def __init__(self, packages: Packages) -> None:
+        self._packages = packages
+        self.entries: dict[str, Entry] = {}
+        self.debs: dict[str, Deb] = {}
+        self._libraries: set[str] = set()
+        self._known: dict[str, Deb] = {}
+
+    def take(self, deb: Deb, files: dict[str, bytes]) -> None:
+        """Take files of a package, and what they need."""
+        self.debs[deb.name] = deb
+        for path, content in files.items():
+            self.entries[path] = executable(content)
+            for name in needed(content):
+                if name not in self._libraries and name not in {PurePosixPath(each).name for each in files}:
+                    self._libraries.add(name)
+                    self.take(*self._provider(deb, name))
+
+    def _provider(self, deb: Deb, library: str) -> tuple[Deb, dict[str, bytes]]:
+        """The package with a library that a file of another needs, and the library."""
+        for candidate in self._candidates(deb, library):
+            if files := candidate.files({f"{place}/{library}" for place in PLACES}.__contains__):
+                return candidate, files
+        raise ImageError(f"{library} asked by package {deb.name}, no package that it depends on has it")
+
+    def _candidates(self, deb: Deb, library: str) -> Iterator[Deb]:
+        """Those that a package depends on, the likeliest first: one called as the library is, then libc's."""
+        stem = library.split(".so", maxsplit=1)[0].replace("_", "-")
+        names = [deb.name, *self._packages.dependencies(deb)]
+        libraries = [name for name in names if name.startswith(LIBRARIES) and not name.endswith("-dev")]
+        self._packages.prepare(name for name in libraries if name not in self._known)
+        for name in sorted(libraries, key=lambda name: (not name.startswith(stem), name != "libc6")):
+            if name not in self._known:
+                self._known[name] = self._packages.find(name)
+            yield self._known[name]
