@@ -7,6 +7,7 @@ import pytest
 from nodrop.config.load import load
 from nodrop.errors import ConfigError
 from nodrop.model.neighbor import NeighborPlan
+from nodrop.model.trex import TrexPort
 from nodrop.plan import build
 from nodrop.plan.lookups import Lookups
 
@@ -102,3 +103,15 @@ def test_one_way_to_a_sut_that_is_there_the_far_port_says_where_it_is() -> None:
     assert external(bidirectional=False).announce_every_s == 1
     assert external(bidirectional=False, neighbors__announce_every="5s").announce_every_s == 5
     assert external().announce_every_s is None
+
+
+def test_in_front_of_a_router_trex_announces_its_stations_as_it_answers_nobody_during_a_trial() -> None:
+    def through_trex(**keys: Any) -> NeighborPlan:
+        written = {"sut": "ext", "generator": "trex", **{key.replace("__", "."): value for key, value in keys.items()}}
+        found = tuple(TrexPort(number=at, mac=f"02:00:00:00:00:0{at}", speed_bps=None, driver="x") for at in (0, 1))
+        return build(load((), written), Lookups(inspect_trex=lambda _: found), (0, 1)).neighbors
+
+    gateways = {"gateways__tester": ["10.0.0.100", "10.1.0.100"], "gateways__sut": ["10.0.0.1", "10.1.0.1"]}
+    assert through_trex(**gateways).announce_every_s == 1
+    assert through_trex(**gateways, neighbors__announce_every="3s").announce_every_s == 3
+    assert through_trex().announce_every_s is None

@@ -19,8 +19,9 @@ CAN_ANSWER = ROUTES | TRANSPARENT
 ELSEWHERE: frozenset[SutKind] = frozenset({"ext", "openstack"})
 """SUTs behind networks that nobody here knows."""
 TAG_COUNT_MAX = 2
-ONE_WAY_ANNOUNCE_S = 1.0
-"""How often a port that only receives says where it is, for switches that would forget it; as NFVbench's trickle."""
+UNASKED_ANNOUNCE_S = 1.0
+"""How often a port says where it is that neighbours would forget: one that only receives, as with NFVbench's trickle,
+and TRex's in front of a router, which answer nobody during a trial."""
 
 
 def plan_neighbors(config: Config, lab: LabPlan, traffic: Traffic) -> NeighborPlan:
@@ -33,7 +34,7 @@ def plan_neighbors(config: Config, lab: LabPlan, traffic: Traffic) -> NeighborPl
     needed = resolves or _routes(lab) or lab.sut in ELSEWHERE or asked.announce_every is not None
     return NeighborPlan(
         links=tuple(_links(config, lab, traffic, resolves)) if needed else (),
-        announce_every_s=asked.announce_every or (ONE_WAY_ANNOUNCE_S if _is_forgotten(config, lab) else None),
+        announce_every_s=asked.announce_every or (UNASKED_ANNOUNCE_S if _is_forgotten(config, lab, resolves) else None),
         timeout_s=asked.timeout,
         tries=asked.tries,
     )
@@ -55,9 +56,10 @@ def _resolves(config: Config, lab: LabPlan) -> bool:
     return asked
 
 
-def _is_forgotten(config: Config, lab: LabPlan) -> bool:
-    """Whether a port sends no test frames to a SUT that may have to be told where it is."""
-    return lab.sut in ELSEWHERE and not config.bidirectional
+def _is_forgotten(config: Config, lab: LabPlan, resolves: bool) -> bool:
+    """Whether a port sends no test frames to a SUT that may have to be told where it is, or answers no questions."""
+    is_silent = config.generator == "trex" and (resolves or _routes(lab))
+    return is_silent or (lab.sut in ELSEWHERE and not config.bidirectional)
 
 
 def _routes(lab: LabPlan) -> bool:
