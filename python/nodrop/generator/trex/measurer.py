@@ -24,7 +24,7 @@ from nodrop.generator.trex.rpc import reach
 from nodrop.generator.trex.server import ensure_running
 from nodrop.generator.trex.session import PROFILE, PortHandle, TrexSession
 from nodrop.generator.trex.streams import COUNTERS_USUAL, programme
-from nodrop.generator.trex.timeline import Grouping
+from nodrop.generator.trex.timeline import Grouping, in_flight
 from nodrop.generator.trex.trial import DRAIN_MAX_S, Bench, Course, Sending, TrialRun
 from nodrop.logs import LOGGER
 from nodrop.model.facts import PortFacts
@@ -39,7 +39,7 @@ SEARCH = "search"
 LATENCY_SHARE_MAX = 0.1
 """Of a stream's load, at most so much is sent by its latency stream, whose frames may be larger and all of one flow."""
 ON_WAY_S = 0.01
-"""How long a frame is taken to be on its way at first, for what is certainly lost during a trial."""
+"""How long a frame is taken to be on its way at first, for what is certainly lost; trials tell better."""
 BACK_MAX_S = 10.0
 """How long a server that vanished in the trial before may take to be there again."""
 
@@ -150,9 +150,17 @@ class TrexMeasurer:
             return result(self._no_counts(f"{silence}; {heard[0]:.2f} s into the trial, {heard[1]} frames sent"))
         if course.interrupted:
             raise TrialInterrupted("", result(fields))
-        if any(doubt.code == "stopped_for_late" for doubt in fields["validity"].doubts):
-            self._on_way_s = min(2 * self._on_way_s, DRAIN_MAX_S)
-        return result(fields)
+        found = result(fields)
+        self._learn_from(course, found)
+        return found
+
+    def _learn_from(self, course: Course, result: TrialResult) -> None:
+        """How long frames are on their way: as long as they were, and twice as long as was taken where that misled."""
+        frames = sum(in_flight(course.looks))
+        stayed_s = frames / result.offered_load_pps if result.offered_load_pps else 0.0
+        misled = result.stopped_by in {"lost_count", "after_loss"} and not result.lost_count
+        misled = misled or any(doubt.code == "stopped_for_late" for doubt in result.validity.doubts)
+        self._on_way_s = min(max(self._on_way_s * (2 if misled else 1), stayed_s), DRAIN_MAX_S)
 
     def _run(self, opened: _Open, trial: Trial, phase: str, on_window: OnWindow) -> tuple[Course, dict[str, Any]]:
         session, cores = opened.session, opened.session.core_count

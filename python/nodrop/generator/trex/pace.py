@@ -23,12 +23,10 @@ class Pace:
     called_s: float = 0.0
     """Before this it cannot have begun."""
     start_s: float | None = None
-    """When it began, as its counters have it; None before the first frame."""
+    """When it began at the latest, as its counters have it; None before the first frame."""
     sent_count: int = 0
     behind_s: float = 0.0
-    """The most it was behind."""
-    unsure_s: float = 0.0
-    """The longest that an answer took, and so how far off these times may be."""
+    """The most it was behind, at least."""
 
     @property
     def due_count(self) -> int:
@@ -48,19 +46,17 @@ class Pace:
     @property
     def late_s(self) -> float:
         """How far it certainly fell behind, where that is remarkable; else 0."""
-        late_s = self.behind_s - self.unsure_s
-        return late_s if late_s > LATE_S else 0.0
+        rounding_s = self.parts / self.rate_pps if self.rate_pps else 0.0
+        return self.behind_s if self.behind_s > LATE_S + rounding_s else 0.0
 
     def look(self, asked_s: float, answered_s: float, sent_count: int) -> None:
         """So many frames had been sent at some moment between the two."""
         if not sent_count or not self.rate_pps:
             return
-        # A sender is never ahead of its timetable, so the earliest start that its counts speak for is the one.
-        begun_s = (asked_s + answered_s) / 2 - max(0, sent_count - self.parts) / self.rate_pps
-        begun_s = max(begun_s, self.called_s)
+        # A sender is never ahead of its timetable, so it cannot have begun later than its counts say.
+        begun_s = max(answered_s - max(0, sent_count - self.parts) / self.rate_pps, self.called_s)
         self.start_s = begun_s if self.start_s is None else min(self.start_s, begun_s)
         if sent_count < self.due_count - self.parts:  # once all was sent, nobody knows since when
-            self.unsure_s = max(self.unsure_s, answered_s - asked_s)
             self.behind_s = max(self.behind_s, asked_s - self.start_s - sent_count / self.rate_pps)
         self.sent_count = sent_count
 
@@ -68,7 +64,7 @@ class Pace:
         """Whether what has not left by now is to stay; one that sent nothing at all had `begin_max_s` to begin."""
         if self.end_s is None:
             return now_s > self.called_s + self.duration_s + begin_max_s
-        return now_s > self.end_s + CATCH_UP_S + self.unsure_s
+        return now_s > self.end_s + CATCH_UP_S
 
     def is_missing(self, now_s: float) -> bool:
         """Whether so many frames are missing that it cannot have come to its end by itself."""
