@@ -149,6 +149,9 @@ class TrialRun:
         while True:
             self._wait()
             self._bench.check_alive()
+            if self._is_overdue(time.monotonic()):
+                course.overdue = True
+                return
             look = self._look()
             elapsed_s = look.at_s - course.start_s
             self._losses.look(look)
@@ -167,10 +170,8 @@ class TrialRun:
         """Until it is time to look again: soon, but not so often that the server has to do with nothing else."""
         pause_s = min(max(LOOK_S, self._cost_s / LOOK_SHARE), LOOK_MAX_S)
         now_s = time.monotonic()
-        ends = [pace.end_s - now_s for pace in self.course.paces if pace.end_s is not None and not pace.done]
-        if ends and min(ends) < pause_s:
-            pause_s = max(min(ends), END_LOOK_S)
-        time.sleep(pause_s)
+        left = [pace.end_s - now_s for pace in self.course.paces if pace.end_s is not None and not pace.done]
+        time.sleep(min([pause_s, *(max(left_s, END_LOOK_S) for left_s in left)]))
 
     def _is_over(self, look: Look) -> bool:
         course = self.course
@@ -180,9 +181,12 @@ class TrialRun:
         if not course.counts.sending:
             course.cut_short = any(pace.is_missing(look.asked_s) for pace in paces)
             return True
-        overdue = [pace.is_overdue(look.asked_s, BEGIN_MAX_S) for pace in paces if not pace.done]
-        course.overdue = all(overdue)
-        return course.overdue
+        return False
+
+    def _is_overdue(self, now_s: float) -> bool:
+        """Whether the time of every port is over that has not sent all, as far as is known."""
+        paces = [pace for pace in self.course.paces if pace.rate_pps > 0]
+        return all(pace.done or pace.is_overdue(now_s, BEGIN_MAX_S) for pace in paces)
 
     def _stop(self) -> None:
         self._stopped = True
@@ -205,6 +209,17 @@ class TrialRun:
                 break
             time.sleep(max(END_LOOK_S, self._cost_s))
         self._close_window(look)
+        # What had not been seen yet when time was over may have left in time.
+        self.course.overdue &= not all(self._has_sent_all(number) for number in range(len(self.course.paces)))
+
+    def _has_sent_all(self, number: int) -> bool:
+        pace = self.course.paces[number]
+        return self._sent_count(number) >= pace.due_count - pace.parts
+
+    def _sent_count(self, number: int) -> int:
+        """Frames that a port has sent."""
+        counts, ports = self.course.counts.offered, self._bench.tx_ports
+        return sum(count for count, port in zip(counts, ports, strict=True) if port == number)
 
     def _look(self) -> Look:
         """All counts since the trial began; every port's timetable is told of them."""
@@ -218,8 +233,7 @@ class TrialRun:
                 )
         # Once it was told to stop, nothing is due any more.
         for number, pace in enumerate(() if self._stopped else course.paces):
-            sent = [count for count, port in zip(now.offered, bench.tx_ports, strict=True) if port == number]
-            pace.look(now.asked_s, now.answered_s, sum(sent))
+            pace.look(now.asked_s, now.answered_s, self._sent_count(number))
         starts = [pace.start_s for pace in course.paces if pace.start_s is not None]
         course.start_s = min(starts, default=course.start_s)
         course.sender_busy = max(course.sender_busy, now.server.sender_busy)
