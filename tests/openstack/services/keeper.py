@@ -4,6 +4,7 @@ It is the first process of a namespace of processes: when it ends, however it en
 """
 
 import concurrent.futures
+import json
 import os
 import shutil
 import socket
@@ -19,7 +20,7 @@ from tests.openstack.services import guests, register, settings
 from tests.openstack.services.layout import COMPUTES, Layout
 
 DATABASES = ("keystone", "placement", "glance", "nova", "nova_api", "nova_cell0", "neutron")
-STARTS_S = 240
+STARTS_S = 480
 DRIVERS = Path(__file__).parent / "drivers"
 
 
@@ -35,12 +36,12 @@ class Keeper:
         self.running: dict[str, subprocess.Popen[bytes]] = {}
         self._begun_s = time.monotonic()
 
-    def start(self, name: str, *command: object, env: Mapping[str, str] | None = None) -> None:
-        """A process that stays."""
+    def start(self, name: str, *command: object, env: Mapping[str, str] | None = None, talks: bool = False) -> None:
+        """A process that stays, with a pipe to it where it is talked to."""
         with (self.layout.logs / f"{name}.out").open("wb") as out:
             self.running[name] = subprocess.Popen(
                 [str(part) for part in command],
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE if talks else subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
                 env={**self.layout.environment(), **(env or {})},
@@ -86,17 +87,12 @@ class Keeper:
         with concurrent.futures.ThreadPoolExecutor(max_workers=8) as workers:
             beneath = workers.submit(guests.beneath, self) if self.layout.real else None
             self._database()
-            keystone = workers.submit(self._keystone)
-            nova = workers.submit(self._nova_schema)
-            neutron = workers.submit(self._neutron, beneath)
-            small = workers.submit(self._placement_and_glance)
-            for part in (keystone, small, nova):
+            self._prepare_nova()
+            parts = [workers.submit(self._keystone), workers.submit(self._neutron, beneath)]
+            parts.append(workers.submit(self._small))
+            for part in parts:
                 part.result()
-            self._serve("nova", hosts=COMPUTES[:1] if self.layout.real else COMPUTES)
-            neutron.result()
-            if self.layout.real:
-                guests.above(self)
-            self.wait_for("nova", self.layout.url("nova"))
+            self._go("nova")
             register.wait_for_computes(self.layout)
         self.tell("all services answer")
         self.layout.ready_file.write_text(f"{time.monotonic() - self._begun_s:.1f}\n")
@@ -121,58 +117,65 @@ class Keeper:
             *("--skip-networking", "--skip-log-bin", "--performance-schema=off", "--max-connections=500"),
             *("--innodb-buffer-pool-size=64M", "--innodb-log-file-size=32M"),
             *("--innodb-flush-log-at-trx-commit=0", "--innodb-doublewrite=0", "--sync-frm=0"),
+            *("--innodb-flush-method=nosync", "--innodb-file-per-table=0"),  # it never outlives these processes
             *("--character-set-server=utf8mb3", "--collation-server=utf8mb3_general_ci"),
         )
         self.wait_for("mariadb", sock)
         text = "".join(f"CREATE DATABASE {name};" for name in DATABASES)
         self.run("mariadb-create", "mariadb", "--no-defaults", "-S", sock, "-uroot", text=text)
 
-    def _manage(self, name: str, program: str, config: str, *actions: str) -> None:
-        for action in actions:
-            files = [f"--config-file={self.layout.etc}/{each}" for each in config.split()]
-            self.run(f"{name}-schema", self.layout.venv / "bin" / program, *files, *action.split())
-
-    def _serve(self, name: str, hosts: tuple[str, ...] = ()) -> None:
+    def _prepare(self, name: str, configs: str, *calls: str, hosts: tuple[str, ...] = ()) -> None:
+        """Start a service, which makes its schema and then waits to be let go."""
         python, etc = self.layout.venv / "bin/python", self.layout.etc
         command = (python, Path(__file__).with_name("serve.py"), name, self.layout.port(name), etc, DRIVERS)
-        self.start(name, *command, ",".join(hosts))
+        self.start(name, *command, ",".join(hosts), talks=True)
+        files = [f"--config-file={etc}/{each}" for each in configs.split()]
+        self._say(name, json.dumps([[*files, *call.split()] for call in calls]))
+
+    def _go(self, name: str) -> None:
+        """What it needs is there; wait until it answers."""
+        self._say(name, "go")
+        self.wait_for(name, self.layout.url(name))
+
+    def _say(self, name: str, line: str) -> None:
+        pipe = self.running[name].stdin
+        assert pipe
+        pipe.write(f"{line}\n".encode())
+        pipe.flush()
 
     def _keystone(self) -> None:
         url = self.layout.url("keystone")
         urls = " ".join(f"--bootstrap-{kind}-url {url}" for kind in ("admin", "internal", "public"))
         setup = "--keystone-user root --keystone-group root"
-        self._manage(
-            *("keystone", "keystone-manage", "keystone.conf"),
-            *("db_sync", f"fernet_setup {setup}", f"credential_setup {setup}"),
+        self._prepare(
+            *("keystone", "keystone.conf", "db_sync", f"fernet_setup {setup}", f"credential_setup {setup}"),
             f"bootstrap --bootstrap-password {settings.PASSWORD} {urls} --bootstrap-region-id {settings.REGION}",
         )
-        self._serve("keystone")
-        self.wait_for("keystone", url)
+        self._go("keystone")
         register.register(self.layout)
         self.tell("users and endpoints are known")
 
-    def _placement_and_glance(self) -> None:
-        self._manage("placement", "placement-manage", "placement.conf", "db sync")
-        self._serve("placement")
-        self._manage("glance", "glance-manage", "glance-api.conf", "db_sync")
-        self._serve("glance")
-        self.wait_for("placement", self.layout.url("placement"))
-        self.wait_for("glance", self.layout.url("glance"))
+    def _small(self) -> None:
+        self._prepare("placement", "placement.conf", "db sync")
+        self._prepare("glance", "glance-api.conf", "db_sync")
+        self._go("placement")
+        self._go("glance")
 
-    def _nova_schema(self) -> None:
-        cell0 = f"cell_v2 map_cell0 --database_connection {self.layout.database('nova_cell0')}"
-        self._manage("nova", "nova-manage", "nova/nova.conf", "api_db sync", cell0, "db sync")
-        self._manage("nova", "nova-manage", "nova/nova.conf", "cell_v2 create_cell --name cell1")
-        self.tell("nova's schema is there")
+    def _prepare_nova(self) -> None:
+        self._prepare(
+            *("nova", "nova/nova.conf", "api_db sync"),
+            f"cell_v2 map_cell0 --database_connection {self.layout.database('nova_cell0')}",
+            *("db sync", "cell_v2 create_cell --name cell1"),
+            hosts=COMPUTES[:1] if self.layout.real else COMPUTES,
+        )
 
     def _neutron(self, beneath: "concurrent.futures.Future[None] | None") -> None:
-        files = "neutron/neutron.conf neutron/ml2_conf.ini"
-        self._manage("neutron", "neutron-db-manage", files, "upgrade heads")
-        self.tell("neutron's schema is there")
+        self._prepare("neutron", "neutron/neutron.conf neutron/ml2_conf.ini", "upgrade heads")
         if beneath:
             beneath.result()
-        self._serve("neutron")
-        self.wait_for("neutron", self.layout.url("neutron"))
+        self._go("neutron")
+        if self.layout.real:
+            guests.above(self)
 
 
 def _announce_drivers(layout: Layout) -> None:

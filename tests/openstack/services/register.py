@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.openstack.services.layout import COMPUTES, PASSWORD, REGION, TYPES, Layout
 
-ALIVE_S = 60
+ALIVE_S = 180
 
 
 def connection(layout: Layout, who: str = "admin") -> Any:

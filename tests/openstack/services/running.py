@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.openstack.services.layout import ROOT, Layout
 
-UP_S = 300
+UP_S = 600
 
 
 def start(layout: Layout, until_eof: bool = False) -> "subprocess.Popen[bytes]":

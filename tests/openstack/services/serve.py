@@ -1,23 +1,31 @@
-"""One service: its WSGI application under waitress; for Nova also conductor, scheduler and computes.
+"""One service in one process: its schema, then its WSGI application; of Nova also all that works behind it.
 
-usage: serve.py NAME PORT ETC DRIVERS HOSTS
+usage: serve.py NAME PORT ETC DRIVERS HOSTS, and on standard input a line of JSON with the arguments of each call that
+makes the schema; then, when all it needs is there, another line, whereupon it serves.
 
-All of Nova in one process needs no broker. HOSTS: its compute hosts, with commas between.
+Modules are loaded once: each call that makes a part of the schema is a fork of this process, as each wants to be the
+only one. All of Nova in one process needs no broker. HOSTS: its compute hosts, with commas between.
 """
 
 import importlib
+import json
 import os
 import sys
 import time
 from typing import Any
 
 THREADS = 12
-APPLICATIONS = {
-    "keystone": "keystone.wsgi.api",
-    "placement": "placement.wsgi.api",
-    "glance": "glance.wsgi.api",
-    "neutron": "neutron.wsgi.api",
-    "nova": "nova.wsgi.osapi_compute",
+MODULES = {
+    "keystone": ("keystone.cmd.manage", "keystone.wsgi.api"),
+    "placement": ("placement.cmd.manage", "placement.wsgi.api"),
+    "glance": ("glance.cmd.manage", "glance.wsgi.api"),
+    "neutron": ("neutron.db.migration.cli", "neutron.wsgi.api"),
+    "nova": ("nova.cmd.manage", "nova.wsgi.osapi_compute"),
+}
+"""What makes the schema, and what has the application."""
+LOADED_BEFORE = {
+    "keystone": ("keystone.server", "keystone.cmd.cli"),
+    "nova": ("nova.db.main.api", "nova.objects"),
 }
 
 
@@ -31,15 +39,31 @@ def main(name: str, port: str, etc: str, drivers: str, hosts: str) -> None:
         OS_NEUTRON_CONFIG_FILES="neutron.conf;ml2_conf.ini",
         OS_NOVA_CONFIG_DIR=f"{etc}/nova",
     )
+    manage, application = MODULES[name]
+    _make_schema(manage, LOADED_BEFORE.get(name, ()), json.loads(sys.stdin.readline()))
+    print(f"schema after {time.monotonic() - begun:.1f} s", flush=True)
+    sys.stdin.readline()
     sys.argv = [name]
-    application = importlib.import_module(APPLICATIONS[name]).application
+    served = importlib.import_module(application).application
     if name == "nova":
         _start_nova(drivers, hosts.split(","))
-    print(f"{name} ready in {time.monotonic() - begun:.1f} s", flush=True)
+    print(f"ready after {time.monotonic() - begun:.1f} s", flush=True)
 
     import waitress
 
-    waitress.serve(application, host="127.0.0.1", port=int(port), threads=THREADS, ident=name, channel_timeout=300)
+    waitress.serve(served, host="127.0.0.1", port=int(port), threads=THREADS, ident=name, channel_timeout=300)
+
+
+def _make_schema(manage: str, loaded: tuple[str, ...], calls: list[list[str]]) -> None:
+    """Each call in turn. Exits where one fails."""
+    for module in (manage, *loaded):
+        importlib.import_module(module)
+    for arguments in calls:
+        if (child := os.fork()) == 0:
+            sys.argv = [manage, *arguments]
+            sys.exit(sys.modules[manage].main() or 0)
+        if code := os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
+            sys.exit(f"{manage} {arguments} ended with {code}")
 
 
 def _start_nova(drivers: str, hosts: list[str]) -> None:
