@@ -17,6 +17,8 @@ TESTER_PORTS = (("nd-left", "br-phy1"), ("nd-right", "br-phy2"))
 """The tester's interfaces, each with the bridge its other end is in."""
 OWN_DIRECTORIES = ("/etc/libvirt", "/run/libvirt", "/var/lib/libvirt", "/var/log/libvirt", "/var/cache/libvirt")
 RABBIT_PORT = 5672
+OVSDB_PORT = 6640
+"""Where os-vif looks for the switch."""
 QEMU = {
     "user": '"root"',
     "group": '"root"',
@@ -103,7 +105,8 @@ def _switch(keeper: "Keeper") -> None:
     place.mkdir()
     sock = place / "db.sock"
     keeper.run("ovs", "ovsdb-tool", "create", place / "conf.db", "/usr/share/openvswitch/vswitch.ovsschema")
-    keeper.start("ovsdb-server", "ovsdb-server", place / "conf.db", f"--remote=punix:{sock}", "--no-chdir")
+    remotes = (f"--remote=punix:{sock}", f"--remote=ptcp:{OVSDB_PORT}:127.0.0.1")
+    keeper.start("ovsdb-server", "ovsdb-server", place / "conf.db", *remotes, "--no-chdir")
     keeper.wait_for("ovsdb-server", sock)
 
     def vsctl(*words: object) -> None:

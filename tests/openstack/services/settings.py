@@ -163,7 +163,6 @@ def _nova(layout: Layout) -> Sections:
         "libvirt": {"virt_type": "qemu", "cpu_mode": "none", "inject_partition": -2},
         "vnc": {"enabled": "false"},
         "spice": {"enabled": "false"},
-        "vif_plug_ovs": {"ovsdb_connection": f"unix:{layout.directory}/ovs/db.sock"},
         **_common(layout),
     }
 
