@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 from tests.openstack.services.layout import Layout
-from tests.openstack.staging import plan, staged
+from tests.openstack.services.register import connection
+from tests.openstack.staging import cloud_of, contents, more, nodrop, plan, staged
+
+from nodrop.errors import StageError
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 Figure = Callable[[str], None]
@@ -29,3 +32,216 @@ def test_chains_stand_and_go(services: Layout, image: Path, figure: Figure, chai
         f"{chains} PVP chain{'s' if chains > 1 else ''}: staged in {up_s:.1f} s, taken away in {down_s:.1f} s, "
         f"{total} requests to stage ({total / chains:.1f} per chain): {calls}"
     )
+
+
+def test_two_vms_in_line_have_a_network_between(services: Layout, image: Path) -> None:
+    with staged(services, plan(services, image, hops=2)) as there:
+        facts = there.stage.facts
+        assert facts.cloud
+        first, second = facts.cloud.servers
+        assert first.host == second.host
+        assert {network.role for network in facts.cloud.networks} == {"left", "middle", "right"}
+        (chain,) = facts.chains
+        assert chain.macs == (first.macs[0], second.macs[1])
+        cloud = connection(services)
+        middle = next(each for each in facts.cloud.networks if each.role == "middle")
+        owners = {port.device_id for port in cloud.network.ports(network_id=middle.id)}
+        assert owners == {first.id, second.id}
+
+
+def test_shared_networks_are_made_once(services: Layout, image: Path) -> None:
+    with staged(services, plan(services, image, chains=3, networks="shared")) as there:
+        facts = there.stage.facts
+        assert facts.cloud
+        assert len(facts.cloud.networks) == 2
+        assert len({chain.vlans for chain in facts.chains}) == 1
+        assert len({chain.macs for chain in facts.chains}) == 3
+
+
+@pytest.mark.parametrize(("kind", "numbers"), [("vlan", (150, 250)), ("vlan", None), ("vxlan", None), ("flat", None)])
+def test_segmentation_ids_are_those_that_neutron_has(
+    services: Layout, image: Path, kind: str, numbers: tuple[int, int] | None
+) -> None:
+    keys: dict[str, object] = {}
+    for side, number in zip(("left", "right"), numbers or (None, None), strict=True):
+        keys[f"openstack__networks__{side}__type"] = kind
+        if number:
+            keys[f"openstack__networks__{side}__segmentation_id"] = number
+        if kind == "vxlan":
+            keys[f"openstack__networks__{side}__physical_network"] = None
+    if kind != "vlan":
+        keys["openstack__tagged"] = False
+    with staged(services, plan(services, image, **keys)) as there:
+        facts = there.stage.facts
+        assert facts.cloud
+        cloud = connection(services)
+        for told in facts.cloud.networks:
+            found = cloud.network.get_network(told.id)
+            assert (told.kind, told.segmentation_id) == (kind, found.provider_segmentation_id)
+        if kind == "vlan":
+            left, right = (each.segmentation_id for each in facts.cloud.networks)
+            assert facts.chains[0].vlans == (numbers or (left, right))
+
+
+def test_ports_have_no_security_and_the_macs_that_are_told(services: Layout, image: Path) -> None:
+    with staged(services, plan(services, image)) as there:
+        facts = there.stage.facts
+        assert facts.cloud
+        cloud = connection(services)
+        ports = list(cloud.network.ports(device_id=facts.cloud.servers[0].id))
+        assert {port.mac_address for port in ports} == set(facts.cloud.servers[0].macs)
+        assert [port.is_port_security_enabled for port in ports] == [False, False]
+        assert {port.binding_vif_type for port in ports} == {"ovs"}
+
+
+SRIOV = {
+    "openstack__sriov": True,
+    "openstack__networks__left__segmentation_id": 161,
+    "openstack__networks__right__segmentation_id": 261,
+}
+
+
+def test_virtual_functions_are_bound_where_a_host_has_some(services: Layout, image: Path) -> None:
+    with staged(services, plan(services, image, **SRIOV)) as there:
+        facts = there.stage.facts
+        assert facts.cloud
+        cloud = connection(services)
+        ports = list(cloud.network.ports(device_id=facts.cloud.servers[0].id))
+        assert {port.binding_vnic_type for port in ports} == {"direct"}
+        assert {port.binding_vif_type for port in ports} == {"hw_veb"}
+        assert facts.cloud.servers[0].host == "compute1"
+        assert facts.chains[0].vlans == (161, 261)
+
+
+def test_virtual_functions_no_host_has_are_refused_with_the_reason(
+    services: Layout, image: Path, figure: Figure
+) -> None:
+    asked = plan(services, image, **SRIOV, openstack__hosts="nova:compute2")
+    with pytest.raises(StageError, match=r"nodrop-vm-0") as refused, staged(services, asked):
+        pass
+    figure(f"SR-IOV where there is none: {refused.value}")
+
+
+def test_a_flavor_has_its_extra_specs_and_a_bad_one_is_refused(services: Layout, image: Path) -> None:
+    specs = {"hw:cpu_policy": "dedicated", "hw:mem_page_size": "large"}
+    with staged(services, plan(services, image, openstack__flavor__extra_specs=specs)) as there:
+        flavor = next(each for each in connection(services).compute.flavors() if each.name == "t-flavor")
+        assert flavor.extra_specs == specs
+        assert there.stage.facts.cloud
+    asked = plan(services, image, openstack__flavor__extra_specs={"hw:cpu_policy": "bogus"})
+    with pytest.raises(StageError, match="hw:cpu_policy"), staged(services, asked):
+        pass
+
+
+def test_servers_are_in_the_group_that_was_asked_for(services: Layout, image: Path) -> None:
+    asked = plan(services, image, chains=2, openstack__server_group="anti-affinity")
+    with staged(services, asked) as there:
+        facts = there.stage.facts
+        assert facts.cloud
+        assert len({server.host for server in facts.cloud.servers}) == 2
+        groups = list(connection(services).compute.server_groups())
+        assert {member for group in groups for member in group.member_ids} == {each.id for each in facts.cloud.servers}
+
+
+def test_idle_interfaces_are_on_networks_of_their_own(services: Layout, image: Path) -> None:
+    with staged(services, plan(services, image, idle_interfaces=2)) as there:
+        facts = there.stage.facts
+        assert facts.cloud
+        assert len(facts.cloud.servers[0].macs) == 4
+        assert [network.role for network in facts.cloud.networks].count("idle") == 2
+
+
+def test_routers_stand_between_the_tester_and_the_chain(services: Layout, image: Path) -> None:
+    asked = plan(services, image, routers=True, openstack__forwarder="vnf-l3")
+    with staged(services, asked) as there:
+        cloud = connection(services)
+        routers = {router.name: router for router in cloud.network.routers()}
+        assert set(routers) == {router.name for router in cloud_of(asked).routers}
+        for wanted in cloud_of(asked).routers:
+            routes = {(each["destination"], each["nexthop"]) for each in routers[wanted.name].routes}
+            assert routes == {(each.prefix, each.via) for each in wanted.routes}
+        macs = {port.mac_address for router in routers.values() for port in cloud.network.ports(device_id=router.id)}
+        (chain,) = there.stage.facts.chains
+        assert chain.macs
+        assert set(chain.macs) <= macs
+
+
+def test_a_vm_has_a_floating_address_to_log_in_by(services: Layout, image: Path) -> None:
+    cloud = connection(services)
+    outside = cloud.network.create_network(name="outside", is_router_external=True)
+    subnet = cloud.network.create_subnet(network_id=outside.id, cidr="203.0.113.0/24", ip_version=4, enable_dhcp=False)
+    try:
+        asked = plan(
+            services, image, openstack__management=True, openstack__floating_ip=True,
+            openstack__networks__floating__name="outside",
+        )  # fmt: skip
+        with staged(services, asked) as there:
+            facts = there.stage.facts
+            assert facts.cloud
+            (floating,) = cloud.network.ips()
+            assert facts.cloud.servers[0].address == floating.floating_ip_address
+            assert floating.port_id
+    finally:
+        cloud.network.delete_subnet(subnet)
+        cloud.network.delete_network(outside)
+
+
+def test_a_second_run_takes_what_stands_and_makes_nothing(services: Layout, image: Path, figure: Figure) -> None:
+    asked = plan(services, image, chains=2, openstack__keep=True)
+    with staged(services, asked) as there:
+        first = there.stage.facts
+    begun_s = time.monotonic()
+    with staged(services, plan(services, image, chains=2)) as there:
+        took_s = time.monotonic() - begun_s
+        second = there.stage.facts
+        assert first.cloud
+        assert second.cloud
+        assert {each.id for each in second.cloud.resources} == {each.id for each in first.cloud.resources}
+        assert all(each.found for each in second.cloud.resources)
+        assert second.chains == first.chains
+        calls = second.cloud.api_call_counts
+    figure(f"2 chains that stand already: staged in {took_s:.1f} s with {sum(calls.values())} requests: {calls}")
+    cleaned = nodrop(services, "cleanup", "--force", "--cloud", "admin")
+    assert cleaned.returncode == 0, cleaned.stdout + cleaned.stderr
+
+
+def test_a_network_that_is_not_as_asked_is_not_taken(services: Layout, image: Path) -> None:
+    cloud = connection(services)
+    network = cloud.network.create_network(name="nodrop-left-0", provider_network_type="vxlan")
+    try:
+        with pytest.raises(StageError, match="nodrop-left-0"), staged(services, plan(services, image)):
+            pass
+        assert cloud.network.find_network(network.id)
+    finally:
+        cloud.network.delete_network(network)
+
+
+def test_who_is_no_administrator_is_told_what_needs_one(services: Layout, image: Path, figure: Figure) -> None:
+    asked = plan(services, image, openstack__cloud="member")
+    before = contents(services, "member")
+    with pytest.raises(StageError, match="administrator") as refused, staged(services, asked):
+        pass
+    assert more(contents(services, "member"), before) == {}
+    figure(f"member asks for what is an administrator's: {refused.value}")
+
+
+def test_who_is_no_administrator_stages_what_members_may(services: Layout, image: Path) -> None:
+    admin = connection(services)
+    flavor = admin.compute.create_flavor(name="for-all", ram=64, vcpus=1, disk=0)
+    keys: dict[str, object] = {"openstack__cloud": "member", "openstack__tagged": False}
+    for side in ("left", "right"):
+        keys |= {f"openstack__networks__{side}__type": "any", f"openstack__networks__{side}__physical_network": None}
+    keys |= {
+        "openstack__flavor__name": "for-all",
+        "openstack__flavor__vcpus": 1,
+    }
+    before = contents(services, "member")
+    try:
+        with staged(services, plan(services, image, **keys)) as there:
+            facts = there.stage.facts
+            assert facts.cloud
+            assert not facts.cloud.is_admin
+            assert len(facts.cloud.servers[0].macs) == 2
+        assert more(contents(services, "member"), before) == {}
+    finally:
+        admin.compute.delete_flavor(flavor)

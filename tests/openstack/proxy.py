@@ -1,0 +1,112 @@
+"""A reverse proxy between nodrop and a service, which counts requests and spoils some of them."""
+
+import contextlib
+import http.client
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Literal, NamedTuple
+from urllib.parse import urlsplit
+
+Fault = Literal["503", "cut"]
+"""An answer in place of the service's; or no answer, after the service did what it was asked."""
+HOP_BY_HOP = frozenset({"connection", "transfer-encoding", "keep-alive", "content-length"})
+
+
+class Asked(NamedTuple):
+    """A request that came."""
+
+    method: str
+    path: str
+    fault: Fault | None
+
+
+class Proxy:
+    """What came so far, and what is spoilt."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.asked: list[Asked] = []
+        self.spoil: Callable[[str, str], Fault | None] = lambda _method, _path: None
+        """Decides on each request by method and path."""
+        self._lock = threading.Lock()
+
+    def decide(self, method: str, path: str) -> Fault | None:
+        """What becomes of a request, which is counted."""
+        with self._lock:
+            fault = self.spoil(method, path)
+            self.asked.append(Asked(method, path, fault))
+        return fault
+
+
+@contextlib.contextmanager
+def proxy(target: str) -> Iterator[Proxy]:
+    """In front of a service's endpoint; `url` is the endpoint to use instead."""
+    parts = urlsplit(target)
+    assert parts.hostname and parts.port
+    address = (parts.hostname, parts.port)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def handle_any(self) -> None:
+            body = self._body()
+            fault = here.decide(self.command, self.path)
+            if fault == "503":
+                self._answer(503, [("Content-Type", "text/plain")], b"away")
+                return
+            status, headers, content = _forward(address, self, body)
+            if fault == "cut":
+                self.close_connection = True
+                self.connection.close()
+                return
+            self._answer(status, headers, content)
+
+        do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = do_HEAD = handle_any
+
+        def _body(self) -> bytes:
+            if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
+                return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            blocks = []
+            while length := int(self.rfile.readline().strip() or b"0", 16):
+                blocks.append(self.rfile.read(length))
+                self.rfile.readline()
+            self.rfile.readline()
+            return b"".join(blocks)
+
+        def _answer(self, status: int, headers: list[tuple[str, str]], content: bytes) -> None:
+            self.send_response(status)
+            for name, value in headers:
+                if name.lower() not in HOP_BY_HOP:
+                    self.send_header(name, value)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: Any) -> None:
+            """Says nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    here = Proxy(f"http://127.0.0.1:{server.server_address[1]}{parts.path}")
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield here
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def _forward(
+    address: tuple[str, int], request: BaseHTTPRequestHandler, body: bytes
+) -> tuple[int, list[tuple[str, str]], bytes]:
+    connection = http.client.HTTPConnection(*address, timeout=120)
+    headers = {name: value for name, value in request.headers.items() if name.lower() not in HOP_BY_HOP}
+    if body:
+        headers["Content-Length"] = str(len(body))
+    connection.request(request.command, request.path, body or None, headers)
+    answer = connection.getresponse()
+    content = answer.read()
+    connection.close()
+    return answer.status, answer.getheaders(), content
