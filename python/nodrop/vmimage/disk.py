@@ -19,6 +19,8 @@ ROOM_BYTES = MIB
 SERIAL = "4e4f4452"
 LABEL = "NODROP"
 ENTRY = "loader/entries/nodrop.conf"
+MEDIUM = "0xf8"
+"""The byte of FAT that says a fixed disk: by it Glance tells a file system from a disk whose partitions are broken."""
 TIMEOUT_S = 120
 
 
@@ -66,7 +68,7 @@ class _Writer:
         with self._disk.open("wb") as file:
             file.truncate(mebibytes * MIB)
         geometry = ["-t", str(mebibytes), "-h", "64", "-n", "32"]  # cylinders of 1 MiB
-        self._run("mformat", "-i", "disk", *geometry, "-N", SERIAL, "-v", LABEL, "-c", "8", "::")
+        self._run("mformat", "-i", "disk", *geometry, "-N", SERIAL, "-v", LABEL, "-c", "8", "-m", MEDIUM, "::")
         for directory in sorted({str(parent) for path in files for parent in Path(path).parents} - {"."}):
             self._run("mmd", "-i", "disk", f"::{directory}")
         for path, content in files.items():
