@@ -1,6 +1,7 @@
 """Chains staged in a cloud that tests started, and everything that is in it, asked of its services by another way."""
 
 import contextlib
+import functools
 import json
 import os
 import subprocess
@@ -85,7 +86,7 @@ def cloud_of(asked: Plan) -> CloudPlan:
 
 def contents(layout: Layout, who: str = "admin") -> dict[str, set[tuple[str, str]]]:
     """Everything a user's project has, by kind: names and ids, from openstacksdk's own lists."""
-    cloud = connection(layout, who)
+    cloud = _asking(layout, who)
     project = cloud.current_project_id
     every = {"all_tenants": True} if who == "admin" else {}
     kinds: Mapping[str, Any] = {
@@ -100,6 +101,12 @@ def contents(layout: Layout, who: str = "admin") -> dict[str, set[tuple[str, str
         "floating IPs": cloud.network.ips(project_id=project),
     }
     return {kind: {(each.name or "", each.id) for each in listed} for kind, listed in kinds.items()}
+
+
+@functools.cache
+def _asking(layout: Layout, who: str) -> Any:
+    """One connection for all that is asked."""
+    return connection(layout, who)
 
 
 def counted(inventory: Mapping[str, set[tuple[str, str]]]) -> str:
