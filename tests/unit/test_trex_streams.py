@@ -186,4 +186,12 @@ def test_stations_announce_their_addresses_whatever_the_load() -> None:
     found = programme(traffic, TrexPlan(), templates(traffic), announced=frames, announce_every_s=0.5)
     assert [stream["stream"]["mode"]["type"] for stream in found.ports[1].streams] == ["multi_burst"] * 2
     assert found.ports[1].streams[0]["stream"]["mode"]["ibg"] == 500_000
-    assert (found.ports[1].load_ratio, found.ports[1].announce_load_pps) == (0, 4.0)
+    assert (found.ports[1].load_ratio, found.ports[1].announcements) == (0, ())
+
+
+def test_where_only_ports_count_stations_announce_themselves_before_trials() -> None:
+    traffic, frames = Traffic(streams=(plain_stream(0, 0, 1),)), {0: (b"announcement",)}
+    plan = TrexPlan(flow_stats=False)
+    found = programme(traffic, plan, templates(traffic), announced=frames, announce_every_s=0.5)
+    assert [len(port.streams) for port in found.ports] == [1, 0]
+    assert [port.announcements for port in found.ports] == [(b"announcement",), ()]

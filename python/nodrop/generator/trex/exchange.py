@@ -2,14 +2,14 @@
 
 import base64
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from threading import Event, Thread
 from types import TracebackType
 from typing import Any, Self
 
 from nodrop.errors import GeneratorError
 from nodrop.generator.trex.lines import Lines
-from nodrop.generator.trex.session import TrexSession
+from nodrop.generator.trex.session import PortHandle, TrexSession
 from nodrop.model.layer import Vlan
 from nodrop.model.neighbor import NeighborPlan
 from nodrop.model.traffic import Traffic
@@ -97,7 +97,7 @@ class Exchange:
             frames = line.taken(PUSHED_MAX)
             count += len(frames)
             if frames:
-                port.call("push_pkts", ipg_usec=PUSHED_EVERY_US, pkts=[_pushed(frame) for frame in frames])
+                push(port, frames)
         return count
 
     def _fetch(self) -> int:
@@ -114,6 +114,11 @@ class Exchange:
                 self._session.call("capture", command="remove", capture_id=self._capture)
             for port in self._ports:
                 port.call("service", enabled=self._plan.service_mode)
+
+
+def push(port: PortHandle, frames: Sequence[bytes]) -> None:
+    """Send frames through a port, as they are. Raises GeneratorError."""
+    port.call("push_pkts", ipg_usec=PUSHED_EVERY_US, pkts=[_pushed(frame) for frame in frames])
 
 
 def wanted(traffic: Traffic, neighbors: NeighborPlan) -> str:

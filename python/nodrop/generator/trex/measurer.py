@@ -211,6 +211,8 @@ class TrexMeasurer:
             if port.vxlan_ports:
                 handle.call("set_port_attr", attr={"vxlan_fs": list(port.vxlan_ports)})
             session.batch([handle.request("add_stream", profile_id=PROFILE, **stream) for stream in port.streams])
+            if port.announcements:
+                asking.announce(handle, port.announcements)
 
     def _open(self) -> _Open:
         """The server with its ports taken, found anew when it is not in use."""

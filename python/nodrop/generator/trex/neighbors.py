@@ -1,12 +1,18 @@
 """Next hops of TRex's ports, asked for by ARP and neighbour discovery; and announcements that its ports send."""
 
+import time
+from collections.abc import Sequence
+
 from nodrop.generator.addressing import next_hops, questions, resolve_request, stations
+from nodrop.generator.trex.exchange import push
 from nodrop.generator.trex.frames import announcements
 from nodrop.generator.trex.relay import Relay
-from nodrop.generator.trex.session import TrexSession
+from nodrop.generator.trex.session import PortHandle, TrexSession
 from nodrop.model.neighbor import NeighborPlan, NextHop
 from nodrop.model.traffic import Traffic
 from nodrop.model.trex import TrexPlan
+
+SETTLE_S = 0.1
 
 
 def resolve(
@@ -38,3 +44,9 @@ def announced(neighbors: NeighborPlan) -> dict[int, tuple[bytes, ...]]:
     for (port, _), frames in zip(each, told, strict=True):
         found[port] = found.get(port, ()) + frames
     return found
+
+
+def announce(port: PortHandle, frames: Sequence[bytes]) -> None:
+    """Announce addresses once, and let the frames arrive."""
+    push(port, frames)
+    time.sleep(SETTLE_S)

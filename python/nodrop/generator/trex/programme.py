@@ -21,8 +21,8 @@ class PortProgramme:
     """
     latency_load_pps: float
     """What its latency streams send, whatever the multiplier."""
-    announce_load_pps: float = 0.0
-    """What it sends besides, to announce addresses: at its port's counter, not for the test."""
+    announcements: tuple[bytes, ...] = ()
+    """Frames to be pushed before a trial: as streams they would be counted as the test's, where only ports are."""
     vxlan_ports: tuple[int, ...] = ()
     """UDP ports of VXLAN that TRex has to look into to count streams (port attribute `vxlan_fs`)."""
 

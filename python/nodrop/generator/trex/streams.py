@@ -36,7 +36,8 @@ def programme(
     Args:
         templates: of each stream, from `frames.templates`.
         counter_count: streams that the server's ports can count one by one.
-        announced: by tester port, frames that it sends every `announce_every_s`, whatever the load.
+        announced: by tester port, frames that it sends every `announce_every_s`, whatever the load; before each trial
+            where all frames count.
 
     Raises: GeneratorError naming what TRex cannot send.
     """
@@ -46,12 +47,13 @@ def programme(
         )
     counted = numbered(traffic, plan, counter_count)
     made = [_Made(*parts, plan) for parts in zip(traffic.streams, templates, traffic.load_ratios, counted, strict=True)]
+    is_told_apart = all(one.pg_id is not None for one in counted)
     ports = tuple(
         _port(
             number,
             [one for one in made if one.stream.tx_port == port],
             (announced or {}).get(port, ()),
-            announce_every_s,
+            announce_every_s if is_told_apart else None,
         )
         for port, number in enumerate(plan.ports)
     )
@@ -125,7 +127,7 @@ def _port(number: int, made: Sequence[_Made], announced: Sequence[bytes], every_
         streams=tuple({"stream_id": at, "stream": stream} for at, stream in enumerate(streams, 1)),
         load_ratio=sum(one.ratio for one in made),
         latency_load_pps=sum(one.counted.latency_load_pps for one in made),
-        announce_load_pps=len(announced) / every_s if every_s is not None else 0.0,
+        announcements=() if every_s is not None else tuple(announced),
         vxlan_ports=tuple(sorted(port for port in tunnels if port is not None)),
     )
 
