@@ -8,6 +8,7 @@ import contextlib
 import itertools
 import json
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Callable, Iterator
@@ -207,12 +208,14 @@ class _Answers(BaseHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def serving(small: SmallCloud) -> Iterator[SmallCloud]:
+def serving(small: SmallCloud, tls: ssl.SSLContext | None = None) -> Iterator[SmallCloud]:
     """Serve it, at an address of its own."""
     handler = type("Answers", (_Answers,), {"cloud": small})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
-    small.base = f"http://127.0.0.1:{server.server_port}"
+    if tls:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+    small.base = f"http{'s' if tls else ''}://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     try:

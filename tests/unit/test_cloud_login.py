@@ -1,7 +1,10 @@
 """Logging in to a cloud, and asking it while its services fail."""
 
+import contextlib
 import os
+import pty
 import socket
+import ssl
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -158,8 +161,40 @@ def test_an_address_where_nobody_listens_is_said(
         nobody.bind(("127.0.0.1", 0))
         file = clouds_yaml(small, tmp_path, auth_url=f"http://127.0.0.1:{nobody.getsockname()[1]}/v3")
         monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(file))
-        with pytest.raises(StageError, match="it cannot be reached"):
+        with pytest.raises(
+            StageError, match=r"it cannot be reached: Connection refused \(http://127.0.0.1:.*\); see that"
+        ):
             logged_in()
+
+
+@pytest.mark.usefixtures("small")
+def test_a_certificate_that_is_not_trusted_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trustme = pytest.importorskip("trustme")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    trustme.CA().issue_cert("127.0.0.1").configure_cert(context)
+    other = SmallCloud()
+    with serving(other, context):
+        monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(clouds_yaml(other, tmp_path)))
+        with pytest.raises(StageError, match=r"its certificate is not trusted: .*; name the authority's file"):
+            logged_in()
+
+
+def test_a_password_is_asked_for_on_a_terminal_and_not_shown(small: SmallCloud, tmp_path: Path) -> None:
+    file = tmp_path / "rc"
+    file.write_text(HORIZON.format(base=small.base))
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(sys.executable, [sys.executable, "-m", "nodrop", "status", "--openrc", str(file)])
+    said = b""
+    with contextlib.suppress(OSError):  # the terminal of a process that has ended
+        while part := os.read(terminal, 1024):
+            said += part
+            if said.endswith(b"Password of demo: "):
+                os.write(terminal, b"secret\n")
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) in (0, 1), said
+    assert b"cloud 127.0.0.1, project demo: nothing that nodrop made" in said
+    assert b"secret" not in said
 
 
 def test_without_the_sdk_the_remedy_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

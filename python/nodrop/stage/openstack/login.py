@@ -3,9 +3,10 @@
 Source: https://docs.openstack.org/openstacksdk/latest/user/config/configuration.html
 """
 
+import logging
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -20,8 +21,6 @@ from nodrop.stage.openstack.requests import AWAY, Requests, patiently
 Made = TypeVar("Made")
 SERVICES = ("image", "compute", "network")
 """That have to be in the catalogue."""
-ANSWER_S = 60.0
-"""Longest silence on a connection."""
 ADMIN = "admin"
 """The role that every service's own policy asks for.
 Source: https://docs.openstack.org/keystone/latest/admin/service-api-protection.html"""
@@ -103,6 +102,7 @@ def connect(login: CloudLogin, on_wait: Callable[[str], None] | None = None) -> 
         raise StageError(
             "OpenStack asked, openstacksdk is not installed; install it: pip install 'nodrop[openstack]'"
         ) from None
+    logging.getLogger("keystoneauth").addHandler(logging.NullHandler())  # else its warnings went to the terminal
     region = _region(login)
     name = _name(login, region.config)
     _refuse_v2(name, region.config)
@@ -131,7 +131,7 @@ def _region(login: CloudLogin) -> Any:
         auth = {**unchecked.config, **(unchecked.config.get("auth") or {})}
         if unchecked.config.get("auth_type") in PASSWORD_METHODS and _lacks_password(auth):
             given = {**given, "auth": {**(given.get("auth") or {}), "password": _password(where, auth)}}
-        return loader.get_one(cloud=name, api_timeout=ANSWER_S, app_name="nodrop", **given)
+        return loader.get_one(cloud=name, app_name="nodrop", **given)
     except MissingRequiredOptions as error:
         lacking = ", ".join(sorted(option.dest for option in error.options))
         raise ConfigError(f"{where}: asked to log in, it does not say {lacking}; add it") from None
@@ -237,7 +237,7 @@ def _why(error: Exception, config: Mapping[str, Any]) -> str:
     auth = config.get("auth") or {}
     user = auth.get("username") or auth.get("user_id") or "this user"
     project = auth.get("project_name") or auth.get("project_id") or "its project"
-    if isinstance(error, known.SSLError):
+    if any(isinstance(each, known.SSLError) for each in _chain(error)):
         return f"its certificate is not trusted: {said}; name the authority's file (cacert, OS_CACERT)"
     if isinstance(error, known.Unauthorized):
         return (
@@ -247,6 +247,13 @@ def _why(error: Exception, config: Mapping[str, Any]) -> str:
     if isinstance(error, known.ConnectFailure | known.ConnectTimeout | known.DiscoveryFailure):
         return f"it cannot be reached: {said}; see that the address is right and nothing is in between"
     return f"it says: {said}"
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An exception and what it came from: that no version was found may be for want of a connection."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def _require_services(name: str, region: Any, access: Any) -> None:

@@ -21,6 +21,11 @@ STATUS_DOES = {
 }
 QUOTA_DOES = "take away what is not needed (`openstack quota show --usage`), or ask an administrator for more"
 MOST_SAID = 400
+UNREACHED = re.compile(
+    r"(?P<where>https?://[^\s,]+): \w+Pool\(.*?Max retries exceeded.*?"
+    r"(?:\[Errno -?\d+\] |certificate verify failed: |$)(?P<why>[^\"'()]*)"
+)
+"""What is worth saying of a connection that could not be had; urllib3 says it last, in several parentheses."""
 
 
 @contextmanager
@@ -67,5 +72,7 @@ def said_by(error: BaseException) -> str:
     """What a service said, without what is about the request, in one line."""
     text = str(getattr(error, "details", None) or getattr(error, "message", None) or error)
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]{0,200}>", " ", text)).strip()
+    if unreached := UNREACHED.search(text):
+        return f"{unreached['why'].strip() or 'no connection'} ({unreached['where']})"
     text = re.sub(r" ?\(HTTP \d+\)| ?\(Request-ID: [^)]*\)", "", text).rstrip(" .;:")
     return text[:MOST_SAID] or type(error).__name__

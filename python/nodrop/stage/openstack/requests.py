@@ -5,14 +5,21 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 Answer = TypeVar("Answer")
 AWAY = (502, 503, 504)
 """What stands before a service, or the service, says that it is away."""
 SAFE = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})
 """Methods that may be carried out twice. Source: RFC 9110 section 9.2.2."""
+VERSIONS = "versions"
+"""Under which questions for versions are counted, which are put to no service in particular."""
 PATIENCE_S = 60.0
 """How long one request is repeated."""
+FIRST_PATIENCE_S = 5.0
+"""How long, where nobody ever answered: then the address is wrong, more likely than not."""
+TIMES_OUT_S = (10.0, 60.0)
+"""Time to take a connection, and longest silence on it."""
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 8.0
 
 
@@ -48,6 +55,8 @@ class Requests:
         self._lock = threading.Lock()
         self._counts: Counter[str] = Counter()
         self._send = session.request
+        self._was_there = False
+        self._begun = time.monotonic()
         self.hear = hear
         session.request = self._request
 
@@ -60,6 +69,7 @@ class Requests:
     def _request(self, url: str, method: str, **options: Any) -> Any:
         """An answer, or what the last attempt raised."""
         service = _service(options, url)
+        options.setdefault("timeout", TIMES_OUT_S)
 
         def ask() -> Any:
             with self._lock:
@@ -75,9 +85,12 @@ class Requests:
 
         def is_away(answer: Any) -> str:
             if not (method in SAFE or _is_login(url) or _was_refused(answer)):
-                return ""
+                return ""  # whoever asks has to look first what became of it
             if isinstance(answer, self._unreachable):
-                return f"{service} cannot be reached"
+                is_worth_it = self._was_there or time.monotonic() - self._begun < FIRST_PATIENCE_S
+                who = service if service != VERSIONS else urlsplit(url).netloc
+                return f"{who} cannot be reached" if is_worth_it else ""
+            self._was_there = True
             status = _status(answer)
             return f"{service} answers {status}" if status in AWAY else ""
 
@@ -94,7 +107,7 @@ def _status(answer: Any) -> int | None:
 def _service(options: Mapping[str, Any], url: str) -> str:
     """Its type in the catalogue; requests without one are for a token, or for versions."""
     found = (options.get("endpoint_filter") or {}).get("service_type")
-    return str(found) if found else "identity" if _is_login(url) else "versions"
+    return str(found) if found else "identity" if _is_login(url) else VERSIONS
 
 
 def _is_login(url: str) -> bool:
