@@ -185,8 +185,8 @@ class OpenStackConfig(Value):
     """Whether those between two VMs are, too. `hops: 2`, `sriov`."""
     multiqueue: int = Field(default=1, ge=1, le=8)
     """Queues of each interface; 1 to 8."""
-    mbufs: int | None = Field(default=None, ge=1024)
-    """Buffers of VPP in the VM, from 1024; null: its own number. `vpp`."""
+    mbufs: int | None = Field(default=None, ge=1)
+    """Buffers of VPP in the VM, from 1; null: its own number. `vpp`."""
     tagged: bool = True
     """Whether the tester's frames carry the VLAN tags of the networks; else what joins the tester to the cloud puts
     them on."""

@@ -62,6 +62,7 @@ def plan_cloud(config: Config, lab: LabPlan, read_flavor: ReadFlavor) -> CloudPl
         hosts=hosts,
         same_host=asked.server_group not in ("anti-affinity", "soft-anti-affinity"),
         multiqueue=asked.multiqueue,
+        mbuf_count=asked.mbufs,
         tester_macs=_tester_macs(config, lab),
         active_timeout_s=asked.active_timeout,
         poll_s=asked.poll,

@@ -86,8 +86,8 @@ def _check(config: Config) -> None:
         )
     if config.ports:
         raise ConfigError(
-            f"ports: {', '.join(config.ports)} asked with generator: trex, which has ports of its own; write their "
-            "numbers (trex.ports), and leave ports out"
+            f"ports: {', '.join(config.ports)} asked with generator: trex, which has ports of its own; leave ports "
+            "out, or write generator: engine for nodrop's own engine to send through them"
         )
     if config.routers and config.sut == "wire":
         raise ConfigError("routers: true asked, nothing is between the ports; leave it out")

@@ -6,20 +6,33 @@ from typing import Any
 
 from nodrop.config.keys import SHARED, leaves
 from nodrop.config.nfvbench.asked import value_at
+from nodrop.config.nfvbench.elsewhere import has_cloud, trex_there
 from nodrop.config.nfvbench.rules import RULES
 from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.document import Key, shown
 
-OPENSTACK = "OpenStack is not staged yet; chains are made in network namespaces of this machine"
-TREX = "TRex is not driven yet; nodrop's own engine sends and receives"
+OPENSTACK = "no cloud is (openrc_file, clouds_detail), so nothing is staged in OpenStack"
+TREX = "TRex is not the generator, nodrop's own engine sends and receives"
 PLUGIN = "NFVbench's plugins are not loaded; nodrop's are Python packages with the entry point nodrop.config"
-MANAGEMENT = "a chain in network namespaces needs no login"
 SILENT = ""
 """Says nothing: it is an output, or has no effect in NFVbench either."""
 
 KEPT: dict[str, str] = {
-    "openrc_file": OPENSTACK,
-    "clouds_detail": OPENSTACK,
+    "traffic_generator.host_name": SILENT,
+    "traffic_generator.tg_gateway_ip_cidrs": "the tester's addresses alone say which link they are on",
+    "cores_used": SILENT,
+    "intf_speed_used": SILENT,
+    "intf_speed_detected": SILENT,
+    "factory_module": PLUGIN,
+    "factory_class": PLUGIN,
+    "no_vswitch_access": "no plugin reads the counters of a virtual switch here",
+    "debug_mask": SILENT,
+    "pause_sec": "a trial's counts are read once its last frames have had time to arrive, so no pause is needed",
+    "unidir_reverse_traffic_pps": "traffic that goes one way goes that way only",
+}
+"""Key or section, and what happens instead. What a rule reads is not kept."""
+
+OF_CLOUDS = {
     "vm_image_file": OPENSTACK,
     "flavor_type": OPENSTACK,
     "flavor": OPENSTACK,
@@ -29,39 +42,27 @@ KEPT: dict[str, str] = {
     "sriov": OPENSTACK,
     "use_sriov_middle_net": OPENSTACK,
     "loop_vm_name": OPENSTACK,
-    "internal_networks": OPENSTACK,
     "idle_networks": OPENSTACK,
-    "external_networks": "OpenStack is not asked for networks yet; write the VLANs of an EXT chain as vlans",
-    "edge_networks": "OpenStack is not staged yet; routers in the path are made in network namespaces of this machine",
-    "use_management_port": MANAGEMENT,
-    "management_network": MANAGEMENT,
-    "use_floating_ip": MANAGEMENT,
-    "floating_network": MANAGEMENT,
+    "external_networks": "no cloud is (openrc_file, clouds_detail); write the VLANs of an EXT chain as vlans",
+    "edge_networks": "no cloud is (openrc_file, clouds_detail), so routers in the path are of this machine",
+    "use_management_port": "a chain in network namespaces needs no login",
+    "use_floating_ip": "a chain in network namespaces needs no login",
     "vif_multiqueue_size": "the loopback VNF has one queue on each interface",
     "num_mbufs": "there is no VPP; vnf.queue_slots says how many frames the loopback VNF can hold",
     "no_cleanup": "a lab goes with its run; one that is to stay is brought up with `nodrop lab up`, used with --lab",
-    "traffic_generator.host_name": SILENT,
-    "traffic_generator.default_profile": TREX,
+}
+"""Keys without effect where no cloud is asked for anything, and what happens instead."""
+
+OF_TREX = {
     "traffic_generator.generator_profile": TREX,
-    "traffic_generator.tg_gateway_ip_cidrs": "the tester's addresses alone say which link they are on",
     "restart": TREX,
     "cache_size": TREX,
     "i40e_mixed": TREX,
     "mbuf_64": TREX,
     "mbuf_factor": TREX,
-    "cores_used": SILENT,
-    "intf_speed_used": SILENT,
-    "intf_speed_detected": SILENT,
-    "check_traffic_time_sec": "the end-to-end check takes as long as frames take, seconds at most",
     "no_flow_stats": "frames are counted anyway, at no cost",
-    "factory_module": PLUGIN,
-    "factory_class": PLUGIN,
-    "no_vswitch_access": "no plugin reads the counters of a virtual switch here",
-    "debug_mask": SILENT,
-    "pause_sec": "a trial's counts are read once its last frames have had time to arrive, so no pause is needed",
-    "unidir_reverse_traffic_pps": "traffic that goes one way goes that way only",
 }
-"""Key or section, and what happens instead. What a rule reads is not kept."""
+"""Keys without effect where nodrop's own engine sends, and what happens instead."""
 
 ACTS = {
     "json": "the result goes there in NFVbench's form",
@@ -88,11 +89,20 @@ def remarks(written: Mapping[str, Any]) -> tuple[str, ...]:
     config = NfvbenchConfig.model_validate({key: value for key, value in written.items() if key not in SHARED})
     default = NfvbenchConfig()
     said = []
-    for key, instead in kept_keys():
+    for key, instead in (*kept_keys(), *_without_effect(config)):
         value = value_at(config, ".".join(key))
         if instead and _acts(key, value) and value != value_at(default, ".".join(key)):
             said.append(f"{'.'.join(key)}: {shown(_raw(written, key))} asked; {instead}")
     return (*said, *_adjusted(config))
+
+
+def _without_effect(config: NfvbenchConfig) -> Iterator[tuple[Key, str]]:
+    """Every key that is translated and has no effect beside the others, with what happens instead."""
+    tables = ({} if has_cloud(config) else OF_CLOUDS) | ({} if trex_there(config) else OF_TREX)
+    for leaf in leaves(NfvbenchConfig):
+        near = [".".join(leaf.key[:depth]) for depth in range(len(leaf.key), 0, -1)]
+        if found := next((tables[key] for key in near if key in tables), None):
+            yield leaf.key, found
 
 
 def _acts(key: Key, value: Any) -> bool:
@@ -105,9 +115,9 @@ def _acts(key: Key, value: Any) -> bool:
 def _adjusted(config: NfvbenchConfig) -> Iterator[str]:
     """What is translated, but not to the letter."""
     there = len(os.sched_getaffinity(0))
-    if config.cores and config.cores > there:
+    if config.cores and config.cores > there and not trex_there(config):
         yield f"cores: {config.cores} asked, {there} there; the engine is given those"
-    if config.service_mode:
+    if config.service_mode and not trex_there(config):
         yield "service_mode: true asked; frames of the trials are kept in files, see capture"
     small = [
         size for each in config.traffic_profile for size in each.l2frame_size if size.isdecimal() and int(size) < 64

@@ -5,7 +5,9 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from nodrop.config.nfvbench import cloud_rules, trex_rules
 from nodrop.config.nfvbench.asked import Asked, Rules
+from nodrop.config.nfvbench.elsewhere import has_cloud, is_staged, trex_there
 from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.config.nfvbench.values import RANDOM
 from nodrop.config.sides import parse_vlans
@@ -21,7 +23,7 @@ SEARCH_S_MIN = 180.0
 # ---- chains and networks ------------------------------------------------------------------------------------------
 
 
-@RULES.rule("service_chain vm_forwarder l2_loopback", "sut hops")
+@RULES.rule("service_chain vm_forwarder l2_loopback openrc_file clouds_detail", "sut hops openstack.forwarder")
 def path(asked: Asked) -> Modern:
     """What is between the tester's ports."""
     config = asked.config
@@ -29,7 +31,10 @@ def path(asked: Asked) -> Modern:
         return {"sut": "wire", "hops": 1}
     if config.service_chain == "EXT":
         return {"sut": "ext", "hops": 1}
-    return {"sut": FORWARDERS[config.vm_forwarder], "hops": 2 if config.service_chain == "PVVP" else 1}
+    hops = 2 if config.service_chain == "PVVP" else 1
+    if has_cloud(config):
+        return {"sut": "openstack", "hops": hops, "openstack.forwarder": config.vm_forwarder}
+    return {"sut": FORWARDERS[config.vm_forwarder], "hops": hops}
 
 
 @RULES.rule("service_chain_count l2_loopback", "chains")
@@ -41,8 +46,8 @@ def chains(asked: Asked) -> Modern:
 @RULES.rule(
     "vlan_tagging service_chain_shared_net service_chain_count l2_loopback vxlan mpls vlans "
     "internal_networks.left.segmentation_id internal_networks.right.segmentation_id "
-    "internal_networks.left.network_type internal_networks.right.network_type",
-    "networks vlans",
+    "internal_networks.left.network_type internal_networks.right.network_type openrc_file clouds_detail",
+    "networks vlans openstack.tagged",
 )
 def networks(asked: Asked) -> Modern:
     """How the tester's two ports are joined to the chains."""
@@ -50,6 +55,8 @@ def networks(asked: Asked) -> Modern:
     asks = asked.has("vlan_tagging") and not (config.vxlan or config.mpls)
     tagged = loopback.tagged if loopback.on and loopback.tagged is not None else config.vlan_tagging if asks else None
     vlans = vlans_of(asked)
+    if is_staged(config):
+        return _of_cloud(asked, tagged, vlans)
     if tagged is False:
         apart = "shared" if config.service_chain_shared_net or chain_count(asked) > 1 else "ports"
         return {"networks": apart, "vlans": None}
@@ -59,6 +66,15 @@ def networks(asked: Asked) -> Modern:
     if tagged:
         return {"networks": "vlan"} | given
     return given | ({"networks": "auto"} if asked.has("service_chain_shared_net") else {})
+
+
+def _of_cloud(asked: Asked, tagged: bool | None, vlans: list[list[int]] | None) -> Modern:
+    """The same in a cloud, where networks have VLANs whether the tester sees them or not."""
+    is_asked = asked.has("service_chain_shared_net", "vlan_tagging")
+    shared = {"networks": "shared" if asked.config.service_chain_shared_net else "auto"} if is_asked else {}
+    return (
+        shared | ({} if tagged is None else {"openstack.tagged": tagged}) | ({} if vlans is None else {"vlans": vlans})
+    )
 
 
 def chain_count(asked: Asked) -> int:
@@ -83,7 +99,7 @@ def vlans_of(asked: Asked) -> list[list[int]] | None:
     elif asked.has("vlans"):
         with contextlib.suppress(ValueError):  # What is wrong with it is said of nodrop's key of that name.
             sides = parse_vlans(asked.shared.get("vlans"))
-    elif not (config.vxlan or config.mpls):
+    elif not (config.vxlan or config.mpls or is_staged(config)):
         sides = _segments(config, count)
     if not sides:
         return None
@@ -220,6 +236,7 @@ def announce(asked: Asked) -> Modern:
 RULES.alias("generic_retry_count", "neighbors.tries", lambda count: min(count, 100))
 RULES.alias("generic_poll_sec", "neighbors.timeout", lambda seconds: min(seconds, 60.0))
 RULES.alias("no_e2e_check", "path_check", lambda no: not no)
+RULES.alias("check_traffic_time_sec", "path_check_timeout")
 
 
 # ---- traffic and frames -------------------------------------------------------------------------------------------
@@ -286,17 +303,23 @@ def percentiles(asked: Asked) -> Modern:
     return {"latency.percentiles": [] if asked.config.disable_hdrh else list(asked.config.lat_percentiles)}
 
 
-@RULES.rule("intf_speed", "link_speed")
+@RULES.rule(f"intf_speed {trex_rules.PROFILE} {trex_rules.PATH}", "link_speed")
 def link_speed(asked: Asked) -> Modern:
-    """What counts as line rate."""
+    """What counts as line rate. Raises ValueError for what a profile calls a speed and is none."""
     speed = asked.config.intf_speed
+    if not asked.has("intf_speed"):
+        speed = trex_rules.speed_of(trex_there(asked.config))
+        if speed is None:
+            return {}
     return {"link_speed": None if speed in (None, "auto") else f"{float(speed) / 1e9!r}Gbps"}
 
 
-@RULES.rule("cores", "engine.cores")
+@RULES.rule(f"cores {trex_rules.PROFILE} {trex_rules.PATH}", "engine.cores")
 def cores(asked: Asked) -> Modern:
     """CPUs of the engine: the first so many, as far as there are."""
-    count = asked.config.cores
+    count = None if trex_there(asked.config) else asked.config.cores
+    if not asked.has("cores"):
+        return {}
     return {"engine.cores": "auto" if count is None else sorted(os.sched_getaffinity(0))[:count]}
 
 
@@ -316,7 +339,7 @@ def fluentd(asked: Asked) -> Modern:
     return {"ship.fluentd": [each.model_dump() for each in named]}
 
 
-@RULES.rule("service_mode", "capture.file")
-def service_mode(asked: Asked) -> Modern:
-    """Frames kept in a file, which is what TRex's service mode is for."""
-    return {"capture.file": "service-mode.pcapng" if asked.config.service_mode else None}
+# ---- OpenStack and TRex ---------------------------------------------------------------------------------------------
+
+RULES.extend(cloud_rules.RULES)
+RULES.extend(trex_rules.RULES)

@@ -1,0 +1,86 @@
+"""What NFVbench's keys of TRex become: nodrop's under `trex`."""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from nodrop.config.nfvbench.asked import Asked, Rules
+from nodrop.config.nfvbench.elsewhere import TrexPorts, chosen, trex_ports, trex_there
+from nodrop.config.nfvbench.values import parse_speed
+
+Modern = Mapping[str, Any]
+RULES = Rules()
+PROFILE = "traffic_generator.generator_profile traffic_generator.default_profile"
+PATH = "service_chain l2_loopback openrc_file clouds_detail"
+CACHE_MAX = 10_000
+OF_PROFILE = {
+    "ip": "trex.host",
+    "zmq_rpc_port": "trex.rpc_port",
+    "zmq_pub_port": "trex.publish_port",
+    "cores": "trex.start.cores",
+    "software_mode": "trex.start.software",
+    "limit_memory": "trex.start.memory",
+    "platform": "trex.start.platform",
+}
+"""Keys of a profile, and nodrop's."""
+
+RULES.alias("restart", "trex.start.restart")
+RULES.alias("mbuf_64", "trex.start.mbuf_64")
+RULES.alias("mbuf_factor", "trex.start.mbuf_factor")
+RULES.alias("disable_hdrh", "trex.histograms", lambda no: not no)
+RULES.alias("no_flow_stats", "trex.flow_stats", lambda no: not no)
+# Neither of NFVbench's two options of TRex is given for `check`, so TRex ends where it finds such interfaces.
+RULES.alias("i40e_mixed", "trex.start.i40e_mixed", lambda what: {None: "ignore", "check": "exit"}.get(what, what))
+
+
+@RULES.rule(f"{PROFILE} {PATH}", "generator trex.ports trex.start.interfaces " + " ".join(OF_PROFILE.values()))
+def generator(asked: Asked) -> Modern:
+    """TRex where a profile names its ports. Raises ValueError for a profile that cannot be used."""
+    config = asked.config
+    if asked.has(*PROFILE.split()) and chosen(config) is None:
+        names = ", ".join(each.name for each in config.traffic_generator.generator_profile)
+        raise ValueError(
+            f"the generator profile {config.traffic_generator.default_profile!r} asked, none of that name found; "
+            f"generator_profile has {names or 'none'}"
+        )
+    trex = trex_ports(config)
+    if trex is None:
+        return {"generator": "engine"} if asked.has(*PROFILE.split()) else {}
+    return {
+        "generator": "trex",
+        "trex.ports": list(range(len(trex.interfaces))),
+        "trex.start.interfaces": list(trex.interfaces) if trex.is_local else [],
+        **{ours: trex.profile[theirs] for theirs, ours in OF_PROFILE.items() if trex.profile.get(theirs) is not None},
+    }
+
+
+@RULES.rule(f"cores {PROFILE} {PATH}", "trex.start.cores")
+def cores(asked: Asked) -> Modern:
+    """Those of the command line go before those of the profile."""
+    count = asked.config.cores
+    return {"trex.start.cores": count} if count is not None and trex_there(asked.config) else {}
+
+
+@RULES.rule("cache_size flow_count", "trex.cache_size")
+def cache_size(asked: Asked) -> Modern:
+    """Below 0 as many as flows; never more than NFVbench takes."""
+    size = asked.config.cache_size
+    return (
+        {"trex.cache_size": min(asked.config.flow_count if size < 0 else size, CACHE_MAX)}
+        if asked.has("cache_size")
+        else {}
+    )
+
+
+@RULES.rule(f"service_mode {PROFILE} {PATH}", "capture.file trex.service_mode")
+def service_mode(asked: Asked) -> Modern:
+    """With nodrop's own engine frames kept in a file, which is what TRex's service mode is for."""
+    if not asked.has("service_mode"):
+        return {}
+    on, is_trex = asked.config.service_mode, trex_there(asked.config) is not None
+    return {"capture.file": "service-mode.pcapng" if on and not is_trex else None, "trex.service_mode": on and is_trex}
+
+
+def speed_of(trex: TrexPorts | None) -> float | Literal["auto"] | None:
+    """What a profile says of its ports' speed; None where it says none. Raises ValueError."""
+    found = parse_speed(trex.profile.get("intf_speed") or None) if trex else None
+    return found if isinstance(found, float) else "auto" if found == "auto" else None
