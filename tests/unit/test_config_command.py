@@ -125,7 +125,8 @@ def test_a_key_of_nfvbench_s_says_what_it_becomes(run: Any) -> None:
         "  values: number or text",
         "  becomes: goals",
     ]
-    assert "kept as written: TRex is not driven yet" in run("explain", "cache_size")
+    assert "becomes: trex.cache_size" in run("explain", "cache_size")
+    assert "kept as written: a trial's counts are read" in run("explain", "pause_sec")
     assert "NFVbench: service_chain_count, l2_loopback" in run("explain", "chains")
 
 
@@ -138,9 +139,9 @@ def test_a_converted_file_is_never_written_over_another(tmp_path: Path, capsys: 
     before, after = tmp_path / "nfvbench.cfg", tmp_path / "nodrop.yaml"
     before.write_text("service_chain: PVVP\nsriov: true\n")
     assert main(["config", "convert", str(before), "-o", str(after)]) == 0
-    assert yaml.safe_load(after.read_text()) == {"sut": "vnf-l2", "hops": 2, "sriov": True}
+    assert yaml.safe_load(after.read_text()) == {"sut": "vnf-l2", "hops": 2, "openstack": {"sriov": True}}
     said = capsys.readouterr().err
     assert "nodrop: service_chain: PVVP became sut: vnf-l2, hops: 2\n" in said
-    assert "nodrop: sriov: True asked; OpenStack is not staged yet" in said
+    assert "nodrop: sriov: True asked; no cloud is (openrc_file, clouds_detail)" in said
     assert main(["config", "convert", str(before), "-o", str(after)]) == 2
     assert "it is there already" in capsys.readouterr().err

@@ -271,12 +271,13 @@ def test_what_was_written_is_kept_as_it_was() -> None:
 
 
 def test_what_would_have_acted_elsewhere_says_so() -> None:
-    said = remarks(asked("{openrc_file: ~/openrc, sriov: true, cache_size: 100, cores: 9999}").nfvbench)
-    assert said[0] == (
-        "openrc_file: '~/openrc' asked; OpenStack is not staged yet; chains are made in network namespaces of this "
-        "machine"
-    )
-    assert [sentence.split(":")[0] for sentence in said] == ["openrc_file", "sriov", "cache_size", "cores"]
+    said = remarks(asked("{sriov: true, cache_size: 100, cores: 9999, pause_sec: 1}").nfvbench)
+    assert said[1] == "sriov: True asked; no cloud is (openrc_file, clouds_detail), so nothing is staged in OpenStack"
+    assert [sentence.split(":")[0] for sentence in said] == ["pause_sec", "sriov", "cache_size", "cores"]
+
+
+def test_what_acts_in_a_cloud_says_nothing_where_there_is_one() -> None:
+    assert remarks(asked("{openrc_file: x, sriov: true, no_cleanup: true}").nfvbench) == ()
 
 
 def test_what_would_not_have_acted_says_nothing() -> None:
@@ -335,13 +336,14 @@ def test_what_is_converted_means_the_same(mapping: dict[str, Any], tmp_path: Pat
 
 
 def test_a_conversion_lists_what_became_of_each_key() -> None:
-    converted = convert("{service_chain_count: 3, measurement: {NDR: 0, PDR: 1}, openrc_file: x}")
+    converted = convert("{service_chain_count: 3, measurement: {NDR: 0, PDR: 1}, pause_sec: 1}")
     assert converted.changes == (
         "service_chain_count: 3 became chains: 3",
         "measurement.NDR: 0 went into goals",
         "measurement.PDR: 1 became goals: {NDR: 0.0, PDR: 0.01}",
-        "openrc_file: x is kept",
-        "openrc_file: 'x' asked; OpenStack is not staged yet; chains are made in network namespaces of this machine",
+        "pause_sec: 1 is kept",
+        "pause_sec: 1 asked; a trial's counts are read once its last frames have had time to arrive, so no pause is "
+        "needed",
     )
     assert "chains: 3  # service_chain_count\n" in converted.text
-    assert converted.text.endswith("openrc_file: x\n")
+    assert converted.text.endswith("pause_sec: 1\n")

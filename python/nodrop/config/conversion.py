@@ -10,7 +10,7 @@ from nodrop.config.nfvbench.rules import RULES
 from nodrop.config.writing import written
 from nodrop.document import Key, dumped
 
-KEPT = "Kept as NFVbench has them, for a stage or a generator that is not there yet:"
+KEPT = "Kept as NFVbench has them; they have no effect here:"
 
 
 class Converted(NamedTuple):

@@ -20,6 +20,7 @@ SILENT = ""
 KEPT: dict[str, str] = {
     "traffic_generator.host_name": SILENT,
     "traffic_generator.tg_gateway_ip_cidrs": "the tester's addresses alone say which link they are on",
+    "internal_networks.middle.mpls_transport_labels": "the tester sends nothing into the network between two VMs",
     "cores_used": SILENT,
     "intf_speed_used": SILENT,
     "intf_speed_detected": SILENT,
