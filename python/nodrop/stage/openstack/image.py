@@ -50,6 +50,15 @@ def upload(
     return found
 
 
+def give_properties(cloud: Cloud, image: CloudImage, found: Json) -> None:
+    """Set those of an image of nodrop's own that are not as they are to be. Raises StageError."""
+    missing = {key: value for key, value in image.properties.items() if found.get(key) != value}
+    if missing:
+        pairs = ", ".join(f"{key}={value}" for key, value in missing.items())
+        with cloud.asking(f"give image {image.name} the properties {pairs}"):
+            cloud.sdk.image.update_image(found["id"], **missing)
+
+
 def _path(image: CloudImage) -> Path:
     if image.file is None:
         raise StageError(

@@ -54,6 +54,7 @@ class Making:
         plan, there = self._plan, self._there
         if plan.image and plan.servers:
             self.image = self._found("image", there.image) or self._upload(plan.image)
+            image.give_properties(self._cloud, plan.image, self.image)
         if plan.flavor and plan.servers:
             self.flavor = self._found("flavor", there.flavor) or self._make_flavor(plan.flavor)
         self._make_networks()

@@ -118,6 +118,8 @@ class Servers:
             self._await(first_hop, lambda found: bool(found.get(HOST)), end_s, "has a host")
             for server in later:
                 self._request(server)
+        if servers:
+            self._tell(f"{len(servers)} server{'s' if len(servers) > 1 else ''} asked for, not ACTIVE yet", 0)
         self._await(servers, lambda found: found["status"] == "ACTIVE", end_s, "is ACTIVE")
 
     def _waits(self, server: CloudServer) -> bool:
