@@ -199,6 +199,7 @@ def test_a_next_hop_that_keeps_silent_is_named_with_trex_port() -> None:
 def test_what_is_captured_is_written_as_libpcap_takes_it() -> None:
     station = Station(mac="02:00:00:00:00:0a", addresses=("198.18.0.10",))
     text = wanted(chains(2), NeighborPlan(links=(Link(port=0, station=station),)))
+    assert text.index("0x806") < text.index("ether[42:4]"), "an ARP frame of 42 bytes ends before the signature"
     engine = EngineProcess(None, lambda: None)
     try:
         assert engine.ask({"op": "compile", "filter": text}, 10)["instruction_count"] > 0

@@ -122,13 +122,17 @@ def push(port: PortHandle, frames: Sequence[bytes]) -> None:
 
 
 def wanted(traffic: Traffic, neighbors: NeighborPlan) -> str:
-    """A pcap filter for the engine's test frames, and for messages between neighbours."""
+    """A pcap filter for messages between neighbours, and for the engine's test frames.
+
+    What is near the beginning comes first: a filter that looks behind a frame's end lets it through no more, and ARP is
+    short.
+    """
     offsets = {offset for stream in traffic.streams for offset in stream.rx_offsets}
     for stream in traffic.streams:
         tagged = len(stream.layers) > 1 and isinstance(stream.layers[1], Vlan)
         offsets |= {stream.header_bytes, stream.header_bytes - TAG_BYTES * tagged}
     ours = [f"ether[{offset}:4] = {SIGNATURE_WORD:#x}" for offset in sorted(offsets)]
-    return " or ".join([*ours, *(_neighborly() if neighbors.links else ())])
+    return " or ".join([*(_neighborly() if neighbors.links else ()), *ours])
 
 
 def _neighborly() -> Iterable[str]:
