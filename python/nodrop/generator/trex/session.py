@@ -9,6 +9,7 @@ from typing import Any, Self
 from nodrop.errors import GeneratorError
 from nodrop.generator.trex.errors import TrexRefused, TrexSilent, TrexTaken, TrexVersion
 from nodrop.generator.trex.rpc import Call, RpcClient, reach
+from nodrop.logs import LOGGER
 from nodrop.model.trex import TrexPlan, TrexPort
 
 APIS = ((5, 1), (5, 0), (4, 6))
@@ -138,7 +139,7 @@ class TrexSession:
             handle.handler = str(self.batch([asked])[0])
         for handle in handles:
             self._tidy(handle)
-            handle.call("set_port_attr", attr={"promiscuous": {"enabled": True}})
+            self._open_wide(handle)
         return handles
 
     def release(self) -> None:
@@ -207,6 +208,15 @@ class TrexSession:
                 self._rpc.batch([call])
         if handle.call("get_port_status", block=False).get("service"):
             self._end_service(handle)
+
+    def _open_wide(self, handle: PortHandle) -> None:
+        """Have a port take frames for whatever MAC address, as chains have others than the port's."""
+        try:
+            handle.call("set_port_attr", attr={"promiscuous": {"enabled": True}})
+        except TrexRefused as refusal:
+            LOGGER.warning(
+                "TRex's port %d takes only frames for its own MAC address: %s", handle.number, refusal.reason
+            )
 
     def _end_service(self, handle: PortHandle) -> None:
         handle.call("set_rx_feature", type="queue", enabled=False)
