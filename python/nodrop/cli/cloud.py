@@ -79,15 +79,16 @@ def wanted_cloud(
     cloud: str | None, openrc: str | None, files: Sequence[str], settings: Sequence[str], label: str | None
 ) -> Wanted | None:
     """The cloud that options, else a configuration, else the environment name; None where nobody names one."""
-    from nodrop.config.load import load  # noqa: PLC0415
-    from nodrop.model.cloud import CloudLogin  # noqa: PLC0415
     from nodrop.stage.openstack.login import is_named  # noqa: PLC0415
+
+    if not (cloud or openrc or files or settings or is_named()):
+        return None
+    from nodrop.model.cloud import CloudLogin  # noqa: PLC0415
     from nodrop.stage.openstack.nfvbench import NfvbenchNames  # noqa: PLC0415
 
     names, asked, is_asked_for = NfvbenchNames(), CloudLogin(), False
     if files or settings:
-        pairs = [key_and_value("--set", text, "openstack.cloud=NAME") for text in settings]
-        config = load(files, {key: value_of(value) for key, value in pairs})
+        config = _config(files, settings)
         names = _names(config)
         asked = CloudLogin(cloud=config.openstack.cloud, openrc=config.openstack.openrc)
         is_asked_for = config.sut == "openstack"
@@ -95,6 +96,13 @@ def wanted_cloud(
         asked = CloudLogin(cloud=cloud, openrc=openrc)
     is_written = bool(asked.cloud or asked.openrc or is_asked_for)
     return Wanted(asked, is_written, label, names) if is_written or is_named() else None
+
+
+def _config(files: Sequence[str], settings: Sequence[str]) -> "Config":
+    from nodrop.config.load import load  # noqa: PLC0415
+
+    pairs = [key_and_value("--set", text, "openstack.cloud=NAME") for text in settings]
+    return load(files, {key: value_of(value) for key, value in pairs})
 
 
 def look(wanted: Wanted) -> InCloud:
