@@ -1,7 +1,7 @@
 //! What touches the host: ports, clocks, cores, namespaces. The only crate with `unsafe`.
 //!
 //! A port is two halves, so that sending and receiving can live on different threads: [`Transmit`] and [`Receive`].
-//! All back ends pass the contract test in `tests/contract.rs`.
+//! All back ends pass the contract test in `tests/contract.rs`, but for [`relay`], whose frames wait at its other end.
 
 pub mod af_packet;
 pub mod af_xdp;

@@ -119,6 +119,10 @@ impl Receive for RelayRx {
         self.queue_slots
     }
 
+    fn stamps_on_arrival(&self) -> bool {
+        false
+    }
+
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         Some(self.line.socket.as_fd())
     }
