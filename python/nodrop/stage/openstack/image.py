@@ -1,6 +1,7 @@
 """The image of the loopback VMs, uploaded where it is not there."""
 
 import hashlib
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -12,6 +13,7 @@ from nodrop.stage.openstack.login import Cloud
 from nodrop.stage.openstack.rest import Json, Post
 
 BLOCK_BYTES = 1 << 20
+TOLD_EVERY_S = 2.0
 QCOW2 = b"QFI\xfb"
 """The first bytes of a QCOW image. Source: QEMU, docs/interop/qcow2.txt."""
 ACTIVE = "active"
@@ -32,7 +34,7 @@ def upload(
         image: whose file it is.
         label: of what is made.
         on_made: is told of it before its bytes are sent, so that half an image can be taken away.
-        on_sent: is told which share of them is sent.
+        on_sent: is told every so often which share of them is sent.
 
     Raises StageError.
     """
@@ -111,10 +113,12 @@ class _Reader:
     def __iter__(self) -> Iterator[bytes]:
         self._file.seek(0)
         self.digests = {name: hashlib.new(name, usedforsecurity=False) for name in self.digests}
-        sent_bytes = 0
+        sent_bytes, told_s = 0, time.monotonic()
         while block := self._file.read(BLOCK_BYTES):
             for digest in self.digests.values():
                 digest.update(block)
             yield block
             sent_bytes += len(block)
-            self._tell(sent_bytes / self._size_bytes)
+            if time.monotonic() - told_s >= TOLD_EVERY_S:
+                told_s = time.monotonic()
+                self._tell(sent_bytes / self._size_bytes)

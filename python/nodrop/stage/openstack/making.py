@@ -98,6 +98,7 @@ class Making:
         return there
 
     def _upload(self, wanted: CloudImage) -> Json:
+        self._tell(f"image {wanted.name} is uploaded", 0)
         made = image.upload(
             self._cloud,
             wanted,
