@@ -129,8 +129,8 @@ class Making:
     def _give_extra_specs(self, wanted: CloudFlavor, flavor_id: str) -> None:
         pairs = ", ".join(f"{key}={value}" for key, value in wanted.extra_specs.items())
         asked = f"give flavor {wanted.name} the extra specs {pairs}"
-        path = f"/flavors/{flavor_id}/os-extra_specs"
-        rest.made(self._cloud, asked, Post("compute", path, {"extra_specs": wanted.extra_specs}), lambda: None)
+        path, body = f"/flavors/{flavor_id}/os-extra_specs", {"extra_specs": wanted.extra_specs}
+        rest.made(self._cloud, asked, Post("compute", path, body, rest.CHECKED_SPECS), lambda: None)
 
     def _make_networks(self) -> None:
         bodies_by_name = {

@@ -15,6 +15,8 @@ Service = Literal["compute", "network", "image"]
 MICROVERSIONS: dict[str, str] = {"compute": "2.79"}
 """Nova's of Train (2019): descriptions of flavors (2.55), extra specs in lists of them (2.61), one policy for a server
 group (2.64), and a host asked for by those who may (2.74)."""
+CHECKED_SPECS = "2.86"
+"""Since which Nova refuses extra specs that it does not know, or whose values it does not."""
 NAMES_IN_A_REQUEST = 60
 """So that an address stays below 8 KiB, which servers take."""
 
@@ -25,6 +27,8 @@ class Post(NamedTuple):
     service: Service
     path: str
     body: Json
+    better: str = ""
+    """A later microversion, taken where the service has it."""
 
 
 def listed(cloud: Cloud, what: str, service: Service, path: str, key: str) -> list[Json]:
@@ -61,7 +65,9 @@ def made(cloud: Cloud, asked: str, post: Post, look: Callable[[], Json | None]) 
     """
 
     def send() -> Json:
-        return _json(_adapter(cloud, post.service).post(post.path, json=post.body, **_version(post.service)))
+        adapter = _adapter(cloud, post.service)
+        version = {"microversion": post.better} if _has(adapter, post.better) else _version(post.service)
+        return _json(adapter.post(post.path, json=post.body, **version))
 
     return cloud.made(asked, send, look)
 
@@ -95,6 +101,12 @@ def deleted(cloud: Cloud, asked: str, service: Service, path: str) -> None:
 
 def _adapter(cloud: Cloud, service: Service) -> Any:
     return getattr(cloud.sdk, service)
+
+
+def _has(adapter: Any, microversion: str) -> bool:
+    from openstack.utils import supports_microversion  # noqa: PLC0415  (an extra)
+
+    return bool(microversion) and bool(supports_microversion(adapter, microversion))
 
 
 def _version(service: Service) -> dict[str, str]:
