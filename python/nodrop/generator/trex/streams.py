@@ -83,7 +83,7 @@ class _Made:
             mode = _continuous(self.counted.latency_load_pps)
             rule = self._rule("latency", self.counted.latency_pg_id)
             timed = program(self.stream, self.template, is_latency=True)
-            found.append(_stream(mode, timed, self.template.latency_frame, rule, self.plan))
+            found.append(_stream(mode, timed, self.template.latency_frame, rule, None))
         return found
 
     def notes(self) -> list[str]:
@@ -149,6 +149,7 @@ def _announcing(frame: bytes, every_s: float) -> Json:
 
 
 def _stream(mode: Json, made: Program, frame: bytes, counting: Json, plan: TrexPlan | None) -> Json:
+    # Each frame of a latency stream has a time of its own, so none is made beforehand.
     vm: Json = {"instructions": list(made.instructions)}
     if plan and plan.cache_size and made.instructions:
         vm["cache"] = plan.cache_size
