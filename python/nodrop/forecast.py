@@ -24,6 +24,9 @@ LAB_S, LAB_PER_CHAIN_S = (0.7, 1.5, 4.0), 0.15
 """Time to bring up namespaces, links and engine, and to bring them down: at least, usually, on a busy machine."""
 DPDK_S = 2.0
 """What DPDK takes beyond that to set up its memory."""
+CLOUD_PER_VM_S = (3.0, 8.0, 20.0)
+"""Time to stage each VM in a cloud with its ports, until it has booted, and to take it away: of small images on idle
+hosts, of large ones on busy ones."""
 CHECK_S = (0.05, 0.2, 1.0)
 """Time of the path check."""
 DEAD_S = (0.15, 0.3, 0.7)
@@ -68,6 +71,8 @@ def forecast(plans: Sequence[Plan]) -> Forecast:
 
 def _parts(plan: Plan, cpu_s: float) -> Iterator[Span]:
     more_s = LAB_PER_CHAIN_S * (plan.lab.chain_count - 1) + (DPDK_S if plan.engine.backend == "dpdk" else 0.0)
+    if plan.cloud and plan.cloud.servers:
+        yield _span("chains in the cloud", [each * len(plan.cloud.servers) for each in CLOUD_PER_VM_S])
     yield _span("lab and engine", [each + more_s for each in LAB_S])
     if plan.path_check:
         yield _span("path check", CHECK_S)

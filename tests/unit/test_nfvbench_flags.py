@@ -65,7 +65,7 @@ def test_every_flag_does_or_says_something() -> None:
         ("--hypervisor nova:compute1", {"compute_nodes": "nova:compute1"}),
         ("-r openrc --i40e-mixed unbind", {"openrc_file": "openrc", "i40e_mixed": "unbind"}),
         ("--duration 0.5 --interval 0", {"duration_sec": "0.5", "interval_sec": "0"}),
-        ("--inter-node --show-trex-log", {}),
+        ("--inter-node", {}),
         ("--sut bridge --chains 2", {}),
     ],
 )

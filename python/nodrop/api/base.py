@@ -33,6 +33,9 @@ def make_base(config: Sequence[str], results_dir: str | None) -> Base:
     return Base(config=sources, results_dir=directory, results_index=loaded.results_index)
 
 
-def plans_of(base: Base, body: Mapping[str, Any]) -> tuple[Plan, ...]:
-    """Everything that a body asks to be run, decided: a plan for each frame size. Raises ConfigError."""
-    return plans_here(load([*base.config, Written(BODY, body)], {"results_dir": base.results_dir}))
+def plans_of(base: Base, body: Mapping[str, Any], *, asks_trex: bool = False) -> tuple[Plan, ...]:
+    """Everything that a body asks to be run, decided: a plan for each frame size; complete once a TRex server was
+    asked, where there is one. Raises ConfigError.
+    """
+    config = load([*base.config, Written(BODY, body)], {"results_dir": base.results_dir})
+    return plans_here(config, asks_trex=asks_trex)

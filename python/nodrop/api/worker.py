@@ -84,6 +84,8 @@ def _run(teller: Teller) -> tuple[int, str | None]:
                 teller.hear(event)
                 tell(event)
 
+            if any(plan.trex for plan in plans):
+                plans = plans_of(base, request["body"], asks_trex=True)
             return _measure(plans, hear)
     except NodropError as error:
         return error.exit_code, str(error)

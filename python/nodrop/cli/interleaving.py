@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from nodrop.model.plan import Plan
 
 
-def other_plans(config: "Config", other: "Config") -> "tuple[Plan, ...]":
-    """What B is measured by; says on standard error in what it differs from A. Raises ConfigError as plans do.
+def other_plans(config: "Config", other: "Config", *, asks_trex: bool = False) -> "tuple[Plan, ...]":
+    """What B is measured by; says on standard error in what it differs from A, unless TRex is asked, which is the
+    second time. Raises ConfigError as plans do.
 
     A label is one of A's runs. Where B has none of its own it is told apart by a ` B` behind A's.
     """
@@ -21,10 +22,11 @@ def other_plans(config: "Config", other: "Config") -> "tuple[Plan, ...]":
 
     differing = ", ".join(_differing(config.model_dump(mode="json"), other.model_dump(mode="json")))
     nothing = "B is asked to be as A: where they are not called equivalent, it is by chance"
-    click.echo(f"nodrop: {f'B differs from A in {differing}' if differing else nothing}", err=True)
+    if not asks_trex:
+        click.echo(f"nodrop: {f'B differs from A in {differing}' if differing else nothing}", err=True)
     if other.label and other.label == config.label:
         other = other.model_copy(update={"label": f"{other.label} B"})
-    return plans_here(other)
+    return plans_here(other, asks_trex=asks_trex)
 
 
 def _differing(a: Mapping[str, Any], b: Mapping[str, Any], above: str = "") -> Iterator[str]:

@@ -23,6 +23,8 @@ def instead(context: click.Context, flags: Mapping[str, Any], keys: Mapping[str,
     if "version" in asked:
         click.echo(f"nodrop {__version__}")
         return 0
+    if "show_trex_log" in asked:
+        return _show_trex_log(flags["files"], keys)
     for flag, (command, *arguments) in COMMANDS.items():
         if flag in asked:
             return _carry_out(context, command, [*arguments, *_own_arguments(flag, asked, flags["files"], keys)])
@@ -57,6 +59,20 @@ def _own_arguments(flag: str, asked: Mapping[str, Any], given: Sequence[str], ke
         where = [part for name in ("host", "port") if name in asked for part in (f"--{name}", str(asked[name]))]
         return [*where, *files, *(("--results-dir", results_dir) if (results_dir := keys.get("results_dir")) else ())]
     return []
+
+
+def _show_trex_log(files: Sequence[str], keys: Mapping[str, Any]) -> int:
+    """The log of the server at the port that is asked for."""
+    from nodrop.config.load import load  # noqa: PLC0415
+    from nodrop.generator.trex.server import log_text  # noqa: PLC0415
+
+    port = load(files, keys).trex.rpc_port
+    text = log_text(port)
+    if text is None:
+        click.echo(f"nodrop: no log of a TRex that nodrop started at port {port} is there", err=True)
+        return 1
+    click.echo(text, nl=False)
+    return 0
 
 
 def _settings(keys: Mapping[str, Any]) -> list[str]:

@@ -96,16 +96,18 @@ def run(context: click.Context, /, json_file: str | None, quiet: bool, **flags: 
     config = configuration(flags)
     plans = _plans(config, flags)
     with turn(config.results_dir, alongside=flags["alongside"], wait=flags["wait"]):
+        if any(plan.trex for plan in plans):
+            plans = _plans(config, flags, asks_trex=True)
         return measure_each(plans, Outputs(json_file, flags["nfvbench_json"], flags["form"]), quiet)
 
 
-def _plans(config: "Config", flags: dict[str, Any]) -> "tuple[Plan, ...]":
-    """Everything that is to be measured, in order. Raises ConfigError."""
+def _plans(config: "Config", flags: dict[str, Any], *, asks_trex: bool = False) -> "tuple[Plan, ...]":
+    """Everything that is to be measured, in order. Raises ConfigError, and what a TRex server says."""
     from nodrop.planned import plans_here  # noqa: PLC0415
 
-    plans = plans_here(config)
+    plans = plans_here(config, asks_trex=asks_trex)
     for plan in plans:
-        if plan.repeat == 1:
+        if plan.repeat == 1 and not asks_trex:  # which is the second time
             _beyond_calibration(plan, config)
     if not flags["interleave"]:
         return plans
@@ -113,7 +115,7 @@ def _plans(config: "Config", flags: dict[str, Any]) -> "tuple[Plan, ...]":
     from nodrop.suite import interleaved  # noqa: PLC0415
 
     other = configuration(flags, overlays=(flags["interleave"],))
-    return interleaved(plans, other_plans(config, other))
+    return interleaved(plans, other_plans(config, other, asks_trex=asks_trex))
 
 
 def _beyond_calibration(plan: "Plan", config: "Config") -> None:

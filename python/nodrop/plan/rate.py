@@ -46,7 +46,7 @@ def plan_link_speed(config: Config, tester: FoundPorts) -> tuple[int, Sequence[s
     Raises: ConfigError for what is no speed.
     """
     asked_bps = _asked_bps(config.link_speed)
-    told = dict(zip(tester.names, tester.speeds_bps, strict=True))
+    told = dict(zip(tester.names, tester.speeds_bps, strict=False))
     known = {name: speed_bps for name, speed_bps in told.items() if speed_bps}
     lowest_bps = min(known.values(), default=None)
     if asked_bps is None:

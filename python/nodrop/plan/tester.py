@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from nodrop.config.schema import Config
-from nodrop.model.trex import TrexPlan, TrexPort
+from nodrop.model.trex import TrexPlan
 from nodrop.plan.lookups import Lookups
 
 
@@ -16,7 +16,7 @@ class FoundPorts(NamedTuple):
     macs: tuple[str, ...] = ()
     """None where they could not be looked at."""
     speeds_bps: tuple[int | None, ...] = ()
-    """None where one does not say."""
+    """None where one does not say; none at all where they could not be looked at."""
 
 
 def tester_ports(config: Config, trex: TrexPlan | None, lookups: Lookups) -> FoundPorts:
@@ -26,14 +26,10 @@ def tester_ports(config: Config, trex: TrexPlan | None, lookups: Lookups) -> Fou
         macs = lookups.inspect_ports(names) if names else ()
         return FoundPorts("ports", names, macs, tuple(map(lookups.read_speed, names)))
     found = lookups.inspect_trex(trex)
-    speeds = tuple(port.speed_bps for port in found) or (None,) * len(trex.ports)
-    return FoundPorts("trex.ports", tuple(map(port_name, trex.ports)), _macs(found), speeds)
+    macs, speeds = tuple(port.mac for port in found), tuple(port.speed_bps for port in found)
+    return FoundPorts("trex.ports", tuple(map(port_name, trex.ports)), macs, speeds)
 
 
 def port_name(number: int) -> str:
     """What a port of TRex is called in messages and results."""
     return f"trex{number}"
-
-
-def _macs(found: tuple[TrexPort, ...]) -> tuple[str, ...]:
-    return tuple(port.mac for port in found)

@@ -8,6 +8,7 @@ from shlex import quote
 from typing import NamedTuple
 
 from nodrop.errors import ConfigError
+from nodrop.model.cloud import CloudFlavor
 from nodrop.vm.config import guest
 from nodrop.vm.config.instance import Instance, Piece
 from nodrop.vm.config.notes import hashed
@@ -126,11 +127,21 @@ def notes(instance: Instance) -> tuple[str, ...]:
     )
 
 
+def flavor(instance: Instance) -> CloudFlavor:
+    """What Nova is told of the VM's size. Raises ConfigError."""
+    return CloudFlavor(
+        name=instance.name,
+        vcpus=len(instance.cpu_of),
+        ram_mib=sum(each.memory_mib for each in numa_cells(instance)),
+        disk_gib=-(-instance.profile.disks[0].size_bytes // GIBIBYTE) if instance.profile.disks else 0,
+        extra_specs=extra_specs(instance),
+    )
+
+
 def _flavor(instance: Instance) -> str:
-    ram = sum(each.memory_mib for each in numa_cells(instance))
-    disk = -(-instance.profile.disks[0].size_bytes // GIBIBYTE) if instance.profile.disks else 0
-    head = f"openstack flavor create --vcpus {len(instance.cpu_of)} --ram {ram} --disk {disk}"
-    properties = [f"  --property {quote(f'{name}={value}')}" for name, value in extra_specs(instance).items()]
+    made = flavor(instance)
+    head = f"openstack flavor create --vcpus {made.vcpus} --ram {made.ram_mib} --disk {made.disk_gib}"
+    properties = [f"  --property {quote(f'{name}={value}')}" for name, value in made.extra_specs.items()]
     return " \\\n".join((head, *properties, f"  {instance.name}")) + "\n"
 
 
