@@ -30,6 +30,9 @@ class Latency:
     lost_count: int = 0
     out_of_order_count: int = 0
     duplicate_count: int = 0
+    decades: dict[str, int] = field(default_factory=dict)
+    encoded: str = ""
+    """The histogram as it is sent, which takes long to make."""
 
     def add(self, summary: dict[str, Any]) -> None:
         """Take in what the engine measured in one go."""
@@ -45,6 +48,7 @@ class Latency:
         self.average_us = (self.average_us + mean_us) / 2 if self.average_us else mean_us
         if summary["ipdv"]:
             self.jitter_us = summary["ipdv"]["mean_ns"] / 1e3
+        self.decades, self.encoded = self._decades(), ""
 
     def as_json(self, *, with_histogram: bool, with_minimum: bool) -> dict[str, Any]:
         """`latency.<pg>`."""
@@ -53,12 +57,13 @@ class Latency:
             "last_max": int(self.last_max_us),
             "average": self.average_us,
             "jit": int(self.jitter_us),
-            "histogram": self._decades(),
+            "histogram": self.decades,
         }
         if with_minimum:
             times["total_min"] = int(self.min_us)
         if with_histogram:
-            times["hdrh"] = self.times_us.encode().decode()
+            self.encoded = self.encoded or self.times_us.encode().decode()
+            times["hdrh"] = self.encoded
         errors = {
             "drp": self.lost_count,
             "ooo": self.out_of_order_count,

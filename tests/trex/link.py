@@ -96,6 +96,8 @@ class Link:
             name, _, columns = line.partition(":")
             numbers = [int(number) for number in columns.split()]
             found[name.strip()] = InterfaceCounters(numbers[1], numbers[0], numbers[9], numbers[8])
+        if not found.keys() >= {*self.interfaces}:
+            raise SystemExit("the interfaces are gone")
         return [found[name] for name in self.interfaces]
 
     def _receive(self, port: int) -> None:

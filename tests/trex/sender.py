@@ -6,6 +6,7 @@ that cannot keep up is late and sends all the same, as TRex does: time is stretc
 
 import random
 import struct
+import sys
 import tempfile
 import threading
 import time
@@ -139,9 +140,8 @@ class Sender(threading.Thread):
         self._before: list[Passed] = []
         self._begin_s = 0.0
         self._halt_s = 0.0
-        self._ended = False
+        self._ended = self._is_trial = False
         self._odd = random.Random(1)
-        self.failure = ""
 
     def prepare(self, streams: Streams) -> None:
         """Have the engine ready for these streams, all that may be started; a wait now spares one later."""
@@ -232,8 +232,8 @@ class Sender(threading.Thread):
             try:
                 self._trial(due)
             except (GeneratorError, EngineDied, Refusal) as error:
+                print(f"sending failed: {error!r}", file=sys.stderr, flush=True)
                 with self.changed:
-                    self.failure = str(error)
                     self._flows.clear()
                     self._running.clear()
                     self.changed.notify_all()
@@ -252,10 +252,11 @@ class Sender(threading.Thread):
         return []
 
     def _trial(self, due: list[Flow]) -> None:
-        if any((flow.port, flow.stream) not in self._opened for flow in due):
-            self._open(self._streams)
+        # The engine sends nothing at a load of nothing: only what is due is open.
+        keys = {flow.key for flow in due}
+        self._open([(port, stream) for port, stream in self._streams if (port, stream.number) in keys])
         by_key = {flow.key: flow for flow in due}
-        flows = [by_key.get((port, stream.number)) for port, stream in self._opened]
+        flows = [by_key[port, stream.number] for port, stream in self._opened]
         duration_s = min(flow.left / flow.load_pps for flow in due)
         # A frame more than asked, or none, as it falls.
         duration_s += self._odd.choice((0.1, 0.6)) / max(flow.load_pps for flow in due)
@@ -263,31 +264,32 @@ class Sender(threading.Thread):
         request = {
             "op": "trial",
             "trial_id": 0,
-            "loads_pps": [flow.load_pps / self._stretch if flow else 0.0 for flow in flows],
+            "loads_pps": [flow.load_pps / self._stretch for flow in flows],
             "duration_s": min(duration_s * self._stretch, DAY_S),
             "window_s": WINDOW_S,
             "catch_up_max_s": CATCH_UP_MAX_S,
             "latency_every": None if timed else 0,
             "histograms": timed,
         }
+        self._is_trial = True
         try:
             reply = self._engine.ask(request, 2 * DAY_S, lambda window: self._hear(flows, window))
         except Halted:
             reply = self._engine.ask({"op": "stop"}, ANSWER_TIMEOUT_S)
+        self._is_trial = False
         self._book(flows, reply)
 
-    def _book(self, flows: list[Flow | None], reply: dict[str, Any]) -> None:
+    def _book(self, flows: list[Flow], reply: dict[str, Any]) -> None:
         times = {found["stream_id"]: found["latency"] for found in reply["directions"]}
         with self.changed:
             for number, (flow, counts) in enumerate(zip(flows, reply["streams"], strict=True)):
-                if flow:
-                    flow.sent = flow.received = 0
-                    flow.left -= counts["offered_count"]
-                    self._heard.settle(flow, counts, times.get(number))
-            self._heard.drops(reply["tester_drop_count"], reply["tester_cpu_ratio"], [flow for flow in flows if flow])
+                flow.sent = flow.received = 0
+                flow.left -= counts["offered_count"]
+                self._heard.settle(flow, counts, times.get(number))
+            self._heard.drops(reply["tester_drop_count"], reply["tester_cpu_ratio"], flows)
             self._running.clear()
 
-    def _hear(self, flows: list[Flow | None], window: dict[str, Any]) -> None:
+    def _hear(self, flows: list[Flow], window: dict[str, Any]) -> None:
         with self.changed:
             for sharing, column in self._columns(flows):
                 offered, received = (window[f"series_{what}_count"][column] for what in ("offered", "received"))
@@ -296,24 +298,23 @@ class Sender(threading.Thread):
                     flow.sent = round(offered * flow.load_pps / load)
                     flow.received = round(received * flow.load_pps / load)
 
-    def _columns(self, flows: list[Flow | None]) -> list[tuple[list[Flow], int]]:
+    def _columns(self, flows: list[Flow]) -> list[tuple[list[Flow], int]]:
         """Flows by the column of the engine's time series that they are counted in."""
         if len(flows) <= COUNTED_STREAMS_MAX:
-            return [([flow], column) for column, flow in enumerate(flows) if flow]
+            return [([flow], column) for column, flow in enumerate(flows)]
         ways = [*dict.fromkeys(port for port, _ in self._opened)]
-        columns = [([flow for flow in flows if flow and flow.port == port], column) for column, port in enumerate(ways)]
-        return [(sharing, column) for sharing, column in columns if sharing]
+        return [([flow for flow in flows if flow.port == port], column) for column, port in enumerate(ways)]
 
     def _watch(self) -> None:
         """Called by the engine's conversation again and again."""
-        if threading.current_thread() is not self or not self._running:
+        if not self._is_trial:
             return
         with self.changed:
             due = {flow.key for flow in self._flows.values() if flow.is_due}
             # Ports are stopped one after the other: what they mean is one end.
             is_over = not due or (due < self._running and time.monotonic() > self._halt_s)
             if self._ended or is_over or due - self._running:
-                self._running.clear()
+                self._is_trial = False
                 raise Halted
 
     def _open(self, streams: Streams) -> None:

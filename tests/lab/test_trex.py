@@ -1,0 +1,140 @@
+"""TRex's protocol on a real SUT: the server in tests/trex sends and receives on the lab's veth."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.running import planned_lab
+from tests.trex.running import Trex, result_of, serving, standing_lab
+
+from nodrop.generator.trex.errors import TrexTaken
+from nodrop.generator.trex.measurer import TrexMeasurer
+from nodrop.model.trial import FIXED, StopRule, Trial, TrialResult
+from nodrop.stage.registry import StandingLab
+
+pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege", "require_root")]
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[StandingLab]:
+    with standing_lab() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def trex(lab: StandingLab) -> Iterator[Trex]:
+    with serving(lab) as found:
+        yield found
+
+
+def measure(
+    measurer: TrexMeasurer, load_pps: float = 4000.0, duration_s: float = 0.5, stop: StopRule | None = None
+) -> TrialResult:
+    trial = Trial(intended_load_pps=load_pps, duration_s=duration_s, stop=stop)
+    return measurer.measure(trial, 0, "search" if stop else FIXED, lambda *_: None)
+
+
+def doubts(result: TrialResult) -> set[str]:
+    return {doubt.code for doubt in result.validity.doubts}
+
+
+def sums(result: TrialResult) -> tuple[int, int]:
+    return (
+        sum(stream.offered_count for stream in result.streams),
+        sum(stream.received_count for stream in result.streams),
+    )
+
+
+def test_a_fixed_rate_is_sent_and_counted_and_its_latency_is_known(trex: Trex, tmp_path: Path) -> None:
+    result = result_of(trex.run(tmp_path, "--rate", "4kpps", "--duration", "0.5s", sut="ext"))
+    (trial,) = result["trials"]
+    offered, received = (
+        sum(stream[f"{what}_count"] for stream in trial["streams"]) for what in ("offered", "received")
+    )
+    assert received == offered and offered in range(2000, 2005)
+    assert all(found["latency"]["count"] > 0 and found["latency"]["hdr"] for found in trial["directions"])
+    assert {port["backend"] for port in result["facts"]["ports"]} == {"trex"}
+
+
+@pytest.mark.parametrize("api", ["5.0", "4.6"])
+def test_older_servers_are_spoken_with_too(lab: StandingLab, api: str) -> None:
+    with serving(lab, "--api", api) as older, older.measurer() as measurer:
+        assert f"API {api}" in measurer.version
+        assert measurer.check_path()
+        offered, received = sums(measure(measurer))
+    assert received == offered >= 2000
+
+
+def test_sizes_are_mixed_and_fields_change(trex: Trex) -> None:
+    with trex.measurer(traffic__imix="64:7,594:4,1518:1", flow_count=1000) as measurer:
+        offered, received = sums(measure(measurer))
+    assert received == offered >= 2000
+
+
+def test_trials_on_the_same_streams_count_each_frame_once(trex: Trex) -> None:
+    with trex.measurer() as measurer:
+        counts = [sums(measure(measurer, duration_s=0.2)) for _ in range(3)]
+    assert all(received == offered in range(800, 805) for offered, received in counts)
+
+
+def test_a_trial_that_loses_is_stopped_early(trex: Trex) -> None:
+    """More than any SUT here forwards; the tester itself may fall behind first, and then says so."""
+    with trex.measurer() as measurer:
+        result = measure(measurer, 6e6, 5.0, StopRule(lost_count=1000))
+    assert result.stopped_early or "offered_short" in doubts(result)
+    assert result.duration_s < 5.5
+
+
+def test_chains_are_told_apart_by_their_vlans() -> None:
+    with standing_lab(planned_lab("vnf-l2", chains=2)) as lab, serving(lab) as trex:
+        left, right = zip(*(found.vlans for found in lab.facts.chains if found.vlans), strict=True)
+        macs = [[found.macs[side] for found in lab.facts.chains if found.macs] for side in (0, 1)]
+        keys = {"chains": 2, "networks": "vlan", "vlans": [[*left], [*right]], "macs": macs}
+        with trex.measurer(**keys) as measurer:
+            measurer.check_path()
+            result = measure(measurer)
+    assert len(result.streams) == 4
+    assert all(stream.received_count == stream.offered_count > 0 for stream in result.streams)
+
+
+def test_stretched_time_is_load_that_was_not_offered(lab: StandingLab) -> None:
+    with serving(lab, "--stretch", "3") as slow, slow.measurer() as measurer:
+        result = measure(measurer)
+    offered, received = sums(result)
+    assert "offered_short" in doubts(result)
+    assert received == offered < 1500
+    assert sum(stream.intended_count for stream in result.streams) in range(1995, 2005)
+
+
+def test_what_the_testers_own_receiver_drops_is_no_loss_of_the_suts(lab: StandingLab) -> None:
+    with serving(lab, "--dropped-ratio", "0.1") as dropping, dropping.measurer() as measurer:
+        result = measure(measurer)
+    assert result.tester_drop_count > 100
+    assert "tester_drops" in doubts(result) and result.validity.verdict == "invalid"
+
+
+def test_busy_threads_and_full_queues_are_told(lab: StandingLab) -> None:
+    with serving(lab, "--cpu-percent", "100", "--queue-full-count", "500") as busy, busy.measurer() as measurer:
+        result = measure(measurer)
+    assert {"tester_busy", "queue_full"} <= doubts(result)
+
+
+def test_a_server_that_vanishes_leaves_an_invalid_trial_that_says_so(lab: StandingLab) -> None:
+    with serving(lab, "--vanish-at", "get_port_stats:9") as vanishing, vanishing.measurer() as measurer:
+        result = measure(measurer, duration_s=2.0)
+    assert doubts(result) == {"generator_gone"}
+
+
+def test_ports_that_somebody_else_takes_are_named(lab: StandingLab) -> None:
+    with (
+        serving(lab, "--taken-at", "get_port_stats:9") as taken,
+        taken.measurer() as measurer,
+        pytest.raises(TrexTaken, match="somebody-else took it"),
+    ):
+        measure(measurer, duration_s=2.0)
+
+
+def test_a_server_that_says_to_try_again_is_asked_again(lab: StandingLab) -> None:
+    with serving(lab, "--busy-at", "start_traffic") as busy, busy.measurer() as measurer:
+        offered, received = sums(measure(measurer))
+    assert received == offered > 0

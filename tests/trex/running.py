@@ -1,0 +1,109 @@
+"""A standing lab with a TRex server at the tester's ports, and runs of nodrop that measure over it."""
+
+import contextlib
+import itertools
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.running import planned_lab
+
+from nodrop.config.load import load
+from nodrop.generator.trex.measurer import TrexMeasurer
+from nodrop.model.plan import LabPlan
+from nodrop.plan import build
+from nodrop.planned import lookups_here
+from nodrop.stage import registry, standing
+
+ROOT = Path(__file__).parents[2]
+RUN_S = 120.0
+NUMBERS = itertools.count()
+
+
+def free_ports() -> tuple[int, int]:
+    """Two TCP ports that nobody listens at."""
+    with socket.socket() as one, socket.socket() as other:
+        for found in (one, other):
+            found.bind(("127.0.0.1", 0))
+        return one.getsockname()[1], other.getsockname()[1]
+
+
+@dataclass
+class Trex:
+    """A server that runs."""
+
+    rpc_port: int
+    publish_port: int
+    process: "subprocess.Popen[str]"
+
+    @contextlib.contextmanager
+    def measurer(self, **keys: Any) -> Iterator[TrexMeasurer]:
+        """One over it, as a run with these keys would make it."""
+        given = {"generator": "trex", "trex.rpc_port": self.rpc_port, "trex.publish_port": self.publish_port}
+        config = load((), {"sut": "ext"} | given | {key.replace("__", "."): value for key, value in keys.items()})
+        plan = build(config, lookups_here(config.results_dir))
+        assert plan.trex
+        names = plan.lab.tester_interfaces
+        with TrexMeasurer(
+            plan.trex, plan.traffic, plan.neighbors, check_alive=lambda: None, interfaces=names
+        ) as measurer:
+            yield measurer
+
+    def run(self, folder: Path, *flags: str, **keys: Any) -> "subprocess.CompletedProcess[str]":
+        """`nodrop run` over it, its result in JSON on standard output; keys with `__` for the dot."""
+        given = {"generator": "trex", "trex.rpc_port": self.rpc_port, "trex.publish_port": self.publish_port}
+        return nodrop_run(folder, *flags, **given | {key.replace("__", "."): value for key, value in keys.items()})
+
+
+def nodrop_run(folder: Path, *flags: str, **keys: Any) -> "subprocess.CompletedProcess[str]":
+    """`nodrop run` with these keys."""
+    words = [word for key, value in keys.items() for word in ("--set", f"{key}={value}")]
+    command = [sys.executable, "-m", "nodrop", "run", *words, *flags, "--results-dir", "results", "--json", "-"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=RUN_S, check=False, cwd=folder)
+
+
+def result_of(done: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
+    """What a run that went well found."""
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@contextlib.contextmanager
+def standing_lab(plan: LabPlan | None = None) -> Iterator[registry.StandingLab]:
+    """A lab that is down afterwards, whatever happened."""
+    name = f"trex-{os.getpid()}-{next(NUMBERS)}"
+    try:
+        yield standing.up(plan or planned_lab("vnf-l2"), name)
+    finally:
+        if registry.read(name):
+            standing.down(name)
+
+
+@contextlib.contextmanager
+def serving(lab: registry.StandingLab, *options: str) -> Iterator[Trex]:
+    """A server at the lab's tester ports, as these options have it."""
+    rpc_port, publish_port = free_ports()
+    command = [
+        *(sys.executable, "-m", "tests.trex.server", "--netns-pid", str(lab.facts.tester_pid)),
+        *("--interfaces", ",".join(tester_interfaces(lab))),
+        *("--rpc-port", str(rpc_port), "--publish-port", str(publish_port), *options),
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stdout
+        assert process.stdout.readline().startswith("serving")
+        try:
+            yield Trex(rpc_port, publish_port, process)
+        finally:
+            process.terminate()
+
+
+def tester_interfaces(lab: registry.StandingLab) -> tuple[str, ...]:
+    """In the order of the ports."""
+    return tuple(found.name for found in lab.facts.interfaces if found.namespace == "tester")

@@ -1,0 +1,101 @@
+"""An installed TRex: which release is taken, what it is told, and what its log means."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from tests.trex.installed import install, read_flags
+
+from nodrop.errors import GeneratorError
+from nodrop.generator.trex.diagnosis import diagnosis
+from nodrop.generator.trex.installation import check, command, configuration, release_directory
+from nodrop.model.trex import TrexPlan, TrexStart
+
+
+def start(**fields: object) -> TrexStart:
+    return TrexStart(**{"interfaces": ("0000:03:00.0", "0000:03:00.1"), "cores": 2} | fields)
+
+
+def test_the_newest_of_several_releases_is_taken(tmp_path: Path) -> None:
+    for release in ("v2.89", "v3.08", "v3.1", "v2.95"):
+        install(tmp_path, release)
+    assert release_directory(str(tmp_path)).name == "v3.08"
+
+
+def test_a_release_itself_may_be_configured(tmp_path: Path) -> None:
+    folder = install(tmp_path, "v2.89")
+    assert release_directory(str(folder)) == folder
+
+
+def test_a_release_too_old_to_be_spoken_with_is_refused_with_those_found(tmp_path: Path) -> None:
+    install(tmp_path, "v2.59")
+    with pytest.raises(GeneratorError, match=r"v2\.89 or later is needed, found v2\.59"):
+        release_directory(str(tmp_path))
+
+
+def test_a_folder_without_trex_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(GeneratorError, match="no t-rex-64 there"):
+        release_directory(str(tmp_path / "missing"))
+
+
+def test_the_configuration_has_what_was_asked_and_nothing_else() -> None:
+    asked = start(memory_mib=2048, mbuf_64=4096, platform={"master_thread_id": 0})
+    (platform,) = yaml.safe_load(configuration(TrexPlan(rpc_port=14501, publish_port=14500, start=asked), asked))
+    assert platform == {
+        "version": 2,
+        "port_limit": 2,
+        "interfaces": ["0000:03:00.0", "0000:03:00.1"],
+        "zmq_rpc_port": 14501,
+        "zmq_pub_port": 14500,
+        "prefix": "nodrop14501",
+        "limit_memory": 2048,
+        "memory": {"mbuf_64": 4096},
+        "platform": {"master_thread_id": 0},
+    }
+
+
+@pytest.mark.parametrize(
+    ("fields", "flags"),
+    [
+        ({}, {"--ignore-528-issue"}),
+        ({"software": True, "vlans": True}, {"--software", "--vlan", "--ignore-528-issue"}),
+        ({"i40e_mixed": "unbind"}, {"--unbind-unused-ports"}),
+        ({"i40e_mixed": "exit"}, set()),
+    ],
+)
+def test_the_command_has_the_flags_that_were_asked_for(fields: dict[str, object], flags: set[str]) -> None:
+    asked = start(**fields)
+    program, *words = command(TrexPlan(start=asked), asked, Path("/run/trex.yaml"))
+    found = read_flags(words)
+    assert program == "./t-rex-64"
+    assert found.keys() - {"-i", "-c", "--iom", "--no-scapy-server", "--close-at-end", "--mbuf-factor", "--cfg"} == (
+        flags | {"--hdrh"}
+    )
+    assert (found["-c"], found["--mbuf-factor"], found["--cfg"]) == ("2", "0.2", "/run/trex.yaml")
+
+
+def test_interfaces_come_in_pairs() -> None:
+    with pytest.raises(GeneratorError, match="in pairs"):
+        check(start(interfaces=("a", "b", "c")))
+
+
+@pytest.mark.parametrize(
+    ("words", "meaning"),
+    [
+        ("EAL: No free 2048 kB hugepages reported on node 0", "huge pages"),
+        ("Could not find requested interface 0000:03:00.9", "no such interface"),
+        ("zmq: Address already in use", "ports are in use"),
+        ("Error: X710 interfaces with issue 528, see --ignore-528-issue", "trex.start.i40e_mixed"),
+        ("Please run this program as root/with sudo", "started by root"),
+        ("trying to bind 0000:03:00.0 to igb_uio failed", "bound to a driver"),
+    ],
+)
+def test_what_a_log_says_is_told_in_words_beside_its_end(words: str, meaning: str) -> None:
+    said = diagnosis(f"Starting TRex\n\x1b[31m{words}\x1b[0m\n\n")
+    assert meaning in said
+    assert said.endswith(f"    {words}")
+
+
+def test_a_log_that_says_nothing_known_is_shown_as_it_is() -> None:
+    assert diagnosis("one\ntwo\n") == "its log ends:\n    one\n    two"
+    assert diagnosis("") == "its log is empty"
