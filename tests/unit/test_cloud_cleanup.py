@@ -203,3 +203,24 @@ def test_a_configuration_names_the_cloud(staged: SmallCloud, capsys: pytest.Capt
     assert main(["status", "-c", "{sut: vnf-l2}"]) == 0
     assert "cloud" not in capsys.readouterr().out
     assert names(staged)
+
+
+def test_nfvbenchs_flags_mean_the_cloud_of_its_configuration(
+    staged: SmallCloud, capsys: pytest.CaptureFixture[str]
+) -> None:
+    staged.add(f"{COMPUTE}/servers", name="loop0", metadata={})
+    configuration = "{clouds_detail: small, loop_vm_name: loop}"
+    assert main(["run", "--status", "-c", configuration]) == 0
+    assert "1 resource of NFVbench's" in capsys.readouterr().out
+    assert main(["run", "--force-cleanup", "-c", configuration]) == 0
+    assert names(staged) == {"debian", "nodrop.other", "m1.small", "nodrop-left-1", "www"}
+
+
+def test_an_openrc_file_by_nfvbenchs_flag_names_the_cloud(
+    staged: SmallCloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "rc"
+    login = f"OS_AUTH_URL={staged.base}/identity/v3 OS_USERNAME=demo OS_PASSWORD=secret OS_PROJECT_NAME=demo"
+    file.write_text(f"export {login} OS_USER_DOMAIN_NAME=Default OS_PROJECT_DOMAIN_NAME=Default OS_REGION_NAME=R\n")
+    assert main(["run", "--status", "-r", str(file)]) == 0
+    assert "cloud 127.0.0.1, project demo: 9 resources that nodrop made" in capsys.readouterr().out
