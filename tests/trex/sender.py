@@ -129,6 +129,7 @@ class Sender(threading.Thread):
         super().__init__(daemon=True)
         self._ports = [{"backend": backend, "interface": name, "queue_slots": queue_slots} for name in interfaces]
         self._stretch, self._heard = stretch, heard
+        self._ended = self._is_trial = False
         self._engine = EngineProcess(netns_pid, self._watch)
         self._folder = tempfile.TemporaryDirectory(prefix="nodrop-trex-")
         self._files: dict[Any, Path] = {}
@@ -140,7 +141,6 @@ class Sender(threading.Thread):
         self._before: list[Passed] = []
         self._begin_s = 0.0
         self._halt_s = 0.0
-        self._ended = self._is_trial = False
         self._odd = random.Random(1)
 
     def prepare(self, streams: Streams) -> None:
