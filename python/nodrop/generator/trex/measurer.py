@@ -148,8 +148,8 @@ class TrexMeasurer:
             self.__exit__()
             self._vanished = True
             return result(self._no_counts(f"{silence}; {heard[0]:.2f} s into the trial, {heard[1]} frames sent"))
-        if course.interrupted:
-            raise TrialInterrupted("", result(fields))
+        if course.interruption:
+            raise TrialInterrupted(str(course.interruption), result(fields)) from None
         found = result(fields)
         self._learn_from(course, found)
         return found

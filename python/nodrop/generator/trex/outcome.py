@@ -44,7 +44,7 @@ def fields(trial: Trial, traffic: Traffic, course: Course, loads_pps: Sequence[f
     order = list(Verdict)
     return {
         "duration_s": duration_s,
-        "stopped_early": course.stopped_by is not None or course.interrupted or course.cut_short,
+        "stopped_early": not _is_whole(course) and not course.overdue,
         "stopped_by": course.stopped_by,
         "streams": streams,
         "tester_drop_count": drops,
@@ -58,7 +58,7 @@ def fields(trial: Trial, traffic: Traffic, course: Course, loads_pps: Sequence[f
 
 def _is_whole(course: Course) -> bool:
     """Whether sending came to its own end."""
-    return not (course.stopped_by or course.interrupted or course.overdue or course.cut_short)
+    return not (course.stopped_by or course.interruption or course.overdue or course.cut_short)
 
 
 def _duration_s(trial: Trial, course: Course, loads_pps: Sequence[float]) -> float:
@@ -135,7 +135,7 @@ def _doubts(
 
 def _ended(trial: Trial, course: Course, streams: Sequence[StreamCounts]) -> list[Doubt]:
     found = []
-    if course.interrupted:
+    if course.interruption:
         found.append(_doubt("aborted", Verdict.SUSPECT, "ended before its time on request"))
     if course.cut_short:
         text = (

@@ -72,7 +72,7 @@ class Course:
     """Share of their time that sending threads were busy, at most."""
     receiver_busy: float = 0.0
     stopped_by: StopClause | None = None
-    interrupted: bool = False
+    interruption: KeyboardInterrupt | None = None
     """By the user."""
     overdue: bool = False
     """Whether it was ended with frames left to send for which there was no more time."""
@@ -112,10 +112,10 @@ class TrialRun:
             self._start()
             try:
                 self._watch()
-            except KeyboardInterrupt:
+            except KeyboardInterrupt as interruption:
                 if not in_order:
                     raise
-                self.course.interrupted = True
+                self.course.interruption = interruption
             self._stop()
             self._await_arrivals()
         finally:
