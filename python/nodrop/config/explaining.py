@@ -64,7 +64,7 @@ def range_text(root: type[BaseModel], key: Key) -> str:
 
 def becomes(key: Key) -> tuple[str, ...]:
     """nodrop's keys that a key of NFVbench's is translated to."""
-    return tuple(dict.fromkeys(write for rule in RULES.of(key) for write in rule.writes))
+    return tuple(dict.fromkeys(write for rule in RULES if rule.is_of(key) for write in rule.writes))
 
 
 def comes_from(key: Key) -> tuple[str, ...]:

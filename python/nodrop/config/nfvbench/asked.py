@@ -38,21 +38,30 @@ class Rule(NamedTuple):
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     act: Act
+    beside: tuple[str, ...] = ()
+    """Keys that are read as well, and only decide whether these act."""
 
     def reads_key(self, key: Key) -> bool:
         """Whether a key, or a section it is in, is among those read."""
-        paths = [tuple(read.split(".")) for read in self.reads]
-        return any(key[: len(path)] == path for path in paths)
+        return _is_among(key, (*self.reads, *self.beside))
+
+    def is_of(self, key: Key) -> bool:
+        """Whether a key, or a section it is in, is among those that act."""
+        return _is_among(key, self.reads)
+
+
+def _is_among(key: Key, names: tuple[str, ...]) -> bool:
+    return any(key[: len(path)] == path for path in (tuple(name.split(".")) for name in names))
 
 
 class Rules(list[Rule]):
     """All rules there are, in the order in which they apply."""
 
-    def rule(self, reads: str, writes: str) -> Callable[[Act], Act]:
+    def rule(self, reads: str, writes: str, beside: str = "") -> Callable[[Act], Act]:
         """Adds a function as the rule for these keys, separated by blanks."""
 
         def add(act: Act) -> Act:
-            self.append(Rule(tuple(reads.split()), tuple(writes.split()), act))
+            self.append(Rule(tuple(reads.split()), tuple(writes.split()), act, tuple(beside.split())))
             return act
 
         return add

@@ -97,8 +97,9 @@ def router_names(asked: Asked) -> Modern:
 
 
 @RULES.rule(
-    "external_networks.left external_networks.right openrc_file clouds_detail",
+    "external_networks.left external_networks.right",
     "openstack.external.left openstack.external.right",
+    beside="openrc_file clouds_detail",
 )
 def external(asked: Asked) -> Modern:
     """Networks of an EXT chain are looked up where there is a cloud to ask."""

@@ -46,8 +46,9 @@ def chains(asked: Asked) -> Modern:
 @RULES.rule(
     "vlan_tagging service_chain_shared_net service_chain_count l2_loopback vxlan mpls vlans "
     "internal_networks.left.segmentation_id internal_networks.right.segmentation_id "
-    "internal_networks.left.network_type internal_networks.right.network_type openrc_file clouds_detail",
+    "internal_networks.left.network_type internal_networks.right.network_type",
     "networks vlans openstack.tagged",
+    beside="openrc_file clouds_detail",
 )
 def networks(asked: Asked) -> Modern:
     """How the tester's two ports are joined to the chains."""
@@ -303,7 +304,7 @@ def percentiles(asked: Asked) -> Modern:
     return {"latency.percentiles": [] if asked.config.disable_hdrh else list(asked.config.lat_percentiles)}
 
 
-@RULES.rule(f"intf_speed {trex_rules.PROFILE} {trex_rules.PATH}", "link_speed")
+@RULES.rule(f"intf_speed {trex_rules.PROFILES}", "link_speed", beside=trex_rules.BESIDE)
 def link_speed(asked: Asked) -> Modern:
     """What counts as line rate. Raises ValueError for what a profile calls a speed and is none."""
     speed = asked.config.intf_speed
@@ -314,7 +315,7 @@ def link_speed(asked: Asked) -> Modern:
     return {"link_speed": None if speed in (None, "auto") else f"{float(speed) / 1e9!r}Gbps"}
 
 
-@RULES.rule(f"cores {trex_rules.PROFILE} {trex_rules.PATH}", "engine.cores")
+@RULES.rule("cores", "engine.cores", beside=f"{trex_rules.PROFILE} {trex_rules.PATH}")
 def cores(asked: Asked) -> Modern:
     """CPUs of the engine: the first so many, as far as there are."""
     count = None if trex_there(asked.config) else asked.config.cores

@@ -9,8 +9,11 @@ from nodrop.config.nfvbench.values import parse_speed
 
 Modern = Mapping[str, Any]
 RULES = Rules()
-PROFILE = "traffic_generator.generator_profile traffic_generator.default_profile"
+PROFILES, CHOICE = "traffic_generator.generator_profile", "traffic_generator.default_profile"
+PROFILE = f"{PROFILES} {CHOICE}"
 PATH = "service_chain l2_loopback openrc_file clouds_detail"
+BESIDE = f"{CHOICE} {PATH}"
+"""What decides which profile is used, and whether it is."""
 CACHE_MAX = 10_000
 OF_PROFILE = {
     "ip": "trex.host",
@@ -32,7 +35,7 @@ RULES.alias("no_flow_stats", "trex.flow_stats", lambda no: not no)
 RULES.alias("i40e_mixed", "trex.start.i40e_mixed", lambda what: {None: "ignore", "check": "exit"}.get(what, what))
 
 
-@RULES.rule(f"{PROFILE} {PATH}", "generator trex.ports trex.start.interfaces " + " ".join(OF_PROFILE.values()))
+@RULES.rule(PROFILE, "generator trex.ports trex.start.interfaces " + " ".join(OF_PROFILE.values()), beside=PATH)
 def generator(asked: Asked) -> Modern:
     """TRex where a profile names its ports. Raises ValueError for a profile that cannot be used."""
     config = asked.config
@@ -53,14 +56,14 @@ def generator(asked: Asked) -> Modern:
     }
 
 
-@RULES.rule(f"cores {PROFILE} {PATH}", "trex.start.cores")
+@RULES.rule("cores", "trex.start.cores", beside=f"{PROFILE} {PATH}")
 def cores(asked: Asked) -> Modern:
     """Those of the command line go before those of the profile."""
     count = asked.config.cores
     return {"trex.start.cores": count} if count is not None and trex_there(asked.config) else {}
 
 
-@RULES.rule("cache_size flow_count", "trex.cache_size")
+@RULES.rule("cache_size", "trex.cache_size", beside="flow_count")
 def cache_size(asked: Asked) -> Modern:
     """Below 0 as many as flows; never more than NFVbench takes."""
     size = asked.config.cache_size
@@ -71,7 +74,7 @@ def cache_size(asked: Asked) -> Modern:
     )
 
 
-@RULES.rule(f"service_mode {PROFILE} {PATH}", "capture.file trex.service_mode")
+@RULES.rule("service_mode", "capture.file trex.service_mode", beside=f"{PROFILE} {PATH}")
 def service_mode(asked: Asked) -> Modern:
     """With nodrop's own engine frames kept in a file, which is what TRex's service mode is for."""
     if not asked.has("service_mode"):
