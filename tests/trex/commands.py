@@ -29,10 +29,6 @@ SINCE_5 = ("get_async_events", "get_global_cfg", "set_global_cfg")
 UNTIL_5 = ("publish_now",)
 
 
-class Shutdown(Exception):
-    """The server was asked to end."""
-
-
 def method(function: Method) -> Method:
     """A method, by its name."""
     METHODS[function.__name__] = function
@@ -534,4 +530,5 @@ def shutdown(machine: Machine, params: Params) -> Any:
     others = {port.owner for port in machine.ports} - {"", user}
     if others and not force:
         raise Refusal(f"cannot shutdown server - some ports are still acquired by user '{min(others)}'")
-    raise Shutdown
+    machine.is_ending = True
+    return {}

@@ -73,6 +73,7 @@ class Machine:
         self.events: dict[int, deque[dict[str, Any]]] = {}
         self.event_number = 0
         self.has_news = False
+        self.is_ending = False
         self._dropped = Counter[int]()
         self._before = self.link.counters()
         self._smoothed_s = time.monotonic()

@@ -92,7 +92,7 @@ def serving(lab: registry.StandingLab, *options: str) -> Iterator[Trex]:
     rpc_port, publish_port = free_ports()
     command = [
         *(sys.executable, "-m", "tests.trex.server", "--netns-pid", str(lab.facts.tester_pid)),
-        *("--interfaces", ",".join(tester_interfaces(lab))),
+        *("--interfaces", ",".join(interfaces_of(lab))),
         *("--rpc-port", str(rpc_port), "--publish-port", str(publish_port), *options),
     ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
@@ -104,6 +104,6 @@ def serving(lab: registry.StandingLab, *options: str) -> Iterator[Trex]:
             process.terminate()
 
 
-def tester_interfaces(lab: registry.StandingLab) -> tuple[str, ...]:
+def interfaces_of(lab: registry.StandingLab) -> tuple[str, ...]:
     """In the order of the ports."""
     return tuple(found.name for found in lab.facts.interfaces if found.namespace == "tester")

@@ -75,19 +75,14 @@ class Server:
 
     def serve(self) -> None:
         """Answer until asked to end."""
-        while True:
+        while not self._machine.is_ending:
             if self._answering.poll(POLL_MS):
                 self._answer(self._answering.recv())
             self._machine.smooth()
             self._publish()
 
     def _answer(self, message: bytes) -> None:
-        try:
-            reply = wire.answer(message, lambda name, params: commands.handle(self._machine, name, params))
-        except commands.Shutdown:
-            self._answering.send(json.dumps({"jsonrpc": "2.0", "id": 0, "result": {}}).encode())
-            raise
-        self._answering.send(reply)
+        self._answering.send(wire.answer(message, lambda name, params: commands.handle(self._machine, name, params)))
 
     def _publish(self) -> None:
         machine = self._machine
@@ -118,7 +113,7 @@ def main() -> None:
         server = Server(machine, asked.rpc_port, asked.publish_port)
         print(f"serving {', '.join(machine.options.interfaces)} on port {asked.rpc_port}", flush=True)
         server.serve()
-    except (commands.Shutdown, KeyboardInterrupt):
+    except KeyboardInterrupt:
         pass
     except zmq.ZMQError as error:
         sys.exit(f"port {asked.rpc_port}: {error}")
@@ -129,6 +124,7 @@ def main() -> None:
         raise
     finally:
         if machine_ends:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
             machine.end()
 
 
