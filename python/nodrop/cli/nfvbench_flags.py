@@ -103,7 +103,7 @@ FLAGS = (
     Flag("--user-id", OUTPUT, "Whom written files belong to.", "user_id", "N", kind=int),
     Flag("--group-id", OUTPUT, "The group they belong to.", "group_id", "N", kind=int),
     Flag("--service-mode", OUTPUT, "Leave TRex ready to capture; without TRex, keep frames in a file.", "service_mode"),
-    Flag("--status", INSTEAD, "`nodrop status`: what of nodrop is on this machine."),
+    Flag("--status", INSTEAD, "`nodrop status`: what of nodrop is here, and in the cloud."),
     Flag("--cleanup", INSTEAD, "`nodrop cleanup`: take it away, after asking."),
     Flag("--force-cleanup", INSTEAD, "`nodrop cleanup --force`: take it away without asking."),
     Flag("--server", INSTEAD, "`nodrop serve`: the REST server."),
