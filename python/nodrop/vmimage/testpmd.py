@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from nodrop.errors import ImageError
-from nodrop.vmimage.initrd import Entry, executable
+from nodrop.vmimage.initrd import Entry, executable, link
 from nodrop.vmimage.packages import Deb, Packages
 from nodrop.vmimage.program import needed
 
@@ -19,7 +19,10 @@ DRIVERS = ("net-virtio", "net-iavf", "net-vmxnet3-", "mempool-ring", "bus-pci", 
 """That DPDK loads by itself when it starts; others it is linked to."""
 LIBRARIES = ("lib", "zlib", "ibverbs")
 """How names of packages begin that may have libraries."""
-PLACES = ("lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu")
+LIBRARY = "usr/lib/x86_64-linux-gnu"
+PLACES = ("lib/x86_64-linux-gnu", LIBRARY)
+PLUGINS = "/dpdk/pmds-"
+"""In the path of a driver's link, by which DPDK finds it. A copy in its place would be loaded twice."""
 MODULES = ("uio_pci_generic", "vfio_pci")
 """Of the kernel, by which DPDK gets at a NIC."""
 
@@ -37,7 +40,13 @@ def testpmd(packages: Packages) -> tuple[dict[str, Entry], tuple[Deb, ...]]:
         raise ImageError(f"{root.path.name}: DPDK in libraries asked, this package does not say which")
     for name in DRIVERS:
         driver = packages.find(f"librte-{name}{abi[1]}")
-        taken.take(driver, driver.files(lambda path: "/dpdk/pmds-" in path and ".so." in path))
+        found = driver.files(lambda path: "librte_" in path and path.endswith(f".so.{abi[1]}"))
+        taken.take(driver, {path: content for path, content in found.items() if PLUGINS not in path})
+        taken.entries |= {
+            path.removesuffix(f".{abi[1]}"): link(f"/{LIBRARY}/{PurePosixPath(path).name}")
+            for path in found
+            if PLUGINS in path
+        }
     return taken.entries, tuple(taken.debs.values())
 
 
