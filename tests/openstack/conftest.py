@@ -41,7 +41,7 @@ def services() -> Iterator[Layout]:
         yield Layout(Path(place))
         return
     _require(SERVICE_PROGRAMS)
-    with running.services(Layout(STATE / "api", first_port=15000)) as layout:
+    with running.services(Layout(STATE / "api", first_port=running.free_ports())) as layout:
         yield layout
 
 
@@ -52,7 +52,7 @@ def services_with_guests() -> Iterator[Layout]:
         yield Layout(Path(place), real=True)
         return
     _require(SERVICE_PROGRAMS | GUEST_PROGRAMS)
-    with running.services(Layout(STATE / "real", first_port=15100, real=True)) as layout:
+    with running.services(Layout(STATE / "real", real=True)) as layout:
         yield layout
 
 

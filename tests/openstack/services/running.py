@@ -4,12 +4,13 @@ import contextlib
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.openstack.services.layout import ROOT, Layout
+from tests.openstack.services.layout import API_PORTS, ROOT, Layout
 
 UP_S = 600
 
@@ -43,6 +44,21 @@ def start(layout: Layout, until_eof: bool = False) -> "subprocess.Popen[bytes]":
             raise RuntimeError(f"OpenStack's services did not start:\n{log.read_text()}")
         time.sleep(0.2)
     return keeper
+
+
+def free_ports() -> int:
+    """The first of as many ports as a set-up has services, none of which is in use now."""
+    for first in range(15000, 25000, 10):
+        with contextlib.ExitStack() as held:
+            try:
+                for distance in API_PORTS.values():
+                    attempt = held.enter_context(socket.socket())
+                    attempt.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                    attempt.bind(("127.0.0.1", first + distance))
+            except OSError:
+                continue
+            return first
+    raise RuntimeError("no five ports in a row are free")
 
 
 def stop(layout: Layout) -> None:
