@@ -35,6 +35,12 @@ BASE = {
 }
 """What is asked for where a test says nothing else; the tester's ports are not looked at."""
 
+APART = (
+    *("unshare", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child"),
+    *("sh", "-c", 'mount -t tmpfs none /run && exec "$@"', "sh"),
+)
+"""What else is on this machine is not to be cleaned up by tests."""
+
 
 class Staged(NamedTuple):
     """A stage that stands, and how it went."""
@@ -120,9 +126,9 @@ def more(after: Mapping[str, set[tuple[str, str]]], before: Mapping[str, set[tup
 
 
 def nodrop(layout: Layout, *words: str, clouds: Path | None = None) -> "subprocess.CompletedProcess[str]":
-    """What the command says."""
+    """What the command says, where it sees no runs and labs but its own."""
     return subprocess.run(
-        [str(Path(sys.executable).with_name("nodrop")), *words],
+        [*APART, str(Path(sys.executable).with_name("nodrop")), *words],
         capture_output=True,
         text=True,
         env=command_environment(layout, clouds),

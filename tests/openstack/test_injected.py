@@ -87,7 +87,8 @@ def test_a_quota_that_shrinks_on_the_way_leaves_nothing(
 
 
 def test_a_server_that_goes_to_error_says_why_and_leaves_nothing(services: Layout, image: Path, figure: Figure) -> None:
-    asked = plan(services, image, openstack__flavor__vcpus=500)
+    pages = {"hw:mem_page_size": "1GB", "hw:numa_nodes": "1"}  # a node has 16 of them
+    asked = plan(services, image, openstack__flavor__ram=20480, openstack__flavor__extra_specs=pages)
     with pytest.raises(StageError, match=r"No valid host|ERROR") as refused, staged(services, asked):
         pass
     figure(f"server in ERROR: {refused.value}")
@@ -205,12 +206,12 @@ def test_a_clean_up_that_is_killed_is_finished_by_the_next(services: Layout, ima
     import subprocess
     import sys
 
-    from tests.openstack.staging import command_environment
+    from tests.openstack.staging import APART, command_environment
 
     before = contents(services)
     killed_at(services, plan(services, image, chains=2), "stands")
     cleaning = subprocess.Popen(
-        [str(Path(sys.executable).with_name("nodrop")), "cleanup", "--force", "--cloud", "admin"],
+        [*APART, str(Path(sys.executable).with_name("nodrop")), "cleanup", "--force", "--cloud", "admin"],
         env=command_environment(services),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
