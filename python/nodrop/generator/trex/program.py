@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from nodrop.errors import GeneratorError
@@ -28,9 +28,7 @@ class Program:
     instructions: tuple[Json, ...]
     blanked: tuple[int, ...]
     """Where checksums are left out, which UDP over IPv4 may (RFC 768)."""
-    flow_count: int
-    """Frames after which it begins again."""
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     def packet(self, frame: bytes) -> Json:
         """The frame as `add_stream` has it."""
@@ -61,7 +59,7 @@ def program(stream: Stream, template: Template, *, is_latency: bool = False) -> 
     _check_variables(ordered)
     sums, blanked = _checksums(stream, template, {walk.field.at for walk in found}, is_latency=is_latency)
     instructions = (*ordered, *(walk.write() for walk in found), *sums)
-    return Program(instructions, blanked, stream.flow_count, tuple(dict.fromkeys(notes)))
+    return Program(instructions, blanked, tuple(dict.fromkeys(notes)))
 
 
 def _drawn(stream: Stream, walk: Walk, found: Sequence[Walk]) -> Json | None:

@@ -145,7 +145,7 @@ def _announcing(frame: bytes, every_s: float) -> Json:
         "ibg": every_s * 1e6,
         "rate": {"type": "pps", "value": 1.0},
     }
-    return _stream(mode, Program((), (), 1), frame, NOT_COUNTED, None)
+    return _stream(mode, Program((), ()), frame, NOT_COUNTED, None)
 
 
 def _stream(mode: Json, made: Program, frame: bytes, counting: Json, plan: TrexPlan | None) -> Json:
