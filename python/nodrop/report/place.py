@@ -133,8 +133,9 @@ def _quantity(name: str, value: float) -> str:
     if name.endswith("_bytes"):
         return f"{format_bytes(value)} of {name.removesuffix('_bytes')}"
     words = name.removesuffix("_count").split("_")
-    thing = {"core": "free cores", "port": "free ports", "vf": "free VFs"}.get(words[0])
-    return f"{value:g} {thing}" if thing else f"{value:g} free pages of {' '.join(words[:2])}"
+    thing = {"core": "core", "port": "port", "vf": "VF"}.get(words[0])
+    plural = "" if value == 1 else "s"
+    return f"{value:g} free {thing}{plural}" if thing else f"{value:g} free page{plural} of {' '.join(words[:2])}"
 
 
 def _others(result: PlacementResult) -> list[str]:
