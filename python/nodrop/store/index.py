@@ -209,18 +209,16 @@ class Index:
         """Read these results and put them in place of what is known of them."""
         if not names:
             return
-        from nodrop.store.reading import read  # noqa: PLC0415
-
         for batch in _batches(names):
-            found = [
-                read(directory, stamp)
-                for directory in (self.results_dir / name for name in batch)
-                if (stamp := entries.stamp_of(directory))
-            ]
+            found = {name: _read(self.results_dir / name) for name in batch}
             with self._database.writing() as connection:
                 connection.execute(delete(ENTRIES).where(self._here, ENTRIES.c.name.in_(batch)))
-                for entry in found:
-                    _insert(connection, self._database.directory, entry)
+                for name, entry in found.items():
+                    directory = self.results_dir / name
+                    if entry and entry.stamp != entries.stamp_of(directory):  # changed while others wrote
+                        entry = _read(directory)  # noqa: PLW2901
+                    if entry:
+                        _insert(connection, self._database.directory, entry)
 
     def _row(self, found: SqlRow[Any], tagged: Mapping[int, Sequence[str]]) -> Row:
         above = self.results_dir if found.directory == self._database.directory else Path(found.directory)
@@ -231,6 +229,14 @@ class Index:
             sha256=found.sha256,
             altered=found.altered,
         )
+
+
+def _read(directory: Path) -> "Entry | None":
+    """What a result's directory holds; None where there is no result."""
+    from nodrop.store.reading import read  # noqa: PLC0415
+
+    stamp = entries.stamp_of(directory)
+    return read(directory, stamp) if stamp else None
 
 
 def _insert(connection: Connection, directory: str, entry: "Entry") -> None:
