@@ -56,6 +56,20 @@ def test_a_fixed_rate_is_sent_and_counted_and_its_latency_is_known(trex: Trex, t
     assert {port["backend"] for port in result["facts"]["ports"]} == {"trex"}
 
 
+def test_a_search_goes_through_over_the_protocol(trex: Trex, tmp_path: Path) -> None:
+    keys = {
+        "search__max_load": "20kpps",
+        "search__initial_trial_duration": "0.2s",
+        "search__final_trial_duration": "0.5s",
+        "search__width": "20%",
+        "latency__trial_duration": "0.2s",
+    }
+    result = result_of(trex.run(tmp_path, sut="ext", **keys))
+    assert [goal["goal"]["loss_ratio"] for goal in result["goals"]] == [0.0, 0.005]
+    assert {trial["phase"] for trial in result["trials"]} == {"search"}
+    assert all(sum(stream["offered_count"] for stream in trial["streams"]) > 0 for trial in result["trials"])
+
+
 @pytest.mark.parametrize("api", ["5.0", "4.6"])
 def test_older_servers_are_spoken_with_too(lab: StandingLab, api: str) -> None:
     with serving(lab, "--api", api) as older, older.measurer() as measurer:
