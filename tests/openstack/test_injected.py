@@ -177,7 +177,8 @@ def test_the_counts_told_are_those_that_a_proxy_counts(
     between, clouds = before_network
     with staged(services, plan(services, image, chains=2), clouds) as there:
         told = there.stage.facts.cloud.api_call_counts  # type: ignore[union-attr]
-        assert told["network"] == len(between.asked)
+        asked = [each for each in between.asked if each.path != "/v2.0"]  # what versions there are, told apart
+        assert told["network"] == len(asked)
 
 
 @pytest.mark.parametrize("moment", ["image", "networks made", "ports made", "server"])
