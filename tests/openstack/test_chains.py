@@ -134,7 +134,7 @@ def test_a_flavor_has_its_extra_specs_and_a_bad_one_is_refused(services: Layout,
         assert flavor.extra_specs == specs
         assert there.stage.facts.cloud
     asked = plan(services, image, openstack__flavor__extra_specs={"hw:cpu_policy": "bogus"})
-    with pytest.raises(StageError, match=r"CPU policy .* 'bogus'"), staged(services, asked):
+    with pytest.raises(StageError, match="bogus"), staged(services, asked):
         pass
 
 
