@@ -30,10 +30,11 @@ HARMLESS = {
     "traffic.ranges": "values of header fields",
     "traffic.profile": "the name of one of traffic_profile",
     "traffic_profile": "names and frame sizes",
-    "traffic_generator": "addresses in frames, and names of generators, none of which is run",
+    "traffic_generator": "addresses in frames, and the name of a generator that the server's configuration describes",
     "l2_loopback": "VLANs or refused",
     "user_label": "as label",
-    "loop_vm_name": "a name in OpenStack, kept and not used",
+    "openstack": "names in the cloud that the server's own configuration or environment names",
+    "loop_vm_name": "a name in OpenStack",
     "flavor": "likewise",
     "flavor_type": "likewise",
     "availability_zone": "likewise",
@@ -122,6 +123,13 @@ def test_what_asks_for_nothing_is_let_through() -> None:
     fluentd = [{"logging_tag": None, "result_tag": None, "ip": "127.0.0.1", "port": 24224}]
     nothing = {"openrc_file": None, "capture": {"file": None}, "fluentd": fluentd, "factory_class": "BasicFactory"}
     assert not list(refusals(nothing))
+
+
+def test_generators_without_ports_are_let_through_and_others_not() -> None:
+    profile = {"name": "a", "tool": "TRex", "ip": "10.0.0.1", "interfaces": [{"port": 0, "pci": None}]}
+    assert not list(refusals({"traffic_generator": {"generator_profile": [profile]}}))
+    profile["interfaces"] = [{"port": 0, "pci": "0000:03:00.0"}]
+    assert "generator_profile" in "".join(refusals({"traffic_generator": {"generator_profile": [profile]}}))
 
 
 def test_refused_keys_are_not_in_the_published_schema() -> None:

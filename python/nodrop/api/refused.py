@@ -15,6 +15,7 @@ DEVICE = "it is about devices of the server's host"
 LAB = "it names a lab that stands on the server's host"
 OWNER = "it says who on the server's host owns files"
 CLOUD = "it names credentials on the server's host"
+GENERATOR = "it names a traffic generator that the server's host would start or talk to"
 
 REFUSED: dict[str, str] = {
     "results_dir": FILE,
@@ -25,6 +26,15 @@ REFUSED: dict[str, str] = {
     "ports": DEVICE,
     "allow_addressed_ports": DEVICE,
     "lab": LAB,
+    "openstack.cloud": CLOUD,
+    "openstack.openrc": CLOUD,
+    "openstack.image.file": FILE,
+    "openstack.flavor.vmd": FILE,
+    "openstack.flavor.host": FILE,
+    "trex.host": GENERATOR,
+    "trex.rpc_port": GENERATOR,
+    "trex.publish_port": GENERATOR,
+    "trex.start": GENERATOR,
     "ship.fluentd": ELSEWHERE,
     "ship.buffer_dir": FILE,
     "ship.events_file": FILE,
@@ -39,6 +49,7 @@ REFUSED: dict[str, str] = {
     "openrc_file": CLOUD,
     "clouds_detail": CLOUD,
     "vm_image_file": FILE,
+    "traffic_generator.generator_profile": GENERATOR,
     "factory_module": CODE,
     "factory_class": CODE,
     "fluentd": ELSEWHERE,
@@ -66,10 +77,18 @@ def refusals(body: Mapping[str, Any]) -> Iterator[str]:
     """A sentence for everything in a body that is refused; what is null asks for nothing."""
     for key, value in _paths(body, ""):
         reason = REFUSED.get(key)
-        if reason and value is not None and value not in INHERENT.get(key, ()):
+        if reason and value is not None and value not in INHERENT.get(key, ()) and not _is_idle(key, value):
             yield f"{key}: asked in a request, {reason}; set it in the configuration the server is started with"
         if key == WARM_START and isinstance(value, str) and not RUN_ID.fullmatch(value):
             yield f"{key}: {value[:80]!r} asked in a request, a run id or latest expected; name a result by its run id"
+
+
+def _is_idle(key: str, value: Any) -> bool:
+    """Whether generators are described of which none has ports, so that none is used."""
+    if key != "traffic_generator.generator_profile" or not isinstance(value, list):
+        return False
+    ports = [port for each in value if isinstance(each, dict) for port in each.get("interfaces") or ()]
+    return not any(isinstance(port, dict) and port.get("pci") for port in ports)
 
 
 def _paths(content: Mapping[str, Any], above: str) -> Iterator[tuple[str, Any]]:
