@@ -85,7 +85,7 @@ fn check(before: &[u8], after: &[u8], from: usize, verdict: Verdict) {
 
 fuzz_target!(init: nodrop_fuzz::keep_overflows(), |bytes: &[u8]| {
     let (mut router, mut rest, mut now_ms) = (router(), bytes, 0);
-    let mut cross_connect = CrossConnect { addresses: [(PEER, MACS[0]), (PEER, MACS[1])] };
+    let mut cross_connect = CrossConnect { addresses: [Some((PEER, MACS[0])), Some((PEER, MACS[1]))] };
     let mut buffer = FrameBuffer::new(FRAME_BYTES_MAX);
     while let [flags, high, low, behind @ ..] = rest {
         let length = usize::from(u16::from_be_bytes([*high, *low])).min(behind.len());

@@ -63,7 +63,8 @@ def check_repeats(trials: Sequence[TrialResult], repeat_invalid: int) -> None:
     raise SearchError(
         f"a valid trial at {format_pps(latest.trial.intended_load_pps)} asked, "
         f"{repeat_invalid + 1} in a row were invalid: {_reasons(latest)}; "
-        "give the tester more room (--max-load, engine.queue_slots) or more tries (search.repeat_invalid)"
+        "give the tester more room (--max-load; engine.queue_slots of nodrop's own) or more tries "
+        "(search.repeat_invalid)"
     )
 
 
@@ -72,7 +73,7 @@ def check_valid(trial: TrialResult) -> None:
     if trial.validity.verdict is Verdict.INVALID:
         raise SearchError(
             f"a valid trial at {format_pps(trial.trial.intended_load_pps)} asked, it is invalid: {_reasons(trial)}; "
-            "ask for less (rate), or give the tester more room (engine.queue_slots)"
+            "ask for less (rate), or give the tester more room (engine.queue_slots of nodrop's own)"
         )
 
 
