@@ -29,7 +29,7 @@ def lab() -> None:
 @lab.command()
 @click.option(
     "--sut",
-    type=click.Choice([sut for sut in get_args(SutKind) if sut != "ext"]),
+    type=click.Choice([sut for sut in get_args(SutKind) if sut not in ("ext", "openstack")]),
     default="vnf-l2",
     show_default=True,
     help="What stands between the tester's ports.",
