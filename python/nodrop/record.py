@@ -23,7 +23,7 @@ from nodrop.model.event import (
     TrialProgress,
     TrialStarted,
 )
-from nodrop.model.facts import Facts
+from nodrop.model.facts import Facts, StageFacts
 from nodrop.model.goal import Flag, GoalResult
 from nodrop.model.plan import Plan
 from nodrop.model.result import DirectionCheck, LatencyResult, Outlook, RunResult, SearchStep, Status
@@ -92,8 +92,10 @@ class Record:
         self.facts = facts
         self._on_event(StageUp(facts=facts))
 
-    def path_checked(self, checks: tuple[DirectionCheck, ...]) -> None:
-        """Keep that frames went through."""
+    def path_checked(self, checks: tuple[DirectionCheck, ...], stage: StageFacts) -> None:
+        """Keep that frames went through, and what stood when they did."""
+        if self.facts:
+            self.facts = self.facts.model_copy(update={"stage": stage})
         self._checks = checks
         self._on_event(PathChecked(checks=checks))
 

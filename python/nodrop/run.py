@@ -92,7 +92,7 @@ def execute(plan: Plan, on_event: OnEvent, parts: Parts | None = None) -> RunRes
                 )
             )
             if plan.path_check:
-                record.path_checked(_check_path(plan, stage, measurer, make.clock))
+                record.path_checked(_check_path(plan, stage, measurer, make.clock), stage.facts)
             bench = _Bench(measurer, record, watching, make.clock)
             if plan.fixed and not plan.no_traffic:
                 _measure_fixed(plan.fixed, bench)
@@ -108,6 +108,7 @@ def _check_path(plan: Plan, stage: Stage, measurer: Measurer, clock: Callable[[]
     Raises: NoPath.
     """
     end_s = clock() + plan.path_check_timeout_s
+    restaged: tuple[int, ...] = ()
     while True:
         try:
             return measurer.check_path()
@@ -115,7 +116,11 @@ def _check_path(plan: Plan, stage: Stage, measurer: Measurer, clock: Callable[[]
             if clock() < end_s:
                 stage.check_alive()
             elif stage.restage(fault.chains):
+                restaged = fault.chains
                 end_s = clock() + plan.path_check_timeout_s
+            elif restaged:
+                again = ", ".join(map(str, restaged))
+                raise NoPath(f"{fault}; the VMs of chain {again} were made anew once meanwhile", fault.chains) from None
             else:
                 raise
 

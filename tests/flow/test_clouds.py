@@ -57,7 +57,7 @@ class CountingStage(NullStage):
             vlans=(self._vlan, self._vlan + 1),
             macs=("fa:16:3e:00:00:01", "fa:16:3e:00:00:02"),
         )
-        return super().facts.model_copy(update={"chains": (chain,), "up_s": 4.0})
+        return super().facts.model_copy(update={"name": f"made anew: {self.restaged}", "chains": (chain,), "up_s": 4.0})
 
     def restage(self, chains: Sequence[int]) -> bool:
         if self.restaged:
@@ -163,14 +163,15 @@ def test_another_cloud_is_staged_when_the_one_before_is_gone(tmp_path: Path) -> 
 
 
 class Blocked(SimulatedMeasurer):
-    """Lets nothing through before its stage was made anew."""
+    """Lets nothing through before its stage was made anew, or never."""
 
-    def __init__(self, plan: Plan, stage: CountingStage) -> None:
+    def __init__(self, plan: Plan, stage: CountingStage, *, helps: bool = True) -> None:
         super().__init__(plan.traffic, MILLION)
         self._its = stage
+        self._helps = helps
 
     def check_path(self) -> tuple[DirectionCheck, ...]:
-        if not self._its.restaged:
+        if not (self._its.restaged and self._helps):
             raise NoPath("nothing arrived", (0,))
         return super().check_path()
 
@@ -181,3 +182,11 @@ def test_chains_through_which_nothing_passes_are_made_anew_once(tmp_path: Path) 
     result = execute(plans(tmp_path)[0], Listener(), parts)
     assert result.status is Status.COMPLETE
     assert cloud.stages[0].restaged == (0,)
+    assert result.facts and result.facts.stage.name == "made anew: (0,)"
+
+
+def test_chains_that_are_not_helped_by_that_are_told_to_have_been_made_anew(tmp_path: Path) -> None:
+    cloud = Cloud()
+    parts = Parts(cloud.parts.stage, lambda plan, _stage: Blocked(plan, cloud.stages[-1], helps=False))
+    with pytest.raises(NoPath, match="nothing arrived; the VMs of chain 0 were made anew once"):
+        execute(plans(tmp_path)[0], Listener(), parts)
