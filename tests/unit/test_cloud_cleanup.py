@@ -191,6 +191,16 @@ def test_a_clean_up_takes_nfvbenchs_only_when_asked(staged: SmallCloud, capsys: 
     assert main(["cleanup", "--cloud", "small", "--force"]) == 0
 
 
+@pytest.mark.usefixtures("staged")
+def test_a_clean_up_of_a_named_cloud_leaves_labs_of_this_machine(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(standing, "_standing_holders", lambda: iter((os.getpid(),)))
+    assert main(["cleanup", "--cloud", "small", "--force"]) == 0
+    said = capsys.readouterr().out
+    assert "image nodrop-vm is gone" in said and "lab" not in said
+
+
 def test_a_clean_up_that_leaves_something_says_so(staged: SmallCloud, capsys: pytest.CaptureFixture[str]) -> None:
     staged.failures = [("DELETE", f"{IMAGE}/images", 403)]
     assert main(["cleanup", "--cloud", "small", "--force"]) == 3

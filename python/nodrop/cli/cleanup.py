@@ -25,9 +25,9 @@ def cleanup(force: bool, nfvbench: bool, **asked: Any) -> int:
     line of a lab's process. A run takes away what it made by itself, whatever ends it. While a run measures, nothing is
     changed, and it ends with status 1.
 
-    Where an option, a configuration or the environment (OS_CLOUD, OS_AUTH_URL) names an OpenStack cloud, also what
-    carries nodrop's mark in its project there: floating addresses, VMs, routers, ports, networks, flavors and images.
-    If it is ended halfway, the next clean-up does the rest.
+    Where an option or a configuration names an OpenStack cloud, instead what carries nodrop's mark in its project
+    there: floating addresses, VMs, routers, ports, networks, flavors and images; where the environment does (OS_CLOUD,
+    OS_AUTH_URL), both. If it is ended halfway, the next clean-up does the rest.
     """
     wanted = wanted_cloud(**asked)
     found = find()
@@ -36,10 +36,12 @@ def cleanup(force: bool, nfvbench: bool, **asked: Any) -> int:
         click.echo(f"nodrop: a run is measuring, nothing is cleaned up:\n{runs}", err=True)
         return BUSY
     in_cloud = look_if_it_answers(wanted)
-    if not _shown(found, in_cloud, nfvbench):
+    here = None if wanted and wanted.is_written else found
+    if not _shown(here, in_cloud, nfvbench):
         return IDLE
     if force or _agreed():
-        take_away(found)
+        if here:
+            take_away(here)
         if in_cloud:
             take_away_in_cloud(in_cloud.cloud, in_cloud.own + (in_cloud.nfvbench if nfvbench else ()))
     else:
@@ -59,12 +61,13 @@ def take_away(found: "Found") -> None:
         click.echo(f"lab of process {process.pid} is down")
 
 
-def _shown(found: "Found", in_cloud: InCloud | None, nfvbench: bool) -> bool:
+def _shown(here: "Found | None", in_cloud: InCloud | None, nfvbench: bool) -> bool:
     """Print what there is; whether any of it is to go."""
     from nodrop.cli.console import show_lines  # noqa: PLC0415
 
-    lines = list(found.lab_lines())
-    click.echo("\n".join(lines) if lines else "nothing of nodrop is here to clean up")
+    lines = list(here.lab_lines()) if here else []
+    if here:
+        click.echo("\n".join(lines) if lines else "nothing of nodrop is here to clean up")
     if in_cloud is None:
         return bool(lines)
     show_lines(in_cloud.lines(), sys.stdout)
