@@ -18,12 +18,13 @@ from nodrop.generator.base import OnWindow, TrialInterrupted
 from nodrop.generator.capture import capture_request
 from nodrop.generator.path_check import direction_check, faults, no_path
 from nodrop.generator.process import EngineDied, EngineProcess, Reply
+from nodrop.generator.unmeasured import unmeasured
 from nodrop.model.facts import PortFacts
 from nodrop.model.neighbor import NeighborPlan, NextHop
 from nodrop.model.plan import CapturePlan, EnginePlan
 from nodrop.model.result import DirectionCheck
 from nodrop.model.traffic import Traffic
-from nodrop.model.trial import FIXED, Doubt, StreamCounts, Trial, TrialResult, Validity, Verdict, Windows
+from nodrop.model.trial import FIXED, Doubt, Trial, TrialResult, Validity, Verdict
 
 ANSWER_TIMEOUT_S = 10.0
 CHECK_TIMEOUT_S = 3.0
@@ -141,7 +142,9 @@ class EngineMeasurer:
             raise TrialInterrupted(str(interrupt), result) from None
         except EngineDied as error:
             self.__exit__()
-            counts = self._no_counts(f"{error}, {progress[0]:.2f} s into the trial, {progress[1]} frames sent")
+            counts = unmeasured(
+                self._traffic, "engine_died", f"{error}, {progress[0]:.2f} s into the trial, {progress[1]} frames sent"
+            )
         else:
             counts = _counts(reply)
         return TrialResult(trial=trial, index=index, phase=phase, started_at=started_at, **counts)
@@ -207,29 +210,6 @@ class EngineMeasurer:
             "latency_every": self._plan.latency_every,
             "histograms": phase != "search",
             "capture": capture_request(self._capture, index, phase),
-        }
-
-    def _no_counts(self, why: str) -> dict[str, Any]:
-        blank = {field: 0 for field in StreamCounts.model_fields if field.endswith("_count")}
-        streams = tuple(
-            StreamCounts(
-                stream_id=stream.stream_id,
-                tx_port=stream.tx_port,
-                rx_port=stream.rx_port,
-                **blank,
-            )
-            for stream in self._traffic.streams
-        )
-        nothing: tuple[tuple[int, ...], ...] = ((),) * len(streams)
-        doubt = Doubt(code="engine_died", verdict=Verdict.INVALID, text=why)
-        return {
-            "duration_s": 0.0,
-            "stopped_early": True,
-            "streams": streams,
-            "tester_drop_count": 0,
-            "tester_cpu_ratio": 0.0,
-            "windows": Windows(end_s=(), offered_count=nothing, received_count=nothing, lost_count=nothing),
-            "validity": Validity(verdict=Verdict.INVALID, doubts=(doubt,)),
         }
 
 

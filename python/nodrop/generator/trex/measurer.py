@@ -26,13 +26,14 @@ from nodrop.generator.trex.session import PROFILE, PortHandle, TrexSession
 from nodrop.generator.trex.streams import COUNTERS_USUAL, programme
 from nodrop.generator.trex.timeline import Grouping, in_flight
 from nodrop.generator.trex.trial import DRAIN_MAX_S, Bench, Course, Sending, TrialRun
+from nodrop.generator.unmeasured import unmeasured
 from nodrop.logs import LOGGER
 from nodrop.model.facts import PortFacts
 from nodrop.model.neighbor import NeighborPlan, NextHop
 from nodrop.model.result import DirectionCheck
 from nodrop.model.traffic import Traffic
 from nodrop.model.trex import TrexPlan
-from nodrop.model.trial import FIXED, Doubt, StreamCounts, Trial, TrialResult, Validity, Verdict, Windows
+from nodrop.model.trial import FIXED, Trial, TrialResult
 
 SEARCH = "search"
 """Phase whose trials carry no latency streams: their load is the traffic asked for and nothing else."""
@@ -147,7 +148,13 @@ class TrexMeasurer:
         except TrexSilent as silence:
             self.__exit__()
             self._vanished = True
-            return result(self._no_counts(f"{silence}; {heard[0]:.2f} s into the trial, {heard[1]} frames sent"))
+            return result(
+                unmeasured(
+                    self._traffic,
+                    "generator_gone",
+                    f"{silence}; {heard[0]:.2f} s into the trial, {heard[1]} frames sent",
+                )
+            )
         if course.interruption:
             raise TrialInterrupted(str(course.interruption), result(fields)) from None
         found = result(fields)
@@ -260,25 +267,6 @@ class TrexMeasurer:
             next_hop=its[0] if its else None,
             next_hops=its if len(its) > 1 else (),
         )
-
-    def _no_counts(self, why: str) -> dict[str, Any]:
-        """Fields of a TrialResult of which nothing is known."""
-        blank = {field: 0 for field in StreamCounts.model_fields if field.endswith("_count")}
-        streams = tuple(
-            StreamCounts(stream_id=stream.stream_id, tx_port=stream.tx_port, rx_port=stream.rx_port, **blank)
-            for stream in self._traffic.streams
-        )
-        nothing: tuple[tuple[int, ...], ...] = ((),) * len(streams)
-        doubt = Doubt(code="generator_gone", verdict=Verdict.INVALID, text=why)
-        return {
-            "duration_s": 0.0,
-            "stopped_early": True,
-            "streams": streams,
-            "tester_drop_count": 0,
-            "tester_cpu_ratio": 0.0,
-            "windows": Windows(end_s=(), offered_count=nothing, received_count=nothing, lost_count=nothing),
-            "validity": Validity(verdict=Verdict.INVALID, doubts=(doubt,)),
-        }
 
 
 def _sending(handle: PortHandle, port: PortProgramme, load_pps: float, cores: int) -> Sending:
