@@ -79,7 +79,8 @@ def test_undisturbed_trials_say_nothing(tmp_path):
 
 def test_every_code_of_a_doubt_either_has_a_check_or_is_known_to_have_none():
     none = {"aborted", "clock_jump", "engine_died", "offered_short", "stopped_for_late"}
-    assert set(CAUSES) | none == set(REASONS)
+    trex = {"counters_frozen", "generator_gone", "queue_full", "sender_drops", "tester_busy"}  # of another host
+    assert set(CAUSES) | none | trex == set(REASONS)
     engine = (ROOT / "crates/nodrop-engine/src/judge.rs").read_text(encoding="utf-8")
     raised = set(re.findall(r'doubt\([^"]*?"([a-z_]+)"', engine, re.DOTALL))
     assert raised <= set(REASONS)
