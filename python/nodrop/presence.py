@@ -23,6 +23,7 @@ from typing import Literal, NamedTuple
 
 from pydantic import ValidationError
 
+from nodrop import private
 from nodrop.errors import BusyError, StageError
 from nodrop.model.base import Value
 from nodrop.stage import registry, standing
@@ -142,7 +143,7 @@ def _record(role: Role, place: str) -> Path:
         command=" ".join(_command(sys.argv)),
         place=place,
     )
-    path = registry.directory(KIND) / f"{process.pid}-{threading.get_native_id()}.json"
+    path = private.directory(KIND) / f"{process.pid}-{threading.get_native_id()}.json"
     path.write_text(seen.model_dump_json())
     return path
 
@@ -151,7 +152,7 @@ def presences() -> tuple[Presence, ...]:
     """Who is at work: every run and server of this user, and whoever has the turn."""
     seen = []
     with contextlib.suppress(StageError):  # no place for records: nobody is on record
-        seen = [presence for path in sorted(registry.directory(KIND).glob("*.json")) if (presence := _read(path))]
+        seen = [presence for path in sorted(private.directory(KIND).glob("*.json")) if (presence := _read(path))]
     holder = _holder()
     if holder and holder.process.pid not in {presence.process.pid for presence in seen}:
         seen.append(holder)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.running import planned_lab
 
+from nodrop import private
 from nodrop.errors import ConfigError, StageError
 from nodrop.stage import registry, standing
 from nodrop.stage.process import Process, await_end, identify, is_running, terminate
@@ -168,17 +169,17 @@ def test_a_name_that_leaves_the_records_directory_is_refused() -> None:
 
 
 def test_records_are_private_under_any_umask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_runtime_directory", lambda: tmp_path / "nodrop")
+    monkeypatch.setattr(private, "runtime_directory", lambda: tmp_path / "nodrop")
     before = os.umask(0)
     try:
-        made = registry.directory()
+        made = private.directory("labs")
     finally:
         os.umask(before)
     assert {path.stat().st_mode & 0o777 for path in (made, made.parent)} == {0o700}
 
 
 def test_records_that_others_could_write_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_runtime_directory", lambda: tmp_path)
+    monkeypatch.setattr(private, "runtime_directory", lambda: tmp_path)
     (tmp_path / "labs").mkdir()
     (tmp_path / "labs").chmod(0o777)
     with pytest.raises(StageError, match="only this user can write"):

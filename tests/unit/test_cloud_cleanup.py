@@ -10,10 +10,10 @@ pytest.importorskip("openstack")
 
 from tests.small_cloud import SmallCloud, clouds_yaml, logged_in, serving
 
-from nodrop import presence
+from nodrop import presence, private
 from nodrop.cli import main
 from nodrop.model.cloud import CloudResource
-from nodrop.stage import registry, standing
+from nodrop.stage import standing
 from nodrop.stage.openstack import cleanup, requests
 from nodrop.stage.openstack.marks import flavor_mark, group_name, mark
 from nodrop.stage.openstack.nfvbench import NfvbenchNames, left_by_nfvbench
@@ -32,7 +32,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallClou
     for name in ("BETWEEN_PASSES_S", "POLL_S"):
         monkeypatch.setattr(cleanup, name, 0.01)
     monkeypatch.setattr(presence, "TURN", f"\0nodrop.test.{os.getpid()}.cleanup")
-    monkeypatch.setattr(registry, "_runtime_directory", lambda: tmp_path / "records")
+    monkeypatch.setattr(private, "runtime_directory", lambda: tmp_path / "records")
     monkeypatch.setattr(standing, "_standing_holders", lambda: iter(()))
     with serving(SmallCloud()) as cloud:
         monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(clouds_yaml(cloud, tmp_path)))

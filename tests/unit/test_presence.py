@@ -10,19 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from nodrop import presence
+from nodrop import presence, private
 from nodrop.cli import main
 from nodrop.errors import BusyError
 from nodrop.presence import presences, present, turn
-from nodrop.stage import registry, standing
+from nodrop.stage import standing
 
 ELSEWHERE = """
 import sys
 from pathlib import Path
-from nodrop import presence
+from nodrop import presence, private
 from nodrop.stage import registry
 presence.TURN = "\\0" + sys.argv[1]
-registry._runtime_directory = lambda: Path(sys.argv[2])
+private.runtime_directory = lambda: Path(sys.argv[2])
 with presence.turn("elsewhere"):
     print("taken", flush=True)
     sys.stdin.read()
@@ -34,7 +34,7 @@ def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A turn and records of the test's own; labs of the machine are none of its business."""
     monkeypatch.delenv(presence.ALONGSIDE, raising=False)
     monkeypatch.setattr(presence, "TURN", f"\0nodrop.test.{secrets.token_hex(8)}")
-    monkeypatch.setattr(registry, "_runtime_directory", lambda: tmp_path / "records")
+    monkeypatch.setattr(private, "runtime_directory", lambda: tmp_path / "records")
     monkeypatch.setattr(standing, "_standing_holders", lambda: iter(()))
 
 
@@ -96,14 +96,14 @@ def test_who_has_the_turn_may_take_it_again() -> None:
 def test_a_run_of_another_user_is_seen_by_what_everybody_may_see(
     elsewhere: subprocess.Popen[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(registry, "_runtime_directory", lambda: tmp_path / "of another user")
+    monkeypatch.setattr(private, "runtime_directory", lambda: tmp_path / "of another user")
     (seen,) = presences()
     assert (seen.process.pid, seen.role, seen.place) == (elsewhere.pid, "run", None)
 
 
 def test_a_record_that_outlived_its_process_does_no_harm() -> None:
     with present("server", "http://127.0.0.1:7555"):
-        (path,) = registry.directory(presence.KIND).glob("*")
+        (path,) = private.directory(presence.KIND).glob("*")
         kept = path.read_text()
         (seen,) = presences()
     assert seen.text().startswith("server of ")
@@ -113,7 +113,7 @@ def test_a_record_that_outlived_its_process_does_no_harm() -> None:
 
 
 def test_a_run_that_cannot_be_recorded_measures_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_runtime_directory", lambda: Path("/dev/null"))
+    monkeypatch.setattr(private, "runtime_directory", lambda: Path("/dev/null"))
     with turn("here"):
         pass
 

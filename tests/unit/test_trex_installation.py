@@ -85,7 +85,7 @@ def test_interfaces_come_in_pairs() -> None:
         ("EAL: No free 2048 kB hugepages reported on node 0", "huge pages"),
         ("Could not find requested interface 0000:03:00.9", "no such interface"),
         ("zmq: Address already in use", "ports are in use"),
-        ("Error: X710 interfaces with issue 528, see --ignore-528-issue", "trex.start.i40e_mixed"),
+        ("Error: kernel uses other X710 interfaces, see --ignore-528-issue", "trex.start.i40e_mixed"),
         ("Please run this program as root/with sudo", "started by root"),
         ("trying to bind 0000:03:00.0 to igb_uio failed", "bound to a driver"),
     ],

@@ -7,18 +7,20 @@ import contextlib
 import fcntl
 import os
 import re
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from nodrop import private
 from nodrop.errors import ConfigError, StageError
 from nodrop.model.base import Value
 from nodrop.model.facts import StageFacts
 from nodrop.model.plan import LabPlan
 from nodrop.stage.process import Process, is_running
 
+LABS = "labs"
+"""Kind of these records."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -49,7 +51,7 @@ class StandingLab(Value):
 @contextlib.contextmanager
 def locked() -> Iterator[None]:
     """Keep every other nodrop of this user from changing the records meanwhile."""
-    descriptor = os.open(directory(), os.O_RDONLY)
+    descriptor = os.open(private.directory(LABS), os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
@@ -87,7 +89,7 @@ def remove(name: str) -> None:
 
 def names() -> tuple[str, ...]:
     """Every lab on record, dead or alive."""
-    return tuple(sorted(path.stem for path in directory().glob("*.json")))
+    return tuple(sorted(path.stem for path in private.directory(LABS).glob("*.json")))
 
 
 def log_path(name: str) -> Path:
@@ -95,35 +97,7 @@ def log_path(name: str) -> Path:
     return _path(name, ".log")
 
 
-def directory(kind: str = "labs") -> Path:
-    """Where the records of a kind are. Raises StageError when somebody else could have written them."""
-    path = _runtime_directory() / kind
-    try:
-        for part in (path.parent, path):
-            part.mkdir(mode=0o700, exist_ok=True)
-            _check_private(part)
-    except OSError as error:
-        raise StageError(f"directory {path} for records asked: {error.strerror}; make it writable") from error
-    return path
-
-
-def _runtime_directory() -> Path:
-    """Root's is always the same, so that sudo finds what a root shell left."""
-    uid = os.geteuid()
-    offered = Path("/run") if uid == 0 else Path(os.environ.get("XDG_RUNTIME_DIR") or "/nonexistent")
-    return offered / "nodrop" if os.access(offered, os.W_OK) else Path(f"/tmp/nodrop-{uid}")
-
-
-def _check_private(path: Path) -> None:
-    status = path.lstat()
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022:
-        raise StageError(
-            f"directory {path} for records asked, it is not a directory that belongs to this user and that only "
-            "this user can write; remove it or mend its owner and mode"
-        )
-
-
 def _path(name: str, suffix: str) -> Path:
     if not NAME.fullmatch(name):
         raise ConfigError(f"lab name {name!r} asked, names are 1 to 64 letters, digits, '.', '_' or '-'; use another")
-    return directory() / (name + suffix)
+    return private.directory(LABS) / (name + suffix)

@@ -5,11 +5,11 @@ import os
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
 
+from nodrop import private
 from nodrop.errors import GeneratorError
 from nodrop.generator.trex.diagnosis import diagnosis
 from nodrop.generator.trex.errors import TrexSilent
@@ -132,12 +132,7 @@ atexit.register(stop_all)
 
 def log_path(rpc_port: int) -> Path:
     """Where a server that nodrop starts at this port has its log, in a folder only this user can write."""
-    runtime = os.environ.get("XDG_RUNTIME_DIR") or f"{tempfile.gettempdir()}/nodrop-{os.geteuid()}"
-    folder = Path(runtime) / "nodrop" / "trex"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if folder.stat().st_uid != os.geteuid():
-        raise GeneratorError(f"folder {folder} for TRex's log asked, it belongs to somebody else; set XDG_RUNTIME_DIR")
-    return folder / f"{rpc_port}.log"
+    return private.directory("trex") / f"{rpc_port}.log"
 
 
 def log_text(rpc_port: int) -> str | None:
