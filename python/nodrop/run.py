@@ -82,6 +82,7 @@ def execute(plan: Plan, on_event: OnEvent, parts: Parts | None = None) -> RunRes
             on_cpus(plan.engine.cores),  # beside the tester, to take none of the SUT's time
             record.measuring(),
         ):
+            record.settle(plan.model_copy(update={"warnings": (*plan.warnings, *measurer.notes)}))
             record.stage_up(
                 Facts(
                     host=host,

@@ -30,6 +30,7 @@ class Mishaps:
 
     def __init__(self, measurer: SimulatedMeasurer, by_index: dict[int, Mishap]) -> None:
         self.version, self.commit, self.ports = measurer.version, measurer.commit, measurer.ports
+        self.notes = measurer.notes
         self._measurer = measurer
         self._by_index = by_index
 
@@ -355,3 +356,13 @@ def test_the_run_leaves_the_process_on_the_cpus_it_was_on(tmp_path: Path) -> Non
     assert os.sched_getaffinity(0) == cpus
     assert result.facts
     assert result.facts.host.core_count == len(cpus)
+
+
+def test_what_a_generator_does_otherwise_than_planned_is_kept_with_the_result(tmp_path: Path) -> None:
+    class Different(SimulatedMeasurer):
+        notes = ("sizes come in another order",)
+
+    make = parts()
+    there = make._replace(measurer=lambda plan, _stage: Different(plan.traffic, MILLION))
+    result = execute(make_plan(tmp_path), Listener(), there)
+    assert result.plan.warnings[-1] == "sizes come in another order"

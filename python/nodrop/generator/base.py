@@ -43,6 +43,10 @@ class Measurer(Protocol):
     def ports(self) -> tuple[PortFacts, ...]:
         """Its ports as they were opened; none where it has none."""
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What it does otherwise than planned, as sentences."""
+
     def check_path(self) -> tuple[DirectionCheck, ...]:
         """Send learning frames along every stream.
 

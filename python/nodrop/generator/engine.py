@@ -106,6 +106,11 @@ class EngineMeasurer:
         self._open()
         return self._ports
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """It does what is planned."""
+        return ()
+
     def check_path(self) -> tuple[DirectionCheck, ...]:
         """Send learning frames along every stream. Raises GeneratorError naming each chain and direction at fault."""
         request = {"op": "check", "timeout_s": CHECK_TIMEOUT_S}

@@ -34,6 +34,7 @@ class SimulatedMeasurer:
 
     version = "simulated"
     commit = "unknown"
+    notes: tuple[str, ...] = ()
     ports: tuple[PortFacts, ...] = ()
 
     def __init__(self, traffic: Traffic, sut: Sut | SutModel, overhead_s: float = OVERHEAD_S) -> None:

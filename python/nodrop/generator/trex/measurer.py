@@ -27,7 +27,6 @@ from nodrop.generator.trex.streams import COUNTERS_USUAL, programme
 from nodrop.generator.trex.timeline import Grouping, in_flight
 from nodrop.generator.trex.trial import DRAIN_MAX_S, Bench, Course, Sending, TrialRun
 from nodrop.generator.unmeasured import unmeasured
-from nodrop.logs import LOGGER
 from nodrop.model.facts import PortFacts
 from nodrop.model.neighbor import NeighborPlan, NextHop
 from nodrop.model.result import DirectionCheck
@@ -56,6 +55,7 @@ class _Open:
     traffic: Traffic
     """Addressed to its next hops."""
     templates: tuple[Template, ...]
+    notes: tuple[str, ...]
     next_hops: NextHops
     closing: ExitStack
 
@@ -117,6 +117,11 @@ class TrexMeasurer:
         """The server's ports as they were taken."""
         opened = self._open()
         return tuple(self._port_facts(opened, index) for index in range(len(self._plan.ports)))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What TRex sends otherwise than nodrop's own engine would."""
+        return self._open().notes
 
     def check_path(self) -> tuple[DirectionCheck, ...]:
         """Send learning frames along every stream. Raises NoPath naming each chain and direction at fault."""
@@ -239,13 +244,12 @@ class TrexMeasurer:
         next_hops = asking.resolve(session, plan, self._traffic, neighbors=self._neighbors, names=self._names)
         traffic = addressed(self._traffic, next_hops)
         found = templates(traffic)
-        for note in programme(traffic, plan, found).notes:
-            LOGGER.warning("%s", note)
+        notes = programme(traffic, plan, found).notes
         if plan.service_mode:
             for handle in handles:
                 closing.callback(_without_service, handle)
                 handle.call("service", enabled=True)
-        return _Open(session, handles, traffic, found, next_hops, closing)
+        return _Open(session, handles, traffic, found, notes, next_hops, closing)
 
     def _await_back(self) -> None:
         """Give a server that vanished some time; whoever connects next says that it is not there."""
