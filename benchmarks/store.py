@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nodrop import store
-from nodrop.store.hashes import hash_file, line
+from nodrop.store.checksums import hash_file, line
 
 LIST_MAX_S = 1.0
 """What is demanded of a list of 10,000 results, process start included."""

@@ -7,14 +7,14 @@ from pathlib import Path
 from pydantic import BaseModel
 from scripts import descriptor_pages
 
-from nodrop.config.explaining import becomes, comes_from, default_text, instead, range_text
+from nodrop.config.key_help import becomes, comes_from, default_text, instead, range_text
 from nodrop.config.keys import SHARED, field_of, fields, is_section, leaves, section
-from nodrop.config.nfvbench.kept import ACTS
 from nodrop.config.nfvbench.schema import NfvbenchConfig
+from nodrop.config.nfvbench.untranslated import ACTS
+from nodrop.config.outputs import FluentdConfig
 from nodrop.config.schema import Config, GoalConfig
-from nodrop.config.shipping import FluentdConfig
 from nodrop.config.traffic import RangeConfig
-from nodrop.document import Key
+from nodrop.system.yaml_reader import Key
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = (
@@ -71,8 +71,8 @@ def _items(key: Key, model: type[BaseModel]) -> Iterator[str]:
 
 def default_text_of(value: object) -> str:
     """A default as YAML in one line."""
-    from nodrop.config.writing import plain  # noqa: PLC0415
-    from nodrop.document import dumped  # noqa: PLC0415
+    from nodrop.config.yaml_writer import plain  # noqa: PLC0415
+    from nodrop.system.yaml_reader import dumped  # noqa: PLC0415
 
     return dumped(plain(value))
 

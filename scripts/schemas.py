@@ -10,14 +10,14 @@ from typing import Any
 
 from scripts.config_pages import DOCS, pages
 
-from nodrop.api.app import openapi_document
 from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.config.schema import Config
 from nodrop.descriptors.schema import DIALECT, chd_schema, vmd_schema
 from nodrop.errors import GeneratorError
 from nodrop.export.nfvbench import NfvbenchResult
 from nodrop.model.result import RunResult
-from nodrop.program import find_program
+from nodrop.server.rest.app import openapi_document
+from nodrop.system.native_binaries import find_program
 
 SCHEMAS = Path(__file__).parents[1] / "schema"
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from tests.searching import search_plan
 from tests.suts import Buffer, Jitter, LossFloor, SlowTester, SmoothCurve, Stalls, Step
 
-from nodrop.generator.simulated import SutCounts, SutModel
 from nodrop.model.plan import AlgorithmName, SearchPlan
+from nodrop.simulation import SutCounts, SutModel
 
 
 class Lottery:

@@ -6,7 +6,7 @@ from pathlib import Path
 from tests.machines import made_up
 
 from nodrop.host.cpuid import Cpuid, read_dump
-from nodrop.host.source import Source
+from nodrop.host.inputs import Source
 from nodrop.model.observation import Moment
 
 CPUID = Path(__file__).parent / "cpuid"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from nodrop.host.capture import captured
 from nodrop.host.describe import describe
-from nodrop.host.source import Source
-from nodrop.host.tree import Tree
+from nodrop.host.file_tree import Tree
+from nodrop.host.inputs import Source
 from nodrop.model.chd import HostDescriptor
 
 TREES = Path(__file__).parent / "trees"

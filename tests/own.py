@@ -1,11 +1,11 @@
 """What nodrop's own search is asked in tests: long goals, short ones of which half may fail, and both against a SUT."""
 
-from nodrop.generator.simulated import SUTS
-from nodrop.generator.simulated.forwarder import Forwarder
 from nodrop.model.goal import Goal
 from nodrop.model.plan import SearchPlan
 from nodrop.search.base import Interval
-from nodrop.simulation import Simulated, simulate
+from nodrop.simulation import SUTS
+from nodrop.simulation.forwarder import Forwarder
+from nodrop.simulation.search_run import Simulated, simulate
 
 MIN_LOAD_PPS, MAX_LOAD_PPS = 18_002.0, 37.5e6
 WIDTH_RATIO = 0.005

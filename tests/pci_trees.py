@@ -8,9 +8,9 @@ Linux, drivers/crypto/intel/qat/qat_dh895xcc (32 virtual functions).
 from collections.abc import Mapping
 from pathlib import Path
 
+from nodrop.host.file_tree import Tree
+from nodrop.host.inputs import NOT_CAPTURED, Answer, LibvirtAnswer, Source
 from nodrop.host.network import Eswitch, Interface
-from nodrop.host.source import NOT_CAPTURED, Answer, LibvirtAnswer, Source
-from nodrop.host.tree import Tree
 from nodrop.model.observation import Moment
 
 NO_LIBVIRT = LibvirtAnswer(why=NOT_CAPTURED)

@@ -9,11 +9,11 @@ from tests.running import Listener, make_plan, parts
 
 from nodrop import store
 from nodrop.errors import OutOfTime
-from nodrop.generator.simulated import Sut, SutModel
 from nodrop.model.event import RunDone
 from nodrop.model.result import RunResult
-from nodrop.run import execute
+from nodrop.run.execute import execute
 from nodrop.search import ALGORITHMS
+from nodrop.simulation import Sut, SutModel
 
 SEARCHES = [name for name, (module, _) in ALGORITHMS.items() if importlib.util.find_spec(f"nodrop.search.{module}")]
 PAUSE_S = 0.5

@@ -8,13 +8,13 @@ from tests.suts import Step
 
 from nodrop.config.load import load
 from nodrop.generator.base import Measurer
-from nodrop.generator.simulated import SimulatedMeasurer, SutModel
 from nodrop.model.event import Event
 from nodrop.model.facts import StageFacts
 from nodrop.model.plan import LabPlan, Plan, SutKind
 from nodrop.plan import build
-from nodrop.record import Record
-from nodrop.run import Parts
+from nodrop.run.execute import Parts
+from nodrop.run.recorder import Record
+from nodrop.simulation import SimulatedMeasurer, SutModel
 from nodrop.stage.base import Stage
 
 MILLION = Step(1e6)

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from nodrop.generator.simulated import SutModel
 from nodrop.model.goal import Goal
 from nodrop.model.plan import AlgorithmName, SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search.base import Outcome, Search
+from nodrop.simulation import SutModel
 
 Answer = Callable[[Trial], float]
 """The loss ratio of a trial."""

@@ -1,6 +1,6 @@
 """Simulated systems under test: small models that know their own truth.
 
-Each is a function of load and duration, as `nodrop.generator.simulated.SutModel` wants it, and says with `throughput`
+Each is a function of load and duration, as `nodrop.simulation.SutModel` wants it, and says with `throughput`
 between which loads the highest one lies that meets a loss ratio in trials of a duration. The two differ where frames
 are counted in whole numbers or where the model is random; zero means that no load meets the ratio.
 """
@@ -10,8 +10,8 @@ import random
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from nodrop.generator.simulated import SutCounts
 from nodrop.model.trial import UNSENT_TOLERANCE_S
+from nodrop.simulation import SutCounts
 
 
 class Span(NamedTuple):

@@ -3,9 +3,9 @@
 from tests.suts import Buffer, Jitter, LossFloor, SlowTester, SmoothCurve, Stalls, Step, Sut
 from tests.traffic import two_way_traffic
 
-from nodrop.generator.simulated import SimulatedMeasurer
 from nodrop.model.trial import Trial, TrialResult
 from nodrop.search.base import Interval
+from nodrop.simulation import SimulatedMeasurer
 
 SUTS: dict[str, Sut] = {
     "a step": Step(1_234_567.0),

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from nodrop.search.own.trace import Trace, Window
+from nodrop.search.probe_search.trial_trace import Trace, Window
 
 LOAD_PPS = 1e6
 

@@ -22,7 +22,7 @@ from benchmarks.engine.zero_loss import ZeroLoss
 from rich.console import Console
 
 from nodrop.errors import NodropError
-from nodrop.stage.host import read_host
+from nodrop.stage.host_facts import read_host
 
 PAGE_WIDTH = 170
 """Where there is no terminal to fit."""

@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.engine.tool import ContestantError, Tool
 
 from nodrop.errors import GeneratorError
-from nodrop.program import find_program
+from nodrop.system.native_binaries import find_program
 
 ANSWER_TIMEOUT_S = 10.0
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Self
 
-from nodrop.lines import LineReader
 from nodrop.stage.namespace import die_with_parent
+from nodrop.system.line_reader import LineReader
 
 END_TIMEOUT_S = 3.0
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")

@@ -14,7 +14,7 @@ from nodrop.config.load import load
 from nodrop.errors import NodropError
 from nodrop.model.result import RunResult
 from nodrop.plan import build
-from nodrop.run import execute
+from nodrop.run.execute import execute
 
 TRIAL_S = 1.0
 BUDGET_S = 12.0

@@ -15,9 +15,9 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from nodrop.comparison import Comparison, GoalScore, Score, compare
-from nodrop.generator.simulated import SUTS
-from nodrop.stage.host import read_host
+from nodrop.simulation import SUTS
+from nodrop.simulation.benchmark import Comparison, GoalScore, Score, compare
+from nodrop.stage.host_facts import read_host
 
 PAGE_WIDTH = 150
 """Where there is no terminal to fit."""

@@ -19,12 +19,12 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from nodrop.comparison import true_pps
-from nodrop.generator.simulated import Sut
-from nodrop.generator.simulated.kinds import KINDS, create, parameters_of
 from nodrop.model.base import Value
 from nodrop.search.base import Interval
-from nodrop.simulation import simulate
+from nodrop.simulation import Sut
+from nodrop.simulation.benchmark import true_pps
+from nodrop.simulation.registry import KINDS, create, parameters_of
+from nodrop.simulation.search_run import simulate
 
 SUTS = tuple(name for name in KINDS if name != "drift")
 """The truth of a SUT that drifts moves while it is looked for."""

@@ -5,7 +5,7 @@ from statistics import fmean
 
 from benchmarks.search.goals import CLEAN, ERRATIC, LONG, OWN, RELEASE_040, RELEASE_121, SHORT
 
-from nodrop.comparison import Score
+from nodrop.simulation.benchmark import Score
 
 Scores = Sequence[Score]
 CLEAN_TRAFFIC_S = 70.0

@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 from benchmarks.search import peers
 
-from nodrop.comparison import Contender
 from nodrop.model.goal import Goal
 from nodrop.model.plan import AlgorithmName, SearchPlan
 from nodrop.search import create
+from nodrop.simulation.benchmark import Contender
 
 MAX_LOAD_PPS = 37.5e6
 MIN_LOAD_PPS = 18_002.0

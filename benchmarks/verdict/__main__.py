@@ -23,8 +23,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from nodrop.analysis import Margins, Verdict
 from nodrop.model.summary import Summary
-from nodrop.verdict import Margins, Verdict
 
 PAGE_WIDTH = 150
 """Where there is no terminal to fit."""

@@ -6,11 +6,11 @@ from random import Random
 from benchmarks.search.goals import GOAL_SETS, SHORT
 from benchmarks.verdict.runs import made
 
-from nodrop.generator.simulated.forwarder import Forwarder
-from nodrop.generator.simulated.kinds import create, parameters_of
 from nodrop.model.summary import Measure, Summary
 from nodrop.search.base import Interval
-from nodrop.simulation import simulate
+from nodrop.simulation.forwarder import Forwarder
+from nodrop.simulation.registry import create, parameters_of
+from nodrop.simulation.search_run import simulate
 
 SUTS = (
     *("hard-limit", "smooth-knee", "noisy-capacity", "noisy-windows", "stall-periodic", "stall-random"),

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from random import Random
 
+from nodrop.analysis import Verdict, compare
 from nodrop.model.base import Value
 from nodrop.model.summary import Summary
-from nodrop.verdict import Verdict, compare
 
 Pair = Callable[[Random], tuple[Sequence[Summary], Sequence[Summary]]]
 """Makes runs of A and of B."""

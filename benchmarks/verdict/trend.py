@@ -23,8 +23,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from nodrop.verdict import Verdict
-from nodrop.verdict.trend import Point, Series, trend
+from nodrop.analysis import Verdict
+from nodrop.analysis.trend import Point, Series, trend
 
 PAGE_WIDTH = 150
 """Where there is no terminal to fit."""

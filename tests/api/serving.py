@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 from fastapi.testclient import TestClient
 
-from nodrop.api.app import make_app
-from nodrop.api.base import Base
-from nodrop.api.journal import Journal
-from nodrop.api.runs import Patience, Runs
-from nodrop.api.tokens import Tokens
+from nodrop.server.rest.app import make_app
+from nodrop.server.rest.journal import Journal
+from nodrop.server.rest.run_queue import Patience, Runs
+from nodrop.server.rest.server_config import Base
+from nodrop.server.rest.tokens import Tokens
 
 WORKER = (sys.executable, str(Path(__file__).with_name("worker.py")))
 WITHIN_S = 20.0

@@ -7,10 +7,10 @@ from pathlib import Path
 from tests.api.serving import await_over, await_trial, serving, start
 from tests.running import Listener, make_plan, parts
 
-from nodrop.api.sse import events_of
-from nodrop.api.wire import decode, encode
 from nodrop.model.event import RunDone, TrialDone
-from nodrop.run import execute
+from nodrop.run.execute import execute
+from nodrop.server.rest.event_codec import decode, encode
+from nodrop.server.rest.sse import events_of
 
 
 def test_events_begin_with_the_queue_and_end_with_the_run(tmp_path: Path) -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from tests.api.serving import serving
 
-from nodrop.api.base import Base
-from nodrop.api.body import BODY_BYTES_MAX
-from nodrop.api.server import serve
-from nodrop.api.tokens import Tokens, read_tokens
 from nodrop.errors import ConfigError
+from nodrop.server.rest.run_request import BODY_BYTES_MAX
+from nodrop.server.rest.server import serve
+from nodrop.server.rest.server_config import Base
+from nodrop.server.rest.tokens import Tokens, read_tokens
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 

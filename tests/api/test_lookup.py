@@ -6,7 +6,7 @@ from tests.api.serving import serving
 from tests.recorded import recorded
 from tests.suts import Step
 
-from nodrop.store.hashes import check
+from nodrop.store.checksums import check
 from nodrop.store.imported import take
 
 NFVBENCH = Path(__file__).parents[1] / "nfvbench/fixed.json"

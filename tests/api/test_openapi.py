@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.api.serving import Server, real_server
 
-from nodrop.api.app import openapi_document
+from nodrop.server.rest.app import openapi_document
 
 BODIES = ("create_run", "plan_run", "validate", "start_run")
 """Endpoints that take a configuration: too many keys to go through what each may be, three times over."""

@@ -10,10 +10,10 @@ import pytest
 from pydantic import BaseModel
 from tests.api.serving import serving
 
-from nodrop.api.document import config_schema
-from nodrop.api.refused import REFUSED, WARM_START, refusals
 from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.config.schema import Config
+from nodrop.server.rest.forbidden_keys import REFUSED, WARM_START, refusals
+from nodrop.server.rest.openapi import config_schema
 
 HARMLESS = {
     "capture.filter": "a filter, compiled by libpcap and never a path",

@@ -13,9 +13,9 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from tests.api.serving import await_over, serving, start
 from tests.running import Listener, make_plan, parts
 
-from nodrop.api.journal import Journal
-from nodrop.api.state import Entry, State
-from nodrop.run import execute
+from nodrop.run.execute import execute
+from nodrop.server.rest.journal import Journal
+from nodrop.server.rest.schemas import Entry, State
 
 ONE, TWO, NONE, AGAIN = "1" * 32, "2" * 32, "3" * 32, "4" * 32
 

@@ -14,7 +14,7 @@ from hdrh.histogram import HdrHistogram
 
 from nodrop.errors import GeneratorError
 from nodrop.model.trial import StopRule
-from nodrop.program import find_program
+from nodrop.system.native_binaries import find_program
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "schema" / "engine.json").read_text())
 PORTS = [{"backend": "loopback", "interface": name, "queue_slots": 65536} for name in ("near", "far")]

@@ -9,17 +9,17 @@ from tests.running import MILLION, Listener, NullStage
 
 from nodrop.config.load import load
 from nodrop.errors import GeneratorError, NoPath, StageError
-from nodrop.generator.simulated import SimulatedMeasurer
 from nodrop.model.event import StageProgress
 from nodrop.model.facts import ChainFacts, StageFacts
 from nodrop.model.layer import Vlan
 from nodrop.model.plan import Plan
 from nodrop.model.result import DirectionCheck, Status
 from nodrop.plan import build_each
-from nodrop.record import Record
-from nodrop.run import Parts, execute
+from nodrop.run.execute import Parts, execute
+from nodrop.run.recorder import Record
+from nodrop.run.suite import execute_suite
+from nodrop.simulation import SimulatedMeasurer
 from nodrop.stage.base import Stage
-from nodrop.suite import execute_suite
 
 SHORT = {
     "sut": "openstack",

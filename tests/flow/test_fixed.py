@@ -9,19 +9,19 @@ from tests.running import MILLION, Listener, make_plan, parts
 from tests.suts import SlowTester, Step
 
 from nodrop import store
-from nodrop.charts import funnel
+from nodrop.charts import search_bounds
 from nodrop.cli.console import show
 from nodrop.config.load import load
 from nodrop.errors import ConfigError, SearchError
-from nodrop.generator.simulated import SimulatedMeasurer
 from nodrop.model.result import DirectionCheck, RunResult, Status
 from nodrop.model.trial import FIXED, Doubt, TrialResult, Validity, Verdict
 from nodrop.plan import build
-from nodrop.plan.lookups import Lookups
-from nodrop.report.lines import LineProgress, trial_line
+from nodrop.plan.resolvers import Lookups
+from nodrop.report.line_progress import LineProgress, trial_line
 from nodrop.report.story import story
-from nodrop.report.text import report
-from nodrop.run import execute
+from nodrop.report.terminal import report
+from nodrop.run.execute import execute
+from nodrop.simulation import SimulatedMeasurer
 from nodrop.store import calibration
 from nodrop.units import format_pps
 
@@ -186,7 +186,7 @@ def test_what_tells_of_searches_copes_with_runs_that_have_none(tmp_path: Path) -
     assert calibration.calibration_of(fixed) is None
     for result in (fixed, checked):
         with pytest.raises(ConfigError, match="a picture of its search asked, it has none"):
-            funnel.chart(result, ())
+            search_bounds.chart(result, ())
     config = load((), {"search.warm_start": fixed.run_id})
     with pytest.raises(ConfigError, match="no goal of it has both bounds"):
         build(config, Lookups(find_result=lambda wanted: store.load(wanted, tmp_path)))

@@ -14,26 +14,26 @@ from tests.suts import Step
 
 from nodrop import store
 from nodrop.cli import nodrop
-from nodrop.cli.interleaving import other_plans
-from nodrop.cli.measuring import measure_each
+from nodrop.cli.measure import measure_each
 from nodrop.cli.outputs import Outputs
-from nodrop.cli.several import several_report
+from nodrop.cli.suite_output import several_report
+from nodrop.cli.variant_plans import other_plans
 from nodrop.config.load import load
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError, GeneratorError
 from nodrop.export.nfvbench import nfvbench_result
 from nodrop.export.run_metrics import families
-from nodrop.generator.simulated import SimulatedMeasurer
 from nodrop.model.event import RunStarted
 from nodrop.model.plan import Plan
 from nodrop.model.result import Status
 from nodrop.plan import build_each
-from nodrop.report.lines import LineProgress
-from nodrop.report.live import picture
+from nodrop.report.line_progress import LineProgress
+from nodrop.report.live_progress import picture
 from nodrop.report.progress import Progress
-from nodrop.run import Parts
+from nodrop.run.execute import Parts
+from nodrop.run.suite import execute_suite, interleaved
+from nodrop.simulation import SimulatedMeasurer
 from nodrop.store import suites
-from nodrop.suite import execute_suite, interleaved
 
 SHORT = {
     "search.initial_trial_duration": "0.1s",

@@ -15,12 +15,12 @@ from tests.suts import SlowTester, Step
 from nodrop import store
 from nodrop.errors import ConfigError, GeneratorError, OutOfTime, SearchError
 from nodrop.generator.base import Measurer, OnWindow
-from nodrop.generator.simulated import SimulatedMeasurer
 from nodrop.model.event import RunDone
 from nodrop.model.goal import Limit
 from nodrop.model.result import DirectionCheck, RunResult, Status
 from nodrop.model.trial import Doubt, SenderTimes, TimeSummary, Trial, TrialResult, Validity, Verdict
-from nodrop.run import execute
+from nodrop.run.execute import execute
+from nodrop.simulation import SimulatedMeasurer
 
 Mishap = Callable[[TrialResult], TrialResult]
 

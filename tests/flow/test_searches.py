@@ -13,8 +13,8 @@ from nodrop.model.event import RunDone
 from nodrop.model.goal import Limit
 from nodrop.model.plan import AlgorithmName
 from nodrop.model.result import RunResult, Status
-from nodrop.report.text import report
-from nodrop.run import execute
+from nodrop.report.terminal import report
+from nodrop.run.execute import execute
 
 WITH_BOUNDS: tuple[AlgorithmName, ...] = (
     "nodrop",

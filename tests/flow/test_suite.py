@@ -13,22 +13,22 @@ from tests.running import MILLION, Listener, NullStage, parts
 from nodrop import store
 from nodrop.cli import nodrop
 from nodrop.cli.console import show
-from nodrop.cli.measuring import measure_each
+from nodrop.cli.measure import measure_each
 from nodrop.cli.outputs import Outputs
 from nodrop.config.load import load
 from nodrop.errors import ConfigError, GeneratorError, SearchError
-from nodrop.generator.simulated import SimulatedMeasurer
 from nodrop.model.event import RunStarted, SuiteDone
 from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult, Status
 from nodrop.model.suite import Suite
 from nodrop.model.trial import DirectionTimes, LatencySummary, TrialResult
 from nodrop.plan import build, build_each
-from nodrop.report.lines import LineProgress
+from nodrop.report.line_progress import LineProgress
 from nodrop.report.suite import suite_report
-from nodrop.run import Parts
+from nodrop.run.execute import Parts
+from nodrop.run.suite import execute_suite
+from nodrop.simulation import SimulatedMeasurer
 from nodrop.store import suites
-from nodrop.suite import execute_suite
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from nodrop.config.load import load
 from nodrop.generator.engine import EngineMeasurer
 from nodrop.model.plan import Plan
 from nodrop.model.trial import StopRule, Trial, TrialResult
-from nodrop.planned import lookups_here
+from nodrop.run.local_planning import lookups_here
 from nodrop.stage.netns import NetnsStage
 
 INSIDE = """

@@ -12,7 +12,7 @@ from tests.lab.bench import Bench, bench
 
 from nodrop import store
 from nodrop.errors import ConfigError
-from nodrop.generator.inspection import check_filter, inspect
+from nodrop.generator.engine_inspect import check_filter, inspect
 from nodrop.model.traffic import ReplaySource
 from nodrop.model.trial import TrialResult
 

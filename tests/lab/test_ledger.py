@@ -14,7 +14,7 @@ from tests.lab.bench import Bench, bench
 
 from nodrop.model.ledger import Hop
 from nodrop.model.trial import TrialResult
-from nodrop.observe.hops import HopCounters
+from nodrop.observe.counter_reader import HopCounters
 from nodrop.report.ledger import loss_line
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
@@ -235,7 +235,7 @@ def test_an_interface_of_the_sut_that_is_down_loses_all(require_tool: RequireToo
 
 def test_without_its_program_the_ledger_is_empty_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     with bench(sut="bridge") as lab:
-        monkeypatch.setattr("nodrop.observe.hops.find_program", lambda *_: Path("/bin/false"))
+        monkeypatch.setattr("nodrop.observe.counter_reader.find_program", lambda *_: Path("/bin/false"))
         result = observed(lab, 1_000, 0.2)
     assert result.ledger and result.ledger.ways == ()
     assert "were not read" in result.ledger.remarks[0]

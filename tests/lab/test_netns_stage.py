@@ -16,8 +16,8 @@ from tests.running import planned_lab
 from nodrop.errors import StageError
 from nodrop.model.facts import StageFacts
 from nodrop.model.plan import LabPlan, SutKind
-from nodrop.program import find_program
 from nodrop.stage.netns import NetnsStage
+from nodrop.system.native_binaries import find_program
 
 pytestmark = pytest.mark.lab
 

@@ -9,7 +9,7 @@ import pytest
 
 from nodrop import store
 from nodrop.cli import main
-from nodrop.model.chain import chain_counts
+from nodrop.model.chain_counts import chain_counts
 from nodrop.model.latency import latency_of
 from nodrop.model.result import Status
 from nodrop.store import suites

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from tests.running import planned_lab
 
-from nodrop import private
 from nodrop.errors import ConfigError, StageError
-from nodrop.stage import registry, standing
-from nodrop.stage.process import Process, await_end, identify, is_running, terminate
-from nodrop.stage.standing import StandingStage
+from nodrop.stage import persistent_lab, registry
+from nodrop.stage.persistent_lab import StandingStage
+from nodrop.stage.process_identity import Process, await_end, identify, is_running, terminate
+from nodrop.system import runtime_dirs
 
 pytestmark = pytest.mark.lab
 
@@ -27,7 +27,7 @@ def name() -> Iterator[str]:
     name = f"test-{os.getpid()}"
     yield name
     if registry.read(name):
-        standing.down(name)
+        persistent_lab.down(name)
 
 
 def nodrop_lab(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -59,26 +59,26 @@ def test_a_lab_outlives_the_command_that_brought_it_up_and_goes_down_by_name(nam
 
 @pytest.mark.parametrize(("where", "interface"), [("tester", "tester1"), ("sut", "br0")])
 def test_a_command_runs_on_the_side_of_the_lab_it_is_told(name: str, where: str, interface: str) -> None:
-    standing.up(PLAN, name)
+    persistent_lab.up(PLAN, name)
     list_links = [sys.executable, "-c", "import socket; print([name for _, name in socket.if_nameindex()])"]
     done = nodrop_lab("exec", "--name", name, where, "--", *list_links)
     assert interface in done.stdout, done.stderr
 
 
 def test_a_commands_exit_status_is_handed_on(name: str) -> None:
-    standing.up(PLAN, name)
+    persistent_lab.up(PLAN, name)
     assert nodrop_lab("exec", "--name", name, "sut", "--", "sh", "-c", "exit 9").returncode == 9
 
 
 def test_a_command_in_a_lab_may_tidy_up_its_groups_as_tcpdump_does(name: str) -> None:
-    standing.up(PLAN, name)
+    persistent_lab.up(PLAN, name)
     tidy_up = [sys.executable, "-c", "import os; os.setgid(0); os.setuid(0); os.setgroups([0])"]
     done = nodrop_lab("exec", "--name", name, "sut", "--", *tidy_up)
     assert done.returncode == 0, done.stderr
 
 
 def test_a_stage_on_a_standing_lab_leaves_it_standing(name: str) -> None:
-    lab = standing.up(PLAN, name)
+    lab = persistent_lab.up(PLAN, name)
     with StandingStage(name) as stage:
         assert stage.facts == lab.facts
         assert stage.plan == PLAN
@@ -87,7 +87,7 @@ def test_a_stage_on_a_standing_lab_leaves_it_standing(name: str) -> None:
 
 
 def test_a_stage_on_a_standing_lab_notices_its_end(name: str) -> None:
-    lab = standing.up(PLAN, name)
+    lab = persistent_lab.up(PLAN, name)
     with StandingStage(name) as stage:
         terminate(lab.keeper, 1.0)
         with pytest.raises(StageError, match="keeper of the SUT's namespace"):
@@ -104,7 +104,7 @@ def test_a_lab_whose_vnf_died_can_still_be_looked_into(
     program.write_text("""#!/bin/sh\necho '{"event":"ready"}'; cat\n""")
     program.chmod(0o755)
     monkeypatch.setenv("NODROP_BIN_DIR", str(tmp_path))
-    lab = standing.up(planned_lab("vnf-l2"), name)
+    lab = persistent_lab.up(planned_lab("vnf-l2"), name)
     (vnf,) = lab.sut_processes
     terminate(vnf, 1.0)
     with pytest.raises(StageError, match=rf"the SUT's process {vnf.pid} died"), StandingStage(name):
@@ -113,20 +113,20 @@ def test_a_lab_whose_vnf_died_can_still_be_looked_into(
 
 
 def test_a_killed_lab_can_be_brought_up_again(name: str) -> None:
-    lab = standing.up(PLAN, name)
+    lab = persistent_lab.up(PLAN, name)
     os.kill(lab.holder.pid, signal.SIGKILL)
     terminate(lab.holder, 1.0)
     assert "has fallen down" in nodrop_lab("status").stdout
     with pytest.raises(StageError, match="died and the lab with it"), StandingStage(name):
         pass
-    again = standing.up(PLAN, name)
+    again = persistent_lab.up(PLAN, name)
     assert is_running(again.holder)
 
 
 def test_a_second_lab_of_the_same_name_is_refused_and_the_first_stays(name: str) -> None:
-    lab = standing.up(PLAN, name)
+    lab = persistent_lab.up(PLAN, name)
     with pytest.raises(StageError, match="stands already"):
-        standing.up(PLAN, name)
+        persistent_lab.up(PLAN, name)
     assert registry.read(name) == lab
     assert lab.ending() is None
 
@@ -140,46 +140,46 @@ def test_a_lab_that_cannot_be_recorded_does_not_stay(name: str, monkeypatch: pyt
 
     monkeypatch.setattr(registry, "write", fail)
     with pytest.raises(OSError, match="disk full"):
-        standing.up(PLAN, name)
+        persistent_lab.up(PLAN, name)
     await_end(started[0].holder, 2.0)
     assert is_gone(started[0].holder)
     assert not registry.log_path(name).exists()
 
 
 def test_a_process_that_got_a_recorded_pid_later_is_left_alone(name: str) -> None:
-    lab = standing.up(PLAN, name)
-    standing.down(name)
+    lab = persistent_lab.up(PLAN, name)
+    persistent_lab.down(name)
     with subprocess.Popen(["sleep", "60"]) as bystander:
         reused = identify(bystander.pid).model_copy(update={"start_ticks": lab.holder.start_ticks - 1})
         registry.write(name, lab.model_copy(update={"holder": reused, "keeper": reused}))
-        assert standing.down(name) is False
+        assert persistent_lab.down(name) is False
         assert bystander.poll() is None
         bystander.kill()
 
 
 def test_an_unknown_lab_is_an_error_that_names_the_known_ones(name: str) -> None:
-    standing.up(PLAN, name)
+    persistent_lab.up(PLAN, name)
     with pytest.raises(StageError, match=rf"labs on record: .*{name}"):
-        standing.find("never-brought-up")
+        persistent_lab.find("never-brought-up")
 
 
 def test_a_name_that_leaves_the_records_directory_is_refused() -> None:
     with pytest.raises(ConfigError, match="lab name"):
-        standing.up(PLAN, "../elsewhere")
+        persistent_lab.up(PLAN, "../elsewhere")
 
 
 def test_records_are_private_under_any_umask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(private, "runtime_directory", lambda: tmp_path / "nodrop")
+    monkeypatch.setattr(runtime_dirs, "runtime_directory", lambda: tmp_path / "nodrop")
     before = os.umask(0)
     try:
-        made = private.directory("labs")
+        made = runtime_dirs.directory("labs")
     finally:
         os.umask(before)
     assert {path.stat().st_mode & 0o777 for path in (made, made.parent)} == {0o700}
 
 
 def test_records_that_others_could_write_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(private, "runtime_directory", lambda: tmp_path)
+    monkeypatch.setattr(runtime_dirs, "runtime_directory", lambda: tmp_path)
     (tmp_path / "labs").mkdir()
     (tmp_path / "labs").chmod(0o777)
     with pytest.raises(StageError, match="only this user can write"):

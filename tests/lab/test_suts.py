@@ -18,10 +18,10 @@ from tests.running import planned_lab
 from nodrop.errors import StageError
 from nodrop.model.plan import SutKind
 from nodrop.plan import addressing
-from nodrop.plan.chains import entrance_mac
+from nodrop.plan.chain_ends import entrance_mac
 from nodrop.stage import ovs
 from nodrop.stage.netns import NetnsStage
-from nodrop.stage.process import await_end, identify, is_running
+from nodrop.stage.process_identity import await_end, identify, is_running
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
 

@@ -13,10 +13,10 @@ from tests.conftest import lacking
 from tests.loopback_vms import MACS, LoopbackVm, cloud_config, config_drive, running
 
 from nodrop.errors import ImageError
-from nodrop.program import find_program
+from nodrop.system.native_binaries import find_program
 from nodrop.vmimage.build import Image, Recipe, build
 from nodrop.vmimage.packages import Packages
-from nodrop.vmimage.write import write
+from nodrop.vmimage.qcow2 import write
 
 PACKAGES = os.environ.get("NODROP_PACKAGES")
 """A directory that has them, for machines without a network."""

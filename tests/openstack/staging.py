@@ -18,7 +18,7 @@ from nodrop.config.load import load
 from nodrop.model.cloud import CloudPlan
 from nodrop.model.plan import Plan
 from nodrop.plan import build
-from nodrop.plan.lookups import Lookups
+from nodrop.plan.resolvers import Lookups
 from nodrop.stage.openstack.stage import OpenStackStage
 
 MACS = ("02:aa:00:00:00:08", "02:aa:00:00:00:09")

@@ -19,12 +19,12 @@ from tests.suts import Step
 
 from nodrop.export.fluentd.buffer import Buffer, path_of
 from nodrop.export.fluentd.sender import Sender
-from nodrop.listening import listeners
 from nodrop.model.event import TrialDone
 from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult
 from nodrop.model.shipping import Aggregator as Destination
-from nodrop.run import execute
+from nodrop.run.event_sinks import listeners
+from nodrop.run.execute import execute
 
 Find = Callable[[str], Path]
 Start = Callable[..., Aggregator]

@@ -18,8 +18,8 @@ from nodrop.config.load import load
 from nodrop.generator.trex.measurer import TrexMeasurer
 from nodrop.model.plan import LabPlan
 from nodrop.plan import build
-from nodrop.planned import lookups_here
-from nodrop.stage import registry, standing
+from nodrop.run.local_planning import lookups_here
+from nodrop.stage import persistent_lab, registry
 
 ROOT = Path(__file__).parents[2]
 RUN_S = 120.0
@@ -80,10 +80,10 @@ def standing_lab(plan: LabPlan | None = None) -> Iterator[registry.StandingLab]:
     """A lab that is down afterwards, whatever happened."""
     name = f"trex-{os.getpid()}-{next(NUMBERS)}"
     try:
-        yield standing.up(plan or planned_lab("vnf-l2"), name)
+        yield persistent_lab.up(plan or planned_lab("vnf-l2"), name)
     finally:
         if registry.read(name):
-            standing.down(name)
+            persistent_lab.down(name)
 
 
 @contextlib.contextmanager

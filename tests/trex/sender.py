@@ -20,7 +20,7 @@ from tests.trex.streams import TrexStream
 from tests.trex.wire import Refusal
 
 from nodrop.errors import GeneratorError
-from nodrop.generator.process import EngineDied, EngineProcess
+from nodrop.generator.engine_process import EngineDied, EngineProcess
 
 CACHE_MAX = 65536
 """Frames of a stream that differ; the engine replays no more."""

@@ -6,11 +6,11 @@ from tests.suts import Buffer, Jitter, LossFloor, SlowTester, SmoothCurve, Step,
 from tests.traffic import two_way_traffic
 
 from nodrop.errors import ConfigError
-from nodrop.generator.simulated import SimulatedMeasurer
 from nodrop.model.plan import SearchPlan
 from nodrop.model.trial import Trial, TrialResult
 from nodrop.search import create
 from nodrop.search.base import Outcome
+from nodrop.simulation import SimulatedMeasurer
 
 SUTS: dict[str, Sut] = {
     "a step": Step(1_234_567.0),

@@ -11,9 +11,9 @@ from nodrop.model.calibration import Calibration
 from nodrop.model.facts import PortFacts
 from nodrop.model.result import RunResult
 from nodrop.report.calibration import beyond_calibration, calibration_text
-from nodrop.report.text import warning_lines
-from nodrop.run import execute
-from nodrop.stage.host import read_host
+from nodrop.report.terminal import warning_lines
+from nodrop.run.execute import execute
+from nodrop.stage.host_facts import read_host
 from nodrop.store import calibration
 
 

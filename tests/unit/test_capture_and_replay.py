@@ -7,12 +7,12 @@ import pytest
 
 from nodrop.config.load import load
 from nodrop.errors import ConfigError
+from nodrop.formatting import traffic_text
 from nodrop.generator.capture import capture_file, capture_request
 from nodrop.model.plan import Plan
 from nodrop.model.traffic import ReplayFound, ReplaySource, SizeShare
 from nodrop.plan import addressing, build
-from nodrop.plan.lookups import Lookups
-from nodrop.wording import traffic_text
+from nodrop.plan.resolvers import Lookups
 
 FOUND = ReplayFound(
     frame_count=10,

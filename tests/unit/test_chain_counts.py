@@ -5,9 +5,9 @@ from pathlib import Path
 from tests.running import Listener, make_plan, parts
 from tests.suts import Step
 
-from nodrop.model.chain import chain_counts
+from nodrop.model.chain_counts import chain_counts
 from nodrop.model.trial import DirectionTimes, LatencySummary
-from nodrop.run import execute
+from nodrop.run.execute import execute
 
 
 def latency(mean_ns: float) -> LatencySummary:

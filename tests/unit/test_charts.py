@@ -18,7 +18,17 @@ from tests.recorded import recorded
 from tests.running import MILLION
 from tests.suts import LossFloor, SmoothCurve, Step
 
-from nodrop.charts import chains, funnel, latency, load_latency, loss, rate, sankey, sizes, theme
+from nodrop.charts import (
+    chains,
+    fixed_rate,
+    latency,
+    load_latency,
+    loss,
+    rate_by_frame_size,
+    sankey,
+    search_bounds,
+    theme,
+)
 from nodrop.charts.base import Chart
 from nodrop.charts.catalogue import KINDS
 from nodrop.cli.plot import CHARTS
@@ -97,9 +107,9 @@ def every_chart(result: RunResult) -> list[Chart]:
     """All that can be drawn of a run that searched, timed and counted."""
     counted = result.trials[-1].model_copy(update={"ledger": ledger(1_000_000, ("ring_full", 20))})
     return [
-        funnel.chart(result, result.steps),
-        sizes.chart([result]),
-        sizes.chart([result], "bps"),
+        search_bounds.chart(result, result.steps),
+        rate_by_frame_size.chart([result]),
+        rate_by_frame_size.chart([result], "bps"),
         latency.chart([timed(result)]),
         latency.chart([timed(result)], each_way=True),
         load_latency.chart(timed(result)),
@@ -125,16 +135,16 @@ def test_every_chart_is_valid_one_way_and_of_many_chains(keys: dict[str, Any], t
 def test_a_run_of_one_trial_and_one_of_four_hundred_are_drawn(tmp_path: Path) -> None:
     result = recorded(tmp_path, SmoothCurve(9e5), **WIDE)
     one = result.model_copy(update={"trials": result.trials[:1], "steps": result.steps[:1], "goals": ()})
-    for chart in (funnel.chart(one, one.steps), loss.chart(one), chains.chart(one)):
+    for chart in (search_bounds.chart(one, one.steps), loss.chart(one), chains.chart(one)):
         require_sound(chart)
     numbered = range(400)
     made = [trial for trial in result.trials if trial.phase == "search"]
     trials = tuple(made[n % len(made)].model_copy(update={"index": n}) for n in numbered)
     steps = tuple(result.steps[n % len(result.steps)].model_copy(update={"trial_index": n}) for n in numbered)
     many = result.model_copy(update={"trials": trials, "steps": steps, "latencies": ()})
-    for chart in (funnel.chart(many, steps), load_latency.chart(timed(many))):
+    for chart in (search_bounds.chart(many, steps), load_latency.chart(timed(many))):
         require_sound(chart)
-    assert len(funnel.chart(many, steps).data["trials"]) == 400
+    assert len(search_bounds.chart(many, steps).data["trials"]) == 400
 
 
 def test_a_curve_ends_where_fewer_than_ten_frames_were_slower() -> None:
@@ -177,7 +187,7 @@ def test_lines_of_several_runs_are_told_apart(tmp_path: Path) -> None:
 def test_a_figure_that_something_else_limited_says_at_least(tmp_path: Path) -> None:
     result = recorded(tmp_path, MILLION)
     goals = tuple(found.model_copy(update={"limit": Limit.TESTER}) for found in result.goals)
-    chart = sizes.chart([result.model_copy(update={"goals": goals})])
+    chart = rate_by_frame_size.chart([result.model_copy(update={"goals": goals})])
     assert all(row["least"] and row["label"].startswith("≥") for row in chart.data["figures"])
     assert "at least, limited by the tester" in chart.summary
 
@@ -185,11 +195,15 @@ def test_a_figure_that_something_else_limited_says_at_least(tmp_path: Path) -> N
 def test_the_theoretical_maximum_is_drawn_for_links_that_have_a_speed(tmp_path: Path) -> None:
     """64-byte frames at 10 Gb/s: 14,880,952 per second each way (RFC 2544 appendix B, times ten)."""
     result = recorded(tmp_path, MILLION, link_speed="10Gbps")
-    lab = {row["series"] for row in sizes.chart([result]).data["figures"]}
-    assert sizes.MAXIMUM not in lab
+    lab = {row["series"] for row in rate_by_frame_size.chart([result]).data["figures"]}
+    assert rate_by_frame_size.MAXIMUM not in lab
     engine = result.plan.engine.model_copy(update={"devices": ("0000:01:00.0", "0000:01:00.1")})
     real = result.model_copy(update={"plan": result.plan.model_copy(update={"engine": engine})})
-    most = [row["rate"] for row in sizes.chart([real]).data["figures"] if row["series"] == sizes.MAXIMUM]
+    most = [
+        row["rate"]
+        for row in rate_by_frame_size.chart([real]).data["figures"]
+        if row["series"] == rate_by_frame_size.MAXIMUM
+    ]
     assert most == pytest.approx([2 * 14.880952], rel=1e-6)
 
 
@@ -236,9 +250,9 @@ def test_ways_of_many_chains_are_added_up(tmp_path: Path) -> None:
 
 
 def test_a_fixed_rate_is_drawn_over_time_and_a_search_is_not(tmp_path: Path) -> None:
-    require_sound(rate.chart(recorded(tmp_path, Step(3000.0), rate="10kpps", duration=1)))
+    require_sound(fixed_rate.chart(recorded(tmp_path, Step(3000.0), rate="10kpps", duration=1)))
     with pytest.raises(ConfigError, match="at a fixed rate"):
-        rate.chart(recorded(tmp_path, MILLION))
+        fixed_rate.chart(recorded(tmp_path, MILLION))
 
 
 def test_every_colour_has_a_counterpart_on_dark_ground_and_none_is_left(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from tests.machines import NAMES, described, machine, made_up
 
 from nodrop.descriptors import Form, altered, fingerprint, read_chd, text_of, with_fingerprints
 from nodrop.errors import ConfigError
-from nodrop.host.leaves import number
+from nodrop.host.observations import number
 from nodrop.model.chd import HostDescriptor
 from nodrop.model.observation import Moment
 

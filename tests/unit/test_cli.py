@@ -13,10 +13,10 @@ from tests.suts import LossFloor
 
 import nodrop
 from nodrop.cli import COMMANDS, main
-from nodrop.cli.interruption import interruptible
-from nodrop.generator.simulated import SutCounts
+from nodrop.cli.signals import interruptible
 from nodrop.model.result import RunResult
-from nodrop.run import Parts, execute
+from nodrop.run.execute import Parts, execute
+from nodrop.simulation import SutCounts
 
 SHORT = (
     *("--set", "search.initial_trial_duration=0.1s"),
@@ -35,7 +35,7 @@ def in_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run_over(made: Parts, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     """`nodrop run` without packets."""
-    monkeypatch.setattr("nodrop.run.execute", lambda plan, on_event, _parts: execute(plan, on_event, made))
+    monkeypatch.setattr("nodrop.run.execute.execute", lambda plan, on_event, _parts: execute(plan, on_event, made))
     return main(["run", *SHORT, *arguments])
 
 

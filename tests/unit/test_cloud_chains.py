@@ -9,8 +9,8 @@ from nodrop.errors import StageError
 from nodrop.model.cloud import CloudLogin, CloudNetwork, CloudPlan, CloudPort, CloudRouter, CloudServer
 from nodrop.model.facts import ChainFacts
 from nodrop.model.plan import LabPlan
-from nodrop.stage.openstack import chains
-from nodrop.stage.openstack.chains import Read
+from nodrop.stage.openstack import chain_facts
+from nodrop.stage.openstack.chain_facts import Read
 
 Json = dict[str, Any]
 
@@ -82,8 +82,8 @@ def read(asked: CloudPlan, **changed: Json) -> Read:
     servers = {
         server.name: {
             "id": f"id-{server.name}",
-            chains.HOST: "compute1",
-            chains.HOST_ID: "h1",
+            chain_facts.HOST: "compute1",
+            chain_facts.HOST_ID: "h1",
             **changed.get(server.name, {}),
         }
         for server in asked.servers
@@ -93,7 +93,9 @@ def read(asked: CloudPlan, **changed: Json) -> Read:
 
 def facts(asked: CloudPlan, of: LabPlan, **segments: Any) -> tuple[ChainFacts, ...]:
     return tuple(
-        chains.chain_facts(asked, of, tuple(chains.network_facts(asked, networks(asked, **segments))), read(asked))
+        chain_facts.chain_facts(
+            asked, of, tuple(chain_facts.network_facts(asked, networks(asked, **segments))), read(asked)
+        )
     )
 
 
@@ -115,12 +117,12 @@ def test_networks_of_a_tunnel_give_their_numbers() -> None:
     asked, told = plan(), {}
     for name, network in networks(asked, left0=7000, right0=7001).items():
         told[name] = network | {"provider:network_type": "vxlan"}
-    found = tuple(chains.network_facts(asked, told))
-    [chain] = chains.chain_facts(asked, lab(tagged=False), found, read(asked))
+    found = tuple(chain_facts.network_facts(asked, told))
+    [chain] = chain_facts.chain_facts(asked, lab(tagged=False), found, read(asked))
     assert chain.vnis == (7000, 7001)
     assert chain.vlans is None
     with pytest.raises(StageError, match="VLAN of network left0 asked for, it is of kind vxlan; ask for kind vlan"):
-        chains.numbers("here", asked, lab(), found)
+        chain_facts.numbers("here", asked, lab(), found)
 
 
 def test_two_networks_with_one_vlan_at_a_port_of_the_tester_are_an_error() -> None:
@@ -152,7 +154,7 @@ def test_chains_of_a_shared_network_have_its_vlan_and_their_own_macs() -> None:
 def test_who_is_not_told_a_vlan_may_write_it_and_else_is_told_who_is() -> None:
     bare = {name: {"id": f"id-{name}"} for name in ("left0", "right0")}
     with pytest.raises(StageError, match="segmentation id of network left0 asked for, only administrators are told"):
-        chains.numbers("here", plan(), lab(), tuple(chains.network_facts(plan(), bare)))
+        chain_facts.numbers("here", plan(), lab(), tuple(chain_facts.network_facts(plan(), bare)))
     written = plan().model_copy(
         update={
             "networks": tuple(
@@ -161,7 +163,7 @@ def test_who_is_not_told_a_vlan_may_write_it_and_else_is_told_who_is() -> None:
             )
         }
     )
-    [found] = chains.numbers("here", written, lab(), tuple(chains.network_facts(written, bare)))
+    [found] = chain_facts.numbers("here", written, lab(), tuple(chain_facts.network_facts(written, bare)))
     assert found.vlans == (300, 301)
 
 
@@ -173,16 +175,18 @@ def test_where_routers_stand_they_are_the_stations_and_edges_the_tester_s_networ
     routers = tuple(CloudRouter(name=f"r{side}", networks=(f"edge_{side}0", f"{side}0")) for side in ("left", "right"))
     asked = plan(routers=routers)
     asked = asked.model_copy(update={"networks": (*edges, *asked.networks)})
-    found = tuple(chains.network_facts(asked, networks(asked)))
+    found = tuple(chain_facts.network_facts(asked, networks(asked)))
     standing = read(asked)._replace(router_macs=("FA:16:3E:AA:00:00", "FA:16:3E:AA:00:01"))
-    [chain] = chains.chain_facts(asked, lab(), found, standing)
+    [chain] = chain_facts.chain_facts(asked, lab(), found, standing)
     assert chain.vlans == (100, 101)
     assert chain.macs == ("fa:16:3e:aa:00:00", "fa:16:3e:aa:00:01")
 
 
 def test_a_mac_that_is_there_twice_is_an_error() -> None:
     with pytest.raises(StageError, match="ports vm0-0 and vm1-1 have the same MAC address fa:16:3e:00:00:00"):
-        tuple(chains.server_facts(plan(2), read(plan(2), **{"vm1-1": {"mac_address": "fa:16:3e:00:00:00"}}), set()))
+        tuple(
+            chain_facts.server_facts(plan(2), read(plan(2), **{"vm1-1": {"mac_address": "fa:16:3e:00:00:00"}}), set())
+        )
 
 
 @pytest.mark.parametrize(
@@ -197,7 +201,7 @@ def test_a_mac_that_is_there_twice_is_an_error() -> None:
 )
 def test_a_port_that_is_not_as_it_has_to_be_is_an_error(changed: Json, said: str) -> None:
     with pytest.raises(StageError, match=f"port vm0-1 .*{said}"):
-        tuple(chains.server_facts(plan(), read(plan(), **{"vm0-1": changed}), set()))
+        tuple(chain_facts.server_facts(plan(), read(plan(), **{"vm0-1": changed}), set()))
 
 
 def test_what_only_administrators_are_told_is_not_missed() -> None:
@@ -205,16 +209,18 @@ def test_what_only_administrators_are_told_is_not_missed() -> None:
     told = read(asked)
     bare = {name: {key: port[key] for key in ("mac_address", "device_id")} for name, port in told.ports.items()}
     servers = {name: {"id": server["id"], "hostId": "h1"} for name, server in told.servers.items()}
-    [server] = chains.server_facts(asked, told._replace(ports=bare, servers=servers), set())
+    [server] = chain_facts.server_facts(asked, told._replace(ports=bare, servers=servers), set())
     assert (server.host, server.restaged) == ("", False)
-    chains.check_places(asked, told._replace(servers=servers))
+    chain_facts.check_places(asked, told._replace(servers=servers))
 
 
 def test_a_vm_on_another_host_than_asked_for_is_an_error() -> None:
     asked = plan(2, hosts=("compute1", "az:compute2"))
-    chains.check_places(asked, read(asked, vm1={chains.HOST: "compute2.example.org", chains.HOST_ID: "h2"}))
+    chain_facts.check_places(
+        asked, read(asked, vm1={chain_facts.HOST: "compute2.example.org", chain_facts.HOST_ID: "h2"})
+    )
     with pytest.raises(StageError, match="server vm1 asked on compute2, it is on compute1"):
-        chains.check_places(asked, read(asked))
+        chain_facts.check_places(asked, read(asked))
 
 
 def test_a_chain_on_two_hosts_is_an_error_unless_that_was_asked_for() -> None:
@@ -227,9 +233,9 @@ def test_a_chain_on_two_hosts_is_an_error_unless_that_was_asked_for() -> None:
         }
     )
     asked = asked.model_copy(update={"servers": (*asked.servers, second)})
-    elsewhere = read(asked, **{"vm0-1": {chains.HOST: "compute2", chains.HOST_ID: "h2"}})
+    elsewhere = read(asked, **{"vm0-1": {chain_facts.HOST: "compute2", chain_facts.HOST_ID: "h2"}})
     with pytest.raises(
         StageError, match=r"servers vm0 and vm0-1 asked on one host, they are on two \(compute1 and comp"
     ):
-        chains.check_places(asked, elsewhere)
-    chains.check_places(asked.model_copy(update={"same_host": False}), elsewhere)
+        chain_facts.check_places(asked, elsewhere)
+    chain_facts.check_places(asked.model_copy(update={"same_host": False}), elsewhere)

@@ -10,13 +10,14 @@ pytest.importorskip("openstack")
 
 from tests.small_cloud import SmallCloud, clouds_yaml, logged_in, serving
 
-from nodrop import presence, private
 from nodrop.cli import main
 from nodrop.model.cloud import CloudResource
-from nodrop.stage import standing
+from nodrop.run import machine_lock
+from nodrop.stage import persistent_lab
 from nodrop.stage.openstack import cleanup, requests
-from nodrop.stage.openstack.marks import flavor_mark, group_name, mark
 from nodrop.stage.openstack.nfvbench import NfvbenchNames, left_by_nfvbench
+from nodrop.stage.openstack.ownership_tags import flavor_mark, group_name, mark
+from nodrop.system import runtime_dirs
 
 NETWORK, COMPUTE, IMAGE = "/network/v2.0", "/compute/v2.1", "/image/v2"
 OURS = mark("nodrop")
@@ -31,9 +32,9 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallClou
     monkeypatch.setattr(requests, "PATIENCE_S", 0.1)
     for name in ("BETWEEN_PASSES_S", "POLL_S"):
         monkeypatch.setattr(cleanup, name, 0.01)
-    monkeypatch.setattr(presence, "TURN", f"\0nodrop.test.{os.getpid()}.cleanup")
-    monkeypatch.setattr(private, "runtime_directory", lambda: tmp_path / "records")
-    monkeypatch.setattr(standing, "_standing_holders", lambda: iter(()))
+    monkeypatch.setattr(machine_lock, "TURN", f"\0nodrop.test.{os.getpid()}.cleanup")
+    monkeypatch.setattr(runtime_dirs, "runtime_directory", lambda: tmp_path / "records")
+    monkeypatch.setattr(persistent_lab, "_standing_holders", lambda: iter(()))
     with serving(SmallCloud()) as cloud:
         monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(clouds_yaml(cloud, tmp_path)))
         yield cloud
@@ -195,7 +196,7 @@ def test_a_clean_up_takes_nfvbenchs_only_when_asked(staged: SmallCloud, capsys: 
 def test_a_clean_up_of_a_named_cloud_leaves_labs_of_this_machine(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(standing, "_standing_holders", lambda: iter((os.getpid(),)))
+    monkeypatch.setattr(persistent_lab, "_standing_holders", lambda: iter((os.getpid(),)))
     assert main(["cleanup", "--cloud", "small", "--force"]) == 0
     said = capsys.readouterr().out
     assert "image nodrop-vm is gone" in said and "lab" not in said

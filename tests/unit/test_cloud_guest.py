@@ -3,7 +3,7 @@
 import yaml
 
 from nodrop.model.cloud import CloudPort, CloudRoute, CloudServer
-from nodrop.stage.openstack.guest import CONF, Guest, digest, neighbors, user_data
+from nodrop.stage.openstack.guest_config import CONF, Guest, digest, neighbors, user_data
 
 PORTS = (CloudPort(name="p0", network="left"), CloudPort(name="p1", network="right"))
 BRIDGE = CloudServer(name="vm", chain=0, ports=PORTS)

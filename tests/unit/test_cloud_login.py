@@ -18,8 +18,8 @@ from tests.small_cloud import SmallCloud, clouds_yaml, logged_in, serving
 from nodrop.errors import ConfigError, StageError
 from nodrop.model.cloud import CloudLogin
 from nodrop.stage.openstack import openrc, requests
+from nodrop.stage.openstack.api_errors import Refused
 from nodrop.stage.openstack.login import connect
-from nodrop.stage.openstack.refusal import Refused
 from nodrop.stage.openstack.rest import Post, deleted, listed, made
 
 HORIZON = """#!/usr/bin/env bash

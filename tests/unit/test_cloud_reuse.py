@@ -9,9 +9,9 @@ import pytest
 
 from nodrop.errors import StageError
 from nodrop.model.cloud import CloudFlavor, CloudImage, CloudNetwork, CloudPort, CloudServer
-from nodrop.stage.openstack import reuse
+from nodrop.stage.openstack import existing_resources
 from nodrop.stage.openstack.login import Cloud
-from nodrop.stage.openstack.marks import CHAIN, USER_DATA, flavor_mark, group_name, mark
+from nodrop.stage.openstack.ownership_tags import CHAIN, USER_DATA, flavor_mark, group_name, mark
 
 CLOUD = cast("Cloud", SimpleNamespace(name="here", project_id="p1", project_name="demo"))
 OURS = mark("nodrop")
@@ -28,8 +28,8 @@ def network(**changed: Any) -> dict[str, Any]:
 
 
 def test_a_network_that_fits_is_taken() -> None:
-    assert reuse.find_network(CLOUD, WANTED, [network(name="right"), network()]) == network()
-    assert reuse.find_network(CLOUD, WANTED, [network(name="right")]) is None
+    assert existing_resources.find_network(CLOUD, WANTED, [network(name="right"), network()]) == network()
+    assert existing_resources.find_network(CLOUD, WANTED, [network(name="right")]) is None
 
 
 @pytest.mark.parametrize(
@@ -46,57 +46,57 @@ def test_a_network_that_fits_is_taken() -> None:
 )
 def test_a_network_that_differs_is_told_with_both_values(changed: dict[str, Any], said: str) -> None:
     with pytest.raises(StageError, match=said):
-        reuse.find_network(CLOUD, WANTED, [network(**changed)])
+        existing_resources.find_network(CLOUD, WANTED, [network(**changed)])
 
 
 def test_what_only_administrators_are_told_is_not_compared_by_others() -> None:
     bare = {"id": "n1", "name": "left", "project_id": "p1", "admin_state_up": True}
-    assert reuse.find_network(CLOUD, WANTED, [bare]) == bare
+    assert existing_resources.find_network(CLOUD, WANTED, [bare]) == bare
 
 
 def test_the_projects_own_network_goes_before_shared_ones_and_others_are_not_seen() -> None:
     others = network(id="n2", project_id="p2")
     shared = network(id="n3", project_id="p2", shared=True)
-    assert reuse.find_network(CLOUD, WANTED, [others]) is None
-    assert reuse.find_network(CLOUD, WANTED, [others, shared]) == shared
-    assert reuse.find_network(CLOUD, WANTED, [shared, network()]) == network()
+    assert existing_resources.find_network(CLOUD, WANTED, [others]) is None
+    assert existing_resources.find_network(CLOUD, WANTED, [others, shared]) == shared
+    assert existing_resources.find_network(CLOUD, WANTED, [shared, network()]) == network()
 
 
 def test_a_network_that_must_exist_and_two_of_a_name_are_errors() -> None:
     must = WANTED.model_copy(update={"must_exist": True})
     with pytest.raises(StageError, match="Network left not found"):
-        reuse.find_network(CLOUD, must, [])
+        existing_resources.find_network(CLOUD, must, [])
     with pytest.raises(StageError, match=r"one network left asked for, there are 2 of this name \(n1, n2\)"):
-        reuse.find_network(CLOUD, WANTED, [network(), network(id="n2")])
+        existing_resources.find_network(CLOUD, WANTED, [network(), network(id="n2")])
 
 
 def test_a_subnet_is_found_in_its_network_and_none_is_added_to_somebody_elses() -> None:
     wanted = WANTED.model_copy(update={"subnet": "s", "cidr": "192.168.1.7/24"})
     there = {"id": "s1", "name": "s", "network_id": "n1", "cidr": "192.168.1.0/24", "gateway_ip": None}
-    assert reuse.find_subnet(CLOUD, wanted, network(), [there | {"network_id": "n9"}, there]) == there
-    assert reuse.find_subnet(CLOUD, wanted, network(description=OURS), []) is None
+    assert existing_resources.find_subnet(CLOUD, wanted, network(), [there | {"network_id": "n9"}, there]) == there
+    assert existing_resources.find_subnet(CLOUD, wanted, network(description=OURS), []) is None
     with pytest.raises(
         StageError, match=r"subnet s of network left asked for, it has other \(10.0.0.0/8\); nodrop did not"
     ):
-        reuse.find_subnet(CLOUD, wanted, network(), [there | {"name": "other", "cidr": "10.0.0.0/8"}])
+        existing_resources.find_subnet(CLOUD, wanted, network(), [there | {"name": "other", "cidr": "10.0.0.0/8"}])
     with pytest.raises(StageError, match="Mismatch of 'cidr' for reused subnet s"):
-        reuse.find_subnet(CLOUD, wanted, network(), [there | {"cidr": "192.168.9.0/24"}])
+        existing_resources.find_subnet(CLOUD, wanted, network(), [there | {"cidr": "192.168.9.0/24"}])
 
 
 def test_a_flavor_fits_with_more_extra_specs_unless_nodrop_made_it() -> None:
     wanted = CloudFlavor(name="f", vcpus=2, ram_mib=1024, disk_gib=0, extra_specs={"hw:cpu_policy": "dedicated"})
     specs = {"hw:cpu_policy": "dedicated", "hw:mem_page_size": "large"}
     there = {"id": "f1", "name": "f", "vcpus": 2, "ram": 1024, "disk": 0, "extra_specs": specs}
-    assert reuse.find_flavor(CLOUD, wanted, [there]) == there
+    assert existing_resources.find_flavor(CLOUD, wanted, [there]) == there
     ours = there | {"description": flavor_mark("nodrop", "p1")}
     with pytest.raises(
         StageError, match=r"extra spec hw:mem_page_size.*not set asked, it is large; take it away .`nodrop"
     ):
-        reuse.find_flavor(CLOUD, wanted, [ours])
+        existing_resources.find_flavor(CLOUD, wanted, [ours])
     with pytest.raises(
         StageError, match=r"'vcpus' .* 2 asked, it is 4; ram: 1024 asked, it is 2048; ask for what it is"
     ):
-        reuse.find_flavor(CLOUD, wanted, [there | {"vcpus": 4, "ram": 2048}])
+        existing_resources.find_flavor(CLOUD, wanted, [there | {"vcpus": 4, "ram": 2048}])
 
 
 def test_an_image_is_the_file_by_the_hash_glance_has_of_it(tmp_path: Path) -> None:
@@ -112,11 +112,11 @@ def test_an_image_is_the_file_by_the_hash_glance_has_of_it(tmp_path: Path) -> No
         "os_hash_algo": "sha512",
         "os_hash_value": hashlib.sha512(b"image").hexdigest(),
     }
-    assert reuse.find_image(CLOUD, wanted, [there | {"id": "i0", "status": "saving"}, there]) == there
+    assert existing_resources.find_image(CLOUD, wanted, [there | {"id": "i0", "status": "saving"}, there]) == there
     with pytest.raises(StageError, match="Mismatch of 'sha512' for reused image i"):
-        reuse.find_image(CLOUD, wanted, [there | {"os_hash_value": "0" * 128}])
+        existing_resources.find_image(CLOUD, wanted, [there | {"os_hash_value": "0" * 128}])
     with pytest.raises(StageError, match=r"'hw_vif_multiqueue_enabled' .* true asked, it is not set"):
-        reuse.find_image(CLOUD, wanted, [there | {"tags": []}])
+        existing_resources.find_image(CLOUD, wanted, [there | {"tags": []}])
 
 
 def test_a_port_has_to_be_nodrops_of_its_network_and_open() -> None:
@@ -129,7 +129,7 @@ def test_a_port_has_to_be_nodrops_of_its_network_and_open() -> None:
         "description": OURS,
         "binding:vnic_type": "normal",
     }
-    assert reuse.find_port(CLOUD, wanted, "n1", [there]) == there
+    assert existing_resources.find_port(CLOUD, wanted, "n1", [there]) == there
     for changed, said in (
         ({"description": ""}, "there is one .1. that nodrop did not make"),
         ({"network_id": "n2"}, "Mismatch of 'network_id'"),
@@ -137,7 +137,7 @@ def test_a_port_has_to_be_nodrops_of_its_network_and_open() -> None:
         ({"port_security_enabled": True, "security_groups": ["default"]}, "Mismatch of 'security groups'"),
     ):
         with pytest.raises(StageError, match=said):
-            reuse.find_port(CLOUD, wanted, "n1", [there | changed])
+            existing_resources.find_port(CLOUD, wanted, "n1", [there | changed])
 
 
 def test_a_server_says_in_what_it_differs_and_somebody_elses_is_left_alone() -> None:
@@ -158,17 +158,17 @@ def test_a_server_says_in_what_it_differs_and_somebody_elses_is_left_alone() -> 
         "ports": [{"device_id": "v1"}, {"device_id": "v1"}],
         "user_data_digest": "d" * 64,
     }
-    assert reuse.find_server(CLOUD, wanted, [], **asked) is None
-    assert reuse.find_server(CLOUD, wanted, [there], **asked) == reuse.Standing(there, ())
-    standing = reuse.find_server(CLOUD, wanted, [there | {"status": "ERROR"}], **asked)
+    assert existing_resources.find_server(CLOUD, wanted, [], **asked) is None
+    assert existing_resources.find_server(CLOUD, wanted, [there], **asked) == existing_resources.Standing(there, ())
+    standing = existing_resources.find_server(CLOUD, wanted, [there | {"status": "ERROR"}], **asked)
     assert standing
     assert standing.differences == ("status: ACTIVE asked, it is ERROR",)
     with pytest.raises(StageError, match=r"Instance vm0 cannot be reused \(chain: 0 asked, it is not set; user data"):
-        reuse.find_server(CLOUD, wanted, [there | {"metadata": {}}], **asked)
+        existing_resources.find_server(CLOUD, wanted, [there | {"metadata": {}}], **asked)
 
 
 def test_a_server_group_has_the_policy_asked_for() -> None:
     there = {"id": "g", "name": group_name("nodrop"), "policy": "affinity"}
-    assert reuse.find_server_group(CLOUD, there["name"], "affinity", [there]) == there
+    assert existing_resources.find_server_group(CLOUD, there["name"], "affinity", [there]) == there
     with pytest.raises(StageError, match="Mismatch of 'policy' for reused server group"):
-        reuse.find_server_group(CLOUD, there["name"], "anti-affinity", [there])
+        existing_resources.find_server_group(CLOUD, there["name"], "anti-affinity", [there])

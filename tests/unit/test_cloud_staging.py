@@ -14,8 +14,8 @@ from tests.small_cloud import SmallCloud, clouds_yaml, logged_in, serving
 from nodrop.errors import StageError
 from nodrop.model.cloud import CloudFlavor, CloudImage, CloudLogin, CloudNetwork, CloudPlan, CloudPort, CloudServer
 from nodrop.model.plan import LabPlan
-from nodrop.stage.openstack import cleanup, requests, undoing
-from nodrop.stage.openstack.marks import mark
+from nodrop.stage.openstack import cleanup, requests, rollback
+from nodrop.stage.openstack.ownership_tags import mark
 from nodrop.stage.openstack.stage import OpenStackStage
 
 NETWORK, COMPUTE, IMAGE = "/network/v2.0", "/compute/v2.1", "/image/v2"
@@ -253,4 +253,4 @@ def test_what_a_request_without_an_answer_made_is_found_by_name_and_mark(small: 
     ours = small.add(NETWORKS, name="left0", description=mark("nodrop"))
     small.add(NETWORKS, name="left0", description="of somebody else")
     small.add(NETWORKS, name="left9", description=mark("nodrop"))
-    assert [each.id for each in undoing.stray(logged_in(), plan(), ())] == [ours["id"]]
+    assert [each.id for each in rollback.stray(logged_in(), plan(), ())] == [ours["id"]]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from nodrop.errors import StageError
-from nodrop.stage.openstack.watch import Watch
+from nodrop.stage.openstack.server_monitor import Watch
 
 NAMES = frozenset({"vm0", "vm1"})
 WELL = {"vm0": {"status": "ACTIVE"}, "vm1": {"status": "ACTIVE"}}

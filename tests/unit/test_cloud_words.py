@@ -8,10 +8,10 @@ import pytest
 
 from nodrop.errors import StageError
 from nodrop.model.cloud import CloudFlavor, CloudLogin, CloudNetwork, CloudPlan, CloudPort, CloudResource, CloudServer
-from nodrop.stage.openstack import faults, needs, quota, undoing
+from nodrop.stage.openstack import admin_requirements, quota, rollback, server_faults
+from nodrop.stage.openstack.api_errors import Refused
 from nodrop.stage.openstack.inventory import Inventory
 from nodrop.stage.openstack.login import Cloud
-from nodrop.stage.openstack.refusal import Refused
 
 PORTS = (
     CloudPort(name="p0", network="left", vnic_type="direct"),
@@ -33,7 +33,7 @@ NOTHING = Inventory(image=None, flavor=None, networks={}, subnets={}, ports={}, 
 
 
 def failed(message: str) -> str:
-    return faults.reason(SERVER, PLAN, {"status": "ERROR", "fault": {"message": message, "code": 500}})
+    return server_faults.reason(SERVER, PLAN, {"status": "ERROR", "fault": {"message": message, "code": 500}})
 
 
 def test_that_there_is_no_host_is_said_with_all_that_one_has_to_have() -> None:
@@ -54,7 +54,7 @@ def test_other_faults_are_said_with_where_to_look() -> None:
     assert "see that an agent or driver" in failed("Binding failed for port 1b2c, please check neutron logs")
     assert "a quota is used up" in failed("Quota exceeded, too many servers in group")
     assert "nova-compute's log" in failed("Something else")
-    assert "Nova does not say why" in faults.reason(SERVER, PLAN, {"status": "DELETED"})
+    assert "Nova does not say why" in server_faults.reason(SERVER, PLAN, {"status": "DELETED"})
 
 
 class _Told:
@@ -121,7 +121,7 @@ def test_quotas_that_this_user_may_not_read_are_left_to_the_cloud() -> None:
 
 def test_a_refusal_for_want_of_a_role_lists_all_that_needs_one() -> None:
     member = cast("Cloud", SimpleNamespace(is_admin=False))
-    with pytest.raises(StageError) as error, needs.of_an_administrator(member, PLAN, NOTHING):
+    with pytest.raises(StageError) as error, admin_requirements.of_an_administrator(member, PLAN, NOTHING):
         raise Refused("it answers 403: Policy doesn't allow it", 403)
     for needed in ("flavor f", "without a disk", "physical networks of left", "servers on compute7"):
         assert needed in str(error.value)
@@ -131,17 +131,17 @@ def test_a_refusal_for_want_of_a_role_lists_all_that_needs_one() -> None:
 def test_other_refusals_and_those_of_an_administrator_stay_as_they_are() -> None:
     for is_admin, status in ((False, 409), (True, 403)):
         cloud = cast("Cloud", SimpleNamespace(is_admin=is_admin))
-        with pytest.raises(Refused, match=r"^no$"), needs.of_an_administrator(cloud, PLAN, NOTHING):
+        with pytest.raises(Refused, match=r"^no$"), admin_requirements.of_an_administrator(cloud, PLAN, NOTHING):
             raise Refused("no", status)
 
 
 def test_what_is_there_needs_no_administrator() -> None:
     there = NOTHING._replace(flavor={"disk": 10}, networks={"left": {}, "right": {}})
-    assert list(needs.admin_needs(PLAN.model_copy(update={"hosts": ()}), there)) == []
+    assert list(admin_requirements.admin_needs(PLAN.model_copy(update={"hosts": ()}), there)) == []
 
 
 def test_what_was_made_is_counted_by_kind() -> None:
     made = [
         CloudResource(kind=kind, name="x", id=str(index)) for index, kind in enumerate(("port", "server_group", "port"))
     ]
-    assert undoing.counted(made) == "2 ports, 1 server group"
+    assert rollback.counted(made) == "2 ports, 1 server group"

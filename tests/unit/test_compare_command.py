@@ -9,13 +9,13 @@ from tests.recorded import recorded
 from tests.suts import Step
 
 from nodrop import store
+from nodrop.analysis import Comparison, Verdict
 from nodrop.cli import main
 from nodrop.errors import VerdictError
 from nodrop.model.plan import LabPlan
 from nodrop.model.suite import Suite, SuiteRun
-from nodrop.report.verdict import comparison_markdown
+from nodrop.report.comparison import comparison_markdown
 from nodrop.store import suites
-from nodrop.verdict import Comparison, Verdict
 
 Compare = Callable[..., tuple[int, str, str]]
 FAST, SLOW = (1.000e6, 1.002e6, 0.999e6), (0.950e6, 0.951e6, 0.949e6)

@@ -9,9 +9,9 @@ from benchmarks.verdict.runs import draw
 from tests.unit.test_charts import require_sound
 from tests.verdicts import loss, rate, sides
 
+from nodrop.analysis import Comparison, compare
 from nodrop.charts import comparison, theme
-from nodrop.charts import draw as drawing
-from nodrop.verdict import Comparison, compare
+from nodrop.charts import render as drawing
 
 BY_NAME = {noise.name: noise for noise in NOISES}
 

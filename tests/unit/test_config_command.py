@@ -12,10 +12,10 @@ from tests.nfvbench_defaults import DEFAULTS
 from nodrop.cli import main
 from nodrop.config.keys import leaves
 from nodrop.config.load import load
-from nodrop.config.nfvbench.kept import remarks
 from nodrop.config.nfvbench.schema import NfvbenchConfig
+from nodrop.config.nfvbench.untranslated import remarks
 from nodrop.config.schema import Config
-from nodrop.document import read
+from nodrop.system.yaml_reader import read
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from tests.vms import EXAMPLES, SMALL
 from nodrop.descriptors import read_vmd, text_of
 from nodrop.descriptors.chd import chd_of_text
 from nodrop.descriptors.vmd import vmd_of_text
-from nodrop.document import read
 from nodrop.errors import ConfigError
+from nodrop.system.yaml_reader import read
 
 PIECES = (
     *(

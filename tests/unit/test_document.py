@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from nodrop.config.source import Written, document_of
-from nodrop.document import Dumper, dumped, of_mapping, read
 from nodrop.errors import ConfigError
+from nodrop.system.yaml_reader import Dumper, dumped, of_mapping, read
 
 
 def refusal(text: str) -> str:

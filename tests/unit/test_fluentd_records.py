@@ -8,8 +8,8 @@ from tests.suts import SlowTester, Step
 
 from nodrop.export.fluentd.records import records
 from nodrop.export.nfvbench import nfvbench_result
-from nodrop.generator.simulated import SutModel
-from nodrop.run import execute
+from nodrop.run.execute import execute
+from nodrop.simulation import SutModel
 
 COMMON = {
     *("runlogdate", "user_label", "version", "vSwitch", "Encapsulation", "service_chain", "profile", "bidirectional"),

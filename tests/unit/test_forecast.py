@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from nodrop.config.load import load
-from nodrop.forecast import DEAD_S, Forecast, forecast
-from nodrop.generator.simulated import kinds
 from nodrop.model.plan import Plan
 from nodrop.plan import build_each
-from nodrop.simulation import simulate
+from nodrop.simulation import registry
+from nodrop.simulation.duration_estimate import DEAD_S, Forecast, forecast
+from nodrop.simulation.search_run import simulate
 
 
 def plans(**asked: Any) -> tuple[Plan, ...]:
@@ -31,7 +31,7 @@ def part(found: Forecast, what: str) -> Any:
 def test_a_search_against_a_sut_it_did_not_think_of_takes_a_time_within_its_range(profile: str, kind: str) -> None:
     (plan,) = plans(profile=profile)
     found = part(forecast([plan]), "search")
-    took_s = simulate(plan.search, kinds.create(kind, seed=7), DEAD_S[1]).wall_s
+    took_s = simulate(plan.search, registry.create(kind, seed=7), DEAD_S[1]).wall_s
     assert found.low_s / 1.5 <= took_s <= found.high_s * 1.5
 
 

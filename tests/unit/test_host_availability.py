@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from tests.machines import made_up
 
-from nodrop.host import load, owners, policy
+from nodrop.host import cpu_users, utilization, vm_cpu_policy
 from nodrop.host.describe import describe
-from nodrop.host.source import Source
-from nodrop.host.tree import Tree
+from nodrop.host.file_tree import Tree
+from nodrop.host.inputs import Source
 from nodrop.model.chd import CpuState
 from nodrop.model.observation import Moment
 
@@ -17,7 +17,7 @@ NODE = {
     "/sys/devices/system/cpu/online": "0-7\n",
     "/sys/devices/system/node/node0/cpulist": "0-7\n",
     "/sys/devices/system/cpu/isolated": "\n",
-    "/proc/self/ns/pid": f"-> {owners.FIRST_PID_NAMESPACE}",
+    "/proc/self/ns/pid": f"-> {cpu_users.FIRST_PID_NAMESPACE}",
     "/proc/1/status": "Name:\tsystemd\n",
     "/proc/1/comm": "systemd\n",
 }
@@ -34,8 +34,8 @@ def source(tree: Tree) -> Source:
     return Source(tree, Moment("2026-01-01T00:00:00+00:00"))
 
 
-def settled(root: Path, files: dict[str, str | bytes], own: tuple[int, ...] | None = None) -> policy.Policy:
-    return policy.find(source(made_up(root, {**NODE, **files})), own, CPUS)
+def settled(root: Path, files: dict[str, str | bytes], own: tuple[int, ...] | None = None) -> vm_cpu_policy.Policy:
+    return vm_cpu_policy.find(source(made_up(root, {**NODE, **files})), own, CPUS)
 
 
 def thread(name: str, cpus: str, program: bool = True) -> str:
@@ -71,7 +71,7 @@ def test_novas_sets_decide_and_its_ratio_counts_where_cpus_are_shared(tmp_path: 
 
 def test_of_novas_file_nothing_is_kept_but_what_was_asked(tmp_path: Path) -> None:
     about = source(made_up(tmp_path, {**NODE, "/etc/nova/nova.conf": NOVA}))
-    policy.find(about, None, CPUS)
+    vm_cpu_policy.find(about, None, CPUS)
     assert b"hunter2" not in (about.tree.touched["/etc/nova/nova.conf"] or b"")
 
 
@@ -82,7 +82,7 @@ def test_the_operators_own_word_comes_first(tmp_path: Path) -> None:
 
 def test_the_kubelets_static_manager_leaves_what_is_not_reserved(tmp_path: Path) -> None:
     written = 'kind: KubeletConfiguration\ncpuManagerPolicy: static\nreservedSystemCPUs: "0,4"\n'
-    assert settled(tmp_path, {policy.KUBELET: written}).cpus == {1, 2, 3, 5, 6, 7}
+    assert settled(tmp_path, {vm_cpu_policy.KUBELET: written}).cpus == {1, 2, 3, 5, 6, 7}
 
 
 def test_isolated_partitions_and_isolated_cpus_are_for_vms(tmp_path: Path) -> None:
@@ -98,14 +98,14 @@ def test_isolated_partitions_and_isolated_cpus_are_for_vms(tmp_path: Path) -> No
 
 
 def test_without_a_policy_all_cpus_are_eligible_only_if_all_could_be_looked_at(tmp_path: Path) -> None:
-    looked = dict.fromkeys((*policy.NOVA, policy.KUBELET), "no such file")
+    looked = dict.fromkeys((*vm_cpu_policy.NOVA, vm_cpu_policy.KUBELET), "no such file")
     tree = made_up(tmp_path, NODE)
-    assert policy.find(source(Tree(tmp_path, looked)), None, CPUS).cpus == frozenset(CPUS)
-    hidden = looked | {policy.NOVA[0]: "needs root"}
-    found = policy.find(source(Tree(tmp_path, hidden)), None, CPUS)
+    assert vm_cpu_policy.find(source(Tree(tmp_path, looked)), None, CPUS).cpus == frozenset(CPUS)
+    hidden = looked | {vm_cpu_policy.NOVA[0]: "needs root"}
+    found = vm_cpu_policy.find(source(Tree(tmp_path, hidden)), None, CPUS)
     assert found.cpus is None
     assert "nova.conf: needs root" in found.why
-    assert policy.find(source(tree), None, CPUS).cpus is None
+    assert vm_cpu_policy.find(source(tree), None, CPUS).cpus is None
 
 
 def test_a_pinned_vcpu_has_its_cpu_for_itself_and_a_floating_one_shares(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_whatever_a_program_binds_to_an_isolated_cpu_holds_it(tmp_path: Path) ->
 
 def test_pods_have_the_cpus_that_the_kubelet_gave_them(tmp_path: Path) -> None:
     state = '{"policyName":"static","defaultCpuSet":"0-1","entries":{"0c1d":{"upf":"2-3"}},"checksum":1}'
-    found = states(tmp_path, {policy.KUBELET_STATE: state})
+    found = states(tmp_path, {vm_cpu_policy.KUBELET_STATE: state})
     assert (found[2].use.value, found[2].owners) == ("dedicated", ("pod 0c1d/upf",))
 
 
@@ -152,7 +152,7 @@ def test_pods_have_the_cpus_that_the_kubelet_gave_them(tmp_path: Path) -> None:
     "held", ["", "{", "[]", '{"entries": 5}', '{"entries": {"a": 1}}', '{"entries": {"a": {"b": "x"}}}']
 )
 def test_a_malformed_state_of_the_kubelet_gives_nobody(tmp_path: Path, held: str) -> None:
-    assert policy.kubelet_owners(made_up(tmp_path, {policy.KUBELET_STATE: held})) == {}
+    assert vm_cpu_policy.kubelet_owners(made_up(tmp_path, {vm_cpu_policy.KUBELET_STATE: held})) == {}
 
 
 def test_in_a_container_what_is_not_seen_is_not_known_to_be_free(tmp_path: Path) -> None:
@@ -162,16 +162,16 @@ def test_in_a_container_what_is_not_seen_is_not_known_to_be_free(tmp_path: Path)
 
 
 def test_busy_shares_are_what_proc_stat_counted_in_between() -> None:
-    first = load.Counted(10.0, {0: (100, 1000), 1: (5, 1000)}, {0: 1000})
-    second = load.Counted(10.5, {0: (150, 1100), 1: (5, 1100), 2: (1, 1)}, {0: 6000})
-    found = load.between(first, second)
+    first = utilization.Counted(10.0, {0: (100, 1000), 1: (5, 1000)}, {0: 1000})
+    second = utilization.Counted(10.5, {0: (150, 1100), 1: (5, 1100), 2: (1, 1)}, {0: 6000})
+    found = utilization.between(first, second)
     assert found.busy_ratio == {0: 0.5, 1: 0.0}
     assert found.memory_bytes_per_s == {0: 10_000.0}
 
 
 def test_ticks_of_guests_are_counted_once(tmp_path: Path) -> None:
     tree = made_up(tmp_path, {"/proc/stat": "cpu  9 9 9 9\ncpu0 10 2 3 80 5 0 0 0 7 1\nintr 5\n"})
-    assert load.read(tree).cpus == {0: (15, 100)}
+    assert utilization.read(tree).cpus == {0: (15, 100)}
 
 
 def test_memory_traffic_is_summed_over_control_groups(tmp_path: Path) -> None:
@@ -186,4 +186,4 @@ def test_memory_traffic_is_summed_over_control_groups(tmp_path: Path) -> None:
             f"{base}/mon_data/mon_L3_01/mbm_total_bytes": "Unavailable\n",
         },
     )
-    assert load.read(tree).memory == {0: 140}
+    assert utilization.read(tree).memory == {0: 140}

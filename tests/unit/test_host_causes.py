@@ -8,10 +8,10 @@ from tests.recorded import recorded
 from tests.running import MILLION
 
 from nodrop.host.check import RULES
-from nodrop.host.check.causes import CAUSES, disturbances
+from nodrop.host.check.disturbances import CAUSES, disturbances
 from nodrop.model.chd import HostDescriptor
 from nodrop.model.trial import Doubt, TrialResult, Validity, Verdict
-from nodrop.report.document.cautions import REASONS
+from nodrop.report.document.warnings import REASONS
 
 ROOT = Path(__file__).parents[2]
 

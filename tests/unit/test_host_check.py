@@ -12,7 +12,7 @@ from tests.machines import described
 
 from nodrop.cli import main
 from nodrop.host.check import RULES, check
-from nodrop.host.check.record import ITEMS
+from nodrop.host.check.rfc8204 import ITEMS
 from nodrop.model.chd import CpuState, HostDescriptor, LargePages, Sriov, VSwitch
 from nodrop.model.hostcheck import HostCheck, score
 from nodrop.model.observation import Feature, Observation

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nodrop.host.check import RULES
-from nodrop.host.check.causes import CAUSES
-from nodrop.host.check.record import ITEMS
+from nodrop.host.check.disturbances import CAUSES
+from nodrop.host.check.rfc8204 import ITEMS
 
 PAGE = Path(__file__).parents[2] / "docs/reference/host-checks.md"
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from tests.chips import CPUID, MOMENT, dump
 
-from nodrop.cpus import on_cpus
 from nodrop.host.cpuid import Cpuid, Registers, read_cpuid, read_dump
-from nodrop.host.processor import caches, chip, tlb
-from nodrop.host.source import Source
-from nodrop.host.tree import Tree
+from nodrop.host.file_tree import Tree
+from nodrop.host.inputs import Source
+from nodrop.host.processor import caches, inputs, tlb
+from nodrop.system.cpu_sets import on_cpus
 
 DUMPS = sorted(path.stem for path in CPUID.glob("*.txt"))
 AMD_LEAVES = tuple(f"0x800000{each}" for each in ("05/ebx", "05/eax", "06/ebx", "06/eax", "19/eax", "19/ebx"))
@@ -20,8 +20,8 @@ VARYING = {(0x1, "ebx"), (0xB, "edx"), (0x1F, "edx"), (0x80000026, "edx"), (0x80
 """Of the CPU that answers, or of the state of a thread."""
 
 
-def looked(name: str, tmp_path: Path) -> chip.Chip:
-    return chip.look(Source(Tree(tmp_path), MOMENT, cpuid=dump(name)))
+def looked(name: str, tmp_path: Path) -> inputs.Chip:
+    return inputs.look(Source(Tree(tmp_path), MOMENT, cpuid=dump(name)))
 
 
 def listed(name: str, tmp_path: Path) -> set[tuple[int, str, str, int | None, int | None]]:

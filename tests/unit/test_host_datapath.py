@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from nodrop.host.datapath import describe
-from nodrop.host.source import Source
-from nodrop.host.tree import Tree
+from nodrop.host.file_tree import Tree
+from nodrop.host.inputs import Source
 from nodrop.model.observation import Moment
 
 

@@ -13,7 +13,7 @@ from tests.machines import TREES, described
 from nodrop.cli import main
 from nodrop.cli.console import show
 from nodrop.descriptors import read_chd
-from nodrop.host.beside import beside
+from nodrop.host.background_describe import beside
 from nodrop.model.chd import HostDescriptor
 from nodrop.report.host.table import host_parts
 from nodrop.report.host.unknowns import unknowns

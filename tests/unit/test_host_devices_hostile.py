@@ -6,8 +6,8 @@ import pytest
 from tests.pci_trees import RecordedNetwork, holds, source, two_sockets
 
 from nodrop.host import hypervisor, nics, vswitches
+from nodrop.host.inputs import LibvirtAnswer
 from nodrop.host.network import Interface
-from nodrop.host.source import LibvirtAnswer
 
 HOSTILE = {
     "nothing": b"",

@@ -10,12 +10,12 @@ from tests.recorded import recorded
 from tests.running import MILLION
 
 from nodrop import store
+from nodrop.analysis.host_diff import Change, hosts_differ
 from nodrop.cli import main
 from nodrop.descriptors import text_of, with_fingerprints
 from nodrop.model.base import Value
 from nodrop.model.chd import HostDescriptor
 from nodrop.model.observation import Moment, Observation
-from nodrop.verdict.hosts import Change, hosts_differ
 
 LATER = Moment("2026-02-02T00:00:00+00:00")
 

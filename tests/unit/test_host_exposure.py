@@ -13,7 +13,7 @@ import pytest
 
 from nodrop.cli import main
 from nodrop.host.exposure import FEATURES, kubernetes, libvirt, openstack
-from nodrop.host.source import Answer, run_program
+from nodrop.host.inputs import Answer, run_program
 from nodrop.model.exposure import StackExposure
 from nodrop.report.exposure import gaps
 

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from tests.chips import CPUID, MOMENT, machine, smbios
 
-from nodrop.host import identity, memory, processor, settings
+from nodrop.host import identity, memory, os_settings, processor
 from nodrop.host.cpuid import read_dump
+from nodrop.host.file_tree import Tree
+from nodrop.host.inputs import Source
 from nodrop.host.smbios import TABLE
-from nodrop.host.source import Source
-from nodrop.host.tree import Tree
 
-PARTS = (identity, processor, memory, settings)
+PARTS = (identity, processor, memory, os_settings)
 ROUNDS = 150
 ABSURD = (b"", b"\0", b"-1\n", b"1" + b"0" * 30 + b"\n", b"\xff\xfe\x80" * 9, b"0-99999999\n", b"NaN\n", b"{}\n" * 999)
 FILES: dict[str, str | bytes] = {

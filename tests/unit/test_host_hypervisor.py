@@ -10,7 +10,7 @@ from tests.pci_trees import NO_LIBVIRT, PciTree, source
 
 from nodrop.host import hypervisor, libvirt
 from nodrop.host.describe import describe
-from nodrop.host.source import Answer, LibvirtAnswer
+from nodrop.host.inputs import Answer, LibvirtAnswer
 from nodrop.model.chd import Hypervisor, HypervisorCapabilities
 from nodrop.model.observation import Feature
 

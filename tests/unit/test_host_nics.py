@@ -15,10 +15,10 @@ from tests.pci_trees import (
 )
 
 from nodrop.host import nics, pci
+from nodrop.host.inputs import LibvirtAnswer
 from nodrop.host.network import Interface
 from nodrop.host.nics import Devices
 from nodrop.host.pci_names import Names
-from nodrop.host.source import LibvirtAnswer
 from nodrop.model.chd import Nic, Port, VSwitch
 
 NO_ROUTES = "Iface\tDestination\tGateway"

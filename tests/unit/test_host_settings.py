@@ -3,14 +3,14 @@
 import pytest
 from tests.chips import MOMENT, dump, machine
 
-from nodrop.host import identity, settings
-from nodrop.host.source import Answer
+from nodrop.host import identity, os_settings
+from nodrop.host.inputs import Answer
 
 SYSTEMD = "/sys/fs/cgroup/system.slice"
 
 
 def of(root, files):
-    return {name: leaf.value for name, leaf in settings.describe(machine(root, files)).items()}
+    return {name: leaf.value for name, leaf in os_settings.describe(machine(root, files)).items()}
 
 
 def test_a_host_set_up_for_packets_says_so(tmp_path):
@@ -55,14 +55,16 @@ def test_a_host_set_up_for_packets_says_so(tmp_path):
 
 
 def test_nothing_isolated_is_an_answer(tmp_path):
-    found = settings.describe(machine(tmp_path, {"/proc/cmdline": "quiet\n", "/sys/devices/system/cpu/isolated": "\n"}))
+    found = os_settings.describe(
+        machine(tmp_path, {"/proc/cmdline": "quiet\n", "/sys/devices/system/cpu/isolated": "\n"})
+    )
     assert found["isolated_cpus"].value == "none"
     assert (found["nohz_full"].value, found["nohz_full"].confidence) == ("none", "inferred")
     assert found["rcu_nocbs"].value == "none"
 
 
 def test_a_capture_without_processes_does_not_say_that_irqbalance_is_off(tmp_path):
-    found = settings.describe(machine(tmp_path, {}))
+    found = os_settings.describe(machine(tmp_path, {}))
     assert not found["irqbalance"].known
     assert all(leaf.why for leaf in found.values() if not leaf.known)
 
@@ -78,7 +80,7 @@ def test_a_capture_without_processes_does_not_say_that_irqbalance_is_off(tmp_pat
 )
 def test_secrets_on_the_command_line_are_left_out_even_of_captures(tmp_path, text, kept):
     source = machine(tmp_path, {"/proc/cmdline": text})
-    assert settings.describe(source)["kernel_cmdline"].value == kept
+    assert os_settings.describe(source)["kernel_cmdline"].value == kept
     assert source.tree.touched["/proc/cmdline"] == kept.encode()
 
 
@@ -94,12 +96,12 @@ def test_secrets_on_the_command_line_are_left_out_even_of_captures(tmp_path, tex
 )
 def test_the_packet_filter_is_told_by_its_hooks(tmp_path, ruleset, expected):
     source = machine(tmp_path, {})._replace(live=True, programs=lambda *_: Answer(ruleset))
-    assert settings.describe(source)["firewall"].value == expected
+    assert os_settings.describe(source)["firewall"].value == expected
 
 
 def test_a_packet_filter_that_cannot_be_asked_is_unknown(tmp_path):
     source = machine(tmp_path, {})._replace(live=True, programs=lambda *_: Answer(None, "nft is not installed"))
-    assert not settings.describe(source)["firewall"].known
+    assert not os_settings.describe(source)["firewall"].known
 
 
 def test_an_id_is_stable_and_does_not_give_the_machine_id_away(tmp_path):
@@ -129,4 +131,4 @@ def test_fillers_that_makers_left_in_are_no_product(tmp_path):
 
 
 def test_every_leaf_has_its_time(tmp_path):
-    assert {leaf.at for leaf in settings.describe(machine(tmp_path, {})).values()} == {MOMENT.at}
+    assert {leaf.at for leaf in os_settings.describe(machine(tmp_path, {})).values()} == {MOMENT.at}

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from tests.machines import made_up
 
-from nodrop.cpus import listed, ranges
 from nodrop.descriptors.chd_rules import complaints
 from nodrop.errors import ConfigError
 from nodrop.host.capture import capture, captured
 from nodrop.host.describe import describe
-from nodrop.host.source import Source
-from nodrop.host.tree import MOST_BYTES, Tree
+from nodrop.host.file_tree import MOST_BYTES, Tree
+from nodrop.host.inputs import Source
 from nodrop.model.observation import Moment
+from nodrop.system.cpu_sets import listed, ranges
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,11 @@
 import pytest
 from tests.machines import NAMES, described
 
-from nodrop.cpus import ranges
 from nodrop.descriptors import Form, text_of, with_fingerprints
 from nodrop.descriptors.chd import chd_of_text
 from nodrop.descriptors.chd_rules import complaints
 from nodrop.report.host.unknowns import leaves
+from nodrop.system.cpu_sets import ranges
 
 FORMS: tuple[Form, ...] = ("json", "xml", "yaml")
 

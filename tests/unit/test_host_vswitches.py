@@ -9,8 +9,8 @@ import pytest
 from tests.pci_trees import MOMENT, PciTree, RecordedNetwork, source, two_sockets
 
 from nodrop.host import nat, vswitches
+from nodrop.host.inputs import Answer
 from nodrop.host.network import Interface
-from nodrop.host.source import Answer
 from nodrop.model.chd import VSwitch
 
 OVS_ASKED = "ovs-vsctl --timeout=1 --format=json -- list Open_vSwitch -- list Bridge -- list Port -- list Interface"

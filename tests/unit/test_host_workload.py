@@ -6,10 +6,10 @@ import pytest
 
 from nodrop.errors import ConfigError
 from nodrop.host.check import RULES
-from nodrop.host.check.record import ITEMS
+from nodrop.host.check.rfc8204 import ITEMS
 from nodrop.host.workload import COLUMNS, features, function, functions, standings, table
 from nodrop.host.workload.checks import CHECKS, RECORDS
-from nodrop.host.workload.mentions import MENTIONED
+from nodrop.host.workload.unlisted_functions import MENTIONED
 
 
 def classes(name: str) -> set[str]:

@@ -21,8 +21,8 @@ from tests.suts import Step
 from nodrop import store
 from nodrop.cli import main
 from nodrop.errors import ConfigError
-from nodrop.model.filter import Filter
 from nodrop.model.result import RunResult
+from nodrop.model.result_filter import Filter
 from nodrop.store.database import INDEX_FILE
 from nodrop.store.index import open_index
 from nodrop.store.summaries import summary_of

@@ -6,8 +6,8 @@ from tests.running import Listener, make_plan, parts
 from tests.suts import Step
 
 from nodrop.model.event import Event, RunStarted, TrialDone, TrialProgress, TrialStarted
-from nodrop.report.intervals import Intervals
-from nodrop.run import execute
+from nodrop.report.interval_lines import Intervals
+from nodrop.run.execute import execute
 
 
 def lines_of(tmp_path: Path, progress: list[tuple[float, int, int, int]]) -> list[str]:

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from tests.searching import search_plan
 
-from nodrop.judge import judge
 from nodrop.model.goal import Flag, Goal, GoalResult, Limit
 from nodrop.model.trial import StreamCounts, Trial, TrialResult, Validity, Verdict, Windows
 from nodrop.search.base import Interval
+from nodrop.search.goal_results import judge
 
 PLAN = search_plan(min_load_pps=1000.0, max_load_pps=1e6, final_s=1.0, width_ratio=0.01)
 NDR = Goal(label="NDR", loss_ratio=0.0)

@@ -14,10 +14,10 @@ from nodrop.cli.outputs import Outputs
 from nodrop.errors import ConfigError
 from nodrop.export.fluentd.log_records import LogRecords
 from nodrop.export.jsonl import EventLines
-from nodrop.generator.simulated import SutModel
-from nodrop.listening import listeners
-from nodrop.logs import LOGGER, Tally
-from nodrop.run import execute
+from nodrop.run.event_sinks import listeners
+from nodrop.run.execute import execute
+from nodrop.simulation import SutModel
+from nodrop.system.log_files import LOGGER, Tally
 
 
 def told(directory: Path, sut: SutModel = MILLION, **keys: Any) -> list[str]:

@@ -11,8 +11,8 @@ from tests.running import MILLION
 
 from nodrop.charts import live
 from nodrop.charts.base import Chart
-from nodrop.charts.compiled import compiled
-from nodrop.charts.draw import png
+from nodrop.charts.render import png
+from nodrop.charts.vega_compile import compiled
 from nodrop.model.event import TrialProgress, TrialStarted
 from nodrop.model.goal import Goal
 from nodrop.model.result import RunResult

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from nodrop.markup import from_xml, to_xml
+from nodrop.descriptors.xml_form import from_xml, to_xml
 
 NESTED = {
     "plain": "a < b & 'c' \"d\"",

@@ -7,7 +7,7 @@ import time
 import jumpavg
 import pytest
 
-from nodrop.verdict.mdl import Coding
+from nodrop.analysis.mdl import Coding
 
 Moments = list[list[float]]
 ROUNDING_BITS = 1e-3

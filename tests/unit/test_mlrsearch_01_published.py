@@ -9,11 +9,11 @@ from tests.cases import Script, random_case
 from tests.peers import load
 from tests.searching import drive, loss_ratio_of, search_plan
 
-from nodrop.generator.simulated import SutModel
 from nodrop.model.plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search import create, width
 from nodrop.search.base import Interval
+from nodrop.simulation import SutModel
 
 peer = load("0.4.0")
 

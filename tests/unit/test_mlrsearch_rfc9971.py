@@ -10,7 +10,7 @@ from nodrop.model.plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search import create
 from nodrop.search.base import Interval, Outcome
-from nodrop.search.spacing import spaced
+from nodrop.search.next_load import spaced
 
 LOW, HIGH = 10_000.0, 10_000_000.0
 

@@ -8,13 +8,13 @@ from tests.cases import KINDS, Case
 from tests.peers import load
 from tests.searching import drive, loss_ratio_of
 
-from nodrop.generator.simulated import SutModel
 from nodrop.model.goal import Goal
 from nodrop.model.plan import SearchPlan
 from nodrop.search import create
 from nodrop.search.base import Interval
 from nodrop.search.load_grid import LoadGrid
-from nodrop.search.spacing import middle
+from nodrop.search.next_load import middle
+from nodrop.simulation import SutModel
 
 peer = load("1.2.1")
 

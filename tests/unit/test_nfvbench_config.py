@@ -10,13 +10,13 @@ import pytest
 import yaml
 from tests.nfvbench_defaults import DEFAULTS
 
-from nodrop.config.conversion import convert
+from nodrop.config.convert import convert
 from nodrop.config.keys import SHARED, is_nfvbench, leaves
 from nodrop.config.load import Written, load, trace
-from nodrop.config.nfvbench.kept import ACTS, KEPT, kept_keys, remarks
 from nodrop.config.nfvbench.loopback import Loopback, parse_loopback
 from nodrop.config.nfvbench.rules import RULES
 from nodrop.config.nfvbench.schema import NfvbenchConfig
+from nodrop.config.nfvbench.untranslated import ACTS, KEPT, kept_keys, remarks
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.plan import build

@@ -10,13 +10,14 @@ import pytest
 from tests.nfvbench_manual import CONFIGURATION, LINES, Line
 from tests.running import Listener, make_plan, parts
 
-from nodrop import presence, private
 from nodrop.cli import main
 from nodrop.cli.nfvbench_flags import given
 from nodrop.cli.run import configuration, run
 from nodrop.plan import build
-from nodrop.run import execute
-from nodrop.stage import standing
+from nodrop.run import machine_lock
+from nodrop.run.execute import execute
+from nodrop.stage import persistent_lab
+from nodrop.system import runtime_dirs
 
 RUNS = [line for line in LINES if not line.instead]
 SAID = {
@@ -34,9 +35,9 @@ SAID = {
 def in_a_directory_with_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And with records of its own, so that what goes on on the machine is none of its business."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(presence, "TURN", f"\0nodrop.test.{secrets.token_hex(8)}")
-    monkeypatch.setattr(private, "runtime_directory", lambda: tmp_path / "records")
-    monkeypatch.setattr(standing, "_standing_holders", lambda: iter(()))
+    monkeypatch.setattr(machine_lock, "TURN", f"\0nodrop.test.{secrets.token_hex(8)}")
+    monkeypatch.setattr(runtime_dirs, "runtime_directory", lambda: tmp_path / "records")
+    monkeypatch.setattr(persistent_lab, "_standing_holders", lambda: iter(()))
     Path("nfvbench.cfg").write_text(CONFIGURATION)
 
 

@@ -12,7 +12,7 @@ from nodrop import store
 from nodrop.cli import main
 from nodrop.cli.outputs import FORMS
 from nodrop.model.result import Status
-from nodrop.run import execute
+from nodrop.run.execute import execute
 
 FILES = Path(__file__).parents[1] / "nfvbench"
 SHORT = ("--set", "search.final_trial_duration=1s", "--max-load", "4Mpps", "--no-latency", "-q", "--alongside")
@@ -26,8 +26,8 @@ def without_packets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setattr("nodrop.run.execute", simulated)
-    monkeypatch.setattr("nodrop.suite.execute", simulated)
+    monkeypatch.setattr("nodrop.run.execute.execute", simulated)
+    monkeypatch.setattr("nodrop.run.suite.execute", simulated)
 
 
 def service_chain(file: str | Path, name: str = "PVP") -> dict[str, Any]:

@@ -22,7 +22,7 @@ from nodrop.model.neighbor import NeighborCounts
 from nodrop.model.result import RunResult, Status
 from nodrop.model.trial import DirectionTimes, LatencySummary, StreamCounts, TrialResult
 from nodrop.report.nfvbench import nfvbench_written
-from nodrop.run import execute
+from nodrop.run.execute import execute
 
 FILES = Path(__file__).parents[1] / "nfvbench"
 USEC = 1000

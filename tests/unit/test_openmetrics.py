@@ -10,7 +10,7 @@ from tests.suts import Step
 from nodrop.export.openmetrics import RunWatch, exposition, textfile, write_textfile
 from nodrop.model.event import RunDone, RunStarted, TrialDone, TrialProgress
 from nodrop.model.result import RunResult
-from nodrop.run import execute
+from nodrop.run.execute import execute
 
 
 def run(directory: Path) -> tuple[RunResult, Listener]:

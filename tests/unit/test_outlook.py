@@ -8,17 +8,17 @@ from tests.running import Listener, make_plan, parts
 from tests.searching import search_plan
 from tests.suts import SmoothCurve, Step
 
-from nodrop.explained import ExplainedSearch
+from nodrop.explain.decision_log import ExplainedSearch
+from nodrop.explain.lookahead import Lookout
 from nodrop.model.event import TrialStarted
 from nodrop.model.plan import AlgorithmName, SearchPlan
 from nodrop.model.result import GoalState, Outlook
 from nodrop.model.trial import StopRule, Trial
-from nodrop.outlook import Lookout
-from nodrop.report.changes import changes_text
-from nodrop.run import execute
+from nodrop.report.bound_changes import changes_text
+from nodrop.run.execute import execute
 from nodrop.search import create
 from nodrop.search.base import Interval
-from nodrop.supposed import SupposedSut, supposed_outcome
+from nodrop.simulation.minimal_sut import SupposedSut, supposed_outcome
 from nodrop.units import format_pps, format_seconds
 
 CAPACITY_PPS = 1e6
@@ -119,7 +119,7 @@ def test_an_outlook_that_would_take_too_long_is_left_out() -> None:
 
 
 def test_every_search_trial_is_announced_with_its_outlook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nodrop.outlook.BUDGET_S", 60.0)  # a busy machine thinks slowly
+    monkeypatch.setattr("nodrop.explain.lookahead.BUDGET_S", 60.0)  # a busy machine thinks slowly
     listener = Listener()
     result = execute(make_plan(tmp_path, search__algorithm="mlrsearch-01"), listener, parts(SmoothCurve(9e5)))
     said = [event for event in listener.events if isinstance(event, TrialStarted) and event.phase == "search"]

@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 from tests import traces
 
-from nodrop.search.own.assurance import MODEL_ERROR, Observed, above_probability, loss_ratio_limit
-from nodrop.search.own.sut_model import Estimate
+from nodrop.search.probe_search.confidence import MODEL_ERROR, Observed, above_probability, loss_ratio_limit
+from nodrop.search.probe_search.sut_model import Estimate
 
 LOAD = 1e6
 trace = partial(traces.trace, window_s=1.0)

@@ -6,8 +6,8 @@ from itertools import pairwise
 import pytest
 from tests.traces import LOAD_PPS, trace
 
-from nodrop.search.own.astray import EventRate, is_stall, stall_line
-from nodrop.search.own.trace import Trace
+from nodrop.search.probe_search.event_loss import EventRate, is_stall, stall_line
+from nodrop.search.probe_search.trial_trace import Trace
 
 STALL_S, BUFFER = 0.001, 400.0
 

@@ -5,8 +5,8 @@ from tests.own import NDR, PDR, SHORT
 from tests.traces import LOAD_PPS, trace
 
 from nodrop.model.goal import Goal
-from nodrop.search.own.ledger import Ledger
-from nodrop.search.own.trace import Trace
+from nodrop.search.probe_search.goal_evidence import Ledger
+from nodrop.search.probe_search.trial_trace import Trace
 
 OVERHEAD_S = 0.5
 

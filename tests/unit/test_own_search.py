@@ -18,12 +18,12 @@ from tests.own import (
     search,
 )
 
-from nodrop.generator.simulated import SUTS, create
 from nodrop.model.goal import Goal
 from nodrop.model.plan import Earlier
 from nodrop.search import width
 from nodrop.search.base import Interval
-from nodrop.simulation import Simulated, simulate
+from nodrop.simulation import SUTS, create
+from nodrop.simulation.search_run import Simulated, simulate
 
 STEADY = ("hard-limit", "tester-overload", "tester-overload-above", "loss-inversion", "duration-dependent")
 CALM = (*STEADY, "deep-buffer", "degrading", "stall-periodic", "warm-up")

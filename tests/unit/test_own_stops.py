@@ -8,13 +8,13 @@ import pytest
 from tests.cases import Lottery
 from tests.own import LONG, SHORT, own_plan
 
-from nodrop.generator.simulated import SUTS
-from nodrop.generator.simulated.forwarder import Forwarder
 from nodrop.model.goal import Goal
 from nodrop.model.trial import Trial
 from nodrop.search import create
 from nodrop.search.base import Interval, Outcome, Search
-from nodrop.simulation import answer
+from nodrop.simulation import SUTS
+from nodrop.simulation.forwarder import Forwarder
+from nodrop.simulation.search_run import answer
 
 TRIAL_COUNT_MAX = 400
 

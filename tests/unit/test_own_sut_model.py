@@ -7,9 +7,9 @@ from tests.own import NDR, PDR
 from tests.traces import trace
 
 from nodrop.model.goal import Goal
-from nodrop.search.own.ledger import Ledger
-from nodrop.search.own.sut_model import Nature, SutModel, is_collapsed, trend
-from nodrop.search.own.trace import Trace
+from nodrop.search.probe_search.goal_evidence import Ledger
+from nodrop.search.probe_search.sut_model import Nature, SutModel, is_collapsed, trend
+from nodrop.search.probe_search.trial_trace import Trace
 
 OFFERED_PPS = 9.2e6
 

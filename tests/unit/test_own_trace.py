@@ -4,7 +4,7 @@ import pytest
 from tests.traces import LOAD_PPS, trace
 
 from nodrop.search.base import Outcome, Sample
-from nodrop.search.own.trace import WINDOWS_MAX, read
+from nodrop.search.probe_search.trial_trace import WINDOWS_MAX, read
 
 EXCESS = 10_000.0
 """Frames per window of 0.1 s that a SUT of 0.9 Mpps loses of 1 Mpps."""

@@ -17,9 +17,9 @@ from tests.running import MILLION
 from tests.suts import LossFloor, SmoothCurve, Step, Sut
 
 from nodrop.charts.base import Chart
-from nodrop.charts.draw import write
-from nodrop.charts.funnel import chart
-from nodrop.charts.scene import scene
+from nodrop.charts.render import write
+from nodrop.charts.search_bounds import chart
+from nodrop.charts.search_chart_data import scene
 from nodrop.cli import main
 from nodrop.model.result import RunResult
 from nodrop.model.trial import Doubt, Validity, Verdict

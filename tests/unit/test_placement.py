@@ -10,7 +10,7 @@ from nodrop.model.chd import HostDescriptor, Tlb, VSwitch
 from nodrop.model.observation import Feature, Observation
 from nodrop.model.placement import Placement, PlacementResult
 from nodrop.model.vmd import Disk, Impact, Interface, OtherIo, Profile, SetLink, SetMemory, VcpuSet, VmDescriptor
-from nodrop.vm.place import Reserve, Terms, compiled, occupied, place
+from nodrop.vm.place import Reserve, Terms, compiled, place, subtract_placement
 from nodrop.vm.ranking.features import Features
 from nodrop.vm.ranking.table import Table
 
@@ -220,10 +220,10 @@ def test_features_rank_by_what_falls_short_the_most() -> None:
 
 def test_a_core_is_never_shared_with_another_vm() -> None:
     one = placed(place(vm(vcpu_sets=sets(1)), [host("a", Shape(nodes=1, cores=3))]))
-    left = occupied(host("a", Shape(nodes=1, cores=3)), one)
+    left = subtract_placement(host("a", Shape(nodes=1, cores=3)), one)
     second = placed(place(vm(vcpu_sets=sets(1)), [left]))
     assert second.sets[0].cpus[0] != one.sets[0].cpus[0] + 3
-    assert constraints(place(vm(vcpu_sets=sets(1)), [occupied(left, second)])) == ["cpus"]
+    assert constraints(place(vm(vcpu_sets=sets(1)), [subtract_placement(left, second)])) == ["cpus"]
 
 
 def test_isolated_vcpus_leave_the_sibling_empty_and_required_ones_use_it() -> None:
@@ -289,7 +289,7 @@ def test_unknown_pages_are_no_pages() -> None:
 
 def test_interfaces_are_on_the_node_of_their_set() -> None:
     chd = host("a", Shape(cores=4))
-    full = occupied(chd, placed(place(vm(vcpu_sets=sets(6)), [chd])))
+    full = subtract_placement(chd, placed(place(vm(vcpu_sets=sets(6)), [chd])))
     interface = (Interface(speed_bps=10 * GBPS, mode="dedicated"),)
     dedicated = vm(vcpu_sets=sets(2, interfaces=interface))
     assert placed(place(dedicated, [full])).sets[0].interfaces[0].pci_id.startswith("0000:83")
@@ -315,7 +315,7 @@ def test_vfs_are_given_while_the_port_can_carry_them() -> None:
     for _ in range(2):
         placement = placed(place(vm(vcpu_sets=sets(1, interfaces=interface)), [chd]))
         ends.append(placement.sets[0].interfaces[0].pci_id)
-        chd = occupied(chd, placement)
+        chd = subtract_placement(chd, placement)
     assert ends == ["0000:03:10.0", "0000:03:10.1"]
     # 8 of 10 Gb/s are promised.
     assert constraints(place(vm(vcpu_sets=sets(1, interfaces=interface)), [chd])) == ["interfaces"]
@@ -374,14 +374,14 @@ def test_identical_vms_are_no_more_than_the_vm_says() -> None:
     asked = vm(impact=Impact(option=2, identical_max_count=2), vcpu_sets=sets(1))
     chd = host("a", Shape(nodes=1))
     for name in ("vm", "vm#2"):
-        chd = occupied(chd, placed(place(asked, [chd], vm=name)))
+        chd = subtract_placement(chd, placed(place(asked, [chd], vm=name)))
     assert constraints(place(asked, [chd], vm="vm#3")) == ["impact"]
 
 
 def test_what_antagonists_cost_is_taken_off_the_promise_beside_others() -> None:
     asked = vm(impact=Impact(option=1, degradation_max_ratio={"cache": 0.2}), vcpu_sets=sets(1))
     assert placed(place(asked, [host()])).guarantee.ratio == 1.0
-    beside = occupied(host(), placed(place(forwarder(), [host()])))
+    beside = subtract_placement(host(), placed(place(forwarder(), [host()])))
     placement = placed(place(asked, [beside]))
     assert placement.guarantee.ratio == pytest.approx(0.8)
     assert any("forwarder" in each for each in placement.warnings)
@@ -426,7 +426,7 @@ def test_a_vm_without_topology_may_be_in_pieces() -> None:
     assert {each.node for each in placement.sets} == {0, 1}
     assert sorted(vcpu for each in placement.sets for vcpu in each.cpus) == list(range(10))
     assert sum(each.normal_bytes for each in placement.sets) == GIB
-    assert occupied(chd, placement)
+    assert subtract_placement(chd, placement)
 
 
 # What is left
@@ -434,7 +434,7 @@ def test_a_vm_without_topology_may_be_in_pieces() -> None:
 
 def test_a_host_afterwards_keeps_what_a_descriptor_has_to_keep() -> None:
     before = host()
-    after = occupied(before, placed(place(sample(), [before], vm="bng")))
+    after = subtract_placement(before, placed(place(sample(), [before], vm="bng")))
     node = after.resources.numa_nodes[0]
     taken = [cpu for cpu, state in node.cpus.cpu.items() if state.owners == ("bng",)]
     assert len(taken) == 14
@@ -453,7 +453,7 @@ def test_a_host_afterwards_keeps_what_a_descriptor_has_to_keep() -> None:
 
 def test_slack_is_what_the_next_vm_finds() -> None:
     placement = placed(place(sample(), [host()]))
-    left = compiled(occupied(host(), placement))
+    left = compiled(subtract_placement(host(), placement))
     assert placement.slack["host_core_count"] == sum(node.whole_count for node in left.nodes) == 7
     assert placement.slack["node_0_1_GiB_page_count"] == 10
 

@@ -13,7 +13,7 @@ from tests.placing import Rules, best, faults, random_host, random_vm
 
 from nodrop.model.chd import HostDescriptor
 from nodrop.model.vmd import VmDescriptor
-from nodrop.vm.place import Reserve, Terms, compiled, decide, explained, occupied
+from nodrop.vm.place import Reserve, Terms, compiled, decide, explained, subtract_placement
 from nodrop.vm.place.assemble import assembled
 
 CASES = int(os.environ.get("NODROP_PLACEMENT_CASES", "800"))
@@ -78,7 +78,7 @@ def test_what_a_placement_leaves_is_counted_as_the_first_vm_would_be_there() -> 
         first = explained(decide(each.vmd, [compiled(each.host)], each.terms, "first")).placement
         if first is None:
             continue
-        left = occupied(each.host, first)
+        left = subtract_placement(each.host, first)
         decision = decide(each.vmd, [compiled(left)], each.terms, "second")
         if not decision.candidates:
             assert best(each.vmd, left, each.rules) is None, f"seed {each.seed}"

@@ -13,7 +13,7 @@ from nodrop.model.goal import Bound, GoalResult, Limit
 from nodrop.model.plan import Earlier, Plan, SutKind
 from nodrop.model.result import RunResult, Status
 from nodrop.plan import build
-from nodrop.plan.lookups import Lookups
+from nodrop.plan.resolvers import Lookups
 from nodrop.rates import line_rate_pps
 
 SEARCH_PAGE = (Path(__file__).parents[2] / "docs/reference/search-options.md").read_text()

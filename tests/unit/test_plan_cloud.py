@@ -11,8 +11,8 @@ from nodrop.model.facts import ChainFacts
 from nodrop.model.layer import Ethernet, Vlan, Vxlan
 from nodrop.model.plan import Plan
 from nodrop.plan import build
-from nodrop.plan.lookups import Lookups
-from nodrop.plan.settled import settled
+from nodrop.plan.resolvers import Lookups
+from nodrop.plan.stage_facts import settled
 
 PORTS = {"sut": "openstack", "ports": ["eth8", "eth9"]}
 MACS = ("02:aa:00:00:00:08", "02:aa:00:00:00:09")

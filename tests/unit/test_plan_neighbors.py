@@ -9,7 +9,7 @@ from nodrop.errors import ConfigError
 from nodrop.model.neighbor import NeighborPlan
 from nodrop.model.trex import TrexPort
 from nodrop.plan import build
-from nodrop.plan.lookups import Lookups
+from nodrop.plan.resolvers import Lookups
 
 
 def neighbors(sut: str, **keys: Any) -> NeighborPlan:

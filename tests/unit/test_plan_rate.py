@@ -6,8 +6,8 @@ import pytest
 
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
-from nodrop.plan.rate import plan_link_speed
-from nodrop.plan.tester import FoundPorts
+from nodrop.plan.fixed_rate import plan_link_speed
+from nodrop.plan.tester_ports import FoundPorts
 
 GBPS = 1_000_000_000
 SPEEDS = {"eth1": 25 * GBPS, "eth2": 10 * GBPS}

@@ -9,7 +9,7 @@ from nodrop.errors import ConfigError
 from nodrop.model.layer import Ethernet, Ipv4, Mpls, Vlan, Vxlan
 from nodrop.model.plan import Plan
 from nodrop.plan import build
-from nodrop.plan.lookups import Lookups
+from nodrop.plan.resolvers import Lookups
 
 VTEPS = {"tunnel.src_vteps": ["10.1.0.1", "10.2.0.1"], "tunnel.dst_vtep": "10.9.0.1"}
 

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from nodrop import presence, private
 from nodrop.cli import main
 from nodrop.errors import BusyError
-from nodrop.presence import presences, present, turn
-from nodrop.stage import standing
+from nodrop.run import machine_lock
+from nodrop.run.machine_lock import presences, present, turn
+from nodrop.stage import persistent_lab
+from nodrop.system import runtime_dirs
 
 ELSEWHERE = """
 import sys
@@ -32,17 +33,17 @@ with presence.turn("elsewhere"):
 @pytest.fixture(autouse=True)
 def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A turn and records of the test's own; labs of the machine are none of its business."""
-    monkeypatch.delenv(presence.ALONGSIDE, raising=False)
-    monkeypatch.setattr(presence, "TURN", f"\0nodrop.test.{secrets.token_hex(8)}")
-    monkeypatch.setattr(private, "runtime_directory", lambda: tmp_path / "records")
-    monkeypatch.setattr(standing, "_standing_holders", lambda: iter(()))
+    monkeypatch.delenv(machine_lock.ALONGSIDE, raising=False)
+    monkeypatch.setattr(machine_lock, "TURN", f"\0nodrop.test.{secrets.token_hex(8)}")
+    monkeypatch.setattr(runtime_dirs, "runtime_directory", lambda: tmp_path / "records")
+    monkeypatch.setattr(persistent_lab, "_standing_holders", lambda: iter(()))
 
 
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     """Another process, and it has the turn."""
     with subprocess.Popen(
-        [sys.executable, "-c", ELSEWHERE, presence.TURN[1:], tmp_path / "records"],
+        [sys.executable, "-c", ELSEWHERE, machine_lock.TURN[1:], tmp_path / "records"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -67,7 +68,7 @@ def test_a_run_alongside_is_not_refused_and_is_seen(elsewhere: subprocess.Popen[
 
 
 def test_the_environment_may_allow_it_too(elsewhere: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(presence.ALONGSIDE, "1")
+    monkeypatch.setenv(machine_lock.ALONGSIDE, "1")
     with turn("here"):
         assert elsewhere.poll() is None
 
@@ -96,14 +97,14 @@ def test_who_has_the_turn_may_take_it_again() -> None:
 def test_a_run_of_another_user_is_seen_by_what_everybody_may_see(
     elsewhere: subprocess.Popen[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(private, "runtime_directory", lambda: tmp_path / "of another user")
+    monkeypatch.setattr(runtime_dirs, "runtime_directory", lambda: tmp_path / "of another user")
     (seen,) = presences()
     assert (seen.process.pid, seen.role, seen.place) == (elsewhere.pid, "run", None)
 
 
 def test_a_record_that_outlived_its_process_does_no_harm() -> None:
     with present("server", "http://127.0.0.1:7555"):
-        (path,) = private.directory(presence.KIND).glob("*")
+        (path,) = runtime_dirs.directory(machine_lock.KIND).glob("*")
         kept = path.read_text()
         (seen,) = presences()
     assert seen.text().startswith("server of ")
@@ -113,7 +114,7 @@ def test_a_record_that_outlived_its_process_does_no_harm() -> None:
 
 
 def test_a_run_that_cannot_be_recorded_measures_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(private, "runtime_directory", lambda: Path("/dev/null"))
+    monkeypatch.setattr(runtime_dirs, "runtime_directory", lambda: Path("/dev/null"))
     with turn("here"):
         pass
 

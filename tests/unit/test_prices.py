@@ -12,21 +12,21 @@ from tests.running import NullStage
 from tests.unit.test_charts import require_sound
 from tests.verdicts import rate, run
 
-from nodrop.charts import price as pictured
+from nodrop.analysis.rule_costs import Bound, Price, PriceTable, Said, impact, priced
+from nodrop.charts import rule_cost as pictured
 from nodrop.cli import main
-from nodrop.generator.simulated import SimulatedMeasurer
-from nodrop.generator.simulated.changing import NoisyCapacity
 from nodrop.model.plan import Plan
-from nodrop.model.price import KEPT, PriceRule, Pricing
+from nodrop.model.rule_cost import KEPT, PriceRule, Pricing
 from nodrop.model.summary import Measure, Summary
-from nodrop.pricing import plan_prices, still_wanted, table_of
-from nodrop.pricing.planning import Asked
-from nodrop.pricing.rules import Means
-from nodrop.report.price import cost_text, impact_text, price_markdown, span_text
-from nodrop.run import Parts
+from nodrop.report.rule_cost import cost_text, impact_text, price_markdown, span_text
+from nodrop.run.execute import Parts
+from nodrop.run.rule_cost import plan_prices, still_wanted, table_of
+from nodrop.run.rule_cost.plans import Asked
+from nodrop.run.rule_cost.rules import Means
+from nodrop.run.suite import execute_suite
+from nodrop.simulation import SimulatedMeasurer
+from nodrop.simulation.varying_capacity import NoisyCapacity
 from nodrop.store import suites
-from nodrop.suite import execute_suite
-from nodrop.verdict.prices import Bound, Price, PriceTable, Said, impact, priced
 
 RULES = (
     PriceRule(key="a", text="rule a", why="-", clause="7.2", how="so"),

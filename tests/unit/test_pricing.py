@@ -9,12 +9,12 @@ from tests.vms import forwarder, sample
 
 from nodrop.errors import ConfigError
 from nodrop.model.plan import Plan
-from nodrop.model.price import KEPT, PriceRule
+from nodrop.model.rule_cost import KEPT, PriceRule
 from nodrop.model.vmd import VmDescriptor
-from nodrop.pricing import Planned, plan_prices
-from nodrop.pricing.places import choose_places
-from nodrop.pricing.planning import Asked
-from nodrop.pricing.rules import Means, rules_of
+from nodrop.run.rule_cost import Planned, plan_prices
+from nodrop.run.rule_cost.cpu_selection import choose_places
+from nodrop.run.rule_cost.plans import Asked
+from nodrop.run.rule_cost.rules import Means, rules_of
 
 TWO_SOCKETS = host(shape=Shape(nodes=2, cores=8, threads=2))
 """Node 0: CPUs 0 to 7 and their siblings 16 to 23; node 1: 8 to 15 and 24 to 31."""

@@ -9,12 +9,12 @@ from tests.running import MILLION, Listener, make_plan, parts
 from tests.suts import Buffer, SlowTester, SmoothCurve, Step, Sut
 
 from nodrop.cli import main
-from nodrop.generator.simulated import SUTS
+from nodrop.explain.redecide import replay
 from nodrop.model.plan import AlgorithmName
 from nodrop.model.result import RunResult
 from nodrop.model.trial import Doubt, TrialResult, Validity, Verdict
-from nodrop.replay import replay
-from nodrop.run import execute
+from nodrop.run.execute import execute
+from nodrop.simulation import SUTS
 
 MODELS = [
     Step(1e9),

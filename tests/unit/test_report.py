@@ -11,16 +11,16 @@ from tests.running import MILLION, Listener, NullStage, make_plan, parts
 from tests.suts import SlowTester, Step, Sut
 
 from nodrop.cli.console import console, show
+from nodrop.formatting import small_ratio_text
 from nodrop.model.event import Event, TrialDone, TrialProgress, TrialStarted
 from nodrop.model.goal import Flag, Limit
 from nodrop.model.result import LatencyResult, RunResult, Status
 from nodrop.model.trial import DirectionTimes, Doubt, LatencySummary, StopClause, StreamCounts, Trial, Validity, Verdict
-from nodrop.report.lines import LineProgress, trial_line
-from nodrop.report.live import LiveProgress, picture
+from nodrop.report.line_progress import LineProgress, trial_line
+from nodrop.report.live_progress import LiveProgress, picture
 from nodrop.report.progress import Progress
-from nodrop.report.text import report
-from nodrop.run import execute
-from nodrop.wording import small_ratio_text
+from nodrop.report.terminal import report
+from nodrop.run.execute import execute
 
 LATENCY = LatencySummary(
     count=1000,
@@ -277,7 +277,7 @@ def test_the_live_picture_is_drawn_at_most_four_times_a_second(tmp_path: Path, m
     listener = Listener()
     execute(make_plan(tmp_path), listener, parts())
     now_s = 100.0
-    monkeypatch.setattr("nodrop.report.live.time.monotonic", lambda: now_s)
+    monkeypatch.setattr("nodrop.report.live_progress.time.monotonic", lambda: now_s)
     progress = LiveProgress(console(Terminal()))
     drawn: list[float] = []
     monkeypatch.setattr(progress._live, "update", lambda *_, **__: drawn.append(now_s))

@@ -13,7 +13,7 @@ from tests.recorded import recorded
 from tests.running import MILLION
 
 from nodrop import store
-from nodrop.charts import draw
+from nodrop.charts import render
 from nodrop.charts.base import Chart
 from nodrop.model.result import RunResult
 from nodrop.report.html import page
@@ -24,7 +24,7 @@ HOSTILE = """</script></style><img src=x onerror=alert(1)>"'&<svg onload=alert(2
 @pytest.fixture(autouse=True)
 def _undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """The renderer's threads would stay and take signals meant for other tests; drawings have tests of their own."""
-    monkeypatch.setattr(draw, "svg", lambda chart: f"<svg class=drawn>{chart.name}</svg>" if _is(chart) else "")
+    monkeypatch.setattr(render, "svg", lambda chart: f"<svg class=drawn>{chart.name}</svg>" if _is(chart) else "")
 
 
 def _is(chart: Chart) -> bool:

@@ -13,8 +13,8 @@ from tests.suts import SlowTester, Step
 
 from nodrop.cli import main
 from nodrop.model.result import RunResult
+from nodrop.run.suite import execute_suite
 from nodrop.store import suites
-from nodrop.suite import execute_suite
 
 NFVBENCH = Path(__file__).parents[1] / "nfvbench/ndr_pdr.json"
 Captured = pytest.CaptureFixture[str]

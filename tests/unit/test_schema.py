@@ -12,7 +12,7 @@ from tests.suts import SlowTester
 
 from nodrop import store
 from nodrop.config.schema import Config
-from nodrop.run import execute
+from nodrop.run.execute import execute
 
 
 def read(name: str) -> Any:

@@ -11,10 +11,10 @@ from tests.suts import Step
 from nodrop import store
 from nodrop.errors import ConfigError
 from nodrop.model.result import RunResult
+from nodrop.run.suite import execute_suite
 from nodrop.store.imported import take
 from nodrop.store.index import open_index
 from nodrop.store.selection import Selected, select
-from nodrop.suite import execute_suite
 
 NFVBENCH = sorted((Path(__file__).parents[1] / "nfvbench").glob("*.json"))
 

@@ -8,9 +8,9 @@ from tests.recorded import recorded
 from tests.running import MILLION
 from tests.verdicts import rate, run
 
+from nodrop.analysis import differences, outward_differences
 from nodrop.model.chd import CpuState, HostDescriptor
 from nodrop.model.result import RunResult
-from nodrop.verdict import differences, outward_differences
 
 
 @pytest.fixture(scope="module")

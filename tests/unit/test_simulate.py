@@ -8,8 +8,8 @@ import pytest
 
 from nodrop import store
 from nodrop.cli import main
-from nodrop.generator.simulated import SUTS
 from nodrop.model.result import Status
+from nodrop.simulation import SUTS
 
 
 @pytest.fixture(autouse=True)

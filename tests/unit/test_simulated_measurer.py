@@ -6,8 +6,8 @@ from tests.traffic import two_way_traffic
 
 from nodrop.errors import GeneratorError
 from nodrop.generator.base import Measurer
-from nodrop.generator.simulated import SimulatedMeasurer, SutCounts
 from nodrop.model.trial import StopRule, Trial, TrialResult, Verdict
+from nodrop.simulation import SimulatedMeasurer, SutCounts
 
 
 def measure(measurer: Measurer, trial: Trial) -> TrialResult:

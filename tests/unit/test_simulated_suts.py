@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from nodrop.errors import ConfigError
-from nodrop.generator.simulated import SUTS, Sut, create
-from nodrop.generator.simulated.changing import Drift, WarmUp
-from nodrop.generator.simulated.steady import DeepBuffer, HardLimit, LossFloor
-from nodrop.generator.simulated.taken import Taken, take
 from nodrop.model.trial import StopClause, StopRule, Trial
+from nodrop.simulation import SUTS, Sut, create
+from nodrop.simulation.offer import Taken, take
+from nodrop.simulation.stationary import DeepBuffer, HardLimit, LossFloor
+from nodrop.simulation.varying_capacity import Drift, WarmUp
 
 LOADS_PPS = (20_000.0, 1e6, 4.5e6, 8.4e6, 9.09e6, 9.2e6, 30e6)
 SETTLED_S = 10_000.0

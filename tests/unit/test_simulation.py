@@ -4,14 +4,14 @@ import pytest
 from tests.searching import search_plan
 from tests.traffic import two_way_traffic
 
-from nodrop.comparison import Contender, Found, compare
 from nodrop.errors import ConfigError
-from nodrop.generator.simulated import SUTS, SimulatedMeasurer
-from nodrop.generator.simulated.steady import HardLimit
 from nodrop.model.plan import AlgorithmName, SearchPlan
 from nodrop.model.trial import StopRule, Trial
 from nodrop.search.base import Outcome
-from nodrop.simulation import answer, simulate
+from nodrop.simulation import SUTS, SimulatedMeasurer
+from nodrop.simulation.benchmark import Contender, Found, compare
+from nodrop.simulation.search_run import answer, simulate
+from nodrop.simulation.stationary import HardLimit
 
 STEADY = ("hard-limit", "deep-buffer", "tester-overload", "tester-overload-above", "degrading", "loss-inversion")
 """The same in every trial of the final duration, and monotonous as far as these searches look."""

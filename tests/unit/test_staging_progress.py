@@ -5,10 +5,10 @@ import io
 from rich.console import Console
 
 from nodrop.model.event import StageProgress
-from nodrop.report.lines import LineProgress
-from nodrop.report.live import picture
+from nodrop.report.line_progress import LineProgress
+from nodrop.report.live_progress import picture
 from nodrop.report.progress import Progress
-from nodrop.report.staging import Staging
+from nodrop.report.stage_progress import Staging
 
 
 def step(done_count: int, count: int = 40, text: str = "") -> StageProgress:

@@ -16,7 +16,7 @@ from nodrop.errors import ConfigError, GeneratorError
 from nodrop.model.plan import AlgorithmName
 from nodrop.search import create
 from nodrop.stdio import converse, step_s
-from nodrop.stdio.lines import Lines
+from nodrop.stdio.jsonl import Lines
 
 CAPACITY_PPS = 1.3e6
 PARAMS = {"max_load": 10e6, "min_load": 10e3, "final_trial_duration": 5.0, "initial_trial_duration": 0.5}

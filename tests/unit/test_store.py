@@ -12,8 +12,8 @@ from nodrop import __version__, store
 from nodrop.cli import main
 from nodrop.errors import ConfigError
 from nodrop.model.result import RunResult
-from nodrop.run import execute
-from nodrop.store import hashes
+from nodrop.run.execute import execute
+from nodrop.store import checksums
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_a_result_is_never_rewritten(result: RunResult, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="it is there already, and a result is never rewritten"):
         store.save(result.model_copy(update={"wall_s": 1.0}), tmp_path)
     assert path.read_bytes() == written
-    assert hashes.check(path).state == "intact"
+    assert checksums.check(path).state == "intact"
 
 
 def test_the_hash_beside_a_result_is_what_sha256sum_reads(result: RunResult, tmp_path: Path) -> None:
@@ -69,11 +69,11 @@ def test_the_hash_beside_a_result_is_what_sha256sum_reads(result: RunResult, tmp
     assert said.stdout == "result.json: OK\n"
     path.write_text(path.read_text().replace('"wall_s": ', '"wall_s": 1'))
     assert subprocess.run(command, cwd=path.parent, capture_output=True, check=False).returncode == 1
-    assert hashes.check(path).state == "altered"
-    hashes.hash_file(path).unlink()
-    assert hashes.check(path).state == "not hashed"
+    assert checksums.check(path).state == "altered"
+    checksums.hash_file(path).unlink()
+    assert checksums.check(path).state == "not hashed"
     path.unlink()
-    assert hashes.check(path).state == "missing"
+    assert checksums.check(path).state == "missing"
 
 
 def test_what_is_not_a_plain_file_is_written_to_and_not_replaced(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from tests.suts import SlowTester, Step
 from nodrop.model.result import RunResult
 from nodrop.model.summary import Measure
 from nodrop.model.trial import DirectionTimes, LatencySummary
-from nodrop.run import execute
+from nodrop.run.execute import execute
 from nodrop.store.summaries import summary_of
 
 

@@ -8,9 +8,9 @@ import pytest
 from tests.suts import Step
 from tests.traffic import two_way_traffic
 
-from nodrop.generator.simulated import SimulatedMeasurer
 from nodrop.model.trial import Trial, TrialResult, Verdict
 from nodrop.observe.sut_cpu import SutCpu
+from nodrop.simulation import SimulatedMeasurer
 
 
 def trial_of(duration_s: float) -> TrialResult:

@@ -8,10 +8,10 @@ import pytest
 from nodrop.config.load import load
 from nodrop.config.traffic import GENOME_BYTES, RangeConfig, TrafficConfig
 from nodrop.errors import ConfigError
+from nodrop.formatting import each_way_text, traffic_text
 from nodrop.model.layer import Ipv4, Udp
 from nodrop.model.traffic import FieldRange, Increment, Random, Stream, Traffic
 from nodrop.plan import build
-from nodrop.wording import each_way_text, traffic_text
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/traffic.md").read_text()
 

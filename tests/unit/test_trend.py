@@ -10,15 +10,15 @@ import pytest
 from altair.vegalite.v5.schema import core
 from scipy import stats
 
+from nodrop.analysis.segments import probability
+from nodrop.analysis.spread import spreads
+from nodrop.analysis.trend import Point, Series, Trend, series_of, trend
+from nodrop.analysis.trend_text import sentences
+from nodrop.analysis.types import Margins, Verdict
 from nodrop.charts import trend as drawing
-from nodrop.charts.draw import drawn
+from nodrop.charts.render import drawn
 from nodrop.model.summary import Measure, Summary
 from nodrop.report.trend_plot import ASCII, plot
-from nodrop.verdict.levels import probability
-from nodrop.verdict.spread import spreads
-from nodrop.verdict.trend import Point, Series, Trend, series_of, trend
-from nodrop.verdict.trend_wording import sentences
-from nodrop.verdict.values import Margins, Verdict
 
 BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
 

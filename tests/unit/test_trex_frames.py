@@ -15,10 +15,10 @@ from tests.trex import vm
 from tests.trex.field_engine import Vm, internet_checksum
 
 from nodrop.errors import GeneratorError
-from nodrop.generator.addressing import stream_request
-from nodrop.generator.process import EngineProcess
+from nodrop.generator.engine_process import EngineProcess
+from nodrop.generator.stations import stream_request
 from nodrop.generator.trex.frames import templates
-from nodrop.generator.trex.lines import Lines
+from nodrop.generator.trex.relay_sockets import Lines
 from nodrop.generator.trex.streams import programme
 from nodrop.model.layer import Ethernet, Gre, IcmpEcho, Ipv4, Ipv6, Layer, Mpls, Tcp, Udp, Vlan, Vxlan
 from nodrop.model.traffic import FieldRange, Increment, Listed, Random, SizeShare, Stream, Traffic

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodrop.generator.trex.pace import CATCH_UP_S, Pace
+from nodrop.generator.trex.rate_check import CATCH_UP_S, Pace
 
 
 def looks(pace: Pace, sent: list[tuple[float, float, int]]) -> Pace:

@@ -12,9 +12,9 @@ import pytest
 from tests.traffic import plain_stream
 
 from nodrop.errors import GeneratorError, NoPath
-from nodrop.generator.process import EngineProcess
+from nodrop.generator.engine_process import EngineProcess
 from nodrop.generator.trex import neighbors, path_check
-from nodrop.generator.trex.exchange import wanted
+from nodrop.generator.trex.packet_io import wanted
 from nodrop.model.layer import Ethernet, Ipv4, Udp, Vlan
 from nodrop.model.neighbor import Link, NeighborPlan, Station
 from nodrop.model.traffic import Traffic

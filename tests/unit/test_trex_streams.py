@@ -13,7 +13,7 @@ from tests.traffic import plain_stream
 from nodrop.errors import GeneratorError
 from nodrop.generator.trex.frames import templates
 from nodrop.generator.trex.neighbors import announced
-from nodrop.generator.trex.programme import Programme
+from nodrop.generator.trex.stream_set import Programme
 from nodrop.generator.trex.streams import programme
 from nodrop.model.layer import Ethernet, Ipv4, Mpls, Udp, Vlan, Vxlan
 from nodrop.model.neighbor import Link, NeighborPlan, Station

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.traffic import two_way_traffic
 
 from nodrop.generator.trex.counters import _dealt
-from nodrop.generator.trex.timeline import CertainLoss, Grouping, Look, in_flight, joined, lost_by, windows
+from nodrop.generator.trex.trial_windows import CertainLoss, Grouping, Look, in_flight, joined, lost_by, windows
 from nodrop.model.trial import Windows
 
 

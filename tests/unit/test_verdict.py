@@ -6,9 +6,9 @@ from random import Random
 import pytest
 from tests.verdicts import latency, loss, rate, run, sides
 
+from nodrop.analysis import Margins, Verdict, compare
+from nodrop.analysis.types import Comparison
 from nodrop.errors import ConfigError
-from nodrop.verdict import Margins, Verdict, compare
-from nodrop.verdict.values import Comparison
 
 GOOD = (1.000e6, 1.004e6, 0.997e6, 1.002e6, 0.998e6)
 SLOW = tuple(each * 0.95 for each in (0.999e6, 1.003e6, 0.998e6, 1.001e6, 1.000e6))

@@ -11,8 +11,8 @@ from benchmarks.verdict.searches import dealt, search
 from benchmarks.verdict.tally import Pair, Tally, exact, tally
 from scipy.stats import binom, binomtest, ttest_ind
 
+from nodrop.analysis import Verdict
 from nodrop.model.summary import Summary
-from nodrop.verdict import Verdict
 
 PAIRS = 120
 NOMINAL = 0.05

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from scipy import stats
 
-from nodrop.verdict.statistics import Estimate, Pair, Values, adjusted, drift, estimate, repeats, ways
+from nodrop.analysis.statistics import Estimate, Pair, Values, adjusted, drift, estimate, repeats, ways
 
 A = (10.01, 9.97, 10.04, 10.00, 9.92)
 B = (9.81, 9.93, 9.79, 9.96, 9.78, 9.70)

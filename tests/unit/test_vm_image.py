@@ -15,11 +15,11 @@ from click.testing import CliRunner
 from nodrop import vmimage
 from nodrop.cli import nodrop
 from nodrop.errors import ImageError
+from nodrop.vmimage.bundle_program import libraries
 from nodrop.vmimage.initrd import Entry, archive, executable, link
 from nodrop.vmimage.manifest import licences, used
 from nodrop.vmimage.modules import Modules
 from nodrop.vmimage.packages import Deb, Packages
-from nodrop.vmimage.program import libraries
 
 GUEST = Path(vmimage.__file__).parent / "guest"
 CONTENT = "FORWARDER=testpmd\nINTF_MAC1=fa:16:3e:00:00:01\nTG_NET1=10.0.0.0/8,11.0.0.0/8\nINTF_MGMT_CIDR=\n"

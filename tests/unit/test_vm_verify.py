@@ -10,11 +10,11 @@ from nodrop.cli import nodrop
 from nodrop.descriptors import text_of
 from nodrop.descriptors.placement import read_placement
 from nodrop.errors import ConfigError
-from nodrop.host.running import running
-from nodrop.host.tree import Tree
+from nodrop.host.file_tree import Tree
+from nodrop.host.running_vms import running
 from nodrop.model.deployment import Agreement
 from nodrop.model.placement import PlacementBatch, PlacementResult
-from nodrop.vm.config.deployed import agreements
+from nodrop.vm.config.verify import agreements
 
 PID = 4711
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from fastapi.testclient import TestClient
 from tests.api.serving import WORKER
 
-from nodrop.api.app import make_app
-from nodrop.api.base import Base
-from nodrop.api.journal import Journal
-from nodrop.api.runs import Patience, Runs
-from nodrop.api.tokens import Tokens
-from nodrop.web.pages import WebPages
+from nodrop.server.pages.routes import WebPages
+from nodrop.server.rest.app import make_app
+from nodrop.server.rest.journal import Journal
+from nodrop.server.rest.run_queue import Patience, Runs
+from nodrop.server.rest.server_config import Base
+from nodrop.server.rest.tokens import Tokens
 
 HTML = {"Accept": "text/html,application/xhtml+xml"}
 

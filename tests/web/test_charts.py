@@ -12,9 +12,9 @@ from tests.recorded import recorded
 from tests.suts import SmoothCurve
 from tests.unit.test_charts import WIDE, every_chart
 
-from nodrop import web
+from nodrop.server import pages
 
-STATIC = Path(web.__file__).parent / "static"
+STATIC = Path(pages.__file__).parent / "static"
 SITE = "http://charts.test"
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'"
 NEAR_PX = 3
@@ -39,7 +39,7 @@ import json, re, sys
 from xml.etree import ElementTree
 from nodrop.charts import draw
 from nodrop.charts.base import Chart
-from nodrop.charts.compiled import compiled
+from nodrop.charts.vega_compile import compiled
 for line in sys.stdin:
     chart = Chart.model_validate_json(line)
     root = ElementTree.fromstring(draw.svg(chart))

@@ -9,10 +9,10 @@ from fastapi.testclient import TestClient
 from tests.api.serving import start
 from tests.web.pages import form_token, pages
 
-from nodrop.api.sessions import GUESSES_MAX, SESSION_S, Sessions
-from nodrop.api.tokens import Tokens
 from nodrop.cli import main
-from nodrop.web.login import safe_goal
+from nodrop.server.pages.login import safe_goal
+from nodrop.server.rest.sessions import GUESSES_MAX, SESSION_S, Sessions
+from nodrop.server.rest.tokens import Tokens
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 SAME = {"Origin": "http://tester.example:7555", "Host": "tester.example:7555"}

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.api.serving import Server
 from tests.web.conftest import LOOKS, Open, barriers, shoot, sideways
 
-from nodrop.api.refused import REFUSED
+from nodrop.server.rest.forbidden_keys import REFUSED
 
 
 def fault(page: Page, key: str) -> str:

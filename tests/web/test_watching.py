@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from tests.running import MILLION, Listener, make_plan, parts
 
-from nodrop.api.state import RunView, State
-from nodrop.api.wire import STATE, encode
 from nodrop.model.event import Event
-from nodrop.run import execute
-from nodrop.web.telling import bounds, doing, headline, latencies, numbers, trials
-from nodrop.web.watching import LOG_MAX, Watched
+from nodrop.run.execute import execute
+from nodrop.server.pages.run_presenter import bounds, doing, headline, latencies, numbers, trials
+from nodrop.server.pages.run_view import LOG_MAX, Watched
+from nodrop.server.rest.event_codec import STATE, encode
+from nodrop.server.rest.schemas import RunView, State
 
 QUEUED = RunView(
     id="0" * 32,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from nodrop.charts import chains, funnel, latency, load_latency, loss, rate, sankey, sizes
+from nodrop.charts import chains, fixed_rate, latency, load_latency, loss, rate_by_frame_size, sankey, search_bounds
 from nodrop.charts.base import Chart
 from nodrop.errors import ConfigError
 from nodrop.model.result import RunResult, SearchStep
@@ -46,16 +46,22 @@ def _loss(asked: Asked) -> Chart:
 
 
 KINDS: dict[str, Kind] = {
-    "funnel": Kind(lambda asked: funnel.chart(asked.results[0], asked.steps), "trials and bounds over time"),
-    "sizes": Kind(lambda asked: sizes.chart(asked.results), "frames per second by frame size", takes_several=True),
-    "bits": Kind(lambda asked: sizes.chart(asked.results, "bps"), "bits per second by frame size", takes_several=True),
+    "funnel": Kind(lambda asked: search_bounds.chart(asked.results[0], asked.steps), "trials and bounds over time"),
+    "sizes": Kind(
+        lambda asked: rate_by_frame_size.chart(asked.results), "frames per second by frame size", takes_several=True
+    ),
+    "bits": Kind(
+        lambda asked: rate_by_frame_size.chart(asked.results, "bps"),
+        "bits per second by frame size",
+        takes_several=True,
+    ),
     "latency": Kind(lambda asked: latency.chart(asked.results), "latency by percentile", takes_several=True),
     "latency-ways": Kind(
         lambda asked: latency.chart(asked.results, each_way=True), "the same for each direction", takes_several=True
     ),
     "load-latency": Kind(lambda asked: load_latency.chart(asked.results[0]), "latency by load"),
     "loss": Kind(_loss, "frames lost over time within trials", takes_trial=True),
-    "rate": Kind(lambda asked: rate.chart(asked.results[0]), "a run at a fixed rate over time"),
+    "rate": Kind(lambda asked: fixed_rate.chart(asked.results[0]), "a run at a fixed rate over time"),
     "sankey": Kind(_sankey, "where a trial lost frames, by cause", takes_trial=True),
     "chains": Kind(
         lambda asked: chains.chart(asked.results[0], asked.trial), "rate, loss and latency by chain", takes_trial=True

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from nodrop.charts import theme
 from nodrop.charts.axis import Unit, rate_unit, spread, time_unit
 from nodrop.charts.base import Chart, Row, Spec
-from nodrop.charts.telling import sut_text
+from nodrop.charts.tooltips import sut_text
 from nodrop.errors import ConfigError
-from nodrop.model.chain import ChainCounts, chain_counts
+from nodrop.formatting import small_ratio_text
+from nodrop.model.chain_counts import ChainCounts, chain_counts
 from nodrop.model.result import RunResult
 from nodrop.model.trial import FIXED, TrialResult
 from nodrop.units import format_count, format_ns, format_pps
-from nodrop.wording import small_ratio_text
 
 RATE_HEIGHT, LOSS_HEIGHT, LATENCY_HEIGHT = 130, 90, 130
 WIDTH_MIN, CHAIN_WIDTH = 300, 70

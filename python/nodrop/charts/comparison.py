@@ -5,11 +5,11 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from nodrop.analysis.text import effect_text, figure_text, interval_text, margin_text, method_text, short_sentence
+from nodrop.analysis.types import Comparison, MetricVerdict, Series, Verdict
 from nodrop.charts import theme
 from nodrop.charts.base import Chart, Row, Spec
 from nodrop.model.summary import MeasureUnit
-from nodrop.verdict.sentences import effect_text, figure_text, interval_text, margin_text, method_text, short_sentence
-from nodrop.verdict.values import Comparison, MetricVerdict, Series, Verdict
 
 UNITS: dict[MeasureUnit, str] = {
     "pps": "rate beside A's mean (%)",

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from nodrop.charts import theme
 from nodrop.charts.axis import Unit, percentile_axis, spread, time_unit
 from nodrop.charts.base import Chart, Row, Spec
-from nodrop.charts.telling import runs_text, suts_text, told_apart
+from nodrop.charts.tooltips import runs_text, suts_text, told_apart
 from nodrop.errors import ConfigError
 from nodrop.model.latency import CURVE_BEHIND_COUNT, curve
 from nodrop.model.result import RunResult

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from nodrop.charts import theme
 from nodrop.charts.base import Chart, Row, Spec
-from nodrop.charts.scene import Edge, Scene, scene
+from nodrop.charts.search_chart_data import Edge, Scene, scene
+from nodrop.formatting import goal_text
 from nodrop.model.event import TrialProgress, TrialStarted
 from nodrop.model.goal import Goal
 from nodrop.model.result import RunResult, SearchStep
-from nodrop.wording import goal_text
 
 HEIGHT, SMALL_HEIGHT = 210, 110
 MEETS_ALL, MEETS_SOME, MEETS_NONE = "meets every goal", "meets some goals", "meets none"

@@ -6,12 +6,12 @@ from statistics import median
 from nodrop.charts import theme
 from nodrop.charts.axis import Unit, rate_unit, spread, time_unit
 from nodrop.charts.base import Chart, Row, Spec
-from nodrop.charts.telling import sut_text
+from nodrop.charts.tooltips import sut_text
 from nodrop.errors import ConfigError
+from nodrop.formatting import goal_text
 from nodrop.model.result import RunResult
 from nodrop.model.trial import LatencySummary, TrialResult, Verdict
 from nodrop.units import format_ns, format_pps
-from nodrop.wording import goal_text
 
 PERCENTILES = {"median": "p50_ns", "99 %": "p99_ns", "99.9 %": "p999_ns"}
 NEAR = 1.1

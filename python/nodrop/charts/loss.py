@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from nodrop.charts import course, theme
+from nodrop.charts import theme, time_series
 from nodrop.charts.axis import Unit
 from nodrop.charts.base import Chart, Spec
-from nodrop.charts.telling import loss_text, lost_text, met_by, outcome_text, sut_text
+from nodrop.charts.tooltips import loss_text, lost_text, met_by, outcome_text, sut_text
 from nodrop.errors import ConfigError
 from nodrop.model.result import RunResult
 from nodrop.model.trial import FIXED, TrialResult
@@ -29,8 +29,8 @@ def chart(result: RunResult, *trials: TrialResult) -> Chart:
         raise ConfigError(
             f"a picture of the loss in run {result.run_id} asked, no trial of it has windows; name another result"
         )
-    courses = [course.spans(trial) for trial in shown]
-    unit = course.unit_of(courses)
+    courses = [time_series.spans(trial) for trial in shown]
+    unit = time_series.unit_of(courses)
     made = list(zip(shown, courses, strict=True))
     texts = [_text(result, trial, spans) for trial, spans in made]
     lone = len(shown) == 1
@@ -42,9 +42,9 @@ def chart(result: RunResult, *trials: TrialResult) -> Chart:
         summary=" ".join(texts),
         definition=_alone(courses[0], unit) if lone else _several(result, shown, courses, unit),
         data={
-            "rates": tuple(row for each in made for row in course.rate_rows(*each, unit)),
-            "lost": tuple(row for each in made for row in course.lost_rows(*each)),
-            "lossless": tuple(row for each in made for row in course.lossless_rows(*each)),
+            "rates": tuple(row for each in made for row in time_series.rate_rows(*each, unit)),
+            "lost": tuple(row for each in made for row in time_series.lost_rows(*each)),
+            "lossless": tuple(row for each in made for row in time_series.lossless_rows(*each)),
         },
     )
 
@@ -83,13 +83,13 @@ def _title(trials: Sequence[TrialResult]) -> str:
 def _known_text(trials: Sequence[TrialResult]) -> str:
     unsent = f"{format_count(trials[0].unsent_count)} more could not be sent; " if trials[0].unsent_count else ""
     alone = unsent if len(trials) == 1 else ""
-    if all(course.knows_when_lost(trial.windows) for trial in trials):
+    if all(time_series.knows_when_lost(trial.windows) for trial in trials):
         return f"{alone}lost: overtaken by a later frame, or (pale) still missing at the end"
     return f"{alone}lost: sent and not received in the same window"
 
 
-def _text(result: RunResult, trial: TrialResult, spans: Sequence[course.Span]) -> str:
-    where = course.worst_text(spans)
+def _text(result: RunResult, trial: TrialResult, spans: Sequence[time_series.Span]) -> str:
+    where = time_series.worst_text(spans)
     causes = causes_text(trial)
     parts = [
         f"Trial {trial.index} at {format_pps(trial.trial.intended_load_pps)} {loss_text(trial)}",
@@ -100,19 +100,19 @@ def _text(result: RunResult, trial: TrialResult, spans: Sequence[course.Span]) -
     return "; ".join(part for part in parts if part) + "."
 
 
-def _alone(spans: Sequence[course.Span], unit: Unit) -> Spec:
+def _alone(spans: Sequence[time_series.Span], unit: Unit) -> Spec:
     until_s = spans[-1].end_s
     return {
         "vconcat": [
-            course.rate_panel(None, unit, until_s, theme.WIDTH, WIDE_HEIGHTS[0]),
-            course.lost_panel(None, spans, until_s, theme.WIDTH, WIDE_HEIGHTS[1]),
+            time_series.rate_panel(None, unit, until_s, theme.WIDTH, WIDE_HEIGHTS[0]),
+            time_series.lost_panel(None, spans, until_s, theme.WIDTH, WIDE_HEIGHTS[1]),
         ],
         "spacing": 8,
     }
 
 
 def _several(
-    result: RunResult, trials: Sequence[TrialResult], courses: Sequence[Sequence[course.Span]], unit: Unit
+    result: RunResult, trials: Sequence[TrialResult], courses: Sequence[Sequence[time_series.Span]], unit: Unit
 ) -> Spec:
     panels = []
     for trial, spans in zip(trials, courses, strict=True):
@@ -127,8 +127,8 @@ def _several(
             {
                 "title": heading,
                 "vconcat": [
-                    course.rate_panel(trial.index, unit, until_s, SMALL_WIDTH, SMALL_HEIGHTS[0]),
-                    course.lost_panel(trial.index, spans, until_s, SMALL_WIDTH, SMALL_HEIGHTS[1]),
+                    time_series.rate_panel(trial.index, unit, until_s, SMALL_WIDTH, SMALL_HEIGHTS[0]),
+                    time_series.lost_panel(trial.index, spans, until_s, SMALL_WIDTH, SMALL_HEIGHTS[1]),
                 ],
                 "spacing": 4,
             }

@@ -10,11 +10,11 @@ from typing import NamedTuple
 from nodrop.charts import theme
 from nodrop.charts.base import Chart, Row, Spec
 from nodrop.errors import ConfigError
+from nodrop.formatting import small_ratio_text
 from nodrop.model.ledger import Hop, LossLedger, Way
 from nodrop.model.result import RunResult
 from nodrop.model.trial import TrialResult
 from nodrop.units import format_count, format_pps
-from nodrop.wording import small_ratio_text
 
 LEFT, BAND, REACH = 250, 130, 90
 """Room for the names of hops, width of the flow, length of a branch; pixels."""

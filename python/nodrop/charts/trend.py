@@ -5,14 +5,14 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
+from nodrop.analysis.text import effect_text
+from nodrop.analysis.trend import Group, Point, Series, Trend
+from nodrop.analysis.trend_text import change_text, point_text, sentences, spread_text, title
+from nodrop.analysis.types import Verdict
 from nodrop.charts import theme
 from nodrop.charts.axis import Unit, rate_unit, time_unit
 from nodrop.charts.base import Chart, Row, Spec
-from nodrop.verdict.sentences import effect_text
-from nodrop.verdict.trend import Group, Point, Series, Trend
-from nodrop.verdict.trend_wording import change_text, point_text, sentences, spread_text, title
-from nodrop.verdict.values import Verdict
-from nodrop.wording import measure_text
+from nodrop.formatting import measure_text
 
 RUN, AT_LEAST, APART = "run", "at least: not limited by the SUT", "apart from the others"
 KINDS = {

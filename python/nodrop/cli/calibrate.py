@@ -4,9 +4,9 @@ from typing import Any, get_args
 
 import click
 
-from nodrop.cli.asking import overrides, search_options, turn_options
-from nodrop.cli.completing import DIR, FILE
-from nodrop.model.names import Backend
+from nodrop.cli.completion_types import DIR, FILE
+from nodrop.cli.search_options import overrides, search_options, turn_options
+from nodrop.model.choices import Backend
 
 EPILOG = """
 \b
@@ -34,14 +34,14 @@ def calibrate(json_file: str | None, quiet: bool, **flags: Any) -> int:
     host, kernel, CPU, back end, frame size and number of streams; `nodrop run` prints it beside its results and says
     so when a search went above it.
     """
-    from nodrop.cli.measuring import measure  # noqa: PLC0415
+    from nodrop.cli.measure import measure  # noqa: PLC0415
     from nodrop.cli.outputs import Outputs  # noqa: PLC0415
     from nodrop.config.load import load  # noqa: PLC0415
     from nodrop.model.result import RunResult  # noqa: PLC0415
     from nodrop.plan import build  # noqa: PLC0415
-    from nodrop.planned import lookups_here  # noqa: PLC0415
-    from nodrop.presence import turn  # noqa: PLC0415
     from nodrop.report.calibration import calibration_text  # noqa: PLC0415
+    from nodrop.run.local_planning import lookups_here  # noqa: PLC0415
+    from nodrop.run.machine_lock import turn  # noqa: PLC0415
     from nodrop.store import calibration  # noqa: PLC0415
 
     def keep(result: RunResult) -> str:

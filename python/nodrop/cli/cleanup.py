@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nodrop.cli.cloud import InCloud, cloud_options, look_if_it_answers, wanted_cloud
-from nodrop.cli.cloud import take_away as take_away_in_cloud
+from nodrop.cli.cloud_options import InCloud, cloud_options, look_if_it_answers, wanted_cloud
+from nodrop.cli.cloud_options import take_away as take_away_in_cloud
 from nodrop.cli.status import BUSY, IDLE, find
 from nodrop.errors import ConfigError
 
 if TYPE_CHECKING:
-    from nodrop.presence import Found
+    from nodrop.run.machine_lock import Found
 
 
 @click.command()
@@ -51,13 +51,13 @@ def cleanup(force: bool, nfvbench: bool, **asked: Any) -> int:
 
 def take_away(found: "Found") -> None:
     """Take down every lab found, and forget it."""
-    from nodrop.stage import standing  # noqa: PLC0415
+    from nodrop.stage import persistent_lab  # noqa: PLC0415
 
     for name in found.labs:
-        standing.down(name)
+        persistent_lab.down(name)
         click.echo(f"lab {name} is down")
     for process in found.unrecorded:
-        standing.end_unrecorded(process)
+        persistent_lab.end_unrecorded(process)
         click.echo(f"lab of process {process.pid} is down")
 
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nodrop.cli.completing import DIR, FILE, RESULT
+from nodrop.cli.completion_types import DIR, FILE, RESULT
 from nodrop.cli.margins import margin_option, margins_of
 from nodrop.errors import ConfigError, VerdictError
 
 if TYPE_CHECKING:
+    from nodrop.analysis import Comparison
     from nodrop.store.selection import Selected
-    from nodrop.verdict import Comparison
 
 FAIL_ON = ("worse", "better", "undecided", "equivalent")
 FORMS = ("text", "markdown", "json")
@@ -51,8 +51,8 @@ def compare(results: Sequence[str], results_dir: str, form: str, plot: str | Non
     equivalent      any difference is smaller than the margin, and that is proven
     undecided       neither is shown; about how many more runs would is said
     """
+    from nodrop.analysis.stored_comparison import verdict_on  # noqa: PLC0415
     from nodrop.store.selection import select  # noqa: PLC0415
-    from nodrop.verdicts import verdict_on  # noqa: PLC0415
 
     failing = _verdicts(flags["fail_on"])
     margins, confidence = margins_of(flags["margins"]), _confidence(flags["confidence"])
@@ -63,7 +63,7 @@ def compare(results: Sequence[str], results_dir: str, form: str, plot: str | Non
     _show(comparison, form)
     if file:
         from nodrop.charts import comparison as pictured  # noqa: PLC0415
-        from nodrop.charts.draw import write  # noqa: PLC0415
+        from nodrop.charts.render import write  # noqa: PLC0415
 
         write(pictured.chart(comparison), file)
     if comparison.verdict in failing:
@@ -85,7 +85,7 @@ def _sides(
             f"compare: {len(results)} results asked, two sides expected; join the runs of one by commas, "
             "or name them with --a and --b"
         )
-    from nodrop.verdicts import require_two  # noqa: PLC0415
+    from nodrop.analysis.stored_comparison import require_two  # noqa: PLC0415
 
     return require_two(select(results), results[0])
 
@@ -94,7 +94,7 @@ def _show(comparison: "Comparison", form: str) -> None:
     if form == "json":
         click.echo(comparison.model_dump_json(indent=1))
         return
-    from nodrop.report.verdict import comparison_markdown, comparison_report  # noqa: PLC0415
+    from nodrop.report.comparison import comparison_markdown, comparison_report  # noqa: PLC0415
 
     if form == "markdown":
         click.echo(comparison_markdown(comparison), nl=False)
@@ -130,7 +130,7 @@ def _picture(plot: str | None) -> Path | None:
     """Where a picture goes, refused before any work where it cannot be one."""
     if plot is None:
         return None
-    from nodrop.charts.draw import require_suffix  # noqa: PLC0415
+    from nodrop.charts.render import require_suffix  # noqa: PLC0415
 
     require_suffix(Path(plot))
     return Path(plot)

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from nodrop.cli.asking import key_and_value
-from nodrop.cli.completing import FILE
+from nodrop.cli.completion_types import FILE
+from nodrop.cli.search_options import key_and_value
 
 SOURCE = "Who wrote a key is said as file and line, plugin or command line."
 
@@ -40,8 +40,8 @@ def config() -> None:
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def show(files: tuple[str, ...], settings: tuple[str, ...], sources: bool, changed: bool, **forms: bool) -> None:
     """Print the configuration that files, plugins and settings add up to."""
+    from nodrop.config.effective import show_nfvbench, show_own  # noqa: PLC0415
     from nodrop.config.load import trace  # noqa: PLC0415
-    from nodrop.config.showing import show_nfvbench, show_own  # noqa: PLC0415
 
     loaded = trace(files, dict(_setting(text) for text in settings))
     view = show_nfvbench if forms["nfvbench"] else show_own
@@ -58,7 +58,7 @@ def default(nfvbench: bool) -> None:
     """Print all keys as YAML, each with what it means and its default: a file to start from."""
     from nodrop.config.nfvbench.schema import NfvbenchConfig  # noqa: PLC0415
     from nodrop.config.schema import Config  # noqa: PLC0415
-    from nodrop.config.writing import commented  # noqa: PLC0415
+    from nodrop.config.yaml_writer import commented  # noqa: PLC0415
 
     click.echo(commented(NfvbenchConfig() if nfvbench else Config()).lstrip("\n"), nl=False)
 
@@ -81,7 +81,7 @@ def explain(keys: tuple[str, ...]) -> None:
 
     Keys below others are written with a point, as search.width or measurement.NDR.
     """
-    from nodrop.config.explaining import explain as explained  # noqa: PLC0415
+    from nodrop.config.key_help import explain as explained  # noqa: PLC0415
 
     click.echo("\n\n".join([explained(key) for key in keys]))
 
@@ -92,7 +92,7 @@ def explain(keys: tuple[str, ...]) -> None:
 @click.option("-q", "--quiet", is_flag=True, help="Do not list what changed.")
 def convert(file: str, output: str | None, quiet: bool) -> None:
     """Print a configuration of NFVbench's in nodrop's keys, and on standard error what became of each key."""
-    from nodrop.config.conversion import convert as converted  # noqa: PLC0415
+    from nodrop.config.convert import convert as converted  # noqa: PLC0415
 
     done = converted(file)
     if output is None:
@@ -104,7 +104,7 @@ def convert(file: str, output: str | None, quiet: bool) -> None:
 
 
 def _setting(text: str) -> tuple[str, Any]:
-    from nodrop.document import value_of  # noqa: PLC0415
+    from nodrop.system.yaml_reader import value_of  # noqa: PLC0415
 
     key, value = key_and_value("--set", text, "search.width=1%")
     return key, value_of(value)

@@ -7,7 +7,7 @@ import click
 from nodrop.errors import GeneratorError
 
 if TYPE_CHECKING:
-    from nodrop.stage.probe import Check
+    from nodrop.stage.capability_checks import Check
 
 
 @click.command()
@@ -20,7 +20,7 @@ def doctor(context: click.Context) -> None:
     4 otherwise. Whether the machine is fit for a fast data plane is another question, which `nodrop host check`
     answers; its score is told here in a line.
     """
-    from nodrop.doctor import checks  # noqa: PLC0415
+    from nodrop.run.self_test import checks  # noqa: PLC0415
 
     works = True
     for check in checks():

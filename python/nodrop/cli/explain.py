@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodrop.cli.completing import DIR, RESULT
+from nodrop.cli.completion_types import DIR, RESULT
 
 if TYPE_CHECKING:
     from nodrop.model.result import RunResult
@@ -33,7 +33,7 @@ def explain(result: str, outlook: bool, verify: bool, trial: int | None, results
     """
     from nodrop import store  # noqa: PLC0415
     from nodrop.errors import SearchError  # noqa: PLC0415
-    from nodrop.replay import replay, with_steps  # noqa: PLC0415
+    from nodrop.explain.redecide import replay, with_steps  # noqa: PLC0415
     from nodrop.report.story import story  # noqa: PLC0415
 
     stored = store.load(result, results_dir)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from nodrop.cli.completing import FILE
+from nodrop.cli.completion_types import FILE
 
 EPILOG = """
 \b

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from nodrop.cli.completing import LAB
+from nodrop.cli.completion_types import LAB
 from nodrop.errors import ConfigError
-from nodrop.model.names import SutKind
+from nodrop.model.choices import SutKind
 
 if TYPE_CHECKING:
     from nodrop.model.facts import StageFacts
@@ -48,9 +48,9 @@ def lab() -> None:
 @NAME
 def up(name: str, **keys: Any) -> None:
     """Bring a lab up and leave it standing."""
-    from nodrop.stage import standing  # noqa: PLC0415
+    from nodrop.stage import persistent_lab  # noqa: PLC0415
 
-    facts = standing.up(_plan(keys), name).facts
+    facts = persistent_lab.up(_plan(keys), name).facts
     click.echo(f"lab {name} is up")
     _print_facts(facts)
     click.echo("\nTry:")
@@ -64,12 +64,12 @@ def up(name: str, **keys: Any) -> None:
 def down(name: str, every: bool) -> None:
     """Take a lab down."""
     from nodrop.cli import cleanup, status  # noqa: PLC0415
-    from nodrop.stage import standing  # noqa: PLC0415
+    from nodrop.stage import persistent_lab  # noqa: PLC0415
 
     if every:
         cleanup.take_away(status.find())
         return
-    stood = standing.down(name)
+    stood = persistent_lab.down(name)
     click.echo(f"lab {name} is down" if stood else f"lab {name} did not stand any more; its record is cleared away")
 
 
@@ -99,9 +99,9 @@ def execute(name: str, where: str, command: tuple[str, ...]) -> None:
     nodrop lab exec sut -- tcpdump -ni sut0
     nodrop lab exec tester -- ip -s link
     """
-    from nodrop.stage import namespace, seccomp, standing  # noqa: PLC0415
+    from nodrop.stage import namespace, persistent_lab, seccomp  # noqa: PLC0415
 
-    if namespace.join(standing.entrance(name, where)) == namespace.USER_NAMESPACE:
+    if namespace.join(persistent_lab.entrance(name, where)) == namespace.USER_NAMESPACE:
         seccomp.pretend_setgroups()
     try:
         os.execvp(command[0], command)

@@ -8,7 +8,7 @@ import click
 from nodrop.errors import ConfigError
 
 if TYPE_CHECKING:
-    from nodrop.verdict import Margins
+    from nodrop.analysis import Margins
 
 margin_option = click.option(
     "--margin",
@@ -24,8 +24,8 @@ def margins_of(written: Sequence[str]) -> "Margins":
 
     Raises: ConfigError for what is no share.
     """
+    from nodrop.analysis import Margins  # noqa: PLC0415
     from nodrop.units import parse_ratio  # noqa: PLC0415
-    from nodrop.verdict import Margins  # noqa: PLC0415
 
     kinds = {"rate": "pps", "latency": "ns", "loss": "ratio"}
     asked: dict[str, float] = {}

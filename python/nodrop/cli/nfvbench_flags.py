@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 
-from nodrop.cli.completing import SERVICE_CHAIN
-from nodrop.cli.grouping import GroupedOption
+from nodrop.cli.completion_types import SERVICE_CHAIN
+from nodrop.cli.help_sections import GroupedOption
 from nodrop.errors import ConfigError
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TextIO
 
 import click
 
-from nodrop.cli.completing import FILE
+from nodrop.cli.completion_types import FILE
 from nodrop.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def write_json(text: str, file: str | None) -> None:
 
 def _hand_over(path: Path, ship: "ShipPlan") -> None:
     """Make a file whose it is to be; that it cannot be is said, for it is written."""
-    from nodrop.listening import give  # noqa: PLC0415
+    from nodrop.run.event_sinks import give  # noqa: PLC0415
 
     try:
         give(path, ship.user_id, ship.group_id)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodrop.cli.completing import DIR, FILE, RESULT
+from nodrop.cli.completion_types import DIR, FILE, RESULT
 
 if TYPE_CHECKING:
     from nodrop.charts.base import Chart
@@ -69,18 +69,18 @@ def plot(
     nodrop plot SUITE --chart sizes -o sizes.png
     nodrop plot latest -o search.vl.json    to change the picture in an editor for Vega-Lite
     """
-    from nodrop.charts import draw  # noqa: PLC0415
+    from nodrop.charts import render  # noqa: PLC0415
 
     file = Path(output)
-    draw.require_suffix(file)
-    draw.write(_chart(name, result, trial, results_dir), file, theme)
+    render.require_suffix(file)
+    render.write(_chart(name, result, trial, results_dir), file, theme)
 
 
 def _chart(name: str | None, wanted: Sequence[str], trial: int | None, results_dir: str) -> "Chart":
     from nodrop import store  # noqa: PLC0415
     from nodrop.charts.catalogue import KINDS, Asked  # noqa: PLC0415
     from nodrop.errors import ConfigError  # noqa: PLC0415
-    from nodrop.replay import with_steps  # noqa: PLC0415
+    from nodrop.explain.redecide import with_steps  # noqa: PLC0415
     from nodrop.store.selection import select  # noqa: PLC0415
 
     if name and KINDS[name].takes_several:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nodrop.cli.completing import DIR, FILE, RESULT
+from nodrop.cli.completion_types import DIR, FILE, RESULT
 from nodrop.errors import ConfigError
 
 if TYPE_CHECKING:
+    from nodrop.analysis.rule_costs import PriceTable
     from nodrop.model.result import RunResult
     from nodrop.model.suite import Suite
     from nodrop.report.document.blocks import Document
     from nodrop.store.selection import Selected
-    from nodrop.verdict.prices import PriceTable
 
 STDOUT = "-"
 FORMATS = ("html", "md", "csv", "svg", "png", "pdf")
@@ -80,11 +80,11 @@ def _refuse_misplaced(wanted: str, table: str | None, chart: str | None) -> None
 
 def _document(a: "Sequence[Selected]", b: "Sequence[Selected]", words: Sequence[str], results_dir: str) -> "Document":
     """All of it; a suite that measured two set-ups in turn is compared without being asked."""
-    from nodrop.replay import with_steps  # noqa: PLC0415
+    from nodrop.analysis.stored_comparison import in_two, verdict_on  # noqa: PLC0415
+    from nodrop.explain.redecide import with_steps  # noqa: PLC0415
     from nodrop.report.document import document  # noqa: PLC0415
     from nodrop.report.document.imported import summaries_document  # noqa: PLC0415
     from nodrop.store import suites  # noqa: PLC0415
-    from nodrop.verdicts import in_two, verdict_on  # noqa: PLC0415
 
     everything = (*a, *b)
     results = {each.path: each.result() for each in everything if each.summary.source == "nodrop"}
@@ -101,13 +101,13 @@ def _document(a: "Sequence[Selected]", b: "Sequence[Selected]", words: Sequence[
 
 def _prices(suite: "Suite | None", results: "Sequence[RunResult]") -> "PriceTable | None":
     """What rules of placement are worth, where the suite is made for that."""
-    from nodrop.pricing import table_of  # noqa: PLC0415
+    from nodrop.run.rule_cost import table_of  # noqa: PLC0415
 
     return table_of(suite, results) if suite and suite.pricing else None
 
 
 def _csv(found: "Sequence[Selected]", table: str) -> bytes:
-    from nodrop.report.document.separated import csv_of  # noqa: PLC0415
+    from nodrop.report.document.csv import csv_of  # noqa: PLC0415
 
     return csv_of([each.result() for each in found], table).encode()
 
@@ -123,13 +123,13 @@ def _drawn(shown: "Document", wanted: str, chart: str | None) -> bytes:
 
         return markdown(shown).encode()
     if wanted == "pdf":
-        from nodrop.report.typeset import pdf  # noqa: PLC0415
+        from nodrop.report.pdf import pdf  # noqa: PLC0415
 
         return pdf(shown)
-    from nodrop.charts import draw  # noqa: PLC0415
-    from nodrop.report.picture import chart_of, picture  # noqa: PLC0415
+    from nodrop.charts import render  # noqa: PLC0415
+    from nodrop.report.image import chart_of, picture  # noqa: PLC0415
 
-    return draw.drawn((chart_of(shown, chart) if chart else picture(shown)).spec, f".{wanted}")
+    return render.drawn((chart_of(shown, chart) if chart else picture(shown)).spec, f".{wanted}")
 
 
 def _write(content: bytes, target: str) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nodrop.cli.completing import RESULT
-from nodrop.cli.filtering import filter_options, make_filter, place_options, say_troubles
+from nodrop.cli.completion_types import RESULT
+from nodrop.cli.result_filters import filter_options, make_filter, place_options, say_troubles
 from nodrop.errors import ConfigError, NodropError
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def show(
     """Print a result, whoever measured it, with its tags and whether it is as it was written."""
     from nodrop.cli.show import show as show_one  # noqa: PLC0415
     from nodrop.report.listing import summary_lines  # noqa: PLC0415
-    from nodrop.store import hashes, suites, tags  # noqa: PLC0415
+    from nodrop.store import checksums, suites, tags  # noqa: PLC0415
     from nodrop.store.selection import select  # noqa: PLC0415
 
     if suites.look_up(result, results_dir):
@@ -136,7 +136,9 @@ def show(
             click.echo(path.read_text(encoding="utf-8"), nl=False)
         return
     for selected in found:
-        for line in summary_lines(selected.summary, tags.read(selected.path.parent), hashes.check(selected.path).text):
+        for line in summary_lines(
+            selected.summary, tags.read(selected.path.parent), checksums.check(selected.path).text
+        ):
             click.echo(line)
         if selected.summary.source == "nodrop":
             click.echo()
@@ -178,7 +180,7 @@ def verify(wanted: tuple[str, ...], results_dir: str, index_url: str | None) -> 
 
     Exit code 1 when there is one. Results of releases that kept no hash are said to be not hashed.
     """
-    from nodrop.store.verifying import verified  # noqa: PLC0415
+    from nodrop.store.verify import verified  # noqa: PLC0415
 
     checked = list(verified(wanted, results_dir, index_url))
     bad = [each for each in checked if each.state in ("altered", "missing")]

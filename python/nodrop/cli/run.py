@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from nodrop.cli.asking import overrides, search_options, turn_options
-from nodrop.cli.completing import DIR, FILE, LAB, RESULT
-from nodrop.cli.grouping import GroupedCommand
+from nodrop.cli.completion_types import DIR, FILE, LAB, RESULT
+from nodrop.cli.help_sections import GroupedCommand
+from nodrop.cli.nfvbench_actions import instead
 from nodrop.cli.nfvbench_flags import nfvbench_keys, nfvbench_options, notes
-from nodrop.cli.nfvbench_instead import instead
 from nodrop.cli.outputs import Outputs, form_option, nfvbench_json_option
+from nodrop.cli.search_options import overrides, search_options, turn_options
 from nodrop.errors import ConfigError
-from nodrop.model.names import Backend, PatternKind, SutKind
+from nodrop.model.choices import Backend, PatternKind, SutKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,8 +90,8 @@ def run(context: click.Context, /, json_file: str | None, quiet: bool, **flags: 
         return done
     for note in notes(flags, json_file):
         click.echo(f"nodrop: {note}", err=True)
-    from nodrop.cli.measuring import measure_each  # noqa: PLC0415
-    from nodrop.presence import turn  # noqa: PLC0415
+    from nodrop.cli.measure import measure_each  # noqa: PLC0415
+    from nodrop.run.machine_lock import turn  # noqa: PLC0415
 
     config = configuration(flags)
     plans = _plans(config, flags)
@@ -103,7 +103,7 @@ def run(context: click.Context, /, json_file: str | None, quiet: bool, **flags: 
 
 def _plans(config: "Config", flags: dict[str, Any], *, asks_trex: bool = False) -> "tuple[Plan, ...]":
     """Everything that is to be measured, in order. Raises ConfigError, and what a TRex server says."""
-    from nodrop.planned import plans_here  # noqa: PLC0415
+    from nodrop.run.local_planning import plans_here  # noqa: PLC0415
 
     plans = plans_here(config, asks_trex=asks_trex)
     for plan in plans:
@@ -111,8 +111,8 @@ def _plans(config: "Config", flags: dict[str, Any], *, asks_trex: bool = False) 
             _beyond_calibration(plan, config)
     if not flags["interleave"]:
         return plans
-    from nodrop.cli.interleaving import other_plans  # noqa: PLC0415
-    from nodrop.suite import interleaved  # noqa: PLC0415
+    from nodrop.cli.variant_plans import other_plans  # noqa: PLC0415
+    from nodrop.run.suite import interleaved  # noqa: PLC0415
 
     other = configuration(flags, overlays=(flags["interleave"],))
     return interleaved(plans, other_plans(config, other, asks_trex=asks_trex))

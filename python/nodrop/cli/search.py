@@ -7,9 +7,9 @@ from typing import Any, get_args
 
 import click
 
-from nodrop.cli.asking import key_and_value
+from nodrop.cli.search_options import key_and_value
 from nodrop.errors import ConfigError, GeneratorError
-from nodrop.model.names import AlgorithmName
+from nodrop.model.choices import AlgorithmName
 
 EPILOG = """
 \b
@@ -55,7 +55,7 @@ def search(stdio: bool, algorithm: AlgorithmName, goals: tuple[str, ...], **flag
             "(see --help), or measure with `nodrop run`"
         )
     from nodrop.stdio import converse  # noqa: PLC0415
-    from nodrop.stdio.lines import Lines  # noqa: PLC0415
+    from nodrop.stdio.jsonl import Lines  # noqa: PLC0415
 
     if sys.stdin is None or sys.stdout is None:
         raise GeneratorError(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from nodrop.cli.completing import DIR, FILE
+from nodrop.cli.completion_types import DIR, FILE
 
 EPILOG = """
 \b
@@ -30,9 +30,9 @@ def serve(host: str, port: int, token_file: str | None, config: tuple[str, ...],
     One run goes on at a time, others wait in a queue. What a request sets wins over the configuration given here; keys
     that name files, programs or devices of this host can be set here only. Beyond 127.0.0.1 a token is needed.
     """
-    from nodrop.api.base import make_base  # noqa: PLC0415
-    from nodrop.api.server import serve as serve_runs  # noqa: PLC0415
-    from nodrop.web.pages import WebPages  # noqa: PLC0415
+    from nodrop.server.pages.routes import WebPages  # noqa: PLC0415
+    from nodrop.server.rest.server import serve as serve_runs  # noqa: PLC0415
+    from nodrop.server.rest.server_config import make_base  # noqa: PLC0415
 
     base = make_base(config, results_dir)
 

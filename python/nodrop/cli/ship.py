@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from nodrop.cli.completing import DIR
+from nodrop.cli.completion_types import DIR
 from nodrop.errors import ConfigError, ShipError
 
 EPILOG = """

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nodrop.cli.completing import DIR, RESULT
+from nodrop.cli.completion_types import DIR, RESULT
 from nodrop.cli.outputs import (
     STDOUT,
     Outputs,
@@ -47,8 +47,8 @@ def show(result: str, trials: bool, as_host: bool, as_json: bool, results_dir: s
     nodrop show latest --nfvbench-json - | jq .benchmarks
     """
     from nodrop import store  # noqa: PLC0415
-    from nodrop.cli.several import several_report  # noqa: PLC0415
-    from nodrop.report.text import report  # noqa: PLC0415
+    from nodrop.cli.suite_output import several_report  # noqa: PLC0415
+    from nodrop.report.terminal import report  # noqa: PLC0415
     from nodrop.store import nfvbench, suites  # noqa: PLC0415
 
     if as_host:

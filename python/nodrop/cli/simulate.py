@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from nodrop.cli.asking import overrides, searches_options
-from nodrop.cli.completing import DIR, FILE
+from nodrop.cli.completion_types import DIR, FILE
+from nodrop.cli.search_options import overrides, searches_options
 from nodrop.config.profiles import END_BY_TIME
 from nodrop.errors import ConfigError
-from nodrop.model.names import AlgorithmName
+from nodrop.model.choices import AlgorithmName
 
 if TYPE_CHECKING:
-    from nodrop.generator.simulated import Sut
     from nodrop.model.plan import Plan
     from nodrop.model.result import RunResult
+    from nodrop.simulation import Sut
 
 DEFAULTS = {
     "profile": "standard",
@@ -63,7 +63,7 @@ def simulate(listing: bool, compare: bool, **flags: Any) -> int:
 
 def _list() -> int:
     """Every SUT in a sentence, with its parameters."""
-    from nodrop.generator.simulated.kinds import KINDS, parameters_of  # noqa: PLC0415
+    from nodrop.simulation.registry import KINDS, parameters_of  # noqa: PLC0415
 
     for name, kind in KINDS.items():
         click.echo(f"{name:<22} {(kind.__doc__ or '').partition(chr(10))[0]}")
@@ -73,11 +73,11 @@ def _list() -> int:
 
 def _simulate(flags: dict[str, Any]) -> int:
     """One search, carried out and shown like a real one."""
-    from nodrop.cli.measuring import measure  # noqa: PLC0415
+    from nodrop.cli.measure import measure  # noqa: PLC0415
     from nodrop.cli.outputs import Outputs  # noqa: PLC0415
-    from nodrop.generator.simulated import SimulatedMeasurer, create  # noqa: PLC0415
-    from nodrop.run import Parts  # noqa: PLC0415
-    from nodrop.stage.simulated import SimulatedStage  # noqa: PLC0415
+    from nodrop.run.execute import Parts  # noqa: PLC0415
+    from nodrop.simulation import SimulatedMeasurer, create  # noqa: PLC0415
+    from nodrop.stage.null_stage import SimulatedStage  # noqa: PLC0415
 
     if len(flags["suts"]) != 1 or len(flags["algorithm"]) > 1:
         raise ConfigError("command line: one --sut and at most one --search expected; compare several with --compare")
@@ -101,7 +101,7 @@ def _simulate(flags: dict[str, Any]) -> int:
 
 def _truth_text(result: "RunResult", sut: "Sut", at_s: float) -> str:
     """What is true of each goal, and how far from it the search ended."""
-    from nodrop.comparison import true_pps  # noqa: PLC0415
+    from nodrop.simulation.benchmark import true_pps  # noqa: PLC0415
     from nodrop.units import format_pps  # noqa: PLC0415
 
     texts = []
@@ -116,8 +116,8 @@ def _truth_text(result: "RunResult", sut: "Sut", at_s: float) -> str:
 
 def _compare(flags: dict[str, Any]) -> int:
     """Searches by SUTs, in a table."""
-    from nodrop.cli.comparing import compare  # noqa: PLC0415
-    from nodrop.generator.simulated import SUTS, create  # noqa: PLC0415
+    from nodrop.cli.simulate_compare import compare  # noqa: PLC0415
+    from nodrop.simulation import SUTS, create  # noqa: PLC0415
 
     parameters = _parameters(flags)
     suts = {name: partial(create, name, parameters=parameters) for name in flags["suts"] or SUTS}

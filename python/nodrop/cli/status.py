@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from nodrop import __version__
-from nodrop.cli.cloud import cloud_options, look_if_it_answers, wanted_cloud
+from nodrop.cli.cloud_options import cloud_options, look_if_it_answers, wanted_cloud
 
 if TYPE_CHECKING:
-    from nodrop.presence import Found
+    from nodrop.run.machine_lock import Found
 
 IDLE, BUSY = 0, 1
 """Exit codes, as NFVbench's."""
@@ -41,6 +41,6 @@ def status(**asked: Any) -> int:
 
 def find() -> "Found":
     """Look for all of it."""
-    from nodrop.presence import look_around  # noqa: PLC0415
+    from nodrop.run.machine_lock import look_around  # noqa: PLC0415
 
     return look_around()

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nodrop.cli.completing import FILE
-from nodrop.cli.filtering import filter_options, make_filter, place_options
+from nodrop.cli.completion_types import FILE
 from nodrop.cli.margins import margin_option, margins_of
+from nodrop.cli.result_filters import filter_options, make_filter, place_options
 from nodrop.errors import ConfigError, VerdictError
 
 if TYPE_CHECKING:
+    from nodrop.analysis.trend import Trend
     from nodrop.store.selection import Selected
-    from nodrop.verdict.trend import Trend
 
 LAST = 1000
 FORMS = ("text", "json", "markdown")
@@ -46,7 +46,7 @@ def trend(wanted: str | None, form: str, results_dir: str, index_url: str | None
     description length, as FD.io CSIT does); within a group nothing changed but by chance. Runs in which something other
     than the SUT was the limit are shown and not judged.
     """
-    from nodrop.trending import trends  # noqa: PLC0415
+    from nodrop.analysis.stored_trends import trends  # noqa: PLC0415
 
     margins = margins_of(flags["margins"])
     runs = _selected(wanted, flags, results_dir, index_url)
@@ -57,7 +57,7 @@ def trend(wanted: str | None, form: str, results_dir: str, index_url: str | None
     _show(found, form)
     for file, each in zip(files, found, strict=False):
         from nodrop.charts import trend as drawing  # noqa: PLC0415
-        from nodrop.charts.draw import write  # noqa: PLC0415
+        from nodrop.charts.render import write  # noqa: PLC0415
 
         write(drawing.chart(each), file)
     if flags["fail_on"]:
@@ -88,7 +88,7 @@ def _files(output: str | None, found: "Sequence[Trend]") -> list[Path]:
     """A file for each drawing: the one that was named, with the frame size in its name where there are several."""
     if not output:
         return []
-    from nodrop.charts.draw import require_suffix  # noqa: PLC0415
+    from nodrop.charts.render import require_suffix  # noqa: PLC0415
 
     file = Path(output)
     suffix = require_suffix(file)
@@ -100,7 +100,7 @@ def _files(output: str | None, found: "Sequence[Trend]") -> list[Path]:
 
 def _show(found: "Sequence[Trend]", form: str) -> None:
     if form == "json":
-        from nodrop.verdict.trend_wording import sentences  # noqa: PLC0415
+        from nodrop.analysis.trend_text import sentences  # noqa: PLC0415
 
         contents = [each.model_dump(mode="json") | {"sentences": list(sentences(each))} for each in found]
         import json  # noqa: PLC0415
@@ -131,8 +131,8 @@ def _knows_drawing() -> bool:
 
 def _require_none_worse(found: "Sequence[Trend]") -> None:
     """Raises VerdictError when the last change of one was for the worse."""
-    from nodrop.verdict.trend_wording import sentences  # noqa: PLC0415
-    from nodrop.verdict.values import Verdict  # noqa: PLC0415
+    from nodrop.analysis.trend_text import sentences  # noqa: PLC0415
+    from nodrop.analysis.types import Verdict  # noqa: PLC0415
 
     worse = [next(sentences(each)) for each in found if each.verdict is Verdict.WORSE]
     if worse:

@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.config.schema import Config, GoalConfig
 from nodrop.config.traffic import RangeConfig
-from nodrop.document import Key
+from nodrop.system.yaml_reader import Key
 
 GOALS, RANGES = ("goals",), ("traffic", "ranges")
 INTERNAL = frozenset({"nfvbench"})

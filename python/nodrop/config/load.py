@@ -12,13 +12,13 @@ from pydantic import ValidationError
 
 from nodrop.config import plugin
 from nodrop.config.keys import GOALS, INTERNAL, SHARED, is_nfvbench, section
+from nodrop.config.messages import FLAGS, Book, Said, sentence, wrong_truths
 from nodrop.config.nfvbench.schema import NfvbenchConfig
-from nodrop.config.nfvbench.translation import Translator
+from nodrop.config.nfvbench.translator import Translator
 from nodrop.config.schema import Config
 from nodrop.config.source import Source, Written, document_of
-from nodrop.config.wording import FLAGS, Book, Said, sentence, wrong_truths
-from nodrop.document import Document, Key, of_mapping, shown
 from nodrop.errors import ConfigError
+from nodrop.system.yaml_reader import Document, Key, of_mapping, shown
 
 __all__ = ["Loaded", "Source", "Written", "load", "trace"]
 

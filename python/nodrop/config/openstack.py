@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from nodrop.config.flows import Address, Network
-from nodrop.config.sides import written_as_text
+from nodrop.config.per_side import written_as_text
 from nodrop.model.base import Value
 from nodrop.model.cloud import LoopbackForwarder, NetworkKind, NetworkRole
 from nodrop.units import parse_seconds

@@ -7,8 +7,8 @@ Its keys are nodrop's or NFVbench's; they give way to whatever the user writes. 
 from collections.abc import Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
 
-from nodrop.document import Document, of_mapping, shown
 from nodrop.errors import ConfigError
+from nodrop.system.yaml_reader import Document, of_mapping, shown
 
 GROUP = "nodrop.config"
 REMEDY = "mend or remove it, or leave all plugins out with plugins: false"

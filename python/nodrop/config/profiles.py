@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from nodrop.model.names import AlgorithmName, ProfileName
+from nodrop.model.choices import AlgorithmName, ProfileName
 
 DEFAULT_ALGORITHM: AlgorithmName = "nodrop"
 

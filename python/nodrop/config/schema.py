@@ -7,12 +7,12 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from nodrop.config.flows import FlowsConfig, GatewaysConfig, TunnelConfig
 from nodrop.config.openstack import OpenStackConfig
-from nodrop.config.shipping import ShipConfig
-from nodrop.config.sides import parse_macs, parse_vlans, written_as_text
+from nodrop.config.outputs import ShipConfig
+from nodrop.config.per_side import parse_macs, parse_vlans, written_as_text
 from nodrop.config.traffic import FrameSizes, TrafficConfig
 from nodrop.config.trex import TrexConfig
 from nodrop.model.base import Value
-from nodrop.model.names import (
+from nodrop.model.choices import (
     AlgorithmName,
     AntagonistKind,
     Backend,

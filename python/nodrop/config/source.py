@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nodrop.document import Document, of_mapping, read, shown
 from nodrop.errors import ConfigError
+from nodrop.system.yaml_reader import Document, of_mapping, read, shown
 
 INLINE = "inline configuration"
 

@@ -5,9 +5,9 @@
 
 from nodrop.descriptors.chd import altered, read_chd
 from nodrop.descriptors.fingerprint import fingerprint, with_fingerprints
+from nodrop.descriptors.messages import Remark
 from nodrop.descriptors.vmd import read_vmd
-from nodrop.descriptors.wording import Remark
-from nodrop.descriptors.writing import Form, text_of
+from nodrop.descriptors.writer import Form, text_of
 
 __all__ = [
     "Form",

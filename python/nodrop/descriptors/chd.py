@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from nodrop.descriptors import chd_rules
-from nodrop.descriptors.files import MIB, STDIN, text_in
 from nodrop.descriptors.fingerprint import fingerprint
-from nodrop.descriptors.wording import refuse, validated
-from nodrop.document import Bounds, Document, read
+from nodrop.descriptors.messages import refuse, validated
+from nodrop.descriptors.read_text import MIB, STDIN, text_in
+from nodrop.descriptors.xml_form import from_xml
 from nodrop.errors import ConfigError
-from nodrop.markup import from_xml
 from nodrop.model.chd import HostDescriptor
+from nodrop.system.yaml_reader import Bounds, Document, read
 
 KIND = "a Compute Host Descriptor"
 BYTES_MAX = 16 * MIB

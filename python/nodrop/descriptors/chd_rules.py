@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from nodrop.descriptors.wording import Complaint
-from nodrop.document import Key, shown
+from nodrop.descriptors.messages import Complaint
 from nodrop.model.base import Value
 from nodrop.model.chd import HostDescriptor, NodeCpus, NodeMemory, NumaNode, Port
 from nodrop.model.observation import Observation
+from nodrop.system.yaml_reader import Key, shown
 
 NUMBER_MAX = 2**64
 """Where the kernel's own counters end."""

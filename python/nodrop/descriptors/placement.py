@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from nodrop.descriptors.files import text_in
-from nodrop.descriptors.wording import validated
-from nodrop.document import Document, read
+from nodrop.descriptors.messages import validated
+from nodrop.descriptors.read_text import text_in
 from nodrop.errors import ConfigError
 from nodrop.model.placement import Placement, PlacementResult
+from nodrop.system.yaml_reader import Document, read
 
 BYTES_MAX = 2**20
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from nodrop.descriptors.shorthand import CAPABILITY_SETS, CLOUD, MODES
 from nodrop.descriptors.units import ENDINGS
+from nodrop.descriptors.vmd_defaults import CAPABILITY_SETS, CLOUD, MODES
 from nodrop.model.chd import HostDescriptor
 from nodrop.model.vmd import VmDescriptor
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from nodrop.descriptors.wording import Complaint
-from nodrop.document import Key
+from nodrop.descriptors.messages import Complaint
+from nodrop.system.yaml_reader import Key
 from nodrop.units import (
     parse_bps,
     parse_bytes,

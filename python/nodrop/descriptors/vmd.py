@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from nodrop.descriptors import etsi, rules
-from nodrop.descriptors.files import MIB, STDIN, text_in
-from nodrop.descriptors.shorthand import written_out
+from nodrop.descriptors import etsi_topology, vmd_rules
+from nodrop.descriptors.messages import Complaint, Remark, refuse, validated
+from nodrop.descriptors.read_text import MIB, STDIN, text_in
 from nodrop.descriptors.units import counted
-from nodrop.descriptors.wording import Complaint, Remark, refuse, validated
-from nodrop.document import Document, read
+from nodrop.descriptors.vmd_defaults import written_out
 from nodrop.model.vmd import VmDescriptor
+from nodrop.system.yaml_reader import Document, read
 
 KIND = "a VM Descriptor"
 BYTES_MAX = MIB // 4
@@ -26,13 +26,15 @@ def read_vmd(file: Path | str) -> tuple[VmDescriptor, tuple[Remark, ...]]:
 def vmd_of_text(text: str, name: str) -> tuple[VmDescriptor, tuple[Remark, ...]]:
     """The VM that a text describes. Raises ConfigError as `read_vmd`."""
     remarks: list[Remark] = []
-    document = etsi.document_of(text, name, remarks) if etsi.is_printed_form(text) else read(text, name)
+    document = (
+        etsi_topology.document_of(text, name, remarks) if etsi_topology.is_printed_form(text) else read(text, name)
+    )
     found: list[Complaint] = []
     document = written_out(_counted(document, found), found)
     refuse(document, found)
     vmd = validated(VmDescriptor, document)
-    refuse(document, rules.complaints(vmd))
-    doubtful = [Remark(f"{'.'.join(each.key)}: {each.text}", document.line(each.key)) for each in rules.doubts(vmd)]
+    refuse(document, vmd_rules.complaints(vmd))
+    doubtful = [Remark(f"{'.'.join(each.key)}: {each.text}", document.line(each.key)) for each in vmd_rules.doubts(vmd)]
     return vmd, (*remarks, *doubtful)
 
 

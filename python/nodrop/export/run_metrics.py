@@ -7,8 +7,8 @@ from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric, 
 
 from nodrop.model.goal import Goal, GoalResult, Limit
 from nodrop.model.plan import Plan
-from nodrop.model.price import KEPT
 from nodrop.model.result import RunResult, Status
+from nodrop.model.rule_cost import KEPT
 from nodrop.model.trial import FIXED, DirectionTimes, TrialResult, Verdict
 
 NS = 1e-9

@@ -5,7 +5,12 @@ from datetime import UTC, datetime
 from typing import Any, Self
 
 from nodrop.errors import GeneratorError
-from nodrop.generator.addressing import (
+from nodrop.generator.base import OnWindow, TrialInterrupted
+from nodrop.generator.capture import capture_request
+from nodrop.generator.engine_process import EngineDied, EngineProcess, Reply
+from nodrop.generator.lost_trial import unmeasured
+from nodrop.generator.path_check import direction_check, faults, no_path
+from nodrop.generator.stations import (
     NextHops,
     addressed,
     next_hops,
@@ -14,11 +19,6 @@ from nodrop.generator.addressing import (
     stations,
     stream_request,
 )
-from nodrop.generator.base import OnWindow, TrialInterrupted
-from nodrop.generator.capture import capture_request
-from nodrop.generator.path_check import direction_check, faults, no_path
-from nodrop.generator.process import EngineDied, EngineProcess, Reply
-from nodrop.generator.unmeasured import unmeasured
 from nodrop.model.facts import PortFacts
 from nodrop.model.neighbor import NeighborPlan, NextHop
 from nodrop.model.plan import CapturePlan, EnginePlan

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from nodrop.errors import NoPath
-from nodrop.generator.addressing import NextHops
-from nodrop.generator.process import Reply
+from nodrop.generator.engine_process import Reply
+from nodrop.generator.stations import NextHops
 from nodrop.model.result import CheckArrival, DirectionCheck
 from nodrop.model.traffic import Stream, Traffic
 

@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from nodrop.cpus import listed
-from nodrop.host import libvirt, owners, policy
-from nodrop.host.load import RESCTRL, Load
-from nodrop.host.owners import Seen, Thread
-from nodrop.host.policy import ISOLATED, Policy
-from nodrop.host.source import Source
+from nodrop.host import cpu_users, libvirt, vm_cpu_policy
+from nodrop.host.cpu_users import Seen, Thread
+from nodrop.host.inputs import Source
+from nodrop.host.utilization import RESCTRL, Load
+from nodrop.host.vm_cpu_policy import ISOLATED, Policy
 from nodrop.model.chd import Bandwidth, CpuState, NodeCpus, NumaNode, Use
 from nodrop.model.observation import Observation
+from nodrop.system.cpu_sets import listed
 
 CPUS = "/sys/devices/system/cpu"
 THREADS = "/proc/*/task/*/status"
@@ -32,7 +32,7 @@ def with_availability(
 ) -> tuple[NumaNode, ...]:
     """The same nodes, with what is eligible, in use and busy."""
     online = [cpu for node in nodes for cpu in node.cpus.ids]
-    decided = policy.find(source, own, online)
+    decided = vm_cpu_policy.find(source, own, online)
     held = _holders(source, frozenset(online))
     caches = _caches(source, nodes) if load.memory_bytes_per_s else {}
     return tuple(
@@ -48,8 +48,8 @@ def with_availability(
 
 def _holders(source: Source, online: frozenset[int]) -> Holders:
     isolated = frozenset(listed(source.tree.text(ISOLATED) or "") or ())
-    seen: Seen = owners.look(source.tree, isolated)
-    alone = {cpu: list(names) for cpu, names in policy.kubelet_owners(source.tree).items()}
+    seen: Seen = cpu_users.look(source.tree, isolated)
+    alone = {cpu: list(names) for cpu, names in vm_cpu_policy.kubelet_owners(source.tree).items()}
     shared = dict[int, list[str]]()
     for thread in (*seen.threads, *_bound(source)):
         cpus = online.intersection(thread.cpus)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from nodrop.host import nat
+from nodrop.host.inputs import Source
 from nodrop.host.netdevs import CLASS
-from nodrop.host.source import Source
 from nodrop.model.chd import VSwitch
 
 RELEASE = "/proc/sys/kernel/osrelease"

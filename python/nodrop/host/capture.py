@@ -16,8 +16,8 @@ from nodrop import __version__
 from nodrop.errors import ConfigError
 from nodrop.host.cpuid import Cpuid, read_dump
 from nodrop.host.describe import describe, this_machine
-from nodrop.host.source import Source
-from nodrop.host.tree import MOST_BYTES, Tree
+from nodrop.host.file_tree import MOST_BYTES, Tree
+from nodrop.host.inputs import Source
 from nodrop.model.chd import HostDescriptor
 from nodrop.model.observation import Moment
 

@@ -2,7 +2,7 @@
 
 import re
 
-from nodrop.host.source import Source
+from nodrop.host.inputs import Source
 
 CMDLINE = "/proc/cmdline"
 _SECRET = re.compile(rb"(?i)^([^\s=]*(?:passw|passphrase|secret|token|auth_?key|api_?key)[^\s=]*=).+")

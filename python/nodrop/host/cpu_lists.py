@@ -3,8 +3,8 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from nodrop.cpus import listed
-from nodrop.host.tree import Tree
+from nodrop.host.file_tree import Tree
+from nodrop.system.cpu_sets import listed
 
 CPUS = "/sys/devices/system/cpu"
 _MASK = re.compile(r"[0-9a-fA-F]{1,8}(,[0-9a-fA-F]{1,8})*")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from nodrop.errors import NodropError
-from nodrop.program import find_program
+from nodrop.system.native_binaries import find_program
 
 TIME_LIMIT_S = 1.0
 MOST_LEAVES = 4096

@@ -4,10 +4,10 @@ much memory devices may pin. Plain files, no privilege."""
 import re
 from collections.abc import Callable
 
-from nodrop.cpus import listed, ranges
-from nodrop.host.source import Source
-from nodrop.host.tree import Tree
+from nodrop.host.file_tree import Tree
+from nodrop.host.inputs import Source
 from nodrop.model.observation import Observation
+from nodrop.system.cpu_sets import listed, ranges
 
 NET = "/sys/class/net"
 IRQ = "/proc/irq"

@@ -11,19 +11,19 @@ from nodrop.host import (
     hypervisor,
     identity,
     libvirt,
-    load,
     memory,
     nics,
+    os_settings,
     processor,
-    settings,
     topology,
+    utilization,
     vswitches,
 )
 from nodrop.host.availability import with_availability
 from nodrop.host.cpuid import read_cpuid
+from nodrop.host.file_tree import Tree
+from nodrop.host.inputs import Source, run_program
 from nodrop.host.network import KernelNetwork
-from nodrop.host.source import Source, run_program
-from nodrop.host.tree import Tree
 from nodrop.model.chd import (
     HostCapabilities,
     HostDescriptor,
@@ -55,14 +55,14 @@ def describe(source: Source, eligible_cpus: tuple[int, ...] | None = None, *, wi
         eligible_cpus: those that VMs may have, if whoever runs the host says so; None: as the host is set up.
         with_load: measure as well how busy the CPUs are; takes 0.3 s.
     """
-    moment, counted = source.moment, load.begin(source) if with_load and source.live else None
+    moment, counted = source.moment, utilization.begin(source) if with_load and source.live else None
     with ThreadPoolExecutor(PARTS_AT_ONCE) as pool:
         seen = pool.submit(hwloc.look, source)
         switches = pool.submit(vswitches.describe, source)
         makers = pool.submit(hypervisor.describe, source)
         topologies = pool.submit(topology.describe, source)
         who, chip = identity.describe(source), processor.describe(source)
-        modules, set_up = memory.describe(source), settings.describe(source)
+        modules, set_up = memory.describe(source), os_settings.describe(source)
         devices = nics.describe(source, switches.result())
         nodes, links, offline, warnings = topologies.result()
         doubts = hwloc.disagreements(nodes, seen.result())
@@ -75,7 +75,7 @@ def describe(source: Source, eligible_cpus: tuple[int, ...] | None = None, *, wi
             settings={**set_up, **datapath.describe(source)},
         )
     left = nics.unplaced(nodes, devices)
-    available = with_availability(source, nodes, load.end(source, counted), eligible_cpus)
+    available = with_availability(source, nodes, utilization.end(source, counted), eligible_cpus)
     described = HostDescriptor(
         captured_at=moment.at,
         nodrop_version=__version__,

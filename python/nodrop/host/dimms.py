@@ -8,8 +8,8 @@ from collections import Counter
 from typing import NamedTuple
 
 from nodrop.host import smbios
+from nodrop.host.inputs import Source
 from nodrop.host.smbios import TABLE
-from nodrop.host.source import Source
 
 EDAC = "/sys/devices/system/edac/mc"
 _SYSTEM_MEMORY = 3

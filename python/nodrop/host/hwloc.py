@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 from xml.etree import ElementTree
 
-from nodrop.cpus import ranges
-from nodrop.host.source import Source
+from nodrop.host.inputs import Source
 from nodrop.model.chd import NumaNode
+from nodrop.system.cpu_sets import ranges
 
 KEEP = "HWLOC_KEEP_NVIDIA_GPU_NUMA_NODES=1"
 """Memory of GPUs that the kernel has as nodes, which hwloc leaves out otherwise."""

@@ -8,8 +8,8 @@ import re
 from typing import NamedTuple
 
 from nodrop.host import kvm
-from nodrop.host.registers import KVM_DEVICE, kvm_version
-from nodrop.host.source import Source
+from nodrop.host.inputs import Source
+from nodrop.host.msr import KVM_DEVICE, kvm_version
 from nodrop.model.chd import Hypervisor, HypervisorCapabilities
 from nodrop.model.observation import Feature, Observation
 

@@ -7,10 +7,10 @@ which systemd asks to keep to oneself, nor a serial number gets into a result th
 import hashlib
 import platform
 
-from nodrop.host import leaves
-from nodrop.host.processor.chip import look
+from nodrop.host import observations
+from nodrop.host.inputs import Source
+from nodrop.host.processor.inputs import look
 from nodrop.host.processor.models import hypervisor
-from nodrop.host.source import Source
 from nodrop.model.chd import HostIdentity
 from nodrop.model.observation import Observation
 
@@ -53,7 +53,7 @@ def virtualization(source: Source) -> Observation[str]:
 def _id(source: Source) -> Observation[str]:
     hashed = source.tree.text(MACHINE_ID, keep=_hashed)
     if hashed is None:
-        return leaves.refused(source, MACHINE_ID)
+        return observations.refused(source, MACHINE_ID)
     if not hashed:
         return source.moment.unknown("holds nothing", MACHINE_ID)
     return source.moment.inferred(hashed.removeprefix(_HASHED.decode()), MACHINE_ID, "a hash of it")
@@ -70,15 +70,16 @@ def _hashed(held: bytes) -> bytes:
 def _hostname(source: Source) -> Observation[str]:
     if source.live:
         return source.moment.reported(platform.node(), "uname")
-    return leaves.first(
-        lambda: leaves.text(source, "/proc/sys/kernel/hostname"), lambda: leaves.text(source, "/etc/hostname")
+    return observations.first(
+        lambda: observations.text(source, "/proc/sys/kernel/hostname"),
+        lambda: observations.text(source, "/etc/hostname"),
     )
 
 
 def _kernel(source: Source) -> Observation[str]:
     if source.live:
         return source.moment.reported(platform.release(), "uname")
-    found = leaves.text(source, "/proc/sys/kernel/osrelease")
+    found = observations.text(source, "/proc/sys/kernel/osrelease")
     words = (source.tree.text("/proc/version") or "").split()
     if not found.known and words[:2] == ["Linux", "version"] and len(words) > 2:
         return source.moment.reported(words[2], "/proc/version")
@@ -89,7 +90,7 @@ def _os(source: Source) -> Observation[str]:
     path = "/etc/os-release"
     text = source.tree.text(path)
     if text is None:
-        return leaves.refused(source, path)
+        return observations.refused(source, path)
     fields = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
     for key in ("PRETTY_NAME", "NAME"):
         if name := fields.get(key, "").strip("\"' "):
@@ -104,4 +105,8 @@ def _dmi(source: Source, *names: str) -> Observation[str]:
     path = f"{DMI}/{names[0]}"
     if words:
         return source.moment.reported(" ".join(words), path)
-    return leaves.refused(source, path) if said[0] is None else source.moment.unknown("the firmware does not say", path)
+    return (
+        observations.refused(source, path)
+        if said[0] is None
+        else source.moment.unknown("the firmware does not say", path)
+    )

@@ -7,7 +7,7 @@ Extended Feature Register (MMIO 0030h).
 import re
 from typing import NamedTuple
 
-from nodrop.host.source import Source
+from nodrop.host.inputs import Source
 from nodrop.model.chd import PageSize
 
 CLASS = "/sys/class/iommu"

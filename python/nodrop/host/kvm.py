@@ -7,8 +7,8 @@ kvm-amd, vfio_iommu_type1).
 import re
 
 from nodrop.host import libvirt
+from nodrop.host.inputs import Source
 from nodrop.host.iommu_units import CLASS, GROUPS, Unit, units
-from nodrop.host.source import Source
 from nodrop.model.chd import HypervisorCapabilities
 from nodrop.model.observation import Feature, Observation
 

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nodrop import cpus as cpu_lists
-from nodrop.host.patience import within
-from nodrop.host.source import PROGRAM_S, LibvirtAnswer, Source, run_program
+from nodrop.host.inputs import PROGRAM_S, LibvirtAnswer, Source, run_program
+from nodrop.host.timeouts import within
+from nodrop.system import cpu_sets as cpu_lists
 
 SYSTEM = "qemu:///system"
 SOCKETS = tuple(f"/run/libvirt/{name}" for name in ("libvirt-sock-ro", "virtqemud-sock-ro"))

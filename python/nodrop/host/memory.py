@@ -4,8 +4,8 @@ from collections import Counter
 from typing import TypeVar
 
 from nodrop.host.dimms import EDAC, Dimm, Dimms, by_counters, by_firmware
+from nodrop.host.inputs import Source
 from nodrop.host.smbios import TABLE
-from nodrop.host.source import Source
 from nodrop.model.chd import MemoryCapabilities, MemoryModule
 from nodrop.model.observation import Observation
 

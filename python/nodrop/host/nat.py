@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
-from nodrop.host.source import NOT_CAPTURED, Source
+from nodrop.host.inputs import NOT_CAPTURED, Source
 from nodrop.model.observation import Observation
 
 LEGACY_TABLES = "/proc/net/ip_tables_names"

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from nodrop.host.file_tree import Tree
 from nodrop.host.pci import Function
-from nodrop.host.tree import Tree
 
 CLASS = "/sys/class/net"
 ROUTES, ROUTES_6 = "/proc/net/route", "/proc/net/ipv6_route"

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
-from nodrop import ethtool
-from nodrop.host.patience import within
+from nodrop.host.timeouts import within
+from nodrop.system import ethtool
 
 T = TypeVar("T")
 WAIT_S = 1.0

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from nodrop.host import accelerators, netdevs, pci, ports
+from nodrop.host.inputs import NOT_CAPTURED, Source
 from nodrop.host.pci import Function
 from nodrop.host.pci_names import names
 from nodrop.host.ports import Surroundings
-from nodrop.host.source import NOT_CAPTURED, Source
 from nodrop.model.chd import Accelerator, Nic, NumaNode, VSwitch
 from nodrop.model.observation import Observation
 

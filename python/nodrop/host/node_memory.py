@@ -6,8 +6,8 @@ Documentation/ABI/stable/sysfs-devices-node.
 
 from collections.abc import Mapping, Sequence
 
-from nodrop.host.source import Source
-from nodrop.host.tree import Tree
+from nodrop.host.file_tree import Tree
+from nodrop.host.inputs import Source
 from nodrop.model.chd import Bandwidth, LargePages, NodeMemory, NormalMemory
 from nodrop.model.observation import Observation
 from nodrop.units import format_bytes

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from nodrop.host import nat
+from nodrop.host.inputs import Source
 from nodrop.host.netdevs import CLASS
 from nodrop.host.pci import ADDRESS
-from nodrop.host.source import Source
 from nodrop.model.chd import VSwitch
 from nodrop.model.observation import Observation
 

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from nodrop.host import libvirt, netdevs, network
-from nodrop.host.holders import Holders, holders, name
+from nodrop.host.device_users import Holders, holders, name
+from nodrop.host.inputs import NOT_CAPTURED, Source
 from nodrop.host.network import Interface
 from nodrop.host.pci import Function
-from nodrop.host.source import NOT_CAPTURED, Source
 from nodrop.model.chd import Port, Sriov, Use, Vf, VSwitch
 from nodrop.model.observation import Observation
 

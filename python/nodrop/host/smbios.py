@@ -6,7 +6,7 @@ Source: DMTF DSP0134, System Management BIOS Reference Specification 3.7, clause
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from nodrop.host.source import Source
+from nodrop.host.inputs import Source
 
 PROCESSOR, MEMORY_ARRAY, MEMORY_DEVICE, END = 4, 16, 17, 127
 TABLE = "/sys/firmware/dmi/tables/DMI"

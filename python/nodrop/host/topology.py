@@ -7,12 +7,12 @@ Documentation/admin-guide/cputopology.rst.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from nodrop.cpus import listed, ranges
 from nodrop.host import cpu_lists, node_memory
-from nodrop.host.source import Source
-from nodrop.host.tree import Tree
+from nodrop.host.file_tree import Tree
+from nodrop.host.inputs import Source
 from nodrop.model.chd import Bandwidth, CpuState, NodeCpus, NodeLink, NumaNode
 from nodrop.model.observation import Observation
+from nodrop.system.cpu_sets import listed, ranges
 
 NODES = "/sys/devices/system/node"
 CPUS = "/sys/devices/system/cpu"

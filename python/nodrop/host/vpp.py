@@ -6,8 +6,8 @@ Source: https://s3-docs.fd.io/vpp: `show version`, `show threads`, `show hardwar
 import re
 from collections.abc import Iterator
 
+from nodrop.host.inputs import Source
 from nodrop.host.pci import ADDRESS
-from nodrop.host.source import Source
 from nodrop.model.chd import VSwitch
 
 SOCKET = "/run/vpp/cli.sock"

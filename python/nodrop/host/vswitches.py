@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 from nodrop.host import bridges, nat, ovs, vpp
-from nodrop.host.source import Source
+from nodrop.host.inputs import Source
 from nodrop.model.chd import VSwitch
 
 

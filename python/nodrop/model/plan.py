@@ -7,15 +7,15 @@ from pydantic import Field
 
 from nodrop.model.base import Value
 from nodrop.model.calibration import Calibration
+from nodrop.model.choices import AlgorithmName as AlgorithmName
+from nodrop.model.choices import AntagonistKind as AntagonistKind
+from nodrop.model.choices import Backend as Backend
+from nodrop.model.choices import Networks as Networks
+from nodrop.model.choices import PageKind as PageKind
+from nodrop.model.choices import SutKind as SutKind
+from nodrop.model.choices import VnfBackend as VnfBackend
 from nodrop.model.cloud import CloudPlan, LoopbackForwarder
 from nodrop.model.goal import Goal
-from nodrop.model.names import AlgorithmName as AlgorithmName
-from nodrop.model.names import AntagonistKind as AntagonistKind
-from nodrop.model.names import Backend as Backend
-from nodrop.model.names import Networks as Networks
-from nodrop.model.names import PageKind as PageKind
-from nodrop.model.names import SutKind as SutKind
-from nodrop.model.names import VnfBackend as VnfBackend
 from nodrop.model.neighbor import NeighborPlan
 from nodrop.model.shipping import ShipPlan
 from nodrop.model.traffic import Traffic

@@ -3,8 +3,8 @@
 from typing import Literal
 
 from nodrop.model.base import Value
-from nodrop.model.price import Pricing
 from nodrop.model.result import Status
+from nodrop.model.rule_cost import Pricing
 
 
 class SuiteRun(Value):

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from nodrop.model.base import Value
-from nodrop.model.hops import ChainHops
+from nodrop.model.hop_counts import ChainHops
 from nodrop.model.ledger import LossLedger
 from nodrop.model.neighbor import NeighborCounts
 

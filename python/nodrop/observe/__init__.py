@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from nodrop.model.facts import StageFacts
 from nodrop.model.plan import Plan
 from nodrop.observe.base import Observer
-from nodrop.observe.hops import HopCounters
+from nodrop.observe.counter_reader import HopCounters
 from nodrop.observe.sut_cpu import SutCpu
 
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 
-from nodrop.model.hops import ChainHops, HopCount
+from nodrop.model.hop_counts import ChainHops, HopCount
 from nodrop.model.plan import LabPlan
 from nodrop.model.trial import StreamCounts, TrialResult
-from nodrop.observe.difference import Difference
-from nodrop.observe.hop import interface_of
-from nodrop.observe.path import devices
+from nodrop.observe.counter_delta import Difference
+from nodrop.observe.devices import devices
+from nodrop.observe.path_hops import interface_of
 
 WHO = {"edge": "edge switch", "router": "router", "forwarder": "VNF"}
 

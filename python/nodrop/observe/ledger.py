@@ -10,9 +10,9 @@ from itertools import pairwise
 from nodrop.model.ledger import LossLedger, Way
 from nodrop.model.plan import LabPlan
 from nodrop.model.trial import TrialResult
-from nodrop.observe.difference import Difference
-from nodrop.observe.hop import PROCESS, Draft, Draw, Places, draw, interface_of, is_process, named
-from nodrop.observe.wording import ip_text, reason_text
+from nodrop.observe.cause_text import ip_text, reason_text
+from nodrop.observe.counter_delta import Difference
+from nodrop.observe.path_hops import PROCESS, Draft, Draw, Places, draw, interface_of, is_process, named
 
 NO_CAUSES = frozenset({"received", "sent", "originated", "receive_dropped", "send_dropped"})
 """Of a forwarding process's counters for a port, those that are no reason of its own to drop what came in there."""

@@ -5,27 +5,27 @@ import math
 import os
 from collections.abc import Sequence
 
-from nodrop.config.nfvbench.kept import remarks
+from nodrop.config.nfvbench.untranslated import remarks
 from nodrop.config.profiles import PROFILES
 from nodrop.config.schema import Config
-from nodrop.config.writing import changed
+from nodrop.config.yaml_writer import changed
 from nodrop.model.goal import Goal
 from nodrop.model.plan import LatencyPlan, LatencyPoint, Plan
 from nodrop.plan.backend import choose_backend, fit_lab, plan_engine
 from nodrop.plan.capture import plan_capture
 from nodrop.plan.cloud import plan_cloud
-from nodrop.plan.earlier import earlier_bounds
+from nodrop.plan.fixed_rate import plan_fixed, plan_link_speed, with_goals_asked
+from nodrop.plan.frame_sizes import each_size, frame_bytes_max, one_size, size_name
 from nodrop.plan.lab import check_lab, lab_warnings, private_lab, standing_lab
-from nodrop.plan.lookups import NOTHING_THERE, Lookups
 from nodrop.plan.neighbors import plan_neighbors
-from nodrop.plan.rate import plan_fixed, plan_link_speed, with_goals_asked
-from nodrop.plan.replay import find_replay
+from nodrop.plan.pcap_replay import find_replay
+from nodrop.plan.resolvers import NOTHING_THERE, Lookups
 from nodrop.plan.search import plan_search
 from nodrop.plan.shipping import plan_shipping
-from nodrop.plan.sizes import each_size, frame_bytes_max, one_size, size_name
-from nodrop.plan.tester import tester_ports
+from nodrop.plan.tester_ports import tester_ports
 from nodrop.plan.traffic import plan_traffic, traffic_warnings
 from nodrop.plan.trex import plan_trex, trex_warnings
+from nodrop.plan.warm_start import earlier_bounds
 from nodrop.rates import line_rate_pps
 
 BOOT_S = 200.0

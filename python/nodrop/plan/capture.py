@@ -5,7 +5,7 @@ from pathlib import Path
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.model.plan import Backend, CapturePlan, LabPlan
-from nodrop.plan.lookups import CheckFilter
+from nodrop.plan.resolvers import CheckFilter
 
 
 def plan_capture(config: Config, backend: Backend, lab: LabPlan, check_filter: CheckFilter) -> CapturePlan | None:

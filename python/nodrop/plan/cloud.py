@@ -22,11 +22,11 @@ from nodrop.model.cloud import (
 )
 from nodrop.model.plan import LabPlan
 from nodrop.plan import addressing, cloud_addresses
-from nodrop.plan.chains import ChainEnd, chain_ends, tester_mac
+from nodrop.plan.chain_ends import ChainEnd, chain_ends, tester_mac
+from nodrop.plan.chain_networks import in_cloud
 from nodrop.plan.cloud_addresses import EDGES, INNER, cidr, outer_role
 from nodrop.plan.cloud_check import check_cloud
-from nodrop.plan.lookups import ReadFlavor
-from nodrop.plan.networks import in_cloud
+from nodrop.plan.resolvers import ReadFlavor
 
 MULTIQUEUE = {"hw_vif_multiqueue_enabled": "true"}
 """Property of images whose guests use several queues.

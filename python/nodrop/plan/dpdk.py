@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.model.plan import LabPlan, reaches
-from nodrop.plan.sizes import frame_bytes_max
+from nodrop.plan.frame_sizes import frame_bytes_max
 
 RING_SLOTS_MAX = 8192
 """Of net_af_packet: deeper rings are slower, and their frames leave the CPU's caches."""

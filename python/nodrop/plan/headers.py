@@ -21,7 +21,7 @@ from nodrop.model.layer import (
 )
 from nodrop.model.traffic import FieldName
 from nodrop.plan import addressing
-from nodrop.plan.ranges import DISCARD_PORT, FIRST_DYNAMIC_PORT
+from nodrop.plan.flow_fields import DISCARD_PORT, FIRST_DYNAMIC_PORT
 from nodrop.plan.tunnel import VXLAN_PORT
 
 FIELDS: dict[RangeField, tuple[tuple[str, ...], FieldName]] = {

@@ -22,9 +22,9 @@ from nodrop.model.plan import (
     SutKind,
 )
 from nodrop.plan import addressing
-from nodrop.plan.chains import ChainEnd, chain_ends, tester_mac
-from nodrop.plan.networks import ANYWHERE, SIDES, choose_networks, plan_vlans
-from nodrop.plan.tester import FoundPorts
+from nodrop.plan.chain_ends import ChainEnd, chain_ends, tester_mac
+from nodrop.plan.chain_networks import ANYWHERE, SIDES, choose_networks, plan_vlans
+from nodrop.plan.tester_ports import FoundPorts
 from nodrop.units import format_bytes, format_pps
 
 ETHERNET_BYTES = 18

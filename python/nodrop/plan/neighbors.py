@@ -9,7 +9,7 @@ from nodrop.model.layer import Vlan
 from nodrop.model.neighbor import Link, NeighborPlan, Station
 from nodrop.model.plan import LabPlan, SutKind
 from nodrop.model.traffic import Stream, Traffic
-from nodrop.plan.chains import TRANSPARENT, ChainEnd, chain_ends
+from nodrop.plan.chain_ends import TRANSPARENT, ChainEnd, chain_ends
 from nodrop.plan.tunnel import tunnel_tags, vtep_ip, vtep_next_hop
 
 ROUTES: frozenset[SutKind] = frozenset({"router", "vnf-l3"})

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from nodrop.config.shipping import FluentdConfig, ShipConfig
+from nodrop.config.outputs import FluentdConfig, ShipConfig
 from nodrop.errors import ConfigError
 from nodrop.model.shipping import Aggregator, Forwarding, ShipPlan
 

@@ -9,12 +9,12 @@ from nodrop.errors import ConfigError
 from nodrop.model.layer import Layer
 from nodrop.model.plan import LabPlan
 from nodrop.model.traffic import FieldRange, Increment, Listed, Random, SizeShare, Stream, Traffic
-from nodrop.plan.chains import ChainEnd, chain_ends
+from nodrop.plan.chain_ends import ChainEnd, chain_ends
+from nodrop.plan.flow_fields import PORTS_MAX, StreamFlows, plan_flows
+from nodrop.plan.frame_sizes import plan_sizes
 from nodrop.plan.headers import Ends, find_field, plan_layers
 from nodrop.plan.pattern import plan_pattern
-from nodrop.plan.ranges import PORTS_MAX, StreamFlows, plan_flows
-from nodrop.plan.replay import Replayed, replay_streams
-from nodrop.plan.sizes import plan_sizes
+from nodrop.plan.pcap_replay import Replayed, replay_streams
 from nodrop.plan.tunnel import check_tunnel, tunnel_layers
 
 BEHIND_HEADERS_BYTES = 18 + 4

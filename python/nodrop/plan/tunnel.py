@@ -7,7 +7,7 @@ from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.model.layer import Ethernet, Ipv4, Layer, Mpls, Udp, Vlan, Vxlan
 from nodrop.plan import addressing
-from nodrop.plan.chains import ChainEnd
+from nodrop.plan.chain_ends import ChainEnd
 
 VXLAN_PORT = 4789
 """Source: RFC 7348 section 8."""

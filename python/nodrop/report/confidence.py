@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
+from nodrop.formatting import small_ratio_text
 from nodrop.model.goal import Bound, GoalResult
 from nodrop.model.result import RunResult
 from nodrop.model.trial import TrialResult, Verdict
 from nodrop.units import format_count, format_pps, format_ratio
-from nodrop.wording import small_ratio_text
 
 AS_OFFERED = 0.9999
 """A conditional throughput this near to the load says nothing the load does not."""

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 from rich.table import Table
 from rich.text import Text
 
-from nodrop.model.chain import ChainCounts, chain_counts
+from nodrop.formatting import small_ratio_text, wire_text
+from nodrop.model.chain_counts import ChainCounts, chain_counts
 from nodrop.model.result import RunResult
 from nodrop.model.trial import FIXED, TrialResult
 from nodrop.report.tables import plain_table
 from nodrop.units import format_count, format_ns, format_pps, format_ratio, format_seconds
-from nodrop.wording import small_ratio_text, wire_text
 
 FELL_SHORT = 0.9999
 """Below this share of what was asked the tester is said to have fallen short."""

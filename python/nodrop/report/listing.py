@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from nodrop.formatting import AT_LEAST, measure_text
 from nodrop.model.summary import Measure, Row, Summary
-from nodrop.wording import AT_LEAST, measure_text
 
 WIDTH = 100
 FIGURES = 2

@@ -6,7 +6,7 @@ speaks against a trial is only a detail until a figure rests on it.
 
 import logging
 
-from nodrop.logs import FIELDS, LOGGER
+from nodrop.formatting import asked_text, found_text, goal_text, traffic_text, turn_text
 from nodrop.model.event import (
     Event,
     PathChecked,
@@ -22,12 +22,12 @@ from nodrop.model.goal import GoalResult, Limit
 from nodrop.model.result import RunResult, Status
 from nodrop.model.suite import SuiteRun
 from nodrop.model.trial import FIXED
-from nodrop.report.doubts import grave_doubt_lines
-from nodrop.report.intervals import Intervals
-from nodrop.report.lines import trial_line
-from nodrop.report.staging import Staging, staging_text
+from nodrop.report.interval_lines import Intervals
+from nodrop.report.line_progress import trial_line
+from nodrop.report.stage_progress import Staging, staging_text
+from nodrop.report.validity_notes import grave_doubt_lines
+from nodrop.system.log_files import FIELDS, LOGGER
 from nodrop.units import format_pps, format_seconds
-from nodrop.wording import asked_text, found_text, goal_text, traffic_text, turn_text
 
 TESTERS = frozenset({Limit.TESTER, Limit.SHARED_CPU})
 """Limits that say the tester fell short, not the SUT."""

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
+from nodrop.analysis.spread import Spread
+from nodrop.formatting import measure_text
 from nodrop.report.tables import plain_table
 from nodrop.units import format_ratio
-from nodrop.verdict.spread import Spread
-from nodrop.wording import measure_text
 
 
 def repeats_table(spreads: Sequence[Spread]) -> Table:

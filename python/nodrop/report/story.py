@@ -4,16 +4,16 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from nodrop.formatting import asked_text, small_ratio_text, stop_text, traffic_text
 from nodrop.model.goal import Goal
 from nodrop.model.result import RunResult, SearchStep
 from nodrop.model.trial import TrialResult, Verdict
-from nodrop.report.changes import changes_text
+from nodrop.report.bound_changes import changes_text
 from nodrop.report.confidence import confidence_lines
 from nodrop.report.fixed import fixed_line, fixed_trial
 from nodrop.report.ledger import bound_lines
-from nodrop.report.text import STATUS_TEXTS, limit_text, warning_lines
+from nodrop.report.terminal import STATUS_TEXTS, limit_text, warning_lines
 from nodrop.units import format_count, format_ns, format_pps, format_ratio, format_seconds
-from nodrop.wording import asked_text, small_ratio_text, stop_text, traffic_text
 
 
 class Line(NamedTuple):

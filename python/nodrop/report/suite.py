@@ -7,6 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from nodrop.formatting import found_text, goal_text, small_ratio_text, turn_text, wire_text
 from nodrop.model.latency import LatencyFigures, latency_of
 from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult, Status
@@ -14,9 +15,8 @@ from nodrop.model.suite import Suite
 from nodrop.model.trial import TrialResult
 from nodrop.report.fixed import fixed_trial, shortfall_lines
 from nodrop.report.tables import plain_table
-from nodrop.report.text import STATUS_TEXTS, report
+from nodrop.report.terminal import STATUS_TEXTS, report
 from nodrop.units import format_pps, format_seconds
-from nodrop.wording import found_text, goal_text, small_ratio_text, turn_text, wire_text
 
 
 def suite_report(

@@ -6,13 +6,13 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
+from nodrop.formatting import each_way_text, found_text, goal_text, shown_loss_ratio, width_text, wire_text
 from nodrop.model.goal import GoalResult, Limit
 from nodrop.model.latency import LatencyFigures, latency_by_way, latency_of
 from nodrop.model.plan import Plan
 from nodrop.model.result import LatencyResult, RunResult
 from nodrop.model.trial import FIXED, TrialResult, Verdict
 from nodrop.units import format_count, format_ns, format_pps, format_ratio, format_seconds
-from nodrop.wording import each_way_text, found_text, goal_text, shown_loss_ratio, width_text, wire_text
 
 USUAL_PERCENTILES = (50.0, 90.0, 99.0, 99.9)
 STYLES = {Verdict.VALID: "green", Verdict.SUSPECT: "yellow", Verdict.INVALID: "red"}

@@ -7,13 +7,13 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from nodrop.analysis.text import effect_text
+from nodrop.analysis.trend import Change, Trend
+from nodrop.analysis.trend_text import change_text, group_text, sentences, spread_text, time_text, title
+from nodrop.analysis.types import Verdict
+from nodrop.formatting import measure_text
 from nodrop.report.tables import plain_table
 from nodrop.report.trend_plot import plot
-from nodrop.verdict.sentences import effect_text
-from nodrop.verdict.trend import Change, Trend
-from nodrop.verdict.trend_wording import change_text, group_text, sentences, spread_text, time_text, title
-from nodrop.verdict.values import Verdict
-from nodrop.wording import measure_text
 
 STYLES = {Verdict.WORSE: "bold red", Verdict.BETTER: "bold green"}
 SUSPECTS_MAX = 6

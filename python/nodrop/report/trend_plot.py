@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from rich.text import Text
 
-from nodrop.verdict.trend import Point, Trend
-from nodrop.verdict.trend_wording import time_text
-from nodrop.verdict.values import Verdict
-from nodrop.wording import measure_text
+from nodrop.analysis.trend import Point, Trend
+from nodrop.analysis.trend_text import time_text
+from nodrop.analysis.types import Verdict
+from nodrop.formatting import measure_text
 
 ROWS = 12
 COLUMNS_MAX = 100

@@ -7,8 +7,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from nodrop.cpus import ranges
 from nodrop.model.vmd import HypervisorCapability, Impact, Interface, Profile, SetMemory, VcpuSet, VmDescriptor
+from nodrop.system.cpu_sets import ranges
 from nodrop.units import format_bytes, format_ratio
 
 Row = tuple[str, str]

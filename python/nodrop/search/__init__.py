@@ -14,7 +14,7 @@ from nodrop.model.goal import Flag, Goal
 from nodrop.model.plan import AlgorithmName, SearchPlan
 from nodrop.model.trial import StopRule, Trial
 from nodrop.search.base import Interval, Outcome, Sample, Search
-from nodrop.search.planning import plan
+from nodrop.search.plan_builder import plan
 
 __all__ = [
     "ALGORITHMS",
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 ALGORITHMS: dict[AlgorithmName, tuple[str, str]] = {
-    "nodrop": ("own", "NodropSearch"),
+    "nodrop": ("probe_search", "NodropSearch"),
     "mlrsearch-rfc9971": ("mlrsearch_rfc9971", "MlrSearchRfc9971"),
     "mlrsearch-01": ("mlrsearch_01", "MlrSearch01"),
     "mlrsearch-03": ("mlrsearch_03", "MlrSearch03"),

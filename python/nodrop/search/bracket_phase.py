@@ -7,9 +7,9 @@ from nodrop.model.plan import SearchPlan
 from nodrop.search import width
 from nodrop.search.bracket import Bracket
 from nodrop.search.loss_table import Measured
-from nodrop.search.measuring import Choice
+from nodrop.search.reason_text import load_text, width_text
 from nodrop.search.schedule import PhasePlan
-from nodrop.search.wording import load_text, width_text
+from nodrop.search.single_trial import Choice
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from nodrop.model.goal import Flag, Goal
 from nodrop.search.base import Interval
 from nodrop.search.loss_table import LossTable, Measured
-from nodrop.search.wording import load_text
+from nodrop.search.reason_text import load_text
 
 
 def best_interval(goal: Goal, tables: Sequence[LossTable], final_duration_s: float) -> Interval:

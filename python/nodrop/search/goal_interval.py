@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from nodrop.model.goal import Flag, Goal
 from nodrop.search.base import Interval
 from nodrop.search.classification import Evidence, RelevantBounds, classify, conditional_throughput, relevant_bounds
-from nodrop.search.wording import load_text, width_text
+from nodrop.search.reason_text import load_text, width_text
 
 TrialsAt = Mapping[float, Sequence[Evidence]]
 """All trials so far, by intended load in packets per second."""

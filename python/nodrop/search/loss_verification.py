@@ -27,10 +27,10 @@ from nodrop.model.trial import StopRule
 from nodrop.search import width
 from nodrop.search.base import Dialogue, DialogueSearch, Interval, Outcome
 from nodrop.search.loss_table import Measured
-from nodrop.search.measuring import Choice, stop_when_decided, trial_of
+from nodrop.search.reason_text import load_text
 from nodrop.search.schedule import check
-from nodrop.search.tightest import TightestBounds
-from nodrop.search.wording import load_text
+from nodrop.search.single_trial import Choice, stop_when_decided, trial_of
+from nodrop.search.tightest_bounds import TightestBounds
 
 
 class _Counted(NamedTuple):

@@ -18,12 +18,12 @@ from nodrop.model.plan import SearchPlan
 from nodrop.search import width
 from nodrop.search.base import Dialogue, DialogueSearch, Interval
 from nodrop.search.evidence import best_interval
-from nodrop.search.initial import first_choice, second_choice, third_choice
+from nodrop.search.initial_trials import first_choice, second_choice, third_choice
 from nodrop.search.loss_table import LossTable
-from nodrop.search.measuring import Choice, measure, stop_when_decided
 from nodrop.search.phase import Phase
+from nodrop.search.reason_text import load_text
 from nodrop.search.schedule import check, one_per_ratio, schedule
-from nodrop.search.wording import load_text
+from nodrop.search.single_trial import Choice, measure, stop_when_decided
 
 
 class MlrSearch01(DialogueSearch):

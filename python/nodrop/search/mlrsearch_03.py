@@ -25,10 +25,10 @@ from nodrop.search.base import Dialogue, DialogueSearch, Interval
 from nodrop.search.bracket import Bracket
 from nodrop.search.bracket_phase import WISHES, BracketPhase
 from nodrop.search.evidence import best_interval, interval_between, valid_bounds
-from nodrop.search.initial import first_choice, second_choice, third_choice
+from nodrop.search.initial_trials import first_choice, second_choice, third_choice
 from nodrop.search.loss_table import LossTable, Measured
-from nodrop.search.measuring import Choice, measure, stop_when_decided
 from nodrop.search.schedule import PhasePlan, check, one_per_ratio, schedule
+from nodrop.search.single_trial import Choice, measure, stop_when_decided
 
 
 class MlrSearch03(DialogueSearch):

@@ -24,11 +24,11 @@ from nodrop.search.base import Dialogue, DialogueSearch, Interval, Outcome
 from nodrop.search.classification import Evidence, RelevantBounds
 from nodrop.search.goal_interval import goal_interval
 from nodrop.search.load_grid import LoadGrid
+from nodrop.search.next_load import spaced
+from nodrop.search.reason_text import load_text
 from nodrop.search.selector import Selector
-from nodrop.search.spacing import spaced
 from nodrop.search.strategies import Nomination
 from nodrop.search.target import Target, chain, check
-from nodrop.search.wording import load_text
 
 Measuring = Generator[Trial, Outcome, float]
 """A dialogue about one trial that ends with its loss ratio."""

@@ -16,8 +16,8 @@ import math
 from nodrop.model.goal import Flag, Goal
 from nodrop.model.plan import SearchPlan
 from nodrop.search.base import Dialogue, DialogueSearch, Interval, Outcome
-from nodrop.search.measuring import Choice, trial_of
 from nodrop.search.schedule import check
+from nodrop.search.single_trial import Choice, trial_of
 
 
 class MrrSearch(DialogueSearch):

@@ -21,10 +21,10 @@ from collections.abc import Sequence
 
 from nodrop.model.plan import SearchPlan
 from nodrop.search.base import Dialogue, DialogueSearch, Interval
-from nodrop.search.measuring import Choice, measure, stop_when_decided
+from nodrop.search.reason_text import load_text, width_text
 from nodrop.search.schedule import check
-from nodrop.search.tightest import TightestBounds
-from nodrop.search.wording import load_text, width_text
+from nodrop.search.single_trial import Choice, measure, stop_when_decided
+from nodrop.search.tightest_bounds import TightestBounds
 
 
 class NfvbenchSearch(DialogueSearch):

@@ -6,8 +6,8 @@ from typing import NamedTuple
 from nodrop.model.goal import Goal
 from nodrop.search import width
 from nodrop.search.loss_table import LossTable, Measured
-from nodrop.search.measuring import Choice
-from nodrop.search.wording import load_text, width_text
+from nodrop.search.reason_text import load_text, width_text
+from nodrop.search.single_trial import Choice
 
 
 class Step(NamedTuple):

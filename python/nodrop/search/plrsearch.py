@@ -27,9 +27,9 @@ from nodrop.model.plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search.base import Dialogue, DialogueSearch, Interval, Outcome
 from nodrop.search.critical_load import CriticalLoad, Observation, critical_load
-from nodrop.search.measuring import Choice, trial_of
+from nodrop.search.reason_text import load_text
 from nodrop.search.schedule import check
-from nodrop.search.wording import load_text
+from nodrop.search.single_trial import Choice, trial_of
 
 LOSSY_COPIES = 4
 """Entries that a lossy trial adds to the lossy loads, for itself and for each trial without loss before it."""

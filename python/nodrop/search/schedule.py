@@ -7,7 +7,7 @@ from typing import NamedTuple
 from nodrop.errors import ConfigError
 from nodrop.model.goal import Goal
 from nodrop.model.plan import SearchPlan
-from nodrop.search.wording import load_text
+from nodrop.search.reason_text import load_text
 
 
 class PhasePlan(NamedTuple):

@@ -16,9 +16,9 @@ from typing import Literal, NamedTuple
 
 from nodrop.search.classification import RelevantBounds
 from nodrop.search.load_grid import LoadGrid
-from nodrop.search.spacing import middle, spaced
+from nodrop.search.next_load import middle, spaced
+from nodrop.search.reason_text import load_text
 from nodrop.search.target import Target
-from nodrop.search.wording import load_text
 
 Side = Literal["lower", "upper"]
 

@@ -10,7 +10,7 @@ from nodrop.errors import ConfigError
 from nodrop.model.goal import Goal
 from nodrop.model.plan import SearchPlan
 from nodrop.search.load_grid import LoadGrid
-from nodrop.search.wording import load_text
+from nodrop.search.reason_text import load_text
 
 
 class Target(NamedTuple):

@@ -16,10 +16,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from nodrop.errors import StageError
-from nodrop.model.names import AntagonistKind
+from nodrop.model.choices import AntagonistKind
 from nodrop.model.plan import Antagonist
-from nodrop.stage.child import Child, stop_all
 from nodrop.stage.namespace import end_with_parent
+from nodrop.stage.sut_process import Child, stop_all
 
 PROGRAM = "stress-ng"
 INSTALL = "apt install stress-ng"

@@ -5,8 +5,8 @@ import subprocess
 from pathlib import Path
 
 from nodrop.errors import GeneratorError
-from nodrop.program import find_program
-from nodrop.stage.host import read_text
+from nodrop.stage.host_facts import read_text
+from nodrop.system.native_binaries import find_program
 
 HUGE_PAGES = Path("/sys/kernel/mm/hugepages")
 TIMEOUT_S = 5.0

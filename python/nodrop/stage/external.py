@@ -12,7 +12,7 @@ from nodrop.errors import StageError
 from nodrop.model.facts import StageFacts
 from nodrop.model.plan import LabPlan
 from nodrop.stage import links
-from nodrop.stage.found import chain_facts
+from nodrop.stage.lab_inspection import chain_facts
 
 IFF_UP = 1
 """Source: <linux/if.h>, netdevice(7)."""

@@ -21,11 +21,11 @@ from typing import NoReturn
 
 from nodrop.errors import StageError
 from nodrop.stage import namespace
-from nodrop.stage.child import Child
-from nodrop.stage.found import read_facts
+from nodrop.stage.holder_protocol import STAY, LabFailed, LabRequest, LabUp, Message, SutExited
+from nodrop.stage.lab_inspection import read_facts
 from nodrop.stage.links import Namespaces
-from nodrop.stage.message import STAY, LabFailed, LabRequest, LabUp, Message, SutExited
 from nodrop.stage.sut import installed, wire
+from nodrop.stage.sut_process import Child
 
 KEPT = b"kept"
 

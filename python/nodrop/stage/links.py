@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from nodrop import ethtool
 from nodrop.errors import StageError
 from nodrop.model.facts import InterfaceFacts
 from nodrop.model.plan import LabPlan
+from nodrop.system import ethtool
 
 ADDRESS_GENERATION_NONE = 1
 """IN6_ADDR_GEN_MODE_NONE: no link-local address, hence no router solicitation and no duplicate address detection."""

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from typing import Self
 
 from nodrop.errors import StageError
-from nodrop.lines import LineReader
 from nodrop.model.facts import StageFacts
 from nodrop.model.plan import LabPlan
-from nodrop.stage.launch import LabLog, await_up, last_words, start_holder
-from nodrop.stage.message import LabRequest, LabUp, SutExited, parse_message
+from nodrop.stage.holder_client import LabLog, await_up, last_words, start_holder
+from nodrop.stage.holder_protocol import LabRequest, LabUp, SutExited, parse_message
+from nodrop.system.line_reader import LineReader
 
 DOWN_TIMEOUT_S = 20.0
 

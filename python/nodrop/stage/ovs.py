@@ -19,7 +19,7 @@ from pathlib import Path
 from nodrop.errors import StageError
 from nodrop.model.plan import ForwarderPort, LabPlan
 from nodrop.stage import namespace
-from nodrop.stage.child import Child
+from nodrop.stage.sut_process import Child
 
 RUN_DIRECTORY = "/run"
 DATABASE, SOCKET = "/run/conf.db", "/run/db.sock"

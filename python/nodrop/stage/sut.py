@@ -5,15 +5,15 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from nodrop import ethtool
 from nodrop.model.plan import LabPlan, SutKind
 from nodrop.stage import kernel, links, namespace
 from nodrop.stage.antagonist import antagonists
-from nodrop.stage.child import Child
 from nodrop.stage.links import Namespaces
 from nodrop.stage.ovs import open_vswitch
-from nodrop.stage.steering import receive_on
+from nodrop.stage.rps import receive_on
+from nodrop.stage.sut_process import Child
 from nodrop.stage.vnf import FORWARDERS, edges, started, vnfs
+from nodrop.system import ethtool
 
 IN_THE_KERNEL: dict[SutKind, Callable[[LabPlan], None]] = {"bridge": kernel.bridges, "router": kernel.router}
 ON_THE_SENDERS_CPU: frozenset[SutKind] = frozenset({"bridge", "router", "xdp"})

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from nodrop.errors import StageError
-from nodrop.lines import LineReader
 from nodrop.model.plan import EdgeSwitch, Forwarder, LabPlan
-from nodrop.program import find_program
-from nodrop.stage.child import Child, stop_all
+from nodrop.stage.sut_process import Child, stop_all
+from nodrop.system.line_reader import LineReader
+from nodrop.system.native_binaries import find_program
 
 READY_TIMEOUT_S = 10.0
 READY_TIMEOUT_EACH_S = 0.25

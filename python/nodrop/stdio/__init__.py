@@ -9,16 +9,16 @@ Deterministic: no clock is read, time is what the trials took and the dead time 
 from collections.abc import Iterator, Mapping, Sequence
 
 from nodrop.errors import ConfigError
-from nodrop.judge import judge
 from nodrop.model.goal import Flag, GoalResult
 from nodrop.model.plan import AlgorithmName, SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search import create
 from nodrop.search.base import Outcome, Search
-from nodrop.stdio.account import Account
-from nodrop.stdio.asked import FLAGS, PARAMS, planned, read
-from nodrop.stdio.lines import Lines, Message
-from nodrop.stdio.told import ToldTrial
+from nodrop.search.goal_results import judge
+from nodrop.stdio.jsonl import Lines, Message
+from nodrop.stdio.params import FLAGS, PARAMS, planned, read
+from nodrop.stdio.trial_accounting import Account
+from nodrop.stdio.trial_report import ToldTrial
 
 STEP_MIN_S, STEP_MAX_S = 0.05, 0.1
 STEPS = 300

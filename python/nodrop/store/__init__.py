@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from nodrop import __version__
 from nodrop.errors import ConfigError
-from nodrop.store import hashes
+from nodrop.store import checksums
 
 if TYPE_CHECKING:
     from nodrop.model.result import RunResult
@@ -57,7 +57,7 @@ def keep(path: Path, text: str) -> None:
     """Write a file that is never written again, and beside it its hash. Raises ConfigError."""
     if path.exists():
         raise ConfigError(f"{path}: asked to be written, it is there already, and a result is never rewritten")
-    write_whole(hashes.hash_file(path), hashes.line(path, text.encode()))  # first, so that no result is without
+    write_whole(checksums.hash_file(path), checksums.line(path, text.encode()))  # first, so that no result is without
     write_whole(path, text)
 
 

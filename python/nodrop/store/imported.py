@@ -12,7 +12,7 @@ from nodrop import store
 from nodrop.errors import ConfigError
 from nodrop.model.summary import Summary
 from nodrop.store import IMPORTED_FILE, imported_nfvbench, imported_trex
-from nodrop.store.hashes import digest
+from nodrop.store.checksums import digest
 
 ID_TIME = "%Y%m%dT%H%M%SZ"
 ID_DIGITS = 6

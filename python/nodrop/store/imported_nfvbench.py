@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from nodrop.model.goal import Goal, Limit
 from nodrop.model.nfvbench import branch, frame_sizes, leaf, listed, number, percentiles, service_chains, text
 from nodrop.model.summary import Measure, Summary
-from nodrop.store.measures import goal_measure, goal_names, latency_measures_usec, slug
+from nodrop.store.metrics import goal_measure, goal_names, latency_measures_usec, slug
 from nodrop.units import format_pps
 
 IMIX_BYTES = (7 * 64 + 4 * 594 + 1518) / 12

@@ -13,7 +13,7 @@ from typing import Any
 from nodrop.model.goal import Goal, Limit
 from nodrop.model.nfvbench import branch, leaf, listed, number, text
 from nodrop.model.summary import Measure, Summary
-from nodrop.store.measures import goal_measure, goal_names, latency_measures_usec
+from nodrop.store.metrics import goal_measure, goal_names, latency_measures_usec
 from nodrop.units import format_pps
 
 IMIX_BYTES = (28 * 64 + 20 * 594 + 4 * 1518) / 52

@@ -14,16 +14,16 @@ from sqlalchemy import Row as SqlRow
 from sqlalchemy.exc import SQLAlchemyError
 
 from nodrop.errors import ConfigError
-from nodrop.model.filter import Filter
+from nodrop.model.result_filter import Filter
 from nodrop.model.summary import Row, Summary
-from nodrop.store import entries, filtering, tags
+from nodrop.store import filters, scan, tags
 from nodrop.store.database import INDEX_FILE, Database, in_memory, is_broken, open_database, reason, set_aside
-from nodrop.store.entries import Stamp
+from nodrop.store.scan import Stamp
 from nodrop.store.tables import ENTRIES, MEASURES, RUNS, TAGS, utc
 
 if TYPE_CHECKING:  # a list that has nothing to mend does without
     from nodrop.model.result import RunResult
-    from nodrop.store.reading import Entry
+    from nodrop.store.read import Entry
 
 T = TypeVar("T")
 BATCH = 200
@@ -88,14 +88,14 @@ class Index:
 
     def _list(self, asked: Filter) -> tuple[Row, ...]:
         with self._database.reading() as connection:
-            found = connection.execute(filtering.chosen(asked, self._database.directory)).all()
+            found = connection.execute(filters.chosen(asked, self._database.directory)).all()
             tagged = _tags(connection, [each.id for each in found])
         return tuple(self._row(each, tagged) for each in found)
 
     def count(self, wanted: Filter | None = None) -> int:
         """How many there are, whatever the filter's limit."""
         with self._database.reading() as connection:
-            found = connection.execute(filtering.count(wanted or Filter(), self._database.directory))
+            found = connection.execute(filters.count(wanted or Filter(), self._database.directory))
             return int(found.scalar_one())
 
     def find(self, run_id: str) -> Row | None:
@@ -114,7 +114,7 @@ class Index:
     def gone(self) -> tuple[str, ...]:
         """Results it knows that are not on disk any more; none once it was mended."""
         known = self._known()
-        there = dict(entries.stamps(self.results_dir))
+        there = dict(scan.stamps(self.results_dir))
         return tuple(sorted(set(known) - set(there)))
 
     # What is changed
@@ -159,7 +159,7 @@ class Index:
 
     def _mend(self) -> Mended:
         known = self._known()  # before the files are looked at, or what comes meanwhile would seem gone
-        there = dict(entries.stamps(self.results_dir))
+        there = dict(scan.stamps(self.results_dir))
         gone = [name for name in known if name not in there]
         other = [name for name, stamp in there.items() if known.get(name) != stamp]
         self._drop(gone)
@@ -215,7 +215,7 @@ class Index:
                 connection.execute(delete(ENTRIES).where(self._here, ENTRIES.c.name.in_(batch)))
                 for name, entry in found.items():
                     directory = self.results_dir / name
-                    if entry and entry.stamp != entries.stamp_of(directory):  # changed while others wrote
+                    if entry and entry.stamp != scan.stamp_of(directory):  # changed while others wrote
                         entry = _read(directory)  # noqa: PLW2901
                     if entry:
                         _insert(connection, self._database.directory, entry)
@@ -233,9 +233,9 @@ class Index:
 
 def _read(directory: Path) -> "Entry | None":
     """What a result's directory holds; None where there is no result."""
-    from nodrop.store.reading import read  # noqa: PLC0415
+    from nodrop.store.read import read  # noqa: PLC0415
 
-    stamp = entries.stamp_of(directory)
+    stamp = scan.stamp_of(directory)
     return read(directory, stamp) if stamp else None
 
 

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 from nodrop import store
 from nodrop.errors import ConfigError
-from nodrop.model.filter import OLDEST, Filter
 from nodrop.model.result import RunResult
+from nodrop.model.result_filter import OLDEST, Filter
 from nodrop.model.summary import Summary
 from nodrop.store import suites
-from nodrop.store.reading import summaries_of
+from nodrop.store.read import summaries_of
 
 KINDS = ("label", "tag")
 

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 
 from nodrop.model.goal import GoalResult, Limit
 from nodrop.model.latency import latency_of
-from nodrop.model.outline import bidirectional, chain_name, flow_count, frame_size
 from nodrop.model.plan import Plan
+from nodrop.model.plan_summary import bidirectional, chain_name, flow_count, frame_size
 from nodrop.model.result import RunResult
 from nodrop.model.summary import Measure, Summary
 from nodrop.model.trial import FIXED, TrialResult, Verdict
-from nodrop.store.measures import goal_measure, goal_names, latency_measure, slug
+from nodrop.store.metrics import goal_measure, goal_names, latency_measure, slug
 from nodrop.units import format_ratio
 
 PERCENTILES = (50.0, 99.0, 99.9)

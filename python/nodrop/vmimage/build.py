@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 from nodrop import __version__
 from nodrop.errors import ImageError
+from nodrop.vmimage.bundle_program import libraries
 from nodrop.vmimage.disk import disk, loaders
 from nodrop.vmimage.initrd import Entry, archive, executable, link
 from nodrop.vmimage.manifest import FileUsed, Manifest, copyright_of, used
 from nodrop.vmimage.modules import WANTED, Modules
 from nodrop.vmimage.packages import Deb, Packages, sha256_of
-from nodrop.vmimage.program import libraries
 from nodrop.vmimage.testpmd import MODULES as TESTPMD_MODULES
 from nodrop.vmimage.testpmd import testpmd
 

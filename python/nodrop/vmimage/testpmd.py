@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from nodrop.errors import ImageError
+from nodrop.vmimage.bundle_program import needed
 from nodrop.vmimage.initrd import Entry, executable, link
 from nodrop.vmimage.packages import Deb, Packages
-from nodrop.vmimage.program import needed
 
 PACKAGE = "dpdk-dev"
 PROGRAM = "usr/bin/dpdk-testpmd"

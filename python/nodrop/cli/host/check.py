@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodrop.cli.console import console, show_lines
-from nodrop.cli.host.hosts import named, the_host
+from nodrop.cli.host.host_argument import named, the_host
 from nodrop.errors import ConfigError, HostError, HostUnknown
 
 if TYPE_CHECKING:

@@ -76,7 +76,7 @@ def _described(root: str | None, capture: str | None, cpus: tuple[int, ...] | No
 
 
 def _cpus(written: str | None) -> tuple[int, ...] | None:
-    from nodrop.cpus import listed  # noqa: PLC0415
+    from nodrop.system.cpu_sets import listed  # noqa: PLC0415
 
     if written is None:
         return None

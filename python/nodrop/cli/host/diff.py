@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nodrop.cli.completing import DIR, RESULT
+from nodrop.cli.completion_types import DIR, RESULT
 from nodrop.cli.console import console, show
-from nodrop.cli.host.hosts import the_host
+from nodrop.cli.host.host_argument import the_host
 from nodrop.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ def diff(context: click.Context, /, a: str, b: str | None, results_dir: str, **f
     """
     from rich.console import Group  # noqa: PLC0415
 
+    from nodrop.analysis.host_diff import hosts_differ  # noqa: PLC0415
     from nodrop.report.host.diff import diff_json, diff_lines  # noqa: PLC0415
-    from nodrop.verdict.hosts import hosts_differ  # noqa: PLC0415
 
     one, other = _host(a, results_dir), _host(b, results_dir) if b else _here()
     changes = hosts_differ(one[0], other[0], momentary=flags["momentary"])

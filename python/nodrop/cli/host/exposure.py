@@ -26,7 +26,7 @@ def exposure(libvirt_uri: str | None, node: str | None, form: str) -> None:
     'nodrop[openstack]'), Kubernetes through kubectl and its kubeconfig.
     """
     from nodrop.host.exposure import FEATURES, exposures, libvirt  # noqa: PLC0415
-    from nodrop.host.source import run_program  # noqa: PLC0415
+    from nodrop.host.inputs import run_program  # noqa: PLC0415
     from nodrop.report.exposure import exposure_json, exposure_lines, exposure_markdown  # noqa: PLC0415
 
     who = node or os.uname().nodename

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodrop.cli.console import console, show, show_lines
-from nodrop.cli.host.hosts import named, the_host
+from nodrop.cli.host.host_argument import named, the_host
 
 if TYPE_CHECKING:
     from nodrop.model.workload import NetworkFunction

@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from nodrop.cli.completing import FILE
+from nodrop.cli.completion_types import FILE
 from nodrop.cli.console import show
 
 EPILOG = """

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from nodrop.cli.completing import FILE
+from nodrop.cli.completion_types import FILE
 from nodrop.errors import ConfigError, PlacementError
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def config(
     networks, for `kubectl apply`. tosca: node templates of ETSI GS NFV-SOL 001. What a format cannot say is in the
     file as comments. Nothing is started; `nodrop vm verify` compares a running VM with its placement.
     """
-    from nodrop.cli.host.hosts import the_host  # noqa: PLC0415
+    from nodrop.cli.host.host_argument import the_host  # noqa: PLC0415
     from nodrop.descriptors import read_vmd  # noqa: PLC0415
     from nodrop.descriptors.placement import read_placement  # noqa: PLC0415
     from nodrop.vm.config.instance import instance  # noqa: PLC0415
@@ -68,7 +68,7 @@ def _place(vmd: "VmDescriptor", hosts: "list[HostDescriptor]") -> "Placement":
     from rich.console import Group  # noqa: PLC0415
 
     from nodrop.cli.console import console, show  # noqa: PLC0415
-    from nodrop.report.place import place_lines  # noqa: PLC0415
+    from nodrop.report.placement import place_lines  # noqa: PLC0415
     from nodrop.vm.place import place  # noqa: PLC0415
 
     result = place(vmd, hosts)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from nodrop.cli.completing import FILE
+from nodrop.cli.completion_types import FILE
 from nodrop.errors import ConfigError, PlacementError
 from nodrop.model.placement import Policy
 
@@ -74,7 +74,7 @@ def place(vmds: tuple[str, ...], hosts: tuple[str, ...], form: str, output: str 
 
 
 def _terms(flags: dict[str, Any]) -> "Terms":
-    from nodrop.cli.vm.ranking import named_ranking  # noqa: PLC0415
+    from nodrop.cli.vm.ranking_argument import named_ranking  # noqa: PLC0415
     from nodrop.units import parse_percent  # noqa: PLC0415
     from nodrop.vm.place import Terms  # noqa: PLC0415
 
@@ -117,7 +117,7 @@ def _reserve(written: str) -> "Reserve":
 
 def _hosts(asked: tuple[str, ...]) -> "dict[str, HostDescriptor]":
     """Hosts by what tells them apart. Raises ConfigError where two are one."""
-    from nodrop.cli.host.hosts import the_host  # noqa: PLC0415
+    from nodrop.cli.host.host_argument import the_host  # noqa: PLC0415
     from nodrop.vm.place.inventory import name_of  # noqa: PLC0415
 
     found: dict[str, HostDescriptor] = {}
@@ -147,7 +147,7 @@ def _placed(
 ) -> "tuple[list[PlacementResult], dict[str, HostDescriptor]]":
     """VMs one after the other, and the hosts that changed by it; `in_full`: every reason of every host."""
     from nodrop.descriptors import read_vmd, with_fingerprints  # noqa: PLC0415
-    from nodrop.vm.place import compiled, decide, explained, occupied  # noqa: PLC0415
+    from nodrop.vm.place import compiled, decide, explained, subtract_placement  # noqa: PLC0415
 
     rooms = {name: compiled(host) for name, host in hosts.items()}
     results: list[PlacementResult] = []
@@ -162,7 +162,7 @@ def _placed(
         result = explained(decide(vmd, tuple(rooms.values()), terms, name), in_full=in_full)
         if result.placement:
             host = result.placement.host_id
-            after[host] = with_fingerprints(occupied(rooms[host].host, result.placement))
+            after[host] = with_fingerprints(subtract_placement(rooms[host].host, result.placement))
             rooms[host] = compiled(after[host])
         results.append(result)
     return results, after
@@ -178,7 +178,7 @@ def _say(results: "Sequence[PlacementResult]", hosts: "dict[str, HostDescriptor]
     from rich.console import Group  # noqa: PLC0415
 
     from nodrop.cli.console import console, show  # noqa: PLC0415
-    from nodrop.report.place import place_lines  # noqa: PLC0415
+    from nodrop.report.placement import place_lines  # noqa: PLC0415
 
     for number, each in enumerate(results):
         if number:

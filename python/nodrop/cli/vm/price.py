@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nodrop.cli.asking import overrides, search_options, turn_options
-from nodrop.cli.completing import DIR, FILE, RESULT
+from nodrop.cli.completion_types import DIR, FILE, RESULT
 from nodrop.cli.outputs import require_writable
+from nodrop.cli.search_options import overrides, search_options, turn_options
 from nodrop.errors import ConfigError, SearchError
 
 if TYPE_CHECKING:
+    from nodrop.analysis.rule_costs import PriceTable
     from nodrop.model.event import Event
     from nodrop.model.result import RunResult
     from nodrop.model.vmd import VmDescriptor
-    from nodrop.pricing import Planned
-    from nodrop.suite import Failure
-    from nodrop.verdict.prices import PriceTable
+    from nodrop.run.rule_cost import Planned
+    from nodrop.run.suite import Failure
 
 FORMS = ("text", "md", "json")
 EPILOG = """
@@ -61,7 +61,7 @@ def price(suite: str | None, **flags: Any) -> int:
 
     With SUITE, prices that were measured earlier are shown again. After ETSI GS NFV-PER 001, clauses 6 to 8.
     """
-    from nodrop.charts.draw import require_suffix  # noqa: PLC0415
+    from nodrop.charts.render import require_suffix  # noqa: PLC0415
 
     if flags["plot"]:
         require_suffix(Path(flags["plot"]))
@@ -73,7 +73,7 @@ def price(suite: str | None, **flags: Any) -> int:
 
 
 def _stored(suite: str, results_dir: str) -> "PriceTable":
-    from nodrop.pricing import table_of  # noqa: PLC0415
+    from nodrop.run.rule_cost import table_of  # noqa: PLC0415
     from nodrop.store import suites  # noqa: PLC0415
 
     found = suites.find(suite, results_dir)
@@ -83,8 +83,8 @@ def _stored(suite: str, results_dir: str) -> "PriceTable":
 
 
 def _measure(flags: dict[str, Any]) -> int:
-    from nodrop.forecast import forecast  # noqa: PLC0415
-    from nodrop.presence import turn  # noqa: PLC0415
+    from nodrop.run.machine_lock import turn  # noqa: PLC0415
+    from nodrop.simulation.duration_estimate import forecast  # noqa: PLC0415
 
     planned = _planned(flags)
     estimate = forecast(planned.plans)
@@ -101,8 +101,8 @@ def _measure(flags: dict[str, Any]) -> int:
 
 def _planned(flags: dict[str, Any]) -> "Planned":
     from nodrop.host.describe import describe, this_machine  # noqa: PLC0415
-    from nodrop.pricing import plan_prices  # noqa: PLC0415
-    from nodrop.pricing.planning import Asked  # noqa: PLC0415
+    from nodrop.run.rule_cost import plan_prices  # noqa: PLC0415
+    from nodrop.run.rule_cost.plans import Asked  # noqa: PLC0415
     from nodrop.units import parse_ratio  # noqa: PLC0415
 
     try:
@@ -147,12 +147,12 @@ def _say_plan(planned: "Planned") -> None:
 
 
 def _carry_out(planned: "Planned", flags: dict[str, Any]) -> int:
-    from nodrop.cli.interruption import interruptible  # noqa: PLC0415
-    from nodrop.cli.measuring import progress_on  # noqa: PLC0415
-    from nodrop.listening import listeners  # noqa: PLC0415
+    from nodrop.cli.measure import progress_on  # noqa: PLC0415
+    from nodrop.cli.signals import interruptible  # noqa: PLC0415
     from nodrop.model.event import RunDone, SuiteDone  # noqa: PLC0415
-    from nodrop.pricing import still_wanted, table_of  # noqa: PLC0415
-    from nodrop.suite import execute_suite  # noqa: PLC0415
+    from nodrop.run.event_sinks import listeners  # noqa: PLC0415
+    from nodrop.run.rule_cost import still_wanted, table_of  # noqa: PLC0415
+    from nodrop.run.suite import execute_suite  # noqa: PLC0415
 
     results: list[RunResult] = []
     over: list[SuiteDone] = []
@@ -200,7 +200,7 @@ def _say_failures(failures: "Sequence[Failure]") -> None:
 
 def _give(table: "PriceTable", flags: dict[str, Any]) -> None:
     """Printed, drawn, written."""
-    from nodrop.report.price import impact_text, price_markdown, price_report  # noqa: PLC0415
+    from nodrop.report.rule_cost import impact_text, price_markdown, price_report  # noqa: PLC0415
 
     if flags["form"] == "json":
         click.echo(table.model_dump_json(indent=1))
@@ -211,8 +211,8 @@ def _give(table: "PriceTable", flags: dict[str, Any]) -> None:
 
         show(price_report(table), sys.stdout)
     if flags["plot"]:
-        from nodrop.charts import price as pictured  # noqa: PLC0415
-        from nodrop.charts.draw import write  # noqa: PLC0415
+        from nodrop.charts import rule_cost as pictured  # noqa: PLC0415
+        from nodrop.charts.render import write  # noqa: PLC0415
 
         write(pictured.chart(table), Path(flags["plot"]))
     if flags["impact"]:

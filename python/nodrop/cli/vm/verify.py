@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodrop.cli.completing import FILE
+from nodrop.cli.completion_types import FILE
 from nodrop.errors import HostError, HostUnknown
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ def verify(context: click.Context, vm: str, placed: str) -> None:
     Ends with status 0 if everything is as placed, 9 if something differs, 10 if nothing does but some is unknown.
     """
     from nodrop.descriptors.placement import read_placement  # noqa: PLC0415
-    from nodrop.host.running import running  # noqa: PLC0415
-    from nodrop.host.tree import Tree  # noqa: PLC0415
-    from nodrop.vm.config.deployed import agreements  # noqa: PLC0415
+    from nodrop.host.file_tree import Tree  # noqa: PLC0415
+    from nodrop.host.running_vms import running  # noqa: PLC0415
+    from nodrop.vm.config.verify import agreements  # noqa: PLC0415
 
     placement = read_placement(placed)
     found = running(Tree(), vm)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from nodrop.cli.completing import FILE
+from nodrop.cli.completion_types import FILE
 from nodrop.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def build(
     from nodrop.vmimage.build import KERNEL, OTHERS, Recipe  # noqa: PLC0415
     from nodrop.vmimage.build import build as build_image  # noqa: PLC0415
     from nodrop.vmimage.packages import Packages  # noqa: PLC0415
-    from nodrop.vmimage.write import check_writable, write  # noqa: PLC0415
+    from nodrop.vmimage.qcow2 import check_writable, write  # noqa: PLC0415
 
     form = form or ("raw" if output and Path(output).suffix in (".raw", ".img") else "qcow2")
     file = Path(output or f"{OUTPUT}.{form}")
@@ -84,7 +84,7 @@ def _others(named: tuple[str, ...], known: tuple[str, ...]) -> frozenset[str]:
 
 def _vnf(named: str | None) -> Path:
     from nodrop.errors import ImageError  # noqa: PLC0415
-    from nodrop.program import find_program  # noqa: PLC0415
+    from nodrop.system.native_binaries import find_program  # noqa: PLC0415
 
     return Path(named) if named else find_program("nodrop-vnf", ImageError)
 

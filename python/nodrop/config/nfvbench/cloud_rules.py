@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nodrop.config.nfvbench.asked import Asked, Rules
+from nodrop.config.nfvbench.rule import Asked, Rules
 
 Modern = Mapping[str, Any]
 RULES = Rules()

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from nodrop.config.nfvbench import cloud_rules, trex_rules
-from nodrop.config.nfvbench.asked import Asked, Rules
-from nodrop.config.nfvbench.elsewhere import has_cloud, is_staged, trex_there
+from nodrop.config.nfvbench.rule import Asked, Rules
 from nodrop.config.nfvbench.schema import NfvbenchConfig
-from nodrop.config.nfvbench.values import RANDOM
-from nodrop.config.sides import parse_vlans
+from nodrop.config.nfvbench.targets import has_cloud, is_staged, trex_there
+from nodrop.config.nfvbench.value_types import RANDOM
+from nodrop.config.per_side import parse_vlans
 
 Modern = Mapping[str, Any]
 RULES = Rules()

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field
 
-from nodrop.config.nfvbench.values import (
+from nodrop.config.nfvbench.value_types import (
     Address,
     Chain,
     Count,

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from nodrop.config.nfvbench.asked import Asked, Rules
-from nodrop.config.nfvbench.elsewhere import TrexPorts, chosen, trex_ports, trex_there
-from nodrop.config.nfvbench.values import parse_speed
+from nodrop.config.nfvbench.rule import Asked, Rules
+from nodrop.config.nfvbench.targets import TrexPorts, chosen, trex_ports, trex_there
+from nodrop.config.nfvbench.value_types import parse_speed
 
 Modern = Mapping[str, Any]
 RULES = Rules()

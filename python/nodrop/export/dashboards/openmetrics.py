@@ -1,7 +1,7 @@
 """A Grafana dashboard over what Prometheus scrapes of `nodrop serve`, or reads of `--openmetrics` files."""
 
 from nodrop.export.dashboards.grafana import Dashboard, Panel, Query, Variable
-from nodrop.export.dashboards.words import ALLOWED, LATENCY, LIMIT, LOAD, LOAD_BY_SIZE, LOSS, RUNNING, TRIALS
+from nodrop.export.dashboards.labels import ALLOWED, LATENCY, LIMIT, LOAD, LOAD_BY_SIZE, LOSS, RUNNING, TRIALS
 
 SIZE = 'frame_size=~"$frame_size"'
 GOAL = f'{SIZE}, goal=~"$goal"'

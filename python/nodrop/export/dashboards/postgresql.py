@@ -1,7 +1,7 @@
 """A Grafana dashboard over the index of results in PostgreSQL. Its tables: docs/reference/results.md."""
 
 from nodrop.export.dashboards.grafana import Dashboard, Panel, Query, Variable
-from nodrop.export.dashboards.words import LATENCY, LIMIT, LOAD, LOAD_BY_SIZE, LOSS
+from nodrop.export.dashboards.labels import LATENCY, LIMIT, LOAD, LOAD_BY_SIZE, LOSS
 
 NAME = "concat_ws(', ', coalesce(r.label, r.sut), r.frame_size || ' bytes')"
 """Runs of one series."""

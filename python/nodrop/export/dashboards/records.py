@@ -8,10 +8,10 @@ fields of a record's. NFVbench's records have the same fields.
 
 from typing import Any, NamedTuple
 
-from nodrop.charts import latency, sizes, theme
+from nodrop.charts import latency, rate_by_frame_size, theme
 from nodrop.charts.axis import Unit
 from nodrop.charts.base import Spec
-from nodrop.export.dashboards.words import BITS_BY_SIZE, LATENCY_BY_SHARE, LOAD, LOAD_BY_SIZE
+from nodrop.export.dashboards.labels import BITS_BY_SIZE, LATENCY_BY_SHARE, LOAD, LOAD_BY_SIZE
 
 TIME = "@timestamp"
 MPPS, GBPS, USEC = Unit("Mpps", 1e6), Unit("Gb/s", 1e9), Unit("µs", 1e3)
@@ -148,7 +148,7 @@ def _rates(found: str, most: str, unit: Unit) -> Rows:
             *([_calculated("most", _field(most))] if most else []),
             {"fold": shown, "as": ["kind", "plain"]},
             {"filter": "datum.plain > 0"},
-            _calculated("series", f"datum.kind == 'most' ? '{sizes.MAXIMUM}' : datum.goal"),
+            _calculated("series", f"datum.kind == 'most' ? '{rate_by_frame_size.MAXIMUM}' : datum.goal"),
             _calculated("rank", "datum.kind == 'most' ? -1 : 0"),
             _calculated("rate", f"datum.plain / {unit.size:g}"),
             *_told(unit),
@@ -211,7 +211,7 @@ def _curves() -> Rows:
 
 def _sizes(unit: Unit, what: str, first: str = "") -> Spec:
     """Rates by frame size, sizes in their order; without figures beside the marks, which would lie over each other."""
-    definition = opened(sizes.definition((), (), {}, {"title": f"{what} ({unit.name})"}), first)
+    definition = opened(rate_by_frame_size.definition((), (), {}, {"title": f"{what} ({unit.name})"}), first)
     layers = [layer for layer in definition["layer"] if layer["mark"]["type"] != "text"]
     return definition | {"layer": [_along(layer, {"sort": {"field": "bytes", "op": "min"}}) for layer in layers]}
 

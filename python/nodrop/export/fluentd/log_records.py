@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from nodrop.logs import Tally, timestamp
+from nodrop.system.log_files import Tally, timestamp
 
 START, RUN_SUMMARY = "START", "RUN_SUMMARY"
 

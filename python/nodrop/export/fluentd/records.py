@@ -9,10 +9,10 @@ from typing import Any
 
 from nodrop import __version__
 from nodrop.export.nfvbench import nfvbench_result
-from nodrop.logs import timestamp
 from nodrop.model.layer import Mpls, Vlan, Vxlan
 from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult
+from nodrop.system.log_files import timestamp
 
 SINGLE_RUN = "single_run"
 ITERATIONS = "iteration_stats"

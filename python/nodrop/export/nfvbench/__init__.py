@@ -3,7 +3,7 @@
 Where a number differs from what NFVbench would have written, docs/reference/nfvbench-results.md says so.
 """
 
-from nodrop.export.nfvbench.form import NfvbenchResult
 from nodrop.export.nfvbench.result import nfvbench_result, nfvbench_text, require_one_setup, standard_name
+from nodrop.export.nfvbench.schema import NfvbenchResult
 
 __all__ = ["NfvbenchResult", "nfvbench_result", "nfvbench_text", "require_one_setup", "standard_name"]

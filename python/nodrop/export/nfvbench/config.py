@@ -6,8 +6,8 @@ from typing import Any
 from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.export.nfvbench.addresses import address_keys
 from nodrop.model.layer import Mpls, Vlan, Vxlan
-from nodrop.model.outline import bidirectional, chain_name, flow_count, frame_size
 from nodrop.model.plan import Plan
+from nodrop.model.plan_summary import bidirectional, chain_name, flow_count, frame_size
 from nodrop.model.result import RunResult
 
 CUSTOM_PROFILE = "custom_traffic_profile"

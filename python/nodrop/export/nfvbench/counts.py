@@ -1,6 +1,6 @@
 """What went each way in a trial, by its frames and its rates."""
 
-from nodrop.export.nfvbench.form import Rate
+from nodrop.export.nfvbench.schema import Rate
 from nodrop.model.base import Value
 from nodrop.model.plan import Plan
 from nodrop.model.traffic import Stream

@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 
-from nodrop.export.nfvbench.announcing import announced_pps, announcements
 from nodrop.export.nfvbench.counts import Way, ways_of
-from nodrop.export.nfvbench.form import (
+from nodrop.export.nfvbench.gratuitous_arp import announced_pps, announcements
+from nodrop.export.nfvbench.latency import Usec, latency_usec
+from nodrop.export.nfvbench.per_chain import paths
+from nodrop.export.nfvbench.schema import (
     DirectionRates,
     FixedResult,
     FixedStats,
@@ -14,9 +16,7 @@ from nodrop.export.nfvbench.form import (
     RunConfig,
     Sent,
 )
-from nodrop.export.nfvbench.latency import Usec, latency_usec
-from nodrop.export.nfvbench.path import paths
-from nodrop.export.nfvbench.stats import lost_percent, theory, warning
+from nodrop.export.nfvbench.totals import lost_percent, theory, warning
 from nodrop.model.plan import FixedPlan, Plan
 from nodrop.model.trial import TrialResult
 

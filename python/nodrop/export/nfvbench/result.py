@@ -9,7 +9,8 @@ from nodrop import __version__
 from nodrop.errors import ConfigError
 from nodrop.export.nfvbench.config import profile_name, running_config
 from nodrop.export.nfvbench.fixed import fixed_result
-from nodrop.export.nfvbench.form import (
+from nodrop.export.nfvbench.repeats import middle_of_each
+from nodrop.export.nfvbench.schema import (
     Benchmarks,
     FixedResult,
     Measured,
@@ -18,11 +19,10 @@ from nodrop.export.nfvbench.form import (
     SearchedResult,
     ServiceChain,
 )
-from nodrop.export.nfvbench.repeats import middle_of_each
-from nodrop.export.nfvbench.searched import not_found_text, searched_result
+from nodrop.export.nfvbench.search_result import not_found_text, searched_result
 from nodrop.model.hostcheck import HOST_FINDING
-from nodrop.model.outline import bidirectional, chain_name, flow_count, frame_size
 from nodrop.model.plan import Plan
+from nodrop.model.plan_summary import bidirectional, chain_name, flow_count, frame_size
 from nodrop.model.result import RunResult, Status
 
 FIXED = "fixed"

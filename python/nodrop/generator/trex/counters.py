@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from operator import sub
 from typing import Any
 
-from nodrop.generator.trex.programme import Counted, Programme
 from nodrop.generator.trex.rpc import Call
 from nodrop.generator.trex.session import PortHandle, TrexSession
+from nodrop.generator.trex.stream_set import Counted, Programme
 from nodrop.model.traffic import Traffic
 
 Json = dict[str, Any]

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from nodrop.errors import GeneratorError
-from nodrop.generator.addressing import stream_request
-from nodrop.generator.process import EngineDied, EngineProcess
+from nodrop.generator.engine_process import EngineDied, EngineProcess
+from nodrop.generator.stations import stream_request
 from nodrop.model.neighbor import Station
 from nodrop.model.traffic import FieldName, Stream, Traffic
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
-from nodrop.generator.trex.programme import Counted
-from nodrop.generator.trex.timeline import Grouping
+from nodrop.generator.trex.stream_set import Counted
+from nodrop.generator.trex.trial_windows import Grouping
 from nodrop.model.traffic import Traffic
 from nodrop.model.trial import DirectionTimes, LatencySummary
 

@@ -11,22 +11,22 @@ from datetime import UTC, datetime
 from typing import Any, Self
 
 from nodrop.errors import GeneratorError
-from nodrop.generator.addressing import addressed
 from nodrop.generator.base import OnWindow, TrialInterrupted
+from nodrop.generator.lost_trial import unmeasured
+from nodrop.generator.stations import addressed
 from nodrop.generator.trex import neighbors as asking
-from nodrop.generator.trex import outcome, path_check
+from nodrop.generator.trex import path_check, trial_result
 from nodrop.generator.trex.counters import Counters
 from nodrop.generator.trex.errors import TrexSilent
 from nodrop.generator.trex.frames import Template, templates
 from nodrop.generator.trex.latency import directions
-from nodrop.generator.trex.programme import PortProgramme, Programme
 from nodrop.generator.trex.rpc import reach
 from nodrop.generator.trex.server import ensure_running
 from nodrop.generator.trex.session import PROFILE, PortHandle, TrexSession
+from nodrop.generator.trex.stream_set import PortProgramme, Programme
 from nodrop.generator.trex.streams import COUNTERS_USUAL, programme
-from nodrop.generator.trex.timeline import Grouping, in_flight
 from nodrop.generator.trex.trial import DRAIN_MAX_S, Bench, Course, Sending, TrialRun
-from nodrop.generator.unmeasured import unmeasured
+from nodrop.generator.trex.trial_windows import Grouping, in_flight
 from nodrop.model.facts import PortFacts
 from nodrop.model.neighbor import NeighborPlan, NextHop
 from nodrop.model.result import DirectionCheck
@@ -192,7 +192,7 @@ class TrexMeasurer:
         )
         course = TrialRun(bench, sendings, trial, self._on_way_s, on_window).run(in_order=phase == FIXED)
         loads_pps = _loads_pps(opened.traffic, made, sendings)
-        fields = outcome.fields(trial, opened.traffic, course, loads_pps, cores)
+        fields = trial_result.fields(trial, opened.traffic, course, loads_pps, cores)
         if phase != SEARCH:
             fields["directions"] = directions(
                 opened.traffic, made.counted, course.counts.latency, loads_pps, whole=True

@@ -3,9 +3,9 @@
 import time
 from collections.abc import Sequence
 
-from nodrop.generator.addressing import next_hops, questions, resolve_request, stations
-from nodrop.generator.trex.exchange import push
+from nodrop.generator.stations import next_hops, questions, resolve_request, stations
 from nodrop.generator.trex.frames import announcements
+from nodrop.generator.trex.packet_io import push
 from nodrop.generator.trex.relay import Relay
 from nodrop.generator.trex.session import PortHandle, TrexSession
 from nodrop.model.neighbor import NeighborPlan, NextHop

@@ -1,7 +1,7 @@
 """Learning frames through TRex's ports: each chain and direction proven by frames of its own."""
 
-from nodrop.generator.addressing import NextHops
 from nodrop.generator.path_check import direction_check, faults, no_path
+from nodrop.generator.stations import NextHops
 from nodrop.generator.trex.relay import Relay
 from nodrop.generator.trex.session import TrexSession
 from nodrop.model.neighbor import NeighborPlan

@@ -5,10 +5,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from nodrop.errors import GeneratorError
-from nodrop.generator.addressing import stations, stream_request
-from nodrop.generator.process import EngineDied, EngineProcess, Reply
-from nodrop.generator.trex.exchange import Exchange, wanted
-from nodrop.generator.trex.lines import Lines
+from nodrop.generator.engine_process import EngineDied, EngineProcess, Reply
+from nodrop.generator.stations import stations, stream_request
+from nodrop.generator.trex.packet_io import Exchange, wanted
+from nodrop.generator.trex.relay_sockets import Lines
 from nodrop.generator.trex.session import TrexSession
 from nodrop.model.neighbor import NeighborPlan
 from nodrop.model.traffic import SizeShare, Stream, Traffic

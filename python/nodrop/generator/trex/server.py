@@ -9,21 +9,21 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from nodrop import private
 from nodrop.errors import GeneratorError
 from nodrop.generator.trex.diagnosis import diagnosis
 from nodrop.generator.trex.errors import TrexSilent
 from nodrop.generator.trex.installation import check, command, configuration, release_directory
 from nodrop.generator.trex.rpc import reach
 from nodrop.generator.trex.session import TrexSession
-from nodrop.logs import LOGGER
 from nodrop.model.trex import TrexPlan, TrexStart
+from nodrop.system import runtime_dirs
+from nodrop.system.log_files import LOGGER
 
 POLL_S = 0.25
 REACH_TIMEOUT_S = 1.0
 SHUTDOWN_MAX_S = 10.0
 """How long a server may take to end after it was asked to."""
-KEEPER = "nodrop.generator.trex.keeper"
+KEEPER = "nodrop.generator.trex.supervisor"
 
 _running: dict[tuple[str, int], "Server"] = {}
 
@@ -132,7 +132,7 @@ atexit.register(stop_all)
 
 def log_path(rpc_port: int) -> Path:
     """Where a server that nodrop starts at this port has its log, in a folder only this user can write."""
-    return private.directory("trex") / f"{rpc_port}.log"
+    return runtime_dirs.directory("trex") / f"{rpc_port}.log"
 
 
 def log_text(rpc_port: int) -> str | None:

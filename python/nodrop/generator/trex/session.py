@@ -9,8 +9,8 @@ from typing import Any, Self
 from nodrop.errors import GeneratorError
 from nodrop.generator.trex.errors import TrexRefused, TrexSilent, TrexTaken, TrexVersion
 from nodrop.generator.trex.rpc import Call, RpcClient, reach
-from nodrop.logs import LOGGER
 from nodrop.model.trex import TrexPlan, TrexPort
+from nodrop.system.log_files import LOGGER
 
 APIS = ((5, 1), (5, 0), (4, 6))
 """Spoken, newest first. A server takes its own major version, and minor ones up to its own."""

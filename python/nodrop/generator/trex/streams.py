@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nodrop.errors import GeneratorError
+from nodrop.generator.trex.field_engine import Program, program
+from nodrop.generator.trex.flow_stats_ids import is_countable, is_timed, numbered, vxlan_port
 from nodrop.generator.trex.frames import Template
-from nodrop.generator.trex.numbering import is_countable, is_timed, numbered, vxlan_port
-from nodrop.generator.trex.program import Program, program
-from nodrop.generator.trex.programme import Counted, PortProgramme, Programme
+from nodrop.generator.trex.stream_set import Counted, PortProgramme, Programme
 from nodrop.model.pattern import FlatLoad
 from nodrop.model.traffic import Stream, Traffic
 from nodrop.model.trex import TrexPlan

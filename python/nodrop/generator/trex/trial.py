@@ -10,9 +10,9 @@ from nodrop.errors import GeneratorError
 from nodrop.generator.base import OnWindow
 from nodrop.generator.trex.counters import Counters, Snapshot
 from nodrop.generator.trex.errors import TrexTaken
-from nodrop.generator.trex.pace import Pace
+from nodrop.generator.trex.rate_check import Pace
 from nodrop.generator.trex.session import ALL_PROFILES, PROFILE, PortHandle, TrexSession
-from nodrop.generator.trex.timeline import CertainLoss, Grouping, Look
+from nodrop.generator.trex.trial_windows import CertainLoss, Grouping, Look
 from nodrop.model.trial import StopClause, Trial
 
 LOOK_S = 0.02

@@ -4,7 +4,7 @@ Each file has a few of them: `processor` (H), `hypervisor` (Y), `configuration` 
 """
 
 from nodrop.host.check import configuration, hypervisor, processor
-from nodrop.host.check.record import recorded
+from nodrop.host.check.rfc8204 import recorded
 from nodrop.host.check.rule import Fact, Rule
 from nodrop.host.check.unknown import to_know
 from nodrop.model.chd import HostDescriptor

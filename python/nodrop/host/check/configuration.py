@@ -2,8 +2,8 @@
 
 from functools import partial
 
-from nodrop.cpus import listed, ranges
-from nodrop.host.check.readying import (
+from nodrop.host.check.rule import Fact, Rule, both, either, seen, setting, told, untold
+from nodrop.host.check.tuning_commands import (
     by_functions,
     by_isolating,
     by_more_queues,
@@ -19,8 +19,8 @@ from nodrop.host.check.readying import (
     without_irqbalance,
     without_turbo,
 )
-from nodrop.host.check.rule import Fact, Rule, both, either, seen, setting, told, untold
 from nodrop.model.chd import HostDescriptor, NumaNode
+from nodrop.system.cpu_sets import listed, ranges
 
 BARE = "6.1.1"
 VIRTUAL = "6.1.2"

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from nodrop.host.exposure import kubernetes, libvirt, openstack
 from nodrop.host.exposure.table import FEATURES
-from nodrop.host.source import Answer
+from nodrop.host.inputs import Answer
 from nodrop.model.exposure import StackExposure
 
 __all__ = ["FEATURES", "exposures"]

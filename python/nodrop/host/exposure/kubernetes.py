@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nodrop.host.source import Answer
+from nodrop.host.inputs import Answer
 from nodrop.model.exposure import Exposed, StackExposure
 
 NAME = "Kubernetes"

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as xml
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from nodrop.host.source import Answer
+from nodrop.host.inputs import Answer
 from nodrop.model.exposure import Exposed, StackExposure
 
 NAME = "libvirt"

@@ -7,9 +7,9 @@ function 8000_001D.
 import re
 from typing import NamedTuple
 
-from nodrop.host import cpu_lists, leaves
+from nodrop.host import cpu_lists, observations
 from nodrop.host.cpu_lists import CPUS
-from nodrop.host.processor.chip import Chip
+from nodrop.host.processor.inputs import Chip
 from nodrop.model.chd import Cache, TlbKind
 from nodrop.model.observation import Observation
 
@@ -46,9 +46,9 @@ def caches(chip: Chip) -> tuple[Cache, ...]:
                 level=level,
                 kind=kind,
                 size_bytes=_size(chip, f"{path}/size"),
-                line_bytes=leaves.number(chip.source, f"{path}/coherency_line_size"),
-                ways_count=leaves.number(chip.source, f"{path}/ways_of_associativity"),
-                shared_cpus=leaves.refused(chip.source, f"{path}/shared_cpu_list")
+                line_bytes=observations.number(chip.source, f"{path}/coherency_line_size"),
+                ways_count=observations.number(chip.source, f"{path}/ways_of_associativity"),
+                shared_cpus=observations.refused(chip.source, f"{path}/shared_cpu_list")
                 if shared is None
                 else moment.reported(shared, f"{path}/shared_cpu_map"),
                 instance_count=_instances(chip, name),
@@ -88,7 +88,7 @@ def _of(chip: Chip, each: Listed) -> Cache:
 def _size(chip: Chip, path: str) -> Observation[int]:
     said = chip.source.tree.text(path)
     if said is None:
-        return leaves.refused(chip.source, path)
+        return observations.refused(chip.source, path)
     if (match := _SIZE.fullmatch(said)) is None:
         return chip.source.moment.unknown(f"holds {said[:40]!r}, a size expected", path)
     size = int(match[1]) * _UNIT[match[2]]

@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from nodrop.host import cpu_lists, leaves
+from nodrop.host import cpu_lists, observations
 from nodrop.host.cpu_lists import CPUS
-from nodrop.host.processor.chip import Chip
+from nodrop.host.processor.inputs import Chip
 from nodrop.model.observation import Feature, Observation
 
 _SMT = f"{CPUS}/smt"
@@ -39,7 +39,7 @@ def smt(chip: Chip, found: Counts) -> Feature:
     """Several threads on a core: whether it can, and whether it does."""
     moment, tree = chip.source.moment, chip.source.tree
     control = tree.text(f"{_SMT}/control")
-    active = leaves.switch(chip.source, f"{_SMT}/active")
+    active = observations.switch(chip.source, f"{_SMT}/active")
     threads = found.threads_per_core
     if not active.known and threads.value:
         active = moment.inferred(threads.value > 1, threads.source, f"{threads.value} threads on a core")
@@ -51,7 +51,7 @@ def smt(chip: Chip, found: Counts) -> Feature:
     elif active.value:
         supported = moment.inferred(True, active.source, "it is active")
     else:
-        supported = leaves.refused(chip.source, f"{_SMT}/control")
+        supported = observations.refused(chip.source, f"{_SMT}/control")
     return Feature(supported=supported, enabled=active)
 
 

@@ -3,9 +3,9 @@
 import re
 from typing import NamedTuple
 
-from nodrop.host import cmdline, iommu_units, leaves
+from nodrop.host import cmdline, iommu_units, observations
 from nodrop.host.iommu_units import CLASS, GROUPS, Unit
-from nodrop.host.processor.chip import Chip
+from nodrop.host.processor.inputs import Chip
 from nodrop.model.chd import PageSize
 from nodrop.model.observation import Feature, Observation
 
@@ -60,7 +60,7 @@ def _present(chip: Chip, units: tuple[Unit, ...]) -> Observation[bool]:
     if tree.names(GROUPS):
         return moment.inferred(True, GROUPS, "the kernel has groups of devices")
     if not tree.names(_ACPI):
-        return leaves.refused(chip.source, _ACPI)
+        return observations.refused(chip.source, _ACPI)
     if chip.virtual:
         return moment.inferred(False, _ACPI, "the hypervisor shows none: no table DMAR or IVRS")
     return moment.unknown("no table DMAR, IVRS or IORT: none there, or off in the firmware", _ACPI)
@@ -70,7 +70,7 @@ def _enabled(chip: Chip) -> Observation[bool]:
     moment, tree = chip.source.moment, chip.source.tree
     groups = tree.names(GROUPS)
     if not groups and tree.why(GROUPS):
-        return leaves.refused(chip.source, GROUPS)
+        return observations.refused(chip.source, GROUPS)
     kinds = sorted({kind for each in groups[:512] if (kind := tree.text(f"{GROUPS}/{each}/type"))})
     why = f"{len(groups)} groups" + (f", of type {', '.join(kinds)}" if kinds else "") if groups else "no groups"
     return moment.reported(bool(groups), GROUPS, why)
@@ -117,7 +117,7 @@ def _remapping(chip: Chip, present: Feature, supported: Observation[bool]) -> Ob
     moment, tree = chip.source.moment, chip.source.tree
     text = tree.text(_INTERRUPTS)
     if text is None:
-        return leaves.refused(chip.source, _INTERRUPTS)
+        return observations.refused(chip.source, _INTERRUPTS)
     if found := _REMAPPED.search(text):
         return moment.reported(True, _INTERRUPTS, f"interrupts by {found[0]}")
     if "MSI" in text or "IO-APIC" in text:
@@ -135,4 +135,4 @@ def _posting(chip: Chip, supported: Observation[bool]) -> Observation[bool]:
     module, name = ("kvm_amd", "avic") if chip.amd else ("kvm_intel", "enable_apicv")
     if not chip.source.tree.exists(f"/sys/module/{module}"):
         return moment.unknown(f"{module} is not loaded", f"/sys/module/{module}")
-    return leaves.switch(chip.source, f"/sys/module/{module}/parameters/{name}")
+    return observations.switch(chip.source, f"/sys/module/{module}/parameters/{name}")

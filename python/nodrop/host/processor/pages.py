@@ -1,8 +1,8 @@
 """Large pages: of the processor, and of its second level."""
 
-from nodrop.host import leaves
-from nodrop.host.processor.chip import CPUINFO, Chip
-from nodrop.host.registers import msr
+from nodrop.host import observations
+from nodrop.host.msr import msr
+from nodrop.host.processor.inputs import CPUINFO, Chip
 from nodrop.model.chd import PageSize
 from nodrop.model.observation import Feature, Observation
 
@@ -41,7 +41,7 @@ def _supported(chip: Chip, size: PageSize) -> Observation[bool]:
 def _kept(chip: Chip, size: PageSize) -> Observation[bool]:
     moment, tree = chip.source.moment, chip.source.tree
     if not tree.names(_HUGEPAGES):
-        return leaves.refused(chip.source, _HUGEPAGES)
+        return observations.refused(chip.source, _HUGEPAGES)
     path = f"{_HUGEPAGES}/hugepages-{_KB[size]}kB"
     return moment.reported(tree.exists(path), path)
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from nodrop.host.cpuid import Cpuid
 from nodrop.host.processor import models
-from nodrop.host.processor.chip import Chip
+from nodrop.host.processor.inputs import Chip
 from nodrop.model.chd import PageSize, Tlb, TlbKind
 from nodrop.model.observation import Observation
 

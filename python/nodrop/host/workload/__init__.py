@@ -11,7 +11,7 @@ from importlib.resources import files
 
 from nodrop.errors import ConfigError
 from nodrop.host.workload.checks import CHECKS, RECORDS
-from nodrop.host.workload.mentions import ALIASES, MENTIONED
+from nodrop.host.workload.unlisted_functions import ALIASES, MENTIONED
 from nodrop.model.workload import FeatureStanding, Layer, NetworkFunction, PerformanceFeature, WorkloadClass
 
 TABLE_1 = "table 1"

@@ -5,27 +5,27 @@
 
 from collections.abc import Sequence
 
+from nodrop.analysis import Comparison
+from nodrop.analysis.rule_costs import PriceTable, dearest_text
 from nodrop.model.result import RunResult
 from nodrop.model.suite import Suite
 from nodrop.model.summary import Summary
-from nodrop.report.document import headline, naming
+from nodrop.report.document import headline, labels
 from nodrop.report.document.attachments import attachments
 from nodrop.report.document.blocks import Block, Card, Document, Fold, Section
-from nodrop.report.document.cautions import caution_blocks
 from nodrop.report.document.chains import chain_blocks
-from nodrop.report.document.comparing import comparison_blocks, comparison_cards
+from nodrop.report.document.comparison import comparison_blocks, comparison_cards
 from nodrop.report.document.glossary import glossary_blocks
 from nodrop.report.document.host import host_blocks
 from nodrop.report.document.imported import summary_blocks
 from nodrop.report.document.latency import latency_blocks
 from nodrop.report.document.loss import loss_blocks
-from nodrop.report.document.pricing import price_blocks, price_cards
+from nodrop.report.document.reproduce import setup_blocks
+from nodrop.report.document.rule_cost import price_blocks, price_cards
 from nodrop.report.document.search import search_blocks
-from nodrop.report.document.setup import setup_blocks
 from nodrop.report.document.sizes import size_blocks
-from nodrop.report.price import title_text
-from nodrop.verdict import Comparison
-from nodrop.verdict.prices import PriceTable, dearest_text
+from nodrop.report.document.warnings import caution_blocks
+from nodrop.report.rule_cost import title_text
 
 
 def document(
@@ -55,7 +55,7 @@ def document(
         _section("terms", "Words", glossary_blocks()),
     )
     return Document(
-        title=title_text(prices) if prices else naming.title(results, comparison),
+        title=title_text(prices) if prices else labels.title(results, comparison),
         sentence=_sentence(results, comparison, prices),
         trust=trust,
         trust_tone=tone,
@@ -92,7 +92,7 @@ def _of_one(result: RunResult) -> tuple[Section, ...]:
 
 def _of_several(results: Sequence[RunResult]) -> tuple[Section, ...]:
     """What compares them first, then each by itself, folded."""
-    names = naming.names(results)
+    names = labels.names(results)
     return (
         _section("rates", "Rate by frame size", size_blocks(results)),
         _section("latency", "Latency", latency_blocks(results)),

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 
 from nodrop.model.result import RunResult
 from nodrop.report.document.blocks import Attachment
+from nodrop.report.document.csv import csv_text
 from nodrop.report.document.search import trials_table
-from nodrop.report.document.separated import csv_text
 
 _PASSWORD = re.compile(r"(?<=://)([^/@\s:\"]*):[^/@\s\"]*@")
 

@@ -1,8 +1,8 @@
 """Cells of tables, as they are made most."""
 
+from nodrop.formatting import small_ratio_text
 from nodrop.report.document.blocks import Cell, Column, Tone
 from nodrop.units import format_count, format_ns, format_pps
-from nodrop.wording import small_ratio_text
 
 NOTHING = Cell(text="-", tone="quiet")
 

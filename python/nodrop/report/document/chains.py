@@ -1,7 +1,7 @@
 """What each service chain did, where there are several."""
 
 from nodrop.charts import chains
-from nodrop.model.chain import ChainCounts, chain_counts
+from nodrop.model.chain_counts import ChainCounts, chain_counts
 from nodrop.model.result import RunResult
 from nodrop.model.trial import TrialResult
 from nodrop.report.document import cells

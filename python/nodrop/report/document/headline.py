@@ -2,17 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from nodrop.model.goal import GoalResult, Limit
-from nodrop.model.latency import LatencyFigures, latency_of
-from nodrop.model.result import RunResult, Status
-from nodrop.model.suite import Suite
-from nodrop.model.trial import TrialResult, Verdict
-from nodrop.report.document.blocks import Card, Tone
-from nodrop.report.document.naming import counted, is_simulated, known_sut_text, names, when_text
-from nodrop.report.fixed import fixed_trial
-from nodrop.report.text import no_traffic_text, warning_lines
-from nodrop.units import format_ns, format_pps, format_ratio, format_seconds
-from nodrop.wording import (
+from nodrop.formatting import (
     LIMITS,
     asked_text,
     each_way_text,
@@ -23,6 +13,16 @@ from nodrop.wording import (
     width_text,
     wire_text,
 )
+from nodrop.model.goal import GoalResult, Limit
+from nodrop.model.latency import LatencyFigures, latency_of
+from nodrop.model.result import RunResult, Status
+from nodrop.model.suite import Suite
+from nodrop.model.trial import TrialResult, Verdict
+from nodrop.report.document.blocks import Card, Tone
+from nodrop.report.document.labels import counted, is_simulated, known_sut_text, names, when_text
+from nodrop.report.fixed import fixed_trial
+from nodrop.report.terminal import no_traffic_text, warning_lines
+from nodrop.units import format_ns, format_pps, format_ratio, format_seconds
 
 TOLD_MAX = 8
 """Runs whose figures fit into a sentence."""

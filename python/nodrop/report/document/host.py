@@ -10,7 +10,7 @@ from nodrop.report.calibration import calibration_text, holds
 from nodrop.report.cloud import cloud_lines
 from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Cell, Facts, Paragraph, Table
-from nodrop.report.document.naming import is_simulated
+from nodrop.report.document.labels import is_simulated
 from nodrop.report.host.table import node_text, summary_pairs
 from nodrop.report.host.unknowns import leaves
 from nodrop.units import format_bps, format_seconds

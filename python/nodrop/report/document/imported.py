@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 
+from nodrop.analysis import Comparison
+from nodrop.formatting import small_ratio_text
 from nodrop.model.summary import Measure, Summary
 from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Card, Cell, Document, Section, Table, Tone
-from nodrop.report.document.comparing import comparison_blocks, comparison_cards
+from nodrop.report.document.comparison import comparison_blocks, comparison_cards
 from nodrop.report.document.glossary import glossary_blocks
 from nodrop.units import format_ns, format_pps, format_seconds
-from nodrop.verdict import Comparison
-from nodrop.wording import small_ratio_text
 
 WRITERS = {"nodrop": "nodrop", "nfvbench": "NFVbench", "trex": "TRex"}
 CARDS_MAX = 4

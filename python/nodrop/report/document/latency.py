@@ -8,7 +8,7 @@ from nodrop.model.result import RunResult
 from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Cell, Table
 from nodrop.report.document.figures import figure
-from nodrop.report.document.naming import names
+from nodrop.report.document.labels import names
 
 USUAL = 99.9
 """Up to this percentile there is a column in any case."""

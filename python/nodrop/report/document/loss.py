@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from nodrop.charts import loss, sankey
+from nodrop.formatting import goal_text
 from nodrop.model.ledger import Hop
 from nodrop.model.result import RunResult
 from nodrop.model.trial import TrialResult
@@ -12,7 +13,6 @@ from nodrop.report.document.figures import figure
 from nodrop.report.fixed import fixed_trial
 from nodrop.report.ledger import UNATTRIBUTED, loss_line
 from nodrop.units import format_count, format_pps, format_seconds
-from nodrop.wording import goal_text
 
 HOPS = (
     cells.word("hop"),

@@ -2,18 +2,18 @@
 
 from collections.abc import Iterator
 
-from nodrop.charts import funnel
+from nodrop.charts import search_bounds
+from nodrop.formatting import shown_loss_ratio, stop_text
 from nodrop.model.result import RunResult, SearchStep
 from nodrop.model.trial import TrialResult, Verdict
-from nodrop.report.changes import changes_text
+from nodrop.report.bound_changes import changes_text
 from nodrop.report.confidence import confidence_lines
 from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Bullets, Cell, Figure, Fold, Paragraph, Table, Tone
-from nodrop.report.document.naming import counted
+from nodrop.report.document.labels import counted
 from nodrop.report.fixed import fixed_line, fixed_trial
-from nodrop.report.text import limit_text
+from nodrop.report.terminal import limit_text
 from nodrop.units import format_pps, format_seconds
-from nodrop.wording import shown_loss_ratio, stop_text
 
 TONES: dict[Verdict, Tone] = {Verdict.VALID: "good", Verdict.SUSPECT: "caution", Verdict.INVALID: "bad"}
 COLUMNS = (
@@ -36,7 +36,7 @@ def search_blocks(result: RunResult) -> tuple[Block, ...]:
         return ()
     blocks: list[Block] = list(_opening(result))
     if any(trial.phase == "search" for trial in result.trials):
-        blocks.append(Figure(chart=funnel.chart(result, result.steps)))
+        blocks.append(Figure(chart=search_bounds.chart(result, result.steps)))
     grounds = tuple(_grounds(result))
     if grounds:
         blocks.append(Bullets(items=grounds))

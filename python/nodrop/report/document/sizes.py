@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 
-from nodrop.charts import sizes
+from nodrop.charts import rate_by_frame_size
+from nodrop.formatting import found_text, goal_text, width_text
 from nodrop.model.goal import GoalResult
 from nodrop.model.result import RunResult
 from nodrop.rates import WIRE_OVERHEAD_BYTES, line_rate_pps
 from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Cell, Table
 from nodrop.report.document.figures import figure
-from nodrop.report.document.naming import size_text
+from nodrop.report.document.labels import size_text
 from nodrop.report.fixed import fixed_trial
 from nodrop.units import format_bps
-from nodrop.wording import found_text, goal_text, width_text
 
 COLUMNS = (
     cells.number("frame size", "bytes"),
@@ -33,7 +33,7 @@ def size_blocks(results: Sequence[RunResult]) -> tuple[Block, ...]:
     if not table.rows:
         return ()
     several = len({row[0].key for row in table.rows if row[2].key}) > 1
-    drawn = figure(lambda: sizes.chart(results)) if several or not _are_virtual(results) else ()
+    drawn = figure(lambda: rate_by_frame_size.chart(results)) if several or not _are_virtual(results) else ()
     return (*drawn, table)
 
 

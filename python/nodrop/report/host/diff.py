@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from nodrop.verdict.hosts import Change, Part
+from nodrop.analysis.host_diff import Change, Part
 
 PARTS: dict[Part, str] = {
     "host": "Which host",

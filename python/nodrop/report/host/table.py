@@ -7,11 +7,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from nodrop.cpus import ranges
 from nodrop.model.chd import HostDescriptor, LargePages, Nic, NodeCpus, NumaNode, Port, Processor
 from nodrop.model.observation import Feature, Observation
 from nodrop.report.host.unknowns import leaves, unknowns
 from nodrop.report.tables import plain_table
+from nodrop.system.cpu_sets import ranges
 from nodrop.units import format_bps, format_bytes
 
 REASONS_SHOWN = 8

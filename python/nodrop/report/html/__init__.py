@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nodrop import __version__
-from nodrop.charts import draw, theme
+from nodrop.analysis import Comparison
+from nodrop.charts import render, theme
 from nodrop.charts.base import Chart
 from nodrop.model.result import RunResult
 from nodrop.model.suite import Suite
 from nodrop.report.document import document
 from nodrop.report.document.blocks import Attachment, Document
-from nodrop.verdict import Comparison
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -70,7 +70,7 @@ def _drawing(chart: Chart) -> "Markup":
     """A chart as SVG, which the renderer has escaped."""
     from markupsafe import Markup  # noqa: PLC0415
 
-    return Markup(draw.svg(chart))
+    return Markup(render.svg(chart))
 
 
 @cache

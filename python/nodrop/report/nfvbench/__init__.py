@@ -2,9 +2,9 @@
 
 from typing import Literal
 
-from nodrop.report.nfvbench.document import document
+from nodrop.report.nfvbench.markdown_csv import comma_separated, markdown
+from nodrop.report.nfvbench.tables import document
 from nodrop.report.nfvbench.terminal import Screen
-from nodrop.report.nfvbench.written import comma_separated, markdown
 
 WrittenForm = Literal["markdown", "csv"]
 

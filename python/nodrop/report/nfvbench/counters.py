@@ -5,7 +5,7 @@ from typing import Any
 
 from nodrop.model import nfvbench as reading
 from nodrop.model.nfvbench import Number
-from nodrop.report.nfvbench.sheet import Cell, Sheet, count, name, percent_text, unknown, usec
+from nodrop.report.nfvbench.table import Cell, Sheet, count, name, percent_text, unknown, usec
 
 UNCHANGED = "=>"
 DELAYS = (("Avg lat. (usec)", "lat_avg_usec"), ("Min lat. (usec)", "lat_min_usec"), ("Max lat. (usec)", "lat_max_usec"))

@@ -5,7 +5,7 @@ from typing import Any
 
 from nodrop.model import nfvbench as reading
 from nodrop.report.nfvbench.counters import percentile_column
-from nodrop.report.nfvbench.sheet import Cell, Sheet, bits, count, name, percent, usec
+from nodrop.report.nfvbench.table import Cell, Sheet, bits, count, name, percent, usec
 
 GOALS = ("ndr", "pdr")
 DELAYS = (

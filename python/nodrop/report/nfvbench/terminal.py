@@ -8,7 +8,7 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from nodrop.report.nfvbench.sheet import Document, Lines, Sheet
+from nodrop.report.nfvbench.table import Document, Lines, Sheet
 
 GAP = 2
 """Blanks between two columns, one of them the table's own."""

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 from nodrop.model.cloud import CloudResource, ResourceKind
 from nodrop.stage.base import OnProgress, silent
 from nodrop.stage.openstack import rest
+from nodrop.stage.openstack.api_errors import Refused
+from nodrop.stage.openstack.existing_resources import marked_label
 from nodrop.stage.openstack.login import Cloud
-from nodrop.stage.openstack.marks import CHAIN, is_of_project
-from nodrop.stage.openstack.refusal import Refused
-from nodrop.stage.openstack.reuse import marked_label
+from nodrop.stage.openstack.ownership_tags import CHAIN, is_of_project
 from nodrop.stage.openstack.routers import detach
 
 Json = Mapping[str, Any]

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from nodrop.errors import StageError
 from nodrop.model.cloud import CloudPlan, CloudResource, NetworkRole
 from nodrop.stage.openstack import rest
+from nodrop.stage.openstack.existing_resources import is_ours
 from nodrop.stage.openstack.login import Cloud
-from nodrop.stage.openstack.marks import mark
+from nodrop.stage.openstack.ownership_tags import mark
 from nodrop.stage.openstack.rest import Json, Post
-from nodrop.stage.openstack.reuse import is_ours
 from nodrop.stage.openstack.routers import Record, Routers
 
 

@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from nodrop.errors import StageError
 from nodrop.model.cloud import CloudImage
-from nodrop.stage.openstack import bodies, inventory, rest
+from nodrop.stage.openstack import inventory, request_bodies, rest
 from nodrop.stage.openstack.login import Cloud
 from nodrop.stage.openstack.rest import Json, Post
 
@@ -42,7 +42,7 @@ def upload(
     with path.open("rb") as file:
         head = file.read(len(QCOW2))
         file.seek(0)
-        post = Post("image", "/images", bodies.image(image, label, disk_format(head)))
+        post = Post("image", "/images", request_bodies.image(image, label, disk_format(head)))
         made = rest.made(cloud, f"create image {image.name}", post, lambda: _queued(cloud, image.name))
         on_made(made)
         reader = _Reader(file, path.stat().st_size, on_sent)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from nodrop.model.cloud import CloudFlavor, CloudPlan
-from nodrop.stage.openstack import marks, rest, reuse
+from nodrop.stage.openstack import existing_resources, ownership_tags, rest
 from nodrop.stage.openstack.login import Cloud
 from nodrop.stage.openstack.rest import Json
 
@@ -38,8 +38,8 @@ def read(cloud: Cloud, plan: CloudPlan, *, wants_groups: bool) -> Inventory:
     subnets = _subnets(cloud, plan, networks)
     image, flavor = (plan.image, plan.flavor) if plan.servers else (None, None)
     return Inventory(
-        image=reuse.find_image(cloud, image, images(cloud, image.name)) if image else None,
-        flavor=reuse.find_flavor(cloud, flavor, flavors(cloud)) if flavor else None,
+        image=existing_resources.find_image(cloud, image, images(cloud, image.name)) if image else None,
+        flavor=existing_resources.find_flavor(cloud, flavor, flavors(cloud)) if flavor else None,
         networks=networks,
         subnets=subnets,
         ports=_ports(cloud, plan, networks),
@@ -73,7 +73,7 @@ def flavors(cloud: Cloud) -> list[Json]:
 def groups(cloud: Cloud) -> dict[str, Json]:
     """Server groups that nodrop made, by name."""
     listed = rest.listed(cloud, "server groups", "compute", "/os-server-groups", "server_groups")
-    return {group["name"]: group for group in listed if marks.label_of(group["name"])}
+    return {group["name"]: group for group in listed if ownership_tags.label_of(group["name"])}
 
 
 def needs(plan: CloudPlan, there: Inventory, group_count: int) -> Mapping[str, int]:
@@ -103,7 +103,7 @@ def _size(wanted: CloudFlavor, found: Json | None) -> tuple[int, int]:
 
 def _networks(cloud: Cloud, plan: CloudPlan) -> dict[str, Json]:
     listed = rest.named(cloud, "networks", "/networks", "networks", [network.name for network in plan.networks])
-    found = ((wanted.name, reuse.find_network(cloud, wanted, listed)) for wanted in plan.networks)
+    found = ((wanted.name, existing_resources.find_network(cloud, wanted, listed)) for wanted in plan.networks)
     return {name: network for name, network in found if network}
 
 
@@ -111,7 +111,7 @@ def _subnets(cloud: Cloud, plan: CloudPlan, networks: Mapping[str, Json]) -> dic
     wanted = [network for network in plan.networks if network.subnet and network.name in networks]
     names = sorted({network.subnet for network in wanted if network.subnet})
     listed = rest.named(cloud, "subnets", "/subnets", "subnets", names)
-    found = ((each.name, reuse.find_subnet(cloud, each, networks[each.name], listed)) for each in wanted)
+    found = ((each.name, existing_resources.find_subnet(cloud, each, networks[each.name], listed)) for each in wanted)
     return {name: subnet for name, subnet in found if subnet}
 
 
@@ -125,7 +125,7 @@ def _ports(cloud: Cloud, plan: CloudPlan, networks: Mapping[str, Json]) -> dict[
         for server in plan.servers:
             for wanted in server.ports:
                 network = networks.get(wanted.network)
-                if network and (port := reuse.find_port(cloud, wanted, network["id"], listed)):
+                if network and (port := existing_resources.find_port(cloud, wanted, network["id"], listed)):
                     yield wanted.name, port
 
     return dict(found())

@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from nodrop.errors import ConfigError, StageError
-from nodrop.logs import LOGGER
 from nodrop.model.cloud import CloudLogin
 from nodrop.stage.openstack import openrc
-from nodrop.stage.openstack.refusal import asking, said_by, status_of
+from nodrop.stage.openstack.api_errors import asking, said_by, status_of
 from nodrop.stage.openstack.requests import AWAY, Requests, patiently
+from nodrop.system.log_files import LOGGER
 
 Made = TypeVar("Made")
 SERVICES = ("image", "compute", "network")

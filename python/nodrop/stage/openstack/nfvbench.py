@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from nodrop.model.cloud import ResourceKind
 from nodrop.stage.openstack.cleanup import ORDER, Left, Listed, named, since
-from nodrop.stage.openstack.reuse import is_ours
+from nodrop.stage.openstack.existing_resources import is_ours
 
 Json = Mapping[str, Any]
 COUNTED = r"(?:\d+(?:[.-]\d+)*|\.\d+\.\d+)?"

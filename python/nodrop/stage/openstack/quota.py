@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from nodrop.errors import StageError
-from nodrop.logs import LOGGER
 from nodrop.stage.openstack import rest
+from nodrop.stage.openstack.api_errors import Refused
 from nodrop.stage.openstack.login import Cloud
-from nodrop.stage.openstack.refusal import Refused
+from nodrop.system.log_files import LOGGER
 
 FORBIDDEN, NOT_FOUND = 403, 404
 

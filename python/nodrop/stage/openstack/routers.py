@@ -9,11 +9,11 @@ from typing import NamedTuple
 from nodrop.errors import StageError
 from nodrop.model.cloud import CloudResource, CloudRouter
 from nodrop.stage.openstack import rest
+from nodrop.stage.openstack.api_errors import Refused
+from nodrop.stage.openstack.existing_resources import is_ours, only
 from nodrop.stage.openstack.login import Cloud
-from nodrop.stage.openstack.marks import mark
-from nodrop.stage.openstack.refusal import Refused
+from nodrop.stage.openstack.ownership_tags import mark
 from nodrop.stage.openstack.rest import Json, Post
-from nodrop.stage.openstack.reuse import is_ours, only
 
 Record = Callable[[CloudResource], None]
 """Hears of each resource before the next request."""

@@ -5,12 +5,12 @@ from collections.abc import Callable, Sequence
 
 from nodrop.errors import StageError
 from nodrop.model.cloud import CloudPlan, CloudServer
-from nodrop.stage.openstack import bodies, faults, guest, inventory, rest, reuse
-from nodrop.stage.openstack.bodies import Booting
-from nodrop.stage.openstack.guest import Guest
+from nodrop.stage.openstack import existing_resources, guest_config, inventory, request_bodies, rest, server_faults
+from nodrop.stage.openstack.guest_config import Guest
 from nodrop.stage.openstack.login import Cloud
-from nodrop.stage.openstack.making import Making
-from nodrop.stage.openstack.marks import group_name
+from nodrop.stage.openstack.ownership_tags import group_name
+from nodrop.stage.openstack.provision import Making
+from nodrop.stage.openstack.request_bodies import Booting
 from nodrop.stage.openstack.rest import Json, Post
 
 EACH_FURTHER_S = 10.0
@@ -62,14 +62,14 @@ class Servers:
         return {name: listed[server["id"]] for name, server in self.found.items() if server["id"] in listed}
 
     def _take(self, server: CloudServer, there: Sequence[Json]) -> bool:
-        standing = reuse.find_server(
+        standing = existing_resources.find_server(
             self._cloud,
             server,
             there,
             flavor=self._making.flavor["name"],
             image_id=self._making.image["id"],
             ports=[self._making.ports[port.name] for port in server.ports],
-            user_data_digest=guest.digest(self._told[server.name]),
+            user_data_digest=guest_config.digest(self._told[server.name]),
         )
         if standing is None:
             return False
@@ -89,10 +89,12 @@ class Servers:
         ends = self._plan.tester_macs or (None, None)
         known = Guest(
             macs=macs[index],
-            neighbors=guest.neighbors(chain, index, macs, (None, None) if self._plan.routers else ends),
+            neighbors=guest_config.neighbors(chain, index, macs, (None, None) if self._plan.routers else ends),
             management=self._management(server),
         )
-        return guest.user_data(server, known, queue_count=self._plan.multiqueue, mbuf_count=self._plan.mbuf_count)
+        return guest_config.user_data(
+            server, known, queue_count=self._plan.multiqueue, mbuf_count=self._plan.mbuf_count
+        )
 
     def _management(self, server: CloudServer) -> tuple[str, str, str | None] | None:
         roles = {network.name: network.role for network in self._plan.networks}
@@ -127,7 +129,7 @@ class Servers:
         return bool(server.hop) and self._plan.same_host and not self._plan.hosts and self._cloud.is_admin
 
     def _request(self, server: CloudServer) -> None:
-        body = bodies.server(server, self._plan, self._booting(server))
+        body = request_bodies.server(server, self._plan, self._booting(server))
 
         def look() -> Json | None:
             """By its name and by what it was told, for all its ports are in there."""
@@ -177,7 +179,7 @@ class Servers:
             for name, server in list(waiting.items()):
                 found = now.get(name, {"status": "DELETED"})
                 if found["status"] in FAILED:
-                    raise StageError(f"cloud {self._cloud.name}: {faults.reason(server, self._plan, found)}")
+                    raise StageError(f"cloud {self._cloud.name}: {server_faults.reason(server, self._plan, found)}")
                 self.found[name] = {**self.found[name], **found}
                 if is_done(found):
                     del waiting[name]

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from typing import Self
 
 from nodrop.errors import StageError
-from nodrop.logs import LOGGER
 from nodrop.model.cloud import CloudFacts, CloudNetworkFacts, CloudPlan
 from nodrop.model.facts import InterfaceFacts, StageFacts
 from nodrop.model.plan import LabPlan
 from nodrop.stage.base import OnProgress, silent
 from nodrop.stage.external import ExternalStage
-from nodrop.stage.openstack import chains, inventory, needs, quota, undoing
-from nodrop.stage.openstack.chains import Read
+from nodrop.stage.openstack import admin_requirements, chain_facts, inventory, quota, rollback
+from nodrop.stage.openstack.chain_facts import Read
 from nodrop.stage.openstack.login import Cloud, connect
-from nodrop.stage.openstack.making import Making
+from nodrop.stage.openstack.provision import Making
+from nodrop.stage.openstack.server_monitor import Watch
 from nodrop.stage.openstack.servers import Servers, group_count
-from nodrop.stage.openstack.watch import Watch
+from nodrop.system.log_files import LOGGER
 
 
 class OpenStackStage:
@@ -61,10 +61,10 @@ class OpenStackStage:
             return
         self._done_count = 0
         try:
-            said = undoing.take_away(self._cloud, self._making.resources, self._on_progress)
+            said = rollback.take_away(self._cloud, self._making.resources, self._on_progress)
         except Exception as error:
-            said = f"{error}: {undoing.AGAIN}"
-        if undoing.AGAIN in said:
+            said = f"{error}: {rollback.AGAIN}"
+        if rollback.AGAIN in said:
             LOGGER.error("cloud %s: %s", self._cloud.name, said)
 
     @property
@@ -105,10 +105,10 @@ class OpenStackStage:
         groups = group_count(plan, is_admin=cloud.is_admin)
         there = inventory.read(cloud, plan, wants_groups=bool(groups))
         self._making = Making(cloud, plan, there, self._tell)
-        with needs.of_an_administrator(cloud, plan, there):
+        with admin_requirements.of_an_administrator(cloud, plan, there):
             quota.check(cloud, inventory.needs(plan, there, max(0, groups - len(there.groups))))
             self._making.make_networks()
-            chains.numbers(cloud.name, plan, self._lab, self._networks())  # before more is made in vain
+            chain_facts.numbers(cloud.name, plan, self._lab, self._networks())  # before more is made in vain
             self._making.make_ports()
             self._servers = Servers(cloud, plan, self._making, self._tell)
             self._servers.stand(there.servers)
@@ -122,8 +122,8 @@ class OpenStackStage:
         macs = tuple(router.macs[0] for router in self._making.routers)
         read = Read(self._cloud.name, ports, self._servers.found, self._addresses, macs)
         networks = self._networks()
-        servers = tuple(chains.server_facts(plan, read, self._servers.restaged))
-        chains.check_places(plan, read)
+        servers = tuple(chain_facts.server_facts(plan, read, self._servers.restaged))
+        chain_facts.check_places(plan, read)
         return StageFacts(
             name="openstack",
             sut=self._lab.sut_text,
@@ -132,7 +132,7 @@ class OpenStackStage:
             sut_pid=0,
             sut_shares_tester_cpu=False,
             interfaces=self._interfaces(),
-            chains=tuple(chains.chain_facts(plan, self._lab, networks, read)),
+            chains=tuple(chain_facts.chain_facts(plan, self._lab, networks, read)),
             cloud=CloudFacts(
                 cloud=self._cloud.name,
                 is_admin=self._cloud.is_admin,
@@ -147,7 +147,7 @@ class OpenStackStage:
 
     def _networks(self) -> tuple[CloudNetworkFacts, ...]:
         assert self._making
-        return tuple(chains.network_facts(self._plan, self._making.networks))
+        return tuple(chain_facts.network_facts(self._plan, self._making.networks))
 
     def _interfaces(self) -> tuple[InterfaceFacts, ...]:
         """The tester's own; none where another program sends."""
@@ -165,8 +165,8 @@ class OpenStackStage:
         self._done_count = 0
         self._on_progress("taking away what was made", 0, 0)
         known = self._making.resources
-        said = undoing.take_away(
-            self._cloud, [*known, *undoing.stray(self._cloud, self._plan, known)], self._on_progress
+        said = rollback.take_away(
+            self._cloud, [*known, *rollback.stray(self._cloud, self._plan, known)], self._on_progress
         )
         if isinstance(error, StageError):
             error.args = (f"{error}. {said}",)

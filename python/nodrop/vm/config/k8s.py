@@ -13,7 +13,7 @@ import yaml
 from nodrop.errors import ConfigError
 from nodrop.model.placement import PlacedInterface
 from nodrop.vm.config.instance import Instance, Piece, pci
-from nodrop.vm.config.notes import hashed
+from nodrop.vm.config.limitations import hashed
 
 MEBIBYTE = 2**20
 PREFIX = "nodrop.io"

@@ -11,7 +11,7 @@ from nodrop.errors import ConfigError
 from nodrop.vm.config import guest
 from nodrop.vm.config.devices import add_disks, add_interfaces, add_others, notes_of_interfaces
 from nodrop.vm.config.instance import Instance, architecture
-from nodrop.vm.config.notes import comment, plain
+from nodrop.vm.config.limitations import comment, plain
 
 Type = Literal["kvm", "qemu"]
 UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

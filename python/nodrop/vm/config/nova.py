@@ -11,7 +11,7 @@ from nodrop.errors import ConfigError
 from nodrop.model.cloud import CloudFlavor
 from nodrop.vm.config import guest
 from nodrop.vm.config.instance import Instance, Piece
-from nodrop.vm.config.notes import hashed
+from nodrop.vm.config.limitations import hashed
 
 MEBIBYTE = 2**20
 GIBIBYTE = 2**30

@@ -10,7 +10,7 @@ import yaml
 from nodrop.model.placement import PlacedInterface
 from nodrop.vm.config import guest
 from nodrop.vm.config.instance import Instance, Piece
-from nodrop.vm.config.notes import hashed, plain
+from nodrop.vm.config.limitations import hashed, plain
 
 MEBIBYTE = 2**20
 TYPES = "etsi_nfv_sol001_vnfd_types.yaml"

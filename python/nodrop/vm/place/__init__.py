@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from nodrop.model.chd import HostDescriptor
 from nodrop.model.placement import PlacementResult, Policy
 from nodrop.model.vmd import VmDescriptor
-from nodrop.vm.place.decision import Decision, decide
 from nodrop.vm.place.explain import explained
+from nodrop.vm.place.host_choice import Decision, decide
 from nodrop.vm.place.inventory import Inventory, compiled
-from nodrop.vm.place.occupied import occupied
-from nodrop.vm.place.terms import USUAL, Reserve, Terms
+from nodrop.vm.place.policy import USUAL, Reserve, Terms
+from nodrop.vm.place.residual_host import subtract_placement
 from nodrop.vm.ranking import Ranking
 
 __all__ = [
@@ -23,7 +23,7 @@ __all__ = [
     "compiled",
     "decide",
     "explained",
-    "occupied",
+    "subtract_placement",
     "place",
 ]
 

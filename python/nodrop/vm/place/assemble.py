@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 from nodrop.model.placement import PlacedInterface, PlacedLink, PlacedSet, Placement
 from nodrop.vm.place.cores import Manner, chosen
-from nodrop.vm.place.decision import Candidate
+from nodrop.vm.place.host_choice import Candidate
 from nodrop.vm.place.inventory import Inventory, PortRoom
-from nodrop.vm.place.need import SetNeed
+from nodrop.vm.place.requirements import SetNeed
 from nodrop.vm.place.search import Found, crossing
-from nodrop.vm.place.split import Split
+from nodrop.vm.place.unrestricted import Split
 
 
 class Piece(NamedTuple):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from nodrop.model.vmd import ThreadPolicy
 from nodrop.vm.place.inventory import Core, NodeRoom
-from nodrop.vm.place.need import SetNeed
+from nodrop.vm.place.requirements import SetNeed
 
 Chosen = list[dict[int, int]]
 """For each set, the CPU of each vCPU."""

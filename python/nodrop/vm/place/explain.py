@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from nodrop.model.placement import Constraint, PlacementResult, Rejection
 from nodrop.vm.place.assemble import assembled
-from nodrop.vm.place.decision import Decision
-from nodrop.vm.place.remarks import remarked
+from nodrop.vm.place.explanations import remarked
+from nodrop.vm.place.host_choice import Decision
 from nodrop.vm.place.violations import deciding, violations
 
 FEW = 3

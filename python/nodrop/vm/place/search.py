@@ -12,9 +12,9 @@ from typing import NamedTuple
 from nodrop.model.placement import Constraint
 from nodrop.vm.place.cores import Manner, core_count, cores_of
 from nodrop.vm.place.inventory import Inventory, Link, NodeRoom
-from nodrop.vm.place.need import Need, SetNeed
+from nodrop.vm.place.policy import Terms
 from nodrop.vm.place.ports import NO_ENDS, Cost, Ends, Solver, Unsolved, Wanted
-from nodrop.vm.place.terms import Terms
+from nodrop.vm.place.requirements import Need, SetNeed
 
 Key = tuple[float, ...]
 LOCAL_DISTANCE = 10

@@ -5,14 +5,14 @@ from collections.abc import Set as AbstractSet
 
 from nodrop.model.placement import Constraint, Violation
 from nodrop.units import format_bps, format_bytes
-from nodrop.vm.place import split
-from nodrop.vm.place.decision import Candidate, Decision, grown_profile
-from nodrop.vm.place.host_wide import judged
+from nodrop.vm.place import unrestricted
+from nodrop.vm.place.host_choice import Candidate, Decision, grown_profile
+from nodrop.vm.place.host_constraints import judged
 from nodrop.vm.place.inventory import Inventory, NodeRoom
-from nodrop.vm.place.need import Need, SetNeed, counted
+from nodrop.vm.place.policy import Terms
 from nodrop.vm.place.ports import Unsolved, refusal
+from nodrop.vm.place.requirements import Need, SetNeed, counted
 from nodrop.vm.place.search import Found, NotFound, Search, crossing, normal_room
-from nodrop.vm.place.terms import Terms
 
 JOINT: tuple[Constraint, ...] = (
     "node",
@@ -264,8 +264,8 @@ def _joint(constraint: Constraint, need: Need, host: Inventory, terms: Terms) ->
 def _pooled(need: Need, host: Inventory, terms: Terms) -> Iterator[Violation]:
     """What a VM that no topology restricts lacks on a host as a whole."""
     search = Search(need, host, terms)
-    room = split.pooled(host, range(len(host.nodes)))
-    for constraint in split.shortages(need, host, terms):
+    room = unrestricted.pooled(host, range(len(host.nodes)))
+    for constraint in unrestricted.shortages(need, host, terms):
         if constraint == "cpus":
             yield _cores(room, need.sets, search)
         else:

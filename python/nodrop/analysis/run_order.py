@@ -1,0 +1,60 @@
+"""In which order runs were made, and what that does to a comparison."""
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from nodrop.analysis.statistics import Pair
+from nodrop.model.goal import Flag
+
+
+class Timed(Protocol):
+    """Something that began at a time."""
+
+    @property
+    def run_id(self) -> str:
+        """Of the run."""
+        ...
+
+    @property
+    def started_at(self) -> str:
+        """UTC, ISO 8601."""
+        ...
+
+
+def in_turn(a: Sequence[Timed], b: Sequence[Timed]) -> tuple[Pair, ...]:
+    """Runs of A and of B that followed each other; none unless all were made in turn."""
+    began = sorted(
+        [(run.started_at, 0, index) for index, run in enumerate(a)]
+        + [(run.started_at, 1, index) for index, run in enumerate(b)]
+    )
+    if len(a) != len(b) or len({at for at, *_ in began}) < len(began):
+        return ()
+    pairs = []
+    for start in range(0, len(began), 2):
+        by_side = {side: index for _, side, index in began[start : start + 2]}
+        if len(by_side) < 2:
+            return ()
+        pairs.append(Pair(by_side[0], by_side[1], 1 if began[start][1] == 0 else -1))
+    return tuple(pairs)
+
+
+def b_came_later(a: Sequence[Timed], b: Sequence[Timed]) -> bool | None:
+    """Whether all runs of B came after those of A; None unless one side came after the other."""
+    times_a, times_b = ([run.started_at for run in runs] for runs in (a, b))
+    if max(times_a) < min(times_b):
+        return True
+    return False if max(times_b) < min(times_a) else None
+
+
+def order_flags(a: Sequence[Timed], b: Sequence[Timed]) -> Iterator[Flag]:
+    """That one side was measured after the other, where drift of the machine would look like a difference."""
+    later = b_came_later(a, b)
+    if later is not None and min(len(a), len(b)) > 1:
+        first, second = ("A", "B") if later else ("B", "A")
+        yield Flag(
+            code="one_after_the_other",
+            text=f"All runs of {first} came before those of {second}: what changed on the machine meanwhile would look "
+            "like a difference. Measured in turn it cancels.",
+        )
+    if {run.run_id for run in a} & {run.run_id for run in b}:
+        yield Flag(code="same_runs", text="A run is on both sides, which makes them look alike.")

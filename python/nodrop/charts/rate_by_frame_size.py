@@ -1,0 +1,239 @@
+"""Throughput by frame size, as RFC 2544 section 26.1 has it drawn: what was found, beside what the link carries."""
+
+import math
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from nodrop.charts import theme
+from nodrop.charts.axis import bit_unit, rate_unit, spread
+from nodrop.charts.base import Chart, Row, Spec
+from nodrop.charts.tooltips import frame_text, runs_text, suts_text
+from nodrop.errors import ConfigError
+from nodrop.formatting import AT_LEAST, LIMITS, goal_text
+from nodrop.model.result import RunResult
+from nodrop.rates import WIRE_OVERHEAD_BYTES, line_rate_pps
+from nodrop.units import format_bps, format_pps
+
+MAXIMUM = "theoretical maximum"
+VIRTUAL_DRIVERS = frozenset({"veth", "tun", "bridge", "dummy", "openvswitch", ""})
+"""Of interfaces that say how fast they are and are not."""
+LABELLED_COUNT = 12
+"""Figures stand beside the marks where there are no more than this many sizes."""
+WIDTH_MIN, SIZE_WIDTH = 360, 120
+"""Pixels: of all sizes together at least, and of each where they are few."""
+LABEL_HEIGHT, LABEL_GAP = 13, 13
+"""Pixels of a label, and between its middle and its mark."""
+
+
+class Figure(NamedTuple):
+    """A rate at a frame size."""
+
+    series: str
+    size: str
+    frame_bytes: float
+    rate_pps: float
+    is_least: bool
+    """Whether the SUT does at least that, and something else was the limit."""
+    says: str
+
+
+def chart(results: Sequence[RunResult], unit: Literal["pps", "bps"] = "pps") -> Chart:
+    """What was found for each goal at each frame size. Raises ConfigError where nothing was.
+
+    Args:
+        results: of several frame sizes; also of one.
+        unit: frames per second, or bits per second on the wire, gaps included.
+    """
+    found = [figure for result in results for figure in _found(result)]
+    if not found:
+        raise ConfigError(
+            f"a picture of the throughput of {runs_text(results)} asked, none was found; name runs that found one"
+        )
+    figures = [*found, *_maxima(results)]
+    scaled = {figure: figure.rate_pps * _per_frame(figure, unit) for figure in figures}
+    shown = bit_unit(max(scaled.values())) if unit == "bps" else rate_unit(max(scaled.values()))
+    names = {figure.size: None for figure in sorted(figures, key=lambda each: each.frame_bytes)}
+    scale, axis = spread([value / shown.size for value in scaled.values()])
+    what = "throughput on the wire" if unit == "bps" else "throughput, all directions"
+    heights = [theme.HEIGHT * (1 - _share(value / shown.size, scale)) for value in scaled.values()]
+    sides = _label_sides(figures, heights)
+    return Chart(
+        name="sizes",
+        title=f"{suts_text(results)}: throughput by frame size",
+        subtitle=runs_text(results),
+        note="\n".join(_notes(figures, unit)),
+        summary=_summary(found),
+        definition=definition(
+            list(dict.fromkeys(figure.series for figure in figures)),
+            list(names),
+            scale,
+            axis | {"title": f"{what} ({shown.name})"},
+        ),
+        data={
+            "figures": tuple(
+                _row(figure, value / shown.size, side)
+                for (figure, value), side in zip(scaled.items(), sides, strict=True)
+            )
+        },
+    )
+
+
+def _per_frame(figure: Figure, unit: str) -> float:
+    return (figure.frame_bytes + WIRE_OVERHEAD_BYTES) * 8 if unit == "bps" else 1.0
+
+
+def _found(result: RunResult) -> list[Figure]:
+    size, frame_bytes = frame_text(result), result.plan.traffic.frame_bytes
+    figures = []
+    for found in result.goals:
+        if not found.lower:
+            continue
+        load_pps, is_least = found.lower.load_pps, found.limit in AT_LEAST
+        wire = format_bps(load_pps * (frame_bytes + WIRE_OVERHEAD_BYTES) * 8)
+        least = f"at least, limited by {LIMITS[found.limit]}: " if is_least else ""
+        says = f"{goal_text(found.goal)} at {size}: {least}{format_pps(load_pps)}, {wire}"
+        figures.append(Figure(goal_text(found.goal), size, frame_bytes, load_pps, is_least, says))
+    return figures
+
+
+def _maxima(results: Sequence[RunResult]) -> list[Figure]:
+    """What the links carry at each size, where they are links with a speed."""
+    figures = {}
+    for result in results:
+        if has_real_links(result):
+            size, frame_bytes = frame_text(result), result.plan.traffic.frame_bytes
+            ratios = result.plan.traffic.direction_ratios.values()
+            most_pps = line_rate_pps(frame_bytes, result.plan.link_speed_bps) / max(ratios)
+            says = f"{MAXIMUM} at {size}: {format_pps(most_pps)} on links of {format_bps(result.plan.link_speed_bps)}"
+            figures[size] = Figure(MAXIMUM, size, frame_bytes, most_pps, False, says)
+    return list(figures.values())
+
+
+def has_real_links(result: RunResult) -> bool:
+    """Whether the tester's ports are on links with a speed of their own, and not software."""
+    if not result.plan.sends_into_lab:
+        return True
+    interfaces = result.facts.stage.interfaces if result.facts else ()
+    drivers = {each.driver for each in interfaces if each.namespace == "tester"}
+    return bool(drivers) and not drivers & VIRTUAL_DRIVERS
+
+
+def _notes(figures: Sequence[Figure], unit: str) -> list[str]:
+    notes = ["wire rate, with preamble and gap"] if unit == "bps" else []
+    if any(figure.is_least for figure in figures):
+        notes.append("hollow: at least, something other than the SUT was the limit")
+    if not any(figure.series == MAXIMUM for figure in figures):
+        notes.append("virtual links, without a theoretical maximum")
+    return notes
+
+
+def _summary(found: Sequence[Figure]) -> str:
+    return ". ".join(figure.says for figure in found) + "."
+
+
+def _share(value: float, scale: Spec) -> float:
+    """How far up the axis a value is."""
+    low, high = scale["domain"]
+    if scale["type"] == "log":
+        low, high, value = math.log(low), math.log(high), math.log(value)
+    return float((value - low) / (high - low))
+
+
+def _label_sides(figures: Sequence[Figure], heights: Sequence[float]) -> list[str]:
+    """Whether a figure's label goes above its mark, below it, or away, so that none covers another's."""
+    sides: dict[int, str] = {}
+    taken: dict[str, list[float]] = {}
+    for position in sorted(range(len(figures)), key=lambda each: heights[each]):
+        there = taken.setdefault(figures[position].size, [])
+        choices = {"above": heights[position] - LABEL_GAP, "below": heights[position] + LABEL_GAP}
+        others = [height for each, height in enumerate(heights) if figures[each].size == figures[position].size]
+        for side, middle in choices.items():
+            marks = [abs(middle - other) for other in others]
+            inside = LABEL_HEIGHT / 2 <= middle <= theme.HEIGHT - LABEL_HEIGHT / 2
+            if (
+                inside
+                and all(abs(middle - label) >= LABEL_HEIGHT for label in there)
+                and min(marks) >= LABEL_HEIGHT / 2 + 3
+            ):
+                sides[position] = side
+                there.append(middle)
+                break
+    return [sides.get(position, "away") for position in range(len(figures))]
+
+
+def _row(figure: Figure, value: float, side: str) -> Row:
+    return {
+        "series": figure.series,
+        "size": figure.size,
+        "rate": value,
+        "least": figure.is_least,
+        "label": f"{'≥ ' if figure.is_least else ''}{value:.4g}",
+        "side": side,
+        "says": figure.says,
+    }
+
+
+def definition(series: Sequence[str], sizes: Sequence[str], scale: Spec, axis: Spec) -> Spec:
+    """The chart without its data.
+
+    Args:
+        series: names of what was looked for, and `MAXIMUM`.
+        sizes: names of frame sizes in their order.
+        scale: of the rates.
+        axis: theirs, with its title.
+    """
+    colours = [theme.MUTED if name == MAXIMUM else theme.colour_of_goal(at) for at, name in enumerate(series)]
+    dashes = [[2, 2] if name == MAXIMUM else theme.dash_of(at) for at, name in enumerate(series)]
+    colour = {
+        "field": "series",
+        "type": "nominal",
+        "scale": {"domain": list(series), "range": colours},
+        "legend": {"title": None, "orient": "top", "symbolType": "stroke", "symbolSize": 400},
+    }
+    place = {
+        "x": {
+            "field": "size",
+            "type": "ordinal",
+            "scale": {"domain": list(sizes), "type": "point", "padding": 0.6},
+            "axis": {"title": "frame size, FCS included", "labelAngle": 0},
+        },
+        "y": {
+            "field": "rate",
+            "type": "quantitative",
+            "scale": scale,
+            "axis": axis,
+        },
+        "color": colour,
+    }
+    dash = {"field": "series", "type": "nominal", "scale": {"domain": list(series), "range": dashes}}
+    middle = place["y"] | {"aggregate": "median"}
+    says: Spec = {"description": {"field": "says"}, "tooltip": {"field": "says"}}
+    look = {"type": "point", "size": 70, "opacity": 1}
+    looks = {False: look | {"filled": True}, True: look | {"filled": False, "fill": theme.PAPER, "strokeWidth": 2}}
+    layers: list[Spec] = [
+        {"mark": {"type": "line", "aria": False}, "encoding": place | {"y": middle, "strokeDash": dash}}
+    ]
+    layers += [
+        {
+            "transform": [{"filter": {"field": "least", "equal": is_least}}],
+            "mark": looks[is_least],
+            "encoding": place | says,
+        }
+        for is_least in looks
+    ]
+    if len(sizes) <= LABELLED_COUNT:
+        layers += [_labels(place, side, gap) for side, gap in (("above", -LABEL_GAP), ("below", LABEL_GAP))]
+    return {
+        "width": min(theme.WIDTH, max(WIDTH_MIN, SIZE_WIDTH * len(sizes))),
+        "height": theme.HEIGHT,
+        "data": {"name": "figures"},
+        "layer": layers,
+    }
+
+
+def _labels(place: Spec, side: str, offset: int) -> Spec:
+    return {
+        "transform": [{"filter": {"field": "side", "equal": side}}],
+        "mark": {"type": "text", "dy": offset, "fontSize": theme.FONT_SIZE, "aria": False},
+        "encoding": place | {"text": {"field": "label", "type": "nominal"}},
+    }

@@ -1,0 +1,250 @@
+"""What each rule of placement is worth: every run as a dot, the cost with its interval, the dearest rule first."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from nodrop.analysis.rule_costs import SIGNS, Bound, Price, PriceTable, Said, dearest_text
+from nodrop.analysis.text import percent_text, signed_text
+from nodrop.charts import theme
+from nodrop.charts.base import Chart, Row, Spec
+from nodrop.units import format_pps
+
+ROW_HEIGHT = 44
+NOTE_ROW_HEIGHT = 22
+SAID = {
+    Said.COSTS: theme.FAILS,
+    Said.NO_LOAD: theme.FAILS,
+    Said.GAINS: theme.RECEIVED,
+    Said.NOTHING: theme.MEETS,
+    Said.NOT_SHOWN: theme.MUTED,
+    Said.LIMITED: theme.MUTED,
+    Said.NOT_MEASURED: theme.MUTED,
+}
+KEPT_TEXT = "all rules kept"
+ROOM = 0.04
+TEXT_SHARE = 0.34
+"""Of the axis, to its right: the cost in words."""
+LABEL_LIMIT = 300
+LOWEST = -100.0
+DOTS_AT, BAR_AT = 0.32, 0.68
+"""Where in a row they are, from top to bottom."""
+
+
+def chart(table: PriceTable) -> Chart:
+    """A row for the placement that keeps all rules, and one for each rule that was broken."""
+    shown = [price for price in table.prices if price.said is not Said.NOT_MEASURED]
+    axis = _Axis.of(table, shown)
+    return Chart(
+        name="price",
+        title=dearest_text(table),
+        subtitle="\n".join(_subtitle(table)),
+        note=f"Dots are runs, bars the difference at {table.confidence * 100:g} % confidence, "
+        f"the line is {table.text} with all rules kept",
+        summary=_summary(table, shown),
+        definition=_panel(shown, axis) if not table.impossible else {"vconcat": [_panel(shown, axis), _named(table)]},
+        data={
+            "runs": tuple(_runs(table, shown)),
+            "costs": tuple(_cost(price, row, axis) for row, price in enumerate(shown, 1)),
+            "impossible": tuple(
+                {"rule": rule.text, "why": rule.why_not, "at": row + 0.5} for row, rule in enumerate(table.impossible)
+            ),
+        },
+    )
+
+
+class _Axis(NamedTuple):
+    """What is to be seen, in percent beside the placement that keeps all rules."""
+
+    least: float
+    most: float
+
+    @classmethod
+    def of(cls, table: PriceTable, shown: Sequence[Price]) -> "_Axis":
+        points = [row["beside"] for row in _runs(table, shown)]
+        ends = [end * 100 for price in shown if price.metric for end in (price.metric.low, price.metric.high)]
+        lows = [0.0, *points, *(max(end, LOWEST) for end in ends)]
+        if any(price.said is Said.NO_LOAD for price in shown):
+            lows.append(LOWEST)
+        dots = [0.0, *points]
+        # An interval that is far wider than the runs lie apart runs off the picture.
+        most = min(max(*dots, *ends, 0.0), max(dots) + 0.5 * (max(dots) - min(lows)) + 1)
+        room = (most - min(lows)) * ROOM + 0.5
+        return cls(min(lows) - room, most + room)
+
+    @property
+    def end(self) -> float:
+        """Of the axis, after room for words."""
+        return self.most + (self.most - self.least) * TEXT_SHARE
+
+    def ticks(self) -> list[float]:
+        """Round numbers, about six of them."""
+        step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if (self.most - self.least) / step <= 8)
+        first, last = int(self.least // step) + 1, int(self.most // step)
+        return [float(number * step) for number in range(first, last + 1)]
+
+
+def _subtitle(table: PriceTable) -> Iterator[str]:
+    of = f"{table.pricing.vm}: " if table.pricing.vm else ""
+    yield f"{of}{table.pricing.baseline}"
+    if table.kept:
+        least = "at least " if table.kept.at_least else ""
+        yield f"{KEPT_TEXT}: {table.text} {least}{format_pps(table.kept.mean)}"
+
+
+def _summary(table: PriceTable, shown: Sequence[Price]) -> str:
+    costs = "; ".join(f"{price.rule.text}: {_said_text(price)}" for price in shown)
+    cannot = ", ".join(rule.text for rule in table.impossible)
+    return f"What each rule is worth in {table.text}. {costs or 'Nothing was measured'}." + (
+        f" Not to be broken here: {cannot}." if cannot else ""
+    )
+
+
+def _runs(table: PriceTable, shown: Sequence[Price]) -> Iterator[Row]:
+    if table.kept is None:
+        return
+    series = [(KEPT_TEXT, table.kept), *((price.rule.text, price.metric.b) for price in shown if price.metric)]
+    rows = {price.rule.text: row for row, price in enumerate(shown, 1)}
+    for text, each in series:
+        for point in each.points:
+            least = "at least " if point.at_least else ""
+            yield {
+                "rule": text,
+                "at": rows.get(text, 0) + (0.5 if text == KEPT_TEXT else DOTS_AT),
+                "beside": (point.value / table.kept.mean - 1) * 100,
+                "kind": KEPT_TEXT if text == KEPT_TEXT else "rule broken",
+                "text": f"{text}, run {point.run_id}: {least}{format_pps(point.value)}",
+            }
+
+
+def _cost(price: Price, row: int, axis: _Axis) -> Row:
+    metric = price.metric
+    effect = metric.effect * 100 if metric else LOWEST
+    return {
+        "rule": price.rule.text,
+        "at": row + BAR_AT,
+        "middle": row + 0.5,
+        "effect": effect,
+        "low": max(metric.low * 100, axis.least) if metric else LOWEST,
+        "high": min(metric.high * 100, axis.most) if metric else LOWEST,
+        "said": price.said.value,
+        "words": _said_text(price),
+        "text": f"{price.rule.text}: {_said_text(price)}; {price.rule.how}",
+    }
+
+
+def _said_text(price: Price) -> str:
+    if price.said is Said.NO_LOAD or price.cost is None:
+        return price.said.value
+    if price.bound is Bound.NEITHER or price.said in (Said.NOTHING, Said.NOT_SHOWN):
+        return price.said.value
+    if price.said is Said.LIMITED:
+        return f"{SIGNS[price.bound]}{_share_text(price.cost)}, {price.said.value}"
+    if price.said is Said.GAINS:
+        return f"gains {percent_text(-price.cost)}"
+    return f"costs {SIGNS.get(price.bound, '')}{_share_text(price.cost)}"
+
+
+def _share_text(cost: float) -> str:
+    return signed_text(cost, "pps").removeprefix("+")
+
+
+def _panel(shown: Sequence[Price], axis: _Axis) -> Spec:
+    x: Spec = {
+        "type": "quantitative",
+        "title": "rate beside all rules kept (%)",
+        "scale": {"domain": [axis.least, axis.end], "nice": False, "zero": False},
+        "axis": {"values": axis.ticks(), "labelExpr": "datum.value ? format(datum.value, '+~r') : '0'"},
+    }
+    y = _rows([KEPT_TEXT, *(price.rule.text for price in shown)])
+    said: Spec = {
+        "field": "said",
+        "type": "nominal",
+        "scale": {"domain": [each.value for each in SAID], "range": list(SAID.values())},
+        "legend": None,
+    }
+    return {
+        "width": theme.WIDTH,
+        "height": ROW_HEIGHT * (len(shown) + 1),
+        "layer": [
+            {
+                "data": {"name": "costs"},
+                "mark": {"type": "rule", "color": theme.MUTED, "strokeDash": [4, 3], "aria": False},
+                "encoding": {"x": x | {"datum": 0}},
+            },
+            {
+                "data": {"name": "runs"},
+                "mark": {"type": "point", "filled": True, "size": 55, "opacity": 0.8, "color": theme.MEETS},
+                "encoding": {
+                    "x": x | {"field": "beside"},
+                    "y": y | {"field": "at"},
+                    "description": {"field": "text"},
+                    "tooltip": {"field": "text"},
+                },
+            },
+            {
+                "data": {"name": "costs"},
+                "mark": {"type": "rule", "strokeWidth": 3, "clip": True},
+                "encoding": {
+                    "x": x | {"field": "low"},
+                    "x2": {"field": "high"},
+                    "y": y | {"field": "at"},
+                    "color": said,
+                    "description": {"field": "text"},
+                },
+            },
+            {
+                "data": {"name": "costs"},
+                "mark": {"type": "tick", "thickness": 3, "size": 14, "color": theme.INK, "opacity": 1},
+                "encoding": {"x": x | {"field": "effect"}, "y": y | {"field": "at"}, "tooltip": {"field": "text"}},
+            },
+            {
+                "data": {"name": "costs"},
+                "mark": {
+                    "type": "text",
+                    "align": "right",
+                    "dx": -8,
+                    "fontWeight": "bold",
+                    "fontSize": theme.LABEL_SIZE,
+                },
+                "encoding": {
+                    "x": x | {"datum": axis.end},
+                    "y": y | {"field": "middle"},
+                    "text": {"field": "words"},
+                    "color": said,
+                },
+            },
+        ],
+    }
+
+
+def _named(table: PriceTable) -> Spec:
+    """What this host cannot break, with the reason."""
+    return {
+        "title": {"text": "Cannot be broken on this host", "fontSize": theme.LABEL_SIZE, "anchor": "start"},
+        "width": theme.WIDTH,
+        "height": NOTE_ROW_HEIGHT * len(table.impossible),
+        "data": {"name": "impossible"},
+        "mark": {"type": "text", "align": "left", "x": 8, "color": theme.MUTED},
+        "encoding": {
+            "y": _rows([rule.text for rule in table.impossible]) | {"field": "at"},
+            "text": {"field": "why"},
+        },
+    }
+
+
+def _rows(texts: Sequence[str]) -> Spec:
+    return {
+        "type": "quantitative",
+        "title": None,
+        "scale": {"domain": [len(texts), 0], "nice": False, "zero": False},
+        "axis": {
+            "values": [row + 0.5 for row in range(len(texts))],
+            "labelExpr": f"{json.dumps(list(texts), ensure_ascii=False)}[floor(datum.value)]",
+            "labelLimit": LABEL_LIMIT,
+            "labelPadding": 10,
+            "domain": False,
+            "ticks": False,
+            "grid": False,
+        },
+    }

@@ -1,0 +1,298 @@
+"""A search as a picture: every trial where and when it was made, and the bounds closing in.
+
+The picture is described in Vega-Lite and drawn without a browser and without the network. Two panels share the time:
+all loads on a logarithmic axis, and under them the loads around the final bounds.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from nodrop.charts import theme
+from nodrop.charts.axis import WIDE, log_axis, log_scale
+from nodrop.charts.base import Chart, Row, Spec
+from nodrop.charts.search_chart_data import Bar, Scene, scene
+from nodrop.charts.tooltips import DID_NOT_COUNT, goals_text, outcome_text, sut_text, trial_text
+from nodrop.errors import ConfigError
+from nodrop.formatting import asked_text, found_text, goal_text, traffic_text
+from nodrop.model.result import RunResult, SearchStep
+from nodrop.units import format_seconds
+
+WIDTH, HEIGHT, OVERVIEW_HEIGHT, ALONE_HEIGHT = 770, 300, 110, 440
+"""Of the panels, in pixels; with axes, titles and labels the picture is about 1000 by 600."""
+LABEL_HEIGHT = 34
+"""Pixels a goal's label takes."""
+STOPPED = "stopped early"
+
+
+def chart(result: RunResult, steps: Sequence[SearchStep]) -> Chart:
+    """The search of a run. Raises ConfigError when there was none.
+
+    Args:
+        result: the run.
+        steps: its search, trial by trial: its own, or what a replay says where it has none.
+    """
+    if result.plan.fixed or result.plan.no_traffic:
+        raise ConfigError(
+            f"run {result.run_id}: a picture of its search asked, it has none ({asked_text(result.plan)}); "
+            "name a run that searched"
+        )
+    if not any(trial.phase == "search" for trial in result.trials):
+        raise ConfigError(f"a picture of run {result.run_id} asked, it has no search trial; name another result")
+    shown = scene(result, steps)
+    panels = [_panel(shown, result, HEIGHT)]
+    if shown.around[0] <= shown.loads[0] <= shown.loads[1] <= shown.around[1]:
+        panels = [_panel(shown, result, ALONE_HEIGHT)]
+    else:
+        panels.insert(0, _overview(shown, result))
+    count = f"{len(shown.bars)} trials" if len(shown.bars) > 1 else "1 trial"
+    made = f"{count} in {format_seconds(shown.end * shown.time_unit.size)}"
+    return Chart(
+        name="funnel",
+        title=f"{sut_text(result)}: {goals_text(result)}",
+        subtitle=f"{traffic_text(result.plan.traffic)}; search {result.plan.search.algorithm}, {made}; "
+        f"run {result.run_id}",
+        note="bars: trials, as long as they took; shaded: between the bounds of a goal",
+        summary=_summary(result, shown, made),
+        definition={"vconcat": panels, "spacing": 14},
+        data=_data(result, shown, panels),
+    )
+
+
+def _data(result: RunResult, shown: Scene, panels: Sequence[Spec]) -> dict[str, tuple[Row, ...]]:
+    """What the panels draw, and nothing else: a renderer refuses data that no mark asks for."""
+    data = {"trials": tuple(_row(bar, result) for bar in shown.bars)}
+    if len(panels) > 1:
+        data["around"] = ({"low": shown.around[0] or shown.loads[0], "high": shown.around[1]},)
+    if shown.edges:
+        data["bounds"] = tuple(
+            {"goal": edge.goal, "time": edge.time, "lower": edge.lower, "upper": edge.upper} for edge in shown.edges
+        )
+    if result.goals:
+        data["labels"] = tuple(_label_rows(shown, result, _panel_axes(shown, panels[-1]["height"])))
+    return data
+
+
+def _summary(result: RunResult, shown: Scene, made: str) -> str:
+    counts: dict[str, int] = {}
+    for bar in shown.bars:
+        outcome = outcome_text(result, bar.met)
+        counts[outcome] = counts.get(outcome, 0) + 1
+    outcomes = ", ".join(f"{count} x {outcome.removeprefix('trial ')}" for outcome, count in counts.items())
+    return f"The search made {made} ({outcomes}) and found: {goals_text(result)}."
+
+
+class Axes(NamedTuple):
+    """How a panel's axes are encoded, the same in each of its layers."""
+
+    shown: Scene
+    scale: Spec
+    time_axis: Spec | None
+    height: int
+    """Of the panel, in pixels."""
+
+    def time(self, field: str) -> Spec:
+        """A field on the time axis."""
+        scale = {"domain": [0, self.shown.until], "nice": False}
+        return {"field": field, "type": "quantitative", "scale": scale, "axis": self.time_axis}
+
+    def load(self, field: str) -> Spec:
+        """A field on the load axis."""
+        is_log = self.scale["type"] == "log"
+        axis: Spec = {"title": f"load ({self.shown.load_unit.name})"}
+        if is_log:
+            axis |= log_axis(self.scale)
+        return {"field": field, "type": "quantitative", "scale": self.scale, "axis": axis}
+
+    def below_top(self, load: float) -> float:
+        """How far below the top of the panel a load is, in pixels."""
+        low, high = self.scale["domain"]
+        if self.scale["type"] == "log":
+            low, high, load = math.log(low), math.log(high), math.log(load)
+        return float(self.height * (high - load) / (high - low))
+
+
+def _overview(shown: Scene, result: RunResult) -> Spec:
+    """All loads, and where among them the other panel looks."""
+    low, high = shown.around
+    axes = Axes(
+        shown, log_scale(min(low, shown.loads[0]) or shown.loads[0], max(high, shown.loads[1])), None, OVERVIEW_HEIGHT
+    )
+    window = {
+        "data": {"name": "around"},
+        "mark": {"type": "rect", "color": theme.PALE, "clip": True, "aria": False},
+        "encoding": {"y": axes.load("low"), "y2": {"field": "high"}},
+    }
+    return {"width": WIDTH, "height": OVERVIEW_HEIGHT, "layer": [window, *_trial_layers(shown, result, axes)]}
+
+
+def _panel_axes(shown: Scene, height: int) -> Axes:
+    """Of the loads around the bounds."""
+    low, high = shown.around
+    scale = {"type": "linear", "domain": [low, high], "zero": False, "nice": False}
+    if low <= shown.loads[0] < high / WIDE:
+        scale = log_scale(shown.loads[0], high)
+    title = f"time since the search began ({shown.time_unit.name})"
+    return Axes(shown, scale, {"title": title, "grid": False, "labelFlush": False, "tickCount": 10}, height)
+
+
+def _panel(shown: Scene, result: RunResult, height: int) -> Spec:
+    """The loads around the bounds, with a label for every goal."""
+    axes = _panel_axes(shown, height)
+    goals = sorted({edge.goal for edge in shown.edges})
+    layers = [layer for goal in goals for layer in _bound_layers(goal, axes)]
+    labels = [_goal_label(goal) for goal in range(len(result.goals))]
+    return {
+        "width": WIDTH,
+        "height": height,
+        "layer": [*layers, *_trial_layers(shown, result, axes), *labels],
+    }
+
+
+def _trial_layers(shown: Scene, result: RunResult, axes: Axes) -> list[Spec]:
+    """A bar for every trial, as long as it took, and a mark at the end of those that were stopped."""
+    outcomes = _outcomes(shown, result)
+    colour = {
+        "field": "outcome",
+        "type": "nominal",
+        "scale": {"domain": list(outcomes), "range": list(outcomes.values())},
+        "legend": {"title": None, "orient": "bottom", "symbolType": "stroke", "symbolStrokeWidth": 5, "symbolSize": 81},
+    }
+    says: Spec = {"description": {"field": "says"}, "tooltip": {"field": "says"}}
+    bars = {
+        "data": {"name": "trials"},
+        "mark": {"type": "rule", "strokeWidth": 5, "strokeCap": "square", "clip": True},
+        "encoding": {
+            "x": axes.time("start"),
+            "x2": {"field": "end"},
+            "y": axes.load("load"),
+            "color": colour,
+        }
+        | says,
+    }
+    if not any(bar.stopped for bar in shown.bars):
+        return [bars]
+    legend = {"title": None, "orient": "bottom", "symbolFillColor": theme.PAPER, "symbolStrokeColor": theme.INK}
+    stops = {
+        "data": {"name": "trials"},
+        "transform": [{"filter": {"field": "stopped", "equal": STOPPED}}],
+        "mark": {"type": "point", "filled": True, "stroke": theme.INK, "strokeWidth": 1.2, "size": 55, "opacity": 1}
+        | {"clip": True},
+        "encoding": {
+            "x": axes.time("end"),
+            "y": axes.load("load"),
+            "color": colour,
+            "shape": {
+                "field": "stopped",
+                "type": "nominal",
+                "scale": {"domain": [STOPPED], "range": ["diamond"]},
+                "legend": legend | {"symbolStrokeWidth": 1.5, "symbolOpacity": 1, "symbolSize": 156},
+            },
+        }
+        | says,
+    }
+    return [bars, stops]
+
+
+def _row(bar: Bar, result: RunResult) -> Row:
+    return {
+        "trial": bar.trial,
+        "start": bar.start,
+        "end": bar.end,
+        "load": bar.load,
+        "outcome": outcome_text(result, bar.met),
+        "stopped": STOPPED if bar.stopped else None,
+        "says": trial_text(result, result.trials[bar.trial]),
+    }
+
+
+def _outcomes(shown: Scene, result: RunResult) -> dict[str, str]:
+    """What came of trials, best first, and its colour."""
+    goal_count = len(result.plan.search.goals)
+    seen = sorted({bar.met for bar in shown.bars if bar.met is not None}, key=len, reverse=True)
+    some = iter(theme.MEETS_SOME * goal_count)
+    colours = {
+        outcome_text(result, met): theme.MEETS if len(met) == goal_count else next(some) if met else theme.FAILS
+        for met in seen
+    }
+    if any(bar.met is None for bar in shown.bars):
+        colours[DID_NOT_COUNT] = theme.INVALID
+    return colours
+
+
+def _bound_layers(goal: int, axes: Axes) -> list[Spec]:
+    """What lies between the bounds of a goal as an area, and the bounds as lines.
+
+    Bounds far outside the panel are drawn just outside: renderers give up on dashes of lines that are too long.
+    """
+    low, high = axes.scale["domain"]
+    room = high - low
+    near: list[Spec] = [
+        {"calculate": f"min(max(datum.{side}, {max(low - room, low / 2)!r}), {high + room!r})", "as": f"{side}Drawn"}
+        for side in ("lower", "upper")
+    ]
+    shape = {"interpolate": "step-after", "color": theme.colour_of_goal(goal), "clip": True, "aria": False}
+    own: Spec = {"filter": {"field": "goal", "equal": goal}}
+    known = {side: {"filter": {"field": side, "gt": 0}} for side in ("lower", "upper")}
+    area = {
+        "data": {"name": "bounds"},
+        "transform": [own, *known.values(), *near],
+        "mark": {"type": "area", "opacity": 0.14} | shape,
+        "encoding": {"x": axes.time("time"), "y": axes.load("lowerDrawn"), "y2": {"field": "upperDrawn"}},
+    }
+    lines = [
+        {
+            "data": {"name": "bounds"},
+            "transform": [own, known[side], *near],
+            "mark": {"type": "line", "strokeWidth": 1.6, "strokeDash": theme.dash_of(goal)} | shape,
+            "encoding": {"x": axes.time("time"), "y": axes.load(f"{side}Drawn")},
+        }
+        for side in known
+    ]
+    return [area, *lines]
+
+
+def _goal_label(goal: int) -> Spec:
+    """A goal with its figure, right of where its bounds ended."""
+    look = {"align": "left", "baseline": "middle", "lineBreak": "\n", "fontSize": theme.LABEL_SIZE}
+    look |= {"fontWeight": "bold", "color": theme.colour_of_goal(goal)}
+    return {
+        "data": {"name": "labels"},
+        "transform": [{"filter": {"field": "goal", "equal": goal}}],
+        "mark": {"type": "text", "dy": -LABEL_HEIGHT / 4, "lineBreak": "\n", "color": theme.colour_of_goal(goal)}
+        | look,
+        "encoding": {
+            "x": {"value": WIDTH + 8},
+            "y": {"field": "y", "type": "quantitative", "scale": None, "axis": None},
+            "text": {"field": "text", "type": "nominal"},
+        },
+    }
+
+
+def _label_rows(shown: Scene, result: RunResult, axes: Axes) -> list[Row]:
+    """Where the labels of goals stand, moved apart where they would overlap."""
+    heights: dict[int, float] = {}
+    for goal, found in enumerate(result.goals):
+        bounds = [
+            axes.below_top(bound.load_pps / shown.load_unit.size) for bound in (found.lower, found.upper) if bound
+        ]
+        if bounds:
+            heights[goal] = sum(bounds) / len(bounds)
+    return [
+        {"goal": goal, "y": height, "text": f"{goal_text(result.goals[goal].goal)}\n{found_text(result.goals[goal])}"}
+        for goal, height in _apart(heights, axes.height).items()
+    ]
+
+
+def _apart(heights: Mapping[int, float], panel_height: int) -> dict[int, float]:
+    """Labels in the order they are in, each a label's height from the next, all within the panel if they fit."""
+    placed: dict[int, float] = {}
+    free = LABEL_HEIGHT / 2
+    for goal, height in sorted(heights.items(), key=lambda item: item[1]):
+        placed[goal] = max(height, free)
+        free = placed[goal] + LABEL_HEIGHT
+    free = panel_height - LABEL_HEIGHT / 2
+    for goal in reversed(list(placed)):
+        placed[goal] = min(placed[goal], free)
+        free = placed[goal] - LABEL_HEIGHT
+    return placed

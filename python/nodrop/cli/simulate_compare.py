@@ -1,0 +1,57 @@
+"""Searches compared over simulated SUTs, as a table for people and as JSON for programs."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from nodrop.cli.outputs import STDOUT, require_writable, write_json
+
+if TYPE_CHECKING:
+    from nodrop.model.plan import SearchPlan
+    from nodrop.simulation import Sut
+    from nodrop.simulation.benchmark import GoalScore, Score
+
+HEADINGS = f"trials traffic   wall  late  {'':6} {'median':>8} {'5 % to 95 %':>15}   off"
+NOTE = """
+traffic, wall: seconds a search takes on average, without and with dead time; late: searches that ran out of time;
+median: how far the middle search ended from the truth; 5 % to 95 %: what nine searches out of ten found, in percent of
+the truth; off: searches that ended more than 1 % from it."""
+
+
+def compare(
+    searches: "Mapping[str, SearchPlan]",
+    suts: "Mapping[str, Callable[[int], Sut]]",
+    seeds: Sequence[int],
+    json_file: str | None,
+) -> None:
+    """Let all searches try all SUTs, and say how they did."""
+    from nodrop.simulation.benchmark import Contender, compare  # noqa: PLC0415
+
+    require_writable(json_file)
+    comparison = compare([Contender(name, plan) for name, plan in searches.items()], suts, seeds)
+    if json_file != STDOUT:
+        click.echo("\n".join(_lines(comparison.scores)))
+    write_json(comparison.model_dump_json(indent=2) + "\n", json_file)
+
+
+def _lines(scores: "Sequence[Score]") -> Iterator[str]:
+    """One SUT after the other, a line for each goal of each search."""
+    width = max(len(score.search) for score in scores)
+    sut = ""
+    for score in scores:
+        if score.sut != sut:
+            sut = score.sut
+            yield f"\n{sut}"
+            yield f"  {'':{width}} {HEADINGS}"
+        late = f"{score.out_of_time_ratio * 100:3.0f} %"
+        times = f"{score.trial_count:6.1f} {score.traffic_s:7.0f} {score.wall_s:6.0f} {late}"
+        for goal in score.goals:
+            lead = f"{score.search:{width}} {times}" if goal is score.goals[0] else " " * (width + 28)
+            yield f"  {lead}  {_goal_text(goal)}"
+    yield NOTE
+
+
+def _goal_text(goal: "GoalScore") -> str:
+    spread = f"{goal.low_ratio * 100:.1f} to {goal.high_ratio * 100:.1f}"
+    return f"{goal.label:6} {round(goal.error_ratio * 100, 2) + 0.0:+6.2f} % {spread:>15} {goal.off_ratio * 100:3.0f} %"

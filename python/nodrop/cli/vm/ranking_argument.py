@@ -1,0 +1,90 @@
+"""Rankings of processors by what they are called on the command line."""
+
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+from nodrop.errors import ConfigError
+
+if TYPE_CHECKING:
+    from nodrop.model.summary import Summary
+    from nodrop.vm.ranking import Ranking
+
+KEYS = ("name", "source", "scores")
+
+
+def named_ranking(written: str, results_dir: str) -> "Ranking":
+    """`worst-case`, `like:CHD`, `results`, `results:LABEL`, or a file with a table. Raises ConfigError."""
+    from nodrop.vm.ranking.worst_case import WorstCase  # noqa: PLC0415
+
+    kind, _, rest = written.partition(":")
+    if written == "worst-case":
+        return WorstCase()
+    if kind == "like" and rest:
+        from nodrop.descriptors import read_chd  # noqa: PLC0415
+        from nodrop.vm.ranking.features import Features  # noqa: PLC0415
+
+        return Features(read_chd(rest).capabilities.processor)
+    if kind == "results":
+        return _learned(results_dir, rest)
+    if not Path(written).exists():
+        raise ConfigError(
+            f"--ranking: {written} asked, it is neither a file nor a name; "
+            "write worst-case, like:CHD, results, results:LABEL or a file with scores"
+        )
+    return _table(written)
+
+
+def _table(file: str) -> "Ranking":
+    """A table from a file: name, source, and scores by model."""
+    from nodrop.descriptors.read_text import MIB, text_in  # noqa: PLC0415
+    from nodrop.system.yaml_reader import read  # noqa: PLC0415
+    from nodrop.vm.ranking.table import Table  # noqa: PLC0415
+
+    content = read(text_in(file, "a table of scores", MIB), file).content
+    scores = content.get("scores") if isinstance(content, dict) else None
+    if not isinstance(scores, dict) or not scores:
+        raise ConfigError(f"{file}: scores by model asked, found none; write scores: and lines such as E5-2680: 30.1")
+    for key in content:
+        if key not in KEYS:
+            raise ConfigError(f"{file}: {key}: a table has {', '.join(KEYS)}; leave it out")
+    for model, score in scores.items():
+        if isinstance(score, bool) or not isinstance(score, int | float) or not 0 < score < float("inf"):
+            raise ConfigError(f"{file}: scores: {model}: a number above 0 expected, found {score!r}")
+    source = content.get("source")
+    if not source:
+        raise ConfigError(f"{file}: source asked, found none; say who measured these scores")
+    return Table(str(content.get("name") or Path(file).stem), str(source), {str(key): scores[key] for key in scores})
+
+
+def _learned(results_dir: str, label: str) -> "Ranking":
+    """Our own results: NDR of each processor, the median of the runs of a label. Raises ConfigError."""
+    from nodrop.cli.result_filters import make_filter  # noqa: PLC0415
+    from nodrop.store.index import open_index  # noqa: PLC0415
+    from nodrop.vm.ranking.table import Table  # noqa: PLC0415
+
+    with open_index(results_dir, None) as index:
+        rows = index.list(make_filter({"label": label or None, "status": "complete"}, limit=None))
+    runs = [row.summary for row in rows if row.summary.cpu_model and _ndr_pps(row.summary)]
+    setups = {(run.path, run.frame_size, run.chain_count, run.flow_count, run.bidirectional) for run in runs}
+    if len(setups) > 1:
+        raise ConfigError(
+            f"--ranking: {len(runs)} results asked, of {len(setups)} kinds of traffic, which do not compare; "
+            "name a label of runs with one, as results:nightly"
+        )
+    found: dict[str, list[float]] = {}
+    for run in runs:
+        found.setdefault(run.cpu_model, []).append(_ndr_pps(run))
+    if not found:
+        what = f"of label {label}" if label else "there"
+        raise ConfigError(f"--ranking: results {what} asked, {results_dir} has none with an NDR; name another table")
+    return Table(
+        f"NDR of {label or 'our runs'} in pps",
+        f"{len(runs)} runs in {results_dir}",
+        {model: median(figures) for model, figures in found.items()},
+    )
+
+
+def _ndr_pps(run: "Summary") -> float:
+    """NDR of a run, 0 where it found none or the tester was the limit."""
+    return next((each.value for each in run.measures if each.key == "ndr" and each.limit == "sut"), 0.0)

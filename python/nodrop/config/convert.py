@@ -1,0 +1,69 @@
+"""A configuration in NFVbench's keys, written in nodrop's."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from nodrop.config.keys import SHARED
+from nodrop.config.load import Loaded, Source, trace
+from nodrop.config.nfvbench.rules import RULES
+from nodrop.config.nfvbench.untranslated import remarks
+from nodrop.config.yaml_writer import written
+from nodrop.system.yaml_reader import Key, dumped
+
+KEPT = "Kept as NFVbench has them; they have no effect here:"
+
+
+class Converted(NamedTuple):
+    """The same configuration in nodrop's keys."""
+
+    text: str
+    """YAML; what nodrop has no key for is in it as it was."""
+    changes: tuple[str, ...]
+    """What became of each key, one sentence each."""
+
+
+def convert(source: Source) -> Converted:
+    """Write a configuration in nodrop's keys. Raises ConfigError when it cannot be used as it is."""
+    loaded = trace([source], {}, plugins=False)
+    kept = [key for key in loaded.nfvbench if key[0] not in SHARED and not any(RULES.of(key))]
+    own = written(_own(loaded), lambda key: _origin(key, loaded))
+    rest = written(((key, loaded.nfvbench[key].value) for key in kept), lambda _: "")
+    text = own + (f"\n# {KEPT}\n{rest}" if rest else "")
+    return Converted(text or "{}\n", tuple(_changes(loaded, kept)))
+
+
+def _own(loaded: Loaded) -> Iterator[tuple[Key, object]]:
+    return ((key, said.value) for key, said in loaded.book.items())
+
+
+def _origin(key: Key, loaded: Loaded) -> str:
+    """The key of NFVbench's that it was, where it was one."""
+    asked = loaded.book[key].asked
+    return ".".join(asked) if asked != key[: len(asked)] else ""
+
+
+def _changes(loaded: Loaded, kept: list[Key]) -> Iterator[str]:
+    became: dict[str, list[str]] = {}
+    for key, said in loaded.book.items():
+        if origin := _origin(key, loaded):
+            became.setdefault(origin, []).append(f"{'.'.join(key)}: {dumped(said.value)}")
+    for key, said in loaded.nfvbench.items():
+        name = ".".join(key)
+        if key[0] in SHARED:
+            continue
+        if name in became:
+            yield f"{name}: {dumped(said.value)} became {', '.join(became[name])}"
+        elif key in kept:
+            yield f"{name}: {dumped(said.value)} is kept"
+        elif together := _with(key, loaded):
+            yield f"{name}: {dumped(said.value)} went into {', '.join(together)}"
+        else:
+            yield f"{name}: {dumped(said.value)} is left out; beside the other keys it has no effect"
+    yield from remarks(loaded.config.nfvbench)
+
+
+def _with(key: Key, loaded: Loaded) -> list[str]:
+    """The keys that a key was translated to together with others."""
+    writes = [write for rule in RULES.of(key) for write in rule.writes]
+    said = {write: loaded.book.get(tuple(write.split("."))) for write in dict.fromkeys(writes)}
+    return [write for write, each in said.items() if each and each.asked != tuple(write.split("."))]

@@ -1,0 +1,249 @@
+"""The form of a VM's topology printed in ETSI GS NFV-PER 001 clause 8.2.2.4, which is neither YAML nor consistent.
+
+    cpu-sets: 2
+    cpu-set 0:
+      cpus:
+        number: 8
+        howtogroup: [0,1] [2,3], [4,5], [6, 7]
+      memory:
+        total: 10GB
+        hugepages size: 1GB
+        hugepages number: 4
+      interfaces:
+        number: 1
+        interface 0:
+          speed: 10Gbps
+          bandwidth: 5 Gbps
+          shared-sriov
+    ...
+    cpu-set-bw:
+      cpu-sets: 1,2
+      bandwidth: 100Mbps
+
+It becomes nodrop's own keys, with a remark on every slip and what was made of it; what is not clear is refused.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import Any, NamedTuple, NoReturn
+
+from nodrop.descriptors.indented_text import Branch, branches
+from nodrop.descriptors.messages import Remark
+from nodrop.descriptors.vmd_defaults import MODES
+from nodrop.errors import ConfigError
+from nodrop.system.yaml_reader import Document, Key, shown
+
+CLAUSE = "clause 8.2.2.4 of ETSI GS NFV-PER 001"
+_BEGIN = re.compile(r"^cpu[-_ ]sets?([-_ ]\d+)?\s*:", re.IGNORECASE | re.MULTILINE)
+_GROUP = re.compile(r"\[([^\[\]]*)\]")
+_NUMBERED = re.compile(r"([a-z-]+?)-(\d{1,4})")
+LINKS, SET, INTERFACE = "cpu-set-bw", "cpu-set", "interface"
+MEMORY = {
+    "total": "total_bytes",
+    "hugepages-size": "large_page_bytes",
+    "hugepages-number": "large_page_count",
+    "bandwidth": "bandwidth_bytes_per_s",
+}
+ENDS = {"speed": "speed_bps", "bandwidth": "bandwidth_bps"}
+
+
+def is_printed_form(text: str) -> bool:
+    """Whether a text begins like the sample of the clause."""
+    return _BEGIN.search(text) is not None
+
+
+def document_of(text: str, name: str, remarks: list[Remark]) -> Document:
+    """The same as nodrop's keys with values, still with units; adds to the remarks.
+
+    Raises: ConfigError naming the line of what is not clear.
+    """
+    return _Reader(name, remarks).document(text)
+
+
+class _Link(NamedTuple):
+    """Bandwidth between two sets, by the names that were written."""
+
+    sets: tuple[int, int]
+    bandwidth: str
+    branch: Branch
+
+
+class _Reader:
+    """One text of that form, on its way to keys with values."""
+
+    def __init__(self, name: str, remarks: list[Remark]) -> None:
+        self.name, self.remarks = name, remarks
+        self.lines: dict[Key, int] = {}
+
+    def document(self, text: str) -> Document:
+        title = PurePath(self.name).stem if PurePath(self.name).suffix else "vm"
+        self.remarks.append(Remark(f"the form printed in {CLAUSE} names no VM; it is called {title!r} here"))
+        top = branches(text, self.name)
+        self._only(top, ("cpu-sets", LINKS, SET))
+        written = dict(self._numbered(top, SET))
+        asked = self._number(self._one(top, "cpu-sets", None))
+        if asked != len(written):
+            self._fail(self._one(top, "cpu-sets", None), f"{asked} sets asked, {len(written)} are described")
+        sets: list[dict[str, Any]] = []
+        for index, branch in enumerate(written.values()):
+            first = sum(len(each["vcpus"]) for each in sets)
+            sets.append(self._set(branch, ("profiles", "0", "vcpu_sets", str(index)), first))
+        links = [self._link(each) for each in top if each.key == LINKS]
+        profile: dict[str, Any] = {"vcpu_sets": sets}
+        self.lines |= dict.fromkeys((("profiles",), ("profiles", "0"), ("profiles", "0", "vcpu_sets")), top[0].line)
+        if links:
+            profile["links"] = list(self._links(links, list(written)))
+        return Document(self.name, {"name": title, "profiles": [profile]}, self.lines)
+
+    def _set(self, branch: Branch, key: Key, first: int) -> dict[str, Any]:
+        self.lines[key] = branch.line
+        self._only(branch.children, ("cpus", "memory", "interfaces"))
+        cpus = self._one(branch.children, "cpus", branch)
+        self.lines[*key, "vcpus"] = cpus.line
+        found: dict[str, Any] = self._cpus(cpus, (*key, "pairs"), first)
+        memory = self._one(branch.children, "memory", branch)
+        found["memory"] = self._renamed(memory, MEMORY, (*key, "memory"))
+        for each in memory.children:
+            if re.fullmatch(r"[\d.]+\s*GB", each.value, re.IGNORECASE) and not self._said("GB"):
+                self.remarks.append(Remark(f"{each.value} is read as GiB, 2^30 bytes, here and below", each.line))
+        if interfaces := [each for each in branch.children if each.key == "interfaces"]:
+            found["interfaces"] = self._interfaces(interfaces[0], (*key, "interfaces"))
+        return found
+
+    def _cpus(self, branch: Branch, key: Key, first: int) -> dict[str, Any]:
+        """Which vCPUs, and which of them are pairs."""
+        self._only(branch.children, ("number", "howtogroup"))
+        count = self._number(self._one(branch.children, "number", branch))
+        grouping = [each for each in branch.children if each.key == "howtogroup"]
+        groups = self._groups(grouping[0]) if grouping else []
+        grouped = sorted(vcpu for group in groups for vcpu in group)
+        where = grouping[0] if grouping else branch
+        self.lines |= {key: where.line} | {(*key, str(index)): where.line for index in range(len(groups))}
+        in_turn = list(range(first, first + min(count, 10**5)))
+        if len(grouped) > count:
+            self._fail(where, f"{count} vCPUs asked, {len(grouped)} are grouped; write how many there are")
+        if len(grouped) < count:
+            if not set(grouped) <= set(in_turn):
+                self._fail(where, f"{count} vCPUs asked, {len(grouped)} are grouped and none of the others named")
+            rest = f"{in_turn[0]} to {in_turn[-1]}"
+            self.remarks.append(
+                Remark(f"vCPUs that are in no group are not named; the set's are taken as {rest}", where.line)
+            )
+            grouped = in_turn
+        return {"vcpus": grouped, "pairs": groups}
+
+    def _groups(self, branch: Branch) -> list[list[int]]:
+        text = branch.value.strip()
+        text = text[1:-1] if re.fullmatch(r"\[\s*\[.*\]\s*\]", text) else text
+        between = [part.strip() for part in _GROUP.split(text)[::2]]
+        groups = [[part.strip() for part in inner.split(",")] for inner in _GROUP.findall(text)]
+        wrong = [part for group in groups for part in group if not re.fullmatch(r"\d{1,5}", part)]
+        if not groups or wrong or between[0] or between[-1] or any(each not in ("", ",") for each in between):
+            self._fail(branch, f"{shown(branch.value)} asked, groups such as [0,1], [2,3] expected")
+        for index, each in enumerate(between[1:-1]):
+            if not each:
+                before, after = (f"[{','.join(group)}]" for group in groups[index : index + 2])
+                self.remarks.append(
+                    Remark(
+                        f"howtogroup: a comma is missing between {before} and {after}; read as two groups", branch.line
+                    )
+                )
+        return [[int(part) for part in group] for group in groups]
+
+    def _interfaces(self, branch: Branch, key: Key) -> list[dict[str, Any]]:
+        self._only(branch.children, ("number", INTERFACE))
+        number = self._one(branch.children, "number", branch)
+        written = [each for _, each in self._numbered(branch.children, INTERFACE)]
+        if self._number(number) != len(written):
+            self._fail(number, f"{number.value} interfaces asked, {len(written)} are described")
+        return [self._interface(each, (*key, str(index))) for index, each in enumerate(written)]
+
+    def _interface(self, branch: Branch, key: Key) -> dict[str, Any]:
+        modes = [each for each in branch.children if each.key in MODES]
+        if len(modes) != 1 or modes[0].value or modes[0].children:
+            self._fail(modes[-1] if modes else branch, f"one of {', '.join(MODES)} expected, on a line of its own")
+        mode = modes[0]
+        read = f"mode: {MODES[mode.key]}"
+        self.lines[*key, "mode"] = mode.line
+        if mode.bare:
+            self.remarks.append(Remark(f"{mode.key} stands without a key or a value; read as {read}", mode.line))
+        rest = branch._replace(children=tuple(each for each in branch.children if each is not mode))
+        return self._renamed(rest, ENDS, key) | {"mode": MODES[mode.key]}
+
+    def _link(self, branch: Branch) -> _Link:
+        self._only(branch.children, ("cpu-sets", "bandwidth"))
+        names = self._one(branch.children, "cpu-sets", branch)
+        matched = re.fullmatch(r"\[?\s*(\d{1,4})\s*,\s*(\d{1,4})\s*\]?", names.value)
+        if matched is None:
+            self._fail(names, f"{shown(names.value)} asked, two sets such as 0,1 expected")
+        bandwidth = self._one(branch.children, "bandwidth", branch)
+        return _Link((int(matched[1]), int(matched[2])), bandwidth.value, names)
+
+    def _links(self, links: list[_Link], names: list[int]) -> Iterator[dict[str, Any]]:
+        """By the names of the sets; where they are not there and those one below are, those."""
+        asked = {name for link in links for name in link.sets}
+        shift = 0 if asked <= set(names) else 1
+        for index, link in enumerate(links):
+            sets = [name - shift for name in link.sets]
+            key = ("profiles", "0", "links", str(index))
+            if unknown := [name for name in sets if name not in names]:
+                there = ", ".join(map(str, names))
+                self._fail(link.branch, f"set {unknown[0] + shift} asked, the sets are named {there}; name two of them")
+            if shift:
+                missing = next(name for name in sorted(asked) if name not in names)
+                read = f"{link.sets[0]},{link.sets[1]} counted from 1, so sets {sets[0]} and {sets[1]}"
+                text = f"cpu-set-bw names set {missing}, which does not exist; read as {read}: please confirm"
+                self.remarks.append(Remark(text, link.branch.line))
+            self.lines |= dict.fromkeys((key, (*key, "sets"), (*key, "bandwidth_bps")), link.branch.line)
+            yield {"sets": [names.index(name) for name in sets], "bandwidth_bps": link.bandwidth}
+
+    def _renamed(self, branch: Branch, names: dict[str, str], key: Key) -> dict[str, Any]:
+        """Values by nodrop's names for them, still with units."""
+        self.lines[key] = branch.line
+        self._only(branch.children, tuple(names))
+        for each in branch.children:
+            self.lines[*key, names[each.key]] = each.line
+        return {names[each.key]: each.value for each in branch.children}
+
+    def _numbered(self, branches: tuple[Branch, ...], kind: str) -> Iterator[tuple[int, Branch]]:
+        """`cpu-set 0`, `cpu-set 1` ... with their numbers."""
+        seen: set[int] = set()
+        for each in branches:
+            matched = _NUMBERED.fullmatch(each.key)
+            if not matched or matched[1] != kind:
+                continue
+            if int(matched[2]) in seen:
+                self._fail(each, "written twice; number each once")
+            seen.add(int(matched[2]))
+            yield int(matched[2]), each
+
+    def _one(self, branches: tuple[Branch, ...], key: str, above: Branch | None) -> Branch:
+        found = next((each for each in branches if each.key == key), None)
+        if found is None:
+            line = above.line if above else 1
+            raise ConfigError(f"{self.name}: line {line}: {key}: nothing found, {CLAUSE} has it here; add it")
+        return found
+
+    def _only(self, branches: tuple[Branch, ...], keys: tuple[str, ...]) -> None:
+        """Refuse what the form does not have, and what is there twice."""
+        seen: set[str] = set()
+        for each in branches:
+            matched = _NUMBERED.fullmatch(each.key)
+            known = each.key in keys or (matched and matched[1] in keys)
+            if not known or (each.bare and each.key not in MODES):
+                self._fail(each, f"not understood; {CLAUSE} has {', '.join(keys)} here")
+            if each.key in seen and each.key != LINKS:
+                self._fail(each, "written twice; write it once")
+            seen.add(each.key)
+
+    def _number(self, branch: Branch) -> int:
+        if not re.fullmatch(r"\d{1,9}", branch.value):
+            self._fail(branch, f"{shown(branch.value)} asked, a whole number expected")
+        return int(branch.value)
+
+    def _said(self, unit: str) -> bool:
+        return any(f"is read as {unit[0]}i" in each.text for each in self.remarks)
+
+    def _fail(self, branch: Branch, problem: str) -> NoReturn:
+        raise ConfigError(f"{self.name}: line {branch.line}: {branch.written}: {problem}")

@@ -1,0 +1,93 @@
+"""What cannot be used of a descriptor, and what was made of what is doubtful: sentences with file, line, key, value."""
+
+import difflib
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from nodrop.errors import ConfigError
+from nodrop.system.yaml_reader import Document, Key, shown
+
+SAID_MAX = 8
+"""Of hundreds of complaints about one file nobody reads more."""
+COUNTED_MAX = 10_000
+"""So many wrong values are not even looked at."""
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class Remark(NamedTuple):
+    """Something that was not clear, and what was made of it."""
+
+    text: str
+    line: int | None = None
+
+    def __str__(self) -> str:
+        """As a sentence for people."""
+        return f"line {self.line}: {self.text}" if self.line else self.text
+
+
+class Complaint(NamedTuple):
+    """Something that cannot be."""
+
+    key: Key
+    text: str
+    """What was asked, found, and can be done: without file, line and key."""
+
+
+def place(document: Document, key: Key) -> str:
+    """File, line and key of a value."""
+    line = document.line(key)
+    parts = (document.name, f"line {line}" if line else "", ".".join(key))
+    return ": ".join(part for part in parts if part)
+
+
+def refuse(document: Document, complaints: Iterable[Complaint]) -> None:
+    """Raise ConfigError with a sentence for each complaint, where there is one."""
+    said = [f"{place(document, each.key)}: {each.text}" for each in complaints]
+    if said:
+        more = [f"and {len(said) - SAID_MAX} more like these"] if len(said) > SAID_MAX else []
+        raise ConfigError("\n".join([*said[:SAID_MAX], *more]))
+
+
+def validated(model: type[Model], document: Document) -> Model:
+    """A document as a model value. Raises ConfigError with a sentence for everything that cannot be used."""
+    try:
+        return model.model_validate(document.content)
+    except ValidationError as error:
+        if error.error_count() > COUNTED_MAX:
+            raise ConfigError(
+                f"{document.name}: {error.error_count()} values cannot be used; it is another file"
+            ) from None
+        refuse(document, _complaints(error, model))
+        raise  # there is always one complaint
+
+
+def _complaints(error: ValidationError, model: type[BaseModel]) -> Iterator[Complaint]:
+    details = {tuple(str(part) for part in each["loc"] if part != "[key]"): each for each in error.errors()}
+    for key, detail in details.items():
+        follows = detail["type"] == "too_short" and any(each[: len(key)] == key for each in details if each != key)
+        if not follows:  # a list lacks what could not be used
+            yield Complaint(key, _sentence(detail, key, model))
+
+
+def _sentence(detail: ErrorDetails, key: Key, model: type[BaseModel]) -> str:
+    asked, kind = shown(detail["input"]), detail["type"]
+    if kind == "missing":
+        return "nothing found, it has no default; add it"
+    if kind == "extra_forbidden":
+        near = difflib.get_close_matches(key[-1], _names(model), n=1, cutoff=0.6)
+        return f"{asked} asked, there is no such key; {f'did you mean {near[0]}?' if near else 'leave it out'}"
+    if kind == "too_short":
+        return f"{asked} asked, at least {detail['ctx']['min_length']} expected; add one"
+    if kind == "value_error":
+        return f"{detail['ctx']['error']}"
+    if kind in ("model_type", "dict_type"):
+        return f"{asked} asked, keys with values expected; write them below it, indented"
+    return f"{asked} asked, it {detail['msg'].replace('Input should', 'should', 1)}"
+
+
+def _names(model: type[BaseModel]) -> list[str]:
+    """Every key of a model and of those in it."""
+    return sorted({name for each in model.model_json_schema().get("$defs", {}).values() for name in each["properties"]})

@@ -1,0 +1,131 @@
+"""What people leave out of a VM's descriptor, written out: its only profile, the sets of a cloud VM, ranges of vCPUs.
+
+Source: ETSI GS NFV-PER 001 figure 8, left: a cloud VM says how many vCPUs and how much memory, and no topology.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from nodrop.descriptors.messages import Complaint
+from nodrop.model.vmd import Profile, SetMemory, VmDescriptor
+from nodrop.system.yaml_reader import Document, Key, shown
+
+VCPUS_MAX = 4096
+"""More than any hypervisor gives a VM."""
+MODES = {"fully-dedicated": "dedicated", "shared-sriov": "sriov", "shared-vswitch": "vswitch"}
+CAPABILITY_SETS = {
+    "hw_virtualization": ("slat", "slat_large_pages"),
+    "hw_io_virtualization": ("iommu_slat", "iommu_slat_large_pages", "interrupt_remapping"),
+}
+"""The two main sets of clause 8.2.2.3."""
+MEMORY = {"memory_bytes": "total_bytes", **{key: key for key in SetMemory.model_fields if key != "total_bytes"}}
+CLOUD = ("vcpu_count", *MEMORY, "interfaces")
+"""Keys of a profile in place of `vcpu_sets`, for one set."""
+PROFILE = (*Profile.model_fields, *CLOUD)
+_RANGE = re.compile(r"(\d{1,5})(?:\s*-\s*(\d{1,5}))?")
+
+
+def written_out(document: Document, complaints: list[Complaint]) -> Document:
+    """The descriptor with all of that in it, and the lines where it was written."""
+    lines = dict(document.lines)
+    content = dict(document.content)
+    if "profiles" not in content:
+        inner = {key: content.pop(key) for key in list(content) if key in PROFILE and key != "name"}
+        content["profiles"] = [inner]
+        lines |= {("profiles", "0", *key): line for key, line in document.lines.items() if key[0] in inner}
+    elif misplaced := [key for key in content if key not in VmDescriptor.model_fields and key in PROFILE]:
+        complaints += [Complaint((key,), f"{key} asked beside profiles; write it in each profile") for key in misplaced]
+        content = {key: value for key, value in content.items() if key not in misplaced}
+    if isinstance(content["profiles"], list):
+        content["profiles"] = [
+            _profile(each, ("profiles", str(index)), lines, complaints) if isinstance(each, dict) else each
+            for index, each in enumerate(content["profiles"])
+        ]
+    return Document(document.name, content, lines)
+
+
+def _profile(
+    written: Mapping[str, Any], key: Key, lines: dict[Key, int], complaints: list[Complaint]
+) -> dict[str, Any]:
+    profile = dict(written)
+    cloud = [each for each in CLOUD if each in profile]
+    if cloud and "vcpu_sets" in profile:
+        complaints.append(
+            Complaint((*key, cloud[0]), f"{cloud[0]} asked beside vcpu_sets; write it in a set, or no sets")
+        )
+    elif cloud:
+        profile = _cloud(profile, key, lines, complaints)
+    if isinstance(profile.get("vcpu_sets"), list):
+        profile["vcpu_sets"] = [
+            _set(each, (*key, "vcpu_sets", str(index)), complaints) if isinstance(each, dict) else each
+            for index, each in enumerate(profile["vcpu_sets"])
+        ]
+    hypervisor = profile.get("hypervisor")
+    if isinstance(hypervisor, dict) and isinstance(hypervisor.get("capabilities"), list):
+        profile["hypervisor"] = hypervisor | {"capabilities": list(_capabilities(hypervisor["capabilities"]))}
+    return profile
+
+
+def _cloud(profile: dict[str, Any], key: Key, lines: dict[Key, int], complaints: list[Complaint]) -> dict[str, Any]:
+    """One set for all of it, which may be split over nodes unless something else is written."""
+    one = (*key, "vcpu_sets", "0")
+    lines.setdefault(one, lines.get(key, 1))
+    for name, path in (
+        *((name, (*one, "memory", inner)) for name, inner in MEMORY.items()),
+        ("vcpu_count", (*one, "vcpus")),
+        ("interfaces", (*one, "interfaces")),
+    ):
+        below = {
+            path + each[len(key) + 1 :]: line for each, line in lines.items() if each[: len(key) + 1] == (*key, name)
+        }
+        lines |= below
+    count = profile.get("vcpu_count")
+    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= VCPUS_MAX:
+        complaints.append(
+            Complaint(
+                (*key, "vcpu_count"), f"{shown(count)} asked, 1 to {VCPUS_MAX} vCPUs expected; write their number"
+            )
+        )
+        count = 1
+    memory = {inner: profile[name] for name, inner in MEMORY.items() if name in profile}
+    only = {"vcpus": list(range(count)), "memory": memory, "interfaces": profile.get("interfaces", [])}
+    rest = {name: value for name, value in profile.items() if name not in CLOUD}
+    return {"topology": "unrestricted"} | rest | {"vcpu_sets": [only]}
+
+
+def _set(written: Mapping[str, Any], key: Key, complaints: list[Complaint]) -> dict[str, Any]:
+    found = dict(written)
+    if isinstance(found.get("vcpus"), (str, int)) and not isinstance(found["vcpus"], bool):
+        found["vcpus"] = _numbers(str(found["vcpus"]), (*key, "vcpus"), complaints)
+    if isinstance(found.get("interfaces"), list):
+        found["interfaces"] = [_interface(each) if isinstance(each, dict) else each for each in found["interfaces"]]
+    return found
+
+
+def _numbers(text: str, key: Key, complaints: list[Complaint]) -> list[int]:
+    """`0-3,6` as numbers."""
+    found: list[int] = []
+    for part in text.split(","):
+        matched = _RANGE.fullmatch(part.strip())
+        first, last = (int(matched[1]), int(matched[2] or matched[1])) if matched else (1, 0)
+        if first > last or last >= VCPUS_MAX:
+            expected = f"numbers of vCPUs below {VCPUS_MAX} expected"
+            complaints.append(Complaint(key, f"{shown(part.strip())} asked, {expected}; write for example 0-3,6"))
+            return [0]
+        found += range(first, last + 1)
+    return found
+
+
+def _interface(written: Mapping[str, Any]) -> dict[str, Any]:
+    mode = written.get("mode")
+    return dict(written) | ({"mode": MODES[mode]} if isinstance(mode, str) and mode in MODES else {})
+
+
+def _capabilities(written: list[Any]) -> Iterator[Any]:
+    seen: set[str] = set()
+    for each in written:
+        for name in CAPABILITY_SETS.get(each, (each,)) if isinstance(each, str) else (each,):
+            if str(name) not in seen:
+                seen.add(str(name))
+                yield name

@@ -1,0 +1,171 @@
+"""What a VM's descriptor may not say, though each value of it may be said; and what is probably not meant."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from nodrop.descriptors.messages import Complaint
+from nodrop.descriptors.vmd_defaults import VCPUS_MAX
+from nodrop.model.base import Value
+from nodrop.model.vmd import Impact, Interface, Profile, SetMemory, VcpuSet, VmDescriptor
+from nodrop.system.yaml_reader import Key
+from nodrop.units import format_bps, format_bytes
+
+NUMBER_MAX = 1e18
+"""Bytes, bits, packets or hertz: a million times what the greatest host has."""
+NAME_MAX = 63
+PAGES = (2**16, 2**34)
+"""The smallest and the greatest large page of any architecture: 64 KiB and 16 GiB of Arm and Power."""
+ANTAGONISTS = ("cpu", "memory", "cache")
+USAGES = ("memory_bytes_per_s", "inter_node_bytes_per_s", "llc_bytes")
+
+
+def complaints(vmd: VmDescriptor) -> Iterator[Complaint]:
+    """Everything that contradicts itself or is beyond any host, by key."""
+    if not vmd.name.strip() or len(vmd.name) > NAME_MAX or not vmd.name.isprintable() or "/" in vmd.name:
+        asked = f"{vmd.name[:NAME_MAX]!r} asked" if vmd.name else "nothing found"
+        yield Complaint(("name",), f"{asked}, 1 to {NAME_MAX} printable characters without / expected; write a name")
+    if not vmd.image.isprintable():
+        yield Complaint(("image",), f"{vmd.image[:NAME_MAX]!r} asked, printable characters expected; leave out others")
+    yield from _absurd(vmd, ())
+    for index, profile in enumerate(vmd.profiles):
+        yield from _of_profile(profile, ("profiles", str(index)))
+
+
+def doubts(vmd: VmDescriptor) -> Iterator[Complaint]:
+    """What can be, and is probably a slip."""
+    names = Counter(profile.name for profile in vmd.profiles if len(vmd.profiles) > 1)
+    for index, profile in enumerate(vmd.profiles):
+        key = ("profiles", str(index))
+        if names[profile.name] > 1:
+            text = f"name {profile.name!r}" if profile.name else "no name"
+            yield Complaint(key, f"has {text}, as another profile has; messages will not tell them apart")
+        yield from _doubts_of_profile(profile, key)
+
+
+def _absurd(value: object, key: Key) -> Iterator[Complaint]:
+    """Numbers beyond any host, or that are none."""
+    if isinstance(value, Value):
+        for name in type(value).model_fields:
+            yield from _absurd(getattr(value, name), (*key, name))
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            yield from _absurd(each, (*key, str(name)))
+    elif isinstance(value, tuple):
+        for index, each in enumerate(value):
+            yield from _absurd(each, (*key, str(index)))
+    elif isinstance(value, (int, float)) and not (math.isfinite(value) and 0 <= value <= NUMBER_MAX):
+        text = (
+            f"{value:g}"
+            if isinstance(value, float) or abs(value) < 10**300
+            else f"a number of {len(str(value))} digits"
+        )
+        yield Complaint(key, f"{text} asked, 0 to {NUMBER_MAX:g} expected; write what a host can have")
+
+
+def _of_profile(profile: Profile, key: Key) -> Iterator[Complaint]:
+    vcpus = Counter(vcpu for each in profile.vcpu_sets for vcpu in each.vcpus)
+    for index, each in enumerate(profile.vcpu_sets):
+        yield from _of_set(each, vcpus, (*key, "vcpu_sets", str(index)))
+    if sum(vcpus.values()) > VCPUS_MAX:
+        yield Complaint((*key, "vcpu_sets"), f"{sum(vcpus.values())} vCPUs asked, at most {VCPUS_MAX} expected")
+    elif missing := sorted(set(range(len(vcpus))) - set(vcpus)):
+        found = f"vCPU {max(vcpus)} asked, vCPU {missing[0]} is in no set"
+        yield Complaint((*key, "vcpu_sets"), f"{found}; number them from 0 without gaps, as hypervisors do")
+    for index, link in enumerate(profile.links):
+        a, b = link.sets
+        where = (*key, "links", str(index), "sets")
+        if max(a, b) >= len(profile.vcpu_sets):
+            text = f"set {max(a, b)} asked, there are {len(profile.vcpu_sets)}, numbered from 0; name two of them"
+            yield Complaint(where, text)
+        elif a == b:
+            yield Complaint(where, f"set {a} asked twice, bandwidth between two sets expected; name another")
+        elif {a, b} in [set(earlier.sets) for earlier in profile.links[:index]]:
+            yield Complaint(where, f"sets {a} and {b} asked a second time; write their bandwidth once")
+    if profile.impact:
+        yield from _of_impact(profile.impact, (*key, "impact"))
+
+
+def _of_set(each: VcpuSet, vcpus: Counter[int], key: Key) -> Iterator[Complaint]:
+    for vcpu in sorted({vcpu for vcpu in each.vcpus if vcpus[vcpu] > 1}):
+        yield Complaint(
+            (*key, "vcpus"), f"vCPU {vcpu} asked, it is there {vcpus[vcpu]} times; give it to one set, once"
+        )
+    paired = Counter(vcpu for pair in each.pairs for vcpu in pair)
+    for index, pair in enumerate(each.pairs):
+        where = (*key, "pairs", str(index))
+        if strangers := [vcpu for vcpu in pair if vcpu not in each.vcpus]:
+            there = _span(each.vcpus)
+            yield Complaint(where, f"vCPU {strangers[0]} asked, the set has {there}; pair vCPUs of one set")
+        if len(pair) < 2:
+            yield Complaint(where, f"{list(pair)} asked, two vCPUs or more expected; leave single ones out")
+        if twice := [vcpu for vcpu in pair if paired[vcpu] > 1]:
+            yield Complaint(where, f"vCPU {twice[0]} asked, it is in a pair already; pair it once")
+    yield from _of_memory(each.memory, (*key, "memory"))
+    for index, interface in enumerate(each.interfaces):
+        yield from _of_interface(interface, (*key, "interfaces", str(index)))
+
+
+def _of_memory(memory: SetMemory, key: Key) -> Iterator[Complaint]:
+    size, count = memory.large_page_bytes, memory.large_page_count
+    if count and size is None:
+        yield Complaint((*key, "large_page_count"), f"{count} asked without large_page_bytes; add for example 1GB")
+    if size is None:
+        return
+    if size & (size - 1) or not PAGES[0] <= size <= PAGES[1]:
+        yield Complaint((*key, "large_page_bytes"), f"{format_bytes(size)} asked, a size such as 2MB or 1GB expected")
+    elif size * count > memory.total_bytes:
+        pages = f"{count} pages of {format_bytes(size)} are {format_bytes(size * count)}"
+        asked = f"{format_bytes(memory.total_bytes)} asked, its {pages}"
+        yield Complaint((*key, "total_bytes"), f"{asked}; ask for as much or more, large pages are part of it")
+
+
+def _of_interface(interface: Interface, key: Key) -> Iterator[Complaint]:
+    if (interface.bandwidth_bps or 0) > interface.speed_bps:
+        asked = f"{format_bps(interface.bandwidth_bps or 0)} asked of a port of {format_bps(interface.speed_bps)}"
+        yield Complaint((*key, "bandwidth_bps"), f"{asked}; ask for less, or for a faster port")
+
+
+def _of_impact(impact: Impact, key: Key) -> Iterator[Complaint]:
+    needed: dict[int, tuple[str, Any, tuple[str, ...]]] = {
+        1: ("degradation_max_ratio", impact.degradation_max_ratio, ANTAGONISTS),
+        2: ("identical_max_count", impact.identical_max_count, ()),
+        3: ("usage", impact.usage, USAGES),
+    }
+    for option, (name, value, known) in needed.items():
+        if option == impact.option and not value:
+            yield Complaint(key, f"option {option} asked without {name}; add it")
+        elif option != impact.option and value:
+            yield Complaint((*key, name), f"asked with option {impact.option}, it belongs to {option}; ask for one")
+        for each in value if known else ():
+            if each not in known:
+                yield Complaint((*key, name, each), f"asked, one of {', '.join(known)} expected; leave it out")
+    for name, ratio in impact.degradation_max_ratio.items():
+        if ratio > 1:
+            yield Complaint((*key, "degradation_max_ratio", name), f"{ratio:g} asked, 0 to 1 or 100% expected")
+
+
+def _doubts_of_profile(profile: Profile, key: Key) -> Iterator[Complaint]:
+    modes = [interface.mode for each in profile.vcpu_sets for interface in each.interfaces]
+    if profile.hypervisor.accelerated_vswitch and "vswitch" not in modes:
+        where = (*key, "hypervisor", "accelerated_vswitch")
+        yield Complaint(where, "asked, though no interface has mode vswitch; none will use it")
+    if profile.topology == "unrestricted" and (len(profile.vcpu_sets) > 1 or profile.vcpu_sets[0].pairs):
+        yield Complaint((*key, "topology"), "unrestricted asked beside sets or pairs, which will not be heeded")
+    for index, each in enumerate(profile.vcpu_sets):
+        where = (*key, "vcpu_sets", str(index))
+        if each.memory.large_page_bytes and not each.memory.large_page_count:
+            text = f"{format_bytes(each.memory.large_page_bytes)} asked and no large_page_count; none is taken"
+            yield Complaint((*where, "memory", "large_page_bytes"), text)
+        single = len(each.vcpus) - sum(len(pair) for pair in each.pairs)
+        if profile.thread_policy == "require" and single % 2:
+            text = f"{single} vCPUs without a pair, and thread_policy require: one thread of a core stays empty"
+            yield Complaint((*where, "vcpus"), text)
+
+
+def _span(numbers: tuple[int, ...]) -> str:
+    """Numbers as people write them: `0-7`."""
+    ordered = sorted(numbers)
+    whole = ordered == list(range(ordered[0], ordered[-1] + 1)) and len(ordered) > 1
+    return f"{ordered[0]}-{ordered[-1]}" if whole else ", ".join(map(str, ordered))

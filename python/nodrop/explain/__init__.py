@@ -1,0 +1,1 @@
+"""What each trial of a search can change and did change; recorded searches decided again."""

@@ -1,0 +1,127 @@
+"""Every chain each way: what each hop counted, and the latency."""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from nodrop.export.nfvbench.counts import is_forward
+from nodrop.export.nfvbench.latency import latency_usec
+from nodrop.export.nfvbench.schema import ChainPath, Path, Paths
+from nodrop.model.hop_counts import HopCount
+from nodrop.model.plan import Plan
+from nodrop.model.traffic import Stream
+from nodrop.model.trial import DirectionTimes, TrialResult
+
+DEVICE = "nodrop"
+"""What the tester's own counters are called."""
+
+
+class _Hop(NamedTuple):
+    """One counter of one chain."""
+
+    device: str
+    way: str
+    interface: str
+    frame_count: int | None
+
+
+def paths(plan: Plan, trial: TrialResult) -> Paths:
+    """Both directions; the one without traffic counts nothing."""
+    forward = [stream for stream in plan.traffic.streams if is_forward(stream)]
+    reverse = [stream for stream in plan.traffic.streams if not is_forward(stream)]
+    return Paths(
+        forward=_path(plan, trial, forward) if forward else _silent(reverse, 0),
+        reverse=_path(plan, trial, reverse) if reverse else _silent(forward, 1),
+    )
+
+
+def _silent(others: Sequence[Stream], side: int) -> Path:
+    """The direction that has no traffic, beside the one that has."""
+    nothing = ChainPath(packets=(0, 0), lat_min_usec=None, lat_max_usec=None, lat_avg_usec=None)
+    chains = [str(chain) for chain in sorted({stream.chain for stream in others})]
+    names = [*chains, "total"] if len(chains) > 1 else chains
+    return Path(interfaces=_ends(side), chains=dict.fromkeys(names, nothing))
+
+
+def _ends(side: int) -> tuple[str, str]:
+    """The tester's own counters of what is sent from this side."""
+    return f"{DEVICE}.TX.p{side}", f"{DEVICE}.RX.p{1 - side}"
+
+
+def _path(plan: Plan, trial: TrialResult, streams: Sequence[Stream]) -> Path:
+    chains: dict[int, list[Stream]] = {}
+    for stream in streams:
+        chains.setdefault(stream.chain, []).append(stream)
+    hops = [_hops_of(trial, own) for _, own in sorted(chains.items())]
+    columns = [column for column in zip(*hops, strict=True) if any(hop.frame_count is not None for hop in column)]
+    counters = list(zip(*([hop.frame_count for hop in column] for column in columns), strict=True))
+    times = _times_by_chain(streams, trial)
+    rows = {str(chain): _row(plan, counters[place], times.get(chain, ())) for place, chain in enumerate(sorted(chains))}
+    if len(chains) > 1:
+        total = [_sum([hop.frame_count for hop in column]) for column in columns]
+        every = [times for times in trial.directions if is_forward(times) is is_forward(streams[0])]
+        rows["total"] = _row(plan, total, every)
+    return Path(interfaces=tuple(_label(column) for column in columns), chains=rows)
+
+
+def _hops_of(trial: TrialResult, streams: Sequence[Stream]) -> list[_Hop]:
+    """What was counted on a chain's way: by the tester, and by whoever else was asked."""
+    here, side = streams[0], 0 if is_forward(streams[0]) else 1
+    ids = {stream.stream_id for stream in streams}
+    counted = [counts for counts in trial.streams if counts.stream_id in ids]
+    sent, received = sum(each.offered_count for each in counted), sum(each.received_count for each in counted)
+    way = here.chain, here.tx_port, here.rx_port
+    between = next(
+        (hops.hops[1:-1] for hops in trial.chain_hops if (hops.chain, hops.tx_port, hops.rx_port) == way), ()
+    )
+    return [
+        _Hop(DEVICE, "TX", f"p{side}", sent),
+        *(_Hop(*_who(hop), hop.interface, hop.frame_count) for hop in between),
+        _Hop(DEVICE, "RX", f"p{1 - side}", received),
+    ]
+
+
+def _who(hop: HopCount) -> tuple[str, str]:
+    """Device and direction, of `edge switch sut0 receives`: `edge` and `RX`."""
+    device, _, verb = hop.name.partition(f" {hop.interface} ")
+    return device.partition(" ")[0].lower(), "RX" if verb == "receives" else "TX"
+
+
+def _label(column: Sequence[_Hop]) -> str:
+    """Who counts there; a star stands for what differs from chain to chain."""
+    names = {hop.interface for hop in column}
+    interface = names.pop() if len(names) == 1 else re.sub(r"\d+", "*", column[0].interface)
+    return f"{column[0].device}.{column[0].way}.{interface}"
+
+
+def _sum(counts: Sequence[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
+
+
+def _row(plan: Plan, packets: Sequence[int | str | None], times: Sequence[DirectionTimes]) -> ChainPath:
+    latency = latency_usec(times, plan.percentiles)
+    return ChainPath(
+        packets=tuple(packets),
+        lat_min_usec=latency.smallest,
+        lat_max_usec=latency.largest,
+        lat_avg_usec=latency.mean,
+        **latency.details,
+    )
+
+
+def _times_by_chain(streams: Sequence[Stream], trial: TrialResult) -> dict[int, list[DirectionTimes]]:
+    """The latencies that are of one chain alone, among those of these streams."""
+    chain_of = {stream.stream_id: stream.chain for stream in streams}
+    sharing: dict[tuple[int, int], set[int]] = {}
+    for stream in streams:
+        sharing.setdefault((stream.tx_port, stream.rx_port), set()).add(stream.chain)
+    found: dict[int, list[DirectionTimes]] = {}
+    for times in trial.directions:
+        ways = sharing.get((times.tx_port, times.rx_port), set())
+        chains = (
+            ways if times.stream_id is None else {chain_of[times.stream_id]} if times.stream_id in chain_of else set()
+        )
+        if len(chains) == 1:
+            found.setdefault(next(iter(chains)), []).append(times)
+    return found

@@ -1,0 +1,151 @@
+"""A search in NFVbench's form: the loads found and the trials on the way."""
+
+from collections.abc import Iterator, Sequence
+
+from nodrop.export.nfvbench.counts import Way, ways_of
+from nodrop.export.nfvbench.latency import Usec, latency_usec
+from nodrop.export.nfvbench.per_chain import paths
+from nodrop.export.nfvbench.schema import Found, Iteration, Iterations, SearchedPort, SearchedResult, SearchedStats
+from nodrop.export.nfvbench.totals import ended_s, lost_percent, theory, warning
+from nodrop.model.goal import GoalResult
+from nodrop.model.plan import Plan
+from nodrop.model.result import RunResult
+from nodrop.model.trial import TrialResult
+from nodrop.units import format_pps
+
+SEARCH = "search"
+RATE_TYPE = "rate_percent"
+"""How NFVbench's search counts its loads."""
+NAMED = ("ndr", "pdr")
+
+
+def searched_result(run: RunResult, frame_size: str) -> SearchedResult:
+    """Every goal, and the trials of the search."""
+    trials = [trial for trial in run.trials if trial.phase == SEARCH]
+    settled = {goal_name(goal): _settling(run, goal, trials) for goal in run.goals}
+    return SearchedResult.model_validate(
+        {goal_name(goal): _found(run, goal, frame_size, trials) for goal in run.goals}
+        | {"iteration_stats": Iterations(ndr_pdr=tuple(_iterations(run, trials, settled)))}
+    )
+
+
+def goal_name(goal: GoalResult) -> str:
+    """What NFVbench calls a goal: its label in small letters."""
+    return goal.goal.label.lower()
+
+
+def not_found_text(goal: GoalResult) -> str:
+    """Why every number of a goal is zero."""
+    tried = f"; the lowest load that failed is {format_pps(goal.upper.load_pps)}" if goal.upper else ""
+    about = f"; about {format_pps(goal.estimate_pps)} is estimated" if goal.estimate_pps else ""
+    return f"{goal.goal.label}: no load was found that meets it{tried}{about}. {goal.explanation}"
+
+
+def _found(run: RunResult, goal: GoalResult, frame_size: str, trials: Sequence[TrialResult]) -> Found:
+    trial = _measuring(run, goal)
+    settled = _settling(run, goal, trials)
+    began_s = ended_s(trials[0]) - trials[0].duration_s if trials else 0.0
+    ended = ended_s(settled) if settled else began_s
+    ways = ways_of(run.plan, trial) if trial else ()
+    percents = [way.percent(way.offered_pps) for way in ways if way.has_traffic]
+    return Found.model_validate(
+        {
+            "l2frame_size": frame_size,
+            "duration_sec": round(trial.duration_s, 6) if trial else 0.0,
+            "initial_rate_type": RATE_TYPE,
+            "rate_percent": round(sum(percents), 6),
+            "rate_pps": round(sum(way.offered_pps for way in ways)),
+            "rate_bps": round(sum(way.wire_bps(way.offered_pps) for way in ways)),
+            "load_percent_per_direction": round(sum(percents) / len(percents), 6) if percents else 0.0,
+            "stats": _stats(run.plan, ways, trial, goal),
+            "timestamp_sec": round(ended, 3),
+            "time_taken_sec": round(ended - began_s, 3),
+        }
+        | ({"packet_path_stats": paths(run.plan, trial)} if trial else {})
+    )
+
+
+def _measuring(run: RunResult, goal: GoalResult) -> TrialResult | None:
+    """The trial that measured a goal's load, with the latency of the trial that was made for it, where there is one."""
+    if not goal.lower:
+        return None
+    trial = run.trials[goal.lower.trial_index]
+    timed = [run.trials[each.trial_index] for each in run.latencies if each.label == goal.goal.label]
+    return trial.model_copy(update={"directions": timed[0].directions}) if timed and timed[0].directions else trial
+
+
+def _stats(plan: Plan, ways: Sequence[Way], trial: TrialResult | None, goal: GoalResult) -> SearchedStats:
+    percentiles = plan.percentiles
+    overall = latency_usec(trial.directions if trial else (), percentiles)
+    forward, reverse = ([way for way in ways if way.forward is wanted] for wanted in (True, False))
+    said = warning(trial) if trial else {"warning": not_found_text(goal)}
+    return SearchedStats.model_validate(
+        {
+            "left": _port(forward, reverse, _one_way(reverse)),
+            "right": _port(reverse, forward, _one_way(forward)),
+            "overall": _port(ways, ways, overall),
+        }
+        | theory(plan, ways)
+        | said
+    )
+
+
+def _one_way(ways: Sequence[Way]) -> Usec:
+    return latency_usec([times for way in ways for times in way.latency], (), False)
+
+
+def _port(sent: Sequence[Way], received: Sequence[Way], latency: Usec) -> SearchedPort:
+    lost = lost_percent(received)
+    return SearchedPort(
+        tx_pkts=sum(way.offered_count for way in sent),
+        rx_pkts=sum(way.received_count for way in received),
+        dropped_pkts=sum(way.lost_count for way in received),
+        drop_percentage=lost,
+        drop_pct=lost,
+        avg_delay_usec=latency.mean,
+        min_delay_usec=latency.smallest,
+        max_delay_usec=latency.largest,
+        **latency.details,
+    )
+
+
+def _settling(run: RunResult, goal: GoalResult, trials: Sequence[TrialResult]) -> TrialResult | None:
+    """The trial after which a goal's bounds were what they stayed."""
+    label = goal.goal.label
+    moved = [
+        step.trial_index
+        for step in run.steps
+        if [state for state in step.before if state.label == label]
+        != [state for state in step.after if state.label == label]
+    ]
+    bounds = [bound.trial_index for bound in (goal.lower, goal.upper) if bound]
+    last = max([*moved[-1:], *bounds], default=None)
+    return next((trial for trial in trials if trial.index == last), None)
+
+
+def _iterations(
+    run: RunResult, trials: Sequence[TrialResult], settled: dict[str, TrialResult | None]
+) -> Iterator[Iteration]:
+    found = {goal_name(goal): goal for goal in run.goals}
+    for trial in trials:
+        here = {
+            f"{name}_pps": round(run.trials[lower.trial_index].offered_load_pps) if (lower := found[name].lower) else 0
+            for name, last in settled.items()
+            if name in NAMED and last is trial
+        }
+        lost = round(100 * trial.lost_count / trial.offered_count, 6) if trial.offered_count else 0.0
+        yield Iteration.model_validate(
+            {
+                "tx_pps": round(trial.trial.intended_load_pps),
+                "total_tx_pps": round(trial.offered_load_pps),
+                "tx_pkts": trial.offered_count,
+                "rx_pps": round(trial.forwarding_rate_pps),
+                "rx_pkts": trial.received_count,
+                "dropped_pkts": trial.lost_count,
+                "drop_pct": lost,
+                "drop_percentage": lost,
+                "time_ms": round(1000 * ended_s(trial)),
+            }
+            | warning(trial)
+            | here
+        )

@@ -1,0 +1,215 @@
+"""From how a trial went on a TRex server to its result, with every doubt about it. Pure."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from nodrop.generator.trex.counters import Snapshot
+from nodrop.generator.trex.trial import WINDOW_S, Course
+from nodrop.generator.trex.trial_windows import Grouping, in_flight, joined, windows
+from nodrop.model.traffic import Traffic
+from nodrop.model.trial import (
+    UNSENT_TOLERANCE_S,
+    Doubt,
+    StreamCounts,
+    Trial,
+    Validity,
+    Verdict,
+    Windows,
+)
+from nodrop.units import format_seconds
+
+BUSY_MAX = 0.95
+"""Share of its time that a thread may be busy unremarked."""
+QUEUE_FULL_MAX = 0.001
+"""How often a send queue may be full unremarked, per frame."""
+FROZEN_MIN = 100
+"""Frames at a port from which on counters of streams that say nothing arrived there are not believed."""
+
+
+def fields(trial: Trial, traffic: Traffic, course: Course, loads_pps: Sequence[float], cores: int) -> dict[str, Any]:
+    """Fields of the TrialResult.
+
+    Args:
+        trial: what was asked.
+        traffic: whose streams were sent.
+        course: how it went.
+        loads_pps: of each stream.
+        cores: threads of the server that send.
+    """
+    duration_s = _duration_s(trial, course, loads_pps)
+    streams = _streams(traffic, course, _intended(trial, traffic, course, loads_pps, duration_s))
+    counts = course.counts
+    drops = sum(port.receive_drops for port in counts.ports)
+    doubts = _doubts(trial, traffic, course, streams, cores)
+    order = list(Verdict)
+    return {
+        "duration_s": duration_s,
+        "stopped_early": not _is_whole(course) and not course.overdue,
+        "stopped_by": course.stopped_by,
+        "streams": streams,
+        "tester_drop_count": drops,
+        "tester_cpu_ratio": course.sender_busy * cores + course.receiver_busy,
+        "windows": _windows(traffic, course, duration_s, streams),
+        "validity": Validity(
+            verdict=max((doubt.verdict for doubt in doubts), key=order.index, default=Verdict.VALID), doubts=doubts
+        ),
+    }
+
+
+def _is_whole(course: Course) -> bool:
+    """Whether sending came to its own end."""
+    return not (course.stopped_by or course.interruption or course.overdue or course.cut_short)
+
+
+def _duration_s(trial: Trial, course: Course, loads_pps: Sequence[float]) -> float:
+    """Time that was sent for. Of a trial ended before its time its frames tell it better than the clock."""
+    if _is_whole(course):
+        return trial.duration_s
+    offered = sum(course.counts.offered)
+    if course.overdue or course.cut_short or any(pace.late_s for pace in course.paces) or not offered:
+        return max(course.sent_for_s, 0.0)
+    return offered / sum(loads_pps)
+
+
+def _intended(
+    trial: Trial, traffic: Traffic, course: Course, loads_pps: Sequence[float], duration_s: float
+) -> list[int]:
+    """Frames that each stream should have sent.
+
+    A server's own rounding, of a frame for each stream and thread, is no shortfall; nor is it one that a trial which
+    was stopped had no time for more.
+    """
+    whole = _is_whole(course)
+    stopped_in_time = not (whole or course.overdue or course.cut_short or any(pace.late_s for pace in course.paces))
+    intended = []
+    for stream, load_pps, offered in zip(traffic.streams, loads_pps, course.counts.offered, strict=True):
+        asked = round(load_pps * (min(duration_s, trial.duration_s) if not course.cut_short else trial.duration_s))
+        rounding = course.paces[stream.tx_port].parts
+        is_rounding = whole and abs(asked - offered) <= rounding
+        intended.append(offered if stopped_in_time or is_rounding else max(asked, offered))
+    return intended
+
+
+def _streams(traffic: Traffic, course: Course, intended: Sequence[int]) -> tuple[StreamCounts, ...]:
+    counts = course.counts
+    found = []
+    for index, stream in enumerate(traffic.streams):
+        offered, arrived = counts.offered[index], counts.received[index]
+        repeated = min(counts.duplicates[index], arrived)
+        received = min(arrived - repeated, offered)
+        found.append(
+            StreamCounts(
+                stream_id=stream.stream_id,
+                tx_port=stream.tx_port,
+                rx_port=stream.rx_port,
+                intended_count=intended[index],
+                offered_count=offered,
+                received_count=received,
+                lost_count=offered - received,
+                duplicate_count=arrived - received,
+                out_of_order_count=counts.out_of_order[index],
+            )
+        )
+    return tuple(found)
+
+
+def _windows(traffic: Traffic, course: Course, duration_s: float, streams: Sequence[StreamCounts]) -> Windows:
+    grouping = Grouping(traffic)
+    lost = grouping.sums([each.lost_count for each in streams])
+    found = windows(grouping, course.looks, course.start_s, in_flight(course.looks), lost)
+    return joined(found, duration_s, WINDOW_S)
+
+
+def _doubts(
+    trial: Trial, traffic: Traffic, course: Course, streams: Sequence[StreamCounts], cores: int
+) -> tuple[Doubt, ...]:
+    found = [
+        *_ended(trial, course, streams),
+        *_dropped(course.counts),
+        *_short(trial, course, streams),
+        *_busy(course, cores),
+        *_frozen(traffic, course.counts),
+    ]
+    return tuple(found)
+
+
+def _ended(trial: Trial, course: Course, streams: Sequence[StreamCounts]) -> list[Doubt]:
+    found = []
+    if course.interruption:
+        found.append(_doubt("aborted", Verdict.SUSPECT, "ended before its time on request"))
+    if course.cut_short:
+        text = (
+            f"TRex stopped sending after {format_seconds(course.sent_for_s)} of {format_seconds(trial.duration_s)} "
+            "though nodrop had not asked it to; somebody else may use the server"
+        )
+        found.append(_doubt("aborted", Verdict.INVALID, text))
+    limit = trial.stop.lost_count if trial.stop else None
+    lost = sum(each.lost_count for each in streams)
+    if course.stopped_by == "lost_count" and limit is not None and lost <= limit:
+        late = "the next trial waits longer for late frames"
+        text = f"stopped for lost frames, of which all but {lost} then arrived; {late}"
+        found.append(_doubt("stopped_for_late", Verdict.INVALID, text))
+    return found
+
+
+def _dropped(counts: Snapshot) -> list[Doubt]:
+    found = []
+    drops = sum(port.receive_drops for port in counts.ports)
+    if drops > 0:
+        text = f"{drops} frames reached TRex's ports and were dropped there (ierrors)"
+        found.append(_doubt("tester_drops", Verdict.INVALID, text))
+    unsent = counts.server.queue_drop + sum(port.send_errors for port in counts.ports)
+    if unsent > 0:
+        text = f"{unsent} frames that TRex counted as sent were dropped in its send queues or failed to leave"
+        found.append(_doubt("sender_drops", Verdict.INVALID, text))
+    offered = sum(counts.offered)
+    if counts.server.queue_full > max(1, QUEUE_FULL_MAX * offered):
+        text = f"TRex found its send queues full {counts.server.queue_full} times while it sent {offered} frames"
+        found.append(_doubt("queue_full", Verdict.SUSPECT, text))
+    return found
+
+
+def _short(trial: Trial, course: Course, streams: Sequence[StreamCounts]) -> list[Doubt]:
+    intended = sum(each.intended_count for each in streams)
+    short = intended - sum(each.offered_count for each in streams)
+    if short > max(1.0, trial.intended_load_pps * UNSENT_TOLERANCE_S):
+        text = (
+            f"{short} of {intended} frames ({100 * short / intended:.3f} %) had not been sent when time was over: TRex "
+            "fell behind its timetable; they count as lost"
+        )
+        return [_doubt("offered_short", Verdict.SUSPECT, text)]
+    late_s = max((pace.late_s for pace in course.paces), default=0.0)
+    if late_s:
+        text = f"TRex fell {1000 * late_s:.1f} ms behind its timetable and caught up in a burst"
+        return [_doubt("sender_late", Verdict.SUSPECT, text)]
+    return []
+
+
+def _busy(course: Course, cores: int) -> list[Doubt]:
+    found = []
+    if course.sender_busy > BUSY_MAX:
+        text = f"TRex's {cores} sending threads were busy for {100 * course.sender_busy:.0f} % of their time"
+        found.append(_doubt("tester_busy", Verdict.SUSPECT, text))
+    if course.receiver_busy > BUSY_MAX:
+        text = f"TRex's receiving thread was busy for {100 * course.receiver_busy:.0f} % of its time"
+        found.append(_doubt("tester_busy", Verdict.SUSPECT, text))
+    return found
+
+
+def _frozen(traffic: Traffic, counts: Snapshot) -> list[Doubt]:
+    """Frames arrive at a port, but none is of a stream: that is how counters look that stand still."""
+    found = []
+    for number, port in enumerate(counts.ports):
+        its = [index for index, stream in enumerate(traffic.streams) if stream.rx_port == number]
+        sent = sum(counts.offered[index] for index in its)
+        if port.received > max(FROZEN_MIN, sent / 2) and not any(counts.received[index] for index in its):
+            text = (
+                f"{port.received} frames arrived at port {number}, none of which TRex could tell the stream of; the "
+                "SUT may rewrite the IP identification by which it does (trex.flow_stats: false counts by ports)"
+            )
+            found.append(_doubt("counters_frozen", Verdict.INVALID, text))
+    return found
+
+
+def _doubt(code: str, verdict: Verdict, text: str) -> Doubt:
+    return Doubt(code=code, verdict=verdict, text=text)

@@ -1,0 +1,170 @@
+"""How a host is set up for a data plane: the commands behind A1 to A12."""
+
+from collections.abc import Iterator
+
+from nodrop.host.check.remedy import bios, install, kernel_arguments
+from nodrop.host.check.rule import Remedy, setting
+from nodrop.model.chd import HostDescriptor, Nic, NumaNode
+from nodrop.system.cpu_sets import ranges
+
+NOISY = frozenset(
+    {
+        "apt-daily",
+        "avahi-daemon",
+        "bluetooth",
+        "cups",
+        "fwupd",
+        "ModemManager",
+        "packagekit",
+        "snapd",
+        "tracker-miner-fs",
+        "unattended-upgrades",
+        "updatedb",
+    }
+)
+"""Services that a host of VMs does not need, and that wake up by themselves."""
+
+
+def advised(host: HostDescriptor) -> str:
+    """CPUs to isolate where none are: all but the first core of every node, as the kernel writes them."""
+    kept = {cpu for node in host.resources.numa_nodes for cpu in _first_core(node)}
+    return ranges(cpu for node in host.resources.numa_nodes for cpu in node.cpus.ids if cpu not in kept)
+
+
+def _first_core(node: NumaNode) -> tuple[int, ...]:
+    return min(node.cpus.sibling_sets, default=())
+
+
+def nics(host: HostDescriptor) -> Iterator[Nic]:
+    """Every network card."""
+    for node in host.resources.numa_nodes:
+        yield from node.nics
+    yield from host.resources.unplaced_nics
+
+
+def noisy(host: HostDescriptor) -> list[str]:
+    """Services that run and are known to wake up by themselves."""
+    running = (setting(host, "services").value or "").replace(",", " ").split()
+    return sorted(NOISY & {name.removesuffix(".service") for name in running})
+
+
+def by_polling(host: HostDescriptor) -> Remedy:
+    """Leave a card to a driver that polls."""
+    free = [port.pci_id for nic in nics(host) for port in nic.ports if port.in_use.value is False and not port.vswitch]
+    tool = install(host, "driverctl", "driverctl")
+    return Remedy(
+        fix=f"{tool} && driverctl set-override {free[0]} vfio-pci" if free else "",
+        by_hand="a card for packets alone, which a DPDK program, a polling virtual switch or a VM takes over; "
+        "never the one this host is managed through",
+        verify="lspci -nnk -d ::0200",
+    )
+
+
+def by_isolating(host: HostDescriptor) -> Remedy:
+    """Keep all but the first cores for packets."""
+    cpus = advised(host)
+    if not cpus:
+        return Remedy(by_hand="a machine with a core to spare: this one has none beside the system's own")
+    arguments = f"isolcpus=managed_irq,domain,{cpus} nohz_full={cpus} rcu_nocbs={cpus}"
+    return Remedy(
+        fix=kernel_arguments(host, arguments),
+        by_hand="reboot; this leaves the first core of every node to the system",
+        verify="cat /sys/devices/system/cpu/isolated /sys/devices/system/cpu/nohz_full",
+    )
+
+
+def by_steering_interrupts(host: HostDescriptor) -> Remedy:
+    """Send interrupts to the first cores."""
+    first = ranges(cpu for node in host.resources.numa_nodes for cpu in _first_core(node)) or "0"
+    return Remedy(
+        fix='for irq in /sys/class/net/*/device/msi_irqs/* /sys/class/net/*/device/../msi_irqs/*; do [ -e "$irq" ] && '
+        f'echo {first} > "/proc/irq/${{irq##*/}}/smp_affinity_list"; done',
+        by_hand=f"to keep it over reboots: kernel argument irqaffinity={first}; and isolate the others (A2)",
+        verify="grep . /proc/irq/*/effective_affinity_list",
+    )
+
+
+def without_irqbalance(_: HostDescriptor) -> Remedy:
+    """Leave interrupts where they were put."""
+    return Remedy("systemctl disable --now irqbalance", "", "systemctl is-active irqbalance")
+
+
+def without_background(host: HostDescriptor) -> Remedy:
+    """Stop what wakes up by itself."""
+    restless = noisy(host)
+    return Remedy(
+        fix=f"systemctl disable --now {' '.join(restless)}" if restless else "",
+        by_hand="filter packets on the management interface only: every rule costs every packet of the data plane",
+        verify="systemctl list-units --type=service --state=running; nft list ruleset",
+    )
+
+
+def without_turbo(host: HostDescriptor) -> Remedy:
+    """Fix the clock rate."""
+    is_intel = host.capabilities.processor.vendor.value == "Intel"
+    switch = "/sys/devices/system/cpu/intel_pstate/no_turbo" if is_intel else "/sys/devices/system/cpu/cpufreq/boost"
+    return Remedy(
+        fix=f"echo {int(is_intel)} > {switch}",
+        by_hand=f"or {bios(host, 'turbo', on=False)}; or leave it on, and expect rates to differ with heat and with "
+        "what the other cores do",
+        verify=f"cat {switch}",
+    )
+
+
+def by_moving_cards(_: HostDescriptor) -> Remedy:
+    """Bring card and cores together."""
+    return Remedy(
+        by_hand="put the card into a slot of the socket whose cores serve it, or let VMs have CPUs of its node",
+        verify="grep . /sys/class/net/*/device/numa_node",
+    )
+
+
+def by_more_queues(host: HostDescriptor) -> Remedy:
+    """Give cards a queue for each CPU."""
+    found = setting(host, "nic_queues").value or ""
+    single = [part.rpartition("=")[0] for part in found.split() if part.endswith("=1")]
+    count = max(2, *(len(node.cpus.ids) for node in host.resources.numa_nodes), 0)
+    return Remedy(
+        fix="; ".join(f"ethtool -L {name} combined {count}" for name in single),
+        by_hand="a card that the hypervisor of a guest provides: ask for more queues there" if single else "",
+        verify="; ".join(f"ethtool -l {name}" for name in single) or "ls /sys/class/net/*/queues",
+    )
+
+
+def by_raising_limits(_: HostDescriptor) -> Remedy:
+    """Let processes pin memory."""
+    return Remedy(
+        fix="echo '* - memlock unlimited' > /etc/security/limits.d/90-memlock.conf && "
+        "sysctl -w vm.max_map_count=262144",
+        by_hand="log in anew; of a service: LimitMEMLOCK=infinity in its unit; libvirt raises it for VMs",
+        verify="ulimit -l; sysctl vm.max_map_count",
+    )
+
+
+def by_reserving(host: HostDescriptor) -> Remedy:
+    """Set large pages aside on every node."""
+    nodes = host.resources.numa_nodes
+    place = "/sys/devices/system/node/node{}/hugepages/hugepages-{}kB/nr_hugepages"
+    has_large = any(pages.size_bytes == 2**30 for node in nodes for pages in node.memory.large_pages)
+    kib, count = (2**20, 4) if has_large else (2**11, 1024)
+    return Remedy(
+        fix=" && ".join(f"echo {count} > {place.format(node.id, kib)}" for node in nodes),
+        by_hand="as many as the VMs of the node have memory; of 1 GiB best at boot: default_hugepagesz=1G "
+        f"hugepagesz=1G hugepages={count * len(nodes)}",
+        verify="grep . /sys/devices/system/node/node*/hugepages/*/nr_hugepages",
+    )
+
+
+def by_functions(host: HostDescriptor) -> Remedy:
+    """Divide a card."""
+    able = [port.pci_id for nic in nics(host) for port in nic.ports if port.sriov and port.sriov.total_count.value]
+    return Remedy(
+        fix=f"echo 4 > /sys/bus/pci/devices/{able[0]}/sriov_numvfs" if able else "",
+        by_hand=bios(host, "sriov") if able else f"a card that has it, and {bios(host, 'sriov')}",
+        verify="grep . /sys/bus/pci/devices/*/sriov_numvfs",
+    )
+
+
+def nothing(_: HostDescriptor) -> Remedy:
+    """Nothing is to be done."""
+    return Remedy()

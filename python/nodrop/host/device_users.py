@@ -1,0 +1,57 @@
+"""Processes that hold devices handed to programs: /dev/vfio, /dev/uio."""
+
+import re
+from typing import NamedTuple
+
+from nodrop.host import cpu_users
+from nodrop.host.cpu_users import FIRST_PID_NAMESPACE
+from nodrop.host.file_tree import Tree
+
+MOST_FILES = 50_000
+"""More open files are not looked through."""
+_DEVICE = re.compile(r"/dev/(vfio/|uio)")
+
+
+class Holders(NamedTuple):
+    """Who has which device file open."""
+
+    processes: dict[str, tuple[int, ...]]
+    why: str
+    """Why there may be others; empty: all were seen."""
+
+    def of(self, files: tuple[str, ...]) -> tuple[int, ...]:
+        """Processes that hold any of these."""
+        return tuple(sorted({process for file in files for process in self.processes.get(file, ())}))
+
+
+def holders(tree: Tree) -> Holders:
+    """Those of all processes that can be seen."""
+    found: dict[str, list[int]] = {}
+    hidden, left = "", MOST_FILES
+    processes = [name for name in tree.names("/proc") if name.isdigit()]
+    for process in processes:
+        directory = f"/proc/{process}/fd"
+        files = tree.names(directory)
+        if not files and tree.why(directory) not in ("", "no such file"):
+            hidden = tree.why(directory)
+        left -= len(files)
+        if left < 0:
+            return Holders(_done(found), f"more than {MOST_FILES} open files")
+        for file in files:
+            target = tree.link(f"{directory}/{file}") or ""
+            if _DEVICE.match(target):
+                found.setdefault(target, []).append(int(process))
+    if not tree.live and "1" not in processes:
+        hidden = "processes are not in the capture"
+    elif tree.live and tree.link("/proc/self/ns/pid") != FIRST_PID_NAMESPACE:
+        hidden = hidden or "processes outside this container are not seen"
+    return Holders(_done(found), hidden)
+
+
+def name(tree: Tree, process: int) -> str:
+    """How a process is named where nothing better is known: `VM bng`, `dpdk-testpmd (812)`."""
+    return cpu_users.owner(tree, str(process), tree.text(f"/proc/{process}/comm") or "process")
+
+
+def _done(found: dict[str, list[int]]) -> dict[str, tuple[int, ...]]:
+    return {file: tuple(processes) for file, processes in found.items()}

@@ -1,0 +1,162 @@
+"""How the system is set up, where it bears on packets. Source: RFC 8204 section 3.3; ETSI GS NFV-PER 001 clause 7.
+
+Words are plain: a switch is `on` or `off`, what names nothing is `none`, lists of CPUs are as the kernel writes them.
+"""
+
+import re
+from collections.abc import Callable
+
+from nodrop.host import cmdline, cpu_lists, observations, services
+from nodrop.host.cmdline import CMDLINE
+from nodrop.host.inputs import Source
+from nodrop.model.observation import Observation
+from nodrop.system.cpu_sets import ranges
+
+_CPU = "/sys/devices/system/cpu"
+_VULNERABILITIES = f"{_CPU}/vulnerabilities"
+_TUNED = "/etc/tuned"
+_RT = "/proc/sys/kernel/sched_rt_{}_us"
+_CHOSEN = re.compile(r"\[([^\]]+)\]")
+_SWITCH = {0: "off", 1: "on"}
+
+_SWITCHES = {
+    "ksm": ("/sys/kernel/mm/ksm/run", {**_SWITCH, 2: "off, unmerging"}),
+    "nmi_watchdog": ("/proc/sys/kernel/nmi_watchdog", _SWITCH),
+    "soft_watchdog": ("/proc/sys/kernel/soft_watchdog", _SWITCH),
+    "timer_migration": ("/proc/sys/kernel/timer_migration", _SWITCH),
+    "numa_balancing": ("/proc/sys/kernel/numa_balancing", {**_SWITCH, 2: "on, between tiers", 3: "on, all of it"}),
+}
+_AS_THEY_STAND = {
+    "clock_source": "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+    "swappiness": "/proc/sys/vm/swappiness",
+    "zone_reclaim": "/proc/sys/vm/zone_reclaim_mode",
+    "netdev_budget": "/proc/sys/net/core/netdev_budget",
+    "netdev_max_backlog": "/proc/sys/net/core/netdev_max_backlog",
+    "busy_poll": "/proc/sys/net/core/busy_poll",
+    "socket_receive_max_bytes": "/proc/sys/net/core/rmem_max",
+    "bpf_jit": "/proc/sys/net/core/bpf_jit_enable",
+}
+
+
+def describe(source: Source) -> dict[str, Observation[str]]:
+    """Every setting by its name."""
+    ways: dict[str, Callable[[Source], Observation[str]]] = {
+        "kernel_cmdline": _cmdline,
+        "isolated_cpus": lambda at: _cpus(at, f"{_CPU}/isolated", "isolcpus"),
+        "nohz_full": lambda at: _cpus(at, f"{_CPU}/nohz_full", "nohz_full"),
+        "rcu_nocbs": _rcu_nocbs,
+        "irqbalance": services.irqbalance,
+        "irq_affinity": _irq_affinity,
+        "transparent_hugepages": _transparent_hugepages,
+        "swap": _swap,
+        "rt_throttling": _rt_throttling,
+        "tuned_profile": _tuned_profile,
+        "mitigations": _mitigations,
+        "power_profile": _power_profile,
+        "firewall": services.firewall,
+        "services": services.services,
+    }
+    found = {name: way(source) for name, way in ways.items()}
+    found |= {name: _switch(source, path, words) for name, (path, words) in _SWITCHES.items()}
+    return found | {name: observations.text(source, path) for name, path in _AS_THEY_STAND.items()}
+
+
+def _cmdline(source: Source) -> Observation[str]:
+    said = cmdline.text(source)
+    return observations.refused(source, CMDLINE) if said is None else source.moment.reported(said, CMDLINE)
+
+
+def _cpus(source: Source, path: str, argument: str) -> Observation[str]:
+    """A list of CPUs; a kernel that has no such file may have been built without the feature."""
+    said = source.tree.text(path)
+    if said is not None:
+        return source.moment.reported(said if said and said != "(null)" else "none", path)
+    if cmdline.values(source, argument) == () or (source.live and source.tree.why(path) == "no such file"):
+        return source.moment.inferred("none", CMDLINE, f"{path}: {source.tree.why(path)}")
+    return observations.refused(source, path)
+
+
+def _rcu_nocbs(source: Source) -> Observation[str]:
+    said = cmdline.values(source, "rcu_nocbs")
+    if said is None:
+        return observations.refused(source, CMDLINE)
+    return source.moment.reported((said[-1] or "all") if said else "none", CMDLINE)
+
+
+def _irq_affinity(source: Source) -> Observation[str]:
+    """CPUs that interrupts go to if nobody says otherwise."""
+    path = "/proc/irq/default_smp_affinity"
+    found = cpu_lists.of_mask(source.tree, path)
+    return (
+        observations.refused(source, path) if found is None else source.moment.reported(ranges(found) or "none", path)
+    )
+
+
+def _transparent_hugepages(source: Source) -> Observation[str]:
+    path = "/sys/kernel/mm/transparent_hugepage/enabled"
+    said = source.tree.text(path)
+    if said is None:
+        return observations.refused(source, path)
+    chosen = _CHOSEN.search(said)
+    return source.moment.reported(chosen[1] if chosen else said, path)
+
+
+def _swap(source: Source) -> Observation[str]:
+    path = "/proc/swaps"
+    said = source.tree.text(path)
+    if said is None:
+        return observations.refused(source, path)
+    rows = [line.split() for line in said.splitlines()[1:]]
+    kib = [int(row[2]) for row in rows if len(row) > 2 and re.fullmatch(r"\d{1,15}", row[2])]
+    if len(kib) != len(rows):
+        return source.moment.unknown("holds lines without a size", path)
+    return source.moment.reported(f"{sum(kib)} KiB on {' '.join(row[0] for row in rows)}" if kib else "none", path)
+
+
+def _rt_throttling(source: Source) -> Observation[str]:
+    """What real-time tasks may have of every period; -1: all of it."""
+    paths = [_RT.format(each) for each in ("runtime", "period")]
+    runtime, period = (source.tree.number(path) for path in paths)
+    if runtime is None or period is None:
+        return observations.refused(source, paths[0] if runtime is None else paths[1])
+    off = runtime < 0 or runtime >= period
+    return source.moment.reported("off" if off else f"on, {runtime} of {period} us", paths[0])
+
+
+def _tuned_profile(source: Source) -> Observation[str]:
+    path = f"{_TUNED}/active_profile"
+    said = source.tree.text(path)
+    if said:
+        return source.moment.reported(said, path)
+    if said is None and source.live and not source.tree.exists(_TUNED):
+        return source.moment.inferred("none", _TUNED, "tuned is not installed")
+    return observations.refused(source, path) if said is None else source.moment.reported("none", path)
+
+
+def _mitigations(source: Source) -> Observation[str]:
+    """Flaws of the processor that the kernel mends or leaves open; `none` where it has none of them."""
+    tree = source.tree
+    names = tree.names(_VULNERABILITIES)
+    if not names:
+        return observations.refused(source, _VULNERABILITIES)
+    said = {name: tree.text(f"{_VULNERABILITIES}/{name}") for name in names}
+    affected = [f"{name}: {text}" for name, text in said.items() if text and text != "Not affected"]
+    told = cmdline.values(source, "mitigations")
+    return source.moment.reported(
+        " | ".join(affected) or "none", _VULNERABILITIES, f"mitigations={told[-1]}" if told else ""
+    )
+
+
+def _power_profile(source: Source) -> Observation[str]:
+    return observations.first(
+        lambda: observations.text(source, f"{_CPU}/cpu0/cpufreq/energy_performance_preference"),
+        lambda: observations.text(source, "/sys/firmware/acpi/platform_profile"),
+        lambda: observations.text(source, f"{_CPU}/cpu0/power/energy_perf_bias"),
+    )
+
+
+def _switch(source: Source, path: str, words: dict[int, str]) -> Observation[str]:
+    found = observations.number(source, path)
+    if found.value is None:
+        return source.moment.unknown(found.why, path)
+    return source.moment.reported(words.get(found.value, str(found.value)), path)

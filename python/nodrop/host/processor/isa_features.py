@@ -1,0 +1,62 @@
+"""Instructions that matter to packets, ways of devices into the cache, shares of the cache."""
+
+from nodrop.host.msr import msr
+from nodrop.host.processor import identification, models
+from nodrop.host.processor.inputs import CPUINFO, Chip
+from nodrop.model.observation import Feature, Observation
+
+_IIO_LLC_WAYS = 0xC8B
+"""Ways of the last cache that devices write to, a bit each, of Xeon. Source: Intel, Xeon Scalable uncore reference."""
+_RESCTRL = "/sys/fs/resctrl"
+
+
+def isa_extensions(chip: Chip) -> Observation[tuple[str, ...]]:
+    """As the kernel names them."""
+    if not chip.flags:
+        return chip.source.moment.unknown(chip.source.tree.why(CPUINFO) or "no flags are listed", CPUINFO)
+    named = models.models().flags
+    wanted = named.x86 if "flags" in chip.fields else named.arm
+    grouped = sorted(each for each in chip.flags if each.startswith(named.x86_beginnings))
+    return chip.source.moment.reported((*(each for each in wanted if each in chip.flags), *grouped), CPUINFO)
+
+
+def direct_cache_access(chip: Chip) -> Feature:
+    """What no bit tells of most: by a table of models."""
+    moment, cpuid = chip.source.moment, chip.source.cpuid
+    family, model = identification.family(chip).value, identification.model_number(chip).value
+    name = identification.model(chip).value or ""
+    # SDCIAE, AMD APM volume 2, 19.4.7: injection can be steered, so it is there
+    if chip.amd and cpuid and cpuid.bit(0x8000_0020, "ebx", 6):
+        supported = moment.reported(True, "cpuid 0x80000020", "L3 smart data cache injection")
+        return Feature(supported=supported, enabled=moment.unknown("each device's driver decides", "cpuid 0x80000020"))
+    row = None if family is None or model is None else models.direct_cache_access(chip.vendor_id, family, model, name)
+    if row is None:
+        unknown: Observation[bool] = moment.unknown("this model is in no table", "models.toml")
+        return Feature(supported=unknown, enabled=unknown)
+    supported = moment.seen(row.value, row.source, "database", row.why)
+    if not row.value:
+        return Feature(supported=supported, enabled=moment.inferred(False, row.source, "not supported"))
+    if chip.virtual:
+        return Feature(supported=supported, enabled=moment.unknown("the hypervisor does not show it", "msr"))
+    ways = msr(chip.source, _IIO_LLC_WAYS)
+    if ways.value is not None:
+        return Feature(
+            supported=supported,
+            enabled=moment.reported(ways.value != 0, ways.source, f"{ways.value.bit_count()} ways of the cache"),
+        )
+    why = f"on from the factory; which root ports use it, setpci shows to root ({ways.why})"
+    return Feature(supported=supported, enabled=moment.inferred(True, row.source, why))
+
+
+def cache_allocation(chip: Chip) -> Feature:
+    """Shares of cache and memory bandwidth; enabled: resctrl is mounted."""
+    moment, tree = chip.source.moment, chip.source.tree
+    if "flags" not in chip.fields:
+        why = tree.why(CPUINFO) or "this architecture does not list it"
+        return Feature(supported=moment.unknown(why, CPUINFO), enabled=moment.unknown(why, CPUINFO))
+    having = [each for each in ("cat_l3", "cat_l2", "cdp_l3", "cdp_l2", "mba") if each in chip.flags]
+    supported = moment.reported(bool(having), CPUINFO, ", ".join(having) or "no flag cat_l3, cat_l2 or mba")
+    if not having:
+        return Feature(supported=supported, enabled=moment.inferred(False, CPUINFO, "not supported"))
+    mounted = tree.exists(f"{_RESCTRL}/info")
+    return Feature(supported=supported, enabled=moment.reported(mounted, _RESCTRL, "" if mounted else "not mounted"))

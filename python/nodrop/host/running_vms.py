@@ -1,0 +1,111 @@
+"""VMs that run here: threads, memory and devices of QEMU's processes, from procfs."""
+
+import re
+from collections.abc import Iterator
+
+from nodrop.errors import ConfigError
+from nodrop.host.file_tree import Tree
+from nodrop.model.deployment import RunningVm, VmMemory, VmThread
+from nodrop.system.cpu_sets import listed
+
+VCPU = re.compile(r"CPU (\d+)/(KVM|TCG|HVF)")
+"""How QEMU names its threads with debug-threads=on, which libvirt always asks for."""
+NAME = re.compile(r"(?:guest=)?([^,]*)")
+GUEST_MIN_BYTES = 32 * 2**20
+"""Normal memory in smaller mappings is QEMU's own, and that of its libraries."""
+LARGE_MIN_BYTES = 2**21
+PAGES = re.compile(r"N(\d+)=(\d+)")
+PAGE_SIZE = re.compile(r"kernelpagesize_kB=(\d+)")
+MAPPING = re.compile(r"([0-9a-f]+)-([0-9a-f]+) ")
+
+
+def running(tree: Tree, vm: str) -> RunningVm:
+    """The VM of a name, or of a process id.
+
+    Raises:
+        ConfigError: There is none, there are several, or its threads do not say which vCPU they are.
+    """
+    pid = int(vm) if vm.isascii() and vm.isdigit() else _found(tree, vm)
+    threads = tuple(_threads(tree, pid))
+    if not threads:
+        raise ConfigError(f"process {pid}: {tree.why(f'/proc/{pid}/task') or 'it has no threads'}; is the VM running?")
+    vcpus = {int(match[1]): each for each in threads if (match := VCPU.fullmatch(each.name))}
+    if not vcpus:
+        raise ConfigError(
+            f"process {pid}: no thread of it says that it is a vCPU (`CPU 0/KVM`); start QEMU with "
+            "-name NAME,debug-threads=on, as libvirt does"
+        )
+    memory, memory_why = _memory(tree, pid)
+    devices, devices_why = _devices(tree, pid)
+    return RunningVm(
+        pid=pid,
+        name=_name(tree, pid) or "",
+        vcpus=vcpus,
+        others=tuple(each for each in threads if not VCPU.fullmatch(each.name)),
+        memory=memory,
+        memory_why=memory_why,
+        devices=devices,
+        devices_why=devices_why,
+    )
+
+
+def _found(tree: Tree, name: str) -> int:
+    named = {int(each): _name(tree, int(each)) for each in tree.names("/proc") if each.isascii() and each.isdigit()}
+    pids = [pid for pid, each in named.items() if each == name]
+    if len(pids) == 1:
+        return pids[0]
+    others = ", ".join(sorted({each for each in named.values() if each})) or "none"
+    found = f"processes {', '.join(map(str, pids))} have it" if pids else f"VMs that run here: {others}"
+    raise ConfigError(f"VM {name!r} asked, {found}; give a process id")
+
+
+def _name(tree: Tree, pid: int) -> str | None:
+    """As QEMU was told; None: not QEMU."""
+    words = (tree.text(f"/proc/{pid}/cmdline") or "").split("\0")
+    if "qemu" not in words[0] or "-name" not in words[:-1]:
+        return None
+    match = NAME.match(words[words.index("-name") + 1])
+    return match[1] if match else None
+
+
+def _threads(tree: Tree, pid: int) -> Iterator[VmThread]:
+    for each in tree.names(f"/proc/{pid}/task"):
+        where = f"/proc/{pid}/task/{each}"
+        status = tree.text(f"{where}/status") or ""
+        match = re.search(r"^Cpus_allowed_list:\s*(\S+)$", status, re.MULTILINE)
+        if each.isascii() and each.isdigit() and status:
+            cpus = listed(match[1]) if match else None
+            yield VmThread(id=int(each), name=tree.text(f"{where}/comm") or "", cpus=cpus)
+
+
+def _memory(tree: Tree, pid: int) -> tuple[tuple[VmMemory, ...], str]:
+    maps, where = tree.text(f"/proc/{pid}/maps"), f"/proc/{pid}/numa_maps"
+    pages = tree.text(where)
+    if maps is None or pages is None:
+        return (), tree.why(where) or tree.why(f"/proc/{pid}/maps")
+    lengths = {match[1]: int(match[2], 16) - int(match[1], 16) for match in MAPPING.finditer(maps)}
+    found: dict[tuple[int, int], int] = {}
+    for line in pages.splitlines():
+        size = PAGE_SIZE.search(line)
+        page = int(size[1]) * 1024 if size else 0
+        length = lengths.get(line.partition(" ")[0].lstrip("0"), 0)
+        if page >= LARGE_MIN_BYTES or (page and length >= GUEST_MIN_BYTES and _is_guests(line)):
+            for node, count in PAGES.findall(line):
+                found[int(node), page] = found.get((int(node), page), 0) + int(count) * page
+    memory = (VmMemory(node=node, page_bytes=page, size_bytes=size) for (node, page), size in sorted(found.items()))
+    return tuple(memory), ""
+
+
+def _is_guests(line: str) -> bool:
+    return "file=" not in line or "file=/memfd:" in line
+
+
+def _devices(tree: Tree, pid: int) -> tuple[tuple[str, ...], str]:
+    where = f"/proc/{pid}/fd"
+    numbers = tree.names(where)
+    if not numbers:
+        return (), tree.why(where) or "it has no open files"
+    links = (tree.link(f"{where}/{each}") or "" for each in numbers)
+    groups = sorted({each.rpartition("/")[2] for each in links if re.fullmatch(r"/dev/vfio/\d+", each)})
+    devices = (name for group in groups for name in tree.names(f"/sys/kernel/iommu_groups/{group}/devices"))
+    return tuple(devices), ""

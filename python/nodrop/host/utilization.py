@@ -1,0 +1,113 @@
+"""What is busy over a short while: CPUs by /proc/stat, memory by resctrl. Other probes fill the while."""
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from nodrop.host.file_tree import Tree
+from nodrop.host.inputs import Source
+from nodrop.model.observation import Observation
+
+WINDOW_S = 0.3
+STAT = "/proc/stat"
+RESCTRL = "/sys/fs/resctrl"
+ONE_MOMENT = "a capture is of one moment, this is measured over a while"
+
+BESIDE_OTHERS = "not measured: nodrop itself was at work"
+
+
+class Counted(NamedTuple):
+    """Counters at a time."""
+
+    at_s: float
+    cpus: Mapping[int, tuple[int, int]]
+    """Ticks each CPU was busy, and all of its ticks."""
+    memory: Mapping[int, int]
+    """Bytes that went through each last-level cache to and from memory."""
+
+
+class Load(NamedTuple):
+    """What happened between two readings."""
+
+    window_s: float
+    busy_ratio: Mapping[int, float]
+    memory_bytes_per_s: Mapping[int, float]
+    why: str = ""
+    """Why nothing was measured."""
+
+    def of_cpu(self, source: Source, cpu: int) -> Observation[float]:
+        """Share of the while in which a CPU was busy."""
+        if self.why:
+            return source.moment.unknown(self.why, STAT)
+        if cpu not in self.busy_ratio:
+            return source.moment.unknown(source.tree.why(STAT) or f"no cpu{cpu} whose ticks grew", STAT)
+        return source.moment.seen(self.busy_ratio[cpu], STAT, "measured", f"over {self.window_s:.2f} s")
+
+
+def begin(source: Source) -> Counted:
+    """The first reading."""
+    return read(source.tree)
+
+
+def end(source: Source, first: Counted | None) -> Load:
+    """The second, when the while is over; waits for what is left of it. Without a first, why nothing is known."""
+    if first is None:
+        return Load(0, {}, {}, BESIDE_OTHERS if source.live else ONE_MOMENT)
+    time.sleep(max(0.0, first.at_s + WINDOW_S - time.monotonic()))
+    return between(first, read(source.tree))
+
+
+def read(tree: Tree) -> Counted:
+    """Counters as they stand."""
+    return Counted(time.monotonic(), dict(_cpus(tree.text(STAT) or "")), dict(_memory(tree)))
+
+
+def between(first: Counted, second: Counted) -> Load:
+    """What two readings say."""
+    window_s = second.at_s - first.at_s
+    busy = {
+        cpu: round(min(1.0, max(0.0, (busy - first.cpus[cpu][0]) / (ticks - first.cpus[cpu][1]))), 3)
+        for cpu, (busy, ticks) in second.cpus.items()
+        if cpu in first.cpus and ticks > first.cpus[cpu][1]
+    }
+    memory = {
+        cache: (count - first.memory[cache]) / window_s
+        for cache, count in second.memory.items()
+        if window_s > 0 and count >= first.memory.get(cache, count + 1)
+    }
+    return Load(window_s, busy, memory)
+
+
+def _cpus(stat: str) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Source: proc_pid_stat(5), /proc/stat: user nice system idle iowait irq softirq steal guest guest_nice; the last
+    two are counted in the first two as well."""
+    for line in stat.splitlines():
+        name, *ticks = line.split()
+        if (
+            name.startswith("cpu")
+            and name[3:].isdecimal()
+            and all(each.isdecimal() for each in ticks)
+            and len(ticks) > 4
+        ):
+            spent = [int(each) for each in ticks[:8]]
+            yield int(name[3:]), (sum(spent) - spent[3] - spent[4], sum(spent))
+
+
+def _memory(tree: Tree) -> Iterator[tuple[int, int]]:
+    """By id of the last-level cache, over all control groups; a group's counters hold those of the groups in it.
+
+    Source: Linux, Documentation/arch/x86/resctrl.rst.
+    """
+    if not tree.exists(f"{RESCTRL}/mon_data"):
+        return
+    found = dict[int, int]()
+    groups = [
+        RESCTRL,
+        *(f"{RESCTRL}/{name}" for name in tree.names(RESCTRL) if tree.exists(f"{RESCTRL}/{name}/schemata")),
+    ]
+    for group in groups:
+        for name in tree.names(f"{group}/mon_data"):
+            count = tree.number(f"{group}/mon_data/{name}/mbm_total_bytes")
+            if name.startswith("mon_L3_") and name[7:].isdecimal() and count is not None:
+                found[int(name[7:])] = found.get(int(name[7:]), 0) + count
+    yield from found.items()

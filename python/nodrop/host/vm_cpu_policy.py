@@ -1,0 +1,213 @@
+"""Which CPUs VMs may have, as whoever runs the host has settled it. ETSI GS NFV-PER 001 clause 8.1.1.4, eligible CPUs.
+
+The first of these that says something decides for all CPUs: the operator's own list, Nova's dedicated and shared sets,
+the kubelet's static CPU manager, libvirt's slice, isolated cgroup partitions, CPUs isolated at boot. Where all could be
+looked at and none says anything, nothing keeps VMs off any CPU, so all are eligible; where one could not be looked at,
+it is not known.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import yaml
+
+from nodrop.host.file_tree import Tree
+from nodrop.host.inputs import Source
+from nodrop.model.observation import Confidence, Observation
+from nodrop.system.cpu_sets import listed, ranges
+
+NOVA = ("/etc/nova/nova.conf", "/etc/nova/nova-compute.conf", "/etc/kolla/nova-compute/nova.conf")
+KUBELET = "/var/lib/kubelet/config.yaml"
+KUBELET_STATE = "/var/lib/kubelet/cpu_manager_state"
+SLICE = "/sys/fs/cgroup/machine.slice/cpuset.cpus"
+CGROUPS = "/sys/fs/cgroup"
+ISOLATED = "/sys/devices/system/cpu/isolated"
+_NOVA_LINE = re.compile(
+    rb"^[ \t]*(?:\[[^\]\n]*\]|(?:cpu_dedicated_set|cpu_shared_set|vcpu_pin_set|cpu_allocation_ratio)[ \t]*=)[^\n]*$",
+    re.MULTILINE,
+)
+
+
+class Policy(NamedTuple):
+    """CPUs that VMs may have, and who said so; nobody, and why."""
+
+    cpus: frozenset[int] | None
+    source: str
+    confidence: Confidence
+    why: str = ""
+    dedicated: frozenset[int] | None = None
+    """Those that a VM gets for itself, where the policy tells them apart."""
+    oversubscription_ratio: float | None = None
+    """Virtual CPUs on each of the others."""
+
+    def eligible(self, source: Source, cpu: int) -> Observation[bool]:
+        """Whether VMs may have a CPU."""
+        if self.cpus is None:
+            return source.moment.unknown(self.why, self.source)
+        return source.moment.seen(cpu in self.cpus, self.source, self.confidence, self.why)
+
+    def ratio(self, source: Source, cpu: int) -> Observation[float]:
+        """How many virtual CPUs may share a CPU."""
+        if self.cpus is None or cpu not in self.cpus:
+            return source.moment.unknown("no VM may have it" if self.cpus is not None else self.why, self.source)
+        if self.dedicated is not None and cpu in self.dedicated:
+            return source.moment.inferred(1.0, self.source, "dedicated: one virtual CPU each")
+        if self.oversubscription_ratio is None:
+            return source.moment.unknown("no ratio is configured", self.source)
+        return source.moment.reported(self.oversubscription_ratio, self.source)
+
+
+def find(source: Source, own: Sequence[int] | None, online: Sequence[int]) -> Policy:
+    """The policy of a host.
+
+    Args:
+        own: what the operator says; None: nothing.
+        online: all CPUs that run.
+    """
+    if own is not None:
+        return Policy(frozenset(own) & frozenset(online), "user", "declared")
+    tree = source.tree
+    every: tuple[Callable[[Tree, Sequence[int]], Policy | None], ...] = (
+        _of_nova,
+        _of_kubelet,
+        _of_slice,
+        _of_partitions,
+        _of_boot,
+    )
+    for look in every:
+        if found := look(tree, online):
+            return found
+    hidden = [f"{path}: {why}" for path in (*NOVA, KUBELET, ISOLATED) if _hides(why := tree.why(path))]
+    if hidden:
+        return Policy(None, "", "unknown", "no policy found, but not all was to be seen: " + "; ".join(hidden[:3]))
+    return Policy(frozenset(online), ISOLATED, "inferred", "no policy found: nothing keeps VMs off any CPU")
+
+
+def _of_nova(tree: Tree, online: Sequence[int]) -> Policy | None:
+    """Source: OpenStack Nova, configuration reference, group compute."""
+    for path in NOVA:
+        settings = _nova_settings(tree, path)
+        sets = {key: _nova_set(settings.get(key)) for key in ("cpu_dedicated_set", "cpu_shared_set", "vcpu_pin_set")}
+        if not any(found is not None for found in sets.values()):
+            continue
+        dedicated = sets["cpu_dedicated_set"]
+        allowed = frozenset().union(*(found or () for found in sets.values())) & frozenset(online)
+        return Policy(
+            allowed,
+            f"{path} " + ", ".join(key for key, found in sets.items() if found is not None),
+            "reported",
+            dedicated=None if dedicated is None else frozenset(dedicated),
+            oversubscription_ratio=_ratio(settings.get("cpu_allocation_ratio")),
+        )
+    return None
+
+
+def _nova_settings(tree: Tree, path: str) -> dict[str, str]:
+    """Of the file only the lines that matter are kept: others hold passwords."""
+    text = tree.text(path, keep=lambda held: b"\n".join(_NOVA_LINE.findall(held))) or ""
+    return {
+        key.strip(): value.strip() for key, sign, value in (line.partition("=") for line in text.splitlines()) if sign
+    }
+
+
+def _nova_set(written: str | None) -> frozenset[int] | None:
+    """CPUs of `4-12,^8,15`."""
+    if not written:
+        return None
+    parts = [part.strip() for part in written.split(",")]
+    wanted = listed(",".join(part for part in parts if not part.startswith("^")))
+    excluded = listed(",".join(part[1:] for part in parts if part.startswith("^")))
+    return None if wanted is None or excluded is None else frozenset(wanted) - frozenset(excluded)
+
+
+def _ratio(written: str | None) -> float | None:
+    """Above 0; Nova's 0.0 means that none is set."""
+    try:
+        found = float(written or "")
+    except ValueError:
+        return None
+    return found if 0 < found < 1e6 else None
+
+
+def _of_kubelet(tree: Tree, online: Sequence[int]) -> Policy | None:
+    """With the static CPU manager pods get CPUs of their own, of all but the reserved ones.
+
+    Source: Kubernetes, KubeletConfiguration v1beta1: cpuManagerPolicy, reservedSystemCPUs.
+    """
+    settings = _kubelet_settings(tree)
+    if settings.get("cpuManagerPolicy") != "static":
+        return None
+    reserved = listed(str(settings.get("reservedSystemCPUs") or ""))
+    allowed = frozenset(online) - frozenset(reserved or ())
+    why = f"all but {ranges(reserved)}, reserved for the system" if reserved else "none reserved by number"
+    return Policy(allowed, f"{KUBELET} cpuManagerPolicy: static", "reported", why)
+
+
+def _kubelet_settings(tree: Tree) -> dict[str, Any]:
+    wanted = re.compile(rb"^(?:cpuManagerPolicy|reservedSystemCPUs):[^\n]*$", re.MULTILINE)
+    text = tree.text(KUBELET, keep=lambda held: b"\n".join(wanted.findall(held))) or ""
+    try:
+        found = yaml.safe_load(text)
+    except yaml.YAMLError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _of_slice(tree: Tree, online: Sequence[int]) -> Policy | None:
+    """What systemd lets libvirt's VMs have, where that is not everything."""
+    cpus = listed(tree.text(SLICE) or "")
+    return Policy(frozenset(cpus) & frozenset(online), SLICE, "reported") if cpus else None
+
+
+def _of_partitions(tree: Tree, online: Sequence[int]) -> Policy | None:
+    """Source: Linux, Documentation/admin-guide/cgroup-v2.rst, cpuset.cpus.partition."""
+    found, names = set[int](), list[str]()
+    for group in _groups(tree):
+        state = tree.text(f"{group}/cpuset.cpus.partition")
+        if state == "isolated":
+            found.update(listed(tree.text(f"{group}/cpuset.cpus.effective") or "") or ())
+            names.append(f"{group}/cpuset.cpus.partition")
+    return Policy(frozenset(found) & frozenset(online), ", ".join(names), "reported", "isolated") if found else None
+
+
+def _groups(tree: Tree) -> Iterator[str]:
+    """Groups of the first two levels, where partitions of a host are made."""
+    if not tree.exists(f"{CGROUPS}/cgroup.controllers"):
+        return
+    for name in tree.names(CGROUPS):
+        group = f"{CGROUPS}/{name}"
+        if tree.exists(f"{group}/cpuset.cpus.partition"):
+            yield group
+            for below in tree.names(group):
+                if tree.exists(f"{group}/{below}/cpuset.cpus.partition"):
+                    yield f"{group}/{below}"
+
+
+def _of_boot(tree: Tree, online: Sequence[int]) -> Policy | None:
+    cpus = listed(tree.text(ISOLATED) or "")
+    if not cpus:
+        return None
+    return Policy(frozenset(cpus) & frozenset(online), ISOLATED, "inferred", "isolated from the scheduler: isolcpus")
+
+
+def kubelet_owners(tree: Tree) -> dict[int, tuple[str, ...]]:
+    """Pods by the CPUs they have for themselves. Source: Kubernetes, cpu_manager_state checkpoint."""
+    try:
+        entries = json.loads(tree.text(KUBELET_STATE) or "{}").get("entries") or {}
+        return _owners((pod, name, cpus) for pod, each in entries.items() for name, cpus in each.items())
+    except (ValueError, AttributeError, TypeError):
+        return {}
+
+
+def _owners(assigned: Any) -> dict[int, tuple[str, ...]]:
+    found = dict[int, tuple[str, ...]]()
+    for pod, container, cpus in assigned:
+        for cpu in listed(str(cpus)) or ():
+            found[cpu] = (*found.get(cpu, ()), f"pod {pod}/{container}")
+    return found
+
+
+def _hides(why: str) -> bool:
+    return why not in ("", "no such file")

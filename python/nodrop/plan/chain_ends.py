@@ -1,0 +1,100 @@
+"""The ends of every service chain: by which port and tag the tester reaches it, and who is there."""
+
+from collections.abc import Iterator
+from ipaddress import IPv4Address
+
+from nodrop.config.schema import Config
+from nodrop.errors import ConfigError
+from nodrop.model.base import Value
+from nodrop.model.layer import Vlan
+from nodrop.model.plan import LabPlan, SutKind
+from nodrop.plan import addressing, cloud_addresses
+from nodrop.plan.chain_networks import LEFT, RIGHT
+from nodrop.plan.flow_fields import flow_networks
+
+TRANSPARENT: frozenset[SutKind] = frozenset({"bridge", "ovs", "wire", "ext"})
+"""SUTs that leave MAC addresses as they are, or of which nothing else is known."""
+
+
+class ChainEnd(Value):
+    """One end of a chain, as the tester sees it."""
+
+    chain: int
+    side: int
+    """LEFT or RIGHT."""
+    port: int
+    """Index of the tester's port."""
+    tags: tuple[Vlan, ...] = ()
+    """VLAN tags of its frames there, outermost first."""
+    tester_mac: str
+    """Source of what the tester sends there."""
+    next_mac: str
+    """Destination of what the tester sends there, unless that is asked for."""
+    tester_ips: tuple[str, str]
+    """The tester's own addresses there, as a station on the link: IPv4, IPv6."""
+    networks: tuple[addressing.IPNetwork, ...]
+    """Networks behind the tester's port that are this chain's: IPv4, IPv6, then those of its flows where they are
+    others."""
+    sut_ips: tuple[str, str]
+    """The SUT's addresses there, where it has any: IPv4, IPv6."""
+
+
+def chain_ends(config: Config, lab: LabPlan) -> tuple[tuple[ChainEnd, ChainEnd], ...]:
+    """Left and right end of every chain, in order."""
+    return tuple(_pairs(config, lab))
+
+
+def tester_mac(lab: LabPlan, port: int) -> str:
+    """The station that the tester is at a port: an interface's own address where the SUT was there before."""
+    return lab.tester_macs[port] if lab.tester_macs else addressing.tester_mac(port)
+
+
+def entrance_mac(lab: LabPlan, chain: int, side: int) -> str:
+    """The station that frames into a chain are addressed to at one of its ends."""
+    if lab.sut in TRANSPARENT:
+        return tester_mac(lab, lab.port(chain, 1 - side))
+    return addressing.sut_mac(addressing.place(chain, side))
+
+
+def _pairs(config: Config, lab: LabPlan) -> Iterator[tuple[ChainEnd, ChainEnd]]:
+    count = lab.chain_count
+    base = [
+        (addressing.networks(count, 2 * chain), addressing.networks(count, 2 * chain + 1)) for chain in range(count)
+    ]
+    for chain, flows in enumerate(flow_networks(config, base)):
+        left, right = (_end(config, lab, chain, side, flows[side]) for side in (LEFT, RIGHT))
+        yield left, right
+
+
+def _end(config: Config, lab: LabPlan, chain: int, side: int, flows: tuple[addressing.IPNetwork, ...]) -> ChainEnd:
+    chains, place = lab.chain_count, addressing.place(chain, side)
+    port, gateways = lab.port(chain, side), config.gateways
+    tester_ipv4 = _gateway("gateways.tester", gateways.tester, gateways.tester_step, chain, side)
+    sut_ipv4 = _gateway("gateways.sut", gateways.sut, gateways.sut_step, chain, side)
+    if lab.cloud:
+        tester_ipv4 = tester_ipv4 or cloud_addresses.tester_ip(config, chain, side)
+        sut_ipv4 = sut_ipv4 or cloud_addresses.entrance_ip(config, chain, side)
+    ipv4, ipv6 = addressing.sut_ips(chains, place)
+    return ChainEnd(
+        chain=chain,
+        side=side,
+        port=port,
+        tags=(Vlan(id=lab.vlans[chain][side]),) if lab.vlans else (),
+        tester_mac=tester_mac(lab, port),
+        next_mac=config.macs[side][chain] if config.macs else entrance_mac(lab, chain, side),
+        tester_ips=(tester_ipv4 or addressing.tester_ip(chains, place, 4), addressing.tester_ip(chains, place, 6)),
+        networks=(*addressing.networks(chains, place), *flows),
+        sut_ips=(sut_ipv4 or ipv4, ipv6),
+    )
+
+
+def _gateway(
+    key: str, bases: tuple[IPv4Address, IPv4Address] | None, step: IPv4Address, chain: int, side: int
+) -> str | None:
+    """A chain's address, counted from the first one's; None where none were written. Raises ConfigError."""
+    if bases is None:
+        return None
+    number = int(bases[side]) + chain * int(step)
+    if number > int(IPv4Address("255.255.255.255")):
+        raise ConfigError(f"{key}: {bases[side]} asked, in steps of {step} chain {chain} has none; write a lower one")
+    return str(IPv4Address(number))

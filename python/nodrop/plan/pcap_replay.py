@@ -1,0 +1,81 @@
+"""Streams whose frames come from a capture file."""
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from nodrop.config.flows import FlowsConfig
+from nodrop.config.schema import Config
+from nodrop.errors import ConfigError
+from nodrop.model.layer import Ethernet
+from nodrop.model.plan import LabPlan
+from nodrop.model.traffic import Replay, ReplayFound, ReplaySource, Stream
+from nodrop.plan.chain_ends import chain_ends
+from nodrop.plan.resolvers import Inspect
+
+HEEDED = frozenset({"replay", "forward", "rx_shift"})
+"""Keys below `traffic` that hold for frames of a file too."""
+MADE = frozenset({"frame_bytes", "flow_count"})
+"""Keys of the top that say what made frames are like."""
+
+
+class Replayed(NamedTuple):
+    """A file and what it has."""
+
+    source: ReplaySource
+    found: ReplayFound
+
+
+def find_replay(config: Config, inspect: Inspect) -> Replayed | None:
+    """The frames of the file that was asked for; None when frames are made. Raises ConfigError."""
+    asked = config.traffic.replay
+    if asked.file is None:
+        without_file = sorted(asked.model_fields_set - {"file"})
+        if without_file:
+            raise ConfigError(f"traffic.replay.{without_file[0]}: asked without a file; write traffic.replay.file too")
+        return None
+    others = sorted(MADE & config.model_fields_set)
+    others += ["flows"] if config.flows != FlowsConfig() else []
+    others += ["tunnel.kind"] if config.tunnel.kind != "none" else []
+    others += [f"traffic.{key}" for key in sorted(config.traffic.model_fields_set - HEEDED)]
+    if others:
+        raise ConfigError(
+            f"traffic.replay.file and {others[0]}: both asked, the frames of a file are what they are; "
+            f"leave {others[0]} out"
+        )
+    source = ReplaySource(file=str(Path(asked.file).absolute()), filter=asked.filter, frame_count_max=asked.frames)
+    return Replayed(source, inspect(source))
+
+
+def replay_streams(config: Config, lab: LabPlan, replayed: Replayed) -> Iterator[Stream]:
+    """One for each direction of each chain; each sends all frames of the file."""
+    source, found = replayed
+    shifted = itertools.product(found.signature_offsets, config.traffic.rx_shift)
+    rx_offsets = tuple(sorted({offset + shift for offset, shift in shifted}))
+    replay = Replay(
+        **source.model_dump(),
+        macs=config.traffic.replay.macs,
+        **found.model_dump(include={"frame_count", "template_count", "grown_count"}),
+    )
+    ways = range(2 if config.bidirectional else 1)
+    if any(end.tags for end in chain_ends(config, lab)[0]):
+        raise ConfigError(
+            "traffic.replay.file: asked where chains are told apart by VLAN, frames of a file have no such tag; write "
+            "networks: ports, or one chain"
+        )
+    for ends, way in itertools.product(chain_ends(config, lab), ways):
+        here, there = ends[way], ends[1 - way]
+        forward = config.traffic.forward
+        yield Stream(
+            stream_id=2 * here.chain + way,
+            tx_port=here.port,
+            rx_port=there.port,
+            chain=here.chain,
+            share=(forward if way == 0 else 1 - forward) if config.bidirectional else 1.0,
+            sizes=found.sizes,
+            size_order="listed",
+            layers=(Ethernet(src=here.tester_mac, dst=here.next_mac),),
+            rx_offsets=rx_offsets,
+            replay=replay,
+        )

@@ -1,0 +1,144 @@
+"""Progress for a terminal: one small picture, drawn over at most four times a second."""
+
+import time
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from nodrop.formatting import goal_text, traffic_text, turn_text, width_text
+from nodrop.model.event import Event, RunDone, SuitePlace, TrialProgress
+from nodrop.model.goal import GoalResult
+from nodrop.report.confidence import estimate_text
+from nodrop.report.interval_lines import Intervals
+from nodrop.report.progress import Progress
+from nodrop.units import format_pps, format_ratio, format_seconds
+
+REFRESH_S = 0.25
+"""Drawing takes CPU time that the measurement may want."""
+
+
+class LiveProgress:
+    """Draws from the events as they come, on no thread and no timer of its own; leaves nothing behind."""
+
+    def __init__(self, console: Console) -> None:
+        self._live = Live(console=console, auto_refresh=False, transient=True)
+        self._progress = Progress()
+        self._intervals = Intervals()
+        self._start_s = time.monotonic()
+        self._drawn_s = 0.0
+
+    def __enter__(self) -> Self:
+        """Begin to draw."""
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Clear the picture away."""
+        self._live.stop()
+
+    def hear(self, event: Event) -> None:
+        """Take in what happened, and draw it if the last picture is old enough."""
+        self._progress.hear(event)
+        for line in self._intervals.hear(event):
+            self._live.console.print(line)
+        now_s = time.monotonic()
+        if isinstance(event, RunDone) or (isinstance(event, TrialProgress) and now_s - self._drawn_s < REFRESH_S):
+            return
+        self._drawn_s = now_s
+        self._live.update(picture(self._progress, now_s - self._start_s), refresh=True)
+
+
+def picture(progress: Progress, elapsed_s: float) -> RenderableType:
+    """The running trial, the bounds so far, the time."""
+    return Group(*_lines(progress, elapsed_s))
+
+
+def _lines(progress: Progress, elapsed_s: float) -> Iterator[RenderableType]:
+    left_s = progress.left_s()
+    left = f", ~{format_seconds(round(left_s))} left" if left_s is not None else ""
+    if progress.plan:
+        clock = Table.grid(expand=True)
+        clock.add_column()
+        clock.add_column(justify="right", no_wrap=True)
+        what = f"{_place_text(progress.place)}{progress.plan.lab.sut}, {traffic_text(progress.plan.traffic)}"
+        clock.add_row(Text(what, style="bold"), f"{format_seconds(int(elapsed_s))}{left}")
+        yield clock
+    if progress.started is None:
+        yield _staging(progress)
+        return
+    yield from _trial(progress)
+    if progress.goals:
+        yield _bounds(progress.goals)
+
+
+def _staging(progress: Progress) -> RenderableType:
+    """How far the stage is, or what comes before the first trial."""
+    staging = progress.staging
+    if not staging:
+        return Text("bringing up the lab, starting the generator, checking the path", style="dim")
+    if not staging.count:
+        return Text(staging.text, style="dim", overflow="ellipsis", no_wrap=True)
+    row = Table.grid(padding=(0, 2, 0, 0))
+    row.add_row(
+        "cloud",
+        ProgressBar(total=staging.count, completed=staging.done_count, width=20),
+        f"{staging.done_count} of {staging.count}",
+        Text(staging.text, style="dim", overflow="ellipsis", no_wrap=True),
+    )
+    return row
+
+
+def _place_text(place: SuitePlace | None) -> str:
+    """Which run it is: `A 2 of 5, run 3 of 10: `."""
+    if not place:
+        return ""
+    turn = turn_text(place.variant, place.repeat, place.repeat_count)
+    number = f"{place.number} of {place.count}"
+    return f"{turn}, run {number}: " if turn and turn != number else f"{number}: "
+
+
+def _trial(progress: Progress) -> Iterator[RenderableType]:
+    assert progress.started
+    trial, now = progress.started.trial, progress.now
+    elapsed_s = now.elapsed_s if now else 0.0
+    loss_ratio = now.lost_count / now.offered_count if now and now.offered_count else 0.0
+    row = Table.grid(padding=(0, 2, 0, 0))
+    row.add_row(
+        f"trial {progress.started.index}",
+        Text(format_pps(trial.intended_load_pps), style="bold"),
+        ProgressBar(total=trial.duration_s, completed=min(elapsed_s, trial.duration_s), width=20),
+        f"{elapsed_s:.1f} of {format_seconds(trial.duration_s)}",
+        Text(f"loss {format_ratio(loss_ratio)}", style="yellow" if loss_ratio else ""),
+    )
+    yield row
+    outlook = progress.started.outlook
+    for what, text in (
+        ("", trial.reason or progress.started.phase),
+        ("without loss: ", outlook.if_low_loss),
+        ("with loss: ", outlook.if_high_loss),
+    ):
+        if text:
+            yield Text(f"{what}{text}", style="dim", overflow="ellipsis", no_wrap=True)
+
+
+def _bounds(goals: tuple[GoalResult, ...]) -> Table:
+    """Lower and upper bound of every goal, closing in."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for found in goals:
+        table.add_row(
+            Text(goal_text(found.goal), style="bold"),
+            format_pps(found.lower.load_pps) if found.lower else "?",
+            "to",
+            format_pps(found.upper.load_pps) if found.upper else "?",
+            "" if found.estimate_pps is None else f"about {estimate_text(found)}",
+            Text(f"width {width_text(found)}", style="dim"),
+        )
+    return table

@@ -1,0 +1,206 @@
+"""Placements for people: where a VM goes, to the last resource, and why it goes nowhere else."""
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from rich.text import Text
+
+from nodrop.model.chd import HostDescriptor, NumaNode
+from nodrop.model.placement import PlacedInterface, PlacedSet, Placement, PlacementResult, Rejection, Violation
+from nodrop.system.cpu_sets import ranges
+from nodrop.units import format_bps, format_bytes, format_ratio
+
+DETAILED_MAX = 3
+"""Hosts that are refused with all there is to say; of more, the reasons are counted."""
+VIOLATIONS_MAX = 8
+NAMED_MAX = 6
+LABEL = 12
+
+
+def place_lines(result: PlacementResult, host: HostDescriptor | None, width: int) -> Iterator[Text]:
+    """What became of a VM.
+
+    Args:
+        result: of one VM.
+        host: the one it goes to, as it was before.
+        width: columns there are.
+    """
+    placement = result.placement
+    if placement is None or host is None:
+        yield Text(f"{result.vm} fits on none of {_hosts(len(result.rejections))}", style="bold red")
+    else:
+        yield Text(f"{result.vm} goes to {placement.hostname}", style="bold")
+        yield from _placement(placement, host, width)
+        yield from _wrapped("others", _others(result), width)
+    yield from _rejections(result.rejections, width)
+
+
+def _placement(placement: Placement, host: HostDescriptor, width: int) -> Iterator[Text]:
+    nodes = {node.id: node for node in host.resources.numa_nodes}
+    if placement.profile:
+        yield from _wrapped("profile", [f"number {placement.profile} of the descriptor, from 0"], width)
+    for each in placement.sets:
+        yield Text()
+        yield from _set(each, nodes[each.node], width)
+    yield Text()
+    cpus = ranges(placement.emulator_cpus)
+    yield from _wrapped("emulator", [f"threads of the hypervisor: CPUs {cpus}" if cpus else "no CPU"], width)
+    share = format_ratio(placement.guarantee.ratio)
+    yield from _wrapped("promise", [f"{share} of the KPIs, {placement.guarantee.label}"], width)
+    yield from _wrapped("why", placement.reasons, width)
+    yield from _wrapped("instead", placement.substitutions, width, "yellow")
+    yield from _wrapped("unchecked", placement.warnings, width, "yellow")
+    yield from _wrapped("left", _left(placement), width)
+
+
+def _set(placed: PlacedSet, node: NumaNode, width: int) -> Iterator[Text]:
+    socket = node.socket.value
+    where = f"node {placed.node}" + (f", socket {socket}" if socket is not None else "")
+    yield Text(f"  set {placed.index} on {where}", style="bold")
+    yield from _cpus(placed, node, width)
+    pages = f"{placed.large_page_count} pages of {format_bytes(placed.large_page_bytes or 0)}"
+    normal = f"{format_bytes(placed.normal_bytes)} not in large pages"
+    parts = [text for text, count in ((pages, placed.large_page_count), (normal, placed.normal_bytes)) if count]
+    yield from _wrapped("memory", [", ".join(parts)] if parts else [], width)
+    yield from _wrapped("interfaces", [_interface(each) for each in placed.interfaces], width)
+    yield from _wrapped("devices", placed.devices, width)
+
+
+def _cpus(placed: PlacedSet, node: NumaNode, width: int) -> Iterator[Text]:
+    """vCPU over CPU, those of a core together."""
+    core_of = {
+        cpu: core for core, siblings in enumerate(sorted(map(sorted, node.cpus.sibling_sets))) for cpu in siblings
+    }
+    by_core: dict[int, list[int]] = {}
+    for vcpu, cpu in placed.cpus.items():
+        by_core.setdefault(core_of[cpu], []).append(vcpu)
+    cells = []
+    for core, vcpus in sorted(by_core.items(), key=lambda each: each[1]):
+        siblings = sorted(cpu for cpu, of in core_of.items() if of == core)
+        idle = [cpu for cpu in siblings if cpu not in placed.cpus.values()]
+        cells.append(
+            (
+                " ".join(map(str, vcpus)),
+                " ".join(str(placed.cpus[vcpu]) for vcpu in vcpus) + (f" ({ranges(idle)} idle)" if idle else ""),
+            )
+        )
+    room = width - LABEL - 4
+    row: list[tuple[str, str]] = []
+    used = 0
+    for cell in cells:
+        wide = max(map(len, cell)) + 3
+        if row and used + wide > room:
+            yield from _row(row)
+            row, used = [], 0
+        row.append(cell)
+        used += wide
+    if row:
+        yield from _row(row)
+
+
+def _row(cells: Sequence[tuple[str, str]]) -> Iterator[Text]:
+    for label, at in (("vCPU", 0), ("CPU", 1)):
+        columns = " | ".join(cell[at].ljust(max(map(len, cell))) for cell in cells)
+        yield Text(f"    {label:<{LABEL}}{columns}".rstrip(), style="dim" if at == 0 else "")
+
+
+def _interface(placed: PlacedInterface) -> str:
+    name = f" {placed.netdev}" if placed.netdev else ""
+    need = format_bps(placed.speed_bps)
+    share = f", {format_bps(placed.bandwidth_bps)} of it" if placed.bandwidth_bps else ""
+    if placed.mode == "dedicated":
+        return f"{placed.index}: all of port {placed.pci_id}{name} ({need}{share})"
+    if placed.mode == "sriov":
+        return f"{placed.index}: VF {placed.pci_id} of port {placed.port_pci_id}{name} ({need}{share})"
+    switch = " ".join(part for part in (placed.vswitch_kind, placed.vswitch) if part)
+    return f"{placed.index}: {switch}, uplink {placed.port_pci_id}{name} ({need}{share})"
+
+
+def _left(placement: Placement) -> list[str]:
+    """What is left, a line for each node."""
+    lines: dict[str, list[str]] = {}
+    for key, value in placement.slack.items():
+        place, _, what = key.partition("_")
+        if place == "node":
+            number, _, what = what.partition("_")
+            place = f"node {number}"
+        lines.setdefault(place, []).append(_quantity(what, value))
+    return [f"{place}: {', '.join(parts)}" for place, parts in lines.items()]
+
+
+def _quantity(name: str, value: float) -> str:
+    if name.endswith("_bytes"):
+        return f"{format_bytes(value)} of {name.removesuffix('_bytes')}"
+    words = name.removesuffix("_count").split("_")
+    thing = {"core": "core", "port": "port", "vf": "VF"}.get(words[0])
+    plural = "" if value == 1 else "s"
+    return f"{value:g} free {thing}{plural}" if thing else f"{value:g} free page{plural} of {' '.join(words[:2])}"
+
+
+def _others(result: PlacementResult) -> list[str]:
+    names = result.alternatives
+    if not names:
+        return []
+    more = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
+    return [f"{', '.join(names[:NAMED_MAX])}{more} would do, in this order"]
+
+
+def _rejections(rejections: Sequence[Rejection], width: int) -> Iterator[Text]:
+    if not rejections:
+        return
+    yield Text()
+    if len(rejections) > DETAILED_MAX:
+        yield Text(f"  {_hosts(len(rejections))} will not do, by what decides first", style="bold")
+        yield from _counted(rejections, width)
+        return
+    for each in rejections:
+        yield Text(f"  {each.hostname} will not do", style="bold")
+        alike = _alike(each.violations)
+        for number, (constraint, says) in enumerate(alike):
+            if number == VIOLATIONS_MAX:
+                yield from _wrapped("", [f"{len(alike) - number} more; all with --format json"], width)
+                break
+            yield from _wrapped(constraint, [says], width)
+
+
+def _counted(rejections: Sequence[Rejection], width: int) -> Iterator[Text]:
+    """Reasons, how many hosts each keeps away, and one of these in full."""
+    first = {each.host_id: each.violations[0] for each in rejections if each.violations}
+    counts = Counter(violation.constraint for violation in first.values())
+    for constraint, count in counts.most_common():
+        example = next(each for each in rejections if first[each.host_id].constraint == constraint)
+        further = {each.constraint for each in example.violations} - {constraint}
+        also = f"; there also {', '.join(sorted(further))}" if further else ""
+        says = f"{constraint}, such as {example.hostname}: {_violation(first[example.host_id])}{also}"
+        yield from _wrapped(f"{count:>7,}", [says], width)
+
+
+def _alike(violations: Sequence[Violation]) -> list[tuple[str, str]]:
+    """Constraints and what is to be said of each; what holds in several places is said once."""
+    places: dict[tuple[str, str, str], list[str]] = {}
+    for each in violations:
+        places.setdefault((each.constraint, each.asked, each.found), []).append(each.where)
+    return [
+        (key[0], f"{key[1]} asked, {key[2]}" + (f" ({'; '.join(where)})" if any(where) else ""))
+        for key, where in places.items()
+    ]
+
+
+def _violation(violation: Violation) -> str:
+    where = f" ({violation.where})" if violation.where else ""
+    return f"{violation.asked} asked, {violation.found}{where}"
+
+
+def _hosts(count: int) -> str:
+    return f"{count:,} host{'' if count == 1 else 's'}"
+
+
+def _wrapped(label: str, lines: Sequence[str], width: int, style: str = "") -> Iterator[Text]:
+    """Lines behind a label, each broken where the screen ends."""
+    # A label that is too wide pushes its first line, which is better than to cut either.
+    head = f"    {label:<{LABEL - 1}} "
+    for line in lines:
+        for part in textwrap.wrap(line, max(20, width - len(head) - 1), break_long_words=False, break_on_hyphens=False):
+            yield Text(f"{head}{part}", style=style)
+            head = " " * (LABEL + 4)

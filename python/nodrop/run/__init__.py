@@ -1,0 +1,1 @@
+"""One run, from plan to stored result. Start in `execute.py`."""

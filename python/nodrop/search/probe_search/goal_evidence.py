@@ -1,0 +1,151 @@
+"""What the trials so far count for one goal, and which of them were set aside and why."""
+
+import math
+
+from nodrop.model.goal import Goal
+from nodrop.search.classification import Classification, Evidence, RelevantBounds, classify, relevant_bounds
+from nodrop.search.probe_search.trial_trace import Trace
+
+FULL_LENGTH = 0.999
+"""Share of the duration asked from which on a trial ran to its end; the rest is a clock's rounding."""
+CLEAR_EXCESS = 0.1
+"""How far a short trial must exceed a loss ratio to count as an upper bound, as a share of it or of the width."""
+SHORT_TRIAL_S = 0.2
+"""Shorter trials never count."""
+
+
+class Ledger:
+    """The evidence for one goal, load by load.
+
+    A trial counts as full-length when it ran its time, or when it was stopped with more frames lost than the goal
+    allows for all of it: the rest could not have changed that. A trial that ran longer than the goal asks counts once
+    for every stretch of the goal's duration. A shorter trial counts only where it lost steadily and clearly too much.
+    """
+
+    def __init__(self, goal: Goal, overhead_s: float) -> None:
+        assert goal.final_trial_duration_s and goal.duration_sum_s and goal.width_ratio
+        self.goal = goal
+        self.full_s = goal.final_trial_duration_s
+        self.sum_s = goal.duration_sum_s
+        self.width_ratio = goal.width_ratio
+        self._overhead_s = overhead_s
+        self._evidence: dict[float, list[Evidence]] = {}
+        self._aside: set[int] = set()
+        self._first_parts: set[int] = set()
+        self._early_upper: dict[float, int] = {}
+        self.accepted: dict[float, int] = {}
+        """Loads taken for lower bounds with less than a full-length trial, and the trial that speaks for each."""
+
+    def add(self, trace: Trace, expected_ratio: float) -> None:
+        """Take in a trial.
+
+        Args:
+            trace: the trial.
+            expected_ratio: what its loss would come to if it went on as it was for the goal's duration.
+        """
+        for evidence in self._pieces(trace, expected_ratio):
+            self._evidence.setdefault(trace.load_pps, []).append(evidence)
+
+    def set_aside(self, trial_index: int) -> None:
+        """Leave a trial out from now on."""
+        self._aside.add(trial_index)
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether parts of longer trials count as trials of their own."""
+        counted = [each.trial_index for trials in self._evidence.values() for each in trials]
+        return len(counted) > len(set(counted)) or bool(self._first_parts)
+
+    @property
+    def aside(self) -> frozenset[int]:
+        """Trials that would have counted, and were set aside."""
+        counted = {each.trial_index for trials in self._evidence.values() for each in trials}
+        return frozenset(self._aside & counted)
+
+    def at(self, load_pps: float) -> list[Evidence]:
+        """What counts at a load."""
+        return [each for each in self._evidence.get(load_pps, []) if each.trial_index not in self._aside]
+
+    def counted(self) -> dict[float, list[Evidence]]:
+        """Everything that counts, by load."""
+        return {load: kept for load in self._evidence if (kept := self.at(load))}
+
+    def classification(self, load_pps: float) -> Classification:
+        """What a load is for this goal."""
+        return classify(self.at(load_pps), self.goal)
+
+    def bounds(self) -> RelevantBounds[float]:
+        """The relevant bounds (RFC 9971), upper ones decided early included."""
+        early_pps = min((load for load, i in self._early_upper.items() if i not in self._aside), default=math.inf)
+        below = {load: trials for load, trials in self.counted().items() if load < early_pps}
+        lower_pps, upper_pps = relevant_bounds(below, self.goal)
+        if upper_pps is None and not math.isinf(early_pps):
+            upper_pps = early_pps
+        fitting = [load for load in self.accepted if upper_pps is None or load < upper_pps]
+        return RelevantBounds(max([*fitting, lower_pps or 0.0]) or None, upper_pps)
+
+    def accept(self, load_pps: float, trial_index: int) -> None:
+        """Take a load for a lower bound although its trial was short; `accepted` says so."""
+        self.accepted[load_pps] = trial_index
+
+    def is_accepted(self, load_pps: float) -> bool:
+        """Whether a load counts as a lower bound by such a decision alone."""
+        return load_pps in self.accepted and not self.classification(load_pps).is_lower
+
+    def decide_early(self, load_pps: float, trial_index: int) -> None:
+        """Take a load for an upper bound although the trials it would need by classification were not all made."""
+        self._early_upper[load_pps] = trial_index
+
+    def is_early(self, load_pps: float) -> bool:
+        """Whether a load counts as an upper bound by such a decision alone."""
+        return load_pps in self._early_upper and not self.classification(load_pps).is_upper
+
+    def clearly_exceeds(self, loss_ratio: float, times: float = 1.0) -> bool:
+        """Whether a loss ratio is so far above the one allowed that a short trial may say so."""
+        excess = times * CLEAR_EXCESS * min(self.goal.loss_ratio, self.width_ratio)
+        return loss_ratio > self.goal.loss_ratio + excess
+
+    def high_loss_indices(self, up_to_pps: float) -> list[int]:
+        """Trials that speak against loads up to this one."""
+        allowed = self.goal.loss_ratio
+        return [
+            each.trial_index
+            for load, trials in self.counted().items()
+            for each in trials
+            if load <= up_to_pps and each.loss_ratio > allowed
+        ]
+
+    def decision_s(self) -> float:
+        """How long a trial has to be that decides a load alone, whichever way it goes; overhead counts as time."""
+        share = max(1.0 - self.goal.exceed_ratio, self.goal.exceed_ratio)
+        needed_s = self.sum_s * share - (self._overhead_s if self.sum_s > self.full_s else 0.0)
+        return max(self.full_s, needed_s * 1.002 if self.goal.exceed_ratio else needed_s)
+
+    def missing_s(self, load_pps: float) -> float:
+        """How much longer trials at a load have to go on, at the least, before it is decided."""
+        found = self.classification(load_pps)
+        tolerated_s = self.sum_s * self.goal.exceed_ratio
+        low_s = self.sum_s - tolerated_s - found.full_low_s
+        high_s = tolerated_s * 1.002 - found.full_high_s
+        return max(self.full_s, min(low_s, high_s) - self._overhead_s)
+
+    def part_count(self, trace: Trace) -> int:
+        """How many trials of the goal's duration a longer one counts for; at least 1."""
+        return max(1, int(trace.elapsed_s / self.full_s / FULL_LENGTH))
+
+    def _pieces(self, trace: Trace, expected_ratio: float) -> list[Evidence]:
+        if trace.elapsed_s >= self.full_s * FULL_LENGTH:
+            count = self.part_count(trace)
+            effective_s = (trace.elapsed_s + self._overhead_s) / count
+            duration_s = max(self.full_s, trace.elapsed_s / count)
+            if self.sum_s <= self.full_s and count > 1:  # one trial decides, and it begins with an empty buffer
+                self._first_parts.add(trace.index)
+                return [Evidence(duration_s, effective_s, trace.ratios(count)[0], trace.index)]
+            return [Evidence(duration_s, effective_s, ratio, trace.index) for ratio in trace.ratios(count)]
+        certain_ratio = trace.lost_count / (trace.load_pps * self.full_s)
+        if certain_ratio > self.goal.loss_ratio:
+            return [Evidence(self.full_s, trace.elapsed_s + self._overhead_s, certain_ratio, trace.index)]
+        clear = trace.overloaded and trace.elapsed_s >= SHORT_TRIAL_S and trace.steady
+        if clear and self.clearly_exceeds(expected_ratio):
+            return [Evidence(trace.elapsed_s, trace.elapsed_s + self._overhead_s, expected_ratio, trace.index)]
+        return []

@@ -1,0 +1,63 @@
+"""The tightest bounds of one goal where a verdict on a load is never reconsidered."""
+
+from dataclasses import dataclass
+
+from nodrop.model.goal import Flag, Goal
+from nodrop.search import width
+from nodrop.search.base import Interval
+from nodrop.search.evidence import interval_between
+from nodrop.search.loss_table import Measured
+from nodrop.search.reason_text import load_text, width_text
+
+
+@dataclass(slots=True)
+class TightestBounds:
+    """The highest load that met a goal and the lowest that did not; each verdict narrows what the next is asked of."""
+
+    goal: Goal
+    lower: Measured | None = None
+    upper: Measured | None = None
+    contrary: Measured | None = None
+    """The last trial that contradicted a bound: at or beyond it, and on the wrong side of the goal."""
+
+    def meets(self, measured: Measured) -> bool:
+        """Whether one trial lost no more than the goal allows."""
+        return measured.loss_ratio <= self.goal.loss_ratio
+
+    def take(self, measured: Measured) -> None:
+        """Let a trial move the bound it tightens; one that lies outside the bounds moves none."""
+        below = self.lower is not None and measured.load_pps <= self.lower.load_pps
+        above = self.upper is not None and measured.load_pps >= self.upper.load_pps
+        if below or above:
+            if self.meets(measured) == above:
+                self.contrary = measured
+        elif self.meets(measured):
+            self.lower = measured
+        else:
+            self.upper = measured
+
+    def interval(self, final_duration_s: float, width_goal: float) -> Interval:
+        """The bounds; a missing one is shown at the other's load, not valid.
+
+        Args:
+            final_duration_s: duration at which bounds are final.
+            width_goal: relative width above which a search that is over has left the bounds too far apart.
+        """
+        known = interval_between(self.goal, self.lower or self.upper, self.upper or self.lower, final_duration_s)
+        return known.model_copy(update={"flags": (*known.flags, *self._flags(width_goal))})
+
+    def _flags(self, width_goal: float) -> list[Flag]:
+        flags = []
+        if self.lower and self.upper:
+            found = width.between(self.lower.load_pps, self.upper.load_pps)
+            if found > width_goal:
+                text = f"The bounds are {width_text(found)} apart where {width_text(width_goal)} is asked."
+                flags.append(Flag(code="wide-interval", text=text))
+        if self.contrary:
+            found_to = "met" if self.meets(self.contrary) else "did not meet"
+            text = (
+                f"A trial at {load_text(self.contrary.load_pps)} {found_to} {self.goal.label}, which contradicts its "
+                "bounds: this search never reconsiders a bound."
+            )
+            flags.append(Flag(code="loss-inversion", text=text))
+        return flags

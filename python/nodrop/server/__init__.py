@@ -1,0 +1,1 @@
+"""`nodrop serve`: the REST API (`rest/`) and the pages (`pages/`)."""

@@ -1,0 +1,73 @@
+"""Logging in and out, and light or dark: what a browser is to remember."""
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
+
+from nodrop.server.pages.context import Site
+from nodrop.server.pages.forms import only, read_form
+from nodrop.server.pages.render import THEME_COOKIE, THEMES, render
+from nodrop.server.rest.auth_middleware import cookie_name, session_of
+from nodrop.server.rest.sessions import SESSION_S
+
+YEAR_S = 365 * 86400
+
+
+def routes(site: Site) -> APIRouter:
+    """The pages."""
+    router = APIRouter()
+
+    @router.get("/login")
+    async def show(request: Request) -> Response:
+        goal = safe_goal(request.query_params.get("next", "/"))
+        if site.sessions is None or site.sessions.knows(session_of(request)):
+            return RedirectResponse(goal, 303)
+        return render(request, "login.html", goal=goal, refused=False)
+
+    @router.post("/login")
+    async def log_in(request: Request) -> Response:
+        fields = await read_form(request)
+        goal = safe_goal(only(fields, "next"))
+        if site.sessions is None:
+            return RedirectResponse(goal, 303)
+        address = request.client.host if request.client else ""
+        session = site.sessions.open(only(fields, "token"), address)
+        if session is None:
+            return render(request, "login.html", 403, goal=goal, refused=True)
+        response = RedirectResponse(goal, 303)
+        response.set_cookie(
+            cookie_name(request),
+            session,
+            max_age=int(SESSION_S),
+            httponly=True,
+            samesite="strict",
+            secure=request.url.scheme == "https",
+        )
+        return response
+
+    @router.post("/logout")
+    async def log_out(request: Request) -> Response:
+        await read_form(request)
+        if site.sessions:
+            site.sessions.close(session_of(request))
+        response = RedirectResponse("/login", 303)
+        response.delete_cookie(cookie_name(request), httponly=True, samesite="strict")
+        return response
+
+    @router.post("/theme")
+    async def set_theme(request: Request) -> Response:
+        fields = await read_form(request)
+        response = RedirectResponse(safe_goal(only(fields, "next")), 303)
+        theme = only(fields, "theme")
+        if theme in THEMES:
+            response.set_cookie(THEME_COOKIE, theme, max_age=YEAR_S, httponly=True, samesite="lax")
+        else:
+            response.delete_cookie(THEME_COOKIE)
+        return response
+
+    return router
+
+
+def safe_goal(asked: str) -> str:
+    """A place on this server to go on to; the first page for everything else."""
+    inside = asked.startswith("/") and not asked.startswith(("//", "/\\")) and asked.isprintable()
+    return asked if inside and "\\" not in asked else "/"

@@ -1,0 +1,60 @@
+"""Results that an address means: ids, labels, tags; never files, which `nodrop` takes on a command line."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from nodrop.errors import ConfigError
+from nodrop.model.result_filter import OLDEST, Filter
+from nodrop.model.suite import Suite
+from nodrop.server.pages.context import Site
+from nodrop.server.rest.problem import Problem
+from nodrop.store import suites
+from nodrop.store.index import Index
+from nodrop.store.selection import Selected
+
+ID = re.compile(r"\w[\w.+#:-]{0,199}")
+"""A name without a way out of its directory."""
+WORDS_MAX = 200
+
+
+def selected(site: Site, index: Index, words: Sequence[str]) -> tuple[Selected, ...]:
+    """What words mean, each result once: ids of runs or suites, `label:NAME`, `tag:NAME`, several joined by commas.
+
+    Raises: Problem for a word that means nothing.
+    """
+    every = [word for written in words for part in written.split(",") if (word := part.strip())]
+    if len(every) > WORDS_MAX:
+        raise Problem(400, f"{len(every)} results asked, at most {WORDS_MAX} at once; name a label or a tag instead")
+    found = [each for word in every for each in _meant(site, index, word)]
+    return tuple({each.summary.run_id: each for each in found}.values())
+
+
+def suite_of(site: Site, name: str) -> Suite | None:
+    """The list of runs of an id; None where there is none."""
+    if not ID.fullmatch(name) or not (Path(site.base.results_dir) / name / suites.SUITE_FILE).is_file():
+        return None
+    try:
+        found = suites.look_up(Path(site.base.results_dir) / name)
+    except ConfigError as error:
+        raise Problem(410, str(error)) from None
+    return found.suite if found else None
+
+
+def _meant(site: Site, index: Index, word: str) -> Iterator[Selected]:
+    kind, colon, name = word.partition(":")
+    if colon and kind in ("label", "tag"):
+        rows = index.list(Filter(label=name, sort=OLDEST) if kind == "label" else Filter(tags=(name,), sort=OLDEST))
+    elif suite := suite_of(site, word):
+        known = {row.summary.run_id: row for row in index.list(Filter(run_ids=tuple(run.run_id for run in suite.runs)))}
+        for run in suite.runs:
+            if row := known.get(run.run_id):
+                yield Selected(row.summary, Path(row.file), run.variant, run.repeat)
+        return
+    else:
+        rows = index.list(Filter(run_ids=(word,)))
+        exact = tuple(row for row in rows if row.summary.run_id == word)
+        rows = exact or rows
+    if not rows:
+        raise Problem(404, f"result {word[:80]!r} asked, there is none of that name; look for it among the results")
+    yield from (Selected(row.summary, Path(row.file)) for row in rows)

@@ -1,0 +1,237 @@
+"""What this machine allows, found out by trying: each check takes a moment, leaves nothing, and never raises."""
+
+import contextlib
+import os
+import platform
+import re
+import socket
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+from nodrop.errors import GeneratorError, NodropError, StageError
+from nodrop.model.base import Value
+from nodrop.model.plan import Forwarder, ForwarderPort, LabPlan
+from nodrop.stage import namespace
+from nodrop.stage.host_facts import CLOCK_SOURCE, cpu_flags, read_host, read_text
+from nodrop.stage.netns import NetnsStage
+from nodrop.system.native_binaries import find_program
+
+ETH_P_ALL = 0x0003
+PROGRAM_TIMEOUT_S = 5.0
+
+ADVISED_KERNEL = (4, 20)
+"""PACKET_IGNORE_OUTGOING, which keeps a tester port from hearing what it sends, came with Linux 4.20 (packet(7))."""
+ADVISED_CORES = 2
+ADVISED_MEMORY_BYTES = 512 * 2**20
+STEADY_CLOCKS = frozenset({"tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page"})
+"""Clock sources that are read without entering the kernel."""
+DOUBTFUL_STEAL_RATIO = 0.01
+
+
+class Check(Value):
+    """One capability of this machine."""
+
+    name: str
+    ok: bool
+    required: bool
+    """Without it the default run does not work; otherwise results may only be worse."""
+    found: str
+    remedy: str = ""
+    """What to do when it is not ok."""
+
+
+def all_checks() -> tuple[Callable[[], Check], ...]:
+    """Every check, in the order a person wants to read them."""
+    return (
+        kernel,
+        namespaces,
+        packet_sockets,
+        lab,
+        engine,
+        vnf,
+        cores,
+        memory,
+        clock,
+        cpu_steal,
+        frequency_governor,
+    )
+
+
+def kernel() -> Check:
+    """Kernel version."""
+    release = platform.release()
+    version = tuple(int(number) for number in re.findall(r"\d+", release)[:2])
+    return Check(
+        name="kernel",
+        ok=platform.system() == "Linux" and version >= ADVISED_KERNEL,
+        required=True,
+        found=f"{platform.system()} {release}",
+        remedy=f"run Linux {'.'.join(map(str, ADVISED_KERNEL))} or later",
+    )
+
+
+def namespaces() -> Check:
+    """Whether a process may have network namespaces of its own."""
+    privilege, refusal = _try_apart(namespace.unshare_lab)
+    found = {
+        namespace.ROOT: "network namespace with this user's own rights",
+        namespace.USER_NAMESPACE: "user and network namespace, no privilege needed",
+    }
+    return Check(
+        name="namespaces", ok=not refusal, required=True, found=found.get(privilege, "refused"), remedy=refusal
+    )
+
+
+def packet_sockets() -> Check:
+    """Whether AF_PACKET works inside such a namespace."""
+    found, refusal = _try_apart(_open_packet_socket)
+    return Check(name="AF_PACKET", ok=not refusal, required=True, found=found or "refused", remedy=refusal)
+
+
+def lab() -> Check:
+    """Whether the whole wiring of a lab comes up: veth pairs and a bridge."""
+    near, far = (ForwarderPort(interface=name, mac="", peer_mac="") for name in ("sut0", "sut1"))
+    plan = LabPlan(sut="bridge", sut_queue_slots=64, forwarders=(Forwarder(ports=(near, far)),))
+    refusal = ""
+    try:
+        with NetnsStage(plan, "doctor") as stage:
+            stage.check_alive()
+    except StageError as error:
+        refusal = str(error)
+    found = "refused" if refusal else "veth pairs and a bridge came up and went down"
+    return Check(name="lab", ok=not refusal, required=True, found=found, remedy=refusal)
+
+
+def engine() -> Check:
+    """Whether the packet engine is installed and runs."""
+    return _program("engine", "nodrop-engine", GeneratorError)
+
+
+def vnf() -> Check:
+    """Whether the default SUT is installed and runs."""
+    return _program("VNF", "nodrop-vnf", StageError)
+
+
+def cores() -> Check:
+    """CPUs this process may use."""
+    count = len(os.sched_getaffinity(0))
+    meaning = {
+        1: "tester and SUT take turns on one core: rates are those of the sharing, expect loss and wide bounds",
+        2: "one for the tester, one for the SUT; whatever else runs here shows in the results",
+    }
+    return Check(
+        name="cores",
+        ok=count >= ADVISED_CORES,
+        required=False,
+        found=f"{count} usable: {meaning.get(count, 'tester and SUT get their own, others remain for the system')}",
+        remedy=f"give this machine or container at least {ADVISED_CORES} CPUs (taskset, cpuset)",
+    )
+
+
+def memory() -> Check:
+    """Memory of the machine."""
+    found = read_host().memory_bytes
+    return Check(
+        name="memory",
+        ok=found >= ADVISED_MEMORY_BYTES,
+        required=False,
+        found=f"{found / 2**30:.1f} GiB",
+        remedy=f"give it {ADVISED_MEMORY_BYTES // 2**20} MiB or more",
+    )
+
+
+def clock() -> Check:
+    """Whether time is cheap to read and runs evenly on all cores."""
+    source = read_text(CLOCK_SOURCE) or "unknown"
+    flags = cpu_flags()
+    steady = " and ".join(flag for flag in ("constant_tsc", "nonstop_tsc") if flag in flags)
+    return Check(
+        name="clock",
+        ok=source in STEADY_CLOCKS,
+        required=False,
+        found=f"{source}, {steady or 'CPU promises nothing about its TSC'}",
+        remedy=f"choose a clock source that is read without a system call; this machine has: {_clock_sources()}",
+    )
+
+
+def cpu_steal() -> Check:
+    """Share of CPU time that a hypervisor gave to others since boot."""
+    ticks = [int(field) for field in read_text(Path("/proc/stat")).splitlines()[0].split()[1:9]]
+    ratio = ticks[7] / max(1, sum(ticks))
+    return Check(
+        name="CPU steal",
+        ok=ratio < DOUBTFUL_STEAL_RATIO,
+        required=False,
+        found=f"{ratio:.2%} of CPU time since boot",
+        remedy="measure on a host that is not overbooked: a stolen moment looks like loss",
+    )
+
+
+def frequency_governor() -> Check:
+    """Whether the CPU keeps its clock rate."""
+    governor = read_text(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"))
+    return Check(
+        name="CPU governor",
+        ok=governor in ("", "performance"),
+        required=False,
+        found=governor or "none: this system does not let the kernel choose a clock rate",
+        remedy="cpupower frequency-set --governor performance, for rates that repeat",
+    )
+
+
+def _open_packet_socket() -> str:
+    namespace.unshare_lab()
+    try:
+        with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, ETH_P_ALL):
+            return "raw packet sockets inside the namespace"
+    except OSError as error:
+        raise StageError(
+            f"AF_PACKET socket asked, the kernel says: {error.strerror}; run a kernel with CONFIG_PACKET, "
+            "or add NET_RAW to the container's capabilities"
+        ) from error
+
+
+def _program(name: str, program: str, error: type[NodropError]) -> Check:
+    refusal = ""
+    found = "missing"
+    try:
+        path = find_program(program, error)
+        done = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, timeout=PROGRAM_TIMEOUT_S, check=True
+        )
+        found = f"{done.stdout.strip()} ({path})"
+    except NodropError as missing:
+        refusal = str(missing)
+    except (OSError, subprocess.SubprocessError) as broken:
+        found, refusal = "does not run", f"{broken}; install nodrop again, for this machine"
+    return Check(name=name, ok=not refusal, required=True, found=found, remedy=refusal)
+
+
+def _clock_sources() -> str:
+    return read_text(CLOCK_SOURCE.with_name("available_clocksource")) or "none it tells of"
+
+
+def _try_apart(action: Callable[[], str]) -> tuple[str, str]:
+    """Result and refusal, one of them empty, of an action that would change this process: a child does it."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if not pid:
+        _answer(action, writer)
+    os.close(writer)
+    with os.fdopen(reader) as answer:
+        result, _, refusal = answer.read().partition("\0")
+    os.waitpid(pid, 0)
+    return result, refusal if result or refusal else "the trying process died"
+
+
+def _answer(action: Callable[[], str], writer: int) -> None:
+    try:
+        with contextlib.suppress(OSError):
+            try:
+                answer = action() + "\0"
+            except StageError as error:
+                answer = f"\0{error}"
+            os.write(writer, answer.encode())
+    finally:
+        os._exit(0)

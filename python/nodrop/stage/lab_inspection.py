@@ -1,0 +1,70 @@
+"""What a lab turned out to be, read once it stands."""
+
+import os
+from collections.abc import Iterator, Sequence
+
+from nodrop.model.facts import ChainFacts, InterfaceFacts, StageFacts
+from nodrop.model.plan import ForwarderPort, LabPlan
+from nodrop.stage import links, namespace
+from nodrop.stage.holder_protocol import LabRequest
+from nodrop.stage.links import Namespaces
+from nodrop.stage.sut import ON_THE_SENDERS_CPU
+from nodrop.stage.sut_process import Child
+from nodrop.stage.vnf import FORWARDERS
+
+
+def read_facts(request: LabRequest, privilege: str, pids: Namespaces, children: Sequence[Child]) -> StageFacts:
+    """Facts of a lab with these namespaces and these processes."""
+    plan = request.plan
+    return StageFacts(
+        name=request.name,
+        sut=plan.sut_text,
+        privilege=privilege,
+        tester_pid=os.getpid(),
+        sut_pid=pids["sut"],
+        sut_processes=tuple(child.fact for child in children),
+        sut_shares_tester_cpu=plan.sut in ON_THE_SENDERS_CPU,
+        interfaces=tuple(_interfaces(plan, pids)),
+        chains=tuple(chain_facts(plan, children)),
+        router_pids={place: pid for place, pid in pids.items() if place != "sut"},
+    )
+
+
+def chain_facts(plan: LabPlan, children: Sequence[Child] = ()) -> Iterator[ChainFacts]:
+    """Every chain, in order; its VNFs are the first processes of a lab where forwarders are processes."""
+    vnfs = children if plan.sut in FORWARDERS else ()
+    for chain in range(plan.chain_count):
+        first, count = chain * plan.hop_count, plan.hop_count
+        forwarders = plan.of_chain(chain)
+        ends = _ends(plan, chain)
+        left, right = (plan.tester_interfaces[plan.port(chain, side)] for side in range(2))
+        yield ChainFacts(
+            chain=chain,
+            tester_interfaces=(left, right),
+            vlans=plan.vlans[chain] if plan.vlans else None,
+            macs=(ends[0].mac, ends[1].mac) if ends else None,
+            networks=(_prefixes(ends[0]), _prefixes(ends[1])) if ends else ((), ()),
+            interfaces=tuple(port.interface for forwarder in forwarders for port in forwarder.ports),
+            pids=tuple(child.pid for child in vnfs[first : first + count]),
+            idle_interfaces=tuple(name for forwarder in forwarders for name in forwarder.idle_interfaces),
+        )
+
+
+def _ends(plan: LabPlan, chain: int) -> tuple[ForwarderPort, ForwarderPort] | None:
+    """Its stations towards the tester, left and right, where there are any."""
+    if plan.routers:
+        left, right = (router.ports[chain][0] for router in plan.routers)
+        return left, right
+    forwarders = plan.of_chain(chain)
+    return (forwarders[0].ports[0], forwarders[-1].ports[1]) if forwarders else None
+
+
+def _prefixes(port: ForwarderPort) -> tuple[str, ...]:
+    return tuple(route.prefix for route in port.routes)
+
+
+def _interfaces(plan: LabPlan, pids: Namespaces) -> Iterator[InterfaceFacts]:
+    yield from links.read_interfaces(plan.tester_interfaces, "tester")
+    for place in plan.namespaces:
+        with namespace.inside_network_of(pids[place]):
+            yield from links.read_interfaces(plan.interfaces(place), place)

@@ -1,0 +1,128 @@
+"""What a cloud is asked for, as its interfaces want it written. Pure.
+
+Source: https://docs.openstack.org/api-ref/network/v2/, .../compute/, .../image/v2/
+"""
+
+import base64
+import ipaddress
+from typing import Any, NamedTuple
+
+from nodrop.model.cloud import CloudFlavor, CloudImage, CloudNetwork, CloudPlan, CloudPort, CloudServer
+from nodrop.stage.openstack import guest_config, ownership_tags
+from nodrop.stage.openstack.rest import Json
+
+Body = dict[str, Any]
+ANYBODY = ("0.0.0.0/0", "::/0")
+
+
+def image(wanted: CloudImage, label: str, disk_format: str) -> Body:
+    """An image that is still empty."""
+    return {
+        "name": wanted.name,
+        "disk_format": disk_format,
+        "container_format": "bare",
+        "visibility": "private",
+        "tags": [ownership_tags.mark(label)],
+        **wanted.properties,
+    }
+
+
+def flavor(wanted: CloudFlavor, label: str, project_id: str) -> Body:
+    """A flavor without its extra specs, for which there is a request of their own."""
+    size = {"vcpus": wanted.vcpus, "ram": wanted.ram_mib, "disk": wanted.disk_gib}
+    return {"name": wanted.name, "description": ownership_tags.flavor_mark(label, project_id), **size}
+
+
+def network(wanted: CloudNetwork, label: str, *, is_admin: bool) -> Body:
+    """A network; others than administrators leave its kind to the cloud, unless they ask for a number."""
+    body: Body = {"name": wanted.name, "description": ownership_tags.mark(label)}
+    is_numbered = wanted.segmentation_id is not None or wanted.physical_network is not None
+    if wanted.kind != "any" and (is_admin or is_numbered):
+        body["provider:network_type"] = wanted.kind
+    if wanted.physical_network is not None:
+        body["provider:physical_network"] = wanted.physical_network
+    if wanted.segmentation_id is not None:
+        body["provider:segmentation_id"] = wanted.segmentation_id
+    return body
+
+
+def subnet(wanted: CloudNetwork, label: str, network_id: str) -> Body:
+    """The subnet of a network. Nobody hands out addresses there: what answers would be in the way."""
+    return {
+        "name": wanted.subnet,
+        "network_id": network_id,
+        "description": ownership_tags.mark(label),
+        "ip_version": ipaddress.ip_network(wanted.cidr).version if wanted.cidr else 4,
+        "cidr": wanted.cidr,
+        "gateway_ip": wanted.gateway,
+        "enable_dhcp": False,
+    }
+
+
+def port(wanted: CloudPort, label: str, network_id: str, address: Json | None, *, secure: bool = False) -> Body:
+    """A port that lets everything pass.
+
+    Args:
+        wanted: the port.
+        label: of what is made.
+        network_id: where it is.
+        address: subnet and address it is to have; None: whichever is free.
+        secure: port security stays on, and lets every address through.
+    """
+    body: Body = {"name": wanted.name, "network_id": network_id, "description": ownership_tags.mark(label)}
+    if wanted.vnic_type != "normal":
+        body["binding:vnic_type"] = wanted.vnic_type
+    if address:
+        body["fixed_ips"] = [address]
+    if secure:
+        pairs = [{"ip_address": prefix} for prefix in ANYBODY]
+        return {**body, "security_groups": [], "allowed_address_pairs": pairs}
+    return {**body, "port_security_enabled": False}
+
+
+def fixed_address(server: CloudServer, wanted: CloudPort, on: Json | None) -> Json | None:
+    """Subnet and address of the port of a VM that routes, where that subnet has its address."""
+    side = server.ports.index(wanted)
+    if on is None or server.addresses is None or side >= len(server.addresses):
+        return None
+    address = ipaddress.ip_interface(server.addresses[side]).ip
+    if address not in ipaddress.ip_network(on["cidr"]):
+        return None
+    return {"subnet_id": on["id"], "ip_address": str(address)}
+
+
+class Booting(NamedTuple):
+    """What a server is started with that only the cloud could say."""
+
+    image_id: str
+    flavor_id: str
+    port_ids: tuple[str, ...]
+    user_data: str
+    group_id: str | None = None
+    host: str | None = None
+    """As `host` or `zone:host`; None: Nova chooses."""
+
+
+def server(wanted: CloudServer, plan: CloudPlan, booting: Booting) -> Body:
+    """A loopback VM."""
+    zone, _, host = (booting.host or "").rpartition(":")
+    zone = zone or plan.availability_zone or ""
+    body: Body = {
+        "name": wanted.name,
+        "imageRef": booting.image_id,
+        "flavorRef": booting.flavor_id,
+        "networks": [{"port": port_id} for port_id in booting.port_ids],
+        "config_drive": True,
+        "user_data": base64.b64encode(booting.user_data.encode()).decode(),
+        "metadata": {
+            ownership_tags.MARK: ownership_tags.mark(plan.label),
+            ownership_tags.CHAIN: str(wanted.chain),
+            ownership_tags.USER_DATA: guest_config.digest(booting.user_data),
+        },
+    }
+    if zone:
+        body["availability_zone"] = zone
+    if host:
+        body["host"] = host
+    hints = {"os:scheduler_hints": {"group": booting.group_id}} if booting.group_id else {}
+    return {"server": body, **hints}

@@ -1,0 +1,120 @@
+"""One trial as the other side tells it: how far it is, when to stop it, what came of it."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from operator import sub
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from nodrop.errors import ConfigError
+from nodrop.model.trial import StopClause, StreamCounts, Trial, Validity, Verdict, Windows
+from nodrop.model.validation_message import complaint
+from nodrop.search.base import Sample
+from nodrop.stdio.trial_report import Counts, Progress, Told, ToldTrial, counts
+
+Heard = TypeVar("Heard", bound=BaseModel)
+START = Sample(0.0, 0, 0)
+ROUNDING_COUNT = 1
+"""Frames that measurers lose and find in rounding."""
+
+
+class Account:
+    """Opened when a trial is asked for, closed with its result."""
+
+    def __init__(self, trial: Trial, index: int) -> None:
+        self._trial = trial
+        self._index = index
+        self._samples: list[Sample] = []
+        self._first_loss_s: float | None = None
+        self._stopped_by: StopClause | None = None
+
+    def progress(self, written: object) -> bool:
+        """Take in how far the trial is; whether it is to stop. Raises ConfigError."""
+        told = self._read(Progress, "progress", written)
+        if self._samples and told.elapsed < self._samples[-1].elapsed_s:
+            raise ConfigError(
+                f"{self._where('progress')}: elapsed {told.elapsed:g} told after {self._samples[-1].elapsed_s:g}; "
+                "count from the beginning of the trial"
+            )
+        sample = Sample(told.elapsed, round(told.sent), round(told.lost))
+        self._samples.append(sample)
+        if sample.lost_count and self._first_loss_s is None:
+            self._first_loss_s = sample.elapsed_s
+        if self._trial.stop and not self._stopped_by:
+            self._stopped_by = self._trial.stop.fires(sample.elapsed_s, sample.lost_count, self._first_loss_s)
+        return self._stopped_by is not None
+
+    def close(self, written: object) -> ToldTrial:
+        """The trial's result. Raises ConfigError."""
+        told = self._read(Told, "trial", written)
+        elapsed_s = told.elapsed or self._elapsed_s()
+        counted = counts(told, self._trial, elapsed_s, self._where("trial"))
+        stopped_by = self._stopped_by if elapsed_s < self._trial.duration_s else None
+        return ToldTrial(
+            trial=self._trial,
+            index=self._index,
+            phase="search",
+            started_at="",
+            duration_s=elapsed_s,
+            stopped_early=stopped_by is not None,
+            stopped_by=stopped_by,
+            streams=(_stream(counted),),
+            tester_drop_count=0,
+            tester_cpu_ratio=0.0,
+            windows=_windows(self._samples, Sample(elapsed_s, counted.sent, counted.lost)),
+            validity=Validity(verdict=Verdict.VALID),
+            told_loss_ratio=told.loss_ratio,
+            recounted=any(sample.lost_count > counted.lost + ROUNDING_COUNT for sample in self._samples),
+        )
+
+    def _elapsed_s(self) -> float:
+        """Where it is not told: up to the latest progress when the trial was stopped, else all of it."""
+        return self._samples[-1].elapsed_s if self._stopped_by else self._trial.duration_s
+
+    def _read(self, kind: type[Heard], name: str, written: object) -> Heard:
+        try:
+            return kind.model_validate(written)
+        except ValidationError as error:
+            raise ConfigError(complaint(error, self._where(name))) from None
+
+    def _where(self, kind: str) -> str:
+        return f"{kind} {self._index}"
+
+
+def _windows(samples: Sequence[Sample], end: Sample) -> Windows:
+    """Between each progress and the next; none where there was no progress.
+
+    What a later count takes back was not lost, or not sent, before.
+    """
+    if not samples:
+        return Windows(end_s=(), offered_count=(), received_count=())
+    points = [end]
+    for sample in reversed(samples):
+        after = points[0]
+        if sample.elapsed_s < after.elapsed_s:
+            counted = min(sample.sent_count, after.sent_count), min(sample.lost_count, after.lost_count)
+            points.insert(0, Sample(sample.elapsed_s, *counted))
+    steps = list(pairwise([START, *points]))
+    offered = tuple(after.sent_count - before.sent_count for before, after in steps)
+    lost = tuple(after.lost_count - before.lost_count for before, after in steps)
+    return Windows(
+        end_s=tuple(point.elapsed_s for point in points),
+        offered_count=(offered,),
+        received_count=(tuple(map(sub, offered, lost)),),
+        lost_count=(lost,),
+    )
+
+
+def _stream(counted: Counts) -> StreamCounts:
+    return StreamCounts(
+        stream_id=0,
+        tx_port=0,
+        rx_port=1,
+        intended_count=counted.intended,
+        offered_count=counted.sent,
+        received_count=counted.sent - counted.lost,
+        lost_count=counted.lost,
+        duplicate_count=0,
+        out_of_order_count=0,
+    )

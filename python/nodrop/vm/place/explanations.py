@@ -1,0 +1,203 @@
+"""What is to be said of a placement: why, what was substituted, what could not be checked, what is left."""
+
+from collections.abc import Iterator
+
+from nodrop.model.placement import Placement
+from nodrop.units import format_bps, format_bytes
+from nodrop.vm.place.host_choice import Candidate, Decision
+from nodrop.vm.place.inventory import Inventory, NodeRoom, PortRoom, compiled
+from nodrop.vm.place.residual_host import subtract_placement
+from nodrop.vm.place.search import Found, crossing
+from nodrop.vm.place.unrestricted import Split
+from nodrop.vm.place.violations import elsewhere
+
+PARTS: dict[str, tuple[str, ...]] = {
+    "best-fit": (
+        "it keeps more of the promise",
+        "fewer nodes",
+        "nodes that are nearer to each other",
+        "fewer cores left over on its nodes",
+        "fewer large pages left over on its nodes",
+        "fewer cores left over on the host",
+        "fewer ports without a link",
+        "fewer ports newly used",
+        "fewer substitutions",
+    ),
+    "spread": (
+        "it keeps more of the promise",
+        "fewer nodes",
+        "nodes that are nearer to each other",
+        "more cores left on the host",
+        "more cores left on its nodes",
+        "more large pages left on its nodes",
+        "fewer ports without a link",
+        "interfaces on more ports",
+        "fewer substitutions",
+    ),
+    "minimal-substitutions": (
+        "it keeps more of the promise",
+        "fewer substitutions",
+        "fewer nodes",
+        "nodes that are nearer to each other",
+        "fewer cores left over on its nodes",
+        "fewer large pages left over on its nodes",
+        "fewer cores left over on the host",
+        "fewer ports without a link",
+        "fewer ports newly used",
+    ),
+}
+"""What each policy weighs, in its order: what candidates' keys are made of."""
+
+
+def remarked(placement: Placement, decision: Decision) -> Placement:
+    """The placement with all that is to be said of it."""
+    best = decision.candidates[0]
+    return placement.model_copy(
+        update={
+            "substitutions": tuple(_substitutions(best, placement)),
+            "warnings": tuple(_warnings(best, placement)),
+            "reasons": tuple(_reasons(decision, placement)),
+            "slack": slack(best.inventory, placement),
+        }
+    )
+
+
+def _reasons(decision: Decision, placement: Placement) -> Iterator[str]:
+    best, *others = decision.candidates
+    if not others:
+        count = len(decision.refused)
+        yield f"{placement.hostname} is the only host that fits" + (f", of {count + 1}" if count else "")
+    else:
+        fit = f"of {len(others) + 1} hosts that fit, {placement.hostname} by {decision.terms.policy}"
+        yield f"{fit}: {_ahead(decision)}"
+    if isinstance(best.found, Split):
+        nodes = sorted({each.node for each in placement.sets})
+        if len(nodes) > 1:
+            yield f"in pieces on nodes {', '.join(map(str, nodes))}: no node has room for it, and no topology is asked"
+        return
+    for position, at in enumerate(best.found.nodes):
+        for says in elsewhere(decision, best, position, at):
+            yield f"set {position} not on {says}"
+
+
+def _ahead(decision: Decision) -> str:
+    """By what the best host is ahead of the next."""
+    best, second = decision.candidates[:2]
+    policy = decision.terms.policy
+    for part, mine, others in zip(PARTS[policy], best.key, second.key, strict=False):
+        if mine != others:
+            return f"{part} than on {second.inventory.hostname}"
+    return f"as good as {second.inventory.hostname}; the first by name"
+
+
+def _substitutions(best: Candidate, placement: Placement) -> Iterator[str]:
+    if best.verdict.standing.substitution:
+        yield f"processor: {best.verdict.standing.substitution}"
+    if best.scaled:
+        added = sum(len(each.cpus) for each in placement.sets)
+        yield f"{added} vCPUs, more than described: they make up for slower ones ({best.verdict.standing.label})"
+    if best.inventory.smt_off:
+        for need in best.need.sets:
+            if need.groups:
+                pairs = ", ".join("-".join(map(str, group)) for group in need.groups)
+                yield f"SMT is off: vCPUs {pairs} of set {need.number} have a core each, in place of sibling threads"
+    for number, index, port in _ends(best):
+        asked = best.need.sets[number].interfaces[index]
+        if (port.speed_bps or 0) > asked.speed_bps:
+            speeds = f"a port of {format_bps(port.speed_bps or 0)} for {format_bps(asked.speed_bps)}"
+            yield f"interface {index} of set {number}: {speeds}"
+
+
+def _warnings(best: Candidate, placement: Placement) -> Iterator[str]:
+    profile = best.need.profile
+    yield from best.verdict.warnings
+    if best.inventory.smt_off and any(each.groups for each in best.need.sets):
+        yield from _clusters_unknown(best)
+    yield from _memory_unknown(best, placement)
+    yield from _links_unknown(best)
+    for port in {port.pci_id: port for _, _, port in _ends(best)}.values():
+        yield from _port_warnings(port, best)
+    if profile.cpu_oversubscription_allowed and (profile.thread_policy != "prefer"):
+        yield f"thread policy {profile.thread_policy} is not kept: CPUs may be oversubscribed"
+    if profile.disks:
+        yield f"storage is not described of hosts: {len(profile.disks)} disks were not checked"
+    if not placement.emulator_cpus:
+        yield "no CPU is left for threads of the hypervisor: they disturb the vCPUs; keep a core (--reserve cores=1)"
+    if not best.found.proven:
+        yield "the tries ran out: a better way may be there"
+
+
+def _clusters_unknown(best: Candidate) -> Iterator[str]:
+    if isinstance(best.found, Found):
+        for at in sorted(set(best.found.nodes)):
+            node = best.inventory.nodes[at]
+            if node.clusters is None:
+                yield f"node {node.id}: which cores share a last-level cache is unknown; pairs may be apart"
+
+
+def _memory_unknown(best: Candidate, placement: Placement) -> Iterator[str]:
+    rooms = {node.id: node for node in best.inventory.nodes}
+    for node in sorted({each.node for each in placement.sets}):
+        asked = sum(each.bandwidth_bytes_per_s for each in placement.sets if each.node == node)
+        room = rooms[node]
+        if asked and (room.bandwidth_total is None or room.bandwidth_used is None):
+            what = "what of it is used" if room.bandwidth_total is not None else "its memory bandwidth"
+            yield f"node {node}: {asked / 1e9:.3g} GB/s of memory asked, {what} is unknown"
+
+
+def _links_unknown(best: Candidate) -> Iterator[str]:
+    if not isinstance(best.found, Found):
+        return
+    nodes = best.inventory.nodes
+    for (one, other), asked in sorted(crossing(best.need, best.found.nodes).items()):
+        ids = sorted((nodes[one].id, nodes[other].id))
+        link = best.inventory.links.get((ids[0], ids[1]))
+        if link is None or link.total is None or link.used is None:
+            yield f"between nodes {ids[0]} and {ids[1]}: {format_bps(asked * 8)} asked, what is free is unknown"
+
+
+def _ends(best: Candidate) -> Iterator[tuple[int, int, PortRoom]]:
+    """Set, interface and its port, of all."""
+    wanted = [(each.number, index) for each in best.need.sets for index in range(len(each.interfaces))]
+    for (number, index), port in zip(wanted, best.found.ends.ports, strict=True):
+        yield number, index, port
+
+
+def _port_warnings(port: PortRoom, best: Candidate) -> Iterator[str]:
+    inventory = best.inventory
+    modes = {
+        best.need.sets[number].interfaces[index].mode for number, index, end in _ends(best) if end.pci_id == port.pci_id
+    }
+    if port.down:
+        yield f"port {port.pci_id} has no link now"
+    if port.link_speed_bps and port.speed_bps and port.link_speed_bps < port.speed_bps:
+        yield f"port {port.pci_id} runs at {format_bps(port.link_speed_bps)}, of {format_bps(port.speed_bps)} it can"
+    if inventory.nic_limits.get(port.nic) is None:
+        yield f"card {port.nic}: what its slot carries is unknown"
+    if "sriov" in modes and port.unpaced_count:
+        yield f"port {port.pci_id}: {port.unpaced_count} VFs in use have no known limit and can take all of it"
+    if "vswitch" in modes:
+        switch = inventory.switches.get(port.vswitch)
+        if switch is None or switch.capacity_bps is None or switch.used_bps is None:
+            yield f"virtual switch {port.vswitch}: what it can carry, or carries, is unknown; it may be the bottleneck"
+
+
+def slack(inventory: Inventory, placement: Placement) -> dict[str, float]:
+    """What is left on the nodes of a VM once it runs there, and of cores on the whole host."""
+    after = compiled(subtract_placement(inventory.host, placement))
+    left: dict[str, float] = {"host_core_count": sum(node.whole_count for node in after.nodes)}
+    for node in after.nodes:
+        if any(each.node == node.id for each in placement.sets):
+            left |= {f"node_{node.id}_{name}": value for name, value in _left(node)}
+    return left
+
+
+def _left(node: NodeRoom) -> Iterator[tuple[str, float]]:
+    yield "core_count", node.whole_count
+    for size, count in sorted(node.pages.items()):
+        if count is not None:
+            yield f"{format_bytes(size).replace(' ', '_')}_page_count", count
+    if node.normal_free_bytes is not None:
+        yield "memory_bytes", node.normal_free_bytes
+    yield "port_count", sum(not port.dedicated_refusal for port in node.ports)
+    yield "vf_count", sum(len(port.vfs) for port in node.ports if not port.sriov_refusal)

@@ -1,0 +1,159 @@
+"""A host after a VM was placed on it: its descriptor with the availability that is left."""
+
+from typing import TypeVar
+
+from nodrop.model.chd import (
+    Accelerator,
+    Bandwidth,
+    CpuState,
+    HostDescriptor,
+    LargePages,
+    Nic,
+    NodeLink,
+    NumaNode,
+    Port,
+    Use,
+    Vf,
+    VSwitch,
+)
+from nodrop.model.observation import Observation
+from nodrop.model.placement import PlacedInterface, PlacedSet, Placement
+
+T = TypeVar("T")
+SOURCE = "placement"
+
+
+def subtract_placement(host: HostDescriptor, placement: Placement) -> HostDescriptor:
+    """The descriptor of a host on which the VM runs as placed. Hashes are left out: they were of what was found."""
+    nodes = {node.id: node for node in host.resources.numa_nodes}
+    for each in placement.sets:
+        nodes[each.node] = _with_set(nodes[each.node], each, placement.vm)
+    interfaces = [interface for each in placement.sets for interface in each.interfaces]
+    devices = frozenset(device for each in placement.sets for device in each.devices)
+    resources = host.resources.model_copy(
+        update={
+            "sha256": "",
+            "numa_nodes": tuple(
+                node.model_copy(
+                    update={
+                        "nics": _nics(nodes[node.id].nics, interfaces, placement.vm),
+                        "accelerators": _accelerators(node.accelerators, devices),
+                    }
+                )
+                for node in nodes.values()
+            ),
+            "links": tuple(_link(each, placement) for each in host.resources.links),
+            "unplaced_nics": _nics(host.resources.unplaced_nics, interfaces, placement.vm),
+            "unplaced_accelerators": _accelerators(host.resources.unplaced_accelerators, devices),
+        }
+    )
+    vswitches = tuple(_vswitch(each, interfaces) for each in host.capabilities.vswitches)
+    update: dict[str, object] = {"resources": resources}
+    if vswitches != host.capabilities.vswitches:
+        update["capabilities"] = host.capabilities.model_copy(update={"vswitches": vswitches, "sha256": ""})
+    return host.model_copy(update=update)
+
+
+def _now(before: Observation[T], value: T, vm: str = "") -> Observation[T]:
+    """What a leaf is once the VM is placed: nobody saw it yet."""
+    why = f"{vm} placed" if vm else "a VM placed"
+    return before.model_copy(update={"value": value, "source": SOURCE, "confidence": "declared", "why": why})
+
+
+def _more(before: Observation[T], added: float, vm: str) -> Observation[T]:
+    """A count that is known, and so much more; one that is not known stays so."""
+    if before.value is None or not added:
+        return before
+    return _now(before, before.value + added, vm)  # type: ignore[operator,arg-type]
+
+
+def _with_set(node: NumaNode, placed: PlacedSet, vm: str) -> NumaNode:
+    cpus = {cpu: _cpu(state, vm) if cpu in placed.cpus.values() else state for cpu, state in node.cpus.cpu.items()}
+    normal = node.memory.normal
+    free = _more(normal.free_bytes, -min(placed.normal_bytes, normal.free_bytes.value or 0), vm)
+    usage = normal.usage_ratio
+    if usage.value is not None and normal.total_bytes.value:
+        usage = _now(usage, min(1.0, usage.value + placed.normal_bytes / normal.total_bytes.value), vm)
+    memory = node.memory.model_copy(
+        update={
+            "large_pages": tuple(_pages(each, placed, vm) for each in node.memory.large_pages),
+            "normal": normal.model_copy(update={"free_bytes": free, "usage_ratio": usage}),
+            "bandwidth": _used(node.memory.bandwidth, placed.bandwidth_bytes_per_s, vm),
+        }
+    )
+    return node.model_copy(update={"cpus": node.cpus.model_copy(update={"cpu": cpus}), "memory": memory})
+
+
+def _cpu(state: CpuState, vm: str) -> CpuState:
+    use: Use = "shared" if state.use.value == "shared" else "dedicated"
+    return state.model_copy(
+        update={
+            "in_use": _now(state.in_use, True, vm),
+            "use": _now(state.use, use, vm),
+            "owners": (*state.owners, vm),
+        }
+    )
+
+
+def _pages(pages: LargePages, placed: PlacedSet, vm: str) -> LargePages:
+    if pages.size_bytes != placed.large_page_bytes:
+        return pages
+    return pages.model_copy(update={"used_count": _more(pages.used_count, placed.large_page_count, vm)})
+
+
+def _used(bandwidth: Bandwidth, added: float, vm: str) -> Bandwidth:
+    return bandwidth.model_copy(update={"used_bytes_per_s": _more(bandwidth.used_bytes_per_s, added, vm)})
+
+
+def _link(link: NodeLink, placement: Placement) -> NodeLink:
+    added = sum(each.bytes_per_s for each in placement.links if {each.a, each.b} == {link.a, link.b})
+    return link.model_copy(update={"bandwidth": _used(link.bandwidth, added, placement.vm)})
+
+
+def _nics(nics: tuple[Nic, ...], interfaces: list[PlacedInterface], vm: str) -> tuple[Nic, ...]:
+    return tuple(
+        nic.model_copy(update={"ports": tuple(_port(port, interfaces, vm) for port in nic.ports)}) for nic in nics
+    )
+
+
+def _port(port: Port, interfaces: list[PlacedInterface], vm: str) -> Port:
+    mine = {each.pci_id: each for each in interfaces if each.port_pci_id == port.pci_id and each.mode != "vswitch"}
+    if not mine:
+        return port
+    whole = port.pci_id in mine
+    update: dict[str, object] = {
+        "in_use": _now(port.in_use, True, vm),
+        "use": _now(port.use, "dedicated" if whole else "shared", vm),
+    }
+    if whole:
+        update["owners"] = (*port.owners, vm)
+    elif port.sriov:
+        vfs = tuple(_vf(vf, mine[vf.pci_id], vm) if vf.pci_id in mine else vf for vf in port.sriov.vfs)
+        update["sriov"] = port.sriov.model_copy(update={"vfs": vfs})
+    return port.model_copy(update=update)
+
+
+def _vf(vf: Vf, interface: PlacedInterface, vm: str) -> Vf:
+    update: dict[str, object] = {"in_use": _now(vf.in_use, True, vm), "owner": vm}
+    if interface.bandwidth_bps:
+        update["pacing_bps"] = _now(vf.pacing_bps, interface.bandwidth_bps, vm)
+    return vf.model_copy(update=update)
+
+
+def _accelerators(accelerators: tuple[Accelerator, ...], taken: frozenset[str]) -> tuple[Accelerator, ...]:
+    return tuple(
+        each.model_copy(update={"in_use": _now(each.in_use, True)}) if each.pci_id in taken else each
+        for each in accelerators
+    )
+
+
+def _vswitch(vswitch: VSwitch, interfaces: list[PlacedInterface]) -> VSwitch:
+    mine = [each for each in interfaces if each.vswitch == vswitch.name]
+    if not mine:
+        return vswitch
+    return vswitch.model_copy(
+        update={
+            "used_bps": _more(vswitch.used_bps, sum(each.bandwidth_bps or 0.0 for each in mine), ""),
+            "virtual_interface_count": _more(vswitch.virtual_interface_count, len(mine), ""),
+        }
+    )
