@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nodrop.model.summary import Row
 
 COMMANDS = ("list", "show", "tag", "rm", "verify", "rebuild", "export", "import")
-ELSEWHERE = {"rm": "removing", "export": "exporting", "import": "importing"}
+MODULES = {"rm": "results_rm", "export": "results_export", "import": "results_import"}
 """Commands that are in files of their own."""
 SHOWN = 50
 
@@ -33,9 +33,9 @@ class ResultsGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of that name."""
-        if cmd_name not in ELSEWHERE:
+        if cmd_name not in MODULES:
             return super().get_command(ctx, cmd_name)
-        command = importlib.import_module(f"nodrop.cli.{ELSEWHERE[cmd_name]}").command
+        command = importlib.import_module(f"nodrop.cli.{MODULES[cmd_name]}").command
         assert isinstance(command, click.Command)
         return command
 
@@ -180,7 +180,7 @@ def verify(wanted: tuple[str, ...], results_dir: str, index_url: str | None) -> 
 
     Exit code 1 when there is one. Results of releases that kept no hash are said to be not hashed.
     """
-    from nodrop.store.verify import verified  # noqa: PLC0415
+    from nodrop.store.verification import verified  # noqa: PLC0415
 
     checked = list(verified(wanted, results_dir, index_url))
     bad = [each for each in checked if each.state in ("altered", "missing")]

@@ -28,7 +28,7 @@ def command(
     nodrop results rm 20260131T120000Z-3f9a2c
     nodrop results rm --status failed --until 30d --dry-run
     """
-    from nodrop.store.delete import remove  # noqa: PLC0415
+    from nodrop.store.deletion import remove  # noqa: PLC0415
     from nodrop.store.index import open_index  # noqa: PLC0415
 
     with open_index(results_dir, index_url) as index:

@@ -16,14 +16,14 @@ from sqlalchemy.exc import SQLAlchemyError
 from nodrop.errors import ConfigError
 from nodrop.model.result_filter import Filter
 from nodrop.model.summary import Row, Summary
-from nodrop.store import filters, scan, tags
+from nodrop.store import directory_scan, filters, tags
 from nodrop.store.database import INDEX_FILE, Database, in_memory, is_broken, open_database, reason, set_aside
-from nodrop.store.scan import Stamp
+from nodrop.store.directory_scan import Stamp
 from nodrop.store.tables import ENTRIES, MEASURES, RUNS, TAGS, utc
 
 if TYPE_CHECKING:  # a list that has nothing to mend does without
     from nodrop.model.result import RunResult
-    from nodrop.store.read import Entry
+    from nodrop.store.reader import Entry
 
 T = TypeVar("T")
 BATCH = 200
@@ -114,7 +114,7 @@ class Index:
     def gone(self) -> tuple[str, ...]:
         """Results it knows that are not on disk any more; none once it was mended."""
         known = self._known()
-        there = dict(scan.stamps(self.results_dir))
+        there = dict(directory_scan.stamps(self.results_dir))
         return tuple(sorted(set(known) - set(there)))
 
     # What is changed
@@ -159,7 +159,7 @@ class Index:
 
     def _mend(self) -> Mended:
         known = self._known()  # before the files are looked at, or what comes meanwhile would seem gone
-        there = dict(scan.stamps(self.results_dir))
+        there = dict(directory_scan.stamps(self.results_dir))
         gone = [name for name in known if name not in there]
         other = [name for name, stamp in there.items() if known.get(name) != stamp]
         self._drop(gone)
@@ -215,7 +215,7 @@ class Index:
                 connection.execute(delete(ENTRIES).where(self._here, ENTRIES.c.name.in_(batch)))
                 for name, entry in found.items():
                     directory = self.results_dir / name
-                    if entry and entry.stamp != scan.stamp_of(directory):  # changed while others wrote
+                    if entry and entry.stamp != directory_scan.stamp_of(directory):  # changed while others wrote
                         entry = _read(directory)  # noqa: PLW2901
                     if entry:
                         _insert(connection, self._database.directory, entry)
@@ -233,9 +233,9 @@ class Index:
 
 def _read(directory: Path) -> "Entry | None":
     """What a result's directory holds; None where there is no result."""
-    from nodrop.store.read import read  # noqa: PLC0415
+    from nodrop.store.reader import read  # noqa: PLC0415
 
-    stamp = scan.stamp_of(directory)
+    stamp = directory_scan.stamp_of(directory)
     return read(directory, stamp) if stamp else None
 
 

@@ -10,7 +10,7 @@ from nodrop.model.result import RunResult
 from nodrop.model.result_filter import OLDEST, Filter
 from nodrop.model.summary import Summary
 from nodrop.store import suites
-from nodrop.store.read import summaries_of
+from nodrop.store.reader import summaries_of
 
 KINDS = ("label", "tag")
 

@@ -11,7 +11,7 @@ from nodrop.errors import ConfigError
 from nodrop.model.result import RunResult
 from nodrop.model.summary import Summary
 from nodrop.store import checksums, imported, tags
-from nodrop.store.scan import Stamp
+from nodrop.store.directory_scan import Stamp
 from nodrop.store.summaries import summary_of
 
 
