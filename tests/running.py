@@ -13,7 +13,7 @@ from nodrop.model.facts import StageFacts
 from nodrop.model.plan import LabPlan, Plan, SutKind
 from nodrop.plan import build
 from nodrop.run.execute import Parts
-from nodrop.run.recorder import Record
+from nodrop.run.recorder import RunRecorder
 from nodrop.simulation import SimulatedMeasurer, SutModel
 from nodrop.stage.base import Stage
 
@@ -79,7 +79,7 @@ def parts(
 ) -> Parts:
     """A run over a model, its measurer wrapped in whatever is to go wrong."""
 
-    def make_stage(_plan: Plan, _record: Record) -> Stage:
+    def make_stage(_plan: Plan, _record: RunRecorder) -> Stage:
         return stage or NullStage()
 
     def make_measurer(plan: Plan, _stage: Stage) -> Measurer:

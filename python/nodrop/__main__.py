@@ -8,7 +8,7 @@ def start() -> int:
     interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if interruptible:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from nodrop.cli import main  # noqa: PLC0415
+    from nodrop.cli import main
 
     if interruptible:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -70,7 +70,7 @@ def width_text(found: GoalResult) -> str:
 
 def shown_loss_ratio(trial: "TrialResult") -> float:
     """Frames that were not sent count as lost in a search; at a fixed rate they are told apart from those lost."""
-    from nodrop.model.trial import FIXED  # noqa: PLC0415
+    from nodrop.model.trial import FIXED
 
     if trial.phase != FIXED or not trial.offered_count:
         return trial.loss_ratio

@@ -16,7 +16,7 @@ from nodrop.model.plan import Plan
 from nodrop.model.result import DirectionCheck, Status
 from nodrop.plan import build_each
 from nodrop.run.execute import Parts, execute
-from nodrop.run.recorder import Record
+from nodrop.run.recorder import RunRecorder
 from nodrop.run.suite import execute_suite
 from nodrop.simulation import SimulatedMeasurer
 from nodrop.stage.base import Stage
@@ -33,7 +33,7 @@ SHORT = {
 class CountingStage(NullStage):
     """Chains numbered by a cloud; falls down, or is made anew, when told to."""
 
-    def __init__(self, record: Record, vlan: int) -> None:
+    def __init__(self, record: RunRecorder, vlan: int) -> None:
         super().__init__()
         self.entered_count = self.left_count = 0
         self.restaged: tuple[int, ...] = ()
@@ -82,7 +82,7 @@ class Cloud:
     def parts(self) -> Parts:
         return Parts(self._stage, self._measurer)
 
-    def _stage(self, _plan: Plan, record: Record) -> Stage:
+    def _stage(self, _plan: Plan, record: RunRecorder) -> Stage:
         self.stages.append(CountingStage(record, 700 + 10 * len(self.stages)))
         return self.stages[-1]
 

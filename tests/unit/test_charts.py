@@ -287,11 +287,11 @@ def test_texts_can_be_read_on_both_grounds() -> None:
 
 SHEET = """
 import json, sys
-from nodrop.charts import draw
+from nodrop.charts import render
 from nodrop.charts.base import Chart
 charts = [Chart.model_validate_json(line) for line in sys.stdin]
-print(json.dumps([draw.svg(chart) for chart in charts + charts[:1]]))
-draw.pdf(charts[0]).startswith(b"%PDF") or sys.exit(1)
+print(json.dumps([render.svg(chart) for chart in charts + charts[:1]]))
+render.pdf(charts[0]).startswith(b"%PDF") or sys.exit(1)
 """
 
 

@@ -8,7 +8,7 @@ from tests.running import Listener, make_plan, parts
 from tests.searching import search_plan
 from tests.suts import SmoothCurve, Step
 
-from nodrop.explain.decision_log import ExplainedSearch
+from nodrop.explain.decision_log import LoggedSearch
 from nodrop.explain.lookahead import Lookout
 from nodrop.model.event import TrialStarted
 from nodrop.model.plan import AlgorithmName, SearchPlan
@@ -24,9 +24,9 @@ from nodrop.units import format_pps, format_seconds
 CAPACITY_PPS = 1e6
 
 
-def told(plan: SearchPlan, capacity_pps: float, trial_count: int) -> tuple[ExplainedSearch, float]:
+def told(plan: SearchPlan, capacity_pps: float, trial_count: int) -> tuple[LoggedSearch, float]:
     """A search after some trials over a hard limit, and the time they took."""
-    search, now_s = ExplainedSearch(plan), 0.0
+    search, now_s = LoggedSearch(plan), 0.0
     for index in range(trial_count):
         trial = search.ask()
         assert trial
@@ -89,7 +89,7 @@ def test_the_time_left_is_about_what_a_hard_limit_takes(algorithm: AlgorithmName
     assert left_s == pytest.approx(end_s - now_s, rel=0.5)
 
 
-def at_the_end(plan: SearchPlan) -> tuple[ExplainedSearch, float]:
+def at_the_end(plan: SearchPlan) -> tuple[LoggedSearch, float]:
     for trial_count in range(1, 200):
         search, now_s = told(plan, CAPACITY_PPS, trial_count)
         if search.ask() is None:
@@ -99,7 +99,7 @@ def at_the_end(plan: SearchPlan) -> tuple[ExplainedSearch, float]:
 
 def test_a_search_that_runs_out_of_time_is_thought_no_further_than_its_time() -> None:
     plan = plan_of("mlrsearch-01").model_copy(update={"search_duration_max_s": 3.0})
-    search = ExplainedSearch(plan)
+    search = LoggedSearch(plan)
     trial = search.ask()
     assert trial
     left_s = search.outlook(trial, 0.0).left_s

@@ -13,18 +13,19 @@ import pytest
 from nodrop.cli import main
 from nodrop.errors import BusyError
 from nodrop.run import machine_lock
-from nodrop.run.machine_lock import presences, present, turn
+from nodrop.run.machine_lock import measurement_lock, presences, present
 from nodrop.stage import persistent_lab
 from nodrop.system import runtime_dirs
 
 ELSEWHERE = """
 import sys
 from pathlib import Path
-from nodrop import presence, private
+from nodrop.run import machine_lock
+from nodrop.system import runtime_dirs
 from nodrop.stage import registry
-presence.TURN = "\\0" + sys.argv[1]
-private.runtime_directory = lambda: Path(sys.argv[2])
-with presence.turn("elsewhere"):
+machine_lock.TURN = "\\0" + sys.argv[1]
+runtime_dirs.runtime_directory = lambda: Path(sys.argv[2])
+with machine_lock.measurement_lock("elsewhere"):
     print("taken", flush=True)
     sys.stdin.read()
 """
@@ -55,7 +56,7 @@ def elsewhere(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_while_one_run_measures_another_is_refused_and_told_who(elsewhere: subprocess.Popen[str]) -> None:
-    with pytest.raises(BusyError) as refusal, turn("here"):
+    with pytest.raises(BusyError) as refusal, measurement_lock("here"):
         pass
     told = str(refusal.value)
     assert f"process {elsewhere.pid}, results go to {Path('elsewhere').resolve()}" in told
@@ -63,34 +64,34 @@ def test_while_one_run_measures_another_is_refused_and_told_who(elsewhere: subpr
 
 
 def test_a_run_alongside_is_not_refused_and_is_seen(elsewhere: subprocess.Popen[str]) -> None:
-    with turn("here", alongside=True):
+    with measurement_lock("here", alongside=True):
         assert {seen.process.pid for seen in presences()} == {os.getpid(), elsewhere.pid}
 
 
 def test_the_environment_may_allow_it_too(elsewhere: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(machine_lock.ALONGSIDE, "1")
-    with turn("here"):
+    with measurement_lock("here"):
         assert elsewhere.poll() is None
 
 
 def test_a_run_that_is_killed_gives_the_turn_back(elsewhere: subprocess.Popen[str]) -> None:
     elsewhere.send_signal(signal.SIGKILL)
     elsewhere.wait()
-    with turn("here"):
+    with measurement_lock("here"):
         (seen,) = presences()
         assert seen.process.pid == os.getpid()
     assert presences() == ()
 
 
 def test_a_run_may_wait_for_its_turn(elsewhere: subprocess.Popen[str]) -> None:
-    with subprocess.Popen(["sh", "-c", f"sleep 0.3; kill -9 {elsewhere.pid}"]), turn("here", wait=True):
+    with subprocess.Popen(["sh", "-c", f"sleep 0.3; kill -9 {elsewhere.pid}"]), measurement_lock("here", wait=True):
         assert elsewhere.wait() == -signal.SIGKILL
 
 
 def test_who_has_the_turn_may_take_it_again() -> None:
-    with turn("a"), turn("b"):
+    with measurement_lock("a"), measurement_lock("b"):
         pass
-    with turn("c"):
+    with measurement_lock("c"):
         pass
 
 
@@ -115,20 +116,20 @@ def test_a_record_that_outlived_its_process_does_no_harm() -> None:
 
 def test_a_run_that_cannot_be_recorded_measures_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime_dirs, "runtime_directory", lambda: Path("/dev/null"))
-    with turn("here"):
+    with measurement_lock("here"):
         pass
 
 
 def test_status_is_idle_or_busy_as_nfvbenchs(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["status"]) == 0
     assert "status: idle\nno lab stands\n" in capsys.readouterr().out
-    with turn("results"):
+    with measurement_lock("results"):
         assert main(["run", "--status"]) == 1
     assert "status: busy (run pending)\nrun of " in capsys.readouterr().out
 
 
 def test_nothing_is_cleaned_up_while_a_run_measures(capsys: pytest.CaptureFixture[str]) -> None:
-    with turn("results"):
+    with measurement_lock("results"):
         assert main(["cleanup", "--force"]) == 1
     assert "a run is measuring, nothing is cleaned up" in capsys.readouterr().err
     assert main(["run", "--force-cleanup"]) == 0

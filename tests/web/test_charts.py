@@ -37,12 +37,12 @@ DRAW = """async ({spec, data}) => {
 BESIDE = """
 import json, re, sys
 from xml.etree import ElementTree
-from nodrop.charts import draw
+from nodrop.charts import render
 from nodrop.charts.base import Chart
 from nodrop.charts.vega_compile import compiled
 for line in sys.stdin:
     chart = Chart.model_validate_json(line)
-    root = ElementTree.fromstring(draw.svg(chart))
+    root = ElementTree.fromstring(render.svg(chart))
     parts = list(root.iter())
     print(json.dumps({
         "name": chart.name, "spec": compiled(chart, "light"), "data": chart.data,

@@ -69,6 +69,6 @@ def _spread(measures: Sequence[Measure], frame_size: str) -> Spread:
 
 
 def _student(freedom: int) -> float:
-    from scipy.stats import t  # noqa: PLC0415
+    from scipy.stats import t
 
     return float(t.ppf((1 + CONFIDENCE) / 2, freedom))

@@ -226,21 +226,21 @@ def repeats(found: Estimate, margin: float, alpha: float, alpha_equivalent: floa
 
 def _power(shift: float, freedom: float, level: float) -> float:
     """How likely a test at that level rejects when the truth is `shift` standard errors away."""
-    from scipy.special import nctdtr  # noqa: PLC0415
+    from scipy.special import nctdtr
 
     return 1 - float(nctdtr(freedom, min(shift, SHIFT_MAX), quantile(freedom, level)))
 
 
 def quantile(freedom: float, level: float) -> float:
     """Of Student's t; of the normal distribution for infinite degrees of freedom."""
-    from scipy.special import ndtri, stdtrit  # noqa: PLC0415
+    from scipy.special import ndtri, stdtrit
 
     return float(ndtri(level) if math.isinf(freedom) else stdtrit(freedom, level))
 
 
 def tail(freedom: float, t: float) -> float:
     """Chance of Student's t above `t`."""
-    from scipy.special import ndtr, stdtr  # noqa: PLC0415
+    from scipy.special import ndtr, stdtr
 
     return float(ndtr(-t) if math.isinf(freedom) else stdtr(freedom, -t))
 

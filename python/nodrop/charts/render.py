@@ -49,7 +49,7 @@ def drawn(spec: Spec, suffix: str, theme: Theme = "light") -> bytes:
     spec = themed(spec, theme)
     if suffix == ".vl.json":
         return (json.dumps(spec, indent=1, ensure_ascii=False) + "\n").encode()
-    import vl_convert  # noqa: PLC0415
+    import vl_convert
 
     if suffix == ".png":
         png: bytes = vl_convert.vegalite_to_png(spec, VEGA_LITE, scale=PNG_SCALE, allowed_base_urls=NOWHERE)
@@ -86,7 +86,7 @@ def svg(chart: Chart, theme: Theme = "light") -> str:
 
 def _svg(spec: Spec, id_prefix: str = "") -> str:
     """A drawing with ids that are the same each time; the renderer goes on counting."""
-    import vl_convert  # noqa: PLC0415
+    import vl_convert
 
     drawing: str = vl_convert.vegalite_to_svg(spec, VEGA_LITE, allowed_base_urls=NOWHERE)
     ids = {name: f"{id_prefix}c{number}" for number, name in enumerate(dict.fromkeys(_ID.findall(drawing)))}

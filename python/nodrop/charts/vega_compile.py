@@ -16,6 +16,6 @@ def compiled(chart: Chart, theme: Theme) -> dict[str, Any]:
 
 @functools.lru_cache(64)
 def _compiled(definition: str, theme: Theme) -> str:
-    import vl_convert  # noqa: PLC0415
+    import vl_convert
 
     return json.dumps(vl_convert.vegalite_to_vega(themed(json.loads(definition), theme, ground=False), VEGA_LITE))

@@ -34,15 +34,15 @@ def calibrate(json_file: str | None, quiet: bool, **flags: Any) -> int:
     host, kernel, CPU, back end, frame size and number of streams; `nodrop run` prints it beside its results and says
     so when a search went above it.
     """
-    from nodrop.cli.measure import measure  # noqa: PLC0415
-    from nodrop.cli.outputs import Outputs  # noqa: PLC0415
-    from nodrop.config.load import load  # noqa: PLC0415
-    from nodrop.model.result import RunResult  # noqa: PLC0415
-    from nodrop.plan import build  # noqa: PLC0415
-    from nodrop.report.calibration import calibration_text  # noqa: PLC0415
-    from nodrop.run.local_planning import lookups_here  # noqa: PLC0415
-    from nodrop.run.machine_lock import turn  # noqa: PLC0415
-    from nodrop.store import calibration  # noqa: PLC0415
+    from nodrop.cli.measure import measure
+    from nodrop.cli.outputs import Outputs
+    from nodrop.config.load import load
+    from nodrop.model.result import RunResult
+    from nodrop.plan import build
+    from nodrop.report.calibration import calibration_text
+    from nodrop.run.local_planning import lookups_here
+    from nodrop.run.machine_lock import measurement_lock
+    from nodrop.store import calibration
 
     def keep(result: RunResult) -> str:
         found = calibration.calibration_of(result)
@@ -58,5 +58,5 @@ def calibrate(json_file: str | None, quiet: bool, **flags: Any) -> int:
     asked = {**overrides({**flags, "goals": ("NDR=0",)}, {}), **{key: value for key, value in own.items() if value}}
     config = load(flags["files"], asked)
     plan = build(config, lookups_here(config.results_dir))
-    with turn(plan.results_dir, alongside=flags["alongside"], wait=flags["wait"]):
+    with measurement_lock(plan.results_dir, alongside=flags["alongside"], wait=flags["wait"]):
         return measure(plan, Outputs(json_file), quiet, epilogue=keep)

@@ -51,7 +51,7 @@ def cleanup(force: bool, nfvbench: bool, **asked: Any) -> int:
 
 def take_away(found: "Found") -> None:
     """Take down every lab found, and forget it."""
-    from nodrop.stage import persistent_lab  # noqa: PLC0415
+    from nodrop.stage import persistent_lab
 
     for name in found.labs:
         persistent_lab.down(name)
@@ -63,7 +63,7 @@ def take_away(found: "Found") -> None:
 
 def _shown(here: "Found | None", in_cloud: InCloud | None, nfvbench: bool) -> bool:
     """Print what there is; whether any of it is to go."""
-    from nodrop.cli.console import show_lines  # noqa: PLC0415
+    from nodrop.cli.console import show_lines
 
     lines = list(here.lab_lines()) if here else []
     if here:

@@ -38,7 +38,7 @@ Exit codes: of run and events what the run ended with; else 0, 2 refused as aske
 @click.pass_context
 def client(context: click.Context, url: str, token_file: str | None) -> None:
     """Drive a `nodrop serve`. A run goes on, whatever becomes of this command."""
-    from nodrop.server.rest.client import Client  # noqa: PLC0415
+    from nodrop.server.rest.client import Client
 
     context.obj = Client(url, _token(token_file))
 
@@ -140,10 +140,10 @@ def version(server: "Client") -> int:
 
 def _follow(server: "Client", run_id: str, quiet: bool) -> int:
     """Progress until it is over, then the report; gives the run's exit code."""
-    from pydantic import ValidationError  # noqa: PLC0415
+    from pydantic import ValidationError
 
-    from nodrop.cli.measure import progress_on  # noqa: PLC0415
-    from nodrop.server.rest.event_codec import NOTE, decode  # noqa: PLC0415
+    from nodrop.cli.measure import progress_on
+    from nodrop.server.rest.event_codec import NOTE, decode
 
     try:
         with progress_on(sys.stdout, quiet) as progress:
@@ -177,15 +177,15 @@ def _line(run: "RunView") -> str:
 def _token(file: str | None) -> str | None:
     if file is None:
         return os.environ.get(TOKEN_VARIABLE)
-    from nodrop.server.rest.tokens import read_tokens  # noqa: PLC0415
+    from nodrop.server.rest.tokens import read_tokens
 
     return read_tokens(Path(file))[0]
 
 
 def _asked(config: tuple[str, ...], settings: tuple[str, ...]) -> dict[str, Any]:
     """The keys to send: of files and flags, merged as `nodrop run` merges them."""
-    from nodrop.cli.search_options import key_and_value, value_of  # noqa: PLC0415
-    from nodrop.config.source import document_of  # noqa: PLC0415
+    from nodrop.cli.search_options import key_and_value, value_of
+    from nodrop.config.source import document_of
 
     asked: dict[str, Any] = {}
     for source in config:

@@ -63,7 +63,7 @@ class InCloud(NamedTuple):
 
     def lines(self) -> Iterator["RenderableType"]:
         """All of it."""
-        from rich.text import Text  # noqa: PLC0415
+        from rich.text import Text
 
         if not self.own:
             yield Text(f"{self.place}: nothing that nodrop made")
@@ -79,12 +79,12 @@ def wanted_cloud(
     cloud: str | None, openrc: str | None, files: Sequence[str], settings: Sequence[str], label: str | None
 ) -> Wanted | None:
     """The cloud that options, else a configuration, else the environment name; None where nobody names one."""
-    from nodrop.stage.openstack.login import is_named  # noqa: PLC0415
+    from nodrop.stage.openstack.login import is_named
 
     if not (cloud or openrc or files or settings or is_named()):
         return None
-    from nodrop.model.cloud import CloudLogin  # noqa: PLC0415
-    from nodrop.stage.openstack.nfvbench import NfvbenchNames  # noqa: PLC0415
+    from nodrop.model.cloud import CloudLogin
+    from nodrop.stage.openstack.nfvbench import NfvbenchNames
 
     names, asked, is_asked_for = NfvbenchNames(), CloudLogin(), False
     if files or settings:
@@ -99,7 +99,7 @@ def wanted_cloud(
 
 
 def _config(files: Sequence[str], settings: Sequence[str]) -> "Config":
-    from nodrop.config.load import load  # noqa: PLC0415
+    from nodrop.config.load import load
 
     pairs = [key_and_value("--set", text, "openstack.cloud=NAME") for text in settings]
     return load(files, {key: value_of(value) for key, value in pairs})
@@ -107,9 +107,9 @@ def _config(files: Sequence[str], settings: Sequence[str]) -> "Config":
 
 def look(wanted: Wanted) -> InCloud:
     """Log in and look. Raises ConfigError and StageError."""
-    from nodrop.stage.openstack import cleanup  # noqa: PLC0415
-    from nodrop.stage.openstack.login import connect  # noqa: PLC0415
-    from nodrop.stage.openstack.nfvbench import left_by_nfvbench  # noqa: PLC0415
+    from nodrop.stage.openstack import cleanup
+    from nodrop.stage.openstack.login import connect
+    from nodrop.stage.openstack.nfvbench import left_by_nfvbench
 
     cloud = connect(wanted.login, lambda text: click.echo(f"nodrop: {text}", err=True))
     listed = cleanup.everything(cloud)
@@ -131,7 +131,7 @@ def look_if_it_answers(wanted: Wanted | None) -> InCloud | None:
 
 def take_away(cloud: "Cloud", left: "Iterable[Left]") -> None:
     """Take it away and say how far that is. Raises StageError with all that stays."""
-    from nodrop.stage.openstack import cleanup  # noqa: PLC0415
+    from nodrop.stage.openstack import cleanup
 
     try:
         kept = cleanup.take_away(cloud, [each.resource for each in left], _say)
@@ -156,8 +156,8 @@ def _count(left: "Sequence[Left]") -> str:
 
 
 def _table(left: "Sequence[Left]") -> "RenderableType":
-    from rich.box import SIMPLE_HEAD  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
 
     table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, header_style="dim")
     table.add_column("type", no_wrap=True)
@@ -173,8 +173,8 @@ def _table(left: "Sequence[Left]") -> "RenderableType":
 
 def _names(config: "Config") -> "NfvbenchNames":
     """What NFVbench, with this configuration, calls things."""
-    from nodrop.config.nfvbench.schema import NfvbenchConfig  # noqa: PLC0415
-    from nodrop.stage.openstack.nfvbench import NfvbenchNames  # noqa: PLC0415
+    from nodrop.config.nfvbench.schema import NfvbenchConfig
+    from nodrop.stage.openstack.nfvbench import NfvbenchNames
 
     written = NfvbenchConfig.model_validate(config.nfvbench)
     inner, edge = written.internal_networks, written.edge_networks

@@ -51,8 +51,8 @@ def compare(results: Sequence[str], results_dir: str, form: str, plot: str | Non
     equivalent      any difference is smaller than the margin, and that is proven
     undecided       neither is shown; about how many more runs would is said
     """
-    from nodrop.analysis.stored_comparison import verdict_on  # noqa: PLC0415
-    from nodrop.store.selection import select  # noqa: PLC0415
+    from nodrop.analysis.stored_comparison import verdict_on
+    from nodrop.store.selection import select
 
     failing = _verdicts(flags["fail_on"])
     margins, confidence = margins_of(flags["margins"]), _confidence(flags["confidence"])
@@ -62,8 +62,8 @@ def compare(results: Sequence[str], results_dir: str, form: str, plot: str | Non
     comparison = verdict_on(a, b, margins=margins, confidence=confidence, metrics=metrics)
     _show(comparison, form)
     if file:
-        from nodrop.charts import comparison as pictured  # noqa: PLC0415
-        from nodrop.charts.render import write  # noqa: PLC0415
+        from nodrop.charts import comparison as pictured
+        from nodrop.charts.render import write
 
         write(pictured.chart(comparison), file)
     if comparison.verdict in failing:
@@ -85,7 +85,7 @@ def _sides(
             f"compare: {len(results)} results asked, two sides expected; join the runs of one by commas, "
             "or name them with --a and --b"
         )
-    from nodrop.analysis.stored_comparison import require_two  # noqa: PLC0415
+    from nodrop.analysis.stored_comparison import require_two
 
     return require_two(select(results), results[0])
 
@@ -94,18 +94,18 @@ def _show(comparison: "Comparison", form: str) -> None:
     if form == "json":
         click.echo(comparison.model_dump_json(indent=1))
         return
-    from nodrop.report.comparison import comparison_markdown, comparison_report  # noqa: PLC0415
+    from nodrop.report.comparison import comparison_markdown, comparison_report
 
     if form == "markdown":
         click.echo(comparison_markdown(comparison), nl=False)
         return
-    from nodrop.cli.console import show  # noqa: PLC0415
+    from nodrop.cli.console import show
 
     show(comparison_report(comparison), sys.stdout)
 
 
 def _confidence(written: str) -> float:
-    from nodrop.units import parse_ratio  # noqa: PLC0415
+    from nodrop.units import parse_ratio
 
     try:
         confidence = parse_ratio(written)
@@ -130,7 +130,7 @@ def _picture(plot: str | None) -> Path | None:
     """Where a picture goes, refused before any work where it cannot be one."""
     if plot is None:
         return None
-    from nodrop.charts.render import require_suffix  # noqa: PLC0415
+    from nodrop.charts.render import require_suffix
 
     require_suffix(Path(plot))
     return Path(plot)

@@ -29,7 +29,7 @@ def _results(context: click.Context, incomplete: str) -> Items:
 
 
 def _labs(_context: click.Context, incomplete: str) -> Items:
-    from nodrop.stage import registry  # noqa: PLC0415
+    from nodrop.stage import registry
 
     return _beginning(registry.names(), incomplete)
 
@@ -44,9 +44,9 @@ def _beginning(names: Iterable[str], incomplete: str) -> Items:
 
 def _keys() -> Iterator[str]:
     """Every key of the configuration, dotted."""
-    from pydantic import BaseModel  # noqa: PLC0415
+    from pydantic import BaseModel
 
-    from nodrop.config.schema import Config  # noqa: PLC0415
+    from nodrop.config.schema import Config
 
     def below(section: type[BaseModel], above: str) -> Iterator[str]:
         for name, field in section.model_fields.items():

@@ -40,8 +40,8 @@ def config() -> None:
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def show(files: tuple[str, ...], settings: tuple[str, ...], sources: bool, changed: bool, **forms: bool) -> None:
     """Print the configuration that files, plugins and settings add up to."""
-    from nodrop.config.effective import show_nfvbench, show_own  # noqa: PLC0415
-    from nodrop.config.load import trace  # noqa: PLC0415
+    from nodrop.config.effective import show_nfvbench, show_own
+    from nodrop.config.load import trace
 
     loaded = trace(files, dict(_setting(text) for text in settings))
     view = show_nfvbench if forms["nfvbench"] else show_own
@@ -56,9 +56,9 @@ def show(files: tuple[str, ...], settings: tuple[str, ...], sources: bool, chang
 @click.option("--nfvbench", is_flag=True, help="NFVbench's keys instead.")
 def default(nfvbench: bool) -> None:
     """Print all keys as YAML, each with what it means and its default: a file to start from."""
-    from nodrop.config.nfvbench.schema import NfvbenchConfig  # noqa: PLC0415
-    from nodrop.config.schema import Config  # noqa: PLC0415
-    from nodrop.config.yaml_writer import commented  # noqa: PLC0415
+    from nodrop.config.nfvbench.schema import NfvbenchConfig
+    from nodrop.config.schema import Config
+    from nodrop.config.yaml_writer import commented
 
     click.echo(commented(NfvbenchConfig() if nfvbench else Config()).lstrip("\n"), nl=False)
 
@@ -67,8 +67,8 @@ def default(nfvbench: bool) -> None:
 @click.option("--nfvbench", is_flag=True, help="Of NFVbench's keys instead.")
 def schema(nfvbench: bool) -> None:
     """Print what may be written as JSON Schema, for editors and other programs."""
-    from nodrop.config.nfvbench.schema import NfvbenchConfig  # noqa: PLC0415
-    from nodrop.config.schema import Config  # noqa: PLC0415
+    from nodrop.config.nfvbench.schema import NfvbenchConfig
+    from nodrop.config.schema import Config
 
     root = NfvbenchConfig if nfvbench else Config
     click.echo(json.dumps(root.model_json_schema(mode="validation"), indent=2, ensure_ascii=False))
@@ -81,7 +81,7 @@ def explain(keys: tuple[str, ...]) -> None:
 
     Keys below others are written with a point, as search.width or measurement.NDR.
     """
-    from nodrop.config.key_help import explain as explained  # noqa: PLC0415
+    from nodrop.config.key_help import explain as explained
 
     click.echo("\n\n".join([explained(key) for key in keys]))
 
@@ -92,7 +92,7 @@ def explain(keys: tuple[str, ...]) -> None:
 @click.option("-q", "--quiet", is_flag=True, help="Do not list what changed.")
 def convert(file: str, output: str | None, quiet: bool) -> None:
     """Print a configuration of NFVbench's in nodrop's keys, and on standard error what became of each key."""
-    from nodrop.config.convert import convert as converted  # noqa: PLC0415
+    from nodrop.config.convert import convert as converted
 
     done = converted(file)
     if output is None:
@@ -104,16 +104,16 @@ def convert(file: str, output: str | None, quiet: bool) -> None:
 
 
 def _setting(text: str) -> tuple[str, Any]:
-    from nodrop.system.yaml_reader import value_of  # noqa: PLC0415
+    from nodrop.system.yaml_reader import value_of
 
     key, value = key_and_value("--set", text, "search.width=1%")
     return key, value_of(value)
 
 
 def _write(output: str, text: str) -> None:
-    from pathlib import Path  # noqa: PLC0415
+    from pathlib import Path
 
-    from nodrop.errors import ConfigError  # noqa: PLC0415
+    from nodrop.errors import ConfigError
 
     try:
         with Path(output).open("x", encoding="utf-8") as file:

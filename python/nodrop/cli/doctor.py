@@ -20,7 +20,7 @@ def doctor(context: click.Context) -> None:
     4 otherwise. Whether the machine is fit for a fast data plane is another question, which `nodrop host check`
     answers; its score is told here in a line.
     """
-    from nodrop.run.self_test import checks  # noqa: PLC0415
+    from nodrop.run.self_test import checks
 
     works = True
     for check in checks():
@@ -36,9 +36,9 @@ def doctor(context: click.Context) -> None:
 
 def _fitness() -> str:
     """The score of the host's checks."""
-    from nodrop.host.check import check  # noqa: PLC0415
-    from nodrop.host.describe import describe, this_machine  # noqa: PLC0415
-    from nodrop.model.hostcheck import score  # noqa: PLC0415
+    from nodrop.host.check import check
+    from nodrop.host.describe import describe, this_machine
+    from nodrop.model.hostcheck import score
 
     found = score(check(describe(this_machine())))
     decided = found.passed + found.failed

@@ -31,10 +31,10 @@ def explain(result: str, outlook: bool, verify: bool, trial: int | None, results
     nodrop explain latest --trial 7   where its frames were lost
     nodrop explain latest --verify    exit code 5 where the record is not what the search decides
     """
-    from nodrop import store  # noqa: PLC0415
-    from nodrop.errors import SearchError  # noqa: PLC0415
-    from nodrop.explain.redecide import replay, with_steps  # noqa: PLC0415
-    from nodrop.report.story import story  # noqa: PLC0415
+    from nodrop import store
+    from nodrop.errors import SearchError
+    from nodrop.explain.redecide import replay, with_steps
+    from nodrop.report.story import story
 
     stored = store.load(result, results_dir)
     if trial is not None:
@@ -57,9 +57,9 @@ def explain(result: str, outlook: bool, verify: bool, trial: int | None, results
 
 
 def _show_ledger(stored: "RunResult", index: int) -> None:
-    from nodrop.cli.console import show  # noqa: PLC0415
-    from nodrop.errors import ConfigError  # noqa: PLC0415
-    from nodrop.report.ledger import ledger_table  # noqa: PLC0415
+    from nodrop.cli.console import show
+    from nodrop.errors import ConfigError
+    from nodrop.report.ledger import ledger_table
 
     if not 0 <= index < len(stored.trials):
         count = len(stored.trials)

@@ -37,7 +37,7 @@ def kibana(output: str | None, index_pattern: str) -> None:
 
     Saved objects of release 7.10, which Kibana from there on and OpenSearch Dashboards import.
     """
-    from nodrop.export.dashboards.kibana import ndjson  # noqa: PLC0415
+    from nodrop.export.dashboards.kibana import ndjson
 
     _write(ndjson(index_pattern), output)
 
@@ -53,8 +53,8 @@ def kibana(output: str | None, index_pattern: str) -> None:
 )
 def grafana(output: str | None, source: str) -> None:
     """Write a dashboard to import in Grafana 10 or later, or to put among the files it is provisioned with."""
-    from nodrop.export.dashboards import openmetrics, postgresql  # noqa: PLC0415
-    from nodrop.export.dashboards.grafana import to_json  # noqa: PLC0415
+    from nodrop.export.dashboards import openmetrics, postgresql
+    from nodrop.export.dashboards.grafana import to_json
 
     dashboard = openmetrics.dashboard() if source == "openmetrics" else postgresql.dashboard()
     _write(to_json(dashboard), output)
@@ -64,7 +64,7 @@ def _write(content: str, output: str | None) -> None:
     if output in (None, "-"):
         click.echo(content, nl=False)
         return
-    from nodrop.store import write_whole  # noqa: PLC0415
+    from nodrop.store import write_whole
 
     write_whole(Path(output), content)
     click.echo(f"{output}: written", err=True)

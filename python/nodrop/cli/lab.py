@@ -48,7 +48,7 @@ def lab() -> None:
 @NAME
 def up(name: str, **keys: Any) -> None:
     """Bring a lab up and leave it standing."""
-    from nodrop.stage import persistent_lab  # noqa: PLC0415
+    from nodrop.stage import persistent_lab
 
     facts = persistent_lab.up(_plan(keys), name).facts
     click.echo(f"lab {name} is up")
@@ -63,8 +63,8 @@ def up(name: str, **keys: Any) -> None:
 @click.option("--all", "every", is_flag=True, help="Every lab, also one without a record.")
 def down(name: str, every: bool) -> None:
     """Take a lab down."""
-    from nodrop.cli import cleanup, status  # noqa: PLC0415
-    from nodrop.stage import persistent_lab  # noqa: PLC0415
+    from nodrop.cli import cleanup, status
+    from nodrop.stage import persistent_lab
 
     if every:
         cleanup.take_away(status.find())
@@ -76,7 +76,7 @@ def down(name: str, every: bool) -> None:
 @lab.command()
 def status() -> None:
     """Say which labs stand."""
-    from nodrop.stage import registry  # noqa: PLC0415
+    from nodrop.stage import registry
 
     records = {name: record for name in registry.names() if (record := registry.read(name))}
     if not records:
@@ -99,7 +99,7 @@ def execute(name: str, where: str, command: tuple[str, ...]) -> None:
     nodrop lab exec sut -- tcpdump -ni sut0
     nodrop lab exec tester -- ip -s link
     """
-    from nodrop.stage import namespace, persistent_lab, seccomp  # noqa: PLC0415
+    from nodrop.stage import namespace, persistent_lab, seccomp
 
     if namespace.join(persistent_lab.entrance(name, where)) == namespace.USER_NAMESPACE:
         seccomp.pretend_setgroups()
@@ -110,7 +110,7 @@ def execute(name: str, where: str, command: tuple[str, ...]) -> None:
 
 
 def _print_facts(facts: "StageFacts") -> None:
-    from nodrop.report.lab import lab_lines  # noqa: PLC0415
+    from nodrop.report.lab import lab_lines
 
     for line in lab_lines(facts):
         click.echo(f"  {line}")
@@ -129,7 +129,7 @@ def _examples(name: str, facts: "StageFacts") -> tuple[str, ...]:
 
 def _plan(keys: dict[str, Any]) -> "LabPlan":
     """The lab that `nodrop run` with these keys would bring up for itself."""
-    from nodrop import plan  # noqa: PLC0415
-    from nodrop.config.load import load  # noqa: PLC0415
+    from nodrop import plan
+    from nodrop.config.load import load
 
     return plan.build(load((), keys)).lab

@@ -24,8 +24,8 @@ def margins_of(written: Sequence[str]) -> "Margins":
 
     Raises: ConfigError for what is no share.
     """
-    from nodrop.analysis import Margins  # noqa: PLC0415
-    from nodrop.units import parse_ratio  # noqa: PLC0415
+    from nodrop.analysis import Margins
+    from nodrop.units import parse_ratio
 
     kinds = {"rate": "pps", "latency": "ns", "loss": "ratio"}
     asked: dict[str, float] = {}

@@ -33,11 +33,11 @@ def measure(
         parts: what to run it with, if not with a lab and the packet engine.
         epilogue: what else to say of the result, at the end.
     """
-    from nodrop.cli.signals import interruptible  # noqa: PLC0415
-    from nodrop.model.event import RunDone  # noqa: PLC0415
-    from nodrop.run.event_sinks import listeners  # noqa: PLC0415
-    from nodrop.run.execute import execute  # noqa: PLC0415
-    from nodrop.search.goal_results import require_found  # noqa: PLC0415
+    from nodrop.cli.signals import interruptible
+    from nodrop.model.event import RunDone
+    from nodrop.run.event_sinks import listeners
+    from nodrop.run.execute import execute
+    from nodrop.search.goal_results import require_found
 
     outputs.require_writable([plan])
     out = outputs.stream
@@ -76,10 +76,10 @@ def measure_each(plans: "Sequence[Plan]", outputs: Outputs, quiet: bool, parts: 
     """
     if len(plans) == 1:
         return measure(plans[0], outputs, quiet, parts)
-    from nodrop.cli.signals import interruptible  # noqa: PLC0415
-    from nodrop.model.event import RunDone, SuiteDone  # noqa: PLC0415
-    from nodrop.run.event_sinks import listeners  # noqa: PLC0415
-    from nodrop.run.suite import execute_suite  # noqa: PLC0415
+    from nodrop.cli.signals import interruptible
+    from nodrop.model.event import RunDone, SuiteDone
+    from nodrop.run.event_sinks import listeners
+    from nodrop.run.suite import execute_suite
 
     outputs.require_writable(plans)
     out = outputs.stream
@@ -120,9 +120,9 @@ def _warn(sentence: str) -> None:
 
 def progress_on(out: TextIO, quiet: bool) -> "LineProgress | LiveProgress":
     """How events are shown: drawn on a terminal, in lines elsewhere, not at all if quiet."""
-    from nodrop.cli.console import console  # noqa: PLC0415
-    from nodrop.report.line_progress import LineProgress, NoProgress  # noqa: PLC0415
-    from nodrop.report.live_progress import LiveProgress  # noqa: PLC0415
+    from nodrop.cli.console import console
+    from nodrop.report.line_progress import LineProgress, NoProgress
+    from nodrop.report.live_progress import LiveProgress
 
     if quiet:
         return NoProgress(out)
@@ -132,9 +132,9 @@ def progress_on(out: TextIO, quiet: bool) -> "LineProgress | LiveProgress":
 
 def _show(done: "RunDone", outputs: Outputs) -> None:
     """The report, unless there is nothing to report; the file; the JSON."""
-    from nodrop import store  # noqa: PLC0415
-    from nodrop.report.capture import capture_text  # noqa: PLC0415
-    from nodrop.report.terminal import report  # noqa: PLC0415
+    from nodrop import store
+    from nodrop.report.capture import capture_text
+    from nodrop.report.terminal import report
 
     out = outputs.stream
     if done.result.trials or done.result.plan.no_traffic:
@@ -150,8 +150,8 @@ def _show(done: "RunDone", outputs: Outputs) -> None:
 
 def _show_suite(over: "SuiteDone", results: "Sequence[RunResult]", outputs: Outputs) -> None:
     """The summary and every run's report; the files; the JSON."""
-    from nodrop.cli.suite_output import several_report  # noqa: PLC0415
-    from nodrop.store import suites  # noqa: PLC0415
+    from nodrop.cli.suite_output import several_report
+    from nodrop.store import suites
 
     click.echo(file=outputs.stream)
     outputs.show(results, lambda: several_report(over.suite, results))

@@ -63,8 +63,8 @@ def _own_arguments(flag: str, asked: Mapping[str, Any], given: Sequence[str], ke
 
 def _show_trex_log(files: Sequence[str], keys: Mapping[str, Any]) -> int:
     """The log of the server at the port that is asked for."""
-    from nodrop.config.load import load  # noqa: PLC0415
-    from nodrop.generator.trex.server import log_text  # noqa: PLC0415
+    from nodrop.config.load import load
+    from nodrop.generator.trex.server import log_text
 
     port = load(files, keys).trex.rpc_port
     text = log_text(port)
@@ -77,7 +77,7 @@ def _show_trex_log(files: Sequence[str], keys: Mapping[str, Any]) -> int:
 
 def _settings(keys: Mapping[str, Any]) -> list[str]:
     """The other flags, as settings of the keys they stand for."""
-    from nodrop.system.yaml_reader import dumped  # noqa: PLC0415
+    from nodrop.system.yaml_reader import dumped
 
     return [part for key, value in keys.items() for part in ("--set", f"{key}={dumped(value)}")]
 

@@ -65,19 +65,19 @@ class Outputs(NamedTuple):
         """Make sure that NFVbench's form has room for all runs, where that is asked for. Raises ConfigError."""
         asked = plans[0].nfvbench
         if self.nfvbench_json or self.form not in (None, "text") or asked.get("json") or asked.get("std_json"):
-            from nodrop.export.nfvbench import require_one_setup  # noqa: PLC0415
+            from nodrop.export.nfvbench import require_one_setup
 
             require_one_setup(plans)
 
     def show(self, runs: "Sequence[RunResult]", own: "Callable[[], RenderableType]") -> None:
         """Show runs that belong together: in the form that was asked for, or that suits them."""
-        from nodrop.cli.console import show  # noqa: PLC0415
+        from nodrop.cli.console import show
 
         form = self.form or suitable_form(runs)
         if form == "text":
             show(own(), self.stream)
             return
-        from nodrop.export.nfvbench import nfvbench_result  # noqa: PLC0415
+        from nodrop.export.nfvbench import nfvbench_result
 
         show_nfvbench(nfvbench_result(runs), form, self.stream)
         if form == "nfvbench":
@@ -89,7 +89,7 @@ class Outputs(NamedTuple):
         write_json(own_json, self.json_file)
         nfvbench_files = tuple(self._nfvbench_files(runs))
         for file in nfvbench_files:
-            from nodrop.export.nfvbench import nfvbench_result, nfvbench_text  # noqa: PLC0415
+            from nodrop.export.nfvbench import nfvbench_result, nfvbench_text
 
             write_json(nfvbench_text(nfvbench_result(runs)), file)
         written = [Path(file) for file in (self.json_file, *nfvbench_files) if file and file != STDOUT]
@@ -100,7 +100,7 @@ class Outputs(NamedTuple):
         """Those of flags, and those of keys of NFVbench's."""
         if not runs:
             return
-        from nodrop.export.nfvbench import standard_name  # noqa: PLC0415
+        from nodrop.export.nfvbench import standard_name
 
         asked = runs[0].plan.nfvbench
         yield from filter(None, (self.nfvbench_json, asked.get("json")))
@@ -119,8 +119,8 @@ def suitable_form(runs: "Sequence[RunResult]") -> Literal["text", "nfvbench"]:
 
 def show_nfvbench(result: Mapping[str, Any], form: str, out: TextIO) -> None:
     """A result in NFVbench's form, as its tables."""
-    from nodrop.cli.console import show  # noqa: PLC0415
-    from nodrop.report.nfvbench import nfvbench_report, nfvbench_written  # noqa: PLC0415
+    from nodrop.cli.console import show
+    from nodrop.report.nfvbench import nfvbench_report, nfvbench_written
 
     if form in ("markdown", "csv"):
         click.echo(nfvbench_written(result, form), file=out, nl=False)  # type: ignore[arg-type]
@@ -139,7 +139,7 @@ def require_writable(file: str | None, key: str = "--json") -> None:
 
 def write_json(text: str, file: str | None) -> None:
     """Write what was asked for, if anything."""
-    from nodrop import store  # noqa: PLC0415
+    from nodrop import store
 
     if file == STDOUT:
         click.echo(text, nl=False)
@@ -149,7 +149,7 @@ def write_json(text: str, file: str | None) -> None:
 
 def _hand_over(path: Path, ship: "ShipPlan") -> None:
     """Make a file whose it is to be; that it cannot be is said, for it is written."""
-    from nodrop.run.event_sinks import give  # noqa: PLC0415
+    from nodrop.run.event_sinks import give
 
     try:
         give(path, ship.user_id, ship.group_id)
@@ -158,15 +158,15 @@ def _hand_over(path: Path, ship: "ShipPlan") -> None:
 
 
 def _require_place(path: Path, key: str) -> None:
-    from nodrop import store  # noqa: PLC0415
+    from nodrop import store
 
     store.require_writable(path.parent, key)
 
 
 def _fixed_lines(runs: "Sequence[RunResult]") -> Iterator[str]:
     """What the tables do not say of trials at a fixed rate: where frames were lost."""
-    from nodrop.report.fixed import fixed_trial  # noqa: PLC0415
-    from nodrop.report.ledger import loss_line  # noqa: PLC0415
+    from nodrop.report.fixed import fixed_trial
+    from nodrop.report.ledger import loss_line
 
     lines = {run.plan.frame_size: loss_line(trial) for run in runs if (trial := fixed_trial(run)) and trial.lost_count}
     for size, line in lines.items():

@@ -69,7 +69,7 @@ def plot(
     nodrop plot SUITE --chart sizes -o sizes.png
     nodrop plot latest -o search.vl.json    to change the picture in an editor for Vega-Lite
     """
-    from nodrop.charts import render  # noqa: PLC0415
+    from nodrop.charts import render
 
     file = Path(output)
     render.require_suffix(file)
@@ -77,11 +77,11 @@ def plot(
 
 
 def _chart(name: str | None, wanted: Sequence[str], trial: int | None, results_dir: str) -> "Chart":
-    from nodrop import store  # noqa: PLC0415
-    from nodrop.charts.catalogue import KINDS, Asked  # noqa: PLC0415
-    from nodrop.errors import ConfigError  # noqa: PLC0415
-    from nodrop.explain.redecide import with_steps  # noqa: PLC0415
-    from nodrop.store.selection import select  # noqa: PLC0415
+    from nodrop import store
+    from nodrop.charts.catalogue import KINDS, Asked
+    from nodrop.errors import ConfigError
+    from nodrop.explain.redecide import with_steps
+    from nodrop.store.selection import select
 
     if name and KINDS[name].takes_several:
         results = [selected.result() for selected in select(wanted, results_dir)]
@@ -99,7 +99,7 @@ def _chart(name: str | None, wanted: Sequence[str], trial: int | None, results_d
 
 
 def _trial(result: "RunResult", index: int) -> "TrialResult":
-    from nodrop.errors import ConfigError  # noqa: PLC0415
+    from nodrop.errors import ConfigError
 
     found = next((trial for trial in result.trials if trial.index == index), None)
     if found is None:

@@ -46,7 +46,7 @@ def report(results: tuple[str, ...], output: str | None, results_dir: str, **fla
     """
     wanted, table, chart = _format(output, flags["form"]), flags["table"], flags["chart"]
     _refuse_misplaced(wanted, table, chart)
-    from nodrop.store.selection import select  # noqa: PLC0415
+    from nodrop.store.selection import select
 
     a = select(results, results_dir)
     b = select(flags["against"], results_dir) if flags["against"] else ()
@@ -80,11 +80,11 @@ def _refuse_misplaced(wanted: str, table: str | None, chart: str | None) -> None
 
 def _document(a: "Sequence[Selected]", b: "Sequence[Selected]", words: Sequence[str], results_dir: str) -> "Document":
     """All of it; a suite that measured two set-ups in turn is compared without being asked."""
-    from nodrop.analysis.stored_comparison import in_two, verdict_on  # noqa: PLC0415
-    from nodrop.explain.redecide import with_steps  # noqa: PLC0415
-    from nodrop.report.document import document  # noqa: PLC0415
-    from nodrop.report.document.imported import summaries_document  # noqa: PLC0415
-    from nodrop.store import suites  # noqa: PLC0415
+    from nodrop.analysis.stored_comparison import in_two, verdict_on
+    from nodrop.explain.redecide import with_steps
+    from nodrop.report.document import document
+    from nodrop.report.document.imported import summaries_document
+    from nodrop.store import suites
 
     everything = (*a, *b)
     results = {each.path: each.result() for each in everything if each.summary.source == "nodrop"}
@@ -101,13 +101,13 @@ def _document(a: "Sequence[Selected]", b: "Sequence[Selected]", words: Sequence[
 
 def _prices(suite: "Suite | None", results: "Sequence[RunResult]") -> "PriceTable | None":
     """What rules of placement are worth, where the suite is made for that."""
-    from nodrop.run.rule_cost import table_of  # noqa: PLC0415
+    from nodrop.run.rule_cost import table_of
 
     return table_of(suite, results) if suite and suite.pricing else None
 
 
 def _csv(found: "Sequence[Selected]", table: str) -> bytes:
-    from nodrop.report.document.csv import csv_of  # noqa: PLC0415
+    from nodrop.report.document.csv import csv_of
 
     return csv_of([each.result() for each in found], table).encode()
 
@@ -115,19 +115,19 @@ def _csv(found: "Sequence[Selected]", table: str) -> bytes:
 def _drawn(shown: "Document", wanted: str, chart: str | None) -> bytes:
     """The report in its format."""
     if wanted == "html":
-        from nodrop.report.html import page_of  # noqa: PLC0415
+        from nodrop.report.html import page_of
 
         return page_of(shown).encode()
     if wanted == "md":
-        from nodrop.report.markdown import markdown  # noqa: PLC0415
+        from nodrop.report.markdown import markdown
 
         return markdown(shown).encode()
     if wanted == "pdf":
-        from nodrop.report.pdf import pdf  # noqa: PLC0415
+        from nodrop.report.pdf import pdf
 
         return pdf(shown)
-    from nodrop.charts import render  # noqa: PLC0415
-    from nodrop.report.image import chart_of, picture  # noqa: PLC0415
+    from nodrop.charts import render
+    from nodrop.report.image import chart_of, picture
 
     return render.drawn((chart_of(shown, chart) if chart else picture(shown)).spec, f".{wanted}")
 

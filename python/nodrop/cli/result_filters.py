@@ -55,7 +55,7 @@ def place_options(command: F) -> F:
 
 def make_filter(flags: dict[str, Any], **more: Any) -> "Filter":
     """What the flags ask for. Raises ConfigError for a date that is none."""
-    from nodrop.model.result_filter import Filter  # noqa: PLC0415
+    from nodrop.model.result_filter import Filter
 
     keys = {name: value for name, value in flags.items() if name in Filter.model_fields and value is not None}
     if "path" in keys:
@@ -81,7 +81,7 @@ def say_troubles(index: "Index") -> None:
 
 
 def _moment(key: str, written: str) -> str:
-    from nodrop.units import parse_moment  # noqa: PLC0415
+    from nodrop.units import parse_moment
 
     try:
         return parse_moment(written, datetime.now(UTC)).isoformat()

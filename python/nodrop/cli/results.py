@@ -69,7 +69,7 @@ def list_results(form: str, limit: int, results_dir: str, index_url: str | None,
     nodrop results list --sut 'vnf-l2*' --frame-size 64 --sort ndr
     nodrop results list --tag good --limit 0 --format csv
     """
-    from nodrop.store.index import open_index  # noqa: PLC0415
+    from nodrop.store.index import open_index
 
     wanted = make_filter(flags, limit=limit or None)
     with _no_garbage(), open_index(results_dir, index_url) as index:
@@ -97,16 +97,16 @@ def _no_garbage() -> "Iterator[None]":
 
 def _lines(rows: "Sequence[Row]", form: str) -> "Iterator[str]":
     if form == "text":
-        from shutil import get_terminal_size  # noqa: PLC0415
+        from shutil import get_terminal_size
 
-        from nodrop.report.listing import WIDTH, listing  # noqa: PLC0415
+        from nodrop.report.listing import WIDTH, listing
 
         if rows:
             yield from listing(rows, get_terminal_size((WIDTH, 0)).columns if sys.stdout.isatty() else WIDTH)
     elif form == "json":
         yield "[" + ",\n ".join(row.model_dump_json() for row in rows) + "]"
     else:
-        from nodrop.export.table import to_csv, wide  # noqa: PLC0415
+        from nodrop.export.table import to_csv, wide
 
         tags = {row.summary.run_id: row.tags for row in rows}
         yield to_csv(wide([row.summary for row in rows], tags)).rstrip("\n")
@@ -122,10 +122,10 @@ def show(
     context: click.Context, *, result: str, trials: bool, as_json: bool, results_dir: str, index_url: str | None
 ) -> None:
     """Print a result, whoever measured it, with its tags and whether it is as it was written."""
-    from nodrop.cli.show import show as show_one  # noqa: PLC0415
-    from nodrop.report.listing import summary_lines  # noqa: PLC0415
-    from nodrop.store import checksums, suites, tags  # noqa: PLC0415
-    from nodrop.store.selection import select  # noqa: PLC0415
+    from nodrop.cli.show import show as show_one
+    from nodrop.report.listing import summary_lines
+    from nodrop.store import checksums, suites, tags
+    from nodrop.store.selection import select
 
     if suites.look_up(result, results_dir):
         context.invoke(show_one, result=result, trials=trials, as_json=as_json, results_dir=results_dir, form="text")
@@ -156,8 +156,8 @@ def tag(result: str, changes: tuple[str, ...], results_dir: str, index_url: str 
     nodrop results tag latest +good +release-1.4
     nodrop results tag label:nightly -good
     """
-    from nodrop.store.index import open_index  # noqa: PLC0415
-    from nodrop.store.selection import select  # noqa: PLC0415
+    from nodrop.store.index import open_index
+    from nodrop.store.selection import select
 
     odd = next((change for change in changes if change[0] not in "+-" or len(change) < 2), None)
     if odd:
@@ -180,7 +180,7 @@ def verify(wanted: tuple[str, ...], results_dir: str, index_url: str | None) -> 
 
     Exit code 1 when there is one. Results of releases that kept no hash are said to be not hashed.
     """
-    from nodrop.store.verification import verified  # noqa: PLC0415
+    from nodrop.store.verification import verified
 
     checked = list(verified(wanted, results_dir, index_url))
     bad = [each for each in checked if each.state in ("altered", "missing")]
@@ -196,9 +196,9 @@ def verify(wanted: tuple[str, ...], results_dir: str, index_url: str | None) -> 
 @place_options
 def rebuild(results_dir: str, index_url: str | None) -> None:
     """Make the index anew from the files. It mends itself otherwise; this is for when it is doubted."""
-    import time  # noqa: PLC0415
+    import time
 
-    from nodrop.store.index import open_index  # noqa: PLC0415
+    from nodrop.store.index import open_index
 
     begin_s = time.monotonic()
     with open_index(results_dir, index_url, mend=False) as index:

@@ -42,8 +42,8 @@ def command(
     nodrop results export --label nightly --table measures -o nightly.csv
     nodrop results export latest --table trials | column -t -s,
     """
-    from nodrop import store  # noqa: PLC0415
-    from nodrop.export.table import written  # noqa: PLC0415
+    from nodrop import store
+    from nodrop.export.table import written
 
     require_writable(output, "--output")
     content = written(_table(kind, wanted, flags, results_dir, index_url), _format(form, output))
@@ -66,8 +66,8 @@ def _format(form: str | None, output: str) -> "Format":
 def _table(
     kind: str, wanted: tuple[str, ...], flags: dict[str, Any], results_dir: str, index_url: str | None
 ) -> "Table":
-    from nodrop.export import table  # noqa: PLC0415
-    from nodrop.store import tags  # noqa: PLC0415
+    from nodrop.export import table
+    from nodrop.store import tags
 
     found = _selected(wanted, flags, results_dir, index_url)
     if kind in ("trials", "windows"):
@@ -82,8 +82,8 @@ def _selected(
     wanted: tuple[str, ...], flags: dict[str, Any], results_dir: str, index_url: str | None
 ) -> "tuple[Selected, ...]":
     """What is meant, one at least. Raises ConfigError."""
-    from nodrop.store.index import open_index  # noqa: PLC0415
-    from nodrop.store.selection import Selected, select  # noqa: PLC0415
+    from nodrop.store.index import open_index
+    from nodrop.store.selection import Selected, select
 
     if wanted and asks_anything(flags):
         raise ConfigError("results export: results and filters both asked; give either")

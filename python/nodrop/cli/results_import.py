@@ -15,11 +15,11 @@ def command(files: tuple[str, ...], tags: tuple[str, ...], results_dir: str, ind
 
     Each file is kept as it is. The same file is known by the same id, however often it comes.
     """
-    from nodrop import store  # noqa: PLC0415
-    from nodrop.report.listing import figure_text  # noqa: PLC0415
-    from nodrop.store.imported import take  # noqa: PLC0415
-    from nodrop.store.index import open_index  # noqa: PLC0415
-    from nodrop.store.tags import require_tag  # noqa: PLC0415
+    from nodrop import store
+    from nodrop.report.listing import figure_text
+    from nodrop.store.imported import take
+    from nodrop.store.index import open_index
+    from nodrop.store.tags import require_tag
 
     for tag in tags:
         require_tag(tag)

@@ -28,8 +28,8 @@ def command(
     nodrop results rm 20260131T120000Z-3f9a2c
     nodrop results rm --status failed --until 30d --dry-run
     """
-    from nodrop.store.deletion import remove  # noqa: PLC0415
-    from nodrop.store.index import open_index  # noqa: PLC0415
+    from nodrop.store.deletion import remove
+    from nodrop.store.index import open_index
 
     with open_index(results_dir, index_url) as index:
         names = _names(wanted, flags, Path(results_dir), index_url)
@@ -45,8 +45,8 @@ def command(
 
 def _names(wanted: tuple[str, ...], flags: dict[str, Any], results_dir: Path, index_url: str | None) -> list[str]:
     """Directories of what is meant. Raises ConfigError."""
-    from nodrop.store.index import open_index  # noqa: PLC0415
-    from nodrop.store.selection import select  # noqa: PLC0415
+    from nodrop.store.index import open_index
+    from nodrop.store.selection import select
 
     if bool(wanted) == asks_anything(flags):
         raise ConfigError("results rm: results or filters expected, and not both; see nodrop results rm --help")

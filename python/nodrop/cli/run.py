@@ -90,12 +90,12 @@ def run(context: click.Context, /, json_file: str | None, quiet: bool, **flags: 
         return done
     for note in notes(flags, json_file):
         click.echo(f"nodrop: {note}", err=True)
-    from nodrop.cli.measure import measure_each  # noqa: PLC0415
-    from nodrop.run.machine_lock import turn  # noqa: PLC0415
+    from nodrop.cli.measure import measure_each
+    from nodrop.run.machine_lock import measurement_lock
 
     config = configuration(flags)
     plans = _plans(config, flags)
-    with turn(config.results_dir, alongside=flags["alongside"], wait=flags["wait"]):
+    with measurement_lock(config.results_dir, alongside=flags["alongside"], wait=flags["wait"]):
         if any(plan.trex for plan in plans):
             plans = _plans(config, flags, asks_trex=True)
         return measure_each(plans, Outputs(json_file, flags["nfvbench_json"], flags["form"]), quiet)
@@ -103,7 +103,7 @@ def run(context: click.Context, /, json_file: str | None, quiet: bool, **flags: 
 
 def _plans(config: "Config", flags: dict[str, Any], *, asks_trex: bool = False) -> "tuple[Plan, ...]":
     """Everything that is to be measured, in order. Raises ConfigError, and what a TRex server says."""
-    from nodrop.run.local_planning import plans_here  # noqa: PLC0415
+    from nodrop.run.local_planning import plans_here
 
     plans = plans_here(config, asks_trex=asks_trex)
     for plan in plans:
@@ -111,8 +111,8 @@ def _plans(config: "Config", flags: dict[str, Any], *, asks_trex: bool = False) 
             _beyond_calibration(plan, config)
     if not flags["interleave"]:
         return plans
-    from nodrop.cli.variant_plans import other_plans  # noqa: PLC0415
-    from nodrop.run.suite import interleaved  # noqa: PLC0415
+    from nodrop.cli.variant_plans import other_plans
+    from nodrop.run.suite import interleaved
 
     other = configuration(flags, overlays=(flags["interleave"],))
     return interleaved(plans, other_plans(config, other, asks_trex=asks_trex))
@@ -120,8 +120,8 @@ def _plans(config: "Config", flags: dict[str, Any], *, asks_trex: bool = False) 
 
 def _beyond_calibration(plan: "Plan", config: "Config") -> None:
     """Say so where more is asked than the tester itself is known to do."""
-    from nodrop.report.calibration import calibration_text  # noqa: PLC0415
-    from nodrop.units import format_pps  # noqa: PLC0415
+    from nodrop.report.calibration import calibration_text
+    from nodrop.units import format_pps
 
     known, asked_pps = plan.calibration, config.search.max_load
     if known and asked_pps and asked_pps > known.load_pps:
@@ -131,7 +131,7 @@ def _beyond_calibration(plan: "Plan", config: "Config") -> None:
 
 def configuration(flags: dict[str, Any], overlays: "Sequence[Source]" = ()) -> "Config":
     """What was asked for, by files and flags, and by overlays that win over both. Raises ConfigError."""
-    from nodrop.config.load import load  # noqa: PLC0415
+    from nodrop.config.load import load
 
     defaults = {"repeat": INTERLEAVED_REPEATS} if flags.get("interleave") else None
     return load(flags["files"], _keys(flags), defaults, overlays)

@@ -54,8 +54,8 @@ def search(stdio: bool, algorithm: AlgorithmName, goals: tuple[str, ...], **flag
             "a measurer asked, `nodrop search` has none of its own; add --stdio and answer its lines of JSON "
             "(see --help), or measure with `nodrop run`"
         )
-    from nodrop.stdio import converse  # noqa: PLC0415
-    from nodrop.stdio.jsonl import Lines  # noqa: PLC0415
+    from nodrop.stdio import converse
+    from nodrop.stdio.jsonl import Lines
 
     if sys.stdin is None or sys.stdout is None:
         raise GeneratorError(

@@ -111,6 +111,6 @@ def key_and_value(flag: str, written: str, example: str) -> tuple[str, str]:
 
 def value_of(text: str) -> Any:
     """A value as it would be written in a YAML file."""
-    from nodrop.system.yaml_reader import value_of  # noqa: PLC0415
+    from nodrop.system.yaml_reader import value_of
 
     return value_of(text)

@@ -30,9 +30,9 @@ def serve(host: str, port: int, token_file: str | None, config: tuple[str, ...],
     One run goes on at a time, others wait in a queue. What a request sets wins over the configuration given here; keys
     that name files, programs or devices of this host can be set here only. Beyond 127.0.0.1 a token is needed.
     """
-    from nodrop.server.pages.routes import WebPages  # noqa: PLC0415
-    from nodrop.server.rest.server import serve as serve_runs  # noqa: PLC0415
-    from nodrop.server.rest.server_config import make_base  # noqa: PLC0415
+    from nodrop.server.pages.routes import WebPages
+    from nodrop.server.rest.server import serve as serve_runs
+    from nodrop.server.rest.server_config import make_base
 
     base = make_base(config, results_dir)
 

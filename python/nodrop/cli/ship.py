@@ -28,8 +28,8 @@ def ship(buffer_dir: str | None, only_list: bool) -> int:
     Every run does so as well, for the aggregators it is told of; this needs no configuration, because the buffers know
     who they are for.
     """
-    from nodrop.export.fluentd.buffer import paths_in  # noqa: PLC0415
-    from nodrop.plan.shipping import default_buffer_dir  # noqa: PLC0415
+    from nodrop.export.fluentd.buffer import paths_in
+    from nodrop.plan.shipping import default_buffer_dir
 
     directory = Path(buffer_dir) if buffer_dir else default_buffer_dir()
     if buffer_dir and not directory.is_dir():
@@ -43,7 +43,7 @@ def ship(buffer_dir: str | None, only_list: bool) -> int:
 
 def _ship(path: Path, only_list: bool) -> int:
     """Deliver one buffer and say what came of it; gives how many records are left."""
-    from nodrop.export.fluentd.sender import deliver, waiting  # noqa: PLC0415
+    from nodrop.export.fluentd.sender import deliver, waiting
 
     try:
         aggregator, before_count = waiting(path)

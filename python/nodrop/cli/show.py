@@ -46,10 +46,10 @@ def show(result: str, trials: bool, as_host: bool, as_json: bool, results_dir: s
     nodrop show latest --format markdown
     nodrop show latest --nfvbench-json - | jq .benchmarks
     """
-    from nodrop import store  # noqa: PLC0415
-    from nodrop.cli.suite_output import several_report  # noqa: PLC0415
-    from nodrop.report.terminal import report  # noqa: PLC0415
-    from nodrop.store import nfvbench, suites  # noqa: PLC0415
+    from nodrop import store
+    from nodrop.cli.suite_output import several_report
+    from nodrop.report.terminal import report
+    from nodrop.store import nfvbench, suites
 
     if as_host:
         _show_host(store.load(result, results_dir), as_json)
@@ -85,18 +85,18 @@ def _show(
     elif outputs.nfvbench_json != STDOUT:
         outputs.show(runs, own)
     if outputs.nfvbench_json:
-        from nodrop.export.nfvbench import nfvbench_result, nfvbench_text  # noqa: PLC0415
+        from nodrop.export.nfvbench import nfvbench_result, nfvbench_text
 
         write_json(nfvbench_text(nfvbench_result(runs)), outputs.nfvbench_json)
 
 
 def _show_host(stored: "RunResult", as_json: bool) -> None:
     """The Compute Host Descriptor that the run kept."""
-    from rich.console import Group  # noqa: PLC0415
+    from rich.console import Group
 
-    from nodrop.cli.console import show as print_out  # noqa: PLC0415
-    from nodrop.descriptors import text_of  # noqa: PLC0415
-    from nodrop.report.host.table import host_parts  # noqa: PLC0415
+    from nodrop.cli.console import show as print_out
+    from nodrop.descriptors import text_of
+    from nodrop.report.host.table import host_parts
 
     chd = stored.facts.chd if stored.facts else None
     if chd is None:

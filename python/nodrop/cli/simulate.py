@@ -63,7 +63,7 @@ def simulate(listing: bool, compare: bool, **flags: Any) -> int:
 
 def _list() -> int:
     """Every SUT in a sentence, with its parameters."""
-    from nodrop.simulation.registry import KINDS, parameters_of  # noqa: PLC0415
+    from nodrop.simulation.registry import KINDS, parameters_of
 
     for name, kind in KINDS.items():
         click.echo(f"{name:<22} {(kind.__doc__ or '').partition(chr(10))[0]}")
@@ -73,11 +73,11 @@ def _list() -> int:
 
 def _simulate(flags: dict[str, Any]) -> int:
     """One search, carried out and shown like a real one."""
-    from nodrop.cli.measure import measure  # noqa: PLC0415
-    from nodrop.cli.outputs import Outputs  # noqa: PLC0415
-    from nodrop.run.execute import Parts  # noqa: PLC0415
-    from nodrop.simulation import SimulatedMeasurer, create  # noqa: PLC0415
-    from nodrop.stage.null_stage import SimulatedStage  # noqa: PLC0415
+    from nodrop.cli.measure import measure
+    from nodrop.cli.outputs import Outputs
+    from nodrop.run.execute import Parts
+    from nodrop.simulation import SimulatedMeasurer, create
+    from nodrop.stage.null_stage import SimulatedStage
 
     if len(flags["suts"]) != 1 or len(flags["algorithm"]) > 1:
         raise ConfigError("command line: one --sut and at most one --search expected; compare several with --compare")
@@ -101,8 +101,8 @@ def _simulate(flags: dict[str, Any]) -> int:
 
 def _truth_text(result: "RunResult", sut: "Sut", at_s: float) -> str:
     """What is true of each goal, and how far from it the search ended."""
-    from nodrop.simulation.benchmark import true_pps  # noqa: PLC0415
-    from nodrop.units import format_pps  # noqa: PLC0415
+    from nodrop.simulation.benchmark import true_pps
+    from nodrop.units import format_pps
 
     texts = []
     for found in result.goals:
@@ -116,8 +116,8 @@ def _truth_text(result: "RunResult", sut: "Sut", at_s: float) -> str:
 
 def _compare(flags: dict[str, Any]) -> int:
     """Searches by SUTs, in a table."""
-    from nodrop.cli.simulate_compare import compare  # noqa: PLC0415
-    from nodrop.simulation import SUTS, create  # noqa: PLC0415
+    from nodrop.cli.simulate_compare import compare
+    from nodrop.simulation import SUTS, create
 
     parameters = _parameters(flags)
     suts = {name: partial(create, name, parameters=parameters) for name in flags["suts"] or SUTS}
@@ -139,8 +139,8 @@ def _parameters(flags: dict[str, Any]) -> dict[str, float]:
 
 
 def _plan(flags: dict[str, Any], algorithm: AlgorithmName | None = None) -> "Plan":
-    from nodrop.config.load import load  # noqa: PLC0415
-    from nodrop.plan import build  # noqa: PLC0415
+    from nodrop.config.load import load
+    from nodrop.plan import build
 
     keys = overrides(flags | {"algorithm": algorithm}, {"results_dir": flags["results_dir"]})
     return build(load(flags["files"], keys, DEFAULTS))

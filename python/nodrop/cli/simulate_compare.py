@@ -26,7 +26,7 @@ def compare(
     json_file: str | None,
 ) -> None:
     """Let all searches try all SUTs, and say how they did."""
-    from nodrop.simulation.benchmark import Contender, compare  # noqa: PLC0415
+    from nodrop.simulation.benchmark import Contender, compare
 
     require_writable(json_file)
     comparison = compare([Contender(name, plan) for name, plan in searches.items()], suts, seeds)

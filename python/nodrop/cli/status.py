@@ -24,7 +24,7 @@ def status(**asked: Any) -> int:
     nodrop made in its project there and, apart, what NFVbench did. Ends with status 0 when no run measures here, 1 when
     one does.
     """
-    from nodrop.cli.console import show_lines  # noqa: PLC0415
+    from nodrop.cli.console import show_lines
 
     wanted = wanted_cloud(**asked)
     found = find()
@@ -41,6 +41,6 @@ def status(**asked: Any) -> int:
 
 def find() -> "Found":
     """Look for all of it."""
-    from nodrop.run.machine_lock import look_around  # noqa: PLC0415
+    from nodrop.run.machine_lock import look_around
 
     return look_around()

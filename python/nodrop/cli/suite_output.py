@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 def several_report(suite: "Suite", results: "Sequence[RunResult]", with_trials: bool = False) -> "RenderableType":
     """The runs in a table; below it how far repeats differ, or whether B of two set-ups is better than A."""
-    from rich.console import Group  # noqa: PLC0415
+    from rich.console import Group
 
-    from nodrop.report.suite import is_repeated, suite_report  # noqa: PLC0415
+    from nodrop.report.suite import is_repeated, suite_report
 
     runs = suite_report(suite, results, with_trials, each=True if with_trials else None)
     if suite.pricing:
-        from nodrop.report.rule_cost import price_report  # noqa: PLC0415
-        from nodrop.run.rule_cost import table_of  # noqa: PLC0415
+        from nodrop.report.rule_cost import price_report
+        from nodrop.run.rule_cost import table_of
 
         return Group(runs, "", price_report(table_of(suite, results)))
     return Group(runs, *_in_common(results)) if is_repeated(suite) else runs
@@ -28,10 +28,10 @@ def several_report(suite: "Suite", results: "Sequence[RunResult]", with_trials: 
 
 def _in_common(results: "Sequence[RunResult]") -> "Iterator[RenderableType]":
     """What repeats say; only of runs that got to their end."""
-    from nodrop.analysis.spread import spreads  # noqa: PLC0415
-    from nodrop.model.result import Status  # noqa: PLC0415
-    from nodrop.report.repeats import repeats_table  # noqa: PLC0415
-    from nodrop.store.summaries import summary_of  # noqa: PLC0415
+    from nodrop.analysis.spread import spreads
+    from nodrop.model.result import Status
+    from nodrop.report.repeats import repeats_table
+    from nodrop.store.summaries import summary_of
 
     done = [result for result in results if result.status is Status.COMPLETE]
     variants: dict[str, list[Summary]] = {}
@@ -48,11 +48,11 @@ def _verdict(
     results: "Sequence[RunResult]", a: "Sequence[Summary]", b: "Sequence[Summary]"
 ) -> "Iterator[RenderableType]":
     """B beside A, and what in their set-ups may be why."""
-    from rich.text import Text  # noqa: PLC0415
+    from rich.text import Text
 
-    from nodrop.analysis import compare, differences  # noqa: PLC0415
-    from nodrop.errors import ConfigError  # noqa: PLC0415
-    from nodrop.report.comparison import comparison_report  # noqa: PLC0415
+    from nodrop.analysis import compare, differences
+    from nodrop.errors import ConfigError
+    from nodrop.report.comparison import comparison_report
 
     of_a, of_b = ([result for result in results if result.plan.variant == variant] for variant in ("A", "B"))
     yield ""

@@ -46,7 +46,7 @@ def trend(wanted: str | None, form: str, results_dir: str, index_url: str | None
     description length, as FD.io CSIT does); within a group nothing changed but by chance. Runs in which something other
     than the SUT was the limit are shown and not judged.
     """
-    from nodrop.analysis.stored_trends import trends  # noqa: PLC0415
+    from nodrop.analysis.stored_trends import trends
 
     margins = margins_of(flags["margins"])
     runs = _selected(wanted, flags, results_dir, index_url)
@@ -56,8 +56,8 @@ def trend(wanted: str | None, form: str, results_dir: str, index_url: str | None
     files = _files(flags["output"], found)
     _show(found, form)
     for file, each in zip(files, found, strict=False):
-        from nodrop.charts import trend as drawing  # noqa: PLC0415
-        from nodrop.charts.render import write  # noqa: PLC0415
+        from nodrop.charts import trend as drawing
+        from nodrop.charts.render import write
 
         write(drawing.chart(each), file)
     if flags["fail_on"]:
@@ -68,8 +68,8 @@ def _selected(
     wanted: str | None, flags: dict[str, Any], results_dir: str, index_url: str | None
 ) -> "Sequence[Selected]":
     """The newest runs that are meant, complete ones unless another status is asked for. Raises ConfigError."""
-    from nodrop.store.index import open_index  # noqa: PLC0415
-    from nodrop.store.selection import Selected  # noqa: PLC0415
+    from nodrop.store.index import open_index
+    from nodrop.store.selection import Selected
 
     if wanted and flags["label"]:
         raise ConfigError(f"trend: {wanted} and --label {flags['label']} asked, both name a label; write one of them")
@@ -88,7 +88,7 @@ def _files(output: str | None, found: "Sequence[Trend]") -> list[Path]:
     """A file for each drawing: the one that was named, with the frame size in its name where there are several."""
     if not output:
         return []
-    from nodrop.charts.render import require_suffix  # noqa: PLC0415
+    from nodrop.charts.render import require_suffix
 
     file = Path(output)
     suffix = require_suffix(file)
@@ -100,19 +100,19 @@ def _files(output: str | None, found: "Sequence[Trend]") -> list[Path]:
 
 def _show(found: "Sequence[Trend]", form: str) -> None:
     if form == "json":
-        from nodrop.analysis.trend_text import sentences  # noqa: PLC0415
+        from nodrop.analysis.trend_text import sentences
 
         contents = [each.model_dump(mode="json") | {"sentences": list(sentences(each))} for each in found]
-        import json  # noqa: PLC0415
+        import json
 
         click.echo(json.dumps({"trends": contents}, indent=1))
         return
-    from nodrop.report.trend import markdown, trend_report  # noqa: PLC0415
+    from nodrop.report.trend import markdown, trend_report
 
     if form == "markdown":
         click.echo("\n\n".join("\n".join(markdown(each)) for each in found))
         return
-    from nodrop.cli.console import console, show  # noqa: PLC0415
+    from nodrop.cli.console import console, show
 
     for number, each in enumerate(found):
         if number:
@@ -131,8 +131,8 @@ def _knows_drawing() -> bool:
 
 def _require_none_worse(found: "Sequence[Trend]") -> None:
     """Raises VerdictError when the last change of one was for the worse."""
-    from nodrop.analysis.trend_text import sentences  # noqa: PLC0415
-    from nodrop.analysis.types import Verdict  # noqa: PLC0415
+    from nodrop.analysis.trend_text import sentences
+    from nodrop.analysis.types import Verdict
 
     worse = [next(sentences(each)) for each in found if each.verdict is Verdict.WORSE]
     if worse:

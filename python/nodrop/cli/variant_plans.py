@@ -18,7 +18,7 @@ def other_plans(config: "Config", other: "Config", *, asks_trex: bool = False) -
 
     A label is one of A's runs. Where B has none of its own it is told apart by a ` B` behind A's.
     """
-    from nodrop.run.local_planning import plans_here  # noqa: PLC0415
+    from nodrop.run.local_planning import plans_here
 
     differing = ", ".join(_differing(config.model_dump(mode="json"), other.model_dump(mode="json")))
     nothing = "B is asked to be as A: where they are not called equivalent, it is by chance"

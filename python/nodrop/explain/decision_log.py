@@ -11,7 +11,7 @@ from nodrop.search import create
 from nodrop.search.base import Interval, Outcome
 
 
-class ExplainedSearch:
+class LoggedSearch:
     """`nodrop.search.base.Search`, whose `tell` gives the step for the record. Raises what `create` raises."""
 
     def __init__(self, plan: SearchPlan) -> None:

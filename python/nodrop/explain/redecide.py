@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from nodrop.explain.decision_log import ExplainedSearch
+from nodrop.explain.decision_log import LoggedSearch
 from nodrop.explain.lookahead import goal_states
 from nodrop.model.result import GoalState, RunResult, SearchStep, Status
 from nodrop.model.trial import Trial, TrialResult, Verdict
@@ -32,7 +32,7 @@ def replay(result: RunResult) -> Replay:
     told = [trial for trial in result.trials if trial.phase == "search" and counts(trial)]
     started_s = _starts_s(result, told)
     recorded = {step.trial_index: step for step in result.steps}
-    search = ExplainedSearch(result.plan.search)
+    search = LoggedSearch(result.plan.search)
     steps: list[SearchStep] = []
     differences: list[str] = []
     for trial in told:

@@ -100,8 +100,8 @@ def to_csv(table: Table) -> str:
 def to_parquet(table: Table) -> bytes:
     """Parquet with typed columns; units, meanings and nodrop's version are in its metadata. Raises ConfigError."""
     try:
-        import pyarrow as pa  # noqa: PLC0415
-        from pyarrow import parquet  # noqa: PLC0415
+        import pyarrow as pa
+        from pyarrow import parquet
     except ImportError:
         raise ConfigError(
             "parquet asked, pyarrow is not installed; pip install 'nodrop[parquet]', or ask for csv"

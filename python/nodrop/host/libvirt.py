@@ -51,7 +51,7 @@ def ask() -> LibvirtAnswer:
     if not uri and (why := _deaf()):
         return LibvirtAnswer(why=why)
     try:
-        import libvirt  # noqa: F401, PLC0415  (an extra)
+        import libvirt  # noqa: F401  (an extra)
     except ImportError:
         return _ask_virsh(uri or SYSTEM)
     return _ask_library(uri or SYSTEM)
@@ -167,7 +167,7 @@ def _ask_library(uri: str) -> LibvirtAnswer:
 
 
 def _fill(sheet: _Sheet, uri: str) -> LibvirtAnswer:
-    import libvirt  # noqa: PLC0415
+    import libvirt
 
     libvirt.registerErrorHandler(lambda *_: None, None)
     try:
@@ -194,7 +194,7 @@ def _fill(sheet: _Sheet, uri: str) -> LibvirtAnswer:
 
 def _fill_what_needs_more(sheet: _Sheet, uri: str) -> None:
     """What libvirt tells only a connection that might change something; this one changes nothing."""
-    import libvirt  # noqa: PLC0415
+    import libvirt
 
     if os.geteuid():
         return

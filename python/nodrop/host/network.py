@@ -86,8 +86,8 @@ class KernelNetwork:
 
 
 def _interfaces() -> tuple[Mapping[str, Interface], str]:
-    from pyroute2 import IPRoute  # noqa: PLC0415  (a quarter of a second)
-    from pyroute2.netlink.exceptions import NetlinkError  # noqa: PLC0415
+    from pyroute2 import IPRoute
+    from pyroute2.netlink.exceptions import NetlinkError
 
     try:
         with IPRoute() as netlink:
@@ -99,8 +99,8 @@ def _interfaces() -> tuple[Mapping[str, Interface], str]:
 
 
 def _link_modes(interface: str) -> tuple[tuple[str, ...], str]:
-    from pyroute2.netlink.exceptions import NetlinkError  # noqa: PLC0415
-    from pyroute2.netlink.generic.ethtool import NlEthtool  # noqa: PLC0415
+    from pyroute2.netlink.exceptions import NetlinkError
+    from pyroute2.netlink.generic.ethtool import NlEthtool
 
     try:
         with NlEthtool() as netlink:
@@ -116,10 +116,10 @@ def _firmware(interface: str) -> tuple[str, str]:
 
 
 def _eswitch(pci_id: str) -> tuple[Eswitch | None, str]:
-    from pyroute2 import DL  # noqa: PLC0415
-    from pyroute2.netlink import NLM_F_REQUEST  # noqa: PLC0415
-    from pyroute2.netlink.devlink import devlinkcmd  # noqa: PLC0415
-    from pyroute2.netlink.exceptions import NetlinkError  # noqa: PLC0415
+    from pyroute2 import DL
+    from pyroute2.netlink import NLM_F_REQUEST
+    from pyroute2.netlink.devlink import devlinkcmd
+    from pyroute2.netlink.exceptions import NetlinkError
 
     message = devlinkcmd()
     message["cmd"] = ESWITCH_GET

@@ -124,7 +124,7 @@ def _summarised(found: Collection[LatencySummary]) -> dict[float, int]:
 
 
 def _sum(encoded: Sequence[str]) -> "HdrHistogram":
-    from hdrh.histogram import HdrHistogram  # noqa: PLC0415
+    from hdrh.histogram import HdrHistogram
 
     total = HdrHistogram(LOWEST_NS, HIGHEST_NS, DIGITS)
     for text in encoded:

@@ -45,7 +45,7 @@ def listeners(plan: Plan, say: Say) -> Iterator[OnEvent]:
         hearers: list[_Hearer] = []
         stack.enter_context(handled_by(tally, *handlers, debug=ship.debug))
         if ship.events_file:
-            from nodrop.export.jsonl import EventLines  # noqa: PLC0415
+            from nodrop.export.jsonl import EventLines
 
             lines = EventLines(_opened(ship, "events_file"))
             stack.callback(lines.close)
@@ -92,7 +92,7 @@ def _tell(hearers: list[_Hearer], say: Say, event: Event) -> None:
 def _index(plan: Plan, event: Event) -> None:
     """Put a result that was stored where results are looked up; what is missed here, the next list finds."""
     if isinstance(event, RunDone) and event.path:
-        from nodrop.store.index import open_index  # noqa: PLC0415
+        from nodrop.store.index import open_index
 
         with open_index(plan.results_dir, plan.results_index, mend=False) as index:
             index.add(event.result)
@@ -107,7 +107,7 @@ class _Metrics:
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, RunDone) and self._ship.openmetrics_file:
-            from nodrop.export.openmetrics import write_textfile  # noqa: PLC0415
+            from nodrop.export.openmetrics import write_textfile
 
             self._results.append(event.result)
             write_textfile(Path(self._ship.openmetrics_file), self._results)
@@ -117,8 +117,8 @@ class _Metrics:
 @contextlib.contextmanager
 def _forwarded(ship: ShipPlan, tally: Tally, say: Say) -> Iterator[OnEvent]:
     """Aggregators get the log meanwhile, and results when they come; what did not arrive is said at the end."""
-    from nodrop.export.fluentd.log_records import LogRecords  # noqa: PLC0415
-    from nodrop.export.fluentd.records import records  # noqa: PLC0415
+    from nodrop.export.fluentd.log_records import LogRecords
+    from nodrop.export.fluentd.records import records
 
     run_date = timestamp(time.time())
     senders = {entry.aggregator.name: _sender(ship, entry.aggregator) for entry in ship.forwardings}
@@ -152,7 +152,7 @@ def _forwarded(ship: ShipPlan, tally: Tally, say: Say) -> Iterator[OnEvent]:
 
 
 def _sender(ship: ShipPlan, aggregator: Aggregator) -> "Sender":
-    from nodrop.export.fluentd.sender import Sender  # noqa: PLC0415
+    from nodrop.export.fluentd.sender import Sender
 
     try:
         return Sender(Path(ship.buffer_dir), aggregator, ship.buffer_bytes_max)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from nodrop import __version__, store
 from nodrop.errors import NoPath, OutOfTime
-from nodrop.explain.decision_log import ExplainedSearch
+from nodrop.explain.decision_log import LoggedSearch
 from nodrop.generator.base import Measurer, TrialInterrupted
 from nodrop.generator.engine import EngineMeasurer
 from nodrop.host.background_describe import beside, this_host
@@ -28,7 +28,7 @@ from nodrop.model.trial import FIXED, Trial, TrialResult, Verdict
 from nodrop.observe import observers
 from nodrop.observe.base import Observer
 from nodrop.plan.stage_facts import settled
-from nodrop.run.recorder import Record
+from nodrop.run.recorder import RunRecorder
 from nodrop.run.retries import check_repeats, check_valid, without_hold_ups
 from nodrop.search.base import Outcome
 from nodrop.search.goal_results import OUT_OF_TIME, judge
@@ -44,7 +44,7 @@ from nodrop.units import format_seconds
 class Parts(NamedTuple):
     """What a run is put together from; tests put in others."""
 
-    stage: Callable[[Plan, Record], Stage]
+    stage: Callable[[Plan, RunRecorder], Stage]
     """The record is there to tell how far the stage is."""
     measurer: Callable[[Plan, Stage], Measurer]
     clock: Callable[[], float] = time.monotonic
@@ -71,10 +71,10 @@ def execute(plan: Plan, on_event: OnEvent, parts: Parts | None = None) -> RunRes
     store.require_writable(plan.results_dir)
     if plan.capture:
         store.require_writable(Path(plan.capture.file).parent, "capture.file")
-    search = ExplainedSearch(plan.search)
+    search = LoggedSearch(plan.search)
     make = parts or parts_here()
     host, described = read_host(), beside(make.describe)
-    with Record(plan, on_event, make.clock) as record, make.stage(plan, record) as stage:
+    with RunRecorder(plan, on_event, make.clock) as record, make.stage(plan, record) as stage:
         plan = record.settle(settled(plan, stage.facts.chains))
         with (
             make.measurer(plan, stage) as measurer,
@@ -130,12 +130,12 @@ class _Bench(NamedTuple):
     """What every trial of a run needs."""
 
     measurer: Measurer
-    record: Record
+    record: RunRecorder
     observers: Sequence[Observer]
     clock: Callable[[], float]
 
 
-def _search(search: ExplainedSearch, plan: SearchPlan, bench: _Bench, sut_shares_tester_cpu: bool) -> None:
+def _search(search: LoggedSearch, plan: SearchPlan, bench: _Bench, sut_shares_tester_cpu: bool) -> None:
     """The only loop: what the search asks for is measured, and the search told, until it asks no more."""
     record = bench.record
     start_s = bench.clock()
@@ -168,7 +168,7 @@ def _measure_fixed(plan: FixedPlan, bench: _Bench) -> None:
     check_valid(result)
 
 
-def _keep_fixed(plan: FixedPlan, result: TrialResult, record: Record) -> None:
+def _keep_fixed(plan: FixedPlan, result: TrialResult, record: RunRecorder) -> None:
     record.trial_done(result)
     if result.validity.verdict is not Verdict.INVALID:
         record.latency_measured(
@@ -216,11 +216,11 @@ def _versions(measurer: Measurer) -> Versions:
     )
 
 
-def _stage(plan: Plan, record: Record) -> Stage:
+def _stage(plan: Plan, record: RunRecorder) -> Stage:
     if plan.standing_lab:
         return StandingStage(plan.standing_lab)
     if plan.cloud:
-        from nodrop.stage.openstack.stage import OpenStackStage  # noqa: PLC0415 - loads much that no other run needs
+        from nodrop.stage.openstack.stage import OpenStackStage  # loads much that no other run needs
 
         return OpenStackStage(plan.lab, plan.cloud, record.staging, tester_is_here=plan.lab.tester_is_here)
     return ExternalStage(plan.lab) if plan.lab.sut == "ext" else NetnsStage(plan.lab, record.run_id)
@@ -228,7 +228,7 @@ def _stage(plan: Plan, record: Record) -> Stage:
 
 def _generator(plan: Plan, stage: Stage) -> Measurer:
     if plan.trex:
-        from nodrop.generator.trex.measurer import TrexMeasurer  # noqa: PLC0415 - likewise
+        from nodrop.generator.trex.measurer import TrexMeasurer  # likewise
 
         return TrexMeasurer(
             plan.trex,

@@ -51,7 +51,7 @@ def lookups_here(results_dir: str) -> Lookups:
 
 def _inspect_trex() -> InspectTrex:
     """Asks a server once, however many plans there are."""
-    from nodrop.generator.trex.inspection import inspect  # noqa: PLC0415 - only where there is such a server
+    from nodrop.generator.trex.inspection import inspect  # only where there is such a server
 
     known: list[tuple[TrexPlan, tuple[TrexPort, ...]]] = []
 
@@ -66,11 +66,11 @@ def _inspect_trex() -> InspectTrex:
 
 def _read_flavor(vmd: str, host: str | None) -> CloudFlavor:
     """The flavor of a VM that is placed on a host, or on this machine. Raises ConfigError, PlacementError."""
-    from nodrop.descriptors import read_chd, read_vmd  # noqa: PLC0415 - only where a descriptor is named
-    from nodrop.host.describe import describe, this_machine  # noqa: PLC0415
-    from nodrop.vm.config.instance import instance  # noqa: PLC0415
-    from nodrop.vm.config.nova import flavor  # noqa: PLC0415
-    from nodrop.vm.place import place  # noqa: PLC0415
+    from nodrop.descriptors import read_chd, read_vmd  # only where a descriptor is named
+    from nodrop.host.describe import describe, this_machine
+    from nodrop.vm.config.instance import instance
+    from nodrop.vm.config.nova import flavor
+    from nodrop.vm.place import place
 
     asked, _ = read_vmd(vmd)
     on = read_chd(host) if host else describe(this_machine())

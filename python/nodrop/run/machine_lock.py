@@ -103,7 +103,7 @@ _own = _Turn()
 
 
 @contextlib.contextmanager
-def turn(results_dir: str, *, alongside: bool = False, wait: bool = False) -> Iterator[None]:
+def measurement_lock(results_dir: str, *, alongside: bool = False, wait: bool = False) -> Iterator[None]:
     """Measure alone on this machine, and be seen to do so, until the block is left.
 
     Args:

@@ -33,7 +33,7 @@ ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 Handler = Callable[[int, FrameType | None], object] | int | None
 
 
-class Record:
+class RunRecorder:
     """Grows while a run goes on and tells of everything at once; a context manager around the whole run."""
 
     def __init__(self, plan: Plan, on_event: OnEvent, clock: Callable[[], float] = time.monotonic) -> None:

@@ -8,13 +8,13 @@ from nodrop.model.cloud import CloudPlan
 from nodrop.model.facts import StageFacts
 from nodrop.model.plan import Plan
 from nodrop.run.execute import Parts
-from nodrop.run.recorder import Record
+from nodrop.run.recorder import RunRecorder
 from nodrop.stage.base import Stage
 from nodrop.stage.external import ExternalStage
 from nodrop.system.log_files import LOGGER
 
 
-class Held:
+class StagePool:
     """Stages in clouds that outlive their runs; a context manager around all of these."""
 
     def __init__(self, parts: Parts) -> None:
@@ -32,7 +32,7 @@ class Held:
         """Take away what stands."""
         self._let_go()
 
-    def lend(self, plan: Plan, record: Record) -> tuple[Stage, bool]:
+    def lend(self, plan: Plan, record: RunRecorder) -> tuple[Stage, bool]:
         """The stage for a plan, and whether it was brought up for it just now. Raises StageError."""
         if self._held and self._plan == plan.cloud and _is_alive(self._held):
             return self._held, False
@@ -42,8 +42,8 @@ class Held:
         self._held, self._plan = stage, plan.cloud
         return stage, True
 
-    def _stage(self, plan: Plan, record: Record) -> Stage:
-        return _Lent(self, plan, record) if plan.cloud else self._make(plan, record)
+    def _stage(self, plan: Plan, record: RunRecorder) -> Stage:
+        return BorrowedStage(self, plan, record) if plan.cloud else self._make(plan, record)
 
     def _let_go(self) -> None:
         held, self._held = self._held, None
@@ -51,10 +51,10 @@ class Held:
             held.__exit__(None, None, None)
 
 
-class _Lent:
+class BorrowedStage:
     """A stage for the time of a run; see `nodrop.stage.base.Stage`."""
 
-    def __init__(self, holder: Held, plan: Plan, record: Record) -> None:
+    def __init__(self, holder: StagePool, plan: Plan, record: RunRecorder) -> None:
         self._holder = holder
         self._plan = plan
         self._record = record

@@ -18,7 +18,7 @@ from nodrop.model.result import RunResult, Status
 from nodrop.model.rule_cost import Pricing
 from nodrop.model.suite import Suite, SuiteRun
 from nodrop.run.execute import Parts, execute, parts_here
-from nodrop.run.stage_pool import Held
+from nodrop.run.stage_pool import StagePool
 from nodrop.search.goal_results import require_found
 from nodrop.store import suites
 
@@ -114,7 +114,7 @@ def execute_suite(
     keeper = _Keeper(plans, on_event, pricing)
     failures: list[Failure] = []
     try:
-        with Held(parts or parts_here()) as held:
+        with StagePool(parts or parts_here()) as held:
             for plan in plans:
                 if wanted and not wanted(plan, keeper.results):
                     keeper.skip()

@@ -101,7 +101,7 @@ def index_of(name: str) -> int:
 @contextlib.contextmanager
 def netlink_for(asked: str) -> Iterator[Any]:
     """A netlink socket; what the kernel refuses becomes a StageError that says what was asked."""
-    from pyroute2 import IPRoute  # noqa: PLC0415  costs 150 ms, so only who wires a lab pays for it
+    from pyroute2 import IPRoute
 
     try:
         with IPRoute() as netlink:
@@ -114,7 +114,7 @@ def netlink_for(asked: str) -> Iterator[Any]:
 
 
 def _netlink_error() -> type[Exception]:
-    from pyroute2 import NetlinkError  # noqa: PLC0415
+    from pyroute2 import NetlinkError
 
     error: type[Exception] = NetlinkError
     return error

@@ -151,9 +151,9 @@ def _latest(results_dir: Path) -> Path:
 
 
 def _parse(content: object, path: Path) -> "RunResult":
-    from pydantic import ValidationError  # noqa: PLC0415
+    from pydantic import ValidationError
 
-    from nodrop.model.result import RunResult  # noqa: PLC0415
+    from nodrop.model.result import RunResult
 
     if not isinstance(content, dict) or "schema_version" not in content:
         raise ConfigError(

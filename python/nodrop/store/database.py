@@ -181,7 +181,7 @@ def _parsed(url: str) -> URL:
 
 def _require_driver(name: str) -> None:
     try:
-        import psycopg  # noqa: F401, PLC0415
+        import psycopg  # noqa: F401
     except ImportError:
         raise ConfigError(
             f"results_index: {name} asked, the driver for PostgreSQL is not installed; pip install 'nodrop[postgresql]'"

@@ -233,7 +233,7 @@ class Index:
 
 def _read(directory: Path) -> "Entry | None":
     """What a result's directory holds; None where there is no result."""
-    from nodrop.store.reader import read  # noqa: PLC0415
+    from nodrop.store.reader import read
 
     stamp = directory_scan.stamp_of(directory)
     return read(directory, stamp) if stamp else None

@@ -74,7 +74,7 @@ def _meant(word: str, results_dir: Path, index_url: str | None) -> Iterator[Sele
 
 def _known_as(kind: str, name: str, results_dir: Path, index_url: str | None) -> Iterator[Selected]:
     """All results of a label or a tag."""
-    from nodrop.store.index import open_index  # noqa: PLC0415  a third of the time to start, for words that need it
+    from nodrop.store.index import open_index
 
     asked = Filter(label=name, sort=OLDEST) if kind == "label" else Filter(tags=(name,), sort=OLDEST)
     with open_index(results_dir, index_url) as index:

@@ -41,7 +41,7 @@ def check(context: click.Context, ids: tuple[str, ...], profile: "CheckProfile",
 
     Ends with status 0 if all required checks pass, 9 if one fails, 10 if none fails but some are unknown.
     """
-    from nodrop.host.check import check as held  # noqa: PLC0415
+    from nodrop.host.check import check as held
 
     host = the_host(file)
     checks = _chosen(held(host, profile), ids)
@@ -61,7 +61,7 @@ def _chosen(checks: "Sequence[HostCheck]", ids: tuple[str, ...]) -> "tuple[HostC
 
 
 def _say(checks: "Sequence[HostCheck]", who: str, profile: "CheckProfile", form: str, in_full: bool) -> None:
-    from nodrop.report.check import check_json, check_lines, check_markdown, full_lines  # noqa: PLC0415
+    from nodrop.report.check import check_json, check_lines, check_markdown, full_lines
 
     if form == "json":
         click.echo(check_json(checks, who, profile))

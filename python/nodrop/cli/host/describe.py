@@ -46,8 +46,8 @@ def describe(
     nodrop host describe --capture machine.tar.gz     for a report of what is wrong; look at it first
     nodrop host describe --root machine.tar.gz        and what it says there
     """
-    from nodrop.descriptors import text_of  # noqa: PLC0415
-    from nodrop.store import write_whole  # noqa: PLC0415
+    from nodrop.descriptors import text_of
+    from nodrop.store import write_whole
 
     host = _described(root, capture, _cpus(eligible_cpus))
     form = form or ("yaml" if output else "table")
@@ -62,8 +62,8 @@ def describe(
 
 
 def _described(root: str | None, capture: str | None, cpus: tuple[int, ...] | None) -> "HostDescriptor":
-    from nodrop.host import capture as captures  # noqa: PLC0415
-    from nodrop.host.describe import describe, this_machine  # noqa: PLC0415
+    from nodrop.host import capture as captures
+    from nodrop.host.describe import describe, this_machine
 
     if root and capture:
         raise ConfigError("--root and --capture asked; a capture is of this machine: leave one of them out")
@@ -76,7 +76,7 @@ def _described(root: str | None, capture: str | None, cpus: tuple[int, ...] | No
 
 
 def _cpus(written: str | None) -> tuple[int, ...] | None:
-    from nodrop.system.cpu_sets import listed  # noqa: PLC0415
+    from nodrop.system.cpu_sets import listed
 
     if written is None:
         return None
@@ -87,18 +87,18 @@ def _cpus(written: str | None) -> tuple[int, ...] | None:
 
 
 def _show(host: "HostDescriptor") -> None:
-    from rich.console import Group  # noqa: PLC0415
+    from rich.console import Group
 
-    from nodrop.cli.console import show  # noqa: PLC0415
-    from nodrop.report.host.table import host_parts  # noqa: PLC0415
+    from nodrop.cli.console import show
+    from nodrop.report.host.table import host_parts
 
     show(Group(*host_parts(host)), sys.stdout)
 
 
 def _table(host: "HostDescriptor") -> str:
-    from rich.console import Console  # noqa: PLC0415
+    from rich.console import Console
 
-    from nodrop.report.host.table import host_parts  # noqa: PLC0415
+    from nodrop.report.host.table import host_parts
 
     out = io.StringIO()
     console = Console(file=out, width=WIDTH, highlight=False, markup=False, emoji=False)

@@ -44,10 +44,10 @@ def diff(context: click.Context, /, a: str, b: str | None, results_dir: str, **f
 
     Ends with status 0 if nothing differs, 1 if something does, 2 if one of them cannot be read.
     """
-    from rich.console import Group  # noqa: PLC0415
+    from rich.console import Group
 
-    from nodrop.analysis.host_diff import hosts_differ  # noqa: PLC0415
-    from nodrop.report.host.diff import diff_json, diff_lines  # noqa: PLC0415
+    from nodrop.analysis.host_diff import hosts_differ
+    from nodrop.report.host.diff import diff_json, diff_lines
 
     one, other = _host(a, results_dir), _host(b, results_dir) if b else _here()
     changes = hosts_differ(one[0], other[0], momentary=flags["momentary"])
@@ -62,7 +62,7 @@ def diff(context: click.Context, /, a: str, b: str | None, results_dir: str, **f
 
 def _host(word: str, results_dir: str) -> "tuple[HostDescriptor, str]":
     """What a file describes, or what a run was measured on, and which host and run that is."""
-    from nodrop import store  # noqa: PLC0415
+    from nodrop import store
 
     file = Path(word)
     if word == "-" or (file.is_file() and not _is_result(file)):

@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 def the_host(file: str | None) -> "HostDescriptor":
     """What a file describes, with a warning where it was edited; without one, this machine as it is now."""
     if file:
-        from nodrop.descriptors import altered, read_chd  # noqa: PLC0415
+        from nodrop.descriptors import altered, read_chd
 
         host = read_chd(file)
         for half in altered(host):
             click.echo(f"nodrop: warning: {file}: its {half} were changed after they were written", err=True)
         return host
-    from nodrop.host.describe import describe, this_machine  # noqa: PLC0415
+    from nodrop.host.describe import describe, this_machine
 
     return describe(this_machine())
 

@@ -27,7 +27,7 @@ def workload(vnf: str | None, bare_metal: bool, file: str | None, form: str) -> 
     nodrop host workload BNG
     nodrop host workload s-gw --host other.json
     """
-    from nodrop.host.workload import function  # noqa: PLC0415
+    from nodrop.host.workload import function
 
     if vnf:
         _tell(function(vnf), bare_metal, file, form)
@@ -36,9 +36,9 @@ def workload(vnf: str | None, bare_metal: bool, file: str | None, form: str) -> 
 
 
 def _tell(vnf: "NetworkFunction", bare_metal: bool, file: str | None, form: str) -> None:
-    from nodrop.host.check import check  # noqa: PLC0415
-    from nodrop.host.workload import standings  # noqa: PLC0415
-    from nodrop.report.workload import Asked, workload_json, workload_lines, workload_markdown  # noqa: PLC0415
+    from nodrop.host.check import check
+    from nodrop.host.workload import standings
+    from nodrop.report.workload import Asked, workload_json, workload_lines, workload_markdown
 
     host = the_host(file)
     asked = Asked(vnf, standings(vnf), {each.id: each for each in check(host)}, named(host, file), bare_metal)
@@ -51,8 +51,8 @@ def _tell(vnf: "NetworkFunction", bare_metal: bool, file: str | None, form: str)
 
 
 def _list(form: str) -> None:
-    from nodrop.host.workload import functions  # noqa: PLC0415
-    from nodrop.report.workload import functions_json, functions_markdown, functions_table  # noqa: PLC0415
+    from nodrop.host.workload import functions
+    from nodrop.report.workload import functions_json, functions_markdown, functions_table
 
     if form == "json":
         click.echo(functions_json(functions()))

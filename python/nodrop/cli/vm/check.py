@@ -34,8 +34,8 @@ def check(file: str, form: str) -> None:
 
     Ends with status 0 if it can be used, with or without remarks, and 2 if it cannot.
     """
-    from nodrop.descriptors import read_vmd, text_of  # noqa: PLC0415
-    from nodrop.report.vmd import needs  # noqa: PLC0415
+    from nodrop.descriptors import read_vmd, text_of
+    from nodrop.report.vmd import needs
 
     vmd, remarks = read_vmd(file)
     if form == "text":

@@ -47,11 +47,11 @@ def config(
     networks, for `kubectl apply`. tosca: node templates of ETSI GS NFV-SOL 001. What a format cannot say is in the
     file as comments. Nothing is started; `nodrop vm verify` compares a running VM with its placement.
     """
-    from nodrop.cli.host.host_argument import the_host  # noqa: PLC0415
-    from nodrop.descriptors import read_vmd  # noqa: PLC0415
-    from nodrop.descriptors.placement import read_placement  # noqa: PLC0415
-    from nodrop.vm.config.instance import instance  # noqa: PLC0415
-    from nodrop.vm.place.inventory import name_of  # noqa: PLC0415
+    from nodrop.cli.host.host_argument import the_host
+    from nodrop.descriptors import read_vmd
+    from nodrop.descriptors.placement import read_placement
+    from nodrop.vm.config.instance import instance
+    from nodrop.vm.place.inventory import name_of
 
     if emulate and form != "libvirt":
         raise ConfigError(f"--emulate asked with --format {form}; only libvirt is told how a VM runs")
@@ -65,11 +65,11 @@ def config(
 
 
 def _place(vmd: "VmDescriptor", hosts: "list[HostDescriptor]") -> "Placement":
-    from rich.console import Group  # noqa: PLC0415
+    from rich.console import Group
 
-    from nodrop.cli.console import console, show  # noqa: PLC0415
-    from nodrop.report.placement import place_lines  # noqa: PLC0415
-    from nodrop.vm.place import place  # noqa: PLC0415
+    from nodrop.cli.console import console, show
+    from nodrop.report.placement import place_lines
+    from nodrop.vm.place import place
 
     result = place(vmd, hosts)
     if result.placement is None:
@@ -81,7 +81,7 @@ def _place(vmd: "VmDescriptor", hosts: "list[HostDescriptor]") -> "Placement":
 
 
 def _text(whole: "Instance", form: Form, images: tuple[str, ...], emulate: bool) -> str:
-    from nodrop.vm.config import k8s, libvirt, nova, tosca  # noqa: PLC0415
+    from nodrop.vm.config import k8s, libvirt, nova, tosca
 
     if form == "libvirt":
         return libvirt.domain(whole, libvirt.Options(images=images, type="qemu" if emulate else "kvm"))

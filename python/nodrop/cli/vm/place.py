@@ -74,9 +74,9 @@ def place(vmds: tuple[str, ...], hosts: tuple[str, ...], form: str, output: str 
 
 
 def _terms(flags: dict[str, Any]) -> "Terms":
-    from nodrop.cli.vm.ranking_argument import named_ranking  # noqa: PLC0415
-    from nodrop.units import parse_percent  # noqa: PLC0415
-    from nodrop.vm.place import Terms  # noqa: PLC0415
+    from nodrop.cli.vm.ranking_argument import named_ranking
+    from nodrop.units import parse_percent
+    from nodrop.vm.place import Terms
 
     try:
         share = parse_percent(flags["min_guarantee"]) / 100
@@ -95,8 +95,8 @@ def _terms(flags: dict[str, Any]) -> "Terms":
 
 def _reserve(written: str) -> "Reserve":
     """`cores=1,memory=2GiB`. Raises ConfigError."""
-    from nodrop.units import parse_bytes, parse_count  # noqa: PLC0415
-    from nodrop.vm.place import Reserve  # noqa: PLC0415
+    from nodrop.units import parse_bytes, parse_count
+    from nodrop.vm.place import Reserve
 
     reserve = Reserve()
     for part in filter(None, (each.strip() for each in written.split(","))):
@@ -117,8 +117,8 @@ def _reserve(written: str) -> "Reserve":
 
 def _hosts(asked: tuple[str, ...]) -> "dict[str, HostDescriptor]":
     """Hosts by what tells them apart. Raises ConfigError where two are one."""
-    from nodrop.cli.host.host_argument import the_host  # noqa: PLC0415
-    from nodrop.vm.place.inventory import name_of  # noqa: PLC0415
+    from nodrop.cli.host.host_argument import the_host
+    from nodrop.vm.place.inventory import name_of
 
     found: dict[str, HostDescriptor] = {}
     files: dict[str, str] = {}
@@ -146,8 +146,8 @@ def _placed(
     files: tuple[str, ...], hosts: "dict[str, HostDescriptor]", terms: "Terms", in_full: bool
 ) -> "tuple[list[PlacementResult], dict[str, HostDescriptor]]":
     """VMs one after the other, and the hosts that changed by it; `in_full`: every reason of every host."""
-    from nodrop.descriptors import read_vmd, with_fingerprints  # noqa: PLC0415
-    from nodrop.vm.place import compiled, decide, explained, subtract_placement  # noqa: PLC0415
+    from nodrop.descriptors import read_vmd, with_fingerprints
+    from nodrop.vm.place import compiled, decide, explained, subtract_placement
 
     rooms = {name: compiled(host) for name, host in hosts.items()}
     results: list[PlacementResult] = []
@@ -170,15 +170,15 @@ def _placed(
 
 def _say(results: "Sequence[PlacementResult]", hosts: "dict[str, HostDescriptor]", form: str) -> None:
     if form != "text":
-        from nodrop.descriptors import text_of  # noqa: PLC0415
-        from nodrop.model.placement import PlacementBatch  # noqa: PLC0415
+        from nodrop.descriptors import text_of
+        from nodrop.model.placement import PlacementBatch
 
         click.echo(text_of(PlacementBatch(results=tuple(results)), form), nl=False)  # type: ignore[arg-type]
         return
-    from rich.console import Group  # noqa: PLC0415
+    from rich.console import Group
 
-    from nodrop.cli.console import console, show  # noqa: PLC0415
-    from nodrop.report.placement import place_lines  # noqa: PLC0415
+    from nodrop.cli.console import console, show
+    from nodrop.report.placement import place_lines
 
     for number, each in enumerate(results):
         if number:
@@ -194,8 +194,8 @@ def _write(
     after: "dict[str, HostDescriptor]",
 ) -> None:
     """A file for each VM that is placed, and for each host that changed by it. Raises ConfigError."""
-    from nodrop import store  # noqa: PLC0415
-    from nodrop.descriptors import text_of  # noqa: PLC0415
+    from nodrop import store
+    from nodrop.descriptors import text_of
 
     store.require_writable(directory, "-o")
     for each in results:
@@ -209,7 +209,7 @@ def _write(
 
 
 def _write_file(file: Path, text: str) -> None:
-    from nodrop import store  # noqa: PLC0415
+    from nodrop import store
 
     store.write_whole(file, text)
     click.echo(f"nodrop: wrote {file}", err=True)

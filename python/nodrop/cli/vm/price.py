@@ -61,7 +61,7 @@ def price(suite: str | None, **flags: Any) -> int:
 
     With SUITE, prices that were measured earlier are shown again. After ETSI GS NFV-PER 001, clauses 6 to 8.
     """
-    from nodrop.charts.render import require_suffix  # noqa: PLC0415
+    from nodrop.charts.render import require_suffix
 
     if flags["plot"]:
         require_suffix(Path(flags["plot"]))
@@ -73,8 +73,8 @@ def price(suite: str | None, **flags: Any) -> int:
 
 
 def _stored(suite: str, results_dir: str) -> "PriceTable":
-    from nodrop.run.rule_cost import table_of  # noqa: PLC0415
-    from nodrop.store import suites  # noqa: PLC0415
+    from nodrop.run.rule_cost import table_of
+    from nodrop.store import suites
 
     found = suites.find(suite, results_dir)
     if found is None:
@@ -83,8 +83,8 @@ def _stored(suite: str, results_dir: str) -> "PriceTable":
 
 
 def _measure(flags: dict[str, Any]) -> int:
-    from nodrop.run.machine_lock import turn  # noqa: PLC0415
-    from nodrop.simulation.duration_estimate import forecast  # noqa: PLC0415
+    from nodrop.run.machine_lock import measurement_lock
+    from nodrop.simulation.duration_estimate import forecast
 
     planned = _planned(flags)
     estimate = forecast(planned.plans)
@@ -95,15 +95,15 @@ def _measure(flags: dict[str, Any]) -> int:
     if flags["dry_run"]:
         _say_plan(planned)
         return 0
-    with turn(planned.plans[0].results_dir, alongside=flags["alongside"], wait=flags["wait"]):
+    with measurement_lock(planned.plans[0].results_dir, alongside=flags["alongside"], wait=flags["wait"]):
         return _carry_out(planned, flags)
 
 
 def _planned(flags: dict[str, Any]) -> "Planned":
-    from nodrop.host.describe import describe, this_machine  # noqa: PLC0415
-    from nodrop.run.rule_cost import plan_prices  # noqa: PLC0415
-    from nodrop.run.rule_cost.plans import Asked  # noqa: PLC0415
-    from nodrop.units import parse_ratio  # noqa: PLC0415
+    from nodrop.host.describe import describe, this_machine
+    from nodrop.run.rule_cost import plan_prices
+    from nodrop.run.rule_cost.plans import Asked
+    from nodrop.units import parse_ratio
 
     try:
         share = parse_ratio(flags["share"])
@@ -129,7 +129,7 @@ def _planned(flags: dict[str, Any]) -> "Planned":
 
 
 def _vm(file: str) -> "VmDescriptor":
-    from nodrop.descriptors import read_vmd  # noqa: PLC0415
+    from nodrop.descriptors import read_vmd
 
     vm, warnings = read_vmd(Path(file))
     for warning in warnings:
@@ -147,12 +147,12 @@ def _say_plan(planned: "Planned") -> None:
 
 
 def _carry_out(planned: "Planned", flags: dict[str, Any]) -> int:
-    from nodrop.cli.measure import progress_on  # noqa: PLC0415
-    from nodrop.cli.signals import interruptible  # noqa: PLC0415
-    from nodrop.model.event import RunDone, SuiteDone  # noqa: PLC0415
-    from nodrop.run.event_sinks import listeners  # noqa: PLC0415
-    from nodrop.run.rule_cost import still_wanted, table_of  # noqa: PLC0415
-    from nodrop.run.suite import execute_suite  # noqa: PLC0415
+    from nodrop.cli.measure import progress_on
+    from nodrop.cli.signals import interruptible
+    from nodrop.model.event import RunDone, SuiteDone
+    from nodrop.run.event_sinks import listeners
+    from nodrop.run.rule_cost import still_wanted, table_of
+    from nodrop.run.suite import execute_suite
 
     results: list[RunResult] = []
     over: list[SuiteDone] = []
@@ -200,19 +200,19 @@ def _say_failures(failures: "Sequence[Failure]") -> None:
 
 def _give(table: "PriceTable", flags: dict[str, Any]) -> None:
     """Printed, drawn, written."""
-    from nodrop.report.rule_cost import impact_text, price_markdown, price_report  # noqa: PLC0415
+    from nodrop.report.rule_cost import impact_text, price_markdown, price_report
 
     if flags["form"] == "json":
         click.echo(table.model_dump_json(indent=1))
     elif flags["form"] == "md":
         click.echo(price_markdown(table), nl=False)
     else:
-        from nodrop.cli.console import show  # noqa: PLC0415
+        from nodrop.cli.console import show
 
         show(price_report(table), sys.stdout)
     if flags["plot"]:
-        from nodrop.charts import rule_cost as pictured  # noqa: PLC0415
-        from nodrop.charts.render import write  # noqa: PLC0415
+        from nodrop.charts import rule_cost as pictured
+        from nodrop.charts.render import write
 
         write(pictured.chart(table), Path(flags["plot"]))
     if flags["impact"]:

@@ -15,14 +15,14 @@ KEYS = ("name", "source", "scores")
 
 def named_ranking(written: str, results_dir: str) -> "Ranking":
     """`worst-case`, `like:CHD`, `results`, `results:LABEL`, or a file with a table. Raises ConfigError."""
-    from nodrop.vm.ranking.worst_case import WorstCase  # noqa: PLC0415
+    from nodrop.vm.ranking.worst_case import WorstCase
 
     kind, _, rest = written.partition(":")
     if written == "worst-case":
         return WorstCase()
     if kind == "like" and rest:
-        from nodrop.descriptors import read_chd  # noqa: PLC0415
-        from nodrop.vm.ranking.features import Features  # noqa: PLC0415
+        from nodrop.descriptors import read_chd
+        from nodrop.vm.ranking.features import Features
 
         return Features(read_chd(rest).capabilities.processor)
     if kind == "results":
@@ -37,9 +37,9 @@ def named_ranking(written: str, results_dir: str) -> "Ranking":
 
 def _table(file: str) -> "Ranking":
     """A table from a file: name, source, and scores by model."""
-    from nodrop.descriptors.read_text import MIB, text_in  # noqa: PLC0415
-    from nodrop.system.yaml_reader import read  # noqa: PLC0415
-    from nodrop.vm.ranking.table import Table  # noqa: PLC0415
+    from nodrop.descriptors.read_text import MIB, text_in
+    from nodrop.system.yaml_reader import read
+    from nodrop.vm.ranking.table import Table
 
     content = read(text_in(file, "a table of scores", MIB), file).content
     scores = content.get("scores") if isinstance(content, dict) else None
@@ -59,9 +59,9 @@ def _table(file: str) -> "Ranking":
 
 def _learned(results_dir: str, label: str) -> "Ranking":
     """Our own results: NDR of each processor, the median of the runs of a label. Raises ConfigError."""
-    from nodrop.cli.result_filters import make_filter  # noqa: PLC0415
-    from nodrop.store.index import open_index  # noqa: PLC0415
-    from nodrop.vm.ranking.table import Table  # noqa: PLC0415
+    from nodrop.cli.result_filters import make_filter
+    from nodrop.store.index import open_index
+    from nodrop.vm.ranking.table import Table
 
     with open_index(results_dir, None) as index:
         rows = index.list(make_filter({"label": label or None, "status": "complete"}, limit=None))

@@ -25,10 +25,10 @@ def verify(context: click.Context, vm: str, placed: str) -> None:
 
     Ends with status 0 if everything is as placed, 9 if something differs, 10 if nothing does but some is unknown.
     """
-    from nodrop.descriptors.placement import read_placement  # noqa: PLC0415
-    from nodrop.host.file_tree import Tree  # noqa: PLC0415
-    from nodrop.host.running_vms import running  # noqa: PLC0415
-    from nodrop.vm.config.verify import agreements  # noqa: PLC0415
+    from nodrop.descriptors.placement import read_placement
+    from nodrop.host.file_tree import Tree
+    from nodrop.host.running_vms import running
+    from nodrop.vm.config.verify import agreements
 
     placement = read_placement(placed)
     found = running(Tree(), vm)

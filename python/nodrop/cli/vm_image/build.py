@@ -51,10 +51,10 @@ def build(
 
     How to use it: docs/how-to/vm-image.md.
     """
-    from nodrop.vmimage.build import KERNEL, OTHERS, Recipe  # noqa: PLC0415
-    from nodrop.vmimage.build import build as build_image  # noqa: PLC0415
-    from nodrop.vmimage.packages import Packages  # noqa: PLC0415
-    from nodrop.vmimage.qcow2 import check_writable, write  # noqa: PLC0415
+    from nodrop.vmimage.build import KERNEL, OTHERS, Recipe
+    from nodrop.vmimage.build import build as build_image
+    from nodrop.vmimage.packages import Packages
+    from nodrop.vmimage.qcow2 import check_writable, write
 
     form = form or ("raw" if output and Path(output).suffix in (".raw", ".img") else "qcow2")
     file = Path(output or f"{OUTPUT}.{form}")
@@ -83,8 +83,8 @@ def _others(named: tuple[str, ...], known: tuple[str, ...]) -> frozenset[str]:
 
 
 def _vnf(named: str | None) -> Path:
-    from nodrop.errors import ImageError  # noqa: PLC0415
-    from nodrop.system.native_binaries import find_program  # noqa: PLC0415
+    from nodrop.errors import ImageError
+    from nodrop.system.native_binaries import find_program
 
     return Path(named) if named else find_program("nodrop-vnf", ImageError)
 

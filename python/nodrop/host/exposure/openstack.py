@@ -41,7 +41,7 @@ def ask(hostname: str) -> StackExposure:
     if not _is_named():
         return silent("no cloud is named: neither OS_CLOUD, OS_AUTH_URL nor a clouds.yaml")
     try:
-        import openstack  # noqa: F401, PLC0415  (an extra)
+        import openstack  # noqa: F401  (an extra)
     except ImportError:
         return silent("openstacksdk is not installed: pip install 'nodrop[openstack]'")
     answers: list[StackExposure] = []
@@ -67,7 +67,7 @@ def _is_named() -> bool:
 
 
 def _asked(hostname: str) -> StackExposure:
-    import openstack  # noqa: PLC0415
+    import openstack
 
     try:
         cloud = openstack.connect(api_timeout=EACH_S)

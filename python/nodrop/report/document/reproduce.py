@@ -22,7 +22,7 @@ def setup_blocks(result: RunResult) -> tuple[Block, ...]:
             Paragraph(text="It was measured without any configuration; the same command measures it again."),
             Code(text="nodrop run\n", language="sh"),
         )
-    import yaml  # noqa: PLC0415
+    import yaml
 
     return (
         Paragraph(

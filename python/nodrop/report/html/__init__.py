@@ -68,15 +68,15 @@ def _values(shown: Document, drawing: Drawing | None) -> dict[str, object]:
 
 def _drawing(chart: Chart) -> "Markup":
     """A chart as SVG, which the renderer has escaped."""
-    from markupsafe import Markup  # noqa: PLC0415
+    from markupsafe import Markup
 
     return Markup(render.svg(chart))
 
 
 @cache
 def _templates() -> "Environment":
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415
-    from markupsafe import Markup  # noqa: PLC0415
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
 
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined)
     environment.globals |= {"style": Markup(style()), "script": Markup(script()), "data_url": _data_url}

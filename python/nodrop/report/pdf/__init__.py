@@ -20,7 +20,7 @@ TEMPLATE = Path(__file__).parent / "report.typ"
 def pdf(shown: Document) -> bytes:
     """The report as PDF, A4. Raises ConfigError where Typst is not installed."""
     try:
-        import typst  # noqa: PLC0415
+        import typst
     except ImportError:
         raise ConfigError(
             "--format pdf asked, Typst is not installed; install nodrop with it (pip install 'nodrop[pdf]'), or ask "

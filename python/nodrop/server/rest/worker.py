@@ -20,7 +20,7 @@ from nodrop.model.event import Event, OnEvent, RunStarted, TrialProgress
 from nodrop.model.plan import Plan
 from nodrop.run.event_sinks import listeners
 from nodrop.run.execute import execute
-from nodrop.run.machine_lock import turn
+from nodrop.run.machine_lock import measurement_lock
 from nodrop.run.suite import execute_suite
 from nodrop.search.goal_results import require_found
 from nodrop.server.rest.event_codec import NOTE, WORKER_DONE, encode
@@ -101,10 +101,10 @@ def _turn(results_dir: str, teller: Teller) -> Iterator[None]:
     """Measure alone on this machine until the block is left, and say so when that has to be waited for."""
     with contextlib.ExitStack() as until_left:
         try:
-            until_left.enter_context(turn(results_dir))
+            until_left.enter_context(measurement_lock(results_dir))
         except BusyError:
             teller.note("another run is measuring on this machine; this one waits for it")
-            until_left.enter_context(turn(results_dir, wait=True))
+            until_left.enter_context(measurement_lock(results_dir, wait=True))
         yield
 
 

@@ -97,7 +97,7 @@ def connect(login: CloudLogin, on_wait: Callable[[str], None] | None = None) -> 
         on_wait: hears of each wait for a service that is away; None: the log does.
     """
     try:
-        import openstack  # noqa: F401, PLC0415  (an extra)
+        import openstack  # noqa: F401  (an extra)
     except ImportError:
         raise StageError(
             "OpenStack asked, openstacksdk is not installed; install it: pip install 'nodrop[openstack]'"
@@ -110,7 +110,7 @@ def connect(login: CloudLogin, on_wait: Callable[[str], None] | None = None) -> 
     requests = Requests(session, on_wait or (lambda text: LOGGER.warning("cloud %s: %s", name, text)))
     access = _access(name, region, session)
     _require_services(name, region, access)
-    from openstack.connection import Connection  # noqa: PLC0415
+    from openstack.connection import Connection
 
     return Cloud(name, Connection(config=region), requests, access)
 
@@ -121,8 +121,8 @@ def is_named() -> bool:
 
 
 def _region(login: CloudLogin) -> Any:
-    from keystoneauth1.exceptions import MissingRequiredOptions, NoMatchingPlugin  # noqa: PLC0415
-    from openstack.exceptions import ConfigException  # noqa: PLC0415
+    from keystoneauth1.exceptions import MissingRequiredOptions, NoMatchingPlugin
+    from openstack.exceptions import ConfigException
 
     loader, name, given = _sources(login)
     where = f"cloud {name}" if name else f"openrc file {login.openrc}" if login.openrc else "OS_... variables"
@@ -141,7 +141,7 @@ def _region(login: CloudLogin) -> Any:
 
 def _sources(login: CloudLogin) -> tuple[Any, str | None, dict[str, Any]]:
     """A loader, the name it shall look for, and what is given besides."""
-    from openstack.config import OpenStackConfig  # noqa: PLC0415
+    from openstack.config import OpenStackConfig
 
     if login.openrc and not login.cloud:
         return OpenStackConfig(load_yaml_config=False, load_envvars=False), None, _of_openrc(login.openrc)
@@ -201,7 +201,7 @@ def _password(where: str, auth: Mapping[str, Any]) -> str:
         raise ConfigError(
             f"{where}: asked to log in as {user}, there is no password and no terminal to ask for it; set OS_PASSWORD"
         )
-    from getpass import getpass  # noqa: PLC0415
+    from getpass import getpass
 
     return getpass(f"Password of {user}: ")
 
@@ -231,7 +231,7 @@ def _access(name: str, region: Any, session: Any) -> Any:
 
 
 def _why(error: Exception, config: Mapping[str, Any]) -> str:
-    from keystoneauth1 import exceptions as known  # noqa: PLC0415
+    from keystoneauth1 import exceptions as known
 
     said = said_by(error)
     auth = config.get("auth") or {}
@@ -271,6 +271,6 @@ def _require_services(name: str, region: Any, access: Any) -> None:
 
 def _is_lost(error: Exception) -> bool:
     """Whether a request may or may not have been carried out."""
-    from keystoneauth1.exceptions import RetriableConnectionFailure  # noqa: PLC0415
+    from keystoneauth1.exceptions import RetriableConnectionFailure
 
     return status_of(error) in AWAY or isinstance(error, RetriableConnectionFailure)

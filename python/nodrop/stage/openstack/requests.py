@@ -49,7 +49,7 @@ class Requests:
     """The way of all requests of a session of keystoneauth."""
 
     def __init__(self, session: Any, hear: Callable[[str], None]) -> None:
-        from keystoneauth1.exceptions import RetriableConnectionFailure  # noqa: PLC0415  (an extra)
+        from keystoneauth1.exceptions import RetriableConnectionFailure
 
         self._unreachable = RetriableConnectionFailure
         self._lock = threading.Lock()
@@ -117,7 +117,7 @@ def _is_login(url: str) -> bool:
 
 def _was_refused(answer: Any) -> bool:
     """Whether nobody took the connection, so that nothing was asked."""
-    from urllib3.exceptions import NewConnectionError  # noqa: PLC0415
+    from urllib3.exceptions import NewConnectionError
 
     error = answer if isinstance(answer, BaseException) else None
     while error is not None:

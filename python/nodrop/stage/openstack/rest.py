@@ -104,7 +104,7 @@ def _adapter(cloud: Cloud, service: Service) -> Any:
 
 
 def _has(adapter: Any, microversion: str) -> bool:
-    from openstack.utils import supports_microversion  # noqa: PLC0415  (an extra)
+    from openstack.utils import supports_microversion
 
     return bool(microversion) and bool(supports_microversion(adapter, microversion))
 
@@ -120,7 +120,7 @@ def _json(answer: Any) -> Json:
 
 
 def _check(answer: Any) -> None:
-    from openstack.exceptions import raise_from_response  # noqa: PLC0415  (an extra)
+    from openstack.exceptions import raise_from_response
 
     raise_from_response(answer)
 

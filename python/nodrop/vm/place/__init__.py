@@ -23,8 +23,8 @@ __all__ = [
     "compiled",
     "decide",
     "explained",
-    "subtract_placement",
     "place",
+    "subtract_placement",
 ]
 
 
