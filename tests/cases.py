@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from tests.searching import search_plan
 from tests.suts import Buffer, Jitter, LossFloor, SlowTester, SmoothCurve, Stalls, Step
 
-from nodrop.model.plan import AlgorithmName, SearchPlan
+from nodrop.model.choices import AlgorithmName
+from nodrop.model.search_plan import SearchPlan
 from nodrop.simulation import SutCounts, SutModel
 
 

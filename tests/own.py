@@ -1,7 +1,7 @@
 """What nodrop's own search is asked in tests: long goals, short ones of which half may fail, and both against a SUT."""
 
 from nodrop.model.goal import Goal
-from nodrop.model.plan import SearchPlan
+from nodrop.model.search_plan import SearchPlan
 from nodrop.search.base import Interval
 from nodrop.simulation import SUTS
 from nodrop.simulation.forwarder import Forwarder

@@ -8,9 +8,11 @@ from tests.suts import Step
 
 from nodrop.config.load import load
 from nodrop.generator.base import Measurer
+from nodrop.model.choices import SutKind
 from nodrop.model.event import Event
 from nodrop.model.facts import StageFacts
-from nodrop.model.plan import LabPlan, Plan, SutKind
+from nodrop.model.lab_plan import LabPlan
+from nodrop.model.plan import Plan
 from nodrop.plan import build
 from nodrop.run.execute import Parts
 from nodrop.run.recorder import RunRecorder

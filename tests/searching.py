@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 
+from nodrop.model.choices import AlgorithmName
 from nodrop.model.goal import Goal
-from nodrop.model.plan import AlgorithmName, SearchPlan
+from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search.base import Outcome, Search
 from nodrop.simulation import SutModel

@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 from benchmarks.search import peers
 
+from nodrop.model.choices import AlgorithmName
 from nodrop.model.goal import Goal
-from nodrop.model.plan import AlgorithmName, SearchPlan
+from nodrop.model.search_plan import SearchPlan
 from nodrop.search import create
 from nodrop.simulation.benchmark import Contender
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from tests.peers import load
 
 from nodrop.model.goal import Flag, Goal
-from nodrop.model.plan import SearchPlan
+from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search.base import Interval, Outcome
 

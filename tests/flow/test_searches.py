@@ -9,9 +9,9 @@ from tests.running import MILLION, Listener, make_plan, parts
 
 from nodrop import store
 from nodrop.cli.console import show
+from nodrop.model.choices import AlgorithmName
 from nodrop.model.event import RunDone
 from nodrop.model.goal import Limit
-from nodrop.model.plan import AlgorithmName
 from nodrop.model.result import RunResult, Status
 from nodrop.report.terminal import report
 from nodrop.run.execute import execute

@@ -9,7 +9,7 @@ import pytest
 from tests.lab.bench import bench
 
 from nodrop.errors import GeneratorError
-from nodrop.model.plan import Backend
+from nodrop.model.choices import Backend
 from nodrop.model.trial import StopRule
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_root")]

@@ -15,7 +15,7 @@ from tests.lab.bench import Bench, bench, changed_lab
 from tests.lab.test_suts import checksum
 
 from nodrop.errors import GeneratorError
-from nodrop.model.plan import Backend
+from nodrop.model.choices import Backend
 from nodrop.model.trial import TrialResult
 from nodrop.plan import addressing
 from nodrop.stage.dpdk import is_built_in

@@ -14,8 +14,9 @@ import pytest
 from tests.running import planned_lab
 
 from nodrop.errors import StageError
+from nodrop.model.choices import SutKind
 from nodrop.model.facts import StageFacts
-from nodrop.model.plan import LabPlan, SutKind
+from nodrop.model.lab_plan import LabPlan
 from nodrop.stage.netns import NetnsStage
 from nodrop.system.native_binaries import find_program
 
@@ -33,7 +34,7 @@ os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
 
 LEAVE_A_LAB = """
 import sys, time
-from nodrop.model.plan import LabPlan
+from nodrop.model.lab_plan import LabPlan
 from nodrop.stage.netns import NetnsStage
 with NetnsStage(LabPlan.model_validate_json(sys.argv[1]), "test") as stage:
     print(stage.facts.model_dump_json(), flush=True)

@@ -16,7 +16,7 @@ from tests.lab.test_netns_stage import WITHOUT_PRIVILEGE, network_namespaces, pr
 from tests.running import planned_lab
 
 from nodrop.errors import StageError
-from nodrop.model.plan import SutKind
+from nodrop.model.choices import SutKind
 from nodrop.plan import addressing
 from nodrop.plan.chain_ends import entrance_mac
 from nodrop.stage import ovs

@@ -11,7 +11,7 @@ import pytest
 from tests.lab.bench import Bench, bench
 
 from nodrop.model.layer import Ipv4
-from nodrop.model.plan import SearchPlan
+from nodrop.model.search_plan import SearchPlan
 from nodrop.search import create
 from nodrop.search.base import Outcome
 

@@ -175,7 +175,7 @@ def killed_at(layout: Layout, asked: Plan, moment: str, clouds: Path | None = No
 
 
 def _stage_from_stdin() -> None:
-    from nodrop.model.plan import LabPlan
+    from nodrop.model.lab_plan import LabPlan
 
     told = json.load(sys.stdin)
     lab, cloud = LabPlan.model_validate(told["lab"]), CloudPlan.model_validate(told["cloud"])

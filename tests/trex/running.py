@@ -16,7 +16,7 @@ from tests.running import planned_lab
 
 from nodrop.config.load import load
 from nodrop.generator.trex.measurer import TrexMeasurer
-from nodrop.model.plan import LabPlan
+from nodrop.model.lab_plan import LabPlan
 from nodrop.plan import build
 from nodrop.run.local_planning import lookups_here
 from nodrop.stage import persistent_lab, registry

@@ -6,7 +6,7 @@ from tests.suts import Buffer, Jitter, LossFloor, SlowTester, SmoothCurve, Step,
 from tests.traffic import two_way_traffic
 
 from nodrop.errors import ConfigError
-from nodrop.model.plan import SearchPlan
+from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial, TrialResult
 from nodrop.search import create
 from nodrop.search.base import Outcome

@@ -8,7 +8,7 @@ import pytest
 from nodrop.errors import StageError
 from nodrop.model.cloud import CloudLogin, CloudNetwork, CloudPlan, CloudPort, CloudRouter, CloudServer
 from nodrop.model.facts import ChainFacts
-from nodrop.model.plan import LabPlan
+from nodrop.model.lab_plan import LabPlan
 from nodrop.stage.openstack import chain_facts
 from nodrop.stage.openstack.chain_facts import Read
 

@@ -13,7 +13,7 @@ from tests.small_cloud import SmallCloud, clouds_yaml, logged_in, serving
 
 from nodrop.errors import StageError
 from nodrop.model.cloud import CloudFlavor, CloudImage, CloudLogin, CloudNetwork, CloudPlan, CloudPort, CloudServer
-from nodrop.model.plan import LabPlan
+from nodrop.model.lab_plan import LabPlan
 from nodrop.stage.openstack import cleanup, requests, rollback
 from nodrop.stage.openstack.ownership_tags import mark
 from nodrop.stage.openstack.stage import OpenStackStage

@@ -12,7 +12,7 @@ from nodrop import store
 from nodrop.analysis import Comparison, Verdict
 from nodrop.cli import main
 from nodrop.errors import VerdictError
-from nodrop.model.plan import LabPlan
+from nodrop.model.lab_plan import LabPlan
 from nodrop.model.suite import Suite, SuiteRun
 from nodrop.report.comparison import comparison_markdown
 from nodrop.store import suites

@@ -9,9 +9,9 @@ from tests.suts import Step
 from tests.traffic import two_way_traffic
 
 from nodrop.cli import main
+from nodrop.model.lab_plan import Forwarder, ForwarderPort, LabPlan
 from nodrop.model.ledger import LossLedger
 from nodrop.model.neighbor import NeighborCounts
-from nodrop.model.plan import Forwarder, ForwarderPort, LabPlan
 from nodrop.model.trial import StreamCounts, Trial, TrialResult
 from nodrop.observe.counter_delta import Difference
 from nodrop.observe.ledger import loss_ledger

@@ -10,7 +10,7 @@ from tests.systems import SUTS, Measuring, assert_consistent, fresh
 
 from nodrop.errors import ConfigError
 from nodrop.model.goal import Goal
-from nodrop.model.plan import SearchPlan
+from nodrop.model.search_plan import SearchPlan
 from nodrop.search import create
 from nodrop.search.base import Outcome
 from nodrop.search.loss_table import LossTable, Measured

@@ -8,7 +8,7 @@ from tests.suts import Step
 from tests.systems import SUTS, Measuring, assert_consistent, fresh
 
 from nodrop.errors import ConfigError
-from nodrop.model.plan import SearchPlan
+from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search import create
 from nodrop.search.base import Outcome

@@ -9,7 +9,7 @@ from tests.peers import load, virtual_clock
 from tests.searching import drive, loss_ratio_of, search_plan
 from tests.suts import Step
 
-from nodrop.model.plan import SearchPlan
+from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search import create, width
 from nodrop.search.base import Interval, Outcome

@@ -6,7 +6,7 @@ from tests.suts import Buffer, Jitter, LossFloor, SlowTester, SmoothCurve, Stall
 
 from nodrop.errors import ConfigError
 from nodrop.model.goal import Goal
-from nodrop.model.plan import SearchPlan
+from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search import create
 from nodrop.search.base import Interval, Outcome

@@ -9,7 +9,7 @@ from tests.peers import load
 from tests.searching import drive, loss_ratio_of
 
 from nodrop.model.goal import Goal
-from nodrop.model.plan import SearchPlan
+from nodrop.model.search_plan import SearchPlan
 from nodrop.search import create
 from nodrop.search.base import Interval
 from nodrop.search.load_grid import LoadGrid

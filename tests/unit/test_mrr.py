@@ -6,7 +6,7 @@ import pytest
 from tests.searching import Answer, drive, loss_ratio_of, search_plan
 from tests.suts import Jitter, Step
 
-from nodrop.model.plan import SearchPlan
+from nodrop.model.search_plan import SearchPlan
 from nodrop.search import create
 from nodrop.search.base import Outcome
 

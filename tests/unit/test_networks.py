@@ -6,7 +6,7 @@ import pytest
 
 from nodrop.config.load import load
 from nodrop.errors import ConfigError
-from nodrop.model.plan import LabPlan
+from nodrop.model.lab_plan import LabPlan
 from nodrop.plan.chain_ends import chain_ends
 from nodrop.plan.lab import check_lab, private_lab
 from nodrop.plan.tester_ports import FoundPorts

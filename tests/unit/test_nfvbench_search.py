@@ -7,7 +7,7 @@ import pytest
 from tests.searching import drive, loss_ratio_of, search_plan
 from tests.suts import Buffer, LossFloor, SlowTester, SmoothCurve, Step, Sut
 
-from nodrop.model.plan import SearchPlan
+from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search import create
 from nodrop.search.base import Outcome

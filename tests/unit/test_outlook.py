@@ -10,9 +10,10 @@ from tests.suts import SmoothCurve, Step
 
 from nodrop.explain.decision_log import LoggedSearch
 from nodrop.explain.lookahead import Lookout
+from nodrop.model.choices import AlgorithmName
 from nodrop.model.event import TrialStarted
-from nodrop.model.plan import AlgorithmName, SearchPlan
 from nodrop.model.result import GoalState, Outlook
+from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import StopRule, Trial
 from nodrop.report.bound_changes import changes_text
 from nodrop.run.execute import execute

@@ -19,7 +19,7 @@ from tests.own import (
 )
 
 from nodrop.model.goal import Goal
-from nodrop.model.plan import Earlier
+from nodrop.model.search_plan import Earlier
 from nodrop.search import width
 from nodrop.search.base import Interval
 from nodrop.simulation import SUTS, create

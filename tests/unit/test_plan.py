@@ -9,9 +9,11 @@ import pytest
 from nodrop.config.load import load
 from nodrop.config.schema import GoalConfig, SearchConfig
 from nodrop.errors import ConfigError
+from nodrop.model.choices import SutKind
 from nodrop.model.goal import Bound, GoalResult, Limit
-from nodrop.model.plan import Earlier, Plan, SutKind
+from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult, Status
+from nodrop.model.search_plan import Earlier
 from nodrop.plan import build
 from nodrop.plan.resolvers import Lookups
 from nodrop.rates import line_rate_pps

@@ -9,7 +9,7 @@ from tests.searching import Answer, drive, loss_ratio_of, search_plan
 from tests.suts import Buffer, LossFloor, SlowTester, SmoothCurve, Step, Sut
 
 from nodrop.errors import ConfigError
-from nodrop.model.plan import SearchPlan
+from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search import create
 from nodrop.search.base import Outcome, Search

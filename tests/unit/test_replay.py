@@ -10,7 +10,7 @@ from tests.suts import Buffer, SlowTester, SmoothCurve, Step, Sut
 
 from nodrop.cli import main
 from nodrop.explain.redecide import replay
-from nodrop.model.plan import AlgorithmName
+from nodrop.model.choices import AlgorithmName
 from nodrop.model.result import RunResult
 from nodrop.model.trial import Doubt, TrialResult, Validity, Verdict
 from nodrop.run.execute import execute

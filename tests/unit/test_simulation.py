@@ -5,7 +5,8 @@ from tests.searching import search_plan
 from tests.traffic import two_way_traffic
 
 from nodrop.errors import ConfigError
-from nodrop.model.plan import AlgorithmName, SearchPlan
+from nodrop.model.choices import AlgorithmName
+from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import StopRule, Trial
 from nodrop.search.base import Outcome
 from nodrop.simulation import SUTS, SimulatedMeasurer

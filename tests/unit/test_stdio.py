@@ -13,7 +13,7 @@ from tests.suts import Step
 
 from nodrop.cli import main
 from nodrop.errors import ConfigError, GeneratorError
-from nodrop.model.plan import AlgorithmName
+from nodrop.model.choices import AlgorithmName
 from nodrop.search import create
 from nodrop.stdio import converse, step_s
 from nodrop.stdio.jsonl import Lines

@@ -11,7 +11,7 @@ from nodrop.model.choices import SutKind
 
 if TYPE_CHECKING:
     from nodrop.model.facts import StageFacts
-    from nodrop.model.plan import LabPlan
+    from nodrop.model.lab_plan import LabPlan
 
 NAME = click.option("--name", type=LAB, default="default", show_default=True, help="Name of the lab.")
 

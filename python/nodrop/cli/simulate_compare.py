@@ -8,7 +8,7 @@ import click
 from nodrop.cli.outputs import STDOUT, require_writable, write_json
 
 if TYPE_CHECKING:
-    from nodrop.model.plan import SearchPlan
+    from nodrop.model.search_plan import SearchPlan
     from nodrop.simulation import Sut
     from nodrop.simulation.benchmark import GoalScore, Score
 

@@ -4,8 +4,8 @@ import time
 
 from nodrop.explain.lookahead import Lookout, goal_states
 from nodrop.model.goal import Flag
-from nodrop.model.plan import SearchPlan
 from nodrop.model.result import Outlook, SearchStep
+from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search import create
 from nodrop.search.base import Interval, Outcome

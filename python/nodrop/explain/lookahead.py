@@ -7,8 +7,8 @@ be told an outcome that has not happened. So this works for every search, and kn
 import time
 from collections.abc import Sequence
 
-from nodrop.model.plan import SearchPlan
 from nodrop.model.result import GoalState, Outlook
+from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.report.bound_changes import changes_text
 from nodrop.search import create

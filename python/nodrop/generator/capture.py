@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from nodrop.model.plan import CapturePlan
+from nodrop.model.engine_plan import CapturePlan
 
 
 def capture_request(plan: CapturePlan | None, index: int, phase: str) -> dict[str, Any] | None:

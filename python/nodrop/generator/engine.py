@@ -19,9 +19,9 @@ from nodrop.generator.stations import (
     stations,
     stream_request,
 )
+from nodrop.model.engine_plan import CapturePlan, EnginePlan
 from nodrop.model.facts import PortFacts
 from nodrop.model.neighbor import NeighborPlan, NextHop
-from nodrop.model.plan import CapturePlan, EnginePlan
 from nodrop.model.result import DirectionCheck
 from nodrop.model.traffic import Traffic
 from nodrop.model.trial import FIXED, Doubt, Trial, TrialResult, Validity, Verdict

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from nodrop.model.hop_counts import ChainHops, HopCount
-from nodrop.model.plan import LabPlan
+from nodrop.model.lab_plan import LabPlan
 from nodrop.model.trial import StreamCounts, TrialResult
 from nodrop.observe.counter_delta import Difference
 from nodrop.observe.devices import devices

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from nodrop.errors import StageError
+from nodrop.model.choices import SutKind
 from nodrop.model.facts import StageFacts
+from nodrop.model.lab_plan import LabPlan
 from nodrop.model.ledger import LossLedger
-from nodrop.model.plan import LabPlan, SutKind
 from nodrop.model.trial import TrialResult
 from nodrop.observe.chain_hops import chain_hops
 from nodrop.observe.counter_delta import Difference

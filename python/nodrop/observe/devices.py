@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from nodrop.model.plan import LabPlan
+from nodrop.model.lab_plan import LabPlan
 
 What = Literal["edge", "router", "forwarder"]
 

@@ -7,8 +7,8 @@ there: that much always adds up to the trial's loss. Drop counters then say why;
 from collections.abc import Sequence
 from itertools import pairwise
 
+from nodrop.model.lab_plan import LabPlan
 from nodrop.model.ledger import LossLedger, Way
-from nodrop.model.plan import LabPlan
 from nodrop.model.trial import TrialResult
 from nodrop.observe.cause_text import ip_text, reason_text
 from nodrop.observe.counter_delta import Difference

@@ -6,8 +6,8 @@ Chains that share their tester ports also share a way: what several chains' inte
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
+from nodrop.model.lab_plan import LabPlan
 from nodrop.model.ledger import Cause, Hop, Side
-from nodrop.model.plan import LabPlan
 from nodrop.model.trial import TrialResult
 from nodrop.observe.counter_delta import Difference
 from nodrop.observe.devices import What, chains_between, devices

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from typing import Literal
 
 from nodrop.config.schema import Config
-from nodrop.model.plan import Backend, EnginePlan, LabPlan
+from nodrop.model.choices import Backend
+from nodrop.model.engine_plan import EnginePlan
+from nodrop.model.lab_plan import LabPlan
 from nodrop.model.traffic import Increment, Traffic
 from nodrop.plan.dpdk import plan_devices
 from nodrop.plan.lab import check_core

@@ -4,7 +4,9 @@ from pathlib import Path
 
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
-from nodrop.model.plan import Backend, CapturePlan, LabPlan
+from nodrop.model.choices import Backend
+from nodrop.model.engine_plan import CapturePlan
+from nodrop.model.lab_plan import LabPlan
 from nodrop.plan.resolvers import CheckFilter
 
 

@@ -6,8 +6,9 @@ from ipaddress import IPv4Address
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.model.base import Value
+from nodrop.model.choices import SutKind
+from nodrop.model.lab_plan import LabPlan
 from nodrop.model.layer import Vlan
-from nodrop.model.plan import LabPlan, SutKind
 from nodrop.plan import addressing, cloud_addresses
 from nodrop.plan.chain_networks import LEFT, RIGHT
 from nodrop.plan.flow_fields import flow_networks

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
-from nodrop.model.plan import Networks, SutKind
+from nodrop.model.choices import Networks, SutKind
 
 LEFT, RIGHT = 0, 1
 """The side traffic goes forward from, and the one it goes to."""

@@ -20,7 +20,7 @@ from nodrop.model.cloud import (
     NetworkRole,
     VnicType,
 )
-from nodrop.model.plan import LabPlan
+from nodrop.model.lab_plan import LabPlan
 from nodrop.plan import addressing, cloud_addresses
 from nodrop.plan.chain_ends import ChainEnd, chain_ends, tester_mac
 from nodrop.plan.chain_networks import in_cloud

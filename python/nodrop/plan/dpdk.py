@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
-from nodrop.model.plan import LabPlan, reaches
+from nodrop.model.engine_plan import reaches
+from nodrop.model.lab_plan import LabPlan
 from nodrop.plan.frame_sizes import frame_bytes_max
 
 RING_SLOTS_MAX = 8192

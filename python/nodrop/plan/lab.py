@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
-from nodrop.model.plan import (
+from nodrop.model.choices import SutKind
+from nodrop.model.lab_plan import (
     AccessPort,
     Antagonist,
     CloudShape,
@@ -19,7 +20,6 @@ from nodrop.model.plan import (
     LinkEnd,
     PathRouter,
     Route,
-    SutKind,
 )
 from nodrop.plan import addressing
 from nodrop.plan.chain_ends import ChainEnd, chain_ends, tester_mac

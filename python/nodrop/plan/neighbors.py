@@ -5,9 +5,10 @@ from collections.abc import Iterator, Sequence
 
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
+from nodrop.model.choices import SutKind
+from nodrop.model.lab_plan import LabPlan
 from nodrop.model.layer import Vlan
 from nodrop.model.neighbor import Link, NeighborPlan, Station
-from nodrop.model.plan import LabPlan, SutKind
 from nodrop.model.traffic import Stream, Traffic
 from nodrop.plan.chain_ends import TRANSPARENT, ChainEnd, chain_ends
 from nodrop.plan.tunnel import tunnel_tags, vtep_ip, vtep_next_hop

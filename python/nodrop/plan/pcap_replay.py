@@ -8,8 +8,8 @@ from typing import NamedTuple
 from nodrop.config.flows import FlowsConfig
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
+from nodrop.model.lab_plan import LabPlan
 from nodrop.model.layer import Ethernet
-from nodrop.model.plan import LabPlan
 from nodrop.model.traffic import Replay, ReplayFound, ReplaySource, Stream
 from nodrop.plan.chain_ends import chain_ends
 from nodrop.plan.resolvers import Inspect

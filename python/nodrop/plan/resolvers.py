@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from nodrop.errors import ConfigError
 from nodrop.model.cloud import CloudFlavor
-from nodrop.model.plan import LabPlan
+from nodrop.model.lab_plan import LabPlan
 from nodrop.model.result import RunResult
 from nodrop.model.traffic import ReplayFound, ReplaySource
 from nodrop.model.trex import TrexPlan, TrexPort

@@ -8,8 +8,9 @@ from typing import TypeVar
 from nodrop.config.profiles import END_BY_TIME, PROFILES, Profile
 from nodrop.config.schema import Config, GoalConfig
 from nodrop.errors import ConfigError
+from nodrop.model.choices import AlgorithmName
 from nodrop.model.goal import Goal
-from nodrop.model.plan import HEED_GOAL_ATTRIBUTES, AlgorithmName, Earlier, SearchPlan
+from nodrop.model.search_plan import HEED_GOAL_ATTRIBUTES, Earlier, SearchPlan
 from nodrop.units import format_pps, format_ratio, format_seconds
 
 OPTIONS = {

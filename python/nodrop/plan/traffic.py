@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from nodrop.config.schema import Config
 from nodrop.config.traffic import RangeConfig
 from nodrop.errors import ConfigError
+from nodrop.model.lab_plan import LabPlan
 from nodrop.model.layer import Layer
-from nodrop.model.plan import LabPlan
 from nodrop.model.traffic import FieldRange, Increment, Listed, Random, SizeShare, Stream, Traffic
 from nodrop.plan.chain_ends import ChainEnd, chain_ends
 from nodrop.plan.flow_fields import PORTS_MAX, StreamFlows, plan_flows

@@ -1,8 +1,8 @@
 """What an earlier result of the same SUT and traffic says about where to look."""
 
 from nodrop.errors import ConfigError
-from nodrop.model.plan import Earlier
 from nodrop.model.result import RunResult
+from nodrop.model.search_plan import Earlier
 from nodrop.model.traffic import Traffic
 
 

@@ -22,8 +22,9 @@ from nodrop.host.background_describe import beside, this_host
 from nodrop.model.chd import HostDescriptor
 from nodrop.model.event import OnEvent
 from nodrop.model.facts import Facts, Versions
-from nodrop.model.plan import FixedPlan, LatencyPlan, Plan, SearchPlan
+from nodrop.model.plan import FixedPlan, LatencyPlan, Plan
 from nodrop.model.result import DirectionCheck, LatencyResult, Outlook, RunResult
+from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import FIXED, Trial, TrialResult, Verdict
 from nodrop.observe import observers
 from nodrop.observe.base import Observer

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from nodrop.errors import SearchError
-from nodrop.model.plan import SearchPlan
+from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Doubt, TimeSummary, TrialResult, Validity, Verdict
 from nodrop.units import format_count, format_pps, format_seconds
 

@@ -10,8 +10,9 @@ Numbers in, numbers out; no clock, no I/O. Whoever has a measurer of their own d
 
 import importlib
 
+from nodrop.model.choices import AlgorithmName
 from nodrop.model.goal import Flag, Goal
-from nodrop.model.plan import AlgorithmName, SearchPlan
+from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import StopRule, Trial
 from nodrop.search.base import Interval, Outcome, Sample, Search
 from nodrop.search.plan_builder import plan

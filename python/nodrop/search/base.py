@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 from nodrop.model.base import Value
 from nodrop.model.goal import Flag, Goal
-from nodrop.model.plan import SearchPlan
+from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial, TrialResult
 
 

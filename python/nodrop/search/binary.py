@@ -13,7 +13,7 @@ Rules that choose a load: `highest`, `halve`, and `lowest`, when no higher load 
 Source: RFC 2544 sections 24 and 26.1; draft-ietf-bmwg-mlrsearch-15 section 2.1 for the common reading.
 """
 
-from nodrop.model.plan import SearchPlan
+from nodrop.model.search_plan import SearchPlan
 from nodrop.search import width
 from nodrop.search.base import Dialogue, DialogueSearch, Interval
 from nodrop.search.reason_text import load_text, width_text

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from nodrop.errors import SearchError
 from nodrop.model.goal import Bound, Flag, Goal, GoalResult, Limit
-from nodrop.model.plan import SearchPlan
 from nodrop.model.result import RunResult
+from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import TrialResult, Verdict
 from nodrop.search.base import Interval
 from nodrop.units import format_count, format_pps, format_ratio, format_seconds

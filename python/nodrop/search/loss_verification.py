@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from nodrop.model.goal import Goal
-from nodrop.model.plan import SearchPlan
+from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import StopRule
 from nodrop.search import width
 from nodrop.search.base import Dialogue, DialogueSearch, Interval, Outcome

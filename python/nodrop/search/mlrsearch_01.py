@@ -14,7 +14,7 @@ Source: draft-ietf-bmwg-mlrsearch-01 sections 4 and 5.
 """
 
 from nodrop.model.goal import Flag
-from nodrop.model.plan import SearchPlan
+from nodrop.model.search_plan import SearchPlan
 from nodrop.search import width
 from nodrop.search.base import Dialogue, DialogueSearch, Interval
 from nodrop.search.evidence import best_interval

@@ -18,7 +18,7 @@ from collections.abc import Generator
 from typing import NamedTuple
 
 from nodrop.model.goal import Flag
-from nodrop.model.plan import SearchPlan
+from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search.base import Dialogue, DialogueSearch, Interval, Outcome
 from nodrop.search.classification import Evidence, RelevantBounds

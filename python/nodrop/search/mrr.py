@@ -14,7 +14,7 @@ Source: FD.io CSIT methodology, MRR throughput; forwarding rate as in RFC 2285 s
 import math
 
 from nodrop.model.goal import Flag, Goal
-from nodrop.model.plan import SearchPlan
+from nodrop.model.search_plan import SearchPlan
 from nodrop.search.base import Dialogue, DialogueSearch, Interval, Outcome
 from nodrop.search.schedule import check
 from nodrop.search.single_trial import Choice, trial_of

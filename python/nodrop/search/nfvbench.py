@@ -19,7 +19,7 @@ Source: NFVbench documentation, "NDR and PDR" (range search, load_epsilon).
 
 from collections.abc import Sequence
 
-from nodrop.model.plan import SearchPlan
+from nodrop.model.search_plan import SearchPlan
 from nodrop.search.base import Dialogue, DialogueSearch, Interval
 from nodrop.search.reason_text import load_text, width_text
 from nodrop.search.schedule import check

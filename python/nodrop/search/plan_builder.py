@@ -6,8 +6,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from nodrop.errors import ConfigError
+from nodrop.model.choices import AlgorithmName
 from nodrop.model.goal import Goal
-from nodrop.model.plan import HEED_GOAL_ATTRIBUTES, AlgorithmName, SearchPlan
+from nodrop.model.search_plan import HEED_GOAL_ATTRIBUTES, SearchPlan
 from nodrop.model.validation_message import complaint
 from nodrop.search.reason_text import load_text
 

@@ -23,7 +23,7 @@ import math
 
 from nodrop.errors import ConfigError
 from nodrop.model.goal import Flag, Goal
-from nodrop.model.plan import SearchPlan
+from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search.base import Dialogue, DialogueSearch, Interval, Outcome
 from nodrop.search.critical_load import CriticalLoad, Observation, critical_load

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from nodrop.errors import ConfigError
 from nodrop.model.goal import Goal
-from nodrop.model.plan import SearchPlan
+from nodrop.model.search_plan import SearchPlan
 from nodrop.search.load_grid import LoadGrid
 from nodrop.search.reason_text import load_text
 

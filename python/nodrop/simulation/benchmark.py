@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from nodrop.model.base import Value
 from nodrop.model.goal import Goal
-from nodrop.model.plan import SearchPlan
+from nodrop.model.search_plan import SearchPlan
 from nodrop.search import create
 from nodrop.search.base import Interval, Search
 from nodrop.simulation import Sut

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from nodrop.errors import NodropError
 from nodrop.model.base import Value
-from nodrop.model.plan import Plan, SearchPlan
+from nodrop.model.plan import Plan
+from nodrop.model.search_plan import SearchPlan
 from nodrop.simulation.forwarder import Forwarder
 from nodrop.simulation.search_run import simulate
 from nodrop.simulation.stalls import StallRandom

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from nodrop.model.plan import SearchPlan
+from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search.base import Interval, Outcome, Sample
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from nodrop.model.goal import Flag
-from nodrop.model.plan import SearchPlan
+from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search import create
 from nodrop.search.base import Interval, Outcome, Sample, Search

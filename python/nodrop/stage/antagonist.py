@@ -17,7 +17,7 @@ from pathlib import Path
 
 from nodrop.errors import StageError
 from nodrop.model.choices import AntagonistKind
-from nodrop.model.plan import Antagonist
+from nodrop.model.lab_plan import Antagonist
 from nodrop.stage.namespace import end_with_parent
 from nodrop.stage.sut_process import Child, stop_all
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from nodrop.errors import GeneratorError, NodropError, StageError
 from nodrop.model.base import Value
-from nodrop.model.plan import Forwarder, ForwarderPort, LabPlan
+from nodrop.model.lab_plan import Forwarder, ForwarderPort, LabPlan
 from nodrop.stage import namespace
 from nodrop.stage.host_facts import CLOCK_SOURCE, cpu_flags, read_host, read_text
 from nodrop.stage.netns import NetnsStage

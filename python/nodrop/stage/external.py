@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from nodrop.errors import StageError
 from nodrop.model.facts import StageFacts
-from nodrop.model.plan import LabPlan
+from nodrop.model.lab_plan import LabPlan
 from nodrop.stage import links
 from nodrop.stage.lab_inspection import chain_facts
 

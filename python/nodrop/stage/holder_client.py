@@ -8,7 +8,7 @@ from typing import IO
 from pydantic import ValidationError
 
 from nodrop.errors import StageError
-from nodrop.model.plan import LabPlan
+from nodrop.model.lab_plan import LabPlan
 from nodrop.stage.holder_protocol import LabFailed, LabRequest, LabUp, parse_message
 from nodrop.system.line_reader import LineReader
 

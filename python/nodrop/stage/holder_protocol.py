@@ -6,7 +6,7 @@ from pydantic import Field, TypeAdapter
 
 from nodrop.model.base import Value
 from nodrop.model.facts import StageFacts
-from nodrop.model.plan import LabPlan
+from nodrop.model.lab_plan import LabPlan
 
 STAY = b"stay\n"
 """Second and last line to a standing lab's holder, once the lab is on record; without it the lab ends again."""

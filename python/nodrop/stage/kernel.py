@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nodrop.errors import StageError
-from nodrop.model.plan import Forwarder, ForwarderPort, LabPlan
+from nodrop.model.lab_plan import Forwarder, ForwarderPort, LabPlan
 from nodrop.stage.links import index_of, netlink_for, set_up
 
 BRIDGE_AGEING_CENTISECONDS = 24 * 3600 * 100

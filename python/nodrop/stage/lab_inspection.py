@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 from nodrop.model.facts import ChainFacts, InterfaceFacts, StageFacts
-from nodrop.model.plan import ForwarderPort, LabPlan
+from nodrop.model.lab_plan import ForwarderPort, LabPlan
 from nodrop.stage import links, namespace
 from nodrop.stage.holder_protocol import LabRequest
 from nodrop.stage.links import Namespaces

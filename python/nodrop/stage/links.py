@@ -11,7 +11,7 @@ from typing import Any
 
 from nodrop.errors import StageError
 from nodrop.model.facts import InterfaceFacts
-from nodrop.model.plan import LabPlan
+from nodrop.model.lab_plan import LabPlan
 from nodrop.system import ethtool
 
 ADDRESS_GENERATION_NONE = 1

@@ -9,7 +9,7 @@ from typing import Self
 
 from nodrop.errors import StageError
 from nodrop.model.facts import StageFacts
-from nodrop.model.plan import LabPlan
+from nodrop.model.lab_plan import LabPlan
 from nodrop.stage.holder_client import LabLog, await_up, last_words, start_holder
 from nodrop.stage.holder_protocol import LabRequest, LabUp, SutExited, parse_message
 from nodrop.system.line_reader import LineReader

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from nodrop.errors import StageError
-from nodrop.model.plan import ForwarderPort, LabPlan
+from nodrop.model.lab_plan import ForwarderPort, LabPlan
 from nodrop.stage import namespace
 from nodrop.stage.sut_process import Child
 

@@ -8,7 +8,7 @@ from typing import Self
 
 from nodrop.errors import StageError
 from nodrop.model.facts import StageFacts
-from nodrop.model.plan import LabPlan
+from nodrop.model.lab_plan import LabPlan
 from nodrop.stage import registry
 from nodrop.stage.holder_client import HOLDER, STANDING, LabLog, await_up, last_words, start_holder
 from nodrop.stage.holder_protocol import STAY, LabRequest, LabUp

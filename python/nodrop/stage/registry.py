@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from nodrop.errors import ConfigError, StageError
 from nodrop.model.base import Value
 from nodrop.model.facts import StageFacts
-from nodrop.model.plan import LabPlan
+from nodrop.model.lab_plan import LabPlan
 from nodrop.stage.process_identity import Process, is_running
 from nodrop.system import runtime_dirs
 

@@ -5,7 +5,8 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from nodrop.model.plan import LabPlan, SutKind
+from nodrop.model.choices import SutKind
+from nodrop.model.lab_plan import LabPlan
 from nodrop.stage import kernel, links, namespace
 from nodrop.stage.antagonist import antagonists
 from nodrop.stage.links import Namespaces

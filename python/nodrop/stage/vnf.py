@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from nodrop.errors import StageError
-from nodrop.model.plan import EdgeSwitch, Forwarder, LabPlan
+from nodrop.model.lab_plan import EdgeSwitch, Forwarder, LabPlan
 from nodrop.stage.sut_process import Child, stop_all
 from nodrop.system.line_reader import LineReader
 from nodrop.system.native_binaries import find_program

@@ -9,8 +9,9 @@ Deterministic: no clock is read, time is what the trials took and the dead time 
 from collections.abc import Iterator, Mapping, Sequence
 
 from nodrop.errors import ConfigError
+from nodrop.model.choices import AlgorithmName
 from nodrop.model.goal import Flag, GoalResult
-from nodrop.model.plan import AlgorithmName, SearchPlan
+from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search import create
 from nodrop.search.base import Outcome, Search

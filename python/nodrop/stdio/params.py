@@ -7,8 +7,9 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 
 from nodrop.config.schema import GoalConfig, Load, Seconds, Share, Width
 from nodrop.errors import ConfigError
+from nodrop.model.choices import AlgorithmName
 from nodrop.model.goal import Goal
-from nodrop.model.plan import AlgorithmName, SearchPlan
+from nodrop.model.search_plan import SearchPlan
 from nodrop.model.validation_message import complaint
 from nodrop.search.plan_builder import plan
 from nodrop.units import parse_seconds

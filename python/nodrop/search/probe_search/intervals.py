@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from statistics import fmean
 
 from nodrop.model.goal import Flag
-from nodrop.model.plan import Earlier, SearchPlan
+from nodrop.model.search_plan import Earlier, SearchPlan
 from nodrop.search.base import Interval
 from nodrop.search.goal_interval import goal_interval
 from nodrop.search.probe_search.confidence import Observed, above_probability, loss_ratio_limit

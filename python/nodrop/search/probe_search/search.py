@@ -16,7 +16,7 @@ only where it lost steadily (see `nodrop.search.probe_search.goal_evidence`).
 from collections.abc import Generator
 
 from nodrop.model.goal import Flag
-from nodrop.model.plan import SearchPlan
+from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import StopRule, Trial
 from nodrop.search import width
 from nodrop.search.base import Dialogue, DialogueSearch, Interval, Outcome

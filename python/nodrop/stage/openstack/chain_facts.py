@@ -6,7 +6,7 @@ from typing import NamedTuple
 from nodrop.errors import StageError
 from nodrop.model.cloud import CloudNetwork, CloudNetworkFacts, CloudPlan, CloudServer, CloudServerFacts, NetworkRole
 from nodrop.model.facts import ChainFacts
-from nodrop.model.plan import LabPlan
+from nodrop.model.lab_plan import LabPlan
 from nodrop.stage.openstack.rest import Json
 from nodrop.stage.openstack.servers import HOST, HOST_ID
 

@@ -8,7 +8,7 @@ from typing import Self
 from nodrop.errors import StageError
 from nodrop.model.cloud import CloudFacts, CloudNetworkFacts, CloudPlan
 from nodrop.model.facts import InterfaceFacts, StageFacts
-from nodrop.model.plan import LabPlan
+from nodrop.model.lab_plan import LabPlan
 from nodrop.stage.base import OnProgress, silent
 from nodrop.stage.external import ExternalStage
 from nodrop.stage.openstack import admin_requirements, chain_facts, inventory, quota, rollback
