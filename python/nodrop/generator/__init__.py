@@ -1,1 +1,44 @@
-"""Measurers: what turns a Trial into a TrialResult."""
+"""Traffic generators: each turns a Trial into a TrialResult."""
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from nodrop.generator.base import Measurer
+    from nodrop.model.facts import StageFacts
+    from nodrop.model.plan import Plan
+
+
+class PathUnderTest(Protocol):
+    """The part of a stage that generators use."""
+
+    @property
+    def facts(self) -> "StageFacts":
+        """The stage as it is up."""
+
+    def check_alive(self) -> None:
+        """Raise StageError when the path is no longer up."""
+
+
+def open_generator(plan: "Plan", stage: PathUnderTest) -> "Measurer":
+    """Return the traffic generator of a plan, to be entered as a context manager while the stage is up."""
+    if plan.trex:
+        from nodrop.generator.trex.measurer import TrexMeasurer
+
+        return TrexMeasurer(
+            plan.trex,
+            plan.traffic,
+            plan.neighbors,
+            check_alive=stage.check_alive,
+            interfaces=plan.lab.tester_interfaces,
+        )
+    from nodrop.generator.engine import EngineMeasurer
+
+    return EngineMeasurer(
+        plan.engine,
+        plan.traffic,
+        plan.neighbors,
+        netns_pid=stage.facts.tester_pid,
+        interfaces=plan.lab.tester_interfaces,
+        check_alive=stage.check_alive,
+        capture=plan.capture,
+    )
