@@ -13,10 +13,10 @@ from tests.suts import LossFloor
 
 import nodrop
 from nodrop.cli import COMMANDS, main
-from nodrop.cli.signals import interruptible
 from nodrop.model.result import RunResult
-from nodrop.run.execute import Parts, execute
+from nodrop.run.execute import RunEnvironment, execute
 from nodrop.simulation import SutCounts
+from nodrop.system.signals import interruptible
 
 SHORT = (
     *("--set", "search.initial_trial_duration=0.1s"),
@@ -33,7 +33,7 @@ def in_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run_over(made: Parts, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+def run_over(made: RunEnvironment, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     """`nodrop run` without packets."""
     monkeypatch.setattr("nodrop.run.execute.execute", lambda plan, on_event, _parts: execute(plan, on_event, made))
     return main(["run", *SHORT, *arguments])

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from nodrop.model.result import RunResult
     from nodrop.report.line_progress import LineProgress
     from nodrop.report.live_progress import LiveProgress
-    from nodrop.run.execute import Parts
+    from nodrop.run.execute import RunEnvironment
     from nodrop.run.suite import SuiteOutcome
 
 
@@ -21,7 +21,7 @@ def measure(
     plan: "Plan",
     outputs: Outputs,
     quiet: bool,
-    parts: "Parts | None" = None,
+    parts: "RunEnvironment | None" = None,
     epilogue: "Callable[[RunResult], str] | None" = None,
 ) -> int:
     """Run, show, store; gives the exit code.
@@ -33,16 +33,16 @@ def measure(
         parts: what to run it with, if not with a lab and the packet engine.
         epilogue: what else to say of the result, at the end.
     """
-    from nodrop.cli.signals import interruptible
     from nodrop.model.event import RunDone
-    from nodrop.run.event_sinks import listeners
+    from nodrop.run.event_sinks import open_sinks
     from nodrop.run.execute import execute
-    from nodrop.search.goal_results import require_found
+    from nodrop.search.goal_results import require_goal_loads
+    from nodrop.system.signals import interruptible
 
     outputs.require_writable([plan])
     out = outputs.stream
     done: list[RunDone] = []
-    with listeners(plan, _warn) as tell, interruptible() as interruption:
+    with open_sinks(plan, _warn) as tell, interruptible() as interruption:
         try:
             with progress_on(out, quiet) as progress:
 
@@ -61,11 +61,11 @@ def measure(
                 _show(done[0], outputs)
                 if epilogue:
                     click.echo(epilogue(done[0].result), file=out)
-    require_found(done[0].result)
+    require_goal_loads(done[0].result)
     return 0
 
 
-def measure_each(plans: "Sequence[Plan]", outputs: Outputs, quiet: bool, parts: "Parts | None" = None) -> int:
+def measure_each(plans: "Sequence[Plan]", outputs: Outputs, quiet: bool, parts: "RunEnvironment | None" = None) -> int:
     """Carry out one plan after the other, and show what came of all; gives the exit code.
 
     Args:
@@ -76,16 +76,16 @@ def measure_each(plans: "Sequence[Plan]", outputs: Outputs, quiet: bool, parts: 
     """
     if len(plans) == 1:
         return measure(plans[0], outputs, quiet, parts)
-    from nodrop.cli.signals import interruptible
     from nodrop.model.event import RunDone, SuiteDone
-    from nodrop.run.event_sinks import listeners
+    from nodrop.run.event_sinks import open_sinks
     from nodrop.run.suite import execute_suite
+    from nodrop.system.signals import interruptible
 
     outputs.require_writable(plans)
     out = outputs.stream
     results: list[RunResult] = []
     over: list[SuiteDone] = []
-    with listeners(plans[0], _warn) as tell, interruptible() as interruption:
+    with open_sinks(plans[0], _warn) as tell, interruptible() as interruption:
         try:
             with progress_on(out, quiet) as progress:
 

@@ -1,12 +1,9 @@
 """What a run has said and measured so far, kept as a result when it is over, whatever ended it."""
 
 import contextlib
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from types import FrameType
 from typing import Self
 
 from nodrop import store
@@ -26,11 +23,9 @@ from nodrop.model.event import (
 from nodrop.model.facts import Facts, StageFacts
 from nodrop.model.goal import Flag, GoalResult
 from nodrop.model.plan import Plan
-from nodrop.model.result import DirectionCheck, LatencyResult, Outlook, RunResult, SearchStep, Status
+from nodrop.model.result import DirectionCheck, LatencyResult, RunResult, SearchStep, Status, TrialPreview
 from nodrop.model.trial import Trial, TrialResult
-
-ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-Handler = Callable[[int, FrameType | None], object] | int | None
+from nodrop.system.signals import DeferredSignals
 
 
 class RunRecorder:
@@ -51,8 +46,7 @@ class RunRecorder:
         self._steps: list[SearchStep] = []
         self._findings: tuple[Flag, ...] = ()
         self._latencies: list[LatencyResult] = []
-        self._handlers_before: dict[int, Handler] = {}
-        self._signals_held: list[int] = []
+        self._signals = DeferredSignals()
 
     def __enter__(self) -> Self:
         """Tell of the start."""
@@ -61,11 +55,11 @@ class RunRecorder:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         """Store what there is, also after an error. Raises ConfigError when it cannot be stored."""
-        self._hold_signals()
+        self._signals.defer()
         try:
             self._keep(error)
         finally:
-            self._release_signals()
+            self._signals.release()
 
     @contextlib.contextmanager
     def measuring(self) -> Iterator[None]:
@@ -76,7 +70,7 @@ class RunRecorder:
         try:
             yield
         finally:
-            self._hold_signals()
+            self._signals.defer()
 
     def staging(self, text: str, done_count: int, count: int) -> None:
         """Tell how far the stage is."""
@@ -99,7 +93,7 @@ class RunRecorder:
         self._checks = checks
         self._on_event(PathChecked(checks=checks))
 
-    def trial_started(self, trial: Trial, phase: str, outlook: Outlook) -> int:
+    def trial_started(self, trial: Trial, phase: str, outlook: TrialPreview) -> int:
         """Tell of a trial and what may come of it; gives its index."""
         index = len(self.trials)
         self._on_event(TrialStarted(index=index, phase=phase, trial=trial, outlook=outlook))
@@ -159,20 +153,6 @@ class RunRecorder:
         plan = self._plan
         sut_cpus = sorted({each.core for each in plan.lab.forwarders if each.core is not None})
         return disturbances(self.trials, self.facts.chd if self.facts else None, plan.engine.cores, sut_cpus)
-
-    def _hold_signals(self) -> None:
-        """A mask would not do: another thread may take the signal, and its handler runs in this one all the same."""
-        if not self._handlers_before and threading.current_thread() is threading.main_thread():
-            self._handlers_before = {number: signal.signal(number, self._hold_signal) for number in ENDING_SIGNALS}
-
-    def _hold_signal(self, number: int, _frame: FrameType | None) -> None:
-        self._signals_held.append(number)
-
-    def _release_signals(self) -> None:
-        for number, handler in self._handlers_before.items():
-            signal.signal(number, handler)
-        if self._signals_held:
-            signal.raise_signal(self._signals_held[0])
 
 
 def _status(error: BaseException | None) -> Status:

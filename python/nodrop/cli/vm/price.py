@@ -84,10 +84,10 @@ def _stored(suite: str, results_dir: str) -> "PriceTable":
 
 def _measure(flags: dict[str, Any]) -> int:
     from nodrop.run.machine_lock import measurement_lock
-    from nodrop.simulation.duration_estimate import forecast
+    from nodrop.simulation.duration_estimate import estimate_duration
 
     planned = _planned(flags)
-    estimate = forecast(planned.plans)
+    estimate = estimate_duration(planned.plans)
     broken = [rule for rule in planned.pricing.rules if not rule.why_not]
     click.echo(
         f"nodrop: {len(planned.plans)} runs, {len(broken)} rules broken in turn and none, {estimate.text}", err=True
@@ -148,16 +148,16 @@ def _say_plan(planned: "Planned") -> None:
 
 def _carry_out(planned: "Planned", flags: dict[str, Any]) -> int:
     from nodrop.cli.measure import progress_on
-    from nodrop.cli.signals import interruptible
     from nodrop.model.event import RunDone, SuiteDone
-    from nodrop.run.event_sinks import listeners
+    from nodrop.run.event_sinks import open_sinks
     from nodrop.run.rule_cost import still_wanted, table_of
     from nodrop.run.suite import execute_suite
+    from nodrop.system.signals import interruptible
 
     results: list[RunResult] = []
     over: list[SuiteDone] = []
     out = sys.stderr if flags["form"] == "json" else sys.stdout
-    with listeners(planned.plans[0], _warn) as tell, interruptible() as interruption:
+    with open_sinks(planned.plans[0], _warn) as tell, interruptible() as interruption:
         try:
             with progress_on(out, flags["quiet"]) as progress:
 
