@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # lists of results do not wait for these
     from nodrop.model.traffic import Replay, Stream, Traffic
     from nodrop.model.trial import StopClause, TrialResult
 
-LIMITS = {
+LIMIT_NAMES = {
     Limit.SUT: "the SUT",
     Limit.TESTER: "the tester",
     Limit.SHARED_CPU: "a CPU that tester and SUT share",
@@ -21,24 +21,24 @@ LIMITS = {
     Limit.MIN_LOAD: "the lowest load allowed",
     Limit.UNKNOWN: "not known yet",
 }
-STOPS: "dict[StopClause, str]" = {
+STOP_REASONS: "dict[StopClause, str]" = {
     "lost_count": "enough frames were lost to decide",
     "after_loss": "a loss was seen and watched",
     "elapsed": "it was to be this short",
     "quiet": "too little was lost to go on",
 }
 """Why a trial was stopped early, by the clause that did it."""
-SMALL_RATIO = 1e-4
+SMALL_RATIO_MAX = 1e-4
 AT_LEAST = frozenset({Limit.TESTER, Limit.SHARED_CPU, Limit.MAX_LOAD, Limit.UNKNOWN})
 """Limits that are not the SUT's: the lower bound then says what it does at least, not what it can."""
 
 
-def goal_text(goal: Goal) -> str:
+def format_goal(goal: Goal) -> str:
     """A goal with its number: `PDR 0.5 %`."""
     return f"{goal.label} {format_ratio(goal.loss_ratio)}"
 
 
-def found_text(found: GoalResult) -> str:
+def format_goal_load(found: GoalResult) -> str:
     """The load that meets a goal, never as the SUT's figure where something else was the limit."""
     if not found.lower:
         return "none" if found.estimate_pps is None else f"about {format_pps(found.estimate_pps)}"
@@ -46,29 +46,29 @@ def found_text(found: GoalResult) -> str:
     return f"{least}{format_pps(found.lower.load_pps)}"
 
 
-def small_ratio_text(ratio: float) -> str:
+def format_small_ratio(ratio: float) -> str:
     """A share of any size: in percent, or as `1.1e-8` where percent would be zeros."""
-    if 0 < ratio < SMALL_RATIO:
+    if 0 < ratio < SMALL_RATIO_MAX:
         digits, exponent = f"{ratio:.1e}".split("e")
         return f"{digits}e{int(exponent)}"
     return format_ratio(ratio)
 
 
-def measure_text(value: float, unit: MeasureUnit) -> str:
+def format_measure(value: float, unit: MeasureUnit) -> str:
     """A figure of a run with its unit."""
     if unit == "pps":
         return format_pps(value)
-    return format_ns(value) if unit == "ns" else small_ratio_text(value)
+    return format_ns(value) if unit == "ns" else format_small_ratio(value)
 
 
-def width_text(found: GoalResult) -> str:
+def format_width(found: GoalResult) -> str:
     """How far apart the bounds are, relative to the upper one."""
     if not found.lower or not found.upper:
         return "-"
     return format_ratio((found.upper.load_pps - found.lower.load_pps) / found.upper.load_pps)
 
 
-def shown_loss_ratio(trial: "TrialResult") -> float:
+def compute_reported_loss(trial: "TrialResult") -> float:
     """Frames that were not sent count as lost in a search; at a fixed rate they are told apart from those lost."""
     from nodrop.model.trial import FIXED
 
@@ -77,26 +77,26 @@ def shown_loss_ratio(trial: "TrialResult") -> float:
     return trial.lost_count / trial.offered_count
 
 
-def stop_text(trial: "TrialResult") -> str:
+def format_stop_reason(trial: "TrialResult") -> str:
     """Why a trial ended early; empty for one that did not."""
     if not trial.stopped_early:
         return ""
-    return f"stopped early: {STOPS[trial.stopped_by]}" if trial.stopped_by else "stopped early"
+    return f"stopped early: {STOP_REASONS[trial.stopped_by]}" if trial.stopped_by else "stopped early"
 
 
-def each_way_text(load_pps: float, traffic: "Traffic") -> str:
+def format_load_per_direction(load_pps: float, traffic: "Traffic") -> str:
     """A load per direction: `2 x 150.0 kpps`."""
     loads = [format_pps(load_pps * ratio) for ratio in traffic.direction_ratios.values()]
     return f"{len(loads)} x {loads[0]}" if len(set(loads)) == 1 else " + ".join(loads)
 
 
-def turn_text(variant: str, repeat: int, repeat_count: int) -> str:
+def format_repeat(variant: str, repeat: int, repeat_count: int) -> str:
     """Which of several runs with the same traffic one is: `A 2 of 5`, `2 of 5`, `A`; empty where there are none."""
     number = f"{repeat} of {repeat_count}" if repeat_count > 1 else ""
     return f"{variant} {number}".strip()
 
 
-def asked_text(plan: "Plan") -> str:
+def describe_run(plan: "Plan") -> str:
     """What is to be measured, in short: a fixed rate, or with which profile."""
     if plan.no_traffic:
         return "no traffic"
@@ -105,12 +105,12 @@ def asked_text(plan: "Plan") -> str:
     return f"{plan.profile} profile"
 
 
-def wire_text(load_pps: float, traffic: "Traffic") -> str:
+def format_wire_rate(load_pps: float, traffic: "Traffic") -> str:
     """A load as bits on a wire, gaps included, over all directions."""
     return format_bps(load_pps * (traffic.frame_bytes + WIRE_OVERHEAD_BYTES) * 8)
 
 
-def traffic_text(traffic: "Traffic") -> str:
+def describe_traffic(traffic: "Traffic") -> str:
     """What is sent, in short: `64-byte frames both ways, 256 flows each way`."""
     stream, chains = traffic.streams[0], {stream.chain for stream in traffic.streams}
     ways = {(stream.chain, stream.tx_port) for stream in traffic.streams}
@@ -121,11 +121,11 @@ def traffic_text(traffic: "Traffic") -> str:
     course = "" if traffic.pattern.kind == "flat" else f", {traffic.pattern.kind} load"
     in_each = " in each chain" if len(chains) > 1 else ""
     if stream.replay:
-        return f"{replay_text(stream.replay, stream)} {way}{course}"
-    return f"{sizes_text(stream)} frames{stack_text(stream)} {way}, {flows} each way{in_each}{course}"
+        return f"{describe_replay(stream.replay, stream)} {way}{course}"
+    return f"{format_frame_sizes(stream)} frames{format_protocol_stack(stream)} {way}, {flows} each way{in_each}{course}"
 
 
-def replay_text(replay: "Replay", stream: "Stream") -> str:
+def describe_replay(replay: "Replay", stream: "Stream") -> str:
     """Frames of a file: `120 frames of dns.pcap (72 to 594 bytes, 3 grown)`."""
     sizes = sorted({size.frame_bytes for size in stream.sizes})
     span = f"{sizes[0]} to {sizes[-1]} bytes" if len(sizes) > 1 else f"{sizes[0]} bytes"
@@ -133,14 +133,14 @@ def replay_text(replay: "Replay", stream: "Stream") -> str:
     return f"{replay.frame_count} frames of {Path(replay.file).name} ({span}{grown})"
 
 
-def sizes_text(stream: "Stream") -> str:
+def format_frame_sizes(stream: "Stream") -> str:
     """Frame sizes: `64-byte`, or `64/594/1518-byte (7:4:1)`."""
     sizes = "/".join(str(size.frame_bytes) for size in stream.sizes)
     weights = ":".join(str(size.weight) for size in stream.sizes)
     return f"{sizes}-byte" if len(stream.sizes) == 1 else f"{sizes}-byte ({weights})"
 
 
-def stack_text(stream: "Stream") -> str:
+def format_protocol_stack(stream: "Stream") -> str:
     """Headers, where they are not just UDP over IPv4."""
     kinds = [layer.kind for layer in stream.layers]
     return "" if kinds == ["ethernet", "ipv4", "udp"] else f" of {'/'.join(kinds)}"

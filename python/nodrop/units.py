@@ -156,9 +156,19 @@ def format_seconds(duration_s: float) -> str:
     return format_ns(duration_s * 1e9)
 
 
-def format_count(count: int) -> str:
-    """A number of frames for people, in groups of three digits: `1,234,567`."""
-    return f"{count:,}"
+def format_count(count: int, noun: str = "", plural: str = "") -> str:
+    """Return a number in groups of three digits, with its noun: `1,234,567`, `1 trial`, `2 trials`, `3 entries`."""
+    number = f"{count:,}"
+    if not noun:
+        return number
+    return f"{number} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+def format_ordinal(number: int) -> str:
+    """Return an ordinal number: `1st`, `2nd`, `3rd`, `11th`."""
+    suffixes = {1: "st", 2: "nd", 3: "rd"}
+    suffix = "th" if number % 100 in (11, 12, 13) else suffixes.get(number % 10, "th")
+    return f"{number:,}{suffix}"
 
 
 def _scaled(written: object, units: tuple[str, ...], expected: str) -> float:

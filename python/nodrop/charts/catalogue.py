@@ -6,7 +6,7 @@ from typing import NamedTuple
 from nodrop.charts import chains, fixed_rate, latency, load_latency, loss, rate_by_frame_size, sankey, search_bounds
 from nodrop.charts.base import Chart
 from nodrop.errors import ConfigError
-from nodrop.model.result import RunResult, SearchStep
+from nodrop.model.result import RunResult, SearchDecision
 from nodrop.model.trial import TrialResult
 
 
@@ -15,7 +15,7 @@ class Asked(NamedTuple):
 
     results: Sequence[RunResult]
     """One or more."""
-    steps: Sequence[SearchStep]
+    steps: Sequence[SearchDecision]
     """The search of the first, step by step."""
     trial: TrialResult | None
     """One trial of the first; None leaves the choice to the chart."""

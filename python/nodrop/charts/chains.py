@@ -7,7 +7,7 @@ from nodrop.charts.axis import Unit, rate_unit, spread, time_unit
 from nodrop.charts.base import Chart, Row, Spec
 from nodrop.charts.tooltips import sut_text
 from nodrop.errors import ConfigError
-from nodrop.formatting import small_ratio_text
+from nodrop.formatting import format_small_ratio
 from nodrop.model.chain_counts import ChainCounts, chain_counts
 from nodrop.model.result import RunResult
 from nodrop.model.trial import FIXED, TrialResult
@@ -70,7 +70,7 @@ def _row(trial: TrialResult, counted: ChainCounts, rates: Unit, times: Unit) -> 
     parts = [
         f"Chain {counted.chain} {way}: received {format_pps(_received_pps(trial, counted))}",
         f"lost {format_count(counted.lost_count)} of {format_count(counted.offered_count)} sent "
-        f"({small_ratio_text(_loss_ratio(counted))})",
+        f"({format_small_ratio(_loss_ratio(counted))})",
         f"median latency {format_ns(known[50.0])}" if 50.0 in known else "",
         f"99 % within {format_ns(known[99.0])}" if 99.0 in known else "",
     ]
@@ -99,7 +99,7 @@ def _summary(counted: Sequence[ChainCounts]) -> str:
     if not lossy:
         return f"{count}, none lost a frame; {spread_text}."
     way = WAYS[0] if worst.is_forward else WAYS[1]
-    ratio = small_ratio_text(_loss_ratio(worst))
+    ratio = format_small_ratio(_loss_ratio(worst))
     return f"{count}, {len(lossy)} of them lost frames, chain {worst.chain} {way} the most, {ratio}; {spread_text}."
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from nodrop.analysis.text import effect_text, figure_text, interval_text, margin_text, method_text, short_sentence
-from nodrop.analysis.types import Comparison, MetricVerdict, Series, Verdict
+from nodrop.analysis.types import Comparison, MetricComparison, MetricSeries, ComparisonOutcome
 from nodrop.charts import theme
 from nodrop.charts.base import Chart, Row, Spec
 from nodrop.model.summary import MeasureUnit
@@ -22,10 +22,10 @@ SHOWN_OTHERS = 6
 COLOUR_A, COLOUR_B = theme.MEETS, theme.GOALS[1]
 SIDES = ("A", "B")
 SAID = {
-    Verdict.WORSE: theme.FAILS,
-    Verdict.BETTER: theme.RECEIVED,
-    Verdict.EQUIVALENT: theme.MEETS,
-    Verdict.UNDECIDED: theme.MUTED,
+    ComparisonOutcome.WORSE: theme.FAILS,
+    ComparisonOutcome.BETTER: theme.RECEIVED,
+    ComparisonOutcome.EQUIVALENT: theme.MEETS,
+    ComparisonOutcome.UNDECIDED: theme.MUTED,
 }
 PLACES = {"A": 0.22, "B": 0.54}
 DIFFERENCE_AT = 0.84
@@ -76,12 +76,12 @@ def chart(comparison: Comparison) -> Chart:
 class Scale(NamedTuple):
     """The axis of a panel."""
 
-    metrics: Sequence[MetricVerdict]
+    metrics: Sequence[MetricComparison]
     least: float
     most: float
 
     @classmethod
-    def of(cls, metrics: Sequence[MetricVerdict]) -> "Scale":
+    def of(cls, metrics: Sequence[MetricComparison]) -> "Scale":
         """From the least to the most that is to be seen."""
         points = [
             _beside(point.value, metric.a, metric.unit)
@@ -115,14 +115,14 @@ STEPS = [digit * 10.0**power for power in range(-3, 9) for digit in (1, 2, 5)]
 TICKS_MAX = 8
 
 
-def _shown(metrics: Sequence[MetricVerdict]) -> list[MetricVerdict]:
+def _shown(metrics: Sequence[MetricComparison]) -> list[MetricComparison]:
     others = sorted(
-        (each for each in metrics if not each.headline), key=lambda each: each.verdict is Verdict.UNDECIDED
+        (each for each in metrics if not each.headline), key=lambda each: each.verdict is ComparisonOutcome.UNDECIDED
     )[:SHOWN_OTHERS]
     return [each for each in metrics if each.headline or each in others]
 
 
-def _runs(metric: MetricVerdict, row: int, scale: Scale, names: Mapping[str, str]) -> Iterator[Row]:
+def _runs(metric: MetricComparison, row: int, scale: Scale, names: Mapping[str, str]) -> Iterator[Row]:
     for side, series in zip(SIDES, (metric.a, metric.b), strict=True):
         found = [_beside(point.value, metric.a, metric.unit) for point in series.points]
         lanes = _lanes(found, (scale.end - scale.least) * DOT_SHARE)
@@ -148,7 +148,7 @@ def _lanes(found: Sequence[float], width: float) -> list[int]:
     return lanes
 
 
-def _effect(metric: MetricVerdict, row: int) -> Row:
+def _effect(metric: MetricComparison, row: int) -> Row:
     said = metric.verdict.value
     return {
         "unit": metric.unit,
@@ -169,7 +169,7 @@ def _effect(metric: MetricVerdict, row: int) -> Row:
     }
 
 
-def _beside(value: float, a: Series, unit: MeasureUnit) -> float:
+def _beside(value: float, a: MetricSeries, unit: MeasureUnit) -> float:
     return (value - a.mean) * 100 if unit == "ratio" else (value / a.mean - 1) * 100
 
 

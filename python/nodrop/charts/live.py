@@ -10,10 +10,10 @@ from typing import NamedTuple
 from nodrop.charts import theme
 from nodrop.charts.base import Chart, Row, Spec
 from nodrop.charts.search_chart_data import Edge, Scene, scene
-from nodrop.formatting import goal_text
+from nodrop.formatting import format_goal
 from nodrop.model.event import TrialProgress, TrialStarted
 from nodrop.model.goal import Goal
-from nodrop.model.result import RunResult, SearchStep
+from nodrop.model.result import RunResult, SearchDecision
 
 HEIGHT, SMALL_HEIGHT = 210, 110
 MEETS_ALL, MEETS_SOME, MEETS_NONE = "meets every goal", "meets some goals", "meets none"
@@ -96,7 +96,7 @@ def loss_chart() -> Chart:
 
 
 def search_rows(
-    result: RunResult, steps: Sequence[SearchStep], now: TrialStarted | None = None
+    result: RunResult, steps: Sequence[SearchDecision], now: TrialStarted | None = None
 ) -> dict[str, list[Row]]:
     """Rows for the charts of the search.
 
@@ -114,7 +114,7 @@ def search_rows(
         trials.append(_trial_row(now.index, start_s, start_s + now.trial.duration_s, load_pps, RUNS_NOW))
     near = [row for row in trials if low <= row["load"] <= high]
     edges = [_in_pps(edge, shown) for edge in shown.edges]
-    names = [goal_text(goal) for goal in result.plan.search.goals]
+    names = [format_goal(goal) for goal in result.plan.search.goals]
     loads = [row["load"] for row in trials]
     return {
         "trials": trials,
@@ -176,7 +176,7 @@ def _trials(data: str, load: Spec, *, legend: bool) -> Spec:
 
 def _bounds(goals: Sequence[Goal], load: Spec) -> Iterator[Spec]:
     """Per goal, what lies between its bounds as an area, with lines around it."""
-    names = [goal_text(goal) for goal in goals]
+    names = [format_goal(goal) for goal in goals]
     colours = {name: theme.colour_of_goal(position) for position, name in enumerate(names)}
     shape = {"interpolate": "step-after", "clip": True}
     shared = {"x": _time("time"), "color": _colour("goal", colours, "top")}
@@ -207,7 +207,7 @@ def _trial_row(trial: int, start_s: float, end_s: float, load_pps: float, outcom
     return {"trial": trial, "start": start_s, "end": end_s, "load": load_pps, "outcome": outcome}
 
 
-def _around(shown: Scene, steps: Sequence[SearchStep]) -> tuple[float, float]:
+def _around(shown: Scene, steps: Sequence[SearchDecision]) -> tuple[float, float]:
     """Loads to look at: around the bounds; as long as there are no lower ones, everything below the upper ones."""
     states = steps[-1].after if steps else ()
     uppers_pps = [state.upper_pps for state in states if state.upper_pps]

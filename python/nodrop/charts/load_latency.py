@@ -8,9 +8,9 @@ from nodrop.charts.axis import Unit, rate_unit, spread, time_unit
 from nodrop.charts.base import Chart, Row, Spec
 from nodrop.charts.tooltips import sut_text
 from nodrop.errors import ConfigError
-from nodrop.formatting import goal_text
+from nodrop.formatting import format_goal
 from nodrop.model.result import RunResult
-from nodrop.model.trial import LatencySummary, TrialResult, Verdict
+from nodrop.model.trial import LatencySummary, TrialResult, ValidityStatus
 from nodrop.units import format_ns, format_pps
 
 PERCENTILES = {"median": "p50_ns", "99 %": "p99_ns", "99.9 %": "p999_ns"}
@@ -27,7 +27,7 @@ def chart(result: RunResult) -> Chart:
     trials = [
         trial
         for trial in result.trials
-        if trial.validity.verdict is not Verdict.INVALID and any(times.latency for times in trial.directions)
+        if trial.validity.verdict is not ValidityStatus.INVALID and any(times.latency for times in trial.directions)
     ]
     if len({trial.trial.intended_load_pps for trial in trials}) < 2:
         raise ConfigError(
@@ -88,7 +88,7 @@ def _load(row: Row) -> float:
 
 def _goals(result: RunResult, loads: Unit) -> list[Row]:
     return [
-        {"goal": position, "load": found.lower.load_pps / loads.size, "text": goal_text(found.goal)}
+        {"goal": position, "load": found.lower.load_pps / loads.size, "text": format_goal(found.goal)}
         for position, found in enumerate(result.goals)
         if found.lower
     ]

@@ -9,7 +9,7 @@ from nodrop.charts.axis import bit_unit, rate_unit, spread
 from nodrop.charts.base import Chart, Row, Spec
 from nodrop.charts.tooltips import frame_text, runs_text, suts_text
 from nodrop.errors import ConfigError
-from nodrop.formatting import AT_LEAST, LIMITS, goal_text
+from nodrop.formatting import AT_LEAST, LIMIT_NAMES, format_goal
 from nodrop.model.result import RunResult
 from nodrop.rates import WIRE_OVERHEAD_BYTES, line_rate_pps
 from nodrop.units import format_bps, format_pps
@@ -90,9 +90,9 @@ def _found(result: RunResult) -> list[Figure]:
             continue
         load_pps, is_least = found.lower.load_pps, found.limit in AT_LEAST
         wire = format_bps(load_pps * (frame_bytes + WIRE_OVERHEAD_BYTES) * 8)
-        least = f"at least, limited by {LIMITS[found.limit]}: " if is_least else ""
-        says = f"{goal_text(found.goal)} at {size}: {least}{format_pps(load_pps)}, {wire}"
-        figures.append(Figure(goal_text(found.goal), size, frame_bytes, load_pps, is_least, says))
+        least = f"at least, limited by {LIMIT_NAMES[found.limit]}: " if is_least else ""
+        says = f"{format_goal(found.goal)} at {size}: {least}{format_pps(load_pps)}, {wire}"
+        figures.append(Figure(format_goal(found.goal), size, frame_bytes, load_pps, is_least, says))
     return figures
 
 

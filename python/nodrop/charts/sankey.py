@@ -10,7 +10,7 @@ from typing import NamedTuple
 from nodrop.charts import theme
 from nodrop.charts.base import Chart, Row, Spec
 from nodrop.errors import ConfigError
-from nodrop.formatting import small_ratio_text
+from nodrop.formatting import format_small_ratio
 from nodrop.model.ledger import Hop, LossLedger, Way
 from nodrop.model.result import RunResult
 from nodrop.model.trial import TrialResult
@@ -192,7 +192,7 @@ class _Drawing:
         self.bands.append({"way": self._way, "y": self.height, "left": LEFT, "right": right})
 
     def _branch(self, lost: Lost, before: int, due: int) -> None:
-        ratio = small_ratio_text(lost.frame_count / due)
+        ratio = format_small_ratio(lost.frame_count / due)
         text = f"{format_count(lost.frame_count)} ({ratio}): {lost.text}"
         width, end = self._width(lost, due), LEFT + BAND + REACH
         left = LEFT + BAND * (before - lost.frame_count) / due

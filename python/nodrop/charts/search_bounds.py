@@ -14,8 +14,8 @@ from nodrop.charts.base import Chart, Row, Spec
 from nodrop.charts.search_chart_data import Bar, Scene, scene
 from nodrop.charts.tooltips import DID_NOT_COUNT, goals_text, outcome_text, sut_text, trial_text
 from nodrop.errors import ConfigError
-from nodrop.formatting import asked_text, found_text, goal_text, traffic_text
-from nodrop.model.result import RunResult, SearchStep
+from nodrop.formatting import describe_run, format_goal_load, format_goal, describe_traffic
+from nodrop.model.result import RunResult, SearchDecision
 from nodrop.units import format_seconds
 
 WIDTH, HEIGHT, OVERVIEW_HEIGHT, ALONE_HEIGHT = 770, 300, 110, 440
@@ -25,7 +25,7 @@ LABEL_HEIGHT = 34
 STOPPED = "stopped early"
 
 
-def chart(result: RunResult, steps: Sequence[SearchStep]) -> Chart:
+def chart(result: RunResult, steps: Sequence[SearchDecision]) -> Chart:
     """The search of a run. Raises ConfigError when there was none.
 
     Args:
@@ -34,7 +34,7 @@ def chart(result: RunResult, steps: Sequence[SearchStep]) -> Chart:
     """
     if result.plan.fixed or result.plan.no_traffic:
         raise ConfigError(
-            f"run {result.run_id}: a picture of its search asked, it has none ({asked_text(result.plan)}); "
+            f"run {result.run_id}: a picture of its search asked, it has none ({describe_run(result.plan)}); "
             "name a run that searched"
         )
     if not any(trial.phase == "search" for trial in result.trials):
@@ -50,7 +50,7 @@ def chart(result: RunResult, steps: Sequence[SearchStep]) -> Chart:
     return Chart(
         name="funnel",
         title=f"{sut_text(result)}: {goals_text(result)}",
-        subtitle=f"{traffic_text(result.plan.traffic)}; search {result.plan.search.algorithm}, {made}; "
+        subtitle=f"{describe_traffic(result.plan.traffic)}; search {result.plan.search.algorithm}, {made}; "
         f"run {result.run_id}",
         note="bars: trials, as long as they took; shaded: between the bounds of a goal",
         summary=_summary(result, shown, made),
@@ -279,7 +279,7 @@ def _label_rows(shown: Scene, result: RunResult, axes: Axes) -> list[Row]:
         if bounds:
             heights[goal] = sum(bounds) / len(bounds)
     return [
-        {"goal": goal, "y": height, "text": f"{goal_text(result.goals[goal].goal)}\n{found_text(result.goals[goal])}"}
+        {"goal": goal, "y": height, "text": f"{format_goal(result.goals[goal].goal)}\n{format_goal_load(result.goals[goal])}"}
         for goal, height in _apart(heights, axes.height).items()
     ]
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from nodrop.charts.axis import Unit, rate_unit
 from nodrop.charts.tooltips import met_by
-from nodrop.model.result import RunResult, SearchStep
+from nodrop.model.result import RunResult, SearchDecision
 from nodrop.model.trial import TrialResult
 
 AROUND = 1.2
@@ -64,7 +64,7 @@ class Scene(NamedTuple):
         return min(loads), max(loads)
 
 
-def scene(result: RunResult, steps: Sequence[SearchStep]) -> Scene:
+def scene(result: RunResult, steps: Sequence[SearchDecision]) -> Scene:
     """The search of a run, to scale.
 
     Args:
@@ -89,7 +89,7 @@ def scene(result: RunResult, steps: Sequence[SearchStep]) -> Scene:
     )
 
 
-def _starts_s(trials: Sequence[TrialResult], steps: Mapping[int, SearchStep]) -> dict[int, float]:
+def _starts_s(trials: Sequence[TrialResult], steps: Mapping[int, SearchDecision]) -> dict[int, float]:
     """When each trial began; one that did not count, and so has no step, right after the one before."""
     starts_s: dict[int, float] = {}
     end_s = 0.0
@@ -112,7 +112,7 @@ def _bar(result: RunResult, trial: TrialResult, start_s: float, time_unit: Unit,
 
 
 def _edges(
-    steps: Sequence[SearchStep], ends_s: Mapping[int, float], end_s: float, time_unit: Unit, load_unit: Unit
+    steps: Sequence[SearchDecision], ends_s: Mapping[int, float], end_s: float, time_unit: Unit, load_unit: Unit
 ) -> Iterator[Edge]:
     """The bounds at the end of every trial, and once more at the very end."""
     moments = [(ends_s[step.trial_index], step.after) for step in steps]
@@ -123,7 +123,7 @@ def _edges(
             yield Edge(position, moment_s / time_unit.size, lower, upper)
 
 
-def _final_pps(steps: Sequence[SearchStep]) -> list[float]:
+def _final_pps(steps: Sequence[SearchDecision]) -> list[float]:
     states = steps[-1].after if steps else ()
     return [pps for state in states for pps in (state.lower_pps, state.upper_pps) if pps]
 

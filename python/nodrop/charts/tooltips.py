@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from nodrop.formatting import found_text, goal_text, small_ratio_text, stop_text
+from nodrop.formatting import format_goal_load, format_goal, format_small_ratio, format_stop_reason
 from nodrop.model.result import RunResult
-from nodrop.model.trial import TrialResult, Verdict
+from nodrop.model.trial import TrialResult, ValidityStatus
 from nodrop.units import format_count, format_pps, format_seconds
 
 DID_NOT_COUNT = "trial did not count"
@@ -12,7 +12,7 @@ DID_NOT_COUNT = "trial did not count"
 
 def met_by(result: RunResult, trial: TrialResult) -> tuple[str, ...] | None:
     """Labels of the goals whose loss ratio a trial kept to; None when it did not count."""
-    if trial.validity.verdict is Verdict.INVALID:
+    if trial.validity.verdict is ValidityStatus.INVALID:
         return None
     return tuple(goal.label for goal in result.plan.search.goals if trial.loss_ratio <= goal.loss_ratio)
 
@@ -32,7 +32,7 @@ def lost_text(trial: TrialResult) -> str:
     frames = f"{format_count(trial.offered_count)} frames"
     if trial.lost_count <= 0:
         return f"lost nothing of {frames}"
-    ratio = small_ratio_text(trial.lost_count / trial.offered_count)
+    ratio = format_small_ratio(trial.lost_count / trial.offered_count)
     return f"lost {format_count(trial.lost_count)} of {frames} ({ratio})"
 
 
@@ -48,7 +48,7 @@ def trial_text(result: RunResult, trial: TrialResult) -> str:
     parts = [
         f"Trial {trial.index}: {load} for {format_seconds(trial.duration_s)}, {loss_text(trial)}",
         outcome_text(result, met_by(result, trial)) if trial.phase == "search" else "",
-        stop_text(trial),
+        format_stop_reason(trial),
         f"why: {trial.trial.reason}" if trial.trial.reason else "",
         *(doubt.text for doubt in trial.validity.doubts),
     ]
@@ -62,7 +62,7 @@ def sut_text(result: RunResult) -> str:
 
 def goals_text(result: RunResult) -> str:
     """What was found: `NDR 0 % 1.02 Mpps, PDR 0.5 % at least 1.40 Mpps`."""
-    return ", ".join(f"{goal_text(found.goal)} {found_text(found)}" for found in result.goals) or "nothing found"
+    return ", ".join(f"{format_goal(found.goal)} {format_goal_load(found)}" for found in result.goals) or "nothing found"
 
 
 def frame_text(result: RunResult) -> str:

@@ -8,11 +8,11 @@ from typing import Any
 from nodrop.analysis.text import effect_text
 from nodrop.analysis.trend import Group, Point, Series, Trend
 from nodrop.analysis.trend_text import change_text, point_text, sentences, spread_text, title
-from nodrop.analysis.types import Verdict
+from nodrop.analysis.types import ComparisonOutcome
 from nodrop.charts import theme
 from nodrop.charts.axis import Unit, rate_unit, time_unit
 from nodrop.charts.base import Chart, Row, Spec
-from nodrop.formatting import measure_text
+from nodrop.formatting import format_measure
 
 RUN, AT_LEAST, APART = "run", "at least: not limited by the SUT", "apart from the others"
 KINDS = {
@@ -21,7 +21,7 @@ KINDS = {
     APART: ("diamond", theme.SIDES["tester"], 0.0),
 }
 """Shape and colour of points, and how much of them is filled."""
-COLOURS = {Verdict.WORSE: theme.FAILS, Verdict.BETTER: theme.RECEIVED}
+COLOURS = {ComparisonOutcome.WORSE: theme.FAILS, ComparisonOutcome.BETTER: theme.RECEIVED}
 PERCENT = Unit("%", 0.01)
 LABEL_OFFSET = 6
 """Pixels between the upright of a change and its label."""
@@ -61,7 +61,7 @@ def _title(trend: Trend) -> str:
     if not trend.groups:
         return f"{trend.series.text}: nothing to judge"
     if not trend.changes:
-        return f"{trend.series.text}: no change, {measure_text(trend.groups[0].median, trend.series.unit)}"
+        return f"{trend.series.text}: no change, {format_measure(trend.groups[0].median, trend.series.unit)}"
     last = trend.changes[-1]
     return f"{trend.series.text}: {effect_text(last.effect, trend.series.unit)} since {last.when[:10]}"
 
@@ -99,14 +99,14 @@ def _point_row(trend: Trend, point: Point, unit: Unit) -> Row:
         "value": point.value / unit.size,
         "low": None if point.low is None or point.at_least else point.low / unit.size,
         "high": None if point.high is None or point.at_least else point.high / unit.size,
-        "label": measure_text(point.value, trend.series.unit) if apart else "",
+        "label": format_measure(point.value, trend.series.unit) if apart else "",
         "text": f"run {point.run_id}, {began}: {point_text(point, trend.series.unit)}",
     }
 
 
 def _group_row(trend: Trend, group: Group, unit: Unit, places: dict[str, Row]) -> Row:
     spread = group.spread or 0.0
-    value = measure_text(group.median, trend.series.unit)
+    value = format_measure(group.median, trend.series.unit)
     return {
         "start": places[group.run_ids[0]]["x"],
         "end": places[group.run_ids[-1]]["x"],
@@ -119,7 +119,7 @@ def _group_row(trend: Trend, group: Group, unit: Unit, places: dict[str, Row]) -
 
 def _change_row(trend: Trend, number: int, places: dict[str, Row]) -> Row:
     series, change = trend.series, trend.changes[number]
-    before, after = (measure_text(group.median, series.unit) for group in trend.groups[number : number + 2])
+    before, after = (format_measure(group.median, series.unit) for group in trend.groups[number : number + 2])
     value, _, name = before.partition(" ")
     from_text = value if after.endswith(f" {name}") else before
     position = next(at for at, point in enumerate(series.points) if point.run_id == change.run_id)

@@ -9,13 +9,13 @@ from rich.table import Table
 from rich.text import Text
 
 from nodrop.analysis.text import method_text, series_text, side_text, signed_text, span_text
-from nodrop.analysis.types import Comparison, Difference, MetricVerdict, Verdict
+from nodrop.analysis.types import Comparison, SetupDifference, MetricComparison, ComparisonOutcome
 
 STYLES = {
-    Verdict.WORSE: "bold red",
-    Verdict.BETTER: "bold green",
-    Verdict.EQUIVALENT: "green",
-    Verdict.UNDECIDED: "yellow",
+    ComparisonOutcome.WORSE: "bold red",
+    ComparisonOutcome.BETTER: "bold green",
+    ComparisonOutcome.EQUIVALENT: "green",
+    ComparisonOutcome.UNDECIDED: "yellow",
 }
 HEADINGS = ("", "A", "B", "B beside A", "between", "verdict")
 SUSPECTS = "What differs between the set-ups"
@@ -68,7 +68,7 @@ def _table(comparison: Comparison) -> Table:
     return table
 
 
-def _cells(metric: MetricVerdict) -> tuple[str, ...]:
+def _cells(metric: MetricComparison) -> tuple[str, ...]:
     more = f", {metric.repeats_needed} more" if metric.repeats_needed else ""
     return (
         metric.text,
@@ -80,7 +80,7 @@ def _cells(metric: MetricVerdict) -> tuple[str, ...]:
     )
 
 
-def _suspects(differences: Sequence[Difference]) -> RenderableType:
+def _suspects(differences: Sequence[SetupDifference]) -> RenderableType:
     if not differences:
         return Text(NOTHING_DIFFERS)
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from nodrop.formatting import small_ratio_text
+from nodrop.formatting import format_small_ratio
 from nodrop.model.goal import Bound, GoalResult
 from nodrop.model.result import RunResult
-from nodrop.model.trial import TrialResult, Verdict
+from nodrop.model.trial import TrialResult, ValidityStatus
 from nodrop.units import format_count, format_pps, format_ratio
 
 AS_OFFERED = 0.9999
@@ -46,10 +46,10 @@ def _loss_text(lower: Bound, loss_ratio_limit: float, result: RunResult) -> str:
     trials = [trial for trial in result.trials if _counts_at(trial, lower.load_pps)]
     lost_count = sum(trial.lost_count + trial.unsent_count for trial in trials)
     sent_count = sum(trial.offered_count + trial.unsent_count for trial in trials)
-    at, limit = f"At {format_pps(lower.load_pps)}", f"below {small_ratio_text(loss_ratio_limit)} at 95 % confidence"
+    at, limit = f"At {format_pps(lower.load_pps)}", f"below {format_small_ratio(loss_ratio_limit)} at 95 % confidence"
     if not lost_count:
         return f"{at} no frame of {format_count(sent_count)} was lost: {limit}."
-    share = small_ratio_text(lost_count / sent_count)
+    share = format_small_ratio(lost_count / sent_count)
     were = "was" if lost_count == 1 else "were"
     return f"{at} {format_count(lost_count)} of {format_count(sent_count)} frames {were} lost ({share}): {limit}."
 
@@ -68,5 +68,5 @@ def _counts_at(trial: TrialResult, load_pps: float) -> bool:
     return (
         trial.phase == "search"
         and trial.trial.intended_load_pps == load_pps
-        and trial.validity.verdict is not Verdict.INVALID
+        and trial.validity.verdict is not ValidityStatus.INVALID
     )

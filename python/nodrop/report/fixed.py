@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from rich.table import Table
 from rich.text import Text
 
-from nodrop.formatting import small_ratio_text, wire_text
+from nodrop.formatting import format_small_ratio, format_wire_rate
 from nodrop.model.chain_counts import ChainCounts, chain_counts
 from nodrop.model.result import RunResult
 from nodrop.model.trial import FIXED, TrialResult
@@ -44,10 +44,10 @@ def _row(way: str, counts: Sequence[ChainCounts], result: RunResult, trial: Tria
         way,
         format_pps(intended / duration_s),
         format_pps(offered / duration_s),
-        wire_text(offered / duration_s, result.plan.traffic),
+        format_wire_rate(offered / duration_s, result.plan.traffic),
         format_pps(received / duration_s),
         Text(format_count(lost), style="yellow" if lost else ""),
-        Text(small_ratio_text(lost / offered) if offered else "-", style="yellow" if lost else "green"),
+        Text(format_small_ratio(lost / offered) if offered else "-", style="yellow" if lost else "green"),
     )
 
 
@@ -55,7 +55,7 @@ def fixed_line(trial: TrialResult) -> str:
     """The trial in a sentence, at the rate that was really sent."""
     lost = trial.lost_count
     fate = "none was lost" if not lost else f"{format_count(lost)} of them were lost"
-    share = f" ({small_ratio_text(lost / trial.offered_count)})" if lost and trial.offered_count else ""
+    share = f" ({format_small_ratio(lost / trial.offered_count)})" if lost and trial.offered_count else ""
     return (
         f"{format_count(trial.offered_count)} frames were sent in {format_seconds(trial.duration_s)}, "
         f"{format_pps(trial.offered_load_pps)}; {fate}{share}."
@@ -86,7 +86,7 @@ def chains_table(result: RunResult, trial: TrialResult) -> Table:
             format_count(counts.offered_count),
             format_count(counts.received_count),
             Text(format_count(counts.lost_count), style="yellow" if counts.lost_count else ""),
-            small_ratio_text(counts.lost_count / counts.offered_count) if counts.offered_count else "-",
+            format_small_ratio(counts.lost_count / counts.offered_count) if counts.offered_count else "-",
             *(map(format_ns, figures) if figures else ("-",) * 3),
         )
     return table

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from nodrop.formatting import small_ratio_text
+from nodrop.formatting import format_small_ratio
 from nodrop.model.event import Event, RunStarted, TrialDone, TrialProgress, TrialStarted
 from nodrop.units import format_count
 
@@ -57,6 +57,6 @@ class Intervals:
         return (
             f"{now.elapsed_s:6.1f} s: sent {format_count(sent_count)}, "
             f"received {format_count(now.received_count - before.received_count)}, "
-            f"dropped {format_count(lost_count)} ({small_ratio_text(ratio)}); "
+            f"dropped {format_count(lost_count)} ({format_small_ratio(ratio)}); "
             f"since the start {format_count(now.lost_count)} of {format_count(now.offered_count)} dropped"
         )

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self, TextIO
 
-from nodrop.formatting import asked_text, shown_loss_ratio, stop_text, traffic_text, turn_text
+from nodrop.formatting import describe_run, compute_reported_loss, format_stop_reason, describe_traffic, format_repeat
 from nodrop.model.event import Event, PathChecked, RunStarted, StageProgress, StageUp, TrialDone
 from nodrop.model.facts import StageFacts
 from nodrop.model.result import DirectionCheck
-from nodrop.model.trial import FIXED, TrialResult, Verdict
+from nodrop.model.trial import FIXED, TrialResult, ValidityStatus
 from nodrop.report.interval_lines import Intervals
 from nodrop.report.stage_progress import Staging
 from nodrop.units import format_pps, format_ratio, format_seconds
@@ -40,7 +40,7 @@ class LineProgress:
             self._say(line)
         match event:
             case RunStarted():
-                what = f"{traffic_text(event.plan.traffic)}, {asked_text(event.plan)}"
+                what = f"{describe_traffic(event.plan.traffic)}, {describe_run(event.plan)}"
                 self._say(f"run {event.run_id}{_place_text(event)}: {what}")
             case StageProgress():
                 if step := self._staging.line(event):
@@ -66,8 +66,8 @@ class NoProgress(LineProgress):
 def trial_line(result: TrialResult) -> str:
     """A trial in one line: load, time, loss, doubts, and why the search wanted it."""
     verdict = result.validity.verdict
-    doubts = "" if verdict is Verdict.VALID else f" [{verdict}: {', '.join(d.code for d in result.validity.doubts)}]"
-    early = f", {stop_text(result)}" if result.stopped_early else ""
+    doubts = "" if verdict is ValidityStatus.VALID else f" [{verdict}: {', '.join(d.code for d in result.validity.doubts)}]"
+    early = f", {format_stop_reason(result)}" if result.stopped_early else ""
     return (
         f"trial {result.index}: {format_pps(result.trial.intended_load_pps)} for {format_seconds(result.duration_s)}"
         f"{early}, {_loss_text(result)}{doubts}: {result.trial.reason or result.phase}"
@@ -84,7 +84,7 @@ def _checks_text(checks: Sequence[DirectionCheck]) -> str:
 
 
 def _loss_text(result: TrialResult) -> str:
-    loss = f"loss {format_ratio(shown_loss_ratio(result))}"
+    loss = f"loss {format_ratio(compute_reported_loss(result))}"
     if result.phase != FIXED or not result.unsent_count:
         return loss
     return f"only {format_ratio(result.offered_count / result.intended_count)} of it sent, {loss}"
@@ -94,7 +94,7 @@ def _place_text(event: RunStarted) -> str:
     place = event.place
     if not place:
         return ""
-    turn = turn_text(place.variant, place.repeat, place.repeat_count)
+    turn = format_repeat(place.variant, place.repeat, place.repeat_count)
     return f" ({place.number} of {place.count}, frame size {event.plan.frame_size}{turn and f', {turn}'})"
 
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from nodrop.formatting import AT_LEAST, measure_text
+from nodrop.formatting import AT_LEAST, format_measure
 from nodrop.model.summary import Measure, Row, Summary
 
 WIDTH = 100
@@ -57,7 +57,7 @@ def _widths(lines: Sequence[Sequence[str]], shown: Sequence[int], width: int) ->
 def figure_text(measure: Measure) -> str:
     """A figure with its unit, never as the SUT's where something else was the limit: `at least 312.3 kpps`."""
     least = "at least " if measure.unit == "pps" and measure.limit in AT_LEAST else ""
-    return f"{least}{measure_text(measure.value, measure.unit)}"
+    return f"{least}{format_measure(measure.value, measure.unit)}"
 
 
 def _common(rows: Sequence[Row]) -> dict[str, str]:

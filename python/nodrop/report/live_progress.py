@@ -11,7 +11,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from nodrop.formatting import goal_text, traffic_text, turn_text, width_text
+from nodrop.formatting import format_goal, describe_traffic, format_repeat, format_width
 from nodrop.model.event import Event, RunDone, SuitePlace, TrialProgress
 from nodrop.model.goal import GoalResult
 from nodrop.report.confidence import estimate_text
@@ -68,7 +68,7 @@ def _lines(progress: Progress, elapsed_s: float) -> Iterator[RenderableType]:
         clock = Table.grid(expand=True)
         clock.add_column()
         clock.add_column(justify="right", no_wrap=True)
-        what = f"{_place_text(progress.place)}{progress.plan.lab.sut}, {traffic_text(progress.plan.traffic)}"
+        what = f"{_place_text(progress.place)}{progress.plan.lab.sut}, {describe_traffic(progress.plan.traffic)}"
         clock.add_row(Text(what, style="bold"), f"{format_seconds(int(elapsed_s))}{left}")
         yield clock
     if progress.started is None:
@@ -100,7 +100,7 @@ def _place_text(place: SuitePlace | None) -> str:
     """Which run it is: `A 2 of 5, run 3 of 10: `."""
     if not place:
         return ""
-    turn = turn_text(place.variant, place.repeat, place.repeat_count)
+    turn = format_repeat(place.variant, place.repeat, place.repeat_count)
     number = f"{place.number} of {place.count}"
     return f"{turn}, run {number}: " if turn and turn != number else f"{number}: "
 
@@ -134,11 +134,11 @@ def _bounds(goals: tuple[GoalResult, ...]) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     for found in goals:
         table.add_row(
-            Text(goal_text(found.goal), style="bold"),
+            Text(format_goal(found.goal), style="bold"),
             format_pps(found.lower.load_pps) if found.lower else "?",
             "to",
             format_pps(found.upper.load_pps) if found.upper else "?",
             "" if found.estimate_pps is None else f"about {estimate_text(found)}",
-            Text(f"width {width_text(found)}", style="dim"),
+            Text(f"width {format_width(found)}", style="dim"),
         )
     return table

@@ -6,7 +6,7 @@ speaks against a trial is only a detail until a figure rests on it.
 
 import logging
 
-from nodrop.formatting import asked_text, found_text, goal_text, traffic_text, turn_text
+from nodrop.formatting import describe_run, format_goal_load, format_goal, describe_traffic, format_repeat
 from nodrop.model.event import (
     Event,
     PathChecked,
@@ -77,9 +77,9 @@ class EventLog:
 
     def _started(self, event: RunStarted) -> None:
         plan, place = event.plan, event.place
-        turn = turn_text(place.variant, place.repeat, place.repeat_count) if place else ""
+        turn = format_repeat(place.variant, place.repeat, place.repeat_count) if place else ""
         which = f" ({place.number} of {place.count}{turn and f', {turn}'})" if place else ""
-        what = f"{plan.lab.sut_text}, {traffic_text(plan.traffic)}, {asked_text(plan)}"
+        what = f"{plan.lab.sut_text}, {describe_traffic(plan.traffic)}, {describe_run(plan)}"
         self._say(logging.INFO, f"run {event.run_id}{which}: {what}", frame_size=plan.frame_size)
         for warning in plan.warnings:
             self._say(logging.WARNING, warning)
@@ -122,7 +122,7 @@ class EventLog:
             level = logging.ERROR
         self._say(
             level,
-            f"{goal_text(found.goal)}: {found_text(found)}. {found.explanation}",
+            f"{format_goal(found.goal)}: {format_goal_load(found)}. {found.explanation}",
             goal=found.goal.label,
             load_pps=found.lower.load_pps if found.lower else None,
         )
@@ -134,5 +134,5 @@ class EventLog:
 
 
 def _run_text(run: SuiteRun, repeat_count: int) -> str:
-    turn = turn_text(run.variant, run.repeat, repeat_count)
+    turn = format_repeat(run.variant, run.repeat, repeat_count)
     return f"{run.frame_size} {turn}" if turn else run.frame_size

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from nodrop.model.chd import HostDescriptor, NumaNode
 from nodrop.model.placement import PlacedInterface, PlacedSet, Placement, PlacementResult, Rejection, Violation
-from nodrop.system.cpu_sets import ranges
+from nodrop.system.cpu_sets import format_cpu_list
 from nodrop.units import format_bps, format_bytes, format_ratio
 
 DETAILED_MAX = 3
@@ -44,7 +44,7 @@ def _placement(placement: Placement, host: HostDescriptor, width: int) -> Iterat
         yield Text()
         yield from _set(each, nodes[each.node], width)
     yield Text()
-    cpus = ranges(placement.emulator_cpus)
+    cpus = format_cpu_list(placement.emulator_cpus)
     yield from _wrapped("emulator", [f"threads of the hypervisor: CPUs {cpus}" if cpus else "no CPU"], width)
     share = format_ratio(placement.guarantee.ratio)
     yield from _wrapped("promise", [f"{share} of the KPIs, {placement.guarantee.label}"], width)
@@ -82,7 +82,7 @@ def _cpus(placed: PlacedSet, node: NumaNode, width: int) -> Iterator[Text]:
         cells.append(
             (
                 " ".join(map(str, vcpus)),
-                " ".join(str(placed.cpus[vcpu]) for vcpu in vcpus) + (f" ({ranges(idle)} idle)" if idle else ""),
+                " ".join(str(placed.cpus[vcpu]) for vcpu in vcpus) + (f" ({format_cpu_list(idle)} idle)" if idle else ""),
             )
         )
     room = width - LABEL - 4

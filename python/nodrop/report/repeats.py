@@ -6,7 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from nodrop.analysis.spread import Spread
-from nodrop.formatting import measure_text
+from nodrop.formatting import format_measure
 from nodrop.report.tables import plain_table
 from nodrop.units import format_ratio
 
@@ -22,9 +22,9 @@ def repeats_table(spreads: Sequence[Spread]) -> Table:
             *((each.frame_size,) if several else ()),
             Text(each.text, style="bold" if each.unit == "pps" else ""),
             str(each.count),
-            f"{least}{measure_text(each.median, each.unit)}",
-            measure_text(each.lowest, each.unit),
-            measure_text(each.highest, each.unit),
+            f"{least}{format_measure(each.median, each.unit)}",
+            format_measure(each.lowest, each.unit),
+            format_measure(each.highest, each.unit),
             _deviation_text(each),
             _mean_text(each),
         )
@@ -41,4 +41,4 @@ def _deviation_text(each: Spread) -> str:
 def _mean_text(each: Spread) -> str:
     if each.mean_low is None or each.mean_high is None:
         return "-"
-    return f"{measure_text(each.mean_low, each.unit)} to {measure_text(each.mean_high, each.unit)}"
+    return f"{format_measure(each.mean_low, each.unit)} to {format_measure(each.mean_high, each.unit)}"

@@ -4,10 +4,10 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from nodrop.formatting import asked_text, small_ratio_text, stop_text, traffic_text
+from nodrop.formatting import describe_run, format_small_ratio, format_stop_reason, describe_traffic
 from nodrop.model.goal import Goal
-from nodrop.model.result import RunResult, SearchStep
-from nodrop.model.trial import TrialResult, Verdict
+from nodrop.model.result import RunResult, SearchDecision
+from nodrop.model.trial import TrialResult, ValidityStatus
 from nodrop.report.bound_changes import changes_text
 from nodrop.report.confidence import confidence_lines
 from nodrop.report.fixed import fixed_line, fixed_trial
@@ -37,7 +37,7 @@ class Line(NamedTuple):
 BLANK = Line("")
 
 
-def story(result: RunResult, steps: Sequence[SearchStep], width: int, with_outlook: bool = False) -> str:
+def story(result: RunResult, steps: Sequence[SearchDecision], width: int, with_outlook: bool = False) -> str:
     """A run in plain text.
 
     Args:
@@ -54,9 +54,9 @@ def story(result: RunResult, steps: Sequence[SearchStep], width: int, with_outlo
 def _opening(result: RunResult) -> Iterator[Line]:
     search = result.plan.search
     sut = result.facts.stage.sut if result.facts else result.plan.lab.sut
-    yield Line(f"Run {result.run_id}: {sut}, {traffic_text(result.plan.traffic)}.")
+    yield Line(f"Run {result.run_id}: {sut}, {describe_traffic(result.plan.traffic)}.")
     if result.plan.fixed or result.plan.no_traffic:
-        yield Line(f"Nothing was searched for: {asked_text(result.plan)}.")
+        yield Line(f"Nothing was searched for: {describe_run(result.plan)}.")
         return
     yield Line(
         f"The search {search.algorithm} looked between {format_pps(search.min_load_pps)} and "
@@ -67,7 +67,7 @@ def _opening(result: RunResult) -> Iterator[Line]:
 
 def _goal_sentence(goal: Goal) -> str:
     assert goal.final_trial_duration_s and goal.duration_sum_s and goal.width_ratio
-    loses = f"loses at most {small_ratio_text(goal.loss_ratio)}" if goal.loss_ratio else "loses no frame"
+    loses = f"loses at most {format_small_ratio(goal.loss_ratio)}" if goal.loss_ratio else "loses no frame"
     sentence = f"{goal.label}: the highest load that {loses} in trials of {format_seconds(goal.final_trial_duration_s)}"
     if goal.duration_sum_s != goal.final_trial_duration_s:
         sentence += f", {format_seconds(goal.duration_sum_s)} of them"
@@ -76,7 +76,7 @@ def _goal_sentence(goal: Goal) -> str:
     return f"{sentence}, to within {format_ratio(goal.width_ratio)}."
 
 
-def _trials(result: RunResult, steps: Mapping[int, SearchStep], with_outlook: bool) -> Iterator[Line]:
+def _trials(result: RunResult, steps: Mapping[int, SearchDecision], with_outlook: bool) -> Iterator[Line]:
     if not result.trials:
         yield Line("No trial was made.")
     for trial in result.trials:
@@ -86,13 +86,13 @@ def _trials(result: RunResult, steps: Mapping[int, SearchStep], with_outlook: bo
             yield Line(_otherwise(trial, step), "     ")
 
 
-def _trial_sentence(trial: TrialResult, step: SearchStep | None) -> str:
+def _trial_sentence(trial: TrialResult, step: SearchDecision | None) -> str:
     asked = trial.trial
     when = f"At {format_seconds(round(step.started_s, 1))}, " if step else ""
     chosen = ", ".join(filter(None, (asked.goal, asked.rule)))
     why = ": ".join(filter(None, (chosen, asked.reason.removeprefix(f"{asked.goal}: ") or trial.phase)))
     asking = f"{when}{format_pps(asked.intended_load_pps)} for {format_seconds(asked.duration_s)} ({why})"
-    if trial.validity.verdict is Verdict.INVALID:
+    if trial.validity.verdict is ValidityStatus.INVALID:
         doubts = "; ".join(doubt.text for doubt in trial.validity.doubts)
         return f"{asking}: it does not count, as {doubts}."
     effect = f"; {changes_text(step.before, step.after)}" if step else _latency_text(trial)
@@ -108,10 +108,10 @@ def _loss_text(trial: TrialResult) -> str:
         text = f"no frame {of_asked} was lost"
     else:
         fate = "never sent" if trial.lost_count == 0 else "lost"
-        text = f"{format_count(gone_count)} {of_asked} frames were {fate} ({small_ratio_text(trial.loss_ratio)})"
+        text = f"{format_count(gone_count)} {of_asked} frames were {fate} ({format_small_ratio(trial.loss_ratio)})"
         if trial.lost_count and trial.unsent_count:
             text += f", {format_count(trial.unsent_count)} of them never sent"
-    return f"{text}, {stop_text(trial)} after {format_seconds(trial.duration_s)}" if trial.stopped_early else text
+    return f"{text}, {format_stop_reason(trial)} after {format_seconds(trial.duration_s)}" if trial.stopped_early else text
 
 
 def _latency_text(trial: TrialResult) -> str:
@@ -119,7 +119,7 @@ def _latency_text(trial: TrialResult) -> str:
     return f"; median latency {' and '.join(map(format_ns, medians))}" if medians else ""
 
 
-def _otherwise(trial: TrialResult, step: SearchStep) -> str:
+def _otherwise(trial: TrialResult, step: SearchDecision) -> str:
     left = f" {format_seconds(step.left_s)} were expected to be left." if step.left_s is not None else ""
     if trial.loss_ratio:
         return f"Without loss: {step.if_low_loss}.{left}"

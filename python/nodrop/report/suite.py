@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from nodrop.formatting import found_text, goal_text, small_ratio_text, turn_text, wire_text
+from nodrop.formatting import format_goal_load, format_goal, format_small_ratio, format_repeat, format_wire_rate
 from nodrop.model.latency import LatencyFigures, latency_of
 from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult, Status
@@ -48,7 +48,7 @@ def is_repeated(suite: Suite) -> bool:
 def run_name(result: RunResult) -> str:
     """A run among the others: its frame size, and which repeat it is."""
     plan = result.plan
-    turn = turn_text(plan.variant, plan.repeat, plan.repeat_count)
+    turn = format_repeat(plan.variant, plan.repeat, plan.repeat_count)
     return f"{plan.frame_size}, {turn}" if turn else plan.frame_size
 
 
@@ -117,8 +117,8 @@ def _figures(result: RunResult) -> Iterator[_Figure]:
         measured = result.trials[bound.trial_index] if bound else None
         at = next((each.trial_index for each in result.latencies if each.label == found.goal.label), None)
         timed = measured if at is None else result.trials[at]
-        rate = found_text(found).replace("at least ", "≥ ")
-        yield _Figure(goal_text(found.goal), rate, bound.load_pps if bound else None, measured, timed)
+        rate = format_goal_load(found).replace("at least ", "≥ ")
+        yield _Figure(format_goal(found.goal), rate, bound.load_pps if bound else None, measured, timed)
     if not result.goals and not fixed_trial(result):
         yield _Figure(result.status.value, "-", None, None, None)
 
@@ -130,8 +130,8 @@ def _row(result: RunResult, figure: _Figure) -> tuple[str | Text, ...]:
         _short_name(result.plan),
         figure.goal,
         figure.rate,
-        wire_text(figure.load_pps, result.plan.traffic) if figure.load_pps else "-",
-        Text(small_ratio_text(ratio) if measured else "-", style="yellow" if ratio else ""),
+        format_wire_rate(figure.load_pps, result.plan.traffic) if figure.load_pps else "-",
+        Text(format_small_ratio(ratio) if measured else "-", style="yellow" if ratio else ""),
         *_latency_cells(latency_of(figure.timed, shown) if figure.timed else None, shown),
     )
 

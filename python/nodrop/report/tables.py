@@ -6,16 +6,16 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from nodrop.formatting import each_way_text, found_text, goal_text, shown_loss_ratio, width_text, wire_text
+from nodrop.formatting import format_load_per_direction, format_goal_load, format_goal, compute_reported_loss, format_width, format_wire_rate
 from nodrop.model.goal import GoalResult, Limit
 from nodrop.model.latency import LatencyFigures, latency_by_way, latency_of
 from nodrop.model.plan import Plan
 from nodrop.model.result import LatencyResult, RunResult
-from nodrop.model.trial import FIXED, TrialResult, Verdict
+from nodrop.model.trial import FIXED, TrialResult, ValidityStatus
 from nodrop.units import format_count, format_ns, format_pps, format_ratio, format_seconds
 
 USUAL_PERCENTILES = (50.0, 90.0, 99.0, 99.9)
-STYLES = {Verdict.VALID: "green", Verdict.SUSPECT: "yellow", Verdict.INVALID: "red"}
+STYLES = {ValidityStatus.VALID: "green", ValidityStatus.SUSPECT: "yellow", ValidityStatus.INVALID: "red"}
 
 
 def goals_table(result: RunResult) -> Table:
@@ -23,12 +23,12 @@ def goals_table(result: RunResult) -> Table:
     table = plain_table("goal", "load", "per direction", "on the wire", "upper bound", "width")
     for found in result.goals:
         table.add_row(
-            Text(goal_text(found.goal), style="bold"),
-            Text(found_text(found), style=_found_style(found)),
-            each_way_text(found.lower.load_pps, result.plan.traffic) if found.lower else "-",
-            wire_text(found.lower.load_pps, result.plan.traffic) if found.lower else "-",
+            Text(format_goal(found.goal), style="bold"),
+            Text(format_goal_load(found), style=_found_style(found)),
+            format_load_per_direction(found.lower.load_pps, result.plan.traffic) if found.lower else "-",
+            format_wire_rate(found.lower.load_pps, result.plan.traffic) if found.lower else "-",
             format_pps(found.upper.load_pps) if found.upper else "-",
-            width_text(found),
+            format_width(found),
         )
     return table
 
@@ -59,7 +59,7 @@ def trials_table(result: RunResult) -> Table:
             format_seconds(trial.duration_s) + ("*" if trial.stopped_early else ""),
             format_count(trial.offered_count),
             format_count(trial.received_count),
-            format_ratio(shown_loss_ratio(trial)),
+            format_ratio(compute_reported_loss(trial)),
             Text(trial.validity.verdict, style=STYLES[trial.validity.verdict]),
         )
     return table

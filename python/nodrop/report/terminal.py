@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from nodrop.formatting import LIMITS, asked_text, found_text, goal_text, stop_text, traffic_text
+from nodrop.formatting import LIMIT_NAMES, describe_run, format_goal_load, format_goal, format_stop_reason, describe_traffic
 from nodrop.model.facts import Facts
 from nodrop.model.goal import GoalResult, Limit
 from nodrop.model.result import RunResult, Status
@@ -119,7 +119,7 @@ def no_traffic_text(result: RunResult) -> str:
 def _headline(result: RunResult) -> Text:
     sut = result.facts.stage.sut if result.facts else result.plan.lab.sut
     style = "bold green" if result.status is Status.COMPLETE else "bold red"
-    headline = Text.assemble((f"{sut}, {traffic_text(result.plan.traffic)}, {asked_text(result.plan)}\n", "bold"))
+    headline = Text.assemble((f"{sut}, {describe_traffic(result.plan.traffic)}, {describe_run(result.plan)}\n", "bold"))
     headline.append(STATUS_TEXTS[result.status], style=style)
     trials = "1 trial" if len(result.trials) == 1 else f"{len(result.trials)} trials"
     counted = "" if result.plan.no_traffic else f", {trials}"
@@ -129,10 +129,10 @@ def _headline(result: RunResult) -> Text:
 
 def limit_text(found: GoalResult) -> str:
     """What a figure stands for and why it is not higher."""
-    text = f"{goal_text(found.goal)}: {found_text(found)}, limited by {LIMITS[found.limit]}. {found.explanation}"
+    text = f"{format_goal(found.goal)}: {format_goal_load(found)}, limited by {LIMIT_NAMES[found.limit]}. {found.explanation}"
     if found.limit is Limit.UNKNOWN or (not found.lower and found.limit is Limit.MIN_LOAD):
-        load = f"about {estimate_text(found)}" if found.estimate_pps and not found.lower else found_text(found)
-        text = f"{goal_text(found.goal)}: {load}. {found.explanation}"
+        load = f"about {estimate_text(found)}" if found.estimate_pps and not found.lower else format_goal_load(found)
+        text = f"{format_goal(found.goal)}: {load}. {found.explanation}"
     if found.lower and found.upper and not found.regular:
         text += " Not confirmed: the search did not get to narrow these bounds with its longest trials."
     return text
@@ -155,7 +155,7 @@ def _reason_line(trial: TrialResult) -> RenderableType:
     """What a trial was for, by which rule, why it ended early, and what speaks against it."""
     asked = trial.trial
     chosen = ", ".join(filter(None, (asked.goal, asked.rule)))
-    remarks = [stop_text(trial)] if trial.stopped_early else []
+    remarks = [format_stop_reason(trial)] if trial.stopped_early else []
     remarks += [f"{doubt.verdict}: {doubt.text}" for doubt in trial.validity.doubts]
     text = f"{asked.reason or trial.phase}{f' ({chosen})' if chosen else ''}"
     return _bullet(f"{trial.index:>3} ", "".join((text, *(f" [{remark}]" for remark in remarks))), "")

@@ -10,12 +10,12 @@ from rich.text import Text
 from nodrop.analysis.text import effect_text
 from nodrop.analysis.trend import Change, Trend
 from nodrop.analysis.trend_text import change_text, group_text, sentences, spread_text, time_text, title
-from nodrop.analysis.types import Verdict
-from nodrop.formatting import measure_text
+from nodrop.analysis.types import ComparisonOutcome
+from nodrop.formatting import format_measure
 from nodrop.report.tables import plain_table
 from nodrop.report.trend_plot import plot
 
-STYLES = {Verdict.WORSE: "bold red", Verdict.BETTER: "bold green"}
+STYLES = {ComparisonOutcome.WORSE: "bold red", ComparisonOutcome.BETTER: "bold green"}
 SUSPECTS_MAX = 6
 HEADINGS = ("since", "first run", "runs", "median", "spread", "change")
 
@@ -83,7 +83,7 @@ def _rows(trend: Trend) -> Iterator[tuple[tuple[str, str], ...]]:
             (time_text(trend.series, group.start), ""),
             (group.run_ids[0], ""),
             (group_text(group), ""),
-            (measure_text(group.median, unit), "bold"),
+            (format_measure(group.median, unit), "bold"),
             (spread_text(group), ""),
             (f"{effect_text(change.effect, unit)}, {change.verdict}", STYLES[change.verdict]) if change else ("", ""),
         )

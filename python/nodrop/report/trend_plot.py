@@ -7,14 +7,14 @@ from rich.text import Text
 
 from nodrop.analysis.trend import Point, Trend
 from nodrop.analysis.trend_text import time_text
-from nodrop.analysis.types import Verdict
-from nodrop.formatting import measure_text
+from nodrop.analysis.types import ComparisonOutcome
+from nodrop.formatting import format_measure
 
 ROWS = 12
 COLUMNS_MAX = 100
 POINT_COLUMNS = 4
 """As far apart runs are drawn at most."""
-STYLES = {Verdict.WORSE: "red", Verdict.BETTER: "green"}
+STYLES = {ComparisonOutcome.WORSE: "red", ComparisonOutcome.BETTER: "green"}
 FLAT_RATIO = 0.01
 """Of a value: smaller ranges are not blown up to the height of the drawing."""
 
@@ -116,7 +116,7 @@ class _Drawing:
         unit = self._trend.series.unit
         ends = {0: self._high, ROWS - 1: self._low}
         medians = {self._row(group.median): group.median for group in self._trend.groups}
-        return {row: measure_text(value, unit) for row, value in (ends | medians).items()}
+        return {row: format_measure(value, unit) for row, value in (ends | medians).items()}
 
     def _row(self, value: float) -> int:
         share = (value - self._low) / (self._high - self._low)

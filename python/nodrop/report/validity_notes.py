@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 
 from nodrop.model.result import RunResult
-from nodrop.model.trial import FIXED, Doubt, TrialResult, Verdict
+from nodrop.model.trial import FIXED, Doubt, TrialResult, ValidityStatus
 
 
 def doubt_lines(result: RunResult) -> Iterator[str]:
     """A line for every doubtful trial that a figure rests on, one for every invalid trial, one for all others."""
     yield from grave_doubt_lines(result)
     roles = _roles(result)
-    suspect = [trial for trial in result.trials if trial.validity.verdict is Verdict.SUSPECT]
+    suspect = [trial for trial in result.trials if trial.validity.verdict is ValidityStatus.SUSPECT]
     others = [trial.index for trial in suspect if trial.index not in roles and _doubts(trial)]
     if others:
         which = ", ".join(f"#{index}" for index in others)
@@ -23,7 +23,7 @@ def grave_doubt_lines(result: RunResult) -> Iterator[str]:
     roles = _roles(result)
     for trial in result.trials:
         verdict = trial.validity.verdict
-        if _doubts(trial) and (verdict is Verdict.INVALID or (verdict is Verdict.SUSPECT and trial.index in roles)):
+        if _doubts(trial) and (verdict is ValidityStatus.INVALID or (verdict is ValidityStatus.SUSPECT and trial.index in roles)):
             rests = f" ({', '.join(roles[trial.index])})" if trial.index in roles else ""
             yield f"trial #{trial.index}{rests} is {verdict}: {_reasons(trial)}"
 

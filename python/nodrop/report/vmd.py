@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from nodrop.model.vmd import HypervisorCapability, Impact, Interface, Profile, SetMemory, VcpuSet, VmDescriptor
-from nodrop.system.cpu_sets import ranges
+from nodrop.system.cpu_sets import format_cpu_list
 from nodrop.units import format_bytes, format_ratio
 
 Row = tuple[str, str]
@@ -145,7 +145,7 @@ def _topology(profile: Profile) -> Iterator[Row]:
 
 def _set(each: VcpuSet, profile: Profile) -> Iterator[str]:
     where = "" if profile.topology == "unrestricted" else ", all on one NUMA node"
-    yield f"{_many(len(each.vcpus), 'vCPU')} ({ranges(each.vcpus)}){where}"
+    yield f"{_many(len(each.vcpus), 'vCPU')} ({format_cpu_list(each.vcpus)}){where}"
     if each.pairs:
         pairs = ", ".join("+".join(map(str, pair)) for pair in each.pairs)
         yield f"on the threads of one core each: {pairs}"

@@ -1,6 +1,6 @@
 """Cells of tables, as they are made most."""
 
-from nodrop.formatting import small_ratio_text
+from nodrop.formatting import format_small_ratio
 from nodrop.report.document.blocks import Cell, Column, Tone
 from nodrop.units import format_count, format_ns, format_pps
 
@@ -44,7 +44,7 @@ def rate(load_pps: float | None) -> Cell:
 
 def ratio(share: float | None, tone: Tone = "plain") -> Cell:
     """A share of any size."""
-    return NOTHING if share is None else Cell(text=small_ratio_text(share), key=share, tone=tone)
+    return NOTHING if share is None else Cell(text=format_small_ratio(share), key=share, tone=tone)
 
 
 def duration(found_ns: float | None) -> Cell:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from nodrop.analysis import Comparison, MetricVerdict, Verdict
+from nodrop.analysis import Comparison, MetricComparison, ComparisonOutcome
 from nodrop.analysis.text import effect_text, method_text, series_text, side_text, signed_text, span_text
 from nodrop.charts import comparison as pictured
 from nodrop.report.comparison import DO, KNOW, NOTHING_DIFFERS, SUSPECTS, known_lines
@@ -10,11 +10,11 @@ from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Bullets, Card, Cell, Paragraph, Table, Tone
 from nodrop.report.document.figures import figure
 
-TONES: dict[Verdict, Tone] = {
-    Verdict.WORSE: "bad",
-    Verdict.BETTER: "good",
-    Verdict.EQUIVALENT: "good",
-    Verdict.UNDECIDED: "caution",
+TONES: dict[ComparisonOutcome, Tone] = {
+    ComparisonOutcome.WORSE: "bad",
+    ComparisonOutcome.BETTER: "good",
+    ComparisonOutcome.EQUIVALENT: "good",
+    ComparisonOutcome.UNDECIDED: "caution",
 }
 CARDS_MAX = 6
 MEASURES = (
@@ -71,7 +71,7 @@ def _blocks(comparison: Comparison) -> Iterator[Block]:
         yield Bullets(items=comparison.advice)
 
 
-def _measure(metric: MetricVerdict) -> tuple[Cell, ...]:
+def _measure(metric: MetricComparison) -> tuple[Cell, ...]:
     more = metric.repeats_needed if metric.headline else None
     return (
         cells.text(metric.text),

@@ -3,21 +3,21 @@
 from collections.abc import Iterator, Sequence
 
 from nodrop.formatting import (
-    LIMITS,
-    asked_text,
-    each_way_text,
-    found_text,
-    goal_text,
-    small_ratio_text,
-    traffic_text,
-    width_text,
-    wire_text,
+    LIMIT_NAMES,
+    describe_run,
+    format_load_per_direction,
+    format_goal_load,
+    format_goal,
+    format_small_ratio,
+    describe_traffic,
+    format_width,
+    format_wire_rate,
 )
 from nodrop.model.goal import GoalResult, Limit
 from nodrop.model.latency import LatencyFigures, latency_of
 from nodrop.model.result import RunResult, Status
 from nodrop.model.suite import Suite
-from nodrop.model.trial import TrialResult, Verdict
+from nodrop.model.trial import TrialResult, ValidityStatus
 from nodrop.report.document.blocks import Card, Tone
 from nodrop.report.document.labels import counted, is_simulated, known_sut_text, names, when_text
 from nodrop.report.fixed import fixed_trial
@@ -45,42 +45,42 @@ def _sentence_of_several(results: Sequence[RunResult]) -> str:
     if len(goals) != 1 or len(told) > TOLD_MAX:
         return f"nodrop made {counted(len(results), 'run')} through {suts}. They stand side by side below."
     (ratio,) = goals
-    fate = f"losing at most {small_ratio_text(ratio)} of the frames" if ratio else "without losing a frame"
+    fate = f"losing at most {format_small_ratio(ratio)} of the frames" if ratio else "without losing a frame"
     return f"The highest rate that comes through {suts}, {fate}: {', '.join(told)}."
 
 
 def _first_figure(result: RunResult) -> str:
-    return found_text(result.goals[0]) if result.goals else "none"
+    return format_goal_load(result.goals[0]) if result.goals else "none"
 
 
 def _sentence(result: RunResult) -> str:
     plan, known = result.plan, known_sut_text(result)
-    sent = f"nodrop sent {traffic_text(plan.traffic)}, through {known},"
+    sent = f"nodrop sent {describe_traffic(plan.traffic)}, through {known},"
     if plan.no_traffic:
         return f"nodrop brought up the path through {known}. {no_traffic_text(result)}"
     if trial := fixed_trial(result):
         return f"{sent} at {format_pps(trial.offered_load_pps)} for {format_seconds(trial.duration_s)}. {_lost(trial)}"
     if not result.goals:
-        return f"{sent} {asked_text(plan)}. It ended before anything was found."
+        return f"{sent} {describe_run(plan)}. It ended before anything was found."
     found = [text for text in map(_found_sentence, result.goals) if text]
     if not found:
         return f"{sent} to find the highest rate that comes through. No rate was found that meets what was asked."
-    how = f"To find that, nodrop sent it {traffic_text(plan.traffic)}."
+    how = f"To find that, nodrop sent it {describe_traffic(plan.traffic)}."
     return f"{known} forwards {' and '.join(found)}. {how}"
 
 
 def _lost(trial: TrialResult) -> str:
     if not trial.lost_count:
         return "All of them came through."
-    return f"{small_ratio_text(trial.lost_count / trial.offered_count)} of them were lost."
+    return f"{format_small_ratio(trial.lost_count / trial.offered_count)} of them were lost."
 
 
 def _found_sentence(found: GoalResult) -> str:
     if not found.lower:
         return ""
     ratio = found.goal.loss_ratio
-    fate = f"losing at most {small_ratio_text(ratio)} of the frames" if ratio else "without losing a frame"
-    return f"{found_text(found)} {fate} ({found.goal.label})"
+    fate = f"losing at most {format_small_ratio(ratio)} of the frames" if ratio else "without losing a frame"
+    return f"{format_goal_load(found)} {fate} ({found.goal.label})"
 
 
 def cards(results: Sequence[RunResult]) -> tuple[Card, ...]:
@@ -111,10 +111,10 @@ def _run_card(name: str, result: RunResult) -> Card:
 
 def _goal_card(found: GoalResult, result: RunResult) -> Card:
     ratio = found.goal.loss_ratio
-    asked = f"at most {small_ratio_text(ratio)} lost" if ratio else "no frame lost"
+    asked = f"at most {format_small_ratio(ratio)} lost" if ratio else "no frame lost"
     return Card(
-        label=goal_text(found.goal) if ratio else found.goal.label,
-        text=found_text(found),
+        label=format_goal(found.goal) if ratio else found.goal.label,
+        text=format_goal_load(found),
         about=f"highest rate with {asked}",
         details=tuple(_goal_details(found, result)),
         tone="good" if found.regular and found.limit is Limit.SUT else "caution",
@@ -126,13 +126,13 @@ def _goal_details(found: GoalResult, result: RunResult) -> Iterator[str]:
     if not found.lower:
         yield found.explanation
         return
-    yield f"{each_way_text(found.lower.load_pps, traffic)}, {wire_text(found.lower.load_pps, traffic)} on the wire"
+    yield f"{format_load_per_direction(found.lower.load_pps, traffic)}, {format_wire_rate(found.lower.load_pps, traffic)} on the wire"
     if found.upper:
-        yield f"not at {format_pps(found.upper.load_pps)} any more, {width_text(found)} above"
+        yield f"not at {format_pps(found.upper.load_pps)} any more, {format_width(found)} above"
     at = next((each for each in result.latencies if each.label == found.goal.label), None)
     if at and (latency := latency_of(result.trials[at.trial_index], SHOWN)):
         yield f"latency {latency_text(latency)}"
-    yield f"limited by {LIMITS[found.limit]}" if found.limit is not Limit.UNKNOWN else "the limit is not known yet"
+    yield f"limited by {LIMIT_NAMES[found.limit]}" if found.limit is not Limit.UNKNOWN else "the limit is not known yet"
     if found.lower_error_probability is not None:
         yield f"chance that it is too high: {format_ratio(found.lower_error_probability)}"
 
@@ -152,13 +152,13 @@ def _fixed_cards(result: RunResult, trial: TrialResult) -> Iterator[Card]:
         label="Sent",
         text=format_pps(offered_pps),
         about=f"asked for {result.plan.fixed.asked if result.plan.fixed else ''}",
-        details=(f"{each_way_text(offered_pps, traffic)}, {wire_text(offered_pps, traffic)} on the wire",),
+        details=(f"{format_load_per_direction(offered_pps, traffic)}, {format_wire_rate(offered_pps, traffic)} on the wire",),
         tone="caution" if fell_short else "plain",
     )
     ratio = trial.lost_count / trial.offered_count if trial.offered_count else 0.0
     yield Card(
         label="Lost",
-        text=small_ratio_text(ratio),
+        text=format_small_ratio(ratio),
         about="share of the frames sent that did not arrive",
         details=(f"{trial.lost_count:,} of {trial.offered_count:,} frames",),
         tone="caution" if trial.lost_count else "good",
@@ -197,7 +197,7 @@ def _trust(result: RunResult) -> tuple[Tone, list[str]]:
     if result.status is not Status.COMPLETE:
         reasons.append(f"the run is {result.status.value.replace('_', ' ')}")
     limits = {found.limit for found in result.goals if found.limit is not Limit.SUT}
-    reasons += [f"the limit is {LIMITS[limit]}, not the SUT" for limit in sorted(limits) if limit in TESTERS]
+    reasons += [f"the limit is {LIMIT_NAMES[limit]}, not the SUT" for limit in sorted(limits) if limit in TESTERS]
     if Limit.MAX_LOAD in limits:
         reasons.append("nothing higher was tried, the SUT may forward more")
     if unsure := [found.goal.label for found in result.goals if not found.regular and found.limit not in TESTERS]:
@@ -223,7 +223,7 @@ def _suspect(result: RunResult) -> str:
     """That trials which figures rest on are doubtful, or that some did not count."""
     rests = {bound.trial_index for found in result.goals for bound in (found.lower, found.upper) if bound}
     rests |= {latency.trial_index for latency in result.latencies}
-    suspect = sum(result.trials[index].validity.verdict is not Verdict.VALID for index in rests)
+    suspect = sum(result.trials[index].validity.verdict is not ValidityStatus.VALID for index in rests)
     if not suspect:
         return ""
     if suspect == len(rests):

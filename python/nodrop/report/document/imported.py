@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from nodrop.analysis import Comparison
-from nodrop.formatting import small_ratio_text
+from nodrop.formatting import format_small_ratio
 from nodrop.model.summary import Measure, Summary
 from nodrop.report.document import cells
 from nodrop.report.document.blocks import Block, Card, Cell, Document, Section, Table, Tone
@@ -76,7 +76,7 @@ def value_text(measure: Measure, value: float) -> str:
     """A figure in its unit, for people."""
     if measure.unit == "pps":
         return format_pps(value)
-    return format_ns(value) if measure.unit == "ns" else small_ratio_text(value)
+    return format_ns(value) if measure.unit == "ns" else format_small_ratio(value)
 
 
 def _card(measure: Measure, summary: Summary) -> Card:

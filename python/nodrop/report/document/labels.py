@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from nodrop.analysis import Comparison
-from nodrop.formatting import traffic_text, turn_text
+from nodrop.formatting import describe_traffic, format_repeat
 from nodrop.model.result import RunResult
 from nodrop.units import format_seconds
 
@@ -51,7 +51,7 @@ def title(results: Sequence[RunResult], comparison: Comparison | None = None) ->
         return f"{comparison.b.name} beside {comparison.a.name}"
     suts = list(dict.fromkeys(map(sut_text, results)))
     if len(results) == 1:
-        return f"{suts[0]}, {traffic_text(results[0].plan.traffic).partition(',')[0]}"
+        return f"{suts[0]}, {describe_traffic(results[0].plan.traffic).partition(',')[0]}"
     sizes = list(dict.fromkeys(map(size_text, results)))
     what = f"frame sizes {', '.join(sizes)}" if len(sizes) == len(results) else f"{len(results)} runs"
     return f"{', '.join(suts)}: {what}"
@@ -65,7 +65,7 @@ def names(results: Sequence[RunResult]) -> tuple[str, ...]:
         [sut_text(result) for result in results],
         [f"{sut_text(result)}, {size_text(result)}" for result in results],
         [f"{result.plan.label or sut_text(result)}, {size_text(result)}" for result in results],
-        [turn_text(result.plan.variant, result.plan.repeat, result.plan.repeat_count) for result in results],
+        [format_repeat(result.plan.variant, result.plan.repeat, result.plan.repeat_count) for result in results],
     )
     for way in ways:
         if len(set(way)) == len(results) and all(way):

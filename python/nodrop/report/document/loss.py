@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from nodrop.charts import loss, sankey
-from nodrop.formatting import goal_text
+from nodrop.formatting import format_goal
 from nodrop.model.ledger import Hop
 from nodrop.model.result import RunResult
 from nodrop.model.trial import TrialResult
@@ -31,7 +31,7 @@ def telling_trials(result: RunResult) -> tuple[tuple[TrialResult, str], ...]:
     labels: dict[int, list[str]] = {}
     for found in result.goals:
         if found.upper:
-            labels.setdefault(found.upper.trial_index, []).append(goal_text(found.goal))
+            labels.setdefault(found.upper.trial_index, []).append(format_goal(found.goal))
     return tuple(
         (result.trials[index], f"the upper bound of {' and '.join(labels[index])}") for index in sorted(labels)
     )

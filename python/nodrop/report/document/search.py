@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from nodrop.charts import search_bounds
-from nodrop.formatting import shown_loss_ratio, stop_text
-from nodrop.model.result import RunResult, SearchStep
-from nodrop.model.trial import TrialResult, Verdict
+from nodrop.formatting import compute_reported_loss, format_stop_reason
+from nodrop.model.result import RunResult, SearchDecision
+from nodrop.model.trial import TrialResult, ValidityStatus
 from nodrop.report.bound_changes import changes_text
 from nodrop.report.confidence import confidence_lines
 from nodrop.report.document import cells
@@ -15,7 +15,7 @@ from nodrop.report.fixed import fixed_line, fixed_trial
 from nodrop.report.terminal import limit_text
 from nodrop.units import format_pps, format_seconds
 
-TONES: dict[Verdict, Tone] = {Verdict.VALID: "good", Verdict.SUSPECT: "caution", Verdict.INVALID: "bad"}
+TONES: dict[ValidityStatus, Tone] = {ValidityStatus.VALID: "good", ValidityStatus.SUSPECT: "caution", ValidityStatus.INVALID: "bad"}
 COLUMNS = (
     cells.number("trial"),
     cells.number("began at", "s"),
@@ -75,7 +75,7 @@ def _grounds(result: RunResult) -> Iterator[str]:
         yield from confidence_lines(found, result)
 
 
-def _row(trial: TrialResult, step: SearchStep | None) -> Iterator[Cell]:
+def _row(trial: TrialResult, step: SearchDecision | None) -> Iterator[Cell]:
     verdict = trial.validity.verdict
     yield Cell(text=str(trial.index), key=trial.index)
     yield Cell(text=format_seconds(round(step.started_s, 1)), key=round(step.started_s, 3)) if step else cells.NOTHING
@@ -84,18 +84,18 @@ def _row(trial: TrialResult, step: SearchStep | None) -> Iterator[Cell]:
     yield cells.count(trial.offered_count)
     yield cells.count(trial.received_count)
     yield cells.lost(trial.lost_count)
-    share = shown_loss_ratio(trial)
+    share = compute_reported_loss(trial)
     yield cells.ratio(share, "caution" if share else "quiet")
     yield Cell(
-        text={Verdict.VALID: "yes", Verdict.SUSPECT: "suspect", Verdict.INVALID: "no"}[verdict], tone=TONES[verdict]
+        text={ValidityStatus.VALID: "yes", ValidityStatus.SUSPECT: "suspect", ValidityStatus.INVALID: "no"}[verdict], tone=TONES[verdict]
     )
     yield cells.text(trial_text(trial, step))
 
 
-def trial_text(trial: TrialResult, step: SearchStep | None) -> str:
+def trial_text(trial: TrialResult, step: SearchDecision | None) -> str:
     """Why a trial was made, what it changed, why it ended early, and what speaks against it."""
     parts = [trial.trial.reason or trial.phase]
-    if step and trial.validity.verdict is not Verdict.INVALID:
+    if step and trial.validity.verdict is not ValidityStatus.INVALID:
         parts.append(changes_text(step.before, step.after))
-    parts += [stop_text(trial), *(doubt.text for doubt in trial.validity.doubts)]
+    parts += [format_stop_reason(trial), *(doubt.text for doubt in trial.validity.doubts)]
     return ". ".join(f"{part[0].upper()}{part[1:]}" for part in parts if part) + "."

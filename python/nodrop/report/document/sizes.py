@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from nodrop.charts import rate_by_frame_size
-from nodrop.formatting import found_text, goal_text, width_text
+from nodrop.formatting import format_goal_load, format_goal, format_width
 from nodrop.model.goal import GoalResult
 from nodrop.model.result import RunResult
 from nodrop.rates import WIRE_OVERHEAD_BYTES, line_rate_pps
@@ -54,14 +54,14 @@ def _rows(result: RunResult) -> Iterator[tuple[Cell, ...]]:
         yield _row(result, "sent", trial.offered_load_pps, cells.rate(trial.offered_load_pps), (cells.NOTHING,) * 2)
     for found in result.goals:
         load_pps = found.lower.load_pps if found.lower else None
-        yield _row(result, goal_text(found.goal), load_pps, Cell(text=found_text(found), key=load_pps), _bounds(found))
+        yield _row(result, format_goal(found.goal), load_pps, Cell(text=format_goal_load(found), key=load_pps), _bounds(found))
 
 
 def _bounds(found: GoalResult) -> tuple[Cell, Cell]:
     if not found.lower or not found.upper:
         return cells.rate(found.upper.load_pps if found.upper else None), cells.NOTHING
     width = (found.upper.load_pps - found.lower.load_pps) / found.upper.load_pps
-    return cells.rate(found.upper.load_pps), Cell(text=width_text(found), key=width)
+    return cells.rate(found.upper.load_pps), Cell(text=format_width(found), key=width)
 
 
 def _row(

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from nodrop.model.result import RunResult
-from nodrop.model.trial import Verdict
+from nodrop.model.trial import ValidityStatus
 from nodrop.report.document.blocks import Block, Bullets, Fold, Paragraph
 from nodrop.report.document.labels import counted
 from nodrop.report.terminal import warning_lines
@@ -50,12 +50,12 @@ def caution_blocks(result: RunResult) -> tuple[Block, ...]:
 
 def _doubted(result: RunResult) -> Iterator[str]:
     """What speaks against trials, in short: how many of them, for each reason."""
-    trials: dict[tuple[Verdict, str], int] = {}
+    trials: dict[tuple[ValidityStatus, str], int] = {}
     for trial in result.trials:
         for doubt in trial.validity.doubts:
             reason = doubt.verdict, REASONS.get(doubt.code, doubt.code.replace("_", " "))
             trials[reason] = trials.get(reason, 0) + 1
-    for verdict in (Verdict.INVALID, Verdict.SUSPECT):
+    for verdict in (ValidityStatus.INVALID, ValidityStatus.SUSPECT):
         reasons = [(text, count) for (found, text), count in trials.items() if found is verdict]
         doubtful = sum(trial.validity.verdict is verdict for trial in result.trials)
         if doubtful and reasons:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from nodrop.analysis.host_diff import Change, Part
+from nodrop.analysis.host_diff import HostChange, DescriptorPart
 
-PARTS: dict[Part, str] = {
+PARTS: dict[DescriptorPart, str] = {
     "host": "Which host",
     "capabilities": "Capabilities",
     "settings": "Settings",
@@ -18,7 +18,7 @@ LEFT, INDENT = "  ", " " * 4
 ARROW = " → "
 
 
-def diff_lines(a: str, b: str, changes: Sequence[Change], width: int) -> Iterator[Text]:
+def diff_lines(a: str, b: str, changes: Sequence[HostChange], width: int) -> Iterator[Text]:
     """All changes: first what is known to differ, part by part, then what is known of one host alone.
 
     Args:
@@ -38,7 +38,7 @@ def diff_lines(a: str, b: str, changes: Sequence[Change], width: int) -> Iterato
     yield from _headed("Known of one of them alone", [each for each in changes if each.kind == "known"], width)
 
 
-def summary(changes: Sequence[Change]) -> str:
+def summary(changes: Sequence[HostChange]) -> str:
     """How many differences of which kind, in a sentence."""
     known = [each for each in changes if each.kind != "known"]
     counts = [(title.lower(), sum(each.part == part for each in known)) for part, title in PARTS.items()]
@@ -52,14 +52,14 @@ def summary(changes: Sequence[Change]) -> str:
     return f"{len(known)} {'difference' if len(known) == 1 else 'differences'}: {listed}.{rest}"
 
 
-def diff_json(a: str, b: str, changes: Sequence[Change]) -> str:
+def diff_json(a: str, b: str, changes: Sequence[HostChange]) -> str:
     """All changes for programs."""
     rows = [each._asdict() for each in changes]
     same = all(each.kind == "known" for each in changes)
     return json.dumps({"a": a, "b": b, "same": same, "changes": rows}, indent=2, ensure_ascii=False) + "\n"
 
 
-def _headed(title: str, changes: Sequence[Change], width: int) -> Iterator[Text]:
+def _headed(title: str, changes: Sequence[HostChange], width: int) -> Iterator[Text]:
     if changes:
         yield Text()
         yield Text(f"{title} ({len(changes)})", style="bold")
@@ -67,7 +67,7 @@ def _headed(title: str, changes: Sequence[Change], width: int) -> Iterator[Text]
         yield from _change(each, width)
 
 
-def _change(change: Change, width: int) -> Iterator[Text]:
+def _change(change: HostChange, width: int) -> Iterator[Text]:
     source = _source(change)
     line = f"{LEFT}{change.text}: {change.a_text}{ARROW}{change.b_text}"
     if len(line) <= width:
@@ -91,7 +91,7 @@ def _change(change: Change, width: int) -> Iterator[Text]:
         yield Text(f"{INDENT}{source}", style="dim", overflow="fold")
 
 
-def _source(change: Change) -> str:
+def _source(change: HostChange) -> str:
     """Where it was seen, once where that is the same."""
     sources = [each for each in dict.fromkeys((change.a_source, change.b_source)) if each]
     return f"[{' | '.join(sources)}]" if sources else ""

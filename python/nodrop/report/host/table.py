@@ -11,7 +11,7 @@ from nodrop.model.chd import HostDescriptor, LargePages, Nic, NodeCpus, NumaNode
 from nodrop.model.observation import Feature, Observation
 from nodrop.report.host.unknowns import leaves, unknowns
 from nodrop.report.tables import plain_table
-from nodrop.system.cpu_sets import ranges
+from nodrop.system.cpu_sets import format_cpu_list
 from nodrop.units import format_bps, format_bytes
 
 REASONS_SHOWN = 8
@@ -83,7 +83,7 @@ def node_text(node: NumaNode) -> str:
     """A node in a line."""
     memory = node.memory
     parts = [
-        f"CPUs {ranges(node.cpus.ids)} on {len(node.cpus.sibling_sets)} cores" if node.cpus.ids else "no CPUs",
+        f"CPUs {format_cpu_list(node.cpus.ids)} on {len(node.cpus.sibling_sets)} cores" if node.cpus.ids else "no CPUs",
         f"{_size(memory.total_bytes)} of memory",
         *(_pages(each) + " large pages free" for each in memory.large_pages if each.total_count.value),
         *(f"{nic.model.value or nic.id}" for nic in node.nics),
@@ -170,7 +170,7 @@ def _node_row(node: NumaNode) -> tuple[str, ...]:
     return (
         str(node.id),
         "?" if node.socket.value is None else str(node.socket.value),
-        ranges(node.cpus.ids) or "none",
+        format_cpu_list(node.cpus.ids) or "none",
         str(len(node.cpus.sibling_sets)),
         _which(node.cpus, "eligible"),
         _which(node.cpus, "in_use"),
@@ -188,7 +188,7 @@ def _which(cpus: NodeCpus, leaf: str) -> str:
         return "?"
     if values and len(yes) == len(values):
         return "all"
-    return (ranges(yes) or "none") + (" ?" if None in values.values() else "")
+    return (format_cpu_list(yes) or "none") + (" ?" if None in values.values() else "")
 
 
 def _pages(pages: LargePages) -> str:
