@@ -5,7 +5,7 @@ from nodrop.model.search_plan import SearchPlan
 from nodrop.search.base import Interval
 from nodrop.simulation import SUTS
 from nodrop.simulation.forwarder import Forwarder
-from nodrop.simulation.search_run import Simulated, simulate
+from nodrop.simulation.search_run import SimulatedSearch, simulate_search
 
 MIN_LOAD_PPS, MAX_LOAD_PPS = 18_002.0, 37.5e6
 WIDTH_RATIO = 0.005
@@ -50,9 +50,9 @@ def own_plan(goals: tuple[Goal, ...] = LONG, **changed: object) -> SearchPlan:
     return plan.model_copy(update=changed)
 
 
-def search(kind: str, seed: int = 1, goals: tuple[Goal, ...] = LONG, **changed: object) -> Simulated:
+def search(kind: str, seed: int = 1, goals: tuple[Goal, ...] = LONG, **changed: object) -> SimulatedSearch:
     """One search against a SUT of a kind."""
-    return simulate(own_plan(goals, **changed), SUTS[kind](seed))
+    return simulate_search(own_plan(goals, **changed), SUTS[kind](seed))
 
 
 def error_ratio(interval: Interval, sut: Forwarder) -> float:

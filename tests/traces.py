@@ -12,7 +12,7 @@ def trace(
     load_pps: float = LOAD_PPS,
     *,
     window_s: float = 0.1,
-    asked_s: float | None = None,
+    intended_s: float | None = None,
     index: int = 0,
 ) -> Trace:
     """A trial that lost so many frames in each of its windows, and was asked for that long unless said otherwise."""
@@ -20,10 +20,10 @@ def trace(
     return Trace(
         index=index,
         load_pps=load_pps,
-        asked_s=asked_s or elapsed_s,
+        intended_s=intended_s or elapsed_s,
         elapsed_s=elapsed_s,
         started_s=0.0,
         loss_ratio=sum(lost) / (load_pps * elapsed_s),
         windows=tuple(Window(window_s, float(count)) for count in lost),
-        stopped=asked_s is not None and asked_s > elapsed_s,
+        stopped=intended_s is not None and intended_s > elapsed_s,
     )

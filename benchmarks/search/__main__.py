@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from nodrop.simulation import SUTS
-from nodrop.simulation.benchmark import Comparison, GoalScore, Score, compare
+from nodrop.simulation.benchmark import Benchmark, EntryScore, GoalScore, run_benchmark
 from nodrop.stage.host_facts import read_host
 
 PAGE_WIDTH = 150
@@ -31,10 +31,10 @@ def main() -> int:
     console.print(f"{host.cpu_model}, {host.core_count} CPUs, Linux {host.kernel}; all times below are simulated")
     seeds = range(options.first_seed, options.first_seed + options.seeds)
     suts = {name: make for name, make in SUTS.items() if not options.sut or name in options.sut}
-    found: dict[str, Comparison] = {}
+    found: dict[str, Benchmark] = {}
     for name, goal_set in GOAL_SETS.items():
         if options.goals in (None, name):
-            found[name] = compare(goal_set.contenders(), suts, seeds)
+            found[name] = run_benchmark(goal_set.contenders(), suts, seeds)
             _print(console, name, found[name].scores)
     for line in demands({name: comparison.scores for name, comparison in found.items()}):
         console.print(line)
@@ -63,7 +63,7 @@ def _parse() -> argparse.Namespace:
     return options
 
 
-def _print(console: Console, name: str, scores: Sequence[Score]) -> None:
+def _print(console: Console, name: str, scores: Sequence[EntryScore]) -> None:
     """A line for each SUT and search, and the mean times."""
     table = Table(box=SIMPLE_HEAD, title=f"{name} goals", title_justify="left", header_style="dim")
     for heading in ("SUT", "search"):

@@ -24,7 +24,7 @@ from nodrop.search.base import Interval
 from nodrop.simulation import Sut
 from nodrop.simulation.benchmark import true_pps
 from nodrop.simulation.registry import KINDS, create, parameters_of
-from nodrop.simulation.search_run import simulate
+from nodrop.simulation.search_run import simulate_search
 
 SUTS = tuple(name for name in KINDS if name != "drift")
 """The truth of a SUT that drifts moves while it is looked for."""
@@ -135,7 +135,7 @@ def limit_lines(bounds: Sequence[Stated]) -> Iterator[str]:
 def _search(kind: str, goal_set: GoalSet, seed: int, long_run: bool) -> Iterator[Stated]:
     plan = goal_set.plan("nodrop", 2.0)
     sut = _sut(kind, seed)
-    done = simulate(plan, sut)
+    done = simulate_search(plan, sut)
     for interval in done.intervals:
         truth_pps = true_pps(plan, interval.goal, sut, done.wall_s)
         for bound in _bounds(interval, truth_pps):

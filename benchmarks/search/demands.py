@@ -5,9 +5,9 @@ from statistics import fmean
 
 from benchmarks.search.goals import CLEAN, ERRATIC, LONG, OWN, RELEASE_040, RELEASE_121, SHORT
 
-from nodrop.simulation.benchmark import Score
+from nodrop.simulation.benchmark import EntryScore
 
-Scores = Sequence[Score]
+Scores = Sequence[EntryScore]
 CLEAN_TRAFFIC_S = 70.0
 """Two proofs of 30 s are the floor."""
 
@@ -48,7 +48,7 @@ def _short(scores: Scores) -> Iterator[str]:
         yield _line(spreads[0], spreads[1], f"{SHORT} goals: spread of the {label}, mean over the SUTs")
 
 
-def _of(scores: Scores, search: str) -> dict[str, Score]:
+def _of(scores: Scores, search: str) -> dict[str, EntryScore]:
     return {score.sut: score for score in scores if score.search == search}
 
 
@@ -56,7 +56,7 @@ def _capped(error_ratio: float) -> float:
     return max(-1.0, min(1.0, error_ratio))
 
 
-def _spread(score: Score, position: int) -> float:
+def _spread(score: EntryScore, position: int) -> float:
     return min(1.0, score.goals[position].high_ratio - score.goals[position].low_ratio)
 
 

@@ -8,7 +8,7 @@ from nodrop.model.choices import AlgorithmName
 from nodrop.model.goal import Goal
 from nodrop.model.search_plan import SearchPlan
 from nodrop.search import create
-from nodrop.simulation.benchmark import Contender
+from nodrop.simulation.benchmark import BenchmarkEntry
 
 MAX_LOAD_PPS = 37.5e6
 MIN_LOAD_PPS = 18_002.0
@@ -59,11 +59,11 @@ class GoalSet(NamedTuple):
             overhead_s=OVERHEAD_S,
         )
 
-    def contenders(self) -> list[Contender]:
+    def contenders(self) -> list[BenchmarkEntry]:
         """nodrop's own search and the releases that know such goals, with the settings FD.io CSIT uses."""
-        own = Contender(OWN, self.plan("nodrop", 2.0), create)
-        newest = Contender(RELEASE_121, self.plan("mlrsearch-rfc9971", 2.0), peers.release_1_2_1)
-        older = Contender(RELEASE_040, self.plan("mlrsearch-01", 4.0), peers.release_0_4_0)
+        own = BenchmarkEntry(OWN, self.plan("nodrop", 2.0), create)
+        newest = BenchmarkEntry(RELEASE_121, self.plan("mlrsearch-rfc9971", 2.0), peers.release_1_2_1)
+        older = BenchmarkEntry(RELEASE_040, self.plan("mlrsearch-01", 4.0), peers.release_0_4_0)
         return [own, older, newest] if self.exceed_ratio == 0.0 else [own, newest]
 
 

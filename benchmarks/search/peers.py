@@ -154,8 +154,8 @@ class _Counts(NamedTuple):
 
 def _counts(outcome: Outcome) -> _Counts:
     """What the tester did not send was intended all the same."""
-    sent_count = outcome.sent_count
-    return _Counts(sent_count + outcome.unsent_count, sent_count, sent_count - outcome.lost_count)
+    offered_count = outcome.offered_count
+    return _Counts(offered_count + outcome.unsent_count, offered_count, offered_count - outcome.lost_count)
 
 
 def _load(bound: Any) -> float | None:

@@ -5,15 +5,15 @@ from nodrop.search import Outcome, create, plan
 
 def measure(load_pps: float, duration_s: float) -> tuple[int, int]:
     """Frames sent and lost. Your tester goes here; this one stands for a forwarder of 1.3 Mpps."""
-    sent_count = round(load_pps * duration_s)
-    return sent_count, max(0, sent_count - int(1_300_000 * duration_s))
+    offered_count = round(load_pps * duration_s)
+    return offered_count, max(0, offered_count - int(1_300_000 * duration_s))
 
 
 search = create(plan(max_load_pps=10e6, goals={"NDR": 0.0, "PDR": 0.005}))
 index = 0
 while (trial := search.ask()) is not None:
-    sent_count, lost_count = measure(trial.intended_load_pps, trial.duration_s)
-    search.tell(Outcome(index=index, loss_ratio=lost_count / sent_count, elapsed_s=trial.duration_s))
+    offered_count, lost_count = measure(trial.intended_load_pps, trial.duration_s)
+    search.tell(Outcome(index=index, loss_ratio=lost_count / offered_count, elapsed_s=trial.duration_s))
     index += 1
 
 for found in search.intervals():

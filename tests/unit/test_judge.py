@@ -6,9 +6,9 @@ import pytest
 from tests.searching import search_plan
 
 from nodrop.model.goal import Flag, Goal, GoalResult, Limit
-from nodrop.model.trial import StreamCounts, Trial, TrialResult, Validity, Verdict, Windows
+from nodrop.model.trial import StreamCounts, Trial, TrialResult, Validity, ValidityStatus, Windows
 from nodrop.search.base import Interval
-from nodrop.search.goal_results import judge
+from nodrop.search.goal_results import compute_goal_results
 
 PLAN = search_plan(min_load_pps=1000.0, max_load_pps=1e6, final_s=1.0, width_ratio=0.01)
 NDR = Goal(label="NDR", loss_ratio=0.0)
@@ -40,7 +40,7 @@ def trial(index: int, load_pps: float, *, unsent: int = 0, lost: int = 0, sent_s
         tester_drop_count=0,
         tester_cpu_ratio=1.0,
         windows=Windows(end_s=(), offered_count=((),), received_count=((),)),
-        validity=Validity(verdict=Verdict.VALID),
+        validity=Validity(verdict=ValidityStatus.VALID),
     )
 
 
@@ -65,7 +65,7 @@ def result_of(
         upper_valid=upper,
         final=final,
     ).model_copy(update=found)
-    (judged,) = judge(PLAN, [interval], trials, shared, out_of_time)
+    (judged,) = compute_goal_results(PLAN, [interval], trials, shared, out_of_time)
     return judged
 
 
@@ -194,7 +194,7 @@ def test_the_confidence_limit_of_the_loss_is_poissons(lost: int, limit: float) -
 
 
 def test_the_confidence_limit_counts_all_valid_trials_at_the_lower_bound() -> None:
-    spoiled = trial(2, 50_000, lost=9).model_copy(update={"validity": Validity(verdict=Verdict.INVALID)})
+    spoiled = trial(2, 50_000, lost=9).model_copy(update={"validity": Validity(verdict=ValidityStatus.INVALID)})
     found = result_of(trial(0, 50_000), trial(1, 50_000), spoiled, upper=False)
     assert found.loss_ratio_limit == pytest.approx(3e-5, rel=0.02)
     assert result_of(trial(0, 50_000, lost=9), lower=False).loss_ratio_limit is None

@@ -94,7 +94,7 @@ def test_loss_of_so_many_frames_or_more_is_not_verified(verify_lost_count: int, 
             Outcome(
                 index=len(loads) - 1,
                 loss_ratio=ratio,
-                sent_count=asked_count,
+                offered_count=asked_count,
                 lost_count=round(ratio * asked_count),
             )
         )
@@ -103,7 +103,7 @@ def test_loss_of_so_many_frames_or_more_is_not_verified(verify_lost_count: int, 
 
 def test_frames_never_sent_count_towards_what_is_not_verified() -> None:
     search = create(coarse(verify_lost_count=100))
-    search.tell(Outcome(index=0, loss_ratio=0.5, sent_count=100, unsent_count=100))
+    search.tell(Outcome(index=0, loss_ratio=0.5, offered_count=100, unsent_count=100))
     trial = search.ask()
     assert trial is not None
     assert trial.rule == "halve"

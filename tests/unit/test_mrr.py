@@ -70,7 +70,7 @@ def test_the_highest_load_is_a_lower_bound_of_the_goals_that_every_trial_met() -
 
 def test_a_tester_that_falls_short_is_named() -> None:
     search = create(plan_of(trial_count=1))
-    search.tell(Outcome(index=0, loss_ratio=0.4, sent_count=60, unsent_count=40))
+    search.tell(Outcome(index=0, loss_ratio=0.4, offered_count=60, unsent_count=40))
     assert [flag.code for flag in search.intervals()[0].flags] == ["tester-limited"]
 
 

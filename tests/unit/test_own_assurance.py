@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from tests import traces
 
-from nodrop.search.probe_search.confidence import MODEL_ERROR, Observed, above_probability, loss_ratio_limit
+from nodrop.search.probe_search.confidence import MODEL_ERROR, LoadEvidence, above_probability, loss_ratio_limit
 from nodrop.search.probe_search.sut_model import Estimate
 
 LOAD = 1e6
@@ -15,12 +15,12 @@ trace = partial(traces.trace, window_s=1.0)
 NEAR = Estimate(load_pps=1.001e6, sd_ratio=1e-3, near=True)
 
 
-def met(load_pps: float, count: float = 1.0) -> Observed:
-    return Observed(load_pps, count, 0.0)
+def met(load_pps: float, count: float = 1.0) -> LoadEvidence:
+    return LoadEvidence(load_pps, count, 0.0)
 
 
-def missed(load_pps: float, count: float = 1.0) -> Observed:
-    return Observed(load_pps, 0.0, count)
+def missed(load_pps: float, count: float = 1.0) -> LoadEvidence:
+    return LoadEvidence(load_pps, 0.0, count)
 
 
 def test_nothing_known_is_even_chances() -> None:
@@ -47,8 +47,8 @@ def test_a_trial_says_the_more_of_a_load_the_nearer_it_was() -> None:
 
 
 def test_a_lower_load_is_likelier_to_be_below_the_threshold() -> None:
-    observed = [met(0.99e6), missed(1.01e6)]
-    chances = [above_probability(load, observed, NEAR) for load in (0.98e6, 0.99e6, 0.999e6, 1.001e6, 1.01e6, 1.02e6)]
+    evidence = [met(0.99e6), missed(1.01e6)]
+    chances = [above_probability(load, evidence, NEAR) for load in (0.98e6, 0.99e6, 0.999e6, 1.001e6, 1.01e6, 1.02e6)]
     assert all(low >= high for low, high in pairwise(chances))
     assert chances[0] > 0.9 and chances[-1] < 0.1
 
@@ -73,7 +73,7 @@ def test_no_bound_is_surer_than_the_model_has_shown_to_be() -> None:
 
 def test_many_trials_that_contradict_each_other_still_give_a_chance() -> None:
     loads = [LOAD * (1.0 + 0.001 * step) for step in range(-50, 50)]
-    muddle = [Observed(load, 40.0, 40.0) for load in loads]
+    muddle = [LoadEvidence(load, 40.0, 40.0) for load in loads]
     assert MODEL_ERROR <= above_probability(LOAD, muddle, NEAR) <= 1.0 - MODEL_ERROR
 
 

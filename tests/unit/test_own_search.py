@@ -19,11 +19,11 @@ from tests.own import (
 )
 
 from nodrop.model.goal import Goal
-from nodrop.model.search_plan import Earlier
+from nodrop.model.search_plan import EarlierGoal
 from nodrop.search import width
 from nodrop.search.base import Interval
 from nodrop.simulation import SUTS, create
-from nodrop.simulation.search_run import Simulated, simulate
+from nodrop.simulation.search_run import SimulatedSearch, simulate_search
 
 STEADY = ("hard-limit", "tester-overload", "tester-overload-above", "loss-inversion", "duration-dependent")
 CALM = (*STEADY, "deep-buffer", "degrading", "stall-periodic", "warm-up")
@@ -34,7 +34,7 @@ def is_narrow(interval: Interval) -> bool:
     return width.between(interval.lower_load_pps, interval.upper_load_pps) <= WIDTH_RATIO * (1 + 1e-9)
 
 
-def finding(found: Simulated, code: str) -> str:
+def finding(found: SimulatedSearch, code: str) -> str:
     """The sentence of a finding; fails when there is none."""
     return next(flag.text for flag in found.findings if flag.code == code)
 
@@ -85,7 +85,7 @@ def test_a_dead_link_meets_no_goal_and_says_so_within_seconds() -> None:
 
 
 def test_a_capacity_below_the_lowest_load_allowed_is_reported_as_no_rate_at_all() -> None:
-    found = simulate(own_plan(), create("hard-limit", 1, {"capacity_pps": MIN_LOAD_PPS / 2.0, "buffer_count": 0.0}))
+    found = simulate_search(own_plan(), create("hard-limit", 1, {"capacity_pps": MIN_LOAD_PPS / 2.0, "buffer_count": 0.0}))
     assert found.traffic_s < 5.0
     for interval in found.intervals:
         assert not interval.lower_valid and interval.upper_valid
@@ -123,13 +123,13 @@ def test_the_ndr_of_one_second_and_that_of_thirty_come_from_one_search() -> None
     assert short.lower_load_pps - long.lower_load_pps == pytest.approx(1.93e6, rel=0.1)
 
 
-def earlier(found: Simulated) -> tuple[Earlier, ...]:
+def earlier(found: SimulatedSearch) -> tuple[EarlierGoal, ...]:
     """What a search found, as the next one is told of it."""
     known = []
     for interval in found.intervals:
         assert interval.lower_load_pps and interval.upper_load_pps
         loads = {"lower_pps": interval.lower_load_pps, "upper_pps": interval.upper_load_pps}
-        known.append(Earlier(loss_ratio=interval.goal.loss_ratio, final_trial_duration_s=30.0, **loads))
+        known.append(EarlierGoal(loss_ratio=interval.goal.loss_ratio, final_trial_duration_s=30.0, **loads))
     return tuple(known)
 
 
@@ -144,7 +144,7 @@ def test_a_warm_start_proves_one_bound_anew_where_nothing_changed() -> None:
 def test_a_warm_start_finds_the_truth_of_a_sut_that_changed(factor: float) -> None:
 
     sut = create("hard-limit", 1, {"capacity_pps": 9.1e6 * factor})
-    found = simulate(own_plan(earlier=earlier(search("hard-limit"))), sut)
+    found = simulate_search(own_plan(earlier=earlier(search("hard-limit"))), sut)
     assert all(abs(error_ratio(interval, sut)) < 0.005 for interval in found.intervals)
     assert found.traffic_s <= 70.0
 

@@ -14,7 +14,7 @@ from nodrop.search import create
 from nodrop.search.base import Interval, Outcome, Search
 from nodrop.simulation import SUTS
 from nodrop.simulation.forwarder import Forwarder
-from nodrop.simulation.search_run import answer
+from nodrop.simulation.search_run import simulate_trial
 
 TRIAL_COUNT_MAX = 400
 
@@ -45,8 +45,8 @@ def whole(kind: str, seed: int, before: Told, trial: Trial, now_s: float) -> Out
     """The trial to its end, on a SUT exactly like the one that went through all those before."""
     twin = SUTS[kind](seed)
     for index, (earlier, started_s) in enumerate(before):
-        answer(twin, earlier, index, started_s)
-    return answer(twin, trial.model_copy(update={"stop": None}), len(before), now_s)
+        simulate_trial(twin, earlier, index, started_s)
+    return simulate_trial(twin, trial.model_copy(update={"stop": None}), len(before), now_s)
 
 
 @pytest.mark.parametrize("kind", sorted(SUTS))
@@ -60,7 +60,7 @@ def test_a_trial_that_counts_as_full_length_though_stopped_would_have_come_out_t
 
     def measure(trial: Trial, index: int, now_s: float) -> Outcome:
         nonlocal stopped_count
-        stopped = answer(sut, trial, index, now_s)
+        stopped = simulate_trial(sut, trial, index, now_s)
         for goal in goals:
             assert goal.final_trial_duration_s
             allowed_count = goal.loss_ratio * trial.intended_load_pps * goal.final_trial_duration_s
@@ -80,7 +80,7 @@ def test_a_trial_stopped_without_that_much_loss_never_makes_a_lower_bound_unflag
     for seed in range(3):
         sut = SUTS[kind](seed)
         search = create(own_plan(LONG))
-        told = drive(search, lambda trial, index, now_s, sut=sut: answer(sut, trial, index, now_s))  # type: ignore[misc]
+        told = drive(search, lambda trial, index, now_s, sut=sut: simulate_trial(sut, trial, index, now_s))  # type: ignore[misc]
         for interval in search.intervals():
             if interval.lower_index is not None and interval.lower_valid:
                 _, outcome = told[interval.lower_index]
@@ -97,7 +97,7 @@ def bounds(interval: Interval) -> tuple[float, float]:
 def test_a_measurer_that_tells_only_totals_is_enough(kind: str) -> None:
     sut = SUTS[kind](1)
     search = create(own_plan(LONG))
-    drive(search, lambda trial, index, now_s: replace(answer(sut, trial, index, now_s), samples=()))
+    drive(search, lambda trial, index, now_s: replace(simulate_trial(sut, trial, index, now_s), samples=()))
     for interval in search.intervals():
         lower_pps, _ = bounds(interval)
         assert lower_pps == pytest.approx(sut.truth_pps(interval.goal.loss_ratio, 30.0), rel=0.02)
@@ -109,7 +109,7 @@ def test_a_measurer_that_stops_no_trial_is_enough(kind: str) -> None:
     search = create(own_plan(LONG))
 
     def measure(trial: Trial, index: int, now_s: float) -> Outcome:
-        return answer(sut, trial.model_copy(update={"stop": None}), index, now_s)
+        return simulate_trial(sut, trial.model_copy(update={"stop": None}), index, now_s)
 
     drive(search, measure)
     for interval in search.intervals():
@@ -132,7 +132,7 @@ def test_a_measurer_that_answers_at_random_is_done_with_after_a_bounded_number_o
                 loss_ratio=lost_count / counts.intended_count,
                 elapsed_s=trial.duration_s,
                 intended_count=counts.intended_count,
-                sent_count=counts.offered_count,
+                offered_count=counts.offered_count,
                 lost_count=lost_count,
                 started_s=now_s,
             )
@@ -150,6 +150,6 @@ def test_a_search_can_be_asked_for_its_bounds_after_every_trial() -> None:
         def measure(trial: Trial, index: int, now_s: float, sut: Forwarder = sut, search: Search = search) -> Outcome:
             search.intervals()
             search.findings()
-            return answer(sut, trial, index, now_s)
+            return simulate_trial(sut, trial, index, now_s)
 
         drive(search, measure)

@@ -7,8 +7,8 @@ from tests.own import NDR, PDR
 from tests.traces import trace
 
 from nodrop.model.goal import Goal
-from nodrop.search.probe_search.goal_evidence import Ledger
-from nodrop.search.probe_search.sut_model import Nature, SutModel, is_collapsed, trend
+from nodrop.search.probe_search.goal_evidence import GoalEvidence
+from nodrop.search.probe_search.sut_model import SutBehavior, SutModel, is_collapsed, trend
 from nodrop.search.probe_search.trial_trace import Trace
 
 OFFERED_PPS = 9.2e6
@@ -21,54 +21,54 @@ def overload(
     lost = (load_pps - capacity_pps) * 0.05
     count, late = round(seconds / 0.05), round(buffered_s / 0.05)
     windows = [0.0] * late + [lost] * (count - late)
-    return trace(windows, load_pps, window_s=0.05, index=index, asked_s=30.0)
+    return trace(windows, load_pps, window_s=0.05, index=index, intended_s=30.0)
 
 
 def model(*capacities_pps: float) -> SutModel:
     """After looks, half a second each, that showed these capacities."""
     found = SutModel()
-    looks = [overload(each, index=index) for index, each in enumerate(capacities_pps)]
-    for look in looks:
+    probes = [overload(each, index=index) for index, each in enumerate(capacities_pps)]
+    for look in probes:
         found.learn(look)
-    found.judge_looks(looks)
+    found.update_behavior(probes)
     return found
 
 
 def threshold_pps(found: SutModel, goal: Goal) -> float:
-    estimate = found.threshold(Ledger(goal, 0.5))
+    estimate = found.threshold(GoalEvidence(goal, 0.5))
     assert estimate
     return estimate.load_pps
 
 
 @pytest.mark.parametrize(
-    ("capacities_mpps", "nature"),
+    ("capacities_mpps", "behavior"),
     [
-        ((9.1, 9.1, 9.1, 9.1, 9.1), Nature.STABLE),
-        ((9.10, 9.13, 9.05, 9.12, 9.07), Nature.SCATTERED),
-        ((9.1, 8.3, 9.1, 9.1, 8.3), Nature.MODES),
-        ((8.9, 8.95, 8.99, 9.02, 9.04), Nature.RISING),
-        ((9.1, 9.08, 9.06, 9.04, 9.02), Nature.FALLING),
+        ((9.1, 9.1, 9.1, 9.1, 9.1), SutBehavior.STABLE),
+        ((9.10, 9.13, 9.05, 9.12, 9.07), SutBehavior.SCATTERED),
+        ((9.1, 8.3, 9.1, 9.1, 8.3), SutBehavior.MODES),
+        ((8.9, 8.95, 8.99, 9.02, 9.04), SutBehavior.RISING),
+        ((9.1, 9.08, 9.06, 9.04, 9.02), SutBehavior.FALLING),
     ],
 )
-def test_looks_in_a_row_show_how_a_sut_behaves(capacities_mpps: tuple[float, ...], nature: Nature) -> None:
+def test_looks_in_a_row_show_how_a_sut_behaves(capacities_mpps: tuple[float, ...], behavior: SutBehavior) -> None:
     found = model(*(each * 1e6 for each in capacities_mpps))
-    assert found.nature is nature
+    assert found.behavior is behavior
     assert found.surveyed
 
 
 def test_a_single_look_shows_nothing_of_how_a_sut_varies() -> None:
     found = model(9.1e6)
-    assert found.nature is Nature.STABLE
+    assert found.behavior is SutBehavior.STABLE
     assert not found.surveyed
 
 
 def test_what_a_sut_did_before_it_changed_for_good_is_forgotten() -> None:
     found = model(8.5e6, 8.5e6)
-    looks = [overload(9.0e6, index=index) for index in range(2, 7)]
-    for look in looks:
+    probes = [overload(9.0e6, index=index) for index in range(2, 7)]
+    for look in probes:
         found.learn(look)
-    found.judge_looks(looks)
-    assert found.nature is Nature.STABLE
+    found.update_behavior(probes)
+    assert found.behavior is SutBehavior.STABLE
     assert [each.index for each in found.current] == [2, 3, 4, 5, 6]
     assert threshold_pps(found, NDR) == pytest.approx(9.0e6, rel=1e-3)
 
@@ -76,8 +76,8 @@ def test_what_a_sut_did_before_it_changed_for_good_is_forgotten() -> None:
 def test_three_values_are_no_trend_and_equal_ones_never_are() -> None:
     assert trend([1.0, 2.0, 3.0]) is None
     assert trend([5.0] * 10) is None
-    assert trend([1.0, 2.0, 3.0, 4.0]) is Nature.RISING
-    assert trend([4.0, 3.0, 2.0, 1.0]) is Nature.FALLING
+    assert trend([1.0, 2.0, 3.0, 4.0]) is SutBehavior.RISING
+    assert trend([4.0, 3.0, 2.0, 1.0]) is SutBehavior.FALLING
 
 
 def test_the_capacity_is_that_of_the_latest_overload() -> None:
@@ -95,14 +95,14 @@ def test_the_threshold_of_a_hard_limit_follows_from_one_look(goal: Goal) -> None
 def test_nothing_is_said_of_a_threshold_before_anything_was_overloaded() -> None:
     found = SutModel()
     found.learn(trace([0] * 10, 8e6))
-    assert found.threshold(Ledger(NDR, 0.5)) is None
+    assert found.threshold(GoalEvidence(NDR, 0.5)) is None
     assert found.expected_lost(9e6, 1.0) == 0.0
 
 
 def test_an_estimate_from_far_above_says_that_it_is_one() -> None:
     far = SutModel()
     far.learn(overload(9.1e6, load_pps=37.5e6))
-    estimate, near = far.threshold(Ledger(NDR, 0.5)), model(9.1e6).threshold(Ledger(NDR, 0.5))
+    estimate, near = far.threshold(GoalEvidence(NDR, 0.5)), model(9.1e6).threshold(GoalEvidence(NDR, 0.5))
     assert estimate and near
     assert not estimate.near and near.near
     assert estimate.sd_ratio > near.sd_ratio
@@ -132,8 +132,8 @@ def test_a_trial_without_loss_where_slow_ones_lose_was_a_fast_one() -> None:
     found = model(9.1e6, 8.3e6, 9.1e6, 8.3e6)
     for index in range(4, 7):
         found.learn(trace([0] * 10, 9.0e6, index=index))
-    parted = found.modes()
-    assert parted and (len(parted[0]), len(parted[1])) == (2, 5)
+    split = found.modes()
+    assert split and (len(split[0]), len(split[1])) == (2, 5)
 
 
 def test_the_buffer_is_the_smallest_that_any_trial_showed() -> None:
@@ -170,15 +170,15 @@ def test_a_sut_that_hardly_forwards_is_swamped_and_tells_no_threshold() -> None:
     assert is_collapsed(swamped) and not is_collapsed(overload(5e6))
     found = SutModel()
     found.learn(swamped)
-    assert found.threshold(Ledger(NDR, 0.5)) is None
+    assert found.threshold(GoalEvidence(NDR, 0.5)) is None
 
 
 def test_a_loss_that_rises_smoothly_is_followed_between_two_loads() -> None:
     found = SutModel()
     # A loss ratio that rises with a power of the load, unlike that of a hard limit: 0.1 % at 9 Mpps, 1 % at 9.4.
     gentle = [(9.0e6, 0.001), (9.4e6, 0.01)]
-    looks = [trace([r * load * 0.05] * 10, load, window_s=0.05, index=i) for i, (load, r) in enumerate(gentle)]
-    for look in looks:
+    probes = [trace([r * load * 0.05] * 10, load, window_s=0.05, index=i) for i, (load, r) in enumerate(gentle)]
+    for look in probes:
         found.learn(look)
     assert not found.is_smooth(0.003)  # nobody has looked yet whether the SUT varies
     found.surveyed = True
@@ -192,7 +192,7 @@ def test_a_sut_that_drifts_down_is_expected_to_have_fallen_on_by_the_end_of_the_
     for index, capacity_pps in enumerate((9.1e6, 9.0e6)):
         found.learn(replace(overload(capacity_pps, index=index), started_s=100.0 * index))
     assert found.fall_ratio(30.0) == 0.0
-    found.nature = Nature.FALLING
+    found.behavior = SutBehavior.FALLING
     # 1.1 % in 100 s.
     assert found.fall_ratio(30.0) == pytest.approx((1.0 - 9.0 / 9.1) * 0.3, rel=0.02)
 

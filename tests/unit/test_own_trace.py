@@ -4,7 +4,7 @@ import pytest
 from tests.traces import LOAD_PPS, trace
 
 from nodrop.search.base import Outcome, Sample
-from nodrop.search.probe_search.trial_trace import WINDOWS_MAX, read
+from nodrop.search.probe_search.trial_trace import WINDOWS_MAX, trace_outcome
 
 EXCESS = 10_000.0
 """Frames per window of 0.1 s that a SUT of 0.9 Mpps loses of 1 Mpps."""
@@ -51,13 +51,13 @@ def test_replayed_at_another_load_a_hard_limit_loses_what_exceeds_it(load_pps: f
 
 
 def test_a_trial_stopped_early_is_replayed_to_the_duration_asked() -> None:
-    watched = trace([EXCESS] * 10, asked_s=30.0)
+    watched = trace([EXCESS] * 10, intended_s=30.0)
     assert watched.replayed_ratio(1e6, 0.0) == pytest.approx(0.1)
 
 
 def test_a_buffer_takes_its_frames_from_the_loss_of_a_replay_once() -> None:
     # 30,000 frames of buffer, then 0.1 Mpps of excess over the rest of 10 s.
-    late = trace([0, 0, 0, *[EXCESS] * 7], asked_s=10.0)
+    late = trace([0, 0, 0, *[EXCESS] * 7], intended_s=10.0)
     assert late.replayed_ratio(1e6, late.buffer_count) == pytest.approx((1e6 - 30_000) / 1e7)
 
 
@@ -68,7 +68,7 @@ def test_the_threshold_of_a_hard_limit_is_its_capacity_over_what_may_not_be_lost
 
 
 def test_a_buffer_raises_the_threshold_by_what_it_holds_spread_over_the_trial() -> None:
-    late = trace([0, 0, 0, *[EXCESS] * 7], asked_s=10.0)
+    late = trace([0, 0, 0, *[EXCESS] * 7], intended_s=10.0)
     assert late.threshold_pps(0.0, late.buffer_count) == pytest.approx(0.9e6 + 3_000, rel=1e-4)
 
 
@@ -98,7 +98,7 @@ def outcome(samples: tuple[Sample, ...], lost: int, unsent: int = 0, elapsed_s: 
         loss_ratio=(lost + unsent) / asked,
         elapsed_s=elapsed_s,
         intended_count=asked,
-        sent_count=asked - unsent,
+        offered_count=asked - unsent,
         lost_count=lost,
         unsent_count=unsent,
         samples=samples,
@@ -107,20 +107,20 @@ def outcome(samples: tuple[Sample, ...], lost: int, unsent: int = 0, elapsed_s: 
 
 def test_windows_are_the_differences_of_what_was_counted_so_far() -> None:
     samples = (Sample(0.25, 250_000, 0), Sample(0.5, 500_000, 100), Sample(1.0, 1_000_000, 400))
-    windows = read(outcome(samples, 400), LOAD_PPS, 1.0).windows
+    windows = trace_outcome(outcome(samples, 400), LOAD_PPS, 1.0).windows
     assert [window.lost_count for window in windows] == pytest.approx([0, 100, 300])
     assert [window.duration_s for window in windows] == pytest.approx([0.25, 0.25, 0.5])
 
 
 def test_a_measurer_that_knows_only_totals_gives_one_window() -> None:
-    found = read(outcome((), 100_000), LOAD_PPS, 1.0)
+    found = trace_outcome(outcome((), 100_000), LOAD_PPS, 1.0)
     assert [(window.duration_s, round(window.lost_count)) for window in found.windows] == [(1.0, 100_000)]
     assert found.overloaded and found.steady
     assert found.capacity_pps == pytest.approx(0.9e6)
 
 
 def test_a_measurer_that_tells_no_time_has_sent_as_asked() -> None:
-    found = read(Outcome(index=0, loss_ratio=0.1), LOAD_PPS, 2.0)
+    found = trace_outcome(Outcome(index=0, loss_ratio=0.1), LOAD_PPS, 2.0)
     assert found.elapsed_s == 2.0
     assert found.lost_count == pytest.approx(200_000)
 
@@ -128,21 +128,21 @@ def test_a_measurer_that_tells_no_time_has_sent_as_asked() -> None:
 def test_frames_not_sent_count_as_lost_in_the_windows_they_were_missing_from() -> None:
     # The tester begins late: it sends nothing for 0.1 s and keeps up from then on.
     samples = tuple(Sample(0.1 * n, 100_000 * (n - 1), 0) for n in range(1, 11))
-    found = read(outcome(samples, 0, unsent=100_000), LOAD_PPS, 1.0)
+    found = trace_outcome(outcome(samples, 0, unsent=100_000), LOAD_PPS, 1.0)
     assert found.unsent and found.offered_pps == pytest.approx(0.9e6)
     assert [window.lost_count for window in found.windows] == pytest.approx([100_000] + [0] * 9)
 
 
 def test_frames_that_turn_out_unsent_only_in_the_end_are_spread_evenly() -> None:
     samples = tuple(Sample(0.1 * n, 100_000 * n, 0) for n in range(1, 11))
-    found = read(outcome(samples, 0, unsent=100_000), LOAD_PPS, 1.0)
+    found = trace_outcome(outcome(samples, 0, unsent=100_000), LOAD_PPS, 1.0)
     assert [window.lost_count for window in found.windows] == pytest.approx([EXCESS] * 10)
 
 
 @pytest.mark.parametrize("count", [1, 299, 300, 301, 1000, 3601])
 def test_fine_windows_are_joined_and_nothing_is_lost_on_the_way(count: int) -> None:
     samples = tuple(Sample(n / count, round(LOAD_PPS * n / count), 7 * n) for n in range(1, count + 1))
-    found = read(outcome(samples, 7 * count), LOAD_PPS, 1.0)
+    found = trace_outcome(outcome(samples, 7 * count), LOAD_PPS, 1.0)
     assert len(found.windows) <= WINDOWS_MAX
     assert sum(window.lost_count for window in found.windows) == pytest.approx(7 * count)
     assert sum(window.duration_s for window in found.windows) == pytest.approx(1.0)

@@ -176,14 +176,14 @@ def test_frames_never_sent_count_as_lost_and_are_flagged() -> None:
     count = 0
     while (trial := search.ask()) is not None:
         asked_count = round(trial.intended_load_pps * trial.duration_s)
-        sent_count = min(asked_count, round(5e6 * trial.duration_s))
-        unsent_count = asked_count - sent_count
+        offered_count = min(asked_count, round(5e6 * trial.duration_s))
+        unsent_count = asked_count - offered_count
         search.tell(
             Outcome(
                 index=count,
                 loss_ratio=unsent_count / asked_count,
                 elapsed_s=trial.duration_s,
-                sent_count=sent_count,
+                offered_count=offered_count,
                 unsent_count=unsent_count,
             )
         )
@@ -222,14 +222,14 @@ def test_whatever_comes_of_trials_nothing_raises() -> None:
                 break
             assert search._plan.min_load_pps <= trial.intended_load_pps <= max_load_pps
             lost_ratio = draw.choice((0.0, 1e-9, 1e-6, 0.1, 0.999, 1.0))
-            sent_count = draw.choice((0, 1, round(trial.intended_load_pps)))
-            lost_count = round(lost_ratio * sent_count)
+            offered_count = draw.choice((0, 1, round(trial.intended_load_pps)))
+            lost_count = round(lost_ratio * offered_count)
             unsent_count = draw.choice((0, 0, 7))
             search.tell(
                 Outcome(
                     index=index,
-                    loss_ratio=lost_ratio if sent_count else 1.0,
-                    sent_count=sent_count,
+                    loss_ratio=lost_ratio if offered_count else 1.0,
+                    offered_count=offered_count,
                     lost_count=lost_count,
                     unsent_count=unsent_count,
                     started_s=draw.choice((0.0, index * 2.0)),

@@ -6,7 +6,7 @@ from nodrop.model.choices import AlgorithmName, ProfileName
 
 DEFAULT_ALGORITHM: AlgorithmName = "nodrop"
 
-END_BY_TIME: frozenset[AlgorithmName] = frozenset({"plrsearch"})
+TIME_LIMITED_SEARCHES: frozenset[AlgorithmName] = frozenset({"plrsearch"})
 """Searches that use up whatever time there is, and have not failed by that."""
 
 

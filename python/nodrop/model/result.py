@@ -54,7 +54,7 @@ class GoalState(Value):
     upper_pps: float | None
 
 
-class Outlook(Value):
+class TrialPreview(Value):
     """What a trial of the search may change, said before it begins; empty where working it out would take too long."""
 
     if_low_loss: str = ""
@@ -65,7 +65,7 @@ class Outlook(Value):
     """Time the rest of the search is expected to take, this trial included."""
 
 
-class SearchStep(Outlook):
+class SearchDecision(TrialPreview):
     """One trial of the search, explained."""
 
     trial_index: int
@@ -100,7 +100,7 @@ class RunResult(Value):
     checks: tuple[DirectionCheck, ...] = ()
     trials: tuple[TrialResult, ...] = ()
     goals: tuple[GoalResult, ...] = ()
-    steps: tuple[SearchStep, ...] = ()
+    steps: tuple[SearchDecision, ...] = ()
     """The search, trial by trial."""
     findings: tuple[Flag, ...] = ()
     """What the search saw of the SUT and the tester beyond the goals: warm-up, drift, modes, stalls, buffers."""

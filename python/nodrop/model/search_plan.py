@@ -6,7 +6,7 @@ from nodrop.model.base import Value
 from nodrop.model.choices import AlgorithmName
 from nodrop.model.goal import Goal
 
-HEED_GOAL_ATTRIBUTES: frozenset[AlgorithmName] = frozenset({"nodrop", "mlrsearch-rfc9971"})
+GOAL_ATTRIBUTE_SEARCHES: frozenset[AlgorithmName] = frozenset({"nodrop", "mlrsearch-rfc9971"})
 """Searches that heed all attributes of each goal; to the others a goal is a loss ratio."""
 
 
@@ -53,7 +53,7 @@ class SearchPlan(Value):
     """plrsearch: the first trial lasts as long as this many duration increments."""
     duration_increment_s: float = Field(default=0.1, gt=0)
     """plrsearch: how much longer each trial is than the one before."""
-    earlier: tuple["Earlier", ...] = ()
+    earlier: tuple["EarlierGoal", ...] = ()
     """nodrop: what an earlier search of the same SUT found, to start from."""
 
     def complete(self, goal: Goal) -> Goal:
@@ -70,7 +70,7 @@ class SearchPlan(Value):
         )
 
 
-class Earlier(Value):
+class EarlierGoal(Value):
     """A goal as an earlier result has it."""
 
     loss_ratio: float

@@ -193,7 +193,7 @@ class Windows(Value):
     """
 
 
-class Verdict(StrEnum):
+class ValidityStatus(StrEnum):
     """How far a trial's counts can be trusted."""
 
     VALID = "valid"
@@ -220,7 +220,7 @@ class Doubt(Value):
     """aborted, clock_jump, counters_frozen, cpu_steal, engine_died, generator_gone, held_up, offered_short, queue_full,
     receiver_starved, sender_drops, sender_late, sender_stalled, stopped_for_late, sut_preempted, tester_busy,
     tester_drops, tester_preempted"""
-    verdict: Verdict
+    verdict: ValidityStatus
     """What this reason alone makes of the trial."""
     text: str
     """The figure found and the limit it broke, as a sentence."""
@@ -229,7 +229,7 @@ class Doubt(Value):
 class Validity(Value):
     """The verdict on a trial and every reason for it."""
 
-    verdict: Verdict
+    verdict: ValidityStatus
     doubts: tuple[Doubt, ...] = ()
 
 

@@ -15,7 +15,7 @@ class Sample(NamedTuple):
     """Counts since the start of a trial, at the end of a window."""
 
     elapsed_s: float
-    sent_count: int
+    offered_count: int
     lost_count: int
     """Frames lost by then, as is known when the trial is over."""
 
@@ -32,7 +32,7 @@ class Outcome:
     """Time really sent; shorter than asked when the stop rule fired. 0 from a measurer that always sends as asked."""
     intended_count: int = 0
     """Frames that the load and the time really sent ask for."""
-    sent_count: int = 0
+    offered_count: int = 0
     lost_count: int = 0
     """Frames sent that did not arrive."""
     unsent_count: int = 0
@@ -51,7 +51,7 @@ class Outcome:
             loss_ratio=result.loss_ratio,
             elapsed_s=result.duration_s,
             intended_count=result.intended_count,
-            sent_count=result.offered_count,
+            offered_count=result.offered_count,
             lost_count=result.lost_count,
             unsent_count=result.unsent_count,
             stopped_early=result.stopped_early,
@@ -64,11 +64,11 @@ def _samples(result: TrialResult) -> tuple[Sample, ...]:
     """Window by window up to the end of sending; what came in after that still counts for the last one."""
     windows = result.windows
     samples = []
-    sent_count = lost_count = 0
+    offered_count = lost_count = 0
     for position, end_s in enumerate(windows.end_s):
-        sent_count += sum(stream[position] for stream in windows.offered_count)
+        offered_count += sum(stream[position] for stream in windows.offered_count)
         lost_count += sum(stream[position] for stream in windows.lost_count)
-        samples.append(Sample(min(end_s, result.duration_s), sent_count, lost_count))
+        samples.append(Sample(min(end_s, result.duration_s), offered_count, lost_count))
     return tuple(samples) if windows.lost_count else ()
 
 

@@ -8,7 +8,7 @@ from nodrop.errors import SearchError
 from nodrop.model.goal import Bound, Flag, Goal, GoalResult, Limit
 from nodrop.model.result import RunResult
 from nodrop.model.search_plan import SearchPlan
-from nodrop.model.trial import TrialResult, Verdict
+from nodrop.model.trial import TrialResult, ValidityStatus
 from nodrop.search.base import Interval
 from nodrop.units import format_count, format_pps, format_ratio, format_seconds
 
@@ -22,7 +22,7 @@ NORMAL_95 = 1.6449
 """95 % quantile of the normal distribution."""
 
 
-def require_found(result: RunResult) -> None:
+def require_goal_loads(result: RunResult) -> None:
     """Make sure that a run found what it was asked for. Raises SearchError for goals without a load or an estimate."""
     without = [found for found in result.goals if not found.lower and found.estimate_pps is None]
     if not without:
@@ -36,7 +36,7 @@ def require_found(result: RunResult) -> None:
     )
 
 
-def judge(
+def compute_goal_results(
     plan: SearchPlan,
     intervals: Sequence[Interval],
     trials: Sequence[TrialResult],
@@ -52,11 +52,11 @@ def judge(
         sut_shares_tester_cpu: whether the SUT's work is done on the sender's CPU.
         out_of_time: whether the search was ended by the time it has.
     """
-    cases = [_Case(plan, interval, trials, sut_shares_tester_cpu, out_of_time) for interval in intervals]
-    return tuple(map(_judge_goal, cases))
+    cases = [_GoalContext(plan, interval, trials, sut_shares_tester_cpu, out_of_time) for interval in intervals]
+    return tuple(map(_goal_result, cases))
 
 
-class _Case(NamedTuple):
+class _GoalContext(NamedTuple):
     """All there is to judge one goal by."""
 
     plan: SearchPlan
@@ -93,14 +93,14 @@ class _Case(NamedTuple):
             for each in self.trials
             if each.trial.intended_load_pps == load_pps
             and each.phase == trial.phase
-            and each.validity.verdict is not Verdict.INVALID
+            and each.validity.verdict is not ValidityStatus.INVALID
         ]
 
     def _trial(self, index: int | None) -> TrialResult | None:
         return None if index is None else self.trials[index]
 
 
-def _judge_goal(case: _Case) -> GoalResult:
+def _goal_result(case: _GoalContext) -> GoalResult:
     interval = case.interval
     limit, explanation = _limit(case)
     lower, upper = _bound(case.lower), _bound(case.upper)
@@ -138,7 +138,7 @@ def _is_narrow(goal: Goal, lower: Bound, upper: Bound) -> bool:
     return (upper.load_pps - lower.load_pps) / upper.load_pps <= goal.width_ratio * (1 + ROUNDING)
 
 
-def _flags(case: _Case, limit: Limit, regular: bool) -> tuple[Flag, ...]:
+def _flags(case: _GoalContext, limit: Limit, regular: bool) -> tuple[Flag, ...]:
     """What the search flagged, who the limit was if not the SUT, and that the time was up."""
     flags = {flag.code: flag for flag in case.interval.flags}
     if limit in TESTERS:
@@ -152,21 +152,21 @@ def _flags(case: _Case, limit: Limit, regular: bool) -> tuple[Flag, ...]:
     return tuple(flags.values())
 
 
-def _loss_ratio_limit(case: _Case) -> float | None:
+def _loss_ratio_limit(case: _GoalContext) -> float | None:
     """Upper 95 % confidence limit of the loss ratio at the lower bound, over all trials there.
 
     The Poisson limit in the approximation of Wilson and Hilferty (1931), within 1 % of the exact one.
     """
     trials = case.beside(case.lower) if case.lower else []
-    sent_count = sum(trial.offered_count + trial.unsent_count for trial in trials)
-    if not sent_count:
+    intended_count = sum(trial.offered_count + trial.unsent_count for trial in trials)
+    if not intended_count:
         return None
     events = 1 + sum(trial.lost_count + trial.unsent_count for trial in trials)
     expected = events * (1 - 1 / (9 * events) + NORMAL_95 / (3 * math.sqrt(events))) ** 3
-    return min(1.0, expected / sent_count)
+    return min(1.0, expected / intended_count)
 
 
-def _limit(case: _Case) -> tuple[Limit, str]:
+def _limit(case: _GoalContext) -> tuple[Limit, str]:
     """What made the upper bound one; without one, or without a lower bound, where the search ended."""
     plan, goal, lowest = case.plan, case.interval.goal, case.lowest
     if case.lower and case.upper:
@@ -191,7 +191,7 @@ def _reaches(trial: TrialResult, load_pps: float) -> bool:
     return load >= load_pps or math.isclose(load, load_pps)
 
 
-def _upper_limit(case: _Case, telling: TrialResult) -> tuple[Limit, str]:
+def _upper_limit(case: _GoalContext, telling: TrialResult) -> tuple[Limit, str]:
     """Who lost what made this load an upper bound: whoever did in most of the trials that lost too much."""
     allowed_ratio = case.goal.loss_ratio
     trials = case.beside(telling)
@@ -199,7 +199,7 @@ def _upper_limit(case: _Case, telling: TrialResult) -> tuple[Limit, str]:
     by_sut = [trial for trial in high_loss if _sut_loss_ratio(trial) > allowed_ratio]
     by_tester = [trial for trial in high_loss if _sut_loss_ratio(trial) <= allowed_ratio and trial.unsent_count]
     if not by_sut and not by_tester:
-        return Limit.SUT, _hurried_text(case.goal, telling)
+        return Limit.SUT, _stopped_early_text(case.goal, telling)
     if len(by_sut) >= len(by_tester):
         often = f", as in {len(high_loss)} of {len(trials)} trials at this load" if len(trials) > 1 else ""
         return Limit.SUT, _lost_text(by_sut[-1], allowed_ratio, often)
@@ -220,7 +220,7 @@ def _lost_text(trial: TrialResult, allowed_ratio: float, often: str) -> str:
     )
 
 
-def _hurried_text(goal: Goal, trial: TrialResult) -> str:
+def _stopped_early_text(goal: Goal, trial: TrialResult) -> str:
     """A trial that lost too much only for a part of its time, or would have had it lasted."""
     assert goal.final_trial_duration_s
     return (

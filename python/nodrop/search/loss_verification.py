@@ -150,5 +150,5 @@ def _repeated(choice: Choice, last: _Counted, done_count: int, most_count: int) 
 
 def _lost_count(outcome: Outcome, asked_count: float) -> int:
     """Frames lost or never sent; worked out where a measurer only knows the ratio."""
-    counted = outcome.sent_count + outcome.unsent_count
+    counted = outcome.offered_count + outcome.unsent_count
     return outcome.lost_count + outcome.unsent_count if counted else round(outcome.loss_ratio * asked_count)

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from nodrop.errors import ConfigError
 from nodrop.model.choices import AlgorithmName
 from nodrop.model.goal import Goal
-from nodrop.model.search_plan import HEED_GOAL_ATTRIBUTES, SearchPlan
+from nodrop.model.search_plan import GOAL_ATTRIBUTE_SEARCHES, SearchPlan
 from nodrop.model.validation_message import complaint
 from nodrop.search.reason_text import load_text
 
@@ -88,8 +88,8 @@ def _check_loads(asked: SearchPlan) -> None:
 def _check_heeded(goal: Goal, algorithm: AlgorithmName) -> None:
     """Raises ConfigError for attributes that this search would pass over."""
     own = [name for name, value in goal.model_dump(exclude={"label", "loss_ratio"}).items() if value]
-    if own and algorithm not in HEED_GOAL_ATTRIBUTES:
-        heeding = " or ".join(sorted(HEED_GOAL_ATTRIBUTES, reverse=True))
+    if own and algorithm not in GOAL_ATTRIBUTE_SEARCHES:
+        heeding = " or ".join(sorted(GOAL_ATTRIBUTE_SEARCHES, reverse=True))
         raise ConfigError(
             f"goal {goal.label}: {' and '.join(own)} asked, to the search {algorithm} a goal is a loss ratio alone; "
             f"leave it out, or search with {heeding}"

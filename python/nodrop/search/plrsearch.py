@@ -194,7 +194,7 @@ class _Time:
 
 def _observed(trial: Trial, outcome: Outcome) -> Observation:
     """A trial as the models see it: what was never sent is lost, and where nothing was counted the ratio tells."""
-    counted = outcome.sent_count + outcome.unsent_count
+    counted = outcome.offered_count + outcome.unsent_count
     asked_count = counted or max(1, round(trial.intended_load_pps * trial.duration_s))
     lost_count = outcome.lost_count + outcome.unsent_count if counted else round(outcome.loss_ratio * asked_count)
     return Observation(trial.intended_load_pps, asked_count, min(max(0, lost_count), asked_count))

@@ -15,11 +15,11 @@ from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search import create
 from nodrop.search.base import Outcome, Search
-from nodrop.search.goal_results import judge
-from nodrop.stdio.jsonl import Lines, Message
-from nodrop.stdio.params import FLAGS, PARAMS, planned, read
-from nodrop.stdio.trial_accounting import Account
-from nodrop.stdio.trial_report import ToldTrial
+from nodrop.search.goal_results import compute_goal_results
+from nodrop.stdio.jsonl import JsonLines, Message
+from nodrop.stdio.params import FLAGS, PARAMS, build_plan, parse_params
+from nodrop.stdio.trial_accounting import TrialAccount
+from nodrop.stdio.trial_report import ReportedTrial
 
 STEP_MIN_S, STEP_MAX_S = 0.05, 0.1
 STEPS = 300
@@ -28,7 +28,7 @@ SHORT_RATIO = 0.99
 """Trials that took less of the time asked, without having been stopped, are named in the result."""
 
 
-def converse(lines: Lines, algorithm: AlgorithmName, flags: Mapping[str, object]) -> None:
+def serve_search(lines: JsonLines, algorithm: AlgorithmName, flags: Mapping[str, object]) -> None:
     """Search with the other side as the measurer, until a result is sent.
 
     Args:
@@ -39,23 +39,23 @@ def converse(lines: Lines, algorithm: AlgorithmName, flags: Mapping[str, object]
     Raises: ConfigError for what cannot be used, after that was sent as `failed`; GeneratorError when the input ends.
     """
     try:
-        asked = read(flags, FLAGS)
+        asked = parse_params(flags, FLAGS)
         _, params = lines.receive(PARAMS)
-        plan = planned(read(params, PARAMS), asked, algorithm)
-        lines.send(_Course(plan, lines).run())
+        plan = build_plan(parse_params(params, PARAMS), asked, algorithm)
+        lines.send(_Session(plan, lines).run())
     except ConfigError as error:
         lines.send({"failed": str(error)})
         raise
 
 
-class _Course:
+class _Session:
     """One search from its first trial to its result."""
 
-    def __init__(self, plan: SearchPlan, lines: Lines) -> None:
+    def __init__(self, plan: SearchPlan, lines: JsonLines) -> None:
         self._plan = plan
         self._lines = lines
         self._search: Search = create(plan)
-        self._trials: list[ToldTrial] = []
+        self._trials: list[ReportedTrial] = []
         self._now_s = 0.0
 
     def run(self) -> Message:
@@ -67,12 +67,14 @@ class _Course:
             self._trials.append(result)
             self._now_s += result.duration_s + self._plan.overhead_s
         intervals = self._search.intervals()
-        goals = judge(self._plan, intervals, self._trials, sut_shares_tester_cpu=False, out_of_time=trial is not None)
+        goals = compute_goal_results(
+            self._plan, intervals, self._trials, sut_shares_tester_cpu=False, out_of_time=trial is not None
+        )
         return self._result(goals)
 
-    def _measure(self, trial: Trial) -> ToldTrial:
-        account = Account(trial, len(self._trials))
-        self._lines.send(_request(trial))
+    def _measure(self, trial: Trial) -> ReportedTrial:
+        account = TrialAccount(trial, len(self._trials))
+        self._lines.send(_request_message(trial))
         wanted = ("trial", "progress") if trial.stop else ("trial",)
         while True:
             kind, written = self._lines.receive(*wanted)
@@ -91,7 +93,7 @@ class _Course:
             "findings": [*self._search.findings(), *self._doubts()],
             "search": self._plan.algorithm,
             "elapsed": self._now_s,
-            "trials": [_told(trial) for trial in self._trials],
+            "trials": [_trial_message(trial) for trial in self._trials],
         }
 
     def _doubts(self) -> Iterator[Flag]:
@@ -102,19 +104,19 @@ class _Course:
             if not trial.stopped_early and trial.duration_s < SHORT_RATIO * trial.trial.duration_s
         ]
         if short:
-            text = f"Shorter than asked, though nobody stopped them: trials {_listed(short)}."
+            text = f"Shorter than asked, though nobody stopped them: trials {_list_trials(short)}."
             yield Flag(code="short-trials", text=text)
         recounted = [trial for trial in self._trials if trial.recounted]
         if recounted:
             text = "Frames told as lost on the way arrived after all, and may have stopped the trial: "
-            yield Flag(code="recounted-loss", text=f"{text}trials {_listed(recounted)}.")
+            yield Flag(code="recounted-loss", text=f"{text}trials {_list_trials(recounted)}.")
 
 
-def _listed(trials: Sequence[ToldTrial]) -> str:
+def _list_trials(trials: Sequence[ReportedTrial]) -> str:
     return ", ".join(f"#{trial.index}" for trial in trials)
 
 
-def _request(trial: Trial) -> Message:
+def _request_message(trial: Trial) -> Message:
     wanted: Message = {"load": trial.intended_load_pps, "duration": trial.duration_s}
     why = {"goal": trial.goal, "rule": trial.rule, "reason": trial.reason}
     if trial.stop is None:
@@ -138,7 +140,7 @@ def _codes(found: GoalResult) -> list[str]:
     return [*missing, *(flag.code for flag in found.flags)]
 
 
-def _told(trial: ToldTrial) -> Message:
+def _trial_message(trial: ReportedTrial) -> Message:
     return {
         "load": trial.trial.intended_load_pps,
         "duration": trial.trial.duration_s,

@@ -7,12 +7,12 @@ from pydantic_core import to_jsonable_python
 
 from nodrop.errors import ConfigError, GeneratorError
 
-SHOWN_MAX = 120
+QUOTED_CHARS_MAX = 120
 """So much of a line is quoted where it cannot be used."""
 Message = dict[str, Any]
 
 
-class Lines:
+class JsonLines:
     """Both ends of the conversation; every line sent is flushed at once."""
 
     def __init__(self, received: TextIO, sent: TextIO) -> None:
@@ -27,7 +27,7 @@ class Lines:
             self._sent.flush()
         except BrokenPipeError:
             raise GeneratorError(
-                f"a reader for {json.dumps(plain)[:SHOWN_MAX]} asked, the output is closed; "
+                f"a reader for {json.dumps(plain)[:QUOTED_CHARS_MAX]} asked, the output is closed; "
                 "read until there is a result or failed"
             ) from None
 
@@ -40,11 +40,11 @@ class Lines:
         line = self._next_line()
         if line is None:
             raise GeneratorError(f"{expected} asked, the input ended; there is no result without it")
-        message = _parsed(line)
+        message = _parse(line)
         for kind in wanted:
             if isinstance(message, dict) and kind in message:
                 return kind, message[kind]
-        raise ConfigError(f"{expected} asked, found {_shown(line)}; write it as one line of JSON")
+        raise ConfigError(f"{expected} asked, found {_quoted(line)}; write it as one line of JSON")
 
     def _next_line(self) -> str | None:
         """The next line with something on it."""
@@ -54,17 +54,17 @@ class Lines:
         return None
 
 
-def _parsed(line: str) -> Any:
+def _parse(line: str) -> Any:
     """None when it is not JSON."""
     try:
-        return json.loads(line, parse_constant=_refuse)
+        return json.loads(line, parse_constant=_reject_constant)
     except (ValueError, RecursionError):
         return None
 
 
-def _refuse(constant: str) -> None:
+def _reject_constant(constant: str) -> None:
     raise ValueError(f"{constant} is not JSON")
 
 
-def _shown(line: str) -> str:
-    return line if len(line) <= SHOWN_MAX else f"{line[:SHOWN_MAX]}..."
+def _quoted(line: str) -> str:
+    return line if len(line) <= QUOTED_CHARS_MAX else f"{line[:QUOTED_CHARS_MAX]}..."

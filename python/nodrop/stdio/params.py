@@ -22,7 +22,7 @@ LENIENT = ConfigDict(frozen=True, extra="ignore", use_attribute_docstrings=True,
 DeadTime = Annotated[float, Field(ge=0), BeforeValidator(parse_seconds)]
 
 
-class GoalAsked(GoalConfig):
+class StdioGoal(GoalConfig):
     """A goal with attributes of its own."""
 
     model_config = LENIENT
@@ -30,7 +30,7 @@ class GoalAsked(GoalConfig):
     """NDR or PDR when not given."""
 
 
-class Asked(BaseModel):
+class StdioParams(BaseModel):
     """Everything that can be asked; numbers, or text as on the command line. What is null has a default."""
 
     model_config = LENIENT
@@ -40,7 +40,7 @@ class Asked(BaseModel):
     """Lowest load to try."""
     ratios: Annotated[tuple[Share, ...], Field(min_length=1)] | None = None
     """Loss ratios to find a load for."""
-    goals: Annotated[tuple[GoalAsked, ...], Field(min_length=1)] | None = None
+    goals: Annotated[tuple[StdioGoal, ...], Field(min_length=1)] | None = None
     """The same with attributes; goes before `ratios`."""
     relative_width: Width | None = Field(default=None, validation_alias=AliasChoices("relative_width", "width"))
     """(upper - lower) / upper at which a goal is found; `width` on the command line and in goals."""
@@ -79,23 +79,23 @@ ATTRIBUTES = {
 """What a goal may have of its own, and its name there."""
 
 
-def read(written: object, where: str) -> Asked:
+def parse_params(written: object, where: str) -> StdioParams:
     """What somebody asks for. Raises ConfigError naming who wrote what cannot be used."""
     if not isinstance(written, Mapping):
         raise ConfigError(f"{where}: {written!r} asked, keys with values expected; write for example {EXAMPLE}")
     try:
-        return Asked.model_validate(written)
+        return StdioParams.model_validate(written)
     except ValidationError as error:
         raise ConfigError(complaint(error, where)) from None
 
 
-def planned(params: Asked, flags: Asked, algorithm: AlgorithmName) -> SearchPlan:
+def build_plan(params: StdioParams, flags: StdioParams, algorithm: AlgorithmName) -> SearchPlan:
     """The plan that both add up to; flags win. Raises ConfigError for what is missing or does not go together."""
     asked = _overruled(params, flags)
     if asked.max_load is None:
         raise ConfigError(f"{PARAMS}: max_load asked, none found; write for example {EXAMPLE}")
     alone = dict.fromkeys(asked.ratios or DEFAULT_RATIOS)
-    written = asked.goals or tuple(GoalAsked(loss_ratio=ratio) for ratio in alone)
+    written = asked.goals or tuple(StdioGoal(loss_ratio=ratio) for ratio in alone)
     ratios = [goal.loss_ratio for goal in written]
     return plan(
         max_load_pps=asked.max_load,
@@ -106,7 +106,7 @@ def planned(params: Asked, flags: Asked, algorithm: AlgorithmName) -> SearchPlan
     )
 
 
-def _overruled(params: Asked, flags: Asked) -> Asked:
+def _overruled(params: StdioParams, flags: StdioParams) -> StdioParams:
     """What a flag says holds for every goal, also for one that had its own."""
     given = {key: value for key, value in flags if value is not None}
     cleared = {name: None for key, name in ATTRIBUTES.items() if key in given}
@@ -114,7 +114,7 @@ def _overruled(params: Asked, flags: Asked) -> Asked:
     return params.model_copy(update={"goals": goals} | given)
 
 
-def _goal(written: GoalAsked, label: str, asked: Asked) -> Goal:
+def _goal(written: StdioGoal, label: str, asked: StdioParams) -> Goal:
     exceed_ratio = asked.exceed_ratio if written.exceed_ratio is None else written.exceed_ratio
     return Goal(
         label=label,

@@ -8,18 +8,18 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from nodrop.errors import ConfigError
-from nodrop.model.trial import StopClause, StreamCounts, Trial, Validity, Verdict, Windows
+from nodrop.model.trial import StopClause, StreamCounts, Trial, Validity, ValidityStatus, Windows
 from nodrop.model.validation_message import complaint
 from nodrop.search.base import Sample
-from nodrop.stdio.trial_report import Counts, Progress, Told, ToldTrial, counts
+from nodrop.stdio.trial_report import FrameCounts, Progress, TrialReport, ReportedTrial, reconcile_counts
 
-Heard = TypeVar("Heard", bound=BaseModel)
+Report = TypeVar("Report", bound=BaseModel)
 START = Sample(0.0, 0, 0)
 ROUNDING_COUNT = 1
 """Frames that measurers lose and find in rounding."""
 
 
-class Account:
+class TrialAccount:
     """Opened when a trial is asked for, closed with its result."""
 
     def __init__(self, trial: Trial, index: int) -> None:
@@ -45,13 +45,13 @@ class Account:
             self._stopped_by = self._trial.stop.fires(sample.elapsed_s, sample.lost_count, self._first_loss_s)
         return self._stopped_by is not None
 
-    def close(self, written: object) -> ToldTrial:
+    def close(self, written: object) -> ReportedTrial:
         """The trial's result. Raises ConfigError."""
-        told = self._read(Told, "trial", written)
+        told = self._read(TrialReport, "trial", written)
         elapsed_s = told.elapsed or self._elapsed_s()
-        counted = counts(told, self._trial, elapsed_s, self._where("trial"))
+        counted = reconcile_counts(told, self._trial, elapsed_s, self._where("trial"))
         stopped_by = self._stopped_by if elapsed_s < self._trial.duration_s else None
-        return ToldTrial(
+        return ReportedTrial(
             trial=self._trial,
             index=self._index,
             phase="search",
@@ -63,7 +63,7 @@ class Account:
             tester_drop_count=0,
             tester_cpu_ratio=0.0,
             windows=_windows(self._samples, Sample(elapsed_s, counted.sent, counted.lost)),
-            validity=Validity(verdict=Verdict.VALID),
+            validity=Validity(verdict=ValidityStatus.VALID),
             told_loss_ratio=told.loss_ratio,
             recounted=any(sample.lost_count > counted.lost + ROUNDING_COUNT for sample in self._samples),
         )
@@ -72,7 +72,7 @@ class Account:
         """Where it is not told: up to the latest progress when the trial was stopped, else all of it."""
         return self._samples[-1].elapsed_s if self._stopped_by else self._trial.duration_s
 
-    def _read(self, kind: type[Heard], name: str, written: object) -> Heard:
+    def _read(self, kind: type[Report], name: str, written: object) -> Report:
         try:
             return kind.model_validate(written)
         except ValidationError as error:
@@ -93,10 +93,10 @@ def _windows(samples: Sequence[Sample], end: Sample) -> Windows:
     for sample in reversed(samples):
         after = points[0]
         if sample.elapsed_s < after.elapsed_s:
-            counted = min(sample.sent_count, after.sent_count), min(sample.lost_count, after.lost_count)
+            counted = min(sample.offered_count, after.offered_count), min(sample.lost_count, after.lost_count)
             points.insert(0, Sample(sample.elapsed_s, *counted))
     steps = list(pairwise([START, *points]))
-    offered = tuple(after.sent_count - before.sent_count for before, after in steps)
+    offered = tuple(after.offered_count - before.offered_count for before, after in steps)
     lost = tuple(after.lost_count - before.lost_count for before, after in steps)
     return Windows(
         end_s=tuple(point.elapsed_s for point in points),
@@ -106,7 +106,7 @@ def _windows(samples: Sequence[Sample], end: Sample) -> Windows:
     )
 
 
-def _stream(counted: Counts) -> StreamCounts:
+def _stream(counted: FrameCounts) -> StreamCounts:
     return StreamCounts(
         stream_id=0,
         tx_port=0,

@@ -22,7 +22,7 @@ class Progress(BaseModel):
     """Frames certainly lost."""
 
 
-class Told(BaseModel):
+class TrialReport(BaseModel):
     """A trial that is over; `lost` or `loss_ratio` has to be there."""
 
     model_config = LENIENT
@@ -38,7 +38,7 @@ class Told(BaseModel):
     """Lost share of the frames, unsent ones included; goes before the counts."""
 
 
-class ToldTrial(TrialResult):
+class ReportedTrial(TrialResult):
     """A trial with the loss ratio it was told with, which need not be a whole number of frames."""
 
     told_loss_ratio: float | None = None
@@ -51,7 +51,7 @@ class ToldTrial(TrialResult):
         return super().loss_ratio if self.told_loss_ratio is None else self.told_loss_ratio
 
 
-class Counts(NamedTuple):
+class FrameCounts(NamedTuple):
     """Frames of a trial that is over."""
 
     intended: int
@@ -59,7 +59,7 @@ class Counts(NamedTuple):
     lost: int
 
 
-def counts(told: Told, trial: Trial, elapsed_s: float, where: str) -> Counts:
+def reconcile_counts(told: TrialReport, trial: Trial, elapsed_s: float, where: str) -> FrameCounts:
     """The frames of a trial, those that were not told worked out from the others.
 
     Nothing told: what the load and the time sent ask for was sent. A loss ratio says how many frames are missing in
@@ -70,22 +70,22 @@ def counts(told: Told, trial: Trial, elapsed_s: float, where: str) -> Counts:
     if told.load is not None and abs(told.load - trial.intended_load_pps) > LOAD_TOLERANCE * trial.intended_load_pps:
         raise ConfigError(f"{where}: load {trial.intended_load_pps:g} asked, {told.load:g} told; measure what is asked")
     intended_count = _intended_count(told, trial, elapsed_s)
-    sent_count = intended_count if told.sent is None else round(told.sent)
+    offered_count = intended_count if told.sent is None else round(told.sent)
     lost_count = None if told.lost is None else round(told.lost)
-    if lost_count is not None and lost_count > sent_count:
-        raise ConfigError(f"{where}: {lost_count} lost of {sent_count} sent told; count only frames that were sent")
+    if lost_count is not None and lost_count > offered_count:
+        raise ConfigError(f"{where}: {lost_count} lost of {offered_count} sent told; count only frames that were sent")
     if told.loss_ratio is not None:
-        missing_count = _missing_count(told.loss_ratio, max(intended_count, sent_count))
-        unsent_count = max(0, intended_count - sent_count)
+        missing_count = _missing_count(told.loss_ratio, max(intended_count, offered_count))
+        unsent_count = max(0, intended_count - offered_count)
         most_count = max(0, missing_count - unsent_count) if lost_count is None else lost_count
         lost_count = min(most_count, missing_count)
-        intended_count = sent_count + missing_count - lost_count
+        intended_count = offered_count + missing_count - lost_count
     if lost_count is None:
         raise ConfigError(f"{where}: lost or loss_ratio asked, neither told; add one of them")
-    return Counts(intended_count, sent_count, lost_count)
+    return FrameCounts(intended_count, offered_count, lost_count)
 
 
-def _intended_count(told: Told, trial: Trial, elapsed_s: float) -> int:
+def _intended_count(told: TrialReport, trial: Trial, elapsed_s: float) -> int:
     """Frames due in the time really sent, also where those of the whole trial are told."""
     due_count = round(trial.intended_load_pps * min(elapsed_s, trial.duration_s))
     if told.intended is None:

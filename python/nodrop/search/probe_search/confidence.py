@@ -19,12 +19,12 @@ from nodrop.search.probe_search.trial_trace import Trace
 
 MODEL_ERROR = 0.015
 """How often bounds of simulated SUTs are wrong that everything speaks for: most often by a mode that was not seen."""
-LEAST_SD_RATIO = 3e-4
+MIN_SD_RATIO = 3e-4
 """No threshold is known better than this, relative to the load."""
 CONFIDENCE = 0.95
-STRETCH_COUNT = 10
+PART_COUNT = 10
 """Stretches of a trial that tell how its loss scatters, long enough for what goes on from window to window."""
-DOUBT = 0.05
+MODEL_DOUBT = 0.05
 """Chance that the model is mistaken, and the threshold may be anywhere."""
 SCATTERS = tuple(10.0 ** (0.5 * power) for power in range(-8, 1))
 """How widely thresholds of trials may scatter, relative to the load; each as likely as the others."""
@@ -32,13 +32,13 @@ EXCEPTIONS = (0.02, 0.2)
 """Share of the trials that may come out either way whatever the load; each as likely as the other."""
 DISTANCES = tuple(1e-4 * 10.0 ** (0.25 * step) for step in range(17))
 """Where thresholds are looked for: as far from a load, on the logarithmic axis."""
-AROUND = (-3.0, -1.0, -0.3, 0.3, 1.0, 3.0)
+EDGE_SDS = (-3.0, -1.0, -0.3, 0.3, 1.0, 3.0)
 """The same, in standard deviations from the estimate."""
-TELLING_COUNT = 4
+NEIGHBOR_COUNT = 4
 """Loads on either side that say the most about one."""
 
 
-class Observed(NamedTuple):
+class LoadEvidence(NamedTuple):
     """Trials at a load: how many met the goal and how many did not."""
 
     load_pps: float
@@ -46,7 +46,7 @@ class Observed(NamedTuple):
     missed_count: float
 
 
-class _Place(NamedTuple):
+class _LogLoadEvidence(NamedTuple):
     """The same, with the load as a distance on the logarithmic axis."""
 
     at: float
@@ -54,7 +54,7 @@ class _Place(NamedTuple):
     missed_count: float
 
 
-def above_probability(load_pps: float, observed: Sequence[Observed], estimate: Estimate | None) -> float:
+def above_probability(load_pps: float, evidence: Sequence[LoadEvidence], estimate: Estimate | None) -> float:
     """The chance that most trials at a load meet the goal: that the SUT's threshold is above it.
 
     Args:
@@ -62,14 +62,14 @@ def above_probability(load_pps: float, observed: Sequence[Observed], estimate: E
         observed: what trials of the goal's duration came to, load by load.
         estimate: where the model sees the threshold; None where it says nothing.
     """
-    places = _telling(load_pps, observed)
-    belief = _Belief(load_pps, estimate)
+    nearby = _nearest(load_pps, evidence)
+    prior = _Prior(load_pps, estimate)
     around = [sign * distance for sign in (-1.0, 1.0) for distance in DISTANCES]
-    edges = sorted({0.0, *around, *belief.edges, *(place.at for place in places)})
+    edges = sorted({0.0, *around, *prior.edges, *(place.at for place in nearby)})
     chances = {-1.0: 0.0, 1.0: 0.0}
     for low, high in itertools.pairwise(edges):
         middle = (low + high) / 2.0
-        chances[math.copysign(1.0, middle)] += belief.chance(low, high) * _likelihood(middle, places)
+        chances[math.copysign(1.0, middle)] += prior.chance(low, high) * _likelihood(middle, nearby)
     probability = chances[1.0] / (chances[1.0] + chances[-1.0])
     return min(1.0 - MODEL_ERROR, max(MODEL_ERROR, probability))
 
@@ -86,7 +86,7 @@ def loss_ratio_limit(traces: Sequence[Trace], event_count: float = 1.0) -> float
     if lost_count == 0:
         return min(1.0, -math.expm1(math.log(1.0 - CONFIDENCE) / count) * max(1.0, event_count))
     poisson_sd = math.sqrt(lost_count) / count
-    scatters = [poisson_sd, *(_standard_error(trace.ratios(STRETCH_COUNT)) for trace in traces)]
+    scatters = [poisson_sd, *(_standard_error(trace.ratios(PART_COUNT)) for trace in traces)]
     if len(traces) > 1:
         scatters.append(_standard_error([trace.loss_ratio for trace in traces]))
     return min(1.0, lost_count / count + 1.83 * max(scatters))
@@ -96,17 +96,17 @@ def _standard_error(ratios: Sequence[float]) -> float:
     return stdev(ratios) / math.sqrt(len(ratios))
 
 
-class _Belief:
+class _Prior:
     """Where the threshold is before any trial's verdict counts, as a distance from a load on the logarithmic axis."""
 
     def __init__(self, load_pps: float, estimate: Estimate | None) -> None:
-        self._doubt = DOUBT if estimate else 1.0
+        self._doubt = MODEL_DOUBT if estimate else 1.0
         self._middle, self._sd = 0.0, 1.0
         self.edges: list[float] = []
         if estimate:
             self._middle = math.log(estimate.load_pps / load_pps)
-            self._sd = math.hypot(estimate.sd_ratio / math.sqrt(estimate.trial_count), LEAST_SD_RATIO)
-            self.edges = [self._middle + deviations * self._sd for deviations in AROUND]
+            self._sd = math.hypot(estimate.sd_ratio / math.sqrt(estimate.trial_count), MIN_SD_RATIO)
+            self.edges = [self._middle + deviations * self._sd for deviations in EDGE_SDS]
 
     def chance(self, low: float, high: float) -> float:
         """How likely it is between the two."""
@@ -115,21 +115,23 @@ class _Belief:
         return (1.0 - self._doubt) * there + self._doubt * anywhere
 
 
-def _telling(load_pps: float, observed: Sequence[Observed]) -> list[_Place]:
+def _nearest(load_pps: float, evidence: Sequence[LoadEvidence]) -> list[_LogLoadEvidence]:
     """What was observed at and around a load, from the lowest on."""
-    places = sorted(_Place(math.log(each.load_pps / load_pps), each.met_count, each.missed_count) for each in observed)
-    at = sum(place.at < 0.0 for place in places)
-    return places[max(0, at - TELLING_COUNT) : at + 1 + TELLING_COUNT]
+    nearby = sorted(
+        _LogLoadEvidence(math.log(each.load_pps / load_pps), each.met_count, each.missed_count) for each in evidence
+    )
+    at = sum(place.at < 0.0 for place in nearby)
+    return nearby[max(0, at - NEIGHBOR_COUNT) : at + 1 + NEIGHBOR_COUNT]
 
 
-def _likelihood(threshold: float, places: Sequence[_Place]) -> float:
+def _likelihood(threshold: float, nearby: Sequence[_LogLoadEvidence]) -> float:
     """How likely the trials came out as they did, but for a factor, with the SUT's threshold at this distance."""
     total = 0.0
     for scatter in SCATTERS:
-        meets = [1.0 / (1.0 + math.exp(min(50.0, (place.at - threshold) / scatter))) for place in places]
+        meets = [1.0 / (1.0 + math.exp(min(50.0, (place.at - threshold) / scatter))) for place in nearby]
         for exception in EXCEPTIONS:
             logarithm = 0.0
-            for meet, place in zip(meets, places, strict=True):
+            for meet, place in zip(meets, nearby, strict=True):
                 chance = exception / 2.0 + (1.0 - exception) * meet
                 if place.met_count:
                     logarithm += place.met_count * math.log(chance)

@@ -6,32 +6,36 @@ from statistics import median
 
 from nodrop.model.goal import Flag
 from nodrop.search.probe_search.event_loss import is_stall, stall_line
-from nodrop.search.probe_search.sut_model import Nature, SutModel, trend
-from nodrop.search.probe_search.trial_trace import SINGLY, Trace
+from nodrop.search.probe_search.sut_model import SutBehavior, SutModel, trend
+from nodrop.search.probe_search.trial_trace import SINGLE_LOSS_RATIO, Trace
 from nodrop.search.reason_text import load_text
 
-CLOSE = 1.2
+COMPARABLE_LOAD_FACTOR = 1.2
 """Trials offered up to this multiple of what came through tell capacities that can be compared."""
-BUFFER_S = 0.002
+MIN_BUFFER_S = 0.002
 """Buffers that take in this much time at capacity are worth a word."""
-WITHIN_RATIO = 0.003
+MIN_CHANGE_RATIO = 0.003
 """Change of the capacity in the course of a trial that is worth a word."""
-IN_TURNS_S = 0.5
+MODE_DWELL_S = 0.5
 """Changes between two capacities that last this long on average are those of modes."""
 
 
-def findings(model: SutModel, natures: Sequence[Nature]) -> Iterator[Flag]:
+def make_findings(model: SutModel, behaviors: Sequence[SutBehavior]) -> Iterator[Flag]:
     """Everything that stands out.
 
     Args:
         model: holds all trials.
         natures: what the SUT was taken for, in the order of time.
     """
-    overloaded = [trace for trace in model.traces if trace.overloaded and trace.load_pps < CLOSE * trace.capacity_pps]
+    overloaded = [
+        trace
+        for trace in model.traces
+        if trace.overloaded and trace.load_pps < COMPARABLE_LOAD_FACTOR * trace.capacity_pps
+    ]
     in_turns = list(_in_turns(model.traces))
     if not in_turns:
-        yield from _over_time(overloaded, natures)
-    yield from _modes(model, natures)
+        yield from _over_time(overloaded, behaviors)
+    yield from _modes(model, behaviors)
     yield from in_turns or _within(overloaded)
     yield from _buffer(model)
     yield from _stalls(model.traces)
@@ -42,38 +46,38 @@ def findings(model: SutModel, natures: Sequence[Nature]) -> Iterator[Flag]:
         yield Flag(code="tester-limited", text=text)
 
 
-def _over_time(overloaded: list[Trace], natures: Sequence[Nature]) -> Iterator[Flag]:
+def _over_time(overloaded: list[Trace], behaviors: Sequence[SutBehavior]) -> Iterator[Flag]:
     """Warm-up and drift."""
     # A trial that began to lose late shows what the capacity falls to in the course of trials.
-    overloaded = [trace for trace in overloaded if (trace.first_lossy or 0) <= 1 or Nature.RISING in natures]
-    if Nature.MODES in natures or len(overloaded) < 3:
+    overloaded = [trace for trace in overloaded if (trace.first_lossy or 0) <= 1 or SutBehavior.RISING in behaviors]
+    if SutBehavior.MODES in behaviors or len(overloaded) < 3:
         return
     rates = [trace.capacity_pps for trace in overloaded]
     direction = trend(rates)
-    if Nature.RISING in natures:
-        direction = Nature.RISING
+    if SutBehavior.RISING in behaviors:
+        direction = SutBehavior.RISING
     if direction is None:
         return
     first, last = overloaded[0], overloaded[-1]
     change = last.capacity_pps / first.capacity_pps - 1.0
     seconds = last.started_s - first.started_s
     sizes = f"from {load_text(first.capacity_pps)} to {load_text(last.capacity_pps)} ({change:+.2%}) in {seconds:.0f} s"
-    if direction is Nature.RISING:
+    if direction is SutBehavior.RISING:
         yield Flag(code="warm-up", text=f"The capacity rose {sizes}: the SUT was warming up.")
     else:
         yield Flag(code="drift", text=f"The capacity fell {sizes}: the SUT is drifting.")
 
 
-def _modes(model: SutModel, natures: Sequence[Nature]) -> Iterator[Flag]:
-    parted = model.modes() if Nature.MODES in natures else None
-    if parted:
-        slow, fast = parted
+def _modes(model: SutModel, behaviors: Sequence[SutBehavior]) -> Iterator[Flag]:
+    split = model.modes() if SutBehavior.MODES in behaviors else None
+    if split:
+        slow, fast = split
         text = (
             f"The SUT has two modes: {load_text(median(fast))} in {len(fast)} and {load_text(median(slow))} in "
             f"{len(slow)} of {len(slow) + len(fast)} trials."
         )
         yield Flag(code="modes", text=text)
-    elif Nature.SCATTERED in natures:
+    elif SutBehavior.SCATTERED in behaviors:
         rates = [trace.capacity_pps for trace in model.current if trace.overloaded]
         text = f"The capacity differs from trial to trial: {load_text(min(rates))} to {load_text(max(rates))}."
         yield Flag(code="scatter", text=text)
@@ -93,7 +97,7 @@ def _within(overloaded: list[Trace]) -> Iterator[Flag]:
         low, high = min(trace.tail_pps), max(trace.tail_pps)
         text = f"Within trial {trace.index} the capacity jumped between {load_text(low)} and {load_text(high)}."
         yield Flag(code="mode-switching", text=text)
-    elif change < -WITHIN_RATIO or (change < 0 and (trace.first_lossy or 0) > 1):
+    elif change < -MIN_CHANGE_RATIO or (change < 0 and (trace.first_lossy or 0) > 1):
         text = (
             f"In the course of trial {trace.index} the capacity fell from {load_text(begin_pps)} to "
             f"{load_text(end_pps)} ({change:+.2%}) in {trace.elapsed_s:.0f} s."
@@ -107,9 +111,9 @@ def _in_turns(traces: Sequence[Trace]) -> Iterator[Flag]:
         lossy = [window for window in trace.windows if window.lost_count > 0]
         lossy_s = sum(window.duration_s for window in lossy)
         between_s = trace.elapsed_s - lossy_s
-        if len(trace.bursts) < 2 or trace.loss_ratio < SINGLY:
+        if len(trace.bursts) < 2 or trace.loss_ratio < SINGLE_LOSS_RATIO:
             continue
-        if min(lossy_s, between_s) / len(trace.bursts) >= IN_TURNS_S:
+        if min(lossy_s, between_s) / len(trace.bursts) >= MODE_DWELL_S:
             low_pps = median(trace.load_pps - window.lost_count / window.duration_s for window in lossy)
             text = (
                 f"Within trial {trace.index}, at {load_text(trace.load_pps)}, the capacity was {load_text(low_pps)} "
@@ -125,7 +129,7 @@ def _pairs(values: Sequence[float]) -> Iterator[tuple[float, float]]:
 
 def _buffer(model: SutModel) -> Iterator[Flag]:
     capacity_pps = model.capacity_pps()
-    if capacity_pps and model.buffer_count > BUFFER_S * capacity_pps:
+    if capacity_pps and model.buffer_count > MIN_BUFFER_S * capacity_pps:
         seconds = model.buffer_count / capacity_pps
         text = f"The SUT buffers about {model.buffer_count:,.0f} frames ({seconds * 1e3:.3g} ms at its capacity)."
         yield Flag(code="buffer", text=text)
@@ -147,10 +151,10 @@ def _stalls(traces: Sequence[Trace]) -> Iterator[Flag]:
 
 
 def _singles(traces: Sequence[Trace]) -> Iterator[Flag]:
-    single = [t for t in traces if 0.0 < t.loss_ratio < SINGLY and not t.overloaded and not is_stall(t)]
+    single = [t for t in traces if 0.0 < t.loss_ratio < SINGLE_LOSS_RATIO and not t.overloaded and not is_stall(t)]
     if len(single) < 2:
         return
-    quiet = [t for t in traces if t.loss_ratio < SINGLY and t.load_pps >= min(s.load_pps for s in single)]
+    quiet = [t for t in traces if t.loss_ratio < SINGLE_LOSS_RATIO and t.load_pps >= min(s.load_pps for s in single)]
     lost = sum(trace.lost_count for trace in single)
     frames = sum(trace.load_pps * trace.elapsed_s for trace in quiet)
     text = f"Frames got lost one by one: {lost:,.0f} of {frames:,.0f} ({lost / frames:.2g}) below the capacity."

@@ -6,7 +6,7 @@ from nodrop.model.goal import Goal
 from nodrop.search.classification import Classification, Evidence, RelevantBounds, classify, relevant_bounds
 from nodrop.search.probe_search.trial_trace import Trace
 
-FULL_LENGTH = 0.999
+FULL_LENGTH_SHARE = 0.999
 """Share of the duration asked from which on a trial ran to its end; the rest is a clock's rounding."""
 CLEAR_EXCESS = 0.1
 """How far a short trial must exceed a loss ratio to count as an upper bound, as a share of it or of the width."""
@@ -14,7 +14,7 @@ SHORT_TRIAL_S = 0.2
 """Shorter trials never count."""
 
 
-class Ledger:
+class GoalEvidence:
     """The evidence for one goal, load by load.
 
     A trial counts as full-length when it ran its time, or when it was stopped with more frames lost than the goal
@@ -30,7 +30,7 @@ class Ledger:
         self.width_ratio = goal.width_ratio
         self._overhead_s = overhead_s
         self._evidence: dict[float, list[Evidence]] = {}
-        self._aside: set[int] = set()
+        self._set_aside: set[int] = set()
         self._first_parts: set[int] = set()
         self._early_upper: dict[float, int] = {}
         self.accepted: dict[float, int] = {}
@@ -43,12 +43,12 @@ class Ledger:
             trace: the trial.
             expected_ratio: what its loss would come to if it went on as it was for the goal's duration.
         """
-        for evidence in self._pieces(trace, expected_ratio):
+        for evidence in self._evidence_of(trace, expected_ratio):
             self._evidence.setdefault(trace.load_pps, []).append(evidence)
 
     def set_aside(self, trial_index: int) -> None:
         """Leave a trial out from now on."""
-        self._aside.add(trial_index)
+        self._set_aside.add(trial_index)
 
     @property
     def in_parts(self) -> bool:
@@ -57,14 +57,14 @@ class Ledger:
         return len(counted) > len(set(counted)) or bool(self._first_parts)
 
     @property
-    def aside(self) -> frozenset[int]:
+    def set_aside_indices(self) -> frozenset[int]:
         """Trials that would have counted, and were set aside."""
         counted = {each.trial_index for trials in self._evidence.values() for each in trials}
-        return frozenset(self._aside & counted)
+        return frozenset(self._set_aside & counted)
 
     def at(self, load_pps: float) -> list[Evidence]:
         """What counts at a load."""
-        return [each for each in self._evidence.get(load_pps, []) if each.trial_index not in self._aside]
+        return [each for each in self._evidence.get(load_pps, []) if each.trial_index not in self._set_aside]
 
     def counted(self) -> dict[float, list[Evidence]]:
         """Everything that counts, by load."""
@@ -76,7 +76,7 @@ class Ledger:
 
     def bounds(self) -> RelevantBounds[float]:
         """The relevant bounds (RFC 9971), upper ones decided early included."""
-        early_pps = min((load for load, i in self._early_upper.items() if i not in self._aside), default=math.inf)
+        early_pps = min((load for load, i in self._early_upper.items() if i not in self._set_aside), default=math.inf)
         below = {load: trials for load, trials in self.counted().items() if load < early_pps}
         lower_pps, upper_pps = relevant_bounds(below, self.goal)
         if upper_pps is None and not math.isinf(early_pps):
@@ -131,10 +131,10 @@ class Ledger:
 
     def part_count(self, trace: Trace) -> int:
         """How many trials of the goal's duration a longer one counts for; at least 1."""
-        return max(1, int(trace.elapsed_s / self.full_s / FULL_LENGTH))
+        return max(1, int(trace.elapsed_s / self.full_s / FULL_LENGTH_SHARE))
 
-    def _pieces(self, trace: Trace, expected_ratio: float) -> list[Evidence]:
-        if trace.elapsed_s >= self.full_s * FULL_LENGTH:
+    def _evidence_of(self, trace: Trace, expected_ratio: float) -> list[Evidence]:
+        if trace.elapsed_s >= self.full_s * FULL_LENGTH_SHARE:
             count = self.part_count(trace)
             effective_s = (trace.elapsed_s + self._overhead_s) / count
             duration_s = max(self.full_s, trace.elapsed_s / count)

@@ -4,70 +4,70 @@ from collections.abc import Generator
 
 from nodrop.model.trial import StopRule, Trial
 from nodrop.search.base import Dialogue, Outcome
-from nodrop.search.probe_search.state import Measuring, State, Want
-from nodrop.search.probe_search.sut_model import Nature, is_collapsed
+from nodrop.search.probe_search.state import TrialDialogue, SearchState, TrialRequest
+from nodrop.search.probe_search.sut_model import SutBehavior, is_collapsed
 from nodrop.search.probe_search.trial_trace import Trace
 from nodrop.search.reason_text import load_text
 
-Looks = Generator[Trial, Outcome, list[Trace]]
+ProbesDialogue = Generator[Trial, Outcome, list[Trace]]
 """A dialogue about several trials."""
 
-LOOK_S = 0.5
+PROBE_S = 0.5
 """A look ends after this long at the latest."""
 WATCH_S = 0.15
 """A look, or a proof that failed, is watched this long after the first loss: it shows how frames are lost."""
-OVERLOAD = 1.015
+OVERLOAD_FACTOR = 1.015
 """A look offers so much more than what came through before."""
-LOOKS_FIRST = 6
+FIRST_PROBES_MAX = 6
 """Looks to find the capacity, where it is not the same at every overload."""
-LOOKS_AGAIN = 5
+SURVEY_PROBES = 5
 """Looks in a row that show how a SUT varies."""
-LOOKS_MORE = 4
+SURVEY_PROBES_VARYING = 4
 """The same once it is known to vary."""
-LOOKS_RISING = 2
+SURVEY_PROBES_RISING = 2
 """The same while it is getting better."""
-LOOKS_MAX = 18
+SURVEY_PROBES_MAX = 18
 """Looks in a row where it takes more to tell."""
-OVERSHOT = 1.25
+OVERSHOT_FACTOR = 1.25
 """A look this much above one without loss is too far up to show the limit."""
 CLOSE = 1.03
 """Ratio of two loads between which there is no need to look."""
 
 
-def look(state: State, load_pps: float, reason: str) -> Measuring:
+def probe(state: SearchState, load_pps: float, reason: str) -> TrialDialogue:
     """Offer a load for a moment."""
-    stop = StopRule(after_loss_s=WATCH_S, elapsed_s=LOOK_S)
-    return (yield from state.measure(Want(load_pps, "look", reason), state.full_s, stop, None))
+    stop = StopRule(after_loss_s=WATCH_S, elapsed_s=PROBE_S)
+    return (yield from state.measure(TrialRequest(load_pps, "look", reason), state.full_s, stop, None))
 
 
-def look_first(state: State) -> Dialogue:
+def probe_first(state: SearchState) -> Dialogue:
     """Offer the highest load, then a little more than what came through, until that no longer changes."""
     model, plan = state.model, state.plan
-    trace = yield from look(state, plan.max_load_pps, "how much comes through of the highest load")
+    trace = yield from probe(state, plan.max_load_pps, "how much comes through of the highest load")
     if not trace.overloaded:
         return
     if is_collapsed(trace):
-        yield from _look_between(state, plan.min_load_pps, trace.load_pps)
-    for _ in range(LOOKS_FIRST):
+        yield from _probe_between(state, plan.min_load_pps, trace.load_pps)
+    for _ in range(FIRST_PROBES_MAX):
         capacity_pps = model.capacity_pps() or trace.load_pps
         # A buffer has to be full before anything is lost, and that well within the look.
-        load_pps = max(capacity_pps * OVERLOAD, capacity_pps + model.buffer_count / LOOK_S * 2.0)
+        load_pps = max(capacity_pps * OVERLOAD_FACTOR, capacity_pps + model.buffer_count / PROBE_S * 2.0)
         if load_pps >= 0.9 * _lowest_overload_pps(state) or load_pps <= plan.min_load_pps:
             return
-        trace = yield from look(state, load_pps, f"{load_text(capacity_pps)} came through: a closer look just above")
+        trace = yield from probe(state, load_pps, f"{load_text(capacity_pps)} came through: a closer look just above")
         if not trace.overloaded:
-            yield from _look_between(state, load_pps, _lowest_overload_pps(state))
+            yield from _probe_between(state, load_pps, _lowest_overload_pps(state))
             return
         if load_pps < CLOSE * trace.capacity_pps and trace.capacity_pps < 1.005 * capacity_pps:
             return
 
 
-def _look_between(state: State, good_pps: float, bad_pps: float) -> Dialogue:
+def _probe_between(state: SearchState, good_pps: float, bad_pps: float) -> Dialogue:
     """Look for a load just above the limit between one that lost nothing and one that lost far too much."""
     while bad_pps > CLOSE * good_pps:
         load_pps = good_pps * (bad_pps / good_pps) ** (0.5 if bad_pps > 2.0 * good_pps else 0.3)
         reason = f"the limit is between {load_text(good_pps)} and {load_text(bad_pps)}: looking there"
-        trace = yield from look(state, load_pps, reason)
+        trace = yield from probe(state, load_pps, reason)
         if not trace.overloaded:
             good_pps = trace.load_pps
             continue
@@ -76,67 +76,67 @@ def _look_between(state: State, good_pps: float, bad_pps: float) -> Dialogue:
             return
 
 
-def _lowest_overload_pps(state: State) -> float:
+def _lowest_overload_pps(state: SearchState) -> float:
     loads = [trace.load_pps for trace in state.model.current if trace.overloaded]
     return min(loads, default=state.plan.max_load_pps)
 
 
-def look_again(state: State, why: str) -> Dialogue:
+def probe_again(state: SearchState, why: str) -> Dialogue:
     """The SUT does not do what it did: look several times, to see what it does now and how that varies."""
-    state.renewals += 1
+    state.restarts += 1
     model = state.model
     before = model.era_start
-    looks = yield from _looks(state, why)
-    if model.nature is Nature.STABLE and model.era_start == before:
-        state.apart = True  # short trials still show what they did: it is the long ones that differ
-    if len(looks) < _enough(state):
-        model.judge_looks(looks)
-    state.take_nature(model.nature)
+    probes = yield from _survey(state, why)
+    if model.behavior is SutBehavior.STABLE and model.era_start == before:
+        state.long_trials_differ = True  # short trials still show what they did: it is the long ones that differ
+    if len(probes) < _required_probes(state):
+        model.update_behavior(probes)
+    state.note_behavior(model.behavior)
     if model.era_start != before:
-        _forgive(state)
+        _discard_outdated(state)
     for trace in model.current:
-        state.excuse(trace)
+        state.set_aside_exception(trace)
 
 
-def _looks(state: State, why: str) -> Looks:
+def _survey(state: SearchState, why: str) -> ProbesDialogue:
     model = state.model
-    load_pps = model.usual_look_pps(max((model.capacity_pps() or 0.0) * OVERLOAD, model.traces[-1].load_pps))
-    looks: list[Trace] = []
-    enough, step = _enough(state), 0.02
+    load_pps = model.usual_probe_pps(max((model.capacity_pps() or 0.0) * OVERLOAD_FACTOR, model.traces[-1].load_pps))
+    probes: list[Trace] = []
+    required_count, step = _required_probes(state), 0.02
     good_pps = load_pps
-    for _ in range(LOOKS_MAX):
-        trace = yield from look(state, load_pps, why)
+    for _ in range(SURVEY_PROBES_MAX):
+        trace = yield from probe(state, load_pps, why)
         if not trace.overloaded:
             if trace.load_pps >= state.plan.max_load_pps:
                 break
             good_pps, load_pps = trace.load_pps, load_pps * (1.0 + step)
             step *= 2.0
             continue
-        if not looks and trace.load_pps > OVERSHOT * good_pps:
-            yield from _look_between(state, good_pps, trace.load_pps)
+        if not probes and trace.load_pps > OVERSHOT_FACTOR * good_pps:
+            yield from _probe_between(state, good_pps, trace.load_pps)
             trace = next(each for each in reversed(model.current) if each.overloaded)
             load_pps = trace.load_pps
-        looks.append(trace)
-        load_pps = max(load_pps, trace.capacity_pps * OVERLOAD)
-        if len(looks) >= enough:
-            model.judge_looks(looks)
+        probes.append(trace)
+        load_pps = max(load_pps, trace.capacity_pps * OVERLOAD_FACTOR)
+        if len(probes) >= required_count:
+            model.update_behavior(probes)
             if not model.undecided_modes():
                 break
-    return looks
+    return probes
 
 
-def _enough(state: State) -> int:
-    if state.model.nature is Nature.RISING:
-        return LOOKS_RISING
-    return LOOKS_AGAIN if state.model.nature is Nature.STABLE else LOOKS_MORE
+def _required_probes(state: SearchState) -> int:
+    if state.model.behavior is SutBehavior.RISING:
+        return SURVEY_PROBES_RISING
+    return SURVEY_PROBES if state.model.behavior is SutBehavior.STABLE else SURVEY_PROBES_VARYING
 
 
-def _forgive(state: State) -> None:
+def _discard_outdated(state: SearchState) -> None:
     """What spoke against loads that the SUT is now seen to carry no longer counts."""
-    for pursuit in state.pursuits:
-        estimate = state.model.threshold(pursuit.ledger)
+    for goal_search in state.goal_searches:
+        estimate = state.model.threshold(goal_search.evidence)
         if estimate is None:
             continue
-        for index in pursuit.ledger.high_loss_indices(estimate.load_pps):
+        for index in goal_search.evidence.high_loss_indices(estimate.load_pps):
             if index < state.model.current[0].index:
-                pursuit.ledger.set_aside(index)
+                goal_search.evidence.set_aside(index)

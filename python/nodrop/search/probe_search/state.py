@@ -10,24 +10,24 @@ from nodrop.model.trial import StopRule, Trial
 from nodrop.search import width
 from nodrop.search.base import Outcome
 from nodrop.search.probe_search.event_loss import EventRate
-from nodrop.search.probe_search.goal_evidence import Ledger
-from nodrop.search.probe_search.sut_model import Nature, SutModel
-from nodrop.search.probe_search.trial_trace import Trace, read
+from nodrop.search.probe_search.goal_evidence import GoalEvidence
+from nodrop.search.probe_search.sut_model import SutBehavior, SutModel
+from nodrop.search.probe_search.trial_trace import Trace, trace_outcome
 
-Measuring = Generator[Trial, Outcome, Trace]
+TrialDialogue = Generator[Trial, Outcome, Trace]
 """A dialogue about one trial."""
 
-LEAST_TRIAL_S = 0.15
+MIN_TRIAL_S = 0.15
 """Shorter trials are not worth their overhead."""
 SHORT_PROOF_S = 1.0
 """Where time is short, trials from this long on count for something."""
-CAP_S = 1.0
+UPPER_PROOF_S = 1.0
 """How long a load above the threshold is offered to show that it loses too much."""
-PREDICTABLE = frozenset({Nature.STABLE, Nature.RISING, Nature.FALLING})
+PREDICTABLE = frozenset({SutBehavior.STABLE, SutBehavior.RISING, SutBehavior.FALLING})
 """Natures with which a trial that does not do what was expected is news."""
 
 
-class Want(NamedTuple):
+class TrialRequest(NamedTuple):
     """A load to measure, and why."""
 
     load_pps: float
@@ -35,15 +35,15 @@ class Want(NamedTuple):
     reason: str
 
 
-class OutOfTime(Exception):
+class OutOfTimeError(Exception):
     """No further trial fits in the time there is."""
 
 
 @dataclass
-class Pursuit:
+class GoalSearch:
     """One goal, and how the attempts at it went so far."""
 
-    ledger: Ledger
+    evidence: GoalEvidence
     failures: int = 0
     """Proofs that failed since the last one that did not."""
     overloads: int = 0
@@ -52,43 +52,43 @@ class Pursuit:
     """Proofs that succeeded since the last one that did not."""
     targets: set[float] = field(default_factory=set)
     """Loads tried for this goal."""
-    capped: dict[float, int] = field(default_factory=dict)
+    upper_tries: dict[float, int] = field(default_factory=dict)
     """Loads tried as upper bounds, and how often."""
 
     @property
     def label(self) -> str:
         """The goal's name."""
-        return self.ledger.goal.label
+        return self.evidence.goal.label
 
     @property
     def strict(self) -> bool:
         """Whether a single high-loss trial refutes a load."""
-        return self.ledger.goal.exceed_ratio == 0.0
+        return self.evidence.goal.exceed_ratio == 0.0
 
     @property
     def ratio(self) -> float:
         """The loss ratio allowed."""
-        return self.ledger.goal.loss_ratio
+        return self.evidence.goal.loss_ratio
 
 
-class State:
+class SearchState:
     """Everything a search knows."""
 
     def __init__(self, plan: SearchPlan) -> None:
         self.plan = plan
-        self.pursuits = [Pursuit(Ledger(plan.complete(goal), plan.overhead_s)) for goal in plan.goals]
+        self.goal_searches = [GoalSearch(GoalEvidence(plan.complete(goal), plan.overhead_s)) for goal in plan.goals]
         self.model = SutModel()
-        self.natures: list[Nature] = []
+        self.behaviors: list[SutBehavior] = []
         """What the SUT was taken for, in the order of time."""
-        self.renewals = 0
+        self.restarts = 0
         """How often the SUT turned out not to do what was expected."""
-        self.apart = False
+        self.long_trials_differ = False
         """Whether a long trial is something else than as many short ones."""
-        self.stops = True
+        self.stops_early = True
         """Whether the measurer stops trials when it is asked to."""
-        self.certain = True
+        self.losses_are_final = True
         """Whether losses that it tells of during a trial stay losses."""
-        self.watch = False
+        self.run_to_end = False
         """Whether the next proof is to run to its end even where it cannot succeed any more."""
         self.flags: list[Flag] = []
         self._now_s = 0.0
@@ -97,63 +97,65 @@ class State:
     @property
     def full_s(self) -> float:
         """The longest trial any goal asks for."""
-        return max(pursuit.ledger.full_s for pursuit in self.pursuits)
+        return max(goal_search.evidence.full_s for goal_search in self.goal_searches)
 
-    def measure(self, want: Want, asked_s: float, stop: StopRule | None, pursuit: Pursuit | None) -> Measuring:
+    def measure(
+        self, request: TrialRequest, intended_s: float, stop: StopRule | None, goal_search: GoalSearch | None
+    ) -> TrialDialogue:
         """Ask for one trial and take in what came of it. Raises OutOfTime."""
-        asked_s = min(asked_s, self.left_s())
-        if asked_s < LEAST_TRIAL_S:
-            raise OutOfTime
-        load_pps = self.clamped(want.load_pps)
-        if pursuit:
-            pursuit.targets.add(load_pps)
-        if stop and stop.elapsed_s and not self.stops:
-            asked_s = min(asked_s, stop.elapsed_s)
-        if stop and not self.certain:
+        intended_s = min(intended_s, self.remaining_s())
+        if intended_s < MIN_TRIAL_S:
+            raise OutOfTimeError
+        load_pps = self.clamp(request.load_pps)
+        if goal_search:
+            goal_search.targets.add(load_pps)
+        if stop and stop.elapsed_s and not self.stops_early:
+            intended_s = min(intended_s, stop.elapsed_s)
+        if stop and not self.losses_are_final:
             stop = stop.model_copy(update={"after_loss_s": None})
         outcome = yield Trial(
             intended_load_pps=load_pps,
-            duration_s=asked_s,
+            duration_s=intended_s,
             stop=stop,
-            reason=want.reason,
-            goal=pursuit.label if pursuit else "",
-            rule=want.rule,
+            reason=request.reason,
+            goal=goal_search.label if goal_search else "",
+            rule=request.rule,
         )
-        self._learn_of_measurer(stop, outcome)
-        trace = read(outcome, load_pps, asked_s)
+        self._learn_measurer_limits(stop, outcome)
+        trace = trace_outcome(outcome, load_pps, intended_s)
         self._now_s = max(self._now_s, outcome.started_s) + trace.elapsed_s + self.plan.overhead_s
         self.model.learn(trace)
-        for each in self.pursuits:
-            each.ledger.add(trace, self.model.expected_ratio(trace, each.ledger.full_s))
-        self.excuse(trace)
+        for each in self.goal_searches:
+            each.evidence.add(trace, self.model.expected_ratio(trace, each.evidence.full_s))
+        self.set_aside_exception(trace)
         return trace
 
-    def _learn_of_measurer(self, stop: StopRule | None, outcome: Outcome) -> None:
+    def _learn_measurer_limits(self, stop: StopRule | None, outcome: Outcome) -> None:
         """Whoever measures may not stop trials, or may tell of losses that later turn out to be none."""
         if stop and stop.elapsed_s and outcome.elapsed_s > 1.5 * stop.elapsed_s:
-            self.stops = False
+            self.stops_early = False
         if stop and stop.after_loss_s is not None and outcome.stopped_early and outcome.loss_ratio == 0.0:
-            self.certain = stop.elapsed_s is not None and outcome.elapsed_s >= stop.elapsed_s
+            self.losses_are_final = stop.elapsed_s is not None and outcome.elapsed_s >= stop.elapsed_s
 
-    def excuse(self, trace: Trace) -> None:
+    def set_aside_exception(self, trace: Trace) -> None:
         """Set a trial aside that ran in a mode which is the exception."""
-        if self.model.nature is Nature.MODES and self.model.is_slow_exception(trace):
-            for pursuit in self.pursuits:
-                if pursuit.strict or pursuit.ledger.part_count(trace) > 1:
-                    pursuit.ledger.set_aside(trace.index)
+        if self.model.behavior is SutBehavior.MODES and self.model.is_slow_exception(trace):
+            for goal_search in self.goal_searches:
+                if goal_search.strict or goal_search.evidence.part_count(trace) > 1:
+                    goal_search.evidence.set_aside(trace.index)
 
-    def take_nature(self, nature: Nature) -> None:
+    def note_behavior(self, behavior: SutBehavior) -> None:
         """From now on take the SUT for this."""
-        self.model.nature = nature
-        self.natures.append(nature)
+        self.model.behavior = behavior
+        self.behaviors.append(behavior)
 
-    def one_by_one(self, ledger: Ledger, load_pps: float) -> bool:
+    def needs_separate_trials(self, evidence: GoalEvidence, load_pps: float) -> bool:
         """Whether a long trial cannot stand for several short ones.
 
         Each of these would find the buffer empty, or would have another capacity.
         """
-        varies = self.model.nature in (Nature.MODES, Nature.SCATTERED)
-        return self.apart or varies or self.model.buffer_matters(load_pps, ledger.full_s)
+        varies = self.model.behavior in (SutBehavior.MODES, SutBehavior.SCATTERED)
+        return self.long_trials_differ or varies or self.model.buffer_matters(load_pps, evidence.full_s)
 
     def event_rate(self, traces: Sequence[Trace]) -> EventRate:
         """How often frames get lost one by one; worked out once for the same trials."""
@@ -162,30 +164,30 @@ class State:
             self._event_rate = (key, EventRate(traces))
         return self._event_rate[1]
 
-    def deciding_s(self, ledger: Ledger, load_pps: float) -> float:
+    def deciding_s(self, evidence: GoalEvidence, load_pps: float) -> float:
         """How long to offer a load so that it is decided, if possible by this one trial."""
-        if self.one_by_one(ledger, load_pps):
-            return ledger.full_s
-        return ledger.missing_s(load_pps) if ledger.at(load_pps) else ledger.decision_s()
+        if self.needs_separate_trials(evidence, load_pps):
+            return evidence.full_s
+        return evidence.missing_s(load_pps) if evidence.at(load_pps) else evidence.decision_s()
 
-    def is_narrow(self, ledger: Ledger) -> bool:
+    def is_narrow(self, evidence: GoalEvidence) -> bool:
         """Whether a goal has its bounds as close as asked, or the loads allowed leave it without."""
-        lower_pps, upper_pps = ledger.bounds()
+        lower_pps, upper_pps = evidence.bounds()
         if lower_pps is None:
             return upper_pps is not None and upper_pps <= self.plan.min_load_pps
         if upper_pps is None:
             return lower_pps >= self.plan.max_load_pps
-        return width.between(lower_pps, upper_pps) <= ledger.width_ratio * (1.0 + 1e-9)
+        return width.between(lower_pps, upper_pps) <= evidence.width_ratio * (1.0 + 1e-9)
 
     def fair_share_s(self) -> float:
         """How long a proof may take, so that time is left for as long a one of each other goal."""
-        unsettled = max(1, sum(not self.is_narrow(pursuit.ledger) for pursuit in self.pursuits))
-        return max(SHORT_PROOF_S, self.left_s() / unsettled - self.plan.overhead_s - CAP_S)
+        open_count = max(1, sum(not self.is_narrow(goal_search.evidence) for goal_search in self.goal_searches))
+        return max(SHORT_PROOF_S, self.remaining_s() / open_count - self.plan.overhead_s - UPPER_PROOF_S)
 
-    def left_s(self) -> float:
+    def remaining_s(self) -> float:
         """Time for sending that is left."""
         return self.plan.search_duration_max_s - self._now_s - self.plan.overhead_s
 
-    def clamped(self, load_pps: float) -> float:
+    def clamp(self, load_pps: float) -> float:
         """The nearest load allowed."""
         return min(self.plan.max_load_pps, max(self.plan.min_load_pps, load_pps))

@@ -12,7 +12,7 @@ from enum import StrEnum
 from statistics import fmean, median, stdev
 from typing import NamedTuple
 
-from nodrop.search.probe_search.goal_evidence import Ledger
+from nodrop.search.probe_search.goal_evidence import GoalEvidence
 from nodrop.search.probe_search.trial_trace import Trace
 
 NEAR = 0.03
@@ -21,30 +21,30 @@ FAR_SD = 0.02
 """Relative standard deviation of an estimate from trials far above the threshold."""
 NEAR_SD = 0.001
 """The same from a single trial near it."""
-BUFFER_MATTERS = 1e-3
+MIN_BUFFER_SHARE = 1e-3
 """Share of a trial's frames from which on a buffer is reckoned with."""
 
 
-COLLAPSED = 0.1
+COLLAPSED_SHARE = 0.1
 """Share of the load that comes through, below which a SUT is swamped rather than at its limit."""
-REFUTED = 0.5
+HARD_LIMIT_TOLERANCE = 0.5
 """Relative deviation from the loss of a hard limit from which on the limit is not one."""
-SOME_FRAMES = 10
+MIN_LOST_FRAMES = 10
 """Fewer frames lost do not make a loss ratio."""
 
 
-LEAST_PPS = 1.0
+MIN_THRESHOLD_PPS = 1.0
 """No threshold is below it, though a trial in which nothing passed for a while would have lost too much at any load."""
-SAME = 0.002
+SAME_CAPACITY_RATIO = 0.002
 """Relative difference up to which two capacities count as the same."""
 MODES_APART = 0.015
 """Relative distance from which on two capacities may be two modes."""
 
 
-SAME_ELSEWHERE = 0.01
+SAME_CAPACITY_RATIO_ELSEWHERE = 0.01
 """The same for capacities at different loads, which differ where the loss curve is smooth."""
 SAME_LOAD = 0.002
-COMPARABLE = 0.15
+COMPARABLE_LOAD = 0.15
 """Distance, on the logarithmic axis, of loads that count as the same, and as comparable."""
 TREND = 3e-4
 """Relative change from which on capacities that go one way are worth following."""
@@ -54,9 +54,9 @@ CLEAR_MAJORITY = 3
 
 CHANGING_S = 1.0
 """From this long on a trial in the course of which the capacity changed says most about long trials."""
-WATCHED = 0.9
+FULLY_WATCHED_SHARE = 0.9
 """Share of its time that such a trial has to have run to tell all of it."""
-Found = tuple[float, Trace]
+TrialThreshold = tuple[float, Trace]
 """A threshold and the trial it was found from."""
 
 
@@ -73,7 +73,7 @@ class Estimate(NamedTuple):
     """What it follows from."""
 
 
-class Nature(StrEnum):
+class SutBehavior(StrEnum):
     """How the capacity of short looks behaves from one to the next."""
 
     STABLE = "stable"
@@ -90,7 +90,7 @@ class SutModel:
         self.traces: list[Trace] = []
         self.era_start = 0
         """Position of the first trace that shows the SUT as it is now."""
-        self.nature = Nature.STABLE
+        self.behavior = SutBehavior.STABLE
         self.surveyed = False
         """Whether several looks in a row have shown the nature."""
 
@@ -98,60 +98,62 @@ class SutModel:
         """Take in a trial."""
         self.traces.append(trace)
 
-    def judge_looks(self, looks: Sequence[Trace]) -> None:
+    def update_behavior(self, probes: Sequence[Trace]) -> None:
         """Say how the SUT behaves after several looks in a row, and forget what no longer holds."""
-        fresh = [look.capacity_pps for look in looks]
-        earlier, same_load = self._before(looks)
+        fresh = [look.capacity_pps for look in probes]
+        earlier, same_load = self._comparable_capacities(probes)
         both = [*earlier, *fresh]
         if len(fresh) < 2:
             return
         self.surveyed = True
-        if self.nature is Nature.RISING and _range(fresh) <= SAME:
+        if self.behavior is SutBehavior.RISING and _range(fresh) <= SAME_CAPACITY_RATIO:
             # Two looks are enough to see whether it goes on.
-            self.nature = Nature.RISING if fresh[-1] > fresh[0] * (1.0 + TREND) else Nature.STABLE
-            self.era_start = self.traces.index(looks[-1])
+            self.behavior = SutBehavior.RISING if fresh[-1] > fresh[0] * (1.0 + TREND) else SutBehavior.STABLE
+            self.era_start = self.traces.index(probes[-1])
             return
-        shifted = SAME if same_load else SAME_ELSEWHERE
-        if _split(both) and _range(fresh) > SAME:
-            self.nature = Nature.MODES
+        shifted = SAME_CAPACITY_RATIO if same_load else SAME_CAPACITY_RATIO_ELSEWHERE
+        if _split(both) and _range(fresh) > SAME_CAPACITY_RATIO:
+            self.behavior = SutBehavior.MODES
         elif (direction := trend(both)) and trend(fresh) == direction:
-            self.nature = direction
-            self.era_start = self.traces.index(looks[-1])
-        elif _range(fresh) > SAME:
-            self.nature = Nature.SCATTERED
+            self.behavior = direction
+            self.era_start = self.traces.index(probes[-1])
+        elif _range(fresh) > SAME_CAPACITY_RATIO:
+            self.behavior = SutBehavior.SCATTERED
         else:
-            self.nature = Nature.STABLE
+            self.behavior = SutBehavior.STABLE
             if _range(both) > shifted:
-                self.era_start = self.traces.index(looks[0])
+                self.era_start = self.traces.index(probes[0])
 
-    def _before(self, looks: Sequence[Trace]) -> tuple[list[float], bool]:
+    def _comparable_capacities(self, probes: Sequence[Trace]) -> tuple[list[float], bool]:
         """Capacities that earlier trials showed: at the load of the looks if there are any, else at about that."""
-        seen = [t for t in self.current if t.overloaded and t.steady and t not in looks]
-        distances = [(abs(math.log(t.load_pps / looks[-1].load_pps)), t.capacity_pps) for t in seen] if looks else []
+        seen = [t for t in self.current if t.overloaded and t.steady and t not in probes]
+        distances = [(abs(math.log(t.load_pps / probes[-1].load_pps)), t.capacity_pps) for t in seen] if probes else []
         same = [capacity for distance, capacity in distances if distance <= SAME_LOAD]
-        return (same, True) if same else ([c for distance, c in distances if distance <= COMPARABLE], False)
+        return (same, True) if same else ([c for distance, c in distances if distance <= COMPARABLE_LOAD], False)
 
-    def usual_look_pps(self, needed_pps: float) -> float:
+    def usual_probe_pps(self, needed_pps: float) -> float:
         """The load of an earlier look a little above this, so that what they show can be compared; else this."""
-        seen = [t.load_pps for t in self.current if t.overloaded and t.asked_s > 2.0 * t.elapsed_s]
+        seen = [t.load_pps for t in self.current if t.overloaded and t.intended_s > 2.0 * t.elapsed_s]
         return min((load for load in seen if 1.0 <= load / needed_pps <= 1.03), default=needed_pps)
 
     def follow_fall(self, before: Trace, after: Trace) -> None:
         """Take the SUT for drifting down when a trial begins where the one before it ended, below its beginning."""
-        if self.nature is not Nature.STABLE or not after.overloaded or (after.first_lossy or 0) > 1:
+        if self.behavior is not SutBehavior.STABLE or not after.overloaded or (after.first_lossy or 0) > 1:
             return
         part = max(1, len(before.tail_pps) // 10)
         begin, end = fmean(before.tail_pps[:part]), fmean(before.tail_pps[-part:])
         again = fmean(after.tail_pps[: max(1, len(after.tail_pps) // 10)])
-        gradual = begin > 0.0 and TREND < 1.0 - end / begin < SAME_ELSEWHERE  # more than that is a jump to another mode
+        gradual = (
+            begin > 0.0 and TREND < 1.0 - end / begin < SAME_CAPACITY_RATIO_ELSEWHERE
+        )  # more than that is a jump to another mode
         if gradual and again < (begin + end) / 2.0:
-            self.nature = Nature.FALLING
+            self.behavior = SutBehavior.FALLING
             self.era_start = self.traces.index(before)
 
     def undecided_modes(self) -> bool:
         """Whether there are two modes and it is open which is the more frequent one."""
-        parted = self.modes() if self.nature is Nature.MODES else None
-        return parted is not None and abs(len(parted[0]) - len(parted[1])) < CLEAR_MAJORITY
+        split = self.modes() if self.behavior is SutBehavior.MODES else None
+        return split is not None and abs(len(split[0]) - len(split[1])) < CLEAR_MAJORITY
 
     def modes(self) -> tuple[list[float], list[float]] | None:
         """The capacities of slower and faster trials; None where there are no two kinds.
@@ -159,20 +161,20 @@ class SutModel:
         A trial that lost nothing where a slow one would have was a fast one.
         """
         seen = [t.capacity_pps for t in self.current if t.overloaded and t.load_pps < 1.2 * t.capacity_pps]
-        parted = _split(seen)
-        if not parted:
+        split = _split(seen)
+        if not split:
             return None
-        slow, fast = parted
-        carried = [t for t in self.current if not t.overloaded and t.load_pps > max(slow) * (1.0 + SAME)]
+        slow, fast = split
+        carried = [t for t in self.current if not t.overloaded and t.load_pps > max(slow) * (1.0 + SAME_CAPACITY_RATIO)]
         return slow, fast + [median(fast)] * len(carried)
 
     def is_slow_exception(self, trace: Trace) -> bool:
         """Whether this trial ran in the slower of two modes, which is the rarer one."""
-        parted = self.modes()
-        if not parted or not trace.overloaded or not trace.steady or (trace.first_lossy or 0) > 1:
+        split = self.modes()
+        if not split or not trace.overloaded or not trace.steady or (trace.first_lossy or 0) > 1:
             return False
-        slow, fast = parted
-        return len(slow) < len(fast) and trace.capacity_pps <= max(slow) * (1.0 + SAME)
+        slow, fast = split
+        return len(slow) < len(fast) and trace.capacity_pps <= max(slow) * (1.0 + SAME_CAPACITY_RATIO)
 
     @property
     def current(self) -> list[Trace]:
@@ -190,31 +192,31 @@ class SutModel:
 
     def buffer_matters(self, load_pps: float, duration_s: float) -> bool:
         """Whether the buffer hides a noticeable part of a trial's excess."""
-        return self.buffer_count > BUFFER_MATTERS * load_pps * duration_s
+        return self.buffer_count > MIN_BUFFER_SHARE * load_pps * duration_s
 
-    def threshold(self, ledger: Ledger) -> Estimate | None:
+    def threshold(self, evidence: GoalEvidence) -> Estimate | None:
         """Where overloaded trials put a goal's threshold; None while there is none."""
-        telling = [trace for trace in self.current if _tells(trace) and not is_collapsed(trace)]
-        if not telling:
+        informative = [trace for trace in self.current if _shows_capacity(trace) and not is_collapsed(trace)]
+        if not informative:
             return None
-        ratio, full_s = ledger.goal.loss_ratio, ledger.full_s
+        ratio, full_s = evidence.goal.loss_ratio, evidence.full_s
         if (between := self._interpolated(ratio)) is not None:
             return between
-        found: list[Found] = []
-        for trace in telling:
-            count = ledger.part_count(trace)
+        found: list[TrialThreshold] = []
+        for trace in informative:
+            count = evidence.part_count(trace)
             if count == 1:
                 found.append((self._threshold_pps(trace, ratio), trace))
             else:
                 found += [(part.tolerable_pps(ratio), trace) for part in trace.parts(count)]
         changing = [each for each in found if not each[1].steady and each[1].elapsed_s >= CHANGING_S]
-        if changing and self.nature in (Nature.STABLE, Nature.MODES):
-            watched = [each for each in changing if each[1].elapsed_s >= WATCHED * each[1].asked_s]
+        if changing and self.behavior in (SutBehavior.STABLE, SutBehavior.MODES):
+            watched = [each for each in changing if each[1].elapsed_s >= FULLY_WATCHED_SHARE * each[1].intended_s]
             return self._pooled(watched or changing)
-        parted = self.modes() if self.nature is Nature.MODES else None
-        if parted:
-            major = max(parted, key=len)
-            low_pps, high_pps = min(major) * (1.0 - SAME), max(major) * (1.0 + SAME)
+        split = self.modes() if self.behavior is SutBehavior.MODES else None
+        if split:
+            major = max(split, key=len)
+            low_pps, high_pps = min(major) * (1.0 - SAME_CAPACITY_RATIO), max(major) * (1.0 + SAME_CAPACITY_RATIO)
             found = [each for each in found if low_pps <= each[1].capacity_pps <= high_pps] or found
             return self._pooled(found)
         near = [each for each in found if abs(math.log(each[1].load_pps / max(1.0, each[0]))) <= NEAR]
@@ -223,11 +225,11 @@ class SutModel:
             return Estimate(load_pps, FAR_SD, near=False)
         return self._from_near(near, [each for each in near if each[1].elapsed_s >= 0.5 * full_s])
 
-    def _from_near(self, near: list[Found], long: list[Found]) -> Estimate:
+    def _from_near(self, near: list[TrialThreshold], long: list[TrialThreshold]) -> Estimate:
         """What trials near their threshold say, the long ones among them first."""
-        if self.nature is Nature.FALLING:
+        if self.behavior is SutBehavior.FALLING:
             return Estimate(near[-1][0], NEAR_SD, near=True)
-        if self.nature is Nature.SCATTERED:
+        if self.behavior is SutBehavior.SCATTERED:
             # A trial below its capacity shows nothing, so only loads that every trial fails at give all of them a say.
             highest_pps = max(trace.capacity_pps for _, trace in near)
             fair = [each for each in near if each[1].load_pps >= highest_pps]
@@ -244,11 +246,11 @@ class SutModel:
         Between the highest load that lost less and the lowest that lost more, the logarithm of the loss is taken to
         rise evenly with that of the load.
         """
-        if loss_ratio == 0.0 or self.nature is not Nature.STABLE or not self.surveyed:
+        if loss_ratio == 0.0 or self.behavior is not SutBehavior.STABLE or not self.surveyed:
             return None
-        points = [trace for trace in self.current if trace.lost_count >= SOME_FRAMES and trace.steady]
+        points = [trace for trace in self.current if trace.lost_count >= MIN_LOST_FRAMES and trace.steady]
         above = min((t for t in points if t.loss_ratio > loss_ratio), key=lambda t: t.load_pps, default=None)
-        if above is None or not above.overloaded or self.buffer_matters(above.load_pps, above.asked_s):
+        if above is None or not above.overloaded or self.buffer_matters(above.load_pps, above.intended_s):
             return None
         below = max(
             (t for t in points if t.loss_ratio <= loss_ratio and t.load_pps < above.load_pps),
@@ -257,23 +259,27 @@ class SutModel:
         )
         if below is not None:
             return _between(below, above, loss_ratio)
-        higher = [t for t in points if t.load_pps > above.load_pps * (1.0 + SAME) and t.loss_ratio > above.loss_ratio]
+        higher = [
+            t
+            for t in points
+            if t.load_pps > above.load_pps * (1.0 + SAME_CAPACITY_RATIO) and t.loss_ratio > above.loss_ratio
+        ]
         return _between(above, min(higher, key=lambda t: t.load_pps), loss_ratio) if higher else None
 
     def _threshold_pps(self, trace: Trace, loss_ratio: float) -> float:
-        buffer_count = self.buffer_count if self.buffer_matters(trace.load_pps, trace.asked_s) else 0.0
+        buffer_count = self.buffer_count if self.buffer_matters(trace.load_pps, trace.intended_s) else 0.0
         return trace.threshold_pps(loss_ratio, buffer_count)
 
-    def _agreed(self, long: list[Found], near: list[Found]) -> Estimate:
+    def _agreed(self, long: list[TrialThreshold], near: list[TrialThreshold]) -> Estimate:
         """What long trials say; as sure as short ones agree with them."""
         found = self._pooled(long)
         if found.trial_count > 1 or len(near) < 2:
             return found
         return found._replace(sd_ratio=max(NEAR_SD / 4, stdev(value for value, _ in near) / found.load_pps))
 
-    def _pooled(self, found: list[Found]) -> Estimate:
+    def _pooled(self, found: list[TrialThreshold]) -> Estimate:
         values = [value for value, _ in found]
-        middle = max(LEAST_PPS, median(values))
+        middle = max(MIN_THRESHOLD_PPS, median(values))
         if len({trace.index for _, trace in found}) < 2:
             return Estimate(middle, NEAR_SD, near=True)
         spread = stdev(values) / middle
@@ -286,7 +292,7 @@ class SutModel:
 
     def fall_ratio(self, duration_s: float) -> float:
         """By how much the capacity of a SUT that drifts down will have fallen at the end of a trial begun now."""
-        if self.nature is not Nature.FALLING:
+        if self.behavior is not SutBehavior.FALLING:
             return 0.0
         seen = [t for t in self.traces if t.overloaded and t.load_pps < 1.2 * t.capacity_pps]
         first, last = seen[0], seen[-1]
@@ -318,7 +324,7 @@ def _between(low: Trace, high: Trace, loss_ratio: float) -> Estimate | None:
     Below the two it is followed for no more than their distance.
     """
     limited = max(0.0, 1.0 - high.forwarded_pps / low.load_pps)
-    if abs(low.loss_ratio - limited) < REFUTED * max(low.loss_ratio, limited):
+    if abs(low.loss_ratio - limited) < HARD_LIMIT_TOLERANCE * max(low.loss_ratio, limited):
         return None
     share = math.log(loss_ratio / low.loss_ratio) / math.log(high.loss_ratio / low.loss_ratio)
     reach = math.log(high.load_pps / low.load_pps)
@@ -327,10 +333,10 @@ def _between(low: Trace, high: Trace, loss_ratio: float) -> Estimate | None:
 
 def is_collapsed(trace: Trace) -> bool:
     """Whether so little came through that it says nothing of what a lower load would do."""
-    return trace.overloaded and trace.capacity_pps < COLLAPSED * trace.offered_pps
+    return trace.overloaded and trace.capacity_pps < COLLAPSED_SHARE * trace.offered_pps
 
 
-def _tells(trace: Trace) -> bool:
+def _shows_capacity(trace: Trace) -> bool:
     return trace.overloaded or trace.fluctuating
 
 
@@ -338,15 +344,15 @@ def _range(values: Sequence[float]) -> float:
     return (max(values) - min(values)) / max(1e-9, *values)
 
 
-def trend(values: Sequence[float]) -> Nature | None:
+def trend(values: Sequence[float]) -> SutBehavior | None:
     """Whether values in the order of time all but once go one way."""
     if len(values) < 4 or _range(values) <= TREND:
         return None
     rises = sum(b > a for a, b in itertools.combinations(values, 2))
     pairs = len(values) * (len(values) - 1) // 2
     if rises >= 0.9 * pairs:
-        return Nature.RISING
-    return Nature.FALLING if rises <= 0.1 * pairs else None
+        return SutBehavior.RISING
+    return SutBehavior.FALLING if rises <= 0.1 * pairs else None
 
 
 def _split(values: Sequence[float]) -> tuple[list[float], list[float]] | None:

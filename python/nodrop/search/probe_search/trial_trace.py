@@ -15,7 +15,7 @@ from nodrop.search.base import Outcome, Sample
 
 WINDOWS_MAX = 300
 """Finer windows are joined up to this many: enough to see a stall in a long trial, few enough to replay at once."""
-SINGLY = 1e-5
+SINGLE_LOSS_RATIO = 1e-5
 """Loss of a larger share does not come frame by frame."""
 LOSSY_SHARE = 0.8
 """Share of the windows after the first loss that lose, from which on a trial counts as overloaded."""
@@ -50,7 +50,7 @@ class Trace:
 
     index: int
     load_pps: float
-    asked_s: float
+    intended_s: float
     elapsed_s: float
     started_s: float
     loss_ratio: float
@@ -107,7 +107,7 @@ class Trace:
         """Whether it lost again and again over a long time: the capacity goes below the load and back."""
         lossy = sum(window.lost_count > 0 for window in self.windows)
         often = lossy >= FLUCTUATIONS and lossy >= FLUCTUATING_SHARE * len(self.windows)
-        return often and self.elapsed_s >= LONG_S and self.loss_ratio >= SINGLY and not self.overloaded
+        return often and self.elapsed_s >= LONG_S and self.loss_ratio >= SINGLE_LOSS_RATIO and not self.overloaded
 
     @cached_property
     def tail_pps(self) -> tuple[float, ...]:
@@ -181,7 +181,7 @@ class Trace:
         lost = sum(window.lost_count for window in windows)
         return replace(
             self,
-            asked_s=part_s,
+            intended_s=part_s,
             elapsed_s=part_s,
             loss_ratio=min(1.0, lost / (self.load_pps * part_s)),
             windows=tuple(windows),
@@ -201,11 +201,11 @@ class Trace:
                 lost += max(0.0, load_pps - self.capacity_pps) * window.duration_s
             elif window.lost_count > 0:
                 lost += max(0.0, (load_pps - self.load_pps) * window.duration_s + window.lost_count)
-        missing_s = max(0.0, self.asked_s - self.elapsed_s)
+        missing_s = max(0.0, self.intended_s - self.elapsed_s)
         if self.overloaded and missing_s:
             last = self.tail_pps[-max(1, len(self.tail_pps) // 4) :]
             lost += max(0.0, load_pps - fmean(last)) * missing_s
-        return max(0.0, lost - buffer_count) / (load_pps * max(self.asked_s, self.elapsed_s))
+        return max(0.0, lost - buffer_count) / (load_pps * max(self.intended_s, self.elapsed_s))
 
     def early_loss_count(self, load_pps: float, duration_s: float) -> float:
         """Frames that another load would have lost in this trial by a time."""
@@ -223,7 +223,7 @@ class Trace:
     def threshold_pps(self, loss_ratio: float, buffer_count: float) -> float:
         """The highest load at which this trial would have met a loss ratio; for overloaded trials."""
         if loss_ratio == 0.0:
-            return self.lowest_pps + buffer_count / max(self.asked_s, self.elapsed_s)
+            return self.lowest_pps + buffer_count / max(self.intended_s, self.elapsed_s)
         low, high = 0.0, 1.02 * max(self.load_pps, self.capacity_pps / (1.0 - loss_ratio))
         for _ in range(40):
             middle = (low + high) / 2
@@ -242,21 +242,21 @@ class Trace:
         return self.threshold_pps(loss_ratio, 0.0)
 
 
-def read(outcome: Outcome, load_pps: float, asked_s: float) -> Trace:
+def trace_outcome(outcome: Outcome, load_pps: float, intended_s: float) -> Trace:
     """A trial as a trace; one window where the measurer gave no samples."""
-    elapsed_s = outcome.elapsed_s or asked_s
+    elapsed_s = outcome.elapsed_s or intended_s
     lost_count = outcome.loss_ratio * load_pps * elapsed_s
     samples = outcome.samples or (Sample(elapsed_s, 0, 0),)
     return Trace(
         index=outcome.index,
         load_pps=load_pps,
-        asked_s=asked_s,
+        intended_s=intended_s,
         elapsed_s=elapsed_s,
         started_s=outcome.started_s,
         loss_ratio=outcome.loss_ratio,
         windows=tuple(_windows(samples, load_pps, lost_count, outcome.unsent_count)),
         stopped=outcome.stopped_early,
-        unsent_ratio=outcome.unsent_count / max(1, outcome.sent_count + outcome.unsent_count),
+        unsent_ratio=outcome.unsent_count / max(1, outcome.offered_count + outcome.unsent_count),
     )
 
 
@@ -266,14 +266,14 @@ def _windows(samples: Sequence[Sample], load_pps: float, lost_count: float, unse
     kept = [*samples[stride - 1 : -1 : stride], samples[-1]]
     # Some measurers know only in the end what they did not send.
     middle = kept[(len(kept) - 1) // 2]
-    missing_count = load_pps * middle.elapsed_s - middle.sent_count
+    missing_count = load_pps * middle.elapsed_s - middle.offered_count
     unsent_seen = 2.0 * missing_count > unsent_count * middle.elapsed_s / kept[-1].elapsed_s > 0.0
     windows = []
     before_s = before_count = 0.0
     for position, sample in enumerate(kept):
         count = float(sample.lost_count)
         if unsent_seen:
-            count += max(0.0, load_pps * sample.elapsed_s - sample.sent_count)
+            count += max(0.0, load_pps * sample.elapsed_s - sample.offered_count)
         else:
             count += unsent_count * sample.elapsed_s / kept[-1].elapsed_s
         if position == len(kept) - 1:
