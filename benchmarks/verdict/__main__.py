@@ -23,7 +23,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from nodrop.analysis import Margins, Verdict
+from nodrop.analysis import Margins, ComparisonOutcome
 from nodrop.model.summary import Summary
 
 PAGE_WIDTH = 150
@@ -182,11 +182,11 @@ def _called(found: Tally | None) -> str:
 
 
 def _worse(found: Tally | None) -> str:
-    return "" if found is None else f"{found.ndr_ratio(Verdict.WORSE) * 100:.1f}"
+    return "" if found is None else f"{found.ndr_ratio(ComparisonOutcome.WORSE) * 100:.1f}"
 
 
 def _alike(found: Tally | None) -> str:
-    return "-" if found is None else f"{found.ndr_ratio(Verdict.EQUIVALENT) * 100:.1f}"
+    return "-" if found is None else f"{found.ndr_ratio(ComparisonOutcome.EQUIVALENT) * 100:.1f}"
 
 
 def demands(found: dict[Task, Tally]) -> Iterator[str]:
@@ -199,13 +199,13 @@ def demands(found: dict[Task, Tally]) -> Iterator[str]:
     yield _line(share <= NOMINAL, f"false alarms at most 5 %: {share:.1%} ({low:.1%} to {high:.1%}) at worst, {where}")
     task = Task("noise", "gaussian", 5, 0.02)
     if task in found:
-        power = found[task].ndr_ratio(Verdict.WORSE)
+        power = found[task].ndr_ratio(ComparisonOutcome.WORSE)
         yield _line(power >= POWER, f"2 % slower, five repeats, 0.5 % noise found in at least 95 %: {power:.1%}")
     apart = {
         task: each for task, each in found.items() if task.effect == MARGIN and task.kind == "noise" and _demanded(task)
     }
-    worst = max(apart, key=lambda task: apart[task].ndr_ratio(Verdict.EQUIVALENT))
-    share = apart[worst].ndr_ratio(Verdict.EQUIVALENT)
+    worst = max(apart, key=lambda task: apart[task].ndr_ratio(ComparisonOutcome.EQUIVALENT))
+    share = apart[worst].ndr_ratio(ComparisonOutcome.EQUIVALENT)
     where = f"{worst.name}, {worst.repeats} each"
     yield _line(share <= NOMINAL, f"called equivalent at the margin in at most 5 %: {share:.1%} at worst, {where}")
 

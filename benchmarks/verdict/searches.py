@@ -9,8 +9,8 @@ from benchmarks.verdict.runs import made
 from nodrop.model.summary import Measure, Summary
 from nodrop.search.base import Interval
 from nodrop.simulation.forwarder import Forwarder
-from nodrop.simulation.registry import create, parameters_of
-from nodrop.simulation.search_run import simulate
+from nodrop.simulation.registry import create, default_parameters
+from nodrop.simulation.search_run import simulate_search
 
 SUTS = (
     *("hard-limit", "smooth-knee", "noisy-capacity", "noisy-windows", "stall-periodic", "stall-random"),
@@ -22,7 +22,7 @@ Found = tuple[Measure, ...]
 
 def slowed(sut: str, seed: int, slower: float) -> Forwarder:
     """A SUT whose capacity is less by that share."""
-    rates = {key: value for key, value in parameters_of(sut).items() if key in ("capacity_pps", "slow_pps")}
+    rates = {key: value for key, value in default_parameters(sut).items() if key in ("capacity_pps", "slow_pps")}
     return create(sut, seed, {key: value * (1 - slower) for key, value in rates.items()})
 
 
@@ -33,7 +33,7 @@ def true_ndr_pps(sut: str, slower: float) -> float:
 
 def search(sut: str, seed: int, slower: float = 0.0) -> Found:
     """What one search finds of it, with the goals of FD.io CSIT."""
-    simulated = simulate(GOAL_SETS[SHORT].plan("nodrop", 2.0), slowed(sut, seed, slower))
+    simulated = simulate_search(GOAL_SETS[SHORT].plan("nodrop", 2.0), slowed(sut, seed, slower))
     return tuple(measure for interval in simulated.intervals if (measure := _measure(interval)))
 
 

@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from random import Random
 
-from nodrop.analysis import Verdict, compare
+from nodrop.analysis import ComparisonOutcome, compare
 from nodrop.model.base import Value
 from nodrop.model.summary import Summary
 
 Pair = Callable[[Random], tuple[Sequence[Summary], Sequence[Summary]]]
 """Makes runs of A and of B."""
-CALLED = (Verdict.WORSE, Verdict.BETTER)
+CALLED = (ComparisonOutcome.WORSE, ComparisonOutcome.BETTER)
 
 
 class Tally(Value):
@@ -30,7 +30,7 @@ class Tally(Value):
         """Share of those."""
         return self.called / self.pairs
 
-    def ndr_ratio(self, verdict: Verdict) -> float:
+    def ndr_ratio(self, verdict: ComparisonOutcome) -> float:
         """Share of the comparisons that say so of NDR."""
         return self.ndr.get(verdict.value, 0) / self.pairs
 

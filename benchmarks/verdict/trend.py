@@ -23,8 +23,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from nodrop.analysis import Verdict
-from nodrop.analysis.trend import Point, Series, trend
+from nodrop.analysis import ComparisonOutcome
+from nodrop.analysis.trend import TrendPoint, TrendSeries, analyze_trend
 
 PAGE_WIDTH = 150
 """Where there is no terminal to fit."""
@@ -81,7 +81,7 @@ def _parse() -> argparse.Namespace:
 def steady(name: str, seed: int) -> Alarm:
     """A series without a change."""
     values = _values(BY_NAME[name], Random(f"{name} {seed}"), STEADY_COUNT)
-    return Alarm(bool(trend(_series(values)).changes), len(jumpavg.classify(values)) > 1)
+    return Alarm(bool(analyze_trend(_series(values)).changes), len(jumpavg.classify(values)) > 1)
 
 
 def stepped(step: float, before_count: int, seed: int) -> tuple[int, int]:
@@ -95,7 +95,7 @@ def stepped(step: float, before_count: int, seed: int) -> tuple[int, int]:
 
 
 def _is_worse(values: Sequence[float]) -> bool:
-    return trend(_series(values)).verdict is Verdict.WORSE
+    return analyze_trend(_series(values)).verdict is ComparisonOutcome.WORSE
 
 
 def _values(noise: Noise, rng: Random, count: int) -> list[float]:
@@ -105,12 +105,12 @@ def _values(noise: Noise, rng: Random, count: int) -> list[float]:
     return [LEVEL_PPS * exp(floor(at / noise.grid) * noise.grid if noise.grid else at) for at in places]
 
 
-def _series(values: Sequence[float]) -> Series:
+def _series(values: Sequence[float]) -> TrendSeries:
     points = (
-        Point(run_id=str(number), started_at=f"{number:09}", moment=str(number), value=value)
+        TrendPoint(run_id=str(number), started_at=f"{number:09}", moment=str(number), value=value)
         for number, value in enumerate(values)
     )
-    return Series(key="ndr", text="NDR", unit="pps", better="higher", points=tuple(points))
+    return TrendSeries(key="ndr", text="NDR", unit="pps", better="higher", points=tuple(points))
 
 
 def _print_alarms(console: Console, alarms: dict[str, list[Alarm]]) -> None:

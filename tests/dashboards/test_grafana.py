@@ -31,10 +31,10 @@ from tests.running import make_plan
 
 from nodrop import store
 from nodrop.export.dashboards import grafana, openmetrics, postgresql
-from nodrop.export.openmetrics import CONTENT_TYPE, Running, exposition
+from nodrop.export.openmetrics import CONTENT_TYPE, RunningState, format_openmetrics
 from nodrop.store.index import open_index
 
-DASHBOARDS = {each.uid: each for each in (openmetrics.dashboard(), postgresql.dashboard())}
+DASHBOARDS = {each.uid: each for each in (openmetrics.build_dashboard(), postgresql.build_dashboard())}
 Panels = list[dict[str, Any]]
 
 
@@ -129,7 +129,7 @@ def test_every_expression_is_promql(require_tool: Callable[[str], Path], tmp_pat
 def test_every_panel_is_answered_by_a_prometheus_that_scraped_a_run(
     require_tool: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    metrics = exposition(
+    metrics = format_openmetrics(
         [measured(tmp_path, rate="ndr_pdr"), measured(tmp_path, rate="100kpps", frame_sizes=["128"])], running(tmp_path)
     )
     with served(metrics) as target, prometheus(require_tool("prometheus"), target) as address:
@@ -138,9 +138,9 @@ def test_every_panel_is_answered_by_a_prometheus_that_scraped_a_run(
     assert empty == []
 
 
-def running(directory: Path) -> Running:
+def running(directory: Path) -> RunningState:
     result = measured(directory)
-    return Running(
+    return RunningState(
         run_id="now",
         plan=make_plan(directory),
         goals=result.goals,

@@ -25,7 +25,7 @@ from nodrop.cli import main
 from nodrop.export.dashboards import kibana, records
 from nodrop.export.fluentd import records as shipped
 
-OBJECTS = [json.loads(line) for line in kibana.ndjson().splitlines()]
+OBJECTS = [json.loads(line) for line in kibana.build_ndjson().splitlines()]
 BY_ID = {(each["type"], each["id"]): each for each in OBJECTS}
 Json = dict[str, Any]
 Search = Callable[[str, Json], Json]
@@ -106,20 +106,20 @@ def test_the_ids_are_those_of_earlier_releases() -> None:
         ("search", "nodrop-records"),
         ("dashboard", "nodrop-dashboard"),
     }
-    assert kibana.ndjson() == kibana.ndjson()
+    assert kibana.build_ndjson() == kibana.build_ndjson()
 
 
 def test_the_indices_asked_for_are_those_of_every_object() -> None:
-    text = kibana.ndjson("mine-*")
+    text = kibana.build_ndjson("mine-*")
     assert "resu*" not in text
     assert text.count("mine-*") == 1 + len(records.PANELS)
 
 
 def test_the_command_writes_the_objects(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", "kibana", "-o", str(tmp_path / "nodrop.ndjson")]) == 0
-    assert (tmp_path / "nodrop.ndjson").read_text() == kibana.ndjson()
+    assert (tmp_path / "nodrop.ndjson").read_text() == kibana.build_ndjson()
     assert main(["export", "kibana"]) == 0
-    assert capsys.readouterr().out == kibana.ndjson()
+    assert capsys.readouterr().out == kibana.build_ndjson()
     assert main(["export", "grafana", "--source", "postgresql"]) == 0
     assert json.loads(capsys.readouterr().out)["uid"] == "nodrop-results"
 
@@ -130,7 +130,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> list[Json]:
     directory = tmp_path_factory.mktemp("results")
     runs = [measured(directory, frame_sizes=[size], label="first") for size in ("64", "1518", "IMIX")]
     runs += [measured(directory, label="second"), measured(directory, rate="100kpps")]
-    return shipped.records(runs, "2026-01-31T12:00:00")
+    return shipped.build_records(runs, "2026-01-31T12:00:00")
 
 
 def asked_fields(spec: Json) -> set[str]:
@@ -142,7 +142,7 @@ def test_every_field_a_panel_asks_for_is_one_that_records_have(real: list[Json])
     percentiles = {name for name in known if name.startswith("lat_percentile_")}
     assert percentiles
     for panel in records.PANELS:
-        asked = asked_fields(kibana.specification(panel))
+        asked = asked_fields(kibana.build_specification(panel))
         assert {name for name in asked if not name.startswith("lat_percentile_")} <= known
         assert not any(name.startswith("lat_percentile_") for name in asked) or asked & percentiles
     assert set(records.TABLE_COLUMNS) <= known
@@ -152,16 +152,16 @@ def test_every_field_a_panel_asks_for_is_one_that_records_have(real: list[Json])
 
 def test_every_field_used_in_a_panel_is_one_it_asks_for() -> None:
     for panel in records.PANELS:
-        spec = kibana.specification(panel)
+        spec = kibana.build_specification(panel)
         text = json.dumps(spec)
         used = {part.split("']")[0] for part in text.split("_source['")[1:]}
         assert used <= asked_fields(spec)
 
 
 @pytest.mark.parametrize("panel", records.PANELS, ids=lambda panel: str(panel.id))
-def test_a_panel_is_valid_vega_lite_once_its_data_is_there(panel: records.Panel, search: Search) -> None:
+def test_a_panel_is_valid_vega_lite_once_its_data_is_there(panel: records.RecordPanel, search: Search) -> None:
     schema = json.loads((Path(altair.__file__).parent / "vegalite/v5/schema/vega-lite-schema.json").read_text())
-    jsonschema.validate(answered(kibana.specification(panel), search), schema)
+    jsonschema.validate(answered(kibana.build_specification(panel), search), schema)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_a_panel_is_valid_vega_lite_once_its_data_is_there(panel: records.Panel,
 )
 def test_a_panel_shows_every_series_of_the_records(id_: str, texts: list[str], search: Search, tmp_path: Path) -> None:
     panel = next(each for each in records.PANELS if each.id == id_)
-    drawn = svg(answered(kibana.specification(panel), search) | {"width": 500, "height": 300}, tmp_path)
+    drawn = svg(answered(kibana.build_specification(panel), search) | {"width": 500, "height": 300}, tmp_path)
     assert [text for text in texts if text not in drawn] == []
     assert drawn.count('role="graphics-symbol"') >= 8
 

@@ -17,13 +17,13 @@ from tests.running import make_plan, parts
 from tests.ship.aggregators import Aggregator, build_forward_server, free_port, install_secure_server
 from tests.suts import Step
 
-from nodrop.export.fluentd.buffer import Buffer, path_of
+from nodrop.export.fluentd.buffer import RecordBuffer, buffer_path
 from nodrop.export.fluentd.sender import Sender
 from nodrop.model.event import TrialDone
 from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult
 from nodrop.model.shipping import Aggregator as Destination
-from nodrop.run.event_sinks import listeners
+from nodrop.run.event_sinks import open_sinks
 from nodrop.run.execute import execute
 
 Find = Callable[[str], Path]
@@ -75,7 +75,7 @@ def plan_for(directory: Path, *entries: dict[str, Any], **keys: Any) -> Plan:
 def shipped(plan: Plan) -> tuple[RunResult, list[str]]:
     """Run it against a model of a SUT; gives the result, and what the user was told."""
     said: list[str] = []
-    with listeners(plan, said.append) as tell:
+    with open_sinks(plan, said.append) as tell:
         result = execute(plan, tell, parts(Step(1e6)))
     return result, said
 
@@ -147,7 +147,7 @@ def test_an_aggregator_that_comes_back_during_a_run_gets_what_waited_for_it(forw
     started: list[Aggregator] = []
     said: list[str] = []
     try:
-        with listeners(plan, said.append) as tell:
+        with open_sinks(plan, said.append) as tell:
 
             def hear(event: Any) -> None:
                 tell(event)
@@ -205,7 +205,7 @@ def test_records_kept_before_kill_9_arrive_afterwards(forward: Start, tmp_path: 
 def test_only_records_whose_acknowledgement_was_lost_arrive_twice(forward: Start, tmp_path: Path) -> None:
     port = free_port()
     destination = Destination(host="127.0.0.1", port=port)
-    with Buffer(path_of(tmp_path, destination)) as buffer:
+    with RecordBuffer(buffer_path(tmp_path, destination)) as buffer:
         buffer.describe(destination)
         for number in range(3):
             buffer.append("first", 1_700_000_000_123_456_789, {"number": number})

@@ -30,7 +30,7 @@ from nodrop.charts import (
     theme,
 )
 from nodrop.charts.base import Chart
-from nodrop.charts.catalogue import KINDS
+from nodrop.charts.catalogue import CHART_KINDS
 from nodrop.cli.plot import CHARTS
 from nodrop.errors import ConfigError
 from nodrop.model.goal import Limit
@@ -51,7 +51,7 @@ def validator() -> jsonschema.Draft7Validator:
 
 def require_sound(chart: Chart) -> None:
     """Valid, its data apart, every name of data known, a title and a sentence."""
-    validator().validate(json.loads(json.dumps(theme.themed(chart.spec))))
+    validator().validate(json.loads(json.dumps(theme.apply_theme(chart.spec))))
     definition = json.dumps(chart.definition)
     assert '"values": [{' not in definition
     assert set(re.findall(r'"data": \{"name": "(\w+)"\}', definition)) == set(chart.data)
@@ -107,16 +107,16 @@ def every_chart(result: RunResult) -> list[Chart]:
     """All that can be drawn of a run that searched, timed and counted."""
     counted = result.trials[-1].model_copy(update={"ledger": ledger(1_000_000, ("ring_full", 20))})
     return [
-        search_bounds.chart(result, result.steps),
-        rate_by_frame_size.chart([result]),
-        rate_by_frame_size.chart([result], "bps"),
-        latency.chart([timed(result)]),
-        latency.chart([timed(result)], each_way=True),
-        load_latency.chart(timed(result)),
-        loss.chart(result),
-        loss.chart(result, result.trials[0]),
-        sankey.chart(counted),
-        chains.chart(timed(result)),
+        search_bounds.build_chart(result, result.steps),
+        rate_by_frame_size.build_chart([result]),
+        rate_by_frame_size.build_chart([result], "bps"),
+        latency.build_chart([timed(result)]),
+        latency.build_chart([timed(result)], each_way=True),
+        load_latency.build_chart(timed(result)),
+        loss.build_chart(result),
+        loss.build_chart(result, result.trials[0]),
+        sankey.build_chart(counted),
+        chains.build_chart(timed(result)),
     ]
 
 
@@ -135,16 +135,16 @@ def test_every_chart_is_valid_one_way_and_of_many_chains(keys: dict[str, Any], t
 def test_a_run_of_one_trial_and_one_of_four_hundred_are_drawn(tmp_path: Path) -> None:
     result = recorded(tmp_path, SmoothCurve(9e5), **WIDE)
     one = result.model_copy(update={"trials": result.trials[:1], "steps": result.steps[:1], "goals": ()})
-    for chart in (search_bounds.chart(one, one.steps), loss.chart(one), chains.chart(one)):
+    for chart in (search_bounds.build_chart(one, one.steps), loss.build_chart(one), chains.build_chart(one)):
         require_sound(chart)
     numbered = range(400)
     made = [trial for trial in result.trials if trial.phase == "search"]
     trials = tuple(made[n % len(made)].model_copy(update={"index": n}) for n in numbered)
     steps = tuple(result.steps[n % len(result.steps)].model_copy(update={"trial_index": n}) for n in numbered)
     many = result.model_copy(update={"trials": trials, "steps": steps, "latencies": ()})
-    for chart in (search_bounds.chart(many, steps), load_latency.chart(timed(many))):
+    for chart in (search_bounds.build_chart(many, steps), load_latency.build_chart(timed(many))):
         require_sound(chart)
-    assert len(search_bounds.chart(many, steps).data["trials"]) == 400
+    assert len(search_bounds.build_chart(many, steps).data["trials"]) == 400
 
 
 def test_a_curve_ends_where_fewer_than_ten_frames_were_slower() -> None:
@@ -168,26 +168,26 @@ def test_a_curve_has_the_percentiles_that_the_figures_have() -> None:
 def test_no_curve_is_drawn_without_histograms(tmp_path: Path) -> None:
     result = recorded(tmp_path, MILLION)
     with pytest.raises(ConfigError, match="no histogram of it was kept"):
-        latency.chart([result])
+        latency.build_chart([result])
     assert curve([times(0, [1000] * 19)]) == ()
 
 
 def test_lines_of_several_runs_are_told_apart(tmp_path: Path) -> None:
     """Two runs alike in all but their ids have lines of their own."""
     results = [timed(recorded(tmp_path, MILLION)) for _ in range(2)]
-    lines = {row["line"] for row in latency.chart(results).data["curves"]}
+    lines = {row["line"] for row in latency.build_chart(results).data["curves"]}
     assert len(lines) == 2
     labelled = [
         result.model_copy(update={"plan": result.plan.model_copy(update={"label": name})})
         for result, name in zip(results, ("before", "after"), strict=True)
     ]
-    assert {row["line"].split(",")[0] for row in latency.chart(labelled).data["curves"]} == {"before", "after"}
+    assert {row["line"].split(",")[0] for row in latency.build_chart(labelled).data["curves"]} == {"before", "after"}
 
 
 def test_a_figure_that_something_else_limited_says_at_least(tmp_path: Path) -> None:
     result = recorded(tmp_path, MILLION)
     goals = tuple(found.model_copy(update={"limit": Limit.TESTER}) for found in result.goals)
-    chart = rate_by_frame_size.chart([result.model_copy(update={"goals": goals})])
+    chart = rate_by_frame_size.build_chart([result.model_copy(update={"goals": goals})])
     assert all(row["least"] and row["label"].startswith("≥") for row in chart.data["figures"])
     assert "at least, limited by the tester" in chart.summary
 
@@ -195,13 +195,13 @@ def test_a_figure_that_something_else_limited_says_at_least(tmp_path: Path) -> N
 def test_the_theoretical_maximum_is_drawn_for_links_that_have_a_speed(tmp_path: Path) -> None:
     """64-byte frames at 10 Gb/s: 14,880,952 per second each way (RFC 2544 appendix B, times ten)."""
     result = recorded(tmp_path, MILLION, link_speed="10Gbps")
-    lab = {row["series"] for row in rate_by_frame_size.chart([result]).data["figures"]}
+    lab = {row["series"] for row in rate_by_frame_size.build_chart([result]).data["figures"]}
     assert rate_by_frame_size.MAXIMUM not in lab
     engine = result.plan.engine.model_copy(update={"devices": ("0000:01:00.0", "0000:01:00.1")})
     real = result.model_copy(update={"plan": result.plan.model_copy(update={"engine": engine})})
     most = [
         row["rate"]
-        for row in rate_by_frame_size.chart([real]).data["figures"]
+        for row in rate_by_frame_size.build_chart([real]).data["figures"]
         if row["series"] == rate_by_frame_size.MAXIMUM
     ]
     assert most == pytest.approx([2 * 14.880952], rel=1e-6)
@@ -211,12 +211,12 @@ def test_loss_over_time_adds_up_to_what_was_lost(tmp_path: Path) -> None:
     result = recorded(tmp_path, SmoothCurve(9e5), **WIDE)
     for trial in result.trials:
         if trial.lost_count and trial.windows.lost_count:
-            rows = loss.chart(result, trial).data["lost"]
+            rows = loss.build_chart(result, trial).data["lost"]
             assert sum(row["lost"] for row in rows) == trial.lost_count
 
 
 def lost_widths(trial: TrialResult) -> dict[str, float]:
-    return {row["text"]: row["bottom"] - row["top"] for row in sankey.chart(trial).data["branches"]}
+    return {row["text"]: row["bottom"] - row["top"] for row in sankey.build_chart(trial).data["branches"]}
 
 
 def test_losses_are_to_scale_among_themselves_and_the_picture_says_how_far_they_are_magnified(tmp_path: Path) -> None:
@@ -224,17 +224,17 @@ def test_losses_are_to_scale_among_themselves_and_the_picture_says_how_far_they_
     small = trial.model_copy(update={"ledger": ledger(1_000_000, ("a", 4000), ("b", 1000))})
     widths = lost_widths(small)
     assert widths["4,000 (0.4 %): for a"] == pytest.approx(4 * widths["1,000 (0.1 %): for b"])
-    flow = next(row["right"] - row["left"] for row in sankey.chart(small).data["bands"])
-    shown = float(re.findall(r"drawn ([\d.,]+) times", sankey.chart(small).note)[0].replace(",", ""))
+    flow = next(row["right"] - row["left"] for row in sankey.build_chart(small).data["bands"])
+    shown = float(re.findall(r"drawn ([\d.,]+) times", sankey.build_chart(small).note)[0].replace(",", ""))
     assert widths["4,000 (0.4 %): for a"] == pytest.approx(shown * flow * 0.004, rel=0.01)
 
 
 def test_losses_that_can_be_seen_are_in_the_scale_of_the_flow(tmp_path: Path) -> None:
     trial = recorded(tmp_path, MILLION).trials[0]
     large = trial.model_copy(update={"ledger": ledger(1000, ("a", 400))})
-    flow = next(row["right"] - row["left"] for row in sankey.chart(large).data["bands"])
+    flow = next(row["right"] - row["left"] for row in sankey.build_chart(large).data["bands"])
     assert lost_widths(large) == {"400 (40 %): for a": pytest.approx(0.4 * flow)}
-    assert "flow and losses alike" in sankey.chart(large).note
+    assert "flow and losses alike" in sankey.build_chart(large).note
 
 
 def test_ways_of_many_chains_are_added_up(tmp_path: Path) -> None:
@@ -245,24 +245,24 @@ def test_ways_of_many_chains_are_added_up(tmp_path: Path) -> None:
         for way in one.ways
     )
     trial = recorded(tmp_path, MILLION).trials[0]
-    chart = sankey.chart(trial.model_copy(update={"ledger": LossLedger(ways=ways)}))
+    chart = sankey.build_chart(trial.model_copy(update={"ledger": LossLedger(ways=ways)}))
     assert sum(1 for row in chart.data["labels"] if row["text"].startswith("1,200 (40 %)")) == 2
 
 
 def test_a_fixed_rate_is_drawn_over_time_and_a_search_is_not(tmp_path: Path) -> None:
-    require_sound(fixed_rate.chart(recorded(tmp_path, Step(3000.0), rate="10kpps", duration=1)))
+    require_sound(fixed_rate.build_chart(recorded(tmp_path, Step(3000.0), rate="10kpps", duration=1)))
     with pytest.raises(ConfigError, match="at a fixed rate"):
-        fixed_rate.chart(recorded(tmp_path, MILLION))
+        fixed_rate.build_chart(recorded(tmp_path, MILLION))
 
 
 def test_every_colour_has_a_counterpart_on_dark_ground_and_none_is_left(tmp_path: Path) -> None:
     lights = [colour.light for colour in theme.COLOURS]
     assert len(set(lights)) == len(lights)
     used = re.findall(
-        r"#[0-9a-f]{6}", json.dumps([theme.themed(chart.spec) for chart in every_chart(recorded(tmp_path, MILLION))])
+        r"#[0-9a-f]{6}", json.dumps([theme.apply_theme(chart.spec) for chart in every_chart(recorded(tmp_path, MILLION))])
     )
     assert set(used) <= set(lights)
-    dark = json.dumps([theme.themed(chart.spec, "dark") for chart in every_chart(recorded(tmp_path, MILLION))])
+    dark = json.dumps([theme.apply_theme(chart.spec, "dark") for chart in every_chart(recorded(tmp_path, MILLION))])
     assert not set(re.findall(r"#[0-9a-f]{6}", dark)) & set(lights)
 
 
@@ -317,10 +317,10 @@ def test_charts_in_a_page_have_names_and_ids_of_their_own(tmp_path: Path) -> Non
 
 
 def test_the_command_draws_every_chart_there_is() -> None:
-    assert tuple(KINDS) == CHARTS
+    assert tuple(CHART_KINDS) == CHARTS
 
 
 def test_a_page_follows_the_theme_of_its_reader() -> None:
-    sheet = theme.css()
+    sheet = theme.build_css()
     assert sheet.count("{") == sheet.count("}")
     assert f'.chart [fill="{theme.INK}"]{{fill:var(--chart-ink)}}' in sheet

@@ -9,7 +9,7 @@ from tests.recorded import recorded
 from tests.suts import Step
 
 from nodrop import store
-from nodrop.analysis import Comparison, Verdict
+from nodrop.analysis import Comparison, ComparisonOutcome
 from nodrop.cli import main
 from nodrop.errors import VerdictError
 from nodrop.model.lab_plan import LabPlan
@@ -80,7 +80,7 @@ def test_a_suite_of_two_set_ups_and_sides_by_name_are_the_same_comparison(
 def test_json_holds_the_comparison_for_programs(compare: Compare) -> None:
     _, out, _ = compare("label:main", "label:patch", "--format", "json", "--metric", "ndr")
     said = Comparison.model_validate_json(out)
-    assert said.verdict is Verdict.WORSE
+    assert said.verdict is ComparisonOutcome.WORSE
     assert [metric.key for metric in said.metrics] == ["ndr"]
     assert json.loads(out)["metrics"][0]["verdict"] == "worse"
 

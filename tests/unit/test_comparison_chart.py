@@ -25,14 +25,14 @@ def compared(name: str, count: int, effect: float) -> Comparison:
     [("gaussian", 1, 0.05), ("gaussian", 5, 0.02), ("identical", 5, 0.0), ("modes-rare", 30, 0.0), ("drift", 10, 0.8)],
 )
 def test_it_is_sound_whatever_is_compared(name: str, count: int, effect: float) -> None:
-    chart = comparison.chart(compared(name, count, effect))
+    chart = comparison.build_chart(compared(name, count, effect))
     require_sound(chart)
     for each in theme.THEMES:
-        assert ElementTree.fromstring(drawing.svg(chart, each)).tag.endswith("svg")
+        assert ElementTree.fromstring(drawing.render_svg(chart, each)).tag.endswith("svg")
 
 
 def test_losses_from_nothing_have_a_panel_of_their_own() -> None:
-    chart = comparison.chart(compare(*sides([loss(0.0)] * 3, [loss(0.01)] * 3)))
+    chart = comparison.build_chart(compare(*sides([loss(0.0)] * 3, [loss(0.01)] * 3)))
     require_sound(chart)
     (panel,) = chart.definition["vconcat"]
     assert "percentage points" in str(panel)
@@ -40,7 +40,7 @@ def test_losses_from_nothing_have_a_panel_of_their_own() -> None:
 
 def test_every_run_of_the_headlines_is_in_it_and_every_measure_says_its_verdict() -> None:
     said = compared("gaussian", 5, 0.02)
-    chart = comparison.chart(said)
+    chart = comparison.build_chart(said)
     shown = {(row["metric"], row["text"].split(":")[0]) for row in chart.data["runs"]}
     for metric in said.metrics:
         if metric.headline:
@@ -51,7 +51,7 @@ def test_every_run_of_the_headlines_is_in_it_and_every_measure_says_its_verdict(
 
 
 def test_dots_that_would_hide_each_other_have_lanes() -> None:
-    chart = comparison.chart(compare(*sides([rate(1e6)] * 5, [rate(1e6)] * 5)))
+    chart = comparison.build_chart(compare(*sides([rate(1e6)] * 5, [rate(1e6)] * 5)))
     places = [(row["beside"], row["at"]) for row in chart.data["runs"]]
     assert len(set(places)) == len(places) == 10
 
@@ -62,6 +62,6 @@ def test_an_interval_far_wider_than_the_runs_does_not_squeeze_them_together() ->
         update={"metrics": tuple(each.model_copy(update={"low": -0.9, "high": 9.0}) for each in said.metrics)}
     )
     (low, high), *_ = (
-        panel["layer"][0]["encoding"]["x"]["scale"]["domain"] for panel in comparison.chart(wide).definition["vconcat"]
+        panel["layer"][0]["encoding"]["x"]["scale"]["domain"] for panel in comparison.build_chart(wide).definition["vconcat"]
     )
     assert high - low < 30

@@ -9,14 +9,14 @@ import pytest
 
 from nodrop.cli import main
 from nodrop.errors import ShipError
-from nodrop.export.fluentd.buffer import Buffer, Full, delivering, path_of, paths_in
-from nodrop.export.fluentd.sender import Sender, deliver, waiting
+from nodrop.export.fluentd.buffer import RecordBuffer, BufferFull, delivery_lock, buffer_path, list_buffers
+from nodrop.export.fluentd.sender import Sender, deliver, read_status
 from nodrop.model.shipping import Aggregator
 
 AGGREGATOR = Aggregator(host="127.0.0.1", port=9, shared_key_file="/etc/nodrop/shared")
 
 
-def numbers(buffer: Buffer) -> list[int]:
+def numbers(buffer: RecordBuffer) -> list[int]:
     """What waits, chunk by chunk, each acknowledged."""
     found = []
     while chunk := buffer.next_chunk():
@@ -26,7 +26,7 @@ def numbers(buffer: Buffer) -> list[int]:
 
 
 def test_records_leave_in_the_order_they_came_and_chunks_have_one_tag(tmp_path: Path) -> None:
-    with Buffer(tmp_path / "b.sqlite") as buffer:
+    with RecordBuffer(tmp_path / "b.sqlite") as buffer:
         for number, tag in enumerate("aabba"):
             buffer.append(tag, number, {"number": number})
         chunks = []
@@ -38,24 +38,24 @@ def test_records_leave_in_the_order_they_came_and_chunks_have_one_tag(tmp_path: 
 
 def test_a_chunk_that_was_not_acknowledged_is_the_same_next_time_whatever_came_since(tmp_path: Path) -> None:
     path = tmp_path / "b.sqlite"
-    with Buffer(path) as buffer:
+    with RecordBuffer(path) as buffer:
         buffer.append("tag", 1, {"number": 1})
         first = buffer.next_chunk()
         buffer.append("tag", 2, {"number": 2})
-    with Buffer(path) as buffer:
+    with RecordBuffer(path) as buffer:
         assert buffer.next_chunk() == first
         assert numbers(buffer) == [1, 2]
 
 
 def test_many_records_become_several_chunks(tmp_path: Path) -> None:
-    with Buffer(tmp_path / "b.sqlite") as buffer:
+    with RecordBuffer(tmp_path / "b.sqlite") as buffer:
         for number in range(1, 1203):
             buffer.append("tag", number, {"number": number})
         assert numbers(buffer) == list(range(1, 1203))
 
 
 def test_a_record_larger_than_a_chunk_goes_alone(tmp_path: Path) -> None:
-    with Buffer(tmp_path / "b.sqlite") as buffer:
+    with RecordBuffer(tmp_path / "b.sqlite") as buffer:
         buffer.append("tag", 1, {"number": 1, "text": "x" * 2**21})
         buffer.append("tag", 2, {"number": 2})
         first = buffer.next_chunk()
@@ -65,8 +65,8 @@ def test_a_record_larger_than_a_chunk_goes_alone(tmp_path: Path) -> None:
 
 def test_a_full_buffer_refuses_what_comes_and_keeps_what_it_has(tmp_path: Path) -> None:
     path, bytes_max = tmp_path / "b.sqlite", 2**17
-    with Buffer(path, bytes_max) as buffer:
-        with pytest.raises(Full):
+    with RecordBuffer(path, bytes_max) as buffer:
+        with pytest.raises(BufferFull):
             for number in itertools.count():
                 buffer.append("tag", number, {"number": number, "text": "x" * 1000})
         kept = buffer.count
@@ -78,16 +78,16 @@ def test_a_full_buffer_refuses_what_comes_and_keeps_what_it_has(tmp_path: Path) 
 
 
 def test_a_buffer_says_whom_it_is_for_and_holds_no_secret(tmp_path: Path) -> None:
-    path = path_of(tmp_path, AGGREGATOR)
-    with Buffer(path) as buffer:
+    path = buffer_path(tmp_path, AGGREGATOR)
+    with RecordBuffer(path) as buffer:
         buffer.describe(AGGREGATOR)
-    assert paths_in(tmp_path) == (path,)
-    assert waiting(path) == (AGGREGATOR, 0)
+    assert list_buffers(tmp_path) == (path,)
+    assert read_status(path) == (AGGREGATOR, 0)
 
 
 def test_only_one_process_delivers(tmp_path: Path) -> None:
-    path = path_of(tmp_path, AGGREGATOR)
-    with delivering(path) as alone:
+    path = buffer_path(tmp_path, AGGREGATOR)
+    with delivery_lock(path) as alone:
         assert alone
         with pytest.raises(ShipError, match="another nodrop is sending them"):
             deliver(path)
@@ -119,11 +119,11 @@ def test_what_is_no_buffer_is_said_so(tmp_path: Path) -> None:
         deliver(tmp_path / "no.sqlite")
     sqlite3.connect(tmp_path / "empty.sqlite").close()
     with pytest.raises(ShipError, match="whom its records are for"):
-        waiting(tmp_path / "empty.sqlite")
+        read_status(tmp_path / "empty.sqlite")
 
 
 def test_ship_lists_what_waits_without_sending_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with Buffer(path_of(tmp_path, AGGREGATOR)) as buffer:
+    with RecordBuffer(buffer_path(tmp_path, AGGREGATOR)) as buffer:
         buffer.describe(AGGREGATOR)
         buffer.append("tag", 1, {"number": 1})
     assert main(["ship", "--buffer-dir", str(tmp_path), "--list"]) == 7

@@ -13,7 +13,7 @@ import pytest
 
 from nodrop.errors import ShipError
 from nodrop.export.fluentd import sender
-from nodrop.export.fluentd.buffer import Buffer, path_of
+from nodrop.export.fluentd.buffer import RecordBuffer, buffer_path
 from nodrop.export.fluentd.sender import deliver
 from nodrop.model.shipping import Aggregator, Tls
 
@@ -42,15 +42,15 @@ def answering(answer: Answer) -> Iterator[int]:
 
 def kept(directory: Path, aggregator: Aggregator) -> Path:
     """A buffer with a record in it."""
-    path = path_of(directory, aggregator)
-    with Buffer(path) as buffer:
+    path = buffer_path(directory, aggregator)
+    with RecordBuffer(path) as buffer:
         buffer.describe(aggregator)
         buffer.append("tag", 1, {"number": 1})
     return path
 
 
 def count(path: Path) -> int:
-    with Buffer(path) as buffer:
+    with RecordBuffer(path) as buffer:
         return buffer.count
 
 
@@ -146,7 +146,7 @@ def test_a_connection_that_is_not_kept_alive_takes_one_chunk(tmp_path: Path) -> 
 
     with answering(reply) as port:
         path = kept(tmp_path, Aggregator(host="127.0.0.1", port=port, shared_key_file=str(key)))
-        with Buffer(path) as buffer:
+        with RecordBuffer(path) as buffer:
             buffer.append("another tag", 2, {"number": 2})
         deliver(path)
     assert (len(connections), count(path)) == (2, 0)

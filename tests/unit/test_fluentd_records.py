@@ -6,10 +6,10 @@ from typing import Any
 from tests.running import MILLION, Listener, make_plan, parts
 from tests.suts import SlowTester, Step
 
-from nodrop.export.fluentd.records import records
-from nodrop.export.nfvbench import nfvbench_result
+from nodrop.export.fluentd.records import build_records
+from nodrop.export.nfvbench import build_nfvbench_result
 from nodrop.run.execute import execute
-from nodrop.simulation import SutModel
+from nodrop.simulation import SutFunction
 
 COMMON = {
     *("runlogdate", "user_label", "version", "vSwitch", "Encapsulation", "service_chain", "profile", "bidirectional"),
@@ -25,8 +25,8 @@ SINGLE_RUN = {"drop_rate_percent"} | {
 SEARCHED = {"ndr_search_duration", "pdr_search_duration", "rate_bps", "rate_pps", "drop_percentage", "drop_limit"}
 
 
-def shipped(directory: Path, sut: SutModel = MILLION, **keys: Any) -> list[dict[str, Any]]:
-    return records([execute(make_plan(directory, **keys), Listener(), parts(sut))], "2026-01-31T12:00:00.000000+0000")
+def shipped(directory: Path, sut: SutFunction = MILLION, **keys: Any) -> list[dict[str, Any]]:
+    return build_records([execute(make_plan(directory, **keys), Listener(), parts(sut))], "2026-01-31T12:00:00.000000+0000")
 
 
 def test_a_search_is_a_record_for_each_goal_with_the_fields_of_nfvbench(tmp_path: Path) -> None:
@@ -81,8 +81,8 @@ def test_a_goal_that_was_not_met_says_so_beside_its_zeros(tmp_path: Path) -> Non
 
 def test_records_have_the_figures_of_nfvbenchs_json(tmp_path: Path) -> None:
     result = execute(make_plan(tmp_path), Listener(), parts(Step(1e6)))
-    ndr, _ = records([result], "")
-    found = nfvbench_result([result])["benchmarks"]["network"]["service_chain"]["PVP"]["result"]["result"]["64"]["ndr"]
+    ndr, _ = build_records([result], "")
+    found = build_nfvbench_result([result])["benchmarks"]["network"]["service_chain"]["PVP"]["result"]["result"]["64"]["ndr"]
     assert ndr["rate_pps"] == found["rate_pps"]
     assert ndr["drop_percentage"] == found["stats"]["overall"]["drop_percentage"]
 

@@ -10,7 +10,7 @@ from tests.recorded import recorded
 from tests.running import MILLION
 
 from nodrop import store
-from nodrop.analysis.host_diff import Change, hosts_differ
+from nodrop.analysis.host_diff import HostChange, diff_hosts
 from nodrop.cli import main
 from nodrop.descriptors import text_of, with_fingerprints
 from nodrop.model.base import Value
@@ -32,18 +32,18 @@ def changed(value: Any, path: str, to: object) -> Any:
 
 
 def told(a: HostDescriptor, b: HostDescriptor, **options: bool) -> list[tuple[str, str, str, str]]:
-    return [(each.part, each.text, each.a_text, each.b_text) for each in hosts_differ(a, b, **options)]
+    return [(each.part, each.text, each.a_text, each.b_text) for each in diff_hosts(a, b, **options)]
 
 
-def one(path: str, to: object) -> Change:
-    (change,) = hosts_differ(host(), changed(host(), path, to))
+def one(path: str, to: object) -> HostChange:
+    (change,) = diff_hosts(host(), changed(host(), path, to))
     return change
 
 
 def test_a_host_does_not_differ_from_itself_later() -> None:
     again = HostDescriptor.model_validate_json(host().model_dump_json().replace(AT, LATER.at))
     assert again != host()
-    assert hosts_differ(host(), again) == ()
+    assert diff_hosts(host(), again) == ()
 
 
 @pytest.mark.parametrize(
@@ -93,9 +93,9 @@ def test_cpus_that_change_alike_are_told_once() -> None:
 
 def test_what_is_there_on_one_host_alone_is_told_as_a_whole() -> None:
     whole, smaller = (host("host-a", Shape(nodes=nodes, threads=1)) for nodes in (2, 1))
-    texts = [each.text for each in hosts_differ(whole, smaller) if each.kind == "there"]
+    texts = [each.text for each in diff_hosts(whole, smaller) if each.kind == "there"]
     assert texts == ["node 1", "link between nodes 0 1"]
-    back = [(each.a_text, each.b_text) for each in hosts_differ(smaller, whole) if each.kind == "there"]
+    back = [(each.a_text, each.b_text) for each in diff_hosts(smaller, whole) if each.kind == "there"]
     assert back == [("not there", "there")] * 2
 
 
@@ -110,7 +110,7 @@ def test_what_became_known_is_told_apart() -> None:
 
 def test_why_something_is_unknown_is_no_difference() -> None:
     a = changed(host(), "host.bios", LATER.unknown("needs root"))
-    assert hosts_differ(host(), a) == ()
+    assert diff_hosts(host(), a) == ()
 
 
 @pytest.mark.parametrize(
@@ -118,8 +118,8 @@ def test_why_something_is_unknown_is_no_difference() -> None:
 )
 def test_what_is_another_the_next_moment_is_told_on_demand(path: str) -> None:
     a, b = (changed(host(), path, LATER.reported(value, "x")) for value in (0.5, 0.6))
-    assert hosts_differ(a, b) == ()
-    assert len(hosts_differ(a, b, momentary=True)) == 1
+    assert diff_hosts(a, b) == ()
+    assert len(diff_hosts(a, b, momentary=True)) == 1
 
 
 def test_of_long_text_the_words_that_differ_are_shown() -> None:
@@ -135,7 +135,7 @@ def test_parts_are_in_the_order_of_a_descriptor() -> None:
     b = changed(host(), "host.kernel", LATER.reported("7", "x"))
     b = changed(b, "capabilities.processor.vendor", LATER.reported("AMD", "x"))
     b = changed(b, "resources.numa_nodes.0.socket", LATER.reported(7, "x"))
-    assert [each.part for each in hosts_differ(host(), b)] == ["host", "capabilities", "resources"]
+    assert [each.part for each in diff_hosts(host(), b)] == ["host", "capabilities", "resources"]
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

@@ -22,11 +22,11 @@ from tests.suts import Step
 from nodrop import store
 from nodrop.cli import main
 from nodrop.errors import ConfigError
-from nodrop.export.nfvbench import nfvbench_result
+from nodrop.export.nfvbench import build_nfvbench_result
 from nodrop.model.summary import Measure, Summary
 from nodrop.store import imported
-from nodrop.store.imported import IMPORTED_FILE, take
-from nodrop.store.summaries import summary_of
+from nodrop.store.imported import IMPORTED_FILE, import_file
+from nodrop.store.summaries import summarize_result
 
 FILES = Path(__file__).parents[1] / "nfvbench"
 TREX: dict[str, Any] = {
@@ -122,12 +122,12 @@ def nfvbench(name: str) -> Any:
 
 
 def only(path: Path) -> Summary:
-    (summary,) = imported.summaries(path)
+    (summary,) = imported.summarize_import(path)
     return summary
 
 
 def test_a_search_of_nfvbench_becomes_a_summary_for_each_frame_size() -> None:
-    small, large, mixed = imported.summaries(FILES / "ndr_pdr.json")
+    small, large, mixed = imported.summarize_import(FILES / "ndr_pdr.json")
     assert (small.frame_size, large.frame_size, mixed.frame_size) == ("64", "1518", "IMIX")
     assert mixed.frame_bytes == pytest.approx(361.83, abs=0.01)
     assert small.run_id.endswith("#64")
@@ -139,7 +139,7 @@ def test_a_search_of_nfvbench_becomes_a_summary_for_each_frame_size() -> None:
 
 def test_its_ndr_has_the_loss_ratio_that_it_allows_in_its_name() -> None:
     """NFVbench's NDR is 0.001 % by default: what nodrop finds with the same configuration has the same key."""
-    small, *_ = imported.summaries(FILES / "ndr_pdr.json")
+    small, *_ = imported.summarize_import(FILES / "ndr_pdr.json")
     assert {"ndr_0.001%", "pdr_0.1%"} <= set(measures(small))
     assert measures(small)["ndr_0.001%"].text == "NDR 0.001 %"
 
@@ -148,7 +148,7 @@ def test_its_load_is_what_was_sent_over_both_directions_and_not_what_was_asked_f
     content = nfvbench("ndr_pdr")
     sizes = content["benchmarks"]["network"]["service_chain"]["PVP"]["result"]["result"]
     sizes["64"]["ndr"]["stats"]["total_tx_rate"] = 8_000_000
-    small, large, _ = imported.summaries(file_of(content, tmp_path))
+    small, large, _ = imported.summarize_import(file_of(content, tmp_path))
     found = measures(small)["ndr_0.001%"]
     assert (found.value, found.low, found.limit) == (8_000_000, 8_000_000, "tester")
     assert measures(large)["ndr_0.001%"].limit == "sut"
@@ -156,7 +156,7 @@ def test_its_load_is_what_was_sent_over_both_directions_and_not_what_was_asked_f
 
 def test_its_upper_bound_is_as_far_away_as_its_search_looks() -> None:
     """`load_epsilon` 0.1 percent of line rate: the load that failed at 99.9 percent was below 100.0 percent."""
-    _, large, _ = imported.summaries(FILES / "ndr_pdr.json")
+    _, large, _ = imported.summarize_import(FILES / "ndr_pdr.json")
     found = measures(large)["ndr_0.001%"]
     assert found.high == pytest.approx(found.value * 100.0 / 99.9)
     at_most = measures(large)["pdr_0.1%"]
@@ -164,7 +164,7 @@ def test_its_upper_bound_is_as_far_away_as_its_search_looks() -> None:
 
 
 def test_its_latencies_are_nanoseconds_at_the_load_found() -> None:
-    small, *_ = imported.summaries(FILES / "ndr_pdr.json")
+    small, *_ = imported.summarize_import(FILES / "ndr_pdr.json")
     found = measures(small)
     assert (found["latency_p99_at_ndr_0.001%"].value, found["latency_p99_at_ndr_0.001%"].unit) == (96_000, "ns")
     assert found["latency_mean_at_ndr_0.001%"].value == 30_000
@@ -191,7 +191,7 @@ def test_a_one_way_search_of_nfvbench_that_lost_frames_found_nothing(tmp_path: P
     chain = content["benchmarks"]["network"]["service_chain"]["PVP"]["result"]
     chain["bidirectional"] = False
     chain["result"]["64"]["ndr"]["stats"]["1"]["drop_percentage"] = 12.5
-    small, *_ = imported.summaries(file_of(content, tmp_path))
+    small, *_ = imported.summarize_import(file_of(content, tmp_path))
     assert "ndr_0.001%" not in measures(small)
     assert small.error
     assert "12.50%" in small.error
@@ -202,16 +202,16 @@ def test_a_goal_that_nfvbench_did_not_find_is_no_rate_of_zero(tmp_path: Path) ->
     content = nfvbench("ndr_pdr")
     goal = content["benchmarks"]["network"]["service_chain"]["PVP"]["result"]["result"]["64"]["ndr"]
     goal["rate_pps"] = goal["stats"]["total_tx_rate"] = 0
-    small, *_ = imported.summaries(file_of(content, tmp_path))
+    small, *_ = imported.summarize_import(file_of(content, tmp_path))
     assert "ndr_0.001%" not in measures(small)
     assert small.error == "NDR 0.001 %: no load was found that meets it."
 
 
 def test_what_nodrop_wrote_for_nfvbench_says_the_same_as_its_own_result(tmp_path: Path) -> None:
     result = recorded(tmp_path, Step(1e6))
-    path = file_of(nfvbench_result([result]), tmp_path)
+    path = file_of(build_nfvbench_result([result]), tmp_path)
     summary = only(path)
-    found, own = measures(summary), measures(summary_of(result))
+    found, own = measures(summary), measures(summarize_result(result))
     for key in ("ndr", "pdr_0.5%"):
         assert found[key].value == pytest.approx(own[key].value, rel=1e-3)
     assert summary.version.startswith("nodrop ")
@@ -275,7 +275,7 @@ def test_what_the_tool_prints_is_read_as_it_is_printed(tmp_path: Path) -> None:
 def test_a_broken_file_is_a_sentence_with_file_and_key(content: object, told: str, tmp_path: Path) -> None:
     path = file_of(content, tmp_path)
     with pytest.raises(ConfigError) as error:
-        take(path, tmp_path / "results")
+        import_file(path, tmp_path / "results")
     assert str(path) in str(error.value)
     assert told in str(error.value)
     assert not (tmp_path / "results").exists()
@@ -285,14 +285,14 @@ def test_bytes_that_are_no_text_and_files_that_are_not_there_are_sentences(tmp_p
     (tmp_path / "picture").write_bytes(b"\xff\xd8\xff")
     for name in ("picture", "missing"):
         with pytest.raises(ConfigError, match=name):
-            take(tmp_path / name, tmp_path)
+            import_file(tmp_path / name, tmp_path)
 
 
 @pytest.mark.parametrize("text", [json.dumps(TREX, indent=3) + "\r\n", "\ufeff" + json.dumps(TREX)])
 def test_the_file_is_kept_as_it_was_byte_by_byte(text: str, tmp_path: Path) -> None:
     source = tmp_path / "ndr.json"
     source.write_bytes(text.encode())
-    taken = take(source, tmp_path / "results")
+    taken = import_file(source, tmp_path / "results")
     assert taken.path == tmp_path / "results" / taken.run_id / IMPORTED_FILE
     assert taken.path.read_bytes() == source.read_bytes()
 
@@ -300,19 +300,19 @@ def test_the_file_is_kept_as_it_was_byte_by_byte(text: str, tmp_path: Path) -> N
 def test_the_same_file_is_known_by_the_same_id_however_often_it_comes(tmp_path: Path) -> None:
     source = file_of(TREX, tmp_path, "ndr.json")
     os.utime(source, (1e9, 1e9))
-    first = take(source, tmp_path / "results")
+    first = import_file(source, tmp_path / "results")
     copy = file_of(TREX, tmp_path, "copy.json")
-    second = take(copy, tmp_path / "results")
+    second = import_file(copy, tmp_path / "results")
     assert (first.is_new, second.is_new) == (True, False)
     assert first.run_id == second.run_id
     assert first.run_id.startswith(f"{datetime.fromtimestamp(1e9, UTC):%Y%m%dT%H%M%SZ}-")
-    assert first.summaries == second.summaries == imported.summaries(first.path)
+    assert first.summaries == second.summaries == imported.summarize_import(first.path)
     assert first.summaries[0].started_at == datetime.fromtimestamp(1e9, UTC).isoformat()
     assert len(list((tmp_path / "results").iterdir())) == 1
 
 
 def test_an_imported_file_is_not_taken_for_a_result_of_ours(tmp_path: Path) -> None:
-    taken = take(FILES / "fixed.json", tmp_path)
+    taken = import_file(FILES / "fixed.json", tmp_path)
     with pytest.raises(ConfigError):
         store.load(taken.run_id, tmp_path)
 
@@ -356,7 +356,7 @@ def test_a_file_with_odd_things_in_it_is_a_sentence_or_figures_that_are_finite(n
         path = tmp_path / "odd.json"
         path.write_text(json.dumps(spoiled(original, seed)))
         try:
-            found = imported.summaries(path)
+            found = imported.summarize_import(path)
         except ConfigError as error:
             assert "odd.json" in str(error)
             refused += 1

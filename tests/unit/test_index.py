@@ -25,7 +25,7 @@ from nodrop.model.result import RunResult
 from nodrop.model.result_filter import Filter
 from nodrop.store.database import INDEX_FILE
 from nodrop.store.index import open_index
-from nodrop.store.summaries import summary_of
+from nodrop.store.summaries import summarize_result
 
 LONGEST_S = 300
 """Of processes that take seconds, on a machine that has other things to do."""
@@ -76,7 +76,7 @@ def test_a_list_is_what_is_on_disk_newest_first(tmp_path: Path, url: str | None,
     first, second, third = stored(tmp_path, one, 3)
     with open_index(tmp_path, url) as index:
         rows = index.list()
-        assert [row.summary for row in rows] == [summary_of(result) for result in (third, second, first)]
+        assert [row.summary for row in rows] == [summarize_result(result) for result in (third, second, first)]
         assert rows[0].file == str(tmp_path / third.run_id / "result.json")
         assert (rows[0].sha256 or "") in (tmp_path / third.run_id / "result.json.sha256").read_text()
         assert not rows[0].altered

@@ -11,15 +11,15 @@ from tests.running import MILLION
 
 from nodrop.charts import live
 from nodrop.charts.base import Chart
-from nodrop.charts.render import png
-from nodrop.charts.vega_compile import compiled
+from nodrop.charts.render import render_png
+from nodrop.charts.vega_compile import compile_chart
 from nodrop.model.event import TrialProgress, TrialStarted
 from nodrop.model.goal import Goal
 from nodrop.model.result import RunResult
 from nodrop.model.trial import Trial
 
 GOALS = (Goal(label="NDR", loss_ratio=0.0), Goal(label="PDR", loss_ratio=0.005))
-CHARTS = (live.search_chart(), live.bounds_chart(GOALS), live.rate_chart(), live.loss_chart())
+CHARTS = (live.build_search_chart(), live.build_bounds_chart(GOALS), live.build_rate_chart(), live.build_loss_chart())
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_definitions_are_valid_and_hold_no_data(chart: Chart) -> None:
 
 @pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.name)
 def test_what_a_browser_gets_takes_its_data_by_the_same_names_in_both_themes(chart: Chart) -> None:
-    light, dark = compiled(chart, "light"), compiled(chart, "dark")
+    light, dark = compile_chart(chart, "light"), compile_chart(chart, "dark")
     assert set(chart.data) <= {data["name"] for data in light["data"]}
     assert light != dark
     assert light["background"] is None  # it stands on the page's own
@@ -61,23 +61,23 @@ def test_what_a_browser_gets_takes_its_data_by_the_same_names_in_both_themes(cha
 def test_rows_at_every_moment_of_a_search_can_be_drawn(result: RunResult) -> None:
     count = sum(trial.phase == "search" for trial in result.trials)
     for until in (1, count // 2, count):
-        rows = live.search_rows(so_far(result, until), result.steps[:until])
+        rows = live.build_search_rows(so_far(result, until), result.steps[:until])
         assert len(rows["trials"]) == until
-        for chart in (live.search_chart(), live.bounds_chart(result.plan.search.goals)):
+        for chart in (live.build_search_chart(), live.build_bounds_chart(result.plan.search.goals)):
             filled = chart.model_copy(update={"data": {name: tuple(rows[name]) for name in chart.data}})
-            assert png(filled).startswith(b"\x89PNG")
+            assert render_png(filled).startswith(b"\x89PNG")
 
 
 def test_the_trial_that_runs_is_among_those_tried(result: RunResult) -> None:
     now = TrialStarted(index=9, phase="search", trial=Trial(intended_load_pps=1e6, duration_s=2.0))
-    *_, last = live.search_rows(so_far(result, 2), result.steps[:2], now)["trials"]
-    assert last["outcome"] == live.RUNS_NOW
+    *_, last = live.build_search_rows(so_far(result, 2), result.steps[:2], now)["trials"]
+    assert last["outcome"] == live.IS_RUNNING
     assert last["end"] - last["start"] == pytest.approx(2.0)
 
 
 def test_bounds_at_the_end_are_those_of_the_result(result: RunResult) -> None:
     count = sum(trial.phase == "search" for trial in result.trials)
-    rows = live.search_rows(so_far(result, count), result.steps)["bounds"]
+    rows = live.build_search_rows(so_far(result, count), result.steps)["bounds"]
     for found in result.goals:
         assert found.lower and found.upper
         own = [row for row in rows if row["goal"].startswith(found.goal.label)]
@@ -86,7 +86,7 @@ def test_bounds_at_the_end_are_those_of_the_result(result: RunResult) -> None:
 
 
 def test_rates_and_loss_are_those_since_the_counts_before() -> None:
-    rows = live.trial_rows([progress(1, 1.0, 1000), progress(1, 1.05, 1050), progress(1, 2.0, 2000, 100)])
+    rows = live.build_trial_rows([progress(1, 1.0, 1000), progress(1, 1.05, 1050), progress(1, 2.0, 2000, 100)])
     assert [row["rate"] for row in rows["rates"] if row["way"] == "sent"] == [1000, 1000]
     assert [row["rate"] for row in rows["rates"] if row["way"] == "received"] == [1000, 900]
     assert [row["loss"] for row in rows["losses"]] == [0, pytest.approx(0.1)]
@@ -95,7 +95,7 @@ def test_rates_and_loss_are_those_since_the_counts_before() -> None:
 def test_a_long_trial_is_kept_in_as_many_points_as_can_be_seen() -> None:
     kept: list[TrialProgress] = []
     for step in range(10_000):
-        kept = live.thinned([*kept, progress(1, step * 0.25, step)])
+        kept = live.thin_progress([*kept, progress(1, step * 0.25, step)])
     assert live.POINTS_MAX / 3 < len(kept) <= live.POINTS_MAX
     assert kept[0].elapsed_s == 0
     assert [each.elapsed_s for each in kept] == sorted(each.elapsed_s for each in kept)

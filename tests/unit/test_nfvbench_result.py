@@ -17,7 +17,7 @@ from tests.running import Listener, make_plan, parts
 from tests.suts import SlowTester
 
 from nodrop.config.nfvbench.schema import NfvbenchConfig
-from nodrop.export.nfvbench import nfvbench_result, nfvbench_text, standard_name
+from nodrop.export.nfvbench import build_nfvbench_result, format_nfvbench_json, build_standard_name
 from nodrop.model.neighbor import NeighborCounts
 from nodrop.model.result import RunResult, Status
 from nodrop.model.trial import DirectionTimes, LatencySummary, StreamCounts, TrialResult
@@ -103,7 +103,7 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, type]]:
 
 def valid(result: dict[str, Any]) -> None:
     schema = json.loads((SCHEMAS / "nfvbench-result.json").read_text())
-    jsonschema.Draft202012Validator(schema).validate(json.loads(nfvbench_text(result)))
+    jsonschema.Draft202012Validator(schema).validate(json.loads(format_nfvbench_json(result)))
 
 
 # ---- structure ----------------------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ def test_a_fixed_rate_has_every_field_of_nfvbenchs_file_with_the_same_type(tmp_p
         for stream in run.plan.traffic.streams
     )
     full = with_trial(run, trial.model_copy(update={"directions": directions}))
-    ours = dict(leaves(json.loads(nfvbench_text(nfvbench_result([full])))))
+    ours = dict(leaves(json.loads(format_nfvbench_json(build_nfvbench_result([full])))))
     assert {path: ours.get(path) for path in theirs("fixed", ())} == theirs("fixed", ())
 
 
@@ -146,18 +146,18 @@ def test_a_search_has_every_field_of_nfvbenchs_file_with_the_same_type(tmp_path:
         )
         for run, size in zip([*plans, plans[0]], ("64", "1518", "IMIX"), strict=True)
     ]
-    ours = dict(leaves(json.loads(nfvbench_text(nfvbench_result(runs)))))
+    ours = dict(leaves(json.loads(format_nfvbench_json(build_nfvbench_result(runs)))))
     expected = theirs("ndr_pdr", ())
     assert {path: ours.get(path) for path in expected} == expected
 
 
 def test_all_that_is_written_fits_the_schema(tmp_path: Path) -> None:
     for run in (fixed_run(tmp_path), searched_run(tmp_path), searched_run(tmp_path, goals={"odd": 0.01, "NDR": 0})):
-        valid(nfvbench_result([run]))
+        valid(build_nfvbench_result([run]))
 
 
 def test_the_configuration_has_all_of_nfvbenchs_keys(tmp_path: Path) -> None:
-    config = nfvbench_result([fixed_run(tmp_path)])["config"]
+    config = build_nfvbench_result([fixed_run(tmp_path)])["config"]
     assert len(NfvbenchConfig.model_fields) == 81
     assert set(NfvbenchConfig.model_fields) <= set(config)
     added = {"frame_sizes", "generator_profile", "ndr_run", "pdr_run", "single_run", "tg-name", "tg-tool"}
@@ -172,7 +172,7 @@ def test_keys_as_they_were_written_stand_over_the_defaults_and_under_what_the_ru
         user_info={"status": "explore"},
         traffic_generator__host_name="here",
     )
-    config = nfvbench_result([run])["config"]
+    config = build_nfvbench_result([run])["config"]
     assert config["sriov"] is True
     assert config["traffic_generator"]["host_name"] == "here"
     assert config["traffic_generator"]["default_profile"] == "trex-local"
@@ -200,16 +200,16 @@ def test_addresses_that_nobody_wrote_are_those_of_the_traffic(
 ) -> None:
     run = fixed_run(tmp_path, **keys)
     unwritten = run.model_copy(update={"plan": run.plan.model_copy(update={"nfvbench": {}})})
-    generator = nfvbench_result([unwritten])["config"]["traffic_generator"]
+    generator = build_nfvbench_result([unwritten])["config"]["traffic_generator"]
     assert (generator["ip_addrs"], generator["udp_src_port"]) == (networks, ports)
 
 
 def test_files_are_sorted_indented_and_end_with_a_line(tmp_path: Path) -> None:
-    result = nfvbench_result([fixed_run(tmp_path)])
-    text = nfvbench_text(result)
+    result = build_nfvbench_result([fixed_run(tmp_path)])
+    text = format_nfvbench_json(result)
     assert text == json.dumps(json.loads(text), indent=4, sort_keys=True) + "\n"
     with pytest.raises(ValueError, match="JSON compliant"):
-        nfvbench_text({"drop": float("nan")})
+        format_nfvbench_json({"drop": float("nan")})
 
 
 def test_the_tables_are_the_same_before_and_after_the_file(tmp_path: Path) -> None:
@@ -222,8 +222,8 @@ def test_the_tables_are_the_same_before_and_after_the_file(tmp_path: Path) -> No
                 )
             }
         )
-        result = nfvbench_result([timed])
-        assert nfvbench_written(json.loads(nfvbench_text(result)), "csv") == nfvbench_written(result, "csv")
+        result = build_nfvbench_result([timed])
+        assert nfvbench_written(json.loads(format_nfvbench_json(result)), "csv") == nfvbench_written(result, "csv")
 
 
 def test_the_standard_name_tells_chain_count_flows_and_sizes(tmp_path: Path) -> None:
@@ -231,20 +231,20 @@ def test_the_standard_name_tells_chain_count_flows_and_sizes(tmp_path: Path) -> 
     sizes = [
         run.model_copy(update={"plan": run.plan.model_copy(update={"frame_size": size})}) for size in ("64", "IMIX")
     ]
-    flows = measured(nfvbench_result([run]))["flow_count"]
-    assert standard_name(sizes) == f"PVP-1-{flows}-64-IMIX.json"
+    flows = measured(build_nfvbench_result([run]))["flow_count"]
+    assert build_standard_name(sizes) == f"PVP-1-{flows}-64-IMIX.json"
 
 
 def test_the_date_is_local_time(tmp_path: Path) -> None:
     run = fixed_run(tmp_path).model_copy(update={"started_at": "2026-03-01T23:30:00+00:00"})
     local = datetime.fromisoformat("2026-03-01T23:30:00+00:00").astimezone()
-    assert nfvbench_result([run])["date"] == f"{local:%Y-%m-%d %H:%M:%S}"
+    assert build_nfvbench_result([run])["date"] == f"{local:%Y-%m-%d %H:%M:%S}"
 
 
 def test_a_run_without_traffic_has_no_service_chain(tmp_path: Path) -> None:
     run = fixed_run(tmp_path)
     idle = run.model_copy(update={"plan": run.plan.model_copy(update={"no_traffic": True}), "trials": ()})
-    assert nfvbench_result([idle])["benchmarks"]["network"]["service_chain"] == {}
+    assert build_nfvbench_result([idle])["benchmarks"]["network"]["service_chain"] == {}
 
 
 # ---- a fixed rate -------------------------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ def test_rates_and_counters_of_a_fixed_rate_are_those_of_the_trial(tmp_path: Pat
         times(0, 1, 10 * USEC, 30 * USEC),
         times(1, 0, *[50 * USEC] * 6),
     )
-    found = at_size(nfvbench_result([with_trial(run, trial)]))
+    found = at_size(build_nfvbench_result([with_trial(run, trial)]))
     forward = found["run_config"]["direction-forward"]
     # 64-byte frames take 84 bytes of the wire: 500 frames a second are 336,000 bits, of 10 Gb/s 0.00336 percent
     assert forward["orig"] == {
@@ -297,7 +297,7 @@ def test_histograms_are_in_microseconds_and_hold_every_frame(tmp_path: Path) -> 
     trial = counted(
         run.trials[0], {0: (3, 3), 1: (1, 1)}, 2.0, times(0, 1, 1_400, 250_000, 9_000_600), times(1, 0, 400)
     )
-    found = at_size(nfvbench_result([with_trial(run, trial)]))
+    found = at_size(build_nfvbench_result([with_trial(run, trial)]))
     decoded = HdrHistogram.decode(found["stats"]["overall"]["hdrh"].encode())
     recorded = {item.value_iterated_to: item.count_at_value_iterated_to for item in decoded.get_recorded_iterator()}
     assert list(recorded.values()) == [1, 1, 1, 1]
@@ -310,7 +310,7 @@ def test_loss_one_way_is_that_ways_loss(tmp_path: Path) -> None:
     """NFVbench gives the reverse direction's, so always about none."""
     run = fixed_run(tmp_path, bidirectional=False)
     trial = counted(run.trials[0], {0: (1000, 500)})
-    result = nfvbench_result([with_trial(run, trial)])
+    result = build_nfvbench_result([with_trial(run, trial)])
     found = at_size(result)
     assert measured(result)["bidirectional"] is False
     assert found["stats"]["overall"]["drop_rate_percent"] == 50.0
@@ -326,16 +326,16 @@ def test_loss_one_way_is_that_ways_loss(tmp_path: Path) -> None:
 
 def test_nothing_sent_and_nothing_received_are_null_and_never_nan(tmp_path: Path) -> None:
     run = fixed_run(tmp_path)
-    found = at_size(nfvbench_result([with_trial(run, counted(run.trials[0], {0: (0, 0), 1: (0, 0)}))]))
+    found = at_size(build_nfvbench_result([with_trial(run, counted(run.trials[0], {0: (0, 0), 1: (0, 0)}))]))
     assert found["stats"]["overall"]["drop_rate_percent"] is None
     assert found["stats"]["overall"]["rx"]["avg_delay_usec"] is None
     assert "hdrh" not in found["stats"]["overall"]
-    valid(nfvbench_result([with_trial(run, counted(run.trials[0], {0: (0, 0), 1: (0, 0)}))]))
+    valid(build_nfvbench_result([with_trial(run, counted(run.trials[0], {0: (0, 0), 1: (0, 0)}))]))
 
 
 def test_a_tester_that_fell_short_is_warned_of(tmp_path: Path) -> None:
     run = fixed_run(tmp_path, rate="1000pps")
-    found = at_size(nfvbench_result([with_trial(run, counted(run.trials[0], {0: (500, 500), 1: (500, 500)}))]))
+    found = at_size(build_nfvbench_result([with_trial(run, counted(run.trials[0], {0: (500, 500), 1: (500, 500)}))]))
     assert "1.000 kpps asked, 500 pps were sent" in found["run_config"]["warning"]
     assert found["run_config"]["direction-total"]["orig"]["rate_pps"] == 1000
     assert found["run_config"]["direction-total"]["tx"]["rate_pps"] == 500
@@ -344,13 +344,13 @@ def test_a_tester_that_fell_short_is_warned_of(tmp_path: Path) -> None:
 def test_extra_encapsulation_gives_the_rates_of_nfvbenchs_manual(tmp_path: Path) -> None:
     """64 bytes and 28 more on two links of 10 Gb/s: 22,321,428 packets per second, 15 Gb/s."""
     run = fixed_run(tmp_path, user_info={"extra_encapsulation_bytes": 28})
-    stats = at_size(nfvbench_result([run]))["stats"]
+    stats = at_size(build_nfvbench_result([run]))["stats"]
     assert stats["theoretical_tx_rate_pps"] == pytest.approx(22321428.57142857)
     assert stats["theoretical_tx_rate_bps"] == pytest.approx(15e9)
 
 
 def test_user_info_of_other_kinds_leaves_line_rate(tmp_path: Path) -> None:
-    stats = at_size(nfvbench_result([fixed_run(tmp_path, user_info={"status": "explore"})]))["stats"]
+    stats = at_size(build_nfvbench_result([fixed_run(tmp_path, user_info={"status": "explore"})]))["stats"]
     assert stats["theoretical_tx_rate_pps"] == pytest.approx(2 * 14_880_952.38, abs=1)
 
 
@@ -359,7 +359,7 @@ def test_announcements_stand_beside_the_load_and_are_no_loss(tmp_path: Path) -> 
     assert {len(link.station.addresses) for link in run.plan.neighbors.links} == {2}
     neighbors = tuple(NeighborCounts(port=port, heard_count=0, answered_count=0, announced_count=6) for port in (0, 1))
     trial = counted(run.trials[0], {0: (1000, 1000), 1: (1000, 1000)}).model_copy(update={"neighbors": neighbors})
-    found = at_size(nfvbench_result([with_trial(run, trial)]))
+    found = at_size(build_nfvbench_result([with_trial(run, trial)]))
     garp = found["run_config"]["garp-direction-total"]
     # two ports with an IPv4 and an IPv6 address each, every half second; 12 in 2 s; of 64 and of 90 bytes
     assert (garp["orig"]["rate_pps"], garp["tx"]["rate_pps"], garp["rx"]["rate_pps"]) == (8, 6, 0)
@@ -375,7 +375,7 @@ def test_each_chain_has_its_counters_and_the_total_is_their_sum(tmp_path: Path) 
         stream.stream_id: (100 * stream.chain + 100, 100 * stream.chain + 99) for stream in run.plan.traffic.streams
     }
     of_first = times(0, 1, 5 * USEC, stream_id=0)
-    result = nfvbench_result([with_trial(run, counted(run.trials[0], counts, 2.0, of_first))])
+    result = build_nfvbench_result([with_trial(run, counted(run.trials[0], counts, 2.0, of_first))])
     path = at_size(result)["packet_path_stats"]["Forward"]
     sides = [(row["packets"][0], row["packets"][-1]) for row in path["chains"].values()]
     assert list(path["chains"]) == ["0", "1", "2", "total"]
@@ -394,7 +394,7 @@ def test_the_rate_of_a_goal_is_what_was_sent_and_not_what_was_asked_for(tmp_path
     assert ndr.lower
     trial = run.trials[ndr.lower.trial_index]
     slower = counted(trial, {0: (100_000, 100_000), 1: (50_000, 49_000)}, 1.0)
-    found = at_size(nfvbench_result([with_trial(run, slower)]))["ndr"]
+    found = at_size(build_nfvbench_result([with_trial(run, slower)]))["ndr"]
     assert (found["rate_pps"], found["rate_bps"]) == (150_000, 150_000 * 84 * 8)
     assert found["rate_percent"] == pytest.approx(100 * 150_000 * 84 * 8 / 10e9)
     assert found["load_percent_per_direction"] == pytest.approx(found["rate_percent"] / 2)
@@ -412,7 +412,7 @@ def test_latency_of_a_goal_is_that_of_the_trial_made_for_it(tmp_path: Path) -> N
     trial = run.trials[timed.trial_index].model_copy(
         update={"directions": (times(0, 1, 7 * USEC), times(1, 0, 9 * USEC))}
     )
-    found = at_size(nfvbench_result([with_trial(run, trial)]))["ndr"]
+    found = at_size(build_nfvbench_result([with_trial(run, trial)]))["ndr"]
     assert found["stats"]["overall"]["avg_delay_usec"] == 8
     assert (found["stats"]["0"]["avg_delay_usec"], found["stats"]["1"]["avg_delay_usec"]) == (9, 7)
     assert found["packet_path_stats"]["Forward"]["chains"]["0"]["lat_percentile"]["99"] == 7
@@ -421,7 +421,7 @@ def test_latency_of_a_goal_is_that_of_the_trial_made_for_it(tmp_path: Path) -> N
 def test_the_trials_of_a_search_are_all_there_with_totals(tmp_path: Path) -> None:
     run = searched_run(tmp_path)
     trials = [trial for trial in run.trials if trial.phase == "search"]
-    found = at_size(nfvbench_result([run]))
+    found = at_size(build_nfvbench_result([run]))
     iterations = found["iteration_stats"]["ndr_pdr"]
     assert [each["tx_pps"] for each in iterations] == [round(trial.trial.intended_load_pps) for trial in trials]
     assert [each["tx_pkts"] for each in iterations] == [trial.offered_count for trial in trials]
@@ -439,7 +439,7 @@ def test_the_time_a_goal_took_is_its_own(tmp_path: Path) -> None:
             )
         }
     )
-    found = at_size(nfvbench_result([paced]))
+    found = at_size(build_nfvbench_result([paced]))
     for goal in run.goals:
         moved = [
             step.trial_index
@@ -453,7 +453,7 @@ def test_the_time_a_goal_took_is_its_own(tmp_path: Path) -> None:
 def test_a_goal_that_nothing_meets_is_not_a_rate_of_zero_without_loss(tmp_path: Path) -> None:
     run = searched_run(tmp_path)
     lost = run.model_copy(update={"goals": tuple(goal.model_copy(update={"lower": None}) for goal in run.goals)})
-    result = nfvbench_result([lost])
+    result = build_nfvbench_result([lost])
     found = at_size(result)["ndr"]
     assert found["rate_pps"] == 0
     assert found["stats"]["overall"]["drop_percentage"] is None
@@ -465,10 +465,10 @@ def test_a_goal_that_nothing_meets_is_not_a_rate_of_zero_without_loss(tmp_path: 
 def test_a_run_that_failed_says_so_and_keeps_what_it_measured(tmp_path: Path) -> None:
     run = searched_run(tmp_path)
     failed = run.model_copy(update={"status": Status.FAILED, "error": "the lab fell down", "goals": ()})
-    found = measured(nfvbench_result([failed]))["result"]
+    found = measured(build_nfvbench_result([failed]))["result"]
     assert "64: failed: the lab fell down" in found["warning"]
     assert len(found["64"]["iteration_stats"]["ndr_pdr"]) == len([t for t in run.trials if t.phase == "search"])
     nothing = failed.model_copy(update={"trials": (), "facts": None, "steps": (), "latencies": ()})
-    result = nfvbench_result([nothing])
+    result = build_nfvbench_result([nothing])
     assert list(measured(result)["result"]) == ["warning"]
     valid(result)

@@ -7,7 +7,7 @@ from prometheus_client.parser import text_string_to_metric_families as prometheu
 from tests.running import Listener, make_plan, parts
 from tests.suts import Step
 
-from nodrop.export.openmetrics import RunWatch, exposition, textfile, write_textfile
+from nodrop.export.openmetrics import RunTracker, format_openmetrics, textfile, write_textfile
 from nodrop.model.event import RunDone, RunStarted, TrialDone, TrialProgress
 from nodrop.model.result import RunResult
 from nodrop.run.execute import execute
@@ -28,7 +28,7 @@ def values(text: str) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
 
 def test_the_figures_of_a_result_are_those_of_the_result(tmp_path: Path) -> None:
     result, _ = run(tmp_path)
-    found = values(exposition([result]))
+    found = values(format_openmetrics([result]))
     for goal in result.goals:
         assert goal.lower and goal.upper
         for bound, load_pps in (("lower", goal.lower.load_pps), ("upper", goal.upper.load_pps)):
@@ -40,7 +40,7 @@ def test_the_figures_of_a_result_are_those_of_the_result(tmp_path: Path) -> None
 
 
 def test_every_unit_is_the_end_of_its_metrics_name(tmp_path: Path) -> None:
-    for family in openmetrics(exposition([run(tmp_path)[0]])):
+    for family in openmetrics(format_openmetrics([run(tmp_path)[0]])):
         assert family.name.endswith(family.unit)
 
 
@@ -55,12 +55,12 @@ def test_the_text_file_is_read_by_the_parser_of_the_older_format(tmp_path: Path)
 
 def test_a_running_run_shows_how_far_it_is_and_then_no_more(tmp_path: Path) -> None:
     _, listener = run(tmp_path)
-    watch = RunWatch()
+    watch = RunTracker()
     seen: list[tuple[str, dict[tuple[str, frozenset[tuple[str, str]]], float]]] = []
     for event in listener.events:
         watch(event)
         if isinstance(event, RunStarted | TrialProgress | TrialDone | RunDone):
-            seen.append((type(event).__name__, values(exposition([], watch.now))))
+            seen.append((type(event).__name__, values(format_openmetrics([], watch.now))))
     running = ("nodrop_running", frozenset[tuple[str, str]]())
     assert [found[running] for _, found in seen] == [1.0] * (len(seen) - 1) + [0.0]
     offered = [
@@ -84,12 +84,12 @@ def test_a_running_run_shows_how_far_it_is_and_then_no_more(tmp_path: Path) -> N
 
 
 def test_nothing_measured_yet_is_an_exposition_too() -> None:
-    assert values(exposition([]))[("nodrop_running", frozenset())] == 0.0
+    assert values(format_openmetrics([]))[("nodrop_running", frozenset())] == 0.0
 
 
 def test_a_fixed_rate_shows_what_was_asked_sent_and_received(tmp_path: Path) -> None:
     plan = make_plan(tmp_path, rate="10kpps", duration="1s", bidirectional=False)
-    found = values(exposition([execute(plan, Listener(), parts(Step(6e3)))]))
+    found = values(format_openmetrics([execute(plan, Listener(), parts(Step(6e3)))]))
     loads = {
         load: found["nodrop_fixed_load_pps", frozenset({"frame_size": "64", "load": load}.items())]
         for load in ("intended", "offered", "received")

@@ -17,12 +17,12 @@ from tests.running import MILLION
 from tests.suts import LossFloor, SmoothCurve, Step, Sut
 
 from nodrop.charts.base import Chart
-from nodrop.charts.render import write
-from nodrop.charts.search_bounds import chart
-from nodrop.charts.search_chart_data import scene
+from nodrop.charts.render import write_chart
+from nodrop.charts.search_bounds import build_chart
+from nodrop.charts.search_chart_data import build_search_chart_data
 from nodrop.cli import main
 from nodrop.model.result import RunResult
-from nodrop.model.trial import Doubt, Validity, Verdict
+from nodrop.model.trial import Doubt, Validity, ValidityStatus
 
 WIDE: dict[str, Any] = {"search__max_load": "37.5Mpps", "search__algorithm": "mlrsearch-01"}
 
@@ -36,7 +36,7 @@ def layers(spec: dict[str, Any], mark: str) -> list[dict[str, Any]]:
 
 
 def drawn(result: RunResult) -> Chart:
-    return chart(result, result.steps)
+    return build_chart(result, result.steps)
 
 
 def draw(result: RunResult, file: Path) -> None:
@@ -83,7 +83,7 @@ def test_the_description_is_valid_vega_lite(sut: Sut, tmp_path: Path) -> None:
     """By the schema of Vega-Lite 5, as the package altair ships it."""
     result = searched(tmp_path, sut, **WIDE)
     file = tmp_path / "search.vl.json"
-    write(drawn(result), file)
+    write_chart(drawn(result), file)
     schema_file = Path(altair.__file__).parent / "vegalite" / "v5" / "schema" / "vega-lite-schema.json"
     schema = json.loads(schema_file.read_text(encoding="utf-8"))
     jsonschema.Draft7Validator(schema).validate(json.loads(file.read_text(encoding="utf-8")))
@@ -120,7 +120,7 @@ def test_trials_that_were_stopped_early_are_marked_where_they_ended(tmp_path: Pa
 
 def test_bounds_are_drawn_as_they_stood_after_each_trial(tmp_path: Path) -> None:
     result = searched(tmp_path, **WIDE)
-    shown = scene(result, result.steps)
+    shown = build_search_chart_data(result, result.steps)
     ndr = [edge for edge in shown.edges if edge.goal == 0]
     for edge, step in zip(ndr, result.steps, strict=False):
         assert edge.lower == (step.after[0].lower_pps and step.after[0].lower_pps / shown.load_unit.size)
@@ -147,11 +147,11 @@ def test_labels_of_goals_do_not_overlap_and_stay_inside(tmp_path: Path) -> None:
 
 def test_a_trial_that_did_not_count_is_shown_as_that(tmp_path: Path) -> None:
     result = searched(tmp_path, **WIDE)
-    doubt = Doubt(code="tester_drops", verdict=Verdict.INVALID, text="the tester dropped 5 frames")
-    spoiled = result.trials[2].model_copy(update={"validity": Validity(verdict=Verdict.INVALID, doubts=(doubt,))})
+    doubt = Doubt(code="tester_drops", verdict=ValidityStatus.INVALID, text="the tester dropped 5 frames")
+    spoiled = result.trials[2].model_copy(update={"validity": Validity(verdict=ValidityStatus.INVALID, doubts=(doubt,))})
     trials = (*result.trials[:2], spoiled, *result.trials[3:])
     steps = tuple(step for step in result.steps if step.trial_index != 2)
-    rows = chart(result.model_copy(update={"trials": trials}), steps).data["trials"]
+    rows = build_chart(result.model_copy(update={"trials": trials}), steps).data["trials"]
     assert rows[2]["outcome"] == "trial did not count"
     assert "the tester dropped 5 frames" in rows[2]["says"]
     assert rows[2]["start"] == pytest.approx(rows[1]["end"])

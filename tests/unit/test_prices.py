@@ -12,14 +12,14 @@ from tests.running import NullStage
 from tests.unit.test_charts import require_sound
 from tests.verdicts import rate, run
 
-from nodrop.analysis.rule_costs import Bound, Price, PriceTable, Said, impact, priced
+from nodrop.analysis.rule_costs import CostBound, RuleCost, RuleCostTable, RuleOutcome, derive_impact, compute_rule_costs
 from nodrop.charts import rule_cost as pictured
 from nodrop.cli import main
 from nodrop.model.plan import Plan
 from nodrop.model.rule_cost import KEPT, PriceRule, Pricing
 from nodrop.model.summary import Measure, Summary
 from nodrop.report.rule_cost import cost_text, impact_text, price_markdown, span_text
-from nodrop.run.execute import Parts
+from nodrop.run.execute import RunEnvironment
 from nodrop.run.rule_cost import plan_prices, still_wanted, table_of
 from nodrop.run.rule_cost.plans import Asked
 from nodrop.run.rule_cost.rules import Means
@@ -49,17 +49,17 @@ def around(mean: float, limit: str = "sut") -> list[Measure]:
     return [rate(mean * factor, limit=limit) for factor in (0.995, 1.0, 1.005)]
 
 
-def table(**figures: Sequence[Measure]) -> PriceTable:
-    return priced(PRICING, runs(**figures))
+def table(**figures: Sequence[Measure]) -> RuleCostTable:
+    return compute_rule_costs(PRICING, runs(**figures))
 
 
-def one(found: PriceTable, key: str) -> Price:
+def one(found: RuleCostTable, key: str) -> RuleCost:
     return next(price for price in found.prices if price.rule.key == key)
 
 
 def test_a_rate_that_is_thirty_percent_lower_is_a_price_of_thirty_percent() -> None:
     price = one(table(kept=around(1e6), a=around(0.7e6)), "a")
-    assert price.said is Said.COSTS
+    assert price.said is RuleOutcome.COSTS
     assert price.cost == pytest.approx(0.3, abs=1e-3)
     assert price.low is not None
     assert price.high is not None
@@ -69,7 +69,7 @@ def test_a_rate_that_is_thirty_percent_lower_is_a_price_of_thirty_percent() -> N
 
 def test_equal_rates_show_no_cost() -> None:
     price = one(table(kept=around(1e6), a=around(1e6)), "a")
-    assert price.said in (Said.NOTHING, Said.NOT_SHOWN)
+    assert price.said in (RuleOutcome.NOTHING, RuleOutcome.NOT_SHOWN)
     assert price.low is not None
     assert price.high is not None
     assert price.low < 0 < price.high
@@ -78,32 +78,32 @@ def test_equal_rates_show_no_cost() -> None:
 def test_the_dearest_rule_comes_first_and_the_impossible_ones_are_apart() -> None:
     found = table(kept=around(1e6), a=around(0.9e6), b=around(0.5e6))
     assert [price.rule.key for price in found.prices] == ["b", "a", "two"]
-    assert one(found, "two").said is Said.NOT_MEASURED
+    assert one(found, "two").said is RuleOutcome.NOT_MEASURED
     assert [rule.key for rule in found.impossible] == ["no"]
 
 
 @pytest.mark.parametrize(
     ("kept", "broken", "bound", "text"),
     [
-        ("tester", "sut", Bound.AT_LEAST, "≥ 40 %"),
-        ("sut", "tester", Bound.AT_MOST, "≤ 40 %"),
-        ("tester", "tester", Bound.NEITHER, "-"),
-        ("sut", "shared_cpu", Bound.AT_MOST, "≤ 40 %"),
+        ("tester", "sut", CostBound.AT_LEAST, "≥ 40 %"),
+        ("sut", "tester", CostBound.AT_MOST, "≤ 40 %"),
+        ("tester", "tester", CostBound.NEITHER, "-"),
+        ("sut", "shared_cpu", CostBound.AT_MOST, "≤ 40 %"),
     ],
 )
-def test_what_the_tester_limited_is_only_a_bound(kept: str, broken: str, bound: Bound, text: str) -> None:
+def test_what_the_tester_limited_is_only_a_bound(kept: str, broken: str, bound: CostBound, text: str) -> None:
     price = one(table(kept=around(1e6, kept), a=around(0.6e6, broken)), "a")
     assert (price.bound, cost_text(price)) == (bound, text)
-    assert price.said in (Said.LIMITED, Said.COSTS)
-    assert (price.low is None) is (bound in (Bound.AT_MOST, Bound.NEITHER))
-    assert (price.high is None) is (bound in (Bound.AT_LEAST, Bound.NEITHER))
+    assert price.said in (RuleOutcome.LIMITED, RuleOutcome.COSTS)
+    assert (price.low is None) is (bound in (CostBound.AT_MOST, CostBound.NEITHER))
+    assert (price.high is None) is (bound in (CostBound.AT_LEAST, CostBound.NEITHER))
 
 
 def test_a_rule_without_any_load_costs_all_there_is() -> None:
-    found = priced(PRICING, {**runs(kept=around(1e6)), "b": [run(50 + place, side="b") for place in range(3)]})
+    found = compute_rule_costs(PRICING, {**runs(kept=around(1e6)), "b": [run(50 + place, side="b") for place in range(3)]})
     price = one(found, "b")
-    assert (price.said, cost_text(price), span_text(price)) == (Said.NO_LOAD, "all", "-")
-    assert impact(found, 1) is not None
+    assert (price.said, cost_text(price), span_text(price)) == (RuleOutcome.NO_LOAD, "all", "-")
+    assert derive_impact(found, 1) is not None
     assert "cpu: 1" in impact_text(found)
 
 
@@ -115,7 +115,7 @@ def test_a_goal_that_keeping_all_rules_does_not_meet_prices_nothing_so_the_next_
     def of(variant: str, *each: Any) -> list[Summary]:
         return [run(place * 7 + len(variant), *measures, side=variant) for place, measures in enumerate(each)]
 
-    found = priced(
+    found = compute_rule_costs(
         PRICING,
         {
             KEPT: of(KEPT, both(1e6, True), both(1e6, False), both(1.01e6, True)),
@@ -130,14 +130,14 @@ def test_identical_vnfs_are_priced_by_what_each_of_them_does() -> None:
     found = table(kept=around(1e6), two=around(1.9e6))
     assert one(found, "two").cost == pytest.approx(0.05, abs=1e-3)
     assert found.identical_count == 2
-    assert impact(found, 2) is not None
+    assert derive_impact(found, 2) is not None
     assert table(kept=around(1e6), two=around(1e6)).identical_count == 1
     assert table(kept=around(1e6), a=around(1e6)).identical_count is None
 
 
 def test_the_impact_section_promises_the_most_that_was_seen() -> None:
     found = table(kept=around(1e6), b=around(0.6e6), two=around(1.9e6))
-    option = impact(found, 1)
+    option = derive_impact(found, 1)
     assert option is not None
     high = one(found, "b").high
     assert high is not None
@@ -150,7 +150,7 @@ def test_the_impact_section_promises_the_most_that_was_seen() -> None:
 @pytest.mark.parametrize("figures", [{}, {"a": [rate(7e5)]}, {"a": around(2e6), "b": around(1e3)}])
 def test_its_picture_and_its_texts_are_sound_whatever_was_measured(figures: dict[str, list[Measure]]) -> None:
     found = table(kept=around(1e6), **figures)
-    chart = pictured.chart(found)
+    chart = pictured.build_chart(found)
     require_sound(chart)
     assert "this host has one node" in price_markdown(found)
     assert any(row["why"] == "this host has one node" for row in chart.data["impossible"])
@@ -162,7 +162,7 @@ MACHINE = host(shape=Shape(nodes=1, cores=4, threads=1, reserved_cores=0))
 TRUE_RATIO = {"same-core": 0.7, "small-pages": 1.0, "identical-2": 2.0, "identical-3": 2.1, "identical-4": 2.2}
 
 
-def simulated(plan: Plan, seeds: Random) -> Parts:
+def simulated(plan: Plan, seeds: Random) -> RunEnvironment:
     measurers = []
 
     def make(plan: Plan, _stage: object) -> SimulatedMeasurer:
@@ -173,9 +173,9 @@ def simulated(plan: Plan, seeds: Random) -> Parts:
         return measurers[-1]
 
     del plan
-    return Parts(
-        stage=lambda _plan, _record: NullStage(),
-        measurer=make,
+    return RunEnvironment(
+        open_stage=lambda _plan, _run_id, _on_progress: NullStage(),
+        open_generator=make,
         clock=lambda: measurers[-1].now_s if measurers else 0.0,
     )
 
@@ -196,18 +196,18 @@ def test_known_effects_are_found_again_and_shown_again(tmp_path: Path, capsys: p
     assert not outcome.failures
     found = table_of(outcome.suite, outcome.results)
     dear, free = one(found, "same-core"), one(found, "small-pages")
-    assert dear.said is Said.COSTS
+    assert dear.said is RuleOutcome.COSTS
     assert dear.low is not None
     assert dear.high is not None
     assert dear.low <= 0.3 <= dear.high
-    assert free.said in (Said.NOTHING, Said.NOT_SHOWN)
+    assert free.said in (RuleOutcome.NOTHING, RuleOutcome.NOT_SHOWN)
     # Three did too badly each time, so four were not tried.
     assert (found.identical_count, one(found, "identical-3").run_count, one(found, "identical-4").run_count) == (
         2,
         3,
         0,
     )
-    stored = suites.find("latest", tmp_path)
+    stored = suites.load("latest", tmp_path)
     assert stored is not None
     assert table_of(stored.suite, stored.results) == found
     assert main(["vm", "price", "latest", "--results-dir", str(tmp_path), "-o", str(tmp_path / "p.svg")]) == 0

@@ -12,9 +12,9 @@ from nodrop import store
 from nodrop.errors import ConfigError
 from nodrop.model.result import RunResult
 from nodrop.run.suite import execute_suite
-from nodrop.store.imported import take
+from nodrop.store.imported import import_file
 from nodrop.store.index import open_index
-from nodrop.store.selection import Selected, select
+from nodrop.store.selection import SelectedResult, select_results
 
 NFVBENCH = sorted((Path(__file__).parents[1] / "nfvbench").glob("*.json"))
 
@@ -33,7 +33,7 @@ def directory(stored: tuple[Path, tuple[RunResult, ...]], tmp_path: Path) -> Pat
     return Path(shutil.copytree(stored[0], tmp_path / "results"))
 
 
-def ids(found: tuple[Selected, ...]) -> list[str]:
+def ids(found: tuple[SelectedResult, ...]) -> list[str]:
     return [each.summary.run_id for each in found]
 
 
@@ -42,7 +42,7 @@ def test_files_directories_ids_and_commas_mean_each_result_once(
 ) -> None:
     first, second, third = (result.run_id for result in stored[1])
     words = (str(directory / first), f"{second},{third}", f"{directory}/{third}/result.json")
-    found = select(words, directory)
+    found = select_results(words, directory)
     assert ids(found) == [first, second, third]
     assert found[1].path == directory / second / "result.json"
     assert found[1].result() == stored[1][1]
@@ -52,45 +52,45 @@ def test_a_label_means_all_that_have_it_and_a_tag_as_well(
     stored: tuple[Path, tuple[RunResult, ...]], directory: Path
 ) -> None:
     first, second, third = (result.run_id for result in stored[1])
-    assert ids(select(["label:nightly"], directory)) == [second, third]
-    assert ids(select(["label:night*"], directory)) == [second, third]
+    assert ids(select_results(["label:nightly"], directory)) == [second, third]
+    assert ids(select_results(["label:night*"], directory)) == [second, third]
     with open_index(directory) as index:
         index.tag(first, add=["good"])
-    assert ids(select(["tag:good"], directory)) == [first]
+    assert ids(select_results(["tag:good"], directory)) == [first]
     with pytest.raises(ConfigError, match=r"results of tag bad asked, .* has none"):
-        select(["tag:bad"], directory)
+        select_results(["tag:bad"], directory)
 
 
 def test_the_latest_is_the_last_run_or_all_of_its_suite(tmp_path: Path) -> None:
     alone = recorded(tmp_path, MILLION)
-    assert ids(select(["latest"], tmp_path)) == [alone.run_id]
+    assert ids(select_results(["latest"], tmp_path)) == [alone.run_id]
     plans = [make_plan(tmp_path, frame_bytes=size, latency__enabled=False) for size in (64, 128)]
     outcome = execute_suite(plans, Listener(), parts())
     suite_id, run_ids = outcome.suite.suite_id, [result.run_id for result in outcome.results]
     (directory := tmp_path / "elsewhere").mkdir()
     for wanted in (suite_id, str(tmp_path / suite_id), str(tmp_path / suite_id / "suite.json")):
-        assert ids(select([wanted], tmp_path)) == run_ids
+        assert ids(select_results([wanted], tmp_path)) == run_ids
     with pytest.raises(ConfigError, match="holds none; measure first"):
-        select(["latest"], directory)
+        select_results(["latest"], directory)
 
 
 def test_a_result_of_another_tester_is_known_by_its_figures_alone(tmp_path: Path) -> None:
-    taken = take(NFVBENCH[0], tmp_path)
+    taken = import_file(NFVBENCH[0], tmp_path)
     for wanted in (taken.run_id, str(NFVBENCH[0])):
-        found = select([wanted], tmp_path)
+        found = select_results([wanted], tmp_path)
         assert [each.summary.measures for each in found] == [each.measures for each in taken.summaries]
         assert found[0].summary.source == "nfvbench"
     with pytest.raises(ConfigError, match=r"a result that nodrop measured asked, it is nfvbench's"):
-        select([taken.run_id], tmp_path)[0].result()
+        select_results([taken.run_id], tmp_path)[0].result()
     with pytest.raises(ConfigError, match=r"#9999 asked, .* has .*; name one of these"):
-        select([f"{taken.run_id}#9999"], tmp_path)
+        select_results([f"{taken.run_id}#9999"], tmp_path)
 
 
 def test_a_word_that_means_nothing_is_refused_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="result gone asked, no such file and no run of that id"):
-        select(["gone"], tmp_path)
+        select_results(["gone"], tmp_path)
     file = tmp_path / "letter.json"
     file.write_text("{}")
     with pytest.raises(ConfigError, match="a result of nodrop or NFVbench expected"):
-        select([str(file)], tmp_path)
+        select_results([str(file)], tmp_path)
     assert store.find(file) == file

@@ -59,7 +59,7 @@ def test_a_result_is_never_rewritten(result: RunResult, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="it is there already, and a result is never rewritten"):
         store.save(result.model_copy(update={"wall_s": 1.0}), tmp_path)
     assert path.read_bytes() == written
-    assert checksums.check(path).state == "intact"
+    assert checksums.check_file(path).state == "intact"
 
 
 def test_the_hash_beside_a_result_is_what_sha256sum_reads(result: RunResult, tmp_path: Path) -> None:
@@ -69,19 +69,19 @@ def test_the_hash_beside_a_result_is_what_sha256sum_reads(result: RunResult, tmp
     assert said.stdout == "result.json: OK\n"
     path.write_text(path.read_text().replace('"wall_s": ', '"wall_s": 1'))
     assert subprocess.run(command, cwd=path.parent, capture_output=True, check=False).returncode == 1
-    assert checksums.check(path).state == "altered"
-    checksums.hash_file(path).unlink()
-    assert checksums.check(path).state == "not hashed"
+    assert checksums.check_file(path).state == "altered"
+    checksums.checksum_path(path).unlink()
+    assert checksums.check_file(path).state == "not hashed"
     path.unlink()
-    assert checksums.check(path).state == "missing"
+    assert checksums.check_file(path).state == "missing"
 
 
 def test_what_is_not_a_plain_file_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     target, link = tmp_path / "target", tmp_path / "link"
     target.touch()
     link.symlink_to(target)
-    store.write_whole(link, "text")
-    store.write_whole(Path("/dev/null"), "text")
+    store.write_text(link, "text")
+    store.write_text(Path("/dev/null"), "text")
     assert link.is_symlink()
     assert target.read_text() == "text"
     assert Path("/dev/null").is_char_device()

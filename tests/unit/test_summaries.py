@@ -11,11 +11,11 @@ from nodrop.model.result import RunResult
 from nodrop.model.summary import Measure
 from nodrop.model.trial import DirectionTimes, LatencySummary
 from nodrop.run.execute import execute
-from nodrop.store.summaries import summary_of
+from nodrop.store.summaries import summarize_result
 
 
 def measures(result: RunResult) -> dict[str, Measure]:
-    return {each.key: each for each in summary_of(result).measures}
+    return {each.key: each for each in summarize_result(result).measures}
 
 
 def test_a_search_has_its_goals_with_their_bounds_and_its_latencies(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_a_fixed_rate_has_its_loss_and_what_came_back(tmp_path: Path) -> None:
 
 def test_a_run_that_never_began_has_a_row_without_figures(tmp_path: Path) -> None:
     result = recorded(tmp_path, MILLION).model_copy(update={"facts": None, "goals": (), "trials": (), "latencies": ()})
-    summary = summary_of(result)
+    summary = summarize_result(result)
     assert summary.measures == ()
     assert summary.sut == "vnf-l2"
     assert summary.path == "PVP"

@@ -14,7 +14,7 @@ from tests.suts import Step
 from nodrop import __version__
 from nodrop.errors import ConfigError
 from nodrop.export import table
-from nodrop.export.table import Table, to_csv, to_parquet
+from nodrop.export.table import ResultTable, to_csv, to_parquet
 from nodrop.model.summary import Measure, Summary
 
 
@@ -47,16 +47,16 @@ def summary(run_id: str = "20260131T120000Z-3f9a2c", **changes: Any) -> Summary:
     return Summary(**(fields | changes))
 
 
-def csv_rows(content: Table) -> list[dict[str, str]]:
+def csv_rows(content: ResultTable) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(to_csv(content), newline=""), strict=True))
 
 
-def parquet(content: Table) -> Any:
+def parquet(content: ResultTable) -> Any:
     return pytest.importorskip("pyarrow.parquet").read_table(io.BytesIO(to_parquet(content)))
 
 
 def test_the_long_form_has_a_row_for_each_run_and_measure() -> None:
-    rows = csv_rows(table.long([summary(), summary("other", measures=())], {"other": ["bad", "old"]}))
+    rows = csv_rows(table.build_long_table([summary(), summary("other", measures=())], {"other": ["bad", "old"]}))
     assert [(row["run_id"], row["measure_key"], row["measure_value"]) for row in rows] == [
         ("20260131T120000Z-3f9a2c", "ndr", "1000000.0"),
         ("20260131T120000Z-3f9a2c", "latency_p99_at_ndr", "45000.0"),
@@ -67,7 +67,7 @@ def test_the_long_form_has_a_row_for_each_run_and_measure() -> None:
 
 
 def test_the_wide_form_has_a_row_for_each_run_and_units_in_the_names_of_columns() -> None:
-    rows = csv_rows(table.wide([summary(), summary("other", measures=())]))
+    rows = csv_rows(table.build_wide_table([summary(), summary("other", measures=())]))
     assert len(rows) == 2
     assert (rows[0]["ndr_pps"], rows[0]["ndr_high_pps"], rows[0]["ndr_limit"]) == ("1000000.0", "1010000.0", "sut")
     assert (rows[0]["latency_p99_at_ndr_ns"], rows[1]["ndr_pps"]) == ("45000.0", "")
@@ -76,7 +76,7 @@ def test_the_wide_form_has_a_row_for_each_run_and_units_in_the_names_of_columns(
 def test_csv_keeps_commas_quotes_and_line_ends_in_a_label() -> None:
     """RFC 4180 section 2, rules 1, 5, 6 and 7."""
     label = 'one, "two"\r\nthree'
-    content = table.wide([summary(label=label)])
+    content = table.build_wide_table([summary(label=label)])
     assert csv_rows(content)[0]["label"] == label
     assert '"one, ""two""\r\nthree"' in to_csv(content)
     assert to_csv(content).endswith("\r\n")
@@ -84,7 +84,7 @@ def test_csv_keeps_commas_quotes_and_line_ends_in_a_label() -> None:
 
 def test_parquet_has_typed_columns_with_units_and_says_who_wrote_it() -> None:
     arrow = pytest.importorskip("pyarrow")
-    content = parquet(table.wide([summary(), summary("other", measures=())]))
+    content = parquet(table.build_wide_table([summary(), summary("other", measures=())]))
     assert content.schema.field("started_at").type == arrow.timestamp("us", tz="UTC")
     assert content.schema.field("bidirectional").type == arrow.bool_()
     assert content.schema.field("trial_count").type == arrow.int64()
@@ -97,12 +97,12 @@ def test_parquet_has_typed_columns_with_units_and_says_who_wrote_it() -> None:
 
 def test_ten_thousand_runs_are_written_and_read_back_whole() -> None:
     runs = [summary(f"run-{number}") for number in range(10_000)]
-    content = table.wide(runs)
+    content = table.build_wide_table(runs)
     assert [row["run_id"] for row in csv_rows(content)] == [run.run_id for run in runs]
     assert parquet(content)["run_id"].to_pylist() == [run.run_id for run in runs]
 
 
-@pytest.mark.parametrize("form", [table.long, table.wide])
+@pytest.mark.parametrize("form", [table.build_long_table, table.build_wide_table])
 def test_no_runs_at_all_are_a_table_with_columns_and_without_rows(form: Any) -> None:
     assert csv_rows(form([])) == []
     assert to_csv(form([])).startswith("run_id,source,started_at,")
@@ -111,20 +111,20 @@ def test_no_runs_at_all_are_a_table_with_columns_and_without_rows(form: Any) -> 
 
 def test_trials_and_windows_add_up_to_what_the_run_counted(tmp_path: Path) -> None:
     result = recorded(tmp_path, Step(1e6))
-    trials = csv_rows(table.trials(result))
+    trials = csv_rows(table.build_trial_table(result))
     assert [int(row["trial_index"]) for row in trials] == [trial.index for trial in result.trials]
     for row, trial in zip(trials, result.trials, strict=True):
         assert float(row["loss_ratio"]) == trial.loss_ratio
         assert float(row["intended_load_pps"]) == trial.trial.intended_load_pps
-    windows = csv_rows(table.windows(result))
+    windows = csv_rows(table.build_window_table(result))
     assert windows
     for trial in result.trials:
         of_it = [row for row in windows if int(row["trial_index"]) == trial.index]
         assert sum(int(row["offered_count"]) for row in of_it) == trial.offered_count
         assert sum(int(row["received_count"]) for row in of_it) == trial.received_count
         assert all(float(row["start_s"]) < float(row["end_s"]) for row in of_it)
-    assert parquet(table.windows(result)).num_rows == len(windows)
-    assert parquet(table.trials(result)).num_rows == len(trials)
+    assert parquet(table.build_window_table(result)).num_rows == len(windows)
+    assert parquet(table.build_trial_table(result)).num_rows == len(trials)
 
 
 def test_without_pyarrow_parquet_is_refused_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,5 +137,5 @@ def test_without_pyarrow_parquet_is_refused_with_a_remedy(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(builtins, "__import__", missing)
     with pytest.raises(ConfigError, match=r"nodrop\[parquet\]"):
-        to_parquet(table.wide([summary()]))
-    assert table.written(table.wide([summary()]), "csv").startswith(b"run_id,")
+        to_parquet(table.build_wide_table([summary()]))
+    assert table.serialize_table(table.build_wide_table([summary()]), "csv").startswith(b"run_id,")

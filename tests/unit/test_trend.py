@@ -10,13 +10,13 @@ import pytest
 from altair.vegalite.v5.schema import core
 from scipy import stats
 
-from nodrop.analysis.segments import probability
-from nodrop.analysis.spread import spreads
-from nodrop.analysis.trend import Point, Series, Trend, series_of, trend
-from nodrop.analysis.trend_text import sentences
-from nodrop.analysis.types import Margins, Verdict
+from nodrop.analysis.segments import mann_whitney_p
+from nodrop.analysis.spread import compute_spreads
+from nodrop.analysis.trend import TrendPoint, TrendSeries, Trend, build_series, analyze_trend
+from nodrop.analysis.trend_text import describe_trend
+from nodrop.analysis.types import Margins, ComparisonOutcome
 from nodrop.charts import trend as drawing
-from nodrop.charts.render import drawn
+from nodrop.charts.render import render_spec
 from nodrop.model.summary import Measure, Summary
 from nodrop.report.trend_plot import ASCII, plot
 
@@ -27,10 +27,10 @@ def day(number: int) -> str:
     return (BEGIN + timedelta(days=number)).isoformat()
 
 
-def of(values: Sequence[float], at_least: Sequence[int] = (), width: float | None = None, **keys: Any) -> Series:
+def of(values: Sequence[float], at_least: Sequence[int] = (), width: float | None = None, **keys: Any) -> TrendSeries:
     """A series of one run a day, `r0` the first."""
     points = tuple(
-        Point(
+        TrendPoint(
             run_id=f"r{number}",
             started_at=day(number),
             moment=str(number),
@@ -42,7 +42,7 @@ def of(values: Sequence[float], at_least: Sequence[int] = (), width: float | Non
         for number, value in enumerate(values)
     )
     known = {"key": "ndr", "text": "NDR", "unit": "pps", "better": "higher"}
-    return Series(points=points, **(known | keys))
+    return TrendSeries(points=points, **(known | keys))
 
 
 def noisy(*parts: tuple[int, float], seed: int = 1, noise: float = 0.005) -> list[float]:
@@ -80,25 +80,25 @@ def summary(number: int, value: float | None = 1e6, limit: str = "sut", **keys: 
 
 
 def test_a_step_is_found_where_it_is_with_its_size_and_direction() -> None:
-    found = trend(of(noisy((12, 1e6), (8, 0.95e6))))
+    found = analyze_trend(of(noisy((12, 1e6), (8, 0.95e6))))
     (change,) = found.changes
-    assert (change.before_run_id, change.run_id, change.verdict) == ("r11", "r12", Verdict.WORSE)
+    assert (change.before_run_id, change.run_id, change.verdict) == ("r11", "r12", ComparisonOutcome.WORSE)
     assert change.effect == pytest.approx(-0.05, abs=0.005)
     assert change.low is not None and change.high is not None and change.low < -0.05 < change.high
     assert [group.count for group in found.groups] == [12, 8]
-    assert found.verdict is Verdict.WORSE
+    assert found.verdict is ComparisonOutcome.WORSE
 
 
 def test_more_latency_is_worse() -> None:
-    found = trend(of(noisy((12, 40e3), (8, 60e3)), unit="ns", better="lower"))
-    assert found.verdict is Verdict.WORSE
-    assert "50 % higher, which is worse, from run r12 on" in next(sentences(found))
+    found = analyze_trend(of(noisy((12, 40e3), (8, 60e3)), unit="ns", better="lower"))
+    assert found.verdict is ComparisonOutcome.WORSE
+    assert "50 % higher, which is worse, from run r12 on" in next(describe_trend(found))
 
 
 def test_the_bounds_of_a_change_are_those_of_mann_and_whitney() -> None:
     for seed, count in ((1, 5), (2, 12), (3, 40)):
         values = noisy((20, 1e6), (count, 0.95e6), seed=seed)
-        (change,) = trend(of(values)).changes
+        (change,) = analyze_trend(of(values)).changes
         old, new = values[:20], values[20:]
         assert change.low is not None and change.high is not None
         for bound in (change.low, change.high):
@@ -108,48 +108,48 @@ def test_the_bounds_of_a_change_are_those_of_mann_and_whitney() -> None:
 
 
 def test_what_the_tester_limited_is_shown_and_never_makes_a_change() -> None:
-    found = trend(of([1e6] * 10 + [0.5e6] * 5, at_least=range(10, 15)))
+    found = analyze_trend(of([1e6] * 10 + [0.5e6] * 5, at_least=range(10, 15)))
     assert found.changes == () and len(found.series.points) == 15
     assert "5 runs were not limited by the SUT, shown and not judged: r10, r11, r12 and 2 more." in list(
-        sentences(found)
+        describe_trend(found)
     )
 
 
 def test_a_series_without_a_point_of_the_suts_is_not_judged() -> None:
-    found = trend(of([1e6, 1.1e6], at_least=[0, 1]))
+    found = analyze_trend(of([1e6, 1.1e6], at_least=[0, 1]))
     assert (found.groups, found.verdict) == ((), None)
-    assert list(sentences(found)) == ["NDR: no run was limited by the SUT; it does 1.100 Mpps at least."]
+    assert list(describe_trend(found)) == ["NDR: no run was limited by the SUT; it does 1.100 Mpps at least."]
 
 
 def test_a_run_apart_from_the_others_is_no_change() -> None:
     values = noisy((20, 1e6))
     values[9] = 0.6e6
-    found = trend(of(values))
+    found = analyze_trend(of(values))
     assert found.changes == ()
     assert found.groups[0].outlier_run_ids == ("r9",)
     assert found.groups[0].count == 19 and "r9" not in found.groups[0].run_ids
-    assert "1 run stands apart from those around: r9." in list(sentences(found))
+    assert "1 run stands apart from those around: r9." in list(describe_trend(found))
 
 
 def test_a_single_run_at_the_end_is_told_and_said_to_be_one() -> None:
-    found = trend(of([*noisy((20, 1e6)), 0.6e6]))
-    assert found.verdict is Verdict.WORSE
-    assert "There is one run since; measure again to see whether it stays so." in list(sentences(found))
+    found = analyze_trend(of([*noisy((20, 1e6)), 0.6e6]))
+    assert found.verdict is ComparisonOutcome.WORSE
+    assert "There is one run since; measure again to see whether it stays so." in list(describe_trend(found))
 
 
 def test_a_run_as_low_as_some_before_is_no_change() -> None:
     values = noisy((20, 1e6))
     values[9] = 0.6e6
-    found = trend(of([*values, 0.61e6]))
+    found = analyze_trend(of([*values, 0.61e6]))
     assert found.changes == () and found.groups[0].outlier_run_ids == ("r9", "r20")
-    assert trend(of([0.61e6, *values])).changes == ()
+    assert analyze_trend(of([0.61e6, *values])).changes == ()
 
 
 def test_a_few_bad_runs_between_good_ones_do_not_make_a_stretch_of_its_own() -> None:
     values = noisy((60, 1e6))
     for number in (5, 18, 19, 33, 36, 39, 52):
         values[number] *= 0.95
-    assert trend(of(values)).changes == ()
+    assert analyze_trend(of(values)).changes == ()
 
 
 @pytest.mark.parametrize(("few", "many"), [(1, 5), (3, 40), (12, 30), (20, 80), (25, 60)])
@@ -158,39 +158,39 @@ def test_the_chance_of_a_stretch_is_that_of_mann_and_whitney(few: int, many: int
     a, b = [rng.gauss(-0.6, 1) for _ in range(few)], [rng.gauss(0, 1) for _ in range(many)]
     method = "exact" if few <= 20 else "asymptotic"
     theirs = stats.mannwhitneyu(a, b, method=method, use_continuity=False).pvalue
-    assert probability(a, b) == pytest.approx(theirs) == pytest.approx(probability(b, a))
+    assert mann_whitney_p(a, b) == pytest.approx(theirs) == pytest.approx(mann_whitney_p(b, a))
 
 
 def test_three_bad_runs_in_a_row_are_a_change_and_another() -> None:
-    found = trend(of(noisy((20, 1e6), (3, 0.9e6), (20, 1e6))))
+    found = analyze_trend(of(noisy((20, 1e6), (3, 0.9e6), (20, 1e6))))
     assert [(change.run_id, change.verdict) for change in found.changes] == [
-        ("r20", Verdict.WORSE),
-        ("r23", Verdict.BETTER),
+        ("r20", ComparisonOutcome.WORSE),
+        ("r23", ComparisonOutcome.BETTER),
     ]
 
 
 def test_a_difference_within_the_margin_is_no_change() -> None:
     values = noisy((30, 1e6), (30, 0.97e6))
-    assert trend(of(values), Margins(pps=0.02)).verdict is Verdict.WORSE
-    assert trend(of(values), Margins(pps=0.05)).verdict is None
+    assert analyze_trend(of(values), Margins(pps=0.02)).verdict is ComparisonOutcome.WORSE
+    assert analyze_trend(of(values), Margins(pps=0.05)).verdict is None
 
 
 def test_a_drift_in_steps_that_do_not_matter_is_seen_in_the_end() -> None:
     values = noisy((40, 1e6), (40, 0.993e6), (40, 0.986e6), noise=0.0005)
-    found = trend(of(values))
-    assert found.verdict is Verdict.WORSE and len(found.groups) == 2
+    found = analyze_trend(of(values))
+    assert found.verdict is ComparisonOutcome.WORSE and len(found.groups) == 2
 
 
 def test_a_difference_smaller_than_the_searches_left_open_is_no_change() -> None:
-    assert trend(of([1e6] * 10 + [0.97e6] * 10, width=0.01)).verdict is Verdict.WORSE
-    assert trend(of([1e6] * 10 + [0.97e6] * 10, width=0.05)).verdict is None
+    assert analyze_trend(of([1e6] * 10 + [0.97e6] * 10, width=0.01)).verdict is ComparisonOutcome.WORSE
+    assert analyze_trend(of([1e6] * 10 + [0.97e6] * 10, width=0.05)).verdict is None
 
 
 def test_loss_is_compared_by_difference_also_from_nothing() -> None:
-    found = trend(of([0.0] * 10 + [0.004] * 10, unit="ratio", better="lower", text="loss"))
+    found = analyze_trend(of([0.0] * 10 + [0.004] * 10, unit="ratio", better="lower", text="loss"))
     assert found.changes[0].effect == pytest.approx(0.004)
-    assert found.verdict is Verdict.WORSE
-    assert "0.40 points more" in next(sentences(found))
+    assert found.verdict is ComparisonOutcome.WORSE
+    assert "0.40 points more" in next(describe_trend(found))
 
 
 @pytest.mark.parametrize(
@@ -202,56 +202,56 @@ def test_loss_is_compared_by_difference_also_from_nothing() -> None:
     ],
 )
 def test_where_nothing_changed_it_says_so(values: list[float], said: str) -> None:
-    assert list(sentences(trend(of(values)))) == [said]
+    assert list(describe_trend(analyze_trend(of(values)))) == [said]
 
 
 def test_runs_with_other_traffic_are_series_of_their_own_in_the_order_of_time() -> None:
     runs = [summary(3), summary(1), summary(2, frame_size="1518"), summary(4, None), summary(5, limit="tester")]
-    small, large = series_of(runs, "ndr")
+    small, large = build_series(runs, "ndr")
     assert [point.run_id for point in small.points] == ["r1", "r3", "r5"]
     assert [point.at_least for point in small.points] == [False, False, True]
     assert (small.missing_run_ids, large.frame_size) == (("r4",), "1518")
-    assert "1 run has no NDR: r4." in list(sentences(trend(small)))
+    assert "1 run has no NDR: r4." in list(describe_trend(analyze_trend(small)))
 
 
 def test_repeats_of_a_suite_are_one_moment() -> None:
     runs = [summary(number, 1e6 if number % 2 else 0.8e6) for number in range(4)]
-    (series,) = series_of(runs, "ndr", {run.run_id: "suite" for run in runs})
-    assert trend(series).changes == ()
+    (series,) = build_series(runs, "ndr", {run.run_id: "suite" for run in runs})
+    assert analyze_trend(series).changes == ()
 
 
 @functools.cache
 def shapes() -> dict[str, Trend]:
     return {
-        "step": trend(of(noisy((30, 1e6), (20, 1.1e6)), width=0.01)),
-        "outlier": trend(of([*noisy((20, 1e6)), 0.1e6, *noisy((20, 1e6), seed=2)])),
-        "limited": trend(of([1e6] * 5, at_least=[1, 2])),
-        "nothing": trend(of([1e6], at_least=[0])),
-        "one": trend(of([1e6])),
-        "loss": trend(of([0.0] * 5 + [0.01] * 5, unit="ratio", better="lower")),
-        "pause": trend(of([1e6] * 5).model_copy(update={"points": with_pause()})),
-        "many": trend(of(noisy((200, 1e6), (200, 1.02e6), (100, 0.9e6)))),
+        "step": analyze_trend(of(noisy((30, 1e6), (20, 1.1e6)), width=0.01)),
+        "outlier": analyze_trend(of([*noisy((20, 1e6)), 0.1e6, *noisy((20, 1e6), seed=2)])),
+        "limited": analyze_trend(of([1e6] * 5, at_least=[1, 2])),
+        "nothing": analyze_trend(of([1e6], at_least=[0])),
+        "one": analyze_trend(of([1e6])),
+        "loss": analyze_trend(of([0.0] * 5 + [0.01] * 5, unit="ratio", better="lower")),
+        "pause": analyze_trend(of([1e6] * 5).model_copy(update={"points": with_pause()})),
+        "many": analyze_trend(of(noisy((200, 1e6), (200, 1.02e6), (100, 0.9e6)))),
     }
 
 
-def with_pause() -> tuple[Point, ...]:
+def with_pause() -> tuple[TrendPoint, ...]:
     """Two runs, and two more a year later."""
     return tuple(
-        Point(run_id=f"r{number}", started_at=day(number), moment=str(number), value=1e6) for number in (0, 1, 365, 366)
+        TrendPoint(run_id=f"r{number}", started_at=day(number), moment=str(number), value=1e6) for number in (0, 1, 365, 366)
     )
 
 
 @pytest.mark.parametrize("name", shapes())
 def test_every_trend_is_a_valid_chart_and_is_drawn(name: str) -> None:
-    chart = drawing.chart(shapes()[name])
+    chart = drawing.build_chart(shapes()[name])
     core.Root.from_dict(chart.spec | {"data": {"name": "points"}}, validate=True)
-    assert drawn(chart.spec, ".svg").startswith(b"<svg")
+    assert render_spec(chart.spec, ".svg").startswith(b"<svg")
     assert len(chart.data["points"]) == len(shapes()[name].series.points)
 
 
 def test_runs_far_apart_in_time_are_set_by_number() -> None:
-    assert not drawing.by_time(shapes()["pause"].series)
-    assert [row["x"] for row in drawing.chart(shapes()["pause"]).data["points"]] == [1, 2, 3, 4]
+    assert not drawing.has_even_times(shapes()["pause"].series)
+    assert [row["x"] for row in drawing.build_chart(shapes()["pause"]).data["points"]] == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("columns", [40, 100, 300])
@@ -271,9 +271,9 @@ def test_the_drawing_can_do_without_anything_but_ascii() -> None:
 
 def test_the_interval_of_repeats_is_students() -> None:
     values = noisy((5, 1e6))
-    (spread,) = spreads([summary(number, value) for number, value in enumerate(values)])
+    (spread,) = compute_spreads([summary(number, value) for number, value in enumerate(values)])
     theirs = stats.t.interval(0.95, 4, loc=sum(values) / 5, scale=stats.sem(values))
     assert (spread.mean_low, spread.mean_high) == pytest.approx(theirs)
     assert (spread.lowest, spread.median, spread.highest) == (min(values), sorted(values)[2], max(values))
     assert not spread.at_least
-    assert spreads([summary(0), summary(1, limit="shared_cpu")])[0].at_least
+    assert compute_spreads([summary(0), summary(1, limit="shared_cpu")])[0].at_least

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 from tests.verdicts import latency, loss, rate, run, sides
 
-from nodrop.analysis import Margins, Verdict, compare
+from nodrop.analysis import Margins, ComparisonOutcome, compare
 from nodrop.analysis.types import Comparison
 from nodrop.errors import ConfigError
 
@@ -21,7 +21,7 @@ def compared(a: tuple[float, ...], b: tuple[float, ...], **rates: object) -> Com
 def test_a_side_that_is_five_percent_slower_is_worse_by_that_much() -> None:
     said = compared(GOOD, SLOW)
     (ndr,) = said.metrics
-    assert said.verdict is ndr.verdict is Verdict.WORSE
+    assert said.verdict is ndr.verdict is ComparisonOutcome.WORSE
     assert ndr.effect == pytest.approx(-0.05, abs=0.001)
     assert ndr.low < ndr.effect < ndr.high < -0.04
     assert said.sentence.startswith("B is worse than A: NDR is 5.0 % lower (95 %: ")
@@ -36,7 +36,7 @@ def test_whichever_side_is_called_a_says_the_same_the_other_way_round() -> None:
         at_b = [rate(1e6 * math.exp(rng.gauss(-shift, 0.005))) for _ in range(count)]
         a, b = sides(at_a, at_b, rng.choice(("in turn", "one after the other")))
         there, back = compare(a, b).metrics[0], compare(b, a).metrics[0]
-        mirrored = {Verdict.WORSE: Verdict.BETTER, Verdict.BETTER: Verdict.WORSE}
+        mirrored = {ComparisonOutcome.WORSE: ComparisonOutcome.BETTER, ComparisonOutcome.BETTER: ComparisonOutcome.WORSE}
         assert back.verdict is mirrored.get(there.verdict, there.verdict)
         assert back.p == pytest.approx(there.p)
         assert math.log1p(back.effect) == pytest.approx(-math.log1p(there.effect))
@@ -56,20 +56,20 @@ def test_neither_the_order_of_runs_nor_the_size_of_figures_matters() -> None:
 
 def test_a_lower_latency_is_better() -> None:
     a, b = sides([latency(each / 20) for each in GOOD], [latency(each / 20) for each in SLOW])
-    assert compare(a, b, margins=Margins(ns=0.01)).verdict is Verdict.BETTER
+    assert compare(a, b, margins=Margins(ns=0.01)).verdict is ComparisonOutcome.BETTER
 
 
 def test_sides_that_agree_within_the_margin_are_equivalent_and_within_a_smaller_one_they_are_not() -> None:
     a, b = sides([rate(each) for each in GOOD], [rate(each) for each in GOOD[::-1]], "one after the other")
-    assert compare(a, b).verdict is Verdict.EQUIVALENT
+    assert compare(a, b).verdict is ComparisonOutcome.EQUIVALENT
     narrow = compare(a, b, margins=Margins(pps=0.002))
-    assert narrow.verdict is Verdict.UNDECIDED
+    assert narrow.verdict is ComparisonOutcome.UNDECIDED
     assert narrow.metrics[0].repeats_needed
 
 
 def test_a_difference_that_is_proven_but_does_not_matter_is_equivalent() -> None:
     a, b = sides([rate(each) for each in GOOD], [rate(each * 0.98) for each in GOOD])
-    assert compare(a, b, margins=Margins(pps=0.05)).verdict is Verdict.EQUIVALENT
+    assert compare(a, b, margins=Margins(pps=0.05)).verdict is ComparisonOutcome.EQUIVALENT
 
 
 def test_the_interval_of_what_is_equivalent_is_inside_the_margin() -> None:
@@ -79,7 +79,7 @@ def test_the_interval_of_what_is_equivalent_is_inside_the_margin() -> None:
         at_a, at_b = ([rate(1e6 * math.exp(rng.gauss(0.0, 0.004))) for _ in range(6)] for _ in range(2))
         (ndr,) = compare(*sides(at_a, at_b)).metrics
         inside = ndr.low >= -0.01 and ndr.high <= 1 / 0.99 - 1
-        assert inside == (ndr.verdict is Verdict.EQUIVALENT)
+        assert inside == (ndr.verdict is ComparisonOutcome.EQUIVALENT)
         seen += inside
     assert 10 < seen < 60
 
@@ -88,7 +88,7 @@ def test_the_interval_of_what_is_equivalent_is_inside_the_margin() -> None:
 def test_one_or_two_runs_each_decide_nothing_however_far_apart_they_are(count: int) -> None:
     said = compared(GOOD[:count], tuple(each / 2 for each in GOOD[:count]))
     (ndr,) = said.metrics
-    assert said.verdict is Verdict.UNDECIDED
+    assert said.verdict is ComparisonOutcome.UNDECIDED
     assert ndr.reason
     assert ndr.repeats_needed == 3 - count
     assert "more of each" in said.sentence
@@ -98,18 +98,18 @@ def test_one_run_against_nineteen_is_enough_where_it_is_far_from_all() -> None:
     rng = Random(2)
     many = tuple(1e6 * math.exp(rng.gauss(0.0, 0.004)) for _ in range(19))
     a, b = sides([rate(each) for each in many], [rate(0.9e6)], "one after the other")
-    assert compare(a, b).verdict is Verdict.WORSE
-    assert compare(a[:18], b).verdict is Verdict.UNDECIDED
+    assert compare(a, b).verdict is ComparisonOutcome.WORSE
+    assert compare(a[:18], b).verdict is ComparisonOutcome.UNDECIDED
 
 
 def test_runs_that_all_say_the_same_are_not_proof_of_the_smallest_difference() -> None:
-    assert compared((1e6,) * 5, (0.9995e6,) * 5).verdict is not Verdict.WORSE
-    assert compared((1e6,) * 5, (0.95e6,) * 5).verdict is Verdict.WORSE
+    assert compared((1e6,) * 5, (0.9995e6,) * 5).verdict is not ComparisonOutcome.WORSE
+    assert compared((1e6,) * 5, (0.95e6,) * 5).verdict is ComparisonOutcome.WORSE
 
 
 def test_a_figure_that_was_the_testers_never_makes_b_worse() -> None:
     said = compared(GOOD, SLOW, limit="tester")
-    assert said.verdict is Verdict.UNDECIDED
+    assert said.verdict is ComparisonOutcome.UNDECIDED
     assert "B forwards at least that" in said.metrics[0].reason
     assert said.metrics[0].repeats_needed is None
     assert any("not the SUT's" in line for line in said.advice)
@@ -118,31 +118,31 @@ def test_a_figure_that_was_the_testers_never_makes_b_worse() -> None:
 @pytest.mark.parametrize("limit", ["tester", "shared_cpu", "max_load", "unknown"])
 def test_where_a_forwards_at_least_more_than_b_b_is_worse(limit: str) -> None:
     a, b = sides([rate(each, limit=limit) for each in GOOD], [rate(each) for each in SLOW])
-    assert compare(a, b).verdict is Verdict.WORSE
-    assert compare(b, a).verdict is Verdict.BETTER
+    assert compare(a, b).verdict is ComparisonOutcome.WORSE
+    assert compare(b, a).verdict is ComparisonOutcome.BETTER
     same = sides([rate(each, limit=limit) for each in GOOD], [rate(each) for each in GOOD])
-    assert compare(*same).verdict is Verdict.UNDECIDED
+    assert compare(*same).verdict is ComparisonOutcome.UNDECIDED
 
 
 def test_runs_of_b_without_an_answer_keep_it_from_being_better() -> None:
     a, b = sides([rate(each) for each in SLOW], [rate(each) for each in GOOD])
     b.append(run(40, side="b", status="failed"))
     said = compare(a, b)
-    assert said.verdict is Verdict.UNDECIDED
+    assert said.verdict is ComparisonOutcome.UNDECIDED
     assert "of B one run has no such figure" in said.metrics[0].reason
     a.append(run(41, side="a", status="failed"))
-    assert compare(a[:5], b[:5]).verdict is Verdict.BETTER
+    assert compare(a[:5], b[:5]).verdict is ComparisonOutcome.BETTER
 
 
 def test_drift_that_looks_like_a_difference_decides_nothing_and_in_turn_it_cancels() -> None:
     rng = Random(4)
     at = [rate(1e6 * math.exp(-0.004 * place + rng.gauss(0.0, 0.001))) for place in range(16)]
     after = compare(*sides(at[:8], at[8:], "one after the other"))
-    assert after.verdict is Verdict.UNDECIDED
+    assert after.verdict is ComparisonOutcome.UNDECIDED
     assert "drifted" in after.metrics[0].reason
     assert {flag.code for flag in after.flags} == {"one_after_the_other"}
     in_turn = compare(*sides(at[::2], at[1::2]))
-    assert in_turn.verdict is Verdict.EQUIVALENT
+    assert in_turn.verdict is ComparisonOutcome.EQUIVALENT
     assert in_turn.paired
     assert "drift" in {flag.code for flag in in_turn.metrics[0].flags}
 
@@ -162,7 +162,7 @@ def test_a_bound_twice_as_wide_does_not_make_a_side_worse() -> None:
     b = [rate(middle / math.sqrt(1 + 0.04), width=0.04) for _ in range(5)]
     (ndr,) = compare(*sides(a, b)).metrics
     assert ndr.effect == pytest.approx(0.0, abs=1e-9)
-    assert ndr.verdict is Verdict.UNDECIDED
+    assert ndr.verdict is ComparisonOutcome.UNDECIDED
     assert ndr.repeats_needed is None
     assert any("smaller width" in line for line in compare(*sides(a, b)).advice)
 
@@ -170,14 +170,14 @@ def test_a_bound_twice_as_wide_does_not_make_a_side_worse() -> None:
 def test_loss_is_compared_in_points_as_there_is_no_ratio_to_nothing() -> None:
     a, b = sides([loss(0.0)] * 4, [loss(0.004), loss(0.005), loss(0.006), loss(0.005)])
     said = compare(a, b)
-    assert said.verdict is Verdict.WORSE
+    assert said.verdict is ComparisonOutcome.WORSE
     assert said.metrics[0].effect == pytest.approx(0.005)
     assert "0.50 points more" in said.sentence
-    assert compare(a, a).verdict is Verdict.EQUIVALENT
+    assert compare(a, a).verdict is ComparisonOutcome.EQUIVALENT
 
 
 def test_a_side_that_forwards_nothing_is_worse() -> None:
-    assert compared(GOOD, (0.0,) * 5, width=0.0).verdict is Verdict.WORSE
+    assert compared(GOOD, (0.0,) * 5, width=0.0).verdict is ComparisonOutcome.WORSE
 
 
 def test_frame_sizes_are_compared_with_their_like() -> None:
@@ -188,10 +188,10 @@ def test_frame_sizes_are_compared_with_their_like() -> None:
     ]
     said = compare(a, b)
     assert [(metric.text, metric.verdict) for metric in said.metrics] == [
-        ("NDR at 64 bytes", Verdict.EQUIVALENT),
-        ("NDR with IMIX", Verdict.WORSE),
+        ("NDR at 64 bytes", ComparisonOutcome.EQUIVALENT),
+        ("NDR with IMIX", ComparisonOutcome.WORSE),
     ]
-    assert said.verdict is Verdict.WORSE
+    assert said.verdict is ComparisonOutcome.WORSE
 
 
 def test_single_sizes_that_differ_are_compared_all_the_same() -> None:
@@ -209,10 +209,10 @@ def test_rates_are_headlines_and_latencies_are_not_unless_they_are_asked_for() -
         ("ndr", True),
         ("latency_p99_at_ndr", False),
     ]
-    assert compare(a, b).verdict is Verdict.EQUIVALENT
+    assert compare(a, b).verdict is ComparisonOutcome.EQUIVALENT
     asked = compare(a, b, metrics=["latency_p99_at_ndr"])
     assert [metric.headline for metric in asked.metrics] == [True]
-    assert asked.verdict is Verdict.UNDECIDED
+    assert asked.verdict is ComparisonOutcome.UNDECIDED
 
 
 def test_what_cannot_be_compared_is_said_with_what_there_is() -> None:

@@ -11,7 +11,7 @@ from benchmarks.verdict.searches import dealt, search
 from benchmarks.verdict.tally import Pair, Tally, exact, tally
 from scipy.stats import binom, binomtest, ttest_ind
 
-from nodrop.analysis import Verdict
+from nodrop.analysis import ComparisonOutcome
 from nodrop.model.summary import Summary
 
 PAIRS = 120
@@ -55,18 +55,18 @@ def test_and_if_each_of_many_measures_were_judged_as_if_it_were_the_only_one() -
 
 
 def test_two_percent_at_half_a_percent_of_noise_are_found_by_five_repeats() -> None:
-    assert told(NOISES[0], 5, 0.02).ndr_ratio(Verdict.WORSE) >= 0.95
+    assert told(NOISES[0], 5, 0.02).ndr_ratio(ComparisonOutcome.WORSE) >= 0.95
 
 
 def test_that_would_be_noticed_if_the_noise_were_greater() -> None:
     louder = Noise("louder", "", gaussian(4 * SD))
-    assert told(louder, 5, 0.02).ndr_ratio(Verdict.WORSE) < 0.95
+    assert told(louder, 5, 0.02).ndr_ratio(ComparisonOutcome.WORSE) < 0.95
 
 
 @pytest.mark.parametrize("noise", DEMANDED, ids=lambda noise: noise.name)
 def test_what_differs_by_the_margin_is_hardly_ever_called_equivalent(noise: Noise) -> None:
     apart = told(noise, 5, 0.01)
-    assert apart.ndr.get(Verdict.EQUIVALENT.value, 0) <= bearable()
+    assert apart.ndr.get(ComparisonOutcome.EQUIVALENT.value, 0) <= bearable()
 
 
 @pytest.mark.parametrize("sut", ["stall-random", "two-modes-trial"])
@@ -76,7 +76,7 @@ def test_searches_of_one_simulated_sut_are_not_told_apart_and_of_a_slower_one_th
     alike: Pair = partial(_dealt, same, same)
     apart: Pair = partial(_dealt, same, slower)
     assert tally(alike, sut, 5, 0.0, range(60)).called <= bearable(60)
-    assert tally(apart, sut, 5, 0.05, range(60)).ndr_ratio(Verdict.WORSE) >= 0.95
+    assert tally(apart, sut, 5, 0.05, range(60)).ndr_ratio(ComparisonOutcome.WORSE) >= 0.95
 
 
 def _dealt(of_a: list, of_b: list, rng: Random) -> tuple[list[Summary], list[Summary]]:  # type: ignore[type-arg]

@@ -7,22 +7,22 @@ from random import Random
 import pytest
 from scipy import stats
 
-from nodrop.analysis.statistics import Estimate, Pair, Values, adjusted, drift, estimate, repeats, ways
+from nodrop.analysis.statistics import EffectEstimate, RunPair, Sample, adjust_p_values, estimate_drift, estimate_effect, find_repeats_needed, count_assignments
 
 A = (10.01, 9.97, 10.04, 10.00, 9.92)
 B = (9.81, 9.93, 9.79, 9.96, 9.78, 9.70)
 
 
-def values(at: tuple[float, ...], width: float = 0.0) -> Values:
-    return Values(at, (width,) * len(at))
+def values(at: tuple[float, ...], width: float = 0.0) -> Sample:
+    return Sample(at, (width,) * len(at))
 
 
-def found(at_a: tuple[float, ...] = A, at_b: tuple[float, ...] = B, width: float = 0.0) -> Estimate:
-    return estimate(values(at_a, width), values(at_b, width), floor=1e-9, assumed=0.02)
+def found(at_a: tuple[float, ...] = A, at_b: tuple[float, ...] = B, width: float = 0.0) -> EffectEstimate:
+    return estimate_effect(values(at_a, width), values(at_b, width), floor=1e-9, assumed=0.02)
 
 
-def in_turn(count: int) -> list[Pair]:
-    return [Pair(index, index, 1) for index in range(count)]
+def in_turn(count: int) -> list[RunPair]:
+    return [RunPair(index, index, 1) for index in range(count)]
 
 
 def test_sides_with_repeats_are_compared_as_scipy_does_by_welch() -> None:
@@ -59,8 +59,8 @@ def test_one_run_each_has_an_interval_from_an_assumption() -> None:
 
 def test_pairs_in_balanced_turn_are_compared_as_scipy_does_paired() -> None:
     at_a, at_b = (*A, 9.90), B
-    pairs = [Pair(index, index, lead) for index, lead in enumerate((1, -1, -1, 1, -1, 1))]
-    ours = estimate(values(at_a), values(at_b), 1e-9, 0.02, pairs)
+    pairs = [RunPair(index, index, lead) for index, lead in enumerate((1, -1, -1, 1, -1, 1))]
+    ours = estimate_effect(values(at_a), values(at_b), 1e-9, 0.02, pairs)
     theirs = stats.ttest_rel(at_b, at_a)
     assert ours.method == "paired"
     assert ours.p == pytest.approx(theirs.pvalue)
@@ -69,24 +69,24 @@ def test_pairs_in_balanced_turn_are_compared_as_scipy_does_paired() -> None:
 def test_a_steady_drift_leaves_no_trace_when_sides_are_measured_in_turn() -> None:
     places = range(12)
     at = [5.0 - 0.003 * place + 1e-6 * (place % 3) for place in places]
-    ours = estimate(values(tuple(at[::2])), values(tuple(at[1::2])), 1e-9, 0.02, in_turn(6))
+    ours = estimate_effect(values(tuple(at[::2])), values(tuple(at[1::2])), 1e-9, 0.02, in_turn(6))
     assert ours.effect == pytest.approx(0.0, abs=2e-6)
-    assert estimate(values(tuple(at[::2])), values(tuple(at[1::2])), 1e-9, 0.02).effect == pytest.approx(-0.003, 1e-2)
+    assert estimate_effect(values(tuple(at[::2])), values(tuple(at[1::2])), 1e-9, 0.02).effect == pytest.approx(-0.003, 1e-2)
 
 
 def test_few_pairs_are_compared_as_if_they_were_none() -> None:
-    assert estimate(values(A[:4]), values(B[:4]), 1e-9, 0.02, in_turn(4)).method == "welch"
+    assert estimate_effect(values(A[:4]), values(B[:4]), 1e-9, 0.02, in_turn(4)).method == "welch"
 
 
 def test_identical_figures_are_not_infinitely_sure() -> None:
-    ours = estimate(values((1.0,) * 5), values((1.001,) * 5), floor=0.001, assumed=0.02)
+    ours = estimate_effect(values((1.0,) * 5), values((1.001,) * 5), floor=0.001, assumed=0.02)
     assert ours.error == pytest.approx(0.001 * math.sqrt(2 / 5))
 
 
 def test_bounds_that_always_fall_on_the_same_loads_leave_their_width_open_however_many_repeats() -> None:
     width = 0.01
     few, many = (
-        estimate(values((1.0,) * count, width), values((1.01,) * count, width), floor=1e-6, assumed=0.02)
+        estimate_effect(values((1.0,) * count, width), values((1.01,) * count, width), floor=1e-6, assumed=0.02)
         for count in (3, 300)
     )
     of_two_even_distributions = width * math.sqrt(2 / 12)
@@ -108,13 +108,13 @@ def test_what_is_left_of_a_quantised_mean_is_at_least_what_simulation_finds_and_
         misses.append(mean - truth)
     left = sum(miss**2 for miss in misses) / len(misses) - sd**2 / 400
     scattered = tuple(rng.gauss(0.0, sd) for _ in range(4000))
-    ours = estimate(values(scattered, width), values(scattered, width), 1e-9, 0.02)
+    ours = estimate_effect(values(scattered, width), values(scattered, width), 1e-9, 0.02)
     assert left < ours.hidden / 2 < 2 * left
 
 
 def test_chances_are_adjusted_as_in_the_example_of_r() -> None:
     """`p.adjust(c(0.01, 0.04, 0.03, 0.005), "holm")`"""
-    assert adjusted((0.01, 0.04, 0.03, 0.005), (1.0,) * 4) == pytest.approx((0.03, 0.06, 0.06, 0.02))
+    assert adjust_p_values((0.01, 0.04, 0.03, 0.005), (1.0,) * 4) == pytest.approx((0.03, 0.06, 0.06, 0.02))
 
 
 def test_weighted_chances_are_those_of_all_intersections() -> None:
@@ -130,24 +130,24 @@ def test_weighted_chances_are_those_of_all_intersections() -> None:
                 of_all = min(1.0, *(chances[index] * share / weights[index] for index in some))
                 for index in some:
                     by_force[index] = max(by_force[index], of_all)
-        assert adjusted(chances, weights) == pytest.approx(by_force)
+        assert adjust_p_values(chances, weights) == pytest.approx(by_force)
 
 
 def test_the_number_of_repeats_is_that_of_r() -> None:
     """`power.t.test(delta = 1, sd = 1, power = 0.8)` says 16.7, `delta = 2` 5.1."""
     for effect, expected in ((1.0, 17), (2.0, 6)):
-        seen = Estimate(effect, 1.0, 8, scatter=1.0, hidden=0.0, method="welch")
-        assert repeats(seen, margin=1e-9, alpha=0.05, alpha_equivalent=0.025, at_least=3) == expected
+        seen = EffectEstimate(effect, 1.0, 8, scatter=1.0, hidden=0.0, method="welch")
+        assert find_repeats_needed(seen, margin=1e-9, alpha=0.05, alpha_equivalent=0.025, at_least=3) == expected
 
 
 def test_no_number_of_repeats_shows_what_the_bounds_hide() -> None:
-    seen = Estimate(0.002, 0.01, 8, scatter=0.001, hidden=0.01**2, method="welch")
-    assert repeats(seen, margin=0.01, alpha=0.05, alpha_equivalent=0.025, at_least=3) is None
+    seen = EffectEstimate(0.002, 0.01, 8, scatter=0.001, hidden=0.01**2, method="welch")
+    assert find_repeats_needed(seen, margin=0.01, alpha=0.05, alpha_equivalent=0.025, at_least=3) is None
 
 
 def test_a_common_slope_is_scipys_of_centred_sides() -> None:
     at_a, at_b = (1.0, 0.9, 0.85, 0.7, 0.66), (1.3, 1.32, 1.1, 1.05, 1.0)
-    seen = drift(values(at_a), values(at_b))
+    seen = estimate_drift(values(at_a), values(at_b))
     assert seen
     # analysis of covariance by least squares: a mean for each side, one slope
     rows = [(0.0, index, at) for index, at in enumerate(at_a)] + [(1.0, index, at) for index, at in enumerate(at_b)]
@@ -159,5 +159,5 @@ def test_a_common_slope_is_scipys_of_centred_sides() -> None:
 
 
 def test_there_are_twenty_ways_to_deal_out_three_and_three_runs() -> None:
-    assert ways(3, 3) == 20
-    assert ways(2, 2) == 6
+    assert count_assignments(3, 3) == 20
+    assert count_assignments(2, 2) == 6

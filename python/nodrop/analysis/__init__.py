@@ -1,31 +1,31 @@
-"""What several runs say of each other: better, worse, the same, or not known; and where a series changes.
+"""Statistical comparison of runs: two setups (better, worse, equivalent, undecided), and trends over time.
 
-Pure: numbers in, numbers out. `compare` judges two sides, `differences` says in what their set-ups differ.
+Pure: numbers in, numbers out. `compare` compares the metrics of two sides, `diff_setups` lists how their setups differ.
 """
 
 from nodrop.analysis.comparison import compare
-from nodrop.analysis.setup_diff import differences, outward_differences
+from nodrop.analysis.setup_diff import diff_setups, diff_summaries
 from nodrop.analysis.types import (
     Comparison,
-    Difference,
+    ComparisonOutcome,
     Margins,
-    MetricVerdict,
-    Point,
-    Series,
+    MetricComparison,
+    MetricPoint,
+    MetricSeries,
+    SetupDifference,
     Side,
-    Verdict,
 )
 
 __all__ = [
     "Comparison",
-    "Difference",
+    "ComparisonOutcome",
     "Margins",
-    "MetricVerdict",
-    "Point",
-    "Series",
+    "MetricComparison",
+    "MetricPoint",
+    "MetricSeries",
+    "SetupDifference",
     "Side",
-    "Verdict",
     "compare",
-    "differences",
-    "outward_differences",
+    "diff_setups",
+    "diff_summaries",
 ]

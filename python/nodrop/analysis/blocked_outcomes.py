@@ -1,39 +1,41 @@
-"""What may not be said of a measure, however clear its figures look."""
+"""Outcomes ruled out for a metric regardless of its statistics."""
 
 from collections.abc import Mapping
 
-from nodrop.analysis.statistics import Drift
-from nodrop.analysis.types import Series, Verdict
+from nodrop.analysis.statistics import RunDrift
+from nodrop.analysis.types import ComparisonOutcome, MetricSeries
 from nodrop.model.goal import Flag
 
-DRIFT_CHANCE = 0.01
-"""Below that a slope is believed."""
-EXPLAINED = 0.5
-"""From this share of a difference on it may be the drift's."""
-Blocked = Mapping[Verdict, str]
-"""Verdicts that are not to be had, each with the reason."""
+DRIFT_P_MAX = 0.01
+"""Largest p-value at which a slope counts as drift."""
+DRIFT_SHARE_MIN = 0.5
+"""Smallest share of a difference, explained by drift, that blocks an outcome."""
+BlockedOutcomes = Mapping[ComparisonOutcome, str]
+"""Outcomes that are ruled out, each with the reason."""
 
 
-def blocked(a: Series, b: Series, higher_is_better: bool, missing: tuple[int, int]) -> Blocked:
-    """What figures that are not the SUT's, or are not there, rule out.
+def find_blocked_outcomes(
+    a: MetricSeries, b: MetricSeries, higher_is_better: bool, missing: tuple[int, int]
+) -> BlockedOutcomes:
+    """Return the outcomes that limited or missing values rule out.
 
-    A figure that is only "at least" may in truth be better: beside one that is known, that it is no worse can be said.
+    A value limited by something other than the SUT is a lower limit: it can show "not worse", but not "worse".
     """
-    stops: dict[Verdict, str] = {}
+    stops: dict[ComparisonOutcome, str] = {}
     if a.at_least:
-        stops |= _limited("A", Verdict.BETTER, higher_is_better)
+        stops |= _limited("A", ComparisonOutcome.BETTER, higher_is_better)
     if b.at_least:
-        stops |= _limited("B", Verdict.WORSE, higher_is_better)
+        stops |= _limited("B", ComparisonOutcome.WORSE, higher_is_better)
     if missing[0]:
-        stops |= _missing("A", missing[0], Verdict.WORSE)
+        stops |= _missing("A", missing[0], ComparisonOutcome.WORSE)
     if missing[1]:
-        stops |= _missing("B", missing[1], Verdict.BETTER)
+        stops |= _missing("B", missing[1], ComparisonOutcome.BETTER)
     return stops
 
 
-def drift_flag(drift: Drift | None) -> Flag | None:
+def flag_drift(drift: RunDrift | None) -> Flag | None:
     """That figures went one way while the runs of a side were made."""
-    if drift is None or drift.p >= DRIFT_CHANCE:
+    if drift is None or drift.p >= DRIFT_P_MAX:
         return None
     way = "rose" if drift.slope > 0 else "fell"
     return Flag(
@@ -42,30 +44,30 @@ def drift_flag(drift: Drift | None) -> Flag | None:
     )
 
 
-def drifted(carried: float, effect: float, higher_is_better: bool) -> Blocked:
-    """What a drift rules out where one side was measured after the other: the difference that it makes by itself.
+def find_drift_blocks(carried: float, effect: float, higher_is_better: bool) -> BlockedOutcomes:
+    """Return the outcomes that drift rules out where one side was measured after the other.
 
     Args:
-        carried: what the drift would have made of no difference at all, from the middle of A's runs to that of B's.
-        effect: what is seen.
-        higher_is_better: of the measure.
+        carried: the difference that drift alone would cause, from the middle of A's runs to the middle of B's.
+        effect: the measured difference.
+        higher_is_better: the direction of the measure.
     """
-    if carried * effect <= 0 or abs(carried) < EXPLAINED * abs(effect):
+    if carried * effect <= 0 or abs(carried) < DRIFT_SHARE_MIN * abs(effect):
         return {}
-    made = Verdict.BETTER if (effect > 0) == higher_is_better else Verdict.WORSE
-    reason = "the machine drifted that way, and one side was measured after the other"
-    return dict.fromkeys((made, Verdict.EQUIVALENT), reason)
+    apparent = ComparisonOutcome.BETTER if (effect > 0) == higher_is_better else ComparisonOutcome.WORSE
+    reason = "the machine drifted in the same direction, and one side was measured after the other"
+    return dict.fromkeys((apparent, ComparisonOutcome.EQUIVALENT), reason)
 
 
-def _limited(side: str, unknowable: Verdict, higher_is_better: bool) -> Blocked:
+def _limited(side: str, unknowable: ComparisonOutcome, higher_is_better: bool) -> BlockedOutcomes:
     if not higher_is_better:
-        reason = f"{side}'s figure was taken where something other than the SUT was the limit"
-        return dict.fromkeys((Verdict.WORSE, Verdict.BETTER, Verdict.EQUIVALENT), reason)
-    reason = f"{side} forwards at least that; something other than the SUT was the limit, so it may be more"
-    return dict.fromkeys((unknowable, Verdict.EQUIVALENT), reason)
+        reason = f"something other than the SUT limited the measurement of {side}"
+        return dict.fromkeys((ComparisonOutcome.WORSE, ComparisonOutcome.BETTER, ComparisonOutcome.EQUIVALENT), reason)
+    reason = f"{side} forwards at least this rate; something other than the SUT was the limit"
+    return dict.fromkeys((unknowable, ComparisonOutcome.EQUIVALENT), reason)
 
 
-def _missing(side: str, count: int, flattering: Verdict) -> Blocked:
-    """Runs without an answer may be those that went worst."""
-    runs = "one run has" if count == 1 else f"{count} runs have"
-    return dict.fromkeys((flattering, Verdict.EQUIVALENT), f"of {side} {runs} no such figure")
+def _missing(side: str, count: int, flattering: ComparisonOutcome) -> BlockedOutcomes:
+    """Block the outcomes that missing runs would flatter: they may be the worst ones."""
+    runs = "one run of" if count == 1 else f"{count} runs of"
+    return dict.fromkeys((flattering, ComparisonOutcome.EQUIVALENT), f"{runs} {side} did not measure it")

@@ -1,26 +1,34 @@
-"""Two sides judged, measure by measure."""
+"""The comparison of two sides, metric by metric."""
 
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from nodrop.analysis import text
-from nodrop.analysis.blocked_outcomes import Blocked, blocked, drift_flag, drifted
-from nodrop.analysis.outliers import look
-from nodrop.analysis.paired_metrics import Subject, off_scale, on_scale, subjects
-from nodrop.analysis.run_order import b_came_later, in_turn, order_flags
-from nodrop.analysis.statistics import PAIRS_MIN, Estimate, adjusted, drift, estimate, repeats, ways
-from nodrop.analysis.types import Comparison, Difference, Margins, MetricVerdict, Side, Verdict
+from nodrop.analysis.blocked_outcomes import BlockedOutcomes, find_blocked_outcomes, find_drift_blocks, flag_drift
+from nodrop.analysis.outliers import flag_irregular_runs
+from nodrop.analysis.paired_metrics import PairedMetric, pair_metrics, scale_margin, to_effect
+from nodrop.analysis.run_order import flag_run_order, is_b_later, pair_alternating_runs
+from nodrop.analysis.statistics import (
+    PAIRS_MIN,
+    EffectEstimate,
+    adjust_p_values,
+    count_assignments,
+    estimate_drift,
+    estimate_effect,
+    find_repeats_needed,
+)
+from nodrop.analysis.types import Comparison, ComparisonOutcome, Margins, MetricComparison, SetupDifference, Side
 from nodrop.model.summary import MeasureUnit, Summary
 
-HEADLINE_SHARE = 0.8
-"""Of the chance of a false alarm that all measures share, what those have that the runs were made for."""
-FLOORS: dict[MeasureUnit, float] = {"pps": 0.001, "ns": 0.01, "ratio": 1e-5}
-"""Standard deviation from run to run below which identical figures are luck: of a rate 0.1 %, of a latency 1 %."""
-ASSUMED: dict[MeasureUnit, float] = {"pps": 0.02, "ns": 0.2, "ratio": 0.001}
-"""The same where a single run of each side is all there is: what a machine shared with others was seen to do."""
+HEADLINE_ALPHA_SHARE = 0.8
+"""Share of the family-wise error rate that the headline measures get."""
+SCATTER_MIN: dict[MeasureUnit, float] = {"pps": 0.001, "ns": 0.01, "ratio": 1e-5}
+"""Smallest credible standard deviation between runs: 0.1 % of a rate, 1 % of a latency."""
+SCATTER_ASSUMED: dict[MeasureUnit, float] = {"pps": 0.02, "ns": 0.2, "ratio": 0.001}
+"""Standard deviation assumed for a single run of each side: as observed on a shared machine."""
 HEADLINE_ORDER: tuple[MeasureUnit, ...] = ("pps", "ratio", "ns")
-"""What runs are made for: rates, if they have any."""
+"""Units in order of preference for headline measures."""
 NO_MARGINS = Margins()
 
 
@@ -31,157 +39,169 @@ def compare(
     margins: Margins = NO_MARGINS,
     confidence: float = 0.95,
     metrics: Sequence[str] = (),
-    differences: Sequence[Difference] = (),
+    differences: Sequence[SetupDifference] = (),
 ) -> Comparison:
-    """What B is beside A.
+    """Compare B with A.
 
     Args:
-        a, b: runs of one set-up each, in any order; of several frame sizes each is compared with its like.
-        margins: differences that do not matter.
-        confidence: of the intervals; the chance that anything at all is called better or worse where nothing differs is
-            at most the rest.
-        metrics: keys of the measures to look at, all as headlines; none: all there are, rates as headlines.
-        differences: in what the set-ups differ, to keep with it.
+        a, b: runs of one setup each, in any order; runs are compared by frame size.
+        margins: equivalence margins.
+        confidence: of the intervals; 1 - confidence bounds the probability that any measure is called better or worse
+            where nothing differs.
+        metrics: keys of the measures to compare, all as headlines; empty: all measures, with rates as headlines.
+        differences: differences between the setups, stored in the comparison.
 
-    Raises: ConfigError when there is nothing that both sides have.
+    Raises: ConfigError where the sides have no measure in common.
     """
-    found = list(subjects(a, b, metrics))
-    headlines = _headlines(found, bool(metrics))
-    estimates = [_estimate(subject) for subject in found]
+    subjects = list(pair_metrics(a, b, metrics))
+    headlines = _headlines(subjects, bool(metrics))
+    estimates = [_estimate(subject) for subject in subjects]
     weights = _weights(headlines)
-    chances = adjusted([each.p for each in estimates], weights)
+    chances = adjust_p_values([each.p for each in estimates], weights)
     judged = [
-        _judge(subject, each, chance, Scales(headline, weight, margins, confidence))
-        for subject, each, chance, headline, weight in zip(found, estimates, chances, headlines, weights, strict=True)
+        _compare_metric(subject, each, chance, DecisionRule(headline, weight, margins, confidence))
+        for subject, each, chance, headline, weight in zip(
+            subjects, estimates, chances, headlines, weights, strict=True
+        )
     ]
     judged.sort(key=lambda metric: not metric.headline)
-    verdict = overall(judged)
+    verdict = combine_outcomes(judged)
     return Comparison(
         verdict=verdict,
-        sentence=text.headline(verdict, judged, confidence),
+        sentence=text.format_headline(verdict, judged, confidence),
         a=_side(a),
         b=_side(b),
         confidence=confidence,
         paired=any(metric.method == "paired" for metric in judged),
         metrics=tuple(judged),
-        flags=tuple(order_flags(a, b)),
-        advice=tuple(text.advice(verdict, judged, in_turn(a, b), bool(differences))),
+        flags=tuple(flag_run_order(a, b)),
+        advice=tuple(text.suggest_next_steps(verdict, judged, pair_alternating_runs(a, b), bool(differences))),
         differences=tuple(differences),
     )
 
 
-def overall(metrics: Sequence[MetricVerdict]) -> Verdict:
-    """The verdict of all measures: one that is worse makes it worse."""
-    said = {metric.verdict for metric in metrics}
-    for strong in (Verdict.WORSE, Verdict.BETTER):
-        if strong in said:
+def combine_outcomes(metrics: Sequence[MetricComparison]) -> ComparisonOutcome:
+    """Return the overall outcome: worse if any measure is worse."""
+    outcomes = {metric.verdict for metric in metrics}
+    for strong in (ComparisonOutcome.WORSE, ComparisonOutcome.BETTER):
+        if strong in outcomes:
             return strong
     headlines = {metric.verdict for metric in metrics if metric.headline}
-    return Verdict.EQUIVALENT if headlines == {Verdict.EQUIVALENT} else Verdict.UNDECIDED
+    return ComparisonOutcome.EQUIVALENT if headlines == {ComparisonOutcome.EQUIVALENT} else ComparisonOutcome.UNDECIDED
 
 
-class Scales(NamedTuple):
-    """By what a measure is judged."""
+class DecisionRule(NamedTuple):
+    """The parameters for the comparison of one measure."""
 
     headline: bool
     weight: float
-    """Its share of the chance of a false alarm."""
+    """The share of the measure in the family-wise error rate."""
     margins: Margins
     confidence: float
 
     @property
     def alpha(self) -> float:
-        """Chance of a false alarm."""
+        """The error rate."""
         return 1 - self.confidence
 
     @property
     def ways_needed(self) -> int:
-        """Below so many ways to deal out the runs, chance alone separates the sides too often."""
+        """Fewest assignments of runs to sides with which chance alone rarely separates the sides."""
         return math.ceil(1 / self.alpha - 1e-9)
 
 
-def _judge(subject: Subject, found: Estimate, chance: float, scales: Scales) -> MetricVerdict:
+def _compare_metric(
+    subject: PairedMetric, estimate: EffectEstimate, chance: float, rule: DecisionRule
+) -> MetricComparison:
     unit = subject.unit
-    margin = on_scale(getattr(scales.margins, unit), unit)
-    slope = drift_flag(drifting := drift(*subject.values))
-    stops = blocked(subject.a, subject.b, subject.higher_is_better, subject.missing)
-    later = b_came_later(subject.a.points, subject.b.points)
+    margin = scale_margin(getattr(rule.margins, unit), unit)
+    slope = flag_drift(drifting := estimate_drift(*subject.values))
+    blocked = find_blocked_outcomes(subject.a, subject.b, subject.higher_is_better, subject.missing)
+    later = is_b_later(subject.a.points, subject.b.points)
     if slope and drifting and later is not None:
         steps = (len(subject.a.points) + len(subject.b.points)) / 2 * (1 if later else -1)
-        stops = {**stops, **drifted(drifting.slope * steps, found.effect, subject.higher_is_better)}
-    p_equivalent = found.p_equivalent(margin)
-    verdict, reason = _verdict(found, subject, stops, scales, chance=chance, p_equivalent=p_equivalent)
-    low, high = found.interval(scales.confidence)
+        blocked = {**blocked, **find_drift_blocks(drifting.slope * steps, estimate.effect, subject.higher_is_better)}
+    p_equivalent = estimate.p_equivalent(margin)
+    verdict, reason = _decide(estimate, subject, blocked, rule, chance=chance, p_equivalent=p_equivalent)
+    low, high = estimate.interval(rule.confidence)
     needed = None
-    if verdict is Verdict.UNDECIDED and scales.headline and not stops:
-        needed = _repeats_needed(found, margin, subject, scales)
-    return MetricVerdict(
+    if verdict is ComparisonOutcome.UNDECIDED and rule.headline and not blocked:
+        needed = _repeats_needed(estimate, margin, subject, rule)
+    return MetricComparison(
         key=subject.key,
         text=subject.text,
         frame_size=subject.frame_size,
         unit=unit,
         higher_is_better=subject.higher_is_better,
-        headline=scales.headline,
+        headline=rule.headline,
         verdict=verdict,
-        effect=off_scale(found.effect, unit),
-        low=off_scale(low, unit),
-        high=off_scale(high, unit),
-        margin=getattr(scales.margins, unit),
-        p=found.p,
+        effect=to_effect(estimate.effect, unit),
+        low=to_effect(low, unit),
+        high=to_effect(high, unit),
+        margin=getattr(rule.margins, unit),
+        p=estimate.p,
         p_adjusted=chance,
         p_equivalent=p_equivalent,
-        method=found.method,
+        method=estimate.method,
         a=subject.a,
         b=subject.b,
         repeats_needed=needed,
         reason=reason,
-        flags=(*look(subject.a, subject.b, unit), *((slope,) if slope else ())),
+        flags=(*flag_irregular_runs(subject.a, subject.b, unit), *((slope,) if slope else ())),
     )
 
 
-def _verdict(
-    found: Estimate, subject: Subject, stops: Blocked, scales: Scales, *, chance: float, p_equivalent: float
-) -> tuple[Verdict, str]:
-    """The verdict, and why there is none."""
+def _decide(
+    estimate: EffectEstimate,
+    subject: PairedMetric,
+    blocked: BlockedOutcomes,
+    rule: DecisionRule,
+    *,
+    chance: float,
+    p_equivalent: float,
+) -> tuple[ComparisonOutcome, str]:
+    """Return the outcome, and the reason where it is undecided."""
     count_a, count_b = len(subject.a.points), len(subject.b.points)
-    dealt = 2**count_a if found.method == "paired" else ways(count_a, count_b)
-    if dealt < scales.ways_needed:
-        return Verdict.UNDECIDED, text.too_few(count_a, count_b)
-    if p_equivalent <= scales.alpha / 2:  # the whole interval is inside the margin
-        wanted = Verdict.EQUIVALENT
-    elif chance <= scales.alpha:
-        wanted = Verdict.BETTER if (found.effect > 0) == subject.higher_is_better else Verdict.WORSE
+    dealt = 2**count_a if estimate.method == "paired" else count_assignments(count_a, count_b)
+    if dealt < rule.ways_needed:
+        return ComparisonOutcome.UNDECIDED, text.explain_too_few_runs(count_a, count_b)
+    if p_equivalent <= rule.alpha / 2:  # the whole interval is inside the margin
+        outcome = ComparisonOutcome.EQUIVALENT
+    elif chance <= rule.alpha:
+        outcome = (
+            ComparisonOutcome.BETTER if (estimate.effect > 0) == subject.higher_is_better else ComparisonOutcome.WORSE
+        )
     else:
-        return Verdict.UNDECIDED, text.not_seen(found.p <= scales.alpha)
-    if wanted in stops:
-        return Verdict.UNDECIDED, stops[wanted]
-    return wanted, ""
+        return ComparisonOutcome.UNDECIDED, text.explain_no_difference(estimate.p <= rule.alpha)
+    if outcome in blocked:
+        return ComparisonOutcome.UNDECIDED, blocked[outcome]
+    return outcome, ""
 
 
-def _repeats_needed(found: Estimate, margin: float, subject: Subject, scales: Scales) -> int | None:
+def _repeats_needed(estimate: EffectEstimate, margin: float, subject: PairedMetric, rule: DecisionRule) -> int | None:
     fewest = min(len(subject.a.points), len(subject.b.points))
-    at_least = next(count for count in range(2, 100) if ways(count, count) >= scales.ways_needed)
-    enough = repeats(found, margin, scales.alpha * scales.weight, scales.alpha / 2, max(at_least, fewest + 1))
+    at_least = next(count for count in range(2, 100) if count_assignments(count, count) >= rule.ways_needed)
+    enough = find_repeats_needed(estimate, margin, rule.alpha * rule.weight, rule.alpha / 2, max(at_least, fewest + 1))
     return None if enough is None else enough - fewest
 
 
-def _estimate(subject: Subject) -> Estimate:
+def _estimate(subject: PairedMetric) -> EffectEstimate:
     a, b = subject.values
-    pairs = in_turn(subject.a.points, subject.b.points) if a.runs >= PAIRS_MIN else ()
-    return estimate(a, b, FLOORS[subject.unit], ASSUMED[subject.unit], pairs)
+    pairs = pair_alternating_runs(subject.a.points, subject.b.points) if a.runs >= PAIRS_MIN else ()
+    return estimate_effect(a, b, SCATTER_MIN[subject.unit], SCATTER_ASSUMED[subject.unit], pairs)
 
 
-def _headlines(found: Sequence[Subject], named: bool) -> list[bool]:
-    units = {subject.unit for subject in found}
+def _headlines(subjects: Sequence[PairedMetric], named: bool) -> list[bool]:
+    units = {subject.unit for subject in subjects}
     first = next(unit for unit in HEADLINE_ORDER if unit in units)
-    return [named or subject.unit == first for subject in found]
+    return [named or subject.unit == first for subject in subjects]
 
 
 def _weights(headlines: Sequence[bool]) -> list[float]:
-    """Shares of the chance of a false alarm; all of them together 1."""
+    """Return the shares of the measures in the family-wise error rate; their sum is 1."""
     count = sum(headlines)
     others = len(headlines) - count
-    share = HEADLINE_SHARE if others else 1.0
+    share = HEADLINE_ALPHA_SHARE if others else 1.0
     return [share / count if headline else (1 - share) / others for headline in headlines]
 
 

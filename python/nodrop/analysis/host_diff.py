@@ -1,34 +1,34 @@
-"""In what two hosts differ, by their descriptors: leaf by leaf, with where each was seen."""
+"""Differences between two host descriptors, leaf by leaf, with the source of each value."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel
 
-from nodrop.analysis.host_labels import both_shown, is_list, many_text, path_text
+from nodrop.analysis.host_labels import format_group, format_pair, format_path, is_list
 from nodrop.model.chd import HostDescriptor
 from nodrop.model.observation import Feature, Observation
 
 Path = tuple[str, ...]
-Part = Literal["host", "capabilities", "settings", "resources"]
-Kind = Literal["differs", "there", "known"]
-"""Both are known and not the same; one host has it and the other not; it is known of one host alone."""
+DescriptorPart = Literal["host", "capabilities", "settings", "resources"]
+ChangeKind = Literal["differs", "there", "known"]
+"""`differs`: both values known, and different; `there`: only one host has the item; `known`: known for one host."""
 
-ABOUT = frozenset({"captured_at", "sha256", "nodrop_version", "chd_version", "warnings"})
-"""Of the descriptors, not of the hosts."""
-MOMENTARY = frozenset(
+METADATA_KEYS = frozenset({"captured_at", "sha256", "nodrop_version", "chd_version", "warnings"})
+"""Keys of the descriptor itself, not of the host."""
+VOLATILE_KEYS = frozenset(
     {
         *("current_mhz", "usage_ratio", "free_bytes", "used_bytes_per_s", "used_bps"),
         *("surplus_count", "reserved_count", "virtual_interface_count", "polling_processes"),
     }
 )
-"""Another the next moment on one and the same host."""
-ALIKE = frozenset({"cpu", "vfs"})
-"""Of these there are many, and what changes changes for several at once."""
+"""Keys whose values change at any time on the same host."""
+GROUPED_KEYS = frozenset({"cpu", "vfs"})
+"""Lists whose items usually change together: their changes are grouped."""
 
 
-class Leaf(NamedTuple):
-    """What a descriptor says in one place."""
+class DescriptorLeaf(NamedTuple):
+    """A value of a descriptor."""
 
     value: Any
     known: bool
@@ -36,16 +36,16 @@ class Leaf(NamedTuple):
     why: str
 
 
-class Change(NamedTuple):
-    """Something in which two hosts differ."""
+class HostChange(NamedTuple):
+    """A difference between two hosts."""
 
-    part: Part
+    part: DescriptorPart
     key: str
-    """For programs: `capabilities.processor.microcode`; of several alike the first."""
+    """Machine-readable path: `capabilities.processor.microcode`; for a group of items, the path of the first."""
     text: str
-    kind: Kind
+    kind: ChangeKind
     a: Any
-    """As the descriptor has it; None: not there, or not known."""
+    """The value in the descriptor; None: absent or unknown."""
     b: Any
     a_text: str
     b_text: str
@@ -53,24 +53,24 @@ class Change(NamedTuple):
     b_source: str
 
 
-class Leaves(NamedTuple):
-    """A descriptor, flat."""
+class FlatDescriptor(NamedTuple):
+    """A descriptor as a flat mapping."""
 
-    leaves: dict[Path, Leaf]
+    leaves: dict[Path, DescriptorLeaf]
     items: dict[Path, str]
-    """Nodes, cards, switches ...: whatever there may be several of."""
+    """Titles of list items: nodes, NICs, switches."""
 
 
-def hosts_differ(a: HostDescriptor, b: HostDescriptor, *, momentary: bool = False) -> tuple[Change, ...]:
-    """In what B differs from A, in the order of a descriptor; times and hashes are no difference.
+def diff_hosts(a: HostDescriptor, b: HostDescriptor, *, momentary: bool = False) -> tuple[HostChange, ...]:
+    """Return the differences of B from A, in descriptor order, without times and hashes.
 
     Args:
         momentary: also what is another the next moment: use, free memory, clock rates.
     """
-    of_a, of_b = flat(a), flat(b)
-    found: dict[Path, tuple[Kind, Leaf | None, Leaf | None]] = {}
+    of_a, of_b = flatten_descriptor(a), flatten_descriptor(b)
+    found: dict[Path, tuple[ChangeKind, DescriptorLeaf | None, DescriptorLeaf | None]] = {}
     for path in _in_order(of_a, of_b):
-        if not momentary and not MOMENTARY.isdisjoint(path):
+        if not momentary and not VOLATILE_KEYS.isdisjoint(path):
             continue
         one, other = of_a.leaves.get(path), of_b.leaves.get(path)
         if one and other:
@@ -81,29 +81,29 @@ def hosts_differ(a: HostDescriptor, b: HostDescriptor, *, momentary: bool = Fals
         else:
             own, beside = (of_a, of_b) if one else (of_b, of_a)
             above = _missing(path, own, beside)
-            leaf = Leaf(own.items[above], True, "", "") if above else own.leaves[path]
+            leaf = DescriptorLeaf(own.items[above], True, "", "") if above else own.leaves[path]
             if leaf.known:
                 found[above or path] = "there" if above else "known", leaf if one else None, None if one else leaf
     return tuple(_merged(found))
 
 
-def flat(host: HostDescriptor) -> Leaves:
-    """Every leaf by its path, items of lists by what they are called."""
-    found = Leaves({}, {})
+def flatten_descriptor(host: HostDescriptor) -> FlatDescriptor:
+    """Return every leaf by its path; list items are identified by name."""
+    found = FlatDescriptor({}, {})
     _flatten(host, (), found)
     return found
 
 
-def _flatten(value: object, path: Path, found: Leaves) -> None:
+def _flatten(value: object, path: Path, found: FlatDescriptor) -> None:
     if isinstance(value, Observation):
         known = value.known and value.value is not None
-        found.leaves[path] = Leaf(value.value if known else None, known, value.source, value.why)
+        found.leaves[path] = DescriptorLeaf(value.value if known else None, known, value.source, value.why)
     elif isinstance(value, BaseModel):
         for name in type(value).model_fields:
             inner = getattr(value, name)
             if name == "sriov" and inner is not None:
                 _item(inner, (*path, name), found)
-            elif name not in ABOUT:
+            elif name not in METADATA_KEYS:
                 _flatten(inner, (*path, name), found)
     elif isinstance(value, Mapping):
         for name, each in value.items():
@@ -112,17 +112,17 @@ def _flatten(value: object, path: Path, found: Leaves) -> None:
         for each in value:
             _item(each, (*path, _called(each)), found)
     elif value is not None and not (value == () and is_list(path[-1])):
-        found.leaves[path] = Leaf(value, True, "", "")
+        found.leaves[path] = DescriptorLeaf(value, True, "", "")
 
 
-def _item(value: object, path: Path, found: Leaves) -> None:
+def _item(value: object, path: Path, found: FlatDescriptor) -> None:
     if not isinstance(value, (Observation, Feature)):
         found.items[path] = _title(value)
     _flatten(value, path, found)
 
 
 def _called(item: Any) -> str:
-    """What an item of a list is told from others by."""
+    """Return the name that identifies an item in its list."""
     fields = type(item).model_fields
     name = next((each for each in ("pci_id", "name", "slot", "id") if each in fields), "")
     if name:
@@ -136,13 +136,13 @@ def _plain(value: object) -> bool:
 
 
 def _title(item: object) -> str:
-    """The item in a word or two, where it says so."""
+    """Return vendor, model and kind of an item, where known."""
     words = (getattr(getattr(item, name, None), "value", None) for name in ("vendor", "model", "kind"))
     return " ".join(str(word) for word in words if word) or "there"
 
 
-def _in_order(a: Leaves, b: Leaves) -> Iterator[Path]:
-    """Paths of both: A's, each part of what B alone has behind A's part of that name."""
+def _in_order(a: FlatDescriptor, b: FlatDescriptor) -> Iterator[Path]:
+    """Return the paths of both descriptors in A's order; paths only in B follow A's paths with the same prefix."""
     rank = {path: index for index, path in enumerate(a.leaves)}
     last: dict[Path, int] = {}
     for path, index in rank.items():
@@ -157,16 +157,18 @@ def _in_order(a: Leaves, b: Leaves) -> Iterator[Path]:
     return iter(sorted(dict.fromkeys((*a.leaves, *b.leaves)), key=key))
 
 
-def _missing(path: Path, own: Leaves, other: Leaves) -> Path | None:
-    """The outermost item around a leaf that the other host has not; None where it has them all."""
+def _missing(path: Path, own: FlatDescriptor, other: FlatDescriptor) -> Path | None:
+    """Return the outermost item around a leaf that the other host lacks; None where it has them all."""
     above = (path[:length] for length in range(1, len(path)))
     return next((each for each in above if each in own.items and each not in other.items), None)
 
 
-def _merged(found: Mapping[Path, tuple[Kind, Leaf | None, Leaf | None]]) -> Iterator[Change]:
-    """Changes, those of several CPUs or functions that are alike as one."""
+def _merged(
+    found: Mapping[Path, tuple[ChangeKind, DescriptorLeaf | None, DescriptorLeaf | None]],
+) -> Iterator[HostChange]:
+    """Merge equal changes of several CPUs or virtual functions into one."""
 
-    def group(pair: tuple[Path, tuple[Kind, Leaf | None, Leaf | None]]) -> tuple[object, ...]:
+    def group(pair: tuple[Path, tuple[ChangeKind, DescriptorLeaf | None, DescriptorLeaf | None]]) -> tuple[object, ...]:
         path, (kind, a, b) = pair
         values = (repr(a and (a.value, a.known, a.why)), repr(b and (b.value, b.known, b.why)))
         return _pattern(path), kind, *values
@@ -179,17 +181,17 @@ def _merged(found: Mapping[Path, tuple[Kind, Leaf | None, Leaf | None]]) -> Iter
 
 
 def _pattern(path: Path) -> Path:
-    return tuple("*" if index and path[index - 1] in ALIKE else each for index, each in enumerate(path))
+    return tuple("*" if index and path[index - 1] in GROUPED_KEYS else each for index, each in enumerate(path))
 
 
-def _change(paths: list[Path], kind: Kind, a: Leaf | None, b: Leaf | None) -> Change:
+def _change(paths: list[Path], kind: ChangeKind, a: DescriptorLeaf | None, b: DescriptorLeaf | None) -> HostChange:
     path = paths[0]
-    text = path_text(path)
+    text = format_path(path)
     if len(paths) > 1:
         at = next(index for index, each in enumerate(_pattern(path)) if each == "*")
-        text = path_text((*path[: at - 1], many_text(path[at - 1], [each[at] for each in paths]), *path[at + 1 :]))
+        text = format_path((*path[: at - 1], format_group(path[at - 1], [each[at] for each in paths]), *path[at + 1 :]))
     a_text, b_text = _texts(path, kind, a, b)
-    return Change(
+    return HostChange(
         part=_part(path),
         key=".".join(path),
         text=text,
@@ -203,22 +205,22 @@ def _change(paths: list[Path], kind: Kind, a: Leaf | None, b: Leaf | None) -> Ch
     )
 
 
-def _texts(path: Path, kind: Kind, a: Leaf | None, b: Leaf | None) -> tuple[str, str]:
+def _texts(path: Path, kind: ChangeKind, a: DescriptorLeaf | None, b: DescriptorLeaf | None) -> tuple[str, str]:
     if kind == "there":
-        return tuple(each.value if each else "not there" for each in (a, b))  # type: ignore[return-value]
-    one, other = both_shown(path[-1], a.value if a else None, b.value if b else None)
+        return tuple(each.value if each else "absent" for each in (a, b))  # type: ignore[return-value]
+    one, other = format_pair(path[-1], a.value if a else None, b.value if b else None)
     return tuple(  # type: ignore[return-value]
         text if leaf and leaf.known else _unknown(leaf) for text, leaf in ((one, a), (other, b))
     )
 
 
-def _unknown(leaf: Leaf | None) -> str:
+def _unknown(leaf: DescriptorLeaf | None) -> str:
     if leaf is None:
         return "not in the descriptor"
     return f"unknown: {leaf.why}" if leaf.why else "unknown"
 
 
-def _part(path: Path) -> Part:
+def _part(path: Path) -> DescriptorPart:
     if path[:2] == ("capabilities", "settings"):
         return "settings"
     return path[0]  # type: ignore[return-value]

@@ -1,90 +1,102 @@
-"""In what the hosts of two set-ups differ that may be why their figures do, likeliest first."""
+"""Differences between the hosts of two setups that may explain different results, most likely first."""
 
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from nodrop.analysis.host_diff import Leaf, Path, flat
-from nodrop.analysis.host_labels import both_shown, path_text
-from nodrop.analysis.types import Difference
+from nodrop.analysis.host_diff import DescriptorLeaf, Path, flatten_descriptor
+from nodrop.analysis.host_labels import format_pair, format_path
+from nodrop.analysis.types import SetupDifference
 from nodrop.model.chd import HostDescriptor
 
-SHOWN_MAX = 3
+VALUES_MAX = 3
 TEXT_MAX = 160
 
 
-class Suspect(NamedTuple):
-    """Leaves of a host's descriptor that figures may depend on, and how."""
+class HostFactor(NamedTuple):
+    """Leaves of a host descriptor that results may depend on, and their effect."""
 
     pattern: str
     why: str = ""
 
 
 CPU, SETTING, NODE = "capabilities.processor.", "capabilities.settings.", "resources.numa_nodes.*."
-ALONE = "CPUs that are kept free of other work lose nothing to it."
+ISOLATED = "Isolated CPUs lose no time to other work."
 CLOCK = "The clock of a core sets how many packets it handles."
-MITIGATED = "Mitigations make every system call, interrupt and VM exit dearer."
-PAGED = "Large pages spare misses of the TLB."
-SLOT = "A slot or link that is too slow for a card drops frames at rates below the port's."
-MERGED = "The kernel moves, merges or scans pages behind a VM's back."
-SUSPECTS = (
-    *(Suspect(f"{SETTING}{each}", ALONE) for each in ("isolated_cpus", "nohz_full", "rcu_nocbs")),
-    Suspect(f"{SETTING}irq_affinity", "Interrupts on a core of the SUT or the tester take time from it."),
-    Suspect(f"{SETTING}irqbalance", "It moves interrupts between cores as it sees fit."),
-    Suspect(f"{SETTING}nic_irq_cpus", "Interrupts of the cards land there."),
-    *(Suspect(f"{CPU}{each}", CLOCK) for each in ("governor", "turbo.enabled", "base_mhz", "max_mhz")),
-    Suspect(f"{CPU}idle_states", "A core that sleeps deeply wakes late."),
-    Suspect(f"{SETTING}mitigations", MITIGATED),
-    Suspect(f"{CPU}microcode", "New microcode often brings mitigations."),
-    Suspect(f"{SETTING}kernel_cmdline"),
-    Suspect(f"{SETTING}tuned_profile"),
-    Suspect(f"{SETTING}power_profile", CLOCK),
-    Suspect(f"{CPU}smt.enabled", "Threads of one core share what it can do."),
-    Suspect(f"{CPU}threads_per_core_count"),
-    Suspect(f"{SETTING}transparent_hugepages", MERGED),
-    Suspect(f"{NODE}memory.large_pages.*.total_count", PAGED),
-    *(Suspect(f"{SETTING}{each}", MERGED) for each in ("ksm", "numa_balancing", "swap", "swappiness")),
-    *(Suspect(f"{SETTING}{each}", "It interrupts every core.") for each in ("nmi_watchdog", "soft_watchdog")),
-    Suspect(f"{SETTING}rt_throttling", "It takes a share of each second from real-time tasks."),
-    Suspect(f"{SETTING}timer_migration"),
-    Suspect(f"{SETTING}nic_queues"),
-    *(Suspect(f"{NODE}nics.*.{each}") for each in ("driver", "firmware")),
-    *(Suspect(f"{NODE}nics.*.{each}", SLOT) for each in ("pci_generation", "lane_count", "pci_limit_bps")),
-    Suspect(f"{NODE}nics.*.ports.*.link_speed_bps", SLOT),
-    Suspect("resources.unplaced_nics.*.driver"),
-    Suspect("resources.unplaced_nics.*.firmware"),
-    *(Suspect(f"{CPU}{each}.enabled", "It stands between devices and memory.") for each in ("iommu", "iommu_slat")),
-    Suspect(f"{CPU}direct_cache_access.enabled", "Without it every packet is fetched from memory."),
-    *(Suspect(f"capabilities.vswitches.*.{each}") for each in ("kind", "version", "acceleration", "cpus")),
-    *(Suspect(f"capabilities.hypervisor.{each}") for each in ("kind", "version", "emulator_version")),
-    *(Suspect(f"capabilities.memory.{each}") for each in ("speed_mtps", "channels_populated_count", "kind")),
-    *(Suspect(f"{CPU}{each}") for each in ("core_count", "socket_count", "caches.*.size_bytes", "stepping")),
-    Suspect("host.bios"),
-    Suspect("host.os"),
-    Suspect(f"{SETTING}*"),
+MITIGATED = "Mitigations make every system call, interrupt and VM exit slower."
+PAGED = "Large pages avoid TLB misses."
+SLOT = "A slot or link slower than the port drops frames below the port's line rate."
+MERGED = "The kernel moves, merges or scans the memory pages of a VM."
+HOST_FACTORS = (
+    *(HostFactor(f"{SETTING}{each}", ISOLATED) for each in ("isolated_cpus", "nohz_full", "rcu_nocbs")),
+    HostFactor(f"{SETTING}irq_affinity", "Interrupts on a core of the SUT or the tester take time from it."),
+    HostFactor(f"{SETTING}irqbalance", "irqbalance moves interrupts between cores."),
+    HostFactor(f"{SETTING}nic_irq_cpus", "These CPUs handle the interrupts of the NICs."),
+    *(HostFactor(f"{CPU}{each}", CLOCK) for each in ("governor", "turbo.enabled", "base_mhz", "max_mhz")),
+    HostFactor(f"{CPU}idle_states", "A core in a deep idle state wakes up slowly."),
+    HostFactor(f"{SETTING}mitigations", MITIGATED),
+    HostFactor(f"{CPU}microcode", "New microcode often brings mitigations."),
+    HostFactor(f"{SETTING}kernel_cmdline"),
+    HostFactor(f"{SETTING}tuned_profile"),
+    HostFactor(f"{SETTING}power_profile", CLOCK),
+    HostFactor(f"{CPU}smt.enabled", "Threads of one core share its execution units."),
+    HostFactor(f"{CPU}threads_per_core_count"),
+    HostFactor(f"{SETTING}transparent_hugepages", MERGED),
+    HostFactor(f"{NODE}memory.large_pages.*.total_count", PAGED),
+    *(HostFactor(f"{SETTING}{each}", MERGED) for each in ("ksm", "numa_balancing", "swap", "swappiness")),
+    *(
+        HostFactor(f"{SETTING}{each}", "The watchdog interrupts every core.")
+        for each in ("nmi_watchdog", "soft_watchdog")
+    ),
+    HostFactor(f"{SETTING}rt_throttling", "Throttling takes a share of each second from real-time tasks."),
+    HostFactor(f"{SETTING}timer_migration"),
+    HostFactor(f"{SETTING}nic_queues"),
+    *(HostFactor(f"{NODE}nics.*.{each}") for each in ("driver", "firmware")),
+    *(HostFactor(f"{NODE}nics.*.{each}", SLOT) for each in ("pci_generation", "lane_count", "pci_limit_bps")),
+    HostFactor(f"{NODE}nics.*.ports.*.link_speed_bps", SLOT),
+    HostFactor("resources.unplaced_nics.*.driver"),
+    HostFactor("resources.unplaced_nics.*.firmware"),
+    *(
+        HostFactor(f"{CPU}{each}.enabled", "The IOMMU translates every device access to memory.")
+        for each in ("iommu", "iommu_slat")
+    ),
+    HostFactor(
+        f"{CPU}direct_cache_access.enabled", "Without direct cache access, every packet is fetched from memory."
+    ),
+    *(HostFactor(f"capabilities.vswitches.*.{each}") for each in ("kind", "version", "acceleration", "cpus")),
+    *(HostFactor(f"capabilities.hypervisor.{each}") for each in ("kind", "version", "emulator_version")),
+    *(HostFactor(f"capabilities.memory.{each}") for each in ("speed_mtps", "channels_populated_count", "kind")),
+    *(HostFactor(f"{CPU}{each}") for each in ("core_count", "socket_count", "caches.*.size_bytes", "stepping")),
+    HostFactor("host.bios"),
+    HostFactor("host.os"),
+    HostFactor(f"{SETTING}*"),
 )
-"""What a run's own facts tell already, as the kernel and the model of the processor, is not among them."""
-TOLD = frozenset({"clock_source", "polling_processes", "locked_memory_max"})
-"""Settings that are told elsewhere, or are of a process and not of the host."""
+"""Factors, most likely first; facts of the run itself (kernel, processor model) are reported elsewhere."""
+REPORTED_ELSEWHERE = frozenset({"clock_source", "polling_processes", "locked_memory_max"})
+"""Settings that are reported elsewhere, or belong to a process and not to the host."""
 
 
-def host_differences(a: Sequence[HostDescriptor], b: Sequence[HostDescriptor]) -> Iterator[Difference]:
-    """What is known of the hosts of A's and of B's runs and not the same; nothing where one side has no descriptor."""
+def diff_host_factors(a: Sequence[HostDescriptor], b: Sequence[HostDescriptor]) -> Iterator[SetupDifference]:
+    """Yield factors whose known values differ between the hosts of A and B; none where a side has no descriptor."""
     of_a, of_b = _values(a), _values(b)
     both = [path for path in of_a if path in of_b and _unlike(of_a[path], of_b[path])]
-    told: set[Path] = set()
-    for suspect in SUSPECTS:
+    reported: set[Path] = set()
+    for factor in HOST_FACTORS:
         for path in both:
-            if path not in told and path[-1] not in TOLD and fnmatchcase(".".join(path), suspect.pattern):
-                told.add(path)
-                yield _difference(path, of_a[path], of_b[path], suspect.why)
+            if (
+                path not in reported
+                and path[-1] not in REPORTED_ELSEWHERE
+                and fnmatchcase(".".join(path), factor.pattern)
+            ):
+                reported.add(path)
+                yield _difference(path, of_a[path], of_b[path], factor.why)
 
 
 def _values(hosts: Sequence[HostDescriptor]) -> dict[Path, list[Any]]:
-    """Of every leaf the values that are known, each once."""
+    """Return the distinct known values of every leaf."""
     found: dict[Path, list[Any]] = {}
     for host in hosts:
-        leaves: dict[Path, Leaf] = flat(host).leaves
+        leaves: dict[Path, DescriptorLeaf] = flatten_descriptor(host).leaves
         for path, leaf in leaves.items():
             values = found.setdefault(path, [])
             if leaf.known and leaf.value not in values:
@@ -96,13 +108,15 @@ def _unlike(a: list[Any], b: list[Any]) -> bool:
     return any(each not in b for each in a) or any(each not in a for each in b)
 
 
-def _difference(path: Path, a: list[Any], b: list[Any], why: str) -> Difference:
-    sides = both_shown(path[-1], a[0], b[0]) if len(a) == len(b) == 1 else (_side(path[-1], a), _side(path[-1], b))
+def _difference(path: Path, a: list[Any], b: list[Any], why: str) -> SetupDifference:
+    sides = format_pair(path[-1], a[0], b[0]) if len(a) == len(b) == 1 else (_side(path[-1], a), _side(path[-1], b))
     one, other = (text if len(text) <= TEXT_MAX else f"{text[: TEXT_MAX - 1]}…" for text in sides)
-    return Difference(key=f"facts.chd.{'.'.join(path)}", text=path_text(path), room="host", a=one, b=other, why=why)
+    return SetupDifference(
+        key=f"facts.chd.{'.'.join(path)}", text=format_path(path), room="host", a=one, b=other, why=why
+    )
 
 
 def _side(name: str, values: list[Any]) -> str:
-    texts = sorted(both_shown(name, each, None)[0] for each in values)
-    more = f" and {len(texts) - SHOWN_MAX} more" if len(texts) > SHOWN_MAX else ""
-    return ", ".join(texts[:SHOWN_MAX]) + more
+    texts = sorted(format_pair(name, each, None)[0] for each in values)
+    more = f" and {len(texts) - VALUES_MAX} more" if len(texts) > VALUES_MAX else ""
+    return ", ".join(texts[:VALUES_MAX]) + more

@@ -1,13 +1,13 @@
-"""How leaves of a host's descriptor read: what they are called, and their values."""
+"""Display names and values of the leaves of a host descriptor."""
 
 from collections.abc import Sequence
 from typing import Any
 
-from nodrop.system.cpu_sets import ranges
+from nodrop.system.cpu_sets import format_cpu_list
 from nodrop.units import format_bps, format_bytes
 
 Path = tuple[str, ...]
-ONE = {
+ITEM_NAMES = {
     "numa_nodes": "node",
     "cpu": "CPU",
     "nics": "NIC",
@@ -22,8 +22,8 @@ ONE = {
     "unplaced_nics": "NIC on no known node",
     "unplaced_accelerators": "accelerator on no known node",
 }
-"""Names of lists, and what one of them is."""
-WORDS = {
+"""Name of one item, by the key of its list."""
+KEY_LABELS = {
     "host": "",
     "capabilities": "",
     "resources": "",
@@ -33,14 +33,14 @@ WORDS = {
     "socket_count": "sockets",
     "core_count": "cores",
     "isa_extensions": "CPU flags",
-    "pci_limit_bps": "what its slot carries",
+    "pci_limit_bps": "slot bandwidth",
     "base_mhz": "base clock",
-    "max_mhz": "highest clock",
-    "current_mhz": "clock now",
-    "enabled": "switched on",
+    "max_mhz": "maximum clock",
+    "current_mhz": "current clock",
+    "enabled": "enabled",
 }
-"""What a key is called where its own words would not do; nothing where it says nothing."""
-SHORT = {
+"""Display names of keys that need one; empty: the key is not shown."""
+ABBREVIATIONS = {
     **{
         each: each.upper() for each in ("cpu", "tlb", "numa", "nic", "irq", "smt", "tsc", "slat", "iommu", "bios", "os")
     },
@@ -55,18 +55,18 @@ SHORT = {
     },
 }
 UNITS = ("_bytes_per_s", "_bytes", "_bps", "_mhz", "_mtps", "_ratio", "_count")
-LONG = 60
-"""Of text longer than that only the words that differ are shown."""
+LONG_TEXT_MIN = 60
+"""Texts longer than this are reduced to the words that differ."""
 
 
-def path_text(path: Path) -> str:
-    """What a leaf is called: `node 0: CPU 3: in use`."""
+def format_path(path: Path) -> str:
+    """Format the path of a leaf: `node 0: CPU 3: in use`."""
     parts: list[str] = []
     rest = list(path)
     while rest:
         name = rest.pop(0)
-        if name in ONE and rest:
-            parts.append(f"{ONE[name]} {rest.pop(0)}")
+        if name in ITEM_NAMES and rest:
+            parts.append(f"{ITEM_NAMES[name]} {rest.pop(0)}")
         elif name == "large_pages" and rest and rest[0].isdigit():
             parts.append(f"large pages of {format_bytes(int(rest.pop(0)))}")
         elif name == "settings" and rest:
@@ -77,39 +77,39 @@ def path_text(path: Path) -> str:
     return ": ".join(part for part in parts if part)
 
 
-def many_text(kind: str, names: Sequence[str]) -> str:
-    """Several CPUs or functions: `CPUs 2-5`."""
+def format_group(kind: str, names: Sequence[str]) -> str:
+    """Format a group of CPUs or virtual functions: `CPUs 2-5`."""
     if kind == "cpu":
-        return f"CPUs {ranges([int(name) for name in names])}"
+        return f"CPUs {format_cpu_list([int(name) for name in names])}"
     more = f" and {len(names) - 2} more" if len(names) > 2 else ""
-    return f"{ONE.get(kind, kind)}s {', '.join(names[:2])}{more}"
+    return f"{ITEM_NAMES.get(kind, kind)}s {', '.join(names[:2])}{more}"
 
 
-def both_shown(name: str, a: Any, b: Any) -> tuple[str, str]:
-    """Two values that differ, so that it shows in what."""
+def format_pair(name: str, a: Any, b: Any) -> tuple[str, str]:
+    """Format two different values so that the difference is visible."""
     one, other = _shown(name, a), _shown(name, b)
     if one == other:
         one, other = str(a), str(b)
     words = [set(text.split()) for text in (one, other)]
-    if max(len(one), len(other)) > LONG and words[0] & words[1] and words[0] != words[1]:
+    if max(len(one), len(other)) > LONG_TEXT_MIN and words[0] & words[1] and words[0] != words[1]:
         first, second = (
-            " ".join(word for word in text.split() if word not in beside)
-            for text, beside in ((one, words[1]), (other, words[0]))
+            " ".join(word for word in text.split() if word not in other_words)
+            for text, other_words in ((one, words[1]), (other, words[0]))
         )
         return f"... {first or 'nothing more'}", f"... {second or 'nothing more'}"
     return one, other
 
 
 def _words(name: str) -> str:
-    if name in WORDS:
-        return WORDS[name]
+    if name in KEY_LABELS:
+        return KEY_LABELS[name]
     ending = next((each for each in UNITS if name.endswith(each)), "")
-    return " ".join(SHORT.get(word, word) for word in name.removesuffix(ending).split("_"))
+    return " ".join(ABBREVIATIONS.get(word, word) for word in name.removesuffix(ending).split("_"))
 
 
 def is_list(name: str) -> bool:
-    """Whether a key holds several of something."""
-    return name in ONE or name == "large_pages"
+    """Return whether a key is a list of items."""
+    return name in ITEM_NAMES or name == "large_pages"
 
 
 def _shown(name: str, value: Any) -> str:
@@ -119,7 +119,7 @@ def _shown(name: str, value: Any) -> str:
         return _counted(name, value)
     if isinstance(value, tuple):
         if value and all(isinstance(each, int) for each in value):
-            return ranges(value)
+            return format_cpu_list(value)
         return " ".join(_shown("", each) for each in value) or "none"
     return str(value) if value != "" else "none"
 

@@ -24,7 +24,7 @@ MEAN_BITS = math.log2(FULL_SCALE + 1)
 """What it takes to tell a mean of which nothing is known."""
 
 
-class Coding:
+class SeriesCoder:
     """How many bits it takes to tell a series of moments, at each of which one or several values were measured."""
 
     def __init__(self, moments: Sequence[Sequence[float]]) -> None:

@@ -1,4 +1,4 @@
-"""What there is to compare: every measure that both sides have, at the frame sizes that both have."""
+"""The comparable metrics: every measure that both sides have, at the frame sizes that both have."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -6,53 +6,53 @@ from statistics import fmean
 from typing import NamedTuple
 
 from nodrop.analysis import text
-from nodrop.analysis.statistics import Values, variance
-from nodrop.analysis.types import Point, Series
+from nodrop.analysis.statistics import Sample, sample_variance
+from nodrop.analysis.types import MetricPoint, MetricSeries
 from nodrop.errors import ConfigError
 from nodrop.formatting import AT_LEAST
 from nodrop.model.goal import Limit
 from nodrop.model.summary import Measure, MeasureUnit, Summary
 
-ONE = 1.0
-"""A frame a second, a nanosecond: what is less counts as that, for ratios to nothing are none."""
-ASK_ALIKE = "compare runs that looked for the same goals, or were sent at the same rate"
+VALUE_MIN = 1.0
+"""Smallest value on the logarithmic scale: one frame per second, one nanosecond."""
+ALIKE_HINT = "compare runs with the same goals or the same fixed rate"
 
 
-class Subject(NamedTuple):
-    """A measure at a frame size, on both sides."""
+class PairedMetric(NamedTuple):
+    """A measure at a frame size, with the values of both sides."""
 
     key: str
     frame_size: str
     text: str
-    a: Series
-    b: Series
+    a: MetricSeries
+    b: MetricSeries
     measure: Measure
-    """One of them: what kind it is."""
+    """The measure of one run, for its kind."""
     missing: tuple[int, int]
-    """Runs of A and of B that do not have it."""
+    """Runs of A and of B without a value."""
 
     @property
     def unit(self) -> MeasureUnit:
-        """Of the measure."""
+        """The unit of the measure."""
         return self.measure.unit
 
     @property
     def higher_is_better(self) -> bool:
-        """Or lower is."""
+        """Whether higher values are better."""
         return self.measure.better == "higher"
 
     @property
-    def values(self) -> tuple[Values, Values]:
-        """Both sides on the scale they are compared on.
+    def values(self) -> tuple[Sample, Sample]:
+        """The samples of both sides on the comparison scale.
 
-        Where all runs have both bounds it is between them, as their widths may differ.
+        Where all runs have both bounds, the value is their midpoint, because widths may differ.
         """
         bounded = all(point.low and point.high for point in (*self.a.points, *self.b.points))
         return _values(self.a, self.unit, bounded), _values(self.b, self.unit, bounded)
 
 
-def subjects(a: Sequence[Summary], b: Sequence[Summary], metrics: Sequence[str]) -> Iterator[Subject]:
-    """Every measure that both sides have, as the runs of A list them. Raises ConfigError when there is none."""
+def pair_metrics(a: Sequence[Summary], b: Sequence[Summary], metrics: Sequence[str]) -> Iterator[PairedMetric]:
+    """Yield every measure that both sides have, in the order of A's runs. Raises ConfigError where none exists."""
     found = [
         subject
         for size_a, size_b in _sizes(a, b)
@@ -64,26 +64,26 @@ def subjects(a: Sequence[Summary], b: Sequence[Summary], metrics: Sequence[str])
     unknown = [key for key in metrics if key not in keys]
     if unknown:
         raise ConfigError(
-            f"metric {', '.join(unknown)} asked, A and B have in common: {', '.join(sorted(keys)) or 'none'}; "
-            "name one of these"
+            f"metric: {', '.join(unknown)} is not measured by both A and B; choose from: "
+            f"{', '.join(sorted(keys)) or 'none'}"
         )
     if not found:
-        raise ConfigError(f"a comparison asked, A and B have no figure in common: {_had(a)}; {_had(b)}; {ASK_ALIKE}")
+        raise ConfigError(f"A and B have no metric in common (A: {_had(a)}; B: {_had(b)}); {ALIKE_HINT}")
     several = len({subject.frame_size for subject in found}) > 1
     for subject in found:
         if not metrics or subject.key in metrics:
-            yield subject._replace(text=text.metric_text(subject.text, subject.frame_size if several else ""))
+            yield subject._replace(text=text.format_metric_name(subject.text, subject.frame_size if several else ""))
 
 
 def _had(runs: Sequence[Summary]) -> str:
-    """What there is of one side, for one who asks why nothing can be compared."""
+    """Describe the metrics of one side, for an error message."""
     keys = dict.fromkeys(measure.key for run in runs for measure in run.measures)
     sizes = dict.fromkeys(run.frame_size for run in runs)
-    return f"found {', '.join(keys) or 'no figure'} at frame size {', '.join(sizes)}"
+    return f"{', '.join(keys) or 'no metric'} at frame size {', '.join(sizes)}"
 
 
 def _sizes(a: Sequence[Summary], b: Sequence[Summary]) -> list[tuple[str, str]]:
-    """Frame sizes to compare; where each side has one of its own, these."""
+    """Return pairs of frame sizes to compare; a single size of each side is compared even if they differ."""
     of_a, of_b = (list(dict.fromkeys(run.frame_size for run in runs)) for runs in (a, b))
     shared = [(size, size) for size in of_a if size in of_b]
     if not shared and len(of_a) == len(of_b) == 1:
@@ -91,7 +91,7 @@ def _sizes(a: Sequence[Summary], b: Sequence[Summary]) -> list[tuple[str, str]]:
     return shared
 
 
-def _of_sizes(a: Sequence[Summary], b: Sequence[Summary]) -> Iterator[Subject]:
+def _of_sizes(a: Sequence[Summary], b: Sequence[Summary]) -> Iterator[PairedMetric]:
     kinds = {measure.key: measure for run in (*b, *a) for measure in run.measures}
     in_order = dict.fromkeys(measure.key for run in a for measure in run.measures)
     for key in in_order:
@@ -99,7 +99,7 @@ def _of_sizes(a: Sequence[Summary], b: Sequence[Summary]) -> Iterator[Subject]:
         points_a, points_b = list(_points(a, key)), list(_points(b, key))
         if points_a and points_b:
             size = a[0].frame_size if a[0].frame_size == b[0].frame_size else f"{a[0].frame_size}/{b[0].frame_size}"
-            yield Subject(
+            yield PairedMetric(
                 key,
                 size,
                 measure.text,
@@ -110,11 +110,11 @@ def _of_sizes(a: Sequence[Summary], b: Sequence[Summary]) -> Iterator[Subject]:
             )
 
 
-def _points(runs: Sequence[Summary], key: str) -> Iterator[Point]:
+def _points(runs: Sequence[Summary], key: str) -> Iterator[MetricPoint]:
     for run in sorted(runs, key=lambda run: (run.started_at, run.run_id)):
         for measure in run.measures:
             if measure.key == key:
-                yield Point(
+                yield MetricPoint(
                     run_id=run.run_id,
                     started_at=run.started_at,
                     value=measure.value,
@@ -125,45 +125,45 @@ def _points(runs: Sequence[Summary], key: str) -> Iterator[Point]:
                 break
 
 
-def _series(points: Sequence[Point], unit: MeasureUnit) -> Series:
-    at = [to_scale(point.value, unit) for point in points]
+def _series(points: Sequence[MetricPoint], unit: MeasureUnit) -> MetricSeries:
+    at = [to_comparison_scale(point.value, unit) for point in points]
     mean = fmean(at)
-    return Series(
+    return MetricSeries(
         points=tuple(points),
         mean=mean if unit == "ratio" else math.exp(mean),
-        scatter=math.sqrt(variance(at)) if len(at) > 1 else None,
+        scatter=math.sqrt(sample_variance(at)) if len(at) > 1 else None,
         at_least=any(point.at_least for point in points),
     )
 
 
-def _values(series: Series, unit: MeasureUnit, bounded: bool) -> Values:
+def _values(series: MetricSeries, unit: MeasureUnit, bounded: bool) -> Sample:
     widths = tuple(_width(point, unit) for point in series.points)
     if bounded and unit != "ratio":
-        return Values(tuple(_middle(point) for point in series.points), widths)
-    return Values(tuple(to_scale(point.value, unit) for point in series.points), widths)
+        return Sample(tuple(_middle(point) for point in series.points), widths)
+    return Sample(tuple(to_comparison_scale(point.value, unit) for point in series.points), widths)
 
 
-def _middle(point: Point) -> float:
+def _middle(point: MetricPoint) -> float:
     assert point.low and point.high
-    return (to_scale(point.low, "pps") + to_scale(point.high, "pps")) / 2
+    return (to_comparison_scale(point.low, "pps") + to_comparison_scale(point.high, "pps")) / 2
 
 
-def _width(point: Point, unit: MeasureUnit) -> float:
+def _width(point: MetricPoint, unit: MeasureUnit) -> float:
     if unit == "ratio" or not point.low or not point.high:
         return 0.0
-    return abs(to_scale(point.high, unit) - to_scale(point.low, unit))
+    return abs(to_comparison_scale(point.high, unit) - to_comparison_scale(point.low, unit))
 
 
-def to_scale(value: float, unit: MeasureUnit) -> float:
-    """A figure where differences are compared."""
-    return value if unit == "ratio" else math.log(max(value, ONE))
+def to_comparison_scale(value: float, unit: MeasureUnit) -> float:
+    """Convert a value to the comparison scale: logarithmic for rates and latencies."""
+    return value if unit == "ratio" else math.log(max(value, VALUE_MIN))
 
 
-def on_scale(margin: float, unit: MeasureUnit) -> float:
-    """A margin there: the same whichever side is called A."""
+def scale_margin(margin: float, unit: MeasureUnit) -> float:
+    """Convert a margin to the comparison scale, symmetric in A and B."""
     return margin if unit == "ratio" else -math.log1p(-margin)
 
 
-def off_scale(effect: float, unit: MeasureUnit) -> float:
-    """A difference as people read it."""
+def to_effect(effect: float, unit: MeasureUnit) -> float:
+    """Convert a difference on the comparison scale to an effect: ratio - 1, or a difference of loss ratios."""
     return effect if unit == "ratio" else math.expm1(min(effect, 700.0))

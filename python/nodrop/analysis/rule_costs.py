@@ -7,19 +7,19 @@ from enum import StrEnum
 from pydantic import computed_field
 
 from nodrop.analysis.comparison import compare
-from nodrop.analysis.text import percent_text
-from nodrop.analysis.types import MetricVerdict, Series, Verdict
+from nodrop.analysis.text import format_percent
+from nodrop.analysis.types import ComparisonOutcome, MetricComparison, MetricSeries
 from nodrop.errors import ConfigError
 from nodrop.model.base import Value
 from nodrop.model.rule_cost import KEPT, PriceRule, Pricing
 from nodrop.model.summary import Measure, Summary
 from nodrop.model.vmd import Impact
 
-MARGIN_ROUNDED = 100
+PERCENT = 100
 """Shares in a descriptor are whole percents."""
 
 
-class Said(StrEnum):
+class RuleOutcome(StrEnum):
     """What the runs say of a rule."""
 
     COSTS = "costs"
@@ -36,7 +36,7 @@ class Said(StrEnum):
     NOT_MEASURED = "not measured"
 
 
-class Bound(StrEnum):
+class CostBound(StrEnum):
     """What the tester's own limits make of a price."""
 
     NONE = ""
@@ -48,19 +48,19 @@ class Bound(StrEnum):
     """Both are: nothing is known of the VNF."""
 
 
-SIGNS = {Bound.AT_LEAST: "≥ ", Bound.AT_MOST: "≤ "}
+BOUND_SIGNS = {CostBound.AT_LEAST: "≥ ", CostBound.AT_MOST: "≤ "}
 """How a bound is written in front of a figure."""
 
 
-class Price(Value):
+class RuleCost(Value):
     """A rule and what it is worth."""
 
     rule: PriceRule
-    said: Said
-    bound: Bound = Bound.NONE
-    metric: MetricVerdict | None = None
+    said: RuleOutcome
+    bound: CostBound = CostBound.NONE
+    metric: MetricComparison | None = None
     """Of the goal that prices are of."""
-    others: tuple[MetricVerdict, ...] = ()
+    others: tuple[MetricComparison, ...] = ()
     """The same of further goals."""
     run_count: int = 0
 
@@ -74,18 +74,18 @@ class Price(Value):
     @property
     def low(self) -> float | None:
         """The least it is; None where the tester's limits leave that open."""
-        open_end = self.bound in (Bound.AT_MOST, Bound.NEITHER)
+        open_end = self.bound in (CostBound.AT_MOST, CostBound.NEITHER)
         return None if self.metric is None or open_end else -self.metric.high
 
     @computed_field  # type: ignore[prop-decorator]
     @property
     def high(self) -> float | None:
         """The most it is; None where the tester's limits leave that open."""
-        open_end = self.bound in (Bound.AT_LEAST, Bound.NEITHER)
+        open_end = self.bound in (CostBound.AT_LEAST, CostBound.NEITHER)
         return None if self.metric is None or open_end else -self.metric.low
 
 
-class PriceTable(Value):
+class RuleCostTable(Value):
     """All rules of a suite."""
 
     pricing: Pricing
@@ -94,9 +94,9 @@ class PriceTable(Value):
     passed_over: tuple[str, ...] = ()
     """Goals before it that were not found with all rules kept, so that nothing can be said of them."""
     confidence: float
-    kept: Series | None
+    kept: MetricSeries | None
     """Runs that keep all rules; None where there are none yet."""
-    prices: tuple[Price, ...]
+    prices: tuple[RuleCost, ...]
     """Those that were broken, the dearest first; then those not measured."""
     impossible: tuple[PriceRule, ...]
     """Those that this host cannot break."""
@@ -104,7 +104,9 @@ class PriceTable(Value):
     """So many identical VNFs are sure to do well enough beside each other; None: not measured."""
 
 
-def priced(pricing: Pricing, runs: Mapping[str, Sequence[Summary]], confidence: float = 0.95) -> PriceTable:
+def compute_rule_costs(
+    pricing: Pricing, runs: Mapping[str, Sequence[Summary]], confidence: float = 0.95
+) -> RuleCostTable:
     """The prices of a suite's rules.
 
     Args:
@@ -120,7 +122,7 @@ def priced(pricing: Pricing, runs: Mapping[str, Sequence[Summary]], confidence: 
         if not rule.why_not
     ]
     first = next((price.metric for price in prices if price.metric), None)
-    return PriceTable(
+    return RuleCostTable(
         pricing=pricing,
         text=_text(goal, kept),
         passed_over=tuple(_text(each, kept) for each in pricing.goals[: pricing.goals.index(goal)]),
@@ -132,16 +134,16 @@ def priced(pricing: Pricing, runs: Mapping[str, Sequence[Summary]], confidence: 
     )
 
 
-def dearest_text(table: PriceTable) -> str:
+def format_costliest_rule(table: RuleCostTable) -> str:
     """The rule that costs most, in short."""
-    dearest = next((price for price in table.prices if price.said in (Said.COSTS, Said.NO_LOAD)), None)
+    dearest = next((price for price in table.prices if price.said in (RuleOutcome.COSTS, RuleOutcome.NO_LOAD)), None)
     if dearest is None:
         return "No rule shows a cost on this host"
-    cost = "all" if dearest.cost is None else f"{SIGNS.get(dearest.bound, '')}{percent_text(dearest.cost)}"
+    cost = "all" if dearest.cost is None else f"{BOUND_SIGNS.get(dearest.bound, '')}{format_percent(dearest.cost)}"
     return f"Dearest on this host: {dearest.rule.text}, {cost} of {table.text}"
 
 
-def impact(table: PriceTable, option: int) -> Impact | None:
+def derive_impact(table: RuleCostTable, option: int) -> Impact | None:
     """What goes into a VM Descriptor; None where it was not measured.
 
     Option 1 promises the most that each antagonist was seen to cost, at the confidence of the table. Source: ETSI GS
@@ -152,7 +154,7 @@ def impact(table: PriceTable, option: int) -> Impact | None:
     worst = {
         price.rule.antagonist: _promise(price)
         for price in table.prices
-        if price.rule.antagonist and (price.metric or price.said is Said.NO_LOAD)
+        if price.rule.antagonist and (price.metric or price.said is RuleOutcome.NO_LOAD)
     }
     return Impact(option=1, degradation_max_ratio=dict(sorted(worst.items()))) if worst else None
 
@@ -172,28 +174,28 @@ def _text(goal: str, runs: Sequence[Summary]) -> str:
     return next((each.text for run in runs for each in run.measures if each.key == goal), goal.upper())
 
 
-def _promise(price: Price) -> float:
+def _promise(price: RuleCost) -> float:
     """The most it may cost, rounded up to a percent: all of it where nothing is left or the end is open."""
-    if price.said is Said.NO_LOAD or price.high is None:
+    if price.said is RuleOutcome.NO_LOAD or price.high is None:
         return 1.0
-    return min(1.0, max(0, math.ceil(price.high * MARGIN_ROUNDED - 1e-9)) / MARGIN_ROUNDED)
+    return min(1.0, max(0, math.ceil(price.high * PERCENT - 1e-9)) / PERCENT)
 
 
 def _price(
     rule: PriceRule, kept: Sequence[Summary], broken: Sequence[Summary], goals: Sequence[str], confidence: float
-) -> Price:
+) -> RuleCost:
     goal = goals[0]
     if not broken or not any(measure.key == goal for run in kept for measure in run.measures):
-        return Price(rule=rule, said=Said.NOT_MEASURED)
+        return RuleCost(rule=rule, said=RuleOutcome.NOT_MEASURED)
     each = [_of_one(run, rule.vnf_count) for run in broken]
     metrics = {key: verdict for key in goals if (verdict := _compared(kept, each, key, confidence))}
     metric = metrics.pop(goal, None)
     if metric is None:
-        return Price(rule=rule, said=Said.NO_LOAD, others=tuple(metrics.values()), run_count=len(broken))
-    return Price(
+        return RuleCost(rule=rule, said=RuleOutcome.NO_LOAD, others=tuple(metrics.values()), run_count=len(broken))
+    return RuleCost(
         rule=rule,
         said=_said(metric),
-        bound=bound_of(metric),
+        bound=derive_bound(metric),
         metric=metric,
         others=tuple(metrics.values()),
         run_count=len(broken),
@@ -214,7 +216,9 @@ def _shared(measure: Measure, count: int) -> Measure:
     return measure.model_copy(update=parts)
 
 
-def _compared(kept: Sequence[Summary], broken: Sequence[Summary], key: str, confidence: float) -> MetricVerdict | None:
+def _compared(
+    kept: Sequence[Summary], broken: Sequence[Summary], key: str, confidence: float
+) -> MetricComparison | None:
     """One measure; None where a side does not have it."""
     try:
         (metric,) = compare(kept, broken, confidence=confidence, metrics=(key,)).metrics
@@ -223,37 +227,37 @@ def _compared(kept: Sequence[Summary], broken: Sequence[Summary], key: str, conf
     return metric
 
 
-def bound_of(metric: MetricVerdict) -> Bound:
+def derive_bound(metric: MetricComparison) -> CostBound:
     """What the tester's limits leave of a difference."""
     limited = (metric.a.at_least, metric.b.at_least)
     return {
-        (False, False): Bound.NONE,
-        (True, False): Bound.AT_LEAST,
-        (False, True): Bound.AT_MOST,
-        (True, True): Bound.NEITHER,
+        (False, False): CostBound.NONE,
+        (True, False): CostBound.AT_LEAST,
+        (False, True): CostBound.AT_MOST,
+        (True, True): CostBound.NEITHER,
     }[limited]
 
 
-def _said(metric: MetricVerdict) -> Said:
-    if metric.verdict is Verdict.UNDECIDED and bound_of(metric) is not Bound.NONE:
-        return Said.LIMITED
+def _said(metric: MetricComparison) -> RuleOutcome:
+    if metric.verdict is ComparisonOutcome.UNDECIDED and derive_bound(metric) is not CostBound.NONE:
+        return RuleOutcome.LIMITED
     return {
-        Verdict.WORSE: Said.COSTS,
-        Verdict.BETTER: Said.GAINS,
-        Verdict.EQUIVALENT: Said.NOTHING,
-        Verdict.UNDECIDED: Said.NOT_SHOWN,
+        ComparisonOutcome.WORSE: RuleOutcome.COSTS,
+        ComparisonOutcome.BETTER: RuleOutcome.GAINS,
+        ComparisonOutcome.EQUIVALENT: RuleOutcome.NOTHING,
+        ComparisonOutcome.UNDECIDED: RuleOutcome.NOT_SHOWN,
     }[metric.verdict]
 
 
-def _dearest(price: Price) -> tuple[int, float, str]:
-    if price.said is Said.NO_LOAD:
+def _dearest(price: RuleCost) -> tuple[int, float, str]:
+    if price.said is RuleOutcome.NO_LOAD:
         return 0, 0.0, price.rule.key
     if price.cost is None:
         return 3, 0.0, price.rule.key
-    return (2 if price.bound is Bound.NEITHER else 1), -price.cost, price.rule.key
+    return (2 if price.bound is CostBound.NEITHER else 1), -price.cost, price.rule.key
 
 
-def _identical_count(pricing: Pricing, prices: Sequence[Price], one_works: bool) -> int | None:
+def _identical_count(pricing: Pricing, prices: Sequence[RuleCost], one_works: bool) -> int | None:
     """The most that are sure to do well enough, of those numbers that were tried without a gap."""
     steps = sorted((price for price in prices if price.rule.vnf_count > 1), key=lambda each: each.rule.vnf_count)
     if not one_works or not any(step.run_count for step in steps):
@@ -266,7 +270,7 @@ def _identical_count(pricing: Pricing, prices: Sequence[Price], one_works: bool)
     return count
 
 
-def _measured(steps: Sequence[Price]) -> Iterator[Price]:
+def _measured(steps: Sequence[RuleCost]) -> Iterator[RuleCost]:
     for step in steps:
         if not step.run_count:
             return

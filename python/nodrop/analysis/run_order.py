@@ -1,28 +1,28 @@
-"""In which order runs were made, and what that does to a comparison."""
+"""The order in which runs were made, and its effect on a comparison."""
 
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from nodrop.analysis.statistics import Pair
+from nodrop.analysis.statistics import RunPair
 from nodrop.model.goal import Flag
 
 
-class Timed(Protocol):
-    """Something that began at a time."""
+class TimedRun(Protocol):
+    """A run with a start time."""
 
     @property
     def run_id(self) -> str:
-        """Of the run."""
+        """The id of the run."""
         ...
 
     @property
     def started_at(self) -> str:
-        """UTC, ISO 8601."""
+        """The start time, UTC, ISO 8601."""
         ...
 
 
-def in_turn(a: Sequence[Timed], b: Sequence[Timed]) -> tuple[Pair, ...]:
-    """Runs of A and of B that followed each other; none unless all were made in turn."""
+def pair_alternating_runs(a: Sequence[TimedRun], b: Sequence[TimedRun]) -> tuple[RunPair, ...]:
+    """Return pairs of consecutive runs of A and B; none unless all runs alternated."""
     began = sorted(
         [(run.started_at, 0, index) for index, run in enumerate(a)]
         + [(run.started_at, 1, index) for index, run in enumerate(b)]
@@ -34,21 +34,21 @@ def in_turn(a: Sequence[Timed], b: Sequence[Timed]) -> tuple[Pair, ...]:
         by_side = {side: index for _, side, index in began[start : start + 2]}
         if len(by_side) < 2:
             return ()
-        pairs.append(Pair(by_side[0], by_side[1], 1 if began[start][1] == 0 else -1))
+        pairs.append(RunPair(by_side[0], by_side[1], 1 if began[start][1] == 0 else -1))
     return tuple(pairs)
 
 
-def b_came_later(a: Sequence[Timed], b: Sequence[Timed]) -> bool | None:
-    """Whether all runs of B came after those of A; None unless one side came after the other."""
+def is_b_later(a: Sequence[TimedRun], b: Sequence[TimedRun]) -> bool | None:
+    """Return whether all runs of B came after all runs of A; None where the sides overlap in time."""
     times_a, times_b = ([run.started_at for run in runs] for runs in (a, b))
     if max(times_a) < min(times_b):
         return True
     return False if max(times_b) < min(times_a) else None
 
 
-def order_flags(a: Sequence[Timed], b: Sequence[Timed]) -> Iterator[Flag]:
+def flag_run_order(a: Sequence[TimedRun], b: Sequence[TimedRun]) -> Iterator[Flag]:
     """That one side was measured after the other, where drift of the machine would look like a difference."""
-    later = b_came_later(a, b)
+    later = is_b_later(a, b)
     if later is not None and min(len(a), len(b)) > 1:
         first, second = ("A", "B") if later else ("B", "A")
         yield Flag(

@@ -12,30 +12,30 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nodrop.analysis.mdl import Coding
+from nodrop.analysis.mdl import SeriesCoder
 
-Moments = Sequence[Sequence[float]]
+RunGroups = Sequence[Sequence[float]]
 """What was measured, moment by moment."""
 QUANTILE = statistics.NormalDist().inv_cdf(0.975)
 """For 95 % confidence."""
 ALPHA = 0.05
 EXACT_MAX = 20
-APART_MAX = 2
+OUTLIER_GROUPS_MAX = 2
 """Moments between two stretches that are alike which are taken to be apart from both; more are a change and another."""
 
 
-class Level(NamedTuple):
+class Segment(NamedTuple):
     """Moments that belong together, those apart from them left out."""
 
     moments: tuple[int, ...]
     outliers: tuple[int, ...] = ()
 
-    def values(self, moments: Moments) -> list[float]:
+    def values(self, moments: RunGroups) -> list[float]:
         """What was measured in it."""
         return [value for moment in self.moments for value in moments[moment]]
 
 
-class Shift(NamedTuple):
+class SegmentShift(NamedTuple):
     """How much higher one level is than another."""
 
     middle: float
@@ -49,7 +49,7 @@ class Shift(NamedTuple):
         return abs(self.middle) >= margin and not unclear
 
 
-class Scale(NamedTuple):
+class ShiftScale(NamedTuple):
     """How levels are compared."""
 
     margin: float
@@ -57,11 +57,11 @@ class Scale(NamedTuple):
     """To the median of the earlier one; otherwise by their difference."""
 
 
-def levels(moments: Moments, scale: Scale) -> tuple[Level, ...]:
+def find_segments(moments: RunGroups, scale: ShiftScale) -> tuple[Segment, ...]:
     """The levels of a series of at least one moment, in their order."""
-    starts = Coding(moments).shortest()
+    starts = SeriesCoder(moments).shortest()
     ends = (*starts[1:], len(moments))
-    spans = [Level(tuple(range(start, end))) for start, end in zip(starts, ends, strict=True)]
+    spans = [Segment(tuple(range(start, end))) for start, end in zip(starts, ends, strict=True)]
     found = _merged(_joined(spans, moments), moments, scale)
     if len(found) > 1 and _is_usual(found[-1], found[-2], moments):
         last = found.pop()
@@ -72,7 +72,7 @@ def levels(moments: Moments, scale: Scale) -> tuple[Level, ...]:
     return tuple(found)
 
 
-def shift(before: Level, after: Level, moments: Moments, *, relative: bool) -> Shift:
+def estimate_shift(before: Segment, after: Segment, moments: RunGroups, *, relative: bool) -> SegmentShift:
     """By how much the later level is higher.
 
     Source: Hodges and Lehmann, Annals of Mathematical Statistics 34 (1963); bounds by Mann and Whitney's statistic, in
@@ -85,47 +85,47 @@ def shift(before: Level, after: Level, moments: Moments, *, relative: bool) -> S
     deviation = math.sqrt(pairs * (len(old) + len(new) + 1) / 12)
     left_out = round(pairs / 2 - QUANTILE * deviation)
     bounds = (float(differences[left_out - 1]), float(differences[-left_out])) if left_out > 0 else (None, None)
-    return Shift(float(np.median(differences)), *bounds)
+    return SegmentShift(float(np.median(differences)), *bounds)
 
 
-def saved_bits(before: Level, after: Level, moments: Moments) -> float:
+def count_saved_bits(before: Segment, after: Segment, moments: RunGroups) -> float:
     """How many bits fewer two levels take than one of both."""
-    coding = Coding([moments[moment] for moment in (*before.moments, *after.moments)])
+    coding = SeriesCoder([moments[moment] for moment in (*before.moments, *after.moments)])
     return coding.bits((0,)) - coding.bits((0, len(before.moments)))
 
 
-def _joined(spans: list[Level], moments: Moments) -> list[Level]:
+def _joined(spans: list[Segment], moments: RunGroups) -> list[Segment]:
     """Spans, with those joined that only a moment or two come between which stand apart from them."""
-    found: list[Level] = []
+    found: list[Segment] = []
     while spans:
         level = spans.pop(0)
         while (following := _same_again(level, spans, moments)) is not None:
             apart = tuple(moment for span in spans[:following] for moment in span.moments)
-            level = Level((*level.moments, *spans[following].moments), (*level.outliers, *apart))
+            level = Segment((*level.moments, *spans[following].moments), (*level.outliers, *apart))
             del spans[: following + 1]
         found.append(level)
     return found
 
 
-def _same_again(level: Level, spans: Sequence[Level], moments: Moments) -> int | None:
+def _same_again(level: Segment, spans: Sequence[Segment], moments: RunGroups) -> int | None:
     """Which of the spans that follow goes on as it was before, with few moments in between; None: none."""
     between_count = 0
     for position, span in enumerate(spans):
         is_longer = min(len(level.moments), len(span.moments)) >= between_count
-        if position and is_longer and saved_bits(level, span, moments) <= 0:
+        if position and is_longer and count_saved_bits(level, span, moments) <= 0:
             return position
         between_count += len(span.moments)
-        if between_count > APART_MAX:
+        if between_count > OUTLIER_GROUPS_MAX:
             return None
     return None
 
 
-def _merged(found: list[Level], moments: Moments, scale: Scale) -> list[Level]:
+def _merged(found: list[Segment], moments: RunGroups, scale: ShiftScale) -> list[Segment]:
     """Levels whose differences all matter."""
     while (span := _idle(found, moments, scale) or _chance(found, moments, scale)) is not None:
         parts = found[span]
         found[span] = [
-            Level(
+            Segment(
                 tuple(moment for part in parts for moment in part.moments),
                 tuple(moment for part in parts for moment in part.outliers),
             )
@@ -133,29 +133,29 @@ def _merged(found: list[Level], moments: Moments, scale: Scale) -> list[Level]:
     return found
 
 
-def _idle(found: Sequence[Level], moments: Moments, scale: Scale) -> slice | None:
+def _idle(found: Sequence[Segment], moments: RunGroups, scale: ShiftScale) -> slice | None:
     """The two neighbours that differ least, of those whose difference does not matter; None where all do."""
-    shifts = [shift(before, after, moments, relative=scale.relative) for before, after in pairwise(found)]
+    shifts = [estimate_shift(before, after, moments, relative=scale.relative) for before, after in pairwise(found)]
     idle = [position for position, each in enumerate(shifts) if not each.matters(scale.margin)]
     first = min(idle, key=lambda position: abs(shifts[position].middle), default=None)
     return None if first is None else slice(first, first + 2)
 
 
-def _chance(found: Sequence[Level], moments: Moments, scale: Scale) -> slice | None:
+def _chance(found: Sequence[Segment], moments: RunGroups, scale: ShiftScale) -> slice | None:
     """A level between two that are alike, with both, where chance may well have made it; None: there is none.
 
     It may have done so anywhere in the series, so what would be rare at one place need not be rare.
     """
     for first, (before, between, after) in enumerate(zip(found, found[1:], found[2:], strict=False)):
-        if shift(before, after, moments, relative=scale.relative).matters(scale.margin):
+        if estimate_shift(before, after, moments, relative=scale.relative).matters(scale.margin):
             continue
         around = before.values(moments) + after.values(moments)
-        if probability(between.values(moments), around) * len(moments) > ALPHA:
+        if mann_whitney_p(between.values(moments), around) * len(moments) > ALPHA:
             return slice(first, first + 3)
     return None
 
 
-def probability(few: Sequence[float], many: Sequence[float]) -> float:
+def mann_whitney_p(few: Sequence[float], many: Sequence[float]) -> float:
     """How likely chance sets values of one kind as far apart as these, either way.
 
     Source: Mann and Whitney, Annals of Mathematical Statistics 18 (1947); exact for up to 20 of the fewer.
@@ -176,11 +176,11 @@ def probability(few: Sequence[float], many: Sequence[float]) -> float:
     return min(1.0, 2 * sum(ways) / math.comb(m + n, m))
 
 
-def _is_usual(end: Level, beside: Level, moments: Moments) -> bool:
+def _is_usual(end: Segment, beside: Segment, moments: RunGroups) -> bool:
     """Whether a single moment at an end is no further off than others of the level beside it, on the same side."""
     if len(end.moments) > 1:
         return False
     middle = statistics.median(beside.values(moments))
     off = statistics.fmean(end.values(moments)) - middle
-    others = Level(beside.moments + beside.outliers).values(moments)
+    others = Segment(beside.moments + beside.outliers).values(moments)
     return any((value - middle) * off > 0 and abs(off) <= abs(value - middle) for value in others)

@@ -1,35 +1,35 @@
-"""In what two set-ups differ: what may be why their figures do, likeliest first."""
+"""Differences between two setups: possible causes of different results, most likely first."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from nodrop.analysis.host_factors import host_differences
-from nodrop.analysis.types import Difference, Room
-from nodrop.formatting import traffic_text
+from nodrop.analysis.host_factors import diff_host_factors
+from nodrop.analysis.types import SetupArea, SetupDifference
+from nodrop.formatting import describe_traffic
 from nodrop.model.result import RunResult
 from nodrop.model.summary import Summary
 from nodrop.units import format_pps, format_ratio, format_seconds
 
 Run = TypeVar("Run")
 NONE = "-"
-SHOWN_MAX = 3
-"""Values of a side that are listed."""
+VALUES_MAX = 3
+"""Maximum number of values listed per side."""
 TEXT_MAX = 80
 
 
-class Aspect(NamedTuple, Generic[Run]):
-    """Something to compare set-ups by."""
+class SetupAspect(NamedTuple, Generic[Run]):
+    """A property that setups are compared by."""
 
     key: str
     text: str
-    room: Room
+    room: SetupArea
     of: Callable[[Run], object]
     why: str = ""
 
 
 def _sut_found(run: RunResult) -> str:
-    """Simulated ones have a seed of their own in every run."""
+    """Return the SUT as measured, without the seed that differs in every simulated run."""
     return re.sub(r", seed \d+\)", ")", run.facts.stage.sut) if run.facts else ""
 
 
@@ -39,141 +39,157 @@ def _goals(run: RunResult) -> str:
     return ", ".join(f"{goal.label} {format_ratio(goal.loss_ratio)}" for goal in run.plan.search.goals)
 
 
-SHARED_CPU = "On a CPU of both, what the tester does is taken from the SUT."
-ASPECTS: tuple[Aspect[RunResult], ...] = (
-    Aspect("plan.lab.sut", "SUT", "sut", lambda run: run.plan.lab.sut_text),
-    Aspect("facts.stage.sut", "SUT as found", "sut", _sut_found),
-    Aspect("plan.lab.sut_backend", "how the SUT reaches its ports", "sut", lambda run: run.plan.lab.sut_backend),
-    Aspect(
+SHARED_CPU = "Tester and SUT compete for time on a shared CPU."
+RESULT_ASPECTS: tuple[SetupAspect[RunResult], ...] = (
+    SetupAspect("plan.lab.sut", "SUT", "sut", lambda run: run.plan.lab.sut_text),
+    SetupAspect("facts.stage.sut", "SUT as measured", "sut", _sut_found),
+    SetupAspect("plan.lab.sut_backend", "how the SUT reaches its ports", "sut", lambda run: run.plan.lab.sut_backend),
+    SetupAspect(
         "plan.lab.forwarders.core",
         "CPUs of the SUT",
         "sut",
         lambda run: _listed(each.core for each in run.plan.lab.forwarders),
-        "Another CPU may share caches, a core or interrupts with others.",
+        "Another CPU may share caches, a core or interrupts with other work.",
     ),
-    Aspect(
+    SetupAspect(
         "facts.stage.sut_shares_tester_cpu",
-        "SUT works on the tester's CPU",
+        "SUT runs on the tester's CPU",
         "sut",
         lambda run: run.facts and run.facts.stage.sut_shares_tester_cpu,
         SHARED_CPU,
     ),
-    Aspect(
+    SetupAspect(
         "plan.lab.antagonists",
         "noisy neighbours",
         "sut",
         lambda run: _listed(f"{each.kind} on CPU {each.core}" for each in run.plan.lab.antagonists),
-        "They load what they share with the SUT.",
+        "They load resources that they share with the SUT.",
     ),
-    Aspect(
+    SetupAspect(
         "plan.lab.sut_pages",
         "pages of the SUT's memory",
         "sut",
         lambda run: run.plan.lab.sut_pages,
-        "Each page of memory that is in use takes an entry of the TLB.",
+        "Each memory page in use takes a TLB entry.",
     ),
-    Aspect("plan.lab.sut_memory_node", "NUMA node of its memory", "sut", lambda run: run.plan.lab.sut_memory_node),
-    Aspect(
+    SetupAspect(
+        "plan.lab.sut_memory_node", "NUMA node of the SUT's memory", "sut", lambda run: run.plan.lab.sut_memory_node
+    ),
+    SetupAspect(
         "plan.lab.sut_softirq_core",
-        "CPU that receives for the SUT",
+        "CPU that receives frames for the SUT",
         "sut",
         lambda run: run.plan.lab.sut_softirq_core,
-        "What the kernel does to receive a frame takes time of that CPU.",
+        "The kernel's receive work takes time of this CPU.",
     ),
-    Aspect("plan.lab.sut_queue_slots", "frames the SUT can hold", "sut", lambda run: run.plan.lab.sut_queue_slots),
-    Aspect("plan.traffic", "traffic", "traffic", lambda run: traffic_text(run.plan.traffic)),
-    Aspect("plan.frame_size", "frame size", "traffic", lambda run: run.plan.frame_size),
-    Aspect("plan.fixed.asked", "fixed rate", "traffic", lambda run: run.plan.fixed and run.plan.fixed.asked),
-    Aspect(
+    SetupAspect(
+        "plan.lab.sut_queue_slots", "frames the SUT can queue", "sut", lambda run: run.plan.lab.sut_queue_slots
+    ),
+    SetupAspect("plan.traffic", "traffic", "traffic", lambda run: describe_traffic(run.plan.traffic)),
+    SetupAspect("plan.frame_size", "frame size", "traffic", lambda run: run.plan.frame_size),
+    SetupAspect("plan.fixed.asked", "fixed rate", "traffic", lambda run: run.plan.fixed and run.plan.fixed.asked),
+    SetupAspect(
         "facts.versions.commit",
         "build of the engine and of nodrop's forwarders",
         "version",
         lambda run: run.facts and run.facts.versions.commit,
-        "Both the tester and the SUT vnf-l2, vnf-l3 and xdp come from it.",
+        "The tester and the SUTs vnf-l2, vnf-l3 and xdp are part of this build.",
     ),
-    Aspect("facts.versions.nodrop", "nodrop", "version", lambda run: run.facts and run.facts.versions.nodrop),
-    Aspect(
+    SetupAspect("facts.versions.nodrop", "nodrop", "version", lambda run: run.facts and run.facts.versions.nodrop),
+    SetupAspect(
         "facts.host.kernel",
         "kernel",
         "host",
         lambda run: run.facts and run.facts.host.kernel,
-        "veth, bridges, routers and packet sockets are the kernel's.",
+        "veth, bridges, routers and packet sockets are part of the kernel.",
     ),
-    Aspect("facts.host.cpu_model", "CPU", "host", lambda run: run.facts and run.facts.host.cpu_model),
-    Aspect("facts.host.core_count", "CPUs", "host", lambda run: run.facts and run.facts.host.core_count),
-    Aspect("facts.host.name", "host", "host", lambda run: run.facts and run.facts.host.name),
-    Aspect("facts.host.virtualization", "runs under", "host", lambda run: run.facts and run.facts.host.virtualization),
-    Aspect(
+    SetupAspect("facts.host.cpu_model", "CPU", "host", lambda run: run.facts and run.facts.host.cpu_model),
+    SetupAspect("facts.host.core_count", "CPUs", "host", lambda run: run.facts and run.facts.host.core_count),
+    SetupAspect("facts.host.name", "host", "host", lambda run: run.facts and run.facts.host.name),
+    SetupAspect(
+        "facts.host.virtualization", "runs under", "host", lambda run: run.facts and run.facts.host.virtualization
+    ),
+    SetupAspect(
         "facts.host.clock_source",
         "clock",
         "host",
         lambda run: run.facts and run.facts.host.clock_source,
-        "Reading a clock other than tsc costs the tester time for every frame.",
+        "Reading any clock but tsc costs the tester time for every frame.",
     ),
-    Aspect("facts.host.memory_bytes", "memory in bytes", "host", lambda run: run.facts and run.facts.host.memory_bytes),
-    Aspect("facts.stage.privilege", "privilege", "lab", lambda run: run.facts and run.facts.stage.privilege),
-    Aspect("plan.standing_lab", "lab left standing", "lab", lambda run: run.plan.standing_lab),
-    Aspect(
+    SetupAspect(
+        "facts.host.memory_bytes", "memory in bytes", "host", lambda run: run.facts and run.facts.host.memory_bytes
+    ),
+    SetupAspect("facts.stage.privilege", "privilege", "lab", lambda run: run.facts and run.facts.stage.privilege),
+    SetupAspect("plan.standing_lab", "persistent lab", "lab", lambda run: run.plan.standing_lab),
+    SetupAspect(
         "facts.stage.interfaces.driver",
         "drivers",
         "lab",
         lambda run: run.facts and _listed(each.driver for each in run.facts.stage.interfaces),
     ),
-    Aspect(
+    SetupAspect(
         "facts.stage.interfaces.link_speed_bps",
         "link speeds in bit/s",
         "lab",
         lambda run: run.facts and _listed(each.link_speed_bps for each in run.facts.stage.interfaces),
     ),
-    Aspect(
+    SetupAspect(
         "facts.ports.backend",
         "how the tester reaches its ports",
         "tester",
         lambda run: run.facts and _listed(each.backend for each in run.facts.ports),
     ),
-    Aspect("plan.engine.cores", "CPUs of the tester", "tester", lambda run: _listed(run.plan.engine.cores), SHARED_CPU),
-    Aspect("plan.profile", "profile", "search", lambda run: run.plan.profile),
-    Aspect("plan.search.algorithm", "search", "search", lambda run: run.plan.search.algorithm),
-    Aspect("plan.search.goals", "goals", "search", _goals),
-    Aspect("plan.search.width_ratio", "width asked", "search", lambda run: format_ratio(run.plan.search.width_ratio)),
-    Aspect(
+    SetupAspect(
+        "plan.engine.cores", "CPUs of the tester", "tester", lambda run: _listed(run.plan.engine.cores), SHARED_CPU
+    ),
+    SetupAspect("plan.profile", "profile", "search", lambda run: run.plan.profile),
+    SetupAspect("plan.search.algorithm", "search", "search", lambda run: run.plan.search.algorithm),
+    SetupAspect("plan.search.goals", "goals", "search", _goals),
+    SetupAspect(
+        "plan.search.width_ratio", "goal width", "search", lambda run: format_ratio(run.plan.search.width_ratio)
+    ),
+    SetupAspect(
         "plan.search.final_trial_duration_s",
         "final trials",
         "search",
         lambda run: format_seconds(run.plan.search.final_trial_duration_s),
-        "Longer trials catch rarer losses, so NDR is lower.",
+        "Longer trials catch rarer losses, which lowers NDR.",
     ),
-    Aspect("plan.search.max_load_pps", "highest load", "search", lambda run: format_pps(run.plan.search.max_load_pps)),
-    Aspect("plan.search.min_load_pps", "lowest load", "search", lambda run: format_pps(run.plan.search.min_load_pps)),
-    Aspect(
+    SetupAspect(
+        "plan.search.max_load_pps", "highest load", "search", lambda run: format_pps(run.plan.search.max_load_pps)
+    ),
+    SetupAspect(
+        "plan.search.min_load_pps", "lowest load", "search", lambda run: format_pps(run.plan.search.min_load_pps)
+    ),
+    SetupAspect(
         "plan.latency.points",
-        "latency is taken at",
+        "latency measured at",
         "search",
         lambda run: _listed(point.label for point in run.plan.latency.points),
     ),
-    Aspect("facts.versions.python", "Python", "version", lambda run: run.facts and run.facts.versions.python),
+    SetupAspect("facts.versions.python", "Python", "version", lambda run: run.facts and run.facts.versions.python),
 )
-"""Of runs of ours, likeliest first: the SUT, what it is sent, what runs it, how it is measured."""
+"""Aspects of nodrop runs, most likely cause first: the SUT, its traffic, its host, the measurement."""
 
-OUTWARD: tuple[Aspect[Summary], ...] = (
-    Aspect("sut", "SUT", "sut", lambda run: run.sut),
-    Aspect("path", "service chain", "sut", lambda run: run.path),
-    Aspect("chain_count", "chains", "sut", lambda run: run.chain_count),
-    Aspect("frame_size", "frame size", "traffic", lambda run: run.frame_size),
-    Aspect("flow_count", "flows", "traffic", lambda run: run.flow_count),
-    Aspect("bidirectional", "both ways", "traffic", lambda run: run.bidirectional),
-    Aspect("kernel", "kernel", "host", lambda run: run.kernel),
-    Aspect("cpu_model", "CPU", "host", lambda run: run.cpu_model),
-    Aspect("host", "host", "host", lambda run: run.host),
-    Aspect("source", "who measured", "tester", lambda run: run.source, "Testers count loss and rates each their way."),
-    Aspect("version", "version of the tester", "version", lambda run: run.version),
-    Aspect("backend", "how the tester reaches its ports", "tester", lambda run: run.backend),
-    Aspect("algorithm", "search", "search", lambda run: run.algorithm),
-    Aspect("asked", "asked", "search", lambda run: run.asked),
+SUMMARY_ASPECTS: tuple[SetupAspect[Summary], ...] = (
+    SetupAspect("sut", "SUT", "sut", lambda run: run.sut),
+    SetupAspect("path", "service chain", "sut", lambda run: run.path),
+    SetupAspect("chain_count", "chains", "sut", lambda run: run.chain_count),
+    SetupAspect("frame_size", "frame size", "traffic", lambda run: run.frame_size),
+    SetupAspect("flow_count", "flows", "traffic", lambda run: run.flow_count),
+    SetupAspect("bidirectional", "bidirectional", "traffic", lambda run: run.bidirectional),
+    SetupAspect("kernel", "kernel", "host", lambda run: run.kernel),
+    SetupAspect("cpu_model", "CPU", "host", lambda run: run.cpu_model),
+    SetupAspect("host", "host", "host", lambda run: run.host),
+    SetupAspect("source", "tester", "tester", lambda run: run.source, "Testers count loss and rates differently."),
+    SetupAspect("version", "version of the tester", "version", lambda run: run.version),
+    SetupAspect("backend", "how the tester reaches its ports", "tester", lambda run: run.backend),
+    SetupAspect("algorithm", "search", "search", lambda run: run.algorithm),
+    SetupAspect("asked", "goals or rate", "search", lambda run: run.asked),
 )
-"""Of any runs: what a list of them knows."""
+"""Aspects of any runs, also of other testers: the fields of their summaries."""
 
-UNTOLD = (
+IGNORED_KEYS = (
     "plan.label",
     "plan.asked",
     "plan.results_dir",
@@ -196,10 +212,10 @@ UNTOLD = (
     "plan.lab.routers",
     "plan.engine.devices",
 )
-"""Keys that always differ, change no figure, or follow from others that are told."""
-BEFORE_HOSTS: tuple[Room, ...] = ("sut", "traffic", "version", "host")
-"""Of the aspects, those that are told first."""
-ROOMS: dict[str, Room] = {
+"""Plan keys that always differ, do not affect results, or follow from other reported keys."""
+AREAS_BEFORE_HOSTS: tuple[SetupArea, ...] = ("sut", "traffic", "version", "host")
+"""Areas that are reported before the differences of the hosts."""
+PLAN_AREAS: dict[str, SetupArea] = {
     "lab": "lab",
     "engine": "tester",
     "traffic": "traffic",
@@ -209,57 +225,59 @@ ROOMS: dict[str, Room] = {
 }
 
 
-def differences(a: Sequence[RunResult], b: Sequence[RunResult]) -> tuple[Difference, ...]:
-    """In what the set-ups of A's and B's runs differ: SUT, traffic, versions, host, lab, tester, search."""
-    told = _with_hosts(list(_differing(ASPECTS, a, b)), a, b)
-    if told and told[0].key == "plan.lab.sut":  # then what was found differs in the same
-        told = [told[0], *(each for each in told[1:] if each.key != "facts.stage.sut")]
-    covered = (*(aspect.key for aspect in ASPECTS), *UNTOLD)
-    if any(difference.key == "plan.traffic" for difference in told):
+def diff_setups(a: Sequence[RunResult], b: Sequence[RunResult]) -> tuple[SetupDifference, ...]:
+    """Return the differences between the setups of A and B: SUT, traffic, versions, host, lab, tester, search."""
+    reported = _with_hosts(list(_differing(RESULT_ASPECTS, a, b)), a, b)
+    if reported and reported[0].key == "plan.lab.sut":  # the measured SUT repeats this difference
+        reported = [reported[0], *(each for each in reported[1:] if each.key != "facts.stage.sut")]
+    covered = (*(aspect.key for aspect in RESULT_ASPECTS), *IGNORED_KEYS)
+    if any(difference.key == "plan.traffic" for difference in reported):
         covered = (*covered, "plan.traffic")
-    return (*told, *_rest(a, b, covered))
+    return (*reported, *_diff_plans(a, b, covered))
 
 
-def _with_hosts(told: list[Difference], a: Sequence[RunResult], b: Sequence[RunResult]) -> list[Difference]:
-    """With what else differs of the hosts, behind what a run's own facts say of them."""
+def _with_hosts(
+    reported: list[SetupDifference], a: Sequence[RunResult], b: Sequence[RunResult]
+) -> list[SetupDifference]:
+    """Insert the differences of the host descriptors behind those of the runs' own host facts."""
     hosts_a, hosts_b = ([run.facts.chd for run in runs if run.facts and run.facts.chd] for runs in (a, b))
-    first = next((index for index, each in enumerate(told) if each.room not in BEFORE_HOSTS), len(told))
-    return [*told[:first], *host_differences(hosts_a, hosts_b), *told[first:]]
+    first = next((index for index, each in enumerate(reported) if each.room not in AREAS_BEFORE_HOSTS), len(reported))
+    return [*reported[:first], *diff_host_factors(hosts_a, hosts_b), *reported[first:]]
 
 
-def outward_differences(a: Sequence[Summary], b: Sequence[Summary]) -> tuple[Difference, ...]:
-    """The same of runs that others measured, of which less is known."""
-    return tuple(_differing(OUTWARD, a, b))
+def diff_summaries(a: Sequence[Summary], b: Sequence[Summary]) -> tuple[SetupDifference, ...]:
+    """Return the differences between the summaries of A and B, also of runs of other testers."""
+    return tuple(_differing(SUMMARY_ASPECTS, a, b))
 
 
-def _differing(aspects: Sequence[Aspect[Run]], a: Sequence[Run], b: Sequence[Run]) -> Iterator[Difference]:
+def _differing(aspects: Sequence[SetupAspect[Run]], a: Sequence[Run], b: Sequence[Run]) -> Iterator[SetupDifference]:
     for aspect in aspects:
         of_a, of_b = ({_text(aspect.of(run)) for run in runs} for runs in (a, b))
         if of_a != of_b:
-            yield Difference(
+            yield SetupDifference(
                 key=aspect.key, text=aspect.text, room=aspect.room, a=_side(of_a), b=_side(of_b), why=aspect.why
             )
 
 
-def _rest(a: Sequence[RunResult], b: Sequence[RunResult], covered: Sequence[str]) -> Iterator[Difference]:
-    """Whatever else of the plans differs, by its key."""
+def _diff_plans(a: Sequence[RunResult], b: Sequence[RunResult], covered: Sequence[str]) -> Iterator[SetupDifference]:
+    """Yield all other differences of the plans, by key."""
     of_a, of_b = (_by_key([run.plan.model_dump(mode="json") for run in runs]) for runs in (a, b))
     for key in dict.fromkeys((*of_a, *of_b)):
         values_a, values_b = of_a.get(key, set()), of_b.get(key, set())
         if values_a == values_b or any(key == each or key.startswith(f"{each}.") for each in covered):
             continue
         parts = key.split(".")
-        room = ROOMS.get(parts[1], "label")
-        yield Difference(key=key, text=".".join(parts[1:]), room=room, a=_side(values_a), b=_side(values_b))
+        room = PLAN_AREAS.get(parts[1], "label")
+        yield SetupDifference(key=key, text=".".join(parts[1:]), room=room, a=_side(values_a), b=_side(values_b))
 
 
 def _by_key(plans: Sequence[Any]) -> dict[str, set[str]]:
-    """Values by key, those of lists together."""
-    found: dict[str, set[str]] = {}
+    """Collect values by key; items of a list share the key of the list."""
+    values: dict[str, set[str]] = {}
     for plan in plans:
         for key, value in _flat("plan", plan):
-            found.setdefault(key, set()).add(_text(value))
-    return found
+            values.setdefault(key, set()).add(_text(value))
+    return values
 
 
 def _flat(key: str, value: Any) -> Iterator[tuple[str, Any]]:
@@ -288,5 +306,5 @@ def _text(value: object) -> str:
 
 def _side(values: set[str]) -> str:
     ordered = sorted(values)
-    more = f" and {len(ordered) - SHOWN_MAX} more" if len(ordered) > SHOWN_MAX else ""
-    return ", ".join(ordered[:SHOWN_MAX]) + more if ordered else NONE
+    more = f" and {len(ordered) - VALUES_MAX} more" if len(ordered) > VALUES_MAX else ""
+    return ", ".join(ordered[:VALUES_MAX]) + more if ordered else NONE

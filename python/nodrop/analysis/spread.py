@@ -1,4 +1,4 @@
-"""How far repeats of one set-up differ."""
+"""The spread of repeats of one setup."""
 
 import statistics
 from collections.abc import Iterator, Sequence
@@ -12,28 +12,28 @@ CONFIDENCE = 0.95
 
 
 class Spread(Value):
-    """A figure of several runs of one set-up and traffic."""
+    """The spread of a measure over several runs of one setup and traffic."""
 
     key: str
     text: str
     frame_size: str
     unit: MeasureUnit
     count: int
-    """Runs that have it."""
+    """Runs with a value."""
     median: float
     lowest: float
     highest: float
     deviation: float | None
-    """Standard deviation from run to run; None for a single one."""
+    """Standard deviation between runs; None for a single run."""
     mean_low: float | None
     mean_high: float | None
-    """In between is the mean of ever more runs, with 95 % confidence (Student); None for a single one."""
+    """The 95 % confidence interval of the mean (Student); None for a single run."""
     at_least: bool
-    """Something other than the SUT was the limit of one run or more."""
+    """Whether something other than the SUT limited at least one run."""
 
 
-def spreads(runs: Sequence[Summary]) -> tuple[Spread, ...]:
-    """Every figure of the runs, frame size by frame size, in the order the runs have them."""
+def compute_spreads(runs: Sequence[Summary]) -> tuple[Spread, ...]:
+    """Return the spread of every measure of the runs, by frame size, in the order of the runs."""
     return tuple(_spreads(runs))
 
 

@@ -1,9 +1,9 @@
-"""How far two sides are apart, how sure that is, and how many repeats would show it.
+"""The statistics of a comparison: effect size, confidence interval and number of repeats.
 
-Sides are compared on a scale on which a difference is what people mean by it: the logarithm of rates and latencies,
-loss ratios as they are. Repeats scatter; Welch's t allows for that, pairs measured in turn are judged by their
-differences. Two things the scatter does not show are added: bounds of a search that always fall on the same loads
-hide where between them the truth is, and identical figures prove no perfect machine.
+The comparison scale is the logarithm of rates and latencies, and the plain value of loss ratios. Repeats scatter:
+Welch's t accounts for the scatter, and alternating runs are compared by the differences of their pairs. Two
+uncertainties that the scatter does not show are added: search bounds that always fall on the same loads hide the
+position of the true value between them, and identical values do not prove a perfect machine.
 """
 
 import math
@@ -12,137 +12,139 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import NamedTuple
 
-from nodrop.analysis.types import Method
+from nodrop.analysis.types import ErrorMethod
 
 POWER = 0.8
-"""How likely the repeats that are recommended decide it."""
+"""Probability that the suggested number of repeats decides the outcome."""
 REPEATS_MAX = 200
-"""More than that nobody makes."""
+"""Largest number of repeats that is suggested."""
 SHIFT_MAX = 30.0
-"""Standard errors from which on any test rejects; beyond, the noncentral t is not to be had as a number."""
+"""Shift, in standard errors, at which every test rejects; the noncentral t overflows beyond it."""
 PAIRS_MIN = 5
-"""Fewer pairs lose more by halving the degrees of freedom than they win where the machine drifts."""
+"""Fewest pairs at which the paired test gains more from cancelled drift than it loses in degrees of freedom."""
 UNIFORM_VARIANCE = 1 / 12
 DRIFT_FREEDOM_MIN = 4
-"""Fewer runs have no slope to speak of."""
+"""Fewest degrees of freedom at which a slope is estimated."""
 ROUNDING = 1e-12
 
 
-class Values(NamedTuple):
-    """One side on the scale of the comparison."""
+class Sample(NamedTuple):
+    """The values of one side on the comparison scale."""
 
     at: tuple[float, ...]
-    """Where each run sees it."""
+    """The value of each run."""
     widths: tuple[float, ...]
-    """Between the bounds of each run; 0 where there are none."""
+    """Distance between the bounds of each run; 0 without bounds."""
 
     @property
     def runs(self) -> int:
-        """How many."""
+        """The number of runs."""
         return len(self.at)
 
 
-class Pair(NamedTuple):
-    """Two runs that followed each other."""
+class RunPair(NamedTuple):
+    """Two consecutive runs, one of each side."""
 
     a: int
-    """Which run of A."""
+    """Index of the run of A."""
     b: int
     lead: int
-    """1 where A's was the first, -1 where B's was."""
+    """1 where the run of A was first, -1 where the run of B was."""
 
 
 class Precision(NamedTuple):
-    """How well the mean of a side is known."""
+    """The uncertainty of the mean of a side."""
 
     variance: float
-    """From run to run."""
+    """Variance between runs."""
     hidden: float
-    """Variance that all runs have in common, and no repeat makes smaller."""
+    """Variance common to all runs, which repeats do not reduce."""
 
 
-class Estimate(NamedTuple):
-    """B beside A."""
+class EffectEstimate(NamedTuple):
+    """The estimated difference of B from A."""
 
     effect: float
     error: float
     """Standard error of the effect."""
     freedom: float
-    """Degrees of freedom of the error; infinite where it is assumed."""
+    """Degrees of freedom of the error; infinite for an assumed error."""
     scatter: float
-    """From run to run, of a single run."""
+    """Standard deviation of a single run."""
     hidden: float
-    """Part of the error's square that no repeat makes smaller."""
-    method: Method
+    """Part of the squared error that repeats do not reduce."""
+    method: ErrorMethod
 
     def interval(self, confidence: float) -> tuple[float, float]:
-        """What the effect is at least and at most."""
-        half = quantile(self.freedom, (1 + confidence) / 2) * self.error
+        """Return the confidence interval of the effect."""
+        half = t_quantile(self.freedom, (1 + confidence) / 2) * self.error
         return self.effect - half, self.effect + half
 
     @property
     def p(self) -> float:
-        """Chance of such a difference, or a greater one, where there is none."""
-        return min(1.0, 2 * tail(self.freedom, abs(self.effect) / self.error))
+        """The two-sided p-value of the effect."""
+        return min(1.0, 2 * t_tail(self.freedom, abs(self.effect) / self.error))
 
     def p_equivalent(self, margin: float) -> float:
-        """The greater of two one-sided tests: that it is not below the margin, that it is not above minus the margin.
+        """Return the larger p-value of two one-sided tests against plus and minus the margin.
 
         Source: Schuirmann, J. Pharmacokinet. Biopharm. 15 (1987), two one-sided tests.
         """
-        return tail(self.freedom, (margin - abs(self.effect)) / self.error)
+        return t_tail(self.freedom, (margin - abs(self.effect)) / self.error)
 
 
-def estimate(a: Values, b: Values, floor: float, assumed: float, pairs: Sequence[Pair] = ()) -> Estimate:
-    """How far B is from A.
+def estimate_effect(
+    a: Sample, b: Sample, floor: float, assumed: float, pairs: Sequence[RunPair] = ()
+) -> EffectEstimate:
+    """Estimate the difference of B from A.
 
     Args:
         a, b: at least one run each.
-        floor: standard deviation that runs have at least, however alike they look.
-        assumed: the same where no side has a second run to show it.
-        pairs: runs that were measured in turn, in the order of time; none: they were not.
+        floor: smallest credible standard deviation between runs.
+        assumed: standard deviation assumed where neither side has a second run.
+        pairs: pairs of alternating runs in order of time; empty: the runs did not alternate.
     """
     if len(pairs) >= PAIRS_MIN:
         return _paired(a, b, floor, pairs)
     effect = fmean(b.at) - fmean(a.at)
     if min(a.runs, b.runs) == 1:
         return _pooled(a, b, effect, floor, assumed)
-    spread_a, spread_b = spread(a, floor), spread(b, floor)
+    spread_a, spread_b = estimate_precision(a, floor), estimate_precision(b, floor)
     by_a, by_b = spread_a.variance / a.runs, spread_b.variance / b.runs
     hidden = spread_a.hidden + spread_b.hidden
     welch = (by_a + by_b) ** 2 / (by_a**2 / (a.runs - 1) + by_b**2 / (b.runs - 1))
     scatter = math.sqrt((spread_a.variance + spread_b.variance) / 2)
-    return Estimate(effect, math.sqrt(by_a + by_b + hidden), welch, scatter, hidden, "welch")
+    return EffectEstimate(effect, math.sqrt(by_a + by_b + hidden), welch, scatter, hidden, "welch")
 
 
-def _pooled(a: Values, b: Values, effect: float, floor: float, assumed: float) -> Estimate:
-    """A single run says nothing of its scatter: that of the other side stands for both, or an assumption."""
+def _pooled(a: Sample, b: Sample, effect: float, floor: float, assumed: float) -> EffectEstimate:
+    """Estimate with a single run on a side: use the scatter of the other side, or an assumed one, for both."""
     more = a if a.runs > b.runs else b
     known = more.runs > 1
-    own = spread(more, floor).variance if known else assumed**2
+    own = estimate_precision(more, floor).variance if known else assumed**2
     hidden = _hidden(own, a) + _hidden(own, b)
     error = math.sqrt(own * (1 / a.runs + 1 / b.runs) + hidden)
     freedom = more.runs - 1 if known else math.inf
-    return Estimate(effect, error, freedom, math.sqrt(own), hidden, "pooled" if known else "assumed")
+    return EffectEstimate(effect, error, freedom, math.sqrt(own), hidden, "pooled" if known else "assumed")
 
 
-def _paired(a: Values, b: Values, floor: float, pairs: Sequence[Pair]) -> Estimate:
-    """What the machine does to both of a pair cancels in their difference.
+def _paired(a: Sample, b: Sample, floor: float, pairs: Sequence[RunPair]) -> EffectEstimate:
+    """Estimate from pairs, whose differences cancel the drift of the machine.
 
-    Where one side came first more often than the other, a steady drift leaves a trace of one run's step, which the
-    pairs tell of as well.
+    Where one side was first more often than the other, a steady drift leaves a residue of one run's step, which is
+    estimated from the pairs as well.
     """
     apart = [b.at[pair.b] - a.at[pair.a] for pair in pairs]
     slope, slope_variance = _slope([(b.at[pair.b] + a.at[pair.a]) / 2 for pair in pairs])
     lead = fmean(pair.lead for pair in pairs) / 2  # a pair takes two steps
-    own = max(variance(apart), 2 * floor**2)
+    own = max(sample_variance(apart), 2 * floor**2)
     hidden = _hidden(own / 2, a) + _hidden(own / 2, b)
     error = math.sqrt(own / len(apart) + lead**2 * slope_variance + hidden)
-    return Estimate(fmean(apart) - lead * slope, error, len(apart) - 1, math.sqrt(own / 2), hidden, "paired")
+    return EffectEstimate(fmean(apart) - lead * slope, error, len(apart) - 1, math.sqrt(own / 2), hidden, "paired")
 
 
 def _slope(values: Sequence[float]) -> tuple[float, float]:
-    """How much values rise from one to the next, by least squares, and the variance of that."""
+    """Return the least-squares slope per step and its variance."""
     middle, mean = (len(values) - 1) / 2, fmean(values)
     along = sum((index - middle) ** 2 for index in range(len(values)))
     slope = sum((index - middle) * (value - mean) for index, value in enumerate(values)) / along
@@ -150,17 +152,17 @@ def _slope(values: Sequence[float]) -> tuple[float, float]:
     return slope, left / (len(values) - 2) / along
 
 
-class Drift(NamedTuple):
-    """How the runs of both sides rise in the order of time, each side by itself."""
+class RunDrift(NamedTuple):
+    """The common slope of both sides in order of time."""
 
     slope: float
-    """From one run of a side to the next."""
+    """Slope per run of a side."""
     p: float
-    """Chance of so steep a slope where there is none."""
+    """The two-sided p-value of the slope."""
 
 
-def drift(a: Values, b: Values) -> Drift | None:
-    """What both sides have in common of a drift; None where there are too few runs to see one."""
+def estimate_drift(a: Sample, b: Sample) -> RunDrift | None:
+    """Estimate the drift common to both sides; None with too few runs."""
     freedom = a.runs + b.runs - 3
     if freedom < DRIFT_FREEDOM_MIN:
         return None
@@ -172,23 +174,23 @@ def drift(a: Values, b: Values) -> Drift | None:
         together += sum((index - middle) * (value - mean) for index, value in enumerate(side.at))
     unexplained = across - together**2 / along
     if unexplained <= ROUNDING * across:
-        return Drift(together / along, 0.0 if across else 1.0)
+        return RunDrift(together / along, 0.0 if across else 1.0)
     t = abs(together) / math.sqrt(along * unexplained / freedom)
-    return Drift(together / along, 2 * tail(freedom, t))
+    return RunDrift(together / along, 2 * t_tail(freedom, t))
 
 
-def spread(values: Values, floor: float) -> Precision:
-    """How the runs of a side scatter, and what their scatter does not show."""
-    own = max(variance(values.at), floor**2)
+def estimate_precision(values: Sample, floor: float) -> Precision:
+    """Estimate the variance of a side, and the variance that its scatter does not show."""
+    own = max(sample_variance(values.at), floor**2)
     return Precision(own, _hidden(own, values))
 
 
-def _hidden(own: float, values: Values) -> float:
-    """What bounds that always fall on the same loads leave open, whatever the number of repeats.
+def _hidden(own: float, values: Sample) -> float:
+    """Return the variance that bounds on always the same loads leave, whatever the number of repeats.
 
-    The truth lies anywhere between them. Scatter of the runs makes them fall on other loads, and averages that out: of
-    a quantised mean is left little more than its first harmonic, which falls with exp(-4 pi^2 variance / width^2).
-    So much of the whole is at most left.
+    The true value lies anywhere between the bounds. Scatter between runs moves the bounds and averages the error out:
+    the remainder of a quantised mean is little more than its first harmonic, which falls with
+    exp(-4 pi^2 variance / width^2). The result is an upper limit of the remainder.
     Source: Widrow and Kollar, Quantization Noise (2008), chapter 7.
     """
     width = fmean(values.widths)
@@ -197,15 +199,17 @@ def _hidden(own: float, values: Values) -> float:
     return width**2 * UNIFORM_VARIANCE * math.exp(-4 * math.pi**2 * own / width**2)
 
 
-def repeats(found: Estimate, margin: float, alpha: float, alpha_equivalent: float, at_least: int) -> int | None:
-    """The least number of repeats of each side that likely decides it, if the difference is what it seems.
+def find_repeats_needed(
+    found: EffectEstimate, margin: float, alpha: float, alpha_equivalent: float, at_least: int
+) -> int | None:
+    """Return the smallest number of repeats per side that likely decides the outcome, given the estimated effect.
 
     Args:
-        found: what is known.
-        margin: difference that does not matter.
+        found: the estimate.
+        margin: equivalence margin.
         alpha: of the test for a difference.
         alpha_equivalent: of the test for equivalence.
-        at_least: repeats that any verdict takes.
+        at_least: fewest repeats that any outcome needs.
 
     Returns: None if no number does.
     """
@@ -225,39 +229,39 @@ def repeats(found: Estimate, margin: float, alpha: float, alpha_equivalent: floa
 
 
 def _power(shift: float, freedom: float, level: float) -> float:
-    """How likely a test at that level rejects when the truth is `shift` standard errors away."""
+    """Return the power of a test at a level for a true value `shift` standard errors away."""
     from scipy.special import nctdtr
 
-    return 1 - float(nctdtr(freedom, min(shift, SHIFT_MAX), quantile(freedom, level)))
+    return 1 - float(nctdtr(freedom, min(shift, SHIFT_MAX), t_quantile(freedom, level)))
 
 
-def quantile(freedom: float, level: float) -> float:
-    """Of Student's t; of the normal distribution for infinite degrees of freedom."""
+def t_quantile(freedom: float, level: float) -> float:
+    """Return a quantile of Student's t; of the normal distribution for infinite degrees of freedom."""
     from scipy.special import ndtri, stdtrit
 
     return float(ndtri(level) if math.isinf(freedom) else stdtrit(freedom, level))
 
 
-def tail(freedom: float, t: float) -> float:
-    """Chance of Student's t above `t`."""
+def t_tail(freedom: float, t: float) -> float:
+    """Return the upper tail probability of Student's t."""
     from scipy.special import ndtr, stdtr
 
     return float(ndtr(-t) if math.isinf(freedom) else stdtr(freedom, -t))
 
 
-def variance(values: Sequence[float]) -> float:
-    """Of a sample of two or more; that of the standard library works in fractions, which takes most of a comparison."""
+def sample_variance(values: Sequence[float]) -> float:
+    """Return the variance of two or more values; the standard library's uses fractions and is too slow here."""
     mean = fmean(values)
     return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
 
 
-def ways(a_count: int, b_count: int) -> int:
-    """In how many ways the runs could have been dealt out to the two sides."""
+def count_assignments(a_count: int, b_count: int) -> int:
+    """Return the number of possible assignments of the runs to the two sides."""
     return math.comb(a_count + b_count, a_count)
 
 
-def adjusted(chances: Sequence[float], weights: Sequence[float]) -> tuple[float, ...]:
-    """Chances corrected for how many were looked at, those of more weight less: a step-down after Holm.
+def adjust_p_values(chances: Sequence[float], weights: Sequence[float]) -> tuple[float, ...]:
+    """Adjust p-values for multiple comparisons with Holm's weighted step-down procedure.
 
     Source: Holm, Scandinavian Journal of Statistics 6 (1979), with weights in section 4.
     """

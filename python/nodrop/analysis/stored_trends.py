@@ -5,19 +5,19 @@ from itertools import pairwise
 from pathlib import Path
 
 from nodrop.analysis import Margins
-from nodrop.analysis.stored_comparison import set_ups_differ
-from nodrop.analysis.trend import NO_MARGINS, Group, Trend, series_of, trend
-from nodrop.analysis.types import Difference
+from nodrop.analysis.stored_comparison import setup_differences
+from nodrop.analysis.trend import NO_MARGINS, Trend, TrendSegment, analyze_trend, build_series
+from nodrop.analysis.types import SetupDifference
 from nodrop.errors import ConfigError
 from nodrop.model.summary import Summary
 from nodrop.store import suites
-from nodrop.store.selection import Selected
+from nodrop.store.selection import SelectedResult
 
-USUAL = "ndr"
+DEFAULT_METRIC = "ndr"
 
 
-def trends(
-    runs: Sequence[Selected], metric: str = "", margins: Margins = NO_MARGINS, results_dir: str | Path = "results"
+def analyze_stored_trends(
+    runs: Sequence[SelectedResult], metric: str = "", margins: Margins = NO_MARGINS, results_dir: str | Path = "results"
 ) -> tuple[Trend, ...]:
     """What became of a figure over runs, one trend for each kind of traffic.
 
@@ -30,19 +30,22 @@ def trends(
 
     Raises: ConfigError when no run has such a figure, or it could be several.
     """
-    key = metric_key([run.summary for run in runs], metric)
+    key = resolve_metric_key([run.summary for run in runs], metric)
     by_id = {run.summary.run_id: run for run in runs}
-    found = (trend(series, margins) for series in series_of([run.summary for run in runs], key, _moments(results_dir)))
+    found = (
+        analyze_trend(series, margins)
+        for series in build_series([run.summary for run in runs], key, _moments(results_dir))
+    )
     return tuple(_with_suspects(each, by_id) for each in found)
 
 
-def metric_key(runs: Sequence[Summary], wanted: str) -> str:
+def resolve_metric_key(runs: Sequence[Summary], wanted: str) -> str:
     """The key of the measure that is meant. Raises ConfigError."""
     keys = list(dict.fromkeys(measure.key for run in runs for measure in run.measures))
     if not wanted:
         if not keys:
             raise ConfigError("a trend asked, no run has a figure; name runs that found something")
-        return USUAL if USUAL in keys else keys[0]
+        return DEFAULT_METRIC if DEFAULT_METRIC in keys else keys[0]
     if wanted in keys:
         return wanted
     meant = [key for key in keys if key.startswith(f"{wanted}_") and not key.endswith("_estimate")]
@@ -56,13 +59,13 @@ def _moments(results_dir: str | Path) -> Mapping[str, str]:
     """Repeats of one set-up and frame size in a suite are of one moment."""
     return {
         run.run_id: f"{suite.suite_id} {run.variant}"
-        for suite in suites.all_in(results_dir)
+        for suite in suites.list_suites(results_dir)
         if suite.repeat_count > 1
         for run in suite.runs
     }
 
 
-def _with_suspects(found: Trend, by_id: Mapping[str, Selected]) -> Trend:
+def _with_suspects(found: Trend, by_id: Mapping[str, SelectedResult]) -> Trend:
     changes = (
         change.model_copy(update={"suspects": _suspects(before, after, by_id)})
         for change, (before, after) in zip(found.changes, pairwise(found.groups), strict=True)
@@ -70,7 +73,9 @@ def _with_suspects(found: Trend, by_id: Mapping[str, Selected]) -> Trend:
     return found.model_copy(update={"changes": tuple(changes)})
 
 
-def _suspects(before: Group, after: Group, by_id: Mapping[str, Selected]) -> tuple[Difference, ...]:
+def _suspects(
+    before: TrendSegment, after: TrendSegment, by_id: Mapping[str, SelectedResult]
+) -> tuple[SetupDifference, ...]:
     """What differs from one side of a change to the other, and not between neighbours on the same side."""
     *_, earlier, last = (None, *(by_id[run_id] for run_id in before.run_ids))
     first, later, *_ = (*(by_id[run_id] for run_id in after.run_ids), None)
@@ -79,5 +84,5 @@ def _suspects(before: Group, after: Group, by_id: Mapping[str, Selected]) -> tup
     return tuple(each for each in _between(last, first) if each.key not in usual)
 
 
-def _between(a: Selected | None, b: Selected | None) -> tuple[Difference, ...]:
-    return set_ups_differ([a], [b]) if a and b else ()
+def _between(a: SelectedResult | None, b: SelectedResult | None) -> tuple[SetupDifference, ...]:
+    return setup_differences([a], [b]) if a and b else ()

@@ -1,90 +1,90 @@
-"""A comparison in words."""
+"""Texts of a comparison."""
 
 from collections.abc import Iterator, Sequence
 
-from nodrop.analysis.statistics import Pair
-from nodrop.analysis.types import Comparison, MetricVerdict, Series, Side, Verdict
+from nodrop.analysis.statistics import RunPair
+from nodrop.analysis.types import Comparison, ComparisonOutcome, MetricComparison, MetricSeries, Side
 from nodrop.model.summary import MeasureUnit
 from nodrop.units import format_ns, format_pps, format_ratio
 
-ANYTHING_FROM = 99.0
-"""Differences from here on, as a share, are no figures any more."""
-TIMES_FROM = 1.0
-"""From twice as much on people say how many times."""
-LEADS = {
-    Verdict.WORSE: "B is worse than A",
-    Verdict.BETTER: "B is better than A",
-    Verdict.EQUIVALENT: "B is equivalent to A",
-    Verdict.UNDECIDED: "Undecided whether B differs from A",
+EFFECT_UNBOUNDED_FROM = 99.0
+"""Relative effect from which no number is shown."""
+RATIO_FROM = 1.0
+"""Relative effect from which a factor is shown instead of a percentage."""
+OUTCOME_TEXTS = {
+    ComparisonOutcome.WORSE: "B is worse than A",
+    ComparisonOutcome.BETTER: "B is better than A",
+    ComparisonOutcome.EQUIVALENT: "B is equivalent to A",
+    ComparisonOutcome.UNDECIDED: "Undecided whether B differs from A",
 }
-TOLD_MAX = 2
-"""Measures in the first sentence; a table has the rest."""
+HEADLINE_METRICS_MAX = 2
+"""Most measures in the headline; a table lists the others."""
 
 
-def metric_text(text: str, frame_size: str) -> str:
-    """A measure, with the frame size where there are several."""
+def format_metric_name(text: str, frame_size: str) -> str:
+    """Format the name of a measure, with the frame size where there are several."""
     if not frame_size:
         return text
     return f"{text} at {frame_size} bytes" if frame_size.isdigit() else f"{text} with {frame_size}"
 
 
-def percent_text(share: float) -> str:
-    """A share that is not negative, to two digits or so: `5.1 %`, `0.42 %`, `12 %`."""
+def format_percent(share: float) -> str:
+    """Format a share of at least 0 with two significant digits: `5.1 %`, `0.42 %`, `12 %`."""
     percent = share * 100
     digits = 0 if percent >= 9.95 else 1 if percent >= 0.995 else 2
     return f"{percent:.{digits}f} %"
 
 
-def effect_text(effect: float, unit: MeasureUnit) -> str:
-    """A difference: `5.1 % lower`, `3.2 times as high`, `0.30 points more`."""
+def format_effect(effect: float, unit: MeasureUnit) -> str:
+    """Format an effect: `5.1 % lower`, `3.2 times as high`, `0.30 points more`."""
     if unit == "ratio":
-        return f"{percent_text(abs(effect)).replace('%', 'points')} {'more' if effect > 0 else 'less'}"
-    if effect >= ANYTHING_FROM:
+        return f"{format_percent(abs(effect)).replace('%', 'points')} {'more' if effect > 0 else 'less'}"
+    if effect >= EFFECT_UNBOUNDED_FROM:
         return "any number of times as high"
-    if effect >= TIMES_FROM:
+    if effect >= RATIO_FROM:
         return f"{effect + 1:.3g} times as high"
-    return f"{percent_text(abs(effect))} {'higher' if effect > 0 else 'lower'}"
+    return f"{format_percent(abs(effect))} {'higher' if effect > 0 else 'lower'}"
 
 
-def interval_text(low: float, high: float, unit: MeasureUnit) -> str:
-    """From the least to the most: `4.4 to 5.8 %` where both go the same way as the difference."""
-    if low * high > 0 and max(abs(low), abs(high)) < TIMES_FROM:
+def format_interval(low: float, high: float, unit: MeasureUnit) -> str:
+    """Format a confidence interval: `4.4 to 5.8 %` where both ends have the sign of the effect."""
+    if low * high > 0 and max(abs(low), abs(high)) < RATIO_FROM:
         near, far = sorted((abs(low), abs(high)))
         name = "points" if unit == "ratio" else "%"
-        return f"{percent_text(near).removesuffix(' %')} to {percent_text(far).removesuffix(' %')} {name}"
-    return f"{effect_text(low, unit)} to {effect_text(high, unit)}"
+        return f"{format_percent(near).removesuffix(' %')} to {format_percent(far).removesuffix(' %')} {name}"
+    return f"{format_effect(low, unit)} to {format_effect(high, unit)}"
 
 
-def signed_text(effect: float, unit: MeasureUnit) -> str:
-    """A difference for a table: `-5.1 %`, `+0.30 points`."""
-    if effect >= ANYTHING_FROM:
+def format_signed_effect(effect: float, unit: MeasureUnit) -> str:
+    """Format an effect for a table: `-5.1 %`, `+0.30 points`."""
+    if effect >= EFFECT_UNBOUNDED_FROM:
         return "anything"
-    text = percent_text(abs(effect))
+    text = format_percent(abs(effect))
     sign = "-" if effect < 0 else "+" if effect > 0 else ""
     return f"{sign}{text.replace('%', 'points') if unit == 'ratio' else text}"
 
 
-def span_text(low: float, high: float, unit: MeasureUnit) -> str:
-    """An interval for a table: `-5.8 to -4.4 %`."""
-    near = signed_text(low, unit).removesuffix(" %").removesuffix(" points")
-    return f"{near} to {signed_text(high, unit)}"
+def format_effect_range(low: float, high: float, unit: MeasureUnit) -> str:
+    """Format a confidence interval for a table: `-5.8 to -4.4 %`."""
+    near = format_signed_effect(low, unit).removesuffix(" %").removesuffix(" points")
+    return f"{near} to {format_signed_effect(high, unit)}"
 
 
-def margin_text(margin: float, unit: MeasureUnit) -> str:
-    """A difference that does not matter: `1 %`, `0.1 points`."""
+def format_margin(margin: float, unit: MeasureUnit) -> str:
+    """Format an equivalence margin: `1 %`, `0.1 points`."""
     return f"{margin * 100:g} {'points' if unit == 'ratio' else '%'}"
 
 
-def grounds_text(metric: MetricVerdict, confidence: float) -> str:
-    """A measure with how it differs and how sure that is."""
-    interval = f"{confidence * 100:g} %: {interval_text(metric.low, metric.high, metric.unit)}"
-    figures = f"{metric.text} is {effect_text(metric.effect, metric.unit)} ({interval})"
-    limited = metric.verdict is Verdict.UNDECIDED and (metric.a.at_least or metric.b.at_least)
-    return f"{figures}, by figures that the SUT did not limit" if limited else figures
+def format_evidence(metric: MetricComparison, confidence: float) -> str:
+    """Format the effect on a measure with its confidence interval."""
+    interval = f"{confidence * 100:g} %: {format_interval(metric.low, metric.high, metric.unit)}"
+    figures = f"{metric.text} is {format_effect(metric.effect, metric.unit)} ({interval})"
+    limited = metric.verdict is ComparisonOutcome.UNDECIDED and (metric.a.at_least or metric.b.at_least)
+    return f"{figures}, not limited by the SUT" if limited else figures
 
 
-def repeats_text(metrics: Sequence[MetricVerdict]) -> str:
-    """How many runs there were: `5 repeats each`."""
+def format_repeat_counts(metrics: Sequence[MetricComparison]) -> str:
+    """Format the number of runs: `5 repeats each`."""
     counts_a = {len(metric.a.points) for metric in metrics}
     counts_b = {len(metric.b.points) for metric in metrics}
     if counts_a == counts_b and len(counts_a) == 1:
@@ -98,113 +98,123 @@ def _span(counts: set[int]) -> str:
     return f"{least} to {most} runs" if least < most else f"{most} run{'s' if most > 1 else ''}"
 
 
-def headline(verdict: Verdict, metrics: Sequence[MetricVerdict], confidence: float) -> str:
-    """The verdict in a sentence, with the measures it rests on."""
-    told = [metric for metric in metrics if metric.verdict is verdict]
-    if verdict in (Verdict.EQUIVALENT, Verdict.UNDECIDED):
-        told = [metric for metric in metrics if metric.headline]
-    within = f" within {margin_text(told[0].margin, told[0].unit)}" if verdict is Verdict.EQUIVALENT else ""
-    grounds = ", ".join(grounds_text(metric, confidence) for metric in told[:TOLD_MAX])
-    more = f" and {len(told) - TOLD_MAX} more" if len(told) > TOLD_MAX else ""
-    parts = [f"{LEADS[verdict]}{within}: {grounds}{more}", repeats_text(told)]
-    if verdict is Verdict.WORSE:
+def format_headline(verdict: ComparisonOutcome, metrics: Sequence[MetricComparison], confidence: float) -> str:
+    """Format the outcome as a sentence, with the measures that decide it."""
+    decisive = [metric for metric in metrics if metric.verdict is verdict]
+    if verdict in (ComparisonOutcome.EQUIVALENT, ComparisonOutcome.UNDECIDED):
+        decisive = [metric for metric in metrics if metric.headline]
+    within = (
+        f" within {format_margin(decisive[0].margin, decisive[0].unit)}"
+        if verdict is ComparisonOutcome.EQUIVALENT
+        else ""
+    )
+    grounds = ", ".join(format_evidence(metric, confidence) for metric in decisive[:HEADLINE_METRICS_MAX])
+    more = f" and {len(decisive) - HEADLINE_METRICS_MAX} more" if len(decisive) > HEADLINE_METRICS_MAX else ""
+    parts = [f"{OUTCOME_TEXTS[verdict]}{within}: {grounds}{more}", format_repeat_counts(decisive)]
+    if verdict is ComparisonOutcome.WORSE:
         parts += _other_way(metrics)
-    elif verdict is Verdict.UNDECIDED:
-        parts += _more_needed(told)
+    elif verdict is ComparisonOutcome.UNDECIDED:
+        parts += _more_needed(decisive)
     return ", ".join(parts[:2]) + "".join(f"; {part}" for part in parts[2:])
 
 
-def _other_way(metrics: Sequence[MetricVerdict]) -> Iterator[str]:
-    better = [metric.text for metric in metrics if metric.verdict is Verdict.BETTER]
+def _other_way(metrics: Sequence[MetricComparison]) -> Iterator[str]:
+    better = [metric.text for metric in metrics if metric.verdict is ComparisonOutcome.BETTER]
     if better:
-        rest = f" and {len(better) - TOLD_MAX} more" if len(better) > TOLD_MAX else ""
-        yield f"but better in {', '.join(better[:TOLD_MAX])}{rest}"
+        rest = f" and {len(better) - HEADLINE_METRICS_MAX} more" if len(better) > HEADLINE_METRICS_MAX else ""
+        yield f"but better in {', '.join(better[:HEADLINE_METRICS_MAX])}{rest}"
 
 
-def _more_needed(metrics: Sequence[MetricVerdict]) -> Iterator[str]:
+def _more_needed(metrics: Sequence[MetricComparison]) -> Iterator[str]:
     needed = [metric.repeats_needed for metric in metrics if metric.repeats_needed]
     if needed:
         yield f"about {max(needed)} more of each would likely decide it"
 
 
-def too_few(count_a: int, count_b: int) -> str:
-    """Why so few runs decide nothing."""
+def explain_too_few_runs(count_a: int, count_b: int) -> str:
+    """Explain why the number of runs cannot decide the outcome."""
     if count_a == count_b == 1:
-        return "one run of each does not show how far runs of one set-up lie apart"
-    return f"{count_a} and {count_b} runs can differ that clearly by chance alone"
+        return "one run of each side does not show the scatter between runs"
+    return f"{count_a} and {count_b} runs can differ this much by chance"
 
 
-def not_seen(alone: bool) -> str:
-    """Why runs that differ decide nothing."""
+def explain_no_difference(alone: bool) -> str:
+    """Explain why a difference between the runs does not decide the outcome."""
     if alone:
-        return "seen by itself it would differ; among so many measures one does by chance"
-    return "the runs scatter more than they differ"
+        return "significant on its own, but not after adjustment for the number of measures"
+    return "the scatter between runs exceeds the difference"
 
 
-def advice(verdict: Verdict, metrics: Sequence[MetricVerdict], pairs: Sequence[Pair], suspected: bool) -> Iterator[str]:
-    """What to do next."""
-    undecided = [metric for metric in metrics if metric.verdict is Verdict.UNDECIDED and metric.headline]
+def suggest_next_steps(
+    verdict: ComparisonOutcome, metrics: Sequence[MetricComparison], pairs: Sequence[RunPair], suspected: bool
+) -> Iterator[str]:
+    """Suggest next steps."""
+    undecided = [metric for metric in metrics if metric.verdict is ComparisonOutcome.UNDECIDED and metric.headline]
     needed = [metric.repeats_needed for metric in undecided if metric.repeats_needed]
     if needed:
         times = "once more" if max(needed) == 1 else f"about {max(needed)} more times"
-        how = "" if len(pairs) > 1 else ", in turn: nodrop run A.yaml --interleave B.yaml --repeat N"
+        how = "" if len(pairs) > 1 else ", alternating: nodrop run A.yaml --interleave B.yaml --repeat N"
         yield f"Measure each {times}{how}."
     limited = [metric.text for metric in metrics if metric.headline and (metric.a.at_least or metric.b.at_least)]
     if limited:
-        yield f"{limited[0]} was not the SUT's alone: allow higher loads, or give the tester CPUs of its own."
+        yield f"{limited[0]} was not limited by the SUT: allow higher loads, or give the tester dedicated CPUs."
     if any(metric.repeats_needed is None and not metric.a.at_least and not metric.b.at_least for metric in undecided):
-        yield "Bounds this far apart hide the difference whatever the number of repeats: search with a smaller width."
-    if verdict is Verdict.WORSE and suspected:
-        yield "Look at what differs between the set-ups first; undo one thing at a time and measure again."
+        yield "The search width hides the difference whatever the number of repeats: search with a smaller width."
+    if verdict is ComparisonOutcome.WORSE and suspected:
+        yield "Check the differences between the setups: revert one at a time and measure again."
 
 
-def figure_text(value: float, unit: MeasureUnit) -> str:
-    """A figure of a measure: `1.020 Mpps`, `23.1 µs`, `0.5 %`."""
+def format_value(value: float, unit: MeasureUnit) -> str:
+    """Format a value of a measure: `1.020 Mpps`, `23.1 µs`, `0.5 %`."""
     if unit == "pps":
         return format_pps(value)
     return format_ns(value) if unit == "ns" else format_ratio(value)
 
 
-def series_text(series: Series, unit: MeasureUnit) -> str:
-    """A side's figure with its scatter: `1.020 Mpps ±0.50 %`, `≥ 1.020 Mpps`."""
+def format_series(series: MetricSeries, unit: MeasureUnit) -> str:
+    """Format the mean of a side with its scatter: `1.020 Mpps ±0.50 %`, `≥ 1.020 Mpps`."""
     least = "≥ " if series.at_least else ""
     scatter = ""
     if series.scatter is not None:
-        shown = percent_text(series.scatter)
+        shown = format_percent(series.scatter)
         if unit == "ratio":
             shown = shown.replace("%", "points")
         scatter = f" ±{shown}"
-    return f"{least}{figure_text(series.mean, unit)}{scatter}"
+    return f"{least}{format_value(series.mean, unit)}{scatter}"
 
 
-def short_sentence(comparison: Comparison) -> str:
-    """The verdict as a heading: `B is worse than A: NDR is 5.1 % lower`."""
-    told = comparison.of(comparison.verdict) or comparison.metrics
-    first = next((metric for metric in told if metric.headline), told[0])
-    within = f" within {margin_text(first.margin, first.unit)}" if comparison.verdict is Verdict.EQUIVALENT else ""
-    return f"{LEADS[comparison.verdict]}{within}: {first.text} is {effect_text(first.effect, first.unit)}"
+def format_short_outcome(comparison: Comparison) -> str:
+    """Format the outcome as a heading: `B is worse than A: NDR is 5.1 % lower`."""
+    decisive = comparison.metrics_with(comparison.verdict) or comparison.metrics
+    first = next((metric for metric in decisive if metric.headline), decisive[0])
+    within = (
+        f" within {format_margin(first.margin, first.unit)}"
+        if comparison.verdict is ComparisonOutcome.EQUIVALENT
+        else ""
+    )
+    return f"{OUTCOME_TEXTS[comparison.verdict]}{within}: {first.text} is {format_effect(first.effect, first.unit)}"
 
 
-def side_text(name: str, side: Side) -> str:
-    """Who a side is: `A: vnf-l2, 5 runs from 20260131T120000Z-3f9a2c on`."""
+def format_side(name: str, side: Side) -> str:
+    """Format a side: `A: vnf-l2, 5 runs from 20260131T120000Z-3f9a2c on`."""
     runs = f"run {side.run_ids[0]}" if len(side.run_ids) == 1 else f"{len(side.run_ids)} runs from {side.run_ids[0]} on"
     called = "" if side.name in (side.sut, side.run_ids[0]) else f"{side.name}, "
     return f"{name}: {called}{side.sut}, {runs}"
 
 
-def method_text(comparison: Comparison) -> str:
-    """What the numbers mean, in a sentence or two."""
+def describe_method(comparison: Comparison) -> str:
+    """Describe the statistical method in one or two sentences."""
     names = {
         "welch": "intervals by Welch's t",
-        "paired": "intervals by Student's t of pairs measured in turn",
-        "pooled": "intervals by Student's t with the scatter of the side that has repeats",
-        "assumed": "intervals from an assumed scatter, as there are no repeats",
+        "paired": "intervals by Student's t of pairs of alternating runs",
+        "pooled": "intervals by Student's t with the scatter of the side with repeats",
+        "assumed": "intervals from an assumed scatter, because there are no repeats",
     }
     methods = "; ".join(names[method] for method in dict.fromkeys(metric.method for metric in comparison.metrics))
     confidence = f"{comparison.confidence * 100:g} %"
-    margins = dict.fromkeys(margin_text(metric.margin, metric.unit) for metric in comparison.metrics)
+    margins = dict.fromkeys(format_margin(metric.margin, metric.unit) for metric in comparison.metrics)
     return (
-        f"{confidence} {methods}. Equivalent: proven to differ by less than {' / '.join(margins)}. "
-        f"Where nothing differs, at most {(1 - comparison.confidence) * 100:.3g} % of comparisons call anything better "
+        f"{confidence} {methods}. Equivalent: shown to differ by less than {' / '.join(margins)}. "
+        f"Where nothing differs, at most {(1 - comparison.confidence) * 100:.3g} % of comparisons report better "
         "or worse."
     )

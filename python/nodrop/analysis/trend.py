@@ -6,26 +6,26 @@ from itertools import pairwise
 from typing import Literal
 
 from nodrop.analysis import types
-from nodrop.analysis.segments import Level, Scale, levels, saved_bits, shift
-from nodrop.analysis.types import Difference, Margins, Verdict
+from nodrop.analysis.segments import Segment, ShiftScale, count_saved_bits, estimate_shift, find_segments
+from nodrop.analysis.types import ComparisonOutcome, Margins, SetupDifference
 from nodrop.formatting import AT_LEAST
 from nodrop.model.base import Value
 from nodrop.model.goal import Limit
 from nodrop.model.summary import Measure, MeasureUnit, Summary
 
-Traffic = tuple[str, int, str, int, bool]
+TrafficKey = tuple[str, int, str, int, bool]
 """What runs have to have in common to be points of one series: path, chains, frame size, flows, both ways at once."""
 NO_MARGINS = Margins()
 
 
-class Point(types.Point):
+class TrendPoint(types.Point):
     """What one run found; where it is what the run does at least, it is shown and not judged."""
 
     moment: str
     """Runs of one moment, as repeats of one suite, are never told apart; `started_at` for a run by itself."""
 
 
-class Series(Value):
+class TrendSeries(Value):
     """One figure of runs with the same traffic, in the order of time."""
 
     key: str
@@ -34,12 +34,12 @@ class Series(Value):
     better: Literal["higher", "lower"]
     frame_size: str = ""
     path: str = ""
-    points: tuple[Point, ...]
+    points: tuple[TrendPoint, ...]
     missing_run_ids: tuple[str, ...] = ()
     """Runs that have no such figure."""
 
 
-class Group(Value):
+class TrendSegment(Value):
     """A stretch in which nothing changed but by chance, or by less than matters."""
 
     start: str
@@ -55,7 +55,7 @@ class Group(Value):
     """Runs within the stretch that stand apart from all others in it, and are not judged with them."""
 
 
-class Change(Value):
+class TrendChange(Value):
     """Between two groups, one after the other."""
 
     before_run_id: str
@@ -72,29 +72,31 @@ class Change(Value):
     """The most it is."""
     saved_bits: float
     """How much shorter the series can be told with the change than without."""
-    verdict: Verdict
+    verdict: ComparisonOutcome
     """Better or worse; what is neither is no change."""
-    suspects: tuple[Difference, ...] = ()
+    suspects: tuple[SetupDifference, ...] = ()
     """In what the set-ups of the runs on both sides differ, likeliest first."""
 
 
 class Trend(Value):
     """What became of a figure over time."""
 
-    series: Series
+    series: TrendSeries
     margin: float
     """Smaller differences are no change; in the terms of their effect."""
-    groups: tuple[Group, ...] = ()
-    changes: tuple[Change, ...] = ()
+    groups: tuple[TrendSegment, ...] = ()
+    changes: tuple[TrendChange, ...] = ()
     """One between every two groups."""
 
     @property
-    def verdict(self) -> Verdict | None:
+    def verdict(self) -> ComparisonOutcome | None:
         """What the last change was; None where there was none."""
         return self.changes[-1].verdict if self.changes else None
 
 
-def series_of(summaries: Sequence[Summary], key: str, moments: Mapping[str, str] | None = None) -> tuple[Series, ...]:
+def build_series(
+    summaries: Sequence[Summary], key: str, moments: Mapping[str, str] | None = None
+) -> tuple[TrendSeries, ...]:
     """A figure of runs as series in the order of time, one for each kind of traffic.
 
     Args:
@@ -102,19 +104,19 @@ def series_of(summaries: Sequence[Summary], key: str, moments: Mapping[str, str]
         key: of the measure.
         moments: by run id, the moment a run is of, for those that are not of their own.
     """
-    kinds: dict[Traffic, list[Summary]] = {}
+    kinds: dict[TrafficKey, list[Summary]] = {}
     for each in sorted(summaries, key=lambda run: (run.started_at, run.run_id)):
-        kinds.setdefault(traffic_of(each), []).append(each)
+        kinds.setdefault(traffic_key(each), []).append(each)
     found = (_series(runs, key, moments or {}) for runs in kinds.values())
     return tuple(series for series in found if series)
 
 
-def traffic_of(run: Summary) -> Traffic:
+def traffic_key(run: Summary) -> TrafficKey:
     """What a run has to have in common with another to be compared with it over time."""
     return run.path, run.chain_count, run.frame_size, run.flow_count, run.bidirectional
 
 
-def trend(series: Series, margins: Margins = NO_MARGINS) -> Trend:
+def analyze_trend(series: TrendSeries, margins: Margins = NO_MARGINS) -> Trend:
     """The groups a series falls into, and the changes between them.
 
     Args:
@@ -126,7 +128,7 @@ def trend(series: Series, margins: Margins = NO_MARGINS) -> Trend:
     moments = _moments(series.points)
     if not moments:
         return Trend(series=series, margin=margin)
-    found = levels(_values(moments), Scale(margin, series.unit != "ratio"))
+    found = find_segments(_values(moments), ShiftScale(margin, series.unit != "ratio"))
     return Trend(
         series=series,
         margin=margin,
@@ -135,12 +137,12 @@ def trend(series: Series, margins: Margins = NO_MARGINS) -> Trend:
     )
 
 
-def _series(runs: Sequence[Summary], key: str, moments: Mapping[str, str]) -> Series | None:
+def _series(runs: Sequence[Summary], key: str, moments: Mapping[str, str]) -> TrendSeries | None:
     measures = {run.run_id: measure for run in runs for measure in run.measures if measure.key == key}
     if not measures:
         return None
     first = next(iter(measures.values()))
-    return Series(
+    return TrendSeries(
         key=key,
         text=first.text,
         unit=first.unit,
@@ -152,8 +154,8 @@ def _series(runs: Sequence[Summary], key: str, moments: Mapping[str, str]) -> Se
     )
 
 
-def _point(run: Summary, measure: Measure, moments: Mapping[str, str]) -> Point:
-    return Point(
+def _point(run: Summary, measure: Measure, moments: Mapping[str, str]) -> TrendPoint:
+    return TrendPoint(
         run_id=run.run_id,
         started_at=run.started_at,
         moment=moments.get(run.run_id, run.started_at),
@@ -164,16 +166,16 @@ def _point(run: Summary, measure: Measure, moments: Mapping[str, str]) -> Point:
     )
 
 
-def _moments(points: Sequence[Point]) -> tuple[tuple[Point, ...], ...]:
+def _moments(points: Sequence[TrendPoint]) -> tuple[tuple[TrendPoint, ...], ...]:
     """Points that can be judged, those of one moment together."""
-    together: dict[str, list[Point]] = {}
+    together: dict[str, list[TrendPoint]] = {}
     for point in points:
         if not point.at_least:
             together.setdefault(point.moment, []).append(point)
     return tuple(tuple(moment) for moment in together.values())
 
 
-def _width(series: Series) -> float:
+def _width(series: TrendSeries) -> float:
     """What half of the searches left open between their bounds, at the most, relative to the upper one."""
     if series.unit == "ratio":
         return 0.0
@@ -181,10 +183,10 @@ def _width(series: Series) -> float:
     return statistics.median((high - low) / high for low, high in bounds) if bounds else 0.0
 
 
-def _group(level: Level, moments: Sequence[Sequence[Point]]) -> Group:
+def _group(level: Segment, moments: Sequence[Sequence[TrendPoint]]) -> TrendSegment:
     points = [point for moment in level.moments for point in moments[moment]]
     values = [point.value for point in points]
-    return Group(
+    return TrendSegment(
         start=points[0].started_at,
         end=points[-1].started_at,
         run_ids=tuple(point.run_id for point in points),
@@ -195,20 +197,24 @@ def _group(level: Level, moments: Sequence[Sequence[Point]]) -> Group:
     )
 
 
-def _change(series: Series, before: Level, after: Level, moments: Sequence[Sequence[Point]]) -> Change:
-    grown = shift(before, after, _values(moments), relative=series.unit != "ratio")
+def _change(
+    series: TrendSeries, before: Segment, after: Segment, moments: Sequence[Sequence[TrendPoint]]
+) -> TrendChange:
+    grown = estimate_shift(before, after, _values(moments), relative=series.unit != "ratio")
     first = moments[after.moments[0]][0]
-    return Change(
+    return TrendChange(
         before_run_id=moments[before.moments[-1]][-1].run_id,
         run_id=first.run_id,
         when=first.started_at,
         effect=grown.middle,
         low=grown.low,
         high=grown.high,
-        saved_bits=saved_bits(before, after, _values(moments)),
-        verdict=Verdict.BETTER if (grown.middle > 0) == (series.better == "higher") else Verdict.WORSE,
+        saved_bits=count_saved_bits(before, after, _values(moments)),
+        verdict=ComparisonOutcome.BETTER
+        if (grown.middle > 0) == (series.better == "higher")
+        else ComparisonOutcome.WORSE,
     )
 
 
-def _values(moments: Sequence[Sequence[Point]]) -> list[list[float]]:
+def _values(moments: Sequence[Sequence[TrendPoint]]) -> list[list[float]]:
     return [[point.value for point in moment] for moment in moments]

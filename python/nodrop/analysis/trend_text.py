@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from nodrop.analysis.text import effect_text, interval_text
-from nodrop.analysis.trend import Change, Group, Point, Series, Trend
-from nodrop.formatting import measure_text
+from nodrop.analysis.text import format_effect, format_interval
+from nodrop.analysis.trend import Trend, TrendChange, TrendPoint, TrendSegment, TrendSeries
+from nodrop.formatting import format_measure
 from nodrop.model.summary import MeasureUnit
 from nodrop.units import format_count, format_ratio
 
@@ -12,7 +12,7 @@ NAMES_MAX = 3
 """Runs that are named one by one."""
 
 
-def sentences(trend: Trend) -> Iterator[str]:
+def describe_trend(trend: Trend) -> Iterator[str]:
     """What to know of a trend, the most important first."""
     yield _headline(trend)
     if trend.changes and trend.groups[-1].count == 1:
@@ -22,47 +22,47 @@ def sentences(trend: Trend) -> Iterator[str]:
     yield from _not_judged(trend.series)
 
 
-def point_text(point: Point, unit: MeasureUnit) -> str:
+def format_point(point: TrendPoint, unit: MeasureUnit) -> str:
     """A run's figure, never as the SUT's where something else was the limit."""
-    return f"{'at least ' if point.at_least else ''}{measure_text(point.value, unit)}"
+    return f"{'at least ' if point.at_least else ''}{format_measure(point.value, unit)}"
 
 
-def change_text(change: Change, unit: MeasureUnit) -> str:
+def format_change(change: TrendChange, unit: MeasureUnit) -> str:
     """A change with how sure it is: `5.0 % lower (4.6 to 5.4 %)`."""
-    effect = effect_text(change.effect, unit)
+    effect = format_effect(change.effect, unit)
     if change.low is None or change.high is None:
         return effect
-    return f"{effect} ({interval_text(change.low, change.high, unit)})"
+    return f"{effect} ({format_interval(change.low, change.high, unit)})"
 
 
-def spread_text(group: Group) -> str:
+def format_segment_spread(group: TrendSegment) -> str:
     """How much the runs of a group differ by chance, relative to their median; `-` for a single one."""
     if group.spread is None:
         return "-"
     return format_ratio(group.spread / abs(group.median)) if group.median else "0 %"
 
 
-def title(series: Series) -> str:
+def format_series_title(series: TrendSeries) -> str:
     """What a series is of: `NDR, 64 byte frames, PVP`."""
     size = f"{series.frame_size} byte frames" if series.frame_size.isdigit() else series.frame_size
     return ", ".join(part for part in (series.text, size, series.path) if part)
 
 
-def group_text(group: Group) -> str:
+def format_run_count(group: TrendSegment) -> str:
     """How many runs a group has, with those that stand apart: `12 (+1 apart)`."""
     apart = f" (+{len(group.outlier_run_ids)} apart)" if group.outlier_run_ids else ""
     return f"{format_count(group.count)}{apart}"
 
 
-def day_text(when: str) -> str:
+def format_day(when: str) -> str:
     """The day of a moment."""
     return when[:10]
 
 
-def time_text(series: Series, when: str) -> str:
+def format_time_in_series(series: TrendSeries, when: str) -> str:
     """When in a series: the day, or the time of day where all of it is of one day."""
-    days = {day_text(series.points[end].started_at) for end in (0, -1)}
-    return day_text(when) if len(days) > 1 else when[11:16]
+    days = {format_day(series.points[end].started_at) for end in (0, -1)}
+    return format_day(when) if len(days) > 1 else when[11:16]
 
 
 def _headline(trend: Trend) -> str:
@@ -72,37 +72,37 @@ def _headline(trend: Trend) -> str:
     if not trend.changes:
         return f"{series.text} {_steady(trend, groups[0])}."
     change, before, last = trend.changes[-1], groups[-2], groups[-1]
-    far = effect_text(change.effect, series.unit)
+    far = format_effect(change.effect, series.unit)
     return (
-        f"{series.text} is {far}{_verdict_text(trend, change)} from run {change.run_id} on, {day_text(change.when)}: "
-        f"{measure_text(last.median, series.unit)} over {_count_text(last.count, 'run', 'runs')} after "
-        f"{measure_text(before.median, series.unit)} over {_count_text(before.count, 'run', 'runs')}."
+        f"{series.text} is {far}{_verdict_text(trend, change)} from run {change.run_id} on, {format_day(change.when)}: "
+        f"{format_measure(last.median, series.unit)} over {_count_text(last.count, 'run', 'runs')} after "
+        f"{format_measure(before.median, series.unit)} over {_count_text(before.count, 'run', 'runs')}."
     )
 
 
-def _verdict_text(trend: Trend, change: Change) -> str:
+def _verdict_text(trend: Trend, change: TrendChange) -> str:
     """What of the change its direction alone does not say."""
     return f", which is {change.verdict}," if trend.series.better == "lower" else ""
 
 
-def _steady(trend: Trend, group: Group) -> str:
-    value = measure_text(group.median, trend.series.unit)
+def _steady(trend: Trend, group: TrendSegment) -> str:
+    value = format_measure(group.median, trend.series.unit)
     if group.count == 1:
         return f"was judged in one run only, {value}; a trend takes more"
-    return f"is steady over {format_count(group.count)} runs: {value}, give or take {spread_text(group)}"
+    return f"is steady over {format_count(group.count)} runs: {value}, give or take {format_segment_spread(group)}"
 
 
-def _nothing_to_judge(series: Series) -> str:
+def _nothing_to_judge(series: TrendSeries) -> str:
     if not series.points:
         return "no run has one."
     most = max(series.points, key=lambda point: point.value)
-    return f"no run was limited by the SUT; it does {measure_text(most.value, series.unit)} at least."
+    return f"no run was limited by the SUT; it does {format_measure(most.value, series.unit)} at least."
 
 
 def _earlier(trend: Trend) -> Iterator[str]:
     for change in trend.changes[-2::-1]:
-        far = change_text(change, trend.series.unit)
-        yield f"Before that it was {far} from run {change.run_id} on, {day_text(change.when)}."
+        far = format_change(change, trend.series.unit)
+        yield f"Before that it was {far} from run {change.run_id} on, {format_day(change.when)}."
 
 
 def _apart(trend: Trend) -> Iterator[str]:
@@ -111,7 +111,7 @@ def _apart(trend: Trend) -> Iterator[str]:
         yield f"{_count_text(len(runs), 'run stands', 'runs stand')} apart from those around: {_names(runs)}."
 
 
-def _not_judged(series: Series) -> Iterator[str]:
+def _not_judged(series: TrendSeries) -> Iterator[str]:
     at_least = [point.run_id for point in series.points if point.at_least]
     if at_least and len(at_least) < len(series.points):
         runs = _count_text(len(at_least), "run was", "runs were")

@@ -1,4 +1,4 @@
-"""What a comparison says: words, numbers, and how sure they are."""
+"""The values of a comparison: outcomes, effects, intervals and differences between setups."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -11,30 +11,30 @@ from nodrop.model.goal import Flag
 from nodrop.model.summary import MeasureUnit
 
 
-class Verdict(StrEnum):
-    """What B is beside A."""
+class ComparisonOutcome(StrEnum):
+    """The outcome of B compared with A."""
 
     WORSE = "worse"
     BETTER = "better"
     EQUIVALENT = "equivalent"
-    """Any difference is smaller than the margin, and that is proven."""
+    """The difference is shown to be smaller than the margin."""
     UNDECIDED = "undecided"
-    """The runs do not show which of the others it is."""
+    """The runs do not support any of the other outcomes."""
 
 
 class Margins(Value):
-    """Differences that do not matter, by the unit of a measure."""
+    """The equivalence margins: differences too small to matter, by unit of the measure."""
 
     pps: float = Field(default=0.01, gt=0, lt=1)
-    """Of a rate, relative. Two widths of a search: repeats on a quiet machine agree that far, and few act on less."""
+    """Relative margin of a rate: two search widths, the agreement of repeats on a quiet machine."""
     ns: float = Field(default=0.1, gt=0, lt=1)
-    """Of a latency, relative."""
+    """Relative margin of a latency."""
     ratio: float = Field(default=0.001, gt=0, lt=1)
-    """Of a loss ratio, as a difference."""
+    """Absolute margin of a loss ratio."""
 
 
-class Point(Value):
-    """A measure as one run has it."""
+class MetricPoint(Value):
+    """The value of a measure in one run."""
 
     run_id: str
     started_at: str
@@ -42,115 +42,115 @@ class Point(Value):
     low: float | None = None
     high: float | None = None
     at_least: bool = False
-    """Something other than the SUT kept it from being better."""
+    """Whether something other than the SUT limited the value."""
 
 
-class Series(Value):
-    """A measure as all runs of one side have it, in the order of time."""
+class MetricSeries(Value):
+    """The values of a measure in all runs of one side, in order of time."""
 
-    points: tuple[Point, ...]
+    points: tuple[MetricPoint, ...]
     mean: float
     """Geometric for rates and latencies, arithmetic for loss ratios."""
     scatter: float | None
-    """Standard deviation from run to run, relative to the mean (for loss ratios: absolute); None for a single run."""
+    """Standard deviation between runs, relative to the mean (absolute for loss ratios); None for a single run."""
     at_least: bool = False
-    """One run or more says only what it is at least."""
+    """Whether at least one run gives only a lower limit."""
 
 
-Method = Literal["welch", "paired", "pooled", "assumed"]
-"""Where the standard error is from: each side's own scatter; that of pairs measured one after the other; the scatter of
-the side that has any; an assumption, where no side has."""
+ErrorMethod = Literal["welch", "paired", "pooled", "assumed"]
+"""The source of the standard error: the scatter of each side; of the pairs of alternating runs; of the only side with
+repeats; an assumption where no side has repeats."""
 
 
-class MetricVerdict(Value):
-    """One measure, judged."""
+class MetricComparison(Value):
+    """The comparison of one measure."""
 
     key: str
-    """Of the measure: `ndr`."""
+    """The key of the measure, e.g. `ndr`."""
     text: str
-    """For people, with the frame size where several were measured: `NDR at 64 bytes`."""
+    """The display name, with the frame size where several were measured: `NDR at 64 bytes`."""
     frame_size: str
     unit: MeasureUnit
     higher_is_better: bool
     headline: bool
-    """Whether it is what the runs were made for. The others are looked at with less weight."""
-    verdict: Verdict
+    """Whether the measure is a primary metric of the runs. Other measures have less weight."""
+    verdict: ComparisonOutcome
     effect: float
-    """B beside A: ratio - 1, as -0.05 for 5 % lower; of a loss ratio the difference."""
+    """B relative to A: ratio - 1, e.g. -0.05 for 5 % lower; for a loss ratio, the difference."""
     low: float
-    """The least it is, at the confidence of the comparison."""
+    """Lower end of the confidence interval of the effect."""
     high: float
-    """The most it is."""
+    """Upper end of the confidence interval of the effect."""
     margin: float
-    """Difference that does not matter, in the same terms."""
+    """Equivalence margin, in the unit of the effect."""
     p: float
-    """Chance of such a difference, or a greater one, between runs of one and the same set-up."""
+    """Two-sided p-value: probability of this or a larger difference between runs of the same setup."""
     p_adjusted: float
-    """The same when all measures of the comparison are looked at for one that differs (Holm)."""
+    """The p-value adjusted for the number of measures in the comparison (Holm)."""
     p_equivalent: float
-    """Chance to see sides so alike where the difference is as great as the margin; it is equivalent where the whole
-    interval is inside the margin, when this is at most half of what the confidence leaves."""
-    method: Method
-    a: Series
-    b: Series
+    """p-value of the equivalence test (two one-sided tests against the margin). The sides are equivalent where the
+    entire interval is inside the margin: where this is at most (1 - confidence) / 2."""
+    method: ErrorMethod
+    a: MetricSeries
+    b: MetricSeries
     repeats_needed: int | None = None
-    """How many more of each would likely decide it; None where it is decided, where no number would, and for measures
-    that are no headline."""
+    """Additional repeats of each side that would likely decide the outcome; None where it is decided, where no number
+    would decide it, and for measures that are not headlines."""
     reason: str = ""
-    """Why it is undecided, as a sentence."""
+    """The reason for an undecided outcome."""
     flags: tuple[Flag, ...] = ()
-    """What to know of its values: outliers, modes, figures that were the tester's."""
+    """Notes on the values: outliers, modes, drift."""
 
 
-Room = Literal["sut", "traffic", "search", "tester", "lab", "host", "version", "label"]
-"""Which part of a set-up differs."""
+SetupArea = Literal["sut", "traffic", "search", "tester", "lab", "host", "version", "label"]
+"""The part of a setup that differs."""
 
 
-class Difference(Value):
-    """Something in which the set-ups differ, and that may be why the figures do."""
+class SetupDifference(Value):
+    """A difference between the setups: a possible cause of different results."""
 
     key: str
-    """Where it is found, for programs: `host.kernel`, `plan.lab.sut`."""
+    """Machine-readable path: `host.kernel`, `plan.lab.sut`."""
     text: str
-    """For people: `kernel`."""
-    room: Room
+    """Display name: `kernel`."""
+    room: SetupArea
     a: str
-    """What A has; several values joined by commas."""
+    """The value of A; several values are joined by commas."""
     b: str
     why: str = ""
-    """What it does to figures, as a sentence, where that is known."""
+    """The effect on results, as a sentence, where known."""
 
 
 class Side(Value):
-    """A or B."""
+    """One side of a comparison: A or B."""
 
     name: str
-    """What people call it: its label, or the SUT's name, or the run's id."""
+    """Display name: the label, the SUT's name or the run id."""
     run_ids: tuple[str, ...]
     sut: str
 
 
 class Comparison(Value):
-    """Two set-ups compared."""
+    """The comparison of two setups."""
 
-    verdict: Verdict
-    """Of all measures: worse if one is, else better if one is, equivalent if all headline measures are."""
+    verdict: ComparisonOutcome
+    """The overall outcome: worse if any measure is, else better if any is, equivalent if all headline measures are."""
     sentence: str
-    """The verdict with its grounds."""
+    """The outcome with its evidence, as a sentence."""
     a: Side
     b: Side
     confidence: float
     paired: bool
-    """Whether they were measured in turn, so that drift of the machine cancels."""
-    metrics: tuple[MetricVerdict, ...]
+    """Whether the runs of A and B alternated, which cancels drift of the machine."""
+    metrics: tuple[MetricComparison, ...]
     """Headline measures first."""
     flags: tuple[Flag, ...] = ()
-    """What to know before believing it."""
+    """Reservations about the comparison."""
     advice: tuple[str, ...] = ()
-    """What to do next, as sentences."""
-    differences: tuple[Difference, ...] = ()
-    """Suspects, likeliest first."""
+    """Suggested next steps, as sentences."""
+    differences: tuple[SetupDifference, ...] = ()
+    """Differences between the setups, most likely cause first."""
 
-    def of(self, verdict: Verdict) -> Sequence[MetricVerdict]:
-        """The measures of which it says that."""
-        return [metric for metric in self.metrics if metric.verdict is verdict]
+    def metrics_with(self, outcome: ComparisonOutcome) -> Sequence[MetricComparison]:
+        """Return the measures with an outcome."""
+        return [metric for metric in self.metrics if metric.verdict is outcome]

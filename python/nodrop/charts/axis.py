@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from nodrop.charts.base import Spec
 
-WIDE = 30.0
+LOG_SCALE_RATIO = 30.0
 """Figures that differ by more than this factor are shown on a logarithmic axis."""
-LOG_ROOM = 0.08
+LOG_MARGIN = 0.08
 """How far a logarithmic axis goes on beyond its ends, as a share of its length."""
 PERCENTILES: tuple[tuple[float, str], ...] = (
     (1, "0 %"),
@@ -24,53 +24,57 @@ PERCENTILES: tuple[tuple[float, str], ...] = (
 """Where percentiles stand on an axis of 1 / (1 - p), as HdrHistogram draws them."""
 
 
-class Unit(NamedTuple):
+class AxisUnit(NamedTuple):
     """What an axis counts in."""
 
     name: str
     size: float
 
 
-def rate_unit(most_pps: float) -> Unit:
+def pick_rate_unit(most_pps: float) -> AxisUnit:
     """For loads up to this one."""
-    return _largest((Unit("Gpps", 1e9), Unit("Mpps", 1e6), Unit("kpps", 1e3), Unit("pps", 1.0)), most_pps)
+    return _largest(
+        (AxisUnit("Gpps", 1e9), AxisUnit("Mpps", 1e6), AxisUnit("kpps", 1e3), AxisUnit("pps", 1.0)), most_pps
+    )
 
 
-def bit_unit(most_bps: float) -> Unit:
+def pick_bit_unit(most_bps: float) -> AxisUnit:
     """For bit rates up to this one."""
-    return _largest((Unit("Gb/s", 1e9), Unit("Mb/s", 1e6), Unit("kb/s", 1e3), Unit("b/s", 1.0)), most_bps)
+    return _largest(
+        (AxisUnit("Gb/s", 1e9), AxisUnit("Mb/s", 1e6), AxisUnit("kb/s", 1e3), AxisUnit("b/s", 1.0)), most_bps
+    )
 
 
-def time_unit(most_ns: float) -> Unit:
+def pick_time_unit(most_ns: float) -> AxisUnit:
     """For short times up to this one, given in nanoseconds."""
-    return _largest((Unit("s", 1e9), Unit("ms", 1e6), Unit("µs", 1e3), Unit("ns", 1.0)), most_ns)
+    return _largest((AxisUnit("s", 1e9), AxisUnit("ms", 1e6), AxisUnit("µs", 1e3), AxisUnit("ns", 1.0)), most_ns)
 
 
-def _largest(units: Sequence[Unit], most: float) -> Unit:
+def _largest(units: Sequence[AxisUnit], most: float) -> AxisUnit:
     return next((unit for unit in units if most >= unit.size), units[-1])
 
 
-def log_scale(low: float, high: float) -> Spec:
+def build_log_scale(low: float, high: float) -> Spec:
     """A logarithmic axis with some room at both ends."""
-    room = max((high / low) ** LOG_ROOM, 1.05)
+    room = max((high / low) ** LOG_MARGIN, 1.05)
     return {"type": "log", "domain": [low / room, high * room], "nice": False}
 
 
-def log_axis(scale: Spec) -> Spec:
+def build_log_axis(scale: Spec) -> Spec:
     """What stands along a logarithmic axis."""
-    return {"values": round_values(*scale["domain"]), "format": "~g"}
+    return {"values": list_round_values(*scale["domain"]), "format": "~g"}
 
 
-def spread(figures: Sequence[float]) -> tuple[Spec, Spec]:
+def build_scale(figures: Sequence[float]) -> tuple[Spec, Spec]:
     """Scale and axis for figures: from zero, or logarithmic where they lie far apart."""
     above = [figure for figure in figures if figure > 0] or [1.0]
-    if max(above) <= WIDE * min(above):
+    if max(above) <= LOG_SCALE_RATIO * min(above):
         return {"type": "linear", "domain": [0, 1.12 * max(above)], "nice": False}, {}
-    scale = log_scale(min(above), max(above))
-    return scale, log_axis(scale)
+    scale = build_log_scale(min(above), max(above))
+    return scale, build_log_axis(scale)
 
 
-def round_values(low: float, high: float) -> list[float]:
+def list_round_values(low: float, high: float) -> list[float]:
     """Figures worth a line on a logarithmic axis: powers of ten, and 2 and 5 times these where they are few."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     factors = (1, 2, 5) if math.log10(high / low) < 3.5 else (1,)
@@ -78,7 +82,7 @@ def round_values(low: float, high: float) -> list[float]:
     return [value for value in values if low <= value <= high]
 
 
-def percentile_axis(title: str, most: float) -> Spec:
+def build_percentile_axis(title: str, most: float) -> Spec:
     """The axis of 1 / (1 - p) up to there."""
     shown = [(value, text) for value, text in PERCENTILES if value <= most * 1.001]
     named = "".join(f"datum.value < {value * 1.01:g} ? '{text}' : " for value, text in shown)

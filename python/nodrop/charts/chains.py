@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from nodrop.charts import theme
-from nodrop.charts.axis import Unit, rate_unit, spread, time_unit
+from nodrop.charts.axis import AxisUnit, build_scale, pick_rate_unit, pick_time_unit
 from nodrop.charts.base import Chart, Row, Spec
-from nodrop.charts.tooltips import sut_text
+from nodrop.charts.tooltips import format_sut
 from nodrop.errors import ConfigError
 from nodrop.formatting import format_small_ratio
 from nodrop.model.chain_counts import ChainCounts, chain_counts
@@ -20,7 +20,7 @@ WAYS = ("forward", "reverse")
 COLOURS = {"forward": theme.FORWARD, "reverse": theme.REVERSE}
 
 
-def chart(result: RunResult, trial: TrialResult | None = None) -> Chart:
+def build_chart(result: RunResult, trial: TrialResult | None = None) -> Chart:
     """The chains of a run side by side. Raises ConfigError where no trial sent anything.
 
     Args:
@@ -31,14 +31,14 @@ def chart(result: RunResult, trial: TrialResult | None = None) -> Chart:
     if trial is None:
         raise ConfigError(f"a picture of the chains of run {result.run_id} asked, it has no trial; name another result")
     counted = chain_counts(result.plan.traffic, trial, (50.0, 99.0))
-    rates = rate_unit(max(_received_pps(trial, each) for each in counted))
+    rates = pick_rate_unit(max(_received_pps(trial, each) for each in counted))
     latencies = [each.latency for each in counted if each.latency]
-    times = time_unit(max((latency.max_ns for latency in latencies), default=1.0))
+    times = pick_time_unit(max((latency.max_ns for latency in latencies), default=1.0))
     rows = [_row(trial, each, rates, times) for each in counted]
     load = format_pps(trial.trial.intended_load_pps)
     return Chart(
         name="chains",
-        title=f"{sut_text(result)}: its chains at {load}",
+        title=f"{format_sut(result)}: its chains at {load}",
         subtitle=f"{_lossless_text(counted)}trial {trial.index}; run {result.run_id}",
         summary=_summary(counted),
         definition=_definition(rows, rates, times),
@@ -63,7 +63,7 @@ def _loss_ratio(counted: ChainCounts) -> float:
     return counted.lost_count / counted.offered_count if counted.offered_count else 0.0
 
 
-def _row(trial: TrialResult, counted: ChainCounts, rates: Unit, times: Unit) -> Row:
+def _row(trial: TrialResult, counted: ChainCounts, rates: AxisUnit, times: AxisUnit) -> Row:
     latency = counted.latency
     known = latency.percentiles_ns if latency else {}
     way = WAYS[0] if counted.is_forward else WAYS[1]
@@ -103,7 +103,7 @@ def _summary(counted: Sequence[ChainCounts]) -> str:
     return f"{count}, {len(lossy)} of them lost frames, chain {worst.chain} {way} the most, {ratio}; {spread_text}."
 
 
-def _definition(rows: Sequence[Row], rates: Unit, times: Unit) -> Spec:
+def _definition(rows: Sequence[Row], rates: AxisUnit, times: AxisUnit) -> Spec:
     has_latency = any(row["middle"] is not None for row in rows)
     has_loss = any(row["loss"] > 0 for row in rows)
     panels = [
@@ -161,10 +161,10 @@ def _bars(rows: Sequence[Row], field: str, title: str, height: int, is_last: boo
     }
 
 
-def _latency(rows: Sequence[Row], times: Unit) -> Spec:
+def _latency(rows: Sequence[Row], times: AxisUnit) -> Spec:
     """From the median to the 99th percentile."""
     figures = [row[field] for row in rows for field in ("middle", "high") if row[field] is not None]
-    scale, axis = spread(figures)
+    scale, axis = build_scale(figures)
     y: Spec = {
         "type": "quantitative",
         "scale": scale,

@@ -5,59 +5,66 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from nodrop.analysis.text import effect_text, figure_text, interval_text, margin_text, method_text, short_sentence
-from nodrop.analysis.types import Comparison, MetricComparison, MetricSeries, ComparisonOutcome
+from nodrop.analysis.text import (
+    describe_method,
+    format_effect,
+    format_interval,
+    format_margin,
+    format_short_outcome,
+    format_value,
+)
+from nodrop.analysis.types import Comparison, ComparisonOutcome, MetricComparison, MetricSeries
 from nodrop.charts import theme
 from nodrop.charts.base import Chart, Row, Spec
 from nodrop.model.summary import MeasureUnit
 
-UNITS: dict[MeasureUnit, str] = {
+AXIS_TITLES: dict[MeasureUnit, str] = {
     "pps": "rate beside A's mean (%)",
     "ratio": "loss beside A's (percentage points)",
     "ns": "latency beside A's mean (%)",
 }
 ROW_HEIGHT = 92
-SHOWN_OTHERS = 6
+SECONDARY_METRICS_MAX = 6
 """Of the measures that are no headlines; those first of which something can be said."""
 COLOUR_A, COLOUR_B = theme.MEETS, theme.GOALS[1]
 SIDES = ("A", "B")
-SAID = {
+OUTCOME_COLOURS = {
     ComparisonOutcome.WORSE: theme.FAILS,
     ComparisonOutcome.BETTER: theme.RECEIVED,
     ComparisonOutcome.EQUIVALENT: theme.MEETS,
     ComparisonOutcome.UNDECIDED: theme.MUTED,
 }
-PLACES = {"A": 0.22, "B": 0.54}
-DIFFERENCE_AT = 0.84
+SIDE_OFFSETS = {"A": 0.22, "B": 0.54}
+DIFFERENCE_OFFSET = 0.84
 """Where in a row they are, from top to bottom."""
 LANE = 0.06
 """Dots that would hide each other are so far apart, as a share of a row."""
 LANES = (0, 1, -1, 2, -2)
 DOT_SHARE = 0.013
 """Width of a dot, as a share of the axis."""
-ROOM = 0.06
+MARGIN_RATIO = 0.06
 """At the ends of an axis, as a share of it."""
 TEXT_SHARE = 0.35
 """Of an axis, to its right: the difference in words."""
 
 
-def chart(comparison: Comparison) -> Chart:
+def build_chart(comparison: Comparison) -> Chart:
     """A comparison: one panel for rates, one for latencies, as their scales differ."""
     shown = _shown(comparison.metrics)
     names = {"A": f"A: {comparison.a.name}", "B": f"B: {comparison.b.name}"}
-    of_units = {unit: [each for each in shown if each.unit == unit] for unit in UNITS}
-    scales = {unit: Scale.of(metrics) for unit, metrics in of_units.items() if metrics}
+    of_units = {unit: [each for each in shown if each.unit == unit] for unit in AXIS_TITLES}
+    scales = {unit: PanelScale.of(metrics) for unit, metrics in of_units.items() if metrics}
     panels = [_panel(unit, scale, names) for unit, scale in scales.items()]
     panels[0] = _with_legend(panels[0])
     left_out = len(comparison.metrics) - len(shown)
     more = f"; {left_out} more measures not shown" if left_out else ""
-    margins = ", ".join(dict.fromkeys(f"±{margin_text(each.margin, each.unit)}" for each in shown))
+    margins = ", ".join(dict.fromkeys(f"±{format_margin(each.margin, each.unit)}" for each in shown))
     return Chart(
         name="comparison",
-        title=short_sentence(comparison),
+        title=format_short_outcome(comparison),
         note=f"Dots are runs, bars the difference at {comparison.confidence * 100:g} % confidence; "
         f"inside the grey ({margins}) it would not matter{more}",
-        summary=f"{comparison.sentence}. {method_text(comparison)}",
+        summary=f"{comparison.sentence}. {describe_method(comparison)}",
         definition={"vconcat": panels, "spacing": 24},
         data={
             "runs": tuple(
@@ -73,7 +80,7 @@ def chart(comparison: Comparison) -> Chart:
     )
 
 
-class Scale(NamedTuple):
+class PanelScale(NamedTuple):
     """The axis of a panel."""
 
     metrics: Sequence[MetricComparison]
@@ -81,7 +88,7 @@ class Scale(NamedTuple):
     most: float
 
     @classmethod
-    def of(cls, metrics: Sequence[MetricComparison]) -> "Scale":
+    def of(cls, metrics: Sequence[MetricComparison]) -> "PanelScale":
         """From the least to the most that is to be seen."""
         points = [
             _beside(point.value, metric.a, metric.unit)
@@ -96,7 +103,7 @@ class Scale(NamedTuple):
         low = max(min(metric.low * 100 for metric in metrics), least - reach)
         high = min(max(metric.high * 100 for metric in metrics), most + reach)
         least, most = min(least, low), max(most, high)
-        room = (most - least) * ROOM
+        room = (most - least) * MARGIN_RATIO
         return cls(metrics, least - room, most + room)
 
     @property
@@ -118,11 +125,11 @@ TICKS_MAX = 8
 def _shown(metrics: Sequence[MetricComparison]) -> list[MetricComparison]:
     others = sorted(
         (each for each in metrics if not each.headline), key=lambda each: each.verdict is ComparisonOutcome.UNDECIDED
-    )[:SHOWN_OTHERS]
+    )[:SECONDARY_METRICS_MAX]
     return [each for each in metrics if each.headline or each in others]
 
 
-def _runs(metric: MetricComparison, row: int, scale: Scale, names: Mapping[str, str]) -> Iterator[Row]:
+def _runs(metric: MetricComparison, row: int, scale: PanelScale, names: Mapping[str, str]) -> Iterator[Row]:
     for side, series in zip(SIDES, (metric.a, metric.b), strict=True):
         found = [_beside(point.value, metric.a, metric.unit) for point in series.points]
         lanes = _lanes(found, (scale.end - scale.least) * DOT_SHARE)
@@ -132,9 +139,9 @@ def _runs(metric: MetricComparison, row: int, scale: Scale, names: Mapping[str, 
                 "unit": metric.unit,
                 "metric": metric.text,
                 "side": names[side],
-                "at": row + PLACES[side] + lane * LANE,
+                "at": row + SIDE_OFFSETS[side] + lane * LANE,
                 "beside": beside,
-                "text": f"{side}, run {point.run_id}: {least}{figure_text(point.value, metric.unit)}",
+                "text": f"{side}, run {point.run_id}: {least}{format_value(point.value, metric.unit)}",
             }
 
 
@@ -155,7 +162,7 @@ def _effect(metric: MetricComparison, row: int) -> Row:
         "metric": metric.text,
         "top": row + 0.04,
         "middle": row + 0.5,
-        "at": row + DIFFERENCE_AT,
+        "at": row + DIFFERENCE_OFFSET,
         "bottom": row + 0.96,
         "effect": metric.effect * 100,
         "low": metric.low * 100,
@@ -163,9 +170,9 @@ def _effect(metric: MetricComparison, row: int) -> Row:
         "margin_low": -metric.margin * 100,
         "margin_high": metric.margin * 100,
         "verdict": said,
-        "said": f"{said}: {effect_text(metric.effect, metric.unit)}",
-        "text": f"{metric.text}: B {effect_text(metric.effect, metric.unit)} "
-        f"({interval_text(metric.low, metric.high, metric.unit)}): {said}",
+        "said": f"{said}: {format_effect(metric.effect, metric.unit)}",
+        "text": f"{metric.text}: B {format_effect(metric.effect, metric.unit)} "
+        f"({format_interval(metric.low, metric.high, metric.unit)}): {said}",
     }
 
 
@@ -173,11 +180,11 @@ def _beside(value: float, a: MetricSeries, unit: MeasureUnit) -> float:
     return (value - a.mean) * 100 if unit == "ratio" else (value / a.mean - 1) * 100
 
 
-def _panel(unit: MeasureUnit, scale: Scale, names: Mapping[str, str]) -> Spec:
+def _panel(unit: MeasureUnit, scale: PanelScale, names: Mapping[str, str]) -> Spec:
     """Every measure of a unit in a row of its own: A's runs, B's runs, and the difference."""
     x: Spec = {
         "type": "quantitative",
-        "title": UNITS[unit],
+        "title": AXIS_TITLES[unit],
         "scale": {"domain": [scale.least, scale.end], "nice": False, "zero": False},
         "axis": {"values": scale.ticks(), "labelExpr": "datum.value ? format(datum.value, '+~r') : '0'"},
     }
@@ -255,7 +262,10 @@ def _panel(unit: MeasureUnit, scale: Scale, names: Mapping[str, str]) -> Spec:
                     "color": {
                         "field": "verdict",
                         "type": "nominal",
-                        "scale": {"domain": [each.value for each in SAID], "range": list(SAID.values())},
+                        "scale": {
+                            "domain": [each.value for each in OUTCOME_COLOURS],
+                            "range": list(OUTCOME_COLOURS.values()),
+                        },
                         "legend": None,
                     },
                 },

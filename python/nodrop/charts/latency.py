@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from nodrop.charts import theme
-from nodrop.charts.axis import Unit, percentile_axis, spread, time_unit
+from nodrop.charts.axis import AxisUnit, build_percentile_axis, build_scale, pick_time_unit
 from nodrop.charts.base import Chart, Row, Spec
-from nodrop.charts.tooltips import runs_text, suts_text, told_apart
+from nodrop.charts.tooltips import format_runs, format_suts, label_runs
 from nodrop.errors import ConfigError
 from nodrop.model.latency import CURVE_BEHIND_COUNT, curve
 from nodrop.model.result import RunResult
@@ -17,7 +17,7 @@ MARKED = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999)
 """Percentiles with a mark on every line."""
 
 
-class Line(NamedTuple):
+class LatencyCurve(NamedTuple):
     """Latency at one load."""
 
     name: str
@@ -25,30 +25,30 @@ class Line(NamedTuple):
     """Percentile and nanoseconds."""
 
 
-def chart(results: Sequence[RunResult], *, each_way: bool = False) -> Chart:
+def build_chart(results: Sequence[RunResult], *, each_way: bool = False) -> Chart:
     """Percentile curves of all latency trials, or of a trial at a fixed rate. Raises ConfigError without histograms.
 
     Args:
         results: one run, or several to compare.
         each_way: whether directions are told apart.
     """
-    names = told_apart(results) if len(results) > 1 else [""]
+    names = label_runs(results) if len(results) > 1 else [""]
     lines = [line for name, result in zip(names, results, strict=True) for line in _lines(result, name, each_way)]
     if not lines:
         raise ConfigError(
-            f"a picture of the latency of {runs_text(results)} asked, no histogram of it was kept; "
+            f"a picture of the latency of {format_runs(results)} asked, no histogram of it was kept; "
             "name a run that measured latency"
         )
-    unit = time_unit(max(latency_ns for line in lines for _, latency_ns in line.points))
+    unit = pick_time_unit(max(latency_ns for line in lines for _, latency_ns in line.points))
     least = min(line.points[-1][0] for line in lines)
     return Chart(
         name="latency",
         title=_title(results, lines),
-        subtitle=runs_text(results),
+        subtitle=format_runs(results),
         note=f"every line ends where fewer than {CURVE_BEHIND_COUNT} measured frames were slower",
         summary=" ".join(_line_text(line) for line in lines)
         + f" Every line goes at least to the {_percentile_text(least)} percentile.",
-        definition=definition(
+        definition=build_definition(
             [line.name for line in lines],
             unit,
             [latency_ns / unit.size for line in lines for _, latency_ns in line.points],
@@ -58,17 +58,17 @@ def chart(results: Sequence[RunResult], *, each_way: bool = False) -> Chart:
     )
 
 
-def _title(results: Sequence[RunResult], lines: Sequence[Line]) -> str:
+def _title(results: Sequence[RunResult], lines: Sequence[LatencyCurve]) -> str:
     """What the line of the NDR says, or the only one; of several runs none is the one."""
     telling = [line for line in lines if line.name.startswith("NDR,")] or lines
     known = dict(telling[0].points)
     if len(telling) > 1 or 99.0 not in known:
-        return f"{suts_text(results)}: latency by percentile"
+        return f"{format_suts(results)}: latency by percentile"
     most = ", ".join(f"{_percentile_text(each)} within {format_ns(known[each])}" for each in (50.0, 99.0))
-    return f"{suts_text(results)}: latency at {telling[0].name}: {most}"
+    return f"{format_suts(results)}: latency at {telling[0].name}: {most}"
 
 
-def _lines(result: RunResult, run_name: str, each_way: bool) -> list[Line]:
+def _lines(result: RunResult, run_name: str, each_way: bool) -> list[LatencyCurve]:
     """The latency of each load of a run, lowest load first."""
     trials = sorted(_trials(result).items(), key=lambda item: item[1].trial.intended_load_pps)
     lines = []
@@ -76,7 +76,7 @@ def _lines(result: RunResult, run_name: str, each_way: bool) -> list[Line]:
         for way, series in (_ways(trial) if each_way else {"": trial.directions}).items():
             parts = [run_name, name, way]
             if points := curve(series):
-                lines.append(Line(", ".join(part for part in parts if part), points))
+                lines.append(LatencyCurve(", ".join(part for part in parts if part), points))
     return lines
 
 
@@ -97,7 +97,7 @@ def _ways(trial: TrialResult) -> dict[str, list[DirectionTimes]]:
     return ways
 
 
-def _rows(line: Line, unit: Unit) -> list[Row]:
+def _rows(line: LatencyCurve, unit: AxisUnit) -> list[Row]:
     return [
         {
             "line": line.name,
@@ -110,7 +110,7 @@ def _rows(line: Line, unit: Unit) -> list[Row]:
     ]
 
 
-def _line_text(line: Line) -> str:
+def _line_text(line: LatencyCurve) -> str:
     known = dict(line.points)
     shown = [percentile for percentile in (50.0, 99.0, 99.9, 99.99) if percentile in known]
     figures = ", ".join(f"{_percentile_text(each)} {format_ns(known[each])}" for each in shown)
@@ -121,7 +121,7 @@ def _percentile_text(percentile: float) -> str:
     return f"{percentile:.8g} %" if percentile in MARKED else f"{percentile:.4g} %"
 
 
-def definition(names: Sequence[str], unit: Unit, latencies: Sequence[float], most: float) -> Spec:
+def build_definition(names: Sequence[str], unit: AxisUnit, latencies: Sequence[float], most: float) -> Spec:
     """The chart without its data.
 
     Args:
@@ -130,14 +130,14 @@ def definition(names: Sequence[str], unit: Unit, latencies: Sequence[float], mos
         latencies: all there are, in that unit.
         most: the end of the percentiles' axis, as 1 / (1 - p).
     """
-    scale, axis = spread(latencies)
+    scale, axis = build_scale(latencies)
     domain = {"domain": list(names)}
     encoding = {
         "x": {
             "field": "behind",
             "type": "quantitative",
             "scale": {"type": "log", "domain": [1, most * 1.1], "nice": False},
-            "axis": percentile_axis("share of frames that took no longer (percentile)", most * 1.1),
+            "axis": build_percentile_axis("share of frames that took no longer (percentile)", most * 1.1),
         },
         "y": {
             "field": "latency",
@@ -148,14 +148,14 @@ def definition(names: Sequence[str], unit: Unit, latencies: Sequence[float], mos
         "color": {
             "field": "line",
             "type": "nominal",
-            "scale": domain | {"range": [theme.colour_of_line(position) for position in range(len(names))]},
+            "scale": domain | {"range": [theme.line_colour(position) for position in range(len(names))]},
             "legend": {"title": None, "orient": "bottom", "columns": 3, "symbolType": "stroke", "symbolSize": 400},
         },
     }
     dash = {
         "field": "line",
         "type": "nominal",
-        "scale": domain | {"range": [theme.dash_of(position) for position in range(len(names))]},
+        "scale": domain | {"range": [theme.line_dash(position) for position in range(len(names))]},
     }
     says: Spec = {"description": {"field": "says"}, "tooltip": {"field": "says"}}
     return {

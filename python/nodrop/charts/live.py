@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from nodrop.charts import theme
 from nodrop.charts.base import Chart, Row, Spec
-from nodrop.charts.search_chart_data import Edge, Scene, scene
+from nodrop.charts.search_chart_data import BoundsAt, SearchChartData, build_search_chart_data
 from nodrop.formatting import format_goal
 from nodrop.model.event import TrialProgress, TrialStarted
 from nodrop.model.goal import Goal
@@ -17,12 +17,12 @@ from nodrop.model.result import RunResult, SearchDecision
 
 HEIGHT, SMALL_HEIGHT = 210, 110
 MEETS_ALL, MEETS_SOME, MEETS_NONE = "meets every goal", "meets some goals", "meets none"
-RUNS_NOW, DID_NOT_COUNT = "runs now", "did not count"
+IS_RUNNING, DID_NOT_COUNT = "runs now", "did not count"
 OUTCOMES = {
     MEETS_ALL: theme.MEETS,
     MEETS_SOME: theme.MEETS_SOME[0],
     MEETS_NONE: theme.FAILS,
-    RUNS_NOW: theme.INK,
+    IS_RUNNING: theme.INK,
     DID_NOT_COUNT: theme.INVALID,
 }
 """What came of a trial, and its colour."""
@@ -32,16 +32,16 @@ ROUND_PPS = tuple(digit * 10.0**power for power in range(11) for digit in (1, 2,
 """Loads worth a line on a logarithmic axis, as far as they are on it."""
 COLUMNS = 2
 """Of a legend: it then fits on a narrow screen."""
-LOSS_LEAST = 0.001
+LOSS_AXIS_MIN = 0.001
 """The axis of loss is never shorter: no loss then looks like none."""
 IN_TRIAL = "time in this trial (s)"
-ABOVE = 1.5
+UPPER_BOUND_MARGIN = 1.5
 """How far above the lowest load known to be too high one looks before any is known to be met."""
 POINTS_MAX = 600
 """Of a trial; of a longer one every second is left out, then every second of those left."""
 
 
-def search_chart() -> Chart:
+def build_search_chart() -> Chart:
     """All loads tried so far, on a logarithmic axis; empty."""
     load = _load({"type": "log", "nice": False}, ROUND_PPS)
     return _chart(
@@ -53,7 +53,7 @@ def search_chart() -> Chart:
     )
 
 
-def bounds_chart(goals: Sequence[Goal]) -> Chart:
+def build_bounds_chart(goals: Sequence[Goal]) -> Chart:
     """The loads around the bounds, which close in; empty."""
     load = _load({"zero": False, "nice": False})
     layers = [_room("around", load), {"layer": list(_bounds(goals, load))}, _trials("near", load, legend=False)]
@@ -62,7 +62,7 @@ def bounds_chart(goals: Sequence[Goal]) -> Chart:
     return _chart("bounds", "Bounds closing in", summary, definition, ("around", "between", "bounds", "near"))
 
 
-def rate_chart() -> Chart:
+def build_rate_chart() -> Chart:
     """What is sent and received in the running trial; empty."""
     colours = {"sent": theme.SENT, "received": theme.RECEIVED}
     encoding = {
@@ -77,7 +77,7 @@ def rate_chart() -> Chart:
     return _chart("rate", "Sent and received", summary, definition, ("rates",))
 
 
-def loss_chart() -> Chart:
+def build_loss_chart() -> Chart:
     """What share is lost, in the course of the running trial; empty."""
     share = _quantity("loss", "lost", "~%", {"zero": True, "domainMin": 0})
     bars = {
@@ -90,12 +90,12 @@ def loss_chart() -> Chart:
             "y2": {"datum": 0},
         },
     }
-    least = {"mark": {"type": "rule", "opacity": 0}, "encoding": {"y": {"datum": LOSS_LEAST}}}
+    least = {"mark": {"type": "rule", "opacity": 0}, "encoding": {"y": {"datum": LOSS_AXIS_MIN}}}
     definition = {"height": SMALL_HEIGHT, "layer": [bars, {"data": {"name": "losses"}} | least]}
     return _chart("loss", "Loss", "Share of the frames lost, moment by moment.", definition, ("losses",))
 
 
-def search_rows(
+def build_search_rows(
     result: RunResult, steps: Sequence[SearchDecision], now: TrialStarted | None = None
 ) -> dict[str, list[Row]]:
     """Rows for the charts of the search.
@@ -105,13 +105,13 @@ def search_rows(
         steps: what its trials changed.
         now: the trial that runs, if it is one of the search.
     """
-    shown = scene(result, steps)
+    shown = build_search_chart_data(result, steps)
     trials = list(_trial_rows(shown, len(result.plan.search.goals)))
     low, high = _around(shown, steps)
     if now:
         start_s = shown.end * shown.time_unit.size
         load_pps = now.trial.intended_load_pps
-        trials.append(_trial_row(now.index, start_s, start_s + now.trial.duration_s, load_pps, RUNS_NOW))
+        trials.append(_trial_row(now.index, start_s, start_s + now.trial.duration_s, load_pps, IS_RUNNING))
     near = [row for row in trials if low <= row["load"] <= high]
     edges = [_in_pps(edge, shown) for edge in shown.edges]
     names = [format_goal(goal) for goal in result.plan.search.goals]
@@ -126,7 +126,7 @@ def search_rows(
     }
 
 
-def trial_rows(progress: Sequence[TrialProgress]) -> dict[str, list[Row]]:
+def build_trial_rows(progress: Sequence[TrialProgress]) -> dict[str, list[Row]]:
     """Rows for the charts of the running trial."""
     rates: list[Row] = []
     losses: list[Row] = []
@@ -144,7 +144,7 @@ def trial_rows(progress: Sequence[TrialProgress]) -> dict[str, list[Row]]:
     return {"rates": rates, "losses": losses}
 
 
-def thinned(progress: list[TrialProgress]) -> list[TrialProgress]:
+def thin_progress(progress: list[TrialProgress]) -> list[TrialProgress]:
     """The same, in no more points than a chart can show."""
     return progress if len(progress) <= POINTS_MAX else progress[::2]
 
@@ -177,7 +177,7 @@ def _trials(data: str, load: Spec, *, legend: bool) -> Spec:
 def _bounds(goals: Sequence[Goal], load: Spec) -> Iterator[Spec]:
     """Per goal, what lies between its bounds as an area, with lines around it."""
     names = [format_goal(goal) for goal in goals]
-    colours = {name: theme.colour_of_goal(position) for position, name in enumerate(names)}
+    colours = {name: theme.goal_colour(position) for position, name in enumerate(names)}
     shape = {"interpolate": "step-after", "clip": True}
     shared = {"x": _time("time"), "color": _colour("goal", colours, "top")}
     yield {
@@ -185,7 +185,7 @@ def _bounds(goals: Sequence[Goal], load: Spec) -> Iterator[Spec]:
         "mark": {"type": "area", "opacity": 0.16} | shape,
         "encoding": shared | {"y": load | {"field": "lower"}, "y2": {"field": "upper"}},
     }
-    dashes = [theme.dash_of(position) for position in range(len(names))]
+    dashes = [theme.line_dash(position) for position in range(len(names))]
     dash = {"field": "goal", "type": "nominal", "scale": {"domain": names, "range": dashes}, "legend": None}
     side = {"field": "side", "type": "nominal"}
     yield {
@@ -195,7 +195,7 @@ def _bounds(goals: Sequence[Goal], load: Spec) -> Iterator[Spec]:
     }
 
 
-def _trial_rows(shown: Scene, goal_count: int) -> Iterator[Row]:
+def _trial_rows(shown: SearchChartData, goal_count: int) -> Iterator[Row]:
     time_s, load_pps = shown.time_unit.size, shown.load_unit.size
     for bar in shown.bars:
         met_count = -1 if bar.met is None else len(bar.met)
@@ -207,12 +207,12 @@ def _trial_row(trial: int, start_s: float, end_s: float, load_pps: float, outcom
     return {"trial": trial, "start": start_s, "end": end_s, "load": load_pps, "outcome": outcome}
 
 
-def _around(shown: Scene, steps: Sequence[SearchDecision]) -> tuple[float, float]:
+def _around(shown: SearchChartData, steps: Sequence[SearchDecision]) -> tuple[float, float]:
     """Loads to look at: around the bounds; as long as there are no lower ones, everything below the upper ones."""
     states = steps[-1].after if steps else ()
     uppers_pps = [state.upper_pps for state in states if state.upper_pps]
     if uppers_pps and not any(state.lower_pps for state in states):
-        return 0.0, max(uppers_pps) * ABOVE
+        return 0.0, max(uppers_pps) * UPPER_BOUND_MARGIN
     low, high = shown.around
     return low * shown.load_unit.size, high * shown.load_unit.size
 
@@ -226,7 +226,7 @@ class _Bounds(NamedTuple):
     upper_pps: float | None
 
 
-def _in_pps(edge: Edge, shown: Scene) -> _Bounds:
+def _in_pps(edge: BoundsAt, shown: SearchChartData) -> _Bounds:
     lower, upper = (None if load is None else load * shown.load_unit.size for load in (edge.lower, edge.upper))
     return _Bounds(edge.goal, edge.time * shown.time_unit.size, lower, upper)
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from statistics import median
 
 from nodrop.charts import theme
-from nodrop.charts.axis import Unit, rate_unit, spread, time_unit
+from nodrop.charts.axis import AxisUnit, build_scale, pick_rate_unit, pick_time_unit
 from nodrop.charts.base import Chart, Row, Spec
-from nodrop.charts.tooltips import sut_text
+from nodrop.charts.tooltips import format_sut
 from nodrop.errors import ConfigError
 from nodrop.formatting import format_goal
 from nodrop.model.result import RunResult
@@ -14,12 +14,12 @@ from nodrop.model.trial import LatencySummary, TrialResult, ValidityStatus
 from nodrop.units import format_ns, format_pps
 
 PERCENTILES = {"median": "p50_ns", "99 %": "p99_ns", "99.9 %": "p999_ns"}
-NEAR = 1.1
+NEARBY_LOAD_RATIO = 1.1
 """Loads that differ by no more than this factor share a point of the line."""
 COLOURS = [theme.MEETS, theme.MEETS_SOME[0], theme.FAILS]
 
 
-def chart(result: RunResult) -> Chart:
+def build_chart(result: RunResult) -> Chart:
     """Latency of every trial that measured it, by load. Raises ConfigError where fewer than two loads did.
 
     Of the directions of a trial it is the slower one's.
@@ -34,13 +34,13 @@ def chart(result: RunResult) -> Chart:
             f"a picture of latency by load in run {result.run_id} asked, it measured latency at fewer than two loads; "
             "name a run that searched"
         )
-    loads = rate_unit(median(trial.trial.intended_load_pps for trial in trials))
-    times = time_unit(max(_slower_ns(trial, field) for trial in trials for field in PERCENTILES.values()))
+    loads = pick_rate_unit(median(trial.trial.intended_load_pps for trial in trials))
+    times = pick_time_unit(max(_slower_ns(trial, field) for trial in trials for field in PERCENTILES.values()))
     rows = [row for trial in trials for row in _rows(trial, loads, times)]
     lines = _lines(rows)
     return Chart(
         name="load_latency",
-        title=f"{sut_text(result)}: latency by load",
+        title=f"{format_sut(result)}: latency by load",
         subtitle=f"run {result.run_id}",
         note="a dot for every trial, the slower direction's; lines join medians of loads close together",
         summary=_summary(trials),
@@ -55,7 +55,7 @@ def _slower_ns(trial: TrialResult, field: str) -> int:
     return int(max(getattr(latency, field) for latency in found))
 
 
-def _rows(trial: TrialResult, loads: Unit, times: Unit) -> list[Row]:
+def _rows(trial: TrialResult, loads: AxisUnit, times: AxisUnit) -> list[Row]:
     load_pps = trial.trial.intended_load_pps
     return [
         {
@@ -74,7 +74,7 @@ def _lines(rows: Sequence[Row]) -> list[Row]:
     for percentile in PERCENTILES:
         near: list[Row] = []
         for row in [*sorted((row for row in rows if row["percentile"] == percentile), key=_load), None]:
-            if near and (row is None or _load(row) > _load(near[0]) * NEAR):
+            if near and (row is None or _load(row) > _load(near[0]) * NEARBY_LOAD_RATIO):
                 middle = {field: median(each[field] for each in near) for field in ("load", "latency")}
                 lines.append({"percentile": percentile} | middle)
                 near = []
@@ -86,7 +86,7 @@ def _load(row: Row) -> float:
     return float(row["load"])
 
 
-def _goals(result: RunResult, loads: Unit) -> list[Row]:
+def _goals(result: RunResult, loads: AxisUnit) -> list[Row]:
     return [
         {"goal": position, "load": found.lower.load_pps / loads.size, "text": format_goal(found.goal)}
         for position, found in enumerate(result.goals)
@@ -109,7 +109,7 @@ def _goal_marks(goal_count: int, x: Spec) -> list[Spec]:
     marks: list[Spec] = []
     for goal in range(goal_count):
         own: Spec = {"data": {"name": "goals"}, "transform": [{"filter": {"field": "goal", "equal": goal}}]}
-        colour = theme.colour_of_goal(goal)
+        colour = theme.goal_colour(goal)
         rule = {"type": "rule", "strokeDash": [4, 3], "color": colour, "aria": False}
         is_last = goal == goal_count - 1
         text = {"type": "text", "align": "left" if is_last else "right", "dx": 5 if is_last else -5}
@@ -121,9 +121,9 @@ def _goal_marks(goal_count: int, x: Spec) -> list[Spec]:
     return marks
 
 
-def _definition(rows: Sequence[Row], goal_count: int, loads: Unit, times: Unit) -> Spec:
-    xscale, xaxis = spread([row["load"] for row in rows])
-    yscale, yaxis = spread([row["latency"] for row in rows])
+def _definition(rows: Sequence[Row], goal_count: int, loads: AxisUnit, times: AxisUnit) -> Spec:
+    xscale, xaxis = build_scale([row["load"] for row in rows])
+    yscale, yaxis = build_scale([row["latency"] for row in rows])
     x: Spec = {
         "field": "load",
         "type": "quantitative",

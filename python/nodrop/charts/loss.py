@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from nodrop.charts import theme, time_series
-from nodrop.charts.axis import Unit
+from nodrop.charts.axis import AxisUnit
 from nodrop.charts.base import Chart, Spec
-from nodrop.charts.tooltips import loss_text, lost_text, met_by, outcome_text, sut_text
+from nodrop.charts.tooltips import format_loss, format_lost_frames, format_outcome, format_sut, list_met_goals
 from nodrop.errors import ConfigError
 from nodrop.model.result import RunResult
 from nodrop.model.trial import FIXED, TrialResult
@@ -17,39 +17,39 @@ WIDE_HEIGHTS, SMALL_HEIGHTS = (170, 130), (80, 70)
 SMALL_WIDTH = 330
 
 
-def chart(result: RunResult, *trials: TrialResult) -> Chart:
+def build_chart(result: RunResult, *trials: TrialResult) -> Chart:
     """How these trials of a run went, each in a picture of its own. Raises ConfigError where nothing was sent.
 
     Args:
         result: the run.
         trials: of it; none: those that decided its goals and those that lost something, the dearest first.
     """
-    shown = [trial for trial in (trials or telling_trials(result)) if trial.windows.end_s]
+    shown = [trial for trial in (trials or select_trials(result)) if trial.windows.end_s]
     if not shown:
         raise ConfigError(
             f"a picture of the loss in run {result.run_id} asked, no trial of it has windows; name another result"
         )
-    courses = [time_series.spans(trial) for trial in shown]
-    unit = time_series.unit_of(courses)
+    courses = [time_series.build_spans(trial) for trial in shown]
+    unit = time_series.pick_unit(courses)
     made = list(zip(shown, courses, strict=True))
     texts = [_text(result, trial, spans) for trial, spans in made]
     lone = len(shown) == 1
     return Chart(
         name="loss",
-        title=f"{sut_text(result)}: {_title(shown)}",
+        title=f"{format_sut(result)}: {_title(shown)}",
         subtitle=f"run {result.run_id}",
         note=_known_text(shown),
         summary=" ".join(texts),
         definition=_alone(courses[0], unit) if lone else _several(result, shown, courses, unit),
         data={
-            "rates": tuple(row for each in made for row in time_series.rate_rows(*each, unit)),
-            "lost": tuple(row for each in made for row in time_series.lost_rows(*each)),
-            "lossless": tuple(row for each in made for row in time_series.lossless_rows(*each)),
+            "rates": tuple(row for each in made for row in time_series.build_rate_rows(*each, unit)),
+            "lost": tuple(row for each in made for row in time_series.build_lost_rows(*each)),
+            "lossless": tuple(row for each in made for row in time_series.build_lossless_rows(*each)),
         },
     )
 
 
-def telling_trials(result: RunResult) -> list[TrialResult]:
+def select_trials(result: RunResult) -> list[TrialResult]:
     """Trials worth a look: those behind the bounds, then those that lost least but something; in the order made."""
     bounds = [bound.trial_index for found in result.goals for bound in (found.upper, found.lower) if bound]
     losing = sorted((trial for trial in result.trials if trial.lost_count), key=lambda trial: trial.loss_ratio)
@@ -59,7 +59,7 @@ def telling_trials(result: RunResult) -> list[TrialResult]:
     return [by_index[index] for index in sorted(wanted)]
 
 
-def causes_text(trial: TrialResult) -> str:
+def format_causes(trial: TrialResult) -> str:
     """To what most frames were lost, as the ledger has it; empty where there is none."""
     if not trial.ledger:
         return ""
@@ -77,49 +77,52 @@ def causes_text(trial: TrialResult) -> str:
 def _title(trials: Sequence[TrialResult]) -> str:
     if len(trials) > 1:
         return f"frames lost over time in {len(trials)} of its trials"
-    return f"{format_pps(trials[0].trial.intended_load_pps)}, {lost_text(trials[0])}"
+    return f"{format_pps(trials[0].trial.intended_load_pps)}, {format_lost_frames(trials[0])}"
 
 
 def _known_text(trials: Sequence[TrialResult]) -> str:
     unsent = f"{format_count(trials[0].unsent_count)} more could not be sent; " if trials[0].unsent_count else ""
     alone = unsent if len(trials) == 1 else ""
-    if all(time_series.knows_when_lost(trial.windows) for trial in trials):
+    if all(time_series.has_loss_times(trial.windows) for trial in trials):
         return f"{alone}lost: overtaken by a later frame, or (pale) still missing at the end"
     return f"{alone}lost: sent and not received in the same window"
 
 
-def _text(result: RunResult, trial: TrialResult, spans: Sequence[time_series.Span]) -> str:
-    where = time_series.worst_text(spans)
-    causes = causes_text(trial)
+def _text(result: RunResult, trial: TrialResult, spans: Sequence[time_series.TrialSpan]) -> str:
+    where = time_series.format_worst_loss(spans)
+    causes = format_causes(trial)
     parts = [
-        f"Trial {trial.index} at {format_pps(trial.trial.intended_load_pps)} {loss_text(trial)}",
+        f"Trial {trial.index} at {format_pps(trial.trial.intended_load_pps)} {format_loss(trial)}",
         where if trial.lost_count else "",
         causes,
-        outcome_text(result, met_by(result, trial)) if trial.phase == "search" else "",
+        format_outcome(result, list_met_goals(result, trial)) if trial.phase == "search" else "",
     ]
     return "; ".join(part for part in parts if part) + "."
 
 
-def _alone(spans: Sequence[time_series.Span], unit: Unit) -> Spec:
+def _alone(spans: Sequence[time_series.TrialSpan], unit: AxisUnit) -> Spec:
     until_s = spans[-1].end_s
     return {
         "vconcat": [
-            time_series.rate_panel(None, unit, until_s, theme.WIDTH, WIDE_HEIGHTS[0]),
-            time_series.lost_panel(None, spans, until_s, theme.WIDTH, WIDE_HEIGHTS[1]),
+            time_series.build_rate_panel(None, unit, until_s, theme.WIDTH, WIDE_HEIGHTS[0]),
+            time_series.build_lost_panel(None, spans, until_s, theme.WIDTH, WIDE_HEIGHTS[1]),
         ],
         "spacing": 8,
     }
 
 
 def _several(
-    result: RunResult, trials: Sequence[TrialResult], courses: Sequence[Sequence[time_series.Span]], unit: Unit
+    result: RunResult, trials: Sequence[TrialResult], courses: Sequence[Sequence[time_series.TrialSpan]], unit: AxisUnit
 ) -> Spec:
     panels = []
     for trial, spans in zip(trials, courses, strict=True):
         until_s = spans[-1].end_s
         heading = {
             "text": f"Trial {trial.index}: {format_pps(trial.trial.intended_load_pps)}",
-            "subtitle": [loss_text(trial), causes_text(trial) or outcome_text(result, met_by(result, trial))],
+            "subtitle": [
+                format_loss(trial),
+                format_causes(trial) or format_outcome(result, list_met_goals(result, trial)),
+            ],
             "fontSize": theme.FONT_SIZE,
             "offset": 4,
         }
@@ -127,8 +130,8 @@ def _several(
             {
                 "title": heading,
                 "vconcat": [
-                    time_series.rate_panel(trial.index, unit, until_s, SMALL_WIDTH, SMALL_HEIGHTS[0]),
-                    time_series.lost_panel(trial.index, spans, until_s, SMALL_WIDTH, SMALL_HEIGHTS[1]),
+                    time_series.build_rate_panel(trial.index, unit, until_s, SMALL_WIDTH, SMALL_HEIGHTS[0]),
+                    time_series.build_lost_panel(trial.index, spans, until_s, SMALL_WIDTH, SMALL_HEIGHTS[1]),
                 ],
                 "spacing": 4,
             }

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from nodrop.charts import theme
-from nodrop.charts.axis import bit_unit, rate_unit, spread
+from nodrop.charts.axis import build_scale, pick_bit_unit, pick_rate_unit
 from nodrop.charts.base import Chart, Row, Spec
-from nodrop.charts.tooltips import frame_text, runs_text, suts_text
+from nodrop.charts.tooltips import format_frame_size, format_runs, format_suts
 from nodrop.errors import ConfigError
 from nodrop.formatting import AT_LEAST, LIMIT_NAMES, format_goal
 from nodrop.model.result import RunResult
@@ -25,7 +25,7 @@ LABEL_HEIGHT, LABEL_GAP = 13, 13
 """Pixels of a label, and between its middle and its mark."""
 
 
-class Figure(NamedTuple):
+class RatePoint(NamedTuple):
     """A rate at a frame size."""
 
     series: str
@@ -37,7 +37,7 @@ class Figure(NamedTuple):
     says: str
 
 
-def chart(results: Sequence[RunResult], unit: Literal["pps", "bps"] = "pps") -> Chart:
+def build_chart(results: Sequence[RunResult], unit: Literal["pps", "bps"] = "pps") -> Chart:
     """What was found for each goal at each frame size. Raises ConfigError where nothing was.
 
     Args:
@@ -47,23 +47,23 @@ def chart(results: Sequence[RunResult], unit: Literal["pps", "bps"] = "pps") -> 
     found = [figure for result in results for figure in _found(result)]
     if not found:
         raise ConfigError(
-            f"a picture of the throughput of {runs_text(results)} asked, none was found; name runs that found one"
+            f"a picture of the throughput of {format_runs(results)} asked, none was found; name runs that found one"
         )
     figures = [*found, *_maxima(results)]
     scaled = {figure: figure.rate_pps * _per_frame(figure, unit) for figure in figures}
-    shown = bit_unit(max(scaled.values())) if unit == "bps" else rate_unit(max(scaled.values()))
+    shown = pick_bit_unit(max(scaled.values())) if unit == "bps" else pick_rate_unit(max(scaled.values()))
     names = {figure.size: None for figure in sorted(figures, key=lambda each: each.frame_bytes)}
-    scale, axis = spread([value / shown.size for value in scaled.values()])
+    scale, axis = build_scale([value / shown.size for value in scaled.values()])
     what = "throughput on the wire" if unit == "bps" else "throughput, all directions"
     heights = [theme.HEIGHT * (1 - _share(value / shown.size, scale)) for value in scaled.values()]
     sides = _label_sides(figures, heights)
     return Chart(
         name="sizes",
-        title=f"{suts_text(results)}: throughput by frame size",
-        subtitle=runs_text(results),
+        title=f"{format_suts(results)}: throughput by frame size",
+        subtitle=format_runs(results),
         note="\n".join(_notes(figures, unit)),
         summary=_summary(found),
-        definition=definition(
+        definition=build_definition(
             list(dict.fromkeys(figure.series for figure in figures)),
             list(names),
             scale,
@@ -78,12 +78,12 @@ def chart(results: Sequence[RunResult], unit: Literal["pps", "bps"] = "pps") -> 
     )
 
 
-def _per_frame(figure: Figure, unit: str) -> float:
+def _per_frame(figure: RatePoint, unit: str) -> float:
     return (figure.frame_bytes + WIRE_OVERHEAD_BYTES) * 8 if unit == "bps" else 1.0
 
 
-def _found(result: RunResult) -> list[Figure]:
-    size, frame_bytes = frame_text(result), result.plan.traffic.frame_bytes
+def _found(result: RunResult) -> list[RatePoint]:
+    size, frame_bytes = format_frame_size(result), result.plan.traffic.frame_bytes
     figures = []
     for found in result.goals:
         if not found.lower:
@@ -92,20 +92,20 @@ def _found(result: RunResult) -> list[Figure]:
         wire = format_bps(load_pps * (frame_bytes + WIRE_OVERHEAD_BYTES) * 8)
         least = f"at least, limited by {LIMIT_NAMES[found.limit]}: " if is_least else ""
         says = f"{format_goal(found.goal)} at {size}: {least}{format_pps(load_pps)}, {wire}"
-        figures.append(Figure(format_goal(found.goal), size, frame_bytes, load_pps, is_least, says))
+        figures.append(RatePoint(format_goal(found.goal), size, frame_bytes, load_pps, is_least, says))
     return figures
 
 
-def _maxima(results: Sequence[RunResult]) -> list[Figure]:
+def _maxima(results: Sequence[RunResult]) -> list[RatePoint]:
     """What the links carry at each size, where they are links with a speed."""
     figures = {}
     for result in results:
         if has_real_links(result):
-            size, frame_bytes = frame_text(result), result.plan.traffic.frame_bytes
+            size, frame_bytes = format_frame_size(result), result.plan.traffic.frame_bytes
             ratios = result.plan.traffic.direction_ratios.values()
             most_pps = line_rate_pps(frame_bytes, result.plan.link_speed_bps) / max(ratios)
             says = f"{MAXIMUM} at {size}: {format_pps(most_pps)} on links of {format_bps(result.plan.link_speed_bps)}"
-            figures[size] = Figure(MAXIMUM, size, frame_bytes, most_pps, False, says)
+            figures[size] = RatePoint(MAXIMUM, size, frame_bytes, most_pps, False, says)
     return list(figures.values())
 
 
@@ -118,7 +118,7 @@ def has_real_links(result: RunResult) -> bool:
     return bool(drivers) and not drivers & VIRTUAL_DRIVERS
 
 
-def _notes(figures: Sequence[Figure], unit: str) -> list[str]:
+def _notes(figures: Sequence[RatePoint], unit: str) -> list[str]:
     notes = ["wire rate, with preamble and gap"] if unit == "bps" else []
     if any(figure.is_least for figure in figures):
         notes.append("hollow: at least, something other than the SUT was the limit")
@@ -127,7 +127,7 @@ def _notes(figures: Sequence[Figure], unit: str) -> list[str]:
     return notes
 
 
-def _summary(found: Sequence[Figure]) -> str:
+def _summary(found: Sequence[RatePoint]) -> str:
     return ". ".join(figure.says for figure in found) + "."
 
 
@@ -139,7 +139,7 @@ def _share(value: float, scale: Spec) -> float:
     return float((value - low) / (high - low))
 
 
-def _label_sides(figures: Sequence[Figure], heights: Sequence[float]) -> list[str]:
+def _label_sides(figures: Sequence[RatePoint], heights: Sequence[float]) -> list[str]:
     """Whether a figure's label goes above its mark, below it, or away, so that none covers another's."""
     sides: dict[int, str] = {}
     taken: dict[str, list[float]] = {}
@@ -161,7 +161,7 @@ def _label_sides(figures: Sequence[Figure], heights: Sequence[float]) -> list[st
     return [sides.get(position, "away") for position in range(len(figures))]
 
 
-def _row(figure: Figure, value: float, side: str) -> Row:
+def _row(figure: RatePoint, value: float, side: str) -> Row:
     return {
         "series": figure.series,
         "size": figure.size,
@@ -173,7 +173,7 @@ def _row(figure: Figure, value: float, side: str) -> Row:
     }
 
 
-def definition(series: Sequence[str], sizes: Sequence[str], scale: Spec, axis: Spec) -> Spec:
+def build_definition(series: Sequence[str], sizes: Sequence[str], scale: Spec, axis: Spec) -> Spec:
     """The chart without its data.
 
     Args:
@@ -182,8 +182,8 @@ def definition(series: Sequence[str], sizes: Sequence[str], scale: Spec, axis: S
         scale: of the rates.
         axis: theirs, with its title.
     """
-    colours = [theme.MUTED if name == MAXIMUM else theme.colour_of_goal(at) for at, name in enumerate(series)]
-    dashes = [[2, 2] if name == MAXIMUM else theme.dash_of(at) for at, name in enumerate(series)]
+    colours = [theme.MUTED if name == MAXIMUM else theme.goal_colour(at) for at, name in enumerate(series)]
+    dashes = [[2, 2] if name == MAXIMUM else theme.line_dash(at) for at, name in enumerate(series)]
     colour = {
         "field": "series",
         "type": "nominal",

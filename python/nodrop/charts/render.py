@@ -7,13 +7,13 @@ from html import escape
 from pathlib import Path
 
 from nodrop.charts.base import Chart, Spec
-from nodrop.charts.theme import FONT, Theme, themed
+from nodrop.charts.theme import FONT, Theme, apply_theme
 from nodrop.errors import ConfigError
 
 SUFFIXES = (".svg", ".png", ".pdf", ".vl.json")
 VEGA_LITE = "5.20"
 PNG_SCALE = 2
-NOWHERE: list[str] = []
+ALLOWED_BASE_URLS: list[str] = []
 """Where a chart may load things from."""
 
 _DRAWING = re.compile(r' (d|transform|points|[xy][12]?|cx|cy|r|width|height)="([^"]*)"')
@@ -25,11 +25,11 @@ _PART = re.compile(r'(<[a-z]+ [^>]*?) role="graphics-[a-z]+"([^>]*>)')
 _ID = re.compile(r'(?<=\bid=")[^"]+|(?<=url\(#)[^)]+|(?<=href="#)[^"]+')
 
 
-def write(chart: Chart, file: Path, theme: Theme = "light") -> None:
+def write_chart(chart: Chart, file: Path, theme: Theme = "light") -> None:
     """Draw a chart into a file, in the format of its suffix. Raises ConfigError."""
     suffix = require_suffix(file)
     try:
-        file.write_bytes(drawn(chart.spec, suffix, theme))
+        file.write_bytes(render_spec(chart.spec, suffix, theme))
     except OSError as error:
         raise ConfigError(f"{file}: asked to be written, {error.strerror}; name a place that can be") from None
 
@@ -44,15 +44,15 @@ def require_suffix(file: Path) -> str:
     return suffix
 
 
-def drawn(spec: Spec, suffix: str, theme: Theme = "light") -> bytes:
+def render_spec(spec: Spec, suffix: str, theme: Theme = "light") -> bytes:
     """A chart in the format of a suffix, with a background of its own."""
-    spec = themed(spec, theme)
+    spec = apply_theme(spec, theme)
     if suffix == ".vl.json":
         return (json.dumps(spec, indent=1, ensure_ascii=False) + "\n").encode()
     import vl_convert
 
     if suffix == ".png":
-        png: bytes = vl_convert.vegalite_to_png(spec, VEGA_LITE, scale=PNG_SCALE, allowed_base_urls=NOWHERE)
+        png: bytes = vl_convert.vegalite_to_png(spec, VEGA_LITE, scale=PNG_SCALE, allowed_base_urls=ALLOWED_BASE_URLS)
         return png
     if suffix == ".pdf":
         pdf: bytes = vl_convert.svg_to_pdf(_svg(spec))
@@ -60,23 +60,23 @@ def drawn(spec: Spec, suffix: str, theme: Theme = "light") -> bytes:
     return _svg(spec).encode()
 
 
-def png(chart: Chart, theme: Theme = "light") -> bytes:
+def render_png(chart: Chart, theme: Theme = "light") -> bytes:
     """A chart as an image of points."""
-    return drawn(chart.spec, ".png", theme)
+    return render_spec(chart.spec, ".png", theme)
 
 
-def pdf(chart: Chart, theme: Theme = "print") -> bytes:
+def render_pdf(chart: Chart, theme: Theme = "print") -> bytes:
     """A chart as a page of its own size."""
-    return drawn(chart.spec, ".pdf", theme)
+    return render_spec(chart.spec, ".pdf", theme)
 
 
-def svg(chart: Chart, theme: Theme = "light") -> str:
+def render_svg(chart: Chart, theme: Theme = "light") -> str:
     """A chart to stand in a page: with its note, without title and background, named for those who hear it.
 
     Its ids are its own. In the light theme it follows its page by `theme.css()`. Marks say what they show in
     `aria-label`.
     """
-    spec = themed(chart.untitled | {"datasets": chart.spec["datasets"]}, theme, ground=False)
+    spec = apply_theme(chart.untitled | {"datasets": chart.spec["datasets"]}, theme, ground=False)
     digest = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:8]
     own = f"{chart.name}-{digest}"
     start, rest = _PART.sub(_part, _IDLE.sub("", _svg(spec, f"{own}-"))).split(">", 1)
@@ -88,7 +88,7 @@ def _svg(spec: Spec, id_prefix: str = "") -> str:
     """A drawing with ids that are the same each time; the renderer goes on counting."""
     import vl_convert
 
-    drawing: str = vl_convert.vegalite_to_svg(spec, VEGA_LITE, allowed_base_urls=NOWHERE)
+    drawing: str = vl_convert.vegalite_to_svg(spec, VEGA_LITE, allowed_base_urls=ALLOWED_BASE_URLS)
     ids = {name: f"{id_prefix}c{number}" for number, name in enumerate(dict.fromkeys(_ID.findall(drawing)))}
     drawing = _ID.sub(lambda name: ids[name[0]], drawing)
     return _DRAWING.sub(lambda part: f' {part[1]}="{_LONG_NUMBER.sub(_short, part[2])}"', drawing)

@@ -4,40 +4,47 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from nodrop.analysis.rule_costs import SIGNS, Bound, Price, PriceTable, Said, dearest_text
-from nodrop.analysis.text import percent_text, signed_text
+from nodrop.analysis.rule_costs import (
+    BOUND_SIGNS,
+    CostBound,
+    RuleCost,
+    RuleCostTable,
+    RuleOutcome,
+    format_costliest_rule,
+)
+from nodrop.analysis.text import format_percent, format_signed_effect
 from nodrop.charts import theme
 from nodrop.charts.base import Chart, Row, Spec
 from nodrop.units import format_pps
 
 ROW_HEIGHT = 44
 NOTE_ROW_HEIGHT = 22
-SAID = {
-    Said.COSTS: theme.FAILS,
-    Said.NO_LOAD: theme.FAILS,
-    Said.GAINS: theme.RECEIVED,
-    Said.NOTHING: theme.MEETS,
-    Said.NOT_SHOWN: theme.MUTED,
-    Said.LIMITED: theme.MUTED,
-    Said.NOT_MEASURED: theme.MUTED,
+OUTCOME_COLOURS = {
+    RuleOutcome.COSTS: theme.FAILS,
+    RuleOutcome.NO_LOAD: theme.FAILS,
+    RuleOutcome.GAINS: theme.RECEIVED,
+    RuleOutcome.NOTHING: theme.MEETS,
+    RuleOutcome.NOT_SHOWN: theme.MUTED,
+    RuleOutcome.LIMITED: theme.MUTED,
+    RuleOutcome.NOT_MEASURED: theme.MUTED,
 }
-KEPT_TEXT = "all rules kept"
-ROOM = 0.04
+BASELINE_TEXT = "all rules kept"
+MARGIN_RATIO = 0.04
 TEXT_SHARE = 0.34
 """Of the axis, to its right: the cost in words."""
 LABEL_LIMIT = 300
-LOWEST = -100.0
-DOTS_AT, BAR_AT = 0.32, 0.68
+EFFECT_MIN = -100.0
+DOTS_OFFSET, BAR_OFFSET = 0.32, 0.68
 """Where in a row they are, from top to bottom."""
 
 
-def chart(table: PriceTable) -> Chart:
+def build_chart(table: RuleCostTable) -> Chart:
     """A row for the placement that keeps all rules, and one for each rule that was broken."""
-    shown = [price for price in table.prices if price.said is not Said.NOT_MEASURED]
+    shown = [price for price in table.prices if price.said is not RuleOutcome.NOT_MEASURED]
     axis = _Axis.of(table, shown)
     return Chart(
         name="price",
-        title=dearest_text(table),
+        title=format_costliest_rule(table),
         subtitle="\n".join(_subtitle(table)),
         note=f"Dots are runs, bars the difference at {table.confidence * 100:g} % confidence, "
         f"the line is {table.text} with all rules kept",
@@ -60,16 +67,16 @@ class _Axis(NamedTuple):
     most: float
 
     @classmethod
-    def of(cls, table: PriceTable, shown: Sequence[Price]) -> "_Axis":
+    def of(cls, table: RuleCostTable, shown: Sequence[RuleCost]) -> "_Axis":
         points = [row["beside"] for row in _runs(table, shown)]
         ends = [end * 100 for price in shown if price.metric for end in (price.metric.low, price.metric.high)]
-        lows = [0.0, *points, *(max(end, LOWEST) for end in ends)]
-        if any(price.said is Said.NO_LOAD for price in shown):
-            lows.append(LOWEST)
+        lows = [0.0, *points, *(max(end, EFFECT_MIN) for end in ends)]
+        if any(price.said is RuleOutcome.NO_LOAD for price in shown):
+            lows.append(EFFECT_MIN)
         dots = [0.0, *points]
         # An interval that is far wider than the runs lie apart runs off the picture.
         most = min(max(*dots, *ends, 0.0), max(dots) + 0.5 * (max(dots) - min(lows)) + 1)
-        room = (most - min(lows)) * ROOM + 0.5
+        room = (most - min(lows)) * MARGIN_RATIO + 0.5
         return cls(min(lows) - room, most + room)
 
     @property
@@ -84,15 +91,15 @@ class _Axis(NamedTuple):
         return [float(number * step) for number in range(first, last + 1)]
 
 
-def _subtitle(table: PriceTable) -> Iterator[str]:
+def _subtitle(table: RuleCostTable) -> Iterator[str]:
     of = f"{table.pricing.vm}: " if table.pricing.vm else ""
     yield f"{of}{table.pricing.baseline}"
     if table.kept:
         least = "at least " if table.kept.at_least else ""
-        yield f"{KEPT_TEXT}: {table.text} {least}{format_pps(table.kept.mean)}"
+        yield f"{BASELINE_TEXT}: {table.text} {least}{format_pps(table.kept.mean)}"
 
 
-def _summary(table: PriceTable, shown: Sequence[Price]) -> str:
+def _summary(table: RuleCostTable, shown: Sequence[RuleCost]) -> str:
     costs = "; ".join(f"{price.rule.text}: {_said_text(price)}" for price in shown)
     cannot = ", ".join(rule.text for rule in table.impossible)
     return f"What each rule is worth in {table.text}. {costs or 'Nothing was measured'}." + (
@@ -100,67 +107,67 @@ def _summary(table: PriceTable, shown: Sequence[Price]) -> str:
     )
 
 
-def _runs(table: PriceTable, shown: Sequence[Price]) -> Iterator[Row]:
+def _runs(table: RuleCostTable, shown: Sequence[RuleCost]) -> Iterator[Row]:
     if table.kept is None:
         return
-    series = [(KEPT_TEXT, table.kept), *((price.rule.text, price.metric.b) for price in shown if price.metric)]
+    series = [(BASELINE_TEXT, table.kept), *((price.rule.text, price.metric.b) for price in shown if price.metric)]
     rows = {price.rule.text: row for row, price in enumerate(shown, 1)}
     for text, each in series:
         for point in each.points:
             least = "at least " if point.at_least else ""
             yield {
                 "rule": text,
-                "at": rows.get(text, 0) + (0.5 if text == KEPT_TEXT else DOTS_AT),
+                "at": rows.get(text, 0) + (0.5 if text == BASELINE_TEXT else DOTS_OFFSET),
                 "beside": (point.value / table.kept.mean - 1) * 100,
-                "kind": KEPT_TEXT if text == KEPT_TEXT else "rule broken",
+                "kind": BASELINE_TEXT if text == BASELINE_TEXT else "rule broken",
                 "text": f"{text}, run {point.run_id}: {least}{format_pps(point.value)}",
             }
 
 
-def _cost(price: Price, row: int, axis: _Axis) -> Row:
+def _cost(price: RuleCost, row: int, axis: _Axis) -> Row:
     metric = price.metric
-    effect = metric.effect * 100 if metric else LOWEST
+    effect = metric.effect * 100 if metric else EFFECT_MIN
     return {
         "rule": price.rule.text,
-        "at": row + BAR_AT,
+        "at": row + BAR_OFFSET,
         "middle": row + 0.5,
         "effect": effect,
-        "low": max(metric.low * 100, axis.least) if metric else LOWEST,
-        "high": min(metric.high * 100, axis.most) if metric else LOWEST,
+        "low": max(metric.low * 100, axis.least) if metric else EFFECT_MIN,
+        "high": min(metric.high * 100, axis.most) if metric else EFFECT_MIN,
         "said": price.said.value,
         "words": _said_text(price),
         "text": f"{price.rule.text}: {_said_text(price)}; {price.rule.how}",
     }
 
 
-def _said_text(price: Price) -> str:
-    if price.said is Said.NO_LOAD or price.cost is None:
+def _said_text(price: RuleCost) -> str:
+    if price.said is RuleOutcome.NO_LOAD or price.cost is None:
         return price.said.value
-    if price.bound is Bound.NEITHER or price.said in (Said.NOTHING, Said.NOT_SHOWN):
+    if price.bound is CostBound.NEITHER or price.said in (RuleOutcome.NOTHING, RuleOutcome.NOT_SHOWN):
         return price.said.value
-    if price.said is Said.LIMITED:
-        return f"{SIGNS[price.bound]}{_share_text(price.cost)}, {price.said.value}"
-    if price.said is Said.GAINS:
-        return f"gains {percent_text(-price.cost)}"
-    return f"costs {SIGNS.get(price.bound, '')}{_share_text(price.cost)}"
+    if price.said is RuleOutcome.LIMITED:
+        return f"{BOUND_SIGNS[price.bound]}{_share_text(price.cost)}, {price.said.value}"
+    if price.said is RuleOutcome.GAINS:
+        return f"gains {format_percent(-price.cost)}"
+    return f"costs {BOUND_SIGNS.get(price.bound, '')}{_share_text(price.cost)}"
 
 
 def _share_text(cost: float) -> str:
-    return signed_text(cost, "pps").removeprefix("+")
+    return format_signed_effect(cost, "pps").removeprefix("+")
 
 
-def _panel(shown: Sequence[Price], axis: _Axis) -> Spec:
+def _panel(shown: Sequence[RuleCost], axis: _Axis) -> Spec:
     x: Spec = {
         "type": "quantitative",
         "title": "rate beside all rules kept (%)",
         "scale": {"domain": [axis.least, axis.end], "nice": False, "zero": False},
         "axis": {"values": axis.ticks(), "labelExpr": "datum.value ? format(datum.value, '+~r') : '0'"},
     }
-    y = _rows([KEPT_TEXT, *(price.rule.text for price in shown)])
+    y = _rows([BASELINE_TEXT, *(price.rule.text for price in shown)])
     said: Spec = {
         "field": "said",
         "type": "nominal",
-        "scale": {"domain": [each.value for each in SAID], "range": list(SAID.values())},
+        "scale": {"domain": [each.value for each in OUTCOME_COLOURS], "range": list(OUTCOME_COLOURS.values())},
         "legend": None,
     }
     return {
@@ -218,7 +225,7 @@ def _panel(shown: Sequence[Price], axis: _Axis) -> Spec:
     }
 
 
-def _named(table: PriceTable) -> Spec:
+def _named(table: RuleCostTable) -> Spec:
     """What this host cannot break, with the reason."""
     return {
         "title": {"text": "Cannot be broken on this host", "fontSize": theme.LABEL_SIZE, "anchor": "start"},

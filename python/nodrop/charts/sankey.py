@@ -27,7 +27,7 @@ SENDER, RECEIVER = "the tester's sender on ", "the tester's receiver on "
 UNKNOWN = "no counter tells why"
 
 
-class Lost(NamedTuple):
+class LossBranch(NamedTuple):
     """Frames lost at a hop to one cause."""
 
     side: str
@@ -35,7 +35,7 @@ class Lost(NamedTuple):
     frame_count: int
 
 
-def chart(trial: TrialResult) -> Chart:
+def build_chart(trial: TrialResult) -> Chart:
     """Where the frames of a trial were lost. Raises ConfigError where that is not known."""
     ways = _merged(trial.ledger.ways) if trial.ledger else []
     if not trial.ledger or not ways:
@@ -61,7 +61,7 @@ def chart(trial: TrialResult) -> Chart:
     )
 
 
-def telling_trial(result: RunResult) -> TrialResult | None:
+def select_trial(result: RunResult) -> TrialResult | None:
     """Of the trials whose frames were counted on their way, that which decided a bound and lost some, or any such."""
     counted = {trial.index: trial for trial in result.trials if trial.ledger and trial.ledger.ways}
     bounds = [found.upper.trial_index for found in result.goals if found.upper]
@@ -120,11 +120,11 @@ def _added(ways: Sequence[Way]) -> Way:
     return Way(tx_port=ways[0].tx_port, rx_port=ways[0].rx_port, hops=tuple(hops))
 
 
-def _lost(hop: Hop) -> list[Lost]:
+def _lost(hop: Hop) -> list[LossBranch]:
     """What was lost at a hop, the most first."""
-    found = [Lost(hop.side, cause.text, cause.count) for cause in hop.causes]
+    found = [LossBranch(hop.side, cause.text, cause.count) for cause in hop.causes]
     if hop.unattributed_count > 0:
-        found.append(Lost("unknown", UNKNOWN, hop.unattributed_count))
+        found.append(LossBranch("unknown", UNKNOWN, hop.unattributed_count))
     return sorted(found, key=lambda lost: -lost.frame_count)
 
 
@@ -183,7 +183,7 @@ class _Drawing:
             self.height += (room - width) / 2
         self.height = below
 
-    def _width(self, lost: Lost, due: int) -> float:
+    def _width(self, lost: LossBranch, due: int) -> float:
         return max(lost.frame_count / due * BAND * self.magnified, BRANCH_WIDTH_MIN)
 
     def _edge(self, frame_count: int, due: int) -> None:
@@ -191,7 +191,7 @@ class _Drawing:
         right = LEFT + (max(BAND * frame_count / due, 0.5) if due else 0.5)
         self.bands.append({"way": self._way, "y": self.height, "left": LEFT, "right": right})
 
-    def _branch(self, lost: Lost, before: int, due: int) -> None:
+    def _branch(self, lost: LossBranch, before: int, due: int) -> None:
         ratio = format_small_ratio(lost.frame_count / due)
         text = f"{format_count(lost.frame_count)} ({ratio}): {lost.text}"
         width, end = self._width(lost, due), LEFT + BAND + REACH

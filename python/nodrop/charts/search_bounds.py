@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from nodrop.charts import theme
-from nodrop.charts.axis import WIDE, log_axis, log_scale
+from nodrop.charts.axis import LOG_SCALE_RATIO, build_log_axis, build_log_scale
 from nodrop.charts.base import Chart, Row, Spec
-from nodrop.charts.search_chart_data import Bar, Scene, scene
-from nodrop.charts.tooltips import DID_NOT_COUNT, goals_text, outcome_text, sut_text, trial_text
+from nodrop.charts.search_chart_data import SearchChartData, TrialBar, build_search_chart_data
+from nodrop.charts.tooltips import DID_NOT_COUNT, format_goals, format_outcome, format_sut, format_trial
 from nodrop.errors import ConfigError
-from nodrop.formatting import describe_run, format_goal_load, format_goal, describe_traffic
+from nodrop.formatting import describe_run, describe_traffic, format_goal, format_goal_load
 from nodrop.model.result import RunResult, SearchDecision
 from nodrop.units import format_seconds
 
@@ -25,7 +25,7 @@ LABEL_HEIGHT = 34
 STOPPED = "stopped early"
 
 
-def chart(result: RunResult, steps: Sequence[SearchDecision]) -> Chart:
+def build_chart(result: RunResult, steps: Sequence[SearchDecision]) -> Chart:
     """The search of a run. Raises ConfigError when there was none.
 
     Args:
@@ -39,7 +39,7 @@ def chart(result: RunResult, steps: Sequence[SearchDecision]) -> Chart:
         )
     if not any(trial.phase == "search" for trial in result.trials):
         raise ConfigError(f"a picture of run {result.run_id} asked, it has no search trial; name another result")
-    shown = scene(result, steps)
+    shown = build_search_chart_data(result, steps)
     panels = [_panel(shown, result, HEIGHT)]
     if shown.around[0] <= shown.loads[0] <= shown.loads[1] <= shown.around[1]:
         panels = [_panel(shown, result, ALONE_HEIGHT)]
@@ -49,7 +49,7 @@ def chart(result: RunResult, steps: Sequence[SearchDecision]) -> Chart:
     made = f"{count} in {format_seconds(shown.end * shown.time_unit.size)}"
     return Chart(
         name="funnel",
-        title=f"{sut_text(result)}: {goals_text(result)}",
+        title=f"{format_sut(result)}: {format_goals(result)}",
         subtitle=f"{describe_traffic(result.plan.traffic)}; search {result.plan.search.algorithm}, {made}; "
         f"run {result.run_id}",
         note="bars: trials, as long as they took; shaded: between the bounds of a goal",
@@ -59,7 +59,7 @@ def chart(result: RunResult, steps: Sequence[SearchDecision]) -> Chart:
     )
 
 
-def _data(result: RunResult, shown: Scene, panels: Sequence[Spec]) -> dict[str, tuple[Row, ...]]:
+def _data(result: RunResult, shown: SearchChartData, panels: Sequence[Spec]) -> dict[str, tuple[Row, ...]]:
     """What the panels draw, and nothing else: a renderer refuses data that no mark asks for."""
     data = {"trials": tuple(_row(bar, result) for bar in shown.bars)}
     if len(panels) > 1:
@@ -73,19 +73,19 @@ def _data(result: RunResult, shown: Scene, panels: Sequence[Spec]) -> dict[str, 
     return data
 
 
-def _summary(result: RunResult, shown: Scene, made: str) -> str:
+def _summary(result: RunResult, shown: SearchChartData, made: str) -> str:
     counts: dict[str, int] = {}
     for bar in shown.bars:
-        outcome = outcome_text(result, bar.met)
+        outcome = format_outcome(result, bar.met)
         counts[outcome] = counts.get(outcome, 0) + 1
     outcomes = ", ".join(f"{count} x {outcome.removeprefix('trial ')}" for outcome, count in counts.items())
-    return f"The search made {made} ({outcomes}) and found: {goals_text(result)}."
+    return f"The search made {made} ({outcomes}) and found: {format_goals(result)}."
 
 
-class Axes(NamedTuple):
+class PanelAxes(NamedTuple):
     """How a panel's axes are encoded, the same in each of its layers."""
 
-    shown: Scene
+    shown: SearchChartData
     scale: Spec
     time_axis: Spec | None
     height: int
@@ -101,7 +101,7 @@ class Axes(NamedTuple):
         is_log = self.scale["type"] == "log"
         axis: Spec = {"title": f"load ({self.shown.load_unit.name})"}
         if is_log:
-            axis |= log_axis(self.scale)
+            axis |= build_log_axis(self.scale)
         return {"field": field, "type": "quantitative", "scale": self.scale, "axis": axis}
 
     def below_top(self, load: float) -> float:
@@ -112,11 +112,14 @@ class Axes(NamedTuple):
         return float(self.height * (high - load) / (high - low))
 
 
-def _overview(shown: Scene, result: RunResult) -> Spec:
+def _overview(shown: SearchChartData, result: RunResult) -> Spec:
     """All loads, and where among them the other panel looks."""
     low, high = shown.around
-    axes = Axes(
-        shown, log_scale(min(low, shown.loads[0]) or shown.loads[0], max(high, shown.loads[1])), None, OVERVIEW_HEIGHT
+    axes = PanelAxes(
+        shown,
+        build_log_scale(min(low, shown.loads[0]) or shown.loads[0], max(high, shown.loads[1])),
+        None,
+        OVERVIEW_HEIGHT,
     )
     window = {
         "data": {"name": "around"},
@@ -126,17 +129,17 @@ def _overview(shown: Scene, result: RunResult) -> Spec:
     return {"width": WIDTH, "height": OVERVIEW_HEIGHT, "layer": [window, *_trial_layers(shown, result, axes)]}
 
 
-def _panel_axes(shown: Scene, height: int) -> Axes:
+def _panel_axes(shown: SearchChartData, height: int) -> PanelAxes:
     """Of the loads around the bounds."""
     low, high = shown.around
     scale = {"type": "linear", "domain": [low, high], "zero": False, "nice": False}
-    if low <= shown.loads[0] < high / WIDE:
-        scale = log_scale(shown.loads[0], high)
+    if low <= shown.loads[0] < high / LOG_SCALE_RATIO:
+        scale = build_log_scale(shown.loads[0], high)
     title = f"time since the search began ({shown.time_unit.name})"
-    return Axes(shown, scale, {"title": title, "grid": False, "labelFlush": False, "tickCount": 10}, height)
+    return PanelAxes(shown, scale, {"title": title, "grid": False, "labelFlush": False, "tickCount": 10}, height)
 
 
-def _panel(shown: Scene, result: RunResult, height: int) -> Spec:
+def _panel(shown: SearchChartData, result: RunResult, height: int) -> Spec:
     """The loads around the bounds, with a label for every goal."""
     axes = _panel_axes(shown, height)
     goals = sorted({edge.goal for edge in shown.edges})
@@ -149,7 +152,7 @@ def _panel(shown: Scene, result: RunResult, height: int) -> Spec:
     }
 
 
-def _trial_layers(shown: Scene, result: RunResult, axes: Axes) -> list[Spec]:
+def _trial_layers(shown: SearchChartData, result: RunResult, axes: PanelAxes) -> list[Spec]:
     """A bar for every trial, as long as it took, and a mark at the end of those that were stopped."""
     outcomes = _outcomes(shown, result)
     colour = {
@@ -194,25 +197,25 @@ def _trial_layers(shown: Scene, result: RunResult, axes: Axes) -> list[Spec]:
     return [bars, stops]
 
 
-def _row(bar: Bar, result: RunResult) -> Row:
+def _row(bar: TrialBar, result: RunResult) -> Row:
     return {
         "trial": bar.trial,
         "start": bar.start,
         "end": bar.end,
         "load": bar.load,
-        "outcome": outcome_text(result, bar.met),
+        "outcome": format_outcome(result, bar.met),
         "stopped": STOPPED if bar.stopped else None,
-        "says": trial_text(result, result.trials[bar.trial]),
+        "says": format_trial(result, result.trials[bar.trial]),
     }
 
 
-def _outcomes(shown: Scene, result: RunResult) -> dict[str, str]:
+def _outcomes(shown: SearchChartData, result: RunResult) -> dict[str, str]:
     """What came of trials, best first, and its colour."""
     goal_count = len(result.plan.search.goals)
     seen = sorted({bar.met for bar in shown.bars if bar.met is not None}, key=len, reverse=True)
     some = iter(theme.MEETS_SOME * goal_count)
     colours = {
-        outcome_text(result, met): theme.MEETS if len(met) == goal_count else next(some) if met else theme.FAILS
+        format_outcome(result, met): theme.MEETS if len(met) == goal_count else next(some) if met else theme.FAILS
         for met in seen
     }
     if any(bar.met is None for bar in shown.bars):
@@ -220,7 +223,7 @@ def _outcomes(shown: Scene, result: RunResult) -> dict[str, str]:
     return colours
 
 
-def _bound_layers(goal: int, axes: Axes) -> list[Spec]:
+def _bound_layers(goal: int, axes: PanelAxes) -> list[Spec]:
     """What lies between the bounds of a goal as an area, and the bounds as lines.
 
     Bounds far outside the panel are drawn just outside: renderers give up on dashes of lines that are too long.
@@ -231,7 +234,7 @@ def _bound_layers(goal: int, axes: Axes) -> list[Spec]:
         {"calculate": f"min(max(datum.{side}, {max(low - room, low / 2)!r}), {high + room!r})", "as": f"{side}Drawn"}
         for side in ("lower", "upper")
     ]
-    shape = {"interpolate": "step-after", "color": theme.colour_of_goal(goal), "clip": True, "aria": False}
+    shape = {"interpolate": "step-after", "color": theme.goal_colour(goal), "clip": True, "aria": False}
     own: Spec = {"filter": {"field": "goal", "equal": goal}}
     known = {side: {"filter": {"field": side, "gt": 0}} for side in ("lower", "upper")}
     area = {
@@ -244,7 +247,7 @@ def _bound_layers(goal: int, axes: Axes) -> list[Spec]:
         {
             "data": {"name": "bounds"},
             "transform": [own, known[side], *near],
-            "mark": {"type": "line", "strokeWidth": 1.6, "strokeDash": theme.dash_of(goal)} | shape,
+            "mark": {"type": "line", "strokeWidth": 1.6, "strokeDash": theme.line_dash(goal)} | shape,
             "encoding": {"x": axes.time("time"), "y": axes.load(f"{side}Drawn")},
         }
         for side in known
@@ -255,12 +258,11 @@ def _bound_layers(goal: int, axes: Axes) -> list[Spec]:
 def _goal_label(goal: int) -> Spec:
     """A goal with its figure, right of where its bounds ended."""
     look = {"align": "left", "baseline": "middle", "lineBreak": "\n", "fontSize": theme.LABEL_SIZE}
-    look |= {"fontWeight": "bold", "color": theme.colour_of_goal(goal)}
+    look |= {"fontWeight": "bold", "color": theme.goal_colour(goal)}
     return {
         "data": {"name": "labels"},
         "transform": [{"filter": {"field": "goal", "equal": goal}}],
-        "mark": {"type": "text", "dy": -LABEL_HEIGHT / 4, "lineBreak": "\n", "color": theme.colour_of_goal(goal)}
-        | look,
+        "mark": {"type": "text", "dy": -LABEL_HEIGHT / 4, "lineBreak": "\n", "color": theme.goal_colour(goal)} | look,
         "encoding": {
             "x": {"value": WIDTH + 8},
             "y": {"field": "y", "type": "quantitative", "scale": None, "axis": None},
@@ -269,7 +271,7 @@ def _goal_label(goal: int) -> Spec:
     }
 
 
-def _label_rows(shown: Scene, result: RunResult, axes: Axes) -> list[Row]:
+def _label_rows(shown: SearchChartData, result: RunResult, axes: PanelAxes) -> list[Row]:
     """Where the labels of goals stand, moved apart where they would overlap."""
     heights: dict[int, float] = {}
     for goal, found in enumerate(result.goals):
@@ -279,7 +281,11 @@ def _label_rows(shown: Scene, result: RunResult, axes: Axes) -> list[Row]:
         if bounds:
             heights[goal] = sum(bounds) / len(bounds)
     return [
-        {"goal": goal, "y": height, "text": f"{format_goal(result.goals[goal].goal)}\n{format_goal_load(result.goals[goal])}"}
+        {
+            "goal": goal,
+            "y": height,
+            "text": f"{format_goal(result.goals[goal].goal)}\n{format_goal_load(result.goals[goal])}",
+        }
         for goal, height in _apart(heights, axes.height).items()
     ]
 

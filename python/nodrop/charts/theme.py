@@ -92,23 +92,23 @@ _CHANGED: dict[Theme, dict[str, str]] = {
 }
 
 
-def colour_of_goal(position: int) -> str:
+def goal_colour(position: int) -> str:
     """The colour of the goal at a position."""
     return GOALS[position % len(GOALS)]
 
 
-def dash_of(position: int) -> list[int]:
+def line_dash(position: int) -> list[int]:
     """The dashes of the line at a position."""
     return DASHES[position % len(DASHES)]
 
 
-def colour_of_line(position: int) -> str:
+def line_colour(position: int) -> str:
     """The colour of the line at a position, among lines of the same kind."""
     return LINES[position % len(LINES)]
 
 
-def config() -> Spec:
-    """Vega-Lite's `config`: fonts, sizes and the colours of all that is not data."""
+def build_config() -> Spec:
+    """Vega-Lite's `build_config`: fonts, sizes and the colours of all that is not data."""
     text: Spec = {"labelFontSize": FONT_SIZE, "titleFontSize": FONT_SIZE, "titleFontWeight": "normal"}
     ink: Spec = {"labelColor": INK, "titleColor": INK}
     return {
@@ -133,7 +133,7 @@ def config() -> Spec:
     }
 
 
-def themed(spec: Spec, theme: Theme = "light", *, ground: bool = True) -> Spec:
+def apply_theme(spec: Spec, theme: Theme = "light", *, ground: bool = True) -> Spec:
     """A chart with the look of a theme; what its definition configures itself stays.
 
     Args:
@@ -144,12 +144,12 @@ def themed(spec: Spec, theme: Theme = "light", *, ground: bool = True) -> Spec:
     merged = spec | {
         "padding": spec.get("padding", 14),
         "background": PAPER if ground else None,
-        "config": _over(config(), spec.get("config", {})),
+        "config": _over(build_config(), spec.get("config", {})),
     }
     return cast(Spec, _recoloured(merged, _CHANGED[theme]))
 
 
-def css() -> str:
+def build_css() -> str:
     """Rules by which SVGs from `charts.draw.svg`, in elements of class `chart`, follow the theme of their page.
 
     Dark by the reader's preference, or by `data-theme="dark"` on the root element; `data-theme="light"` forbids it, and

@@ -6,7 +6,7 @@ from statistics import median
 from typing import NamedTuple
 
 from nodrop.charts import theme
-from nodrop.charts.axis import Unit, rate_unit
+from nodrop.charts.axis import AxisUnit, pick_rate_unit
 from nodrop.charts.base import Row, Spec
 from nodrop.model.trial import TrialResult, Windows
 from nodrop.units import format_count, format_pps, format_seconds
@@ -15,7 +15,7 @@ WINDOW_COUNT_MAX = 240
 """Windows are taken together where a trial has more."""
 
 
-class Span(NamedTuple):
+class TrialSpan(NamedTuple):
     """A stretch of a trial, over all streams."""
 
     start_s: float
@@ -32,7 +32,7 @@ class Span(NamedTuple):
         return max(self.end_s - self.start_s, 1e-9)
 
 
-def spans(trial: TrialResult) -> list[Span]:
+def build_spans(trial: TrialResult) -> list[TrialSpan]:
     """A trial's windows, over all streams, neighbours taken together where they are many.
 
     Where it is not known which window a frame was lost in, it is the one in which as many fewer were received as sent.
@@ -42,7 +42,7 @@ def spans(trial: TrialResult) -> list[Span]:
     starts_s = (0.0, *windows.end_s[:-1])
     sent, received = _summed(windows.offered_count), _summed(windows.received_count)
     lost = _summed(windows.lost_count) if windows.lost_count else [a - b for a, b in zip(sent, received, strict=True)]
-    each = [Span(*found) for found in zip(starts_s, windows.end_s, sent, received, lost, strict=True)]
+    each = [TrialSpan(*found) for found in zip(starts_s, windows.end_s, sent, received, lost, strict=True)]
     size = -(-len(each) // WINDOW_COUNT_MAX) or 1
     usual_s = median(span.length_s for span in each)
     sending = [span for span in each if span.end_s <= trial.duration_s + 0.5 * usual_s] or each[:1]
@@ -56,8 +56,8 @@ def _summed(series: Sequence[Sequence[int]]) -> list[int]:
     return [sum(counts) for counts in zip(*series, strict=True)]
 
 
-def _joined(parts: Sequence[Span]) -> Span:
-    return Span(
+def _joined(parts: Sequence[TrialSpan]) -> TrialSpan:
+    return TrialSpan(
         parts[0].start_s,
         parts[-1].end_s,
         sum(part.sent_count for part in parts),
@@ -66,17 +66,17 @@ def _joined(parts: Sequence[Span]) -> Span:
     )
 
 
-def knows_when_lost(windows: Windows) -> bool:
+def has_loss_times(windows: Windows) -> bool:
     """Whether the windows say when frames were lost."""
     return bool(windows.lost_count)
 
 
-def unit_of(courses: Sequence[Sequence[Span]]) -> Unit:
+def pick_unit(courses: Sequence[Sequence[TrialSpan]]) -> AxisUnit:
     """For the rates of all these."""
-    return rate_unit(max((span.sent_count / span.length_s for spans in courses for span in spans), default=1.0))
+    return pick_rate_unit(max((span.sent_count / span.length_s for spans in courses for span in spans), default=1.0))
 
 
-def rate_rows(trial: TrialResult, course: Sequence[Span], unit: Unit) -> list[Row]:
+def build_rate_rows(trial: TrialResult, course: Sequence[TrialSpan], unit: AxisUnit) -> list[Row]:
     """Sent and received from the start of every window to its end; without the wait for frames in flight."""
     sending = [span for span in course if not span.is_wait]
     rows = []
@@ -88,7 +88,7 @@ def rate_rows(trial: TrialResult, course: Sequence[Span], unit: Unit) -> list[Ro
     return rows
 
 
-def lost_rows(trial: TrialResult, course: Sequence[Span]) -> list[Row]:
+def build_lost_rows(trial: TrialResult, course: Sequence[TrialSpan]) -> list[Row]:
     """Every window in which frames were lost."""
     return [
         {
@@ -105,7 +105,7 @@ def lost_rows(trial: TrialResult, course: Sequence[Span]) -> list[Row]:
     ]
 
 
-def _lost_text(span: Span) -> str:
+def _lost_text(span: TrialSpan) -> str:
     lost = format_count(span.lost_count)
     if span.is_wait:
         return f"Missing when sending and the wait for frames in flight had ended: {lost}"
@@ -113,12 +113,12 @@ def _lost_text(span: Span) -> str:
     return f"{span.start_s:.3g} to {span.end_s:.3g} s: {lost} lost of {sent}"
 
 
-def lossless_rows(trial: TrialResult, course: Sequence[Span]) -> list[Row]:
+def build_lossless_rows(trial: TrialResult, course: Sequence[TrialSpan]) -> list[Row]:
     """One row for a trial that lost nothing."""
     return [] if any(span.lost_count > 0 for span in course) else [{"trial": trial.index}]
 
 
-def worst_text(course: Sequence[Span]) -> str:
+def format_worst_loss(course: Sequence[TrialSpan]) -> str:
     """When most was lost: `1,234 of them from 1.2 s to 1.25 s`; empty where nothing was."""
     total = sum(span.lost_count for span in course)
     worst = max(course, key=lambda span: span.lost_count, default=None)
@@ -132,11 +132,11 @@ def worst_text(course: Sequence[Span]) -> str:
     return f"{spells}; most, {format_count(worst.lost_count)}, {_when_text(worst)}"
 
 
-def _when_text(span: Span) -> str:
+def _when_text(span: TrialSpan) -> str:
     return "missing at the end" if span.is_wait else f"within {span.start_s:.3g} to {span.end_s:.3g} s"
 
 
-def rate_panel(trial: int | None, unit: Unit, until_s: float, width: int, height: int) -> Spec:
+def build_rate_panel(trial: int | None, unit: AxisUnit, until_s: float, width: int, height: int) -> Spec:
     """Sent and received over time, of one trial or of the only one."""
     colour = {
         "field": "what",
@@ -165,7 +165,7 @@ def rate_panel(trial: int | None, unit: Unit, until_s: float, width: int, height
     }
 
 
-def lost_panel(trial: int | None, course: Sequence[Span], until_s: float, width: int, height: int) -> Spec:
+def build_lost_panel(trial: int | None, course: Sequence[TrialSpan], until_s: float, width: int, height: int) -> Spec:
     """Frames lost in each window, of one trial or of the only one."""
     most = max((span.lost_count for span in course), default=0)
     window_s = median(span.length_s for span in course)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from nodrop.formatting import format_goal_load, format_goal, format_small_ratio, format_stop_reason
+from nodrop.formatting import format_goal, format_goal_load, format_small_ratio, format_stop_reason
 from nodrop.model.result import RunResult
 from nodrop.model.trial import TrialResult, ValidityStatus
 from nodrop.units import format_count, format_pps, format_seconds
@@ -10,14 +10,14 @@ from nodrop.units import format_count, format_pps, format_seconds
 DID_NOT_COUNT = "trial did not count"
 
 
-def met_by(result: RunResult, trial: TrialResult) -> tuple[str, ...] | None:
+def list_met_goals(result: RunResult, trial: TrialResult) -> tuple[str, ...] | None:
     """Labels of the goals whose loss ratio a trial kept to; None when it did not count."""
     if trial.validity.verdict is ValidityStatus.INVALID:
         return None
     return tuple(goal.label for goal in result.plan.search.goals if trial.loss_ratio <= goal.loss_ratio)
 
 
-def outcome_text(result: RunResult, met: tuple[str, ...] | None) -> str:
+def format_outcome(result: RunResult, met: tuple[str, ...] | None) -> str:
     """What came of a trial: `trial meets PDR only`."""
     if met is None:
         return DID_NOT_COUNT
@@ -27,7 +27,7 @@ def outcome_text(result: RunResult, met: tuple[str, ...] | None) -> str:
     return f"trial meets {' and '.join(met)}{only}"
 
 
-def lost_text(trial: TrialResult) -> str:
+def format_lost_frames(trial: TrialResult) -> str:
     """What a trial lost of what was sent: `lost 120 of 1,000,000 frames (0.012 %)`."""
     frames = f"{format_count(trial.offered_count)} frames"
     if trial.lost_count <= 0:
@@ -36,18 +36,18 @@ def lost_text(trial: TrialResult) -> str:
     return f"lost {format_count(trial.lost_count)} of {frames} ({ratio})"
 
 
-def loss_text(trial: TrialResult) -> str:
+def format_loss(trial: TrialResult) -> str:
     """The same, and what was due and not sent: `lost nothing of 1,000,000 frames, 30 more could not be sent`."""
     unsent = f", {format_count(trial.unsent_count)} more could not be sent" if trial.unsent_count else ""
-    return f"{lost_text(trial)}{unsent}"
+    return f"{format_lost_frames(trial)}{unsent}"
 
 
-def trial_text(result: RunResult, trial: TrialResult) -> str:
+def format_trial(result: RunResult, trial: TrialResult) -> str:
     """A trial in full: load, time, loss, outcome, why it was made and what is doubtful."""
     load = format_pps(trial.trial.intended_load_pps)
     parts = [
-        f"Trial {trial.index}: {load} for {format_seconds(trial.duration_s)}, {loss_text(trial)}",
-        outcome_text(result, met_by(result, trial)) if trial.phase == "search" else "",
+        f"Trial {trial.index}: {load} for {format_seconds(trial.duration_s)}, {format_loss(trial)}",
+        format_outcome(result, list_met_goals(result, trial)) if trial.phase == "search" else "",
         format_stop_reason(trial),
         f"why: {trial.trial.reason}" if trial.trial.reason else "",
         *(doubt.text for doubt in trial.validity.doubts),
@@ -55,40 +55,42 @@ def trial_text(result: RunResult, trial: TrialResult) -> str:
     return "; ".join(part for part in parts if part)
 
 
-def sut_text(result: RunResult) -> str:
+def format_sut(result: RunResult) -> str:
     """What was measured, in short."""
     return result.facts.stage.sut if result.facts else result.plan.lab.sut_text
 
 
-def goals_text(result: RunResult) -> str:
+def format_goals(result: RunResult) -> str:
     """What was found: `NDR 0 % 1.02 Mpps, PDR 0.5 % at least 1.40 Mpps`."""
-    return ", ".join(f"{format_goal(found.goal)} {format_goal_load(found)}" for found in result.goals) or "nothing found"
+    return (
+        ", ".join(f"{format_goal(found.goal)} {format_goal_load(found)}" for found in result.goals) or "nothing found"
+    )
 
 
-def frame_text(result: RunResult) -> str:
+def format_frame_size(result: RunResult) -> str:
     """The frame size as it was asked for: `64 bytes`, `IMIX`."""
     size = result.plan.frame_size or f"{result.plan.traffic.frame_bytes:g}"
     return f"{size} bytes" if size.isdigit() else size
 
 
-def told_apart(results: Sequence[RunResult]) -> list[str]:
+def label_runs(results: Sequence[RunResult]) -> list[str]:
     """What each of several runs is called beside the others: by frame size, else label, else SUT, else its id."""
     ways = (
-        [frame_text(result) for result in results],
+        [format_frame_size(result) for result in results],
         [result.plan.label or "" for result in results],
-        [sut_text(result) for result in results],
-        [f"{frame_text(result)}, {result.run_id[-6:]}" for result in results],
+        [format_sut(result) for result in results],
+        [f"{format_frame_size(result)}, {result.run_id[-6:]}" for result in results],
     )
     return next((names for names in ways if len(set(names)) == len(names)), [result.run_id for result in results])
 
 
-def suts_text(results: Sequence[RunResult]) -> str:
+def format_suts(results: Sequence[RunResult]) -> str:
     """What several runs measured: the SUT, or how many there are."""
-    suts = dict.fromkeys(sut_text(result) for result in results)
+    suts = dict.fromkeys(format_sut(result) for result in results)
     return next(iter(suts)) if len(suts) == 1 else f"{len(suts)} SUTs"
 
 
-def runs_text(results: Sequence[RunResult]) -> str:
+def format_runs(results: Sequence[RunResult]) -> str:
     """Which runs."""
     ids = [result.run_id for result in results]
     return f"run {ids[0]}" if len(ids) == 1 else f"{len(ids)} runs, {ids[0]} to {ids[-1]}"

@@ -5,12 +5,18 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
-from nodrop.analysis.text import effect_text
-from nodrop.analysis.trend import Group, Point, Series, Trend
-from nodrop.analysis.trend_text import change_text, point_text, sentences, spread_text, title
+from nodrop.analysis.text import format_effect
+from nodrop.analysis.trend import Trend, TrendPoint, TrendSegment, TrendSeries
+from nodrop.analysis.trend_text import (
+    describe_trend,
+    format_change,
+    format_point,
+    format_segment_spread,
+    format_series_title,
+)
 from nodrop.analysis.types import ComparisonOutcome
 from nodrop.charts import theme
-from nodrop.charts.axis import Unit, rate_unit, time_unit
+from nodrop.charts.axis import AxisUnit, pick_rate_unit, pick_time_unit
 from nodrop.charts.base import Chart, Row, Spec
 from nodrop.formatting import format_measure
 
@@ -22,12 +28,12 @@ KINDS = {
 }
 """Shape and colour of points, and how much of them is filled."""
 COLOURS = {ComparisonOutcome.WORSE: theme.FAILS, ComparisonOutcome.BETTER: theme.RECEIVED}
-PERCENT = Unit("%", 0.01)
+PERCENT = AxisUnit("%", 0.01)
 LABEL_OFFSET = 6
 """Pixels between the upright of a change and its label."""
 GAP_RATIO = 0.4
 """A pause longer than this share of all the time, and runs are set by number, not by time."""
-ROOM_RATIO = 0.08
+MARGIN_RATIO = 0.08
 REACH = 0.6
 """A point further off than so many times the range of those judged is drawn at the edge."""
 LEFT_FROM = 0.7
@@ -37,7 +43,7 @@ LABEL_HEIGHT = 38
 """Labels of changes stand at so many heights in turn, so that neighbours do not overlap."""
 
 
-def chart(trend: Trend) -> Chart:
+def build_chart(trend: Trend) -> Chart:
     """What became of a figure, run by run."""
     series = trend.series
     unit = _unit(series)
@@ -45,8 +51,8 @@ def chart(trend: Trend) -> Chart:
     return Chart(
         name="trend",
         title=_title(trend),
-        subtitle=title(series),
-        summary=" ".join(sentences(trend)),
+        subtitle=format_series_title(series),
+        summary=" ".join(describe_trend(trend)),
         definition=_definition(trend, unit),
         data={
             "points": tuple(_point_row(trend, point, unit) | places[point.run_id] for point in series.points),
@@ -63,34 +69,34 @@ def _title(trend: Trend) -> str:
     if not trend.changes:
         return f"{trend.series.text}: no change, {format_measure(trend.groups[0].median, trend.series.unit)}"
     last = trend.changes[-1]
-    return f"{trend.series.text}: {effect_text(last.effect, trend.series.unit)} since {last.when[:10]}"
+    return f"{trend.series.text}: {format_effect(last.effect, trend.series.unit)} since {last.when[:10]}"
 
 
-def _unit(series: Series) -> Unit:
+def _unit(series: TrendSeries) -> AxisUnit:
     most = max((point.value for point in series.points), default=1.0)
     match series.unit:
         case "pps":
-            return rate_unit(most)
+            return pick_rate_unit(most)
         case "ns":
-            return time_unit(most)
+            return pick_time_unit(most)
     return PERCENT
 
 
-def by_time(series: Series) -> bool:
+def has_even_times(series: TrendSeries) -> bool:
     """Whether runs are spread well enough over time to be set by it."""
     began = [datetime.fromisoformat(point.started_at).timestamp() for point in series.points]
     whole = began[-1] - began[0] if began else 0.0
     return whole > 0 and all(later - earlier <= GAP_RATIO * whole for earlier, later in pairwise(began))
 
 
-def _places(series: Series) -> list[Row]:
+def _places(series: TrendSeries) -> list[Row]:
     """Where each run stands along the chart."""
-    if by_time(series):
+    if has_even_times(series):
         return [{"x": point.started_at} for point in series.points]
     return [{"x": number} for number in range(1, len(series.points) + 1)]
 
 
-def _point_row(trend: Trend, point: Point, unit: Unit) -> Row:
+def _point_row(trend: Trend, point: TrendPoint, unit: AxisUnit) -> Row:
     apart = any(point.run_id in group.outlier_run_ids for group in trend.groups)
     kind = AT_LEAST if point.at_least else APART if apart else RUN
     began = point.started_at[:16].replace("T", " ")
@@ -100,11 +106,11 @@ def _point_row(trend: Trend, point: Point, unit: Unit) -> Row:
         "low": None if point.low is None or point.at_least else point.low / unit.size,
         "high": None if point.high is None or point.at_least else point.high / unit.size,
         "label": format_measure(point.value, trend.series.unit) if apart else "",
-        "text": f"run {point.run_id}, {began}: {point_text(point, trend.series.unit)}",
+        "text": f"run {point.run_id}, {began}: {format_point(point, trend.series.unit)}",
     }
 
 
-def _group_row(trend: Trend, group: Group, unit: Unit, places: dict[str, Row]) -> Row:
+def _group_row(trend: Trend, group: TrendSegment, unit: AxisUnit, places: dict[str, Row]) -> Row:
     spread = group.spread or 0.0
     value = format_measure(group.median, trend.series.unit)
     return {
@@ -113,7 +119,7 @@ def _group_row(trend: Trend, group: Group, unit: Unit, places: dict[str, Row]) -
         "median": group.median / unit.size,
         "low": (group.median - spread) / unit.size,
         "high": (group.median + spread) / unit.size,
-        "text": f"{value}, median of {group.count}, spread {spread_text(group)}",
+        "text": f"{value}, median of {group.count}, spread {format_segment_spread(group)}",
     }
 
 
@@ -128,12 +134,12 @@ def _change_row(trend: Trend, number: int, places: dict[str, Row]) -> Row:
         "height": LABEL_HEIGHT * (number % LABEL_ROWS) + LABEL_HEIGHT / 2 + 4,
         "side": "left" if position > LEFT_FROM * len(series.points) else "right",
         "verdict": str(change.verdict),
-        "label": f"{effect_text(change.effect, series.unit)}: {change.verdict}\n{from_text} → {after}",
-        "text": f"from run {change.run_id} on {change_text(change, series.unit)}: {change.verdict}",
+        "label": f"{format_effect(change.effect, series.unit)}: {change.verdict}\n{from_text} → {after}",
+        "text": f"from run {change.run_id} on {format_change(change, series.unit)}: {change.verdict}",
     }
 
 
-def _between(earlier: Point, later: Point, places: dict[str, Row]) -> Any:
+def _between(earlier: TrendPoint, later: TrendPoint, places: dict[str, Row]) -> Any:
     """In the middle between two runs, along the chart."""
     first, last = (places[point.run_id]["x"] for point in (earlier, later))
     if isinstance(first, int):
@@ -142,7 +148,7 @@ def _between(earlier: Point, later: Point, places: dict[str, Row]) -> Any:
     return (began + (datetime.fromisoformat(last) - began) / 2).isoformat()
 
 
-def _definition(trend: Trend, unit: Unit) -> Spec:
+def _definition(trend: Trend, unit: AxisUnit) -> Spec:
     x = _along(trend.series)
     value: Spec = {"type": "quantitative", "scale": {"domain": _domain(trend, unit), "nice": False, "clamp": True}}
     y = value | {"axis": {"title": f"{trend.series.text}, {unit.name}"}}
@@ -160,17 +166,17 @@ def _definition(trend: Trend, unit: Unit) -> Spec:
     }
 
 
-def _along(series: Series) -> Spec:
+def _along(series: TrendSeries) -> Spec:
     """The axis that runs are set along: time, or their number."""
     scale: Spec = {"padding": 24, "nice": False}
-    if by_time(series):
+    if has_even_times(series):
         axis: Spec = {"title": "UTC", "grid": False, "labelOverlap": True, "format": _time_format(series)}
         return {"type": "temporal", "scale": scale | {"type": "utc"}, "axis": axis}
     axis = {"title": "runs, oldest first", "grid": False, "tickMinStep": 1, "format": "d"}
     return {"type": "quantitative", "scale": scale | {"zero": False}, "axis": axis}
 
 
-def _time_format(series: Series) -> str:
+def _time_format(series: TrendSeries) -> str:
     first, last = (datetime.fromisoformat(series.points[end].started_at) for end in (0, -1))
     span_s = (last - first).total_seconds()
     if span_s < 600:
@@ -178,7 +184,7 @@ def _time_format(series: Series) -> str:
     return "%H:%M" if span_s < 86400 else "%-d %b %H:%M" if span_s < 3 * 86400 else "%-d %b %Y"
 
 
-def _domain(trend: Trend, unit: Unit) -> list[float]:
+def _domain(trend: Trend, unit: AxisUnit) -> list[float]:
     """From the lowest to the highest that is not far off, and room for the labels of changes above."""
     apart = {run_id for group in trend.groups for run_id in group.outlier_run_ids}
     points = trend.series.points
@@ -187,13 +193,13 @@ def _domain(trend: Trend, unit: Unit) -> list[float]:
     reach = REACH * ((high - low) or abs(high) or 1.0)
     all_low, all_high = _ends(points)
     low, high = max(all_low, low - reach) / unit.size, min(all_high, high + reach) / unit.size
-    room = ROOM_RATIO * (high - low) or 0.05 * abs(high) or 1.0
+    room = MARGIN_RATIO * (high - low) or 0.05 * abs(high) or 1.0
     rows = min(len(trend.changes), LABEL_ROWS)
     above = (high - low + 2 * room) * rows * LABEL_HEIGHT / (theme.HEIGHT - rows * LABEL_HEIGHT)
     return [low - room, high + room + above]
 
 
-def _ends(points: Sequence[Point]) -> tuple[float, float]:
+def _ends(points: Sequence[TrendPoint]) -> tuple[float, float]:
     """The lowest and the highest figure or bound."""
     ends = [end for each in points for end in (each.low, each.high, each.value) if end is not None] or [0.0, 1.0]
     return min(ends), max(ends)

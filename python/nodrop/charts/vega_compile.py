@@ -6,10 +6,10 @@ from typing import Any, cast
 
 from nodrop.charts.base import Chart
 from nodrop.charts.render import VEGA_LITE
-from nodrop.charts.theme import Theme, themed
+from nodrop.charts.theme import Theme, apply_theme
 
 
-def compiled(chart: Chart, theme: Theme) -> dict[str, Any]:
+def compile_chart(chart: Chart, theme: Theme) -> dict[str, Any]:
     """A chart's definition in a theme, without data: it is put in under the names the chart has for it."""
     return cast(dict[str, Any], json.loads(_compiled(json.dumps(chart.untitled), theme)))
 
@@ -18,4 +18,4 @@ def compiled(chart: Chart, theme: Theme) -> dict[str, Any]:
 def _compiled(definition: str, theme: Theme) -> str:
     import vl_convert
 
-    return json.dumps(vl_convert.vegalite_to_vega(themed(json.loads(definition), theme, ground=False), VEGA_LITE))
+    return json.dumps(vl_convert.vegalite_to_vega(apply_theme(json.loads(definition), theme, ground=False), VEGA_LITE))

@@ -8,7 +8,7 @@ from pathlib import Path
 from nodrop.model.event import Event, RunStarted
 
 
-class EventLines:
+class EventWriter:
     """Adds to a file, one whole line for each event; several writers do not mix. Raises OSError."""
 
     def __init__(self, path: Path) -> None:

@@ -16,7 +16,7 @@ from prometheus_client.openmetrics.exposition import generate_latest as openmetr
 from prometheus_client.registry import Collector
 
 from nodrop import __version__
-from nodrop.export.run_metrics import SIZE, families, gauge, loads, size_text
+from nodrop.export.run_metrics import FRAME_SIZE, build_families, build_gauge, format_frame_size, list_loads
 from nodrop.model.base import Value
 from nodrop.model.event import Event, RunDone, RunStarted, TrialDone, TrialProgress, TrialStarted
 from nodrop.model.goal import GoalResult
@@ -24,10 +24,10 @@ from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
-"""Of what `exposition` gives."""
+"""Of what `format_openmetrics` gives."""
 
 
-class Running(Value):
+class RunningState(Value):
     """The run that goes on now, as far as it got."""
 
     run_id: str
@@ -44,7 +44,7 @@ class Running(Value):
     received_count: int = 0
     lost_count: int = 0
 
-    def after(self, event: Event) -> "Running":
+    def after(self, event: Event) -> "RunningState":
         """The same, an event later."""
         match event:
             case TrialStarted():
@@ -58,24 +58,24 @@ class Running(Value):
         return self
 
 
-class RunWatch:
+class RunTracker:
     """Keeps what is known of the run that goes on; an OnEvent."""
 
     def __init__(self) -> None:
-        self.now: Running | None = None
+        self.now: RunningState | None = None
         """None between runs."""
 
     def __call__(self, event: Event) -> None:
         """Take in what happened."""
         if isinstance(event, RunStarted):
-            self.now = Running(run_id=event.run_id, plan=event.plan)
+            self.now = RunningState(run_id=event.run_id, plan=event.plan)
         elif isinstance(event, RunDone):
             self.now = None
         elif self.now:
             self.now = self.now.after(event)
 
 
-def exposition(results: Sequence[RunResult], running: Running | None = None) -> str:
+def format_openmetrics(results: Sequence[RunResult], running: RunningState | None = None) -> str:
     """OpenMetrics text 1.0.0 of finished runs and of the one that goes on.
 
     Args:
@@ -86,7 +86,7 @@ def exposition(results: Sequence[RunResult], running: Running | None = None) -> 
     return text.decode()
 
 
-def textfile(results: Sequence[RunResult], running: Running | None = None) -> str:
+def textfile(results: Sequence[RunResult], running: RunningState | None = None) -> str:
     """The same in the older text format of Prometheus, which the text file collector of its node_exporter reads."""
     return prometheus_text(_registry(results, running)).decode()
 
@@ -96,14 +96,14 @@ def write_textfile(path: Path, results: Sequence[RunResult]) -> None:
     write_to_textfile(str(path), _registry(results, None))
 
 
-def _registry(results: Sequence[RunResult], running: Running | None) -> CollectorRegistry:
-    latest = {size_text(result.plan): result for result in results}
+def _registry(results: Sequence[RunResult], running: RunningState | None) -> CollectorRegistry:
+    latest = {format_frame_size(result.plan): result for result in results}
     registry = CollectorRegistry()
-    registry.register(_Once(lambda: _families(tuple(latest.values()), running)))
+    registry.register(_FamilyCollector(lambda: _families(tuple(latest.values()), running)))
     return registry
 
 
-class _Once(Collector):
+class _FamilyCollector(Collector):
     """Families of metrics as the registry wants them."""
 
     def __init__(self, families: Callable[[], Iterable[Metric]]) -> None:
@@ -118,18 +118,18 @@ class _Once(Collector):
         return ()
 
 
-def _families(results: Sequence[RunResult], running: Running | None) -> Iterator[Metric]:
+def _families(results: Sequence[RunResult], running: RunningState | None) -> Iterator[Metric]:
     yield InfoMetricFamily("nodrop", "The program.", value={"version": __version__})
     yield from _running(running)
     if results:
-        yield from families(results)
+        yield from build_families(results)
 
 
-def _running(running: Running | None) -> Iterator[Metric]:
+def _running(running: RunningState | None) -> Iterator[Metric]:
     yield GaugeMetricFamily("nodrop_running", "Whether a run goes on.", value=float(running is not None))
     if not running:
         return
-    labels = {"run_id": running.run_id, SIZE: size_text(running.plan)}
+    labels = {"run_id": running.run_id, FRAME_SIZE: format_frame_size(running.plan)}
     for name, text, value in (
         ("trials", "Trials of the running run that are over.", running.trial_count),
         ("trial_load_pps", "Intended load of the running trial, frames per second.", running.intended_load_pps),
@@ -138,11 +138,11 @@ def _running(running: Running | None) -> Iterator[Metric]:
         ("trial_received_frames", "Frames that came back in the running trial.", running.received_count),
         ("trial_lost_frames", "Frames certainly lost in the running trial.", running.lost_count),
     ):
-        family = gauge(f"nodrop_running_{name}", text, list(labels))
+        family = build_gauge(f"nodrop_running_{name}", text, list(labels))
         family.add_metric(list(labels.values()), value)
         yield family
-    bounds = gauge("nodrop_running_goal_load_pps", "Bounds of each goal so far.", [*labels, "goal", "bound"])
+    bounds = build_gauge("nodrop_running_goal_load_pps", "Bounds of each goal so far.", [*labels, "goal", "bound"])
     for found in running.goals:
-        for bound, load_pps in loads(found):
+        for bound, load_pps in list_loads(found):
             bounds.add_metric([*labels.values(), found.goal.label, bound], load_pps)
     yield bounds

@@ -9,18 +9,20 @@ from nodrop.model.goal import Goal, GoalResult, Limit
 from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult, Status
 from nodrop.model.rule_cost import KEPT
-from nodrop.model.trial import FIXED, DirectionTimes, TrialResult, Verdict
+from nodrop.model.trial import FIXED, DirectionTimes, TrialResult, ValidityStatus
 
 NS = 1e-9
-SIZE = "frame_size"
+FRAME_SIZE = "frame_size"
 UNITS = ("pps", "seconds", "ratio", "frames")
 
 
-def families(results: Sequence[RunResult]) -> Iterator[Metric]:
+def build_families(results: Sequence[RunResult]) -> Iterator[Metric]:
     """What the runs found, one run for each frame size: of repeats the last, of set-ups measured in turn A's,
     or those that keep all rules.
     """
-    results = tuple({size_text(run.plan): run for run in results if run.plan.variant in ("", "A", KEPT)}.values())
+    results = tuple(
+        {format_frame_size(run.plan): run for run in results if run.plan.variant in ("", "A", KEPT)}.values()
+    )
     yield from _runs(results)
     yield from _goals(results)
     yield from _fixed(results)
@@ -28,13 +30,13 @@ def families(results: Sequence[RunResult]) -> Iterator[Metric]:
     yield from _latencies(results)
 
 
-def gauge(name: str, text: str, labels: Sequence[str]) -> GaugeMetricFamily:
+def build_gauge(name: str, text: str, labels: Sequence[str]) -> GaugeMetricFamily:
     """A family of values that come and go; its unit is the end of its name."""
     unit = next((unit for unit in UNITS if name.endswith(f"_{unit}")), "")
     return GaugeMetricFamily(name, text, labels=labels, unit=unit)
 
 
-def loads(found: GoalResult) -> Iterator[tuple[str, float]]:
+def list_loads(found: GoalResult) -> Iterator[tuple[str, float]]:
     """The loads known of a goal, by what they are."""
     if found.lower:
         yield "lower", found.lower.load_pps
@@ -44,18 +46,18 @@ def loads(found: GoalResult) -> Iterator[tuple[str, float]]:
         yield "estimate", found.estimate_pps
 
 
-def size_text(plan: Plan) -> str:
+def format_frame_size(plan: Plan) -> str:
     """The frame size as users label it."""
     return plan.frame_size or f"{plan.traffic.frame_bytes:g}"
 
 
 def _runs(results: Sequence[RunResult]) -> Iterator[Metric]:
-    run = InfoMetricFamily("nodrop_run", "What was measured, and with which search.", labels=[SIZE])
-    status = StateSetMetricFamily("nodrop_run_status", "How the run ended.", labels=[SIZE])
-    started = gauge("nodrop_run_started_timestamp_seconds", "When it began, seconds since 1970.", [SIZE])
-    lasted = gauge("nodrop_run_duration_seconds", "Time it took, lab included.", [SIZE])
+    run = InfoMetricFamily("nodrop_run", "What was measured, and with which search.", labels=[FRAME_SIZE])
+    status = StateSetMetricFamily("nodrop_run_status", "How the run ended.", labels=[FRAME_SIZE])
+    started = build_gauge("nodrop_run_started_timestamp_seconds", "When it began, seconds since 1970.", [FRAME_SIZE])
+    lasted = build_gauge("nodrop_run_duration_seconds", "Time it took, lab included.", [FRAME_SIZE])
     for result in results:
-        size = size_text(result.plan)
+        size = format_frame_size(result.plan)
         about = {
             "run_id": result.run_id,
             "sut": result.facts.stage.sut if result.facts else result.plan.lab.sut_text,
@@ -70,23 +72,23 @@ def _runs(results: Sequence[RunResult]) -> Iterator[Metric]:
 
 
 def _goals(results: Sequence[RunResult]) -> Iterator[Metric]:
-    labels = ["goal", SIZE]
-    allowed = gauge("nodrop_goal_allowed_loss_ratio", "Loss ratio the goal allows.", labels)
-    load = gauge(
+    labels = ["goal", FRAME_SIZE]
+    allowed = build_gauge("nodrop_goal_allowed_loss_ratio", "Loss ratio the goal allows.", labels)
+    load = build_gauge(
         "nodrop_goal_load_pps",
         "Intended load over all directions, frames per second: lower bound (the result), upper bound, estimate.",
         [*labels, "bound"],
     )
-    losses = gauge("nodrop_goal_loss_ratio", "Loss ratio measured at a bound.", [*labels, "bound"])
-    throughput = gauge(
+    losses = build_gauge("nodrop_goal_loss_ratio", "Loss ratio measured at a bound.", [*labels, "bound"])
+    throughput = build_gauge(
         "nodrop_goal_conditional_throughput_pps", "Forwarding rate to expect at the lower bound (RFC 9971).", labels
     )
-    regular = gauge("nodrop_goal_regular", "Whether both bounds are there and close enough (RFC 9971).", labels)
+    regular = build_gauge("nodrop_goal_regular", "Whether both bounds are there and close enough (RFC 9971).", labels)
     limit = StateSetMetricFamily("nodrop_goal_limit", "What kept the load from going higher.", labels=labels)
     for result, found in ((run, found) for run in results for found in run.goals):
         values = _goal_labels(found.goal, result)
         allowed.add_metric(values, found.goal.loss_ratio)
-        for bound, load_pps in loads(found):
+        for bound, load_pps in list_loads(found):
             load.add_metric([*values, bound], load_pps)
         for bound, measured in (("lower", found.lower), ("upper", found.upper)):
             if measured:
@@ -99,14 +101,14 @@ def _goals(results: Sequence[RunResult]) -> Iterator[Metric]:
 
 
 def _fixed(results: Sequence[RunResult]) -> Iterator[Metric]:
-    load = gauge(
+    load = build_gauge(
         "nodrop_fixed_load_pps",
         "Frames per second over all directions at a fixed rate: intended, offered, received.",
-        [SIZE, "load"],
+        [FRAME_SIZE, "load"],
     )
-    loss = gauge("nodrop_fixed_loss_ratio", "Frames lost of those sent at a fixed rate.", [SIZE])
+    loss = build_gauge("nodrop_fixed_loss_ratio", "Frames lost of those sent at a fixed rate.", [FRAME_SIZE])
     for result, trial in ((run, trial) for run in results for trial in run.trials if trial.phase == FIXED):
-        size = size_text(result.plan)
+        size = format_frame_size(result.plan)
         load.add_metric([size, "intended"], trial.trial.intended_load_pps)
         load.add_metric([size, "offered"], trial.offered_load_pps)
         load.add_metric([size, "received"], trial.forwarding_rate_pps)
@@ -116,14 +118,16 @@ def _fixed(results: Sequence[RunResult]) -> Iterator[Metric]:
 
 
 def _frames(results: Sequence[RunResult]) -> Iterator[Metric]:
-    trials = gauge("nodrop_run_trials", "Trials by how far they can be trusted.", [SIZE, "verdict"])
-    frames = gauge("nodrop_run_frames", "Frames over all trials, by what became of them.", [SIZE, "fate"])
-    drops = gauge(
-        "nodrop_run_tester_drop_frames", "Frames dropped in the tester's own receive path; never the SUT's.", [SIZE]
+    trials = build_gauge("nodrop_run_trials", "Trials by how far they can be trusted.", [FRAME_SIZE, "verdict"])
+    frames = build_gauge("nodrop_run_frames", "Frames over all trials, by what became of them.", [FRAME_SIZE, "fate"])
+    drops = build_gauge(
+        "nodrop_run_tester_drop_frames",
+        "Frames dropped in the tester's own receive path; never the SUT's.",
+        [FRAME_SIZE],
     )
     for result in results:
-        size = size_text(result.plan)
-        for verdict in Verdict:
+        size = format_frame_size(result.plan)
+        for verdict in ValidityStatus:
             count = sum(trial.validity.verdict is verdict for trial in result.trials)
             trials.add_metric([size, str(verdict)], count)
         for fate, count in _fates(result.trials):
@@ -144,11 +148,15 @@ def _fates(trials: Sequence[TrialResult]) -> Iterator[tuple[str, int]]:
 
 
 def _latencies(results: Sequence[RunResult]) -> Iterator[Metric]:
-    where = [SIZE, "at", "tx_port", "rx_port", "stream"]
-    load = gauge("nodrop_latency_load_pps", "Load at which latency was measured, frames per second.", [SIZE, "at"])
-    latency = gauge("nodrop_latency_seconds", "Latency of the frames of a direction or stream.", [*where, "statistic"])
+    where = [FRAME_SIZE, "at", "tx_port", "rx_port", "stream"]
+    load = build_gauge(
+        "nodrop_latency_load_pps", "Load at which latency was measured, frames per second.", [FRAME_SIZE, "at"]
+    )
+    latency = build_gauge(
+        "nodrop_latency_seconds", "Latency of the frames of a direction or stream.", [*where, "statistic"]
+    )
     for result in results:
-        size = size_text(result.plan)
+        size = format_frame_size(result.plan)
         for label, trial in _points(result):
             load.add_metric([size, label], trial.trial.intended_load_pps)
             for times in trial.directions:
@@ -180,4 +188,4 @@ def _statistics(times: DirectionTimes) -> Iterator[tuple[str, float]]:
 
 
 def _goal_labels(goal: Goal, result: RunResult) -> list[str]:
-    return [goal.label, size_text(result.plan)]
+    return [goal.label, format_frame_size(result.plan)]

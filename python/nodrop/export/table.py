@@ -13,18 +13,18 @@ from nodrop.model.result import RunResult
 from nodrop.model.summary import Measure, Summary
 from nodrop.model.trial import TrialResult
 
-Kind = Literal["text", "integer", "real", "truth", "time"]
+CellKind = Literal["text", "integer", "real", "truth", "time"]
 Format = Literal["csv", "parquet"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 UNIT_SUFFIXES = ("pps", "ns", "s", "bytes", "count", "ratio")
 LIST_SEPARATOR = ";"
 
 
-class Column(NamedTuple):
+class TableColumn(NamedTuple):
     """A column: what it is called and what its cells are."""
 
     name: str
-    kind: Kind
+    kind: CellKind
     meaning: str = ""
 
     @property
@@ -34,15 +34,15 @@ class Column(NamedTuple):
         return end if end in UNIT_SUFFIXES and self.kind in ("integer", "real") else ""
 
 
-class Table(NamedTuple):
+class ResultTable(NamedTuple):
     """Rows of cells; None is what is not known."""
 
     name: str
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     rows: list[tuple[Any, ...]]
 
 
-def long(summaries: Iterable[Summary], tags: Mapping[str, Sequence[str]] | None = None) -> Table:
+def build_long_table(summaries: Iterable[Summary], tags: Mapping[str, Sequence[str]] | None = None) -> ResultTable:
     """One row for each run and measure; a run without measures has one row, too.
 
     Args:
@@ -56,10 +56,10 @@ def long(summaries: Iterable[Summary], tags: Mapping[str, Sequence[str]] | None 
         for summary in summaries
         for measured in ([tuple(_of_measure(each)) for each in summary.measures] or [nothing])
     ]
-    return Table("measures", (*RUN_COLUMNS, *MEASURE_COLUMNS), rows)
+    return ResultTable("measures", (*RUN_COLUMNS, *MEASURE_COLUMNS), rows)
 
 
-def wide(summaries: Sequence[Summary], tags: Mapping[str, Sequence[str]] | None = None) -> Table:
+def build_wide_table(summaries: Sequence[Summary], tags: Mapping[str, Sequence[str]] | None = None) -> ResultTable:
     """One row for each run, and four columns for each measure that any of them has: value, low, high, limit."""
     measures = {measure.key: measure for summary in reversed(summaries) for measure in summary.measures}
     keys = sorted(measures)
@@ -69,26 +69,26 @@ def wide(summaries: Sequence[Summary], tags: Mapping[str, Sequence[str]] | None 
         found = {measure.key: measure for measure in summary.measures}
         cells = [cell for key in keys for cell in _four(found.get(key))]
         rows.append((*_of_run(summary, tags or {}), *cells))
-    return Table("runs", (*RUN_COLUMNS, *columns), rows)
+    return ResultTable("runs", (*RUN_COLUMNS, *columns), rows)
 
 
-def trials(result: RunResult) -> Table:
+def build_trial_table(result: RunResult) -> ResultTable:
     """One row for each trial of a run."""
     rows = [tuple(cell(result, trial) for _, cell in TRIAL_CELLS) for trial in result.trials]
-    return Table("trials", tuple(column for column, _ in TRIAL_CELLS), rows)
+    return ResultTable("trials", tuple(column for column, _ in TRIAL_CELLS), rows)
 
 
-def windows(result: RunResult) -> Table:
+def build_window_table(result: RunResult) -> ResultTable:
     """One row for each window of each trial and series: how counts grew while a trial went on."""
-    return Table("windows", WINDOW_COLUMNS, [row for trial in result.trials for row in _windows(result, trial)])
+    return ResultTable("windows", WINDOW_COLUMNS, [row for trial in result.trials for row in _windows(result, trial)])
 
 
-def written(table: Table, wanted: Format) -> bytes:
+def serialize_table(table: ResultTable, wanted: Format) -> bytes:
     """A table as a file's content. Raises ConfigError when pyarrow is needed and not there."""
     return to_csv(table).encode() if wanted == "csv" else to_parquet(table)
 
 
-def to_csv(table: Table) -> str:
+def to_csv(table: ResultTable) -> str:
     """RFC 4180 with one header line; what is not known is empty, times are ISO 8601."""
     text = io.StringIO()
     writer = csv.writer(text)
@@ -97,7 +97,7 @@ def to_csv(table: Table) -> str:
     return text.getvalue()
 
 
-def to_parquet(table: Table) -> bytes:
+def to_parquet(table: ResultTable) -> bytes:
     """Parquet with typed columns; units, meanings and nodrop's version are in its metadata. Raises ConfigError."""
     try:
         import pyarrow as pa
@@ -140,20 +140,20 @@ def _time(text: str) -> datetime | None:
     return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-KINDS: dict[Any, Kind] = {int: "integer", float: "real", bool: "truth", float | None: "real"}
+CELL_KINDS: dict[Any, CellKind] = {int: "integer", float: "real", bool: "truth", float | None: "real"}
 
 
-def _columns_of(model: type[Value], leave: Sequence[str] = ()) -> Iterator[Column]:
+def _columns_of(model: type[Value], leave: Sequence[str] = ()) -> Iterator[TableColumn]:
     """The fields of a value as columns, with what their documentation says."""
     for name, field in model.model_fields.items():
         if name not in leave:
-            kind = "time" if name.endswith("_at") else KINDS.get(field.annotation, "text")
-            yield Column(name, kind, field.description or "")
+            kind = "time" if name.endswith("_at") else CELL_KINDS.get(field.annotation, "text")
+            yield TableColumn(name, kind, field.description or "")
 
 
 RUN_COLUMNS = (
     *_columns_of(Summary, leave=("measures",)),
-    Column("tags", "text", f"What the run was tagged with, joined by {LIST_SEPARATOR!r}."),
+    TableColumn("tags", "text", f"What the run was tagged with, joined by {LIST_SEPARATOR!r}."),
 )
 MEASURE_COLUMNS = tuple(column._replace(name=f"measure_{column.name}") for column in _columns_of(Measure))
 
@@ -169,12 +169,12 @@ def _of_measure(measure: Measure) -> Iterator[Any]:
     yield from (getattr(measure, name) for name in Measure.model_fields)
 
 
-def _measure_columns(measure: Measure) -> Iterator[Column]:
+def _measure_columns(measure: Measure) -> Iterator[TableColumn]:
     key, unit = measure.key, measure.unit
-    yield Column(f"{key}_{unit}", "real", measure.text)
-    yield Column(f"{key}_low_{unit}", "real", f"{measure.text}: at least that")
-    yield Column(f"{key}_high_{unit}", "real", f"{measure.text}: less than that")
-    yield Column(f"{key}_limit", "text", f"{measure.text}: what kept it from being better")
+    yield TableColumn(f"{key}_{unit}", "real", measure.text)
+    yield TableColumn(f"{key}_low_{unit}", "real", f"{measure.text}: at least that")
+    yield TableColumn(f"{key}_high_{unit}", "real", f"{measure.text}: less than that")
+    yield TableColumn(f"{key}_limit", "text", f"{measure.text}: what kept it from being better")
 
 
 def _four(measure: Measure | None) -> tuple[Any, ...]:
@@ -185,46 +185,49 @@ def _stream_sum(name: str) -> Callable[[RunResult, TrialResult], int]:
     return lambda _, trial: sum(getattr(stream, name) for stream in trial.streams)
 
 
-TRIAL_CELLS: tuple[tuple[Column, Callable[[RunResult, TrialResult], Any]], ...] = (
-    (Column("run_id", "text"), lambda run, _: run.run_id),
-    (Column("trial_index", "integer", "Position in the run, from 0."), lambda _, trial: trial.index),
-    (Column("phase", "text", "What it was for."), lambda _, trial: trial.phase),
-    (Column("started_at", "time", "UTC."), lambda _, trial: _time(trial.started_at)),
-    (Column("asked_s", "real", "Duration that was asked for."), lambda _, trial: trial.trial.duration_s),
-    (Column("duration_s", "real", "Time the tester really sent."), lambda _, trial: trial.duration_s),
-    (Column("intended_load_pps", "real", "Over all directions."), lambda _, trial: trial.trial.intended_load_pps),
-    (Column("offered_load_pps", "real", "Really sent."), lambda _, trial: trial.offered_load_pps),
-    (Column("forwarding_rate_pps", "real", "Came back."), lambda _, trial: trial.forwarding_rate_pps),
-    (Column("loss_ratio", "real", "Unsent frames count as lost."), lambda _, trial: trial.loss_ratio),
-    (Column("intended_count", "integer"), lambda _, trial: trial.intended_count),
-    (Column("offered_count", "integer"), lambda _, trial: trial.offered_count),
-    (Column("received_count", "integer"), lambda _, trial: trial.received_count),
-    (Column("lost_count", "integer", "Offered and never received."), lambda _, trial: trial.lost_count),
-    (Column("unsent_count", "integer", "The tester failed to send them."), lambda _, trial: trial.unsent_count),
-    (Column("duplicate_count", "integer"), _stream_sum("duplicate_count")),
-    (Column("out_of_order_count", "integer"), _stream_sum("out_of_order_count")),
-    (Column("tester_drop_count", "integer", "The tester itself dropped."), lambda _, trial: trial.tester_drop_count),
-    (Column("verdict", "text", "How far it can be trusted."), lambda _, trial: str(trial.validity.verdict)),
+TRIAL_CELLS: tuple[tuple[TableColumn, Callable[[RunResult, TrialResult], Any]], ...] = (
+    (TableColumn("run_id", "text"), lambda run, _: run.run_id),
+    (TableColumn("trial_index", "integer", "Position in the run, from 0."), lambda _, trial: trial.index),
+    (TableColumn("phase", "text", "What it was for."), lambda _, trial: trial.phase),
+    (TableColumn("started_at", "time", "UTC."), lambda _, trial: _time(trial.started_at)),
+    (TableColumn("asked_s", "real", "Duration that was asked for."), lambda _, trial: trial.trial.duration_s),
+    (TableColumn("duration_s", "real", "Time the tester really sent."), lambda _, trial: trial.duration_s),
+    (TableColumn("intended_load_pps", "real", "Over all directions."), lambda _, trial: trial.trial.intended_load_pps),
+    (TableColumn("offered_load_pps", "real", "Really sent."), lambda _, trial: trial.offered_load_pps),
+    (TableColumn("forwarding_rate_pps", "real", "Came back."), lambda _, trial: trial.forwarding_rate_pps),
+    (TableColumn("loss_ratio", "real", "Unsent frames count as lost."), lambda _, trial: trial.loss_ratio),
+    (TableColumn("intended_count", "integer"), lambda _, trial: trial.intended_count),
+    (TableColumn("offered_count", "integer"), lambda _, trial: trial.offered_count),
+    (TableColumn("received_count", "integer"), lambda _, trial: trial.received_count),
+    (TableColumn("lost_count", "integer", "Offered and never received."), lambda _, trial: trial.lost_count),
+    (TableColumn("unsent_count", "integer", "The tester failed to send them."), lambda _, trial: trial.unsent_count),
+    (TableColumn("duplicate_count", "integer"), _stream_sum("duplicate_count")),
+    (TableColumn("out_of_order_count", "integer"), _stream_sum("out_of_order_count")),
     (
-        Column("doubts", "text", f"Codes, joined by {LIST_SEPARATOR!r}."),
+        TableColumn("tester_drop_count", "integer", "The tester itself dropped."),
+        lambda _, trial: trial.tester_drop_count,
+    ),
+    (TableColumn("verdict", "text", "How far it can be trusted."), lambda _, trial: str(trial.validity.verdict)),
+    (
+        TableColumn("doubts", "text", f"Codes, joined by {LIST_SEPARATOR!r}."),
         lambda _, trial: LIST_SEPARATOR.join(doubt.code for doubt in trial.validity.doubts),
     ),
-    (Column("stopped_by", "text", "Clause of the stop rule that ended it."), lambda _, trial: trial.stopped_by),
-    (Column("goal", "text", "Goal in focus."), lambda _, trial: trial.trial.goal),
-    (Column("rule", "text", "What chose the load."), lambda _, trial: trial.trial.rule),
-    (Column("reason", "text", "Why it was measured."), lambda _, trial: trial.trial.reason),
+    (TableColumn("stopped_by", "text", "Clause of the stop rule that ended it."), lambda _, trial: trial.stopped_by),
+    (TableColumn("goal", "text", "Goal in focus."), lambda _, trial: trial.trial.goal),
+    (TableColumn("rule", "text", "What chose the load."), lambda _, trial: trial.trial.rule),
+    (TableColumn("reason", "text", "Why it was measured."), lambda _, trial: trial.trial.reason),
 )
 WINDOW_COLUMNS = (
-    Column("run_id", "text"),
-    Column("trial_index", "integer", "Position in the run, from 0."),
-    Column("tx_port", "integer"),
-    Column("rx_port", "integer"),
-    Column("stream_id", "integer", "Empty where all streams between two ports are counted together."),
-    Column("start_s", "real", "Since the first frame of the trial was due."),
-    Column("end_s", "real"),
-    Column("offered_count", "integer"),
-    Column("received_count", "integer"),
-    Column("lost_count", "integer", "By the window in which a later frame overtook them; empty: not known."),
+    TableColumn("run_id", "text"),
+    TableColumn("trial_index", "integer", "Position in the run, from 0."),
+    TableColumn("tx_port", "integer"),
+    TableColumn("rx_port", "integer"),
+    TableColumn("stream_id", "integer", "Empty where all streams between two ports are counted together."),
+    TableColumn("start_s", "real", "Since the first frame of the trial was due."),
+    TableColumn("end_s", "real"),
+    TableColumn("offered_count", "integer"),
+    TableColumn("received_count", "integer"),
+    TableColumn("lost_count", "integer", "By the window in which a later frame overtook them; empty: not known."),
 )
 
 

@@ -49,19 +49,21 @@ def save(result: "RunResult", results_dir: str | Path) -> Path:
     Raises: ConfigError when it cannot be written, or is there already.
     """
     path = Path(results_dir) / result.run_id / RESULT_FILE
-    keep(path, to_json(result))
+    write_once(path, to_json(result))
     return path
 
 
-def keep(path: Path, text: str) -> None:
+def write_once(path: Path, text: str) -> None:
     """Write a file that is never written again, and beside it its hash. Raises ConfigError."""
     if path.exists():
         raise ConfigError(f"{path}: asked to be written, it is there already, and a result is never rewritten")
-    write_whole(checksums.hash_file(path), checksums.line(path, text.encode()))  # first, so that no result is without
-    write_whole(path, text)
+    write_text(
+        checksums.checksum_path(path), checksums.format_line(path, text.encode())
+    )  # first, so that no result is without
+    write_text(path, text)
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
     """Write a text in one step: as `write_bytes`. Raises ConfigError."""
     write_bytes(path, text.encode())
 

@@ -19,7 +19,7 @@ LATENCY_LABEL = "50 % of NDR"
 """Where the loop's latency is taken: at half load no queue of the tester is ever full."""
 
 
-def key_of(plan: Plan, host: HostFacts, ports: Sequence[PortFacts] = ()) -> CalibrationKey:
+def build_key(plan: Plan, host: HostFacts, ports: Sequence[PortFacts] = ()) -> CalibrationKey:
     """What a calibration must have been measured with to hold for a plan on this host.
 
     The back end is the one that `ports` were opened with, the plan's before they are.
@@ -43,7 +43,7 @@ def _headers_text(stream: Stream) -> str:
     return stream.replay.file if stream.replay else "/".join(layer.kind for layer in stream.layers)
 
 
-def calibration_of(result: RunResult) -> Calibration | None:
+def derive_calibration(result: RunResult) -> Calibration | None:
     """What a run over a bare wire says of the tester; None when it found no load without loss."""
     lower = result.goals[0].lower if result.goals else None
     if lower is None or result.facts is None:
@@ -51,7 +51,7 @@ def calibration_of(result: RunResult) -> Calibration | None:
     trials = [result.trials[point.trial_index] for point in result.latencies if point.label == LATENCY_LABEL]
     found = [way.latency for trial in trials for way in trial.directions if way.latency]
     return Calibration(
-        key=key_of(result.plan, result.facts.host, result.facts.ports),
+        key=build_key(result.plan, result.facts.host, result.facts.ports),
         load_pps=lower.load_pps,
         latency_min_ns=min((latency.min_ns for latency in found), default=None),
         latency_p50_ns=max((latency.p50_ns for latency in found), default=None),
@@ -65,7 +65,7 @@ def calibration_of(result: RunResult) -> Calibration | None:
 def save(calibration: Calibration, environment: Mapping[str, str] = os.environ) -> Path:
     """Keep a calibration in place of an older one; gives its file. Raises ConfigError."""
     path = _path(calibration.key, environment)
-    store.write_whole(path, calibration.model_dump_json(indent=1) + "\n")
+    store.write_text(path, calibration.model_dump_json(indent=1) + "\n")
     return path
 
 

@@ -4,52 +4,52 @@ import hashlib
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-State = Literal["intact", "altered", "not hashed", "missing"]
+ChecksumState = Literal["intact", "altered", "not hashed", "missing"]
 
 
-class Checked(NamedTuple):
+class ChecksumResult(NamedTuple):
     """What became of a result since it was written."""
 
-    state: State
+    state: ChecksumState
     text: str
     """As a sentence."""
 
 
-def hash_file(file: Path) -> Path:
+def checksum_path(file: Path) -> Path:
     """Where the hash of a file is kept."""
     return file.with_name(f"{file.name}.sha256")
 
 
-def digest(content: bytes) -> str:
+def compute_sha256(content: bytes) -> str:
     """SHA-256 of a file, in hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
 
 
-def line(file: Path, content: bytes) -> str:
+def format_line(file: Path, content: bytes) -> str:
     """What is kept of a file."""
-    return f"{digest(content)}  {file.name}\n"
+    return f"{compute_sha256(content)}  {file.name}\n"
 
 
-def recorded(file: Path) -> str | None:
+def read_recorded(file: Path) -> str | None:
     """The hash a file had when it was written; None where none was kept."""
     try:
-        found, _, name = hash_file(file).read_text("ascii").strip().partition("  ")
+        found, _, name = checksum_path(file).read_text("ascii").strip().partition("  ")
     except (OSError, UnicodeDecodeError):
         return None
     return found if name == file.name else None
 
 
-def check(file: Path) -> Checked:
+def check_file(file: Path) -> ChecksumResult:
     """Whether a result is what was written."""
-    expected = recorded(file)
+    expected = read_recorded(file)
     try:
-        found = digest(file.read_bytes())
+        found = compute_sha256(file.read_bytes())
     except FileNotFoundError:
-        return Checked("missing", f"{file} is missing")
+        return ChecksumResult("missing", f"{file} is missing")
     except OSError as error:
-        return Checked("missing", f"{file} cannot be read: {error.strerror}")
+        return ChecksumResult("missing", f"{file} cannot be read: {error.strerror}")
     if expected is None:
-        return Checked("not hashed", f"{file} was never hashed, as by releases before this one")
+        return ChecksumResult("not hashed", f"{file} was never hashed, as by releases before this one")
     if found == expected:
-        return Checked("intact", f"{file} is as it was written")
-    return Checked("altered", f"{file} was changed: its hash is {found[:12]}..., written was {expected[:12]}...")
+        return ChecksumResult("intact", f"{file} is as it was written")
+    return ChecksumResult("altered", f"{file} was changed: its hash is {found[:12]}..., written was {expected[:12]}...")

@@ -21,12 +21,12 @@ WAIT_S = 30
 """How long a writer waits for others that write."""
 CONNECT_S = 5
 """How long a database may take to answer at all."""
-TURN = 0x6E6F64726F70
+WRITE_LOCK_ID = 0x6E6F64726F70
 """PostgreSQL's advisory lock of whoever writes; the name of this program in ASCII."""
-WRITES = "nodrop_writes"
+WRITES_OPTION = "nodrop_writes"
 
 
-class Database:
+class IndexDatabase:
     """Connections to an index, with its tables."""
 
     def __init__(self, engine: Engine, directory: str) -> None:
@@ -43,9 +43,9 @@ class Database:
     @contextlib.contextmanager
     def writing(self) -> Iterator[Connection]:
         """The only one who writes, until the block is left; all of it is done, or nothing."""
-        with self._engine.connect().execution_options(**{WRITES: True}) as connection, connection.begin():
+        with self._engine.connect().execution_options(**{WRITES_OPTION: True}) as connection, connection.begin():
             if connection.dialect.name == "postgresql":
-                connection.execute(text(f"SELECT pg_advisory_xact_lock({TURN})"))
+                connection.execute(text(f"SELECT pg_advisory_xact_lock({WRITE_LOCK_ID})"))
             yield connection
 
     def make_tables(self) -> None:
@@ -74,14 +74,14 @@ class Database:
         self._engine.dispose()
 
 
-class Opened(NamedTuple):
+class OpenedDatabase(NamedTuple):
     """A database that can be used, and what had to be done for that."""
 
-    database: Database
+    database: IndexDatabase
     warnings: tuple[str, ...] = ()
 
 
-def open_database(results_dir: Path, url: str | None) -> Opened:
+def open_database(results_dir: Path, url: str | None) -> OpenedDatabase:
     """The index of a results directory.
 
     Args:
@@ -90,10 +90,10 @@ def open_database(results_dir: Path, url: str | None) -> Opened:
 
     Raises: ConfigError for a URL that leads nowhere.
     """
-    return by_url(results_dir, url) if url else _in_directory(results_dir)
+    return open_by_url(results_dir, url) if url else _in_directory(results_dir)
 
 
-def by_url(results_dir: Path, url: str) -> Opened:
+def open_by_url(results_dir: Path, url: str) -> OpenedDatabase:
     """A database that somebody named. Raises ConfigError."""
     parsed = _parsed(url)
     name = parsed.render_as_string(hide_password=True)
@@ -102,43 +102,43 @@ def by_url(results_dir: Path, url: str) -> Opened:
     else:
         _require_driver(name)
         engine = create_engine(parsed.set(drivername="postgresql+psycopg"), connect_args={"connect_timeout": CONNECT_S})
-    database = Database(engine, f"{platform.node()}:{results_dir.absolute()}")
+    database = IndexDatabase(engine, f"{platform.node()}:{results_dir.absolute()}")
     try:
         database.make_tables()
     except SQLAlchemyError as error:
         raise ConfigError(
-            f"results_index: {name} asked, {reason(error)}; name a database that is there, as "
+            f"results_index: {name} asked, {format_reason(error)}; name a database that is there, as "
             "postgresql://user@host/nodrop, or none"
         ) from None
-    return Opened(database)
+    return OpenedDatabase(database)
 
 
-def _in_directory(results_dir: Path) -> Opened:
+def _in_directory(results_dir: Path) -> OpenedDatabase:
     """The file, one that is made in place of a broken one, or memory."""
     file = results_dir / INDEX_FILE
     if not results_dir.is_dir():
-        return in_memory()
+        return open_in_memory()
     warnings: list[str] = []
     for _ in range(2):
-        database = Database(_sqlite(URL.create("sqlite", database=str(file))), ".")
+        database = IndexDatabase(_sqlite(URL.create("sqlite", database=str(file))), ".")
         try:
             database.make_tables()
         except SQLAlchemyError as error:
             database.close()
             if not is_broken(error):
                 break
-            warnings.append(set_aside(file, error))
+            warnings.append(move_aside(file, error))
         else:
-            return Opened(database, tuple(warnings))
-    return in_memory((*warnings, f"{file}: it cannot be written, so every result is read anew"))
+            return OpenedDatabase(database, tuple(warnings))
+    return open_in_memory((*warnings, f"{file}: it cannot be written, so every result is read anew"))
 
 
-def in_memory(warnings: tuple[str, ...] = ()) -> Opened:
+def open_in_memory(warnings: tuple[str, ...] = ()) -> OpenedDatabase:
     """An index that is gone with this process."""
     engine = _sqlite(URL.create("sqlite"), poolclass=StaticPool, connect_args={"check_same_thread": False})
-    database = Database(engine, ".")
+    database = IndexDatabase(engine, ".")
     database.make_tables()
-    return Opened(database, warnings)
+    return OpenedDatabase(database, warnings)
 
 
 def is_broken(error: SQLAlchemyError) -> bool:
@@ -149,16 +149,16 @@ def is_broken(error: SQLAlchemyError) -> bool:
     return isinstance(found, sqlite3.DatabaseError)
 
 
-def set_aside(file: Path, error: SQLAlchemyError) -> str:
+def move_aside(file: Path, error: SQLAlchemyError) -> str:
     """Rename a broken index, with what belongs to it; gives a sentence."""
     aside = file.with_name(f"{file.name}.broken-{time.time_ns()}")
     for suffix in ("-wal", "-shm", ""):
         with contextlib.suppress(OSError):
             file.with_name(f"{file.name}{suffix}").rename(aside.with_name(f"{aside.name}{suffix}"))
-    return f"{file}: no index that can be used ({reason(error)}); it is now {aside.name}, and a new one was made"
+    return f"{file}: no index that can be used ({format_reason(error)}); it is now {aside.name}, and a new one was made"
 
 
-def reason(error: SQLAlchemyError) -> str:
+def format_reason(error: SQLAlchemyError) -> str:
     """What a database said, in one line; it never names a password."""
     said = str(error.orig if isinstance(error, DatabaseError) and error.orig else error).strip()
     return said.splitlines()[0].rstrip(".") if said else type(error).__name__
@@ -200,7 +200,7 @@ def _sqlite(url: URL, **options: Any) -> Engine:
 
     @event.listens_for(engine, "begin")
     def began(connection: Connection) -> None:
-        writes = connection.get_execution_options().get(WRITES)
+        writes = connection.get_execution_options().get(WRITES_OPTION)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine

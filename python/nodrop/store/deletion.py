@@ -9,7 +9,7 @@ from nodrop.errors import ConfigError
 from nodrop.store import suites
 
 
-def remove(names: Collection[str], results_dir: Path) -> None:
+def delete_results(names: Collection[str], results_dir: Path) -> None:
     """Remove the results in these directories, with all that is beside them. Raises ConfigError.
 
     Lists of runs keep naming them, and say that they were removed; a list of which nothing is left goes too.
@@ -22,7 +22,7 @@ def remove(names: Collection[str], results_dir: Path) -> None:
 
 def _mark(file: Path, names: Collection[str]) -> None:
     """Have a list say which of its runs are gone."""
-    found = suites.look_up(file)
+    found = suites.locate(file)
     if found is None or not any(run.run_id in names and not run.removed for run in found.suite.runs):
         return
     runs = tuple(run.model_copy(update={"removed": True}) if run.run_id in names else run for run in found.suite.runs)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from nodrop import store
 
 
-class Stamp(NamedTuple):
+class ResultStamp(NamedTuple):
     """By which it is seen that a result is another than it was."""
 
     file: str
@@ -18,7 +18,7 @@ class Stamp(NamedTuple):
     size_bytes: int
 
 
-def stamps(results_dir: Path) -> Iterator[tuple[str, Stamp]]:
+def scan_stamps(results_dir: Path) -> Iterator[tuple[str, ResultStamp]]:
     """Every directory with a result in it, by name."""
     try:
         found = os.scandir(results_dir)
@@ -30,7 +30,7 @@ def stamps(results_dir: Path) -> Iterator[tuple[str, Stamp]]:
                 yield each.name, known
 
 
-def stamp_of(directory: Path) -> Stamp | None:
+def read_stamp(directory: Path) -> ResultStamp | None:
     """That of the result in a directory; None where there is none."""
     try:
         return _stamp(str(directory), directory.stat().st_mtime_ns)
@@ -38,11 +38,11 @@ def stamp_of(directory: Path) -> Stamp | None:
         return None
 
 
-def _stamp(directory: str, directory_mtime_ns: int) -> Stamp | None:
+def _stamp(directory: str, directory_mtime_ns: int) -> ResultStamp | None:
     for file in store.RESULT_FILES:
         try:
             found = os.stat(f"{directory}/{file}")  # noqa: PTH116, for thousands of them
         except OSError:
             continue
-        return Stamp(file, directory_mtime_ns, found.st_mtime_ns, found.st_size)
+        return ResultStamp(file, directory_mtime_ns, found.st_mtime_ns, found.st_size)
     return None

@@ -6,23 +6,23 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, case, func, or_, select
 
 from nodrop.model.result_filter import NEWEST, OLDEST, Filter
-from nodrop.store.tables import ENTRIES, MEASURES, RUNS, TAGS, utc
+from nodrop.store.tables import ENTRIES, MEASURES, RUNS, TAGS, to_utc
 
-SAME = ("chain_count", "path", "status", "source")
+EXACT_COLUMNS = ("chain_count", "path", "status", "source")
 """Columns that have to be exactly what was asked."""
-LIKE = ("label", "host", "sut", "frame_size")
+WILDCARD_COLUMNS = ("label", "host", "sut", "frame_size")
 """Columns where `*` stands for any letters."""
-SEARCHED = ("run_id", "label", "sut", "host")
+TEXT_COLUMNS = ("run_id", "label", "sut", "host")
 ESCAPE = "\\"
-Selection = Select[*tuple[Any, ...]]
+RunQuery = Select[*tuple[Any, ...]]
 """A query, whatever its columns are."""
 
 
-def chosen(wanted: Filter, directory: str) -> Selection:
+def build_query(wanted: Filter, directory: str) -> RunQuery:
     """Runs that a filter lets through, in its order, with all of their columns and of their entries."""
     columns = (ENTRIES.c.id, ENTRIES.c.directory, ENTRIES.c.name, ENTRIES.c.file, ENTRIES.c.sha256, ENTRIES.c.altered)
-    query: Selection = select(*columns, RUNS.c.summary).join(ENTRIES, RUNS.c.entry == ENTRIES.c.id)
-    query = _ordered(query.where(*conditions(wanted, directory)), wanted.sort)
+    query: RunQuery = select(*columns, RUNS.c.summary).join(ENTRIES, RUNS.c.entry == ENTRIES.c.id)
+    query = _ordered(query.where(*build_conditions(wanted, directory)), wanted.sort)
     if wanted.limit is not None:
         query = query.limit(wanted.limit)
     elif wanted.offset:
@@ -30,33 +30,33 @@ def chosen(wanted: Filter, directory: str) -> Selection:
     return query.offset(wanted.offset) if wanted.offset else query
 
 
-def count(wanted: Filter, directory: str) -> Select[int]:
+def build_count_query(wanted: Filter, directory: str) -> Select[int]:
     """How many there are, whatever the limit."""
     query = select(func.count()).select_from(RUNS).join(ENTRIES, RUNS.c.entry == ENTRIES.c.id)
-    return query.where(*conditions(wanted, directory))
+    return query.where(*build_conditions(wanted, directory))
 
 
-def conditions(wanted: Filter, directory: str) -> Iterator[ColumnElement[bool]]:
+def build_conditions(wanted: Filter, directory: str) -> Iterator[ColumnElement[bool]]:
     """What has to hold of a run and its entry."""
     if not wanted.everywhere:
         yield ENTRIES.c.directory == directory
     if wanted.run_ids:
         yield or_(RUNS.c.run_id.in_(wanted.run_ids), ENTRIES.c.name.in_(wanted.run_ids))
-    for name in SAME:
+    for name in EXACT_COLUMNS:
         if (value := getattr(wanted, name)) is not None:
             yield RUNS.c[name] == value
-    for name in LIKE:
+    for name in WILDCARD_COLUMNS:
         if (value := getattr(wanted, name)) is not None:
             yield RUNS.c[name].like(_pattern(value), escape=ESCAPE) if "*" in value else RUNS.c[name] == value
     for tag in wanted.tags:
         yield _tagged(TAGS.c.tag.like(_pattern(tag), escape=ESCAPE) if "*" in tag else TAGS.c.tag == tag)
     if wanted.since:
-        yield RUNS.c.started_at >= utc(wanted.since)
+        yield RUNS.c.started_at >= to_utc(wanted.since)
     if wanted.until:
-        yield RUNS.c.started_at < utc(wanted.until)
+        yield RUNS.c.started_at < to_utc(wanted.until)
     if wanted.text:
         pattern = _pattern(f"*{wanted.text}*")
-        columns = (RUNS.c[name].ilike(pattern, escape=ESCAPE) for name in SEARCHED)
+        columns = (RUNS.c[name].ilike(pattern, escape=ESCAPE) for name in TEXT_COLUMNS)
         yield or_(*columns, _tagged(TAGS.c.tag.ilike(pattern, escape=ESCAPE)))
 
 
@@ -70,7 +70,7 @@ def _pattern(text: str) -> str:
     return text.replace("*", "%")
 
 
-def _ordered(query: Selection, sort: str) -> Selection:
+def _ordered(query: RunQuery, sort: str) -> RunQuery:
     """Sorted; runs that began together, and those without the measure, newest first."""
     newest = (RUNS.c.started_at.desc(), RUNS.c.run_id.desc())
     if sort == NEWEST:

@@ -12,13 +12,13 @@ from nodrop import store
 from nodrop.errors import ConfigError
 from nodrop.model.summary import Summary
 from nodrop.store import IMPORTED_FILE, imported_nfvbench, imported_trex
-from nodrop.store.checksums import digest
+from nodrop.store.checksums import compute_sha256
 
 ID_TIME = "%Y%m%dT%H%M%SZ"
 ID_DIGITS = 6
 
 
-class Taken(NamedTuple):
+class ImportedFile(NamedTuple):
     """A file that was taken in."""
 
     run_id: str
@@ -30,7 +30,7 @@ class Taken(NamedTuple):
     """What it says: one for each frame size."""
 
 
-def take(file: str | Path, results_dir: str | Path) -> Taken:
+def import_file(file: str | Path, results_dir: str | Path) -> ImportedFile:
     """Keep a copy of another tester's result among ours. The same file is known by the same id however often it comes.
 
     Args:
@@ -43,15 +43,15 @@ def take(file: str | Path, results_dir: str | Path) -> Taken:
     content = _bytes(source)
     kept = _kept(content, Path(results_dir))
     if kept:
-        return Taken(kept.parent.name, kept, is_new=False, summaries=summaries(kept))
+        return ImportedFile(kept.parent.name, kept, is_new=False, summaries=summarize_import(kept))
     run_id = _run_id(source, content)
     found = _summaries(source, content, run_id)
     path = Path(results_dir) / run_id / IMPORTED_FILE
-    store.keep(path, content.decode())
-    return Taken(run_id, path, is_new=True, summaries=found)
+    store.write_once(path, content.decode())
+    return ImportedFile(run_id, path, is_new=True, summaries=found)
 
 
-def summaries(file: str | Path) -> tuple[Summary, ...]:
+def summarize_import(file: str | Path) -> tuple[Summary, ...]:
     """What another tester's result says: one for each frame size. Raises ConfigError.
 
     Args:
@@ -76,30 +76,30 @@ def _bytes(path: Path) -> bytes:
 
 def _kept(content: bytes, results_dir: Path) -> Path | None:
     """The same file, taken before."""
-    known = results_dir.glob(f"*-{digest(content)[:ID_DIGITS]}/{IMPORTED_FILE}")
+    known = results_dir.glob(f"*-{compute_sha256(content)[:ID_DIGITS]}/{IMPORTED_FILE}")
     return next((path for path in sorted(known) if path.read_bytes() == content), None)
 
 
 def _run_id(path: Path, content: bytes) -> str:
     """As `20210701T102030Z-3f9a2c`: the file's own date, or else when it was last written, and its hash."""
-    said = imported_nfvbench.date_of(parsed) if isinstance(parsed := _parsed(path, content), dict) else None
+    said = imported_nfvbench.parse_date(parsed) if isinstance(parsed := _parsed(path, content), dict) else None
     moment = said or datetime.fromtimestamp(path.stat().st_mtime, UTC)
-    return f"{moment:{ID_TIME}}-{digest(content)[:ID_DIGITS]}"
+    return f"{moment:{ID_TIME}}-{compute_sha256(content)[:ID_DIGITS]}"
 
 
 def _summaries(path: Path, content: bytes, run_id: str) -> tuple[Summary, ...]:
     parsed = _parsed(path, content)
     began = _moment(run_id)
-    if imported_trex.is_theirs(parsed):
-        if missing := imported_trex.missing(parsed):
+    if imported_trex.is_trex_result(parsed):
+        if missing := imported_trex.find_missing_key(parsed):
             raise ConfigError(f"{path}: {missing}; name a whole result")
-        return (imported_trex.summary(parsed, run_id, began),)
+        return (imported_trex.build_summary(parsed, run_id, began),)
     if not isinstance(parsed, dict) or "schema_version" in parsed or "benchmarks" not in parsed:
         raise ConfigError(
             f"{path}: a result of NFVbench (benchmarks) or of TRex's ndr tool (results, config) expected, found "
             f"{_what(parsed)}; name such a file"
         )
-    found = imported_nfvbench.summaries(parsed, run_id, began)
+    found = imported_nfvbench.build_summaries(parsed, run_id, began)
     if not found:
         raise ConfigError(
             f"{path}: benchmarks.network.service_chain: at least one frame size expected, found none; name a result "
@@ -114,7 +114,7 @@ def _parsed(path: Path, content: bytes) -> Any:
     try:
         parsed = json.loads(text)
     except json.JSONDecodeError as error:
-        parsed = imported_trex.printed(text)
+        parsed = imported_trex.extract_json(text)
         if not parsed:
             raise ConfigError(
                 f"{path}: JSON expected, {error.msg} in line {error.lineno}; name a result of NFVbench or TRex, whole"

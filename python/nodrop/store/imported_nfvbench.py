@@ -11,19 +11,19 @@ from typing import Any, NamedTuple
 from nodrop.model.goal import Goal, Limit
 from nodrop.model.nfvbench import branch, frame_sizes, leaf, listed, number, percentiles, service_chains, text
 from nodrop.model.summary import Measure, Summary
-from nodrop.store.metrics import goal_measure, goal_names, latency_measures_usec, slug
+from nodrop.store.metrics import build_goal_measure, build_latency_measures, make_slug, name_goal
 from nodrop.units import format_pps
 
 IMIX_BYTES = (7 * 64 + 4 * 594 + 1518) / 12
 """Mean frame of NFVbench's IMIX."""
-FELL_SHORT = 0.99
+OFFERED_RATIO_MIN = 0.99
 """Below this share of what was asked the generator was the limit; NFVbench itself counts whole frames per second."""
 ITERATIONS = "iteration_stats"
-LATEST_S = 4e9
+TIME_MAX_S = 4e9
 """Times after the year 2096 are none."""
 
 
-def summaries(content: dict[str, Any], run_id: str, began: datetime) -> tuple[Summary, ...]:
+def build_summaries(content: dict[str, Any], run_id: str, began: datetime) -> tuple[Summary, ...]:
     """Everything a file in NFVbench's form says of runs.
 
     Args:
@@ -32,14 +32,14 @@ def summaries(content: dict[str, Any], run_id: str, began: datetime) -> tuple[Su
         began: when it was measured, for files that do not say so exactly.
     """
     found = [
-        _Found(content, chain, chain_name, size, measured)
+        _FrameSizeResult(content, chain, chain_name, size, measured)
         for chain_name, chain in service_chains(content)
         for size, measured in frame_sizes(chain)
     ]
     return tuple(each.summary(f"{run_id}#{each.name}" if len(found) > 1 else run_id, began) for each in found)
 
 
-def date_of(content: dict[str, Any]) -> datetime | None:
+def parse_date(content: dict[str, Any]) -> datetime | None:
     """When the file says it was measured; its local time is taken for UTC."""
     try:
         return datetime.fromisoformat(text(content, "date")).replace(tzinfo=UTC)
@@ -47,7 +47,7 @@ def date_of(content: dict[str, Any]) -> datetime | None:
         return None
 
 
-class _Found(NamedTuple):
+class _FrameSizeResult(NamedTuple):
     """One frame size of one service chain."""
 
     content: dict[str, Any]
@@ -120,7 +120,7 @@ class _Found(NamedTuple):
             allowed = (number(self.content, "config", "measurement", name.upper()) or 0) / 100
             wanted = Goal(label=name.upper(), loss_ratio=min(max(allowed, 0.0), 0.99))
             counted = branch(goal, "stats", self.watched)
-            key, title = goal_names(wanted)
+            key, title = name_goal(wanted)
             load_pps = number(goal, "stats", "total_tx_rate") or number(goal, "rate_pps")
             if not load_pps or load_pps < 0:
                 yield None, f"{title}: no load was found that meets it."
@@ -129,8 +129,8 @@ class _Found(NamedTuple):
             if self.watched != "overall" and lost_ratio > wanted.loss_ratio:
                 yield None, f"{title}: the search watched the other direction; this one lost {lost_ratio:.2%}."
                 continue
-            yield goal_measure(wanted, float(load_pps), self._high_pps(goal, load_pps), self._limit(goal)), ""
-            yield from ((each, "") for each in latency_measures_usec(_delays(counted), key, title))
+            yield build_goal_measure(wanted, float(load_pps), self._high_pps(goal, load_pps), self._limit(goal)), ""
+            yield from ((each, "") for each in build_latency_measures(_delays(counted), key, title))
 
     def _high_pps(self, goal: dict[str, Any], load_pps: float) -> float | None:
         """NFVbench stops when the load that failed is less than `load_epsilon` percent of line rate away."""
@@ -146,7 +146,7 @@ class _Found(NamedTuple):
         if self.is_ours:
             return Limit.UNKNOWN if text(goal, "stats", "warning") else Limit.SUT
         asked, sent = number(goal, "rate_pps") or 0, number(goal, "stats", "total_tx_rate")
-        if sent is not None and sent < asked * FELL_SHORT:
+        if sent is not None and sent < asked * OFFERED_RATIO_MIN:
             return Limit.TESTER
         if (number(goal, "load_percent_per_direction") or 0) >= 100:
             return Limit.MAX_LOAD
@@ -159,9 +159,9 @@ class _Found(NamedTuple):
         sender = "overall" if self.watched == "overall" else "0"
         lost, sent = number(stats, self.watched, "rx", "dropped_pkts"), number(stats, sender, "tx", "total_pkts")
         asked_pps, sent_pps = number(rates, "orig", "rate_pps") or 0, number(rates, "tx", "rate_pps") or 0
-        short = sent_pps < asked_pps * FELL_SHORT
+        short = sent_pps < asked_pps * OFFERED_RATIO_MIN
         limit = Limit.TESTER if short else Limit.SUT
-        at = slug(self._rate)
+        at = make_slug(self._rate)
         received_pps = number(rates, "rx", "rate_pps")
         if received_pps is not None and received_pps >= 0:
             yield Measure(
@@ -181,7 +181,7 @@ class _Found(NamedTuple):
                 value=min(max(lost / sent, 0.0), 1.0),
                 limit=limit,
             )
-        yield from latency_measures_usec(_delays(branch(stats, self.watched, "rx")), at, self._rate)
+        yield from build_latency_measures(_delays(branch(stats, self.watched, "rx")), at, self._rate)
 
     @property
     def _rate(self) -> str:
@@ -202,7 +202,7 @@ class _Found(NamedTuple):
             for goal in goals.values()
             if (end := number(goal, "timestamp_sec"))
         ]
-        known_s = [span for span in spans_s if 0 <= span[0] <= span[1] < LATEST_S]
+        known_s = [span for span in spans_s if 0 <= span[0] <= span[1] < TIME_MAX_S]
         if not known_s:
             return began, duration_s
         start_s = min(start for start, _ in known_s)

@@ -13,24 +13,24 @@ from typing import Any
 from nodrop.model.goal import Goal, Limit
 from nodrop.model.nfvbench import branch, leaf, listed, number, text
 from nodrop.model.summary import Measure, Summary
-from nodrop.store.metrics import goal_measure, goal_names, latency_measures_usec
+from nodrop.store.metrics import build_goal_measure, build_latency_measures, name_goal
 from nodrop.units import format_pps
 
 IMIX_BYTES = (28 * 64 + 20 * 594 + 4 * 1518) / 52
 """Mean frame of the tool's IMIX."""
 LITERAL_STARTS = ("'{", '"{', "('{", '("{')
 FULL_PERCENT = 100
-ASKED = "pdr"
+GOAL_KEY = "pdr"
 STATEFUL = "high_mult"
 """A key that only the tool for stateful traffic has, which searches connections, not frames."""
 
 
-def is_theirs(content: object) -> bool:
+def is_trex_result(content: object) -> bool:
     """Whether JSON is what the tool writes."""
     return isinstance(leaf(content, "results"), dict) and isinstance(leaf(content, "config"), dict)
 
 
-def printed(output: str) -> Any:
+def extract_json(output: str) -> Any:
     """The JSON in what `ndr --output json` prints: a Python text over several lines, with other lines around it.
 
     None where there is none.
@@ -42,22 +42,22 @@ def printed(output: str) -> Any:
     return None
 
 
-def missing(content: dict[str, Any]) -> str:
+def find_missing_key(content: dict[str, Any]) -> str:
     """What a file lacks to be a result, as a key and what is expected there; empty when nothing."""
     if STATEFUL in content["config"]:
         return f"config.{STATEFUL}: a stateless NDR expected, found one of connections, which are no frames per second"
-    for part, key in (("results", "tx_pps"), ("results", "drop_rate_percentage"), ("config", ASKED)):
+    for part, key in (("results", "tx_pps"), ("results", "drop_rate_percentage"), ("config", GOAL_KEY)):
         found = number(content, part, key)
         if found is None or found < 0:
             return f"{part}.{key}: a number expected, found {json.dumps(leaf(content, part, key))}"
     return ""
 
 
-def summary(content: dict[str, Any], run_id: str, began: datetime) -> Summary:
+def build_summary(content: dict[str, Any], run_id: str, began: datetime) -> Summary:
     """A result of the tool in one row.
 
     Args:
-        content: what `missing` has nothing to say of.
+        content: what `find_missing_key` has nothing to say of.
         run_id: what the file is known by.
         began: when it was measured, which the file does not say.
     """
@@ -72,7 +72,7 @@ def summary(content: dict[str, Any], run_id: str, began: datetime) -> Summary:
         started_at=began.isoformat(),
         wall_s=float(number(found, "Elapsed Time") or 0),
         status="complete",
-        error=f"{goal_names(goal)[1]}: {why_not}" if why_not else None,
+        error=f"{name_goal(goal)[1]}: {why_not}" if why_not else None,
         label=_title(found),
         sut="unknown",
         path="EXT",
@@ -81,7 +81,7 @@ def summary(content: dict[str, Any], run_id: str, began: datetime) -> Summary:
         frame_size="IMIX" if size == "imix" else size,
         frame_bytes=IMIX_BYTES if size == "imix" else float(size) if size.isdecimal() else 0.0,
         bidirectional=leaf(config, "bi_dir") is True,
-        asked=goal_names(goal)[0],
+        asked=name_goal(goal)[0],
         algorithm="trex_optimized" if leaf(config, "opt_binary_search") is True else "trex_binary",
         host="",
         kernel="",
@@ -94,14 +94,14 @@ def summary(content: dict[str, Any], run_id: str, began: datetime) -> Summary:
 
 
 def _goal(config: dict[str, Any]) -> Goal:
-    ratio = (number(config, ASKED) or 0) / 100
+    ratio = (number(config, GOAL_KEY) or 0) / 100
     return Goal(label="PDR" if ratio else "NDR", loss_ratio=min(max(ratio, 0.0), 0.99))
 
 
 def _not_met(found: dict[str, Any], config: dict[str, Any]) -> str:
     """Why the last trial in the file does not meet what was asked; the tool then reports it all the same."""
     at = format_pps(number(found, "tx_pps") or 0)
-    lost, allowed = number(found, "drop_rate_percentage") or 0, number(config, ASKED) or 0
+    lost, allowed = number(found, "drop_rate_percentage") or 0, number(config, GOAL_KEY) or 0
     full = number(found, "queue_full_percentage") or 0
     limit = number(config, "q_full_resolution") or number(config, "q_ful_resolution") or FULL_PERCENT
     if number(found, "rate_p") == 0:
@@ -115,12 +115,12 @@ def _not_met(found: dict[str, Any], config: dict[str, Any]) -> str:
 
 def _measures(found: dict[str, Any], goal: Goal) -> list[Measure]:
     at_most = (number(found, "rate_p") or 0) >= FULL_PERCENT
-    load = goal_measure(goal, float(number(found, "tx_pps") or 0), None, Limit.MAX_LOAD if at_most else Limit.SUT)
+    load = build_goal_measure(goal, float(number(found, "tx_pps") or 0), None, Limit.MAX_LOAD if at_most else Limit.SUT)
     streams = [branch(each) for each in branch(found, "latency").values()]
     means = [mean for each in streams if (mean := number(each, "average")) is not None]
     longest = [most for each in streams if (most := number(each, "total_max")) is not None]
     usec = {"mean": statistics.fmean(means) if means else None, "max": max(longest, default=None)}
-    return [load, *latency_measures_usec(usec, *goal_names(goal))]
+    return [load, *build_latency_measures(usec, *name_goal(goal))]
 
 
 def _title(found: dict[str, Any]) -> str | None:

@@ -17,20 +17,28 @@ from nodrop.errors import ConfigError
 from nodrop.model.result_filter import Filter
 from nodrop.model.summary import Row, Summary
 from nodrop.store import directory_scan, filters, tags
-from nodrop.store.database import INDEX_FILE, Database, in_memory, is_broken, open_database, reason, set_aside
-from nodrop.store.directory_scan import Stamp
-from nodrop.store.tables import ENTRIES, MEASURES, RUNS, TAGS, utc
+from nodrop.store.database import (
+    INDEX_FILE,
+    IndexDatabase,
+    format_reason,
+    is_broken,
+    move_aside,
+    open_database,
+    open_in_memory,
+)
+from nodrop.store.directory_scan import ResultStamp
+from nodrop.store.tables import ENTRIES, MEASURES, RUNS, TAGS, to_utc
 
 if TYPE_CHECKING:  # a list that has nothing to mend does without
     from nodrop.model.result import RunResult
-    from nodrop.store.reader import Entry
+    from nodrop.store.reader import ResultEntry
 
 T = TypeVar("T")
 BATCH = 200
 """Results that are written at once."""
 
 
-class Mended(NamedTuple):
+class IndexUpdate(NamedTuple):
     """What an index lacked, or had too much."""
 
     taken_count: int
@@ -62,7 +70,7 @@ class Index:
         self.results_dir = results_dir
         self._url = url
         opened = open_database(results_dir, url)
-        self._database: Database = opened.database
+        self._database: IndexDatabase = opened.database
         self.warnings: MutableSequence[str] = [*opened.warnings]
         """Sentences on what was wrong with the index itself."""
 
@@ -88,14 +96,14 @@ class Index:
 
     def _list(self, asked: Filter) -> tuple[Row, ...]:
         with self._database.reading() as connection:
-            found = connection.execute(filters.chosen(asked, self._database.directory)).all()
+            found = connection.execute(filters.build_query(asked, self._database.directory)).all()
             tagged = _tags(connection, [each.id for each in found])
         return tuple(self._row(each, tagged) for each in found)
 
     def count(self, wanted: Filter | None = None) -> int:
         """How many there are, whatever the filter's limit."""
         with self._database.reading() as connection:
-            found = connection.execute(filters.count(wanted or Filter(), self._database.directory))
+            found = connection.execute(filters.build_count_query(wanted or Filter(), self._database.directory))
             return int(found.scalar_one())
 
     def find(self, run_id: str) -> Row | None:
@@ -114,7 +122,7 @@ class Index:
     def gone(self) -> tuple[str, ...]:
         """Results it knows that are not on disk any more; none once it was mended."""
         known = self._known()
-        there = dict(directory_scan.stamps(self.results_dir))
+        there = dict(directory_scan.scan_stamps(self.results_dir))
         return tuple(sorted(set(known) - set(there)))
 
     # What is changed
@@ -135,16 +143,16 @@ class Index:
                 f"result {run_id} asked, no run of that id in {self.results_dir}; list them: nodrop results list"
             )
         directory = Path(found.file).parent
-        now = tags.change(directory, add, remove)
+        now = tags.update_tags(directory, add, remove)
         self._attempt(lambda: self._take([directory.name]))
         return now
 
-    def rebuild(self) -> Mended:
+    def rebuild(self) -> IndexUpdate:
         """Make it anew from the files. Raises ConfigError."""
         self._attempt(self._forget_all)
         return self.mend()
 
-    def mend(self) -> Mended:
+    def mend(self) -> IndexUpdate:
         """Take in what is new or another on disk, and drop what is gone. Raises ConfigError."""
         return self._attempt(self._mend)
 
@@ -157,28 +165,28 @@ class Index:
             self._mend()
             return work()
 
-    def _mend(self) -> Mended:
+    def _mend(self) -> IndexUpdate:
         known = self._known()  # before the files are looked at, or what comes meanwhile would seem gone
-        there = dict(directory_scan.stamps(self.results_dir))
+        there = dict(directory_scan.scan_stamps(self.results_dir))
         gone = [name for name in known if name not in there]
         other = [name for name, stamp in there.items() if known.get(name) != stamp]
         self._drop(gone)
         self._take(other)
-        return Mended(len(other), len(gone))
+        return IndexUpdate(len(other), len(gone))
 
     def _replace(self, error: SQLAlchemyError) -> None:
         """Go on with another index where this one is broken or cannot be written. Raises ConfigError."""
         self._database.close()
         if self._url:
             raise ConfigError(
-                f"results_index: {reason(error)}; make it anew: nodrop results rebuild, or name another"
+                f"results_index: {format_reason(error)}; make it anew: nodrop results rebuild, or name another"
             ) from None
         file = self.results_dir / INDEX_FILE
         if is_broken(error):
-            self.warnings.append(set_aside(file, error))
+            self.warnings.append(move_aside(file, error))
             opened = open_database(self.results_dir, None)
         else:
-            opened = in_memory((f"{file}: {reason(error)}, so every result is read anew",))
+            opened = open_in_memory((f"{file}: {format_reason(error)}, so every result is read anew",))
         self.warnings.extend(opened.warnings)
         self._database = opened.database
 
@@ -186,11 +194,11 @@ class Index:
     def _here(self) -> Any:
         return ENTRIES.c.directory == self._database.directory
 
-    def _known(self) -> dict[str, Stamp]:
+    def _known(self) -> dict[str, ResultStamp]:
         columns = (ENTRIES.c.name, ENTRIES.c.file, ENTRIES.c.directory_mtime_ns, ENTRIES.c.mtime_ns)
         with self._database.reading() as connection:
             found = connection.execute(select(*columns, ENTRIES.c.size_bytes).where(self._here))
-            return {name: Stamp(*rest) for name, *rest in found}
+            return {name: ResultStamp(*rest) for name, *rest in found}
 
     def _forget_all(self) -> None:
         """Drop all tables where nobody else has anything in them, else what is of this directory."""
@@ -215,7 +223,7 @@ class Index:
                 connection.execute(delete(ENTRIES).where(self._here, ENTRIES.c.name.in_(batch)))
                 for name, entry in found.items():
                     directory = self.results_dir / name
-                    if entry and entry.stamp != directory_scan.stamp_of(directory):  # changed while others wrote
+                    if entry and entry.stamp != directory_scan.read_stamp(directory):  # changed while others wrote
                         entry = _read(directory)  # noqa: PLW2901
                     if entry:
                         _insert(connection, self._database.directory, entry)
@@ -231,15 +239,15 @@ class Index:
         )
 
 
-def _read(directory: Path) -> "Entry | None":
+def _read(directory: Path) -> "ResultEntry | None":
     """What a result's directory holds; None where there is no result."""
-    from nodrop.store.reader import read
+    from nodrop.store.reader import read_entry
 
-    stamp = directory_scan.stamp_of(directory)
-    return read(directory, stamp) if stamp else None
+    stamp = directory_scan.read_stamp(directory)
+    return read_entry(directory, stamp) if stamp else None
 
 
-def _insert(connection: Connection, directory: str, entry: "Entry") -> None:
+def _insert(connection: Connection, directory: str, entry: "ResultEntry") -> None:
     about = {
         "directory": directory,
         "name": entry.name,
@@ -257,7 +265,7 @@ def _insert(connection: Connection, directory: str, entry: "Entry") -> None:
 
 def _insert_run(connection: Connection, entry: int, summary: Summary) -> None:
     fields = summary.model_dump(exclude={"measures"})
-    fields["started_at"] = utc(summary.started_at)
+    fields["started_at"] = to_utc(summary.started_at)
     values = {"entry": entry, **fields, "summary": summary.model_dump_json()}
     run = _inserted(connection, insert(RUNS).values(values))
     measures = [{"run": run, "place": place, **measure.model_dump()} for place, measure in enumerate(summary.measures)]

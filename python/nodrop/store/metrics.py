@@ -3,33 +3,33 @@
 import math
 from collections.abc import Iterator, Mapping
 
-from nodrop.formatting import goal_text
+from nodrop.formatting import format_goal
 from nodrop.model.goal import Goal, Limit
 from nodrop.model.summary import Measure
 
 NS_PER_USEC = 1000
 
 
-def slug(text: str) -> str:
+def make_slug(text: str) -> str:
     """For a key: `50 % of NDR` is `50%_of_ndr`."""
     return text.lower().replace(" %", "%").replace(" ", "_")
 
 
-def goal_names(goal: Goal) -> tuple[str, str]:
+def name_goal(goal: Goal) -> tuple[str, str]:
     """Key and text of a goal: `ndr`, `NDR`; with its loss ratio where that is not 0."""
-    text = goal_text(goal) if goal.loss_ratio else goal.label
-    return slug(text), text
+    text = format_goal(goal) if goal.loss_ratio else goal.label
+    return make_slug(text), text
 
 
-def goal_measure(goal: Goal, load_pps: float, high_pps: float | None, limit: Limit) -> Measure:
+def build_goal_measure(goal: Goal, load_pps: float, high_pps: float | None, limit: Limit) -> Measure:
     """The highest load that met a goal."""
-    key, text = goal_names(goal)
+    key, text = name_goal(goal)
     return Measure(
         key=key, text=text, unit="pps", better="higher", value=load_pps, low=load_pps, high=high_pps, limit=limit
     )
 
 
-def latency_measure(name: str, value_ns: float, at_key: str, at_text: str) -> Measure:
+def build_latency_measure(name: str, value_ns: float, at_key: str, at_text: str) -> Measure:
     """A latency at a load: `p99` at `ndr`, `NDR`."""
     return Measure(
         key=f"latency_{name}_at_{at_key}",
@@ -40,8 +40,8 @@ def latency_measure(name: str, value_ns: float, at_key: str, at_text: str) -> Me
     )
 
 
-def latency_measures_usec(usec: Mapping[str, float | None], at_key: str, at_text: str) -> Iterator[Measure]:
+def build_latency_measures(usec: Mapping[str, float | None], at_key: str, at_text: str) -> Iterator[Measure]:
     """Latencies at a load as other testers write them, by name: those that are known."""
     for name, value in usec.items():
         if value is not None and 0 <= value * NS_PER_USEC < math.inf:
-            yield latency_measure(name, value * NS_PER_USEC, at_key, at_text)
+            yield build_latency_measure(name, value * NS_PER_USEC, at_key, at_text)

@@ -11,15 +11,15 @@ from nodrop.errors import ConfigError
 from nodrop.model.result import RunResult
 from nodrop.model.summary import Summary
 from nodrop.store import checksums, imported, tags
-from nodrop.store.directory_scan import Stamp
-from nodrop.store.summaries import summary_of
+from nodrop.store.directory_scan import ResultStamp
+from nodrop.store.summaries import summarize_result
 
 
-class Entry(NamedTuple):
+class ResultEntry(NamedTuple):
     """A result as it was read."""
 
     name: str
-    stamp: Stamp
+    stamp: ResultStamp
     summaries: tuple[Summary, ...]
     """Of other testers it may be several runs."""
     tags: tuple[str, ...]
@@ -30,28 +30,28 @@ class Entry(NamedTuple):
     """Why it cannot be read."""
 
 
-def read(directory: Path, known: Stamp) -> Entry:
+def read_entry(directory: Path, known: ResultStamp) -> ResultEntry:
     """What a directory's result says; one that cannot be read says why."""
     file = directory / known.file
-    sha256, altered, problem = checksums.recorded(file), False, None
+    sha256, altered, problem = checksums.read_recorded(file), False, None
     found: tuple[Summary, ...] = ()
     try:
         content = file.read_bytes()
-        altered = sha256 is not None and checksums.digest(content) != sha256
-        found = summaries_of(file, content)
+        altered = sha256 is not None and checksums.compute_sha256(content) != sha256
+        found = summarize_file(file, content)
     except (OSError, ConfigError) as error:
         problem = str(error)
-    return Entry(directory.name, known, found, tags.read(directory), sha256, altered, problem)
+    return ResultEntry(directory.name, known, found, tags.read_tags(directory), sha256, altered, problem)
 
 
-def summaries_of(file: Path, content: bytes) -> tuple[Summary, ...]:
+def summarize_file(file: Path, content: bytes) -> tuple[Summary, ...]:
     """What a result of whoever says of runs. Raises ConfigError."""
     if file.name == store.IMPORTED_FILE:
-        return imported.summaries(file)
+        return imported.summarize_import(file)
     try:
-        return (summary_of(RunResult.model_validate_json(content)),)
+        return (summarize_result(RunResult.model_validate_json(content)),)
     except ValidationError:
         if b'"schema_version"' not in content:
             with contextlib.suppress(ConfigError):
-                return imported.summaries(file)
-        return (summary_of(store.load(file)),)  # which says what is wrong with it
+                return imported.summarize_import(file)
+        return (summarize_result(store.load(file)),)  # which says what is wrong with it

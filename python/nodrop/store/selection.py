@@ -10,12 +10,12 @@ from nodrop.model.result import RunResult
 from nodrop.model.result_filter import OLDEST, Filter
 from nodrop.model.summary import Summary
 from nodrop.store import suites
-from nodrop.store.reader import summaries_of
+from nodrop.store.reader import summarize_file
 
-KINDS = ("label", "tag")
+SELECTOR_KINDS = ("label", "tag")
 
 
-class Selected(NamedTuple):
+class SelectedResult(NamedTuple):
     """A result that is meant."""
 
     summary: Summary
@@ -36,9 +36,9 @@ class Selected(NamedTuple):
         return store.load(self.path)
 
 
-def select(
+def select_results(
     wanted: Sequence[str], results_dir: str | Path = "results", index_url: str | None = None
-) -> tuple[Selected, ...]:
+) -> tuple[SelectedResult, ...]:
     """Results that are meant by words, in the order of these, each once.
 
     Args:
@@ -60,11 +60,11 @@ def _words(written: str) -> list[str]:
     return [written] if Path(written).exists() else [word for part in written.split(",") if (word := part.strip())]
 
 
-def _meant(word: str, results_dir: Path, index_url: str | None) -> Iterator[Selected]:
+def _meant(word: str, results_dir: Path, index_url: str | None) -> Iterator[SelectedResult]:
     kind, colon, name = word.partition(":")
-    if colon and kind in KINDS and not Path(word).exists():
+    if colon and kind in SELECTOR_KINDS and not Path(word).exists():
         yield from _known_as(kind, name, results_dir, index_url)
-    elif found := suites.look_up(word, results_dir):
+    elif found := suites.locate(word, results_dir):
         for run in (run for run in found.suite.runs if not run.removed):
             summaries = _of_file(store.find(found.results_dir / run.run_id))
             yield from (each._replace(variant=run.variant, repeat=run.repeat) for each in summaries)
@@ -72,7 +72,7 @@ def _meant(word: str, results_dir: Path, index_url: str | None) -> Iterator[Sele
         yield from _of_word(word, results_dir)
 
 
-def _known_as(kind: str, name: str, results_dir: Path, index_url: str | None) -> Iterator[Selected]:
+def _known_as(kind: str, name: str, results_dir: Path, index_url: str | None) -> Iterator[SelectedResult]:
     """All results of a label or a tag."""
     from nodrop.store.index import open_index
 
@@ -83,10 +83,10 @@ def _known_as(kind: str, name: str, results_dir: Path, index_url: str | None) ->
         raise ConfigError(
             f"results of {kind} {name} asked, {results_dir} has none; list what there is: nodrop results list"
         )
-    yield from (Selected(row.summary, Path(row.file)) for row in rows)
+    yield from (SelectedResult(row.summary, Path(row.file)) for row in rows)
 
 
-def _of_word(word: str, results_dir: Path) -> Iterator[Selected]:
+def _of_word(word: str, results_dir: Path) -> Iterator[SelectedResult]:
     """A file, a directory or an id; `ID#SIZE` is one of several runs in another tester's file."""
     name, _, part = word.partition("#")
     found = _of_file(store.find(word if Path(word).exists() else name, results_dir))
@@ -97,10 +97,10 @@ def _of_word(word: str, results_dir: Path) -> Iterator[Selected]:
     yield from chosen
 
 
-def _of_file(path: Path) -> list[Selected]:
+def _of_file(path: Path) -> list[SelectedResult]:
     """Everything a file says, whoever wrote it. Raises ConfigError."""
     try:
         content = path.read_bytes()
     except OSError as error:
         raise ConfigError(f"result {path} asked, {error.strerror}; name a result.json") from None
-    return [Selected(summary, path) for summary in summaries_of(path, content)]
+    return [SelectedResult(summary, path) for summary in summarize_file(path, content)]

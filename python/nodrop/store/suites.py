@@ -27,7 +27,7 @@ class StoredSuite(NamedTuple):
 def save(suite: Suite, results_dir: str | Path) -> Path:
     """Keep a list in place of an earlier state of it; gives its file. Raises ConfigError."""
     path = Path(results_dir) / suite.suite_id / SUITE_FILE
-    store.write_whole(path, to_json(suite))
+    store.write_text(path, to_json(suite))
     return path
 
 
@@ -36,26 +36,26 @@ def to_json(suite: Suite) -> str:
     return suite.model_dump_json(indent=1) + "\n"
 
 
-def results_json(suite: Suite, results: Sequence[RunResult]) -> str:
+def to_results_json(suite: Suite, results: Sequence[RunResult]) -> str:
     """A list and its results in one document, for programs."""
     content = {"suite": suite.model_dump(mode="json"), "results": [each.model_dump(mode="json") for each in results]}
     return json.dumps(content, indent=1) + "\n"
 
 
-class FoundSuite(NamedTuple):
+class SuiteLocation(NamedTuple):
     """A list of runs and where they are."""
 
     suite: Suite
     results_dir: Path
 
 
-def look_up(wanted: str | Path, results_dir: str | Path = "results") -> FoundSuite | None:
-    """A list of runs, without them; None where a single result is meant. As `find`."""
+def locate(wanted: str | Path, results_dir: str | Path = "results") -> SuiteLocation | None:
+    """A list of runs, without them; None where a single result is meant. As `load`."""
     path = _latest(Path(results_dir)) if str(wanted) == "latest" else _named(str(wanted), Path(results_dir))
-    return FoundSuite(_read(path), path.parent.parent) if path else None
+    return SuiteLocation(_read(path), path.parent.parent) if path else None
 
 
-def find(wanted: str | Path, results_dir: str | Path = "results") -> StoredSuite | None:
+def load(wanted: str | Path, results_dir: str | Path = "results") -> StoredSuite | None:
     """Runs that belong together; None where a single result is meant.
 
     Args:
@@ -64,7 +64,7 @@ def find(wanted: str | Path, results_dir: str | Path = "results") -> StoredSuite
 
     Raises: ConfigError when there is a list that cannot be read, or a run of it is not there.
     """
-    found = look_up(wanted, results_dir)
+    found = locate(wanted, results_dir)
     if found is None:
         return None
     suite, directory = found
@@ -73,7 +73,7 @@ def find(wanted: str | Path, results_dir: str | Path = "results") -> StoredSuite
     )
 
 
-def all_in(results_dir: str | Path) -> Iterator[Suite]:
+def list_suites(results_dir: str | Path) -> Iterator[Suite]:
     """Every list that can be read, oldest first."""
     for path in sorted(Path(results_dir).glob(f"*/{SUITE_FILE}"), key=lambda path: path.parent.name):
         with contextlib.suppress(ConfigError):

@@ -17,16 +17,16 @@ from nodrop.model.plan import Plan
 from nodrop.model.plan_summary import bidirectional, chain_name, flow_count, frame_size
 from nodrop.model.result import RunResult
 from nodrop.model.summary import Measure, Summary
-from nodrop.model.trial import FIXED, TrialResult, Verdict
-from nodrop.store.metrics import goal_measure, goal_names, latency_measure, slug
+from nodrop.model.trial import FIXED, TrialResult, ValidityStatus
+from nodrop.store.metrics import build_goal_measure, build_latency_measure, make_slug, name_goal
 from nodrop.units import format_ratio
 
 PERCENTILES = (50.0, 99.0, 99.9)
-FELL_SHORT = 0.9999
+OFFERED_RATIO_MIN = 0.9999
 """Below this share of what was asked the tester was the limit of a fixed rate."""
 
 
-def summary_of(result: RunResult) -> Summary:
+def summarize_result(result: RunResult) -> Summary:
     """A run of ours in one row, with every figure that another run can be compared by."""
     plan, facts = result.plan, result.facts
     return Summary(
@@ -51,25 +51,25 @@ def summary_of(result: RunResult) -> Summary:
         backend=_backend(result),
         version=facts.versions.nodrop if facts else "",
         trial_count=len(result.trials),
-        measures=tuple(measures_of(result)),
+        measures=tuple(list_measures(result)),
     )
 
 
-def measures_of(result: RunResult) -> Iterator[Measure]:
+def list_measures(result: RunResult) -> Iterator[Measure]:
     """Every figure of a run, the most telling first."""
     for found in result.goals:
         yield from _goal_measures(result, found)
     for trial in result.trials:
-        if result.plan.fixed and trial.phase == FIXED and trial.validity.verdict is not Verdict.INVALID:
+        if result.plan.fixed and trial.phase == FIXED and trial.validity.verdict is not ValidityStatus.INVALID:
             yield from _fixed_measures(trial, result.plan.fixed.asked)
     yield from _latency_measures(result)
 
 
 def _goal_measures(result: RunResult, found: GoalResult) -> Iterator[Measure]:
-    key, text = goal_names(found.goal)
+    key, text = name_goal(found.goal)
     if found.lower:
         upper_pps = found.upper.load_pps if found.upper else None
-        yield goal_measure(found.goal, found.lower.load_pps, upper_pps, found.limit)
+        yield build_goal_measure(found.goal, found.lower.load_pps, upper_pps, found.limit)
     if found.estimate_pps is None:
         return
     if result.plan.search.algorithm == "mrr":
@@ -99,8 +99,8 @@ def _mrr_limit(result: RunResult) -> Limit:
 
 def _fixed_measures(trial: TrialResult, asked: str) -> Iterator[Measure]:
     """What came back of a load that was asked for; without loss the SUT may forward more."""
-    at = slug(asked)
-    short = trial.offered_count < trial.intended_count * FELL_SHORT
+    at = make_slug(asked)
+    short = trial.offered_count < trial.intended_count * OFFERED_RATIO_MIN
     lost_limit = Limit.TESTER if short else Limit.SUT
     yield Measure(
         key=f"forwarding_rate_at_{at}",
@@ -129,7 +129,7 @@ def _latency_measures(result: RunResult) -> Iterator[Measure]:
         figures = {f"p{each:g}": float(found.percentiles_ns[each]) for each in found.percentiles_ns}
         at_key, at_text = _place(result, point.label)
         for name, value_ns in (figures | {"max": float(found.max_ns)}).items():
-            yield latency_measure(name, value_ns, at_key, at_text)
+            yield build_latency_measure(name, value_ns, at_key, at_text)
 
 
 def _place(result: RunResult, label: str) -> tuple[str, str]:
@@ -137,12 +137,12 @@ def _place(result: RunResult, label: str) -> tuple[str, str]:
     goals = {found.goal.label: found.goal for found in result.goals}
     point = next((each for each in result.plan.latency.points if each.label == label), None)
     if point is None or point.goal_label not in goals:
-        return slug(label), label
-    key, text = goal_names(goals[point.goal_label])
+        return make_slug(label), label
+    key, text = name_goal(goals[point.goal_label])
     if point.load_ratio == 1.0:
         return key, text
     share = format_ratio(point.load_ratio)
-    return f"{slug(share)}_of_{key}", f"{share} of {text}"
+    return f"{make_slug(share)}_of_{key}", f"{share} of {text}"
 
 
 def _asked(plan: Plan) -> str:

@@ -92,7 +92,7 @@ TAGS = Table(
 """What people call a result."""
 
 
-def utc(text: str) -> datetime:
+def to_utc(text: str) -> datetime:
     """A moment as the tables have it; what names no zone is UTC, and SQLite knows no zones at all."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:

@@ -14,7 +14,7 @@ TAGS_FILE = "tags.txt"
 TAG = re.compile(r"[\w.:+=@/-]{1,64}")
 
 
-def read(directory: Path) -> tuple[str, ...]:
+def read_tags(directory: Path) -> tuple[str, ...]:
     """The tags of the result in a directory, sorted; none where there are none."""
     try:
         return tuple(sorted({line.strip() for line in (directory / TAGS_FILE).read_text("utf-8").splitlines()} - {""}))
@@ -22,16 +22,16 @@ def read(directory: Path) -> tuple[str, ...]:
         return ()
 
 
-def change(directory: Path, add: Iterable[str], remove: Iterable[str]) -> tuple[str, ...]:
+def update_tags(directory: Path, add: Iterable[str], remove: Iterable[str]) -> tuple[str, ...]:
     """Give a result tags and take some from it; gives those it has then. Raises ConfigError."""
-    adding = [require_tag(tag) for tag in add]
+    adding = [validate_tag(tag) for tag in add]
     with _alone(directory):
-        tags = tuple(sorted((set(read(directory)) | set(adding)) - set(remove)))
-        store.write_whole(directory / TAGS_FILE, "".join(f"{tag}\n" for tag in tags))
+        tags = tuple(sorted((set(read_tags(directory)) | set(adding)) - set(remove)))
+        store.write_text(directory / TAGS_FILE, "".join(f"{tag}\n" for tag in tags))
     return tags
 
 
-def require_tag(tag: str) -> str:
+def validate_tag(tag: str) -> str:
     """The same, if it can be a tag. Raises ConfigError."""
     if not TAG.fullmatch(tag) or tag[0] in "+-":
         raise ConfigError(

@@ -4,34 +4,36 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from nodrop.store import RESULT_FILES, checksums, suites
-from nodrop.store.checksums import Checked
+from nodrop.store.checksums import ChecksumResult
 from nodrop.store.index import open_index
-from nodrop.store.selection import select
+from nodrop.store.selection import select_results
 
 
-def verified(wanted: Sequence[str], results_dir: str | Path, index_url: str | None = None) -> Iterator[Checked]:
+def verify_results(
+    wanted: Sequence[str], results_dir: str | Path, index_url: str | None = None
+) -> Iterator[ChecksumResult]:
     """What became of each result that is meant by words; without words, of all there are or were known to be.
 
     Raises: ConfigError for a word that means nothing that is there.
     """
     if wanted:
-        files = dict.fromkeys(selected.path for selected in select(wanted, results_dir, index_url))
-        yield from map(checksums.check, files)
+        files = dict.fromkeys(selected.path for selected in select_results(wanted, results_dir, index_url))
+        yield from map(checksums.check_file, files)
         return
     directory = Path(results_dir)
     there = [file for each in sorted(directory.glob("*")) if (file := _result_in(each))]
-    yield from map(checksums.check, there)
+    yield from map(checksums.check_file, there)
     names = {file.parent.name for file in there}
     for name, who in sorted(_expected(directory, index_url).items()):
         if name not in names:
-            yield Checked("missing", f"{directory / name} is missing: {who} has it")
+            yield ChecksumResult("missing", f"{directory / name} is missing: {who} has it")
 
 
 def _result_in(directory: Path) -> Path | None:
     """A result, also one of which only the hash is left."""
     for name in RESULT_FILES:
         file = directory / name
-        if file.exists() or checksums.hash_file(file).exists():
+        if file.exists() or checksums.checksum_path(file).exists():
             return file
     return None
 
@@ -41,7 +43,7 @@ def _expected(directory: Path, index_url: str | None) -> dict[str, str]:
     with open_index(directory, index_url, mend=False) as index:
         expected = dict.fromkeys(index.gone, "the index")
     for file in directory.glob(f"*/{suites.SUITE_FILE}"):
-        found = suites.look_up(file)
+        found = suites.locate(file)
         if found:
             expected |= {run.run_id: str(file) for run in found.suite.runs if not run.removed}
     return expected

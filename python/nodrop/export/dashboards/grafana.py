@@ -6,8 +6,8 @@ from typing import Any, Literal, NamedTuple
 
 from nodrop.model.summary import MeasureUnit
 
-Kind = Literal["stat", "timeseries", "bargauge", "barchart", "table"]
-Source = Literal["prometheus", "grafana-postgresql-datasource"]
+PanelKind = Literal["stat", "timeseries", "bargauge", "barchart", "table"]
+DataSource = Literal["prometheus", "grafana-postgresql-datasource"]
 """Grafana's names of what it asks."""
 PanelUnit = MeasureUnit | Literal["seconds", "frames", ""]
 Json = dict[str, Any]
@@ -16,7 +16,7 @@ SCHEMA_VERSION = 39
 """Of the dashboard's JSON; newer releases of Grafana bring it up to date."""
 COLUMNS = 24
 """Of Grafana's grid."""
-UNITS: dict[PanelUnit, str] = {
+GRAFANA_UNITS: dict[PanelUnit, str] = {
     "pps": "pps",
     "ns": "ns",
     "ratio": "percentunit",
@@ -39,13 +39,13 @@ class Query(NamedTuple):
     """Whether only the latest value is wanted."""
 
 
-class Panel(NamedTuple):
+class GrafanaPanel(NamedTuple):
     """A picture of a dashboard."""
 
     title: str
     meaning: str
     """A sentence beside it."""
-    kind: Kind
+    kind: PanelKind
     unit: PanelUnit
     queries: tuple[Query, ...]
     width: int = 12
@@ -73,9 +73,9 @@ class Dashboard(NamedTuple):
     """Stable: importing it again replaces it."""
     title: str
     meaning: str
-    source: Source
+    source: DataSource
     variables: tuple[Variable, ...]
-    rows: dict[str, tuple[Panel, ...]]
+    rows: dict[str, tuple[GrafanaPanel, ...]]
     """Panels under their headings."""
     since: str = "now-30d"
 
@@ -104,11 +104,11 @@ def to_json(dashboard: Dashboard) -> str:
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
-def _datasource(source: Source) -> Json:
+def _datasource(source: DataSource) -> Json:
     return {"name": DATASOURCE, "label": "Data source", "type": "datasource", "query": source}
 
 
-def _variable(source: Source, variable: Variable) -> Json:
+def _variable(source: DataSource, variable: Variable) -> Json:
     prometheus = {"query": variable.query, "refId": variable.name}
     return {
         "name": variable.name,
@@ -124,7 +124,7 @@ def _variable(source: Source, variable: Variable) -> Json:
     }
 
 
-def _where(source: Source) -> Json:
+def _where(source: DataSource) -> Json:
     return {"type": source, "uid": f"${{{DATASOURCE}}}"}
 
 
@@ -159,7 +159,7 @@ def _place(left: int, top: int, width: int, height: int) -> Json:
     return {"x": left, "y": top, "w": width, "h": height}
 
 
-def _panel(source: Source, panel: Panel) -> Json:
+def _panel(source: DataSource, panel: GrafanaPanel) -> Json:
     return {
         "type": panel.kind,
         "title": panel.title,
@@ -171,7 +171,7 @@ def _panel(source: Source, panel: Panel) -> Json:
     }
 
 
-def _target(source: Source, panel: Panel, number: int, query: Query) -> Json:
+def _target(source: DataSource, panel: GrafanaPanel, number: int, query: Query) -> Json:
     reference = chr(ord("A") + number)
     if source == "prometheus":
         table = {"format": "table"} if panel.kind == "table" else {}
@@ -193,8 +193,8 @@ def _target(source: Source, panel: Panel, number: int, query: Query) -> Json:
     }
 
 
-def _fields(panel: Panel) -> Json:
-    defaults: Json = {"unit": UNITS[panel.unit], "color": {"mode": "palette-classic"}}
+def _fields(panel: GrafanaPanel) -> Json:
+    defaults: Json = {"unit": GRAFANA_UNITS[panel.unit], "color": {"mode": "palette-classic"}}
     if panel.kind == "timeseries":
         defaults["custom"] = {"drawStyle": "line", "showPoints": "always", "pointSize": 6, "spanNulls": True}
     if panel.unit in ("pps", "ns"):
@@ -203,7 +203,7 @@ def _fields(panel: Panel) -> Json:
         options = {value: {"text": text, "index": place} for place, (value, text) in enumerate(panel.texts)}
         defaults["mappings"] = [{"type": "value", "options": options}]
     overrides = [
-        {"matcher": {"id": "byName", "options": name}, "properties": [{"id": "unit", "value": UNITS[unit]}]}
+        {"matcher": {"id": "byName", "options": name}, "properties": [{"id": "unit", "value": GRAFANA_UNITS[unit]}]}
         for name, unit in panel.units
     ]
     return {"defaults": defaults, "overrides": overrides}
@@ -212,7 +212,7 @@ def _fields(panel: Panel) -> Json:
 _LATEST = {"calcs": ["lastNotNull"], "fields": "", "values": False}
 _LEGEND = {"displayMode": "table", "placement": "bottom", "showLegend": True, "calcs": ["lastNotNull"]}
 _TOOLTIP = {"mode": "multi", "sort": "desc"}
-OPTIONS: dict[Kind, Json] = {
+OPTIONS: dict[PanelKind, Json] = {
     "stat": {
         "reduceOptions": _LATEST,
         "orientation": "auto",

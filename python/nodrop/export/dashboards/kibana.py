@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from nodrop.charts.base import SCHEMA, Spec
-from nodrop.export.dashboards.records import FIELD_FORMATS, PANELS, TABLE_COLUMNS, TIME, Panel, Rows
+from nodrop.export.dashboards.records import FIELD_FORMATS, PANELS, TABLE_COLUMNS, TIME, RecordPanel, RecordRows
 
 Json = dict[str, Any]
 INDEX_PATTERN = "resu*"
 """Which indices hold the records, as NFVbench's own dashboards have it."""
-MOST_ROWS = 10_000
+ROWS_MAX = 10_000
 """The most that Elasticsearch gives at once."""
 MIGRATIONS = {"index-pattern": "7.6.0", "visualization": "7.10.0", "search": "7.9.3", "dashboard": "7.9.3"}
 """Of which release the form of each object is."""
@@ -25,7 +25,7 @@ COLUMNS = 48
 INDEX_REFERENCE = "kibanaSavedObjectMeta.searchSourceJSON.index"
 
 
-class Reference(NamedTuple):
+class ObjectReference(NamedTuple):
     """What an object says of another one."""
 
     name: str
@@ -33,12 +33,12 @@ class Reference(NamedTuple):
     id: str
 
 
-def ndjson(index_pattern: str = INDEX_PATTERN) -> str:
+def build_ndjson(index_pattern: str = INDEX_PATTERN) -> str:
     """The file that Kibana imports."""
-    return "".join(f"{json.dumps(each, ensure_ascii=False, sort_keys=True)}\n" for each in objects(index_pattern))
+    return "".join(f"{json.dumps(each, ensure_ascii=False, sort_keys=True)}\n" for each in build_objects(index_pattern))
 
 
-def objects(index_pattern: str = INDEX_PATTERN) -> Iterator[Json]:
+def build_objects(index_pattern: str = INDEX_PATTERN) -> Iterator[Json]:
     """Everything there is, what is referred to first."""
     yield _index_pattern(index_pattern)
     for panel in PANELS:
@@ -47,7 +47,7 @@ def objects(index_pattern: str = INDEX_PATTERN) -> Iterator[Json]:
     yield _dashboard(PANELS)
 
 
-def specification(panel: Panel, index_pattern: str = INDEX_PATTERN) -> Spec:
+def build_specification(panel: RecordPanel, index_pattern: str = INDEX_PATTERN) -> Spec:
     """A chart over records: its definition, with a query in place of each name of data.
 
     Kibana sizes a chart by its panel, and titles it, so the definition's own size and title are left out.
@@ -58,7 +58,7 @@ def specification(panel: Panel, index_pattern: str = INDEX_PATTERN) -> Spec:
     return {"$schema": SCHEMA} | spec
 
 
-def _over_records(part: Any, rows: dict[str, Rows], index_pattern: str) -> Any:
+def _over_records(part: Any, rows: dict[str, RecordRows], index_pattern: str) -> Any:
     """A piece of a definition with its data and, before all else, what makes its fields of the records'."""
     if isinstance(part, list):
         return [_over_records(each, rows, index_pattern) for each in part]
@@ -72,14 +72,14 @@ def _over_records(part: Any, rows: dict[str, Rows], index_pattern: str) -> Any:
     return changed
 
 
-def _data(rows: Rows, index_pattern: str) -> Json:
+def _data(rows: RecordRows, index_pattern: str) -> Json:
     """What Kibana asks Elasticsearch: the records of the time and filters that its user chose."""
     return {
         "url": {
             "%context%": True,
             "%timefield%": TIME,
             "index": index_pattern,
-            "body": {"size": MOST_ROWS, "_source": list(rows.fields), "sort": [{TIME: {"order": "asc"}}]},
+            "body": {"size": ROWS_MAX, "_source": list(rows.fields), "sort": [{TIME: {"order": "asc"}}]},
         },
         "format": {"property": "hits.hits"},
     }
@@ -91,8 +91,8 @@ def _index_pattern(title: str) -> Json:
     return _object("index-pattern", PATTERN_ID, attributes)
 
 
-def _visualization(panel: Panel, index_pattern: str) -> Json:
-    spec = json.dumps(specification(panel, index_pattern), ensure_ascii=False, indent=1)
+def _visualization(panel: RecordPanel, index_pattern: str) -> Json:
+    spec = json.dumps(build_specification(panel, index_pattern), ensure_ascii=False, indent=1)
     state = {"title": panel.title, "type": "vega", "aggs": [], "params": {"spec": spec}}
     attributes = _titled(panel.title, panel.meaning) | {"visState": json.dumps(state), "uiStateJSON": "{}"}
     return _object("visualization", panel.id, attributes)
@@ -106,10 +106,10 @@ def _search() -> Json:
     }
     source = _source() | {"indexRefName": INDEX_REFERENCE, "highlightAll": True, "version": True}
     attributes["kibanaSavedObjectMeta"] = {"searchSourceJSON": json.dumps(source)}
-    return _object("search", SEARCH_ID, attributes, [Reference(INDEX_REFERENCE, "index-pattern", PATTERN_ID)])
+    return _object("search", SEARCH_ID, attributes, [ObjectReference(INDEX_REFERENCE, "index-pattern", PATTERN_ID)])
 
 
-def _dashboard(panels: Sequence[Panel]) -> Json:
+def _dashboard(panels: Sequence[RecordPanel]) -> Json:
     shown = [("visualization", panel.id, panel.width, panel.height) for panel in panels]
     shown.append(("search", SEARCH_ID, COLUMNS, 16))
     placed = list(_placed(shown))
@@ -122,7 +122,7 @@ def _dashboard(panels: Sequence[Panel]) -> Json:
         "timeTo": "now",
         "refreshInterval": {"pause": True, "value": 0},
     }
-    references = [Reference(f"panel_{place}", type_, id_) for place, (type_, id_, _, _) in enumerate(shown)]
+    references = [ObjectReference(f"panel_{place}", type_, id_) for place, (type_, id_, _, _) in enumerate(shown)]
     return _object("dashboard", DASHBOARD_ID, attributes, references)
 
 
@@ -155,7 +155,7 @@ def _source() -> Json:
     return {"query": {"language": "kuery", "query": ""}, "filter": []}
 
 
-def _object(type_: str, id_: str, attributes: Json, references: Sequence[Reference] = ()) -> Json:
+def _object(type_: str, id_: str, attributes: Json, references: Sequence[ObjectReference] = ()) -> Json:
     return {
         "type": type_,
         "id": id_,

@@ -1,6 +1,6 @@
 """A Grafana dashboard over what Prometheus scrapes of `nodrop serve`, or reads of `--openmetrics` files."""
 
-from nodrop.export.dashboards.grafana import Dashboard, Panel, Query, Variable
+from nodrop.export.dashboards.grafana import Dashboard, GrafanaPanel, Query, Variable
 from nodrop.export.dashboards.labels import ALLOWED, LATENCY, LIMIT, LOAD, LOAD_BY_SIZE, LOSS, RUNNING, TRIALS
 
 SIZE = 'frame_size=~"$frame_size"'
@@ -8,7 +8,7 @@ GOAL = f'{SIZE}, goal=~"$goal"'
 LOWER = f'nodrop_goal_load_pps{{{GOAL}, bound="lower"}}'
 
 
-def dashboard() -> Dashboard:
+def build_dashboard() -> Dashboard:
     """What runs, what the last runs found, and how far it can be trusted."""
     return Dashboard(
         uid="nodrop-openmetrics",
@@ -25,13 +25,13 @@ def dashboard() -> Dashboard:
 
 
 NOW = (
-    Panel(
+    GrafanaPanel(
         *("Measuring", "Whether a run goes on.", "stat", ""),
         (Query("nodrop_running", now=True),),
         width=4,
         texts=(("0", "idle"), ("1", "measuring")),
     ),
-    Panel(
+    GrafanaPanel(
         *(RUNNING.title, RUNNING.meaning, "timeseries", RUNNING.unit),
         (
             Query("nodrop_running_trial_load_pps", "trial"),
@@ -39,24 +39,24 @@ NOW = (
         ),
         width=14,
     ),
-    Panel(
+    GrafanaPanel(
         *("Loss of the trial that goes on", "Frames certainly lost so far, of those sent.", "timeseries", "ratio"),
         (Query("nodrop_running_trial_lost_frames / (nodrop_running_trial_offered_frames > 0)", "lost"),),
         width=6,
     ),
 )
 FOUND = (
-    Panel(
+    GrafanaPanel(
         *(LOAD_BY_SIZE.title, LOAD_BY_SIZE.meaning, "bargauge", LOAD_BY_SIZE.unit),
         (Query(LOWER, "{{goal}}, {{frame_size}} bytes", now=True),),
         width=8,
     ),
-    Panel(
+    GrafanaPanel(
         *(LOAD.title, LOAD.meaning, "timeseries", LOAD.unit),
         (Query(LOWER, "{{goal}}, {{frame_size}} bytes"),),
         width=16,
     ),
-    Panel(
+    GrafanaPanel(
         *(LATENCY.title, LATENCY.meaning, "timeseries", "seconds"),
         (
             Query(
@@ -66,7 +66,7 @@ FOUND = (
         ),
         width=12,
     ),
-    Panel(
+    GrafanaPanel(
         *(LOSS.title, LOSS.meaning, "timeseries", LOSS.unit),
         (
             Query(f'nodrop_goal_loss_ratio{{{GOAL}, bound="lower"}}', "{{goal}}, {{frame_size}} bytes"),
@@ -77,17 +77,17 @@ FOUND = (
     ),
 )
 TRUST = (
-    Panel(
+    GrafanaPanel(
         *(LIMIT.title, LIMIT.meaning, "table", ""),
         (Query(f"nodrop_goal_limit{{{GOAL}}} == 1", now=True),),
         width=12,
     ),
-    Panel(
+    GrafanaPanel(
         *(TRIALS.title, TRIALS.meaning, "bargauge", "frames"),
         (Query(f"sum by (verdict) (nodrop_run_trials{{{SIZE}}})", "{{verdict}}", now=True),),
         width=6,
     ),
-    Panel(
+    GrafanaPanel(
         *("Dropped by the tester", "Frames that came back and that the tester itself lost.", "stat", "frames"),
         (Query(f"nodrop_run_tester_drop_frames{{{SIZE}}}", "{{frame_size}} bytes", now=True),),
         width=6,

@@ -1,6 +1,6 @@
 """A Grafana dashboard over the index of results in PostgreSQL. Its tables: docs/reference/results.md."""
 
-from nodrop.export.dashboards.grafana import Dashboard, Panel, Query, Variable
+from nodrop.export.dashboards.grafana import Dashboard, GrafanaPanel, Query, Variable
 from nodrop.export.dashboards.labels import LATENCY, LIMIT, LOAD, LOAD_BY_SIZE, LOSS
 
 NAME = "concat_ws(', ', coalesce(r.label, r.sut), r.frame_size || ' bytes')"
@@ -13,7 +13,7 @@ MEASURED = "FROM nodrop_runs r JOIN nodrop_measures m ON m.run = r.id"
 KEY = "m.key = ${measure:sqlstring}"
 
 
-def dashboard() -> Dashboard:
+def build_dashboard() -> Dashboard:
     """A figure of all runs on record, by what was measured, and the runs themselves."""
     return Dashboard(
         uid="nodrop-results",
@@ -35,7 +35,7 @@ def dashboard() -> Dashboard:
 
 
 RATE = (
-    Panel(
+    GrafanaPanel(
         *(LOAD.title, LOAD.meaning, "timeseries", LOAD.unit),
         (
             Query(
@@ -46,7 +46,7 @@ RATE = (
         width=14,
         height=10,
     ),
-    Panel(
+    GrafanaPanel(
         *(LOAD_BY_SIZE.title, LOAD_BY_SIZE.meaning, "barchart", LOAD_BY_SIZE.unit),
         (
             Query(
@@ -60,7 +60,7 @@ RATE = (
     ),
 )
 LATENCIES = (
-    Panel(
+    GrafanaPanel(
         *(LATENCY.title, LATENCY.meaning, "timeseries", LATENCY.unit),
         (
             Query(
@@ -69,7 +69,7 @@ LATENCIES = (
             ),
         ),
     ),
-    Panel(
+    GrafanaPanel(
         *(LOSS.title, LOSS.meaning, "timeseries", LOSS.unit),
         (
             Query(
@@ -80,7 +80,7 @@ LATENCIES = (
     ),
 )
 RUNS = (
-    Panel(
+    GrafanaPanel(
         *(LIMIT.title, LIMIT.meaning, "barchart", "frames"),
         (
             Query(
@@ -90,7 +90,7 @@ RUNS = (
         ),
         width=6,
     ),
-    Panel(
+    GrafanaPanel(
         *("Runs", "The latest first.", "table", ""),
         (
             Query(

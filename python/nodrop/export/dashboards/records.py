@@ -9,23 +9,23 @@ fields of a record's. NFVbench's records have the same fields.
 from typing import Any, NamedTuple
 
 from nodrop.charts import latency, rate_by_frame_size, theme
-from nodrop.charts.axis import Unit
+from nodrop.charts.axis import AxisUnit
 from nodrop.charts.base import Spec
 from nodrop.export.dashboards.labels import BITS_BY_SIZE, LATENCY_BY_SHARE, LOAD, LOAD_BY_SIZE
 
 TIME = "@timestamp"
-MPPS, GBPS, USEC = Unit("Mpps", 1e6), Unit("Gb/s", 1e9), Unit("µs", 1e3)
+MPPS, GBPS, USEC = AxisUnit("Mpps", 1e6), AxisUnit("Gb/s", 1e9), AxisUnit("µs", 1e3)
 PERCENTILES = (25, 50, 75, 90, 95, 99)
 """Those that are looked for; a record has some of them."""
-APART: dict[str, list[Any]] = {
+LINE_STYLES: dict[str, list[Any]] = {
     "color": [theme.MUTED, *theme.LINES],
     "fill": [theme.MUTED, *theme.LINES],
-    "strokeDash": [[2, 2], *(theme.dash_of(place) for place in range(len(theme.LINES)))],
+    "strokeDash": [[2, 2], *(theme.line_dash(place) for place in range(len(theme.LINES)))],
 }
 """What tells lines apart: of what is muted, then of the others."""
 LEGEND_COUNT = 15
 """The most lines that a legend names."""
-ABOUT = ("user_label", "type", "drop_limit", "frame_size", "service_chain", "warning")
+COMMON_FIELDS = ("user_label", "type", "drop_limit", "frame_size", "service_chain", "warning")
 TABLE_COLUMNS = (
     *("user_label", "type", "service_chain", "sc_count", "frame_size", "flow_count", "rate_pps", "rate_bps"),
     *("drop_percentage", "avg_delay_usec", "max_delay_usec", "vSwitch", "version", "run_id", "warning"),
@@ -45,7 +45,7 @@ FIELD_FORMATS = {
 """How Kibana writes numbers, by field."""
 
 
-class Rows(NamedTuple):
+class RecordRows(NamedTuple):
     """Rows of a chart, made of records."""
 
     fields: tuple[str, ...]
@@ -54,20 +54,20 @@ class Rows(NamedTuple):
     """What makes of records what the chart's definition knows."""
 
 
-class Panel(NamedTuple):
+class RecordPanel(NamedTuple):
     """A chart over records."""
 
     id: str
     title: str
     meaning: str
     definition: Spec
-    rows: dict[str, Rows]
+    rows: dict[str, RecordRows]
     """By the names the definition uses."""
     width: int = 24
     height: int = 18
 
 
-def opened(definition: Spec, first: str = "") -> Spec:
+def open_scales(definition: Spec, first: str = "") -> Spec:
     """A chart for data that is not known yet: its axes and legends take what comes.
 
     Args:
@@ -81,7 +81,7 @@ def opened(definition: Spec, first: str = "") -> Spec:
         if not isinstance(value, dict):
             return value
         changed = {key: _open_scale(each) if key == "scale" else part(each) for key, each in value.items()}
-        return changed | {key: _told_apart(key, changed[key], first) for key in APART if key in changed}
+        return changed | {key: _told_apart(key, changed[key], first) for key in LINE_STYLES if key in changed}
 
     changed = part(definition)
     assert isinstance(changed, dict)
@@ -103,8 +103,8 @@ def _told_apart(channel: str, encoding: Any, first: str) -> Any:
         if channel == "strokeDash"
         else encoding.get("legend") and encoding["legend"] | {"columns": 3, "symbolLimit": LEGEND_COUNT}
     )
-    muted = APART[channel][:1] if first else []
-    return encoding | {"scale": {"range": [*muted, *APART[channel][1:]]}, "legend": legend}
+    muted = LINE_STYLES[channel][:1] if first else []
+    return encoding | {"scale": {"range": [*muted, *LINE_STYLES[channel][1:]]}, "legend": legend}
 
 
 def _calculated(name: str, expression: str) -> Spec:
@@ -133,11 +133,11 @@ LATEST: list[Spec] = [
 """Only the last record of each goal and size; `sort` is the time, which Elasticsearch sorted by."""
 
 
-def _rates(found: str, most: str, unit: Unit) -> Rows:
+def _rates(found: str, most: str, unit: AxisUnit) -> RecordRows:
     """What was found at each frame size, and what the link carries where that is to be shown."""
     shown = ["found", "most"] if most else ["found"]
-    return Rows(
-        (*ABOUT, found, *([most] if most else [])),
+    return RecordRows(
+        (*COMMON_FIELDS, found, *([most] if most else [])),
         [
             {"filter": f"{_field(found)} > 0 && isValid({_field('drop_limit')})"},
             _calculated("goal", GOAL),
@@ -156,10 +156,10 @@ def _rates(found: str, most: str, unit: Unit) -> Rows:
     )
 
 
-def _course() -> Rows:
+def _course() -> RecordRows:
     """What was found, record by record."""
-    return Rows(
-        (*ABOUT, "rate_pps"),
+    return RecordRows(
+        (*COMMON_FIELDS, "rate_pps"),
         [
             {"filter": f"{_field('rate_pps')} > 0 && isValid({_field('drop_limit')})"},
             _calculated("size", SIZE),
@@ -172,7 +172,7 @@ def _course() -> Rows:
     )
 
 
-def _told(unit: Unit) -> list[Spec]:
+def _told(unit: AxisUnit) -> list[Spec]:
     """What stands behind a mark, and whether it is hollow: a record with a warning is no clean figure of the SUT."""
     return [
         _calculated("least", f"datum.kind == 'found' && isValid({_field('warning')})"),
@@ -184,11 +184,11 @@ def _told(unit: Unit) -> list[Spec]:
     ]
 
 
-def _curves() -> Rows:
+def _curves() -> RecordRows:
     """Latency by percentile, as many as a record has."""
     folded = [f"p{percentile}" for percentile in PERCENTILES]
-    return Rows(
-        (*ABOUT, *(f"lat_percentile_{percentile}" for percentile in PERCENTILES)),
+    return RecordRows(
+        (*COMMON_FIELDS, *(f"lat_percentile_{percentile}" for percentile in PERCENTILES)),
         [
             {"filter": f"isValid({_field('type')})"},
             _calculated("goal", GOAL),
@@ -209,9 +209,9 @@ def _curves() -> Rows:
     )
 
 
-def _sizes(unit: Unit, what: str, first: str = "") -> Spec:
+def _sizes(unit: AxisUnit, what: str, first: str = "") -> Spec:
     """Rates by frame size, sizes in their order; without figures beside the marks, which would lie over each other."""
-    definition = opened(rate_by_frame_size.definition((), (), {}, {"title": f"{what} ({unit.name})"}), first)
+    definition = open_scales(rate_by_frame_size.build_definition((), (), {}, {"title": f"{what} ({unit.name})"}), first)
     layers = [layer for layer in definition["layer"] if layer["mark"]["type"] != "text"]
     return definition | {"layer": [_along(layer, {"sort": {"field": "bytes", "op": "min"}}) for layer in layers]}
 
@@ -230,7 +230,7 @@ def _along(layer: Spec, x: Spec) -> Spec:
 
 def _latency() -> Spec:
     """Latency by percentile, on logarithmic axes."""
-    definition = opened(latency.definition((), USEC, (), 100.0))
+    definition = open_scales(latency.build_definition((), USEC, (), 100.0))
     y = {"scale": {"type": "log"}, "axis": {"title": f"latency ({USEC.name})", "format": "~s"}}
     layers = definition["layer"]
     return definition | {
@@ -239,28 +239,28 @@ def _latency() -> Spec:
 
 
 PANELS = (
-    Panel(
+    RecordPanel(
         "nodrop-rate-pps",
         LOAD_BY_SIZE.title,
         LOAD_BY_SIZE.meaning,
         _sizes(MPPS, "throughput, all directions"),
         {"figures": _rates("rate_pps", "", MPPS)},
     ),
-    Panel(
+    RecordPanel(
         "nodrop-rate-bps",
         BITS_BY_SIZE.title,
         BITS_BY_SIZE.meaning,
         _sizes(GBPS, "throughput on the wire", "rank"),
         {"figures": _rates("rate_bps", "theoretical_tx_rate_bps", GBPS)},
     ),
-    Panel(
+    RecordPanel(
         "nodrop-rate-course",
         LOAD.title,
         LOAD.meaning,
         _over_time(),
         {"figures": _course()},
     ),
-    Panel(
+    RecordPanel(
         "nodrop-latency",
         LATENCY_BY_SHARE.title,
         LATENCY_BY_SHARE.meaning,

@@ -27,7 +27,7 @@ CHUNK_COUNT_MAX = 500
 CHUNK_BYTES_MAX = 2**20
 BUSY_S = 1.0
 """How long to wait for another nodrop that writes to the same file."""
-SETTINGS = "PRAGMA auto_vacuum = FULL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+PRAGMAS = "PRAGMA auto_vacuum = FULL; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
 """The file shrinks when records leave it; what is written is on disk before a statement returns."""
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS aggregator (only INTEGER PRIMARY KEY CHECK (only = 1), description TEXT NOT NULL);
@@ -41,11 +41,11 @@ CREATE TABLE IF NOT EXISTS record (
 """
 
 
-class Full(Exception):
+class BufferFull(Exception):
     """There is no room for another record."""
 
 
-class Waiting(NamedTuple):
+class BufferedRecord(NamedTuple):
     """A record as it waits."""
 
     tag: str
@@ -59,7 +59,7 @@ class Chunk(NamedTuple):
     """Records that are sent, and acknowledged, as one."""
 
     chunk_id: str
-    records: tuple[Waiting, ...]
+    records: tuple[BufferedRecord, ...]
 
     @property
     def tag(self) -> str:
@@ -67,7 +67,7 @@ class Chunk(NamedTuple):
         return self.records[0].tag
 
 
-class Buffer:
+class RecordBuffer:
     """The file of one aggregator, for one thread at a time; raises sqlite3.Error and OSError as they come."""
 
     def __init__(self, path: Path, bytes_max: int | None = None) -> None:
@@ -82,7 +82,7 @@ class Buffer:
         self._database = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
         with contextlib.suppress(OSError):
             path.chmod(0o600)
-        self._database.executescript(SETTINGS + SCHEMA)
+        self._database.executescript(PRAGMAS + SCHEMA)
         if bytes_max is not None:
             (page_bytes,) = self._database.execute("PRAGMA page_size").fetchone()
             self._database.execute(f"PRAGMA max_page_count = {bytes_max // page_bytes}")
@@ -118,7 +118,7 @@ class Buffer:
             self._database.execute("INSERT INTO record (tag, time_ns, body) VALUES (?, ?, ?)", row)
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
-                raise Full from None
+                raise BufferFull from None
             raise
 
     def next_chunk(self) -> Chunk | None:
@@ -130,12 +130,14 @@ class Buffer:
             return None
         chunk_id = rows[0][1]
         if chunk_id is not None:
-            return Chunk(chunk_id, tuple(Waiting(*row[2:]) for row in takewhile(lambda row: row[1] == chunk_id, rows)))
+            return Chunk(
+                chunk_id, tuple(BufferedRecord(*row[2:]) for row in takewhile(lambda row: row[1] == chunk_id, rows))
+            )
         chosen = [row for row, _ in takewhile(lambda pair: pair[1] <= CHUNK_BYTES_MAX, _with_bytes_before(rows))]
         chosen = list(takewhile(lambda row: row[2] == rows[0][2], chosen))
         chunk_id = secrets.token_hex(16)
         self._database.execute("UPDATE record SET chunk = ? WHERE id <= ?", (chunk_id, chosen[-1][0]))
-        return Chunk(chunk_id, tuple(Waiting(*row[2:]) for row in chosen))
+        return Chunk(chunk_id, tuple(BufferedRecord(*row[2:]) for row in chosen))
 
     def acknowledged(self, chunk: Chunk) -> None:
         """Forget the records of a chunk: they have arrived."""
@@ -148,18 +150,18 @@ class Buffer:
         return int(count)
 
 
-def path_of(directory: Path, aggregator: Aggregator) -> Path:
+def buffer_path(directory: Path, aggregator: Aggregator) -> Path:
     """The buffer's file for an aggregator."""
     return directory / (re.sub(r"[^A-Za-z0-9.-]", "_", f"{aggregator.host}-{aggregator.port}") + SUFFIX)
 
 
-def paths_in(directory: Path) -> tuple[Path, ...]:
+def list_buffers(directory: Path) -> tuple[Path, ...]:
     """Every buffer there is."""
     return tuple(sorted(directory.glob(f"*{SUFFIX}")))
 
 
 @contextlib.contextmanager
-def delivering(path: Path) -> Iterator[bool]:
+def delivery_lock(path: Path) -> Iterator[bool]:
     """Be the only one that delivers what is in a buffer; False when another process is at it."""
     descriptor = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:

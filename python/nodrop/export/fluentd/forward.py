@@ -24,7 +24,7 @@ ANSWER_BYTES_MAX = 65536
 NS_PER_S = 1_000_000_000
 
 
-class Connection:
+class ForwardConnection:
     """An open, accepted connection to an aggregator; a context manager. Raises ShipError and OSError."""
 
     def __init__(self, aggregator: Aggregator, timeout_s: float) -> None:

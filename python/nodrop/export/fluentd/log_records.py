@@ -5,12 +5,12 @@ import time
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from nodrop.system.log_files import Tally, timestamp
+from nodrop.system.log_files import SeverityCounter, timestamp
 
 START, RUN_SUMMARY = "START", "RUN_SUMMARY"
 
 
-class Keeper(Protocol):
+class RecordSink(Protocol):
     """Whoever has records delivered."""
 
     def keep(self, tag: str, record: Mapping[str, Any]) -> None:
@@ -20,7 +20,7 @@ class Keeper(Protocol):
 class LogRecords(logging.Handler):
     """Sends what is logged to an aggregator, under a tag."""
 
-    def __init__(self, keeper: Keeper, tag: str, run_date: str) -> None:
+    def __init__(self, keeper: RecordSink, tag: str, run_date: str) -> None:
         """Send to a keeper.
 
         Args:
@@ -41,7 +41,7 @@ class LogRecords(logging.Handler):
         """Say that a run begins."""
         self._send(START, "nodrop run is started", time.time(), numloglevel=0, numerrors=0, numwarnings=0)
 
-    def summarize(self, tally: Tally) -> None:
+    def summarize(self, tally: SeverityCounter) -> None:
         """Say how the run went, by what was logged."""
         level, message = logging.INFO, "GOOD RUN"
         if tally.error_count:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from nodrop import __version__
-from nodrop.export.nfvbench import nfvbench_result
+from nodrop.export.nfvbench import build_nfvbench_result
 from nodrop.model.layer import Mpls, Vlan, Vxlan
 from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult
@@ -22,17 +22,17 @@ DIRECTIONS = {
     "direction-total": "total",
     "garp-direction-total": "gratuitous arp",
 }
-WAYS = ("orig", "tx", "rx")
+RATE_KINDS = ("orig", "tx", "rx")
 """Asked for, sent, received."""
-THEORY = ("offered_tx_rate_bps", "theoretical_tx_rate_pps", "theoretical_tx_rate_bps")
-DELAYS = ("avg_delay_usec", "min_delay_usec", "max_delay_usec")
+THEORY_KEYS = ("offered_tx_rate_bps", "theoretical_tx_rate_pps", "theoretical_tx_rate_bps")
+DELAY_KEYS = ("avg_delay_usec", "min_delay_usec", "max_delay_usec")
 OPEN_VSWITCH = "OPENVSWITCH"
 ENCAPSULATIONS = ((Vxlan, "VxLAN"), (Mpls, "MPLS"), (Vlan, "VLAN"))
 
 Record = dict[str, Any]
 
 
-def records(runs: Sequence[RunResult], run_date: str) -> list[Record]:
+def build_records(runs: Sequence[RunResult], run_date: str) -> list[Record]:
     """The records of runs that belong together, one run for each frame size.
 
     Args:
@@ -43,7 +43,7 @@ def records(runs: Sequence[RunResult], run_date: str) -> list[Record]:
 
 
 def _of_run(run: RunResult, run_date: str) -> Iterator[Record]:
-    for name, chain in nfvbench_result([run])["benchmarks"]["network"]["service_chain"].items():
+    for name, chain in build_nfvbench_result([run])["benchmarks"]["network"]["service_chain"].items():
         measured = chain["result"]
         about = {
             "service_chain": name,
@@ -95,13 +95,13 @@ def _single_run(rates: Mapping[str, Any], stats: Mapping[str, Any]) -> Record:
         f"{direction}_{way}_rate_{unit}": round(rates[key][way][f"rate_{unit}"])
         for key, direction in DIRECTIONS.items()
         if rates.get(key)
-        for way in WAYS
+        for way in RATE_KINDS
         for unit in ("bps", "pps")
     }
     overall = stats["overall"]
     loss = {"drop_rate_percent": overall["drop_rate_percent"]}
     said = {"warning": rates["warning"]} if rates.get("warning") else {}
-    return {"type": SINGLE_RUN} | loads | _chosen(stats, THEORY) | loss | _delays(overall["rx"]) | said
+    return {"type": SINGLE_RUN} | loads | _chosen(stats, THEORY_KEYS) | loss | _delays(overall["rx"]) | said
 
 
 def _goal(name: str, goal: Mapping[str, Any], limit_percent: float) -> Record:
@@ -110,7 +110,7 @@ def _goal(name: str, goal: Mapping[str, Any], limit_percent: float) -> Record:
     return (
         {"type": name.upper(), "drop_limit": limit_percent}
         | _chosen(goal, ("rate_bps", "rate_pps"))
-        | _chosen(stats, THEORY)
+        | _chosen(stats, THEORY_KEYS)
         | {"drop_percentage": stats["overall"]["drop_percentage"]}
         | _delays(stats["overall"])
         | said
@@ -119,7 +119,7 @@ def _goal(name: str, goal: Mapping[str, Any], limit_percent: float) -> Record:
 
 def _delays(figures: Mapping[str, Any]) -> Record:
     percentiles = figures.get("lat_percentile") or {}
-    return _chosen(figures, DELAYS) | {f"lat_percentile_{name}": value for name, value in percentiles.items()}
+    return _chosen(figures, DELAY_KEYS) | {f"lat_percentile_{name}": value for name, value in percentiles.items()}
 
 
 def _chosen(figures: Mapping[str, Any], names: Sequence[str]) -> Record:

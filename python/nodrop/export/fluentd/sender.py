@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nodrop.errors import ShipError
-from nodrop.export.fluentd.buffer import Buffer, Full, delivering, path_of
-from nodrop.export.fluentd.forward import Connection
+from nodrop.export.fluentd.buffer import BufferFull, RecordBuffer, buffer_path, delivery_lock
+from nodrop.export.fluentd.forward import ForwardConnection
 from nodrop.model.shipping import Aggregator
 
 ANSWER_S = 5.0
@@ -20,7 +20,7 @@ RETRY_FIRST_S, RETRY_MAX_S = 1.0, 30.0
 """Time between two tries while it is away; doubles from the first to the last."""
 
 
-class Left(NamedTuple):
+class DeliveryReport(NamedTuple):
     """What an aggregator has not got."""
 
     aggregator: Aggregator
@@ -48,27 +48,27 @@ def _records(count: int) -> str:
     return f"{count} record{'s' if count > 1 else ''}"
 
 
-class Queue(NamedTuple):
+class BufferStatus(NamedTuple):
     """How many records wait for whom."""
 
     aggregator: Aggregator
     record_count: int
 
 
-def waiting(path: Path) -> Queue:
+def read_status(path: Path) -> BufferStatus:
     """What is in a buffer. Raises ShipError when it cannot be read."""
-    with _readable(path), Buffer(path) as buffer:
-        return Queue(buffer.aggregator, buffer.count)
+    with _readable(path), RecordBuffer(path) as buffer:
+        return BufferStatus(buffer.aggregator, buffer.count)
 
 
 def deliver(path: Path) -> None:
     """Send everything that waits in a buffer, oldest first. Raises ShipError for what keeps it from arriving."""
-    with _readable(path), delivering(path) as alone, Buffer(path) as buffer:
+    with _readable(path), delivery_lock(path) as alone, RecordBuffer(path) as buffer:
         if not alone:
             raise ShipError("another nodrop is sending them")
         whom = buffer.aggregator
         while chunk := buffer.next_chunk():
-            with Connection(whom, ANSWER_S) as connection:
+            with ForwardConnection(whom, ANSWER_S) as connection:
                 while chunk:
                     connection.send(chunk)
                     buffer.acknowledged(chunk)
@@ -92,9 +92,9 @@ class Sender:
     def __init__(self, directory: Path, aggregator: Aggregator, bytes_max: int) -> None:
         """Open the buffer. Raises ShipError when it cannot be used."""
         self._aggregator = aggregator
-        self._path = path_of(directory, aggregator)
+        self._path = buffer_path(directory, aggregator)
         with _readable(self._path):
-            self._buffer = Buffer(self._path, bytes_max)
+            self._buffer = RecordBuffer(self._path, bytes_max)
             self._buffer.describe(aggregator)
         self._lock = threading.Lock()
         self._wake = threading.Event()
@@ -110,7 +110,7 @@ class Sender:
         try:
             with self._lock:
                 self._buffer.append(tag, time.time_ns(), record)
-        except Full:
+        except BufferFull:
             self._lose("the buffer is full (ship.buffer_bytes)")
         except (sqlite3.Error, OSError, ValueError, TypeError, OverflowError) as error:
             self._lose(f"the buffer: {error}")
@@ -120,7 +120,7 @@ class Sender:
         self._lost_count += 1
         self._refused = why
 
-    def finish(self, wait_s: float) -> Left:
+    def finish(self, wait_s: float) -> DeliveryReport:
         """Give delivery so much more time; says what is left."""
         self._ending.set()
         self._wake.set()
@@ -132,7 +132,7 @@ class Sender:
             except sqlite3.Error as error:
                 waiting_count, self._trouble = 0, f"the buffer: {error}"
         away = self._trouble or f"no answer within {wait_s:g} s"
-        return Left(self._aggregator, self._path, waiting_count, away, self._lost_count, self._refused)
+        return DeliveryReport(self._aggregator, self._path, waiting_count, away, self._lost_count, self._refused)
 
     def _run(self) -> None:
         """Deliver whenever there is something; less and less often while that fails; a last time at the end."""

@@ -3,7 +3,18 @@
 Where a number differs from what NFVbench would have written, docs/reference/nfvbench-results.md says so.
 """
 
-from nodrop.export.nfvbench.result import nfvbench_result, nfvbench_text, require_one_setup, standard_name
+from nodrop.export.nfvbench.result import (
+    build_nfvbench_result,
+    build_standard_name,
+    format_nfvbench_json,
+    require_one_setup,
+)
 from nodrop.export.nfvbench.schema import NfvbenchResult
 
-__all__ = ["NfvbenchResult", "nfvbench_result", "nfvbench_text", "require_one_setup", "standard_name"]
+__all__ = [
+    "NfvbenchResult",
+    "build_nfvbench_result",
+    "build_standard_name",
+    "format_nfvbench_json",
+    "require_one_setup",
+]

@@ -11,7 +11,7 @@ from nodrop.model.traffic import FieldRange, Listed, Random, Stream
 IPV4_MAX, PORT_MAX = 2**32 - 1, 2**16 - 1
 
 
-def address_keys(streams: Sequence[Stream]) -> dict[str, Any]:
+def build_address_keys(streams: Sequence[Stream]) -> dict[str, Any]:
     """`ip_addrs` and UDP ports of these streams; none where they are not UDP over IPv4."""
     if not all(_place(stream, Ipv4) and _place(stream, Udp) for stream in streams):
         return {}

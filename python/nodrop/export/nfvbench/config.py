@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nodrop.config.nfvbench.schema import NfvbenchConfig
-from nodrop.export.nfvbench.addresses import address_keys
+from nodrop.export.nfvbench.addresses import build_address_keys
 from nodrop.model.layer import Mpls, Vlan, Vxlan
 from nodrop.model.plan import Plan
 from nodrop.model.plan_summary import bidirectional, chain_name, flow_count, frame_size
@@ -20,7 +20,7 @@ PROFILES = {
 """NFVbench's own profiles by their frame sizes."""
 
 
-def running_config(runs: Sequence[RunResult]) -> dict[str, Any]:
+def build_config(runs: Sequence[RunResult]) -> dict[str, Any]:
     """Every key of NFVbench's, as it held for these runs, and those that NFVbench adds in results."""
     plan = runs[0].plan
     defaults = _plain(NfvbenchConfig().model_dump(mode="json")) | {"l2_loopback": False}
@@ -30,10 +30,10 @@ def running_config(runs: Sequence[RunResult]) -> dict[str, Any]:
 
 def _addresses(plan: Plan) -> dict[str, Any]:
     """What the traffic holds, for keys that nobody wrote."""
-    return {"traffic_generator": address_keys(plan.traffic.streams)}
+    return {"traffic_generator": build_address_keys(plan.traffic.streams)}
 
 
-def profile_name(runs: Sequence[RunResult]) -> str:
+def find_profile_name(runs: Sequence[RunResult]) -> str:
     """The traffic profile: as written, or NFVbench's name for these sizes."""
     written = runs[0].plan.nfvbench.get("traffic")
     if isinstance(written, Mapping) and isinstance(written.get("profile"), str):

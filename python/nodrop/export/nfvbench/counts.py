@@ -8,7 +8,7 @@ from nodrop.model.trial import DirectionTimes, TrialResult
 from nodrop.rates import WIRE_OVERHEAD_BYTES
 
 
-class Way(Value):
+class DirectionCounts(Value):
     """All frames that were sent one way: forward is from the left to the right."""
 
     forward: bool
@@ -66,17 +66,17 @@ def is_forward(stream: Stream | DirectionTimes) -> bool:
     return stream.tx_port < stream.rx_port
 
 
-def ways_of(plan: Plan, trial: TrialResult) -> tuple[Way, Way]:
+def count_directions(plan: Plan, trial: TrialResult) -> tuple[DirectionCounts, DirectionCounts]:
     """Forward and reverse, also where one of them has no traffic."""
     return _way(plan, trial, True), _way(plan, trial, False)
 
 
-def _way(plan: Plan, trial: TrialResult, forward: bool) -> Way:
+def _way(plan: Plan, trial: TrialResult, forward: bool) -> DirectionCounts:
     paired = zip(plan.traffic.streams, plan.traffic.load_ratios, strict=True)
     streams = [(stream, ratio) for stream, ratio in paired if is_forward(stream) is forward]
     ids = {stream.stream_id for stream, _ in streams}
     counts = [counted for counted in trial.streams if counted.stream_id in ids]
-    return Way(
+    return DirectionCounts(
         forward=forward,
         intended_pps=trial.trial.intended_load_pps * sum(ratio for _, ratio in streams),
         offered_count=sum(counted.offered_count for counted in counts),

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from nodrop.export.nfvbench.counts import Way, ways_of
-from nodrop.export.nfvbench.gratuitous_arp import announced_pps, announcements
-from nodrop.export.nfvbench.latency import Usec, latency_usec
-from nodrop.export.nfvbench.per_chain import paths
+from nodrop.export.nfvbench.counts import DirectionCounts, count_directions
+from nodrop.export.nfvbench.gratuitous_arp import build_announcement_rates, compute_announced_pps
+from nodrop.export.nfvbench.latency import LatencyUsec, compute_latency_usec
+from nodrop.export.nfvbench.per_chain import build_paths
 from nodrop.export.nfvbench.schema import (
     DirectionRates,
     FixedResult,
@@ -16,31 +16,31 @@ from nodrop.export.nfvbench.schema import (
     RunConfig,
     Sent,
 )
-from nodrop.export.nfvbench.totals import lost_percent, theory, warning
+from nodrop.export.nfvbench.totals import build_totals, build_warning, compute_loss_percent
 from nodrop.model.plan import FixedPlan, Plan
 from nodrop.model.trial import TrialResult
 
 SUFFIXES = {"%": "rate_percent", "bps": "rate_bps", "pps": "rate_pps"}
 
 
-def fixed_result(plan: Plan, fixed: FixedPlan, trial: TrialResult) -> FixedResult:
+def build_fixed_result(plan: Plan, fixed: FixedPlan, trial: TrialResult) -> FixedResult:
     """The trial of a run at a fixed rate."""
-    ways = ways_of(plan, trial)
+    ways = count_directions(plan, trial)
     return FixedResult(
         run_config=_run_config(plan, ways, fixed, trial),
         stats=_stats(plan, ways, trial),
-        packet_path_stats=paths(plan, trial),
+        packet_path_stats=build_paths(plan, trial),
     )
 
 
-def rate_type(fixed: FixedPlan) -> str:
+def parse_rate_type(fixed: FixedPlan) -> str:
     """In which unit a rate was asked for."""
     asked = fixed.asked.strip().lower()
     return next((name for suffix, name in SUFFIXES.items() if asked.endswith(suffix)), "rate_pps")
 
 
-def _run_config(plan: Plan, ways: Sequence[Way], fixed: FixedPlan, trial: TrialResult) -> RunConfig:
-    asked = rate_type(fixed)
+def _run_config(plan: Plan, ways: Sequence[DirectionCounts], fixed: FixedPlan, trial: TrialResult) -> RunConfig:
+    asked = parse_rate_type(fixed)
     directions = {
         f"direction_{'forward' if way.forward else 'reverse'}": DirectionRates(
             orig=way.rate(way.intended_pps, asked),
@@ -54,9 +54,9 @@ def _run_config(plan: Plan, ways: Sequence[Way], fixed: FixedPlan, trial: TrialR
         tx=_total([rates.tx for rates in directions.values()]),
         rx=_total([rates.rx for rates in directions.values()]),
     )
-    garp = announcements(plan, trial)
+    garp = build_announcement_rates(plan, trial)
     announced = {"garp_direction_total": garp} if garp else {}
-    return RunConfig.model_validate(directions | {"direction_total": total} | announced | warning(trial))
+    return RunConfig.model_validate(directions | {"direction_total": total} | announced | build_warning(trial))
 
 
 def _total(rates: Sequence[Rate]) -> Rate:
@@ -67,22 +67,26 @@ def _total(rates: Sequence[Rate]) -> Rate:
     )
 
 
-def _stats(plan: Plan, ways: Sequence[Way], trial: TrialResult) -> FixedStats:
-    overall = latency_usec(trial.directions, plan.percentiles)
+def _stats(plan: Plan, ways: Sequence[DirectionCounts], trial: TrialResult) -> FixedStats:
+    overall = compute_latency_usec(trial.directions, plan.percentiles)
     ports = {
         name: _port(
             [way for way in ways if way.forward is forward],
             [way for way in ways if way.forward is not forward],
-            latency_usec([times for way in ways if way.forward is not forward for times in way.latency], (), False),
+            compute_latency_usec(
+                [times for way in ways if way.forward is not forward for times in way.latency], (), False
+            ),
         )
         for name, forward in (("left", True), ("right", False))
     }
-    garp_pps = announced_pps(plan, trial)
+    garp_pps = compute_announced_pps(plan, trial)
     announced = {} if garp_pps is None else {"garp_total_tx_rate": round(garp_pps)}
-    return FixedStats.model_validate(ports | {"overall": _port(ways, ways, overall)} | theory(plan, ways) | announced)
+    return FixedStats.model_validate(
+        ports | {"overall": _port(ways, ways, overall)} | build_totals(plan, ways) | announced
+    )
 
 
-def _port(sent: Sequence[Way], received: Sequence[Way], latency: Usec) -> PortStats:
+def _port(sent: Sequence[DirectionCounts], received: Sequence[DirectionCounts], latency: LatencyUsec) -> PortStats:
     """Both ways in sum; rates are the mean of those that have traffic."""
     histogram = {"hdrh": latency.hdrh} if latency.hdrh else {}
     return PortStats(
@@ -95,12 +99,12 @@ def _port(sent: Sequence[Way], received: Sequence[Way], latency: Usec) -> PortSt
             max_delay_usec=latency.largest,
             **latency.known_percentiles,
         ),
-        drop_rate_percent=lost_percent(received),
+        drop_rate_percent=compute_loss_percent(received),
         **histogram,
     )
 
 
-def _frames(ways: Sequence[Way], counts: Sequence[int]) -> dict[str, int]:
+def _frames(ways: Sequence[DirectionCounts], counts: Sequence[int]) -> dict[str, int]:
     count, size = sum(counts), ways[0].frame_bytes
     directions = sum(way.has_traffic for way in ways)
     rate_pps = count / ways[0].duration_s / directions if directions and ways[0].duration_s else 0.0

@@ -10,16 +10,16 @@ ARP_BYTES, ADVERTISEMENT_BYTES = 64, 90
 """With FCS: the smallest frame, which holds an ARP message; a neighbour advertisement and its option (RFC 4861)."""
 
 
-def announced_pps(plan: Plan, trial: TrialResult) -> float | None:
+def compute_announced_pps(plan: Plan, trial: TrialResult) -> float | None:
     """Announcements that were sent, all ports together; None where there were to be none."""
     if not plan.neighbors.announce_every_s or not plan.neighbors.links or not trial.duration_s:
         return None
     return sum(counts.announced_count for counts in trial.neighbors) / trial.duration_s
 
 
-def announcements(plan: Plan, trial: TrialResult) -> DirectionRates | None:
+def build_announcement_rates(plan: Plan, trial: TrialResult) -> DirectionRates | None:
     """Their rates. They end at the SUT, so none is received."""
-    sent_pps = announced_pps(plan, trial)
+    sent_pps = compute_announced_pps(plan, trial)
     if sent_pps is None or not plan.neighbors.announce_every_s:
         return None
     sizes = [size for link in plan.neighbors.links for size in _sizes(link)]

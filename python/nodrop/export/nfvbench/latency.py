@@ -15,7 +15,7 @@ HIGHEST_USEC = 3_600_000_000
 DIGITS = 3
 
 
-class Usec(NamedTuple):
+class LatencyUsec(NamedTuple):
     """Latency of some frames; None where there were none."""
 
     mean: int | None
@@ -35,7 +35,9 @@ class Usec(NamedTuple):
         return {"lat_percentile": self.percentiles} if self.percentiles else {}
 
 
-def latency_usec(series: Sequence[DirectionTimes], percentiles: Sequence[float], with_histogram: bool = True) -> Usec:
+def compute_latency_usec(
+    series: Sequence[DirectionTimes], percentiles: Sequence[float], with_histogram: bool = True
+) -> LatencyUsec:
     """Latency of all frames of these series together.
 
     Args:
@@ -47,12 +49,12 @@ def latency_usec(series: Sequence[DirectionTimes], percentiles: Sequence[float],
     is_whole = len(encoded) == sum(times.latency is not None for times in series)
     found = merged(series, () if is_whole else percentiles)
     if not found:
-        return Usec(None, None, None, {}, None)
+        return LatencyUsec(None, None, None, {}, None)
     counts = Counter[int]()
     for text in encoded if is_whole and (percentiles or with_histogram) else ():
         counts.update(_counts(text))
     known = _percentiles(counts, percentiles) if is_whole else found.percentiles_ns
-    return Usec(
+    return LatencyUsec(
         round(found.mean_ns / 1000),
         round(found.min_ns / 1000),
         round(found.max_ns / 1000),

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from nodrop.export.nfvbench.counts import is_forward
-from nodrop.export.nfvbench.latency import latency_usec
-from nodrop.export.nfvbench.schema import ChainPath, Path, Paths
+from nodrop.export.nfvbench.latency import compute_latency_usec
+from nodrop.export.nfvbench.schema import ChainPath, DirectionPath, Paths
 from nodrop.model.hop_counts import HopCount
 from nodrop.model.plan import Plan
 from nodrop.model.traffic import Stream
@@ -25,7 +25,7 @@ class _Hop(NamedTuple):
     frame_count: int | None
 
 
-def paths(plan: Plan, trial: TrialResult) -> Paths:
+def build_paths(plan: Plan, trial: TrialResult) -> Paths:
     """Both directions; the one without traffic counts nothing."""
     forward = [stream for stream in plan.traffic.streams if is_forward(stream)]
     reverse = [stream for stream in plan.traffic.streams if not is_forward(stream)]
@@ -35,12 +35,12 @@ def paths(plan: Plan, trial: TrialResult) -> Paths:
     )
 
 
-def _silent(others: Sequence[Stream], side: int) -> Path:
+def _silent(others: Sequence[Stream], side: int) -> DirectionPath:
     """The direction that has no traffic, beside the one that has."""
     nothing = ChainPath(packets=(0, 0), lat_min_usec=None, lat_max_usec=None, lat_avg_usec=None)
     chains = [str(chain) for chain in sorted({stream.chain for stream in others})]
     names = [*chains, "total"] if len(chains) > 1 else chains
-    return Path(interfaces=_ends(side), chains=dict.fromkeys(names, nothing))
+    return DirectionPath(interfaces=_ends(side), chains=dict.fromkeys(names, nothing))
 
 
 def _ends(side: int) -> tuple[str, str]:
@@ -48,7 +48,7 @@ def _ends(side: int) -> tuple[str, str]:
     return f"{DEVICE}.TX.p{side}", f"{DEVICE}.RX.p{1 - side}"
 
 
-def _path(plan: Plan, trial: TrialResult, streams: Sequence[Stream]) -> Path:
+def _path(plan: Plan, trial: TrialResult, streams: Sequence[Stream]) -> DirectionPath:
     chains: dict[int, list[Stream]] = {}
     for stream in streams:
         chains.setdefault(stream.chain, []).append(stream)
@@ -61,7 +61,7 @@ def _path(plan: Plan, trial: TrialResult, streams: Sequence[Stream]) -> Path:
         total = [_sum([hop.frame_count for hop in column]) for column in columns]
         every = [times for times in trial.directions if is_forward(times) is is_forward(streams[0])]
         rows["total"] = _row(plan, total, every)
-    return Path(interfaces=tuple(_label(column) for column in columns), chains=rows)
+    return DirectionPath(interfaces=tuple(_label(column) for column in columns), chains=rows)
 
 
 def _hops_of(trial: TrialResult, streams: Sequence[Stream]) -> list[_Hop]:
@@ -100,7 +100,7 @@ def _sum(counts: Sequence[int | None]) -> int | None:
 
 
 def _row(plan: Plan, packets: Sequence[int | str | None], times: Sequence[DirectionTimes]) -> ChainPath:
-    latency = latency_usec(times, plan.percentiles)
+    latency = compute_latency_usec(times, plan.percentiles)
     return ChainPath(
         packets=tuple(packets),
         lat_min_usec=latency.smallest,

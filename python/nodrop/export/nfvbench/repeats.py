@@ -6,7 +6,7 @@ from nodrop.model.result import RunResult
 from nodrop.model.trial import FIXED
 
 
-def middle_of_each(runs: Sequence[RunResult]) -> tuple[RunResult, ...]:
+def pick_median_runs(runs: Sequence[RunResult]) -> tuple[RunResult, ...]:
     """One run for each frame size, in order: of repeats the one in the middle, by what it found or received."""
     sizes: dict[str, list[RunResult]] = {}
     for run in runs:

@@ -7,19 +7,19 @@ from typing import Any
 
 from nodrop import __version__
 from nodrop.errors import ConfigError
-from nodrop.export.nfvbench.config import profile_name, running_config
-from nodrop.export.nfvbench.fixed import fixed_result
-from nodrop.export.nfvbench.repeats import middle_of_each
+from nodrop.export.nfvbench.config import build_config, find_profile_name
+from nodrop.export.nfvbench.fixed import build_fixed_result
+from nodrop.export.nfvbench.repeats import pick_median_runs
 from nodrop.export.nfvbench.schema import (
     Benchmarks,
+    ChainMeasurement,
     FixedResult,
-    Measured,
-    Network,
+    NetworkBenchmark,
     NfvbenchResult,
     SearchedResult,
     ServiceChain,
 )
-from nodrop.export.nfvbench.search_result import not_found_text, searched_result
+from nodrop.export.nfvbench.search_result import build_search_result, format_not_found
 from nodrop.model.hostcheck import HOST_FINDING
 from nodrop.model.plan import Plan
 from nodrop.model.plan_summary import bidirectional, chain_name, flow_count, frame_size
@@ -30,7 +30,7 @@ FIXED = "fixed"
 ENCAPSULATIONS = {"vlan": "VLAN", "vxlan": "VxLAN", "mpls": "MPLS", "flat": "BASIC", "any": "BASIC"}
 
 
-def nfvbench_result(runs: Sequence[RunResult]) -> dict[str, Any]:
+def build_nfvbench_result(runs: Sequence[RunResult]) -> dict[str, Any]:
     """NFVbench's result JSON of runs that belong together, one for each frame size; also of those that failed.
 
     Args:
@@ -39,21 +39,23 @@ def nfvbench_result(runs: Sequence[RunResult]) -> dict[str, Any]:
     Raises: ConfigError for runs of two set-ups, which the form has no room for.
     """
     require_one_setup([run.plan for run in runs])
-    runs = middle_of_each(runs)
+    runs = pick_median_runs(runs)
     first = runs[0]
     chains = {} if first.plan.no_traffic else {chain_name(first.plan): ServiceChain(result=_measured(runs))}
-    cloud = {"openstack_spec": openstack_spec(first.plan)} if first.plan.cloud else {}
+    cloud = {"openstack_spec": build_openstack_spec(first.plan)} if first.plan.cloud else {}
     whole = NfvbenchResult(
         **cloud,
         date=f"{datetime.fromisoformat(first.started_at).astimezone():%Y-%m-%d %H:%M:%S}",
         nfvbench_version=f"nodrop {_versions(first)['version']}",
-        config=running_config(runs),
-        benchmarks=Benchmarks(network=Network(versions={"Traffic_Generator": _versions(first)}, service_chain=chains)),
+        config=build_config(runs),
+        benchmarks=Benchmarks(
+            network=NetworkBenchmark(versions={"Traffic_Generator": _versions(first)}, service_chain=chains)
+        ),
     )
     return whole.model_dump(mode="json", exclude_unset=True)
 
 
-def openstack_spec(plan: Plan) -> dict[str, str]:
+def build_openstack_spec(plan: Plan) -> dict[str, str]:
     """What of a cloud NFVbench tells: `BASIC` is what it calls a virtual switch that it knows nothing of."""
     return {"vswitch": "BASIC", "encaps": ENCAPSULATIONS[plan.cloud.networks[0].kind] if plan.cloud else "BASIC"}
 
@@ -66,30 +68,30 @@ def require_one_setup(plans: Iterable[Plan]) -> None:
         )
 
 
-def nfvbench_text(result: Mapping[str, Any]) -> str:
+def format_nfvbench_json(result: Mapping[str, Any]) -> str:
     """The JSON as a file holds it. Raises ValueError for numbers that JSON has no form for."""
     return json.dumps(result, indent=4, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
 
 
-def standard_name(runs: Sequence[RunResult]) -> str:
+def build_standard_name(runs: Sequence[RunResult]) -> str:
     """The file name NFVbench gives a result in the directory of `--std-json`: `PVP-1-10000-64-1518.json`."""
     plan = runs[0].plan
     sizes = "-".join(dict.fromkeys(frame_size(run.plan) for run in runs))
     return f"{chain_name(plan)}-{plan.lab.chain_count}-{flow_count(plan)}-{sizes}.json"
 
 
-def _measured(runs: Sequence[RunResult]) -> Measured:
+def _measured(runs: Sequence[RunResult]) -> ChainMeasurement:
     plan = runs[0].plan
     sizes: dict[str, FixedResult | SearchedResult | str] = {
         frame_size(run.plan): found for run in runs if (found := _of_size(run))
     }
     if said := list(dict.fromkeys(text for run in runs for text in _warnings(run))):
         sizes["warning"] = "\n".join(said)
-    return Measured(
+    return ChainMeasurement(
         flow_count=flow_count(plan),
         service_chain_count=plan.lab.chain_count,
         bidirectional=bidirectional(plan),
-        profile=profile_name(runs),
+        profile=find_profile_name(runs),
         compute_nodes={node: {} for run in runs for node in _compute_nodes(run)},
         result=sizes,
     )
@@ -107,8 +109,8 @@ def _of_size(run: RunResult) -> FixedResult | SearchedResult | None:
     """What was measured at one frame size; None where the run ended before there was anything."""
     if run.plan.fixed:
         trials = [trial for trial in run.trials if trial.phase == FIXED]
-        return fixed_result(run.plan, run.plan.fixed, trials[-1]) if trials else None
-    return searched_result(run, frame_size(run.plan)) if run.trials else None
+        return build_fixed_result(run.plan, run.plan.fixed, trials[-1]) if trials else None
+    return build_search_result(run, frame_size(run.plan)) if run.trials else None
 
 
 def _warnings(run: RunResult) -> Iterator[str]:
@@ -116,7 +118,7 @@ def _warnings(run: RunResult) -> Iterator[str]:
     size = frame_size(run.plan)
     if run.status is not Status.COMPLETE:
         yield f"{size}: {run.status.replace('_', ' ')}: {run.error or 'the run ended before it was complete'}"
-    yield from (f"{size}: {not_found_text(goal)}" for goal in run.goals if not goal.lower)
+    yield from (f"{size}: {format_not_found(goal)}" for goal in run.goals if not goal.lower)
     yield from run.plan.warnings
     yield from (finding.text for finding in run.findings if finding.code == HOST_FINDING)
 

@@ -128,7 +128,7 @@ class ChainPath(Form):
     lat_percentile: dict[str, int] | None = None
 
 
-class Path(Form):
+class DirectionPath(Form):
     """All chains one way, hop by hop."""
 
     interfaces: tuple[str, ...]
@@ -140,8 +140,8 @@ class Path(Form):
 class Paths(Form):
     """Both directions; zeros where nothing was to be sent."""
 
-    forward: Path = Field(serialization_alias="Forward")
-    reverse: Path = Field(serialization_alias="Reverse")
+    forward: DirectionPath = Field(serialization_alias="Forward")
+    reverse: DirectionPath = Field(serialization_alias="Reverse")
 
 
 class FixedResult(Form):
@@ -173,7 +173,7 @@ class SearchedStats(Theory):
     overall: SearchedPort
 
 
-class Found(Form):
+class GoalLoad(Form):
     """The highest load that met a goal, as it was really sent; all zero where none did."""
 
     l2frame_size: str
@@ -227,14 +227,14 @@ class SearchedResult(Form):
     """One frame size with loads that were searched for; goals of other names stand beside these two."""
 
     model_config = ConfigDict(extra="allow")
-    __pydantic_extra__: dict[str, Found]
+    __pydantic_extra__: dict[str, GoalLoad]
 
-    ndr: Found | None = None
-    pdr: Found | None = None
+    ndr: GoalLoad | None = None
+    pdr: GoalLoad | None = None
     iteration_stats: Iterations
 
 
-class Measured(Form):
+class ChainMeasurement(Form):
     """What was measured of a service chain."""
 
     flow_count: int
@@ -251,10 +251,10 @@ class Measured(Form):
 class ServiceChain(Form):
     """A kind of path."""
 
-    result: Measured
+    result: ChainMeasurement
 
 
-class Network(Form):
+class NetworkBenchmark(Form):
     """The one benchmark there is."""
 
     versions: dict[str, Any]
@@ -265,7 +265,7 @@ class Network(Form):
 class Benchmarks(Form):
     """What was benchmarked."""
 
-    network: Network
+    network: NetworkBenchmark
 
 
 class NfvbenchResult(Form):

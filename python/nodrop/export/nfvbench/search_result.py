@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from nodrop.export.nfvbench.counts import Way, ways_of
-from nodrop.export.nfvbench.latency import Usec, latency_usec
-from nodrop.export.nfvbench.per_chain import paths
-from nodrop.export.nfvbench.schema import Found, Iteration, Iterations, SearchedPort, SearchedResult, SearchedStats
-from nodrop.export.nfvbench.totals import ended_s, lost_percent, theory, warning
+from nodrop.export.nfvbench.counts import DirectionCounts, count_directions
+from nodrop.export.nfvbench.latency import LatencyUsec, compute_latency_usec
+from nodrop.export.nfvbench.per_chain import build_paths
+from nodrop.export.nfvbench.schema import GoalLoad, Iteration, Iterations, SearchedPort, SearchedResult, SearchedStats
+from nodrop.export.nfvbench.totals import build_totals, build_warning, compute_end_s, compute_loss_percent
 from nodrop.model.goal import GoalResult
 from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult
@@ -19,36 +19,36 @@ RATE_TYPE = "rate_percent"
 NAMED = ("ndr", "pdr")
 
 
-def searched_result(run: RunResult, frame_size: str) -> SearchedResult:
+def build_search_result(run: RunResult, frame_size: str) -> SearchedResult:
     """Every goal, and the trials of the search."""
     trials = [trial for trial in run.trials if trial.phase == SEARCH]
-    settled = {goal_name(goal): _settling(run, goal, trials) for goal in run.goals}
+    settled = {name_goal(goal): _settling(run, goal, trials) for goal in run.goals}
     return SearchedResult.model_validate(
-        {goal_name(goal): _found(run, goal, frame_size, trials) for goal in run.goals}
+        {name_goal(goal): _found(run, goal, frame_size, trials) for goal in run.goals}
         | {"iteration_stats": Iterations(ndr_pdr=tuple(_iterations(run, trials, settled)))}
     )
 
 
-def goal_name(goal: GoalResult) -> str:
+def name_goal(goal: GoalResult) -> str:
     """What NFVbench calls a goal: its label in small letters."""
     return goal.goal.label.lower()
 
 
-def not_found_text(goal: GoalResult) -> str:
+def format_not_found(goal: GoalResult) -> str:
     """Why every number of a goal is zero."""
     tried = f"; the lowest load that failed is {format_pps(goal.upper.load_pps)}" if goal.upper else ""
     about = f"; about {format_pps(goal.estimate_pps)} is estimated" if goal.estimate_pps else ""
     return f"{goal.goal.label}: no load was found that meets it{tried}{about}. {goal.explanation}"
 
 
-def _found(run: RunResult, goal: GoalResult, frame_size: str, trials: Sequence[TrialResult]) -> Found:
+def _found(run: RunResult, goal: GoalResult, frame_size: str, trials: Sequence[TrialResult]) -> GoalLoad:
     trial = _measuring(run, goal)
     settled = _settling(run, goal, trials)
-    began_s = ended_s(trials[0]) - trials[0].duration_s if trials else 0.0
-    ended = ended_s(settled) if settled else began_s
-    ways = ways_of(run.plan, trial) if trial else ()
+    began_s = compute_end_s(trials[0]) - trials[0].duration_s if trials else 0.0
+    ended = compute_end_s(settled) if settled else began_s
+    ways = count_directions(run.plan, trial) if trial else ()
     percents = [way.percent(way.offered_pps) for way in ways if way.has_traffic]
-    return Found.model_validate(
+    return GoalLoad.model_validate(
         {
             "l2frame_size": frame_size,
             "duration_sec": round(trial.duration_s, 6) if trial else 0.0,
@@ -61,7 +61,7 @@ def _found(run: RunResult, goal: GoalResult, frame_size: str, trials: Sequence[T
             "timestamp_sec": round(ended, 3),
             "time_taken_sec": round(ended - began_s, 3),
         }
-        | ({"packet_path_stats": paths(run.plan, trial)} if trial else {})
+        | ({"packet_path_stats": build_paths(run.plan, trial)} if trial else {})
     )
 
 
@@ -74,28 +74,28 @@ def _measuring(run: RunResult, goal: GoalResult) -> TrialResult | None:
     return trial.model_copy(update={"directions": timed[0].directions}) if timed and timed[0].directions else trial
 
 
-def _stats(plan: Plan, ways: Sequence[Way], trial: TrialResult | None, goal: GoalResult) -> SearchedStats:
+def _stats(plan: Plan, ways: Sequence[DirectionCounts], trial: TrialResult | None, goal: GoalResult) -> SearchedStats:
     percentiles = plan.percentiles
-    overall = latency_usec(trial.directions if trial else (), percentiles)
+    overall = compute_latency_usec(trial.directions if trial else (), percentiles)
     forward, reverse = ([way for way in ways if way.forward is wanted] for wanted in (True, False))
-    said = warning(trial) if trial else {"warning": not_found_text(goal)}
+    said = build_warning(trial) if trial else {"warning": format_not_found(goal)}
     return SearchedStats.model_validate(
         {
             "left": _port(forward, reverse, _one_way(reverse)),
             "right": _port(reverse, forward, _one_way(forward)),
             "overall": _port(ways, ways, overall),
         }
-        | theory(plan, ways)
+        | build_totals(plan, ways)
         | said
     )
 
 
-def _one_way(ways: Sequence[Way]) -> Usec:
-    return latency_usec([times for way in ways for times in way.latency], (), False)
+def _one_way(ways: Sequence[DirectionCounts]) -> LatencyUsec:
+    return compute_latency_usec([times for way in ways for times in way.latency], (), False)
 
 
-def _port(sent: Sequence[Way], received: Sequence[Way], latency: Usec) -> SearchedPort:
-    lost = lost_percent(received)
+def _port(sent: Sequence[DirectionCounts], received: Sequence[DirectionCounts], latency: LatencyUsec) -> SearchedPort:
+    lost = compute_loss_percent(received)
     return SearchedPort(
         tx_pkts=sum(way.offered_count for way in sent),
         rx_pkts=sum(way.received_count for way in received),
@@ -126,7 +126,7 @@ def _settling(run: RunResult, goal: GoalResult, trials: Sequence[TrialResult]) -
 def _iterations(
     run: RunResult, trials: Sequence[TrialResult], settled: dict[str, TrialResult | None]
 ) -> Iterator[Iteration]:
-    found = {goal_name(goal): goal for goal in run.goals}
+    found = {name_goal(goal): goal for goal in run.goals}
     for trial in trials:
         here = {
             f"{name}_pps": round(run.trials[lower.trial_index].offered_load_pps) if (lower := found[name].lower) else 0
@@ -144,8 +144,8 @@ def _iterations(
                 "dropped_pkts": trial.lost_count,
                 "drop_pct": lost,
                 "drop_percentage": lost,
-                "time_ms": round(1000 * ended_s(trial)),
+                "time_ms": round(1000 * compute_end_s(trial)),
             }
-            | warning(trial)
+            | build_warning(trial)
             | here
         )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from nodrop.export.nfvbench.counts import Way
+from nodrop.export.nfvbench.counts import DirectionCounts
 from nodrop.model.plan import Plan
 from nodrop.model.trial import TrialResult
 from nodrop.rates import theoretical
@@ -15,13 +15,13 @@ SHORT_RATIO = 0.9
 """Below this share of what was asked, NFVbench warns of what was sent."""
 
 
-def lost_percent(ways: Sequence[Way]) -> float | None:
+def compute_loss_percent(ways: Sequence[DirectionCounts]) -> float | None:
     """Frames lost of those sent, in percent; None where none were sent."""
     sent = sum(way.offered_count for way in ways)
     return round(100 * sum(way.lost_count for way in ways) / sent, 6) if sent else None
 
 
-def theory(plan: Plan, ways: Sequence[Way]) -> dict[str, float]:
+def build_totals(plan: Plan, ways: Sequence[DirectionCounts]) -> dict[str, float]:
     """What was sent in total, and the most that the links inside the SUT carry."""
     extra = plan.user_info.get(EXTRA, 0)
     ports = {stream.tx_port for stream in plan.traffic.streams}
@@ -35,8 +35,8 @@ def theory(plan: Plan, ways: Sequence[Way]) -> dict[str, float]:
     }
 
 
-def warning(trial: TrialResult) -> dict[str, str]:
-    """What speaks against a trial, as the field `warning`, one reason a line; no field where nothing does."""
+def build_warning(trial: TrialResult) -> dict[str, str]:
+    """What speaks against a trial, as the field `build_warning`, one reason a line; no field where nothing does."""
     texts = [doubt.text for doubt in trial.validity.doubts]
     asked, sent = trial.trial.intended_load_pps, trial.offered_load_pps
     if sent < SHORT_RATIO * asked:
@@ -44,6 +44,6 @@ def warning(trial: TrialResult) -> dict[str, str]:
     return {"warning": "\n".join(texts)} if texts else {}
 
 
-def ended_s(trial: TrialResult) -> float:
+def compute_end_s(trial: TrialResult) -> float:
     """When a trial ended, in seconds since 1970."""
     return datetime.fromisoformat(trial.started_at).timestamp() + trial.duration_s
