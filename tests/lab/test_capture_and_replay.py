@@ -12,7 +12,7 @@ from tests.lab.bench import Bench, bench
 
 from nodrop import store
 from nodrop.errors import ConfigError
-from nodrop.generator.engine_inspect import check_filter, inspect
+from nodrop.generator.inspection import check_filter, inspect_replay
 from nodrop.model.traffic import ReplaySource
 from nodrop.model.trial import TrialResult
 
@@ -133,12 +133,12 @@ def pcap(tmp_path: Path) -> Path:
 
 
 def test_a_file_is_inspected_as_it_is(pcap: Path) -> None:
-    found = inspect(ReplaySource(file=str(pcap)))
+    found = inspect_replay(ReplaySource(file=str(pcap)))
     assert (found.frame_count, found.template_count, found.grown_count) == (6, 4, 1)
     assert {size.frame_bytes: size.weight for size in found.sizes} == {86: 3, 1446: 1, 76: 1, 162: 1}
     assert found.signature_offsets == (42, 54, 58)
-    assert inspect(ReplaySource(file=str(pcap), filter="udp port 53")).frame_count == 3
-    assert inspect(ReplaySource(file=str(pcap), frame_count_max=2)).frame_count == 2
+    assert inspect_replay(ReplaySource(file=str(pcap), filter="udp port 53")).frame_count == 3
+    assert inspect_replay(ReplaySource(file=str(pcap), frame_count_max=2)).frame_count == 2
 
 
 def test_what_cannot_be_replayed_is_refused_with_file_and_key(pcap: Path, tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_what_cannot_be_replayed_is_refused_with_file_and_key(pcap: Path, tmp_pa
         (ReplaySource(file=str(pcap), filter="icmp"), r"traffic.replay.filter: .icmp. asked, none of .* 6 frames"),
     ):
         with pytest.raises(ConfigError, match=said):
-            inspect(source)
+            inspect_replay(source)
 
 
 def test_a_file_replayed_arrives_as_it_is_with_checksums_made_right(pcap: Path, tmp_path: Path, tshark: Path) -> None:

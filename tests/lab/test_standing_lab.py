@@ -169,17 +169,17 @@ def test_a_name_that_leaves_the_records_directory_is_refused() -> None:
 
 
 def test_records_are_private_under_any_umask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runtime_dirs, "runtime_directory", lambda: tmp_path / "nodrop")
+    monkeypatch.setattr(runtime_dirs, "runtime_root", lambda: tmp_path / "nodrop")
     before = os.umask(0)
     try:
-        made = runtime_dirs.directory("labs")
+        made = runtime_dirs.runtime_subdir("labs")
     finally:
         os.umask(before)
     assert {path.stat().st_mode & 0o777 for path in (made, made.parent)} == {0o700}
 
 
 def test_records_that_others_could_write_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runtime_dirs, "runtime_directory", lambda: tmp_path)
+    monkeypatch.setattr(runtime_dirs, "runtime_root", lambda: tmp_path)
     (tmp_path / "labs").mkdir()
     (tmp_path / "labs").chmod(0o777)
     with pytest.raises(StageError, match="only this user can write"):

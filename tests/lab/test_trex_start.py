@@ -13,7 +13,7 @@ from tests.trex.installed import install, install_broken
 from tests.trex.running import free_ports, interfaces_of, serving, standing_lab
 
 from nodrop.errors import GeneratorError
-from nodrop.generator.trex.inspection import inspect
+from nodrop.generator.inspection import inspect_trex_ports
 from nodrop.generator.trex.rpc import reach
 from nodrop.generator.trex.server import ensure_running, log_text, stop_all
 from nodrop.model.trex import TrexPlan, TrexStart
@@ -52,7 +52,7 @@ def is_gone(rpc_port: int, patience_s: float = 10.0) -> bool:
 def test_a_server_is_started_kept_for_the_next_run_and_ended(lab: StandingLab, tmp_path: Path) -> None:
     install(tmp_path, "v3.08", "--netns-pid", str(lab.facts.tester_pid))
     asked = plan(lab, tmp_path)
-    assert [port.number for port in inspect(asked)] == [0, 1]
+    assert [port.number for port in inspect_trex_ports(asked)] == [0, 1]
     first = ensure_running(asked)
     assert first is not None and ensure_running(asked) is first
     assert "Starting TRex v3.08" in (log_text(asked.rpc_port) or "")

@@ -18,7 +18,7 @@ from nodrop.config.load import load
 from nodrop.generator.trex.measurer import TrexMeasurer
 from nodrop.model.lab_plan import LabPlan
 from nodrop.plan import build
-from nodrop.run.local_planning import lookups_here
+from nodrop.run.local_planning import local_lookups
 from nodrop.stage import persistent_lab, registry
 
 ROOT = Path(__file__).parents[2]
@@ -47,7 +47,7 @@ class Trex:
         """One over it, as a run with these keys would make it."""
         given = {"generator": "trex", "trex.rpc_port": self.rpc_port, "trex.publish_port": self.publish_port}
         config = load((), {"sut": "ext"} | given | {key.replace("__", "."): value for key, value in keys.items()})
-        plan = build(config, lookups_here(config.results_dir))
+        plan = build(config, local_lookups(config.results_dir))
         assert plan.trex
         names = plan.lab.tester_interfaces
         with TrexMeasurer(

@@ -273,9 +273,9 @@ class Sender(threading.Thread):
         }
         self._is_trial = True
         try:
-            reply = self._engine.ask(request, 2 * DAY_S, lambda window: self._hear(flows, window))
+            reply = self._engine.request(request, 2 * DAY_S, lambda window: self._hear(flows, window))
         except Halted:
-            reply = self._engine.ask({"op": "stop"}, ANSWER_TIMEOUT_S)
+            reply = self._engine.request({"op": "stop"}, ANSWER_TIMEOUT_S)
         self._is_trial = False
         self._book(flows, reply)
 
@@ -332,7 +332,7 @@ class Sender(threading.Thread):
             for number, (port, stream) in enumerate(streams)
         ]
         try:
-            self._engine.ask({"op": "open", "ports": self._ports, "streams": asked}, ANSWER_TIMEOUT_S)
+            self._engine.request({"op": "open", "ports": self._ports, "streams": asked}, ANSWER_TIMEOUT_S)
         except GeneratorError as error:
             self._opened = []
             raise Refusal(str(error)) from None

@@ -10,7 +10,7 @@ from nodrop.model.cloud import CloudLogin, CloudNetwork, CloudPlan, CloudPort, C
 from nodrop.model.facts import ChainFacts
 from nodrop.model.lab_plan import LabPlan
 from nodrop.stage.openstack import chain_facts
-from nodrop.stage.openstack.chain_facts import Read
+from nodrop.stage.openstack.chain_facts import CloudState
 
 Json = dict[str, Any]
 
@@ -67,7 +67,7 @@ def networks(asked: CloudPlan, **segments: Any) -> Mapping[str, Json]:
     }
 
 
-def read(asked: CloudPlan, **changed: Json) -> Read:
+def read(asked: CloudPlan, **changed: Json) -> CloudState:
     ports = {
         port.name: {
             "mac_address": f"FA:16:3E:00:{server.chain:02}:0{side}",
@@ -88,7 +88,7 @@ def read(asked: CloudPlan, **changed: Json) -> Read:
         }
         for server in asked.servers
     }
-    return Read("here", ports, servers, {}, ())
+    return CloudState("here", ports, servers, {}, ())
 
 
 def facts(asked: CloudPlan, of: LabPlan, **segments: Any) -> tuple[ChainFacts, ...]:
@@ -122,7 +122,7 @@ def test_networks_of_a_tunnel_give_their_numbers() -> None:
     assert chain.vnis == (7000, 7001)
     assert chain.vlans is None
     with pytest.raises(StageError, match="VLAN of network left0 asked for, it is of kind vxlan; ask for kind vlan"):
-        chain_facts.numbers("here", asked, lab(), found)
+        chain_facts.chain_ids("here", asked, lab(), found)
 
 
 def test_two_networks_with_one_vlan_at_a_port_of_the_tester_are_an_error() -> None:
@@ -154,7 +154,7 @@ def test_chains_of_a_shared_network_have_its_vlan_and_their_own_macs() -> None:
 def test_who_is_not_told_a_vlan_may_write_it_and_else_is_told_who_is() -> None:
     bare = {name: {"id": f"id-{name}"} for name in ("left0", "right0")}
     with pytest.raises(StageError, match="segmentation id of network left0 asked for, only administrators are told"):
-        chain_facts.numbers("here", plan(), lab(), tuple(chain_facts.network_facts(plan(), bare)))
+        chain_facts.chain_ids("here", plan(), lab(), tuple(chain_facts.network_facts(plan(), bare)))
     written = plan().model_copy(
         update={
             "networks": tuple(
@@ -163,7 +163,7 @@ def test_who_is_not_told_a_vlan_may_write_it_and_else_is_told_who_is() -> None:
             )
         }
     )
-    [found] = chain_facts.numbers("here", written, lab(), tuple(chain_facts.network_facts(written, bare)))
+    [found] = chain_facts.chain_ids("here", written, lab(), tuple(chain_facts.network_facts(written, bare)))
     assert found.vlans == (300, 301)
 
 
@@ -211,16 +211,16 @@ def test_what_only_administrators_are_told_is_not_missed() -> None:
     servers = {name: {"id": server["id"], "hostId": "h1"} for name, server in told.servers.items()}
     [server] = chain_facts.server_facts(asked, told._replace(ports=bare, servers=servers), set())
     assert (server.host, server.restaged) == ("", False)
-    chain_facts.check_places(asked, told._replace(servers=servers))
+    chain_facts.check_hosts(asked, told._replace(servers=servers))
 
 
 def test_a_vm_on_another_host_than_asked_for_is_an_error() -> None:
     asked = plan(2, hosts=("compute1", "az:compute2"))
-    chain_facts.check_places(
+    chain_facts.check_hosts(
         asked, read(asked, vm1={chain_facts.HOST: "compute2.example.org", chain_facts.HOST_ID: "h2"})
     )
     with pytest.raises(StageError, match="server vm1 asked on compute2, it is on compute1"):
-        chain_facts.check_places(asked, read(asked))
+        chain_facts.check_hosts(asked, read(asked))
 
 
 def test_a_chain_on_two_hosts_is_an_error_unless_that_was_asked_for() -> None:
@@ -237,5 +237,5 @@ def test_a_chain_on_two_hosts_is_an_error_unless_that_was_asked_for() -> None:
     with pytest.raises(
         StageError, match=r"servers vm0 and vm0-1 asked on one host, they are on two \(compute1 and comp"
     ):
-        chain_facts.check_places(asked, elsewhere)
-    chain_facts.check_places(asked.model_copy(update={"same_host": False}), elsewhere)
+        chain_facts.check_hosts(asked, elsewhere)
+    chain_facts.check_hosts(asked.model_copy(update={"same_host": False}), elsewhere)

@@ -14,13 +14,13 @@ from nodrop.cli import main
 from nodrop.model.cloud import CloudResource
 from nodrop.run import machine_lock
 from nodrop.stage import persistent_lab
-from nodrop.stage.openstack import cleanup, requests
-from nodrop.stage.openstack.nfvbench import NfvbenchNames, left_by_nfvbench
-from nodrop.stage.openstack.ownership_tags import flavor_mark, group_name, mark
+from nodrop.stage.openstack import cleanup, requests, rollback
+from nodrop.stage.openstack.cleanup import NfvbenchNames, find_nfvbench_leftovers
+from nodrop.stage.openstack.ownership_tags import flavor_tag, ownership_tag, server_group_name
 from nodrop.system import runtime_dirs
 
 NETWORK, COMPUTE, IMAGE = "/network/v2.0", "/compute/v2.1", "/image/v2"
-OURS = mark("nodrop")
+OURS = ownership_tag("nodrop")
 
 
 @pytest.fixture
@@ -28,12 +28,12 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallClou
     """A cloud, and a machine without labs or runs."""
     for name in [name for name in os.environ if name.startswith("OS_")]:
         monkeypatch.delenv(name)
-    monkeypatch.setattr(requests, "FIRST_WAIT_S", 0.01)
-    monkeypatch.setattr(requests, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(requests, "FIRST_DELAY_S", 0.01)
+    monkeypatch.setattr(requests, "RETRY_S", 0.1)
     for name in ("BETWEEN_PASSES_S", "POLL_S"):
-        monkeypatch.setattr(cleanup, name, 0.01)
+        monkeypatch.setattr(rollback, name, 0.01)
     monkeypatch.setattr(machine_lock, "TURN", f"\0nodrop.test.{os.getpid()}.cleanup")
-    monkeypatch.setattr(runtime_dirs, "runtime_directory", lambda: tmp_path / "records")
+    monkeypatch.setattr(runtime_dirs, "runtime_root", lambda: tmp_path / "records")
     monkeypatch.setattr(persistent_lab, "_standing_holders", lambda: iter(()))
     with serving(SmallCloud()) as cloud:
         monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(clouds_yaml(cloud, tmp_path)))
@@ -45,10 +45,10 @@ def staged(small: SmallCloud) -> SmallCloud:
     """A chain of nodrop's, beside what others have."""
     small.add(f"{IMAGE}/images", name="nodrop-vm", tags=[OURS], status="active")
     small.add(f"{IMAGE}/images", name="debian", tags=[], status="active")
-    small.add(f"{COMPUTE}/flavors", name="nodrop.medium", description=flavor_mark("nodrop", "p1"))
-    small.add(f"{COMPUTE}/flavors", name="nodrop.other", description=flavor_mark("nodrop", "p2"))
+    small.add(f"{COMPUTE}/flavors", name="nodrop.medium", description=flavor_tag("nodrop", "p1"))
+    small.add(f"{COMPUTE}/flavors", name="nodrop.other", description=flavor_tag("nodrop", "p2"))
     small.add(f"{COMPUTE}/flavors", name="m1.small", description=None)
-    small.add(f"{COMPUTE}/os-server-groups", name=group_name("nodrop"))
+    small.add(f"{COMPUTE}/os-server-groups", name=server_group_name("nodrop"))
     network = small.add(
         f"{NETWORK}/networks", name="nodrop-left-0", description=OURS, created_at="2026-11-22T03:04:05Z"
     )
@@ -69,7 +69,7 @@ def names(small: SmallCloud) -> set[str]:
 
 
 def test_only_what_carries_the_mark_is_found_in_the_order_of_taking_away(staged: SmallCloud) -> None:
-    found = cleanup.find(logged_in())
+    found = cleanup.find_leftovers(logged_in())
     assert [(each.resource.kind, each.resource.name, each.chain) for each in found] == [
         ("floating_ip", "10.0.0.9", ""),
         ("server", "nodrop-vm-0", "0"),
@@ -82,32 +82,32 @@ def test_only_what_carries_the_mark_is_found_in_the_order_of_taking_away(staged:
         ("image", "nodrop-vm", ""),
     ]
     assert found[5].since == "2026-11-22 03:04"
-    assert cleanup.find(logged_in(), "elsewhere") == ()
+    assert cleanup.find_leftovers(logged_in(), "elsewhere") == ()
     assert len(staged.held[f"{NETWORK}/ports"]) == 2
 
 
 def test_all_of_it_is_taken_away_and_nothing_else(staged: SmallCloud) -> None:
     cloud, told = logged_in(), list[str]()
-    found = [each.resource for each in cleanup.find(cloud)]
-    assert cleanup.take_away(cloud, found, lambda text, _done, _count: told.append(text)) == ()
+    found = [each.resource for each in cleanup.find_leftovers(cloud)]
+    assert rollback.delete_resources(cloud, found, lambda text, _done, _count: told.append(text)) == ()
     assert names(staged) == {"debian", "nodrop.other", "m1.small", "nodrop-left-1", "www"}
     assert told[1] == "server nodrop-vm-0 is gone"
     assert len(told) == len(found)
     assert ("PUT", f"{NETWORK}/routers/{found[2].id}/remove_router_interface") in staged.asked
-    assert cleanup.take_away(cloud, found) == ()  # what is gone already is no failure
+    assert rollback.delete_resources(cloud, found) == ()  # what is gone already is no failure
 
 
 def test_what_was_found_there_stays(staged: SmallCloud) -> None:
     network = staged.held[f"{NETWORK}/networks"][1]
     resource = CloudResource(kind="network", name=network["name"], id=network["id"], found=True)
-    assert cleanup.take_away(logged_in(), [resource]) == ()
+    assert rollback.delete_resources(logged_in(), [resource]) == ()
     assert network in staged.held[f"{NETWORK}/networks"]
 
 
 def test_what_is_still_in_use_is_tried_again_and_what_stays_is_told_with_the_reason(staged: SmallCloud) -> None:
     cloud = logged_in()
     staged.failures = [("DELETE", f"{NETWORK}/networks", 409), *[("DELETE", f"{NETWORK}/subnets", 409)] * 9]
-    kept = cleanup.take_away(cloud, [each.resource for each in cleanup.find(cloud)])
+    kept = rollback.delete_resources(cloud, [each.resource for each in cleanup.find_leftovers(cloud)])
     assert [each.resource.kind for each in kept] == ["subnet"]
     assert "asked to delete subnet s, it answers 409" in kept[0].why
     assert "nodrop-left-0" not in names(staged)
@@ -115,18 +115,18 @@ def test_what_is_still_in_use_is_tried_again_and_what_stays_is_told_with_the_rea
 
 def test_a_cloud_that_gives_no_answer_is_not_asked_for_everything(staged: SmallCloud) -> None:
     cloud = logged_in()
-    found = [each.resource for each in cleanup.find(cloud)]
+    found = [each.resource for each in cleanup.find_leftovers(cloud)]
     staged.failures = [(method, "/", "cut") for method in ("DELETE", "GET", "PUT") for _ in range(1000)]
-    kept = cleanup.take_away(cloud, found)
+    kept = rollback.delete_resources(cloud, found)
     assert len(kept) == len(found)
     assert all("no answer" in each.why for each in kept)
 
 
 def test_a_flavor_that_others_use_stays(staged: SmallCloud) -> None:
     cloud = logged_in()
-    flavors = [each.resource for each in cleanup.find(cloud) if each.resource.kind == "flavor"]
+    flavors = [each.resource for each in cleanup.find_leftovers(cloud) if each.resource.kind == "flavor"]
     staged.add(f"{COMPUTE}/servers", name="theirs", flavor={"id": flavors[0].id}, metadata={})
-    (kept,) = cleanup.take_away(cloud, flavors)
+    (kept,) = rollback.delete_resources(cloud, flavors)
     assert kept.why == "a server has it still, theirs; take it away first"
     assert "nodrop.medium" in names(staged)
 
@@ -141,7 +141,7 @@ def test_nfvbenchs_are_known_by_names_it_gives_and_not_by_how_names_begin(small:
     small.add(f"{NETWORK}/ports", name="nfvbench-loop-vm0-0", network_id=network["id"], device_id=vm["id"])
     small.add(f"{NETWORK}/ports", name="mine", network_id=network["id"], device_id="")
     small.add(f"{COMPUTE}/flavors", name="nfvbench.medium", description=None)
-    found = left_by_nfvbench(cleanup.everything(logged_in()), NfvbenchNames())
+    found = find_nfvbench_leftovers(cleanup.list_project(logged_in()), NfvbenchNames())
     assert [(each.resource.name, each.chain) for each in found] == [
         ("nfvbench-loop-vm0", "0"),
         ("nfvbench-loop-vm1-0", "1"),
@@ -192,7 +192,7 @@ def test_a_clean_up_takes_nfvbenchs_only_when_asked(staged: SmallCloud, capsys: 
     assert main(["cleanup", "--cloud", "small", "--force"]) == 0
 
 
-@pytest.mark.usefixtures("staged")
+@pytest.ownership_tag.usefixtures("staged")
 def test_a_clean_up_of_a_named_cloud_leaves_labs_of_this_machine(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,9 +18,9 @@ from tests.small_cloud import SmallCloud, clouds_yaml, logged_in, serving
 from nodrop.errors import ConfigError, StageError
 from nodrop.model.cloud import CloudLogin
 from nodrop.stage.openstack import openrc, requests
-from nodrop.stage.openstack.api_errors import Refused
 from nodrop.stage.openstack.login import connect
-from nodrop.stage.openstack.rest import Post, deleted, listed, made
+from nodrop.stage.openstack.requests import CloudError
+from nodrop.stage.openstack.rest import Post, create, delete, list_all
 
 HORIZON = """#!/usr/bin/env bash
 # as Horizon gives it
@@ -44,16 +44,16 @@ export OS_IDENTITY_API_VERSION=3
 def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallCloud]:
     for name in [name for name in os.environ if name.startswith("OS_")]:
         monkeypatch.delenv(name)
-    monkeypatch.setattr(requests, "FIRST_WAIT_S", 0.01)
-    monkeypatch.setattr(requests, "LONGEST_WAIT_S", 0.02)
-    monkeypatch.setattr(requests, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(requests, "FIRST_DELAY_S", 0.01)
+    monkeypatch.setattr(requests, "MAX_DELAY_S", 0.02)
+    monkeypatch.setattr(requests, "RETRY_S", 0.3)
     with serving(SmallCloud()) as cloud:
         monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(clouds_yaml(cloud, tmp_path)))
         yield cloud
 
 
 def test_an_openrc_file_is_read_as_a_shell_would() -> None:
-    found = openrc.parse(
+    found = openrc.parse_openrc(
         "export OS_AUTH_URL=http://x:5000/v3 OS_USERNAME='it''s me' OS_REGION_NAME=R # one line\n"
         'export OS_PASSWORD="a \\"b\\" #c"\n'
         "OS_PROJECT_NAME=demo; export OS_PROJECT_NAME\n"
@@ -68,12 +68,12 @@ def test_an_openrc_file_is_read_as_a_shell_would() -> None:
         "OS_PASSWORD": 'a "b" #c',
         "OS_PROJECT_NAME": "demo",
     }
-    assert found.not_followed == ()
+    assert found.unresolved == ()
 
 
 def test_what_only_a_shell_can_tell_is_named() -> None:
-    found = openrc.parse("OS_A=$HOME\nOS_B=\"$(pass os)\"\nOS_C=`cat f`\nOS_D='$x'\nOS_E=\\$y\n")
-    assert found.not_followed == ("OS_A", "OS_B", "OS_C")
+    found = openrc.parse_openrc("OS_A=$HOME\nOS_B=\"$(pass os)\"\nOS_C=`cat f`\nOS_D='$x'\nOS_E=\\$y\n")
+    assert found.unresolved == ("OS_A", "OS_B", "OS_C")
     assert found.values == {"OS_D": "$x", "OS_E": "$y"}
 
 
@@ -193,7 +193,7 @@ def test_a_password_is_asked_for_on_a_terminal_and_not_shown(small: SmallCloud, 
                 os.write(terminal, b"secret\n")
     os.close(terminal)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) in (0, 1), said
-    assert b"cloud 127.0.0.1, project demo: nothing that nodrop made" in said
+    assert b"cloud 127.0.0.1, project demo: nothing that nodrop create" in said
     assert b"secret" not in said
 
 
@@ -207,7 +207,7 @@ def test_questions_are_repeated_while_a_service_is_away(small: SmallCloud) -> No
     waits: list[str] = []
     cloud = logged_in(waits.append)
     small.failures = [("GET", "/network", 503), ("GET", "/network", 502), ("GET", "/network", "cut")]
-    assert listed(cloud, "networks", "network", "/networks", "networks") == []
+    assert list_all(cloud, "networks", "network", "/networks", "networks") == []
     assert waits == [
         "network answers 503; asked again in 0.01 s",
         "network answers 502; asked again in 0.02 s",
@@ -219,8 +219,8 @@ def test_questions_are_repeated_while_a_service_is_away(small: SmallCloud) -> No
 def test_patience_has_an_end(small: SmallCloud) -> None:
     cloud = logged_in()
     small.failures = [("GET", "/network", 503)] * 1000
-    with pytest.raises(Refused, match="asked to list networks, it answers 503: failure 503; see whether") as refusal:
-        listed(cloud, "networks", "network", "/networks", "networks")
+    with pytest.raises(CloudError, match="asked to list networks, it answers 503: failure 503; see whether") as refusal:
+        list_all(cloud, "networks", "network", "/networks", "networks")
     assert refusal.value.status == 503
 
 
@@ -235,10 +235,10 @@ def test_what_is_made_is_made_once_whatever_becomes_of_the_answer(small: SmallCl
     small.failures = [("POST", "/network", failure)]
 
     def look() -> dict[str, object] | None:
-        found = listed(cloud, "networks", "network", "/networks?name=n", "networks")
+        found = list_all(cloud, "networks", "network", "/networks?name=n", "networks")
         return {"network": found[0]} if found else None
 
-    answer = made(cloud, "create network n", Post("network", "/networks", {"network": {"name": "n"}}), look)
+    answer = create(cloud, "create network n", Post("network", "/networks", {"network": {"name": "n"}}), look)
     assert answer["network"]["name"] == "n"
     assert len(small.held["/network/v2.0/networks"]) == 1
     posts = [path for method, path in small.asked if method == "POST"]
@@ -249,10 +249,10 @@ def test_what_is_refused_says_what_was_asked_and_what_to_do(small: SmallCloud) -
     cloud = logged_in()
     small.failures = [("POST", "/network", 403)]
     with pytest.raises(
-        Refused, match="cloud small: asked to create x, it answers 403: failure 403; ask an administrator"
+        CloudError, match="cloud small: asked to create x, it answers 403: failure 403; ask an administrator"
     ):
-        made(cloud, "create x", Post("network", "/networks", {"network": {}}), lambda: None)
-    assert deleted(cloud, "delete network 7", "network", "/networks/7") is None  # what is gone already is gone
+        create(cloud, "create x", Post("network", "/networks", {"network": {}}), lambda: None)
+    assert delete(cloud, "delete network 7", "network", "/networks/7") is None  # what is gone already is gone
 
 
 @pytest.mark.usefixtures("small")

@@ -11,10 +11,10 @@ from nodrop.errors import StageError
 from nodrop.model.cloud import CloudFlavor, CloudImage, CloudNetwork, CloudPort, CloudServer
 from nodrop.stage.openstack import existing_resources
 from nodrop.stage.openstack.login import Cloud
-from nodrop.stage.openstack.ownership_tags import CHAIN, USER_DATA, flavor_mark, group_name, mark
+from nodrop.stage.openstack.ownership_tags import CHAIN, USER_DATA, flavor_tag, ownership_tag
 
 CLOUD = cast("Cloud", SimpleNamespace(name="here", project_id="p1", project_name="demo"))
-OURS = mark("nodrop")
+OURS = ownership_tag("nodrop")
 WANTED = CloudNetwork(name="left", role="left", segmentation_id=100, physical_network="physnet1")
 
 
@@ -32,7 +32,7 @@ def test_a_network_that_fits_is_taken() -> None:
     assert existing_resources.find_network(CLOUD, WANTED, [network(name="right")]) is None
 
 
-@pytest.mark.parametrize(
+@pytest.ownership_tag.parametrize(
     ("changed", "said"),
     [
         (
@@ -88,7 +88,7 @@ def test_a_flavor_fits_with_more_extra_specs_unless_nodrop_made_it() -> None:
     specs = {"hw:cpu_policy": "dedicated", "hw:mem_page_size": "large"}
     there = {"id": "f1", "name": "f", "vcpus": 2, "ram": 1024, "disk": 0, "extra_specs": specs}
     assert existing_resources.find_flavor(CLOUD, wanted, [there]) == there
-    ours = there | {"description": flavor_mark("nodrop", "p1")}
+    ours = there | {"description": flavor_tag("nodrop", "p1")}
     with pytest.raises(
         StageError, match=r"extra spec hw:mem_page_size.*not set asked, it is large; take it away .`nodrop"
     ):
@@ -165,10 +165,3 @@ def test_a_server_says_in_what_it_differs_and_somebody_elses_is_left_alone() -> 
     assert standing.differences == ("status: ACTIVE asked, it is ERROR",)
     with pytest.raises(StageError, match=r"Instance vm0 cannot be reused \(chain: 0 asked, it is not set; user data"):
         existing_resources.find_server(CLOUD, wanted, [there | {"metadata": {}}], **asked)
-
-
-def test_a_server_group_has_the_policy_asked_for() -> None:
-    there = {"id": "g", "name": group_name("nodrop"), "policy": "affinity"}
-    assert existing_resources.find_server_group(CLOUD, there["name"], "affinity", [there]) == there
-    with pytest.raises(StageError, match="Mismatch of 'policy' for reused server group"):
-        existing_resources.find_server_group(CLOUD, there["name"], "anti-affinity", [there])

@@ -14,8 +14,8 @@ from tests.small_cloud import SmallCloud, clouds_yaml, logged_in, serving
 from nodrop.errors import StageError
 from nodrop.model.cloud import CloudFlavor, CloudImage, CloudLogin, CloudNetwork, CloudPlan, CloudPort, CloudServer
 from nodrop.model.lab_plan import LabPlan
-from nodrop.stage.openstack import cleanup, requests, rollback
-from nodrop.stage.openstack.ownership_tags import mark
+from nodrop.stage.openstack import requests, rollback
+from nodrop.stage.openstack.ownership_tags import ownership_tag
 from nodrop.stage.openstack.stage import OpenStackStage
 
 NETWORK, COMPUTE, IMAGE = "/network/v2.0", "/compute/v2.1", "/image/v2"
@@ -71,10 +71,10 @@ class Services(SmallCloud):
 def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Services]:
     for name in [name for name in os.environ if name.startswith("OS_")]:
         monkeypatch.delenv(name)
-    monkeypatch.setattr(requests, "FIRST_WAIT_S", 0.01)
-    monkeypatch.setattr(requests, "PATIENCE_S", 0.1)
+    monkeypatch.setattr(requests, "FIRST_DELAY_S", 0.01)
+    monkeypatch.setattr(requests, "RETRY_S", 0.1)
     for name in ("BETWEEN_PASSES_S", "POLL_S"):
-        monkeypatch.setattr(cleanup, name, 0.01)
+        monkeypatch.setattr(rollback, name, 0.01)
     services = Services()
     with serving(services):
         monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(clouds_yaml(services, tmp_path)))
@@ -140,7 +140,7 @@ def test_a_chain_more_is_one_request_more(small: Services) -> None:
     assert small.posts() == ["flavors", "os-extra_specs", "networks", "subnets", "ports", *["servers"] * 3]
 
 
-@pytest.mark.parametrize("failure", ["lost", "cut", 503])
+@pytest.ownership_tag.parametrize("failure", ["lost", "cut", 503])
 def test_what_a_service_makes_while_answers_are_lost_is_there_once(small: Services, failure: int | str) -> None:
     small.failures = [("POST", path, failure) for path in (FLAVORS, NETWORKS, SUBNETS, PORTS, SERVERS)]
     with stage(plan()):
@@ -149,7 +149,7 @@ def test_what_a_service_makes_while_answers_are_lost_is_there_once(small: Servic
     assert small.left() == {}
 
 
-@pytest.mark.parametrize("path", [FLAVORS, PORTS, SERVERS])
+@pytest.ownership_tag.parametrize("path", [FLAVORS, PORTS, SERVERS])
 def test_whatever_is_refused_nothing_is_left(small: Services, path: str) -> None:
     small.failures = [("POST", path, 409)]
     with pytest.raises(StageError, match=r"it answers 409: failure 409; .*(taken away again \(|Nothing was made)"):
@@ -250,7 +250,7 @@ def test_where_port_security_stays_on_every_address_is_let_through(small: Servic
 
 
 def test_what_a_request_without_an_answer_made_is_found_by_name_and_mark(small: Services) -> None:
-    ours = small.add(NETWORKS, name="left0", description=mark("nodrop"))
+    ours = small.add(NETWORKS, name="left0", description=ownership_tag("nodrop"))
     small.add(NETWORKS, name="left0", description="of somebody else")
-    small.add(NETWORKS, name="left9", description=mark("nodrop"))
-    assert [each.id for each in rollback.stray(logged_in(), plan(), ())] == [ours["id"]]
+    small.add(NETWORKS, name="left9", description=ownership_tag("nodrop"))
+    assert [each.id for each in rollback.find_untracked(logged_in(), plan(), ())] == [ours["id"]]

@@ -5,30 +5,30 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from nodrop.errors import StageError
-from nodrop.stage.openstack.server_monitor import Watch
+from nodrop.stage.openstack.stage import ServerMonitor
 
 NAMES = frozenset({"vm0", "vm1"})
 WELL = {"vm0": {"status": "ACTIVE"}, "vm1": {"status": "ACTIVE"}}
 
 
-def watched(look: Callable[[], Mapping[str, Any]], until: Callable[[Watch], bool]) -> str | None:
+def watched(look: Callable[[], Mapping[str, Any]], until: Callable[[ServerMonitor], bool]) -> str | None:
     """What a watch says of what it sees, once something is so."""
-    watch = Watch(look, NAMES, every_s=0.01)
+    watch = ServerMonitor(look, NAMES, every_s=0.01)
     watch.start()
     end = time.monotonic() + 10
     while not until(watch) and time.monotonic() < end:
         time.sleep(0.01)
     watch.stop()
-    return watch.fallen
+    return watch.fault
 
 
 def test_a_server_that_left_active_is_named() -> None:
-    said = watched(lambda: WELL | {"vm1": {"status": "SHUTOFF"}}, lambda watch: bool(watch.fallen))
+    said = watched(lambda: WELL | {"vm1": {"status": "SHUTOFF"}}, lambda watch: bool(watch.fault))
     assert said and said.startswith("server vm1 was ACTIVE when the run began and is SHUTOFF")
 
 
 def test_a_server_that_is_gone_is_named() -> None:
-    said = watched(lambda: {"vm1": WELL["vm1"]}, lambda watch: bool(watch.fallen))
+    said = watched(lambda: {"vm1": WELL["vm1"]}, lambda watch: bool(watch.fault))
     assert said and said.startswith("server vm0 was ACTIVE when the run began and is gone")
 
 
@@ -47,7 +47,7 @@ def test_a_cloud_that_does_not_answer_ends_no_run() -> None:
 
 def test_a_watch_that_is_stopped_looks_no_more() -> None:
     looks = []
-    watch = Watch(lambda: looks.append(1) or WELL, NAMES, every_s=0.01)
+    watch = ServerMonitor(lambda: looks.append(1) or WELL, NAMES, every_s=0.01)
     watch.start()
     watch.stop()
     before = len(looks)

@@ -8,10 +8,10 @@ import pytest
 
 from nodrop.errors import StageError
 from nodrop.model.cloud import CloudFlavor, CloudLogin, CloudNetwork, CloudPlan, CloudPort, CloudResource, CloudServer
-from nodrop.stage.openstack import admin_requirements, quota, rollback, server_faults
-from nodrop.stage.openstack.api_errors import Refused
+from nodrop.stage.openstack import requirements, rollback, servers
 from nodrop.stage.openstack.inventory import Inventory
 from nodrop.stage.openstack.login import Cloud
+from nodrop.stage.openstack.requests import CloudError
 
 PORTS = (
     CloudPort(name="p0", network="left", vnic_type="direct"),
@@ -33,7 +33,7 @@ NOTHING = Inventory(image=None, flavor=None, networks={}, subnets={}, ports={}, 
 
 
 def failed(message: str) -> str:
-    return server_faults.reason(SERVER, PLAN, {"status": "ERROR", "fault": {"message": message, "code": 500}})
+    return servers.fault_message(SERVER, PLAN, {"status": "ERROR", "fault": {"message": message, "code": 500}})
 
 
 def test_that_there_is_no_host_is_said_with_all_that_one_has_to_have() -> None:
@@ -54,7 +54,7 @@ def test_other_faults_are_said_with_where_to_look() -> None:
     assert "see that an agent or driver" in failed("Binding failed for port 1b2c, please check neutron logs")
     assert "a quota is used up" in failed("Quota exceeded, too many servers in group")
     assert "nova-compute's log" in failed("Something else")
-    assert "Nova does not say why" in server_faults.reason(SERVER, PLAN, {"status": "DELETED"})
+    assert "Nova does not say why" in servers.fault_message(SERVER, PLAN, {"status": "DELETED"})
 
 
 class _Told:
@@ -74,7 +74,7 @@ class _Told:
     def _answer(self, path: str, body: dict[str, Any] | int) -> Any:
         self.asked.append(path)
         if isinstance(body, int):
-            raise Refused(f"it answers {body}", body)
+            raise CloudError(f"it answers {body}", body)
         found = body if "limits" in body else {"quota": body}
         return SimpleNamespace(status_code=200, content=b"{}", json=lambda: found)
 
@@ -91,7 +91,7 @@ QUOTAS = {"port": {"limit": 5, "used": 2, "reserved": 1}, "network": {"limit": 2
 
 
 def check(told: _Told, **wanted: int) -> None:
-    quota.check(cast("Cloud", told), {name.replace("_", " "): count for name, count in wanted.items()})
+    requirements.check_quotas(cast("Cloud", told), {name.replace("_", " "): count for name, count in wanted.items()})
 
 
 def test_everything_that_is_short_is_said_at_once_with_how_much() -> None:
@@ -115,14 +115,14 @@ def test_of_what_nothing_is_to_be_made_no_quota_is_asked() -> None:
 def test_quotas_that_this_user_may_not_read_are_left_to_the_cloud() -> None:
     pytest.importorskip("openstack")
     check(_Told(LIMITS, 403), networks=1000)
-    with pytest.raises(Refused):
+    with pytest.raises(CloudError):
         check(_Told(LIMITS, 500), networks=1)
 
 
 def test_a_refusal_for_want_of_a_role_lists_all_that_needs_one() -> None:
     member = cast("Cloud", SimpleNamespace(is_admin=False))
-    with pytest.raises(StageError) as error, admin_requirements.of_an_administrator(member, PLAN, NOTHING):
-        raise Refused("it answers 403: Policy doesn't allow it", 403)
+    with pytest.raises(StageError) as error, requirements.explaining_admin_requirements(member, PLAN, NOTHING):
+        raise CloudError("it answers 403: Policy doesn't allow it", 403)
     for needed in ("flavor f", "without a disk", "physical networks of left", "servers on compute7"):
         assert needed in str(error.value)
     assert "of right" not in str(error.value)
@@ -131,17 +131,17 @@ def test_a_refusal_for_want_of_a_role_lists_all_that_needs_one() -> None:
 def test_other_refusals_and_those_of_an_administrator_stay_as_they_are() -> None:
     for is_admin, status in ((False, 409), (True, 403)):
         cloud = cast("Cloud", SimpleNamespace(is_admin=is_admin))
-        with pytest.raises(Refused, match=r"^no$"), admin_requirements.of_an_administrator(cloud, PLAN, NOTHING):
-            raise Refused("no", status)
+        with pytest.raises(CloudError, match=r"^no$"), requirements.explaining_admin_requirements(cloud, PLAN, NOTHING):
+            raise CloudError("no", status)
 
 
 def test_what_is_there_needs_no_administrator() -> None:
     there = NOTHING._replace(flavor={"disk": 10}, networks={"left": {}, "right": {}})
-    assert list(admin_requirements.admin_needs(PLAN.model_copy(update={"hosts": ()}), there)) == []
+    assert list(requirements.admin_requirements(PLAN.model_copy(update={"hosts": ()}), there)) == []
 
 
 def test_what_was_made_is_counted_by_kind() -> None:
     made = [
         CloudResource(kind=kind, name="x", id=str(index)) for index, kind in enumerate(("port", "server_group", "port"))
     ]
-    assert rollback.counted(made) == "2 ports, 1 server group"
+    assert rollback.format_counts(made) == "2 ports, 1 server group"

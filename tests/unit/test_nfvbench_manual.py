@@ -11,8 +11,8 @@ from tests.nfvbench_manual import CONFIGURATION, LINES, Line
 from tests.running import Listener, make_plan, parts
 
 from nodrop.cli import main
-from nodrop.cli.nfvbench_flags import given
-from nodrop.cli.run import configuration, run
+from nodrop.cli.nfvbench_flags import given_flags
+from nodrop.cli.run import load_config, run
 from nodrop.plan import build
 from nodrop.run import machine_lock
 from nodrop.run.execute import execute
@@ -36,7 +36,7 @@ def in_a_directory_with_the_configuration(tmp_path: Path, monkeypatch: pytest.Mo
     """And with records of its own, so that what goes on on the machine is none of its business."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(machine_lock, "TURN", f"\0nodrop.test.{secrets.token_hex(8)}")
-    monkeypatch.setattr(runtime_dirs, "runtime_directory", lambda: tmp_path / "records")
+    monkeypatch.setattr(runtime_dirs, "runtime_root", lambda: tmp_path / "records")
     monkeypatch.setattr(persistent_lab, "_standing_holders", lambda: iter(()))
     Path("nfvbench.cfg").write_text(CONFIGURATION)
 
@@ -54,14 +54,14 @@ def value_at(values: Mapping[str, Any], key: str) -> Any:
 
 @pytest.mark.parametrize("line", RUNS, ids=lambda line: line.written)
 def test_a_command_line_of_the_manual_comes_to_what_the_manual_says(line: Line) -> None:
-    found = configuration(flags(line)).model_dump()
+    found = load_config(flags(line)).model_dump()
     assert {key: value_at(found, key) for key in line.keys} == line.keys
 
 
 @pytest.mark.parametrize("line", [line for line in RUNS if line.later], ids=lambda line: line.written)
 def test_what_comes_later_is_said(line: Line) -> None:
-    plan = build(configuration(flags(line)))
-    notes = [flag.name for flag, _ in given(flags(line)) if flag.note]
+    plan = build(load_config(flags(line)))
+    notes = [flag.name for flag, _ in given_flags(flags(line)) if flag.note]
     assert any(said.startswith(line.later) for said in (*plan.warnings, *notes))
 
 

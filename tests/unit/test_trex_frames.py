@@ -21,7 +21,7 @@ from nodrop.generator.trex.frames import templates
 from nodrop.generator.trex.relay_sockets import Lines
 from nodrop.generator.trex.streams import programme
 from nodrop.model.layer import Ethernet, Gre, IcmpEcho, Ipv4, Ipv6, Layer, Mpls, Tcp, Udp, Vlan, Vxlan
-from nodrop.model.traffic import FieldRange, Increment, Listed, Random, SizeShare, Stream, Traffic
+from nodrop.model.traffic import FieldRange, IncrementedValues, ListedValues, RandomValues, SizeShare, Stream, Traffic
 from nodrop.model.trex import TrexPlan
 
 ETHERNET = Ethernet(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
@@ -41,7 +41,7 @@ def a_stream(*layers: Layer, ranges: tuple[FieldRange, ...] = (), frame_bytes: i
 
 
 def changing(
-    layer: int, field: str, values: Increment | Listed | Random, every: int = 1, period: int | None = None
+    layer: int, field: str, values: IncrementedValues | ListedValues | RandomValues, every: int = 1, period: int | None = None
 ) -> FieldRange:
     """A field that changes."""
     return FieldRange.model_validate(
@@ -71,9 +71,9 @@ def of_engine(stream: Stream) -> dict[int, bytes]:
         reader.start()
         try:
             ports = [{"backend": "relay", "interface": line.path, "queue_slots": 64} for line in lines]
-            engine.ask({"op": "open", "ports": ports, "streams": [stream_request(stream)]}, 10)
+            engine.request({"op": "open", "ports": ports, "streams": [stream_request(stream)]}, 10)
             trial = {"op": "trial", "trial_id": 1, "loads_pps": [LOAD_PPS], "duration_s": COUNT / LOAD_PPS}
-            engine.ask(trial | {"window_s": 0.05, "catch_up_max_s": 5.0}, 30)
+            engine.request(trial | {"window_s": 0.05, "catch_up_max_s": 5.0}, 30)
         finally:
             ended.set()
             reader.join()
@@ -114,25 +114,25 @@ def check_sums(stream: Stream, frame: bytes) -> None:
         at += layer.header_bytes
 
 
-COUNT_UP = Increment(count=5)
+COUNT_UP = IncrementedValues(count=5)
 CASES = {
     "nothing changes": a_stream(ETHERNET, IPV4, UDP, frame_bytes=64),
     "one field": a_stream(ETHERNET, IPV4, UDP, ranges=(changing(2, "src_port", COUNT_UP),), frame_bytes=64),
-    "steps": a_stream(ETHERNET, IPV4, UDP, ranges=(changing(1, "dst", Increment(count=7, step=256)),)),
+    "steps": a_stream(ETHERNET, IPV4, UDP, ranges=(changing(1, "dst", IncrementedValues(count=7, step=256)),)),
     "steps up to the last value": a_stream(
-        ETHERNET, IPV4, Udp(src_port=65000, dst_port=9), ranges=(changing(2, "src_port", Increment(count=6, step=107)),)
+        ETHERNET, IPV4, Udp(src_port=65000, dst_port=9), ranges=(changing(2, "src_port", IncrementedValues(count=6, step=107)),)
     ),
     "fields abreast": a_stream(
-        ETHERNET, IPV4, UDP, ranges=(changing(2, "src_port", COUNT_UP), changing(1, "src", Increment(count=3)))
+        ETHERNET, IPV4, UDP, ranges=(changing(2, "src_port", COUNT_UP), changing(1, "src", IncrementedValues(count=3)))
     ),
     "fields one after the other": a_stream(
         ETHERNET,
         IPV4,
         UDP,
         ranges=(
-            changing(1, "src", Increment(count=3)),
-            changing(1, "dst", Increment(count=4), every=3),
-            changing(2, "dst_port", Listed(values=(7, 80, 443)), every=12),
+            changing(1, "src", IncrementedValues(count=3)),
+            changing(1, "dst", IncrementedValues(count=4), every=3),
+            changing(2, "dst_port", ListedValues(values=(7, 80, 443)), every=12),
         ),
     ),
     "a value for several frames": a_stream(ETHERNET, IPV4, TCP, ranges=(changing(2, "src_port", COUNT_UP, every=7),)),
@@ -146,42 +146,42 @@ CASES = {
         ETHERNET, IPV4, UDP, ranges=(changing(1, "src", COUNT_UP, period=13), changing(1, "dst", COUNT_UP, 2, 14))
     ),
     "random values": a_stream(
-        ETHERNET, IPV4, UDP, ranges=(changing(1, "src", Random(count=40, span=2**24, seed=5)),)
+        ETHERNET, IPV4, UDP, ranges=(changing(1, "src", RandomValues(count=40, span=2**24, seed=5)),)
     ),
     "listed addresses": a_stream(
-        ETHERNET, IPV4, UDP, ranges=(changing(1, "dst", Listed(values=("10.0.0.1", "192.0.2.7", "198.51.100.1"))),)
+        ETHERNET, IPV4, UDP, ranges=(changing(1, "dst", ListedValues(values=("10.0.0.1", "192.0.2.7", "198.51.100.1"))),)
     ),
     "listed MAC addresses": a_stream(
-        ETHERNET, IPV4, UDP, ranges=(changing(0, "src", Listed(values=("02:00:00:00:00:09", "06:00:11:22:33:44"))),)
+        ETHERNET, IPV4, UDP, ranges=(changing(0, "src", ListedValues(values=("02:00:00:00:00:09", "06:00:11:22:33:44"))),)
     ),
-    "MAC addresses that count": a_stream(ETHERNET, IPV4, UDP, ranges=(changing(0, "src", Increment(count=300)),)),
+    "MAC addresses that count": a_stream(ETHERNET, IPV4, UDP, ranges=(changing(0, "src", IncrementedValues(count=300)),)),
     "VLANs": a_stream(
-        ETHERNET, Vlan(id=100, pcp=5), IPV4, UDP, ranges=(changing(1, "id", Increment(count=30)),), frame_bytes=68
+        ETHERNET, Vlan(id=100, pcp=5), IPV4, UDP, ranges=(changing(1, "id", IncrementedValues(count=30)),), frame_bytes=68
     ),
     "labels": a_stream(
         ETHERNET, Mpls(label=16, tc=3), Mpls(label=2**20 - 9), IPV4, UDP,
-        ranges=(changing(2, "label", Increment(count=8)),),
+        ranges=(changing(2, "label", IncrementedValues(count=8)),),
     ),
     "VXLAN, source port and addresses inside": a_stream(
         ETHERNET, IPV4, Udp(src_port=49152, dst_port=4789), Vxlan(vni=5), ETHERNET, IPV4, UDP,
         ranges=(
-            changing(2, "src_port", Increment(count=8)),
-            changing(3, "vni", Increment(count=2)),
-            changing(5, "src", Increment(count=9)),
-            changing(6, "dst_port", Increment(count=3)),
+            changing(2, "src_port", IncrementedValues(count=8)),
+            changing(3, "vni", IncrementedValues(count=2)),
+            changing(5, "src", IncrementedValues(count=9)),
+            changing(6, "dst_port", IncrementedValues(count=3)),
         ),
     ),
     "VXLAN over IPv6": a_stream(
         ETHERNET, IPV6, Udp(src_port=49152, dst_port=4789), Vxlan(vni=5), ETHERNET, IPV4, UDP,
-        ranges=(changing(5, "src", Increment(count=9)),), frame_bytes=256,
+        ranges=(changing(5, "src", IncrementedValues(count=9)),), frame_bytes=256,
     ),
     "IPv6": a_stream(
-        ETHERNET, IPV6, UDP, ranges=(changing(1, "src", Increment(count=600)), changing(2, "dst_port", COUNT_UP))
+        ETHERNET, IPV6, UDP, ranges=(changing(1, "src", IncrementedValues(count=600)), changing(2, "dst_port", COUNT_UP))
     ),
     "listed IPv6 addresses": a_stream(
-        ETHERNET, IPV6, TCP, ranges=(changing(1, "dst", Listed(values=("2001:2::5", "2001:db8::1", "fd00::7"))),)
+        ETHERNET, IPV6, TCP, ranges=(changing(1, "dst", ListedValues(values=("2001:2::5", "2001:db8::1", "fd00::7"))),)
     ),
-    "GRE": a_stream(ETHERNET, IPV4, Gre(key=77), IPV4, UDP, ranges=(changing(2, "key", Increment(count=5)),)),
+    "GRE": a_stream(ETHERNET, IPV4, Gre(key=77), IPV4, UDP, ranges=(changing(2, "key", IncrementedValues(count=5)),)),
     "echo requests": a_stream(ETHERNET, IPV4, IcmpEcho(identifier=3), ranges=(changing(1, "dst", COUNT_UP),)),
 }  # fmt: skip
 
@@ -229,14 +229,14 @@ def any_stream(draw: random.Random) -> Stream:
     ranges = []
     for layer, field in draw.sample(fields, draw.randrange(1, 5)):
         count = draw.randrange(1, 30)
-        values = draw.choice((Increment(count=count, step=draw.randrange(1, 3)), Random(count=count, span=90, seed=1)))
+        values = draw.choice((IncrementedValues(count=count, step=draw.randrange(1, 3)), RandomValues(count=count, span=90, seed=1)))
         every = draw.choice((1, 1, 2, 3, 6))
         ranges.append(changing(layer, field, values, every, draw.choice((None, None, draw.randrange(2, 60)))))
     return a_stream(*layers, ranges=tuple(ranges))
 
 
 def test_more_random_values_than_trex_can_be_given_are_drawn_by_it_and_it_is_said() -> None:
-    stream = a_stream(ETHERNET, IPV4, UDP, ranges=(changing(1, "src", Random(count=100_000, span=2**24, seed=5)),))
+    stream = a_stream(ETHERNET, IPV4, UDP, ranges=(changing(1, "src", RandomValues(count=100_000, span=2**24, seed=5)),))
     traffic = Traffic(streams=(stream,))
     made = programme(traffic, PLAN, templates(traffic))
     frames = list(itertools.islice(Vm(made.ports[0].streams[0]["stream"]).frames(), 200))
@@ -248,7 +248,7 @@ def test_more_random_values_than_trex_can_be_given_are_drawn_by_it_and_it_is_sai
     ("stream", "words"),
     [
         (
-            a_stream(ETHERNET, IPV4, UDP, ranges=(changing(1, "src", Increment(count=60_001), period=100_000),)),
+            a_stream(ETHERNET, IPV4, UDP, ranges=(changing(1, "src", IncrementedValues(count=60_001), period=100_000),)),
             "100000 values of src asked one by one",
         ),
         (

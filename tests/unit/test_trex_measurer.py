@@ -16,7 +16,7 @@ from nodrop.generator.base import TrialInterrupted
 from nodrop.generator.trex.errors import TrexSilent, TrexTaken
 from nodrop.generator.trex.measurer import TrexMeasurer
 from nodrop.model.trex import TrexPlan
-from nodrop.model.trial import FIXED, StopRule, Trial, TrialResult, Verdict
+from nodrop.model.trial import FIXED, StopRule, Trial, TrialResult, ValidityStatus
 
 TRAFFIC = two_way_traffic(2)
 
@@ -41,7 +41,7 @@ def run(
         return measuring.measure(trial, 0, phase, lambda *_: None)
 
 
-def doubts(result: TrialResult) -> list[tuple[str, Verdict]]:
+def doubts(result: TrialResult) -> list[tuple[str, ValidityStatus]]:
     return [(doubt.code, doubt.verdict) for doubt in result.validity.doubts]
 
 
@@ -75,7 +75,7 @@ def test_frames_on_their_way_are_waited_for_and_not_lost() -> None:
 def test_time_that_is_stretched_is_load_that_was_not_offered() -> None:
     """A server that falls behind sends all of it, later, and says nothing: 1 M packets for 1 s took 4.3 s."""
     result = run(PacedServer(stretch=2.0), 20_000, 0.4)
-    assert doubts(result) == [("offered_short", Verdict.SUSPECT)]
+    assert doubts(result) == [("offered_short", ValidityStatus.SUSPECT)]
     assert "had not been sent when time was over" in result.validity.doubts[0].text
     assert result.intended_count == 8000
     assert result.lost_count == 0
@@ -116,19 +116,19 @@ def test_a_trial_stopped_for_frames_that_were_only_late_is_invalid_and_the_next_
 @pytest.mark.parametrize(
     ("server", "doubt"),
     [
-        (PacedServer(receive_drops=3), ("tester_drops", Verdict.INVALID)),
-        (PacedServer(queue_drop=3), ("sender_drops", Verdict.INVALID)),
-        (PacedServer(queue_full=1000), ("queue_full", Verdict.SUSPECT)),
-        (PacedServer(cpu_percent=99.0), ("tester_busy", Verdict.SUSPECT)),
-        (PacedServer(frozen=True), ("counters_frozen", Verdict.INVALID)),
-        (PacedServer(stops_after_s=0.1), ("aborted", Verdict.INVALID)),
+        (PacedServer(receive_drops=3), ("tester_drops", ValidityStatus.INVALID)),
+        (PacedServer(queue_drop=3), ("sender_drops", ValidityStatus.INVALID)),
+        (PacedServer(queue_full=1000), ("queue_full", ValidityStatus.SUSPECT)),
+        (PacedServer(cpu_percent=99.0), ("tester_busy", ValidityStatus.SUSPECT)),
+        (PacedServer(frozen=True), ("counters_frozen", ValidityStatus.INVALID)),
+        (PacedServer(stops_after_s=0.1), ("aborted", ValidityStatus.INVALID)),
     ],
     ids=lambda each: each[0] if isinstance(each, tuple) else "",
 )
-def test_what_the_tester_is_to_blame_for_is_said(server: PacedServer, doubt: tuple[str, Verdict]) -> None:
+def test_what_the_tester_is_to_blame_for_is_said(server: PacedServer, doubt: tuple[str, ValidityStatus]) -> None:
     found = doubts(run(server, 20_000, 0.3))
     assert doubt in found
-    assert [each for each in found if each not in (doubt, ("offered_short", Verdict.SUSPECT))] == []
+    assert [each for each in found if each not in (doubt, ("offered_short", ValidityStatus.SUSPECT))] == []
 
 
 def test_drops_at_the_testers_ports_are_counted_as_its_own() -> None:
@@ -217,7 +217,7 @@ def test_an_interrupted_trial_at_a_fixed_rate_keeps_its_counts() -> None:
         with pytest.raises(TrialInterrupted) as caught:
             measuring.measure(trial, 0, FIXED, interrupt)
         result = caught.value.result
-        assert doubts(result) == [("aborted", Verdict.SUSPECT)]
+        assert doubts(result) == [("aborted", ValidityStatus.SUSPECT)]
         assert result.offered_count == result.received_count > 0
         assert result.duration_s < 10.0
         seen.clear()
@@ -249,7 +249,7 @@ def test_a_server_that_vanishes_is_one_invalid_trial_and_is_found_again() -> Non
 
         trial = Trial(intended_load_pps=1000, duration_s=0.3)
         result = measuring.measure(trial, 0, "search", vanish)
-        assert doubts(result) == [("generator_gone", Verdict.INVALID)]
+        assert doubts(result) == [("generator_gone", ValidityStatus.INVALID)]
         assert "s into the trial" in result.validity.doubts[0].text
         responder.methods.update(answers)
         assert doubts(measuring.measure(trial, 1, "search", lambda *_: None)) == []

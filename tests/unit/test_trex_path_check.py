@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from tests.traffic import plain_stream
 
-from nodrop.errors import GeneratorError, NoPath
+from nodrop.errors import GeneratorError, NoPathError
 from nodrop.generator.engine_process import EngineProcess
-from nodrop.generator.trex import neighbors, path_check
+from nodrop.generator.trex import relay
 from nodrop.generator.trex.packet_io import wanted
 from nodrop.model.layer import Ethernet, Ipv4, Udp, Vlan
-from nodrop.model.neighbor import Link, NeighborPlan, Station
+from nodrop.model.neighbor import NeighborLink, NeighborPlan, Station
 from nodrop.model.traffic import Traffic
 from nodrop.model.trex import TrexPlan
 
@@ -110,7 +110,7 @@ def across(port: int, frame: bytes, *, shift: int = 0) -> list[tuple[int, bytes]
 def checked(server: Server, traffic: Traffic) -> Any:
     """What the check says."""
     plan = TrexPlan(ports=(4, 5))
-    return path_check.check(server, plan, traffic, neighbors=NOBODY, names=NAMES, next_hops={})  # type: ignore[arg-type]
+    return relay.check(server, plan, traffic, neighbors=NOBODY, names=NAMES, next_hops={})  # type: ignore[arg-type]
 
 
 def test_every_chain_and_direction_is_proven_by_frames_of_its_own() -> None:
@@ -136,7 +136,7 @@ def test_a_dead_direction_is_named_with_its_chain() -> None:
         return [] if (port, frame[15]) == (1, 201) else across(port, frame)
 
     with pytest.raises(
-        NoPath, match=r"chain 1, right to left \(right0 to left0, VLAN 101 there\): .* none arrived"
+        NoPathError, match=r"chain 1, right to left \(right0 to left0, VLAN 101 there\): .* none arrived"
     ) as no:
         checked(Server(forward), chains(2))
     assert no.value.chains == (1,)
@@ -147,13 +147,13 @@ def test_frames_of_one_chain_do_not_prove_another() -> None:
         shift = 1 if (port, frame[15]) == (0, 100) else 0
         return across(port, frame, shift=shift)
 
-    with pytest.raises(NoPath, match=r"arrived at right0 in VLAN 201, which is chain 1's \(VLAN 200 expected\)"):
+    with pytest.raises(NoPathError, match=r"arrived at right0 in VLAN 201, which is chain 1's \(VLAN 200 expected\)"):
         checked(Server(forward), chains(2))
 
 
 def test_next_hops_are_asked_for_and_stations_answer_meanwhile() -> None:
     station = Station(mac="02:00:00:00:00:0a", addresses=("198.18.0.10",), tags=(Vlan(id=100),))
-    plan = NeighborPlan(links=(Link(port=0, chain=0, station=station, next_hop="198.18.0.1"),), timeout_s=2.0)
+    plan = NeighborPlan(links=(NeighborLink(port=0, chain=0, station=station, next_hop="198.18.0.1"),), timeout_s=2.0)
     router = bytes.fromhex("020000000099")
     sent: list[bytes] = []
 
@@ -169,7 +169,7 @@ def test_next_hops_are_asked_for_and_stations_answer_meanwhile() -> None:
         # The router asks back before it answers.
         return [(port, arp(1, own)), (port, arp(2, own))] if asks else []
 
-    found = neighbors.resolve(
+    found = relay.resolve(
         Server(forward),  # type: ignore[arg-type]
         TrexPlan(ports=(4, 5)),
         chains(1),
@@ -182,12 +182,12 @@ def test_next_hops_are_asked_for_and_stations_answer_meanwhile() -> None:
 
 def test_a_next_hop_that_keeps_silent_is_named_with_trex_port() -> None:
     station = Station(mac="02:00:00:00:00:0a", addresses=("198.18.0.10",))
-    link = Link(port=1, chain=0, station=station, next_hop="198.18.0.1")
+    link = NeighborLink(port=1, chain=0, station=station, next_hop="198.18.0.1")
     plan = NeighborPlan(links=(link,), timeout_s=0.2, tries=2)
     with pytest.raises(
         GeneratorError, match=r"right0: the MAC address of 198.18.0.1 asked for by ARP .* nobody answered"
     ):
-        neighbors.resolve(
+        relay.resolve(
             Server(lambda *_: []),  # type: ignore[arg-type]
             TrexPlan(ports=(4, 5)),
             chains(1),
@@ -198,10 +198,10 @@ def test_a_next_hop_that_keeps_silent_is_named_with_trex_port() -> None:
 
 def test_what_is_captured_is_written_as_libpcap_takes_it() -> None:
     station = Station(mac="02:00:00:00:00:0a", addresses=("198.18.0.10",))
-    text = wanted(chains(2), NeighborPlan(links=(Link(port=0, station=station),)))
+    text = wanted(chains(2), NeighborPlan(links=(NeighborLink(port=0, station=station),)))
     assert text.index("0x806") < text.index("ether[42:4]"), "an ARP frame of 42 bytes ends before the signature"
     engine = EngineProcess(None, lambda: None)
     try:
-        assert engine.ask({"op": "compile", "filter": text}, 10)["instruction_count"] > 0
+        assert engine.request({"op": "compile", "filter": text}, 10)["instruction_count"] > 0
     finally:
         engine.end()

@@ -12,13 +12,13 @@ from tests.traffic import plain_stream
 
 from nodrop.errors import GeneratorError
 from nodrop.generator.trex.frames import templates
-from nodrop.generator.trex.neighbors import announced
+from nodrop.generator.trex.relay import announced
 from nodrop.generator.trex.stream_set import Programme
 from nodrop.generator.trex.streams import programme
 from nodrop.model.layer import Ethernet, Ipv4, Mpls, Udp, Vlan, Vxlan
-from nodrop.model.neighbor import Link, NeighborPlan, Station
+from nodrop.model.neighbor import NeighborLink, NeighborPlan, Station
 from nodrop.model.pattern import BurstLoad
-from nodrop.model.traffic import FieldRange, Increment, SizeShare, Stream, Traffic
+from nodrop.model.traffic import FieldRange, IncrementedValues, SizeShare, Stream, Traffic
 from nodrop.model.trex import TrexPlan
 
 ETHERNET = Ethernet(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
@@ -43,7 +43,7 @@ def chains(count: int) -> tuple[Stream, ...]:
 
 
 def test_a_stream_as_add_stream_takes_it() -> None:
-    stream = plain_stream(4, 0, 1, ranges=(FieldRange(layer=2, field="src_port", values=Increment(count=3)),), chain=0)
+    stream = plain_stream(4, 0, 1, ranges=(FieldRange(layer=2, field="src_port", values=IncrementedValues(count=3)),), chain=0)
     asked = made(stream).ports[0].streams
     packet = asked[0]["stream"].pop("packet")
     assert json.loads(json.dumps(asked)) == [
@@ -156,7 +156,7 @@ def test_labels_are_counted_at_the_ports_only_and_it_is_said() -> None:
 
 
 def test_frames_made_beforehand_are_as_many_as_asked_and_it_is_said_what_that_means() -> None:
-    ranges = (FieldRange(layer=1, field="src", values=Increment(count=1000)),)
+    ranges = (FieldRange(layer=1, field="src", values=IncrementedValues(count=1000)),)
     found = made(plain_stream(0, 0, 1, ranges=ranges), plan=TrexPlan(cache_size=100, latency_chains=(0,)))
     assert [stream["stream"]["vm"].get("cache") for stream in found.ports[0].streams] == [100, None]
     assert found.notes == (
@@ -179,7 +179,7 @@ def test_loads_that_vary_are_refused() -> None:
 
 def test_stations_announce_their_addresses_whatever_the_load() -> None:
     station = Station(mac="02:00:00:00:00:01", addresses=("198.18.0.1", "2001:2::1"), tags=(Vlan(id=7),))
-    neighbors = NeighborPlan(links=(Link(port=1, chain=0, station=station),), announce_every_s=0.5)
+    neighbors = NeighborPlan(links=(NeighborLink(port=1, chain=0, station=station),), announce_every_s=0.5)
     frames = announced(neighbors)
     assert [frame[16:18].hex() for frame in frames[1]] == ["0806", "86dd"]
     traffic = Traffic(streams=(plain_stream(0, 0, 1),))

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Self
 
 from nodrop.errors import GeneratorError
 from nodrop.generator.base import OnWindow, TrialInterrupted
-from nodrop.generator.capture import capture_request
 from nodrop.generator.engine_process import EngineDied, EngineProcess, Reply
 from nodrop.generator.lost_trial import unmeasured
 from nodrop.generator.path_check import direction_check, faults, no_path
@@ -24,7 +24,7 @@ from nodrop.model.facts import PortFacts
 from nodrop.model.neighbor import NeighborPlan, NextHop
 from nodrop.model.result import DirectionCheck
 from nodrop.model.traffic import Traffic
-from nodrop.model.trial import FIXED, Doubt, Trial, TrialResult, Validity, Verdict
+from nodrop.model.trial import FIXED, Doubt, Trial, TrialResult, Validity, ValidityStatus
 
 ANSWER_TIMEOUT_S = 10.0
 CHECK_TIMEOUT_S = 3.0
@@ -115,7 +115,7 @@ class EngineMeasurer:
         """Send learning frames along every stream. Raises GeneratorError naming each chain and direction at fault."""
         request = {"op": "check", "timeout_s": CHECK_TIMEOUT_S}
         try:
-            reply = self._open().ask(request, CHECK_TIMEOUT_S + ANSWER_TIMEOUT_S)
+            reply = self._open().request(request, CHECK_TIMEOUT_S + ANSWER_TIMEOUT_S)
         except EngineDied as error:
             raise GeneratorError(f"connectivity check: {error}") from None
         pairs = zip(self._traffic.streams, reply["directions"], strict=True)
@@ -138,7 +138,7 @@ class EngineMeasurer:
         timeout_s = trial.duration_s + ANSWER_TIMEOUT_S
         engine = self._open()
         try:
-            reply = engine.ask(self._request(trial, index, phase), timeout_s, hear)
+            reply = engine.request(self._request(trial, index, phase), timeout_s, hear)
         except KeyboardInterrupt as interrupt:
             counts = _cut_short(engine) if phase == FIXED else None
             if counts is None:
@@ -171,11 +171,11 @@ class EngineMeasurer:
 
     def _connect(self, engine: EngineProcess) -> tuple[PortFacts, ...]:
         """Open the ports, and again with the MAC addresses of the next hops where those are others than planned."""
-        opened = engine.ask(self._open_request(self._traffic), ANSWER_TIMEOUT_S)
+        opened = engine.request(self._open_request(self._traffic), ANSWER_TIMEOUT_S)
         found = self._next_hops = self._resolve(engine)
         traffic = addressed(self._traffic, found)
         if traffic != self._traffic:
-            opened = engine.ask(self._open_request(traffic), ANSWER_TIMEOUT_S)
+            opened = engine.request(self._open_request(traffic), ANSWER_TIMEOUT_S)
         return tuple(_port_facts(port, facts, found) for port, facts in enumerate(opened["ports"]))
 
     def _resolve(self, engine: EngineProcess) -> dict[tuple[int, int], NextHop]:
@@ -183,7 +183,7 @@ class EngineMeasurer:
         plan = self._neighbors
         if not questions(plan):
             return {}
-        reply = engine.ask(resolve_request(plan), plan.timeout_s * plan.tries + ANSWER_TIMEOUT_S)
+        reply = engine.request(resolve_request(plan), plan.timeout_s * plan.tries + ANSWER_TIMEOUT_S)
         return next_hops(plan, reply)
 
     def _open_request(self, traffic: Traffic) -> dict[str, Any]:
@@ -221,13 +221,14 @@ class EngineMeasurer:
 def _cut_short(engine: EngineProcess) -> dict[str, Any] | None:
     """End the running trial; gives what it counted, as fields of a TrialResult; None when it does not say."""
     try:
-        reply = engine.ask({"op": "stop"}, CUT_SHORT_TIMEOUT_S)
+        reply = engine.request({"op": "stop"}, CUT_SHORT_TIMEOUT_S)
     except (EngineDied, GeneratorError, ValueError):
         return None
     if reply["reply"] != "trial":
         return None
     doubts = [
-        doubt | {"verdict": Verdict.SUSPECT} if doubt["code"] == "aborted" else doubt for doubt in reply["doubts"]
+        doubt | {"verdict": ValidityStatus.SUSPECT} if doubt["code"] == "aborted" else doubt
+        for doubt in reply["doubts"]
     ]
     return _counts(reply | {"doubts": doubts})
 
@@ -240,6 +241,19 @@ def _port_facts(port: int, facts: Reply, next_hops: NextHops) -> PortFacts:
 def _counts(reply: Reply) -> dict[str, Any]:
     """The engine's `trial` reply as fields of a TrialResult."""
     doubts = tuple(Doubt(**doubt) for doubt in reply["doubts"])
-    order = list(Verdict)
-    verdict = max((doubt.verdict for doubt in doubts), key=order.index, default=Verdict.VALID)
+    order = list(ValidityStatus)
+    verdict = max((doubt.verdict for doubt in doubts), key=order.index, default=ValidityStatus.VALID)
     return {name: reply[name] for name in KEPT} | {"validity": Validity(verdict=verdict, doubts=doubts)}
+
+
+def capture_request(plan: CapturePlan | None, index: int, phase: str) -> dict[str, Any] | None:
+    """The `capture` of a trial's request; None for a trial that is not to be captured."""
+    if plan is None or plan.trials not in ("all", "search" if phase == "search" else "latency"):
+        return None
+    return {**plan.model_dump(exclude={"trials"}), "file": capture_file(plan.file, index)}
+
+
+def capture_file(file: str, index: int) -> str:
+    """The file of a trial: `seen.pcapng` gives `seen-12.pcapng`."""
+    path = Path(file)
+    return str(path.with_name(f"{path.stem}-{index}{path.suffix or '.pcapng'}"))

@@ -1,124 +1,104 @@
-"""The engine as a child process that is asked and answers, one JSON line each (`schema/engine.json`)."""
+"""`nodrop-engine` as a child process that answers requests, each a line of JSON (`schema/engine.json`)."""
 
-import contextlib
 import json
-import os
-import signal
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable
 from typing import Any
 
 from nodrop.errors import GeneratorError
-from nodrop.system.line_reader import LineReader
-from nodrop.system.native_binaries import find_program
+from nodrop.system.json_child import JsonChild, log_tail
+from nodrop.system.native_binaries import find_binary
 
 PROTOCOL_VERSION = 3
 POLL_S = 0.1
-"""Longest wait before `watch` is called again."""
+"""Longest wait before `check_alive` is called again."""
+HELLO_TIMEOUT_S = 10.0
 END_TIMEOUT_S = 2.0
-LAST_WORDS = 5
+LOG_LINES = 5
 
 Reply = dict[str, Any]
 
 
 class EngineDied(Exception):
-    """The engine's process ended, or went silent, while an answer was due."""
+    """The engine ended, or went silent, while a reply was due."""
 
 
 class EngineProcess:
-    """One running `nodrop-engine`, in the network namespace of another process where there is one."""
+    """One running `nodrop-engine`, in the network namespace of another process if one is given."""
 
-    def __init__(self, netns_pid: int | None, watch: Callable[[], None]) -> None:
-        """Start it. `watch` is called several times a second while an answer is due, and may raise.
+    def __init__(self, netns_pid: int | None, check_alive: Callable[[], None]) -> None:
+        """Start the engine. `check_alive` is called several times a second while a reply is due, and may raise.
 
-        Raises: GeneratorError when it is not installed, cannot start, or speaks another protocol.
+        Raises: GeneratorError if the engine is not installed, cannot start, or speaks another protocol version.
         """
-        self._watch = watch
+        self._check_alive = check_alive
+        program = find_binary("nodrop-engine", GeneratorError)
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by end()
-        program = find_program("nodrop-engine", GeneratorError)
-        # A session of its own keeps the terminal's Ctrl-C from it: nodrop decides when it ends.
-        self._process = subprocess.Popen(
-            [program, *([] if netns_pid is None else ["--netns", str(netns_pid)])],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            bufsize=0,
-            start_new_session=True,
-        )
-        assert self._process.stdout
-        self._reader = LineReader(self._process.stdout.fileno())
-        self.hello = self._greet()
+        self._child = JsonChild([program, *([] if netns_pid is None else ["--netns", str(netns_pid)])], self._log)
+        self.hello = self._read_hello()
 
-    def ask(self, request: dict[str, Any], timeout_s: float, on_window: Callable[[Reply], None] | None = None) -> Reply:
-        """Send one request and wait for its answer.
+    def request(
+        self, message: dict[str, Any], timeout_s: float, on_window: Callable[[Reply], None] | None = None
+    ) -> Reply:
+        """Send one request and return its reply; `on_window` receives the reports of a trial before it.
 
-        Raises: GeneratorError when the engine refuses; EngineDied when it ends or stays silent.
+        Raises: GeneratorError if the engine refuses; EngineDied if it ends or stays silent.
         """
-        assert self._process.stdin
         try:
-            self._process.stdin.write(json.dumps(request).encode() + b"\n")
+            self._child.send(json.dumps(message).encode() + b"\n")
         except BrokenPipeError:
-            raise EngineDied(self._ending()) from None
-        return self._await_answer(timeout_s, on_window)
+            raise EngineDied(self._describe_end()) from None
+        return self._await_reply(timeout_s, on_window)
 
     def end(self) -> None:
-        """Stop its traffic at once and see it gone; never raises."""
-        with contextlib.suppress(OSError):
-            assert self._process.stdin
-            self._process.stdin.close()
-        try:
-            self._process.wait(END_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        assert self._process.stdout
-        self._process.stdout.close()
+        """Stop its traffic at once and wait for its end; never raises."""
+        self._child.end(END_TIMEOUT_S)
         self._log.close()
 
-    def _greet(self) -> Reply:
+    def _read_hello(self) -> Reply:
         try:
-            hello = self._await_answer(10.0, None)
+            hello = self._await_reply(HELLO_TIMEOUT_S, None)
         except (EngineDied, GeneratorError) as error:
             self.end()
             raise GeneratorError(f"the packet engine could not start: {error}") from None
         if hello.get("protocol") != PROTOCOL_VERSION:
             self.end()
             raise GeneratorError(
-                f"engine protocol {PROTOCOL_VERSION} asked, nodrop-engine {hello.get('version')} speaks "
-                f"{hello.get('protocol')}; install engine and nodrop from the same release"
+                f"nodrop-engine {hello.get('version')} speaks protocol {hello.get('protocol')} instead of "
+                f"{PROTOCOL_VERSION}; install engine and nodrop from the same release"
             )
         return hello
 
-    def _await_answer(self, timeout_s: float, on_window: Callable[[Reply], None] | None) -> Reply:
+    def _await_reply(self, timeout_s: float, on_window: Callable[[Reply], None] | None) -> Reply:
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:
-            self._watch()
-            line = self._reader.next_line(POLL_S)
+            self._check_alive()
+            line = self._child.next_line(POLL_S)
             if line is None:
-                if self._reader.ended:
-                    raise EngineDied(self._ending())
+                if self._child.has_closed_output:
+                    raise EngineDied(self._describe_end())
                 continue
             reply: Reply = json.loads(line)
             if reply["reply"] == "error":
-                raise GeneratorError(f"{reply['message']}{self._last_words()}")
+                raise GeneratorError(f"{reply['message']}{log_tail(self._log, LOG_LINES)}")
             if reply["reply"] != "window":
                 return reply
             if on_window:
                 on_window(reply)
-        raise EngineDied(f"the engine (process {self._process.pid}) gave no answer within {timeout_s:.1f} s")
+        raise EngineDied(f"the engine (process {self._child.pid}) did not reply within {timeout_s:.1f} s")
 
-    def _ending(self) -> str:
-        """How it ended, as a sentence."""
-        try:
-            status = self._process.wait(END_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            return f"the engine (process {self._process.pid}) closed its output but still runs"
-        how = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
-        return f"the engine (process {self._process.pid}) {how}{self._last_words()}"
+    def _describe_end(self) -> str:
+        return f"the engine {self._child.describe_end(END_TIMEOUT_S)}{log_tail(self._log, LOG_LINES)}"
 
-    def _last_words(self) -> str:
-        self._log.seek(0, os.SEEK_SET)
-        lines = self._log.read().decode(errors="replace").splitlines()[-LAST_WORDS:]
-        return "; it said last: " + " | ".join(lines) if lines else ""
+
+def request_once(message: dict[str, Any], timeout_s: float) -> Reply:
+    """Return the reply of an engine that is started for one request and opens no port.
+
+    Raises: GeneratorError if the engine refuses or cannot be started; EngineDied.
+    """
+    engine = EngineProcess(None, lambda: None)
+    try:
+        return engine.request(message, timeout_s)
+    finally:
+        engine.end()

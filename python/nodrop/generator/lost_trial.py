@@ -3,7 +3,7 @@
 from typing import Any
 
 from nodrop.model.traffic import Traffic
-from nodrop.model.trial import Doubt, StreamCounts, Validity, Verdict, Windows
+from nodrop.model.trial import Doubt, StreamCounts, Validity, ValidityStatus, Windows
 
 
 def unmeasured(traffic: Traffic, code: str, why: str) -> dict[str, Any]:
@@ -14,7 +14,7 @@ def unmeasured(traffic: Traffic, code: str, why: str) -> dict[str, Any]:
         for stream in traffic.streams
     )
     nothing: tuple[tuple[int, ...], ...] = ((),) * len(streams)
-    doubt = Doubt(code=code, verdict=Verdict.INVALID, text=why)
+    doubt = Doubt(code=code, verdict=ValidityStatus.INVALID, text=why)
     return {
         "duration_s": 0.0,
         "stopped_early": True,
@@ -22,5 +22,5 @@ def unmeasured(traffic: Traffic, code: str, why: str) -> dict[str, Any]:
         "tester_drop_count": 0,
         "tester_cpu_ratio": 0.0,
         "windows": Windows(end_s=(), offered_count=nothing, received_count=nothing, lost_count=nothing),
-        "validity": Validity(verdict=Verdict.INVALID, doubts=(doubt,)),
+        "validity": Validity(verdict=ValidityStatus.INVALID, doubts=(doubt,)),
     }

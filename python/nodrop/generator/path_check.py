@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from nodrop.errors import NoPath
+from nodrop.errors import NoPathError
 from nodrop.generator.engine_process import Reply
 from nodrop.generator.stations import NextHops
 from nodrop.model.result import CheckArrival, DirectionCheck
@@ -45,14 +45,14 @@ def faults(
     return found[:NAMED_MAX] + more
 
 
-def no_path(found: Sequence[str], traffic: Traffic, checks: Sequence[DirectionCheck], next_hops: NextHops) -> NoPath:
+def no_path(found: Sequence[str], traffic: Traffic, checks: Sequence[DirectionCheck], next_hops: NextHops) -> NoPathError:
     """The error for these faults; names the chains of which nothing arrived."""
     macs = _macs(traffic, next_hops)
     pairs = zip(traffic.streams, checks, strict=True)
     silent = {
         stream.chain for stream, check in pairs if not check.received_count or _through_others(stream, check, macs)
     }
-    return NoPath(
+    return NoPathError(
         f"end-to-end connectivity asked, not found: {'; '.join(found)}; check that the SUT forwards frames "
         "that way and that its MAC and VLAN settings match the traffic",
         tuple(sorted(silent)),

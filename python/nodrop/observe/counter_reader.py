@@ -1,24 +1,21 @@
 """What every hop of a lab counted during a trial, read by `nodrop-observe`."""
 
-import contextlib
-import json
-import subprocess
 import time
-from collections.abc import Mapping
-from typing import Any, Self
+from collections.abc import Iterator, Mapping
+from typing import Self
 
 from nodrop.errors import StageError
 from nodrop.model.choices import SutKind
 from nodrop.model.facts import StageFacts
+from nodrop.model.hop_counts import ChainHops, HopCount
 from nodrop.model.lab_plan import LabPlan
 from nodrop.model.ledger import LossLedger
-from nodrop.model.trial import TrialResult
-from nodrop.observe.chain_hops import chain_hops
-from nodrop.observe.counter_delta import Difference
+from nodrop.model.trial import StreamCounts, TrialResult
+from nodrop.observe.devices import devices
 from nodrop.observe.ledger import loss_ledger
-from nodrop.observe.path_hops import PROCESS, is_behind
-from nodrop.system.line_reader import LineReader
-from nodrop.system.native_binaries import find_program
+from nodrop.observe.path_hops import PROCESS, Difference, interface_of, is_behind
+from nodrop.system.json_child import JsonChild
+from nodrop.system.native_binaries import find_binary
 
 ANSWER_TIMEOUT_S = 5.0
 END_TIMEOUT_S = 2.0
@@ -42,8 +39,7 @@ class HopCounters:
         self._chains = chains or {}
         self._lab = lab
         self._drop_reasons = drop_reasons
-        self._process: subprocess.Popen[bytes] | None = None
-        self._reader: LineReader | None = None
+        self._child: JsonChild | None = None
         self._before: dict[str, int] = {}
         self._reading_s = 0.0
         self._refusal = ""
@@ -59,17 +55,8 @@ class HopCounters:
 
     def __exit__(self, *exc: object) -> None:
         """End it; never raises."""
-        if not self._process:
-            return
-        assert self._process.stdin and self._process.stdout
-        with contextlib.suppress(OSError):
-            self._process.stdin.close()
-        try:
-            self._process.wait(END_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._process.stdout.close()
+        if self._child:
+            self._child.end(END_TIMEOUT_S)
 
     def before(self) -> None:
         """Read all counters."""
@@ -111,39 +98,69 @@ class HopCounters:
             arguments.append("--drops")
             # Only a router loses frames because they are for another station; the tester's ports do with every frame.
             arguments += ["--other-host"] if routed else []
-        self._process = subprocess.Popen(
-            [find_program("nodrop-observe", StageError), *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            bufsize=0,
-            start_new_session=True,
-        )
-        assert self._process.stdout
-        self._reader = LineReader(self._process.stdout.fileno())
-        said = self._answer()
-        if said.get("event") != "ready":
-            raise StageError(str(said.get("message", "nodrop-observe did not start")))
-        self._drops_refusal = said.get("drops_refusal")
+        self._child = JsonChild([find_binary("nodrop-observe", StageError), *arguments])
+        message = self._child.next_object(ANSWER_TIMEOUT_S)
+        if message.get("event") != "ready":
+            raise StageError(str(message.get("message", "nodrop-observe did not start")))
+        self._drops_refusal = message.get("drops_refusal")
 
     def _read(self) -> dict[str, int]:
-        if self._refusal or not self._process:
+        if self._refusal or not self._child:
             return {}
-        assert self._process.stdin
         start_s = time.monotonic()
         try:
-            self._process.stdin.write(b"read\n")
-            counters = self._answer()["counters"]
+            self._child.send(b"read\n")
+            counters = self._child.next_object(ANSWER_TIMEOUT_S)["counters"]
         except (OSError, KeyError):
             self._refusal = "nodrop-observe does not answer any more"
             return {}
         self._reading_s += time.monotonic() - start_s
         return dict(counters)
 
-    def _answer(self) -> dict[str, Any]:
-        assert self._reader
-        line = self._reader.next_line(ANSWER_TIMEOUT_S)
-        try:
-            said = json.loads(line or "{}")
-        except json.JSONDecodeError:
-            return {}
-        return said if isinstance(said, dict) else {}
+
+WHO = {"edge": "edge switch", "router": "router", "forwarder": "VNF"}
+
+
+def chain_hops(
+    result: TrialResult, lab: LabPlan, chains: Mapping[int, int], grown: Difference | None
+) -> tuple[ChainHops, ...]:
+    """All chains and directions that had traffic.
+
+    Args:
+        result: the trial.
+        lab: what it ran in.
+        chains: the chain of every stream, by its number.
+        grown: what the host counted meanwhile; None: not known.
+    """
+    ways: dict[tuple[int, int, int], list[StreamCounts]] = {}
+    for stream in result.streams:
+        ways.setdefault((chains.get(stream.stream_id, 0), stream.tx_port, stream.rx_port), []).append(stream)
+    return tuple(
+        ChainHops(chain=chain, tx_port=tx_port, rx_port=rx_port, hops=tuple(_hops(way, streams, lab, grown)))
+        for way, streams in ways.items()
+        for chain, tx_port, rx_port in (way,)
+    )
+
+
+def _hops(
+    way: tuple[int, int, int], streams: list[StreamCounts], lab: LabPlan, grown: Difference | None
+) -> Iterator[HopCount]:
+    chain, tx_port, rx_port = way
+    sender, receiver = (lab.tester_interfaces[port] for port in (tx_port, rx_port))
+    yield _end(sender, "sends", sum(stream.offered_count for stream in streams))
+    for device in devices(lab, chain, 0 if lab.port(chain, 0) == tx_port else 1):
+        for place, shared, verb, counter in (
+            (device.entry, device.shared[0], "receives", "rx_packets"),
+            (device.leave, device.shared[1], "sends", "tx_packets"),
+        ):
+            known = grown is not None and not shared
+            yield HopCount(
+                name=f"{WHO[device.what]} {interface_of(place)} {verb}",
+                interface=interface_of(place),
+                frame_count=grown.count(f"{place}/{counter}") if grown is not None and known else None,
+            )
+    yield _end(receiver, "receives", sum(stream.received_count for stream in streams))
+
+
+def _end(interface: str, verb: str, count: int) -> HopCount:
+    return HopCount(name=f"tester {interface} {verb}", interface=interface, frame_count=count)

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from nodrop.model.lab_plan import LabPlan
-from nodrop.model.ledger import LossLedger, Way
+from nodrop.model.ledger import LossLedger, DirectionLedger
 from nodrop.model.trial import TrialResult
 from nodrop.observe.cause_text import ip_text, reason_text
-from nodrop.observe.counter_delta import Difference
-from nodrop.observe.path_hops import PROCESS, Draft, Draw, Places, draw, interface_of, is_process, named
+from nodrop.observe.path_hops import PROCESS, Difference, Draft, Draw, Places, draw, interface_of, is_process, named
 
 NO_CAUSES = frozenset({"received", "sent", "originated", "receive_dropped", "send_dropped"})
 """Of a forwarding process's counters for a port, those that are no reason of its own to drop what came in there."""
@@ -35,7 +34,7 @@ def loss_ledger(result: TrialResult, lab: LabPlan, grown: Difference) -> LossLed
     _blame_kernel([hop for hop in hops if hop.segment.kind == "device"], grown)
     return LossLedger(
         ways=tuple(
-            Way(tx_port=drawn.tx_port, rx_port=drawn.rx_port, hops=tuple(hop.done() for hop in drawn.hops))
+            DirectionLedger(tx_port=drawn.tx_port, rx_port=drawn.rx_port, hops=tuple(hop.done() for hop in drawn.hops))
             for drawn in draws
         ),
         remarks=tuple(remark for drawn in draws for remark in drawn.remarks),

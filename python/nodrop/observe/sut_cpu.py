@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from nodrop.model.trial import Doubt, TrialResult, Validity, Verdict
+from nodrop.model.trial import Doubt, TrialResult, Validity, ValidityStatus
 from nodrop.units import format_ratio, format_seconds
 
 WAIT_MAX_RATIO = 0.01
@@ -31,11 +31,11 @@ class SutCpu:
         share = format_ratio(waited_s / result.duration_s) if result.duration_s else "all"
         doubt = Doubt(
             code="sut_preempted",
-            verdict=Verdict.SUSPECT,
+            verdict=ValidityStatus.SUSPECT,
             text=f"other work kept the SUT off its CPU for {format_seconds(waited_s)} ({share} of the trial)",
         )
         validity = result.validity
-        verdict = Verdict.SUSPECT if validity.verdict is Verdict.VALID else validity.verdict
+        verdict = ValidityStatus.SUSPECT if validity.verdict is ValidityStatus.VALID else validity.verdict
         return result.model_copy(update={"validity": Validity(verdict=verdict, doubts=(*validity.doubts, doubt))})
 
     def _waits_s(self) -> tuple[float, ...]:

@@ -1,16 +1,16 @@
-"""A configuration decided on this machine: with its labs, results, files, interfaces, and its tester's calibration."""
+"""Plans for this machine: with its labs, results, files and interfaces, and the calibration of its tester."""
 
 from collections.abc import Sequence
 
 from nodrop import store
 from nodrop.config.schema import Config
 from nodrop.errors import PlacementError
-from nodrop.generator import engine_inspect
+from nodrop.generator.inspection import check_filter, inspect_replay, inspect_trex_ports
 from nodrop.model.cloud import CloudFlavor
 from nodrop.model.plan import Plan
 from nodrop.model.trex import TrexPlan, TrexPort
 from nodrop.plan import build_each
-from nodrop.plan.resolvers import InspectTrex, Lookups
+from nodrop.plan.resolvers import InspectTrex, Resolvers
 from nodrop.stage import persistent_lab
 from nodrop.stage.external import port_macs
 from nodrop.stage.host_facts import read_host
@@ -18,31 +18,34 @@ from nodrop.store import calibration
 from nodrop.system.ethtool import link_speed_bps
 
 
-def plans_here(config: Config, cpus: Sequence[int] | None = None, *, asks_trex: bool = False) -> tuple[Plan, ...]:
-    """What will be done: a plan for each frame size, with these CPUs or all that there are.
+def make_plans(config: Config, cpus: Sequence[int] | None = None, *, query_trex: bool = False) -> tuple[Plan, ...]:
+    """Make a plan for each frame size, with the given CPUs or all CPUs of this process.
 
-    A TRex server is asked for its ports, and started where that is wanted, only by who has the turn to measure; without
-    that a plan is good to look at.
+    Args:
+        config: the configuration.
+        cpus: CPUs to use.
+        query_trex: query a TRex server for its ports, and start it if configured. Only the owner of the measurement
+            lock may; plans made without it can be shown but not carried out.
 
-    Raises: ConfigError, or StageError or GeneratorError for what has to be there.
+    Raises: ConfigError; StageError or GeneratorError for a lab, interface or server that is not available.
     """
     host = read_host()
-    lookups = lookups_here(config.results_dir)
-    if asks_trex:
+    lookups = local_lookups(config.results_dir)
+    if query_trex:
         lookups = lookups._replace(inspect_trex=_inspect_trex())
     return tuple(
-        plan.model_copy(update={"calibration": calibration.find(calibration.key_of(plan, host))})
+        plan.model_copy(update={"calibration": calibration.find(calibration.build_key(plan, host))})
         for plan in build_each(config, lookups, cpus)
     )
 
 
-def lookups_here(results_dir: str) -> Lookups:
-    """Everything that is on this machine but TRex servers, and results in that directory."""
-    return Lookups(
+def local_lookups(results_dir: str) -> Resolvers:
+    """Return lookups into this machine, except TRex servers, and into the results of a directory."""
+    return Resolvers(
         find_lab=lambda name: persistent_lab.find(name).plan,
         find_result=lambda wanted: store.load(wanted, results_dir),
-        inspect=engine_inspect.inspect,
-        check_filter=engine_inspect.check_filter,
+        inspect=inspect_replay,
+        check_filter=check_filter,
         inspect_ports=port_macs,
         read_speed=link_speed_bps,
         read_flavor=_read_flavor,
@@ -50,34 +53,32 @@ def lookups_here(results_dir: str) -> Lookups:
 
 
 def _inspect_trex() -> InspectTrex:
-    """Asks a server once, however many plans there are."""
-    from nodrop.generator.trex.inspection import inspect  # only where there is such a server
+    """Return a query that asks each server once, however many plans use it."""
+    replies: list[tuple[TrexPlan, tuple[TrexPort, ...]]] = []
 
-    known: list[tuple[TrexPlan, tuple[TrexPort, ...]]] = []
+    def query(trex: TrexPlan) -> tuple[TrexPort, ...]:
+        ports = next((ports for plan, ports in replies if plan == trex), None)
+        if ports is None:
+            replies.append((trex, ports := inspect_trex_ports(trex)))
+        return ports
 
-    def asked(trex: TrexPlan) -> tuple[TrexPort, ...]:
-        found = next((ports for plan, ports in known if plan == trex), None)
-        if found is None:
-            known.append((trex, found := inspect(trex)))
-        return found
-
-    return asked
+    return query
 
 
 def _read_flavor(vmd: str, host: str | None) -> CloudFlavor:
-    """The flavor of a VM that is placed on a host, or on this machine. Raises ConfigError, PlacementError."""
-    from nodrop.descriptors import read_chd, read_vmd  # only where a descriptor is named
-    from nodrop.host.describe import describe, this_machine
+    """Return the flavor of a VM placed on a host, by default this machine. Raises ConfigError, PlacementError."""
+    from nodrop.descriptors import read_chd, read_vmd
+    from nodrop.host.describe import describe_host, open_this_machine
     from nodrop.vm.config.instance import instance
     from nodrop.vm.config.nova import flavor
     from nodrop.vm.place import place
 
-    asked, _ = read_vmd(vmd)
-    on = read_chd(host) if host else describe(this_machine())
-    found = place(asked, [on])
-    if found.placement is None:
+    vm, _ = read_vmd(vmd)
+    chd = read_chd(host) if host else describe_host(open_this_machine())
+    result = place(vm, [chd])
+    if result.placement is None:
         raise PlacementError(
-            f"openstack.flavor.vmd: {vmd} asked, that VM does not fit on {host or 'this machine'}; `nodrop vm place` "
-            "says why, openstack.flavor.host names the Compute Host Descriptor of another"
+            f"openstack.flavor.vmd: the VM of {vmd} does not fit on {host or 'this machine'}; run 'nodrop vm place' for "
+            "the reasons, or set openstack.flavor.host to the Compute Host Descriptor of another host"
         )
-    return flavor(instance(asked, found.placement, on))
+    return flavor(instance(vm, result.placement, chd))

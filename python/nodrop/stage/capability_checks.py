@@ -15,7 +15,7 @@ from nodrop.model.lab_plan import Forwarder, ForwarderPort, LabPlan
 from nodrop.stage import namespace
 from nodrop.stage.host_facts import CLOCK_SOURCE, cpu_flags, read_host, read_text
 from nodrop.stage.netns import NetnsStage
-from nodrop.system.native_binaries import find_program
+from nodrop.system.native_binaries import find_binary
 
 ETH_P_ALL = 0x0003
 PROGRAM_TIMEOUT_S = 5.0
@@ -196,7 +196,7 @@ def _program(name: str, program: str, error: type[NodropError]) -> Check:
     refusal = ""
     found = "missing"
     try:
-        path = find_program(program, error)
+        path = find_binary(program, error)
         done = subprocess.run(
             [path, "--version"], capture_output=True, text=True, timeout=PROGRAM_TIMEOUT_S, check=True
         )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from nodrop.errors import GeneratorError
 from nodrop.stage.host_facts import read_text
-from nodrop.system.native_binaries import find_program
+from nodrop.system.native_binaries import find_binary
 
 HUGE_PAGES = Path("/sys/kernel/mm/hugepages")
 TIMEOUT_S = 5.0
@@ -21,7 +21,7 @@ def dpdk_facts() -> str:
 def is_built_in() -> bool:
     """Whether nodrop-engine was built with DPDK; False also where there is none that runs."""
     try:
-        program = find_program("nodrop-engine", GeneratorError)
+        program = find_binary("nodrop-engine", GeneratorError)
         said = subprocess.run(
             [program], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIMEOUT_S, check=True
         )

@@ -1,7 +1,6 @@
 """Starting a lab's holder process and hearing whether its lab came up."""
 
 import contextlib
-import subprocess
 import sys
 from typing import IO
 
@@ -10,7 +9,7 @@ from pydantic import ValidationError
 from nodrop.errors import StageError
 from nodrop.model.lab_plan import LabPlan
 from nodrop.stage.holder_protocol import LabFailed, LabRequest, LabUp, parse_message
-from nodrop.system.line_reader import LineReader
+from nodrop.system.json_child import JsonChild, log_tail
 
 LabLog = IO[bytes]
 """Where the lab's processes write when something is wrong; readable from the start."""
@@ -20,49 +19,33 @@ HOLDER = ("-P", "-m", "nodrop.stage.holder")
 STANDING = "--standing"
 """Of a holder whose lab outlives the command that brings it up."""
 UP_TIMEOUT_S = 60.0
-LAST_WORDS = 10
+LOG_LINES = 10
 """Lines of the log that go into an error message."""
 
 
-def start_holder(ends: list[str], request: LabRequest, log: LabLog) -> subprocess.Popen[bytes]:
-    """A holder process that has its request and is about to answer.
-
-    A session of its own keeps the terminal's Ctrl-C from it.
-    """
-    process = subprocess.Popen(
-        [sys.executable, *HOLDER, *ends],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=log,
-        bufsize=0,
-        start_new_session=True,
-    )
-    assert process.stdin
-    with contextlib.suppress(BrokenPipeError):  # it is dead already: await_up finds out why
-        process.stdin.write(request.model_dump_json().encode() + b"\n")
-    return process
+def start_holder(options: list[str], request: LabRequest, log: LabLog) -> JsonChild:
+    """Start a holder process and send it its request."""
+    holder = JsonChild([sys.executable, *HOLDER, *options], log)
+    with contextlib.suppress(BrokenPipeError):  # it has ended already: await_up reports why
+        holder.send(request.model_dump_json().encode() + b"\n")
+    return holder
 
 
-def await_up(reader: LineReader, plan: LabPlan, log: LabLog) -> LabUp:
-    """What the holder answers. Raises StageError when that is not a standing lab."""
+def await_up(holder: JsonChild, plan: LabPlan, log: LabLog) -> LabUp:
+    """Return the holder's first message. Raises StageError if the lab is not up."""
     asked = f"lab with SUT {plan.sut} asked"
-    line = reader.next_line(UP_TIMEOUT_S)
+    line = holder.next_line(UP_TIMEOUT_S)
     if line is None:
-        found = "its process ended without an answer" if reader.ended else f"no answer in {UP_TIMEOUT_S:g} s"
-        raise StageError(f"{asked}, {found}{last_words(log)}")
+        found = (
+            "its process ended without an answer" if holder.has_closed_output else f"no answer in {UP_TIMEOUT_S:g} s"
+        )
+        raise StageError(f"{asked}, {found}{log_tail(log, LOG_LINES)}")
     try:
         answer = parse_message(line)
     except ValidationError:
-        raise StageError(f"{asked}, its process says {line!r}{last_words(log)}") from None
+        raise StageError(f"{asked}, its process says {line!r}{log_tail(log, LOG_LINES)}") from None
     if isinstance(answer, LabFailed):
-        raise StageError(f"{answer.message}{last_words(log)}")
+        raise StageError(f"{answer.message}{log_tail(log, LOG_LINES)}")
     if not isinstance(answer, LabUp):
-        raise StageError(f"{asked}, {answer.message}{last_words(log)}")
+        raise StageError(f"{asked}, {answer.message}{log_tail(log, LOG_LINES)}")
     return answer
-
-
-def last_words(log: LabLog) -> str:
-    """The end of a log, as the end of an error message."""
-    log.seek(0)
-    lines = log.read().decode(errors="replace").splitlines()[-LAST_WORDS:]
-    return "; it said last:\n  " + "\n  ".join(lines) if lines else ""

@@ -77,7 +77,7 @@ def _interface_facts(link: Any, name: str, namespace: str) -> InterfaceFacts:
     return InterfaceFacts(
         name=name,
         namespace=namespace,
-        driver=ethtool.driver(name),
+        driver=ethtool.driver_name(name),
         mac=link.get("address"),
         mtu_bytes=link.get("mtu"),
         link_speed_bps=ethtool.link_speed_bps(name),

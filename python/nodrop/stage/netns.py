@@ -1,8 +1,6 @@
 """The private lab: network namespaces of its own on this host, gone with the process that asked for them."""
 
-import contextlib
 import os
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from typing import Self
@@ -10,9 +8,9 @@ from typing import Self
 from nodrop.errors import StageError
 from nodrop.model.facts import StageFacts
 from nodrop.model.lab_plan import LabPlan
-from nodrop.stage.holder_client import LabLog, await_up, last_words, start_holder
+from nodrop.stage.holder_client import LOG_LINES, LabLog, await_up, start_holder
 from nodrop.stage.holder_protocol import LabRequest, LabUp, SutExited, parse_message
-from nodrop.system.line_reader import LineReader
+from nodrop.system.json_child import JsonChild, log_tail
 
 DOWN_TIMEOUT_S = 20.0
 
@@ -26,9 +24,8 @@ class NetnsStage:
     def __init__(self, plan: LabPlan, name: str) -> None:
         self._plan = plan
         self._name = name
-        self._process: subprocess.Popen[bytes] | None = None
+        self._holder: JsonChild | None = None
         self._up: LabUp | None = None
-        self._reader: LineReader | None = None
         self._log: LabLog | None = None
         self._fallen: str | None = None
 
@@ -37,10 +34,8 @@ class NetnsStage:
         request = LabRequest(name=self._name, plan=self._plan)
         self._log = tempfile.TemporaryFile()
         try:
-            self._process = start_holder(["--parent", str(os.getpid())], request, self._log)
-            assert self._process.stdout
-            self._reader = LineReader(self._process.stdout.fileno())
-            self._up = await_up(self._reader, self._plan, self._log)
+            self._holder = start_holder(["--parent", str(os.getpid())], request, self._log)
+            self._up = await_up(self._holder, self._plan, self._log)
         except BaseException:
             self.__exit__()
             raise
@@ -48,8 +43,8 @@ class NetnsStage:
 
     def __exit__(self, *exc: object) -> None:
         """Take the lab down; never raises."""
-        if self._process:
-            _end(self._process)
+        if self._holder:
+            self._holder.end(DOWN_TIMEOUT_S, drain_s=DOWN_TIMEOUT_S)
         if self._log:
             self._log.close()
 
@@ -72,30 +67,16 @@ class NetnsStage:
             raise StageError(self._fallen)
 
     def _ending(self) -> str | None:
-        assert self._process and self._reader and self._log
-        line = self._reader.next_line(0)
+        assert self._holder and self._log
+        line = self._holder.next_line(0)
         if line is not None:
             message = parse_message(line)
             if isinstance(message, SutExited):
-                return f"the SUT of lab {self._name} fell down: {message.message}{last_words(self._log)}"
-        status = self._process.poll()
+                return f"the SUT of lab {self._name} fell down: {message.message}{log_tail(self._log, LOG_LINES)}"
+        status = self._holder.poll()
         if status is None:
             return None
         return (
-            f"the lab's process {self._process.pid} died (status {status}) and the lab with it; "
-            f"run again{last_words(self._log)}"
+            f"the lab's process {self._holder.pid} died (status {status}) and the lab with it; "
+            f"run again{log_tail(self._log, LOG_LINES)}"
         )
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Close the holder's standard input, which ends it; kill it if that takes too long."""
-    assert process.stdin and process.stdout
-    with contextlib.suppress(OSError):
-        process.stdin.close()
-    try:
-        process.wait(DOWN_TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    LineReader(process.stdout.fileno()).drain(DOWN_TIMEOUT_S)
-    process.stdout.close()

@@ -10,11 +10,11 @@ from nodrop.errors import StageError
 from nodrop.model.facts import StageFacts
 from nodrop.model.lab_plan import LabPlan
 from nodrop.stage import registry
-from nodrop.stage.holder_client import HOLDER, STANDING, LabLog, await_up, last_words, start_holder
+from nodrop.stage.holder_client import HOLDER, LOG_LINES, STANDING, UP_TIMEOUT_S, LabLog, await_up, start_holder
 from nodrop.stage.holder_protocol import STAY, LabRequest, LabUp
 from nodrop.stage.process_identity import Process, await_end, identify, is_running, terminate
 from nodrop.stage.registry import StandingLab
-from nodrop.system.line_reader import LineReader
+from nodrop.system.json_child import log_tail
 
 PATIENCE_S = 20.0
 """Time each process of a lab gets to go."""
@@ -155,11 +155,13 @@ def entrance(name: str, namespace: str) -> int:
 
 def _start(request: LabRequest, log: LabLog) -> StandingLab:
     """A lab on record. Should anything fail before STAY is said, the holder's standard input closes and it ends."""
-    with start_holder([STANDING], request, log) as process:
-        assert process.stdin and process.stdout
-        lab = _record(request.plan, await_up(LineReader(process.stdout.fileno()), request.plan, log))
+    holder = start_holder([STANDING], request, log)
+    try:
+        lab = _record(request.plan, await_up(holder, request.plan, log))
         registry.write(request.name, lab)
-        process.stdin.write(STAY)
+        holder.send(STAY)
+    finally:
+        holder.end(UP_TIMEOUT_S)
     return lab
 
 
@@ -180,7 +182,7 @@ def _check(name: str, lab: StandingLab) -> None:
     with registry.log_path(name).open("rb") as log:
         raise StageError(
             f"lab {name} asked, {ending}; clear it away and bring it up again: nodrop lab down --name {name}, "
-            f"nodrop lab up --name {name}{last_words(log)}"
+            f"nodrop lab up --name {name}{log_tail(log, LOG_LINES)}"
         )
 
 

@@ -51,7 +51,7 @@ class StandingLab(Value):
 @contextlib.contextmanager
 def locked() -> Iterator[None]:
     """Keep every other nodrop of this user from changing the records meanwhile."""
-    descriptor = os.open(runtime_dirs.directory(LABS), os.O_RDONLY)
+    descriptor = os.open(runtime_dirs.runtime_subdir(LABS), os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
@@ -89,7 +89,7 @@ def remove(name: str) -> None:
 
 def names() -> tuple[str, ...]:
     """Every lab on record, dead or alive."""
-    return tuple(sorted(path.stem for path in runtime_dirs.directory(LABS).glob("*.json")))
+    return tuple(sorted(path.stem for path in runtime_dirs.runtime_subdir(LABS).glob("*.json")))
 
 
 def log_path(name: str) -> Path:
@@ -100,4 +100,4 @@ def log_path(name: str) -> Path:
 def _path(name: str, suffix: str) -> Path:
     if not NAME.fullmatch(name):
         raise ConfigError(f"lab name {name!r} asked, names are 1 to 64 letters, digits, '.', '_' or '-'; use another")
-    return runtime_dirs.directory(LABS) / (name + suffix)
+    return runtime_dirs.runtime_subdir(LABS) / (name + suffix)

@@ -2,16 +2,18 @@
 
 import contextlib
 import itertools
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
+from nodrop.errors import StageError
 from nodrop.model.choices import SutKind
 from nodrop.model.lab_plan import LabPlan
 from nodrop.stage import kernel, links, namespace
 from nodrop.stage.antagonist import antagonists
 from nodrop.stage.links import Namespaces
 from nodrop.stage.ovs import open_vswitch
-from nodrop.stage.rps import receive_on
 from nodrop.stage.sut_process import Child
 from nodrop.stage.vnf import FORWARDERS, edges, started, vnfs
 from nodrop.system import ethtool
@@ -86,4 +88,46 @@ def _prepare_for_xdp(plan: LabPlan, sut_pid: int) -> None:
 
 def _switch_on_gro(interfaces: Iterator[str] | tuple[str, ...]) -> None:
     for name in interfaces:
-        ethtool.switch_on_gro(name)
+        ethtool.enable_gro(name)
+
+
+MASK_BITS = 32
+
+
+def receive_on(core: int, interfaces: Sequence[str], sut_pid: int) -> None:
+    """Have the kernel receive what comes in by these interfaces of the SUT on one CPU. Raises StageError.
+
+    sysfs shows the interfaces of the namespace it was mounted in, so a child with mounts of its own writes it.
+    """
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if not pid:
+        _write(core, interfaces, sut_pid, writer)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as answer:
+        said = answer.read().decode()
+    os.waitpid(pid, 0)
+    if said:
+        raise StageError(
+            f"vnf.softirq_core: {core} asked, {said}; leave it out, or run as root, on a kernel with CONFIG_RPS"
+        )
+
+
+def _write(core: int, interfaces: Sequence[str], sut_pid: int, writer: int) -> None:
+    try:
+        namespace.set_network_of(sut_pid)
+        namespace.unshare_mounts()
+        namespace.mount_sysfs("/sys")
+        for interface in interfaces:
+            for queue in Path("/sys/class/net", interface, "queues").glob("rx-*"):
+                (queue / "rps_cpus").write_text(_mask(core))
+    except OSError as error:
+        os.write(writer, f"{error.filename or 'sysfs'}: {error.strerror}".encode())
+    finally:
+        os._exit(0)
+
+
+def _mask(core: int) -> str:
+    """One CPU as the kernel reads it: hexadecimal, 32 to a group."""
+    groups = core // MASK_BITS
+    return ",".join([f"{1 << core % MASK_BITS:x}", *["0" * (MASK_BITS // 4)] * groups])

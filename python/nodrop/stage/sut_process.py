@@ -1,11 +1,11 @@
 """A process of the SUT: started, watched, ended."""
 
-import signal
 import subprocess
 import time
 from collections.abc import Sequence
 
 from nodrop.model.facts import SutProcess
+from nodrop.system.json_child import format_status
 
 STOP_TIMEOUT_S = 1.0
 
@@ -40,8 +40,7 @@ class Child:
     def ending(self) -> str:
         """How it ended, once it has."""
         status = self._process.wait()
-        how = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
-        return f"{self.what} (process {self.pid}) {how}"
+        return f"{self.what} (process {self.pid}) {format_status(status)}"
 
     def has_ended(self) -> bool:
         """Whether it ended already."""

@@ -1,7 +1,6 @@
 """nodrop-vnf as child processes: loopback VNFs and edge switches, all started at once, awaited and ended."""
 
 import contextlib
-import json
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -10,8 +9,9 @@ from typing import NamedTuple
 from nodrop.errors import StageError
 from nodrop.model.lab_plan import EdgeSwitch, Forwarder, LabPlan
 from nodrop.stage.sut_process import Child, stop_all
+from nodrop.system.json_child import parse_object
 from nodrop.system.line_reader import LineReader
-from nodrop.system.native_binaries import find_program
+from nodrop.system.native_binaries import find_binary
 
 READY_TIMEOUT_S = 10.0
 READY_TIMEOUT_EACH_S = 0.25
@@ -31,7 +31,7 @@ class Wanted(NamedTuple):
 @contextlib.contextmanager
 def started(wanted: Sequence[Wanted], plan: LabPlan) -> Iterator[tuple[Child, ...]]:
     """These processes, all of them forwarding; ended on exit. Raises StageError with what one of them said."""
-    program = str(find_program("nodrop-vnf", StageError))
+    program = str(find_binary("nodrop-vnf", StageError))
     children: list[Child] = []
     try:
         pipes = [_start(program, one, children) for one in wanted]
@@ -65,7 +65,7 @@ def _start(program: str, wanted: Wanted, children: list[Child]) -> LineReader:
 
 def _await_ready(child: Child, stdout: LineReader, sut: str, deadline: float) -> None:
     line = stdout.next_line(max(0.0, deadline - time.monotonic()))
-    said = _parse(line)
+    said = parse_object(line)
     if said.get("event") == "ready":
         table = said.get("table")
         child.large_page_bytes = table["large_page_bytes"] if isinstance(table, dict) else None
@@ -125,11 +125,3 @@ def _routing(forwarder: Forwarder) -> Iterator[str]:
         yield from ("--port", f"{port.interface},mac={port.mac}{addresses}")
         for route in port.routes:
             yield from ("--route", f"{route.prefix},via={route.via},port={port.interface}")
-
-
-def _parse(line: str | None) -> dict[str, object]:
-    try:
-        said = json.loads(line or "{}")
-    except json.JSONDecodeError:
-        return {}
-    return said if isinstance(said, dict) else {}

@@ -11,7 +11,7 @@ _MOST = 1 << 14
 
 
 @contextlib.contextmanager
-def on_cpus(cores: tuple[int, ...]) -> Iterator[None]:
+def pinned_to(cores: tuple[int, ...]) -> Iterator[None]:
     """Keep this process on some CPUs for a while; none named leaves it where it is."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, cores or before)
@@ -21,7 +21,7 @@ def on_cpus(cores: tuple[int, ...]) -> Iterator[None]:
         os.sched_setaffinity(0, before)
 
 
-def listed(text: str) -> tuple[int, ...] | None:
+def parse_cpu_list(text: str) -> tuple[int, ...] | None:
     """CPUs (or nodes) of a list as the kernel writes it: `0-3,8`, `0-10:2/4`; in order, each once. None: not a list.
 
     Source: Linux, Documentation/admin-guide/cputopology.rst, kernel-parameters.rst.
@@ -40,7 +40,7 @@ def listed(text: str) -> tuple[int, ...] | None:
     return tuple(sorted(found))
 
 
-def ranges(cpus: Iterable[int]) -> str:
+def format_cpu_list(cpus: Iterable[int]) -> str:
     """CPUs as the kernel writes them: `0-3,8`; empty for none."""
     parts: list[list[int]] = []
     for each in sorted(set(cpus)):

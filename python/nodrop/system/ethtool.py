@@ -15,13 +15,13 @@ ETHTOOL_SGRO = 0x2C
 SPEED_UNKNOWN_MBPS = 0xFFFFFFFF
 
 
-def driver(interface: str) -> str:
+def driver_name(interface: str) -> str:
     """Name of the interface's kernel driver, in this process's network namespace; `unknown` if it will not say."""
     answer = _ask(interface, ETHTOOL_GDRVINFO, 196)
     return answer[4:36].split(b"\0")[0].decode() if answer else "unknown"
 
 
-def firmware(interface: str) -> str | None:
+def firmware_version(interface: str) -> str | None:
     """Version of the firmware of the card behind an interface, empty where the driver names none; None: no answer."""
     answer = _ask(interface, ETHTOOL_GDRVINFO, 196)
     return answer[68:100].split(b"\0")[0].decode(errors="replace").strip() if answer else None
@@ -37,7 +37,7 @@ def link_speed_bps(interface: str) -> int | None:
     return None if megabits in (0, 0xFFFF, SPEED_UNKNOWN_MBPS) else megabits * 1_000_000
 
 
-def switch_on_gro(interface: str) -> None:
+def enable_gro(interface: str) -> None:
     """Have the kernel merge what it may merge on reception; nothing happens where the driver will not.
 
     Source: <linux/ethtool.h>, struct ethtool_value.

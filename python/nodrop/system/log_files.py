@@ -77,7 +77,7 @@ class LogFile(logging.FileHandler):
             super().close()
 
 
-class Tally(logging.Handler):
+class SeverityCounter(logging.Handler):
     """Counts warnings and errors."""
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ class Tally(logging.Handler):
 
 
 @contextlib.contextmanager
-def handled_by(*handlers: logging.Handler, debug: bool = False) -> Iterator[None]:
+def attached(*handlers: logging.Handler, debug: bool = False) -> Iterator[None]:
     """Have these told what is logged meanwhile: details too, or from INFO on."""
     before = LOGGER.level
     LOGGER.setLevel(logging.DEBUG if debug else logging.INFO)

@@ -8,7 +8,7 @@ from pathlib import Path
 from nodrop.errors import NodropError
 
 
-def find_program(name: str, error: type[NodropError]) -> Path:
+def find_binary(name: str, error: type[NodropError]) -> Path:
     """Path of one of nodrop's native programs.
 
     Looked for in `$NODROP_BIN_DIR`, then where pip installs the scripts of this Python, then on `PATH`.

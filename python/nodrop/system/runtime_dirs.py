@@ -7,9 +7,9 @@ from pathlib import Path
 from nodrop.errors import StageError
 
 
-def directory(kind: str) -> Path:
+def runtime_subdir(kind: str) -> Path:
     """Where what is of a kind is. Raises StageError when somebody else could have written it."""
-    path = runtime_directory() / kind
+    path = runtime_root() / kind
     try:
         for part in (path.parent, path):
             part.mkdir(mode=0o700, exist_ok=True)
@@ -19,7 +19,7 @@ def directory(kind: str) -> Path:
     return path
 
 
-def runtime_directory() -> Path:
+def runtime_root() -> Path:
     """Root's is always the same, so that sudo finds what a root shell left."""
     uid = os.geteuid()
     offered = Path("/run") if uid == 0 else Path(os.environ.get("XDG_RUNTIME_DIR") or "/nonexistent")

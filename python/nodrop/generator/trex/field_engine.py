@@ -9,7 +9,7 @@ from nodrop.errors import GeneratorError
 from nodrop.generator.trex.field_sequence import VARIABLES_BYTES_MAX, Walk, chained, check_room, walks
 from nodrop.generator.trex.frames import Checksum, Template
 from nodrop.model.layer import IcmpEcho, Ipv4, Ipv6, Tcp, Udp
-from nodrop.model.traffic import Random, Stream
+from nodrop.model.traffic import RandomValues, Stream
 
 L4_TYPES = {"udp": 11, "tcp": 13}
 """TRex's numbers for `fix_checksum_hw`."""
@@ -65,7 +65,7 @@ def program(stream: Stream, template: Template, *, is_latency: bool = False) -> 
 def _drawn(stream: Stream, walk: Walk, found: Sequence[Walk]) -> Json | None:
     """A variable with random values, where those asked for are random and too many to be given one by one."""
     values = stream.ranges[walk.field.range].values
-    if not isinstance(values, Random) or walk.field.name in HIGHEST_BITS_TAKEN or walk.every > 1 or walk.field.period:
+    if not isinstance(values, RandomValues) or walk.field.name in HIGHEST_BITS_TAKEN or walk.every > 1 or walk.field.period:
         return None
     try:
         check_room(found)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nodrop.errors import GeneratorError
-from nodrop.generator.engine_process import EngineDied, EngineProcess
+from nodrop.generator.engine_process import EngineDied, request_once
 from nodrop.generator.stations import stream_request
 from nodrop.model.neighbor import Station
 from nodrop.model.traffic import FieldName, Stream, Traffic
@@ -109,13 +109,10 @@ def latency_frame_bytes(stream: Stream) -> int:
 
 
 def _ask(request: dict[str, Any]) -> dict[str, Any]:
-    engine = EngineProcess(None, lambda: None)
     try:
-        return engine.ask(request, ANSWER_TIMEOUT_S)
+        return request_once(request, ANSWER_TIMEOUT_S)
     except EngineDied as error:
         raise GeneratorError(f"frames for TRex: {error}") from None
-    finally:
-        engine.end()
 
 
 def _with_latency(stream: Stream) -> dict[str, Any]:

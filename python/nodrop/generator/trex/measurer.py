@@ -14,8 +14,7 @@ from nodrop.errors import GeneratorError
 from nodrop.generator.base import OnWindow, TrialInterrupted
 from nodrop.generator.lost_trial import unmeasured
 from nodrop.generator.stations import addressed
-from nodrop.generator.trex import neighbors as asking
-from nodrop.generator.trex import path_check, trial_result
+from nodrop.generator.trex import relay, trial_result
 from nodrop.generator.trex.counters import Counters
 from nodrop.generator.trex.errors import TrexSilent
 from nodrop.generator.trex.frames import Template, templates
@@ -126,7 +125,7 @@ class TrexMeasurer:
     def check_path(self) -> tuple[DirectionCheck, ...]:
         """Send learning frames along every stream. Raises NoPath naming each chain and direction at fault."""
         opened = self._open()
-        return path_check.check(
+        return relay.check(
             opened.session,
             self._plan,
             opened.traffic,
@@ -211,7 +210,7 @@ class TrexMeasurer:
             self._plan.model_copy(update={"latency_load_pps": latency_pps}),
             opened.templates,
             counter_count=min(count if count is not None else COUNTERS_USUAL for count in counts),
-            announced=asking.announced(self._neighbors),
+            announced=relay.announced(self._neighbors),
             announce_every_s=self._neighbors.announce_every_s,
         )
 
@@ -224,7 +223,7 @@ class TrexMeasurer:
                 handle.call("set_port_attr", attr={"vxlan_fs": list(port.vxlan_ports)})
             session.batch([handle.request("add_stream", profile_id=PROFILE, **stream) for stream in port.streams])
             if port.announcements:
-                asking.announce(handle, port.announcements)
+                relay.announce(handle, port.announcements)
 
     def _open(self) -> _Open:
         """The server with its ports taken, found anew when it is not in use."""
@@ -241,7 +240,7 @@ class TrexMeasurer:
         ensure_running(plan)
         session = closing.enter_context(TrexSession(plan))
         handles = session.take(plan.ports)
-        next_hops = asking.resolve(session, plan, self._traffic, neighbors=self._neighbors, names=self._names)
+        next_hops = relay.resolve(session, plan, self._traffic, neighbors=self._neighbors, names=self._names)
         traffic = addressed(self._traffic, next_hops)
         found = templates(traffic)
         notes = programme(traffic, plan, found).notes

@@ -1,16 +1,21 @@
 """nodrop's engine at the ports of a TRex server: what needs few frames is done by the same code as at its own ports."""
 
+import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Self
 
 from nodrop.errors import GeneratorError
 from nodrop.generator.engine_process import EngineDied, EngineProcess, Reply
-from nodrop.generator.stations import stations, stream_request
-from nodrop.generator.trex.packet_io import Exchange, wanted
+from nodrop.generator.path_check import direction_check, faults, no_path
+from nodrop.generator.stations import NextHops, next_hops, questions, resolve_request, stations, stream_request
+from nodrop.generator.trex.frames import announcements
+from nodrop.generator.trex.packet_io import Exchange, push, wanted
 from nodrop.generator.trex.relay_sockets import Lines
-from nodrop.generator.trex.session import TrexSession
-from nodrop.model.neighbor import NeighborPlan
+from nodrop.generator.trex.session import PortHandle, TrexSession
+from nodrop.model.neighbor import NeighborPlan, NextHop
+from nodrop.model.result import DirectionCheck
 from nodrop.model.traffic import SizeShare, Stream, Traffic
 from nodrop.model.trex import TrexPlan
 
@@ -55,7 +60,7 @@ class Relay:
         """Ask the engine something that may take so long. Raises GeneratorError."""
         assert self._engine
         try:
-            return self._engine.ask(request, timeout_s + ANSWER_TIMEOUT_S)
+            return self._engine.request(request, timeout_s + ANSWER_TIMEOUT_S)
         except EngineDied as error:
             raise GeneratorError(f"nodrop-engine at TRex's ports: {error}") from None
         except GeneratorError as error:
@@ -85,3 +90,71 @@ def smallest(stream: Stream) -> Stream:
     bytes_min = max(stream.header_bytes + SIGNATURE_BYTES + FCS_BYTES, FRAME_BYTES_MIN)
     size = max(bytes_min, min(size.frame_bytes for size in stream.sizes))
     return stream.model_copy(update={"sizes": (SizeShare(frame_bytes=size),), "size_order": "mixed"})
+
+
+SETTLE_S = 0.1
+
+
+def resolve(
+    session: TrexSession, plan: TrexPlan, traffic: Traffic, *, neighbors: NeighborPlan, names: tuple[str, ...]
+) -> dict[tuple[int, int], NextHop]:
+    """Who the frames of each port and chain are sent to; stations answer meanwhile.
+
+    Uses ports that the session holds and that have no streams, in service mode.
+
+    Raises: GeneratorError naming who kept silent.
+    """
+    if not questions(neighbors):
+        return {}
+    with Relay(session, plan, traffic, neighbors=neighbors, names=names) as relay:
+        reply = relay.ask(resolve_request(neighbors), neighbors.timeout_s * neighbors.tries)
+    return next_hops(neighbors, reply)
+
+
+def announced(neighbors: NeighborPlan) -> dict[int, tuple[bytes, ...]]:
+    """By tester port, the frames in which its stations announce their addresses; none where they are not to.
+
+    Source: RFC 5227 section 3, RFC 4861 section 7.2.6.
+    """
+    if neighbors.announce_every_s is None:
+        return {}
+    each = [(port, station) for port, its in stations(neighbors).items() for station in its]
+    told = announcements([station for _, station in each])
+    found: dict[int, tuple[bytes, ...]] = {}
+    for (port, _), frames in zip(each, told, strict=True):
+        found[port] = found.get(port, ()) + frames
+    return found
+
+
+def announce(port: PortHandle, frames: Sequence[bytes]) -> None:
+    """Announce addresses once, and let the frames arrive."""
+    push(port, frames)
+    time.sleep(SETTLE_S)
+
+
+CHECK_TIMEOUT_S = 3.0
+
+
+def check(
+    session: TrexSession,
+    plan: TrexPlan,
+    traffic: Traffic,
+    *,
+    neighbors: NeighborPlan,
+    names: tuple[str, ...],
+    next_hops: NextHops,
+) -> tuple[DirectionCheck, ...]:
+    """Send learning frames along every stream, which is addressed to its next hop already.
+
+    Uses ports that the session holds and that have no streams, in service mode; their stations answer meanwhile.
+
+    Raises: NoPath naming each chain and direction at fault; GeneratorError.
+    """
+    with Relay(session, plan, traffic, neighbors=neighbors, names=names) as relay:
+        reply = relay.ask({"op": "check", "timeout_s": CHECK_TIMEOUT_S}, CHECK_TIMEOUT_S)
+    pairs = zip(traffic.streams, reply["directions"], strict=True)
+    checks = tuple(direction_check(stream, direction) for stream, direction in pairs)
+    found = faults(traffic, checks, names, next_hops)
+    if found:
+        raise no_path(found, traffic, checks, next_hops)
+    return checks

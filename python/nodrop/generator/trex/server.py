@@ -132,7 +132,7 @@ atexit.register(stop_all)
 
 def log_path(rpc_port: int) -> Path:
     """Where a server that nodrop starts at this port has its log, in a folder only this user can write."""
-    return runtime_dirs.directory("trex") / f"{rpc_port}.log"
+    return runtime_dirs.runtime_subdir("trex") / f"{rpc_port}.log"
 
 
 def log_text(rpc_port: int) -> str | None:

@@ -13,7 +13,7 @@ from nodrop.model.trial import (
     StreamCounts,
     Trial,
     Validity,
-    Verdict,
+    ValidityStatus,
     Windows,
 )
 from nodrop.units import format_seconds
@@ -41,7 +41,7 @@ def fields(trial: Trial, traffic: Traffic, course: Course, loads_pps: Sequence[f
     counts = course.counts
     drops = sum(port.receive_drops for port in counts.ports)
     doubts = _doubts(trial, traffic, course, streams, cores)
-    order = list(Verdict)
+    order = list(ValidityStatus)
     return {
         "duration_s": duration_s,
         "stopped_early": not _is_whole(course) and not course.overdue,
@@ -51,7 +51,8 @@ def fields(trial: Trial, traffic: Traffic, course: Course, loads_pps: Sequence[f
         "tester_cpu_ratio": course.sender_busy * cores + course.receiver_busy,
         "windows": _windows(traffic, course, duration_s, streams),
         "validity": Validity(
-            verdict=max((doubt.verdict for doubt in doubts), key=order.index, default=Verdict.VALID), doubts=doubts
+            verdict=max((doubt.verdict for doubt in doubts), key=order.index, default=ValidityStatus.VALID),
+            doubts=doubts,
         ),
     }
 
@@ -136,19 +137,19 @@ def _doubts(
 def _ended(trial: Trial, course: Course, streams: Sequence[StreamCounts]) -> list[Doubt]:
     found = []
     if course.interruption:
-        found.append(_doubt("aborted", Verdict.SUSPECT, "ended before its time on request"))
+        found.append(_doubt("aborted", ValidityStatus.SUSPECT, "ended before its time on request"))
     if course.cut_short:
         text = (
             f"TRex stopped sending after {format_seconds(course.sent_for_s)} of {format_seconds(trial.duration_s)} "
             "though nodrop had not asked it to; somebody else may use the server"
         )
-        found.append(_doubt("aborted", Verdict.INVALID, text))
+        found.append(_doubt("aborted", ValidityStatus.INVALID, text))
     limit = trial.stop.lost_count if trial.stop else None
     lost = sum(each.lost_count for each in streams)
     if course.stopped_by == "lost_count" and limit is not None and lost <= limit:
         late = "the next trial waits longer for late frames"
         text = f"stopped for lost frames, of which all but {lost} then arrived; {late}"
-        found.append(_doubt("stopped_for_late", Verdict.INVALID, text))
+        found.append(_doubt("stopped_for_late", ValidityStatus.INVALID, text))
     return found
 
 
@@ -157,15 +158,15 @@ def _dropped(counts: Snapshot) -> list[Doubt]:
     drops = sum(port.receive_drops for port in counts.ports)
     if drops > 0:
         text = f"{drops} frames reached TRex's ports and were dropped there (ierrors)"
-        found.append(_doubt("tester_drops", Verdict.INVALID, text))
+        found.append(_doubt("tester_drops", ValidityStatus.INVALID, text))
     unsent = counts.server.queue_drop + sum(port.send_errors for port in counts.ports)
     if unsent > 0:
         text = f"{unsent} frames that TRex counted as sent were dropped in its send queues or failed to leave"
-        found.append(_doubt("sender_drops", Verdict.INVALID, text))
+        found.append(_doubt("sender_drops", ValidityStatus.INVALID, text))
     offered = sum(counts.offered)
     if counts.server.queue_full > max(1, QUEUE_FULL_MAX * offered):
         text = f"TRex found its send queues full {counts.server.queue_full} times while it sent {offered} frames"
-        found.append(_doubt("queue_full", Verdict.SUSPECT, text))
+        found.append(_doubt("queue_full", ValidityStatus.SUSPECT, text))
     return found
 
 
@@ -177,11 +178,11 @@ def _short(trial: Trial, course: Course, streams: Sequence[StreamCounts]) -> lis
             f"{short} of {intended} frames ({100 * short / intended:.3f} %) had not been sent when time was over: TRex "
             "fell behind its timetable; they count as lost"
         )
-        return [_doubt("offered_short", Verdict.SUSPECT, text)]
+        return [_doubt("offered_short", ValidityStatus.SUSPECT, text)]
     late_s = max((pace.late_s for pace in course.paces), default=0.0)
     if late_s:
         text = f"TRex fell {1000 * late_s:.1f} ms behind its timetable and caught up in a burst"
-        return [_doubt("sender_late", Verdict.SUSPECT, text)]
+        return [_doubt("sender_late", ValidityStatus.SUSPECT, text)]
     return []
 
 
@@ -189,10 +190,10 @@ def _busy(course: Course, cores: int) -> list[Doubt]:
     found = []
     if course.sender_busy > BUSY_MAX:
         text = f"TRex's {cores} sending threads were busy for {100 * course.sender_busy:.0f} % of their time"
-        found.append(_doubt("tester_busy", Verdict.SUSPECT, text))
+        found.append(_doubt("tester_busy", ValidityStatus.SUSPECT, text))
     if course.receiver_busy > BUSY_MAX:
         text = f"TRex's receiving thread was busy for {100 * course.receiver_busy:.0f} % of its time"
-        found.append(_doubt("tester_busy", Verdict.SUSPECT, text))
+        found.append(_doubt("tester_busy", ValidityStatus.SUSPECT, text))
     return found
 
 
@@ -207,9 +208,9 @@ def _frozen(traffic: Traffic, counts: Snapshot) -> list[Doubt]:
                 f"{port.received} frames arrived at port {number}, none of which TRex could tell the stream of; the "
                 "SUT may rewrite the IP identification by which it does (trex.flow_stats: false counts by ports)"
             )
-            found.append(_doubt("counters_frozen", Verdict.INVALID, text))
+            found.append(_doubt("counters_frozen", ValidityStatus.INVALID, text))
     return found
 
 
-def _doubt(code: str, verdict: Verdict, text: str) -> Doubt:
+def _doubt(code: str, verdict: ValidityStatus, text: str) -> Doubt:
     return Doubt(code=code, verdict=verdict, text=text)

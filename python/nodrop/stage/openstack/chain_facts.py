@@ -18,14 +18,14 @@ SIDES: tuple[tuple[NetworkRole, NetworkRole], ...] = (("edge_left", "left"), ("e
 """The tester's network on each side: the edge where routers stand in between, else the chain's own."""
 
 
-class Read(NamedTuple):
+class CloudState(NamedTuple):
     """What a cloud tells of what stands, by the plan's names."""
 
     cloud: str
     ports: Mapping[str, Json]
     servers: Mapping[str, Json]
     addresses: Mapping[str, str]
-    """Floating IPs, by server."""
+    """FloatingIps IPs, by server."""
     router_macs: Sequence[str]
     """MACs of the routers towards the tester, in the plan's order: chain by chain, left and right."""
 
@@ -47,7 +47,7 @@ def network_facts(plan: CloudPlan, networks: Mapping[str, Json]) -> Iterator[Clo
         )
 
 
-def server_facts(plan: CloudPlan, read: Read, restaged: set[str]) -> Iterator[CloudServerFacts]:
+def server_facts(plan: CloudPlan, read: CloudState, restaged: set[str]) -> Iterator[CloudServerFacts]:
     """VMs as Nova tells of them. Raises StageError where a port is not bound, or a MAC is there twice."""
     owners: dict[str, str] = {}
     for wanted in plan.servers:
@@ -74,7 +74,7 @@ def server_facts(plan: CloudPlan, read: Read, restaged: set[str]) -> Iterator[Cl
         )
 
 
-def check_places(plan: CloudPlan, read: Read) -> None:
+def check_hosts(plan: CloudPlan, read: CloudState) -> None:
     """Raise StageError where a VM is on another host than asked for, or a chain on several."""
     for wanted in plan.servers:
         found = read.servers[wanted.name]
@@ -92,7 +92,7 @@ def check_places(plan: CloudPlan, read: Read) -> None:
             )
 
 
-class Numbers(NamedTuple):
+class ChainIds(NamedTuple):
     """By what frames of a chain are told from others'."""
 
     vlans: tuple[int, int] | None
@@ -100,18 +100,18 @@ class Numbers(NamedTuple):
     """Or labels of MPLS."""
 
 
-def numbers(cloud: str, plan: CloudPlan, lab: LabPlan, networks: Sequence[CloudNetworkFacts]) -> tuple[Numbers, ...]:
+def chain_ids(cloud: str, plan: CloudPlan, lab: LabPlan, networks: Sequence[CloudNetworkFacts]) -> tuple[ChainIds, ...]:
     """Of every chain. Raises StageError where one is not known, or cannot be told from another."""
     taken: dict[tuple[int, int], CloudNetworkFacts] = {}
     found = []
     for chain in range(lab.chain_count):
-        left, right = sides = (_on_side(networks, chain, 0), _on_side(networks, chain, 1))
+        left, right = sides = (_side_network(networks, chain, 0), _side_network(networks, chain, 1))
         if lab.vlans:
             for side, network in enumerate(sides):
-                _claim(cloud, taken, (lab.port(chain, side), _vlan(cloud, network)), network)
+                _reserve_vlan(cloud, taken, (lab.port(chain, side), _vlan(cloud, network)), network)
         is_tunneled = all((network.kind or _planned(plan, network).kind) in TUNNELS for network in sides)
         found.append(
-            Numbers(
+            ChainIds(
                 vlans=(_vlan(cloud, left), _vlan(cloud, right)) if lab.vlans else None,
                 vnis=(_number(cloud, left), _number(cloud, right)) if is_tunneled else None,
             )
@@ -120,10 +120,10 @@ def numbers(cloud: str, plan: CloudPlan, lab: LabPlan, networks: Sequence[CloudN
 
 
 def chain_facts(
-    plan: CloudPlan, lab: LabPlan, networks: Sequence[CloudNetworkFacts], read: Read
+    plan: CloudPlan, lab: LabPlan, networks: Sequence[CloudNetworkFacts], read: CloudState
 ) -> Iterator[ChainFacts]:
     """What the tester has to know of each chain. Raises StageError where it cannot be told from another."""
-    for chain, found in enumerate(numbers(read.cloud, plan, lab, networks)):
+    for chain, found in enumerate(chain_ids(read.cloud, plan, lab, networks)):
         left, right = (
             lab.tester_interfaces[lab.port(chain, side)] if lab.tester_interfaces else "" for side in range(2)
         )
@@ -132,11 +132,11 @@ def chain_facts(
             tester_interfaces=(left, right),
             vlans=found.vlans,
             vnis=found.vnis,
-            macs=_stations(plan, read, chain),
+            macs=_chain_macs(plan, read, chain),
         )
 
 
-def _stations(plan: CloudPlan, read: Read, chain: int) -> tuple[str, str] | None:
+def _chain_macs(plan: CloudPlan, read: CloudState, chain: int) -> tuple[str, str] | None:
     if plan.routers:
         return read.router_macs[2 * chain].lower(), read.router_macs[2 * chain + 1].lower()
     servers = [server for server in plan.servers if server.chain == chain]
@@ -146,7 +146,7 @@ def _stations(plan: CloudPlan, read: Read, chain: int) -> tuple[str, str] | None
     return str(left["mac_address"]).lower(), str(right["mac_address"]).lower()
 
 
-def _on_side(networks: Sequence[CloudNetworkFacts], chain: int, side: int) -> CloudNetworkFacts:
+def _side_network(networks: Sequence[CloudNetworkFacts], chain: int, side: int) -> CloudNetworkFacts:
     for role in SIDES[side]:
         for network in networks:
             if network.role == role and network.chain in (chain, None):
@@ -154,7 +154,7 @@ def _on_side(networks: Sequence[CloudNetworkFacts], chain: int, side: int) -> Cl
     raise StageError(f"chain {chain} has no network on its {('left', 'right')[side]} in the plan; name one")
 
 
-def _claim(
+def _reserve_vlan(
     cloud: str, taken: dict[tuple[int, int], CloudNetworkFacts], key: tuple[int, int], network: CloudNetworkFacts
 ) -> None:
     """A VLAN at a tester's port is one network's."""
@@ -189,7 +189,7 @@ def _planned(plan: CloudPlan, network: CloudNetworkFacts) -> CloudNetwork:
     return next(each for each in plan.networks if each.name == network.name)
 
 
-def _port(read: Read, server: CloudServer, name: str) -> Json:
+def _port(read: CloudState, server: CloudServer, name: str) -> Json:
     """A port as it is bound."""
     port = read.ports.get(name)
     if port is None or not port.get("mac_address"):
@@ -215,7 +215,7 @@ def _network_of(server: CloudServer, port_name: str) -> str:
     return next(port.network for port in server.ports if port.name == port_name)
 
 
-def _management_address(plan: CloudPlan, server: CloudServer, read: Read) -> str | None:
+def _management_address(plan: CloudPlan, server: CloudServer, read: CloudState) -> str | None:
     roles = {network.name: network.role for network in plan.networks}
     for port in server.ports:
         fixed = read.ports[port.name].get("fixed_ips") if roles.get(port.network) == "management" else None

@@ -3,62 +3,50 @@
 Nothing is remembered between two calls: what a call that was ended left behind, the next one finds.
 """
 
-import time
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import re
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from nodrop.model.cloud import CloudResource, ResourceKind
-from nodrop.stage.base import OnProgress, silent
 from nodrop.stage.openstack import rest
-from nodrop.stage.openstack.api_errors import Refused
-from nodrop.stage.openstack.existing_resources import marked_label
 from nodrop.stage.openstack.login import Cloud
-from nodrop.stage.openstack.ownership_tags import CHAIN, is_of_project
-from nodrop.stage.openstack.routers import detach
+from nodrop.stage.openstack.ownership_tags import CHAIN, belongs_to_project, is_tagged, owner_label
 
 Json = Mapping[str, Any]
 ORDER: tuple[ResourceKind, ...] = (
     "floating_ip", "server", "router", "port", "subnet", "network", "server_group", "flavor", "image",
 )  # fmt: skip
 """In which nothing is taken away that something else needs."""
-AT_ONCE = 4
-"""Requests under way: Neutron locks tables, more would wait for each other."""
-CONFLICT = 409
-PASSES = 4
-"""How often what is still in use is tried: Neutron lets go of things a moment after it said so."""
-BETWEEN_PASSES_S = 2.0
-GONE_S, GONE_EACH_S = 120.0, 5.0
-"""How long servers may take to be gone: all, and each more."""
-POLL_S = 1.0
 
 
-class Place(NamedTuple):
+class Endpoint(NamedTuple):
     """Where a kind is."""
 
     service: rest.Service
     path: str
-    listed: str
+    list_path: str
     """What lists those of the project."""
     key: str
-    said: str
+    noun: str
     """As people say it."""
 
 
-PLACES: dict[ResourceKind, Place] = {
-    "server": Place("compute", "/servers", "/servers/detail", "servers", "server"),
-    "server_group": Place("compute", "/os-server-groups", "/os-server-groups", "server_groups", "server group"),
-    "flavor": Place("compute", "/flavors", "/flavors/detail?is_public=None", "flavors", "flavor"),
-    "image": Place("image", "/images", "/images?owner={project}", "images", "image"),
-    "floating_ip": Place("network", "/floatingips", "/floatingips?project_id={project}", "floatingips", "floating IP"),
-    "router": Place("network", "/routers", "/routers?project_id={project}", "routers", "router"),
-    "port": Place("network", "/ports", "/ports?project_id={project}", "ports", "port"),
-    "subnet": Place("network", "/subnets", "/subnets?project_id={project}", "subnets", "subnet"),
-    "network": Place("network", "/networks", "/networks?project_id={project}", "networks", "network"),
+ENDPOINTS: dict[ResourceKind, Endpoint] = {
+    "server": Endpoint("compute", "/servers", "/servers/detail", "servers", "server"),
+    "server_group": Endpoint("compute", "/os-server-groups", "/os-server-groups", "server_groups", "server group"),
+    "flavor": Endpoint("compute", "/flavors", "/flavors/detail?is_public=None", "flavors", "flavor"),
+    "image": Endpoint("image", "/images", "/images?owner={project}", "images", "image"),
+    "floating_ip": Endpoint(
+        "network", "/floatingips", "/floatingips?project_id={project}", "floatingips", "floating IP"
+    ),
+    "router": Endpoint("network", "/routers", "/routers?project_id={project}", "routers", "router"),
+    "port": Endpoint("network", "/ports", "/ports?project_id={project}", "ports", "port"),
+    "subnet": Endpoint("network", "/subnets", "/subnets?project_id={project}", "subnets", "subnet"),
+    "network": Endpoint("network", "/networks", "/networks?project_id={project}", "networks", "network"),
 }
 
 
-class Left(NamedTuple):
+class Leftover(NamedTuple):
     """Something that is in the cloud still."""
 
     resource: CloudResource
@@ -66,21 +54,14 @@ class Left(NamedTuple):
     """Under which nodrop made it; empty where it is NFVbench's."""
     chain: str = ""
     """The chain it belongs to, where that can be told."""
-    since: str = ""
+    created_at: str = ""
     """When it was made, as the service says it; empty where it does not."""
 
 
-class Kept(NamedTuple):
-    """Something that could not be taken away."""
-
-    resource: CloudResource
-    why: str
+ResourceLists = dict[ResourceKind, list[Json]]
 
 
-Listed = dict[ResourceKind, list[Json]]
-
-
-def find(cloud: Cloud, label: str | None = None) -> tuple[Left, ...]:
+def find_leftovers(cloud: Cloud, label: str | None = None) -> tuple[Leftover, ...]:
     """Everything that nodrop made in the project and is there still, in the order in which it is taken away.
 
     Args:
@@ -89,42 +70,44 @@ def find(cloud: Cloud, label: str | None = None) -> tuple[Left, ...]:
 
     Raises StageError.
     """
-    return marked(everything(cloud), label)
+    return select_tagged(list_project(cloud), label)
 
 
-def marked(listed: Listed, label: str | None = None) -> tuple[Left, ...]:
+def select_tagged(listed: ResourceLists, label: str | None = None) -> tuple[Leftover, ...]:
     """Of all there is, what nodrop made."""
     chains = _chains(listed)
     return tuple(
-        Left(named(kind, each), found, chains.get(str(each["id"]), ""), since(each))
+        Leftover(to_resource(kind, each), found, chains.get(str(each["id"]), ""), creation_time(each))
         for kind in ORDER
         for each in listed[kind]
-        if (found := marked_label(kind, each)) and label in (None, found)
+        if (found := owner_label(kind, each)) and label in (None, found)
     )
 
 
-def everything(cloud: Cloud) -> Listed:
+def list_project(cloud: Cloud) -> ResourceLists:
     """All there is in the project, whoever made it, without flavors made for another. Raises StageError."""
-    listed: Listed = {}
-    for kind, place in PLACES.items():
-        path = place.listed.format(project=cloud.project_id)
-        listed[kind] = rest.listed(cloud, f"{place.said}s", place.service, path, place.key)
-    listed["flavor"] = [each for each in listed["flavor"] if is_of_project(each.get("description"), cloud.project_id)]
+    listed: ResourceLists = {}
+    for kind, endpoint in ENDPOINTS.items():
+        path = endpoint.list_path.format(project=cloud.project_id)
+        listed[kind] = rest.list_all(cloud, f"{endpoint.noun}s", endpoint.service, path, endpoint.key)
+    listed["flavor"] = [
+        each for each in listed["flavor"] if belongs_to_project(each.get("description"), cloud.project_id)
+    ]
     return listed
 
 
-def named(kind: ResourceKind, found: Json) -> CloudResource:
+def to_resource(kind: ResourceKind, found: Json) -> CloudResource:
     """A service's answer as a resource; floating addresses are their own names."""
     name = str(found.get("floating_ip_address") or found.get("name") or found["id"])
     return CloudResource(kind=kind, name=name, id=str(found["id"]))
 
 
-def since(found: Json) -> str:
+def creation_time(found: Json) -> str:
     """When it was made, as `2026-11-22 03:04`; empty where its service does not say."""
     return str(found.get("created_at") or found.get("created") or "")[:16].replace("T", " ")
 
 
-def _chains(listed: Listed) -> dict[str, str]:
+def _chains(listed: ResourceLists) -> dict[str, str]:
     """By id: servers say it, ports are their servers', and networks are a chain's where all of their ports are."""
     found = {each["id"]: str((each.get("metadata") or {}).get(CHAIN, "")) for each in listed["server"]}
     of_networks: dict[str, set[str]] = {}
@@ -137,127 +120,69 @@ def _chains(listed: Listed) -> dict[str, str]:
     return found | whole | subnets
 
 
-def take_away(cloud: Cloud, resources: Sequence[CloudResource], on_progress: OnProgress = silent) -> tuple[Kept, ...]:
-    """Take away, in order, what was not there before, and wait until servers are gone; what is gone already counts.
+NUMBER_SUFFIX = r"(?:\d+(?:[.-]\d+)*|\.\d+\.\d+)?"
+"""What it puts after a name: the chain, and the VM or the interface."""
+
+
+class NfvbenchNames(NamedTuple):
+    """What its configuration calls things; these are its defaults."""
+
+    servers: str = "nfvbench-loop-vm"
+    networks: tuple[str, ...] = ("nfvbench-lnet", "nfvbench-rnet", "nfvbench-mnet", "nfvbench-idle-net")
+    """Of networks it makes for itself."""
+    routers: tuple[str, ...] = ("router_left", "router_right")
+    flavor: str = "nfvbench.medium"
+
+
+def find_nfvbench_leftovers(listed: ResourceLists, names: NfvbenchNames) -> tuple[Leftover, ...]:
+    """What it left, in the order in which it is taken away.
 
     Args:
-        cloud: where.
-        resources: what; those that are `found` stay.
-        on_progress: is told of each.
-
-    Returns: what could not be taken away, and why. Never raises for what a cloud says.
+        listed: all there is in the project.
+        names: what its configuration calls things.
     """
-    return _Removal(cloud, [each for each in resources if not each.found], on_progress).run()
+    found = dict(
+        _found({kind: [each for each in some if not is_tagged(kind, each)] for kind, some in listed.items()}, names)
+    )
+    return tuple(
+        Leftover(to_resource(kind, each), "", _chain(str(each.get("name", "")), names), creation_time(each))
+        for kind in ORDER
+        for each in found.get(kind, ())
+    )
 
 
-class _Removal:
-    """What is to go, and how far it is."""
-
-    def __init__(self, cloud: Cloud, resources: Sequence[CloudResource], on_progress: OnProgress) -> None:
-        self._cloud = cloud
-        self._resources = resources
-        self._on_progress = on_progress
-        self._done_count = 0
-        self._kept: dict[str, Kept] = {}
-        """By id."""
-        self._cut_off = ""
-        """Why nothing more is asked: the cloud gave no answer."""
-
-    def run(self) -> tuple[Kept, ...]:
-        for kind in ORDER:
-            some = [each for each in self._resources if each.kind == kind]
-            if kind == "flavor":
-                some = self._unused(some)
-            if some and self._cut_off:
-                for each in some:
-                    self._keep(each, self._cut_off)
-            elif some:
-                self._take(kind, some)
-        return tuple(self._kept.values())
-
-    def _take(self, kind: ResourceKind, some: Sequence[CloudResource]) -> None:
-        for attempt in range(PASSES):
-            if attempt:
-                time.sleep(BETWEEN_PASSES_S)
-            with ThreadPoolExecutor(AT_ONCE) as pool:
-                refusals = list(pool.map(self._delete, some))
-            if kind == "server":
-                asked = [each for each, refused in zip(some, refusals, strict=True) if not refused]
-                self._wait(asked)
-            again = []
-            for each, refused in zip(some, refusals, strict=True):
-                if refused and refused.status == CONFLICT and attempt + 1 < PASSES:
-                    again.append(each)
-                elif refused:
-                    self._keep(each, str(refused))
-                    self._cut_off = self._cut_off or ("" if refused.status else str(refused))
-                elif kind != "server":
-                    self._is_gone(each)
-            if not again:
-                return
-            some = again
-
-    def _delete(self, each: CloudResource) -> Refused | None:
-        place = PLACES[each.kind]
-        asked = f"delete {place.said} {each.name}"
-        try:
-            if each.kind == "router":
-                detach(self._cloud, each)
-            rest.deleted(self._cloud, asked, place.service, f"{place.path}/{each.id}")
-        except Refused as refused:
-            return refused
-        return None
-
-    def _unused(self, flavors: Sequence[CloudResource]) -> list[CloudResource]:
-        """Those no server is made of: flavors are the whole cloud's, and other projects may have taken them."""
-        unused = []
-        for each in flavors:
-            path = f"/servers/detail?{'all_tenants=1&' if self._cloud.is_admin else ''}flavor={each.id}"
-            try:
-                users = rest.listed(self._cloud, f"servers of flavor {each.name}", "compute", path, "servers")
-            except Refused as refused:
-                self._keep(each, str(refused))
-                continue
-            if users:
-                self._keep(each, f"a server has it still, {users[0]['name']}; take it away first")
-            else:
-                unused.append(each)
-        return unused
-
-    def _wait(self, servers: Sequence[CloudResource]) -> None:
-        """Until they are gone."""
-        waited = {each.id: each for each in servers}
-        end = time.monotonic() + GONE_S + GONE_EACH_S * len(waited)
-        while waited:
-            try:
-                there = {
-                    each["id"]: each
-                    for each in rest.listed(self._cloud, "servers", "compute", "/servers/detail", "servers")
-                }
-            except Refused as refused:
-                for each in waited.values():
-                    self._keep(each, str(refused))
-                return
-            for gone in [each for key, each in waited.items() if key not in there]:
-                del waited[gone.id]
-                self._is_gone(gone)
-            if time.monotonic() > end:
-                for each in waited.values():
-                    self._keep(each, _lasting(there[each.id]))
-                return
-            if waited:
-                time.sleep(POLL_S)
-
-    def _is_gone(self, each: CloudResource) -> None:
-        self._done_count += 1
-        self._on_progress(f"{PLACES[each.kind].said} {each.name} is gone", self._done_count, len(self._resources))
-
-    def _keep(self, each: CloudResource, why: str) -> None:
-        self._kept[each.id] = Kept(each, why)
-        self._on_progress(f"{PLACES[each.kind].said} {each.name} stays", self._done_count, len(self._resources))
+def _found(listed: ResourceLists, names: NfvbenchNames) -> Iterator[tuple[ResourceKind, list[Json]]]:
+    servers = _of_names(listed["server"], [names.servers])
+    networks = _of_names(listed["network"], names.networks)
+    network_ids = {each["id"] for each in networks}
+    ports = [each for each in listed["port"] if _is_its_port(each, servers, network_ids, names)]
+    port_ids = {each["id"] for each in ports}
+    joined = {each["device_id"] for each in listed["port"] if each["network_id"] in network_ids}
+    yield "floating_ip", [each for each in listed["floating_ip"] if each.get("port_id") in port_ids]
+    yield "server", servers
+    yield "router", [each for each in listed["router"] if each["name"] in names.routers and each["id"] in joined]
+    yield "port", ports
+    yield "subnet", [each for each in listed["subnet"] if each["network_id"] in network_ids]
+    yield "network", networks
+    yield (
+        "flavor",
+        [each for each in listed["flavor"] if each["name"] == names.flavor and each["name"].startswith("nfvbench")],
+    )
 
 
-def _lasting(server: Json) -> str:
-    fault = (server.get("fault") or {}).get("message")
-    state = server.get("OS-EXT-STS:task_state") or server.get("status")
-    return f"asked to go, it is still {state}{f': {fault}' if fault else ''}; see that its compute host is up"
+def _of_names(listed: Collection[Json], names: Collection[str]) -> list[Json]:
+    pattern = re.compile(f"(?:{'|'.join(map(re.escape, names))}){NUMBER_SUFFIX}")
+    return [each for each in listed if pattern.fullmatch(str(each.get("name")))]
+
+
+def _is_its_port(port: Json, servers: Collection[Json], network_ids: Collection[str], names: NfvbenchNames) -> bool:
+    """Of one of its servers, or one that such a server was to have."""
+    if port.get("device_id"):
+        return any(each["id"] == port["device_id"] for each in servers)
+    return port["network_id"] in network_ids and str(port.get("name")).startswith(names.servers)
+
+
+def _chain(name: str, names: NfvbenchNames) -> str:
+    prefixes = "|".join(map(re.escape, (names.servers, *names.networks)))
+    found = re.match(rf"(?:{prefixes})(\d+)", name)
+    return found[1] if found else ""

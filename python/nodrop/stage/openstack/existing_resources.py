@@ -2,7 +2,7 @@
 
 Every function gets what a service listed, as JSON, and gives the one that is meant, or None where there is none. One of
 the right name that does not fit is a StageError with both values, and so are two of a name. Whether somebody made it
-with nodrop, its mark says (`is_ours`); all else stays as it was found.
+with nodrop, its mark says (`is_tagged`); all else stays as it was found.
 """
 
 import hashlib
@@ -14,35 +14,18 @@ from typing import Any, NamedTuple
 from nodrop.errors import StageError
 from nodrop.model.cloud import CloudFlavor, CloudImage, CloudNetwork, CloudPort, CloudServer, ResourceKind
 from nodrop.stage.openstack.login import Cloud
-from nodrop.stage.openstack.ownership_tags import CHAIN, USER_DATA, label_of
+from nodrop.stage.openstack.ownership_tags import CHAIN, USER_DATA, is_tagged
 
 Json = Mapping[str, Any]
 PROVIDER = "provider:"
 
 
-class Wanted(NamedTuple):
+class PropertyCheck(NamedTuple):
     """A property that has to be as planned."""
 
     name: str
-    asked: object
-    found: object
-
-
-def marked_label(kind: ResourceKind, found: Json) -> str | None:
-    """The label under which nodrop made it; None: somebody else did."""
-    if kind == "server":
-        metadata: Json = found.get("metadata") or {}
-        return label_of(next((each for each in metadata.values() if label_of(each)), None))
-    if kind == "image":
-        return next(filter(None, map(label_of, found.get("tags") or ())), None)
-    if kind == "server_group":
-        return label_of(found.get("name"))
-    return label_of(found.get("description"))
-
-
-def is_ours(kind: ResourceKind, found: Json) -> bool:
-    """Whether nodrop made it."""
-    return marked_label(kind, found) is not None
+    expected: object
+    actual: object
 
 
 def find_network(cloud: Cloud, wanted: CloudNetwork, listed: Iterable[Json]) -> Json | None:
@@ -51,9 +34,9 @@ def find_network(cloud: Cloud, wanted: CloudNetwork, listed: Iterable[Json]) -> 
     Raises StageError where it must exist and does not, differs, or there are two.
     """
     of_name = [each for each in listed if each.get("name") == wanted.name]
-    own = [each for each in of_name if _is_own(cloud, each)]
+    own = [each for each in of_name if _in_project(cloud, each)]
     open_to_all = [each for each in of_name if each.get("shared") or each.get("router:external")]
-    found = only(cloud, "network", wanted.name, own or open_to_all or (of_name if wanted.must_exist else []))
+    found = single_match(cloud, "network", wanted.name, own or open_to_all or (of_name if wanted.must_exist else []))
     if found is None:
         if wanted.must_exist:
             raise StageError(
@@ -62,12 +45,16 @@ def find_network(cloud: Cloud, wanted: CloudNetwork, listed: Iterable[Json]) -> 
             )
         return None
     provider = (
-        Wanted("network_type", None if wanted.kind == "any" else wanted.kind, found.get(f"{PROVIDER}network_type")),
-        Wanted("segmentation_id", wanted.segmentation_id, found.get(f"{PROVIDER}segmentation_id")),
-        Wanted("physical_network", wanted.physical_network, found.get(f"{PROVIDER}physical_network")),
+        PropertyCheck(
+            "network_type", None if wanted.kind == "any" else wanted.kind, found.get(f"{PROVIDER}network_type")
+        ),
+        PropertyCheck("segmentation_id", wanted.segmentation_id, found.get(f"{PROVIDER}segmentation_id")),
+        PropertyCheck("physical_network", wanted.physical_network, found.get(f"{PROVIDER}physical_network")),
     )
-    told = tuple(each for each in provider if each.found is not None)  # only administrators are told
-    _must_fit(cloud, "network", found, [*told, Wanted("admin_state_up", True, found.get("admin_state_up", True))])
+    told = tuple(each for each in provider if each.actual is not None)  # only administrators are told
+    _require_match(
+        cloud, "network", found, [*told, PropertyCheck("admin_state_up", True, found.get("admin_state_up", True))]
+    )
     return found
 
 
@@ -76,9 +63,11 @@ def find_subnet(cloud: Cloud, wanted: CloudNetwork, network: Json, listed: Itera
     if wanted.subnet is None:
         return None
     of_network = [each for each in listed if each.get("network_id") == network["id"]]
-    found = only(cloud, "subnet", wanted.subnet, [each for each in of_network if each.get("name") == wanted.subnet])
+    found = single_match(
+        cloud, "subnet", wanted.subnet, [each for each in of_network if each.get("name") == wanted.subnet]
+    )
     if found is None:
-        if wanted.must_exist or not is_ours("network", network):
+        if wanted.must_exist or not is_tagged("network", network):
             there = ", ".join(f"{each.get('name') or each['id']} ({each['cidr']})" for each in of_network) or "none"
             raise StageError(
                 f"cloud {cloud.name}: subnet {wanted.subnet} of network {wanted.name} asked for, it has {there}; "
@@ -86,32 +75,35 @@ def find_subnet(cloud: Cloud, wanted: CloudNetwork, network: Json, listed: Itera
             )
         return None
     asked_cidr = str(ipaddress.ip_network(wanted.cidr, strict=False)) if wanted.cidr else None
-    _must_fit(
+    _require_match(
         cloud,
         "subnet",
         found,
-        [Wanted("cidr", asked_cidr, found.get("cidr")), Wanted("gateway_ip", wanted.gateway, found.get("gateway_ip"))],
+        [
+            PropertyCheck("cidr", asked_cidr, found.get("cidr")),
+            PropertyCheck("gateway_ip", wanted.gateway, found.get("gateway_ip")),
+        ],
     )
     return found
 
 
 def find_flavor(cloud: Cloud, wanted: CloudFlavor, listed: Iterable[Json]) -> Json | None:
     """The flavor, listed with its extra specs. Raises StageError where it differs."""
-    found = only(cloud, "flavor", wanted.name, [each for each in listed if each.get("name") == wanted.name])
+    found = single_match(cloud, "flavor", wanted.name, [each for each in listed if each.get("name") == wanted.name])
     if found is None:
         return None
     specs: Json = found.get("extra_specs") or {}
-    asked = set(wanted.extra_specs) | (set(specs) if is_ours("flavor", found) else set())
-    _must_fit(
+    asked = set(wanted.extra_specs) | (set(specs) if is_tagged("flavor", found) else set())
+    _require_match(
         cloud,
         "flavor",
         found,
         [
-            Wanted("vcpus", wanted.vcpus, found.get("vcpus")),
-            Wanted("ram", wanted.ram_mib, found.get("ram")),
-            Wanted("disk", wanted.disk_gib, found.get("disk")),
+            PropertyCheck("vcpus", wanted.vcpus, found.get("vcpus")),
+            PropertyCheck("ram", wanted.ram_mib, found.get("ram")),
+            PropertyCheck("disk", wanted.disk_gib, found.get("disk")),
             *(
-                Wanted(f"extra spec {key}", wanted.extra_specs.get(key, "not set"), specs.get(key))
+                PropertyCheck(f"extra spec {key}", wanted.extra_specs.get(key, "not set"), specs.get(key))
                 for key in sorted(asked)
             ),
         ],
@@ -125,47 +117,47 @@ def find_image(cloud: Cloud, wanted: CloudImage, listed: Iterable[Json]) -> Json
     Properties of an image that nodrop did not make have to be as planned; those of its own may be set.
     """
     active = [each for each in listed if each.get("name") == wanted.name and each.get("status") == "active"]
-    found = only(
+    found = single_match(
         cloud, "image", wanted.name, [each for each in active if each.get("owner") == cloud.project_id] or active
     )
     if found is None:
         return None
     if wanted.file and found.get("os_hash_value") and found.get("os_hash_algo") in hashlib.algorithms_available:
         algorithm = str(found["os_hash_algo"])
-        content = Wanted(algorithm, _digest(wanted.file, algorithm)[:16], str(found["os_hash_value"])[:16])
-        _must_fit(cloud, "image", found, [content])
-    if not is_ours("image", found):
-        properties = [Wanted(key, value, found.get(key)) for key, value in wanted.properties.items()]
-        _must_fit(cloud, "image", found, properties)
+        content = PropertyCheck(algorithm, _file_digest(wanted.file, algorithm)[:16], str(found["os_hash_value"])[:16])
+        _require_match(cloud, "image", found, [content])
+    if not is_tagged("image", found):
+        properties = [PropertyCheck(key, value, found.get(key)) for key, value in wanted.properties.items()]
+        _require_match(cloud, "image", found, properties)
     return found
 
 
 def find_port(cloud: Cloud, wanted: CloudPort, network_id: str, listed: Iterable[Json]) -> Json | None:
     """The port, which nodrop must have made: a port of somebody else may be in use. Raises StageError."""
-    of_name = [each for each in listed if each.get("name") == wanted.name and _is_own(cloud, each)]
-    found = only(cloud, "port", wanted.name, of_name)
+    of_name = [each for each in listed if each.get("name") == wanted.name and _in_project(cloud, each)]
+    found = single_match(cloud, "port", wanted.name, of_name)
     if found is None:
         return None
-    if not is_ours("port", found):
+    if not is_tagged("port", found):
         raise StageError(
             f"cloud {cloud.name}: port {wanted.name} asked for, there is one ({found['id']}) that nodrop did not make; "
             "take it away, or give the VMs another name"
         )
     is_filtered = bool(found.get("port_security_enabled") and found.get("security_groups"))
-    _must_fit(
+    _require_match(
         cloud,
         "port",
         found,
         [
-            Wanted("network_id", network_id, found.get("network_id")),
-            Wanted("vnic_type", wanted.vnic_type, found.get("binding:vnic_type", wanted.vnic_type)),
-            Wanted("security groups", False, is_filtered),
+            PropertyCheck("network_id", network_id, found.get("network_id")),
+            PropertyCheck("vnic_type", wanted.vnic_type, found.get("binding:vnic_type", wanted.vnic_type)),
+            PropertyCheck("security groups", False, is_filtered),
         ],
     )
     return found
 
 
-class Standing(NamedTuple):
+class ServerMatch(NamedTuple):
     """A server of the right name."""
 
     found: Json
@@ -182,7 +174,7 @@ def find_server(
     image_id: str,
     ports: Sequence[Json],
     user_data_digest: str,
-) -> Standing | None:
+) -> ServerMatch | None:
     """The server with what differs; one of somebody else that is not as planned is a StageError.
 
     Args:
@@ -195,41 +187,32 @@ def find_server(
         user_data_digest: of what it is to be told.
     """
     of_name = [each for each in listed if each.get("name") == wanted.name and each.get("tenant_id") == cloud.project_id]
-    found = only(cloud, "server", wanted.name, of_name)
+    found = single_match(cloud, "server", wanted.name, of_name)
     if found is None:
         return None
     metadata: Json = found.get("metadata") or {}
     checks = (
-        Wanted("status", "ACTIVE", found.get("status")),
-        Wanted("flavor", flavor, (found.get("flavor") or {}).get("original_name")),
-        Wanted("image", image_id, (found.get("image") or {}).get("id") if found.get("image") else None),
-        Wanted("ports", [found["id"]] * len(ports), [each.get("device_id") for each in ports]),
-        Wanted("chain", str(wanted.chain), metadata.get(CHAIN)),
-        Wanted("user data", user_data_digest[:16], str(metadata.get(USER_DATA, ""))[:16]),
+        PropertyCheck("status", "ACTIVE", found.get("status")),
+        PropertyCheck("flavor", flavor, (found.get("flavor") or {}).get("original_name")),
+        PropertyCheck("image", image_id, (found.get("image") or {}).get("id") if found.get("image") else None),
+        PropertyCheck("ports", [found["id"]] * len(ports), [each.get("device_id") for each in ports]),
+        PropertyCheck("chain", str(wanted.chain), metadata.get(CHAIN)),
+        PropertyCheck("user data", user_data_digest[:16], str(metadata.get(USER_DATA, ""))[:16]),
     )
     differences = tuple(_differences(checks))
-    if differences and not is_ours("server", found):
+    if differences and not is_tagged("server", found):
         raise StageError(
             f"cloud {cloud.name}: Instance {wanted.name} cannot be reused ({'; '.join(differences)}), and nodrop "
             "did not make it, so it stays; take it away, or give the VMs another name"
         )
-    return Standing(found, differences)
+    return ServerMatch(found, differences)
 
 
-def find_server_group(cloud: Cloud, name: str, policy: str, listed: Iterable[Json]) -> Json | None:
-    """The server group. Raises StageError where it has another policy."""
-    found = only(cloud, "server group", name, [each for each in listed if each.get("name") == name])
-    if found is not None:
-        has = found.get("policy") or next(iter(found.get("policies") or ()), None)
-        _must_fit(cloud, "server_group", found, [Wanted("policy", policy, has)])
-    return found
-
-
-def _is_own(cloud: Cloud, found: Json) -> bool:
+def _in_project(cloud: Cloud, found: Json) -> bool:
     return bool(found.get("project_id", found.get("tenant_id")) == cloud.project_id)
 
 
-def only(cloud: Cloud, what: str, name: str, candidates: Sequence[Json]) -> Json | None:
+def single_match(cloud: Cloud, what: str, name: str, candidates: Sequence[Json]) -> Json | None:
     """The one of a name; None where there is none. Raises StageError where there are several."""
     if len(candidates) > 1:
         ids = ", ".join(str(each["id"]) for each in candidates)
@@ -240,19 +223,19 @@ def only(cloud: Cloud, what: str, name: str, candidates: Sequence[Json]) -> Json
     return candidates[0] if candidates else None
 
 
-def _differences(checks: Iterable[Wanted]) -> Iterator[str]:
+def _differences(checks: Iterable[PropertyCheck]) -> Iterator[str]:
     for name, asked, found in checks:
         if asked is not None and asked != found:
             yield f"{name}: {asked} asked, it is {found if found is not None else 'not set'}"
 
 
-def _must_fit(cloud: Cloud, kind: ResourceKind, found: Json, checks: Sequence[Wanted]) -> None:
+def _require_match(cloud: Cloud, kind: ResourceKind, found: Json, checks: Sequence[PropertyCheck]) -> None:
     """Raise StageError, in NFVbench's words, where something is not as planned."""
     differing = [check for check in checks if any(_differences([check]))]
     if not differing:
         return
     what, name = kind.replace("_", " "), found.get("name") or found["id"]
-    does = "take it away (`nodrop cleanup`)" if is_ours(kind, found) else "ask for what it is"
+    does = "take it away (`nodrop cleanup`)" if is_tagged(kind, found) else "ask for what it is"
     first, *more = differing
     raise StageError(
         f"cloud {cloud.name}: Mismatch of '{first.name}' for reused {what} {name}: {'; '.join(_differences([first]))}"
@@ -260,6 +243,6 @@ def _must_fit(cloud: Cloud, kind: ResourceKind, found: Json, checks: Sequence[Wa
     )
 
 
-def _digest(file: str, algorithm: str) -> str:
+def _file_digest(file: str, algorithm: str) -> str:
     with Path(file).expanduser().open("rb") as content:
         return hashlib.file_digest(content, algorithm).hexdigest()

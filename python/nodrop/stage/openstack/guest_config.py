@@ -18,7 +18,7 @@ UNKNOWN_MAC = "00:00:00:00:00:00"
 """A neighbour that has to be asked for, by ARP."""
 
 
-class Guest(NamedTuple):
+class GuestFacts(NamedTuple):
     """What only the cloud could say about a VM."""
 
     macs: tuple[str, ...]
@@ -29,7 +29,7 @@ class Guest(NamedTuple):
     """MAC, address with prefix length and gateway of its port of management."""
 
 
-def user_data(server: CloudServer, guest: Guest, *, queue_count: int = 1, mbuf_count: int | None = None) -> str:
+def user_data(server: CloudServer, guest: GuestFacts, *, queue_count: int = 1, mbuf_count: int | None = None) -> str:
     """A VM's user data, as cloud-config.
 
     Args:
@@ -46,12 +46,12 @@ def user_data(server: CloudServer, guest: Guest, *, queue_count: int = 1, mbuf_c
     return f"#cloud-config\nwrite_files:\n- path: {CONF}\n  permissions: '0644'\n  content: |\n{content}"
 
 
-def digest(text: str) -> str:
+def user_data_digest(text: str) -> str:
     """By which a VM is known to have been told the same."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _lines(server: CloudServer, guest: Guest) -> Iterator[tuple[str, str]]:
+def _lines(server: CloudServer, guest: GuestFacts) -> Iterator[tuple[str, str]]:
     yield "FORWARDER", server.forwarder
     for side in (0, 1):
         number = side + 1

@@ -13,7 +13,7 @@ from nodrop.stage.openstack.login import Cloud
 from nodrop.stage.openstack.rest import Json, Post
 
 BLOCK_BYTES = 1 << 20
-TOLD_EVERY_S = 2.0
+PROGRESS_EVERY_S = 2.0
 QCOW2 = b"QFI\xfb"
 """The first bytes of a QCOW image. Source: QEMU, docs/interop/qcow2.txt."""
 ACTIVE = "active"
@@ -24,7 +24,7 @@ def disk_format(head: bytes) -> str:
     return "qcow2" if head.startswith(QCOW2) else "raw"
 
 
-def upload(
+def upload_image(
     cloud: Cloud, image: CloudImage, label: str, on_made: Callable[[Json], None], on_sent: Callable[[float], None]
 ) -> Json:
     """The image, from its file.
@@ -42,22 +42,22 @@ def upload(
     with path.open("rb") as file:
         head = file.read(len(QCOW2))
         file.seek(0)
-        post = Post("image", "/images", request_bodies.image(image, label, disk_format(head)))
-        made = rest.made(cloud, f"create image {image.name}", post, lambda: _queued(cloud, image.name))
+        post = Post("image", "/images", request_bodies.image_body(image, label, disk_format(head)))
+        made = rest.create(cloud, f"create image {image.name}", post, lambda: _queued(cloud, image.name))
         on_made(made)
-        reader = _Reader(file, path.stat().st_size, on_sent)
-        rest.sent(cloud, f"upload {path} as image {image.name}", "image", f"/images/{made['id']}/file", reader)
-    found = rest.got(cloud, f"read image {image.name}", "image", f"/images/{made['id']}")
+        reader = _HashingReader(file, path.stat().st_size, on_sent)
+        rest.upload(cloud, f"upload {path} as image {image.name}", "image", f"/images/{made['id']}/file", reader)
+    found = rest.get(cloud, f"read image {image.name}", "image", f"/images/{made['id']}")
     _check(cloud, image, found, reader)
     return found
 
 
-def give_properties(cloud: Cloud, image: CloudImage, found: Json) -> None:
+def set_properties(cloud: Cloud, image: CloudImage, found: Json) -> None:
     """Set those of an image of nodrop's own that are not as they are to be. Raises StageError."""
     missing = {key: value for key, value in image.properties.items() if found.get(key) != value}
     if missing:
         pairs = ", ".join(f"{key}={value}" for key, value in missing.items())
-        with cloud.asking(f"give image {image.name} the properties {pairs}"):
+        with cloud.reporting_errors(f"give image {image.name} the properties {pairs}"):
             cloud.sdk.image.update_image(found["id"], **missing)
 
 
@@ -77,10 +77,10 @@ def _path(image: CloudImage) -> Path:
 
 
 def _queued(cloud: Cloud, name: str) -> Json | None:
-    return next((image for image in inventory.images(cloud, name) if image["status"] == "queued"), None)
+    return next((image for image in inventory.list_images(cloud, name) if image["status"] == "queued"), None)
 
 
-def _check(cloud: Cloud, image: CloudImage, found: Json, reader: "_Reader") -> None:
+def _check(cloud: Cloud, image: CloudImage, found: Json, reader: "_HashingReader") -> None:
     """That what Glance holds is what was sent."""
     if found["status"] != ACTIVE:
         raise StageError(
@@ -101,7 +101,7 @@ def _check(cloud: Cloud, image: CloudImage, found: Json, reader: "_Reader") -> N
         )
 
 
-class _Reader:
+class _HashingReader:
     """The bytes of an image as they are sent, from the beginning each time they are asked for."""
 
     def __init__(self, file: BinaryIO, size_bytes: int, tell: Callable[[float], None]) -> None:
@@ -119,6 +119,6 @@ class _Reader:
                 digest.update(block)
             yield block
             sent_bytes += len(block)
-            if time.monotonic() - told_s >= TOLD_EVERY_S:
+            if time.monotonic() - told_s >= PROGRESS_EVERY_S:
                 told_s = time.monotonic()
                 self._tell(sent_bytes / self._size_bytes)

@@ -29,7 +29,7 @@ class Inventory(NamedTuple):
     """Names of those that are there; whether they fit is seen when they are joined to their networks."""
 
 
-def read(cloud: Cloud, plan: CloudPlan, *, wants_groups: bool) -> Inventory:
+def read_inventory(cloud: Cloud, plan: CloudPlan, *, with_groups: bool) -> Inventory:
     """What is there, and server groups where some are wanted.
 
     Raises StageError where something has a name of the plan and is something else.
@@ -38,45 +38,45 @@ def read(cloud: Cloud, plan: CloudPlan, *, wants_groups: bool) -> Inventory:
     subnets = _subnets(cloud, plan, networks)
     image, flavor = (plan.image, plan.flavor) if plan.servers else (None, None)
     return Inventory(
-        image=existing_resources.find_image(cloud, image, images(cloud, image.name)) if image else None,
-        flavor=existing_resources.find_flavor(cloud, flavor, flavors(cloud)) if flavor else None,
+        image=existing_resources.find_image(cloud, image, list_images(cloud, image.name)) if image else None,
+        flavor=existing_resources.find_flavor(cloud, flavor, list_flavors(cloud)) if flavor else None,
         networks=networks,
         subnets=subnets,
         ports=_ports(cloud, plan, networks),
-        servers=servers(cloud) if plan.servers else [],
-        groups=groups(cloud) if wants_groups else {},
+        servers=list_servers(cloud) if plan.servers else [],
+        groups=list_groups(cloud) if with_groups else {},
         routers=_routers(cloud, plan),
     )
 
 
-def servers(cloud: Cloud) -> list[Json]:
+def list_servers(cloud: Cloud) -> list[Json]:
     """All servers of the project, in full."""
-    return rest.listed(cloud, "servers", "compute", "/servers/detail", "servers")
+    return rest.list_all(cloud, "servers", "compute", "/servers/detail", "servers")
 
 
-def ports(cloud: Cloud, plan: CloudPlan) -> list[Json]:
+def list_ports(cloud: Cloud, plan: CloudPlan) -> list[Json]:
     """All ports of the plan's names."""
     names = [port.name for server in plan.servers for port in server.ports]
-    return rest.named(cloud, "ports", "/ports", "ports", names)
+    return rest.list_by_name(cloud, "ports", "/ports", "ports", names)
 
 
-def images(cloud: Cloud, name: str) -> list[Json]:
+def list_images(cloud: Cloud, name: str) -> list[Json]:
     """Images of a name."""
-    return rest.listed(cloud, "images", "image", f"/images?name={quote(name)}", "images")
+    return rest.list_all(cloud, "images", "image", f"/images?name={quote(name)}", "images")
 
 
-def flavors(cloud: Cloud) -> list[Json]:
+def list_flavors(cloud: Cloud) -> list[Json]:
     """All flavors that this user may use, or see."""
-    return rest.listed(cloud, "flavors", "compute", "/flavors/detail?is_public=None", "flavors")
+    return rest.list_all(cloud, "flavors", "compute", "/flavors/detail?is_public=None", "flavors")
 
 
-def groups(cloud: Cloud) -> dict[str, Json]:
+def list_groups(cloud: Cloud) -> dict[str, Json]:
     """Server groups that nodrop made, by name."""
-    listed = rest.listed(cloud, "server groups", "compute", "/os-server-groups", "server_groups")
-    return {group["name"]: group for group in listed if ownership_tags.label_of(group["name"])}
+    listed = rest.list_all(cloud, "server groups", "compute", "/os-server-groups", "server_groups")
+    return {group["name"]: group for group in listed if ownership_tags.parse_label(group["name"])}
 
 
-def needs(plan: CloudPlan, there: Inventory, group_count: int) -> Mapping[str, int]:
+def count_missing(plan: CloudPlan, there: Inventory, group_count: int) -> Mapping[str, int]:
     """How many of what are still to be made, by the names of quotas."""
     named = {server["name"] for server in there.servers}
     server_count = sum(server.name not in named for server in plan.servers)
@@ -102,7 +102,7 @@ def _size(wanted: CloudFlavor, found: Json | None) -> tuple[int, int]:
 
 
 def _networks(cloud: Cloud, plan: CloudPlan) -> dict[str, Json]:
-    listed = rest.named(cloud, "networks", "/networks", "networks", [network.name for network in plan.networks])
+    listed = rest.list_by_name(cloud, "networks", "/networks", "networks", [network.name for network in plan.networks])
     found = ((wanted.name, existing_resources.find_network(cloud, wanted, listed)) for wanted in plan.networks)
     return {name: network for name, network in found if network}
 
@@ -110,7 +110,7 @@ def _networks(cloud: Cloud, plan: CloudPlan) -> dict[str, Json]:
 def _subnets(cloud: Cloud, plan: CloudPlan, networks: Mapping[str, Json]) -> dict[str, Json]:
     wanted = [network for network in plan.networks if network.subnet and network.name in networks]
     names = sorted({network.subnet for network in wanted if network.subnet})
-    listed = rest.named(cloud, "subnets", "/subnets", "subnets", names)
+    listed = rest.list_by_name(cloud, "subnets", "/subnets", "subnets", names)
     found = ((each.name, existing_resources.find_subnet(cloud, each, networks[each.name], listed)) for each in wanted)
     return {name: subnet for name, subnet in found if subnet}
 
@@ -119,7 +119,7 @@ def _ports(cloud: Cloud, plan: CloudPlan, networks: Mapping[str, Json]) -> dict[
     """None is there where no network is."""
     if not networks or not plan.servers:
         return {}
-    listed = ports(cloud, plan)
+    listed = list_ports(cloud, plan)
 
     def found() -> Iterator[tuple[str, Json]]:
         for server in plan.servers:
@@ -133,4 +133,4 @@ def _ports(cloud: Cloud, plan: CloudPlan, networks: Mapping[str, Json]) -> dict[
 
 def _routers(cloud: Cloud, plan: CloudPlan) -> frozenset[str]:
     names = [router.name for router in plan.routers]
-    return frozenset(router["name"] for router in rest.named(cloud, "routers", "/routers", "routers", names))
+    return frozenset(router["name"] for router in rest.list_by_name(cloud, "routers", "/routers", "routers", names))

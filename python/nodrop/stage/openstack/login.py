@@ -14,11 +14,17 @@ from urllib.parse import urlsplit
 from nodrop.errors import ConfigError, StageError
 from nodrop.model.cloud import CloudLogin
 from nodrop.stage.openstack import openrc
-from nodrop.stage.openstack.api_errors import asking, said_by, status_of
-from nodrop.stage.openstack.requests import AWAY, Requests, patiently
+from nodrop.stage.openstack.requests import (
+    UNAVAILABLE,
+    RetryingRequests,
+    http_status_of,
+    reporting_errors,
+    retry_while_unavailable,
+    service_message,
+)
 from nodrop.system.log_files import LOGGER
 
-Made = TypeVar("Made")
+Created = TypeVar("Created")
 SERVICES = ("image", "compute", "network")
 """That have to be in the catalogue."""
 ADMIN = "admin"
@@ -30,7 +36,7 @@ PASSWORD_METHODS = ("password", "v3password")
 class Cloud:
     """A cloud as one user of one project sees it."""
 
-    def __init__(self, name: str, sdk: Any, requests: Requests, access: Any) -> None:
+    def __init__(self, name: str, sdk: Any, requests: RetryingRequests, access: Any) -> None:
         self.name = name
         """In clouds.yaml, or the host of its identity service."""
         self.sdk = sdk
@@ -48,42 +54,44 @@ class Cloud:
 
     @property
     def api_call_counts(self) -> dict[str, int]:
-        """Requests sent so far, by service, as `network`."""
+        """RetryingRequests sent so far, by service, as `network`."""
         return self._requests.counts
 
-    def asking(self, asked: str) -> AbstractContextManager[None]:
-        """Within it, whatever the cloud refuses is a StageError (Refused) that says it was `asked to <asked>`."""
-        return asking(self.name, asked)
+    def reporting_errors(self, asked: str) -> AbstractContextManager[None]:
+        """Within it, whatever the cloud refuses is a StageError (CloudError) that says it was `asked to <asked>`."""
+        return reporting_errors(self.name, asked)
 
-    def made(self, asked: str, make: Callable[[], Made], look: Callable[[], Made | None]) -> Made:
+    def create_once(
+        self, asked: str, send: Callable[[], Created], find_existing: Callable[[], Created | None]
+    ) -> Created:
         """What a request makes, once, even where its answer was lost.
 
         Args:
             asked: what for, as `create network x`.
-            make: sends the request that makes it.
-            look: finds what an earlier such request made, by name and mark; asked only after an answer was lost.
+            send: sends the request that makes it.
+            find_existing: finds what an earlier such request made, by name and mark; asked only after an answer was lost.
 
         Raises StageError.
         """
         first = True
 
-        def ask() -> Made | Exception:
+        def ask() -> Created | Exception:
             nonlocal first
-            if not first and (found := look()) is not None:
+            if not first and (found := find_existing()) is not None:
                 return found
             first = False
             try:
-                return make()
+                return send()
             except Exception as error:
-                if _is_lost(error):
+                if _is_answer_lost(error):
                     return error
                 raise
 
-        def is_away(answer: Made | Exception) -> str:
-            return said_by(answer) if isinstance(answer, Exception) else ""
+        def unavailable_reason(answer: Created | Exception) -> str:
+            return service_message(answer) if isinstance(answer, Exception) else ""
 
-        with self.asking(asked):
-            answer = patiently(ask, is_away, self._requests.hear)
+        with self.reporting_errors(asked):
+            answer = retry_while_unavailable(ask, unavailable_reason, self._requests.on_retry)
             if isinstance(answer, Exception):
                 raise answer
             return answer
@@ -107,7 +115,7 @@ def connect(login: CloudLogin, on_wait: Callable[[str], None] | None = None) -> 
     name = _name(login, region.config)
     _refuse_v2(name, region.config)
     session = region.get_session()
-    requests = Requests(session, on_wait or (lambda text: LOGGER.warning("cloud %s: %s", name, text)))
+    requests = RetryingRequests(session, on_wait or (lambda text: LOGGER.warning("cloud %s: %s", name, text)))
     access = _access(name, region, session)
     _require_services(name, region, access)
     from openstack.connection import Connection
@@ -129,27 +137,27 @@ def _region(login: CloudLogin) -> Any:
     try:
         unchecked = loader.get_one(cloud=name, validate=False, **given)
         auth = {**unchecked.config, **(unchecked.config.get("auth") or {})}
-        if unchecked.config.get("auth_type") in PASSWORD_METHODS and _lacks_password(auth):
+        if unchecked.config.get("auth_type") in PASSWORD_METHODS and _needs_password(auth):
             given = {**given, "auth": {**(given.get("auth") or {}), "password": _password(where, auth)}}
         return loader.get_one(cloud=name, app_name="nodrop", **given)
     except MissingRequiredOptions as error:
         lacking = ", ".join(sorted(option.dest for option in error.options))
         raise ConfigError(f"{where}: asked to log in, it does not say {lacking}; add it") from None
     except (ConfigException, NoMatchingPlugin) as error:
-        raise ConfigError(f"{where}: asked to log in, openstacksdk cannot read it: {said_by(error)}") from None
+        raise ConfigError(f"{where}: asked to log in, openstacksdk cannot read it: {service_message(error)}") from None
 
 
 def _sources(login: CloudLogin) -> tuple[Any, str | None, dict[str, Any]]:
-    """A loader, the name it shall look for, and what is given besides."""
+    """A loader, the name it shall find_existing for, and what is given besides."""
     from openstack.config import OpenStackConfig
 
     if login.openrc and not login.cloud:
-        return OpenStackConfig(load_yaml_config=False, load_envvars=False), None, _of_openrc(login.openrc)
+        return OpenStackConfig(load_yaml_config=False, load_envvars=False), None, _openrc_settings(login.openrc)
     loader = OpenStackConfig()
     if name := login.cloud or os.environ.get("OS_CLOUD"):
         known = sorted(each for each in loader.get_cloud_names() if each != "defaults")
         if name not in known:
-            raise ConfigError(f"cloud {name}: asked for, {_known(loader, known)}")
+            raise ConfigError(f"cloud {name}: asked for, {_missing_cloud_advice(loader, known)}")
         return loader, name, {}
     if os.environ.get("OS_AUTH_URL"):
         return OpenStackConfig(load_yaml_config=False), "envvars", {}
@@ -159,7 +167,7 @@ def _sources(login: CloudLogin) -> tuple[Any, str | None, dict[str, Any]]:
     )
 
 
-def _known(loader: Any, known: list[str]) -> str:
+def _missing_cloud_advice(loader: Any, known: list[str]) -> str:
     file = getattr(loader, "config_filename", None)
     if not file:
         return (
@@ -169,12 +177,12 @@ def _known(loader: Any, known: list[str]) -> str:
     return f"{file} has {', '.join(known) or 'no cloud'}; name one of these, or add it there"
 
 
-def _of_openrc(path: str) -> dict[str, Any]:
+def _openrc_settings(path: str) -> dict[str, Any]:
     """Its variables as openstacksdk takes them."""
-    found = openrc.read(path)
+    found = openrc.read_openrc(path)
     environment = {name: value for name, value in os.environ.items() if name == "OS_PASSWORD"}
     needless = {"OS_PASSWORD", "OS_PASSWORD_INPUT"}
-    if missing := [name for name in found.not_followed if name not in needless]:
+    if missing := [name for name in found.unresolved if name not in needless]:
         raise ConfigError(
             f"openrc file {path}: {', '.join(missing)} asked of a shell (`$...`, a command); nodrop reads the file "
             "without one: write the values, or load it in your shell (`. FILE`) and leave the file out"
@@ -188,7 +196,7 @@ def _name(login: CloudLogin, config: Mapping[str, Any]) -> str:
     return named or urlsplit(str((config.get("auth") or {}).get("auth_url", ""))).hostname or "unnamed"
 
 
-def _lacks_password(auth: Mapping[str, Any]) -> bool:
+def _needs_password(auth: Mapping[str, Any]) -> bool:
     return bool(auth.get("username") or auth.get("user_id")) and not auth.get("password")
 
 
@@ -222,7 +230,7 @@ def _access(name: str, region: Any, session: Any) -> Any:
     try:
         access = session.auth.get_access(session)
     except Exception as error:
-        raise StageError(f"cloud {name}: asked to log in at {url}, {_why(error, region.config)}") from error
+        raise StageError(f"cloud {name}: asked to log in at {url}, {_login_failure(error, region.config)}") from error
     if not access.project_id:
         raise StageError(
             f"cloud {name}: asked to log in, the token is for no project; name one (OS_PROJECT_NAME, project_name)"
@@ -230,18 +238,18 @@ def _access(name: str, region: Any, session: Any) -> Any:
     return access
 
 
-def _why(error: Exception, config: Mapping[str, Any]) -> str:
+def _login_failure(error: Exception, config: Mapping[str, Any]) -> str:
     from keystoneauth1 import exceptions as known
 
-    said = said_by(error)
+    said = service_message(error)
     auth = config.get("auth") or {}
     user = auth.get("username") or auth.get("user_id") or "this user"
     project = auth.get("project_name") or auth.get("project_id") or "its project"
-    if any(isinstance(each, known.SSLError) for each in _chain(error)):
+    if any(isinstance(each, known.SSLError) for each in _causes(error)):
         return f"its certificate is not trusted: {said}; name the authority's file (cacert, OS_CACERT)"
     if isinstance(error, known.Unauthorized):
         return (
-            f"it does not let {user} in to project {project}: {said}; look at the name, the password, the domains "
+            f"it does not let {user} in to project {project}: {said}; find_existing at the name, the password, the domains "
             "(user_domain_name, project_domain_name) and the project"
         )
     if isinstance(error, known.ConnectFailure | known.ConnectTimeout | known.DiscoveryFailure):
@@ -249,7 +257,7 @@ def _why(error: Exception, config: Mapping[str, Any]) -> str:
     return f"it says: {said}"
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
     """An exception and what it came from: that no version was found may be for want of a connection."""
     while error is not None:
         yield error
@@ -264,13 +272,13 @@ def _require_services(name: str, region: Any, access: Any) -> None:
     if lacking:
         raise StageError(
             f"cloud {name}: {', '.join(lacking)} asked of its catalogue, which has "
-            f"{', '.join(sorted(there)) or 'nothing'} in region {region.region_name or 'any'}; look at the region "
+            f"{', '.join(sorted(there)) or 'nothing'} in region {region.region_name or 'any'}; find_existing at the region "
             "(region_name, OS_REGION_NAME) and the interface"
         )
 
 
-def _is_lost(error: Exception) -> bool:
+def _is_answer_lost(error: Exception) -> bool:
     """Whether a request may or may not have been carried out."""
     from keystoneauth1.exceptions import RetriableConnectionFailure
 
-    return status_of(error) in AWAY or isinstance(error, RetriableConnectionFailure)
+    return http_status_of(error) in UNAVAILABLE or isinstance(error, RetriableConnectionFailure)

@@ -21,18 +21,18 @@ class Openrc(NamedTuple):
     """What a file sets."""
 
     values: Mapping[str, str]
-    not_followed: tuple[str, ...]
+    unresolved: tuple[str, ...]
     """Variables set to what only a shell can tell, as `$OTHER` or what a command prints."""
 
 
-def read(path: str) -> Openrc:
+def read_openrc(path: str) -> Openrc:
     """What a file sets. Raises ConfigError where it cannot be read, or sets nothing of OpenStack."""
     try:
         text = Path(path).expanduser().read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is no text"
         raise ConfigError(f"openrc file {path}: asked to be read, {why}; name the file that sets OS_AUTH_URL") from None
-    found = parse(text)
+    found = parse_openrc(text)
     if not found.values:
         raise ConfigError(
             f"openrc file {path}: it sets no OS_... variable to a plain value; lines like "
@@ -41,20 +41,20 @@ def read(path: str) -> Openrc:
     return found
 
 
-def parse(text: str) -> Openrc:
+def parse_openrc(text: str) -> Openrc:
     """What a text of shell assignments sets; of several of a name the last, as in a shell."""
     values: dict[str, str] = {}
-    not_followed: dict[str, None] = {}
+    unresolved: dict[str, None] = {}
     for line in filter(STATEMENT.match, text.splitlines()):
         for found in ASSIGNMENT.finditer(line):
             name, value = found["name"], _value(found["value"])
             values.pop(name, None)
-            not_followed.pop(name, None)
+            unresolved.pop(name, None)
             if value is None:
-                not_followed[name] = None
+                unresolved[name] = None
             elif value:
                 values[name] = value
-    return Openrc(values, tuple(not_followed))
+    return Openrc(values, tuple(unresolved))
 
 
 def _value(written: str) -> str | None:

@@ -12,30 +12,30 @@ from nodrop.stage.openstack import guest_config, ownership_tags
 from nodrop.stage.openstack.rest import Json
 
 Body = dict[str, Any]
-ANYBODY = ("0.0.0.0/0", "::/0")
+ANY_ADDRESS = ("0.0.0.0/0", "::/0")
 
 
-def image(wanted: CloudImage, label: str, disk_format: str) -> Body:
+def image_body(wanted: CloudImage, label: str, disk_format: str) -> Body:
     """An image that is still empty."""
     return {
         "name": wanted.name,
         "disk_format": disk_format,
         "container_format": "bare",
         "visibility": "private",
-        "tags": [ownership_tags.mark(label)],
+        "tags": [ownership_tags.ownership_tag(label)],
         **wanted.properties,
     }
 
 
-def flavor(wanted: CloudFlavor, label: str, project_id: str) -> Body:
+def flavor_body(wanted: CloudFlavor, label: str, project_id: str) -> Body:
     """A flavor without its extra specs, for which there is a request of their own."""
     size = {"vcpus": wanted.vcpus, "ram": wanted.ram_mib, "disk": wanted.disk_gib}
-    return {"name": wanted.name, "description": ownership_tags.flavor_mark(label, project_id), **size}
+    return {"name": wanted.name, "description": ownership_tags.flavor_tag(label, project_id), **size}
 
 
-def network(wanted: CloudNetwork, label: str, *, is_admin: bool) -> Body:
+def network_body(wanted: CloudNetwork, label: str, *, is_admin: bool) -> Body:
     """A network; others than administrators leave its kind to the cloud, unless they ask for a number."""
-    body: Body = {"name": wanted.name, "description": ownership_tags.mark(label)}
+    body: Body = {"name": wanted.name, "description": ownership_tags.ownership_tag(label)}
     is_numbered = wanted.segmentation_id is not None or wanted.physical_network is not None
     if wanted.kind != "any" and (is_admin or is_numbered):
         body["provider:network_type"] = wanted.kind
@@ -46,12 +46,12 @@ def network(wanted: CloudNetwork, label: str, *, is_admin: bool) -> Body:
     return body
 
 
-def subnet(wanted: CloudNetwork, label: str, network_id: str) -> Body:
+def subnet_body(wanted: CloudNetwork, label: str, network_id: str) -> Body:
     """The subnet of a network. Nobody hands out addresses there: what answers would be in the way."""
     return {
         "name": wanted.subnet,
         "network_id": network_id,
-        "description": ownership_tags.mark(label),
+        "description": ownership_tags.ownership_tag(label),
         "ip_version": ipaddress.ip_network(wanted.cidr).version if wanted.cidr else 4,
         "cidr": wanted.cidr,
         "gateway_ip": wanted.gateway,
@@ -59,7 +59,7 @@ def subnet(wanted: CloudNetwork, label: str, network_id: str) -> Body:
     }
 
 
-def port(wanted: CloudPort, label: str, network_id: str, address: Json | None, *, secure: bool = False) -> Body:
+def port_body(wanted: CloudPort, label: str, network_id: str, address: Json | None, *, secure: bool = False) -> Body:
     """A port that lets everything pass.
 
     Args:
@@ -69,13 +69,13 @@ def port(wanted: CloudPort, label: str, network_id: str, address: Json | None, *
         address: subnet and address it is to have; None: whichever is free.
         secure: port security stays on, and lets every address through.
     """
-    body: Body = {"name": wanted.name, "network_id": network_id, "description": ownership_tags.mark(label)}
+    body: Body = {"name": wanted.name, "network_id": network_id, "description": ownership_tags.ownership_tag(label)}
     if wanted.vnic_type != "normal":
         body["binding:vnic_type"] = wanted.vnic_type
     if address:
         body["fixed_ips"] = [address]
     if secure:
-        pairs = [{"ip_address": prefix} for prefix in ANYBODY]
+        pairs = [{"ip_address": prefix} for prefix in ANY_ADDRESS]
         return {**body, "security_groups": [], "allowed_address_pairs": pairs}
     return {**body, "port_security_enabled": False}
 
@@ -91,7 +91,7 @@ def fixed_address(server: CloudServer, wanted: CloudPort, on: Json | None) -> Js
     return {"subnet_id": on["id"], "ip_address": str(address)}
 
 
-class Booting(NamedTuple):
+class BootOptions(NamedTuple):
     """What a server is started with that only the cloud could say."""
 
     image_id: str
@@ -103,26 +103,26 @@ class Booting(NamedTuple):
     """As `host` or `zone:host`; None: Nova chooses."""
 
 
-def server(wanted: CloudServer, plan: CloudPlan, booting: Booting) -> Body:
+def server_body(wanted: CloudServer, plan: CloudPlan, options: BootOptions) -> Body:
     """A loopback VM."""
-    zone, _, host = (booting.host or "").rpartition(":")
+    zone, _, host = (options.host or "").rpartition(":")
     zone = zone or plan.availability_zone or ""
     body: Body = {
         "name": wanted.name,
-        "imageRef": booting.image_id,
-        "flavorRef": booting.flavor_id,
-        "networks": [{"port": port_id} for port_id in booting.port_ids],
+        "imageRef": options.image_id,
+        "flavorRef": options.flavor_id,
+        "networks": [{"port": port_id} for port_id in options.port_ids],
         "config_drive": True,
-        "user_data": base64.b64encode(booting.user_data.encode()).decode(),
+        "user_data": base64.b64encode(options.user_data.encode()).decode(),
         "metadata": {
-            ownership_tags.MARK: ownership_tags.mark(plan.label),
+            ownership_tags.TAG: ownership_tags.ownership_tag(plan.label),
             ownership_tags.CHAIN: str(wanted.chain),
-            ownership_tags.USER_DATA: guest_config.digest(booting.user_data),
+            ownership_tags.USER_DATA: guest_config.user_data_digest(options.user_data),
         },
     }
     if zone:
         body["availability_zone"] = zone
     if host:
         body["host"] = host
-    hints = {"os:scheduler_hints": {"group": booting.group_id}} if booting.group_id else {}
+    hints = {"os:scheduler_hints": {"group": options.group_id}} if options.group_id else {}
     return {"server": body, **hints}

@@ -14,10 +14,10 @@ Json = Mapping[str, Any]
 Service = Literal["compute", "network", "image"]
 MICROVERSIONS: dict[str, str] = {"compute": "2.79"}
 """Nova's of Train (2019): descriptions of flavors (2.55), extra specs in lists of them (2.61), one policy for a server
-group (2.64), and a host asked for by those who may (2.74)."""
-CHECKED_SPECS = "2.86"
+group (2.64), and a host action for by those who may (2.74)."""
+VALIDATED_SPECS = "2.86"
 """Since which Nova refuses extra specs that it does not know, or whose values it does not."""
-NAMES_IN_A_REQUEST = 60
+NAMES_PER_REQUEST = 60
 """So that an address stays below 8 KiB, which servers take."""
 
 
@@ -31,11 +31,11 @@ class Post(NamedTuple):
     """A later microversion, taken where the service has it."""
 
 
-def listed(cloud: Cloud, what: str, service: Service, path: str, key: str) -> list[Json]:
+def list_all(cloud: Cloud, what: str, service: Service, path: str, key: str) -> list[Json]:
     """All of a kind, page by page. Raises StageError."""
     found: list[Json] = []
     next_path: str | None = path
-    with cloud.asking(f"list {what}"):
+    with cloud.reporting_errors(f"list {what}"):
         while next_path:
             answer = _json(_adapter(cloud, service).get(next_path, **_version(service)))
             found += answer[key]
@@ -43,57 +43,57 @@ def listed(cloud: Cloud, what: str, service: Service, path: str, key: str) -> li
     return found
 
 
-def named(cloud: Cloud, what: str, path: str, key: str, names: Sequence[str]) -> list[Json]:
+def list_by_name(cloud: Cloud, what: str, path: str, key: str, names: Sequence[str]) -> list[Json]:
     """Those of Neutron's that have one of these names, of all that this user may see."""
     return [
         each
         for some in _chunks(names)
-        for each in listed(cloud, what, "network", f"{path}?{'&'.join(f'name={quote(name)}' for name in some)}", key)
+        for each in list_all(cloud, what, "network", f"{path}?{'&'.join(f'name={quote(name)}' for name in some)}", key)
     ]
 
 
-def made(cloud: Cloud, asked: str, post: Post, look: Callable[[], Json | None]) -> Json:
+def create(cloud: Cloud, action: str, post: Post, find_existing: Callable[[], Json | None]) -> Json:
     """The answer to a request that makes something, sent once however often its answer is lost.
 
     Args:
         cloud: where.
-        asked: what for, as `create network x`.
+        action: what for, as `create network x`.
         post: the request.
-        look: gives what that answer would have been, if what it makes is there.
+        find_existing: gives what that answer would have been, if what it makes is there.
 
     Raises StageError.
     """
 
-    def send() -> Json:
+    def send_request() -> Json:
         adapter = _adapter(cloud, post.service)
         version = {"microversion": post.better} if _has(adapter, post.better) else _version(post.service)
         return _json(adapter.post(post.path, json=post.body, **version))
 
-    return cloud.made(asked, send, look)
+    return cloud.create_once(action, send_request, find_existing)
 
 
-def got(cloud: Cloud, asked: str, service: Service, path: str) -> Json:
+def get(cloud: Cloud, action: str, service: Service, path: str) -> Json:
     """The answer to a question. Raises StageError."""
-    with cloud.asking(asked):
+    with cloud.reporting_errors(action):
         return _json(_adapter(cloud, service).get(path, **_version(service)))
 
 
-def sent(cloud: Cloud, asked: str, service: Service, path: str, blocks: Iterable[bytes]) -> None:
+def upload(cloud: Cloud, action: str, service: Service, path: str, blocks: Iterable[bytes]) -> None:
     """Send a file's bytes. Raises StageError."""
-    with cloud.asking(asked):
+    with cloud.reporting_errors(action):
         headers = {"Content-Type": "application/octet-stream"}
         _check(_adapter(cloud, service).put(path, data=blocks, headers=headers))
 
 
-def changed(cloud: Cloud, asked: str, service: Service, path: str, body: Json) -> Json:
+def update(cloud: Cloud, action: str, service: Service, path: str, body: Json) -> Json:
     """The answer to a request that sets something. Raises StageError."""
-    with cloud.asking(asked):
+    with cloud.reporting_errors(action):
         return _json(_adapter(cloud, service).put(path, json=body, **_version(service)))
 
 
-def deleted(cloud: Cloud, asked: str, service: Service, path: str) -> None:
+def delete(cloud: Cloud, action: str, service: Service, path: str) -> None:
     """Delete something that may be gone already. Raises StageError."""
-    with cloud.asking(asked):
+    with cloud.reporting_errors(action):
         answer = _adapter(cloud, service).delete(path, **_version(service))
         if answer.status_code != 404:
             _check(answer)
@@ -134,5 +134,5 @@ def _next(path: str, key: str, answer: Json) -> str | None:
 
 
 def _chunks(names: Sequence[str]) -> Iterator[Sequence[str]]:
-    for first in range(0, len(names), NAMES_IN_A_REQUEST):
-        yield names[first : first + NAMES_IN_A_REQUEST]
+    for first in range(0, len(names), NAMES_PER_REQUEST):
+        yield names[first : first + NAMES_PER_REQUEST]

@@ -1,36 +1,59 @@
 """What a stage made, taken away again when it could not be brought up, or is not needed any more."""
 
+import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 from nodrop.errors import StageError
-from nodrop.model.cloud import CloudPlan, CloudResource
-from nodrop.stage.base import OnProgress
-from nodrop.stage.openstack import cleanup
+from nodrop.model.cloud import CloudPlan, CloudResource, ResourceKind
+from nodrop.stage.base import OnProgress, silent
+from nodrop.stage.openstack import cleanup, rest
+from nodrop.stage.openstack.cleanup import ENDPOINTS, ORDER
 from nodrop.stage.openstack.login import Cloud
+from nodrop.stage.openstack.requests import CloudError
+from nodrop.stage.openstack.rest import Json
+from nodrop.stage.openstack.routers import detach_router
 from nodrop.system.log_files import LOGGER
 
+AT_ONCE = 4
+"""Requests under way: Neutron locks tables, more would wait for each other."""
+CONFLICT = 409
+PASSES = 4
+"""How often what is still in use is tried: Neutron lets go of things a moment after it said so."""
+BETWEEN_PASSES_S = 2.0
+GONE_S, GONE_EACH_S = 120.0, 5.0
+"""How long servers may take to be gone: all, and each more."""
+POLL_S = 1.0
 AGAIN = "run nodrop cleanup when the cloud is well again"
 
 
-def take_away(cloud: Cloud, resources: Sequence[CloudResource], on_progress: OnProgress) -> str:
+class FailedDeletion(NamedTuple):
+    """Something that could not be taken away."""
+
+    resource: CloudResource
+    reason: str
+
+
+def roll_back(cloud: Cloud, resources: Sequence[CloudResource], on_progress: OnProgress) -> str:
     """Take away what was made, and say how that went; what was found stays. Never raises for what a cloud says."""
     made = [each for each in resources if not each.found]
     if not made:
         return "Nothing was made"
-    kept = cleanup.take_away(cloud, made, on_progress)
+    kept = delete_resources(cloud, made, on_progress)
     if not kept:
-        return f"What was made was taken away again ({counted(made)})"
+        return f"What was made was taken away again ({format_counts(made)})"
     named = ", ".join(f"{each.resource.kind} {each.resource.name}" for each in kept[:8])
     more = f" and {len(kept) - 8} more" if len(kept) > 8 else ""
-    return f"What was made was taken away again but for {named}{more} ({kept[0].why}): {AGAIN}"
+    return f"What was made was taken away again but for {named}{more} ({kept[0].reason}): {AGAIN}"
 
 
-def stray(cloud: Cloud, plan: CloudPlan, known: Sequence[CloudResource]) -> Iterator[CloudResource]:
+def find_untracked(cloud: Cloud, plan: CloudPlan, known: Sequence[CloudResource]) -> Iterator[CloudResource]:
     """What carries the plan's mark and one of its names and is on no record: made by a request without an answer."""
     ids = {each.id for each in known}
     names = _names(plan)
     try:
-        left = cleanup.find(cloud, plan.label)
+        left = cleanup.find_leftovers(cloud, plan.label)
     except StageError as error:
         LOGGER.warning("what requests without an answer made could not be looked for: %s", error)
         return
@@ -41,7 +64,7 @@ def stray(cloud: Cloud, plan: CloudPlan, known: Sequence[CloudResource]) -> Iter
             yield each.resource
 
 
-def counted(resources: Sequence[CloudResource]) -> str:
+def format_counts(resources: Sequence[CloudResource]) -> str:
     """`2 networks, 2 subnets, 4 ports`."""
     counts: dict[str, int] = {}
     for each in resources:
@@ -65,3 +88,131 @@ def _names(plan: CloudPlan) -> frozenset[str]:
         )
         if name
     )
+
+
+def delete_resources(
+    cloud: Cloud, resources: Sequence[CloudResource], on_progress: OnProgress = silent
+) -> tuple[FailedDeletion, ...]:
+    """Take away, in order, what was not there before, and wait until servers are gone; what is gone already counts.
+
+    Args:
+        cloud: where.
+        resources: what; those that are `found` stay.
+        on_progress: is told of each.
+
+    Returns: what could not be taken away, and reason. Never raises for what a cloud says.
+    """
+    return _Deletion(cloud, [each for each in resources if not each.found], on_progress).run()
+
+
+class _Deletion:
+    """What is to go, and how far it is."""
+
+    def __init__(self, cloud: Cloud, resources: Sequence[CloudResource], on_progress: OnProgress) -> None:
+        self._cloud = cloud
+        self._resources = resources
+        self._on_progress = on_progress
+        self._done_count = 0
+        self._kept: dict[str, FailedDeletion] = {}
+        """By id."""
+        self._lost_contact = ""
+        """Why nothing more is asked: the cloud gave no answer."""
+
+    def run(self) -> tuple[FailedDeletion, ...]:
+        for kind in ORDER:
+            some = [each for each in self._resources if each.kind == kind]
+            if kind == "flavor":
+                some = self._unused(some)
+            if some and self._lost_contact:
+                for each in some:
+                    self._keep(each, self._lost_contact)
+            elif some:
+                self._take(kind, some)
+        return tuple(self._kept.values())
+
+    def _take(self, kind: ResourceKind, some: Sequence[CloudResource]) -> None:
+        for attempt in range(PASSES):
+            if attempt:
+                time.sleep(BETWEEN_PASSES_S)
+            with ThreadPoolExecutor(AT_ONCE) as pool:
+                refusals = list(pool.map(self._delete, some))
+            if kind == "server":
+                asked = [each for each, refused in zip(some, refusals, strict=True) if not refused]
+                self._wait(asked)
+            again = []
+            for each, refused in zip(some, refusals, strict=True):
+                if refused and refused.status == CONFLICT and attempt + 1 < PASSES:
+                    again.append(each)
+                elif refused:
+                    self._keep(each, str(refused))
+                    self._lost_contact = self._lost_contact or ("" if refused.status else str(refused))
+                elif kind != "server":
+                    self._report_gone(each)
+            if not again:
+                return
+            some = again
+
+    def _delete(self, each: CloudResource) -> CloudError | None:
+        endpoint = ENDPOINTS[each.kind]
+        asked = f"delete {endpoint.noun} {each.name}"
+        try:
+            if each.kind == "router":
+                detach_router(self._cloud, each)
+            rest.delete(self._cloud, asked, endpoint.service, f"{endpoint.path}/{each.id}")
+        except CloudError as refused:
+            return refused
+        return None
+
+    def _unused(self, flavors: Sequence[CloudResource]) -> list[CloudResource]:
+        """Those no server is made of: flavors are the whole cloud's, and other projects may have taken them."""
+        unused = []
+        for each in flavors:
+            path = f"/servers/detail?{'all_tenants=1&' if self._cloud.is_admin else ''}flavor={each.id}"
+            try:
+                users = rest.list_all(self._cloud, f"servers of flavor {each.name}", "compute", path, "servers")
+            except CloudError as refused:
+                self._keep(each, str(refused))
+                continue
+            if users:
+                self._keep(each, f"a server has it still, {users[0]['name']}; take it away first")
+            else:
+                unused.append(each)
+        return unused
+
+    def _wait(self, servers: Sequence[CloudResource]) -> None:
+        """Until they are gone."""
+        waited = {each.id: each for each in servers}
+        end = time.monotonic() + GONE_S + GONE_EACH_S * len(waited)
+        while waited:
+            try:
+                there = {
+                    each["id"]: each
+                    for each in rest.list_all(self._cloud, "servers", "compute", "/servers/detail", "servers")
+                }
+            except CloudError as refused:
+                for each in waited.values():
+                    self._keep(each, str(refused))
+                return
+            for gone in [each for key, each in waited.items() if key not in there]:
+                del waited[gone.id]
+                self._report_gone(gone)
+            if time.monotonic() > end:
+                for each in waited.values():
+                    self._keep(each, _still_there_message(there[each.id]))
+                return
+            if waited:
+                time.sleep(POLL_S)
+
+    def _report_gone(self, each: CloudResource) -> None:
+        self._done_count += 1
+        self._on_progress(f"{ENDPOINTS[each.kind].noun} {each.name} is gone", self._done_count, len(self._resources))
+
+    def _keep(self, each: CloudResource, reason: str) -> None:
+        self._kept[each.id] = FailedDeletion(each, reason)
+        self._on_progress(f"{ENDPOINTS[each.kind].noun} {each.name} stays", self._done_count, len(self._resources))
+
+
+def _still_there_message(server: Json) -> str:
+    fault = (server.get("fault") or {}).get("message")
+    state = server.get("OS-EXT-STS:task_state") or server.get("status")
+    return f"asked to go, it is still {state}{f': {fault}' if fault else ''}; see that its compute host is up"

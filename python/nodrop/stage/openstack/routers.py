@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from nodrop.errors import StageError
-from nodrop.model.cloud import CloudResource, CloudRouter
+from nodrop.model.cloud import CloudPlan, CloudResource, CloudRouter, NetworkRole
 from nodrop.stage.openstack import rest
-from nodrop.stage.openstack.api_errors import Refused
-from nodrop.stage.openstack.existing_resources import is_ours, only
+from nodrop.stage.openstack.existing_resources import single_match
 from nodrop.stage.openstack.login import Cloud
-from nodrop.stage.openstack.ownership_tags import mark
+from nodrop.stage.openstack.ownership_tags import is_tagged, ownership_tag
+from nodrop.stage.openstack.requests import CloudError
 from nodrop.stage.openstack.rest import Json, Post
 
-Record = Callable[[CloudResource], None]
+OnResource = Callable[[CloudResource], None]
 """Hears of each resource before the next request."""
 NOT_FOUND = 404
 INTERFACE = "interface"
@@ -23,7 +23,7 @@ INTERFACE = "interface"
 replicated; that of its gateway is called otherwise."""
 
 
-class StandingRouter(NamedTuple):
+class ActiveRouter(NamedTuple):
     """A router as it stands; of each pair the tester's side is first."""
 
     name: str
@@ -36,13 +36,13 @@ class StandingRouter(NamedTuple):
 class Routers:
     """Makes routers, or takes those that are there."""
 
-    def __init__(self, cloud: Cloud, label: str, record: Record) -> None:
+    def __init__(self, cloud: Cloud, label: str, on_resource: OnResource) -> None:
         """Where, what they are marked with, and who is told of each before it is joined to anything."""
         self._cloud = cloud
         self._label = label
-        self._record = record
+        self._record = on_resource
 
-    def bring_up(self, wanted: Sequence[CloudRouter], subnets: Mapping[str, Json]) -> tuple[StandingRouter, ...]:
+    def ensure_routers(self, wanted: Sequence[CloudRouter], subnets: Mapping[str, Json]) -> tuple[ActiveRouter, ...]:
         """See that routers stand between their networks and have their routes.
 
         Args:
@@ -54,7 +54,7 @@ class Routers:
         there = self._named([router.name for router in wanted])
         return tuple(self._bring_up(router, subnets, there) for router in wanted)
 
-    def way_out(self, name: str, inside: Json, outside: Json) -> None:
+    def ensure_gateway(self, name: str, inside: Json, outside: Json) -> None:
         """See that floating addresses of a network reach a subnet: by a router that joins them, or one that is made.
 
         Args:
@@ -65,41 +65,41 @@ class Routers:
         Raises StageError.
         """
         path = f"/ports?network_id={inside['network_id']}"
-        ports = rest.listed(self._cloud, "ports", "network", path, "ports")
+        ports = rest.list_all(self._cloud, "ports", "network", path, "ports")
         joining = {each["device_id"] for each in ports if _is_interface(each)}
         path = f"/routers?project_id={self._cloud.project_id}"
-        there = rest.listed(self._cloud, "routers", "network", path, "routers")
+        there = rest.list_all(self._cloud, "routers", "network", path, "routers")
         for router in there:
             gateway = router.get("external_gateway_info") or {}
             if router["id"] in joining and gateway.get("network_id") == outside["id"]:
-                self._tell(router, found=True)
+                self._record_router(router, found=True)
                 return
-        found = only(self._cloud, "router", name, [each for each in there if each["name"] == name])
+        found = single_match(self._cloud, "router", name, [each for each in there if each["name"] == name])
         router = found or self._make(name, {"external_gateway_info": {"network_id": outside["id"]}})
-        self._tell(router, found=found is not None)
-        if inside["id"] not in joined(self._cloud, name, router["id"]):
-            self._join(router, inside)
+        self._record_router(router, found=found is not None)
+        if inside["id"] not in router_interfaces(self._cloud, name, router["id"]):
+            self._attach(router, inside)
 
     def _named(self, names: Sequence[str]) -> list[Json]:
-        return rest.named(self._cloud, "routers", "/routers", "routers", names)
+        return rest.list_by_name(self._cloud, "routers", "/routers", "routers", names)
 
-    def _tell(self, router: Json, *, found: bool) -> None:
+    def _record_router(self, router: Json, *, found: bool) -> None:
         self._record(CloudResource(kind="router", name=router["name"], id=router["id"], found=found))
 
-    def _bring_up(self, wanted: CloudRouter, subnets: Mapping[str, Json], there: Sequence[Json]) -> StandingRouter:
+    def _bring_up(self, wanted: CloudRouter, subnets: Mapping[str, Json], there: Sequence[Json]) -> ActiveRouter:
         found = self._find(wanted, there)
         router = found or self._make(wanted.name, {})
-        self._tell(router, found=found is not None)
+        self._record_router(router, found=found is not None)
         sides = [self._subnet(wanted, network, subnets) for network in wanted.networks]
-        interfaces = joined(self._cloud, wanted.name, router["id"])
+        interfaces = router_interfaces(self._cloud, wanted.name, router["id"])
         missing = [subnet for subnet in sides if subnet["id"] not in interfaces]
         for subnet in missing:
-            self._join(router, subnet)
+            self._attach(router, subnet)
         if missing:
-            interfaces = joined(self._cloud, wanted.name, router["id"])
+            interfaces = router_interfaces(self._cloud, wanted.name, router["id"])
         self._give_routes(wanted, router)
         left, right = (interfaces[subnet["id"]] for subnet in sides)
-        return StandingRouter(wanted.name, router["id"], (left[0], right[0]), (left[1], right[1]))
+        return ActiveRouter(wanted.name, router["id"], (left[0], right[0]), (left[1], right[1]))
 
     def _subnet(self, wanted: CloudRouter, network: str, subnets: Mapping[str, Json]) -> Json:
         if network not in subnets:
@@ -112,8 +112,8 @@ class Routers:
     def _find(self, wanted: CloudRouter, there: Sequence[Json]) -> Json | None:
         """The project's router of this name. Raises StageError where it is somebody else's and lacks routes."""
         own = [each for each in there if each["name"] == wanted.name and each["project_id"] == self._cloud.project_id]
-        found = only(self._cloud, "router", wanted.name, own)
-        if found and not is_ours("router", found):
+        found = single_match(self._cloud, "router", wanted.name, own)
+        if found and not is_tagged("router", found):
             asked, has = _routes(wanted), _pairs(found.get("routes") or [])
             if not asked <= has:
                 raise StageError(
@@ -123,55 +123,59 @@ class Routers:
         return found
 
     def _make(self, name: str, more: Json) -> Json:
-        body = {"name": name, "description": mark(self._label), **more}
+        body = {"name": name, "description": ownership_tag(self._label), **more}
 
         def look() -> Json | None:
-            ours = (each for each in self._named([name]) if each.get("description") == mark(self._label))
+            ours = (each for each in self._named([name]) if each.get("description") == ownership_tag(self._label))
             return next(({"router": each} for each in ours), None)
 
         post = Post("network", "/routers", {"router": body})
-        made: Json = rest.made(self._cloud, f"create router {name}", post, look)["router"]
+        made: Json = rest.create(self._cloud, f"create router {name}", post, look)["router"]
         return made
 
-    def _join(self, router: Json, subnet: Json) -> None:
+    def _attach(self, router: Json, subnet: Json) -> None:
         """Give a router an interface: the subnet's gateway where it has one, else the first address that is free."""
         name = router["name"]
         asked = f"join router {name} to subnet {subnet.get('name') or subnet['id']}"
         body = {"subnet_id": subnet["id"]} if subnet.get("gateway_ip") else {"port_id": self._port(name, subnet)["id"]}
         try:
-            rest.changed(self._cloud, asked, "network", f"/routers/{router['id']}/add_router_interface", body)
+            rest.update(self._cloud, asked, "network", f"/routers/{router['id']}/add_router_interface", body)
         except StageError:
-            if subnet["id"] not in joined(self._cloud, name, router["id"]):  # else an answer was lost, and asked again
+            if subnet["id"] not in router_interfaces(
+                self._cloud, name, router["id"]
+            ):  # else an answer was lost, and asked again
                 raise
 
     def _port(self, router: str, subnet: Json) -> Json:
         name = f"{router}-{subnet.get('name') or subnet['id']}"
         body = {
             "name": name,
-            "description": mark(self._label),
+            "description": ownership_tag(self._label),
             "network_id": subnet["network_id"],
             "fixed_ips": [{"subnet_id": subnet["id"]}],
         }
 
         def look() -> Json | None:
-            there = rest.named(self._cloud, "ports", "/ports", "ports", [name])
-            return next(({"port": each} for each in there if each.get("description") == mark(self._label)), None)
+            there = rest.list_by_name(self._cloud, "ports", "/ports", "ports", [name])
+            return next(
+                ({"port": each} for each in there if each.get("description") == ownership_tag(self._label)), None
+            )
 
         post = Post("network", "/ports", {"port": body})
-        made: Json = rest.made(self._cloud, f"create port {name}", post, look)["port"]
+        made: Json = rest.create(self._cloud, f"create port {name}", post, look)["port"]
         return made
 
     def _give_routes(self, wanted: CloudRouter, router: Json) -> None:
         """The routes it is to have, and no others, where nodrop made it."""
         asked = _routes(wanted)
-        if asked == _pairs(router.get("routes") or []) or not is_ours("router", router):
+        if asked == _pairs(router.get("routes") or []) or not is_tagged("router", router):
             return
         routes = [{"destination": prefix, "nexthop": via} for prefix, via in sorted(asked)]
         what = f"give router {wanted.name} the routes {_said(asked)}"
-        rest.changed(self._cloud, what, "network", f"/routers/{router['id']}", {"router": {"routes": routes}})
+        rest.update(self._cloud, what, "network", f"/routers/{router['id']}", {"router": {"routes": routes}})
 
 
-def joined(cloud: Cloud, name: str, router_id: str) -> dict[str, tuple[str, str]]:
+def router_interfaces(cloud: Cloud, name: str, router_id: str) -> dict[str, tuple[str, str]]:
     """Address and MAC of a router's interfaces, by subnet. Raises StageError."""
     return {
         fixed["subnet_id"]: (fixed["ip_address"], port["mac_address"])
@@ -180,7 +184,7 @@ def joined(cloud: Cloud, name: str, router_id: str) -> dict[str, tuple[str, str]
     }
 
 
-def detach(cloud: Cloud, router: CloudResource) -> None:
+def detach_router(cloud: Cloud, router: CloudResource) -> None:
     """Take a router's routes and interfaces from it, those that are there still, so that it can be deleted.
 
     Raises StageError.
@@ -193,14 +197,14 @@ def detach(cloud: Cloud, router: CloudResource) -> None:
 
 def _change_if_there(cloud: Cloud, router: CloudResource, path: str, body: Json) -> None:
     try:
-        rest.changed(cloud, f"detach router {router.name}", "network", path, body)
-    except Refused as refused:
+        rest.update(cloud, f"detach_router router {router.name}", "network", path, body)
+    except CloudError as refused:
         if refused.status != NOT_FOUND:
             raise
 
 
 def _interfaces(cloud: Cloud, name: str, router_id: str) -> list[Json]:
-    ports = rest.listed(cloud, f"ports of router {name}", "network", f"/ports?device_id={router_id}", "ports")
+    ports = rest.list_all(cloud, f"ports of router {name}", "network", f"/ports?device_id={router_id}", "ports")
     return [port for port in ports if _is_interface(port)]
 
 
@@ -218,3 +222,66 @@ def _pairs(routes: Sequence[Json]) -> set[tuple[str, str]]:
 
 def _said(routes: set[tuple[str, str]]) -> str:
     return ", ".join(f"{prefix} by {via}" for prefix, via in sorted(routes)) or "none"
+
+
+class FloatingIps:
+    """Makes floating addresses, or takes those that are there."""
+
+    def __init__(self, cloud: Cloud, plan: CloudPlan, on_resource: OnResource) -> None:
+        """Where, what is to stand there, and who is told of each router and address."""
+        self._cloud = cloud
+        self._plan = plan
+        self._record = on_resource
+
+    def allocate(
+        self, networks: Mapping[str, Json], subnets: Mapping[str, Json], ports: Mapping[str, Json]
+    ) -> dict[str, str]:
+        """Give each server that is to have one a floating address.
+
+        Args:
+            networks: by name.
+            subnets: by the name of their network.
+            ports: by name.
+
+        Returns: the addresses, by the server's name. Raises StageError.
+        """
+        wanted = {server.name: ports[server.ports[-1].name] for server in self._plan.servers if server.floating_ip}
+        if not wanted:
+            return {}
+        outside, inside = networks[self._network("floating")], self._network("management")
+        self._refuse(outside, inside, subnets)
+        routers = Routers(self._cloud, self._plan.label, self._record)
+        routers.ensure_gateway(f"{inside}-router", subnets[inside], outside)
+        path = f"/floatingips?project_id={self._cloud.project_id}"
+        there = rest.list_all(self._cloud, "floating IPs", "network", path, "floatingips")
+        of_ports = {each["port_id"]: each for each in there if each.get("port_id")}
+        return {name: self._address(name, port, outside, of_ports.get(port["id"])) for name, port in wanted.items()}
+
+    def _network(self, role: NetworkRole) -> str:
+        return next(network.name for network in self._plan.networks if network.role == role)
+
+    def _refuse(self, outside: Json, inside: str, subnets: Mapping[str, Json]) -> None:
+        asked = f"cloud {self._cloud.name}: floating addresses asked of network {outside['name']}"
+        if not outside.get("router:external"):
+            raise StageError(f"{asked}, which is not external; name one of `openstack network list --external`")
+        if inside not in subnets:
+            raise StageError(f"{asked}, no subnet of network {inside} is known here; name its subnet")
+
+    def _address(self, server: str, port: Json, outside: Json, found: Json | None) -> str:
+        body = {
+            "floating_network_id": outside["id"],
+            "port_id": port["id"],
+            "description": ownership_tag(self._plan.label),
+        }
+
+        def look() -> Json | None:
+            path = f"/floatingips?port_id={port['id']}"
+            made = rest.list_all(self._cloud, "floating IPs", "network", path, "floatingips")
+            return next(({"floatingip": each} for each in made if is_tagged("floating_ip", each)), None)
+
+        asked = f"give server {server} a floating address of {outside['name']}"
+        post = Post("network", "/floatingips", {"floatingip": body})
+        floating: Json = found or rest.create(self._cloud, asked, post, look)["floatingip"]
+        address = str(floating["floating_ip_address"])
+        self._record(CloudResource(kind="floating_ip", name=address, id=floating["id"], found=found is not None))
+        return address

@@ -1,16 +1,17 @@
 """Loopback VMs: asked for all at once where none needs another's host, then waited for, with one list a look."""
 
+import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from nodrop.errors import StageError
 from nodrop.model.cloud import CloudPlan, CloudServer
-from nodrop.stage.openstack import existing_resources, guest_config, inventory, request_bodies, rest, server_faults
-from nodrop.stage.openstack.guest_config import Guest
+from nodrop.stage.openstack import existing_resources, guest_config, inventory, request_bodies, rest
+from nodrop.stage.openstack.guest_config import GuestFacts
 from nodrop.stage.openstack.login import Cloud
-from nodrop.stage.openstack.ownership_tags import group_name
-from nodrop.stage.openstack.provision import Making
-from nodrop.stage.openstack.request_bodies import Booting
+from nodrop.stage.openstack.ownership_tags import server_group_name
+from nodrop.stage.openstack.provision import Provisioner
+from nodrop.stage.openstack.request_bodies import BootOptions
 from nodrop.stage.openstack.rest import Json, Post
 
 EACH_FURTHER_S = 10.0
@@ -23,16 +24,18 @@ HOST_ID = "hostId"
 FAILED = ("ERROR", "DELETED", "SHUTOFF", "UNKNOWN")
 
 
-class Servers:
+class ServerProvisioner:
     """The VMs of a plan."""
 
-    def __init__(self, cloud: Cloud, plan: CloudPlan, making: Making, tell: Callable[[str, int], None]) -> None:
+    def __init__(
+        self, cloud: Cloud, plan: CloudPlan, provisioner: Provisioner, report: Callable[[str, int], None]
+    ) -> None:
         self._cloud = cloud
         self._plan = plan
-        self._making = making
-        self._tell = tell
+        self._provisioner = provisioner
+        self._report = report
         self._groups: dict[int | None, Json] = {}
-        self._told: dict[str, str] = {}
+        self._user_data_by_name: dict[str, str] = {}
         """User data, by name."""
         self.found: dict[str, Json] = {}
         """By name, as Nova told of them last."""
@@ -43,51 +46,51 @@ class Servers:
         """How many server groups there are to be."""
         return group_count(self._plan, is_admin=self._cloud.is_admin)
 
-    def stand(self, there: Sequence[Json]) -> None:
+    def ensure(self, there: Sequence[Json]) -> None:
         """Take those that fit, make the others, and wait until all are ACTIVE. Raises StageError."""
-        self._told = {server.name: self._user_data(server) for server in self._plan.servers}
-        missing = [server for server in self._plan.servers if not self._take(server, there)]
-        self._make(missing)
+        self._user_data_by_name = {server.name: self._user_data(server) for server in self._plan.servers}
+        missing = [server for server in self._plan.servers if not self._reuse(server, there)]
+        self._create(missing)
 
     def restage(self, chains: Sequence[int]) -> None:
         """Make these chains' servers anew, on the same ports. Raises StageError."""
         again = [server for server in self._plan.servers if server.chain in chains]
-        self._take_away([self.found.pop(server.name) for server in again])
+        self._delete([self.found.pop(server.name) for server in again])
         self.restaged |= {server.name for server in again}
-        self._make(again)
+        self._create(again)
 
-    def look(self) -> dict[str, Json]:
+    def read(self) -> dict[str, Json]:
         """How they are now, by name; those that are gone are not in it."""
-        listed = {server["id"]: server for server in inventory.servers(self._cloud)}
+        listed = {server["id"]: server for server in inventory.list_servers(self._cloud)}
         return {name: listed[server["id"]] for name, server in self.found.items() if server["id"] in listed}
 
-    def _take(self, server: CloudServer, there: Sequence[Json]) -> bool:
+    def _reuse(self, server: CloudServer, there: Sequence[Json]) -> bool:
         standing = existing_resources.find_server(
             self._cloud,
             server,
             there,
-            flavor=self._making.flavor["name"],
-            image_id=self._making.image["id"],
-            ports=[self._making.ports[port.name] for port in server.ports],
-            user_data_digest=guest_config.digest(self._told[server.name]),
+            flavor=self._provisioner.flavor["name"],
+            image_id=self._provisioner.image["id"],
+            ports=[self._provisioner.ports[port.name] for port in server.ports],
+            user_data_digest=guest_config.user_data_digest(self._user_data_by_name[server.name]),
         )
         if standing is None:
             return False
         if standing.differences:
-            self._tell(f"server {server.name} is made anew ({'; '.join(standing.differences)})", 0)
-            self._take_away([standing.found])
+            self._report(f"server {server.name} is made anew ({'; '.join(standing.differences)})", 0)
+            self._delete([standing.found])
             return False
         self.found[server.name] = standing.found
-        self._making.record("server", self.found[server.name], found=True)
-        self._tell(f"server {server.name} is there", 1)
+        self._provisioner.record("server", self.found[server.name], found=True)
+        self._report(f"server {server.name} is there", 1)
         return True
 
     def _user_data(self, server: CloudServer) -> str:
         chain = [each for each in self._plan.servers if each.chain == server.chain]
-        macs = [tuple(self._making.ports[port.name]["mac_address"] for port in each.ports) for each in chain]
+        macs = [tuple(self._provisioner.ports[port.name]["mac_address"] for port in each.ports) for each in chain]
         index = chain.index(server)
         ends = self._plan.tester_macs or (None, None)
-        known = Guest(
+        known = GuestFacts(
             macs=macs[index],
             neighbors=guest_config.neighbors(chain, index, macs, (None, None) if self._plan.routers else ends),
             management=self._management(server),
@@ -101,54 +104,54 @@ class Servers:
         for port in server.ports:
             if roles.get(port.network) != "management":
                 continue
-            made = self._making.ports[port.name]
-            subnet = self._making.subnets.get(port.network)
+            made = self._provisioner.ports[port.name]
+            subnet = self._provisioner.subnets.get(port.network)
             if not made["fixed_ips"] or subnet is None:
                 return made["mac_address"], "", None
             length = subnet["cidr"].partition("/")[2]
             return made["mac_address"], f"{made['fixed_ips'][0]['ip_address']}/{length}", subnet.get("gateway_ip")
         return None
 
-    def _make(self, servers: Sequence[CloudServer]) -> None:
+    def _create(self, servers: Sequence[CloudServer]) -> None:
         """Those of a chain that have to be on the first one's host are asked for when it is known."""
         end_s = time.monotonic() + self._plan.active_timeout_s + EACH_FURTHER_S * (len(servers) - 1)
-        first_hop = [server for server in servers if not self._waits(server)]
-        later = [server for server in servers if self._waits(server)]
+        first_hop = [server for server in servers if not self._follows_first_host(server)]
+        later = [server for server in servers if self._follows_first_host(server)]
         for server in first_hop:
             self._request(server)
         if later:
-            self._await(first_hop, lambda found: bool(found.get(HOST)), end_s, "has a host")
+            self._await_all(first_hop, lambda found: bool(found.get(HOST)), end_s, "has a host")
             for server in later:
                 self._request(server)
         if servers:
-            self._tell(f"{len(servers)} server{'s' if len(servers) > 1 else ''} asked for, not ACTIVE yet", 0)
-        self._await(servers, lambda found: found["status"] == "ACTIVE", end_s, "is ACTIVE")
+            self._report(f"{len(servers)} server{'s' if len(servers) > 1 else ''} asked for, not ACTIVE yet", 0)
+        self._await_all(servers, lambda found: found["status"] == "ACTIVE", end_s, "is ACTIVE")
 
-    def _waits(self, server: CloudServer) -> bool:
+    def _follows_first_host(self, server: CloudServer) -> bool:
         """Whether it can only be asked for when another's host is known."""
         return bool(server.hop) and self._plan.same_host and not self._plan.hosts and self._cloud.is_admin
 
     def _request(self, server: CloudServer) -> None:
-        body = request_bodies.server(server, self._plan, self._booting(server))
+        body = request_bodies.server_body(server, self._plan, self._booting(server))
 
         def look() -> Json | None:
             """By its name and by what it was told, for all its ports are in there."""
             metadata = body["server"]["metadata"]
-            there = (each for each in inventory.servers(self._cloud) if each["name"] == server.name)
+            there = (each for each in inventory.list_servers(self._cloud) if each["name"] == server.name)
             return next(({"server": each} for each in there if each["metadata"] == metadata), None)
 
         asked = f"create server {server.name}" + (f" on {self._host(server)}" if self._host(server) else "")
-        made: Json = rest.made(self._cloud, asked, Post("compute", "/servers", body), look)["server"]
+        made: Json = rest.create(self._cloud, asked, Post("compute", "/servers", body), look)["server"]
         self.found[server.name] = {"status": "BUILD", **made, "name": server.name}
-        self._making.record("server", self.found[server.name])
+        self._provisioner.record("server", self.found[server.name])
 
-    def _booting(self, server: CloudServer) -> Booting:
-        group = self._group(server)
-        return Booting(
-            image_id=self._making.image["id"],
-            flavor_id=self._making.flavor["id"],
-            port_ids=tuple(self._making.ports[port.name]["id"] for port in server.ports),
-            user_data=self._told[server.name],
+    def _booting(self, server: CloudServer) -> BootOptions:
+        group = self._server_group(server)
+        return BootOptions(
+            image_id=self._provisioner.image["id"],
+            flavor_id=self._provisioner.flavor["id"],
+            port_ids=tuple(self._provisioner.ports[port.name]["id"] for port in server.ports),
+            user_data=self._user_data_by_name[server.name],
             group_id=group["id"] if group else None,
             host=self._host(server),
         )
@@ -156,40 +159,42 @@ class Servers:
     def _host(self, server: CloudServer) -> str | None:
         if hosts := self._plan.hosts:
             return hosts[server.chain % len(hosts)]
-        if self._waits(server):
+        if self._follows_first_host(server):
             first = next(each for each in self._plan.servers if each.chain == server.chain)
             return str(self.found[first.name][HOST])
         return None
 
-    def _group(self, server: CloudServer) -> Json | None:
+    def _server_group(self, server: CloudServer) -> Json | None:
         """The one of all; or, so that a chain is on one host though its hosts are told to nobody, one of its own."""
         key = None if self._plan.server_group else server.chain
         if key is not None and not self.group_count:
             return None
         if key not in self._groups:
-            name = group_name(self._plan.label, key)
-            self._groups[key] = self._making.group(name, self._plan.server_group or "affinity")
+            name = server_group_name(self._plan.label, key)
+            self._groups[key] = self._provisioner.server_group(name, self._plan.server_group or "affinity")
         return self._groups[key]
 
-    def _await(self, servers: Sequence[CloudServer], is_done: Callable[[Json], bool], end_s: float, what: str) -> None:
+    def _await_all(
+        self, servers: Sequence[CloudServer], is_done: Callable[[Json], bool], end_s: float, what: str
+    ) -> None:
         """Until all are so. Raises StageError for the first that never will be, and when the time is over."""
         waiting = {server.name: server for server in servers}
         while waiting:
-            now = self.look()
+            now = self.read()
             for name, server in list(waiting.items()):
                 found = now.get(name, {"status": "DELETED"})
                 if found["status"] in FAILED:
-                    raise StageError(f"cloud {self._cloud.name}: {server_faults.reason(server, self._plan, found)}")
+                    raise StageError(f"cloud {self._cloud.name}: {fault_message(server, self._plan, found)}")
                 self.found[name] = {**self.found[name], **found}
                 if is_done(found):
                     del waiting[name]
-                    self._tell(f"server {name} {what}", what == "is ACTIVE")
+                    self._report(f"server {name} {what}", what == "is ACTIVE")
             if waiting and time.monotonic() > end_s:
-                raise StageError(self._too_late(list(waiting), len(servers)))
+                raise StageError(self._timeout_message(list(waiting), len(servers)))
             if waiting:
                 time.sleep(self._plan.poll_s)
 
-    def _too_late(self, waiting: Sequence[str], count: int) -> str:
+    def _timeout_message(self, waiting: Sequence[str], count: int) -> str:
         first = self.found[waiting[0]]
         task = first.get("OS-EXT-STS:task_state")
         return (
@@ -199,14 +204,14 @@ class Servers:
             "(openstack.active_timeout), or look into nova-compute's log on its host"
         )
 
-    def _take_away(self, servers: Sequence[Json]) -> None:
+    def _delete(self, servers: Sequence[Json]) -> None:
         """Delete them and wait until they are gone, so that their ports are free."""
         for server in servers:
-            rest.deleted(self._cloud, f"delete server {server['name']}", "compute", f"/servers/{server['id']}")
+            rest.delete(self._cloud, f"delete server {server['name']}", "compute", f"/servers/{server['id']}")
         gone = {server["id"] for server in servers}
-        self._making.resources[:] = [each for each in self._making.resources if each.id not in gone]
+        self._provisioner.resources[:] = [each for each in self._provisioner.resources if each.id not in gone]
         end_s = time.monotonic() + GONE_S
-        while any(each["id"] in gone for each in inventory.servers(self._cloud)):
+        while any(each["id"] in gone for each in inventory.list_servers(self._cloud)):
             if time.monotonic() > end_s:
                 names = ", ".join(server["name"] for server in servers)
                 raise StageError(
@@ -222,3 +227,66 @@ def group_count(plan: CloudPlan, *, is_admin: bool) -> int:
         return 1
     chains = {server.chain for server in plan.servers if server.hop}
     return len(chains) if plan.same_host and not plan.hosts and not is_admin else 0
+
+
+PAGE_SIZE_SPEC = "hw:mem_page_size"
+CPU_POLICY_SPEC = "hw:cpu_policy"
+NUMA_NODES_SPEC = "hw:numa_nodes"
+NO_HOST_FAULT = re.compile(
+    r"no valid host|no suitable host|not enough hosts|insufficient|no allocation candidates", re.IGNORECASE
+)
+PORT_FAULT = re.compile(r"binding failed|failed to allocate the network|vif|port ", re.IGNORECASE)
+QUOTA_FAULT = re.compile(r"quota", re.IGNORECASE)
+IMAGE_FAULT = re.compile(r"image", re.IGNORECASE)
+
+
+def fault_message(server: CloudServer, plan: CloudPlan, found: Json) -> str:
+    """What became of a server, and what to do.
+
+    Args:
+        server: as it was planned.
+        plan: what else was.
+        found: the server as Nova tells it.
+    """
+    said = " ".join(str((found.get("fault") or {}).get("message") or "").split()).rstrip(".")
+    status = found["status"]
+    why = said or "Nova does not say why"
+    return f"server {server.name} asked for, it is {status}: {why}; {_fault_advice(server, plan, said)}"
+
+
+def _fault_advice(server: CloudServer, plan: CloudPlan, said: str) -> str:
+    if QUOTA_FAULT.search(said):
+        return "a quota is used up: take away what is not needed, or ask an administrator for more"
+    if NO_HOST_FAULT.search(said):
+        return f"no compute host has all that it needs: {', '.join(_host_requirements(server, plan))}"
+    if PORT_FAULT.search(said):
+        return (
+            "its ports could not be bound on the host: see that an agent or driver for these networks runs there, and "
+            "that the physical networks are mapped on it (openstack network agent list)"
+        )
+    if IMAGE_FAULT.search(said):
+        return "see whether the image is for such a machine (openstack image show)"
+    return "look into nova-compute's log on its host"
+
+
+def _host_requirements(server: CloudServer, plan: CloudPlan) -> Iterator[str]:
+    """What a host has to have."""
+    if plan.flavor:
+        yield f"{plan.flavor.vcpus} vCPUs and {plan.flavor.ram_mib} MiB free"
+        specs = plan.flavor.extra_specs
+        if specs.get(CPU_POLICY_SPEC) == "dedicated":
+            yield "CPUs kept for VMs that have them alone (cpu_dedicated_set)"
+        if specs.get(PAGE_SIZE_SPEC, "any") not in ("any", "small"):
+            yield f"free huge pages ({PAGE_SIZE_SPEC}={specs[PAGE_SIZE_SPEC]})"
+        if NUMA_NODES_SPEC in specs:
+            yield f"{specs[NUMA_NODES_SPEC]} NUMA nodes that each have their share free"
+    if direct := [port for port in server.ports if port.vnic_type == "direct"]:
+        names = {network.name: network.physical_network for network in plan.networks}
+        where = ", ".join(str(names.get(port.network) or port.network) for port in direct)
+        yield f"a free virtual function for each of its SR-IOV ports ({where}; pci.device_spec of nova-compute)"
+    if plan.hosts:
+        yield f"and to be {' or '.join(plan.hosts)}"
+    elif plan.availability_zone:
+        yield f"and to be in availability zone {plan.availability_zone}"
+    if plan.server_group:
+        yield f"and to fit the policy {plan.server_group} of the server group"

@@ -1,23 +1,70 @@
 """Chains staged in OpenStack: found or made, waited for, read back; taken away again unless they are to stay."""
 
 import os
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Self
 
-from nodrop.errors import StageError
+from nodrop.errors import NodropError, StageError
 from nodrop.model.cloud import CloudFacts, CloudNetworkFacts, CloudPlan
 from nodrop.model.facts import InterfaceFacts, StageFacts
 from nodrop.model.lab_plan import LabPlan
 from nodrop.stage.base import OnProgress, silent
 from nodrop.stage.external import ExternalStage
-from nodrop.stage.openstack import admin_requirements, chain_facts, inventory, quota, rollback
-from nodrop.stage.openstack.chain_facts import Read
+from nodrop.stage.openstack import chain_facts, inventory, requirements, rollback
+from nodrop.stage.openstack.chain_facts import CloudState
 from nodrop.stage.openstack.login import Cloud, connect
-from nodrop.stage.openstack.provision import Making
-from nodrop.stage.openstack.server_monitor import Watch
-from nodrop.stage.openstack.servers import Servers, group_count
+from nodrop.stage.openstack.provision import Provisioner
+from nodrop.stage.openstack.rest import Json
+from nodrop.stage.openstack.servers import ServerProvisioner, group_count
 from nodrop.system.log_files import LOGGER
+
+MONITOR_EVERY_S = 10.0
+
+
+class ServerMonitor:
+    """Looks until it is stopped, or one has fault."""
+
+    def __init__(
+        self, read_servers: Callable[[], Mapping[str, Json]], names: frozenset[str], every_s: float = MONITOR_EVERY_S
+    ) -> None:
+        self._read_servers = read_servers
+        self._names = names
+        self._every_s = every_s
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="openstack servers", daemon=True)
+        self.fault: str | None = None
+        """What became of one that is ACTIVE no more."""
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End; a look that is on its way is not waited for long."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join(self._every_s)
+
+    def _run(self) -> None:
+        while not self.fault and not self._stopping.wait(self._every_s):
+            try:
+                self.fault = self._find_fault()
+            except NodropError as error:
+                LOGGER.info("servers could not be looked at, which frames do not notice: %s", error)
+
+    def _find_fault(self) -> str | None:
+        servers = self._read_servers()
+        if gone := sorted(self._names - servers.keys()):
+            return f"server {gone[0]} was ACTIVE when the run began and is gone; somebody took it away: run again"
+        for name, server in servers.items():
+            if server["status"] != "ACTIVE":
+                return (
+                    f"server {name} was ACTIVE when the run began and is {server['status']}; look into its console "
+                    f"(openstack console log show {name}) and run again"
+                )
+        return None
 
 
 class OpenStackStage:
@@ -32,9 +79,9 @@ class OpenStackStage:
         self._on_progress = on_progress
         self._ports = ExternalStage(lab) if tester_is_here and lab.tester_interfaces else None
         self._cloud: Cloud | None = None
-        self._making: Making | None = None
-        self._servers: Servers | None = None
-        self._watch: Watch | None = None
+        self._provisioner: Provisioner | None = None
+        self._servers: ServerProvisioner | None = None
+        self._monitor: ServerMonitor | None = None
         self._facts: StageFacts | None = None
         self._addresses: dict[str, str] = {}
         self._restaged = False
@@ -46,22 +93,22 @@ class OpenStackStage:
         if self._ports:
             self._ports.__enter__()
         try:
-            self._stand()
+            self._bring_up()
             self._facts = self._read(time.monotonic() - start_s)
         except BaseException as error:
-            self._undo(error)
+            self._roll_back(error)
             raise
-        self._begin_watch()
+        self._start_monitor()
         return self
 
     def __exit__(self, *exc: object) -> None:
         """Take away what was made, unless it is to stay; never raises."""
-        self._end_watch()
-        if self._plan.keep or not self._cloud or not self._making:
+        self._stop_monitor()
+        if self._plan.keep or not self._cloud or not self._provisioner:
             return
         self._done_count = 0
         try:
-            said = rollback.take_away(self._cloud, self._making.resources, self._on_progress)
+            said = rollback.roll_back(self._cloud, self._provisioner.resources, self._on_progress)
         except Exception as error:
             said = f"{error}: {rollback.AGAIN}"
         if rollback.AGAIN in said:
@@ -80,50 +127,50 @@ class OpenStackStage:
             return False
         assert self._servers and self._facts
         self._restaged = True
-        self._end_watch()
+        self._stop_monitor()
         again = sum(server.chain in chains for server in self._plan.servers)
         self._done_count -= again
         listed = f"{'chains' if len(chains) > 1 else 'chain'} {', '.join(map(str, chains))}"
         LOGGER.warning("nothing passes %s; made anew, once", listed)
-        self._tell(f"nothing passes {listed}; made anew, once", 0)
+        self._report(f"nothing passes {listed}; made anew, once", 0)
         self._servers.restage(chains)
         self._facts = self._read(self._facts.up_s or 0.0)
-        self._begin_watch()
+        self._start_monitor()
         return True
 
     def check_alive(self) -> None:
         """Raise StageError when a server is ACTIVE no more, or a port of the tester is gone."""
         if self._ports:
             self._ports.check_alive()
-        if self._cloud and self._watch and self._watch.fallen:
-            raise StageError(f"cloud {self._cloud.name}: {self._watch.fallen}")
+        if self._cloud and self._monitor and self._monitor.fault:
+            raise StageError(f"cloud {self._cloud.name}: {self._monitor.fault}")
 
-    def _stand(self) -> None:
+    def _bring_up(self) -> None:
         plan = self._plan
-        self._tell("logging in", 0)
-        self._cloud = cloud = connect(plan.login, lambda text: self._tell(text, 0))
+        self._report("logging in", 0)
+        self._cloud = cloud = connect(plan.login, lambda text: self._report(text, 0))
         groups = group_count(plan, is_admin=cloud.is_admin)
-        there = inventory.read(cloud, plan, wants_groups=bool(groups))
-        self._making = Making(cloud, plan, there, self._tell)
-        with admin_requirements.of_an_administrator(cloud, plan, there):
-            quota.check(cloud, inventory.needs(plan, there, max(0, groups - len(there.groups))))
-            self._making.make_networks()
-            chain_facts.numbers(cloud.name, plan, self._lab, self._networks())  # before more is made in vain
-            self._making.make_ports()
-            self._servers = Servers(cloud, plan, self._making, self._tell)
-            self._servers.stand(there.servers)
-            self._addresses = self._making.addresses()
+        there = inventory.read_inventory(cloud, plan, with_groups=bool(groups))
+        self._provisioner = Provisioner(cloud, plan, there, self._report)
+        with requirements.explaining_admin_requirements(cloud, plan, there):
+            requirements.check_quotas(cloud, inventory.count_missing(plan, there, max(0, groups - len(there.groups))))
+            self._provisioner.create_networks()
+            chain_facts.chain_ids(cloud.name, plan, self._lab, self._networks())  # before more is made in vain
+            self._provisioner.create_ports()
+            self._servers = ServerProvisioner(cloud, plan, self._provisioner, self._report)
+            self._servers.ensure(there.servers)
+            self._addresses = self._provisioner.allocate_floating_ips()
 
     def _read(self, stage_s: float) -> StageFacts:
         """What stands, complete and unambiguous. Raises StageError."""
-        assert self._cloud and self._making and self._servers
+        assert self._cloud and self._provisioner and self._servers
         plan = self._plan
-        ports = {port["name"]: port for port in inventory.ports(self._cloud, plan) if self._is_own(port["id"])}
-        macs = tuple(router.macs[0] for router in self._making.routers)
-        read = Read(self._cloud.name, ports, self._servers.found, self._addresses, macs)
+        ports = {port["name"]: port for port in inventory.list_ports(self._cloud, plan) if self._is_own(port["id"])}
+        macs = tuple(router.macs[0] for router in self._provisioner.routers)
+        read = CloudState(self._cloud.name, ports, self._servers.found, self._addresses, macs)
         networks = self._networks()
         servers = tuple(chain_facts.server_facts(plan, read, self._servers.restaged))
-        chain_facts.check_places(plan, read)
+        chain_facts.check_hosts(plan, read)
         return StageFacts(
             name="openstack",
             sut=self._lab.sut_text,
@@ -138,7 +185,7 @@ class OpenStackStage:
                 is_admin=self._cloud.is_admin,
                 networks=networks,
                 servers=servers,
-                resources=tuple(self._making.resources),
+                resources=tuple(self._provisioner.resources),
                 api_call_counts=self._cloud.api_call_counts,
                 stage_s=stage_s,
             ),
@@ -146,44 +193,44 @@ class OpenStackStage:
         )
 
     def _networks(self) -> tuple[CloudNetworkFacts, ...]:
-        assert self._making
-        return tuple(chain_facts.network_facts(self._plan, self._making.networks))
+        assert self._provisioner
+        return tuple(chain_facts.network_facts(self._plan, self._provisioner.networks))
 
     def _interfaces(self) -> tuple[InterfaceFacts, ...]:
         """The tester's own; none where another program sends."""
         return self._ports.facts.interfaces if self._ports else ()
 
     def _is_own(self, port_id: str) -> bool:
-        assert self._making
-        return any(port["id"] == port_id for port in self._making.ports.values())
+        assert self._provisioner
+        return any(port["id"] == port_id for port in self._provisioner.ports.values())
 
-    def _undo(self, error: BaseException) -> None:
+    def _roll_back(self, error: BaseException) -> None:
         """Take away what was made, and have the error say so."""
-        self._end_watch()
-        if not self._cloud or not self._making:
+        self._stop_monitor()
+        if not self._cloud or not self._provisioner:
             return
         self._done_count = 0
         self._on_progress("taking away what was made", 0, 0)
-        known = self._making.resources
-        said = rollback.take_away(
-            self._cloud, [*known, *rollback.stray(self._cloud, self._plan, known)], self._on_progress
+        known = self._provisioner.resources
+        said = rollback.roll_back(
+            self._cloud, [*known, *rollback.find_untracked(self._cloud, self._plan, known)], self._on_progress
         )
         if isinstance(error, StageError):
             error.args = (f"{error}. {said}",)
         else:
             LOGGER.warning("cloud %s: %s", self._cloud.name, said)
 
-    def _begin_watch(self) -> None:
+    def _start_monitor(self) -> None:
         if self._servers and self._plan.servers:
-            self._watch = Watch(self._servers.look, frozenset(self._servers.found))
-            self._watch.start()
+            self._monitor = ServerMonitor(self._servers.read, frozenset(self._servers.found))
+            self._monitor.start()
 
-    def _end_watch(self) -> None:
-        if self._watch:
-            self._watch.stop()
-            self._watch = None
+    def _stop_monitor(self) -> None:
+        if self._monitor:
+            self._monitor.stop()
+            self._monitor = None
 
-    def _tell(self, text: str, more_count: int) -> None:
+    def _report(self, text: str, more_count: int) -> None:
         self._done_count += more_count
         self._on_progress(text, self._done_count, step_count(self._plan))
 

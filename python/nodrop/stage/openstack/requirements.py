@@ -1,12 +1,15 @@
-"""Whether what a project may have is enough for what is to be made, known before anything is."""
+"""Checks before a cloud is changed: the quotas of the project and the role of its user."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from nodrop.errors import StageError
+from nodrop.model.cloud import CloudPlan
 from nodrop.stage.openstack import rest
-from nodrop.stage.openstack.api_errors import Refused
+from nodrop.stage.openstack.inventory import Inventory
 from nodrop.stage.openstack.login import Cloud
+from nodrop.stage.openstack.requests import CloudError
 from nodrop.system.log_files import LOGGER
 
 FORBIDDEN, NOT_FOUND = 403, 404
@@ -37,7 +40,7 @@ NETWORK = {
 """Neutron's names. Source: https://docs.openstack.org/api-ref/network/v2/#quotas-extension-quotas"""
 
 
-def check(cloud: Cloud, needs: Mapping[str, int]) -> None:
+def check_quotas(cloud: Cloud, needs: Mapping[str, int]) -> None:
     """Raise StageError where the project's quotas are too small, with everything that is short.
 
     Args:
@@ -66,7 +69,7 @@ def _short(wanted: Mapping[str, int], quotas: Mapping[str, Quota]) -> Iterator[s
 
 
 def _compute(cloud: Cloud) -> dict[str, Quota]:
-    told = rest.got(cloud, "read Nova's limits of the project", "compute", "/limits")["limits"]["absolute"]
+    told = rest.get(cloud, "read Nova's limits of the project", "compute", "/limits")["limits"]["absolute"]
     return {what: Quota(told[most], told[used]) for what, (most, used) in COMPUTE.items() if most in told}
 
 
@@ -74,8 +77,8 @@ def _network(cloud: Cloud) -> dict[str, Quota]:
     """None where this user may not read them: what is short is then said when it is used up."""
     path = f"/quotas/{cloud.project_id}/details.json"
     try:
-        told = rest.got(cloud, "read Neutron's quotas of the project", "network", path)["quota"]
-    except Refused as refused:
+        told = rest.get(cloud, "read Neutron's quotas of the project", "network", path)["quota"]
+    except CloudError as refused:
         if refused.status not in (FORBIDDEN, NOT_FOUND):
             raise
         LOGGER.info("quotas of networks are not checked: %s", refused)
@@ -85,3 +88,38 @@ def _network(cloud: Cloud) -> dict[str, Quota]:
         for what, key in NETWORK.items()
         if key in told
     }
+
+
+@contextmanager
+def explaining_admin_requirements(cloud: Cloud, plan: CloudPlan, there: Inventory) -> Iterator[None]:
+    """Within it, a refusal for want of a role lists everything that needs one. Raises StageError."""
+    try:
+        yield
+    except CloudError as refused:
+        if refused.status != FORBIDDEN or cloud.is_admin:
+            raise
+        listed = "; ".join(admin_requirements(plan, there)) or "nothing else"
+        raise StageError(f"{refused}. By the usual policies an administrator is needed here for: {listed}") from refused
+
+
+def admin_requirements(plan: CloudPlan, there: Inventory) -> Iterator[str]:
+    """What of it needs one, by the services' usual policies, each with the way without.
+
+    Source: the sample policies of Nova and Neutron (os_compute_api:os-flavor-manage, :servers:create:zero_disk_flavor,
+    :servers:create:forced_host, create_network:provider:network_type).
+    """
+    if plan.flavor and not there.flavor:
+        yield f"flavor {plan.flavor.name}, which is to be made (have one made, and name it: openstack.flavor.name)"
+    if plan.flavor and (there.flavor or {}).get("disk", plan.flavor.disk_gib) == 0 and plan.servers:
+        yield f"servers of a flavor without a disk, as {plan.flavor.name} (have one with a disk)"
+    if numbered := [
+        network.name
+        for network in plan.networks
+        if network.name not in there.networks and (network.segmentation_id is not None or network.physical_network)
+    ]:
+        yield (
+            f"segmentation ids and physical networks of {', '.join(numbered[:4])}"
+            f"{' and more' if len(numbered) > 4 else ''} (have them made, and name them)"
+        )
+    if plan.hosts:
+        yield f"servers on {', '.join(plan.hosts)} (name an availability zone instead)"

@@ -1,0 +1,100 @@
+"""A child process that takes requests and gives replies as JSON lines on its standard input and output."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Sequence
+from typing import IO, Any
+
+from nodrop.system.line_reader import LineReader
+
+
+class JsonChild:
+    """A running child process with a pipe to its standard input and one from its standard output.
+
+    The child gets its own session, so that Ctrl-C on the terminal does not reach it.
+    """
+
+    def __init__(self, command: Sequence[str | os.PathLike[str]], log: IO[bytes] | None = None) -> None:
+        """Start the command. Its standard error goes to `log`, or to this process's own. Raises OSError."""
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, bufsize=0, start_new_session=True
+        )
+        assert self._process.stdin and self._process.stdout
+        self._stdin, self._stdout = self._process.stdin, self._process.stdout
+        self._reader = LineReader(self._stdout.fileno())
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    @property
+    def has_closed_output(self) -> bool:
+        """Whether it closed its standard output and all lines were read."""
+        return self._reader.ended
+
+    def poll(self) -> int | None:
+        """Return its exit status; None while it runs."""
+        return self._process.poll()
+
+    def send(self, line: bytes) -> None:
+        """Write one line, which ends with a newline. Raises BrokenPipeError once the child has ended."""
+        self._stdin.write(line)
+
+    def next_line(self, timeout_s: float) -> str | None:
+        """Return the next line of its output; None on a timeout or once the output is closed."""
+        return self._reader.next_line(timeout_s)
+
+    def next_object(self, timeout_s: float) -> dict[str, Any]:
+        """Return the JSON object of the next line; empty without one."""
+        return parse_object(self.next_line(timeout_s))
+
+    def end(self, timeout_s: float, drain_s: float = 0.0) -> None:
+        """Close its standard input, which ends it; kill it after a timeout. Never raises.
+
+        Args:
+            timeout_s: time to end by itself.
+            drain_s: time for its own children, which hold its standard output open, to end as well.
+        """
+        with contextlib.suppress(OSError):
+            self._stdin.close()
+        try:
+            self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if drain_s:
+            self._reader.drain(drain_s)
+        self._stdout.close()
+
+    def describe_end(self, timeout_s: float) -> str:
+        """Return a clause with its process id and exit status, waiting for the latter."""
+        try:
+            status = self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return f"(process {self.pid}) closed its output but still runs"
+        return f"(process {self.pid}) {format_status(status)}"
+
+
+def parse_object(line: str | None) -> dict[str, Any]:
+    """Return the JSON object of a line; empty for any other line."""
+    try:
+        value = json.loads(line or "{}")
+    except json.JSONDecodeError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def format_status(status: int) -> str:
+    """Return the exit status of a child process as a clause: `exited with status 2`, `was killed by SIGKILL`."""
+    return f"was killed by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
+
+
+def log_tail(log: IO[bytes], line_count: int) -> str:
+    """Return the last lines of a log, in one line, as the end of an error message; empty for an empty log."""
+    log.seek(0)
+    lines = log.read().decode(errors="replace").splitlines()[-line_count:]
+    return f"; last output: {' | '.join(lines)}" if lines else ""

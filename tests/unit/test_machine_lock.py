@@ -1,0 +1,148 @@
+"""Who of nodrop is at work on this machine, and that one run measures at a time."""
+
+import os
+import secrets
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nodrop.cli import main
+from nodrop.errors import BusyError
+from nodrop.run import machine_lock
+from nodrop.run.machine_lock import active_processes, measurement_lock, registered
+from nodrop.stage import persistent_lab
+from nodrop.system import runtime_dirs
+
+ELSEWHERE = """
+import sys
+from pathlib import Path
+from nodrop.run import machine_lock
+from nodrop.system import runtime_dirs
+from nodrop.stage import registry
+machine_lock.TURN = "\\0" + sys.argv[1]
+runtime_dirs.runtime_root = lambda: Path(sys.argv[2])
+with machine_lock.measurement_lock("elsewhere"):
+    print("taken", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture(autouse=True)
+def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A turn and records of the test's own; labs of the machine are none of its business."""
+    monkeypatch.delenv(machine_lock.ALONGSIDE, raising=False)
+    monkeypatch.setattr(machine_lock, "TURN", f"\0nodrop.test.{secrets.token_hex(8)}")
+    monkeypatch.setattr(runtime_dirs, "runtime_root", lambda: tmp_path / "records")
+    monkeypatch.setattr(persistent_lab, "_standing_holders", lambda: iter(()))
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another process, and it has the turn."""
+    with subprocess.Popen(
+        [sys.executable, "-c", ELSEWHERE, machine_lock.TURN[1:], tmp_path / "records"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline() == "taken\n"
+        yield process
+        process.kill()
+
+
+def test_while_one_run_measures_another_is_refused_and_told_who(elsewhere: subprocess.Popen[str]) -> None:
+    with pytest.raises(BusyError) as refusal, measurement_lock("here"):
+        pass
+    told = str(refusal.value)
+    assert f"process {elsewhere.pid}, results go to {Path('elsewhere').resolve()}" in told
+    assert "wait for it (--wait), or measure beside it (--alongside)" in told
+
+
+def test_a_run_alongside_is_not_refused_and_is_seen(elsewhere: subprocess.Popen[str]) -> None:
+    with measurement_lock("here", alongside=True):
+        assert {seen.process.pid for seen in active_processes()} == {os.getpid(), elsewhere.pid}
+
+
+def test_the_environment_may_allow_it_too(elsewhere: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(machine_lock.ALONGSIDE, "1")
+    with measurement_lock("here"):
+        assert elsewhere.poll() is None
+
+
+def test_a_run_that_is_killed_gives_the_turn_back(elsewhere: subprocess.Popen[str]) -> None:
+    elsewhere.send_signal(signal.SIGKILL)
+    elsewhere.wait()
+    with measurement_lock("here"):
+        (seen,) = active_processes()
+        assert seen.process.pid == os.getpid()
+    assert active_processes() == ()
+
+
+def test_a_run_may_wait_for_its_turn(elsewhere: subprocess.Popen[str]) -> None:
+    with subprocess.Popen(["sh", "-c", f"sleep 0.3; kill -9 {elsewhere.pid}"]), measurement_lock("here", wait=True):
+        assert elsewhere.wait() == -signal.SIGKILL
+
+
+def test_who_has_the_turn_may_take_it_again() -> None:
+    with measurement_lock("a"), measurement_lock("b"):
+        pass
+    with measurement_lock("c"):
+        pass
+
+
+def test_a_run_of_another_user_is_seen_by_what_everybody_may_see(
+    elsewhere: subprocess.Popen[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime_dirs, "runtime_root", lambda: tmp_path / "of another user")
+    (seen,) = active_processes()
+    assert (seen.process.pid, seen.role, seen.place) == (elsewhere.pid, "run", None)
+
+
+def test_a_record_that_outlived_its_process_does_no_harm() -> None:
+    with registered("server", "http://127.0.0.1:7555"):
+        (path,) = runtime_dirs.runtime_subdir(machine_lock.KIND).glob("*")
+        kept = path.read_text()
+        (seen,) = active_processes()
+    assert seen.text().startswith("server of ")
+    path.write_text(kept.replace(f'"start_ticks":{seen.process.start_ticks}', '"start_ticks":1'))
+    assert active_processes() == ()
+    assert not path.exists()
+
+
+def test_a_run_that_cannot_be_recorded_measures_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime_dirs, "runtime_root", lambda: Path("/dev/null"))
+    with measurement_lock("here"):
+        pass
+
+
+def test_status_is_idle_or_busy_as_nfvbenchs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["status"]) == 0
+    assert "status: idle\nno lab stands\n" in capsys.readouterr().out
+    with measurement_lock("results"):
+        assert main(["run", "--status"]) == 1
+    assert "status: busy (run pending)\nrun of " in capsys.readouterr().out
+
+
+def test_nothing_is_cleaned_up_while_a_run_measures(capsys: pytest.CaptureFixture[str]) -> None:
+    with measurement_lock("results"):
+        assert main(["cleanup", "--force"]) == 1
+    assert "a run is measuring, nothing is cleaned up" in capsys.readouterr().err
+    assert main(["run", "--force-cleanup"]) == 0
+    assert "nothing of nodrop is here to clean up" in capsys.readouterr().out
+
+
+def test_a_busy_machine_is_exit_code_3(
+    elsewhere: subprocess.Popen[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert elsewhere.poll() is None
+    assert main(["run"]) == 3
+    assert "nodrop: error: a run of its own on this machine asked, another one is measuring" in capsys.readouterr().err
