@@ -52,7 +52,7 @@ class GeneratorError(NodropError):
     exit_code = 4
 
 
-class NoPath(GeneratorError):
+class NoPathError(GeneratorError):
     """Learning frames do not go through."""
 
     def __init__(self, message: str, chains: tuple[int, ...] = ()) -> None:
@@ -67,7 +67,7 @@ class SearchError(NodropError):
     exit_code = 5
 
 
-class OutOfTime(SearchError):
+class SearchTimeoutError(SearchError):
     """The search was not done in the time it was given; what it knew by then is kept."""
 
 
@@ -89,7 +89,7 @@ class ShipError(NodropError):
     exit_code = 7
 
 
-class VerdictError(NodropError):
+class FailOnError(NodropError):
     """A comparison or a trend was told to fail on a verdict, and this is the verdict."""
 
     exit_code = 8
@@ -101,7 +101,7 @@ class HostError(NodropError):
     exit_code = 9
 
 
-class HostUnknown(HostError):
+class HostUndecidedError(HostError):
     """Whether a host meets what is required of it could not be found out in full."""
 
     exit_code = 10

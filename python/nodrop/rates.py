@@ -14,11 +14,11 @@ WIRE_OVERHEAD_BYTES = 20
 """Preamble, start of frame and gap between frames. Source: IEEE 802.3 section 4.4.2 (8 + 12 byte times)."""
 LINK_SPEED_BPS = 10_000_000_000
 """What a veth link reports as its speed."""
-SEARCHED = ("NDR", "PDR")
+SEARCH_GOALS = ("NDR", "PDR")
 """Goals that a rate may ask for."""
-FORMS = "a rate; write for example 10kpps, 1Mpps, 2.5Gbps, 50%, or ndr, pdr, ndr_pdr to search"
+RATE_FORMS = "a rate; write for example 10kpps, 1Mpps, 2.5Gbps, 50%, or ndr, pdr, ndr_pdr to search"
 SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
-ROUNDING = 1e-9
+ROUNDING_TOLERANCE = 1e-9
 """Exactly the line rate is so but for the last digits."""
 
 _FIXED = re.compile(
@@ -42,7 +42,7 @@ class SearchedRate(NamedTuple):
     """Of the goals, in no particular order."""
 
 
-class Theoretical(NamedTuple):
+class TheoreticalRate(NamedTuple):
     """The most that several links carry together."""
 
     rate_pps: float
@@ -53,13 +53,13 @@ class Theoretical(NamedTuple):
 def parse_rate(written: object) -> FixedRate | SearchedRate:
     """What a user wrote as rate. Raises ValueError naming the forms there are."""
     if not isinstance(written, str):
-        raise ValueError(f"{written!r} is not {FORMS}")
+        raise ValueError(f"{written!r} is not {RATE_FORMS}")
     labels = tuple(word.upper() for word in re.split(r"[_,\s]+", written.strip()))
-    if set(labels) <= set(SEARCHED):
+    if set(labels) <= set(SEARCH_GOALS):
         return SearchedRate(tuple(dict.fromkeys(labels)))
     matched = _FIXED.fullmatch(written)
     if not matched:
-        raise ValueError(f"{written!r} is not {FORMS}")
+        raise ValueError(f"{written!r} is not {RATE_FORMS}")
     number, percent, prefix, unit = matched.groups()
     if unit and unit.startswith("B"):
         raise ValueError(f"{written!r} asked, B stands for bytes; write bits, as {8 * float(number):g}{prefix}bps")
@@ -100,7 +100,7 @@ def fixed_load_pps(
     if rate.unit == "ratio":
         return rate.amount * full_pps
     load_pps = rate.amount if rate.unit == "pps" else rate.amount / ((frame_bytes + WIRE_OVERHEAD_BYTES) * 8)
-    if load_pps > full_pps * (1 + ROUNDING):
+    if load_pps > full_pps * (1 + ROUNDING_TOLERANCE):
         asked = format_pps(load_pps) if rate.unit == "pps" else format_bps(rate.amount)
         full_bps = full_pps * (frame_bytes + WIRE_OVERHEAD_BYTES) * 8
         raise ConfigError(
@@ -111,7 +111,9 @@ def fixed_load_pps(
     return load_pps
 
 
-def theoretical(frame_bytes: float, extra_bytes: float, link_speed_bps: float, direction_count: int) -> Theoretical:
+def theoretical_rate(
+    frame_bytes: float, extra_bytes: float, link_speed_bps: float, direction_count: int
+) -> TheoreticalRate:
     """The most that reaches a SUT behind links on which every frame has more headers than those it was sent with.
 
     Args:
@@ -121,4 +123,4 @@ def theoretical(frame_bytes: float, extra_bytes: float, link_speed_bps: float, d
         direction_count: directions with traffic.
     """
     rate_pps = direction_count * line_rate_pps(frame_bytes + extra_bytes, link_speed_bps)
-    return Theoretical(rate_pps, rate_pps * (frame_bytes + WIRE_OVERHEAD_BYTES) * 8)
+    return TheoreticalRate(rate_pps, rate_pps * (frame_bytes + WIRE_OVERHEAD_BYTES) * 8)

@@ -103,7 +103,7 @@ def parse_seconds(written: object) -> float:
     return number * SECONDS[unit]
 
 
-def parse_moment(written: str, now: datetime) -> datetime:
+def parse_time(written: str, now: datetime) -> datetime:
     """A moment in UTC from `2026-01-31`, `2026-01-31T12:00`, or how long ago: `7d`, `12h`, `2w`. Raises ValueError."""
     ago = _AGO.fullmatch(written.strip().lower())
     try:

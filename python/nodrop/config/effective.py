@@ -3,11 +3,11 @@
 from typing import Any, NamedTuple
 
 from nodrop.config.keys import SHARED
-from nodrop.config.load import Loaded
-from nodrop.config.messages import Book
+from nodrop.config.load import LoadedConfig
+from nodrop.config.messages import KeyTable
 from nodrop.config.nfvbench.schema import NfvbenchConfig, TrafficProfile
 from nodrop.config.schema import Config
-from nodrop.config.yaml_writer import listed, plain, written
+from nodrop.config.yaml_writer import dump_annotated, dump_pairs, to_plain
 from nodrop.system.yaml_reader import Key
 
 DEFAULT = "default"
@@ -15,7 +15,7 @@ CUSTOM = "custom_traffic_profile"
 """What NFVbench calls frame sizes that were not given as a profile."""
 
 
-class Shown(NamedTuple):
+class ConfigView(NamedTuple):
     """A configuration to look at."""
 
     text: str
@@ -23,17 +23,17 @@ class Shown(NamedTuple):
     values: dict[str, Any]
 
 
-def show_own(loaded: Loaded, *, sources: bool, changed: bool) -> Shown:
+def render_own(loaded: LoadedConfig, *, sources: bool, changed: bool) -> ConfigView:
     """In nodrop's keys."""
     return _shown(loaded.config, loaded.book, sources=sources, changed=changed)
 
 
-def show_nfvbench(loaded: Loaded, *, sources: bool, changed: bool) -> Shown:
+def render_nfvbench(loaded: LoadedConfig, *, sources: bool, changed: bool) -> ConfigView:
     """In NFVbench's keys: those that were written, and its defaults for the rest."""
-    return _shown(running(loaded.config), loaded.nfvbench, sources=sources, changed=changed)
+    return _shown(build_nfvbench_view(loaded.config), loaded.nfvbench, sources=sources, changed=changed)
 
 
-def running(config: Config) -> NfvbenchConfig:
+def build_nfvbench_view(config: Config) -> NfvbenchConfig:
     """NFVbench's view of a configuration. What both have under the same name is as nodrop has it."""
     own = {key: value for key, value in config.nfvbench.items() if key not in SHARED}
     shared = {key: getattr(config, key) for key in config.nfvbench if key in SHARED}
@@ -48,18 +48,18 @@ def running(config: Config) -> NfvbenchConfig:
     )
 
 
-def _shown(model: Config | NfvbenchConfig, book: Book, *, sources: bool, changed: bool) -> Shown:
+def _shown(model: Config | NfvbenchConfig, book: KeyTable, *, sources: bool, changed: bool) -> ConfigView:
     def beside(key: Key) -> str:
         return _who(key, book) if sources else ""
 
-    values = plain(model)
+    values = to_plain(model)
     if not changed:
-        return Shown(listed(model, beside), values)
+        return ConfigView(dump_annotated(model, beside), values)
     pairs = [(key, _at(values, key)) for key in book]
-    return Shown(written(pairs, beside), _nested(pairs))
+    return ConfigView(dump_pairs(pairs, beside), _nested(pairs))
 
 
-def _who(key: Key, book: Book) -> str:
+def _who(key: Key, book: KeyTable) -> str:
     """Who wrote a key, or something in it."""
     found = [said for other, said in book.items() if other[: len(key)] == key]
     if not found:

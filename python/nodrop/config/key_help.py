@@ -5,14 +5,14 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from nodrop.config.keys import SHARED, field_of, fields, is_nfvbench, is_section, nearest, section
+from nodrop.config.keys import SHARED, find_field, find_section, is_nfvbench_key, is_section, suggest_key, user_fields
 from nodrop.config.nfvbench.rules import RULES
 from nodrop.config.nfvbench.schema import NfvbenchConfig
-from nodrop.config.nfvbench.untranslated import ACTS, kept_keys
+from nodrop.config.nfvbench.untranslated import OUTPUT_KEYS, iter_unused_keys
 from nodrop.config.schema import Config
-from nodrop.config.yaml_writer import plain
+from nodrop.config.yaml_writer import to_plain
 from nodrop.errors import ConfigError
-from nodrop.system.yaml_reader import Key, dumped
+from nodrop.system.yaml_reader import Key, to_yaml_line
 
 LIMITS = (
     ("minimum", "from {}"),
@@ -22,26 +22,26 @@ LIMITS = (
 )
 
 
-def explain(written: str) -> str:
+def explain_key(written: str) -> str:
     """Everything there is to say of a key, dotted. Raises ConfigError naming the nearest when there is no such key."""
     key = tuple(written.strip().split("."))
-    roots = [root for root in (Config, NfvbenchConfig) if field_of(root, key) is not None]
+    roots = [root for root in (Config, NfvbenchConfig) if find_field(root, key) is not None]
     if not roots:
-        raise ConfigError(f"{written}: asked, there is no such key; {nearest(key)}")
-    theirs = roots == [NfvbenchConfig] or is_nfvbench(key)
+        raise ConfigError(f"{written}: asked, there is no such key; {suggest_key(key)}")
+    theirs = roots == [NfvbenchConfig] or is_nfvbench_key(key)
     root = NfvbenchConfig if theirs else Config
     lines = [f"{'.'.join(key)} ({_whose(key, theirs)})", *_meaning(root, key)]
-    field = field_of(root, key)
+    field = find_field(root, key)
     if field is not None and is_section(field):
         lines += ["  keys:", *_below(root, key)]
-        if not theirs and section(NfvbenchConfig, key):
+        if not theirs and find_section(NfvbenchConfig, key):
             lines += ["  keys of NFVbench's:", *_below(NfvbenchConfig, key)]
     else:
-        lines += [f"  default: {default_text(root, key)}", *_range(root, key)]
+        lines += [f"  default: {format_default(root, key)}", *_range(root, key)]
     return "\n".join([*lines, *_other_form(key, theirs)])
 
 
-def default_text(root: type[BaseModel], key: Key) -> str:
+def format_default(root: type[BaseModel], key: Key) -> str:
     """What a key is when nobody writes it, as YAML in one line."""
     value: Any = root()
     for part in key:
@@ -49,12 +49,12 @@ def default_text(root: type[BaseModel], key: Key) -> str:
             return "none, it has to be written"
         names = {field.alias or name: name for name, field in type(value).model_fields.items()}
         value = getattr(value, names.get(part, part), None)
-    return dumped(plain(value))
+    return to_yaml_line(to_plain(value))
 
 
-def range_text(root: type[BaseModel], key: Key) -> str:
+def format_range(root: type[BaseModel], key: Key) -> str:
     """What a key may be: kinds, choices and limits."""
-    above = section(root, key[:-1])
+    above = find_section(root, key[:-1])
     if above is None:
         return ""
     schema = above.model_json_schema()
@@ -62,20 +62,20 @@ def range_text(root: type[BaseModel], key: Key) -> str:
     return " or ".join(dict.fromkeys(kinds))
 
 
-def becomes(key: Key) -> tuple[str, ...]:
+def find_translations(key: Key) -> tuple[str, ...]:
     """nodrop's keys that a key of NFVbench's is translated to."""
     return tuple(dict.fromkeys(write for rule in RULES if rule.is_of(key) for write in rule.writes))
 
 
-def comes_from(key: Key) -> tuple[str, ...]:
+def find_nfvbench_keys(key: Key) -> tuple[str, ...]:
     """NFVbench's keys that are translated to a key of nodrop's."""
     name = ".".join(key)
     return tuple(dict.fromkeys(read for rule in RULES if name in rule.writes for read in rule.reads))
 
 
-def instead(key: Key) -> str:
+def find_replacement_note(key: Key) -> str:
     """What happens instead of what a key of NFVbench's names; empty where there is nothing to say."""
-    return dict(kept_keys()).get(key, "")
+    return dict(iter_unused_keys()).get(key, "")
 
 
 def _whose(key: Key, theirs: bool) -> str:
@@ -85,33 +85,33 @@ def _whose(key: Key, theirs: bool) -> str:
 
 
 def _meaning(root: type[BaseModel], key: Key) -> list[str]:
-    field = field_of(root, key)
+    field = find_field(root, key)
     return [f"  {' '.join((field.description or '').split())}"] if field is not None else []
 
 
 def _below(root: type[BaseModel], key: Key) -> Iterator[str]:
-    room = section(root, key)
-    for name, field in fields(room).items() if room else ():
+    room = find_section(root, key)
+    for name, field in user_fields(room).items() if room else ():
         yield f"    {name}: {' '.join((field.description or '').split())}"
 
 
 def _range(root: type[BaseModel], key: Key) -> list[str]:
-    text = range_text(root, key)
+    text = format_range(root, key)
     return [f"  values: {text}"] if text else []
 
 
 def _other_form(key: Key, theirs: bool) -> Iterator[str]:
     if not theirs:
-        if sources := comes_from(key):
+        if sources := find_nfvbench_keys(key):
             yield f"  NFVbench: {', '.join(sources)}"
         return
-    if writes := becomes(key):
+    if writes := find_translations(key):
         yield f"  becomes: {', '.join(writes)}"
-    elif text := ACTS.get(".".join(key)):
+    elif text := OUTPUT_KEYS.get(".".join(key)):
         yield f"  acts: {text}"
-    elif text := instead(key):
+    elif text := find_replacement_note(key):
         yield f"  kept as written: {text}"
-    elif section(NfvbenchConfig, key) is None:
+    elif find_section(NfvbenchConfig, key) is None:
         yield "  kept as written: has no effect here"
 
 

@@ -28,7 +28,7 @@ class Leaf(NamedTuple):
     field: FieldInfo
 
 
-def section(root: type[BaseModel], key: Key) -> type[BaseModel] | None:
+def find_section(root: type[BaseModel], key: Key) -> type[BaseModel] | None:
     """The section of that path; None when it is a plain key, or there is no such key."""
     if root is Config and key[:1] == GOALS and len(key) > 1:
         return GoalConfig if len(key) == 2 else None
@@ -37,7 +37,7 @@ def section(root: type[BaseModel], key: Key) -> type[BaseModel] | None:
     found: type[BaseModel] = root
     parts = iter(key)
     for part in parts:
-        field = fields(found).get(part)
+        field = user_fields(found).get(part)
         if field is not None and is_section(field):
             found = typing.cast("type[BaseModel]", field.annotation)
         elif field is not None and (listed := _listed(field)) and next(parts, None):
@@ -54,7 +54,7 @@ def _listed(field: FieldInfo) -> type[BaseModel] | None:
     return of[0] if is_list and isinstance(of[0], type) and issubclass(of[0], BaseModel) else None
 
 
-def fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
+def user_fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
     """Fields by the name a user writes."""
     return {
         field.alias or name: field
@@ -68,36 +68,40 @@ def is_section(field: FieldInfo) -> bool:
     return isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
 
 
-def field_of(root: type[BaseModel], key: Key) -> FieldInfo | None:
+def find_field(root: type[BaseModel], key: Key) -> FieldInfo | None:
     """The field of a key; None where there is none."""
-    above = section(root, key[:-1])
-    return fields(above).get(key[-1]) if above and key else None
+    above = find_section(root, key[:-1])
+    return user_fields(above).get(key[-1]) if above and key else None
 
 
-def leaves(root: type[BaseModel], above: Key = ()) -> Iterator[Leaf]:
+def iter_leaves(root: type[BaseModel], above: Key = ()) -> Iterator[Leaf]:
     """Every key that has a value, in the order of the schema."""
-    for name, field in fields(root).items():
+    for name, field in user_fields(root).items():
         if is_section(field):
-            yield from leaves(typing.cast("type[BaseModel]", field.annotation), (*above, name))
+            yield from iter_leaves(typing.cast("type[BaseModel]", field.annotation), (*above, name))
         else:
             yield Leaf((*above, name), field)
 
 
-SHARED = frozenset(fields(Config)) & frozenset(fields(NfvbenchConfig)) - {TRAFFIC}
+SHARED = frozenset(user_fields(Config)) & frozenset(user_fields(NfvbenchConfig)) - {TRAFFIC}
 """Top-level keys that both have and mean the same by."""
 
 
-def is_nfvbench(key: Key) -> bool:
+def is_nfvbench_key(key: Key) -> bool:
     """Whether a key is NFVbench's alone."""
     if key[0] == TRAFFIC:
-        return len(key) > 1 and key[1] in fields(typing.cast("type[BaseModel]", section(NfvbenchConfig, (TRAFFIC,))))
-    return key[0] not in SHARED and key[0] in fields(NfvbenchConfig)
+        return len(key) > 1 and key[1] in user_fields(
+            typing.cast("type[BaseModel]", find_section(NfvbenchConfig, (TRAFFIC,)))
+        )
+    return key[0] not in SHARED and key[0] in user_fields(NfvbenchConfig)
 
 
-def nearest(key: Key) -> str:
+def suggest_key(key: Key) -> str:
     """What to write instead of a key that there is not."""
     above = key[:-1]
-    known = [name for root in (Config, NfvbenchConfig) if (room := section(root, above)) for name in fields(room)]
+    known = [
+        name for root in (Config, NfvbenchConfig) if (room := find_section(root, above)) for name in user_fields(room)
+    ]
     prefix = ".".join(above) + "." if above else ""
     lower = {name.lower(): name for name in known}
     asked = key[-1].lower()
@@ -110,7 +114,7 @@ def nearest(key: Key) -> str:
     return f"known keys are {', '.join(prefix + name for name in known)}"
 
 
-def takes_bool(annotation: Any) -> bool:
+def accepts_bool(annotation: Any) -> bool:
     """Whether a field may be true or false."""
     if annotation is Any or annotation is bool or annotation is object:
         return True
@@ -119,5 +123,5 @@ def takes_bool(annotation: Any) -> bool:
     if typing.get_origin(annotation) is typing.Literal:
         return any(isinstance(each, bool) for each in typing.get_args(annotation))
     if isinstance(annotation, types.GenericAlias | types.UnionType) or typing.get_args(annotation):
-        return any(takes_bool(each) for each in typing.get_args(annotation))
+        return any(accepts_bool(each) for each in typing.get_args(annotation))
     return False

@@ -11,37 +11,37 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from nodrop.config import plugin
-from nodrop.config.keys import GOALS, INTERNAL, SHARED, is_nfvbench, section
-from nodrop.config.messages import FLAGS, Book, Said, sentence, wrong_truths
+from nodrop.config.keys import GOALS, INTERNAL, SHARED, find_section, is_nfvbench_key
+from nodrop.config.messages import COMMAND_LINE, KeyTable, SourcedValue, sentence, unexpected_booleans
 from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.config.nfvbench.translator import Translator
 from nodrop.config.schema import Config
-from nodrop.config.source import Source, Written, document_of
+from nodrop.config.source import NamedMapping, Source, read_source
 from nodrop.errors import ConfigError
-from nodrop.system.yaml_reader import Document, Key, of_mapping, shown
+from nodrop.system.yaml_reader import Key, ParsedFile, from_mapping, preview_value
 
-__all__ = ["Loaded", "Source", "Written", "load", "trace"]
+__all__ = ["LoadedConfig", "Source", "NamedMapping", "load", "load_with_sources"]
 
 DEFAULTS = "defaults of the command"
-WHOLE = frozenset({GOALS, ("traffic", "imix")})
+UNDIVIDED = frozenset({GOALS, ("traffic", "imix")})
 """Mappings that stay together: who names one of their keys names all."""
 PLUGINS = ("plugins",)
 
 
-class Loaded(NamedTuple):
+class LoadedConfig(NamedTuple):
     """A configuration, and who wrote what in it."""
 
     config: Config
-    book: Book
+    book: KeyTable
     """Every key of nodrop's own that was written, with the last word on it."""
-    nfvbench: Book
+    nfvbench: KeyTable
     """Every key of NFVbench's, likewise."""
 
 
-class Asked(NamedTuple):
+class FlatDocument(NamedTuple):
     """A document with its keys one by one."""
 
-    document: Document
+    document: ParsedFile
     keys: tuple[tuple[Key, Any], ...]
 
 
@@ -61,35 +61,35 @@ def load(
 
     Raises: ConfigError naming source, line, key and value of everything that cannot be used.
     """
-    return trace(sources, overrides, defaults, overlays=overlays).config
+    return load_with_sources(sources, overrides, defaults, overlays=overlays).config
 
 
-def trace(
+def load_with_sources(
     sources: Sequence[Source],
     overrides: Mapping[str, Any],
     defaults: Mapping[str, Any] | None = None,
     *,
     plugins: bool = True,
     overlays: Sequence[Source] = (),
-) -> Loaded:
+) -> LoadedConfig:
     """The same, with who wrote what; without plugins, when asked so. Raises ConfigError likewise."""
-    asked = [_asked(document_of(source)) for source in sources]
-    asked.append(_dotted(overrides, FLAGS))
-    asked += [_asked(document_of(source)) for source in overlays]
+    asked = [_asked(read_source(source)) for source in sources]
+    asked.append(_dotted(overrides, COMMAND_LINE))
+    asked += [_asked(read_source(source)) for source in overlays]
     wanted = plugins and _wants_plugins(asked)
-    supplied = [_asked(document) for document in plugin.documents()] if wanted else []
-    book: Book = {}
+    supplied = [_asked(document) for document in plugin.load_plugins()] if wanted else []
+    book: KeyTable = {}
     translator = Translator()
     for each in (_dotted(defaults or {}, DEFAULTS), *supplied, *asked):
         _merge(each, book, translator)
-    return Loaded(_validated(book, translator), book, translator.book)
+    return LoadedConfig(_validated(book, translator), book, translator.book)
 
 
-def _merge(asked: Asked, book: Book, translator: Translator) -> None:
+def _merge(asked: FlatDocument, book: KeyTable, translator: Translator) -> None:
     own: set[Key] = set()
     for key, value in asked.keys:
-        said = Said(value, asked.document, key)
-        if is_nfvbench(key):
+        said = SourcedValue(value, asked.document, key)
+        if is_nfvbench_key(key):
             translator.note(key, said)
             continue
         if key[0] in SHARED:
@@ -105,9 +105,9 @@ def _merge(asked: Asked, book: Book, translator: Translator) -> None:
             book[key] = said
 
 
-def _validated(book: Book, translator: Translator) -> Config:
+def _validated(book: KeyTable, translator: Translator) -> Config:
     wrong = list(translator.complaints())
-    own = dict(wrong_truths(Config, book))
+    own = dict(unexpected_booleans(Config, book))
     for key in [key for key in book if key[0] in INTERNAL]:
         wrong.append(f"{book.pop(key).where(key)}: asked, there is no such key; write NFVbench's keys without it")
     try:
@@ -123,7 +123,7 @@ def _validated(book: Book, translator: Translator) -> Config:
     return config
 
 
-def nest(book: Book) -> dict[str, Any]:
+def nest(book: KeyTable) -> dict[str, Any]:
     """Values as a mapping again. Raises ConfigError where a key has both a value and keys below it."""
     nested: dict[str, Any] = {}
     for (*above, last), said in book.items():
@@ -133,23 +133,23 @@ def nest(book: Book) -> dict[str, Any]:
             if not isinstance(room, dict):
                 outer = ".".join(above[: depth + 1])
                 raise ConfigError(
-                    f"{said.document.name}: {outer}.{last}: asked, but {outer} is {shown(room)}; write one or the other"
+                    f"{said.document.name}: {outer}.{last}: asked, but {outer} is {preview_value(room)}; write one or the other"
                 )
         room[last] = dict(said.value) if isinstance(said.value, Mapping) else said.value
     return nested
 
 
-def _asked(document: Document) -> Asked:
-    return Asked(document, tuple(_flatten(document.content, ())))
+def _asked(document: ParsedFile) -> FlatDocument:
+    return FlatDocument(document, tuple(_flatten(document.content, ())))
 
 
-def _dotted(keys: Mapping[str, Any], name: str) -> Asked:
-    document = of_mapping(keys, name)
+def _dotted(keys: Mapping[str, Any], name: str) -> FlatDocument:
+    document = from_mapping(keys, name)
     below: list[tuple[Key, Any]] = []
     for key, value in keys.items():
         path = tuple(key.split("."))
         below += _flatten({path[-1]: value}, path[:-1])
-    return Asked(document, tuple(below))
+    return FlatDocument(document, tuple(below))
 
 
 def _flatten(content: Mapping[Any, Any], above: Key) -> Iterator[tuple[Key, Any]]:
@@ -158,17 +158,17 @@ def _flatten(content: Mapping[Any, Any], above: Key) -> Iterator[tuple[Key, Any]
         path = (*above, str(key))
         if value is None and _is_section(path):
             continue
-        if isinstance(value, Mapping) and path not in WHOLE and value:
+        if isinstance(value, Mapping) and path not in UNDIVIDED and value:
             yield from _flatten(value, path)
         elif not (value == {} and _is_section(path)):
             yield path, value
 
 
 def _is_section(key: Key) -> bool:
-    return section(Config, key) is not None or section(NfvbenchConfig, key) is not None
+    return find_section(Config, key) is not None or find_section(NfvbenchConfig, key) is not None
 
 
-def _wants_plugins(asked: Sequence[Asked]) -> bool:
+def _wants_plugins(asked: Sequence[FlatDocument]) -> bool:
     """What the last of them says of plugins; that they are wanted, when none says anything."""
     said = [value for each in asked for key, value in each.keys if key == PLUGINS]
     return not said or said[-1] not in (False, "false", "no", "off")

@@ -6,19 +6,19 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
 
-from nodrop.config.keys import field_of, nearest, takes_bool
+from nodrop.config.keys import accepts_bool, find_field, suggest_key
 from nodrop.config.schema import ATTRIBUTES_FORM, RATIO_FORM
-from nodrop.system.yaml_reader import Document, Key, shown
+from nodrop.system.yaml_reader import Key, ParsedFile, preview_value
 
-FLAGS = "command line"
-WORDS = {True: "true", False: "false"}
+COMMAND_LINE = "command line"
+BOOLEAN_WORDS = {True: "true", False: "false"}
 
 
-class Said(NamedTuple):
+class SourcedValue(NamedTuple):
     """A value and who said it."""
 
     value: Any
-    document: Document
+    document: ParsedFile
     asked: Key
     """The key as it was written: of a translated value, NFVbench's."""
 
@@ -31,18 +31,18 @@ class Said(NamedTuple):
         return f"{place}: {written}"
 
 
-Book = dict[Key, Said]
+KeyTable = dict[Key, SourcedValue]
 """Every key that was written, with the last word on it."""
 
 
-def sentence(detail: ErrorDetails, book: Book) -> str:
+def sentence(detail: ErrorDetails, book: KeyTable) -> str:
     """What was asked, found and can be done about it."""
     key = _path(detail)
     where = _where(key, book)
-    asked = shown(detail["input"])
+    asked = preview_value(detail["input"])
     kind = detail["type"]
     if kind == "extra_forbidden":
-        return f"{where}: {asked} asked, there is no such key; {nearest(key)}"
+        return f"{where}: {asked} asked, there is no such key; {suggest_key(key)}"
     if kind == "missing":
         example = ": 0.5%" if key[-1] == "loss_ratio" else ""
         return f"{where}: nothing asked, it has no default; write for example {key[-1]}{example or ': ...'}"
@@ -53,13 +53,17 @@ def sentence(detail: ErrorDetails, book: Book) -> str:
     return f"{where}: {asked} asked, it {detail['msg'].replace('Input should', 'should', 1)}"
 
 
-def wrong_truths(root: type[BaseModel], book: Book) -> Iterator[tuple[Key, str]]:
+def unexpected_booleans(root: type[BaseModel], book: KeyTable) -> Iterator[tuple[Key, str]]:
     """Every key at which true or false was written where something else is wanted, with the sentence for it."""
     for key, said in book.items():
-        field = field_of(root, key)
-        if field is None or takes_bool(field.annotation) or not _holds_truth(said.value):
+        field = find_field(root, key)
+        if field is None or accepts_bool(field.annotation) or not _holds_truth(said.value):
             continue
-        asked = WORDS.get(said.value, shown(said.value)) if isinstance(said.value, bool) else shown(said.value)
+        asked = (
+            BOOLEAN_WORDS.get(said.value, preview_value(said.value))
+            if isinstance(said.value, bool)
+            else preview_value(said.value)
+        )
         yield key, f"{said.where(key)}: {asked} asked, a number or text expected; put quotes around a word"
 
 
@@ -68,12 +72,12 @@ def _path(detail: ErrorDetails) -> Key:
     return tuple(str(part) for part in detail["loc"] if part not in ("[key]", RATIO_FORM, ATTRIBUTES_FORM))
 
 
-def _where(key: Key, book: Book) -> str:
+def _where(key: Key, book: KeyTable) -> str:
     """Who wrote the key, or else something in it or around it."""
     for candidate, said in reversed(book.items()):
         if candidate[: len(key)] == key or key[: len(candidate)] == candidate:
             return said.where(key)
-    return f"{FLAGS}: {'.'.join(key)}"
+    return f"{COMMAND_LINE}: {'.'.join(key)}"
 
 
 def _holds_truth(value: Any) -> bool:

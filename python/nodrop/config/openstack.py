@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from nodrop.config.flows import Address, Network
-from nodrop.config.per_side import written_as_text
+from nodrop.config.per_side import number_to_text
 from nodrop.model.base import Value
 from nodrop.model.cloud import LoopbackForwarder, NetworkKind, NetworkRole
 from nodrop.units import parse_seconds
@@ -33,15 +33,17 @@ def parse_numbers(written: object) -> object:
 
 
 Name = Annotated[str, Field(min_length=1, max_length=255)]
-NamesWritten = Annotated[str | tuple[str, ...], BeforeValidator(parse_names, json_schema_input_type=str | list[str])]
+NamesPerChain = Annotated[str | tuple[str, ...], BeforeValidator(parse_names, json_schema_input_type=str | list[str])]
 """One, or one for each chain."""
-Numbers = Annotated[int | tuple[int, ...], BeforeValidator(parse_numbers, json_schema_input_type=int | list[int])]
+NumbersPerChain = Annotated[
+    int | tuple[int, ...], BeforeValidator(parse_numbers, json_schema_input_type=int | list[int])
+]
 """The first chain's, or one for each."""
 Seconds = Annotated[float, Field(gt=0, le=86400), BeforeValidator(parse_seconds, json_schema_input_type=float | str)]
 ExtraSpec = Annotated[
     str,
     BeforeValidator(
-        lambda written: str(written) if isinstance(written, bool) else written_as_text(written),
+        lambda written: str(written) if isinstance(written, bool) else number_to_text(written),
         json_schema_input_type=str | float | bool,
     ),
 ]
@@ -78,10 +80,10 @@ class FlavorConfig(Value):
 class NetworkConfig(Value):
     """A kind of networks. Those that exist under their names are taken, if they are as asked for."""
 
-    name: NamesWritten | None = None
+    name: NamesPerChain | None = None
     """What its name begins with, followed by the chain's number; of a network that all chains share the whole name; or
     one name for each chain, as `[blue, red]`. Null: nodrop's own."""
-    subnet: NamesWritten | None = None
+    subnet: NamesPerChain | None = None
     """Name of its subnet, likewise; null: that of the network."""
     cidr: Network | None = None
     """Addresses of its subnet, as `192.168.1.0/24`; null: nodrop's own."""
@@ -90,14 +92,14 @@ class NetworkConfig(Value):
     type: NetworkKind | None = None
     """What tells it from others: `vlan`, `vxlan`, `flat`, `mpls`, or `any`, as the cloud sees fit; null: `vlan`, of
     `management` and `floating` `any`."""
-    segmentation_id: Numbers | None = None
+    segmentation_id: NumbersPerChain | None = None
     """VLAN, VNI or inner MPLS label of the first chain, the next ones have the next, or one for each; 0 to 16777215;
     null: the cloud's choice."""
-    physical_network: NamesWritten | None = None
+    physical_network: NamesPerChain | None = None
     """The cloud's name for what carries it, one or one for each chain; null: the cloud's choice."""
 
 
-OWN_NETWORKS: dict[NetworkRole, tuple[str, str]] = {
+DEFAULT_NETWORKS: dict[NetworkRole, tuple[str, str]] = {
     "left": ("nodrop-left-", "192.168.1.0/24"),
     "right": ("nodrop-right-", "192.168.2.0/24"),
     "middle": ("nodrop-middle-", "192.168.3.0/24"),
@@ -108,7 +110,7 @@ OWN_NETWORKS: dict[NetworkRole, tuple[str, str]] = {
     "floating": ("nodrop-floating", "192.168.7.0/24"),
 }
 """Name and addresses of networks for which nothing else is written."""
-OF_NO_CHAIN: frozenset[NetworkRole] = frozenset({"management", "floating"})
+ROLES_WITHOUT_CHAIN: frozenset[NetworkRole] = frozenset({"management", "floating"})
 """Networks that are neither a chain's nor the tester's: one for all, told from others as the cloud sees fit."""
 
 
@@ -145,10 +147,10 @@ class RouterNamesConfig(Value):
 class ExternalConfig(Value):
     """Networks of a SUT that others staged (`sut: ext`), whose VLANs are asked of the cloud."""
 
-    left: NamesWritten | None = None
+    left: NamesPerChain | None = None
     """What their names begin with on the left, followed by the chain's number, or one name for each chain; null: the
     cloud is not asked."""
-    right: NamesWritten | None = None
+    right: NamesPerChain | None = None
     """The same on the right."""
 
 
@@ -172,7 +174,7 @@ class OpenStackConfig(Value):
     route."""
     availability_zone: str | None = Field(default=None, min_length=1)
     """Availability zone of the VMs; null: the cloud's choice."""
-    hosts: NamesWritten | None = None
+    hosts: NamesPerChain | None = None
     """Compute hosts they run on, chain by chain in turn, as `compute1`, `zone:compute1` or a list; null: the cloud's
     choice, one host for all VMs of a chain."""
     server_group: Literal["affinity", "anti-affinity", "soft-affinity", "soft-anti-affinity"] | None = None

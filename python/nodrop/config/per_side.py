@@ -23,7 +23,7 @@ def parse_vlans(written: object) -> object:
     return _sides(written, "VLANs", "[[100, 101], [200, 201]], or [100, 200] for one chain")
 
 
-def written_as_text(written: object) -> object:
+def number_to_text(written: object) -> object:
     """A number as the text it was written as."""
     return str(written) if isinstance(written, (int, float)) and not isinstance(written, bool) else written
 

@@ -8,19 +8,19 @@ from collections.abc import Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
 
 from nodrop.errors import ConfigError
-from nodrop.system.yaml_reader import Document, of_mapping, shown
+from nodrop.system.yaml_reader import ParsedFile, from_mapping, preview_value
 
 GROUP = "nodrop.config"
 REMEDY = "mend or remove it, or leave all plugins out with plugins: false"
 
 
-def documents() -> Iterator[Document]:
+def load_plugins() -> Iterator[ParsedFile]:
     """What each installed plugin says, in the order of their names. Raises ConfigError naming a plugin that fails."""
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         yield _document(point)
 
 
-def _document(point: EntryPoint) -> Document:
+def _document(point: EntryPoint) -> ParsedFile:
     name = f"plugin {point.name}"
     try:
         supplied = point.load()
@@ -30,5 +30,7 @@ def _document(point: EntryPoint) -> Document:
             f"{name} ({point.value}): defaults asked for, {type(error).__name__}: {error}; {REMEDY}"
         ) from error
     if not isinstance(content, Mapping):
-        raise ConfigError(f"{name} ({point.value}): keys with values expected, found {shown(content)}; {REMEDY}")
-    return of_mapping(content, name)
+        raise ConfigError(
+            f"{name} ({point.value}): keys with values expected, found {preview_value(content)}; {REMEDY}"
+        )
+    return from_mapping(content, name)

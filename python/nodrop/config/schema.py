@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 from nodrop.config.flows import FlowsConfig, GatewaysConfig, TunnelConfig
 from nodrop.config.openstack import OpenStackConfig
 from nodrop.config.outputs import ShipConfig
-from nodrop.config.per_side import parse_macs, parse_vlans, written_as_text
+from nodrop.config.per_side import number_to_text, parse_macs, parse_vlans
 from nodrop.config.traffic import FrameSizes, TrafficConfig
 from nodrop.config.trex import TrexConfig
 from nodrop.model.base import Value
@@ -32,11 +32,11 @@ Size = Annotated[int, BeforeValidator(parse_bytes, json_schema_input_type=int | 
 Load = Annotated[float, Field(gt=0, le=1e12), BeforeValidator(parse_pps, json_schema_input_type=float | str)]
 Seconds = Annotated[float, Field(gt=0, le=604800), BeforeValidator(parse_seconds, json_schema_input_type=float | str)]
 Share = Annotated[float, Field(ge=0, lt=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
-Part = Annotated[float, Field(ge=0, le=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
+Fraction = Annotated[float, Field(ge=0, le=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
 Width = Annotated[float, Field(gt=0, lt=1), BeforeValidator(parse_ratio, json_schema_input_type=float | str)]
 Rate = Annotated[str, BeforeValidator(check_rate)]
-Text = Annotated[str, BeforeValidator(written_as_text, json_schema_input_type=str | float)]
-Info = Annotated[
+Text = Annotated[str, BeforeValidator(number_to_text, json_schema_input_type=str | float)]
+UserInfo = Annotated[
     dict[str, Any],
     BeforeValidator(lambda written: {} if written is None else written, json_schema_input_type=dict[str, Any] | None),
 ]
@@ -122,7 +122,7 @@ def _goal_form(written: object) -> str:
     return ATTRIBUTES_FORM if isinstance(written, (dict, GoalConfig)) else RATIO_FORM
 
 
-GoalWritten = Annotated[
+GoalInput = Annotated[
     Annotated[Share, Tag(RATIO_FORM)] | Annotated[GoalConfig, Tag(ATTRIBUTES_FORM)], Discriminator(_goal_form)
 ]
 
@@ -236,9 +236,9 @@ class PatternConfig(Value):
     """The course of the load: `flat`, or `burst`, `sawtooth`, `triangle`, `sinusoid`, `stair`, `random`, `poisson`."""
     period: Annotated[Seconds, Field(ge=1e-4)] = 1.0
     """Length of a period, as `100ms`; it is made to fit a trial a whole number of times. All but flat and poisson."""
-    amplitude: Part = 0.5
+    amplitude: Fraction = 0.5
     """How far the load departs from its mean, as a share of it, as `50%`; 0 to 100 %. All but flat, burst, poisson."""
-    duty: Annotated[Part, Field(ge=0.001)] = 0.5
+    duty: Annotated[Fraction, Field(ge=0.001)] = 0.5
     """Share of a period in which a burst is sent, as `25%`; 0.1 to 100 %. burst."""
     steps: int = Field(default=5, ge=2, le=1000)
     """Steps of a stair; 2 to 1000. stair."""
@@ -396,13 +396,13 @@ class Config(Value):
     1000."""
     label: Text | None = None
     """A name for the run, kept with its result."""
-    user_info: Info = Field(default_factory=dict)
+    user_info: UserInfo = Field(default_factory=dict)
     """Anything to keep with the result. `extra_encapsulation_bytes` says by how much the SUT makes frames larger."""
     traffic: TrafficConfig = TrafficConfig()
     """What frames are made of."""
     pattern: PatternConfig = PatternConfig()
     """How the load varies during a trial."""
-    goals: dict[str, GoalWritten] = Field(default={"NDR": 0.0, "PDR": 0.005}, min_length=1)
+    goals: dict[str, GoalInput] = Field(default={"NDR": 0.0, "PDR": 0.005}, min_length=1)
     """What to look for, label: loss ratio, as `PDR: 0.5%`, or with attributes, as `NDR: {loss_ratio: 0, duration_sum:
     21s}`; 0 up to, not including, 100 %. Whoever names one names all."""
     search: SearchConfig = SearchConfig()

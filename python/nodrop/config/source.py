@@ -7,34 +7,34 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nodrop.errors import ConfigError
-from nodrop.system.yaml_reader import Document, of_mapping, read, shown
+from nodrop.system.yaml_reader import ParsedFile, from_mapping, parse_document, preview_value
 
 INLINE = "inline configuration"
 
 
-class Written(NamedTuple):
+class NamedMapping(NamedTuple):
     """Keys with values that come from elsewhere than a file, with a name for messages."""
 
     name: str
     mapping: Mapping[str, Any]
 
 
-Source = Path | str | Written
+Source = Path | str | NamedMapping
 """A file; a file or the configuration itself, whichever the text is; or a mapping with a name."""
 
 
-def document_of(source: Source) -> Document:
+def read_source(source: Source) -> ParsedFile:
     """What a source says. Raises ConfigError when it cannot be read."""
-    if isinstance(source, Written):
-        return of_mapping(source.mapping, source.name)
+    if isinstance(source, NamedMapping):
+        return from_mapping(source.mapping, source.name)
     if isinstance(source, Path) or os.path.exists(source):  # noqa: PTH110 - a long text is no file, and no error either
         return _of_file(Path(source))
     if _may_be_file(source):
         raise ConfigError(_missing(source))
-    return read(source, INLINE)
+    return parse_document(source, INLINE)
 
 
-def _of_file(file: Path) -> Document:
+def _of_file(file: Path) -> ParsedFile:
     try:
         content = file.read_bytes()
     except OSError as error:
@@ -42,7 +42,7 @@ def _of_file(file: Path) -> Document:
             f"{file}: asked for as configuration, {error.strerror}; name a file that can be read{_neighbor(file)}"
         ) from None
     try:
-        return read(content.decode("utf-8-sig"), str(file))
+        return parse_document(content.decode("utf-8-sig"), str(file))
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise ConfigError(
@@ -59,7 +59,7 @@ def _missing(text: str) -> str:
     if text.strip() == "":
         return f"{INLINE}: nothing found, a file or keys with values expected; write for example `profile: quick`"
     return (
-        f"{shown(text)[1:-1]}: asked for as configuration, No such file or directory; name a file that can be read, or "
+        f"{preview_value(text)[1:-1]}: asked for as configuration, No such file or directory; name a file that can be read, or "
         f"write keys with values, as `profile: quick`{_neighbor(Path(text))}"
     )
 

@@ -7,28 +7,28 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from nodrop.config.keys import fields, is_section
+from nodrop.config.keys import is_section, user_fields
 from nodrop.config.nfvbench.loopback import Loopback
-from nodrop.system.yaml_reader import Key, dumped
+from nodrop.system.yaml_reader import Key, to_yaml_line
 
 WIDTH = 120
 INDENT = "  "
 
-Comment = Callable[[Key], str]
+CommentFunction = Callable[[Key], str]
 """What to say beside a key; empty for nothing."""
 
 
-def commented(model: BaseModel) -> str:
+def dump_commented(model: BaseModel) -> str:
     """All keys with their values, each under what it means."""
     return "\n".join(_sections(model, (), _nothing, described=True)) + "\n"
 
 
-def listed(model: BaseModel, beside: Comment) -> str:
+def dump_annotated(model: BaseModel, beside: CommentFunction) -> str:
     """All keys with their values, each with a comment beside it."""
     return "\n".join(_sections(model, (), beside, described=False)) + "\n"
 
 
-def written(pairs: Iterable[tuple[Key, Any]], beside: Comment) -> str:
+def dump_pairs(pairs: Iterable[tuple[Key, Any]], beside: CommentFunction) -> str:
     """Some keys with their values, each with a comment beside it, and those of a section together."""
     nested: dict[str, Any] = {}
     for key, value in pairs:
@@ -40,33 +40,33 @@ def written(pairs: Iterable[tuple[Key, Any]], beside: Comment) -> str:
     return "\n".join(lines) + "\n" if lines else ""
 
 
-def plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
     """A value as YAML and JSON can say it, in the words a user writes it in."""
     if isinstance(value, BaseModel):
         return {
-            **{name: plain(getattr(value, attribute)) for name, attribute in _attributes(value)},
-            **{name: plain(extra) for name, extra in (value.model_extra or {}).items()},
+            **{name: to_plain(getattr(value, attribute)) for name, attribute in _attributes(value)},
+            **{name: to_plain(extra) for name, extra in (value.model_extra or {}).items()},
         }
     if isinstance(value, Loopback):
         return value.written()
     if isinstance(value, Mapping):
-        return {key: plain(each) for key, each in value.items()}
+        return {key: to_plain(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(each) for each in value]
+        return [to_plain(each) for each in value]
     return str(value) if isinstance(value, (IPv4Address, IPv4Network)) else value
 
 
-def changed(model: BaseModel) -> dict[str, Any]:
+def collect_changes(model: BaseModel) -> dict[str, Any]:
     """What differs from the defaults, as a document that this program reads again."""
-    known, differing = fields(type(model)), {}
+    known, differing = user_fields(type(model)), {}
     for name, attribute in _attributes(model):
         field, value = known[name], getattr(model, attribute)
         if is_section(field):
-            below = changed(value)
+            below = collect_changes(value)
             if below:
                 differing[name] = below
         elif value != field.get_default(call_default_factory=True):
-            differing[name] = plain(value)
+            differing[name] = to_plain(value)
     return differing
 
 
@@ -81,12 +81,12 @@ def _nothing(_key: Key) -> str:
 def _attributes(model: BaseModel) -> list[tuple[str, str]]:
     """Names as users write them, and as the model has them."""
     names = {field.alias or name: name for name, field in type(model).model_fields.items()}
-    return [(name, names[name]) for name in fields(type(model))]
+    return [(name, names[name]) for name in user_fields(type(model))]
 
 
-def _sections(model: BaseModel, above: Key, beside: Comment, *, described: bool) -> Iterable[str]:
+def _sections(model: BaseModel, above: Key, beside: CommentFunction, *, described: bool) -> Iterable[str]:
     indent = INDENT * len(above)
-    known = fields(type(model))
+    known = user_fields(type(model))
     for name, attribute in _attributes(model):
         field, value = known[name], getattr(model, attribute)
         if described:
@@ -98,17 +98,17 @@ def _sections(model: BaseModel, above: Key, beside: Comment, *, described: bool)
             yield f"{indent}{name}:"
             yield from _sections(value, (*above, name), beside, described=described)
         else:
-            yield _line(indent, name, plain(value), beside((*above, name)))
+            yield _line(indent, name, to_plain(value), beside((*above, name)))
 
 
-def _nested(room: Mapping[str, Any], above: Key, beside: Comment) -> Iterable[str]:
+def _nested(room: Mapping[str, Any], above: Key, beside: CommentFunction) -> Iterable[str]:
     indent = INDENT * len(above)
     for name, value in room.items():
         if isinstance(value, _Section):
             yield f"{indent}{name}:"
             yield from _nested(value, (*above, name), beside)
         else:
-            yield _line(indent, name, plain(value), beside((*above, name)))
+            yield _line(indent, name, to_plain(value), beside((*above, name)))
 
 
 def _wrapped(text: str, begin: str) -> list[str]:
@@ -116,5 +116,5 @@ def _wrapped(text: str, begin: str) -> list[str]:
 
 
 def _line(indent: str, name: str, value: Any, comment: str) -> str:
-    line = f"{indent}{dumped(name)}: {dumped(value)}"
+    line = f"{indent}{to_yaml_line(name)}: {to_yaml_line(value)}"
     return f"{line}  # {comment}" if comment else line

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from nodrop.model.base import Value
-from nodrop.model.latency import LatencyFigures, merged
+from nodrop.model.latency import LatencyFigures, merge_latency
 from nodrop.model.traffic import Stream, Traffic
 from nodrop.model.trial import DirectionTimes, StreamCounts, TrialResult
 
-Way = tuple[int, int, int]
+ChainDirection = tuple[int, int, int]
 """Chain, sending and receiving port."""
 
 
@@ -34,7 +34,7 @@ class ChainCounts(Value):
         return self.tx_port < self.rx_port
 
 
-def chain_counts(traffic: Traffic, trial: TrialResult, percentiles: Sequence[float] = ()) -> tuple[ChainCounts, ...]:
+def count_by_chain(traffic: Traffic, trial: TrialResult, percentiles: Sequence[float] = ()) -> tuple[ChainCounts, ...]:
     """Counts and latency of every chain each way, chain by chain, forward first.
 
     Args:
@@ -43,7 +43,7 @@ def chain_counts(traffic: Traffic, trial: TrialResult, percentiles: Sequence[flo
         percentiles: those of the latency that are wanted, 0 to 100.
     """
     streams = {stream.stream_id: stream for stream in traffic.streams}
-    counts: dict[Way, list[StreamCounts]] = {}
+    counts: dict[ChainDirection, list[StreamCounts]] = {}
     for counted in trial.streams:
         counts.setdefault(_way(streams[counted.stream_id]), []).append(counted)
     times = _times(streams, trial.directions)
@@ -55,15 +55,17 @@ def chain_counts(traffic: Traffic, trial: TrialResult, percentiles: Sequence[flo
             intended_count=sum(each.intended_count for each in counts[way]),
             offered_count=sum(each.offered_count for each in counts[way]),
             received_count=sum(each.received_count for each in counts[way]),
-            latency=merged(times.get(way, ()), percentiles),
+            latency=merge_latency(times.get(way, ()), percentiles),
         )
         for way in sorted(counts)
     )
 
 
-def _times(streams: dict[int, Stream], directions: Sequence[DirectionTimes]) -> dict[Way, list[DirectionTimes]]:
+def _times(
+    streams: dict[int, Stream], directions: Sequence[DirectionTimes]
+) -> dict[ChainDirection, list[DirectionTimes]]:
     """The latencies that are of one chain alone."""
-    found: dict[Way, list[DirectionTimes]] = {}
+    found: dict[ChainDirection, list[DirectionTimes]] = {}
     for times in directions:
         ways = {
             _way(stream)
@@ -76,5 +78,5 @@ def _times(streams: dict[int, Stream], directions: Sequence[DirectionTimes]) -> 
     return found
 
 
-def _way(stream: Stream) -> Way:
+def _way(stream: Stream) -> ChainDirection:
     return stream.chain, stream.tx_port, stream.rx_port

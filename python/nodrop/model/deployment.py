@@ -39,7 +39,7 @@ class RunningVm(Value):
     devices_why: str = ""
 
 
-class Agreement(Value):
+class PlacementAgreement(Value):
     """Something that was placed, and what became of it."""
 
     what: str

@@ -47,6 +47,6 @@ class CapturePlan(Value):
     """Bytes kept of each frame."""
 
 
-def reaches(devices: Sequence[str], interfaces: Sequence[str]) -> bool:
+def are_on_interfaces(devices: Sequence[str], interfaces: Sequence[str]) -> bool:
     """Whether each of these DPDK devices is on the interface at its position."""
     return all(f"iface={name}" in device.split(",") for device, name in zip(devices, interfaces, strict=True))

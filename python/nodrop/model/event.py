@@ -6,12 +6,12 @@ from nodrop.model.base import Value
 from nodrop.model.facts import Facts
 from nodrop.model.goal import GoalResult
 from nodrop.model.plan import Plan
-from nodrop.model.result import DirectionCheck, Outlook, RunResult
+from nodrop.model.result import DirectionCheck, RunResult, TrialPreview
 from nodrop.model.suite import Suite
 from nodrop.model.trial import Trial, TrialResult
 
 
-class SuitePlace(Value):
+class SuitePosition(Value):
     """Which of several runs one is."""
 
     suite_id: str
@@ -30,7 +30,7 @@ class RunStarted(Value):
 
     run_id: str
     plan: Plan
-    place: SuitePlace | None = None
+    place: SuitePosition | None = None
     """None for a run by itself."""
 
 
@@ -63,7 +63,7 @@ class TrialStarted(Value):
     index: int
     phase: str
     trial: Trial
-    outlook: Outlook = Outlook()
+    outlook: TrialPreview = TrialPreview()
     """What it may change in the search, and how long the search will take."""
 
 

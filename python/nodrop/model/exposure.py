@@ -4,7 +4,7 @@ from typing import Literal
 
 from nodrop.model.base import Value
 
-Status = Literal["exposed", "partly", "not exposed", "unknown"]
+ExposureStatus = Literal["exposed", "partly", "not exposed", "unknown"]
 """`unknown`: it could not be asked. That is no `not exposed`."""
 Level = Literal["hypervisor", "orchestrator"]
 
@@ -23,10 +23,10 @@ class ExposedFeature(Value):
     """What it is needed for."""
 
 
-class Exposed(Value):
+class FeatureExposure(Value):
     """What one part of the stack shows of one feature."""
 
-    status: Status
+    status: ExposureStatus
     value: str = ""
     """What it says of this host."""
     source: str = ""
@@ -42,5 +42,5 @@ class StackExposure(Value):
     version: str = ""
     why: str = ""
     """Why it could not be asked; empty: it was."""
-    features: dict[str, Exposed]
+    features: dict[str, FeatureExposure]
     """By the key of the row."""

@@ -10,7 +10,7 @@ CheckStatus = Literal["pass", "fail", "unknown", "not required"]
 CheckProfile = Literal["data-plane", "control-plane"]
 
 
-class Evidence(Value):
+class CheckEvidence(Value):
     """What a verdict rests on."""
 
     value: str
@@ -27,7 +27,7 @@ class HostCheck(Value):
     required: bool
     """For this profile; otherwise advice."""
     status: CheckStatus
-    evidence: tuple[Evidence, ...] = ()
+    evidence: tuple[CheckEvidence, ...] = ()
     why: str
     """Why it matters, in a sentence."""
     fix: str = ""
@@ -50,7 +50,7 @@ class HostCheck(Value):
         return self.required and self.status == "unknown"
 
 
-class Score(NamedTuple):
+class CheckScore(NamedTuple):
     """How many checks pass, of those that could be decided; what only has to be on record is no part of it."""
 
     passed: int
@@ -66,11 +66,11 @@ class Score(NamedTuple):
 
 HOST_FINDING = "host-check"
 """Code of a run's findings that point at checks of the host it ran on."""
-RECORD = "R"
+RECORD_PREFIX = "R"
 """Ids of checks that ask whether something is on record begin with this."""
 
 
-def score(checks: Iterable[HostCheck]) -> Score:
+def compute_score(checks: Iterable[HostCheck]) -> CheckScore:
     """The score of these checks."""
-    found = [check.status for check in checks if not check.id.startswith(RECORD)]
-    return Score(passed=found.count("pass"), failed=found.count("fail"), unknown=found.count("unknown"))
+    found = [check.status for check in checks if not check.id.startswith(RECORD_PREFIX)]
+    return CheckScore(passed=found.count("pass"), failed=found.count("fail"), unknown=found.count("unknown"))

@@ -36,7 +36,7 @@ class LatencyFigures(Value):
     """By percentile, in the order asked; those that cannot be told without a histogram are left out."""
 
 
-def percentiles(run: RunResult, trial: TrialResult, wanted: Sequence[float] | None = None) -> dict[float, int]:
+def trial_percentiles(run: RunResult, trial: TrialResult, wanted: Sequence[float] | None = None) -> dict[float, int]:
     """Percentiles of the latency of all frames of a trial, in nanoseconds; those not known are left out.
 
     Args:
@@ -44,24 +44,24 @@ def percentiles(run: RunResult, trial: TrialResult, wanted: Sequence[float] | No
         trial: one of its trials.
         wanted: percentiles, 0 to 100; None: those that the run was asked for.
     """
-    found = latency_of(trial, run.plan.percentiles if wanted is None else wanted)
+    found = trial_latency(trial, run.plan.percentiles if wanted is None else wanted)
     return found.percentiles_ns if found else {}
 
 
-def latency_of(trial: TrialResult, wanted: Sequence[float]) -> LatencyFigures | None:
+def trial_latency(trial: TrialResult, wanted: Sequence[float]) -> LatencyFigures | None:
     """Latency over all directions and chains of a trial; None where none was measured."""
-    return merged(trial.directions, wanted)
+    return merge_latency(trial.directions, wanted)
 
 
-def latency_by_way(trial: TrialResult, wanted: Sequence[float]) -> dict[tuple[int, int], LatencyFigures | None]:
+def latency_by_direction(trial: TrialResult, wanted: Sequence[float]) -> dict[tuple[int, int], LatencyFigures | None]:
     """Latency by sending and receiving port, over all chains between them."""
     ways: dict[tuple[int, int], list[DirectionTimes]] = {}
     for times in trial.directions:
         ways.setdefault((times.tx_port, times.rx_port), []).append(times)
-    return {way: merged(each, wanted) for way, each in ways.items()}
+    return {way: merge_latency(each, wanted) for way, each in ways.items()}
 
 
-def merged(series: Iterable[DirectionTimes], wanted: Sequence[float]) -> LatencyFigures | None:
+def merge_latency(series: Iterable[DirectionTimes], wanted: Sequence[float]) -> LatencyFigures | None:
     """Latency of all frames of these series; None where none was measured."""
     measured = [(times.latency_every, times.latency) for times in series if times.latency]
     if not measured:
@@ -78,7 +78,9 @@ def merged(series: Iterable[DirectionTimes], wanted: Sequence[float]) -> Latency
     )
 
 
-def curve(series: Iterable[DirectionTimes], behind_count: int = CURVE_BEHIND_COUNT) -> tuple[tuple[float, int], ...]:
+def latency_curve(
+    series: Iterable[DirectionTimes], behind_count: int = CURVE_BEHIND_COUNT
+) -> tuple[tuple[float, int], ...]:
     """Latency of all frames of these series by percentile, close enough together to be drawn as a curve.
 
     Args:

@@ -43,7 +43,7 @@ class Hop(Value):
         return self.lost_count - sum(cause.count for cause in self.causes)
 
 
-class Way(Value):
+class DirectionLedger(Value):
     """The hops of one direction, in the order frames take them; each begins with what the one before let past."""
 
     tx_port: int
@@ -54,7 +54,7 @@ class Way(Value):
 class LossLedger(Value):
     """All that is known of where a trial's frames were lost."""
 
-    ways: tuple[Way, ...] = ()
+    ways: tuple[DirectionLedger, ...] = ()
     """Empty when the host's counters could not be read."""
     remarks: tuple[str, ...] = ()
     """What the counters say that does not fit the frames, and what could not be read."""

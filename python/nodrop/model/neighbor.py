@@ -16,7 +16,7 @@ class Station(Value):
     """VLAN tags of its frames, outermost first."""
 
 
-class Link(Value):
+class NeighborLink(Value):
     """One end of a chain at a tester port, and its neighbour there."""
 
     port: int = Field(ge=0)
@@ -32,7 +32,7 @@ class Link(Value):
 class NeighborPlan(Value):
     """ARP and neighbour discovery of the tester's ports; ports without a link have none."""
 
-    links: tuple[Link, ...] = ()
+    links: tuple[NeighborLink, ...] = ()
     announce_every_s: float | None = None
     """How often stations announce their addresses unasked; None: never."""
     timeout_s: float = Field(default=1.0, gt=0, le=60)

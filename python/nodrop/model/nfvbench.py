@@ -7,13 +7,13 @@ from typing import Any
 Number = int | float
 
 
-def branch(value: object, *keys: str) -> dict[str, Any]:
+def get_section(value: object, *keys: str) -> dict[str, Any]:
     """What is below these keys, by name; empty where there is no such branch."""
-    found = leaf(value, *keys)
+    found = get_value(value, *keys)
     return {str(key): below for key, below in found.items()} if isinstance(found, Mapping) else {}
 
 
-def leaf(value: object, *keys: str) -> Any:
+def get_value(value: object, *keys: str) -> Any:
     """What these keys lead to; None where they lead nowhere."""
     for key in keys:
         if not isinstance(value, Mapping):
@@ -22,15 +22,15 @@ def leaf(value: object, *keys: str) -> Any:
     return value
 
 
-def listed(value: object, *keys: str) -> list[Any]:
+def get_list(value: object, *keys: str) -> list[Any]:
     """What is listed there; empty where there is no list."""
-    found = leaf(value, *keys)
+    found = get_value(value, *keys)
     return list(found) if isinstance(found, list | tuple) else []
 
 
-def number(value: object, *keys: str) -> Number | None:
+def get_number(value: object, *keys: str) -> Number | None:
     """A number that can be shown; None for what is missing, a text, NaN or infinite."""
-    found = leaf(value, *keys) if keys else value
+    found = get_value(value, *keys) if keys else value
     if isinstance(found, bool) or not isinstance(found, int | float):
         return None
     try:
@@ -39,29 +39,29 @@ def number(value: object, *keys: str) -> Number | None:
         return None
 
 
-def text(value: object, *keys: str) -> str:
+def get_text(value: object, *keys: str) -> str:
     """A text or number as text; empty where there is none."""
-    found = leaf(value, *keys) if keys else value
+    found = get_value(value, *keys) if keys else value
     return str(found) if isinstance(found, str | int | float) else ""
 
 
-def service_chains(result: object) -> Iterator[tuple[str, dict[str, Any]]]:
+def iter_service_chains(result: object) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every service chain of a result, by name, with what was measured of it."""
-    for name, chain in branch(result, "benchmarks", "network", "service_chain").items():
-        yield name, branch(chain, "result")
+    for name, chain in get_section(result, "benchmarks", "network", "service_chain").items():
+        yield name, get_section(chain, "result")
 
 
-def frame_sizes(chain: object) -> Iterator[tuple[str, dict[str, Any]]]:
+def iter_frame_sizes(chain: object) -> Iterator[tuple[str, dict[str, Any]]]:
     """What was measured at every frame size: numbers first, in their order, then names."""
-    sizes = {name: found for name, found in branch(chain, "result").items() if isinstance(found, Mapping)}
+    sizes = {name: found for name, found in get_section(chain, "result").items() if isinstance(found, Mapping)}
     for name in sorted(sizes, key=lambda size: (not size.isdecimal(), int(size) if size.isdecimal() else 0, size)):
-        yield name, branch(sizes, name)
+        yield name, get_section(sizes, name)
 
 
-def percentiles(latency: object) -> dict[str, Number | None]:
+def read_percentiles(latency: object) -> dict[str, Number | None]:
     """Latency by percentile, in usec: the keys are texts in a file and may be numbers elsewhere."""
-    known = branch(latency, "lat_percentile")
-    return {key: number(known[key]) for key in sorted(known, key=_as_float)}
+    known = get_section(latency, "lat_percentile")
+    return {key: get_number(known[key]) for key in sorted(known, key=_as_float)}
 
 
 def _as_float(key: str) -> float:

@@ -36,7 +36,7 @@ class Feature(Value):
     enabled: Observation[bool] = Observation[bool]()
 
 
-class Moment(NamedTuple):
+class ObservationTime(NamedTuple):
     """When a machine is looked at; makes the observations of that time."""
 
     at: str

@@ -7,7 +7,7 @@ from pydantic import Field
 from nodrop.model.base import Value
 from nodrop.model.calibration import Calibration
 from nodrop.model.cloud import CloudPlan
-from nodrop.model.engine_plan import CapturePlan, EnginePlan, reaches
+from nodrop.model.engine_plan import CapturePlan, EnginePlan, are_on_interfaces
 from nodrop.model.lab_plan import LabPlan
 from nodrop.model.neighbor import NeighborPlan
 from nodrop.model.search_plan import SearchPlan
@@ -31,7 +31,7 @@ class LatencyPlan(Value):
     duration_s: float = Field(gt=0)
 
 
-class FixedPlan(Value):
+class FixedRatePlan(Value):
     """One trial at a load that was asked for, in place of a search."""
 
     load_pps: float = Field(gt=0)
@@ -47,7 +47,7 @@ class Plan(Value):
     profile: str
     frame_size: str = ""
     """The frame size by the name it is known by: `64`, `IMIX`."""
-    fixed: FixedPlan | None = None
+    fixed: FixedRatePlan | None = None
     """None: loads are searched for."""
     interval_s: float | None = None
     """How often to tell of the counts while a trial at a fixed rate runs; None: never."""
@@ -100,7 +100,11 @@ class Plan(Value):
     warnings: tuple[str, ...] = ()
     """What to know of the set-up before believing its figures."""
 
+    def with_warnings(self, warnings: tuple[str, ...]) -> "Plan":
+        """Return the plan with further warnings."""
+        return self.model_copy(update={"warnings": (*self.warnings, *warnings)})
+
     @property
     def sends_into_lab(self) -> bool:
         """Whether the tester's ports are the lab's interfaces, and not devices that lead elsewhere."""
-        return not self.engine.devices or reaches(self.engine.devices, self.lab.tester_interfaces)
+        return not self.engine.devices or are_on_interfaces(self.engine.devices, self.lab.tester_interfaces)

@@ -7,7 +7,7 @@ from nodrop.model.base import Value
 NEWEST, OLDEST = "newest", "oldest"
 
 
-class Filter(Value):
+class ResultFilter(Value):
     """Every condition holds at once; None and empty ask nothing. Texts may have `*` for any letters."""
 
     run_ids: tuple[str, ...] = ()

@@ -5,11 +5,11 @@ from pydantic import Field
 from nodrop.model.base import Value
 from nodrop.model.choices import AntagonistKind
 
-KEPT = "kept"
+BASELINE_VARIANT = "kept"
 """The variant of a suite that keeps all rules: what the others are compared with."""
 
 
-class PriceRule(Value):
+class PlacementRule(Value):
     """A rule, and how it is broken on this host."""
 
     key: str
@@ -32,7 +32,7 @@ class PriceRule(Value):
     """Identical VNFs at once, of impact option 2; figures are then those of one of them."""
 
 
-class Pricing(Value):
+class RuleCostPlan(Value):
     """What was asked of a suite that prices rules."""
 
     vm: str = ""
@@ -43,5 +43,5 @@ class Pricing(Value):
     """Keys of the measures that prices may be of, as `ndr`: of the first that was found with all rules kept."""
     share: float = Field(default=0.9, gt=0, le=1)
     """Share of what one VNF does alone, down to which identical ones do well enough."""
-    rules: tuple[PriceRule, ...]
+    rules: tuple[PlacementRule, ...]
     """All of them, also those that cannot be broken here."""

@@ -4,7 +4,7 @@ from typing import Literal
 
 from nodrop.model.base import Value
 from nodrop.model.result import Status
-from nodrop.model.rule_cost import Pricing
+from nodrop.model.rule_cost import RuleCostPlan
 
 
 class SuiteRun(Value):
@@ -37,7 +37,7 @@ class Suite(Value):
     """All that were asked for, in order."""
     repeat_count: int = 1
     """How often each was asked for."""
-    pricing: Pricing | None = None
+    pricing: RuleCostPlan | None = None
     """Where its runs break rules of placement, to see what these are worth."""
     runs: tuple[SuiteRun, ...]
     """Those that began, in order."""

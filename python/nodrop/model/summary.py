@@ -4,7 +4,7 @@ from typing import Literal
 
 from nodrop.model.base import Value
 
-Source = Literal["nodrop", "nfvbench", "trex"]
+ResultSource = Literal["nodrop", "nfvbench", "trex"]
 """Who wrote the result."""
 MeasureUnit = Literal["pps", "ns", "ratio"]
 
@@ -31,7 +31,7 @@ class Summary(Value):
     """A run in one row."""
 
     run_id: str
-    source: Source = "nodrop"
+    source: ResultSource = "nodrop"
     started_at: str
     """UTC, ISO 8601."""
     wall_s: float
@@ -63,7 +63,7 @@ class Summary(Value):
     measures: tuple[Measure, ...] = ()
 
 
-class Row(Value):
+class ResultRow(Value):
     """A run in a list of results: what it found, where it is, and what people say of it."""
 
     summary: Summary

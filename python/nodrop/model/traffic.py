@@ -13,7 +13,7 @@ FieldName = Literal["src", "dst", "src_port", "dst_port", "id", "label", "vni", 
 """Fields that can change, by their names in the layers."""
 
 
-class Increment(Value):
+class IncrementedValues(Value):
     """The layer's own value, then `step` more each time."""
 
     mode: Literal["increment"] = "increment"
@@ -21,7 +21,7 @@ class Increment(Value):
     step: int = Field(default=1, ge=1)
 
 
-class Listed(Value):
+class ListedValues(Value):
     """These, in this order; addresses as text, all else as numbers."""
 
     mode: Literal["list"] = "list"
@@ -33,7 +33,7 @@ class Listed(Value):
         return len(self.values)
 
 
-class Random(Value):
+class RandomValues(Value):
     """Different values in an order without a pattern, out of the `span` that begin with the layer's own."""
 
     mode: Literal["random"] = "random"
@@ -48,7 +48,7 @@ class FieldRange(Value):
     layer: int = Field(ge=0)
     """Index of the layer."""
     field: FieldName
-    values: Annotated[Increment | Listed | Random, Field(discriminator="mode")]
+    values: Annotated[IncrementedValues | ListedValues | RandomValues, Field(discriminator="mode")]
     every: int = Field(default=1, ge=1, le=2**23)
     """Frames that each value stays for."""
     period: int | None = Field(default=None, ge=2, le=2**23)
@@ -80,7 +80,7 @@ class ReplaySource(Value):
     """The first so many; None: all, which must not be more than 65536."""
 
 
-class ReplayFound(Value):
+class ReplayContents(Value):
     """What a file has to replay."""
 
     frame_count: int

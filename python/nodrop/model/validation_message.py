@@ -4,7 +4,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 
-def complaint(error: ValidationError, where: str = "") -> str:
+def format_validation_error(error: ValidationError, where: str = "") -> str:
     """What was asked and what should have been, a sentence for every value that cannot be used.
 
     Args:

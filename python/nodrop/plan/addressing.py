@@ -20,7 +20,7 @@ INNER_IPS_EACH = 1024
 FIRST_INNER_IPS = ipaddress.IPv4Address("169.254.0.1"), ipaddress.IPv6Address("fe80::1")
 
 
-def place(chain: int, side: int) -> int:
+def end_index(chain: int, side: int) -> int:
     """Number of a chain's left (0) or right (1) end; even ones are left."""
     return 2 * chain + side
 
@@ -42,12 +42,12 @@ def inner_mac(end: int, kind: int = BETWEEN) -> str:
     return f"02:6e:64:00:{2 + kind:02x}:{end:02x}"
 
 
-def carried_mac(mac: str) -> str:
+def inner_station_mac(mac: str) -> str:
     """The station inside of a tunnel that belongs to one outside."""
     return f"02:6e:65{mac[8:]}"
 
 
-def networks(chain_count: int, place: int) -> tuple[IPNetwork, ...]:
+def test_networks(chain_count: int, place: int) -> tuple[IPNetwork, ...]:
     """The networks behind the tester at an end of a chain, one of each address family: an equal part for each chain."""
     bits = (chain_count - 1).bit_length()
     chain, side = divmod(place, 2)
@@ -56,12 +56,12 @@ def networks(chain_count: int, place: int) -> tuple[IPNetwork, ...]:
 
 def tester_ip(chain_count: int, place: int, version: int = 4) -> str:
     """The first address of the network behind the tester at an end of a chain."""
-    return str(next(network[1] for network in networks(chain_count, place) if network.version == version))
+    return str(next(network[1] for network in test_networks(chain_count, place) if network.version == version))
 
 
 def sut_ips(chain_count: int, place: int) -> tuple[str, ...]:
     """The SUT's addresses at an end of a chain: the last but one of each network."""
-    return tuple(str(network[-2]) for network in networks(chain_count, place))
+    return tuple(str(network[-2]) for network in test_networks(chain_count, place))
 
 
 def inner_ips(end: int, kind: int = BETWEEN) -> tuple[str, ...]:

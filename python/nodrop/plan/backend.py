@@ -7,7 +7,7 @@ from nodrop.config.schema import Config
 from nodrop.model.choices import Backend
 from nodrop.model.engine_plan import EnginePlan
 from nodrop.model.lab_plan import LabPlan
-from nodrop.model.traffic import Increment, Traffic
+from nodrop.model.traffic import IncrementedValues, Traffic
 from nodrop.plan.dpdk import plan_devices
 from nodrop.plan.lab import check_core
 
@@ -61,6 +61,6 @@ def fit_lab(lab: LabPlan, backend: Backend) -> LabPlan:
 
 def _fits_a_program(traffic: Traffic) -> bool:
     ranges = [field for stream in traffic.streams for field in stream.ranges]
-    counts = all(isinstance(field.values, Increment) and field.period is None for field in ranges)
+    counts = all(isinstance(field.values, IncrementedValues) and field.period is None for field in ranges)
     alike = all(len(stream.sizes) == 1 and stream.replay is None for stream in traffic.streams)
     return traffic.pattern.kind == "flat" and counts and alike

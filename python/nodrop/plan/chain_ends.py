@@ -11,7 +11,7 @@ from nodrop.model.lab_plan import LabPlan
 from nodrop.model.layer import Vlan
 from nodrop.plan import addressing, cloud_addresses
 from nodrop.plan.chain_networks import LEFT, RIGHT
-from nodrop.plan.flow_fields import flow_networks
+from nodrop.plan.flow_fields import find_flow_networks
 
 TRANSPARENT: frozenset[SutKind] = frozenset({"bridge", "ovs", "wire", "ext"})
 """SUTs that leave MAC addresses as they are, or of which nothing else is known."""
@@ -40,7 +40,7 @@ class ChainEnd(Value):
     """The SUT's addresses there, where it has any: IPv4, IPv6."""
 
 
-def chain_ends(config: Config, lab: LabPlan) -> tuple[tuple[ChainEnd, ChainEnd], ...]:
+def plan_chain_ends(config: Config, lab: LabPlan) -> tuple[tuple[ChainEnd, ChainEnd], ...]:
     """Left and right end of every chain, in order."""
     return tuple(_pairs(config, lab))
 
@@ -54,21 +54,22 @@ def entrance_mac(lab: LabPlan, chain: int, side: int) -> str:
     """The station that frames into a chain are addressed to at one of its ends."""
     if lab.sut in TRANSPARENT:
         return tester_mac(lab, lab.port(chain, 1 - side))
-    return addressing.sut_mac(addressing.place(chain, side))
+    return addressing.sut_mac(addressing.end_index(chain, side))
 
 
 def _pairs(config: Config, lab: LabPlan) -> Iterator[tuple[ChainEnd, ChainEnd]]:
     count = lab.chain_count
     base = [
-        (addressing.networks(count, 2 * chain), addressing.networks(count, 2 * chain + 1)) for chain in range(count)
+        (addressing.test_networks(count, 2 * chain), addressing.test_networks(count, 2 * chain + 1))
+        for chain in range(count)
     ]
-    for chain, flows in enumerate(flow_networks(config, base)):
+    for chain, flows in enumerate(find_flow_networks(config, base)):
         left, right = (_end(config, lab, chain, side, flows[side]) for side in (LEFT, RIGHT))
         yield left, right
 
 
 def _end(config: Config, lab: LabPlan, chain: int, side: int, flows: tuple[addressing.IPNetwork, ...]) -> ChainEnd:
-    chains, place = lab.chain_count, addressing.place(chain, side)
+    chains, place = lab.chain_count, addressing.end_index(chain, side)
     port, gateways = lab.port(chain, side), config.gateways
     tester_ipv4 = _gateway("gateways.tester", gateways.tester, gateways.tester_step, chain, side)
     sut_ipv4 = _gateway("gateways.sut", gateways.sut, gateways.sut_step, chain, side)
@@ -84,7 +85,7 @@ def _end(config: Config, lab: LabPlan, chain: int, side: int, flows: tuple[addre
         tester_mac=tester_mac(lab, port),
         next_mac=config.macs[side][chain] if config.macs else entrance_mac(lab, chain, side),
         tester_ips=(tester_ipv4 or addressing.tester_ip(chains, place, 4), addressing.tester_ip(chains, place, 6)),
-        networks=(*addressing.networks(chains, place), *flows),
+        networks=(*addressing.test_networks(chains, place), *flows),
         sut_ips=(sut_ipv4 or ipv4, ipv6),
     )
 

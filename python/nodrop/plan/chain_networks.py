@@ -15,13 +15,13 @@ CHAINS_ON_PORTS_MAX = 8
 """Chains that can have two tester ports each."""
 FIRST_VLANS = (1000, 2000)
 """VLANs of the first chain where none are written; the next ones have the next."""
-ONE_NETWORK_EACH: frozenset[SutKind] = frozenset({"bridge", "ovs"})
+JOINS_NETWORKS: frozenset[SutKind] = frozenset({"bridge", "ovs"})
 """SUTs that join what is on their two sides: several in parallel would make a loop."""
-ANYWHERE: frozenset[SutKind] = frozenset({"wire", "ext", "openstack"})
+WITHOUT_EDGE_SWITCH: frozenset[SutKind] = frozenset({"wire", "ext", "openstack"})
 """SUTs without an edge switch of ours before them."""
 
 
-def in_cloud(config: Config) -> bool:
+def uses_cloud(config: Config) -> bool:
     """Whether a cloud is asked for the VLANs of the chains: where they are staged there, or others did."""
     external = config.openstack.external
     return config.sut == "openstack" or (config.sut == "ext" and (external.left or external.right) is not None)
@@ -35,12 +35,12 @@ def choose_networks(config: Config) -> Networks:
             f"networks: ports asked with {config.chains} chains, at most {CHAINS_ON_PORTS_MAX} can have tester ports "
             "of their own; write networks: vlan or shared"
         )
-    if networks == "ports" and in_cloud(config) and config.chains > 1:
+    if networks == "ports" and uses_cloud(config) and config.chains > 1:
         raise ConfigError(
             f"networks: ports asked with {config.chains} chains in a cloud, which the tester reaches by two ports; "
             "write networks: vlan or shared"
         )
-    if networks == "shared" and in_cloud(config) and config.tunnel.kind != "none":
+    if networks == "shared" and uses_cloud(config) and config.tunnel.kind != "none":
         raise ConfigError(
             f"networks: shared asked with tunnel.kind: {config.tunnel.kind}, chains in a cloud are told apart by their "
             "tunnels; write networks: vlan"
@@ -50,7 +50,7 @@ def choose_networks(config: Config) -> Networks:
             "networks: ports asked with vlans, chains with tester ports of their own have none; write networks: vlan, "
             "or leave vlans out"
         )
-    if networks == "shared" and config.sut in ONE_NETWORK_EACH and config.chains > 1:
+    if networks == "shared" and config.sut in JOINS_NETWORKS and config.chains > 1:
         raise ConfigError(
             f"networks: shared asked, {config.chains} chains of {config.sut} between two networks make a loop; write "
             "networks: vlan, or another sut"
@@ -60,7 +60,7 @@ def choose_networks(config: Config) -> Networks:
 
 def plan_vlans(config: Config, networks: Networks) -> tuple[tuple[int, int], ...]:
     """VLANs of every chain, left and right; none where frames have no tag. Raises ConfigError."""
-    if in_cloud(config):
+    if uses_cloud(config):
         return _of_cloud(config, networks)
     if config.vlans is None:
         return tuple(_chosen(config.chains)) if networks == "vlan" else ()
@@ -69,7 +69,7 @@ def plan_vlans(config: Config, networks: Networks) -> tuple[tuple[int, int], ...
 
 
 def _automatic(config: Config) -> Networks:
-    if in_cloud(config):
+    if uses_cloud(config):
         return "vlan" if config.openstack.tagged or config.chains == 1 else "shared"
     if config.chains == 1 and config.vlans is None:
         return "ports"

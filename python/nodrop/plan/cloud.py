@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from nodrop.config.openstack import OF_NO_CHAIN, OWN_NETWORKS, NetworkConfig
+from nodrop.config.openstack import DEFAULT_NETWORKS, ROLES_WITHOUT_CHAIN, NetworkConfig
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.model.cloud import (
@@ -22,8 +22,8 @@ from nodrop.model.cloud import (
 )
 from nodrop.model.lab_plan import LabPlan
 from nodrop.plan import addressing, cloud_addresses
-from nodrop.plan.chain_ends import ChainEnd, chain_ends, tester_mac
-from nodrop.plan.chain_networks import in_cloud
+from nodrop.plan.chain_ends import ChainEnd, plan_chain_ends, tester_mac
+from nodrop.plan.chain_networks import uses_cloud
 from nodrop.plan.cloud_addresses import EDGES, INNER, cidr, outer_role
 from nodrop.plan.cloud_check import check_cloud
 from nodrop.plan.resolvers import ReadFlavor
@@ -38,14 +38,14 @@ def plan_cloud(config: Config, lab: LabPlan, read_flavor: ReadFlavor) -> CloudPl
 
     Raises: ConfigError.
     """
-    if not in_cloud(config):
+    if not uses_cloud(config):
         return None
     check_cloud(config)
     asked = config.openstack
     login = CloudLogin(cloud=asked.cloud, openrc=None if asked.cloud else asked.openrc)
     if config.sut == "ext":
         return CloudPlan(login=login, label=asked.label, networks=tuple(_external(config)), poll_s=asked.poll)
-    zone, hosts = placement(config)
+    zone, hosts = choose_hosts(config)
     built = _Builder(config, lab)
     return CloudPlan(
         login=login,
@@ -70,7 +70,7 @@ def plan_cloud(config: Config, lab: LabPlan, read_flavor: ReadFlavor) -> CloudPl
     )
 
 
-def placement(config: Config) -> tuple[str | None, tuple[str, ...]]:
+def choose_hosts(config: Config) -> tuple[str | None, tuple[str, ...]]:
     """Availability zone and compute hosts, out of `host`, `zone:` and `zone:host`. Raises ConfigError."""
     written = config.openstack.hosts or ()
     parts = [each.rpartition(":")[::2] for each in ((written,) if isinstance(written, str) else written)]
@@ -98,7 +98,7 @@ def _tester_macs(config: Config, lab: LabPlan) -> tuple[str, str]:
     left, right = (tester_mac(lab, lab.port(0, side)) for side in range(2))
     if config.tunnel.kind == "none":
         return left, right
-    return addressing.carried_mac(left), addressing.carried_mac(right)
+    return addressing.inner_station_mac(left), addressing.inner_station_mac(right)
 
 
 def _external(config: Config) -> Iterator[CloudNetwork]:
@@ -136,7 +136,7 @@ class _Builder:
         self._config = config
         self._asked = config.openstack
         self._is_shared = lab.networks == "shared"
-        self._ends = chain_ends(config, lab)
+        self._ends = plan_chain_ends(config, lab)
 
     def networks(self) -> Iterator[CloudNetwork]:
         """Those all chains share first, then chain by chain."""
@@ -213,7 +213,7 @@ class _Builder:
             return str(_one_of(f"openstack.networks.{role}.name", written, place))
         if written is not None:
             return f"{written}{place.suffix}"
-        return f"{OWN_NETWORKS[role][0]}{place.suffix}".removesuffix("-")
+        return f"{DEFAULT_NETWORKS[role][0]}{place.suffix}".removesuffix("-")
 
     def _subnet(self, role: NetworkRole, written: NetworkConfig, name: str, place: _Place) -> str:
         return self._written_name(role, written.subnet, place) if written.subnet else name
@@ -223,7 +223,7 @@ class _Builder:
         written: NetworkKind | None = getattr(self._asked.networks, role).type
         if written is None and role in INNER and self._config.tunnel.kind != "none":
             return self._config.tunnel.kind
-        return written or ("any" if role in OF_NO_CHAIN else "vlan")
+        return written or ("any" if role in ROLES_WITHOUT_CHAIN else "vlan")
 
     def _segment(self, role: NetworkRole, kind: NetworkKind, place: _Place) -> int | None:
         written = getattr(self._asked.networks, role).segmentation_id
@@ -251,7 +251,7 @@ class _Builder:
 
     def _name(self, role: NetworkRole, chain: int) -> str:
         """The network of a role that a chain is in."""
-        is_one = self._is_shared or role in OF_NO_CHAIN
+        is_one = self._is_shared or role in ROLES_WITHOUT_CHAIN
         place = _Place(None) if is_one else _Place(chain, chain, str(chain))
         return self._written_name(role, getattr(self._asked.networks, role).name, place)
 

@@ -2,7 +2,7 @@
 
 from ipaddress import IPv4Address, IPv4Network
 
-from nodrop.config.openstack import OWN_NETWORKS
+from nodrop.config.openstack import DEFAULT_NETWORKS
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.model.cloud import NetworkRole
@@ -13,7 +13,7 @@ INNER: tuple[NetworkRole, NetworkRole] = ("left", "right")
 
 def cidr(config: Config, role: NetworkRole) -> IPv4Network:
     """Addresses of the networks of a role."""
-    return getattr(config.openstack.networks, role).cidr or IPv4Network(OWN_NETWORKS[role][1])
+    return getattr(config.openstack.networks, role).cidr or IPv4Network(DEFAULT_NETWORKS[role][1])
 
 
 def gateway(config: Config, role: NetworkRole) -> IPv4Address:

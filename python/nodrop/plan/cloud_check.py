@@ -5,9 +5,9 @@ from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.plan.cloud_addresses import EDGES, INNER
 
-ROUTE = ("vnf-l3", "vpp")
+ROUTING_FORWARDERS = ("vnf-l3", "vpp")
 """Forwarders that have addresses."""
-OF_ITS_IMAGE = ("testpmd", "vpp")
+BUSY_FORWARDERS = ("testpmd", "vpp")
 """Forwarders that keep a CPU busy, beside which the guest needs another."""
 
 
@@ -36,10 +36,10 @@ def _check_path(config: Config) -> None:
     asked = config.openstack
     if config.macs is not None:
         raise ConfigError("macs: asked with sut: openstack, the cloud says which addresses its VMs have; leave it out")
-    if config.routers and asked.forwarder not in ROUTE:
+    if config.routers and asked.forwarder not in ROUTING_FORWARDERS:
         raise ConfigError(
             f"routers: true asked, {asked.forwarder} does not answer routers beside it; write openstack.forwarder: "
-            f"{' or '.join(ROUTE)}"
+            f"{' or '.join(ROUTING_FORWARDERS)}"
         )
     if config.routers and config.hops > 1:
         raise ConfigError("routers: true asked with hops: 2, they go with one VM in each chain; write hops: 1")
@@ -49,7 +49,7 @@ def _check_path(config: Config) -> None:
         raise ConfigError(
             f"routers: true asked with tunnel.kind: {config.tunnel.kind}, frames reach them without; leave one out"
         )
-    if asked.forwarder in ROUTE and config.traffic.ip != 4:
+    if asked.forwarder in ROUTING_FORWARDERS and config.traffic.ip != 4:
         raise ConfigError(
             f"traffic.ip: {config.traffic.ip} asked, {asked.forwarder} is given IPv4 routes only in a cloud; write "
             "traffic.ip: 4, or openstack.forwarder: vnf-l2"
@@ -101,7 +101,7 @@ def _check_vms(config: Config) -> None:
         raise ConfigError(
             "openstack.floating_ip: true asked, it is for an interface to log in by; write openstack.management: true"
         )
-    if asked.forwarder in OF_ITS_IMAGE and asked.flavor.vmd is None and asked.flavor.vcpus < 2:
+    if asked.forwarder in BUSY_FORWARDERS and asked.flavor.vmd is None and asked.flavor.vcpus < 2:
         raise ConfigError(
             f"openstack.flavor.vcpus: {asked.flavor.vcpus} asked, {asked.forwarder} keeps one busy and the guest needs "
             "another; write 2 or more"

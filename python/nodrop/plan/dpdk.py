@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
-from nodrop.model.engine_plan import reaches
+from nodrop.model.engine_plan import are_on_interfaces
 from nodrop.model.lab_plan import LabPlan
-from nodrop.plan.frame_sizes import frame_bytes_max
+from nodrop.plan.frame_sizes import find_max_frame_bytes
 
 RING_SLOTS_MAX = 8192
 """Of net_af_packet: deeper rings are slower, and their frames leave the CPU's caches."""
@@ -25,7 +25,7 @@ def plan_devices(config: Config, lab: LabPlan) -> tuple[str, ...]:
         raise ConfigError(
             f"engine.dpdk.devices: {len(asked)} asked, the lab has {wanted} tester ports; name a device for each"
         )
-    if lab.sut != "wire" and not reaches(asked, lab.tester_interfaces):
+    if lab.sut != "wire" and not are_on_interfaces(asked, lab.tester_interfaces):
         named = " and ".join(lab.tester_interfaces)
         raise ConfigError(
             f"engine.dpdk.devices: {' '.join(asked)} asked, {lab.sut} stands between {named} and not between these; "
@@ -45,7 +45,7 @@ def _on_interfaces(config: Config, lab: LabPlan) -> Iterator[str]:
 def _ring(config: Config) -> str:
     """Slots a frame fits in, in blocks of whole pages; and past the queueing discipline, as the other back ends do."""
     slot_bytes = SLOT_BYTES_MIN
-    while slot_bytes < frame_bytes_max(config) + SLOT_OVERHEAD_BYTES:
+    while slot_bytes < find_max_frame_bytes(config) + SLOT_OVERHEAD_BYTES:
         slot_bytes *= 2
     slots = 2 ** (min(config.engine.queue_slots, RING_SLOTS_MAX).bit_length() - 1)
     return f"framesz={slot_bytes},blocksz={max(4096, slot_bytes)},framecnt={slots},qdisc_bypass=1"

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
-from nodrop.model.plan import FixedPlan
+from nodrop.model.plan import FixedRatePlan
 from nodrop.model.traffic import Traffic
-from nodrop.plan.tester_ports import FoundPorts
-from nodrop.rates import LINK_SPEED_BPS, SEARCHED, FixedRate, fixed_load_pps, parse_rate
+from nodrop.plan.tester_ports import TesterPorts
+from nodrop.rates import LINK_SPEED_BPS, SEARCH_GOALS, FixedRate, fixed_load_pps, parse_rate
 from nodrop.units import format_bps, parse_bps
 
 
-def plan_fixed(config: Config, traffic: Traffic, link_speed_bps: int) -> FixedPlan | None:
+def plan_fixed(config: Config, traffic: Traffic, link_speed_bps: int) -> FixedRatePlan | None:
     """The trial at a fixed rate; None where the rate asks for a search.
 
     Raises: ConfigError for a rate that the links cannot carry.
@@ -20,16 +20,16 @@ def plan_fixed(config: Config, traffic: Traffic, link_speed_bps: int) -> FixedPl
     if not isinstance(rate, FixedRate):
         return None
     load_pps = fixed_load_pps(rate, traffic.frame_bytes, traffic.direction_ratios.values(), link_speed_bps)
-    return FixedPlan(load_pps=load_pps, duration_s=config.duration, asked=config.rate.strip())
+    return FixedRatePlan(load_pps=load_pps, duration_s=config.duration, asked=config.rate.strip())
 
 
-def with_goals_asked(config: Config) -> Config:
+def select_goals(config: Config) -> Config:
     """The same with only the goals that its rate asks for: NDR or PDR alone, or all there are.
 
     Raises: ConfigError where there is no goal of that label.
     """
     rate = parse_rate(config.rate)
-    if isinstance(rate, FixedRate) or set(rate.labels) == set(SEARCHED):
+    if isinstance(rate, FixedRate) or set(rate.labels) == set(SEARCH_GOALS):
         return config
     wanted = {label: goal for label, goal in config.goals.items() if label.upper() in rate.labels}
     if not wanted:
@@ -40,7 +40,7 @@ def with_goals_asked(config: Config) -> Config:
     return config.model_copy(update={"goals": wanted})
 
 
-def plan_link_speed(config: Config, tester: FoundPorts) -> tuple[int, Sequence[str]]:
+def plan_link_speed(config: Config, tester: TesterPorts) -> tuple[int, Sequence[str]]:
     """What 100 % stands for, in bits per second each way; and what to know of it.
 
     Raises: ConfigError for what is no speed.

@@ -10,9 +10,9 @@ from nodrop.config.flows import FlowsConfig
 from nodrop.config.schema import Config
 from nodrop.config.traffic import RangeField
 from nodrop.errors import ConfigError
-from nodrop.model.traffic import Increment, Random
+from nodrop.model.traffic import IncrementedValues, RandomValues
 from nodrop.plan import addressing
-from nodrop.plan.flows import FLOWS_MAX, Fit, abreast, nested, spread, value_count
+from nodrop.plan.flows import FLOWS_MAX, FlowFit, count_values, fit_nested, fit_parallel, split_evenly
 
 PORTS_MAX = 16384
 """Source ports from the first dynamic one on (RFC 6335)."""
@@ -30,16 +30,16 @@ LARGEST_ADDRESS_RANGE = 2**32
 
 ChainNetworks = Sequence[tuple[Sequence[addressing.IPNetwork], Sequence[addressing.IPNetwork]]]
 """Networks on the left and on the right of every chain, the first an IPv4 and the second an IPv6 one."""
-Way = tuple[int, int, int]
+StreamKey = tuple[int, int, int]
 """Chain, direction (0 from the left) and number of a stream."""
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
-class Changing(NamedTuple):
+class VaryingField(NamedTuple):
     """A field that tells flows apart."""
 
     field: RangeField
-    values: Increment | Random
+    values: IncrementedValues | RandomValues
     every: int
     period: int | None
 
@@ -47,7 +47,7 @@ class Changing(NamedTuple):
     def span(self) -> int:
         """From the first value to the last possible one."""
         values = self.values
-        return values.span - 1 if isinstance(values, Random) else (values.count - 1) * values.step
+        return values.span - 1 if isinstance(values, RandomValues) else (values.count - 1) * values.step
 
 
 class StreamFlows(NamedTuple):
@@ -59,10 +59,10 @@ class StreamFlows(NamedTuple):
     dst_ips: dict[int, str]
     src_port: int
     dst_port: int
-    changing: tuple[Changing, ...]
+    changing: tuple[VaryingField, ...]
 
 
-def plan_flows(config: Config, chains: ChainNetworks) -> dict[Way, StreamFlows]:
+def plan_flows(config: Config, chains: ChainNetworks) -> dict[StreamKey, StreamFlows]:
     """The flows of every stream; all together exactly as many as asked. Raises ConfigError."""
     shares = _shares(config, len(chains))
     if config.flows == FlowsConfig():
@@ -70,7 +70,9 @@ def plan_flows(config: Config, chains: ChainNetworks) -> dict[Way, StreamFlows]:
     return _ByRange(config, chains).plan(shares)
 
 
-def flow_networks(config: Config, base: ChainNetworks) -> list[tuple[tuple[IPv4Network, ...], tuple[IPv4Network, ...]]]:
+def find_flow_networks(
+    config: Config, base: ChainNetworks
+) -> list[tuple[tuple[IPv4Network, ...], tuple[IPv4Network, ...]]]:
     """What else is behind each side of every chain because `flows.ip` says so: where its flows go to.
 
     Raises: ConfigError when the flows cannot be made.
@@ -88,7 +90,7 @@ def flow_networks(config: Config, base: ChainNetworks) -> list[tuple[tuple[IPv4N
     return [(tuple(left), tuple(right)) for left, right in found]
 
 
-def _shares(config: Config, chain_count: int) -> dict[Way, int]:
+def _shares(config: Config, chain_count: int) -> dict[StreamKey, int]:
     """Flows of each stream. Raises ConfigError when some would have none."""
     each_way = [*itertools.product(range(chain_count), range(config.traffic.streams))]
     ways = 2 if config.bidirectional else 1
@@ -99,11 +101,11 @@ def _shares(config: Config, chain_count: int) -> dict[Way, int]:
             f"flow_count: {config.flow_count} asked, {least} streams ({_streams_text(config, chain_count)}) need one "
             f"each; write {least} or more"
         )
-    totals = spread(flow_count, ways)[::-1]
+    totals = split_evenly(flow_count, ways)[::-1]
     return {
         (chain, way, number): count
         for way, total in enumerate(totals)
-        for (chain, number), count in zip(each_way, spread(total, len(each_way)), strict=True)
+        for (chain, number), count in zip(each_way, split_evenly(total, len(each_way)), strict=True)
     }
 
 
@@ -116,7 +118,9 @@ def _streams_text(config: Config, chain_count: int) -> str:
     return ", ".join(parts)
 
 
-def _by_source_port(config: Config, chains: ChainNetworks, shares: dict[Way, int]) -> dict[Way, StreamFlows]:
+def _by_source_port(
+    config: Config, chains: ChainNetworks, shares: dict[StreamKey, int]
+) -> dict[StreamKey, StreamFlows]:
     """Told apart by source port (with ICMP by identifier), beyond those also by source address."""
     field: RangeField = "identifier" if config.traffic.transport == "icmp" else "src_port"
     most = IDENTIFIERS_MAX if field == "identifier" else PORTS_MAX
@@ -132,10 +136,10 @@ def _by_source_port(config: Config, chains: ChainNetworks, shares: dict[Way, int
                 f"{max(room, 0)} addresses of {network} make {min(most * max(room, 0), FLOWS_MAX)} at most; take fewer "
                 "flows, chains or traffic.streams, or wider networks with flows.ip"
             )
-        fit = nested(count, (most, room))
+        fit = fit_nested(count, (most, room))
         first = taken.get((chain, way), 0)
         taken[chain, way] = first + fit.parts[1].value_count
-        increments = (Increment(count=part.value_count) for part in fit.parts)
+        increments = (IncrementedValues(count=part.value_count) for part in fit.parts)
         made[chain, way, number] = StreamFlows(
             flow_count=count,
             src_ips={network.version: str(network[1 + first]) for network in here[:2]},
@@ -147,10 +151,14 @@ def _by_source_port(config: Config, chains: ChainNetworks, shares: dict[Way, int
     return made
 
 
-def _changing(fields: Sequence[RangeField], values: Iterable[Increment | Random], fit: Fit) -> tuple[Changing, ...]:
+def _changing(
+    fields: Sequence[RangeField], values: Iterable[IncrementedValues | RandomValues], fit: FlowFit
+) -> tuple[VaryingField, ...]:
     """Those of the fields that take more than one value."""
     each = zip(fields, values, fit.parts, strict=True)
-    return tuple(Changing(field, value, part.every, fit.period) for field, value, part in each if part.value_count > 1)
+    return tuple(
+        VaryingField(field, value, part.every, fit.period) for field, value, part in each if part.value_count > 1
+    )
 
 
 class _Pool:
@@ -188,7 +196,7 @@ class _ByRange:
             raise ConfigError("flows.udp_destination: port 0 asked, it is reserved and hosts drop it; write 1 to 65535")
         self._pools = self._make_pools(chains)
 
-    def plan(self, shares: dict[Way, int]) -> dict[Way, StreamFlows]:
+    def plan(self, shares: dict[StreamKey, int]) -> dict[StreamKey, StreamFlows]:
         """Streams in the order of their shares. Raises ConfigError when their flows cannot be made."""
         most = [self._most(way) for way in range(2 if self._config.bidirectional else 1)]
         for (_, way, _), count in shares.items():
@@ -200,7 +208,7 @@ class _ByRange:
         """By chain and side; of networks that were written all chains take from the same."""
         streams = self._config.traffic.streams
         if self._asked.ip is not None:
-            counts = [value_count(network.num_addresses, self._step) for network in self._asked.ip]
+            counts = [count_values(network.num_addresses, self._step) for network in self._asked.ip]
             shared = [
                 _Pool(network.network_address, count, self._step, len(chains) * streams)
                 for network, count in zip(self._asked.ip, counts, strict=True)
@@ -210,7 +218,7 @@ class _ByRange:
         def own(networks: Sequence[addressing.IPNetwork]) -> _Pool:
             network = networks[0 if self._config.traffic.ip == 4 else 1]
             span = min(int(network[-3]) - int(network[1]) + 1, LARGEST_ADDRESS_RANGE)
-            return _Pool(network[1], value_count(span, self._step), self._step, streams)
+            return _Pool(network[1], count_values(span, self._step), self._step, streams)
 
         return [[own(left), own(right)] for left, right in chains]
 
@@ -229,7 +237,7 @@ class _ByRange:
             product *= size
         return min(product, FLOWS_MAX)
 
-    def _too_many(self, shares: dict[Way, int], most: list[int]) -> str:
+    def _too_many(self, shares: dict[StreamKey, int], most: list[int]) -> str:
         each_way = len(shares) // len(most)
         total = each_way * most[0] if len(most) == 1 else min(2 * each_way * most[0], 2 * each_way * most[1] + 1)
         networks = ", ".join(map(str, self._asked.ip or addressing.SIDES[0][:1] + addressing.SIDES[1][:1]))
@@ -248,9 +256,9 @@ class _ByRange:
         static = ", write flows.static_source: false" if self._asked.static_source else ""
         return f"{asked}, at most {total} are possible: {found}; widen {wider}{static}, or write {total} or less"
 
-    def _stream(self, place: Way, count: int) -> StreamFlows:
+    def _stream(self, place: StreamKey, count: int) -> StreamFlows:
         chain, way, _ = place
-        fit = abreast(count, self._sizes(way, chain))
+        fit = fit_parallel(count, self._sizes(way, chain))
         pools = self._pools[chain]
         dst = pools[1 - way].take("dst", fit.parts[0].value_count)
         src = pools[way].take("src", fit.parts[1].value_count)
@@ -264,20 +272,20 @@ class _ByRange:
             changing=_changing(FIELD_ORDER, self._values(place, fit), fit),
         )
 
-    def _values(self, place: Way, fit: Fit) -> list[Increment | Random]:
+    def _values(self, place: StreamKey, fit: FlowFit) -> list[IncrementedValues | RandomValues]:
         """Addresses drawn at random are those of the stream's block, ports any of their range."""
         chain, way, number = place
         seed = self._asked.seed + 8 * ((2 * chain + way) * self._config.traffic.streams + number)
         counts = [part.value_count for part in fit.parts]
         port_step = 1 if self._asked.udp_step == "random" else self._asked.udp_step
-        values: list[Increment | Random] = []
+        values: list[IncrementedValues | RandomValues] = []
         for index, count in enumerate(counts):
             is_port = index >= 2
             if self._is_random[is_port]:
                 span = self._ports[index - 2][1] if is_port else count
-                values.append(Random(count=count, span=span, seed=seed + index))
+                values.append(RandomValues(count=count, span=span, seed=seed + index))
             else:
-                values.append(Increment(count=count, step=port_step if is_port else self._step))
+                values.append(IncrementedValues(count=count, step=port_step if is_port else self._step))
         return values
 
 

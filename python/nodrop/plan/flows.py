@@ -13,7 +13,7 @@ FLOWS_MAX = 2**22
 """Flows of a stream at most, so that the frames until all fields have gone through stay below 2**23."""
 
 
-class Part(NamedTuple):
+class FieldShare(NamedTuple):
     """What one field contributes."""
 
     value_count: int
@@ -22,27 +22,27 @@ class Part(NamedTuple):
     """Frames that each value stays for."""
 
 
-class Fit(NamedTuple):
+class FlowFit(NamedTuple):
     """Fields that together make exactly the flows asked for."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[FieldShare, ...]
     """In the order of the sizes."""
     period: int | None
     """Frames after which all of them begin again; None: they have gone through by then."""
 
 
-def spread(count: int, share_count: int) -> tuple[int, ...]:
+def split_evenly(count: int, share_count: int) -> tuple[int, ...]:
     """`count` in parts as equal as can be, smaller ones first."""
     least, larger = divmod(count, share_count)
     return (least,) * (share_count - larger) + (least + 1,) * larger
 
 
-def value_count(span: int, step: int) -> int:
+def count_values(span: int, step: int) -> int:
     """Values in a span of so many when only every `step`-th is taken, the first one included."""
     return -(-span // step)
 
 
-def abreast(flow_count: int, sizes: Sequence[int]) -> Fit:
+def fit_parallel(flow_count: int, sizes: Sequence[int]) -> FlowFit:
     """All fields change with every frame, each over as many of its values as the flows allow; one after the other where
     they would repeat a combination too early.
 
@@ -51,17 +51,17 @@ def abreast(flow_count: int, sizes: Sequence[int]) -> Fit:
         sizes: values that each field has to offer.
     """
     if max(sizes) >= flow_count:
-        return Fit(tuple(Part(largest_divisor(flow_count, size), 1) for size in sizes), None)
+        return FlowFit(tuple(FieldShare(find_largest_divisor(flow_count, size), 1) for size in sizes), None)
     if math.lcm(*sizes) >= flow_count:
-        return Fit(tuple(Part(size, 1) for size in sizes), _period(flow_count, math.lcm(*sizes)))
-    return nested(flow_count, sizes)
+        return FlowFit(tuple(FieldShare(size, 1) for size in sizes), _period(flow_count, math.lcm(*sizes)))
+    return fit_nested(flow_count, sizes)
 
 
-def nested(flow_count: int, sizes: Sequence[int]) -> Fit:
+def fit_nested(flow_count: int, sizes: Sequence[int]) -> FlowFit:
     """Each field changes when those before it have gone through; arguments as of `abreast`."""
     left, exact = flow_count, []
     for size in sizes:
-        exact.append(largest_divisor(left, size))
+        exact.append(find_largest_divisor(left, size))
         left //= exact[-1]
     if left > 1:
         left, exact = flow_count, []
@@ -69,12 +69,12 @@ def nested(flow_count: int, sizes: Sequence[int]) -> Fit:
             exact.append(min(size, left))
             left = -(-left // exact[-1])
     every = [math.prod(exact[:place]) for place in range(len(exact))]
-    parts = tuple(Part(count, stay if count > 1 else 1) for count, stay in zip(exact, every, strict=True))
-    return Fit(parts, _period(flow_count, math.prod(exact)))
+    parts = tuple(FieldShare(count, stay if count > 1 else 1) for count, stay in zip(exact, every, strict=True))
+    return FlowFit(parts, _period(flow_count, math.prod(exact)))
 
 
 @functools.lru_cache(maxsize=1024)
-def largest_divisor(number: int, most: int) -> int:
+def find_largest_divisor(number: int, most: int) -> int:
     """The largest divisor of `number` that is not above `most`."""
     small = [divisor for divisor in range(1, math.isqrt(number) + 1) if number % divisor == 0]
     return max(divisor for low in small for divisor in (low, number // low) if divisor <= most)

@@ -28,12 +28,12 @@ def plan_sizes(config: Config) -> tuple[tuple[SizeShare, ...], SizeOrder]:
     return (SizeShare(frame_bytes=config.frame_bytes),), "mixed"
 
 
-def frame_bytes_max(config: Config) -> int:
+def find_max_frame_bytes(config: Config) -> int:
     """The largest frame size, with FCS. Raises ConfigError as `plan_sizes`."""
     return max(size.frame_bytes for size in plan_sizes(config)[0])
 
 
-def each_size(config: Config) -> tuple[Config, ...]:
+def split_sizes(config: Config) -> tuple[Config, ...]:
     """The configuration of every frame size that was asked for; itself where there are none.
 
     Raises: ConfigError when sizes were written in another way besides.
@@ -41,16 +41,16 @@ def each_size(config: Config) -> tuple[Config, ...]:
     return tuple(_sized(config, size) for size in config.frame_sizes) or (config,)
 
 
-def one_size(config: Config) -> Config:
+def require_one_size(config: Config) -> Config:
     """The configuration of the only frame size. Raises ConfigError when there are several."""
-    configs = each_size(config)
+    configs = split_sizes(config)
     if len(configs) > 1:
         sizes = ", ".join(map(str, config.frame_sizes))
         raise ConfigError(f"frame_sizes: {sizes} asked, here there can be one; write frame_bytes")
     return configs[0]
 
 
-def size_name(config: Config) -> str:
+def name_frame_size(config: Config) -> str:
     """The name that a run's frame size goes by: `64`, `IMIX`, `aaafg`, `64:7,594:4`."""
     asked = config.traffic
     if asked.replay.file:

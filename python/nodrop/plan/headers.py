@@ -42,7 +42,7 @@ FIELDS: dict[RangeField, tuple[tuple[str, ...], FieldName]] = {
 """Kinds of layer and name in there of every field that can change."""
 
 
-class Ends(Value):
+class StreamEnds(Value):
     """Addresses of both ends of a stream."""
 
     src_mac: str
@@ -60,7 +60,7 @@ class Ends(Value):
     """All headers outside of the packet, where the chain has a tunnel of its own."""
 
 
-def plan_layers(asked: TrafficConfig, ends: Ends) -> tuple[Layer, ...]:
+def plan_layers(asked: TrafficConfig, ends: StreamEnds) -> tuple[Layer, ...]:
     """All headers. Raises ConfigError when they do not go together."""
     if asked.vxlan is not None and asked.gre is not None:
         raise ConfigError("traffic.vxlan and traffic.gre: both asked, frames go through one tunnel; leave one out")
@@ -101,7 +101,7 @@ def _tags(asked: TrafficConfig) -> Iterator[Layer]:
         yield Mpls(label=label)
 
 
-def _tunnel(asked: TrafficConfig, ends: Ends) -> Iterator[Layer]:
+def _tunnel(asked: TrafficConfig, ends: StreamEnds) -> Iterator[Layer]:
     """Outer headers, and with VXLAN the inner Ethernet header."""
     if asked.vxlan is None and asked.gre is None:
         return
@@ -110,12 +110,12 @@ def _tunnel(asked: TrafficConfig, ends: Ends) -> Iterator[Layer]:
     if asked.vxlan is not None:
         yield Udp(src_port=FIRST_DYNAMIC_PORT, dst_port=VXLAN_PORT)
         yield Vxlan(vni=asked.vxlan)
-        yield Ethernet(src=addressing.carried_mac(ends.src_mac), dst=addressing.carried_mac(ends.dst_mac))
+        yield Ethernet(src=addressing.inner_station_mac(ends.src_mac), dst=addressing.inner_station_mac(ends.dst_mac))
     if asked.gre is not None:
         yield Gre(key=asked.gre)
 
 
-def _packet(asked: TrafficConfig, ends: Ends) -> Iterator[Layer]:
+def _packet(asked: TrafficConfig, ends: StreamEnds) -> Iterator[Layer]:
     yield ip_layer(ends.src_ips[asked.ip], ends.dst_ips[asked.ip], asked.dscp)
     match asked.transport:
         case "udp":

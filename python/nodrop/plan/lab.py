@@ -22,26 +22,26 @@ from nodrop.model.lab_plan import (
     Route,
 )
 from nodrop.plan import addressing
-from nodrop.plan.chain_ends import ChainEnd, chain_ends, tester_mac
-from nodrop.plan.chain_networks import ANYWHERE, SIDES, choose_networks, plan_vlans
-from nodrop.plan.tester_ports import FoundPorts
+from nodrop.plan.chain_ends import ChainEnd, plan_chain_ends, tester_mac
+from nodrop.plan.chain_networks import SIDES, WITHOUT_EDGE_SWITCH, choose_networks, plan_vlans
+from nodrop.plan.tester_ports import TesterPorts
 from nodrop.units import format_bytes, format_pps
 
 ETHERNET_BYTES = 18
 """Header and FCS: what a frame has more than its MTU."""
 ETHERNET_MTU_BYTES, LEAST_MTU_BYTES = 1500, 68
 """Of the lab's links, and the least that is asked of others' (RFC 791)."""
-IN_LINE: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3", "bridge", "openstack"})
+CHAINABLE_SUTS: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3", "bridge", "openstack"})
 """SUTs of which several can stand in line."""
-FORWARDS_FRAMES: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3"})
+VNF_SUTS: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3"})
 """SUTs whose process takes each frame in and puts it out again."""
-ON_ITS_THREAD: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3", "ovs"})
+PINNABLE_SUTS: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3", "ovs"})
 """SUTs with a process that can be bound to a CPU."""
-ADDRESSED: frozenset[SutKind] = frozenset({"vnf-l3", "router"})
+ROUTING_SUTS: frozenset[SutKind] = frozenset({"vnf-l3", "router"})
 """SUTs with IP addresses and routes of their own."""
-OF_PROCESSES: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3", "xdp"})
+PROCESS_SUTS: frozenset[SutKind] = frozenset({"vnf-l2", "vnf-l3", "xdp"})
 """SUTs of which every forwarder is a process."""
-TABLES_SHARE = 0.5
+TABLES_MEMORY_RATIO = 0.5
 """Of a machine's memory, what tables of VNFs may take."""
 QUEUE_SLOTS, QUEUE_SLOTS_MIN = 4096, 512
 """Frames a VNF's port can hold where nothing else is asked: fewer with many chains, each of which has fewer to hold."""
@@ -50,7 +50,7 @@ ROUTER_LINK = addressing.OF_ROUTER, addressing.BEHIND_ROUTER
 """Who is on the link between a router in the path and a chain."""
 
 
-def private_lab(config: Config, available: Sequence[int], largest: int, tester: FoundPorts) -> LabPlan:
+def plan_private_lab(config: Config, available: Sequence[int], largest: int, tester: TesterPorts) -> LabPlan:
     """The lab to be brought up for a configuration, with CPUs out of those available, for frames of that size at most,
     between these ports of the tester where they are there already.
 
@@ -70,7 +70,7 @@ def private_lab(config: Config, available: Sequence[int], largest: int, tester: 
         sut_interfaces=(),
         forwarders=(),
         mtu_bytes=max(ETHERNET_MTU_BYTES if not tester.names else LEAST_MTU_BYTES, largest - ETHERNET_BYTES),
-        sut_backend=config.vnf.backend if config.sut in FORWARDS_FRAMES else "af_packet",
+        sut_backend=config.vnf.backend if config.sut in VNF_SUTS else "af_packet",
         sut_queue_slots=config.vnf.queue_slots or _queue_slots(config.chains),
         sut_capacity_pps=config.vnf.capacity,
         sut_table_bytes=config.vnf.table,
@@ -81,7 +81,7 @@ def private_lab(config: Config, available: Sequence[int], largest: int, tester: 
         tester_is_here=config.generator == "engine",
         cloud=_cloud_shape(config),
     )
-    built = lab if config.sut in ANYWHERE else _Builder(config, lab, _Cores(config, available)).build()
+    built = lab if config.sut in WITHOUT_EDGE_SWITCH else _Builder(config, lab, _Cores(config, available)).build()
     return built.model_copy(update={"antagonists": tuple(_antagonists(config, built, available))})
 
 
@@ -91,7 +91,7 @@ def _cloud_shape(config: Config) -> CloudShape | None:
     return CloudShape(forwarder=config.openstack.forwarder, hop_count=config.hops, has_routers=config.routers)
 
 
-def standing_lab(config: Config, standing: LabPlan, largest: int) -> LabPlan:
+def check_persistent_lab(config: Config, standing: LabPlan, largest: int) -> LabPlan:
     """The lab as it stands; what else was asked of it must fit. Raises ConfigError."""
     for key, asked, found in (
         ("sut", config.sut, standing.sut),
@@ -118,7 +118,7 @@ def standing_lab(config: Config, standing: LabPlan, largest: int) -> LabPlan:
             f"frame_bytes: {largest} asked, lab {config.lab} takes up to "
             f"{standing.mtu_bytes + ETHERNET_BYTES} bytes; use smaller frames, or leave lab out to get one that fits"
         )
-    if standing.sut in ADDRESSED:
+    if standing.sut in ROUTING_SUTS:
         _check_addresses(config, standing)
     return standing
 
@@ -151,32 +151,32 @@ def check_lab(config: Config) -> None:
             "ports: missing, sut: openstack is reached by interfaces of this machine or by a TRex server; write the "
             "two interfaces that lead to the cloud, as [eth1, eth2], or generator: trex"
         )
-    if config.hops > 1 and config.sut not in IN_LINE:
+    if config.hops > 1 and config.sut not in CHAINABLE_SUTS:
         raise ConfigError(
-            f"hops: {config.hops} asked, {config.sut} stands alone; use one hop, or one of {', '.join(sorted(IN_LINE))}"
+            f"hops: {config.hops} asked, {config.sut} stands alone; use one hop, or one of {', '.join(sorted(CHAINABLE_SUTS))}"
         )
     if config.routers and config.sut not in ("vnf-l3", "ext", "openstack"):
         raise ConfigError(
             f"routers: true asked, {config.sut} does not answer routers beside it; write sut: vnf-l3, or leave it out"
         )
-    if config.vnf.capacity and (config.sut not in FORWARDS_FRAMES or config.ports):
+    if config.vnf.capacity and (config.sut not in VNF_SUTS or config.ports):
         raise ConfigError(
             f"vnf.capacity: {format_pps(config.vnf.capacity)} asked, {config.sut} cannot be held to it; write sut: "
-            f"{' or '.join(sorted(FORWARDS_FRAMES))}, or leave it out"
+            f"{' or '.join(sorted(VNF_SUTS))}, or leave it out"
         )
     for key in ("table", "memory_node", "softirq_core"):
         asked = getattr(config.vnf, key)
-        if asked is not None and (config.sut not in FORWARDS_FRAMES or config.ports):
+        if asked is not None and (config.sut not in VNF_SUTS or config.ports):
             raise ConfigError(
                 f"vnf.{key}: {asked} asked, {config.sut} has no such thing; write sut: "
-                f"{' or '.join(sorted(FORWARDS_FRAMES))}, or leave it out"
+                f"{' or '.join(sorted(VNF_SUTS))}, or leave it out"
             )
-    if config.idle_interfaces and config.sut not in (*OF_PROCESSES, "openstack"):
+    if config.idle_interfaces and config.sut not in (*PROCESS_SUTS, "openstack"):
         raise ConfigError(
             f"idle_interfaces: {config.idle_interfaces} asked, {config.sut} has no VNF that could have them; write 0, "
-            f"or one of {', '.join(sorted(OF_PROCESSES))}, openstack"
+            f"or one of {', '.join(sorted(PROCESS_SUTS))}, openstack"
         )
-    if config.ports and config.sut not in ANYWHERE:
+    if config.ports and config.sut not in WITHOUT_EDGE_SWITCH:
         raise ConfigError(
             f"ports: {', '.join(config.ports)} asked, {config.sut} is brought up between ports of its own; write sut: "
             "ext to measure what is between these, or leave ports out"
@@ -215,7 +215,7 @@ def _check_table(config: Config) -> None:
     """Tables of all VNFs leave the machine memory to work with. Raises ConfigError."""
     memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     count = config.chains * config.hops
-    most_bytes = int(memory_bytes * TABLES_SHARE) // count
+    most_bytes = int(memory_bytes * TABLES_MEMORY_RATIO) // count
     if config.vnf.table and config.vnf.table > most_bytes:
         raise ConfigError(
             f"vnf.table: {format_bytes(config.vnf.table)} asked for {_plural(count, 'VNF')}, this machine has "
@@ -225,7 +225,7 @@ def _check_table(config: Config) -> None:
 
 def _check_addresses(config: Config, standing: LabPlan) -> None:
     """A lab that routes leads to the networks it was brought up with. Raises ConfigError."""
-    for ends in chain_ends(config, standing):
+    for ends in plan_chain_ends(config, standing):
         forwarders = standing.of_chain(ends[0].chain)
         outer = forwarders[0].ports[0], forwarders[-1].ports[1]
         if standing.routers:
@@ -240,7 +240,7 @@ def _check_addresses(config: Config, standing: LabPlan) -> None:
                 )
 
 
-def _tester_interfaces(config: Config, networks: str, tester: FoundPorts) -> tuple[str, ...]:
+def _tester_interfaces(config: Config, networks: str, tester: TesterPorts) -> tuple[str, ...]:
     count = 2 * config.chains if networks == "ports" else 2
     if config.sut not in ("ext", "openstack") and not tester.names:
         return tuple(f"tester{port}" for port in range(count))
@@ -274,7 +274,7 @@ class _Cores:
     """CPUs of the processes in a lab: the last one, then those before it, over and over; never the tester's first."""
 
     def __init__(self, config: Config, available: Sequence[int]) -> None:
-        self._asked = config.vnf.core if config.sut in ON_ITS_THREAD else "none"
+        self._asked = config.vnf.core if config.sut in PINNABLE_SUTS else "none"
         self._available = list(available)
         if isinstance(self._asked, int):
             check_core("vnf.core", self._asked, available)
@@ -309,7 +309,7 @@ class _Builder:
         self._hops = config.hops
         self._idle_count = config.idle_interfaces
         self._routed = config.routers
-        self._ends = chain_ends(config, lab)
+        self._ends = plan_chain_ends(config, lab)
         edge_count = 0 if lab.networks == "ports" else len(SIDES)
         # Edge switches come first: with CPUs to spare they have their own.
         places = cores.places(edge_count + lab.chain_count * config.hops)
@@ -340,7 +340,7 @@ class _Builder:
             near = f"edge{chain}{SIDES[side][0]}"
             self._link("sut", near, SIDES[side] if self._routed else "sut", self._outer(end))
             vlan = end.tags[0].id if end.tags else None
-            mac = addressing.sut_mac(addressing.place(chain, side)) if shared else None
+            mac = addressing.sut_mac(addressing.end_index(chain, side)) if shared else None
             ports.append(AccessPort(interface=near, chain=chain, vlan=vlan, mac=mac))
         return EdgeSwitch(trunk=f"sut{side}", ports=tuple(ports), core=core, yields=yields)
 
@@ -348,7 +348,7 @@ class _Builder:
         """One for all chains of a side; from here a chain is behind the next hop on its own link."""
         pairs = []
         for chain, ends in enumerate(self._ends):
-            place, letter = addressing.place(chain, side), SIDES[side][0]
+            place, letter = addressing.end_index(chain, side), SIDES[side][0]
             self._link(SIDES[side], f"in{chain}{letter}", "sut", f"vnf{chain}{letter}")
             own, chain_there = (_Station.inside(place, kind) for kind in ROUTER_LINK)
             inwards = _port(f"in{chain}{letter}", own, chain_there, ends[1 - side])
@@ -371,11 +371,11 @@ class _Builder:
                 yield Forwarder(chain=chain, ports=ports, core=core, yields=yields, idle_interfaces=idle)
 
     def _tester_side(self, end: ChainEnd) -> ForwarderPort:
-        own = _Station(addressing.sut_mac(addressing.place(end.chain, end.side)), end.sut_ips)
+        own = _Station(addressing.sut_mac(addressing.end_index(end.chain, end.side)), end.sut_ips)
         return _port(self._outer(end), own, _Station(tester_mac(self._lab, end.port), end.tester_ips), end)
 
     def _behind_router(self, end: ChainEnd) -> ForwarderPort:
-        place = addressing.place(end.chain, end.side)
+        place = addressing.end_index(end.chain, end.side)
         router, own = (_Station.inside(place, kind) for kind in ROUTER_LINK)
         return _port(f"vnf{end.chain}{SIDES[end.side][0]}", own, router, end)
 
@@ -383,7 +383,7 @@ class _Builder:
         """The left end of the link leads to the networks of the right side by way of the right end, and the other way
         round.
         """
-        here, there = (addressing.place(ends[0].chain, one) for one in (side, 1 - side))
+        here, there = (addressing.end_index(ends[0].chain, one) for one in (side, 1 - side))
         own, peer = (_Station.inside(place, addressing.BETWEEN) for place in (here, there))
         return _port(f"inner{here}", own, peer, ends[1 - side])
 

@@ -8,19 +8,19 @@ from nodrop.errors import ConfigError
 from nodrop.model.choices import SutKind
 from nodrop.model.lab_plan import LabPlan
 from nodrop.model.layer import Vlan
-from nodrop.model.neighbor import Link, NeighborPlan, Station
+from nodrop.model.neighbor import NeighborLink, NeighborPlan, Station
 from nodrop.model.traffic import Stream, Traffic
-from nodrop.plan.chain_ends import TRANSPARENT, ChainEnd, chain_ends
+from nodrop.plan.chain_ends import TRANSPARENT, ChainEnd, plan_chain_ends
 from nodrop.plan.tunnel import tunnel_tags, vtep_ip, vtep_next_hop
 
-ROUTES: frozenset[SutKind] = frozenset({"router", "vnf-l3"})
+ROUTING_SUTS: frozenset[SutKind] = frozenset({"router", "vnf-l3"})
 """SUTs that have addresses of their own, and ask for the tester's."""
-CAN_ANSWER = ROUTES | TRANSPARENT
+ANSWERING_SUTS = ROUTING_SUTS | TRANSPARENT
 """SUTs that answer, or let the tester's other end answer."""
-ELSEWHERE: frozenset[SutKind] = frozenset({"ext", "openstack"})
+REMOTE_SUTS: frozenset[SutKind] = frozenset({"ext", "openstack"})
 """SUTs behind networks that nobody here knows."""
 TAG_COUNT_MAX = 2
-UNASKED_ANNOUNCE_S = 1.0
+DEFAULT_ANNOUNCE_S = 1.0
 """How often a port says where it is that neighbours would forget: one that only receives, as with NFVbench's trickle,
 and TRex's in front of a router, which answer nobody during a trial."""
 
@@ -32,10 +32,10 @@ def plan_neighbors(config: Config, lab: LabPlan, traffic: Traffic) -> NeighborPl
     """
     asked = config.neighbors
     resolves = _resolves(config, lab)
-    needed = resolves or _routes(lab) or lab.sut in ELSEWHERE or asked.announce_every is not None
+    needed = resolves or _routes(lab) or lab.sut in REMOTE_SUTS or asked.announce_every is not None
     return NeighborPlan(
         links=tuple(_links(config, lab, traffic, resolves)) if needed else (),
-        announce_every_s=asked.announce_every or (UNASKED_ANNOUNCE_S if _is_forgotten(config, lab, resolves) else None),
+        announce_every_s=asked.announce_every or (DEFAULT_ANNOUNCE_S if _is_forgotten(config, lab, resolves) else None),
         timeout_s=asked.timeout,
         tries=asked.tries,
     )
@@ -48,8 +48,8 @@ def _resolves(config: Config, lab: LabPlan) -> bool:
         known = config.macs is not None and config.tunnel.kind == "none"
         if lab.cloud:  # it tells the MAC addresses of its VMs
             return lab.cloud.has_routers or config.tunnel.kind != "none"
-        return lab.sut in ROUTES or (lab.sut == "ext" and not known and _ext_has_addresses(config))
-    if asked and lab.sut not in CAN_ANSWER and not (lab.cloud and (_routes(lab) or config.tunnel.kind != "none")):
+        return lab.sut in ROUTING_SUTS or (lab.sut == "ext" and not known and _ext_has_addresses(config))
+    if asked and lab.sut not in ANSWERING_SUTS and not (lab.cloud and (_routes(lab) or config.tunnel.kind != "none")):
         raise ConfigError(
             f"neighbors.resolve: true asked, {lab.sut} has no addresses and rewrites those of frames, so nobody could "
             "answer; leave it out"
@@ -60,12 +60,12 @@ def _resolves(config: Config, lab: LabPlan) -> bool:
 def _is_forgotten(config: Config, lab: LabPlan, resolves: bool) -> bool:
     """Whether a port sends no test frames to a SUT that may have to be told where it is, or answers no questions."""
     is_silent = config.generator == "trex" and (resolves or _routes(lab))
-    return is_silent or (lab.sut in ELSEWHERE and not config.bidirectional)
+    return is_silent or (lab.sut in REMOTE_SUTS and not config.bidirectional)
 
 
 def _routes(lab: LabPlan) -> bool:
     """Whether the SUT has addresses of its own, and asks for the tester's."""
-    return lab.sut in ROUTES or (lab.cloud is not None and lab.cloud.routes)
+    return lab.sut in ROUTING_SUTS or (lab.cloud is not None and lab.cloud.routes)
 
 
 def _ext_has_addresses(config: Config) -> bool:
@@ -73,17 +73,17 @@ def _ext_has_addresses(config: Config) -> bool:
     return config.gateways.sut is not None or config.tunnel.kind != "none"
 
 
-def _links(config: Config, lab: LabPlan, traffic: Traffic, resolves: bool) -> Iterator[Link]:
+def _links(config: Config, lab: LabPlan, traffic: Traffic, resolves: bool) -> Iterator[NeighborLink]:
     """One for each end of each chain."""
     by_chain: dict[int, list[Stream]] = {}
     for stream in traffic.streams:
         by_chain.setdefault(stream.chain, []).append(stream)
-    for ends in chain_ends(config, lab):
+    for ends in plan_chain_ends(config, lab):
         streams = by_chain.get(ends[0].chain, [])
         for here, there in (ends, ends[::-1]):
             leaving = [stream for stream in streams if stream.tx_port == here.port]
             asks = resolves and any(stream.replay is None or stream.replay.macs == "port" for stream in leaving)
-            yield Link(
+            yield NeighborLink(
                 port=here.port,
                 chain=here.chain,
                 station=Station(

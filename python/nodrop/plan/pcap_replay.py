@@ -10,24 +10,24 @@ from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.model.lab_plan import LabPlan
 from nodrop.model.layer import Ethernet
-from nodrop.model.traffic import Replay, ReplayFound, ReplaySource, Stream
-from nodrop.plan.chain_ends import chain_ends
-from nodrop.plan.resolvers import Inspect
+from nodrop.model.traffic import Replay, ReplayContents, ReplaySource, Stream
+from nodrop.plan.chain_ends import plan_chain_ends
+from nodrop.plan.resolvers import InspectReplay
 
-HEEDED = frozenset({"replay", "forward", "rx_shift"})
+REPLAY_KEYS = frozenset({"replay", "forward", "rx_shift"})
 """Keys below `traffic` that hold for frames of a file too."""
-MADE = frozenset({"frame_bytes", "flow_count"})
+SYNTHETIC_KEYS = frozenset({"frame_bytes", "flow_count"})
 """Keys of the top that say what made frames are like."""
 
 
-class Replayed(NamedTuple):
+class ReplayInput(NamedTuple):
     """A file and what it has."""
 
     source: ReplaySource
-    found: ReplayFound
+    found: ReplayContents
 
 
-def find_replay(config: Config, inspect: Inspect) -> Replayed | None:
+def find_replay(config: Config, inspect: InspectReplay) -> ReplayInput | None:
     """The frames of the file that was asked for; None when frames are made. Raises ConfigError."""
     asked = config.traffic.replay
     if asked.file is None:
@@ -35,20 +35,20 @@ def find_replay(config: Config, inspect: Inspect) -> Replayed | None:
         if without_file:
             raise ConfigError(f"traffic.replay.{without_file[0]}: asked without a file; write traffic.replay.file too")
         return None
-    others = sorted(MADE & config.model_fields_set)
+    others = sorted(SYNTHETIC_KEYS & config.model_fields_set)
     others += ["flows"] if config.flows != FlowsConfig() else []
     others += ["tunnel.kind"] if config.tunnel.kind != "none" else []
-    others += [f"traffic.{key}" for key in sorted(config.traffic.model_fields_set - HEEDED)]
+    others += [f"traffic.{key}" for key in sorted(config.traffic.model_fields_set - REPLAY_KEYS)]
     if others:
         raise ConfigError(
             f"traffic.replay.file and {others[0]}: both asked, the frames of a file are what they are; "
             f"leave {others[0]} out"
         )
     source = ReplaySource(file=str(Path(asked.file).absolute()), filter=asked.filter, frame_count_max=asked.frames)
-    return Replayed(source, inspect(source))
+    return ReplayInput(source, inspect(source))
 
 
-def replay_streams(config: Config, lab: LabPlan, replayed: Replayed) -> Iterator[Stream]:
+def replay_streams(config: Config, lab: LabPlan, replayed: ReplayInput) -> Iterator[Stream]:
     """One for each direction of each chain; each sends all frames of the file."""
     source, found = replayed
     shifted = itertools.product(found.signature_offsets, config.traffic.rx_shift)
@@ -59,12 +59,12 @@ def replay_streams(config: Config, lab: LabPlan, replayed: Replayed) -> Iterator
         **found.model_dump(include={"frame_count", "template_count", "grown_count"}),
     )
     ways = range(2 if config.bidirectional else 1)
-    if any(end.tags for end in chain_ends(config, lab)[0]):
+    if any(end.tags for end in plan_chain_ends(config, lab)[0]):
         raise ConfigError(
             "traffic.replay.file: asked where chains are told apart by VLAN, frames of a file have no such tag; write "
             "networks: ports, or one chain"
         )
-    for ends, way in itertools.product(chain_ends(config, lab), ways):
+    for ends, way in itertools.product(plan_chain_ends(config, lab), ways):
         here, there = ends[way], ends[1 - way]
         forward = config.traffic.forward
         yield Stream(

@@ -7,10 +7,10 @@ from nodrop.errors import ConfigError
 from nodrop.model.cloud import CloudFlavor
 from nodrop.model.lab_plan import LabPlan
 from nodrop.model.result import RunResult
-from nodrop.model.traffic import ReplayFound, ReplaySource
+from nodrop.model.traffic import ReplayContents, ReplaySource
 from nodrop.model.trex import TrexPlan, TrexPort
 
-Inspect = Callable[[ReplaySource], ReplayFound]
+InspectReplay = Callable[[ReplaySource], ReplayContents]
 """Gives what a capture file has to replay."""
 CheckFilter = Callable[[str, str], None]
 """Raises ConfigError for a filter that cannot be used; the second is the section it is in."""
@@ -33,7 +33,7 @@ def _no_results(wanted: str) -> RunResult:
     raise ConfigError(f"search.warm_start: {wanted} asked, results cannot be looked up from here; leave it out")
 
 
-def _no_files(source: ReplaySource) -> ReplayFound:
+def _no_files(source: ReplaySource) -> ReplayContents:
     raise ConfigError(f"traffic.replay.file: {source.file} asked, files cannot be looked into from here; leave it out")
 
 
@@ -61,14 +61,14 @@ def _no_speed(_interface: str) -> int | None:
     return None
 
 
-class Lookups(NamedTuple):
+class Resolvers(NamedTuple):
     """Each raises ConfigError, or the error of the room it is from, for what is not there."""
 
     find_lab: Callable[[str], LabPlan] = _no_labs
     """Gives what the standing lab of a name was brought up from."""
     find_result: Callable[[str], RunResult] = _no_results
     """Gives the stored result of a file, a run id or `latest`."""
-    inspect: Inspect = _no_files
+    inspect: InspectReplay = _no_files
     check_filter: CheckFilter = _any_filter
     inspect_ports: InspectPorts = _no_interfaces
     read_speed: ReadSpeed = _no_speed
@@ -76,5 +76,5 @@ class Lookups(NamedTuple):
     read_flavor: ReadFlavor = _no_flavor
 
 
-NOTHING_THERE = Lookups()
+NO_RESOLVERS = Resolvers()
 """For what can be decided anywhere."""

@@ -5,15 +5,15 @@ import math
 from collections.abc import Iterator
 from typing import TypeVar
 
-from nodrop.config.profiles import END_BY_TIME, PROFILES, Profile
+from nodrop.config.profiles import PROFILES, TIME_LIMITED_SEARCHES, Profile
 from nodrop.config.schema import Config, GoalConfig
 from nodrop.errors import ConfigError
 from nodrop.model.choices import AlgorithmName
 from nodrop.model.goal import Goal
-from nodrop.model.search_plan import HEED_GOAL_ATTRIBUTES, Earlier, SearchPlan
+from nodrop.model.search_plan import GOAL_ATTRIBUTE_SEARCHES, EarlierGoal, SearchPlan
 from nodrop.units import format_pps, format_ratio, format_seconds
 
-OPTIONS = {
+ALGORITHM_OPTIONS = {
     "doublings": "doublings",
     "preceding_targets": "preceding_targets",
     "fail_fast": "fail_fast",
@@ -32,7 +32,9 @@ DURATIONS = ("initial_trial_duration", "final_trial_duration", "duration_sum")
 T = TypeVar("T")
 
 
-def plan_search(config: Config, stream_count: int, line_rate_pps: float, earlier: tuple[Earlier, ...]) -> SearchPlan:
+def plan_search(
+    config: Config, stream_count: int, line_rate_pps: float, earlier: tuple[EarlierGoal, ...]
+) -> SearchPlan:
     """How to search, with nothing left open.
 
     Args:
@@ -47,7 +49,7 @@ def plan_search(config: Config, stream_count: int, line_rate_pps: float, earlier
     algorithm = _or(asked.algorithm, profile.algorithm)
     _check_heeded(config, algorithm)
     final_s = _or(asked.final_trial_duration, profile.final_trial_duration_s)
-    options = {name: getattr(asked, key) for key, name in OPTIONS.items() if getattr(asked, key) is not None}
+    options = {name: getattr(asked, key) for key, name in ALGORITHM_OPTIONS.items() if getattr(asked, key) is not None}
     plan = SearchPlan(
         algorithm=algorithm,
         goals=tuple(_goals(config, profile, algorithm)),
@@ -59,7 +61,7 @@ def plan_search(config: Config, stream_count: int, line_rate_pps: float, earlier
         intermediate_phases=_or(asked.intermediate_phases, profile.intermediate_phases),
         expansion_coefficient=_or(asked.expansion_coefficient, profile.expansion_coefficient),
         search_duration_max_s=_or(asked.budget, _or(asked.max_duration, profile.search_duration_max_s)),
-        budgeted=asked.budget is not None or algorithm in END_BY_TIME,
+        budgeted=asked.budget is not None or algorithm in TIME_LIMITED_SEARCHES,
         repeat_invalid=_or(asked.repeat_invalid, profile.repeat_invalid),
         overhead_s=profile.overhead_s,
         earlier=earlier,
@@ -83,11 +85,11 @@ def lowest_load_pps(goal: Goal, stream_count: int) -> float:
 
 def _goals(config: Config, profile: Profile, algorithm: AlgorithmName) -> Iterator[Goal]:
     """Every goal with what it has of its own and what the search gives to all."""
-    exceed_ratio = profile.exceed_ratio if algorithm in HEED_GOAL_ATTRIBUTES else 0.0
+    exceed_ratio = profile.exceed_ratio if algorithm in GOAL_ATTRIBUTE_SEARCHES else 0.0
     for label, written in config.goals.items():
         own = _attributes(written)
         final_s = own.final_trial_duration or config.search.final_trial_duration or profile.final_trial_duration_s
-        least_s = profile.duration_sum_s if algorithm in HEED_GOAL_ATTRIBUTES else 0.0
+        least_s = profile.duration_sum_s if algorithm in GOAL_ATTRIBUTE_SEARCHES else 0.0
         yield Goal(
             label=label,
             loss_ratio=own.loss_ratio,
@@ -105,13 +107,13 @@ def _attributes(written: float | GoalConfig) -> GoalConfig:
 
 def _check_heeded(config: Config, algorithm: AlgorithmName) -> None:
     """Raises ConfigError for what would change what a result means, and this search would pass over."""
-    heeding = " or ".join(sorted(HEED_GOAL_ATTRIBUTES, reverse=True))
+    heeding = " or ".join(sorted(GOAL_ATTRIBUTE_SEARCHES, reverse=True))
     if config.search.warm_start and algorithm != "nodrop":
         raise ConfigError(
             f"search.warm_start: {config.search.warm_start} asked, the search {algorithm} always starts from nothing; "
             "leave it out, or search with nodrop (search.algorithm)"
         )
-    if algorithm in HEED_GOAL_ATTRIBUTES:
+    if algorithm in GOAL_ATTRIBUTE_SEARCHES:
         return
     exceed_ratio, duration_sum_s = config.search.exceed_ratio, config.search.duration_sum
     for key, asked in (

@@ -5,12 +5,12 @@ from typing import Any
 
 from nodrop.model.facts import ChainFacts
 from nodrop.model.layer import Ethernet, Layer, Mpls, Vlan, Vxlan
-from nodrop.model.neighbor import Link
+from nodrop.model.neighbor import NeighborLink
 from nodrop.model.plan import Plan
 from nodrop.model.traffic import Stream
 
 
-def settled(plan: Plan, chains: Sequence[ChainFacts]) -> Plan:
+def apply_stage_facts(plan: Plan, chains: Sequence[ChainFacts]) -> Plan:
     """The plan for these chains as they stand; itself where nothing was left to the stage."""
     if plan.cloud is None:
         return plan
@@ -28,7 +28,7 @@ def settled(plan: Plan, chains: Sequence[ChainFacts]) -> Plan:
             }
         )
 
-    def link(each: Link) -> Link:
+    def link(each: NeighborLink) -> NeighborLink:
         tags = _first(each.station.tags, Vlan, _vlan(stands[each.chain], side_of(each.chain, each.port)))
         return each.model_copy(update={"station": each.station.model_copy(update={"tags": tags})})
 

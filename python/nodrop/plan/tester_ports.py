@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 from nodrop.config.schema import Config
 from nodrop.model.trex import TrexPlan
-from nodrop.plan.resolvers import Lookups
+from nodrop.plan.resolvers import Resolvers
 
 
-class FoundPorts(NamedTuple):
+class TesterPorts(NamedTuple):
     """Ports that somebody named, in the order of the streams' port indices; none where the lab makes its own."""
 
     key: str = "ports"
@@ -19,17 +19,17 @@ class FoundPorts(NamedTuple):
     """None where one does not say; none at all where they could not be looked at."""
 
 
-def tester_ports(config: Config, trex: TrexPlan | None, lookups: Lookups) -> FoundPorts:
+def find_tester_ports(config: Config, trex: TrexPlan | None, lookups: Resolvers) -> TesterPorts:
     """What was named, looked at. Raises ConfigError, or the error of who looks."""
     if trex is None:
         names = config.ports
         macs = lookups.inspect_ports(names) if names else ()
-        return FoundPorts("ports", names, macs, tuple(map(lookups.read_speed, names)))
+        return TesterPorts("ports", names, macs, tuple(map(lookups.read_speed, names)))
     found = lookups.inspect_trex(trex)
     macs, speeds = tuple(port.mac for port in found), tuple(port.speed_bps for port in found)
-    return FoundPorts("trex.ports", tuple(map(port_name, trex.ports)), macs, speeds)
+    return TesterPorts("trex.ports", tuple(map(name_trex_port, trex.ports)), macs, speeds)
 
 
-def port_name(number: int) -> str:
+def name_trex_port(number: int) -> str:
     """What a port of TRex is called in messages and results."""
     return f"trex{number}"

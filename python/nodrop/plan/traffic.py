@@ -8,13 +8,13 @@ from nodrop.config.traffic import RangeConfig
 from nodrop.errors import ConfigError
 from nodrop.model.lab_plan import LabPlan
 from nodrop.model.layer import Layer
-from nodrop.model.traffic import FieldRange, Increment, Listed, Random, SizeShare, Stream, Traffic
-from nodrop.plan.chain_ends import ChainEnd, chain_ends
+from nodrop.model.traffic import FieldRange, IncrementedValues, ListedValues, RandomValues, SizeShare, Stream, Traffic
+from nodrop.plan.chain_ends import ChainEnd, plan_chain_ends
 from nodrop.plan.flow_fields import PORTS_MAX, StreamFlows, plan_flows
 from nodrop.plan.frame_sizes import plan_sizes
-from nodrop.plan.headers import Ends, find_field, plan_layers
+from nodrop.plan.headers import StreamEnds, find_field, plan_layers
 from nodrop.plan.pattern import plan_pattern
-from nodrop.plan.pcap_replay import Replayed, replay_streams
+from nodrop.plan.pcap_replay import ReplayInput, replay_streams
 from nodrop.plan.tunnel import check_tunnel, tunnel_layers
 
 BEHIND_HEADERS_BYTES = 18 + 4
@@ -26,7 +26,7 @@ RANGES_MAX = 8
 """Fields of a frame that can change."""
 
 
-def plan_traffic(config: Config, lab: LabPlan, replayed: Replayed | None = None) -> Traffic:
+def plan_traffic(config: Config, lab: LabPlan, replayed: ReplayInput | None = None) -> Traffic:
     """All streams, of made frames or of a file's.
 
     Raises: ConfigError when headers, sizes and ranges do not go together.
@@ -44,7 +44,7 @@ def _streams(config: Config, lab: LabPlan) -> Iterator[Stream]:
     """Those of each direction and chain, addressed to whatever is next on their way."""
     asked = config.traffic
     sizes, order = plan_sizes(config)
-    chains = chain_ends(config, lab)
+    chains = plan_chain_ends(config, lab)
     flows = plan_flows(config, [(left.networks, right.networks) for left, right in chains])
     ways = range(2 if config.bidirectional else 1)
     for ends, way, number in itertools.product(chains, ways, range(asked.streams)):
@@ -67,8 +67,8 @@ def _streams(config: Config, lab: LabPlan) -> Iterator[Stream]:
         )
 
 
-def _ends(config: Config, here: ChainEnd, there: ChainEnd, flows: StreamFlows) -> Ends:
-    return Ends(
+def _ends(config: Config, here: ChainEnd, there: ChainEnd, flows: StreamFlows) -> StreamEnds:
+    return StreamEnds(
         src_mac=here.tester_mac,
         dst_mac=here.next_mac,
         src_ips=flows.src_ips,
@@ -116,7 +116,7 @@ def _entropy(layers: tuple[Layer, ...], flow_count: int) -> FieldRange:
     layer, field = find_field(layers, "outer_src_port")
     count = min(flow_count, PORTS_MAX)
     period = flow_count if flow_count % count else None
-    return FieldRange(layer=layer, field=field, values=Increment(count=count), period=period)
+    return FieldRange(layer=layer, field=field, values=IncrementedValues(count=count), period=period)
 
 
 def _range(asked: RangeConfig, layers: tuple[Layer, ...], every: int) -> FieldRange:
@@ -130,14 +130,14 @@ def _range(asked: RangeConfig, layers: tuple[Layer, ...], every: int) -> FieldRa
     return FieldRange(layer=layer, field=field, values=values, every=every)
 
 
-def _values(asked: RangeConfig) -> Increment | Listed | Random:
+def _values(asked: RangeConfig) -> IncrementedValues | ListedValues | RandomValues:
     if asked.values is not None:
-        return Listed(values=asked.values)
+        return ListedValues(values=asked.values)
     if asked.count is None:
         raise ConfigError(f"traffic.ranges: {asked.field} asked without count or values; write one of them")
     if asked.seed is not None:
-        return Random(count=asked.count, span=asked.span or asked.count, seed=asked.seed)
-    return Increment(count=asked.count, step=asked.step)
+        return RandomValues(count=asked.count, span=asked.span or asked.count, seed=asked.seed)
+    return IncrementedValues(count=asked.count, step=asked.step)
 
 
 def traffic_warnings(config: Config, traffic: Traffic) -> Iterator[str]:

@@ -8,7 +8,7 @@ from nodrop.model.trex import TrexPlan, TrexStart
 
 LATENCY_STREAMS_MAX = 128
 """Latency streams a server has counters for (packet groups with rule_type latency)."""
-BETWEEN_ITS_PORTS = ("ext", "wire", "openstack")
+TREX_SUTS = ("ext", "wire", "openstack")
 """SUTs that are not brought up beside nodrop's own engine."""
 
 
@@ -78,7 +78,7 @@ def _start(config: Config) -> TrexStart | None:
 
 
 def _check(config: Config) -> None:
-    if config.sut not in BETWEEN_ITS_PORTS or config.lab:
+    if config.sut not in TREX_SUTS or config.lab:
         what = f"lab: {config.lab}" if config.lab else f"sut: {config.sut}"
         raise ConfigError(
             f"generator: trex asked with {what}, which is brought up between interfaces of nodrop's own engine; write "

@@ -20,7 +20,7 @@ LABELS = 16, 2**20 - 1
 VNIS = 0, 2**24 - 1
 LABEL_CLASS, LABEL_TTL = 1, 255
 """As NFVbench sends them."""
-FORWARDS_IP = frozenset({"router", "vnf-l3"})
+IP_FORWARDING_SUTS = frozenset({"router", "vnf-l3"})
 
 Sides = tuple[Sequence[int], Sequence[int]]
 
@@ -36,7 +36,7 @@ def check_tunnel(config: Config, chain_count: int) -> None:
         raise ConfigError(
             f"tunnel.kind and traffic.{others[0]}: both asked, frames go through one tunnel; leave one out"
         )
-    if asked.kind == "mpls" and config.sut in FORWARDS_IP:
+    if asked.kind == "mpls" and config.sut in IP_FORWARDING_SUTS:
         raise ConfigError(f"tunnel.kind: mpls asked, {config.sut} forwards IP only; take another sut, or vxlan")
     if asked.kind == "vxlan":
         _check_numbers("tunnel.vnis", asked.vnis, VNIS, chain_count, unique=True)
@@ -82,8 +82,8 @@ def tunnel_layers(config: Config, here: ChainEnd, there: ChainEnd) -> tuple[Laye
         *tunnel_tags(config, here),
         *_tunnel(config, here, there, chain, side),
         Ethernet(
-            src=addressing.carried_mac(here.tester_mac),
-            dst=config.macs[side][chain] if config.macs else addressing.carried_mac(here.next_mac),
+            src=addressing.inner_station_mac(here.tester_mac),
+            dst=config.macs[side][chain] if config.macs else addressing.inner_station_mac(here.next_mac),
         ),
     )
 

@@ -2,11 +2,11 @@
 
 from nodrop.errors import ConfigError
 from nodrop.model.result import RunResult
-from nodrop.model.search_plan import Earlier
+from nodrop.model.search_plan import EarlierGoal
 from nodrop.model.traffic import Traffic
 
 
-def earlier_bounds(wanted: str, result: RunResult, sut: str, traffic: Traffic) -> tuple[Earlier, ...]:
+def read_warm_start(wanted: str, result: RunResult, sut: str, traffic: Traffic) -> tuple[EarlierGoal, ...]:
     """The bounds of every goal that had both.
 
     Args:
@@ -23,7 +23,7 @@ def earlier_bounds(wanted: str, result: RunResult, sut: str, traffic: Traffic) -
             f"search.warm_start: {wanted} asked, {other}; name a result of the same SUT and traffic, or leave it out"
         )
     bounds = tuple(
-        Earlier(
+        EarlierGoal(
             loss_ratio=found.goal.loss_ratio,
             final_trial_duration_s=found.goal.final_trial_duration_s or result.plan.search.final_trial_duration_s,
             lower_pps=found.lower.load_pps,

@@ -20,22 +20,22 @@ DIGITS_MAX = 300
 DEPTH_MAX = 24
 
 
-class Bounds(NamedTuple):
+class ReadLimits(NamedTuple):
     """How much is read, so that nothing anybody sends costs more than a sentence."""
 
     text: int = 2**20
     values: int = 100_000
 
 
-USUAL = Bounds()
+DEFAULT_LIMITS = ReadLimits()
 """Far beyond any configuration."""
-WITH_KEYS = 2
+NODES_PER_VALUE = 2
 """Nodes of the parser for a value: most have a key."""
-LONG = 2**16
+LIBYAML_MIN_CHARS = 2**16
 """From here on text is parsed by libyaml where it is there: ten times as fast, its sentences a little less clear."""
 
 TAG = "tag:yaml.org,2002:"
-PLAIN = {
+IMPLICIT_TYPES = {
     "null": (r"~|null|Null|NULL|", "~nN"),
     "bool": (r"true|True|TRUE|false|False|FALSE", "tTfF"),
     "int": (r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", "-+0123456789"),
@@ -48,7 +48,7 @@ PLAIN = {
 """Kinds of unquoted values that are not text: what they look like, and with what they begin."""
 
 
-class Document(NamedTuple):
+class ParsedFile(NamedTuple):
     """What somebody wrote in one place."""
 
     name: str
@@ -73,13 +73,13 @@ class Dumper(yaml.SafeDumper):
     """Writes what this reads: it quotes text that would be taken for something else, here or by YAML 1.1."""
 
 
-for _kind, (_pattern, _first) in PLAIN.items():
+for _kind, (_pattern, _first) in IMPLICIT_TYPES.items():
     _firsts = [*_first, ""] if _kind == "null" else list(_first)
     _Loader.add_implicit_resolver(f"{TAG}{_kind}", re.compile(f"(?:{_pattern})$"), _firsts)
     Dumper.add_implicit_resolver(f"{TAG}{_kind}", re.compile(f"(?:{_pattern})$"), _firsts)
 
 
-def _long(text: str, bounds: Bounds) -> Any:
+def _long(text: str, bounds: ReadLimits) -> Any:
     """The same by libyaml. It composes all there is, by recursion in C, so levels and values are counted before."""
 
     class Loader(yaml.CSafeLoader):
@@ -89,14 +89,14 @@ def _long(text: str, bounds: Bounds) -> Any:
     for event in yaml.parse(text, Loader=Loader):
         level += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         count += isinstance(event, yaml.NodeEvent)
-        if level > DEPTH_MAX or count > WITH_KEYS * bounds.values:
+        if level > DEPTH_MAX or count > NODES_PER_VALUE * bounds.values:
             mark: Any = event.start_mark
             found = f"more than {DEPTH_MAX} levels" if level > DEPTH_MAX else f"more than {bounds.values} values"
             raise yaml.MarkedYAMLError(problem=f"{found} found", problem_mark=mark)
     return Loader(text)
 
 
-def read(text: str, name: str, bounds: Bounds = USUAL) -> Document:
+def parse_document(text: str, name: str, bounds: ReadLimits = DEFAULT_LIMITS) -> ParsedFile:
     """The document in a text.
 
     Raises: ConfigError naming the document and the line of what cannot be read.
@@ -109,7 +109,7 @@ def read(text: str, name: str, bounds: Bounds = USUAL) -> Document:
         text = text.replace("\t", " ")  # JSON may be indented with tabs, YAML may not.
     loader: _Loader | None = None
     try:
-        loader = _Loader(text) if len(text) < LONG or not yaml.__with_libyaml__ else _long(text, bounds)
+        loader = _Loader(text) if len(text) < LIBYAML_MIN_CHARS or not yaml.__with_libyaml__ else _long(text, bounds)
         node = loader.get_single_node()
         reader = _Reader(bounds.values)
         content = None if node is None else reader.value(node, ())
@@ -125,31 +125,33 @@ def read(text: str, name: str, bounds: Bounds = USUAL) -> Document:
         where = f"line {loader.line + 1}: " if loader else ""
         raise ConfigError(f"{name}: {where}YAML expected, more than {DEPTH_MAX} levels found; write fewer") from None
     if content is None:
-        return Document(name, {}, {})
+        return ParsedFile(name, {}, {})
     if not isinstance(content, dict):
-        found = shown(content)
+        found = preview_value(content)
         hint = ", with a blank after the colon" if isinstance(content, str) and ":" in content else ""
         raise ConfigError(f"{name}: keys with values expected, found {found}; write for example `profile: quick`{hint}")
-    return Document(name, content, reader.lines)
+    return ParsedFile(name, content, reader.lines)
 
 
-def of_mapping(content: Mapping[str, Any], name: str) -> Document:
+def from_mapping(content: Mapping[str, Any], name: str) -> ParsedFile:
     """The document that a mapping already is, as from JSON that somebody else has read.
 
     Raises: ConfigError for what no text could say: keys that are not text, too many or too deep values.
     """
     for count, (value, path) in enumerate(_everything(content, ())):
         where = f"{name}: {'.'.join(path)}"
-        if count > USUAL.values or len(path) > DEPTH_MAX:
-            raise ConfigError(f"{name}: more than {USUAL.values} values or {DEPTH_MAX} levels found; write fewer")
+        if count > DEFAULT_LIMITS.values or len(path) > DEPTH_MAX:
+            raise ConfigError(
+                f"{name}: more than {DEFAULT_LIMITS.values} values or {DEPTH_MAX} levels found; write fewer"
+            )
         if not isinstance(value, (str, int, float, bool, Mapping, list, tuple, type(None))):
             raise ConfigError(f"{where}: text, a number, a list or keys expected, found {type(value).__name__}")
         if isinstance(value, int) and abs(value) >= 10**DIGITS_MAX:
             raise ConfigError(f"{where}: a number of more than {DIGITS_MAX} digits asked; write a smaller one")
-    return Document(name, content, {})
+    return ParsedFile(name, content, {})
 
 
-def value_of(text: str) -> Any:
+def parse_value(text: str) -> Any:
     """A value as a file would have it: `1` a number, `[1, 2]` a list; text that is no YAML is text."""
     try:
         node = _Loader(text).get_single_node()
@@ -158,13 +160,13 @@ def value_of(text: str) -> Any:
         return text
 
 
-def shown(value: object) -> str:
+def preview_value(value: object) -> str:
     """A value as a sentence shows it: in one line, and not all of it when it is long."""
     text = repr(value)
     return text if len(text) <= 100 else f"{text[:90]}... ({len(text)} characters)"
 
 
-def dumped(value: object) -> str:
+def to_yaml_line(value: object) -> str:
     """A value as YAML in one line."""
     text: str = yaml.dump(value, Dumper=Dumper, default_flow_style=True, width=math.inf, allow_unicode=True)
     return text.strip().removesuffix("...").strip()
@@ -173,7 +175,7 @@ def dumped(value: object) -> str:
 class _Reader:
     """Values of nodes, with the line of each."""
 
-    def __init__(self, values_max: int = USUAL.values) -> None:
+    def __init__(self, values_max: int = DEFAULT_LIMITS.values) -> None:
         self.lines: dict[Key, int] = {}
         self._max = values_max
         self._count = 0
@@ -209,7 +211,7 @@ class _Reader:
             if not isinstance(key, (str, int, float)) or isinstance(key, bool):
                 _fail(key_node, "a key expected, plain text" if key is None else f"a key expected, found {key!r}")
             if key in found:
-                _fail(key_node, f"key {shown(key)} is written twice")
+                _fail(key_node, f"key {preview_value(key)} is written twice")
             self.lines[*path, str(key)] = key_node.start_mark.line + 1
             found[key] = self.value(value_node, (*path, str(key)))
         return inherited | found
@@ -218,9 +220,9 @@ class _Reader:
 def _scalar(node: yaml.ScalarNode) -> Any:
     """Text, number, truth value or nothing."""
     kind, text = node.tag.removeprefix(TAG), str(node.value)
-    pattern = PLAIN[kind][0] if kind in PLAIN else ""
+    pattern = IMPLICIT_TYPES[kind][0] if kind in IMPLICIT_TYPES else ""
     if kind != "str" and not (pattern and re.fullmatch(pattern, text)):
-        _fail(node, f"the tag {node.tag} found on {shown(text)}")
+        _fail(node, f"the tag {node.tag} found on {preview_value(text)}")
     if kind == "null":
         return None
     if kind == "bool":

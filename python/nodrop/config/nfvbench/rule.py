@@ -7,7 +7,7 @@ from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.system.yaml_reader import Key
 
 
-class Asked(NamedTuple):
+class NfvbenchSettings(NamedTuple):
     """NFVbench's configuration with its defaults, and which of its keys were written."""
 
     config: NfvbenchConfig
@@ -28,7 +28,7 @@ class Asked(NamedTuple):
         return len(found) == len(turns) and found == sorted(found)
 
 
-Act = Callable[[Asked], Mapping[str, Any]]
+TranslateFunction = Callable[[NfvbenchSettings], Mapping[str, Any]]
 """Keys of nodrop's own, dotted, and their values. Raises ValueError for what cannot be meant."""
 
 
@@ -37,7 +37,7 @@ class Rule(NamedTuple):
 
     reads: tuple[str, ...]
     writes: tuple[str, ...]
-    act: Act
+    act: TranslateFunction
     beside: tuple[str, ...] = ()
     """Keys that are read as well, and only decide whether these act."""
 
@@ -57,10 +57,10 @@ def _is_among(key: Key, names: tuple[str, ...]) -> bool:
 class Rules(list[Rule]):
     """All rules there are, in the order in which they apply."""
 
-    def rule(self, reads: str, writes: str, beside: str = "") -> Callable[[Act], Act]:
+    def rule(self, reads: str, writes: str, beside: str = "") -> Callable[[TranslateFunction], TranslateFunction]:
         """Adds a function as the rule for these keys, separated by blanks."""
 
-        def add(act: Act) -> Act:
+        def add(act: TranslateFunction) -> TranslateFunction:
             self.append(Rule(tuple(reads.split()), tuple(writes.split()), act, tuple(beside.split())))
             return act
 
@@ -69,8 +69,8 @@ class Rules(list[Rule]):
     def alias(self, read: str, write: str, convert: Callable[[Any], Any] = lambda value: value) -> None:
         """Adds a rule for a key that has another name here."""
 
-        def act(asked: Asked) -> Mapping[str, Any]:
-            return {write: convert(value_at(asked.config, read))}
+        def act(asked: NfvbenchSettings) -> Mapping[str, Any]:
+            return {write: convert(get_key_value(asked.config, read))}
 
         self.append(Rule((read,), (write,), act))
 
@@ -79,7 +79,7 @@ class Rules(list[Rule]):
         return (rule for rule in self if rule.reads_key(key))
 
 
-def value_at(config: NfvbenchConfig, key: str) -> Any:
+def get_key_value(config: NfvbenchConfig, key: str) -> Any:
     """The value of a dotted key."""
     value: Any = config
     for part in key.split("."):

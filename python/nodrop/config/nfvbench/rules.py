@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from nodrop.config.nfvbench import cloud_rules, trex_rules
-from nodrop.config.nfvbench.rule import Asked, Rules
+from nodrop.config.nfvbench.rule import NfvbenchSettings, Rules
 from nodrop.config.nfvbench.schema import NfvbenchConfig
-from nodrop.config.nfvbench.targets import has_cloud, is_staged, trex_there
+from nodrop.config.nfvbench.targets import find_usable_trex, has_cloud, is_staged
 from nodrop.config.nfvbench.value_types import RANDOM
 from nodrop.config.per_side import parse_vlans
 
-Modern = Mapping[str, Any]
+NodropKeys = Mapping[str, Any]
 RULES = Rules()
 FORWARDERS = {"testpmd": "vnf-l2", "vpp": "vnf-l3"}
-TRIALS_TIME = 40
+SEARCH_TRIALS = 40
 """A search may take as long as so many trials: what the profiles allow, in round numbers."""
 SEARCH_S_MIN = 180.0
 
@@ -24,7 +24,7 @@ SEARCH_S_MIN = 180.0
 
 
 @RULES.rule("service_chain vm_forwarder l2_loopback openrc_file clouds_detail", "sut hops openstack.forwarder")
-def path(asked: Asked) -> Modern:
+def translate_path(asked: NfvbenchSettings) -> NodropKeys:
     """What is between the tester's ports."""
     config = asked.config
     if config.l2_loopback.on:
@@ -38,9 +38,9 @@ def path(asked: Asked) -> Modern:
 
 
 @RULES.rule("service_chain_count l2_loopback", "chains")
-def chains(asked: Asked) -> Modern:
+def translate_chains(asked: NfvbenchSettings) -> NodropKeys:
     """How many there are beside each other."""
-    return {"chains": chain_count(asked)} if asked.has("service_chain_count") or asked.config.l2_loopback.on else {}
+    return {"chains": count_chains(asked)} if asked.has("service_chain_count") or asked.config.l2_loopback.on else {}
 
 
 @RULES.rule(
@@ -50,16 +50,16 @@ def chains(asked: Asked) -> Modern:
     "networks vlans openstack.tagged",
     beside="openrc_file clouds_detail",
 )
-def networks(asked: Asked) -> Modern:
+def translate_networks(asked: NfvbenchSettings) -> NodropKeys:
     """How the tester's two ports are joined to the chains."""
     config, loopback = asked.config, asked.config.l2_loopback
     asks = asked.has("vlan_tagging") and not (config.vxlan or config.mpls)
     tagged = loopback.tagged if loopback.on and loopback.tagged is not None else config.vlan_tagging if asks else None
-    vlans = vlans_of(asked)
+    vlans = collect_vlans(asked)
     if is_staged(config):
         return _of_cloud(asked, tagged, vlans)
     if tagged is False:
-        apart = "shared" if config.service_chain_shared_net or chain_count(asked) > 1 else "ports"
+        apart = "shared" if config.service_chain_shared_net or count_chains(asked) > 1 else "ports"
         return {"networks": apart, "vlans": None}
     given = {} if vlans is None else {"vlans": vlans}
     if config.service_chain_shared_net:
@@ -69,7 +69,7 @@ def networks(asked: Asked) -> Modern:
     return given | ({"networks": "auto"} if asked.has("service_chain_shared_net") else {})
 
 
-def _of_cloud(asked: Asked, tagged: bool | None, vlans: list[list[int]] | None) -> Modern:
+def _of_cloud(asked: NfvbenchSettings, tagged: bool | None, vlans: list[list[int]] | None) -> NodropKeys:
     """The same in a cloud, where networks have VLANs whether the tester sees them or not."""
     is_asked = asked.has("service_chain_shared_net", "vlan_tagging")
     shared = {"networks": "shared" if asked.config.service_chain_shared_net else "auto"} if is_asked else {}
@@ -78,7 +78,7 @@ def _of_cloud(asked: Asked, tagged: bool | None, vlans: list[list[int]] | None) 
     )
 
 
-def chain_count(asked: Asked) -> int:
+def count_chains(asked: NfvbenchSettings) -> int:
     """Chains asked for: by number, or else one for each VLAN of a loopback that was asked for after that."""
     loopback = asked.config.l2_loopback
     if loopback.on and loopback.tagged is False:
@@ -88,12 +88,12 @@ def chain_count(asked: Asked) -> int:
     return asked.config.service_chain_count
 
 
-def vlans_of(asked: Asked) -> list[list[int]] | None:
+def collect_vlans(asked: NfvbenchSettings) -> list[list[int]] | None:
     """VLANs left and right, one for each chain; None where none were given.
 
     Raises: ValueError when there are fewer than chains.
     """
-    config, count = asked.config, chain_count(asked)
+    config, count = asked.config, count_chains(asked)
     sides: Any = None
     if config.l2_loopback.vlans:
         sides = config.l2_loopback.vlans
@@ -121,10 +121,10 @@ def _segments(config: NfvbenchConfig, count: int) -> list[list[int]] | None:
     sides = [config.internal_networks.left, config.internal_networks.right]
     if any(side.network_type != "vlan" or side.segmentation_id is None for side in sides):
         return None
-    return [counted(side.segmentation_id or (), count) for side in sides]
+    return [number_chains(side.segmentation_id or (), count) for side in sides]
 
 
-def counted(given: tuple[int, ...], count: int) -> list[int]:
+def number_chains(given: tuple[int, ...], count: int) -> list[int]:
     """One for each chain; a single one is counted up."""
     return [given[0] + chain for chain in range(count)] if len(given) == 1 else list(given)
 
@@ -136,21 +136,21 @@ RULES.alias("idle_interfaces_per_vm", "idle_interfaces")
 # ---- addresses, ports, tunnels ------------------------------------------------------------------------------------
 
 
-def port_or_range(ports: tuple[int, int] | None) -> int | list[int] | None:
+def collapse_range(ports: tuple[int, int] | None) -> int | list[int] | None:
     """One port where first and last are the same."""
     return None if ports is None else ports[0] if ports[0] == ports[1] else list(ports)
 
 
 @RULES.rule("traffic_generator.ip_addrs", "flows.ip")
-def ip_networks(asked: Asked) -> Modern:
+def translate_ip_networks(asked: NfvbenchSettings) -> NodropKeys:
     """Networks that the traffic comes from and goes to."""
     return {"flows.ip": list(asked.config.traffic_generator.ip_addrs)}
 
 
 RULES.alias("traffic_generator.ip_addrs_step", "flows.ip_step")
 RULES.alias("traffic_generator.ip_src_static", "flows.static_source")
-RULES.alias("traffic_generator.udp_src_port", "flows.udp_source", port_or_range)
-RULES.alias("traffic_generator.udp_dst_port", "flows.udp_destination", port_or_range)
+RULES.alias("traffic_generator.udp_src_port", "flows.udp_source", collapse_range)
+RULES.alias("traffic_generator.udp_dst_port", "flows.udp_destination", collapse_range)
 RULES.alias("traffic_generator.udp_port_step", "flows.udp_step", lambda step: step if step == RANDOM else int(step))
 RULES.alias("traffic_generator.tg_gateway_ip_addrs", "gateways.tester", list)
 RULES.alias("traffic_generator.tg_gateway_ip_addrs_step", "gateways.tester_step")
@@ -159,7 +159,7 @@ RULES.alias("traffic_generator.gateway_ip_addrs_step", "gateways.sut_step")
 
 
 @RULES.rule("traffic_generator.mac_addrs_left traffic_generator.mac_addrs_right", "macs")
-def macs(asked: Asked) -> Modern:
+def translate_macs(asked: NfvbenchSettings) -> NodropKeys:
     """Destinations of the frames, one for each chain. Raises ValueError when they are given for one side only."""
     left, right = asked.config.traffic_generator.mac_addrs_left, asked.config.traffic_generator.mac_addrs_right
     if left is None and right is None:
@@ -172,7 +172,7 @@ def macs(asked: Asked) -> Modern:
 
 
 @RULES.rule("vxlan mpls", "tunnel.kind")
-def tunnel(asked: Asked) -> Modern:
+def translate_tunnel(asked: NfvbenchSettings) -> NodropKeys:
     """What frames are put into. Raises ValueError for two things at once."""
     config = asked.config
     if config.vxlan and config.mpls:
@@ -190,21 +190,21 @@ RULES.alias("traffic_generator.vtep_vlan", "tunnel.vlan")
     "vxlan mpls service_chain_count internal_networks.left.segmentation_id internal_networks.right.segmentation_id",
     "tunnel.vnis tunnel.service_labels",
 )
-def segments(asked: Asked) -> Modern:
+def translate_segments(asked: NfvbenchSettings) -> NodropKeys:
     """What tells the chains apart inside a tunnel."""
     config = asked.config
     kind = "vnis" if config.vxlan else "service_labels" if config.mpls else None
     sides = [config.internal_networks.left.segmentation_id, config.internal_networks.right.segmentation_id]
     if kind is None or None in sides:
         return {}
-    return {f"tunnel.{kind}": [counted(side or (), chain_count(asked)) for side in sides]}
+    return {f"tunnel.{kind}": [number_chains(side or (), count_chains(asked)) for side in sides]}
 
 
 @RULES.rule(
     "mpls internal_networks.left.mpls_transport_labels internal_networks.right.mpls_transport_labels",
     "tunnel.transport_labels",
 )
-def transport_labels(asked: Asked) -> Modern:
+def translate_transport_labels(asked: NfvbenchSettings) -> NodropKeys:
     """Outer labels left and right, one for each chain."""
     sides = [
         asked.config.internal_networks.left.mpls_transport_labels,
@@ -219,7 +219,7 @@ def transport_labels(asked: Asked) -> Modern:
 
 
 @RULES.rule("no_arp loop_vm_arp l2_loopback", "neighbors.resolve")
-def resolve(asked: Asked) -> Modern:
+def translate_resolve(asked: NfvbenchSettings) -> NodropKeys:
     """Whether MAC addresses are asked for."""
     config = asked.config
     if config.no_arp or config.l2_loopback.on:
@@ -228,7 +228,7 @@ def resolve(asked: Asked) -> Modern:
 
 
 @RULES.rule("periodic_gratuitous_arp gratuitous_arp_pps", "neighbors.announce_every")
-def announce(asked: Asked) -> Modern:
+def translate_announce(asked: NfvbenchSettings) -> NodropKeys:
     """How often the tester announces its addresses."""
     config = asked.config
     return {"neighbors.announce_every": 1 / config.gratuitous_arp_pps if config.periodic_gratuitous_arp else None}
@@ -246,7 +246,7 @@ RULES.alias("traffic.bidirectional", "bidirectional")
 
 
 @RULES.rule("traffic.profile traffic_profile", "frame_sizes")
-def frame_sizes(asked: Asked) -> Modern:
+def translate_frame_sizes(asked: NfvbenchSettings) -> NodropKeys:
     """The list of frame sizes a profile stands for. Raises ValueError when there is no such profile, or several."""
     name = asked.config.traffic.profile
     profiles = [each for each in asked.config.traffic_profile if each.name == name]
@@ -263,13 +263,13 @@ def frame_sizes(asked: Asked) -> Modern:
 
 
 @RULES.rule("duration_sec", "duration search.final_trial_duration search.max_duration")
-def duration(asked: Asked) -> Modern:
+def translate_duration(asked: NfvbenchSettings) -> NodropKeys:
     """How long trials take, and a search at most."""
     config = asked.config
     return {
         "duration": config.duration_sec,
         "search.final_trial_duration": config.duration_sec,
-        "search.max_duration": max(SEARCH_S_MIN, TRIALS_TIME * (config.duration_sec + config.pause_sec)),
+        "search.max_duration": max(SEARCH_S_MIN, SEARCH_TRIALS * (config.duration_sec + config.pause_sec)),
     }
 
 
@@ -277,7 +277,7 @@ RULES.alias("interval_sec", "interval", lambda seconds: seconds or None)
 
 
 @RULES.rule("measurement.NDR measurement.PDR", "goals")
-def goals(asked: Asked) -> Modern:
+def translate_goals(asked: NfvbenchSettings) -> NodropKeys:
     """What to look for: shares here, percent there. Raises ValueError when less loss is asked of PDR than of NDR."""
     measurement = asked.config.measurement
     if measurement.NDR > measurement.PDR:
@@ -286,39 +286,39 @@ def goals(asked: Asked) -> Modern:
 
 
 @RULES.rule("measurement.load_epsilon", "search.width search.load_epsilon")
-def width(asked: Asked) -> Modern:
+def translate_width(asked: NfvbenchSettings) -> NodropKeys:
     """How close the bounds have to be. A share of the upper bound is never more than that share of the line rate."""
     ratio = asked.config.measurement.load_epsilon / 100
     return {"search.width": ratio, "search.load_epsilon": ratio}
 
 
 @RULES.rule("no_latency_streams no_latency_stats", "latency.enabled")
-def latency(asked: Asked) -> Modern:
+def translate_latency(asked: NfvbenchSettings) -> NodropKeys:
     """Whether latency is measured."""
     return {"latency.enabled": not (asked.config.no_latency_streams or asked.config.no_latency_stats)}
 
 
 @RULES.rule("lat_percentiles disable_hdrh", "latency.percentiles")
-def percentiles(asked: Asked) -> Modern:
+def translate_percentiles(asked: NfvbenchSettings) -> NodropKeys:
     """Which of its percentiles are reported."""
     return {"latency.percentiles": [] if asked.config.disable_hdrh else list(asked.config.lat_percentiles)}
 
 
-@RULES.rule(f"intf_speed {trex_rules.PROFILES}", "link_speed", beside=trex_rules.BESIDE)
-def link_speed(asked: Asked) -> Modern:
+@RULES.rule(f"intf_speed {trex_rules.PROFILES}", "link_speed", beside=trex_rules.CONDITIONS)
+def translate_link_speed(asked: NfvbenchSettings) -> NodropKeys:
     """What counts as line rate. Raises ValueError for what a profile calls a speed and is none."""
     speed = asked.config.intf_speed
     if not asked.has("intf_speed"):
-        speed = trex_rules.speed_of(trex_there(asked.config))
+        speed = trex_rules.find_speed(find_usable_trex(asked.config))
         if speed is None:
             return {}
     return {"link_speed": None if speed in (None, "auto") else f"{float(speed) / 1e9!r}Gbps"}
 
 
 @RULES.rule("cores", "engine.cores", beside=f"{trex_rules.PROFILE} {trex_rules.PATH}")
-def cores(asked: Asked) -> Modern:
+def translate_cores(asked: NfvbenchSettings) -> NodropKeys:
     """CPUs of the engine: the first so many, as far as there are."""
-    count = None if trex_there(asked.config) else asked.config.cores
+    count = None if find_usable_trex(asked.config) else asked.config.cores
     if not asked.has("cores"):
         return {}
     return {"engine.cores": "auto" if count is None else sorted(os.sched_getaffinity(0))[:count]}
@@ -334,7 +334,7 @@ RULES.alias("group_id", "ship.group_id")
 
 
 @RULES.rule("fluentd", "ship.fluentd")
-def fluentd(asked: Asked) -> Modern:
+def translate_fluentd(asked: NfvbenchSettings) -> NodropKeys:
     """Servers that records are sent to; one without a tag is sent nothing."""
     named = [each for each in asked.config.fluentd if each.logging_tag or each.result_tag]
     return {"ship.fluentd": [each.model_dump() for each in named]}

@@ -28,7 +28,7 @@ from nodrop.config.nfvbench.value_types import (
     Text,
     Vlan,
     Vlans,
-    several,
+    as_list,
 )
 from nodrop.model.base import Value
 
@@ -236,7 +236,7 @@ class Measurement(Value):
     """How close the bounds have to be, in percent of the line rate; above 0, below 100."""
 
 
-class Aggregator(Value):
+class FluentdServer(Value):
     """A Fluentd server; keys beside these are nodrop's own, of `ship.fluentd`."""
 
     model_config = ConfigDict(extra="allow")
@@ -251,8 +251,8 @@ class Aggregator(Value):
     """TCP port; 1 to 65535."""
 
 
-Several = BeforeValidator(
-    lambda written: several(written) or (), json_schema_input_type=list[Aggregator] | Aggregator | None
+OneOrMoreAggregators = BeforeValidator(
+    lambda written: as_list(written) or (), json_schema_input_type=list[FluentdServer] | FluentdServer | None
 )
 """One server may stand without a list around it; null is none."""
 
@@ -411,7 +411,7 @@ class NfvbenchConfig(Value):
     """User who is to own the files written; from 0."""
     group_id: int | None = Field(default=None, ge=0)
     """Group that is to own them; from 0."""
-    fluentd: Annotated[tuple[Aggregator, ...], Several] = (Aggregator(),)
+    fluentd: Annotated[tuple[FluentdServer, ...], OneOrMoreAggregators] = (FluentdServer(),)
     """Fluentd servers that records are sent to."""
     factory_module: str = "nfvbench.factory"
     """Python module of a plugin for NFVbench."""

@@ -9,7 +9,7 @@ TREX = "trex"
 LOCAL = frozenset({"localhost", ""})
 
 
-class TrexPorts(NamedTuple):
+class TrexProfile(NamedTuple):
     """The generator that is to be used, where that is TRex with ports of its own."""
 
     profile: dict[str, Any]
@@ -37,7 +37,7 @@ def is_staged(config: NfvbenchConfig) -> bool:
     return has_cloud(config) and config.service_chain != "EXT" and not config.l2_loopback.on
 
 
-def chosen(config: NfvbenchConfig) -> Generator | None:
+def find_profile(config: NfvbenchConfig) -> Generator | None:
     """The generator's profile by its name. Raises ValueError where several have it."""
     name = config.traffic_generator.default_profile
     found = [each for each in config.traffic_generator.generator_profile if each.name == name]
@@ -46,25 +46,25 @@ def chosen(config: NfvbenchConfig) -> Generator | None:
     return found[0] if found else None
 
 
-def trex_ports(config: NfvbenchConfig) -> TrexPorts | None:
+def find_trex(config: NfvbenchConfig) -> TrexProfile | None:
     """TRex, where it is what sends: its profile names ports, and what is between them is not of this machine's making.
 
     Raises: ValueError for a profile that cannot be used.
     """
-    profile = chosen(config)
+    profile = find_profile(config)
     if profile is None or profile.tool.lower() != TREX:
         return None
     if not is_staged(config) and config.service_chain != "EXT" and not config.l2_loopback.on:
         return None
     written = profile.model_dump()
     ports = _ports(written)
-    return TrexPorts(written, ports) if ports else None
+    return TrexProfile(written, ports) if ports else None
 
 
-def trex_there(config: NfvbenchConfig) -> TrexPorts | None:
-    """The same; None also for a profile that cannot be used, of which `trex_ports` complains."""
+def find_usable_trex(config: NfvbenchConfig) -> TrexProfile | None:
+    """The same; None also for a profile that cannot be used, of which `find_trex` complains."""
     try:
-        return trex_ports(config)
+        return find_trex(config)
     except ValueError:
         return None
 

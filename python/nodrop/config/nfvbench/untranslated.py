@@ -4,12 +4,12 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from nodrop.config.keys import SHARED, leaves
-from nodrop.config.nfvbench.rule import value_at
+from nodrop.config.keys import SHARED, iter_leaves
+from nodrop.config.nfvbench.rule import get_key_value
 from nodrop.config.nfvbench.rules import RULES
 from nodrop.config.nfvbench.schema import NfvbenchConfig
-from nodrop.config.nfvbench.targets import has_cloud, trex_there
-from nodrop.system.yaml_reader import Key, shown
+from nodrop.config.nfvbench.targets import find_usable_trex, has_cloud
+from nodrop.system.yaml_reader import Key, preview_value
 
 OPENSTACK = "no cloud is (openrc_file, clouds_detail), so nothing is staged in OpenStack"
 TREX = "TRex is not the generator, nodrop's own engine sends and receives"
@@ -17,7 +17,7 @@ PLUGIN = "NFVbench's plugins are not loaded; nodrop's are Python packages with t
 SILENT = ""
 """Says nothing: it is an output, or has no effect in NFVbench either."""
 
-KEPT: dict[str, str] = {
+UNUSED_KEYS: dict[str, str] = {
     "traffic_generator.host_name": SILENT,
     "traffic_generator.tg_gateway_ip_cidrs": "the tester's addresses alone say which link they are on",
     "internal_networks.middle.mpls_transport_labels": "the tester sends nothing into the network between two VMs",
@@ -33,7 +33,7 @@ KEPT: dict[str, str] = {
 }
 """Key or section, and what happens instead. What a rule reads is not kept."""
 
-OF_CLOUDS = {
+CLOUD_KEYS = {
     "vm_image_file": OPENSTACK,
     "flavor_type": OPENSTACK,
     "flavor": OPENSTACK,
@@ -54,7 +54,7 @@ OF_CLOUDS = {
 }
 """Keys without effect where no cloud is asked for anything, and what happens instead."""
 
-OF_TREX = {
+TREX_KEYS = {
     "traffic_generator.generator_profile": TREX,
     "restart": TREX,
     "cache_size": TREX,
@@ -65,23 +65,23 @@ OF_TREX = {
 }
 """Keys without effect where nodrop's own engine sends, and what happens instead."""
 
-ACTS = {
+OUTPUT_KEYS = {
     "json": "the result goes there in NFVbench's form",
     "std_json": "the result goes there in NFVbench's form, in a file of NFVbench's name for it",
 }
 """Keys that no rule reads, because whoever acts on them does so by this name."""
 
 
-def kept_keys() -> Iterator[tuple[Key, str]]:
+def iter_unused_keys() -> Iterator[tuple[Key, str]]:
     """Every kept key that has a value, with what happens instead."""
-    for leaf in leaves(NfvbenchConfig):
-        if leaf.key[0] in SHARED or leaf.key[0] in ACTS or any(RULES.of(leaf.key)):
+    for leaf in iter_leaves(NfvbenchConfig):
+        if leaf.key[0] in SHARED or leaf.key[0] in OUTPUT_KEYS or any(RULES.of(leaf.key)):
             continue
         near = [".".join(leaf.key[:depth]) for depth in range(len(leaf.key), 0, -1)]
-        yield leaf.key, next((KEPT[key] for key in near if key in KEPT), SILENT)
+        yield leaf.key, next((UNUSED_KEYS[key] for key in near if key in UNUSED_KEYS), SILENT)
 
 
-def remarks(written: Mapping[str, Any]) -> tuple[str, ...]:
+def translation_notes(written: Mapping[str, Any]) -> tuple[str, ...]:
     """What to know about NFVbench's keys that were written: one sentence for each that does something else here.
 
     Args:
@@ -90,17 +90,17 @@ def remarks(written: Mapping[str, Any]) -> tuple[str, ...]:
     config = NfvbenchConfig.model_validate({key: value for key, value in written.items() if key not in SHARED})
     default = NfvbenchConfig()
     said = []
-    for key, instead in (*kept_keys(), *_without_effect(config)):
-        value = value_at(config, ".".join(key))
-        if instead and _acts(key, value) and value != value_at(default, ".".join(key)):
-            said.append(f"{'.'.join(key)}: {shown(_raw(written, key))} asked; {instead}")
+    for key, instead in (*iter_unused_keys(), *_without_effect(config)):
+        value = get_key_value(config, ".".join(key))
+        if instead and _acts(key, value) and value != get_key_value(default, ".".join(key)):
+            said.append(f"{'.'.join(key)}: {preview_value(_raw(written, key))} asked; {instead}")
     return (*said, *_adjusted(config))
 
 
 def _without_effect(config: NfvbenchConfig) -> Iterator[tuple[Key, str]]:
     """Every key that is translated and has no effect beside the others, with what happens instead."""
-    tables = ({} if has_cloud(config) else OF_CLOUDS) | ({} if trex_there(config) else OF_TREX)
-    for leaf in leaves(NfvbenchConfig):
+    tables = ({} if has_cloud(config) else CLOUD_KEYS) | ({} if find_usable_trex(config) else TREX_KEYS)
+    for leaf in iter_leaves(NfvbenchConfig):
         near = [".".join(leaf.key[:depth]) for depth in range(len(leaf.key), 0, -1)]
         if found := next((tables[key] for key in near if key in tables), None):
             yield leaf.key, found
@@ -116,9 +116,9 @@ def _acts(key: Key, value: Any) -> bool:
 def _adjusted(config: NfvbenchConfig) -> Iterator[str]:
     """What is translated, but not to the letter."""
     there = len(os.sched_getaffinity(0))
-    if config.cores and config.cores > there and not trex_there(config):
+    if config.cores and config.cores > there and not find_usable_trex(config):
         yield f"cores: {config.cores} asked, {there} there; the engine is given those"
-    if config.service_mode and not trex_there(config):
+    if config.service_mode and not find_usable_trex(config):
         yield "service_mode: true asked; frames of the trials are kept in files, see capture"
     small = [
         size for each in config.traffic_profile for size in each.l2frame_size if size.isdecimal() and int(size) < 64
