@@ -23,7 +23,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from nodrop.analysis import Margins, ComparisonOutcome
+from nodrop.analysis import ComparisonOutcome, Margins
 from nodrop.model.summary import Summary
 
 PAGE_WIDTH = 150

@@ -31,7 +31,10 @@ from tests.running import make_plan
 
 from nodrop import store
 from nodrop.export.dashboards import grafana, openmetrics, postgresql
-from nodrop.export.openmetrics import CONTENT_TYPE, RunningState, format_openmetrics
+from nodrop.export.openmetrics import CONTENT_TYPE, format_openmetrics
+from nodrop.model.event import TrialProgress, TrialStarted
+from nodrop.model.run_state import RunState
+from nodrop.model.trial import Trial
 from nodrop.store.index import open_index
 
 DASHBOARDS = {each.uid: each for each in (openmetrics.build_dashboard(), postgresql.build_dashboard())}
@@ -138,18 +141,18 @@ def test_every_panel_is_answered_by_a_prometheus_that_scraped_a_run(
     assert empty == []
 
 
-def running(directory: Path) -> RunningState:
+def running(directory: Path) -> RunState:
     result = measured(directory)
-    return RunningState(
+    trial = Trial(intended_load_pps=1e6, duration_s=1.0)
+    return RunState(
         run_id="now",
         plan=make_plan(directory),
         goals=result.goals,
-        trial_count=3,
-        intended_load_pps=1e6,
-        elapsed_s=0.5,
-        offered_count=500_000,
-        received_count=499_000,
-        lost_count=1000,
+        trial=TrialStarted(index=3, phase="search", trial=trial),
+        window=TrialProgress(
+            index=3, elapsed_s=0.5, offered_count=500_000, received_count=499_000, lost_count=1000
+        ),
+        trials=result.trials[:3],
     )
 
 

@@ -34,8 +34,8 @@ from nodrop.charts.catalogue import CHART_KINDS
 from nodrop.cli.plot import CHARTS
 from nodrop.errors import ConfigError
 from nodrop.model.goal import Limit
-from nodrop.model.latency import curve, merged
-from nodrop.model.ledger import Cause, Hop, LossLedger, Way
+from nodrop.model.latency import latency_curve, merge_latency
+from nodrop.model.ledger import Cause, DirectionLedger, Hop, LossLedger
 from nodrop.model.result import LatencyResult, RunResult
 from nodrop.model.trial import DirectionTimes, LatencySummary, TrialResult
 
@@ -93,12 +93,12 @@ def timed(result: RunResult, count: int = 2000) -> RunResult:
 def ledger(due: int, *lost: tuple[str, int]) -> LossLedger:
     """Two hops each way; the second loses."""
 
-    def way(port: int) -> Way:
+    def way(port: int) -> DirectionLedger:
         causes = tuple(Cause(name=name, text=f"for {name}", count=count) for name, count in lost)
         gone = sum(count for _, count in lost)
         sent = Hop(place=f"the tester's sender on tester{port}", side="tester", in_count=due, out_count=due)
         ring = Hop(place="the ring", side="sut", in_count=due, out_count=due - gone, causes=causes)
-        return Way(tx_port=port, rx_port=1 - port, hops=(sent, ring))
+        return DirectionLedger(tx_port=port, rx_port=1 - port, hops=(sent, ring))
 
     return LossLedger(ways=(way(0), way(1)))
 
@@ -150,7 +150,7 @@ def test_a_run_of_one_trial_and_one_of_four_hundred_are_drawn(tmp_path: Path) ->
 def test_a_curve_ends_where_fewer_than_ten_frames_were_slower() -> None:
     """By the histogram's own count of the frames above the last point."""
     series = (times(0, range(1000, 2_001_000, 1000)),)
-    points = curve(series)
+    points = latency_curve(series)
     last_percentile, last_ns = points[-1]
     assert last_percentile == pytest.approx(99.5)
     assert sum(value > last_ns for value in range(1000, 2_001_000, 1000)) >= 9
@@ -159,9 +159,9 @@ def test_a_curve_ends_where_fewer_than_ten_frames_were_slower() -> None:
 
 def test_a_curve_has_the_percentiles_that_the_figures_have() -> None:
     series = (times(0, range(1000, 901_000, 1000)), times(1, range(5_000, 905_000, 1000)))
-    figures = merged(series, (50.0, 90.0, 99.0))
+    figures = merge_latency(series, (50.0, 90.0, 99.0))
     assert figures
-    known = dict(curve(series))
+    known = dict(latency_curve(series))
     assert {percentile: known[percentile] for percentile in (50.0, 90.0, 99.0)} == figures.percentiles_ns
 
 
@@ -169,7 +169,7 @@ def test_no_curve_is_drawn_without_histograms(tmp_path: Path) -> None:
     result = recorded(tmp_path, MILLION)
     with pytest.raises(ConfigError, match="no histogram of it was kept"):
         latency.build_chart([result])
-    assert curve([times(0, [1000] * 19)]) == ()
+    assert latency_curve([times(0, [1000] * 19)]) == ()
 
 
 def test_lines_of_several_runs_are_told_apart(tmp_path: Path) -> None:

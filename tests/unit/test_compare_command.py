@@ -11,7 +11,7 @@ from tests.suts import Step
 from nodrop import store
 from nodrop.analysis import Comparison, ComparisonOutcome
 from nodrop.cli import main
-from nodrop.errors import VerdictError
+from nodrop.errors import FailOnError
 from nodrop.model.lab_plan import LabPlan
 from nodrop.model.suite import Suite, SuiteRun
 from nodrop.report.comparison import comparison_markdown
@@ -102,7 +102,7 @@ def test_what_people_call_their_runs_cannot_break_markdown(compare: Compare) -> 
 
 def test_fail_on_ends_with_its_own_code_after_everything_was_said(compare: Compare) -> None:
     code, out, err = compare("label:main", "label:patch", "--fail-on", "worse")
-    assert code == VerdictError.exit_code == 8
+    assert code == FailOnError.exit_code == 8
     assert out.startswith("B is worse")
     assert err.startswith("nodrop: error: --fail-on worse asked: B is worse than A")
     assert compare("label:patch", "label:main", "--fail-on", "worse,undecided")[0] == 0

@@ -9,7 +9,7 @@ import pytest
 
 from nodrop.cli import main
 from nodrop.errors import ShipError
-from nodrop.export.fluentd.buffer import RecordBuffer, BufferFull, delivery_lock, buffer_path, list_buffers
+from nodrop.export.fluentd.buffer import BufferFull, RecordBuffer, buffer_path, delivery_lock, list_buffers
 from nodrop.export.fluentd.sender import Sender, deliver, read_status
 from nodrop.model.shipping import Aggregator
 

@@ -15,9 +15,9 @@ from nodrop.cli import main
 from nodrop.descriptors import text_of, with_fingerprints
 from nodrop.model.base import Value
 from nodrop.model.chd import HostDescriptor
-from nodrop.model.observation import Moment, Observation
+from nodrop.model.observation import Observation, ObservationTime
 
-LATER = Moment("2026-02-02T00:00:00+00:00")
+LATER = ObservationTime("2026-02-02T00:00:00+00:00")
 
 
 def changed(value: Any, path: str, to: object) -> Any:

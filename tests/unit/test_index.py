@@ -22,7 +22,7 @@ from nodrop import store
 from nodrop.cli import main
 from nodrop.errors import ConfigError
 from nodrop.model.result import RunResult
-from nodrop.model.result_filter import Filter
+from nodrop.model.result_filter import ResultFilter
 from nodrop.store.database import INDEX_FILE
 from nodrop.store.index import open_index
 from nodrop.store.summaries import summarize_result
@@ -69,7 +69,7 @@ def stored(directory: Path, one: RunResult, count: int, **changes: str) -> list[
 
 def ids(directory: Path, url: str | None, **wanted: object) -> list[str]:
     with open_index(directory, url) as index:
-        return [row.summary.run_id for row in index.list(Filter.model_validate(wanted))]
+        return [row.summary.run_id for row in index.list(ResultFilter.model_validate(wanted))]
 
 
 def test_a_list_is_what_is_on_disk_newest_first(tmp_path: Path, url: str | None, one: RunResult) -> None:
@@ -200,7 +200,7 @@ def test_several_directories_share_a_database(tmp_path: Path, url: str | None, o
     assert len(ids(here, url, everywhere=True)) == 3
     with open_index(here, url) as index:
         index.rebuild()
-        assert index.count(Filter(everywhere=True)) == 3, "what others know is theirs"
+        assert index.count(ResultFilter(everywhere=True)) == 3, "what others know is theirs"
 
 
 # What may have happened to it
@@ -245,7 +245,7 @@ def test_an_index_of_another_version_is_made_anew(tmp_path: Path, url: str | Non
         connection.execute(text("DROP TABLE nodrop_measures"))
     with open_index(tmp_path, url) as index:
         assert index.count() == 2
-        assert index.list(Filter(sort="ndr"))
+        assert index.list(ResultFilter(sort="ndr"))
 
 
 def test_results_that_may_only_be_read_are_listed_from_memory(
@@ -321,7 +321,7 @@ def test_several_processes_write_at_the_same_time(tmp_path: Path, url: str | Non
     with open_index(tmp_path, url, mend=False) as index:
         assert index.count() == 15, "nothing had to be mended"
         assert not index.warnings
-        assert [index.count(Filter(tags=(f"w{worker}",))) for worker in range(1, 4)] == [2] * 3
+        assert [index.count(ResultFilter(tags=(f"w{worker}",))) for worker in range(1, 4)] == [2] * 3
 
 
 def test_a_process_that_is_killed_loses_no_result_and_not_the_index(tmp_path: Path, url: str | None) -> None:

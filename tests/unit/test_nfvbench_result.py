@@ -17,7 +17,7 @@ from tests.running import Listener, make_plan, parts
 from tests.suts import SlowTester
 
 from nodrop.config.nfvbench.schema import NfvbenchConfig
-from nodrop.export.nfvbench import build_nfvbench_result, format_nfvbench_json, build_standard_name
+from nodrop.export.nfvbench import build_nfvbench_result, build_standard_name, format_nfvbench_json
 from nodrop.model.neighbor import NeighborCounts
 from nodrop.model.result import RunResult, Status
 from nodrop.model.trial import DirectionTimes, LatencySummary, StreamCounts, TrialResult

@@ -7,9 +7,10 @@ from prometheus_client.parser import text_string_to_metric_families as prometheu
 from tests.running import Listener, make_plan, parts
 from tests.suts import Step
 
-from nodrop.export.openmetrics import RunTracker, format_openmetrics, textfile, write_textfile
+from nodrop.export.openmetrics import format_openmetrics, textfile, write_textfile
 from nodrop.model.event import RunDone, RunStarted, TrialDone, TrialProgress
 from nodrop.model.result import RunResult
+from nodrop.model.run_state import RunState
 from nodrop.run.execute import execute
 
 
@@ -55,12 +56,12 @@ def test_the_text_file_is_read_by_the_parser_of_the_older_format(tmp_path: Path)
 
 def test_a_running_run_shows_how_far_it_is_and_then_no_more(tmp_path: Path) -> None:
     _, listener = run(tmp_path)
-    watch = RunTracker()
+    state = RunState()
     seen: list[tuple[str, dict[tuple[str, frozenset[tuple[str, str]]], float]]] = []
     for event in listener.events:
-        watch(event)
+        state = state.apply(event)
         if isinstance(event, RunStarted | TrialProgress | TrialDone | RunDone):
-            seen.append((type(event).__name__, values(format_openmetrics([], watch.now))))
+            seen.append((type(event).__name__, values(format_openmetrics([], state))))
     running = ("nodrop_running", frozenset[tuple[str, str]]())
     assert [found[running] for _, found in seen] == [1.0] * (len(seen) - 1) + [0.0]
     offered = [

@@ -12,29 +12,36 @@ from tests.running import NullStage
 from tests.unit.test_charts import require_sound
 from tests.verdicts import rate, run
 
-from nodrop.analysis.rule_costs import CostBound, RuleCost, RuleCostTable, RuleOutcome, derive_impact, compute_rule_costs
+from nodrop.analysis.rule_costs import (
+    CostBound,
+    RuleCost,
+    RuleCostTable,
+    RuleOutcome,
+    compute_rule_costs,
+    derive_impact,
+)
 from nodrop.charts import rule_cost as pictured
 from nodrop.cli import main
 from nodrop.model.plan import Plan
-from nodrop.model.rule_cost import KEPT, PriceRule, Pricing
+from nodrop.model.rule_cost import BASELINE_VARIANT, PlacementRule, RuleCostPlan
 from nodrop.model.summary import Measure, Summary
 from nodrop.report.rule_cost import cost_text, impact_text, price_markdown, span_text
 from nodrop.run.execute import RunEnvironment
-from nodrop.run.rule_cost import plan_prices, still_wanted, table_of
-from nodrop.run.rule_cost.plans import Asked
-from nodrop.run.rule_cost.rules import Means
+from nodrop.run.rule_cost import plan_rule_costs, is_worth_running, build_cost_table
+from nodrop.run.rule_cost.plans import RuleCostRequest
+from nodrop.run.rule_cost.rules import HostMeans
 from nodrop.run.suite import execute_suite
 from nodrop.simulation import SimulatedMeasurer
 from nodrop.simulation.varying_capacity import NoisyCapacity
 from nodrop.store import suites
 
 RULES = (
-    PriceRule(key="a", text="rule a", why="-", clause="7.2", how="so"),
-    PriceRule(key="b", text="rule b", why="-", clause="7.2", how="so", antagonist="cpu"),
-    PriceRule(key="two", text="2 identical", why="-", clause="8.2.2.5", vnf_count=2),
-    PriceRule(key="no", text="rule no", why="-", clause="7.1", why_not="this host has one node"),
+    PlacementRule(key="a", text="rule a", why="-", clause="7.2", how="so"),
+    PlacementRule(key="b", text="rule b", why="-", clause="7.2", how="so", antagonist="cpu"),
+    PlacementRule(key="two", text="2 identical", why="-", clause="8.2.2.5", vnf_count=2),
+    PlacementRule(key="no", text="rule no", why="-", clause="7.1", why_not="this host has one node"),
 )
-PRICING = Pricing(baseline="tester on CPU 0", goals=("ndr", "pdr_0.5%"), rules=RULES)
+PRICING = RuleCostPlan(baseline="tester on CPU 0", goals=("ndr", "pdr_0.5%"), rules=RULES)
 
 
 def runs(**figures: Sequence[Measure]) -> Mapping[str, list[Summary]]:
@@ -118,7 +125,7 @@ def test_a_goal_that_keeping_all_rules_does_not_meet_prices_nothing_so_the_next_
     found = compute_rule_costs(
         PRICING,
         {
-            KEPT: of(KEPT, both(1e6, True), both(1e6, False), both(1.01e6, True)),
+            BASELINE_VARIANT: of(BASELINE_VARIANT, both(1e6, True), both(1e6, False), both(1.01e6, True)),
             "a": of("a", both(0.5e6, True), both(0.5e6, True), both(0.51e6, True)),
         },
     )
@@ -181,20 +188,20 @@ def simulated(plan: Plan, seeds: Random) -> RunEnvironment:
 
 
 def test_known_effects_are_found_again_and_shown_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = Asked(
+    asked = RuleCostRequest(
         overrides={"results_dir": str(tmp_path), "search.max_load": "4Mpps", "search.width": "1%"},
         rules=["same-core", "small-pages", "identical"],
     )
-    planned = plan_prices(asked, MACHINE, range(4), Means(stress_ng=True))
+    planned = plan_rule_costs(asked, MACHINE, range(4), HostMeans(stress_ng=True))
     outcome = execute_suite(
         planned.plans,
         lambda _event: None,
         simulated(planned.plans[0], Random(7)),
         planned.pricing,
-        lambda plan, so_far: still_wanted(planned.pricing, plan, so_far),
+        lambda plan, so_far: is_worth_running(planned.pricing, plan, so_far),
     )
     assert not outcome.failures
-    found = table_of(outcome.suite, outcome.results)
+    found = build_cost_table(outcome.suite, outcome.results)
     dear, free = one(found, "same-core"), one(found, "small-pages")
     assert dear.said is RuleOutcome.COSTS
     assert dear.low is not None
@@ -209,7 +216,7 @@ def test_known_effects_are_found_again_and_shown_again(tmp_path: Path, capsys: p
     )
     stored = suites.load("latest", tmp_path)
     assert stored is not None
-    assert table_of(stored.suite, stored.results) == found
+    assert build_cost_table(stored.suite, stored.results) == found
     assert main(["vm", "price", "latest", "--results-dir", str(tmp_path), "-o", str(tmp_path / "p.svg")]) == 0
     assert "on the tester's CPU" in capsys.readouterr().out
     assert main(["report", "latest", "--results-dir", str(tmp_path), "-o", str(tmp_path / "r.md")]) == 0

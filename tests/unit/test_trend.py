@@ -12,9 +12,9 @@ from scipy import stats
 
 from nodrop.analysis.segments import mann_whitney_p
 from nodrop.analysis.spread import compute_spreads
-from nodrop.analysis.trend import TrendPoint, TrendSeries, Trend, build_series, analyze_trend
+from nodrop.analysis.trend import Trend, TrendPoint, TrendSeries, analyze_trend, build_series
 from nodrop.analysis.trend_text import describe_trend
-from nodrop.analysis.types import Margins, ComparisonOutcome
+from nodrop.analysis.types import ComparisonOutcome, Margins
 from nodrop.charts import trend as drawing
 from nodrop.charts.render import render_spec
 from nodrop.model.summary import Measure, Summary

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 from tests.verdicts import latency, loss, rate, run, sides
 
-from nodrop.analysis import Margins, ComparisonOutcome, compare
+from nodrop.analysis import ComparisonOutcome, Margins, compare
 from nodrop.analysis.types import Comparison
 from nodrop.errors import ConfigError
 

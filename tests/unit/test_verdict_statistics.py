@@ -7,7 +7,16 @@ from random import Random
 import pytest
 from scipy import stats
 
-from nodrop.analysis.statistics import EffectEstimate, RunPair, Sample, adjust_p_values, estimate_drift, estimate_effect, find_repeats_needed, count_assignments
+from nodrop.analysis.statistics import (
+    EffectEstimate,
+    RunPair,
+    Sample,
+    adjust_p_values,
+    count_assignments,
+    estimate_drift,
+    estimate_effect,
+    find_repeats_needed,
+)
 
 A = (10.01, 9.97, 10.04, 10.00, 9.92)
 B = (9.81, 9.93, 9.79, 9.96, 9.78, 9.70)

@@ -2,12 +2,8 @@
 
 from collections.abc import Mapping
 
-from nodrop.analysis.statistics import RunDrift
 from nodrop.analysis.types import ComparisonOutcome, MetricSeries
-from nodrop.model.goal import Flag
 
-DRIFT_P_MAX = 0.01
-"""Largest p-value at which a slope counts as drift."""
 DRIFT_SHARE_MIN = 0.5
 """Smallest share of a difference, explained by drift, that blocks an outcome."""
 BlockedOutcomes = Mapping[ComparisonOutcome, str]
@@ -31,17 +27,6 @@ def find_blocked_outcomes(
     if missing[1]:
         stops |= _missing("B", missing[1], ComparisonOutcome.BETTER)
     return stops
-
-
-def flag_drift(drift: RunDrift | None) -> Flag | None:
-    """That figures went one way while the runs of a side were made."""
-    if drift is None or drift.p >= DRIFT_P_MAX:
-        return None
-    way = "rose" if drift.slope > 0 else "fell"
-    return Flag(
-        code="drift",
-        text=f"Figures {way} from run to run: the machine or the SUT drifts; measured in turn that cancels.",
-    )
 
 
 def find_drift_blocks(carried: float, effect: float, higher_is_better: bool) -> BlockedOutcomes:

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from nodrop.analysis import text
-from nodrop.analysis.blocked_outcomes import BlockedOutcomes, find_blocked_outcomes, find_drift_blocks, flag_drift
-from nodrop.analysis.outliers import flag_irregular_runs
+from nodrop.analysis.blocked_outcomes import BlockedOutcomes, find_blocked_outcomes, find_drift_blocks
+from nodrop.analysis.flags import flag_drift, flag_irregular_runs, flag_run_order
 from nodrop.analysis.paired_metrics import PairedMetric, pair_metrics, scale_margin, to_effect
-from nodrop.analysis.run_order import flag_run_order, is_b_later, pair_alternating_runs
+from nodrop.analysis.run_order import is_b_later, pair_alternating_runs
 from nodrop.analysis.statistics import (
     PAIRS_MIN,
     EffectEstimate,
@@ -18,7 +18,15 @@ from nodrop.analysis.statistics import (
     estimate_effect,
     find_repeats_needed,
 )
-from nodrop.analysis.types import Comparison, ComparisonOutcome, Margins, MetricComparison, SetupDifference, Side
+from nodrop.analysis.types import (
+    DEFAULT_MARGINS,
+    Comparison,
+    ComparisonOutcome,
+    Margins,
+    MetricComparison,
+    SetupDifference,
+    Side,
+)
 from nodrop.model.summary import MeasureUnit, Summary
 
 HEADLINE_ALPHA_SHARE = 0.8
@@ -29,14 +37,13 @@ SCATTER_ASSUMED: dict[MeasureUnit, float] = {"pps": 0.02, "ns": 0.2, "ratio": 0.
 """Standard deviation assumed for a single run of each side: as observed on a shared machine."""
 HEADLINE_ORDER: tuple[MeasureUnit, ...] = ("pps", "ratio", "ns")
 """Units in order of preference for headline measures."""
-NO_MARGINS = Margins()
 
 
 def compare(
     a: Sequence[Summary],
     b: Sequence[Summary],
     *,
-    margins: Margins = NO_MARGINS,
+    margins: Margins = DEFAULT_MARGINS,
     confidence: float = 0.95,
     metrics: Sequence[str] = (),
     differences: Sequence[SetupDifference] = (),

@@ -1,4 +1,4 @@
-"""What each rule of placement is worth: runs that break it beside runs that keep all of them."""
+"""The cost of each placement rule: runs that break the rule compared with runs that keep all rules."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,113 +11,113 @@ from nodrop.analysis.text import format_percent
 from nodrop.analysis.types import ComparisonOutcome, MetricComparison, MetricSeries
 from nodrop.errors import ConfigError
 from nodrop.model.base import Value
-from nodrop.model.rule_cost import KEPT, PriceRule, Pricing
+from nodrop.model.rule_cost import BASELINE_VARIANT, PlacementRule, RuleCostPlan
 from nodrop.model.summary import Measure, Summary
 from nodrop.model.vmd import Impact
 
 PERCENT = 100
-"""Shares in a descriptor are whole percents."""
+"""Shares in a descriptor are rounded to whole percents."""
 
 
 class RuleOutcome(StrEnum):
-    """What the runs say of a rule."""
+    """The outcome of the comparison for a rule."""
 
     COSTS = "costs"
     NOTHING = "costs nothing"
-    """Any difference is smaller than what matters, and that is proven."""
+    """The difference is shown to be smaller than the margin."""
     GAINS = "gains"
-    """It does better with the rule broken."""
+    """The rate is higher with the rule broken."""
     NOT_SHOWN = "not shown"
-    """The difference is within what runs differ by."""
+    """The difference does not exceed the scatter between runs."""
     LIMITED = "tester-limited"
-    """The tester was the limit, so that no more than a bound can be said."""
+    """The tester was the limit; only a bound of the cost is known."""
     NO_LOAD = "no load found"
-    """With the rule broken no load was found that meets the goal."""
+    """With the rule broken, no load met the goal."""
     NOT_MEASURED = "not measured"
 
 
 class CostBound(StrEnum):
-    """What the tester's own limits make of a price."""
+    """The kind of bound that the tester's own limits make of a cost."""
 
     NONE = ""
     AT_LEAST = "at least"
-    """Runs that keep the rules are limited by the tester: the VNF may do more there, and the rule cost more."""
+    """The tester limited the runs that keep the rules: the VNF may forward more there, and the rule may cost more."""
     AT_MOST = "at most"
-    """Runs that break it are."""
+    """The tester limited the runs that break the rule."""
     NEITHER = "neither"
-    """Both are: nothing is known of the VNF."""
+    """The tester limited both: nothing is known about the VNF."""
 
 
 BOUND_SIGNS = {CostBound.AT_LEAST: "≥ ", CostBound.AT_MOST: "≤ "}
-"""How a bound is written in front of a figure."""
+"""Signs of a bound in front of a value."""
 
 
 class RuleCost(Value):
-    """A rule and what it is worth."""
+    """A placement rule and its cost."""
 
-    rule: PriceRule
+    rule: PlacementRule
     said: RuleOutcome
     bound: CostBound = CostBound.NONE
     metric: MetricComparison | None = None
-    """Of the goal that prices are of."""
+    """The comparison for the goal that costs refer to."""
     others: tuple[MetricComparison, ...] = ()
-    """The same of further goals."""
+    """The comparisons for further goals."""
     run_count: int = 0
 
     @computed_field  # type: ignore[prop-decorator]
     @property
     def cost(self) -> float | None:
-        """Share of its rate that the VNF loses; negative where it gains. None: not known."""
+        """Share of the rate that the VNF loses; negative for a gain. None: unknown."""
         return -self.metric.effect if self.metric else None
 
     @computed_field  # type: ignore[prop-decorator]
     @property
     def low(self) -> float | None:
-        """The least it is; None where the tester's limits leave that open."""
+        """Lower end of the cost's interval; None where the tester's limits leave it open."""
         open_end = self.bound in (CostBound.AT_MOST, CostBound.NEITHER)
         return None if self.metric is None or open_end else -self.metric.high
 
     @computed_field  # type: ignore[prop-decorator]
     @property
     def high(self) -> float | None:
-        """The most it is; None where the tester's limits leave that open."""
+        """Upper end of the cost's interval; None where the tester's limits leave it open."""
         open_end = self.bound in (CostBound.AT_LEAST, CostBound.NEITHER)
         return None if self.metric is None or open_end else -self.metric.low
 
 
 class RuleCostTable(Value):
-    """All rules of a suite."""
+    """The costs of all rules of a suite."""
 
-    pricing: Pricing
+    pricing: RuleCostPlan
     text: str
-    """Of the measure that prices are of: `NDR`."""
+    """Display name of the measure that costs refer to: `NDR`."""
     passed_over: tuple[str, ...] = ()
-    """Goals before it that were not found with all rules kept, so that nothing can be said of them."""
+    """Preceding goals without a result when all rules are kept, which therefore have no costs."""
     confidence: float
     kept: MetricSeries | None
-    """Runs that keep all rules; None where there are none yet."""
+    """Runs that keep all rules; None without such runs."""
     prices: tuple[RuleCost, ...]
-    """Those that were broken, the dearest first; then those not measured."""
-    impossible: tuple[PriceRule, ...]
-    """Those that this host cannot break."""
+    """Rules that were broken, highest cost first; then rules that were not measured."""
+    impossible: tuple[PlacementRule, ...]
+    """Rules that this host cannot break."""
     identical_count: int | None = None
-    """So many identical VNFs are sure to do well enough beside each other; None: not measured."""
+    """Number of identical VNFs that keep the required rate on one host; None: not measured."""
 
 
 def compute_rule_costs(
-    pricing: Pricing, runs: Mapping[str, Sequence[Summary]], confidence: float = 0.95
+    pricing: RuleCostPlan, runs: Mapping[str, Sequence[Summary]], confidence: float = 0.95
 ) -> RuleCostTable:
-    """The prices of a suite's rules.
+    """Compute the costs of a suite's rules.
 
     Args:
-        pricing: what was asked.
-        runs: complete ones by their variant.
-        confidence: of every interval by itself.
+        pricing: the measurement plan.
+        runs: complete runs by variant.
+        confidence: of each interval.
     """
-    kept = list(runs.get(KEPT, ()))
+    kept = list(runs.get(BASELINE_VARIANT, ()))
     goal = _goal(pricing.goals, kept)
     prices = [
-        _price(rule, kept, list(runs.get(rule.key, ())), (goal, *_others(pricing, goal)), confidence)
+        _build_rule_cost(rule, kept, list(runs.get(rule.key, ())), (goal, *_others(pricing, goal)), confidence)
         for rule in pricing.rules
         if not rule.why_not
     ]
@@ -128,31 +128,33 @@ def compute_rule_costs(
         passed_over=tuple(_text(each, kept) for each in pricing.goals[: pricing.goals.index(goal)]),
         confidence=confidence,
         kept=first.a if first else None,
-        prices=tuple(sorted(prices, key=_dearest)),
+        prices=tuple(sorted(prices, key=_by_cost)),
         impossible=tuple(rule for rule in pricing.rules if rule.why_not),
         identical_count=_identical_count(pricing, prices, bool(kept)),
     )
 
 
 def format_costliest_rule(table: RuleCostTable) -> str:
-    """The rule that costs most, in short."""
-    dearest = next((price for price in table.prices if price.said in (RuleOutcome.COSTS, RuleOutcome.NO_LOAD)), None)
-    if dearest is None:
+    """Format the rule with the highest cost."""
+    costliest = next((price for price in table.prices if price.said in (RuleOutcome.COSTS, RuleOutcome.NO_LOAD)), None)
+    if costliest is None:
         return "No rule shows a cost on this host"
-    cost = "all" if dearest.cost is None else f"{BOUND_SIGNS.get(dearest.bound, '')}{format_percent(dearest.cost)}"
-    return f"Dearest on this host: {dearest.rule.text}, {cost} of {table.text}"
+    cost = (
+        "all" if costliest.cost is None else f"{BOUND_SIGNS.get(costliest.bound, '')}{format_percent(costliest.cost)}"
+    )
+    return f"Highest cost on this host: {costliest.rule.text}, {cost} of {table.text}"
 
 
 def derive_impact(table: RuleCostTable, option: int) -> Impact | None:
-    """What goes into a VM Descriptor; None where it was not measured.
+    """Derive the impact section of a VM Descriptor; None where it was not measured.
 
-    Option 1 promises the most that each antagonist was seen to cost, at the confidence of the table. Source: ETSI GS
+    Option 1 states the largest cost of each antagonist, at the confidence of the table. Source: ETSI GS
     NFV-PER 001 clause 8.2.2.5.
     """
     if option == 2:
         return None if table.identical_count is None else Impact(option=2, identical_max_count=table.identical_count)
     worst = {
-        price.rule.antagonist: _promise(price)
+        price.rule.antagonist: _largest_cost(price)
         for price in table.prices
         if price.rule.antagonist and (price.metric or price.said is RuleOutcome.NO_LOAD)
     }
@@ -160,41 +162,41 @@ def derive_impact(table: RuleCostTable, option: int) -> Impact | None:
 
 
 def _goal(goals: Sequence[str], kept: Sequence[Summary]) -> str:
-    """The first that was found each time all rules were kept, else the one found most often."""
+    """Return the first goal that every run with all rules kept met, else the goal met most often."""
     found = {goal: sum(any(each.key == goal for each in run.measures) for run in kept) for goal in goals}
     return next((goal for goal in goals if found[goal] == len(kept)), max(goals, key=found.__getitem__))
 
 
-def _others(pricing: Pricing, goal: str) -> Iterator[str]:
+def _others(pricing: RuleCostPlan, goal: str) -> Iterator[str]:
     return (each for each in pricing.goals if each != goal)
 
 
 def _text(goal: str, runs: Sequence[Summary]) -> str:
-    """A goal for people."""
+    """Return the display name of a goal."""
     return next((each.text for run in runs for each in run.measures if each.key == goal), goal.upper())
 
 
-def _promise(price: RuleCost) -> float:
-    """The most it may cost, rounded up to a percent: all of it where nothing is left or the end is open."""
+def _largest_cost(price: RuleCost) -> float:
+    """Return the largest possible cost, rounded up to a percent: 1 where no load was found or the end is open."""
     if price.said is RuleOutcome.NO_LOAD or price.high is None:
         return 1.0
     return min(1.0, max(0, math.ceil(price.high * PERCENT - 1e-9)) / PERCENT)
 
 
-def _price(
-    rule: PriceRule, kept: Sequence[Summary], broken: Sequence[Summary], goals: Sequence[str], confidence: float
+def _build_rule_cost(
+    rule: PlacementRule, kept: Sequence[Summary], broken: Sequence[Summary], goals: Sequence[str], confidence: float
 ) -> RuleCost:
     goal = goals[0]
     if not broken or not any(measure.key == goal for run in kept for measure in run.measures):
         return RuleCost(rule=rule, said=RuleOutcome.NOT_MEASURED)
-    each = [_of_one(run, rule.vnf_count) for run in broken]
-    metrics = {key: verdict for key in goals if (verdict := _compared(kept, each, key, confidence))}
+    each = [_scale_to_one_vnf(run, rule.vnf_count) for run in broken]
+    metrics = {key: verdict for key in goals if (verdict := _compare_measure(kept, each, key, confidence))}
     metric = metrics.pop(goal, None)
     if metric is None:
         return RuleCost(rule=rule, said=RuleOutcome.NO_LOAD, others=tuple(metrics.values()), run_count=len(broken))
     return RuleCost(
         rule=rule,
-        said=_said(metric),
+        said=_outcome(metric),
         bound=derive_bound(metric),
         metric=metric,
         others=tuple(metrics.values()),
@@ -202,24 +204,24 @@ def _price(
     )
 
 
-def _of_one(run: Summary, vnf_count: int) -> Summary:
-    """The run as one of its VNFs has it."""
+def _scale_to_one_vnf(run: Summary, vnf_count: int) -> Summary:
+    """Scale the summary of a run to one of its VNFs."""
     if vnf_count == 1:
         return run
-    return run.model_copy(update={"measures": tuple(_shared(each, vnf_count) for each in run.measures)})
+    return run.model_copy(update={"measures": tuple(_scale_measure(each, vnf_count) for each in run.measures)})
 
 
-def _shared(measure: Measure, count: int) -> Measure:
+def _scale_measure(measure: Measure, count: int) -> Measure:
     if measure.unit != "pps":
         return measure
     parts = {key: value / count for key in ("value", "low", "high") if (value := getattr(measure, key)) is not None}
     return measure.model_copy(update=parts)
 
 
-def _compared(
+def _compare_measure(
     kept: Sequence[Summary], broken: Sequence[Summary], key: str, confidence: float
 ) -> MetricComparison | None:
-    """One measure; None where a side does not have it."""
+    """Compare one measure; None where a side lacks it."""
     try:
         (metric,) = compare(kept, broken, confidence=confidence, metrics=(key,)).metrics
     except ConfigError:
@@ -228,7 +230,7 @@ def _compared(
 
 
 def derive_bound(metric: MetricComparison) -> CostBound:
-    """What the tester's limits leave of a difference."""
+    """Derive the kind of bound from the sides that the tester limited."""
     limited = (metric.a.at_least, metric.b.at_least)
     return {
         (False, False): CostBound.NONE,
@@ -238,7 +240,7 @@ def derive_bound(metric: MetricComparison) -> CostBound:
     }[limited]
 
 
-def _said(metric: MetricComparison) -> RuleOutcome:
+def _outcome(metric: MetricComparison) -> RuleOutcome:
     if metric.verdict is ComparisonOutcome.UNDECIDED and derive_bound(metric) is not CostBound.NONE:
         return RuleOutcome.LIMITED
     return {
@@ -249,7 +251,7 @@ def _said(metric: MetricComparison) -> RuleOutcome:
     }[metric.verdict]
 
 
-def _dearest(price: RuleCost) -> tuple[int, float, str]:
+def _by_cost(price: RuleCost) -> tuple[int, float, str]:
     if price.said is RuleOutcome.NO_LOAD:
         return 0, 0.0, price.rule.key
     if price.cost is None:
@@ -257,8 +259,8 @@ def _dearest(price: RuleCost) -> tuple[int, float, str]:
     return (2 if price.bound is CostBound.NEITHER else 1), -price.cost, price.rule.key
 
 
-def _identical_count(pricing: Pricing, prices: Sequence[RuleCost], one_works: bool) -> int | None:
-    """The most that are sure to do well enough, of those numbers that were tried without a gap."""
+def _identical_count(pricing: RuleCostPlan, prices: Sequence[RuleCost], one_works: bool) -> int | None:
+    """Return the largest number of VNFs with a sufficient rate, up to the first number that was not measured."""
     steps = sorted((price for price in prices if price.rule.vnf_count > 1), key=lambda each: each.rule.vnf_count)
     if not one_works or not any(step.run_count for step in steps):
         return None

@@ -1,10 +1,9 @@
 """The order in which runs were made, and its effect on a comparison."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from nodrop.analysis.statistics import RunPair
-from nodrop.model.goal import Flag
 
 
 class TimedRun(Protocol):
@@ -44,17 +43,3 @@ def is_b_later(a: Sequence[TimedRun], b: Sequence[TimedRun]) -> bool | None:
     if max(times_a) < min(times_b):
         return True
     return False if max(times_b) < min(times_a) else None
-
-
-def flag_run_order(a: Sequence[TimedRun], b: Sequence[TimedRun]) -> Iterator[Flag]:
-    """That one side was measured after the other, where drift of the machine would look like a difference."""
-    later = is_b_later(a, b)
-    if later is not None and min(len(a), len(b)) > 1:
-        first, second = ("A", "B") if later else ("B", "A")
-        yield Flag(
-            code="one_after_the_other",
-            text=f"All runs of {first} came before those of {second}: what changed on the machine meanwhile would look "
-            "like a difference. Measured in turn it cancels.",
-        )
-    if {run.run_id for run in a} & {run.run_id for run in b}:
-        yield Flag(code="same_runs", text="A run is on both sides, which makes them look alike.")

@@ -1,7 +1,7 @@
-"""Moments of a series that belong together: the groups of its shortest description, where they matter.
+"""Segments of a series: the groups of its shortest description whose differences exceed a margin.
 
-What takes the fewest bits tells every difference that is not chance, however small, also that of a stretch in which the
-same figures were spread otherwise. A level is what is left when only differences count that are larger than a margin.
+The shortest description shows every difference that is not chance, however small, including a different scatter of
+the same values. Segments are merged until all differences between neighbours are larger than the margin.
 """
 
 import math
@@ -15,70 +15,70 @@ import numpy as np
 from nodrop.analysis.mdl import SeriesCoder
 
 RunGroups = Sequence[Sequence[float]]
-"""What was measured, moment by moment."""
+"""The measured values by run group: one run, or the repeats of a suite."""
 QUANTILE = statistics.NormalDist().inv_cdf(0.975)
-"""For 95 % confidence."""
+"""Two-sided normal quantile for 95 % confidence."""
 ALPHA = 0.05
 EXACT_MAX = 20
 OUTLIER_GROUPS_MAX = 2
-"""Moments between two stretches that are alike which are taken to be apart from both; more are a change and another."""
+"""Most run groups between two equal segments that count as outliers; more are two changes."""
 
 
 class Segment(NamedTuple):
-    """Moments that belong together, those apart from them left out."""
+    """Run groups of equal level, without their outliers."""
 
-    moments: tuple[int, ...]
+    groups: tuple[int, ...]
     outliers: tuple[int, ...] = ()
 
-    def values(self, moments: RunGroups) -> list[float]:
-        """What was measured in it."""
-        return [value for moment in self.moments for value in moments[moment]]
+    def values(self, groups: RunGroups) -> list[float]:
+        """Return the values of the segment."""
+        return [value for group in self.groups for value in groups[group]]
 
 
 class SegmentShift(NamedTuple):
-    """How much higher one level is than another."""
+    """The shift from one segment to another."""
 
     middle: float
     low: float | None
     high: float | None
-    """In between with 95 % confidence; None where there are too few of both for any bound."""
+    """The 95 % confidence interval; None with too few values for a bound."""
 
     def matters(self, margin: float) -> bool:
-        """Whether it is as large as that, and which way it goes is clear."""
+        """Return whether the shift reaches the margin and its sign is certain."""
         unclear = self.low is not None and self.high is not None and self.low <= 0 <= self.high
         return abs(self.middle) >= margin and not unclear
 
 
 class ShiftScale(NamedTuple):
-    """How levels are compared."""
+    """The scale on which segments are compared."""
 
     margin: float
     relative: bool
-    """To the median of the earlier one; otherwise by their difference."""
+    """Whether the shift is relative to the median of the earlier segment; else absolute."""
 
 
-def find_segments(moments: RunGroups, scale: ShiftScale) -> tuple[Segment, ...]:
-    """The levels of a series of at least one moment, in their order."""
-    starts = SeriesCoder(moments).shortest()
-    ends = (*starts[1:], len(moments))
+def find_segments(groups: RunGroups, scale: ShiftScale) -> tuple[Segment, ...]:
+    """Return the segments of a series of at least one run group, in order."""
+    starts = SeriesCoder(groups).shortest()
+    ends = (*starts[1:], len(groups))
     spans = [Segment(tuple(range(start, end))) for start, end in zip(starts, ends, strict=True)]
-    found = _merged(_joined(spans, moments), moments, scale)
-    if len(found) > 1 and _is_usual(found[-1], found[-2], moments):
-        last = found.pop()
-        found[-1] = found[-1]._replace(outliers=(*found[-1].outliers, *last.moments))
-    if len(found) > 1 and _is_usual(found[0], found[1], moments):
-        first = found.pop(0)
-        found[0] = found[0]._replace(outliers=(*first.moments, *found[0].outliers))
-    return tuple(found)
+    segments = _merge(_join_across_outliers(spans, groups), groups, scale)
+    if len(segments) > 1 and _is_usual(segments[-1], segments[-2], groups):
+        last = segments.pop()
+        segments[-1] = segments[-1]._replace(outliers=(*segments[-1].outliers, *last.groups))
+    if len(segments) > 1 and _is_usual(segments[0], segments[1], groups):
+        first = segments.pop(0)
+        segments[0] = segments[0]._replace(outliers=(*first.groups, *segments[0].outliers))
+    return tuple(segments)
 
 
-def estimate_shift(before: Segment, after: Segment, moments: RunGroups, *, relative: bool) -> SegmentShift:
-    """By how much the later level is higher.
+def estimate_shift(before: Segment, after: Segment, groups: RunGroups, *, relative: bool) -> SegmentShift:
+    """Estimate the shift from one segment to the next.
 
     Source: Hodges and Lehmann, Annals of Mathematical Statistics 34 (1963); bounds by Mann and Whitney's statistic, in
     its normal approximation.
     """
-    old, new = before.values(moments), after.values(moments)
+    old, new = before.values(groups), after.values(groups)
     whole = (abs(statistics.median(old)) or 1.0) if relative else 1.0
     differences = np.sort(np.subtract.outer(np.array(new), np.array(old)), axis=None) / whole
     pairs = len(differences)
@@ -88,77 +88,77 @@ def estimate_shift(before: Segment, after: Segment, moments: RunGroups, *, relat
     return SegmentShift(float(np.median(differences)), *bounds)
 
 
-def count_saved_bits(before: Segment, after: Segment, moments: RunGroups) -> float:
-    """How many bits fewer two levels take than one of both."""
-    coding = SeriesCoder([moments[moment] for moment in (*before.moments, *after.moments)])
-    return coding.bits((0,)) - coding.bits((0, len(before.moments)))
+def count_saved_bits(before: Segment, after: Segment, groups: RunGroups) -> float:
+    """Return the bits that two segments save compared with one segment of both."""
+    coding = SeriesCoder([groups[group] for group in (*before.groups, *after.groups)])
+    return coding.bits((0,)) - coding.bits((0, len(before.groups)))
 
 
-def _joined(spans: list[Segment], moments: RunGroups) -> list[Segment]:
-    """Spans, with those joined that only a moment or two come between which stand apart from them."""
-    found: list[Segment] = []
+def _join_across_outliers(spans: list[Segment], groups: RunGroups) -> list[Segment]:
+    """Join equal spans that are separated by only a few outliers."""
+    segments: list[Segment] = []
     while spans:
-        level = spans.pop(0)
-        while (following := _same_again(level, spans, moments)) is not None:
-            apart = tuple(moment for span in spans[:following] for moment in span.moments)
-            level = Segment((*level.moments, *spans[following].moments), (*level.outliers, *apart))
+        segment = spans.pop(0)
+        while (following := _find_continuation(segment, spans, groups)) is not None:
+            apart = tuple(group for span in spans[:following] for group in span.groups)
+            segment = Segment((*segment.groups, *spans[following].groups), (*segment.outliers, *apart))
             del spans[: following + 1]
-        found.append(level)
-    return found
+        segments.append(segment)
+    return segments
 
 
-def _same_again(level: Segment, spans: Sequence[Segment], moments: RunGroups) -> int | None:
-    """Which of the spans that follow goes on as it was before, with few moments in between; None: none."""
+def _find_continuation(segment: Segment, spans: Sequence[Segment], groups: RunGroups) -> int | None:
+    """Return the index of the following span that continues the segment after a few run groups; None: none."""
     between_count = 0
     for position, span in enumerate(spans):
-        is_longer = min(len(level.moments), len(span.moments)) >= between_count
-        if position and is_longer and count_saved_bits(level, span, moments) <= 0:
+        is_longer = min(len(segment.groups), len(span.groups)) >= between_count
+        if position and is_longer and count_saved_bits(segment, span, groups) <= 0:
             return position
-        between_count += len(span.moments)
+        between_count += len(span.groups)
         if between_count > OUTLIER_GROUPS_MAX:
             return None
     return None
 
 
-def _merged(found: list[Segment], moments: RunGroups, scale: ShiftScale) -> list[Segment]:
-    """Levels whose differences all matter."""
-    while (span := _idle(found, moments, scale) or _chance(found, moments, scale)) is not None:
-        parts = found[span]
-        found[span] = [
+def _merge(segments: list[Segment], groups: RunGroups, scale: ShiftScale) -> list[Segment]:
+    """Merge segments until all differences matter."""
+    while (span := _find_insignificant(segments, groups, scale) or _find_random(segments, groups, scale)) is not None:
+        parts = segments[span]
+        segments[span] = [
             Segment(
-                tuple(moment for part in parts for moment in part.moments),
-                tuple(moment for part in parts for moment in part.outliers),
+                tuple(group for part in parts for group in part.groups),
+                tuple(group for part in parts for group in part.outliers),
             )
         ]
-    return found
+    return segments
 
 
-def _idle(found: Sequence[Segment], moments: RunGroups, scale: ShiftScale) -> slice | None:
-    """The two neighbours that differ least, of those whose difference does not matter; None where all do."""
-    shifts = [estimate_shift(before, after, moments, relative=scale.relative) for before, after in pairwise(found)]
+def _find_insignificant(segments: Sequence[Segment], groups: RunGroups, scale: ShiftScale) -> slice | None:
+    """Return the two neighbours with the smallest insignificant shift; None where all shifts matter."""
+    shifts = [estimate_shift(before, after, groups, relative=scale.relative) for before, after in pairwise(segments)]
     idle = [position for position, each in enumerate(shifts) if not each.matters(scale.margin)]
     first = min(idle, key=lambda position: abs(shifts[position].middle), default=None)
     return None if first is None else slice(first, first + 2)
 
 
-def _chance(found: Sequence[Segment], moments: RunGroups, scale: ShiftScale) -> slice | None:
-    """A level between two that are alike, with both, where chance may well have made it; None: there is none.
+def _find_random(segments: Sequence[Segment], groups: RunGroups, scale: ShiftScale) -> slice | None:
+    """Return a segment, with its two equal neighbours, that chance may have produced; None: none exists.
 
-    It may have done so anywhere in the series, so what would be rare at one place need not be rare.
+    The test accounts for all possible positions in the series.
     """
-    for first, (before, between, after) in enumerate(zip(found, found[1:], found[2:], strict=False)):
-        if estimate_shift(before, after, moments, relative=scale.relative).matters(scale.margin):
+    for first, (before, between, after) in enumerate(zip(segments, segments[1:], segments[2:], strict=False)):
+        if estimate_shift(before, after, groups, relative=scale.relative).matters(scale.margin):
             continue
-        around = before.values(moments) + after.values(moments)
-        if mann_whitney_p(between.values(moments), around) * len(moments) > ALPHA:
+        around = before.values(groups) + after.values(groups)
+        if mann_whitney_p(between.values(groups), around) * len(groups) > ALPHA:
             return slice(first, first + 3)
     return None
 
 
 def mann_whitney_p(few: Sequence[float], many: Sequence[float]) -> float:
-    """How likely chance sets values of one kind as far apart as these, either way.
+    """Return the two-sided Mann-Whitney p-value of two samples.
 
-    Source: Mann and Whitney, Annals of Mathematical Statistics 18 (1947); exact for up to 20 of the fewer.
+    Source: Mann and Whitney, Annals of Mathematical Statistics 18 (1947); exact up to 20 values in the smaller sample.
     """
     few, many = sorted((few, many), key=len)
     m, n = len(few), len(many)
@@ -176,11 +176,11 @@ def mann_whitney_p(few: Sequence[float], many: Sequence[float]) -> float:
     return min(1.0, 2 * sum(ways) / math.comb(m + n, m))
 
 
-def _is_usual(end: Segment, beside: Segment, moments: RunGroups) -> bool:
-    """Whether a single moment at an end is no further off than others of the level beside it, on the same side."""
-    if len(end.moments) > 1:
+def _is_usual(end: Segment, neighbour: Segment, groups: RunGroups) -> bool:
+    """Return whether a single run group at an end lies within the range of the neighbouring segment."""
+    if len(end.groups) > 1:
         return False
-    middle = statistics.median(beside.values(moments))
-    off = statistics.fmean(end.values(moments)) - middle
-    others = Segment(beside.moments + beside.outliers).values(moments)
+    middle = statistics.median(neighbour.values(groups))
+    off = statistics.fmean(end.values(groups)) - middle
+    others = Segment(neighbour.groups + neighbour.outliers).values(groups)
     return any((value - middle) * off > 0 and abs(off) <= abs(value - middle) for value in others)

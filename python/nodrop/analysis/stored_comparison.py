@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from nodrop.analysis import Comparison, Margins, SetupDifference, compare, diff_setups, diff_summaries
-from nodrop.analysis.comparison import NO_MARGINS
+from nodrop.analysis.types import DEFAULT_MARGINS
 from nodrop.errors import ConfigError
 from nodrop.model.result import RunResult
 from nodrop.store.selection import SelectedResult
@@ -15,7 +15,7 @@ def compare_results(
     a: Runs,
     b: Runs,
     *,
-    margins: Margins = NO_MARGINS,
+    margins: Margins = DEFAULT_MARGINS,
     confidence: float = 0.95,
     metrics: Sequence[str] = (),
     load: Callable[[SelectedResult], RunResult] = SelectedResult.result,

@@ -1,4 +1,4 @@
-"""Where a series of runs changed, by how much, and whether for the worse."""
+"""Changes in a series of runs: position, size and direction."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -7,26 +7,25 @@ from typing import Literal
 
 from nodrop.analysis import types
 from nodrop.analysis.segments import Segment, ShiftScale, count_saved_bits, estimate_shift, find_segments
-from nodrop.analysis.types import ComparisonOutcome, Margins, SetupDifference
+from nodrop.analysis.types import DEFAULT_MARGINS, ComparisonOutcome, Margins, SetupDifference
 from nodrop.formatting import AT_LEAST
 from nodrop.model.base import Value
 from nodrop.model.goal import Limit
 from nodrop.model.summary import Measure, MeasureUnit, Summary
 
 TrafficKey = tuple[str, int, str, int, bool]
-"""What runs have to have in common to be points of one series: path, chains, frame size, flows, both ways at once."""
-NO_MARGINS = Margins()
+"""Properties that runs of one series share: path, chain count, frame size, flow count, bidirectional."""
 
 
-class TrendPoint(types.Point):
-    """What one run found; where it is what the run does at least, it is shown and not judged."""
+class TrendPoint(types.MetricPoint):
+    """The value of one run; a value that is only a lower limit is shown but not analyzed."""
 
     moment: str
-    """Runs of one moment, as repeats of one suite, are never told apart; `started_at` for a run by itself."""
+    """The run group: repeats of one suite share a group; `started_at` for a single run."""
 
 
 class TrendSeries(Value):
-    """One figure of runs with the same traffic, in the order of time."""
+    """A measure of runs with the same traffic, in order of time."""
 
     key: str
     text: str
@@ -36,108 +35,108 @@ class TrendSeries(Value):
     path: str = ""
     points: tuple[TrendPoint, ...]
     missing_run_ids: tuple[str, ...] = ()
-    """Runs that have no such figure."""
+    """Runs without the measure."""
 
 
 class TrendSegment(Value):
-    """A stretch in which nothing changed but by chance, or by less than matters."""
+    """A segment without significant changes."""
 
     start: str
     end: str
-    """When its first and its last run began."""
+    """Start times of the first and the last run."""
     run_ids: tuple[str, ...]
     count: int
-    """Runs that were judged."""
+    """Number of analyzed runs."""
     median: float
     spread: float | None
-    """Standard deviation between its runs; None for a single one."""
+    """Standard deviation between the runs; None for a single run."""
     outlier_run_ids: tuple[str, ...] = ()
-    """Runs within the stretch that stand apart from all others in it, and are not judged with them."""
+    """Outliers within the segment, which are excluded from the analysis."""
 
 
 class TrendChange(Value):
-    """Between two groups, one after the other."""
+    """A change between two consecutive segments."""
 
     before_run_id: str
-    """The last run of the group before."""
+    """The last run of the segment before."""
     run_id: str
-    """The first run of the group after."""
+    """The first run of the segment after."""
     when: str
     effect: float
-    """Runs afterwards beside those before: ratio - 1, as -0.05 for 5 % lower; of a loss ratio the difference. In the
-    middle of all pairs (Hodges and Lehmann), so that a few that stand apart do not count for much."""
+    """Later runs relative to earlier ones: ratio - 1, e.g. -0.05 for 5 % lower; for a loss ratio, the difference. The
+    median of all pairs (Hodges and Lehmann), which is robust against outliers."""
     low: float | None
-    """The least it is, with 95 % confidence; None where there are too few runs to say."""
+    """Lower end of the 95 % confidence interval of the effect; None with too few runs."""
     high: float | None
-    """The most it is."""
+    """Upper end of the 95 % confidence interval of the effect."""
     saved_bits: float
-    """How much shorter the series can be told with the change than without."""
+    """Bits that the change saves in the description of the series."""
     verdict: ComparisonOutcome
-    """Better or worse; what is neither is no change."""
+    """The direction: better or worse."""
     suspects: tuple[SetupDifference, ...] = ()
-    """In what the set-ups of the runs on both sides differ, likeliest first."""
+    """Differences between the setups before and after, most likely cause first."""
 
 
 class Trend(Value):
-    """What became of a figure over time."""
+    """The trend of a measure over time."""
 
     series: TrendSeries
     margin: float
-    """Smaller differences are no change; in the terms of their effect."""
+    """Smallest effect that counts as a change."""
     groups: tuple[TrendSegment, ...] = ()
     changes: tuple[TrendChange, ...] = ()
-    """One between every two groups."""
+    """One change between every two consecutive segments."""
 
     @property
     def verdict(self) -> ComparisonOutcome | None:
-        """What the last change was; None where there was none."""
+        """The direction of the last change; None without changes."""
         return self.changes[-1].verdict if self.changes else None
 
 
 def build_series(
-    summaries: Sequence[Summary], key: str, moments: Mapping[str, str] | None = None
+    summaries: Sequence[Summary], key: str, run_groups: Mapping[str, str] | None = None
 ) -> tuple[TrendSeries, ...]:
-    """A figure of runs as series in the order of time, one for each kind of traffic.
+    """Build the series of a measure in order of time, one for each kind of traffic.
 
     Args:
         summaries: the runs, in any order.
-        key: of the measure.
-        moments: by run id, the moment a run is of, for those that are not of their own.
+        key: key of the measure.
+        run_groups: run group by run id, for runs that are repeats of a suite.
     """
     kinds: dict[TrafficKey, list[Summary]] = {}
     for each in sorted(summaries, key=lambda run: (run.started_at, run.run_id)):
         kinds.setdefault(traffic_key(each), []).append(each)
-    found = (_series(runs, key, moments or {}) for runs in kinds.values())
+    found = (_series(runs, key, run_groups or {}) for runs in kinds.values())
     return tuple(series for series in found if series)
 
 
 def traffic_key(run: Summary) -> TrafficKey:
-    """What a run has to have in common with another to be compared with it over time."""
+    """Return the properties that runs of one series share."""
     return run.path, run.chain_count, run.frame_size, run.flow_count, run.bidirectional
 
 
-def analyze_trend(series: TrendSeries, margins: Margins = NO_MARGINS) -> Trend:
-    """The groups a series falls into, and the changes between them.
+def analyze_trend(series: TrendSeries, margins: Margins = DEFAULT_MARGINS) -> Trend:
+    """Return the segments of a series and the changes between them.
 
     Args:
         series: the points.
-        margins: differences that do not matter; nor do those by less than half of the searches left open between their
-            bounds, where that is more.
+        margins: differences too small to matter; the median width between the bounds of the searches, where larger,
+            replaces the margin.
     """
     margin = max(getattr(margins, series.unit), _width(series))
-    moments = _moments(series.points)
-    if not moments:
+    groups = _group_points(series.points)
+    if not groups:
         return Trend(series=series, margin=margin)
-    found = find_segments(_values(moments), ShiftScale(margin, series.unit != "ratio"))
+    segments = find_segments(_values(groups), ShiftScale(margin, series.unit != "ratio"))
     return Trend(
         series=series,
         margin=margin,
-        groups=tuple(_group(level, moments) for level in found),
-        changes=tuple(_change(series, before, after, moments) for before, after in pairwise(found)),
+        groups=tuple(_build_segment(segment, groups) for segment in segments),
+        changes=tuple(_build_change(series, before, after, groups) for before, after in pairwise(segments)),
     )
 
 
-def _series(runs: Sequence[Summary], key: str, moments: Mapping[str, str]) -> TrendSeries | None:
+def _series(runs: Sequence[Summary], key: str, run_groups: Mapping[str, str]) -> TrendSeries | None:
     measures = {run.run_id: measure for run in runs for measure in run.measures if measure.key == key}
     if not measures:
         return None
@@ -149,16 +148,16 @@ def _series(runs: Sequence[Summary], key: str, moments: Mapping[str, str]) -> Tr
         better=first.better,
         frame_size=runs[0].frame_size,
         path=runs[0].path,
-        points=tuple(_point(run, measures[run.run_id], moments) for run in runs if run.run_id in measures),
+        points=tuple(_point(run, measures[run.run_id], run_groups) for run in runs if run.run_id in measures),
         missing_run_ids=tuple(run.run_id for run in runs if run.run_id not in measures),
     )
 
 
-def _point(run: Summary, measure: Measure, moments: Mapping[str, str]) -> TrendPoint:
+def _point(run: Summary, measure: Measure, run_groups: Mapping[str, str]) -> TrendPoint:
     return TrendPoint(
         run_id=run.run_id,
         started_at=run.started_at,
-        moment=moments.get(run.run_id, run.started_at),
+        moment=run_groups.get(run.run_id, run.started_at),
         value=measure.value,
         low=measure.low,
         high=measure.high,
@@ -166,25 +165,25 @@ def _point(run: Summary, measure: Measure, moments: Mapping[str, str]) -> TrendP
     )
 
 
-def _moments(points: Sequence[TrendPoint]) -> tuple[tuple[TrendPoint, ...], ...]:
-    """Points that can be judged, those of one moment together."""
+def _group_points(points: Sequence[TrendPoint]) -> tuple[tuple[TrendPoint, ...], ...]:
+    """Group the points that can be analyzed by run group."""
     together: dict[str, list[TrendPoint]] = {}
     for point in points:
         if not point.at_least:
             together.setdefault(point.moment, []).append(point)
-    return tuple(tuple(moment) for moment in together.values())
+    return tuple(tuple(group) for group in together.values())
 
 
 def _width(series: TrendSeries) -> float:
-    """What half of the searches left open between their bounds, at the most, relative to the upper one."""
+    """Return the median width between the bounds of the searches, relative to the upper bound."""
     if series.unit == "ratio":
         return 0.0
     bounds = [(point.low, point.high) for point in series.points if point.low is not None and point.high]
     return statistics.median((high - low) / high for low, high in bounds) if bounds else 0.0
 
 
-def _group(level: Segment, moments: Sequence[Sequence[TrendPoint]]) -> TrendSegment:
-    points = [point for moment in level.moments for point in moments[moment]]
+def _build_segment(segment: Segment, groups: Sequence[Sequence[TrendPoint]]) -> TrendSegment:
+    points = [point for group in segment.groups for point in groups[group]]
     values = [point.value for point in points]
     return TrendSegment(
         start=points[0].started_at,
@@ -193,28 +192,28 @@ def _group(level: Segment, moments: Sequence[Sequence[TrendPoint]]) -> TrendSegm
         count=len(points),
         median=statistics.median(values),
         spread=statistics.stdev(values) if len(values) > 1 else None,
-        outlier_run_ids=tuple(point.run_id for moment in level.outliers for point in moments[moment]),
+        outlier_run_ids=tuple(point.run_id for group in segment.outliers for point in groups[group]),
     )
 
 
-def _change(
-    series: TrendSeries, before: Segment, after: Segment, moments: Sequence[Sequence[TrendPoint]]
+def _build_change(
+    series: TrendSeries, before: Segment, after: Segment, groups: Sequence[Sequence[TrendPoint]]
 ) -> TrendChange:
-    grown = estimate_shift(before, after, _values(moments), relative=series.unit != "ratio")
-    first = moments[after.moments[0]][0]
+    grown = estimate_shift(before, after, _values(groups), relative=series.unit != "ratio")
+    first = groups[after.groups[0]][0]
     return TrendChange(
-        before_run_id=moments[before.moments[-1]][-1].run_id,
+        before_run_id=groups[before.groups[-1]][-1].run_id,
         run_id=first.run_id,
         when=first.started_at,
         effect=grown.middle,
         low=grown.low,
         high=grown.high,
-        saved_bits=count_saved_bits(before, after, _values(moments)),
+        saved_bits=count_saved_bits(before, after, _values(groups)),
         verdict=ComparisonOutcome.BETTER
         if (grown.middle > 0) == (series.better == "higher")
         else ComparisonOutcome.WORSE,
     )
 
 
-def _values(moments: Sequence[Sequence[TrendPoint]]) -> list[list[float]]:
-    return [[point.value for point in moment] for moment in moments]
+def _values(groups: Sequence[Sequence[TrendPoint]]) -> list[list[float]]:
+    return [[point.value for point in group] for group in groups]

@@ -33,6 +33,9 @@ class Margins(Value):
     """Absolute margin of a loss ratio."""
 
 
+DEFAULT_MARGINS = Margins()
+
+
 class MetricPoint(Value):
     """The value of a measure in one run."""
 

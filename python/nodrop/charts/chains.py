@@ -8,7 +8,7 @@ from nodrop.charts.base import Chart, Row, Spec
 from nodrop.charts.tooltips import format_sut
 from nodrop.errors import ConfigError
 from nodrop.formatting import format_small_ratio
-from nodrop.model.chain_counts import ChainCounts, chain_counts
+from nodrop.model.chain_counts import ChainCounts, count_by_chain
 from nodrop.model.result import RunResult
 from nodrop.model.trial import FIXED, TrialResult
 from nodrop.units import format_count, format_ns, format_pps
@@ -30,7 +30,7 @@ def build_chart(result: RunResult, trial: TrialResult | None = None) -> Chart:
     trial = trial or _telling_trial(result)
     if trial is None:
         raise ConfigError(f"a picture of the chains of run {result.run_id} asked, it has no trial; name another result")
-    counted = chain_counts(result.plan.traffic, trial, (50.0, 99.0))
+    counted = count_by_chain(result.plan.traffic, trial, (50.0, 99.0))
     rates = pick_rate_unit(max(_received_pps(trial, each) for each in counted))
     latencies = [each.latency for each in counted if each.latency]
     times = pick_time_unit(max((latency.max_ns for latency in latencies), default=1.0))

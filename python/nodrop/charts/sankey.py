@@ -11,7 +11,7 @@ from nodrop.charts import theme
 from nodrop.charts.base import Chart, Row, Spec
 from nodrop.errors import ConfigError
 from nodrop.formatting import format_small_ratio
-from nodrop.model.ledger import Hop, LossLedger, Way
+from nodrop.model.ledger import DirectionLedger, Hop, LossLedger
 from nodrop.model.result import RunResult
 from nodrop.model.trial import TrialResult
 from nodrop.units import format_count, format_pps
@@ -87,17 +87,17 @@ def _scale_text(magnified: float, ledger: LossLedger) -> str:
     return f"losses are to scale among themselves and drawn {magnified:,.3g} times as wide as the flow"
 
 
-def _merged(ways: Sequence[Way]) -> list[Way]:
+def _merged(ways: Sequence[DirectionLedger]) -> list[DirectionLedger]:
     """At most one way forward and one back: those of several chains are added up, hop by hop."""
     if len(ways) <= 2:
         return [way for way in ways if way.hops]
-    groups: dict[tuple[bool, int], list[Way]] = {}
+    groups: dict[tuple[bool, int], list[DirectionLedger]] = {}
     for way in ways:
         groups.setdefault((way.tx_port > way.rx_port, len(way.hops)), []).append(way)
     return [_added(group) for key, group in sorted(groups.items()) if key[1]]
 
 
-def _added(ways: Sequence[Way]) -> Way:
+def _added(ways: Sequence[DirectionLedger]) -> DirectionLedger:
     if len(ways) == 1:
         return ways[0]
     hops = []
@@ -117,7 +117,7 @@ def _added(ways: Sequence[Way]) -> Way:
                 causes=tuple(known[text].model_copy(update={"count": count}) for text, count in causes.items()),
             )
         )
-    return Way(tx_port=ways[0].tx_port, rx_port=ways[0].rx_port, hops=tuple(hops))
+    return DirectionLedger(tx_port=ways[0].tx_port, rx_port=ways[0].rx_port, hops=tuple(hops))
 
 
 def _lost(hop: Hop) -> list[LossBranch]:
@@ -128,7 +128,7 @@ def _lost(hop: Hop) -> list[LossBranch]:
     return sorted(found, key=lambda lost: -lost.frame_count)
 
 
-def _magnified(ways: Sequence[Way]) -> float:
+def _magnified(ways: Sequence[DirectionLedger]) -> float:
     """How many times wider losses are drawn than the flow."""
     due = max(way.hops[0].in_count for way in ways)
     most = max((lost.frame_count for way in ways for hop in way.hops for lost in _lost(hop)), default=0)
@@ -150,7 +150,7 @@ class _Drawing:
         """Of all that is drawn, with the gap to the next way."""
         self._way = 0
 
-    def add(self, way: Way) -> None:
+    def add(self, way: DirectionLedger) -> None:
         """Draw a way under those before."""
         due, arrived = way.hops[0].in_count, way.hops[-1].out_count
         start, end = way.hops[0].place.removeprefix(SENDER), way.hops[-1].place.removeprefix(RECEIVER)
@@ -208,7 +208,7 @@ class _Drawing:
         self.height += END_HEIGHT
 
 
-def _way_text(way: Way) -> str:
+def _way_text(way: DirectionLedger) -> str:
     due, arrived = way.hops[0].in_count, way.hops[-1].out_count
     causes = [
         f"{format_count(lost.frame_count)} at {hop.place} ({lost.text})" for hop in way.hops for lost in _lost(hop)

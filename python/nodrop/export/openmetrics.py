@@ -17,65 +17,15 @@ from prometheus_client.registry import Collector
 
 from nodrop import __version__
 from nodrop.export.run_metrics import FRAME_SIZE, build_families, build_gauge, format_frame_size, list_loads
-from nodrop.model.base import Value
-from nodrop.model.event import Event, RunDone, RunStarted, TrialDone, TrialProgress, TrialStarted
-from nodrop.model.goal import GoalResult
-from nodrop.model.plan import Plan
+from nodrop.model.event import TrialProgress
 from nodrop.model.result import RunResult
+from nodrop.model.run_state import RunState
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 """Of what `format_openmetrics` gives."""
 
 
-class RunningState(Value):
-    """The run that goes on now, as far as it got."""
-
-    run_id: str
-    plan: Plan
-    goals: tuple[GoalResult, ...] = ()
-    """What is known of them so far."""
-    trial_count: int = 0
-    """Trials that are over."""
-    intended_load_pps: float = 0.0
-    """Of the trial that goes on."""
-    elapsed_s: float = 0.0
-    """Since that trial began to send."""
-    offered_count: int = 0
-    received_count: int = 0
-    lost_count: int = 0
-
-    def after(self, event: Event) -> "RunningState":
-        """The same, an event later."""
-        match event:
-            case TrialStarted():
-                fresh = {"elapsed_s": 0.0, "offered_count": 0, "received_count": 0, "lost_count": 0}
-                return self.model_copy(update=fresh | {"intended_load_pps": event.trial.intended_load_pps})
-            case TrialProgress():
-                counts = event.model_dump(include={"elapsed_s", "offered_count", "received_count", "lost_count"})
-                return self.model_copy(update=counts)
-            case TrialDone():
-                return self.model_copy(update={"goals": event.goals, "trial_count": event.result.index + 1})
-        return self
-
-
-class RunTracker:
-    """Keeps what is known of the run that goes on; an OnEvent."""
-
-    def __init__(self) -> None:
-        self.now: RunningState | None = None
-        """None between runs."""
-
-    def __call__(self, event: Event) -> None:
-        """Take in what happened."""
-        if isinstance(event, RunStarted):
-            self.now = RunningState(run_id=event.run_id, plan=event.plan)
-        elif isinstance(event, RunDone):
-            self.now = None
-        elif self.now:
-            self.now = self.now.after(event)
-
-
-def format_openmetrics(results: Sequence[RunResult], running: RunningState | None = None) -> str:
+def format_openmetrics(results: Sequence[RunResult], running: RunState | None = None) -> str:
     """OpenMetrics text 1.0.0 of finished runs and of the one that goes on.
 
     Args:
@@ -86,7 +36,7 @@ def format_openmetrics(results: Sequence[RunResult], running: RunningState | Non
     return text.decode()
 
 
-def textfile(results: Sequence[RunResult], running: RunningState | None = None) -> str:
+def textfile(results: Sequence[RunResult], running: RunState | None = None) -> str:
     """The same in the older text format of Prometheus, which the text file collector of its node_exporter reads."""
     return prometheus_text(_registry(results, running)).decode()
 
@@ -96,7 +46,7 @@ def write_textfile(path: Path, results: Sequence[RunResult]) -> None:
     write_to_textfile(str(path), _registry(results, None))
 
 
-def _registry(results: Sequence[RunResult], running: RunningState | None) -> CollectorRegistry:
+def _registry(results: Sequence[RunResult], running: RunState | None) -> CollectorRegistry:
     latest = {format_frame_size(result.plan): result for result in results}
     registry = CollectorRegistry()
     registry.register(_FamilyCollector(lambda: _families(tuple(latest.values()), running)))
@@ -118,25 +68,28 @@ class _FamilyCollector(Collector):
         return ()
 
 
-def _families(results: Sequence[RunResult], running: RunningState | None) -> Iterator[Metric]:
+def _families(results: Sequence[RunResult], running: RunState | None) -> Iterator[Metric]:
     yield InfoMetricFamily("nodrop", "The program.", value={"version": __version__})
     yield from _running(running)
     if results:
         yield from build_families(results)
 
 
-def _running(running: RunningState | None) -> Iterator[Metric]:
-    yield GaugeMetricFamily("nodrop_running", "Whether a run goes on.", value=float(running is not None))
-    if not running:
+def _running(running: RunState | None) -> Iterator[Metric]:
+    is_running = bool(running and running.plan and not running.result)
+    yield GaugeMetricFamily("nodrop_running", "Whether a run goes on.", value=float(is_running))
+    if not running or not running.plan or running.result:
         return
+    window = running.window or TrialProgress(index=0, elapsed_s=0.0, offered_count=0, received_count=0)
+    intended_load_pps = running.trial.trial.intended_load_pps if running.trial else 0.0
     labels = {"run_id": running.run_id, FRAME_SIZE: format_frame_size(running.plan)}
     for name, text, value in (
-        ("trials", "Trials of the running run that are over.", running.trial_count),
-        ("trial_load_pps", "Intended load of the running trial, frames per second.", running.intended_load_pps),
-        ("trial_elapsed_seconds", "Time the running trial has been sending.", running.elapsed_s),
-        ("trial_offered_frames", "Frames sent in the running trial.", running.offered_count),
-        ("trial_received_frames", "Frames that came back in the running trial.", running.received_count),
-        ("trial_lost_frames", "Frames certainly lost in the running trial.", running.lost_count),
+        ("trials", "Trials of the running run that are over.", len(running.trials)),
+        ("trial_load_pps", "Intended load of the running trial, frames per second.", intended_load_pps),
+        ("trial_elapsed_seconds", "Time the running trial has been sending.", window.elapsed_s),
+        ("trial_offered_frames", "Frames sent in the running trial.", window.offered_count),
+        ("trial_received_frames", "Frames that came back in the running trial.", window.received_count),
+        ("trial_lost_frames", "Frames certainly lost in the running trial.", window.lost_count),
     ):
         family = build_gauge(f"nodrop_running_{name}", text, list(labels))
         family.add_metric(list(labels.values()), value)

@@ -8,7 +8,7 @@ from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric, 
 from nodrop.model.goal import Goal, GoalResult, Limit
 from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult, Status
-from nodrop.model.rule_cost import KEPT
+from nodrop.model.rule_cost import BASELINE_VARIANT
 from nodrop.model.trial import FIXED, DirectionTimes, TrialResult, ValidityStatus
 
 NS = 1e-9
@@ -21,7 +21,7 @@ def build_families(results: Sequence[RunResult]) -> Iterator[Metric]:
     or those that keep all rules.
     """
     results = tuple(
-        {format_frame_size(run.plan): run for run in results if run.plan.variant in ("", "A", KEPT)}.values()
+        {format_frame_size(run.plan): run for run in results if run.plan.variant in ("", "A", BASELINE_VARIANT)}.values()
     )
     yield from _runs(results)
     yield from _goals(results)

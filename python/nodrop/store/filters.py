@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Select, case, func, or_, select
 
-from nodrop.model.result_filter import NEWEST, OLDEST, Filter
+from nodrop.model.result_filter import NEWEST, OLDEST, ResultFilter
 from nodrop.store.tables import ENTRIES, MEASURES, RUNS, TAGS, to_utc
 
 EXACT_COLUMNS = ("chain_count", "path", "status", "source")
@@ -18,7 +18,7 @@ RunQuery = Select[*tuple[Any, ...]]
 """A query, whatever its columns are."""
 
 
-def build_query(wanted: Filter, directory: str) -> RunQuery:
+def build_query(wanted: ResultFilter, directory: str) -> RunQuery:
     """Runs that a filter lets through, in its order, with all of their columns and of their entries."""
     columns = (ENTRIES.c.id, ENTRIES.c.directory, ENTRIES.c.name, ENTRIES.c.file, ENTRIES.c.sha256, ENTRIES.c.altered)
     query: RunQuery = select(*columns, RUNS.c.summary).join(ENTRIES, RUNS.c.entry == ENTRIES.c.id)
@@ -30,13 +30,13 @@ def build_query(wanted: Filter, directory: str) -> RunQuery:
     return query.offset(wanted.offset) if wanted.offset else query
 
 
-def build_count_query(wanted: Filter, directory: str) -> Select[int]:
+def build_count_query(wanted: ResultFilter, directory: str) -> Select[int]:
     """How many there are, whatever the limit."""
     query = select(func.count()).select_from(RUNS).join(ENTRIES, RUNS.c.entry == ENTRIES.c.id)
     return query.where(*build_conditions(wanted, directory))
 
 
-def build_conditions(wanted: Filter, directory: str) -> Iterator[ColumnElement[bool]]:
+def build_conditions(wanted: ResultFilter, directory: str) -> Iterator[ColumnElement[bool]]:
     """What has to hold of a run and its entry."""
     if not wanted.everywhere:
         yield ENTRIES.c.directory == directory

@@ -9,7 +9,16 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from nodrop.model.goal import Goal, Limit
-from nodrop.model.nfvbench import branch, frame_sizes, leaf, listed, number, percentiles, service_chains, text
+from nodrop.model.nfvbench import (
+    get_list,
+    get_number,
+    get_section,
+    get_text,
+    get_value,
+    iter_frame_sizes,
+    iter_service_chains,
+    read_percentiles,
+)
 from nodrop.model.summary import Measure, Summary
 from nodrop.store.metrics import build_goal_measure, build_latency_measures, make_slug, name_goal
 from nodrop.units import format_pps
@@ -33,8 +42,8 @@ def build_summaries(content: dict[str, Any], run_id: str, began: datetime) -> tu
     """
     found = [
         _FrameSizeResult(content, chain, chain_name, size, measured)
-        for chain_name, chain in service_chains(content)
-        for size, measured in frame_sizes(chain)
+        for chain_name, chain in iter_service_chains(content)
+        for size, measured in iter_frame_sizes(chain)
     ]
     return tuple(each.summary(f"{run_id}#{each.name}" if len(found) > 1 else run_id, began) for each in found)
 
@@ -42,7 +51,7 @@ def build_summaries(content: dict[str, Any], run_id: str, began: datetime) -> tu
 def parse_date(content: dict[str, Any]) -> datetime | None:
     """When the file says it was measured; its local time is taken for UTC."""
     try:
-        return datetime.fromisoformat(text(content, "date")).replace(tzinfo=UTC)
+        return datetime.fromisoformat(get_text(content, "date")).replace(tzinfo=UTC)
     except ValueError:
         return None
 
@@ -58,12 +67,12 @@ class _FrameSizeResult(NamedTuple):
 
     @property
     def name(self) -> str:
-        several = len(list(service_chains(self.content))) > 1
+        several = len(list(iter_service_chains(self.content))) > 1
         return f"{self.chain_name}-{self.size}" if several else self.size
 
     @property
     def version(self) -> str:
-        return text(self.content, "nfvbench_version")
+        return get_text(self.content, "nfvbench_version")
 
     @property
     def is_ours(self) -> bool:
@@ -72,7 +81,7 @@ class _FrameSizeResult(NamedTuple):
 
     @property
     def bidirectional(self) -> bool:
-        return leaf(self.chain, "bidirectional") is not False
+        return get_value(self.chain, "bidirectional") is not False
 
     @property
     def watched(self) -> str:
@@ -87,7 +96,7 @@ class _FrameSizeResult(NamedTuple):
             measures += [measure] if measure else []
             said += [why] if why else []
         started, wall_s = self._time(goals, began)
-        config = branch(self.content, "config")
+        config = get_section(self.content, "config")
         return Summary(
             run_id=run_id,
             source="nfvbench",
@@ -95,11 +104,11 @@ class _FrameSizeResult(NamedTuple):
             wall_s=wall_s,
             status="complete",
             error=" ".join(said) or None,
-            label=text(config, "user_label") or None,
-            sut=_sut(text(self.content, "openstack_spec", "vswitch")),
+            label=get_text(config, "user_label") or None,
+            sut=_sut(get_text(self.content, "openstack_spec", "vswitch")),
             path=self.chain_name,
-            chain_count=int(number(self.chain, "service_chain_count") or 0),
-            flow_count=int(number(self.chain, "flow_count") or 0),
+            chain_count=int(get_number(self.chain, "service_chain_count") or 0),
+            flow_count=int(get_number(self.chain, "flow_count") or 0),
             frame_size=self.size,
             frame_bytes=float(self.size) if self.size.isdecimal() else IMIX_BYTES if self.size == "IMIX" else 0.0,
             bidirectional=self.bidirectional,
@@ -108,24 +117,24 @@ class _FrameSizeResult(NamedTuple):
             host="",
             kernel="",
             cpu_model="",
-            backend=text(self.content, "benchmarks", "network", "versions", "Traffic_Generator", "version"),
+            backend=get_text(self.content, "benchmarks", "network", "versions", "Traffic_Generator", "version"),
             version=self.version,
-            trial_count=len(listed(self.measured, ITERATIONS, "ndr_pdr")) if is_search else 1,
+            trial_count=len(get_list(self.measured, ITERATIONS, "ndr_pdr")) if is_search else 1,
             measures=tuple(measures),
         )
 
     def _searched(self, goals: dict[str, Any]) -> Iterator[tuple[Measure | None, str]]:
         """Each goal's load, and the latency there; else why there is none."""
         for name, goal in goals.items():
-            allowed = (number(self.content, "config", "measurement", name.upper()) or 0) / 100
+            allowed = (get_number(self.content, "config", "measurement", name.upper()) or 0) / 100
             wanted = Goal(label=name.upper(), loss_ratio=min(max(allowed, 0.0), 0.99))
-            counted = branch(goal, "stats", self.watched)
+            counted = get_section(goal, "stats", self.watched)
             key, title = name_goal(wanted)
-            load_pps = number(goal, "stats", "total_tx_rate") or number(goal, "rate_pps")
+            load_pps = get_number(goal, "stats", "total_tx_rate") or get_number(goal, "rate_pps")
             if not load_pps or load_pps < 0:
                 yield None, f"{title}: no load was found that meets it."
                 continue
-            lost_ratio = (number(counted, "drop_percentage") or 0) / 100
+            lost_ratio = (get_number(counted, "drop_percentage") or 0) / 100
             if self.watched != "overall" and lost_ratio > wanted.loss_ratio:
                 yield None, f"{title}: the search watched the other direction; this one lost {lost_ratio:.2%}."
                 continue
@@ -134,8 +143,8 @@ class _FrameSizeResult(NamedTuple):
 
     def _high_pps(self, goal: dict[str, Any], load_pps: float) -> float | None:
         """NFVbench stops when the load that failed is less than `load_epsilon` percent of line rate away."""
-        epsilon = number(self.content, "config", "measurement", "load_epsilon")
-        percent = number(goal, "load_percent_per_direction")
+        epsilon = get_number(self.content, "config", "measurement", "load_epsilon")
+        percent = get_number(goal, "load_percent_per_direction")
         if self.is_ours or not epsilon or not percent or percent >= 100:
             return None
         high_pps = load_pps * (percent + epsilon) / percent
@@ -144,25 +153,25 @@ class _FrameSizeResult(NamedTuple):
     def _limit(self, goal: dict[str, Any]) -> Limit:
         """What kept the load from being higher, as far as the file tells."""
         if self.is_ours:
-            return Limit.UNKNOWN if text(goal, "stats", "warning") else Limit.SUT
-        asked, sent = number(goal, "rate_pps") or 0, number(goal, "stats", "total_tx_rate")
+            return Limit.UNKNOWN if get_text(goal, "stats", "warning") else Limit.SUT
+        asked, sent = get_number(goal, "rate_pps") or 0, get_number(goal, "stats", "total_tx_rate")
         if sent is not None and sent < asked * OFFERED_RATIO_MIN:
             return Limit.TESTER
-        if (number(goal, "load_percent_per_direction") or 0) >= 100:
+        if (get_number(goal, "load_percent_per_direction") or 0) >= 100:
             return Limit.MAX_LOAD
         return Limit.UNKNOWN if self.watched != "overall" else Limit.SUT
 
     def _fixed(self) -> Iterator[Measure]:
         """What came back of a fixed rate, what was lost of it, and the latency there."""
-        rates = branch(self.measured, "run_config", "direction-total")
-        stats = branch(self.measured, "stats")
+        rates = get_section(self.measured, "run_config", "direction-total")
+        stats = get_section(self.measured, "stats")
         sender = "overall" if self.watched == "overall" else "0"
-        lost, sent = number(stats, self.watched, "rx", "dropped_pkts"), number(stats, sender, "tx", "total_pkts")
-        asked_pps, sent_pps = number(rates, "orig", "rate_pps") or 0, number(rates, "tx", "rate_pps") or 0
+        lost, sent = get_number(stats, self.watched, "rx", "dropped_pkts"), get_number(stats, sender, "tx", "total_pkts")
+        asked_pps, sent_pps = get_number(rates, "orig", "rate_pps") or 0, get_number(rates, "tx", "rate_pps") or 0
         short = sent_pps < asked_pps * OFFERED_RATIO_MIN
         limit = Limit.TESTER if short else Limit.SUT
         at = make_slug(self._rate)
-        received_pps = number(rates, "rx", "rate_pps")
+        received_pps = get_number(rates, "rx", "rate_pps")
         if received_pps is not None and received_pps >= 0:
             yield Measure(
                 key=f"forwarding_rate_at_{at}",
@@ -181,26 +190,26 @@ class _FrameSizeResult(NamedTuple):
                 value=min(max(lost / sent, 0.0), 1.0),
                 limit=limit,
             )
-        yield from build_latency_measures(_delays(branch(stats, self.watched, "rx")), at, self._rate)
+        yield from build_latency_measures(_delays(get_section(stats, self.watched, "rx")), at, self._rate)
 
     @property
     def _rate(self) -> str:
         """The fixed rate as it was asked for."""
-        asked = number(self.measured, "run_config", "direction-total", "orig", "rate_pps")
-        return text(self.content, "config", "rate") or format_pps(asked or 0)
+        asked = get_number(self.measured, "run_config", "direction-total", "orig", "rate_pps")
+        return get_text(self.content, "config", "rate") or format_pps(asked or 0)
 
     def _time(self, goals: dict[str, Any], began: datetime) -> tuple[datetime, float]:
         """When it began and how long it took, by the times of its trials where there are any."""
-        duration_s = max(float(number(self.content, "config", "duration_sec") or 0), 0.0)
+        duration_s = max(float(get_number(self.content, "config", "duration_sec") or 0), 0.0)
         spans_s = [
             (end / 1000 - duration_s, end / 1000)
-            for each in listed(self.measured, ITERATIONS, "ndr_pdr")
-            if (end := number(each, "time_ms"))
+            for each in get_list(self.measured, ITERATIONS, "ndr_pdr")
+            if (end := get_number(each, "time_ms"))
         ]
         spans_s += [
-            (end - (number(goal, "time_taken_sec") or 0), end)
+            (end - (get_number(goal, "time_taken_sec") or 0), end)
             for goal in goals.values()
-            if (end := number(goal, "timestamp_sec"))
+            if (end := get_number(goal, "timestamp_sec"))
         ]
         known_s = [span for span in spans_s if 0 <= span[0] <= span[1] < TIME_MAX_S]
         if not known_s:
@@ -211,8 +220,8 @@ class _FrameSizeResult(NamedTuple):
 
 def _delays(counted: dict[str, Any]) -> dict[str, float | None]:
     """The latencies that were counted, in microseconds, by name."""
-    shares = {f"p{name}": value for name, value in percentiles(counted).items()}
-    return {"mean": number(counted, "avg_delay_usec"), **shares, "max": number(counted, "max_delay_usec")}
+    shares = {f"p{name}": value for name, value in read_percentiles(counted).items()}
+    return {"mean": get_number(counted, "avg_delay_usec"), **shares, "max": get_number(counted, "max_delay_usec")}
 
 
 def _sut(vswitch: str) -> str:

@@ -11,7 +11,7 @@ from itertools import takewhile
 from typing import Any
 
 from nodrop.model.goal import Goal, Limit
-from nodrop.model.nfvbench import branch, leaf, listed, number, text
+from nodrop.model.nfvbench import get_list, get_number, get_section, get_text, get_value
 from nodrop.model.summary import Measure, Summary
 from nodrop.store.metrics import build_goal_measure, build_latency_measures, name_goal
 from nodrop.units import format_pps
@@ -27,7 +27,7 @@ STATEFUL = "high_mult"
 
 def is_trex_result(content: object) -> bool:
     """Whether JSON is what the tool writes."""
-    return isinstance(leaf(content, "results"), dict) and isinstance(leaf(content, "config"), dict)
+    return isinstance(get_value(content, "results"), dict) and isinstance(get_value(content, "config"), dict)
 
 
 def extract_json(output: str) -> Any:
@@ -47,9 +47,9 @@ def find_missing_key(content: dict[str, Any]) -> str:
     if STATEFUL in content["config"]:
         return f"config.{STATEFUL}: a stateless NDR expected, found one of connections, which are no frames per second"
     for part, key in (("results", "tx_pps"), ("results", "drop_rate_percentage"), ("config", GOAL_KEY)):
-        found = number(content, part, key)
+        found = get_number(content, part, key)
         if found is None or found < 0:
-            return f"{part}.{key}: a number expected, found {json.dumps(leaf(content, part, key))}"
+            return f"{part}.{key}: a number expected, found {json.dumps(get_value(content, part, key))}"
     return ""
 
 
@@ -61,28 +61,28 @@ def build_summary(content: dict[str, Any], run_id: str, began: datetime) -> Summ
         run_id: what the file is known by.
         began: when it was measured, which the file does not say.
     """
-    found, config = branch(content, "results"), branch(content, "config")
+    found, config = get_section(content, "results"), get_section(content, "config")
     goal = _goal(config)
     why_not = _not_met(found, config)
-    size = text(config, "pkt_size") or text(config, "tunables", "size") or "unknown"
-    iterations = number(found, "total_iterations") or number(found, "iteration") or 0
+    size = get_text(config, "pkt_size") or get_text(config, "tunables", "size") or "unknown"
+    iterations = get_number(found, "total_iterations") or get_number(found, "iteration") or 0
     return Summary(
         run_id=run_id,
         source="trex",
         started_at=began.isoformat(),
-        wall_s=float(number(found, "Elapsed Time") or 0),
+        wall_s=float(get_number(found, "Elapsed Time") or 0),
         status="complete",
         error=f"{name_goal(goal)[1]}: {why_not}" if why_not else None,
         label=_title(found),
         sut="unknown",
         path="EXT",
-        chain_count=max(1, len(listed(config, "ports")) // 2),
+        chain_count=max(1, len(get_list(config, "ports")) // 2),
         flow_count=0,
         frame_size="IMIX" if size == "imix" else size,
         frame_bytes=IMIX_BYTES if size == "imix" else float(size) if size.isdecimal() else 0.0,
-        bidirectional=leaf(config, "bi_dir") is True,
+        bidirectional=get_value(config, "bi_dir") is True,
         asked=name_goal(goal)[0],
-        algorithm="trex_optimized" if leaf(config, "opt_binary_search") is True else "trex_binary",
+        algorithm="trex_optimized" if get_value(config, "opt_binary_search") is True else "trex_binary",
         host="",
         kernel="",
         cpu_model="",
@@ -94,37 +94,37 @@ def build_summary(content: dict[str, Any], run_id: str, began: datetime) -> Summ
 
 
 def _goal(config: dict[str, Any]) -> Goal:
-    ratio = (number(config, GOAL_KEY) or 0) / 100
+    ratio = (get_number(config, GOAL_KEY) or 0) / 100
     return Goal(label="PDR" if ratio else "NDR", loss_ratio=min(max(ratio, 0.0), 0.99))
 
 
 def _not_met(found: dict[str, Any], config: dict[str, Any]) -> str:
     """Why the last trial in the file does not meet what was asked; the tool then reports it all the same."""
-    at = format_pps(number(found, "tx_pps") or 0)
-    lost, allowed = number(found, "drop_rate_percentage") or 0, number(config, GOAL_KEY) or 0
-    full = number(found, "queue_full_percentage") or 0
-    limit = number(config, "q_full_resolution") or number(config, "q_ful_resolution") or FULL_PERCENT
-    if number(found, "rate_p") == 0:
+    at = format_pps(get_number(found, "tx_pps") or 0)
+    lost, allowed = get_number(found, "drop_rate_percentage") or 0, get_number(config, GOAL_KEY) or 0
+    full = get_number(found, "queue_full_percentage") or 0
+    limit = get_number(config, "q_full_resolution") or get_number(config, "q_ful_resolution") or FULL_PERCENT
+    if get_number(found, "rate_p") == 0:
         return "no load was found that meets it."
     if lost > allowed:
         return f"no load was found that meets it; at {at} {lost:g} % were dropped."
     if full > limit:
         return f"no load was found that meets it; at {at} TRex could not queue {full:g} %."
-    return "no load was found that meets it; latency was too high." if leaf(found, "valid_latency") is False else ""
+    return "no load was found that meets it; latency was too high." if get_value(found, "valid_latency") is False else ""
 
 
 def _measures(found: dict[str, Any], goal: Goal) -> list[Measure]:
-    at_most = (number(found, "rate_p") or 0) >= FULL_PERCENT
-    load = build_goal_measure(goal, float(number(found, "tx_pps") or 0), None, Limit.MAX_LOAD if at_most else Limit.SUT)
-    streams = [branch(each) for each in branch(found, "latency").values()]
-    means = [mean for each in streams if (mean := number(each, "average")) is not None]
-    longest = [most for each in streams if (most := number(each, "total_max")) is not None]
+    at_most = (get_number(found, "rate_p") or 0) >= FULL_PERCENT
+    load = build_goal_measure(goal, float(get_number(found, "tx_pps") or 0), None, Limit.MAX_LOAD if at_most else Limit.SUT)
+    streams = [get_section(each) for each in get_section(found, "latency").values()]
+    means = [mean for each in streams if (mean := get_number(each, "average")) is not None]
+    longest = [most for each in streams if (most := get_number(each, "total_max")) is not None]
     usec = {"mean": statistics.fmean(means) if means else None, "max": max(longest, default=None)}
     return [load, *build_latency_measures(usec, *name_goal(goal))]
 
 
 def _title(found: dict[str, Any]) -> str | None:
-    title = text(found, "title")
+    title = get_text(found, "title")
     return title if title not in ("", "Title", "Default Title") else None
 
 

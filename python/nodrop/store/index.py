@@ -14,8 +14,8 @@ from sqlalchemy import Row as SqlRow
 from sqlalchemy.exc import SQLAlchemyError
 
 from nodrop.errors import ConfigError
-from nodrop.model.result_filter import Filter
-from nodrop.model.summary import Row, Summary
+from nodrop.model.result_filter import ResultFilter
+from nodrop.model.summary import ResultRow, Summary
 from nodrop.store import directory_scan, filters, tags
 from nodrop.store.database import (
     INDEX_FILE,
@@ -89,26 +89,26 @@ class Index:
 
     # What there is
 
-    def list(self, wanted: Filter | None = None) -> tuple[Row, ...]:
+    def list(self, wanted: ResultFilter | None = None) -> tuple[ResultRow, ...]:
         """Runs that a filter lets through, in its order."""
-        asked = wanted or Filter()
+        asked = wanted or ResultFilter()
         return self._attempt(lambda: self._list(asked))
 
-    def _list(self, asked: Filter) -> tuple[Row, ...]:
+    def _list(self, asked: ResultFilter) -> tuple[ResultRow, ...]:
         with self._database.reading() as connection:
             found = connection.execute(filters.build_query(asked, self._database.directory)).all()
             tagged = _tags(connection, [each.id for each in found])
         return tuple(self._row(each, tagged) for each in found)
 
-    def count(self, wanted: Filter | None = None) -> int:
+    def count(self, wanted: ResultFilter | None = None) -> int:
         """How many there are, whatever the filter's limit."""
         with self._database.reading() as connection:
-            found = connection.execute(filters.build_count_query(wanted or Filter(), self._database.directory))
+            found = connection.execute(filters.build_count_query(wanted or ResultFilter(), self._database.directory))
             return int(found.scalar_one())
 
-    def find(self, run_id: str) -> Row | None:
+    def find(self, run_id: str) -> ResultRow | None:
         """A run by its id; None where there is none."""
-        found = self.list(Filter(run_ids=(run_id,)))
+        found = self.list(ResultFilter(run_ids=(run_id,)))
         return next((row for row in found if row.summary.run_id == run_id), found[0] if found else None)
 
     @property
@@ -228,9 +228,9 @@ class Index:
                     if entry:
                         _insert(connection, self._database.directory, entry)
 
-    def _row(self, found: SqlRow[Any], tagged: Mapping[int, Sequence[str]]) -> Row:
+    def _row(self, found: SqlRow[Any], tagged: Mapping[int, Sequence[str]]) -> ResultRow:
         above = self.results_dir if found.directory == self._database.directory else Path(found.directory)
-        return Row.model_construct(  # of what was checked as it came in
+        return ResultRow.model_construct(  # of what was checked as it came in
             summary=Summary.model_validate_json(found.summary),
             tags=tuple(tagged.get(found.id, ())),
             file=f"{above}/{found.name}/{found.file}",

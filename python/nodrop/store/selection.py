@@ -7,7 +7,7 @@ from typing import NamedTuple
 from nodrop import store
 from nodrop.errors import ConfigError
 from nodrop.model.result import RunResult
-from nodrop.model.result_filter import OLDEST, Filter
+from nodrop.model.result_filter import OLDEST, ResultFilter
 from nodrop.model.summary import Summary
 from nodrop.store import suites
 from nodrop.store.reader import summarize_file
@@ -76,7 +76,7 @@ def _known_as(kind: str, name: str, results_dir: Path, index_url: str | None) ->
     """All results of a label or a tag."""
     from nodrop.store.index import open_index
 
-    asked = Filter(label=name, sort=OLDEST) if kind == "label" else Filter(tags=(name,), sort=OLDEST)
+    asked = ResultFilter(label=name, sort=OLDEST) if kind == "label" else ResultFilter(tags=(name,), sort=OLDEST)
     with open_index(results_dir, index_url) as index:
         rows = index.list(asked)
     if not rows:

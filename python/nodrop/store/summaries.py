@@ -12,9 +12,9 @@ loss_at_10kpps
 from collections.abc import Iterator
 
 from nodrop.model.goal import GoalResult, Limit
-from nodrop.model.latency import latency_of
+from nodrop.model.latency import trial_latency
 from nodrop.model.plan import Plan
-from nodrop.model.plan_summary import bidirectional, chain_name, flow_count, frame_size
+from nodrop.model.plan_summary import count_flows, is_bidirectional, name_frame_size, name_path
 from nodrop.model.result import RunResult
 from nodrop.model.summary import Measure, Summary
 from nodrop.model.trial import FIXED, TrialResult, ValidityStatus
@@ -37,12 +37,12 @@ def summarize_result(result: RunResult) -> Summary:
         error=result.error,
         label=plan.label,
         sut=facts.stage.sut if facts else plan.lab.sut_text,
-        path=chain_name(plan),
+        path=name_path(plan),
         chain_count=plan.lab.chain_count,
-        flow_count=flow_count(plan),
-        frame_size=frame_size(plan),
+        flow_count=count_flows(plan),
+        frame_size=name_frame_size(plan),
         frame_bytes=plan.traffic.frame_bytes,
-        bidirectional=bidirectional(plan),
+        bidirectional=is_bidirectional(plan),
         asked=_asked(plan),
         algorithm="" if plan.fixed or plan.no_traffic else plan.search.algorithm,
         host=facts.host.name if facts else "",
@@ -123,7 +123,7 @@ def _fixed_measures(trial: TrialResult, asked: str) -> Iterator[Measure]:
 
 def _latency_measures(result: RunResult) -> Iterator[Measure]:
     for point in result.latencies:
-        found = latency_of(result.trials[point.trial_index], PERCENTILES)
+        found = trial_latency(result.trials[point.trial_index], PERCENTILES)
         if found is None:
             continue
         figures = {f"p{each:g}": float(found.percentiles_ns[each]) for each in found.percentiles_ns}

@@ -6,7 +6,7 @@ from typing import Any
 
 from nodrop.export.nfvbench.counts import is_forward
 from nodrop.model.layer import Ipv4, Udp
-from nodrop.model.traffic import FieldRange, Listed, Random, Stream
+from nodrop.model.traffic import FieldRange, ListedValues, RandomValues, Stream
 
 IPV4_MAX, PORT_MAX = 2**32 - 1, 2**16 - 1
 
@@ -38,7 +38,7 @@ def _ends(stream: Stream, kind: type[Ipv4] | type[Udp], field: str) -> Iterator[
     place = (_place(stream, kind) or 1) - 1
     first = getattr(stream.layers[place], field)
     known = [part for part in stream.ranges if part.layer == place and part.field == field]
-    if known and isinstance(known[0].values, Listed):
+    if known and isinstance(known[0].values, ListedValues):
         yield from known[0].values.values
         return
     yield first
@@ -50,7 +50,7 @@ def _ends(stream: Stream, kind: type[Ipv4] | type[Udp], field: str) -> Iterator[
 
 def _reach(part: FieldRange) -> int:
     """How far the last value is from the first."""
-    if isinstance(part.values, Random):
+    if isinstance(part.values, RandomValues):
         return part.values.span - 1
     return (part.values.count - 1) * getattr(part.values, "step", 1)
 

@@ -7,7 +7,7 @@ from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.export.nfvbench.addresses import build_address_keys
 from nodrop.model.layer import Mpls, Vlan, Vxlan
 from nodrop.model.plan import Plan
-from nodrop.model.plan_summary import bidirectional, chain_name, flow_count, frame_size
+from nodrop.model.plan_summary import count_flows, is_bidirectional, name_frame_size, name_path
 from nodrop.model.result import RunResult
 
 CUSTOM_PROFILE = "custom_traffic_profile"
@@ -38,7 +38,7 @@ def find_profile_name(runs: Sequence[RunResult]) -> str:
     written = runs[0].plan.nfvbench.get("traffic")
     if isinstance(written, Mapping) and isinstance(written.get("profile"), str):
         return str(written["profile"])
-    return PROFILES.get(tuple(frame_size(run.plan) for run in runs), CUSTOM_PROFILE)
+    return PROFILES.get(tuple(name_frame_size(run.plan) for run in runs), CUSTOM_PROFILE)
 
 
 def _derived(plan: Plan) -> dict[str, Any]:
@@ -46,19 +46,19 @@ def _derived(plan: Plan) -> dict[str, Any]:
     goals = {goal.label: round(100 * goal.loss_ratio, 9) for goal in plan.search.goals}
     tagged = any(isinstance(layer, Vlan) for layer in layers)
     return {
-        "service_chain": chain_name(plan),
+        "service_chain": name_path(plan),
         "service_chain_count": plan.lab.chain_count,
         "service_chain_shared_net": plan.lab.networks == "shared",
         "l2_loopback": plan.lab.sut == "wire",
         "l3_router": bool(plan.lab.routers) or (plan.lab.cloud is not None and plan.lab.cloud.has_routers),
-        "flow_count": flow_count(plan),
+        "flow_count": count_flows(plan),
         "rate": plan.fixed.asked if plan.fixed else "_".join(goals).lower(),
         "duration_sec": _plain(plan.fixed.duration_s if plan.fixed else plan.search.final_trial_duration_s),
         "interval_sec": _plain(plan.interval_s or 0),
         "lat_percentiles": _plain(plan.percentiles),
         "measurement": {key: _plain(goals[key]) for key in ("NDR", "PDR") if key in goals and not plan.fixed}
         | {"load_epsilon": _plain(round(100 * plan.search.width_ratio, 9))},
-        "traffic": {"bidirectional": bidirectional(plan)},
+        "traffic": {"bidirectional": is_bidirectional(plan)},
         "vlan_tagging": tagged,
         "vlans": [list(side) for side in zip(*plan.lab.vlans, strict=True)],
         "vxlan": any(isinstance(layer, Vxlan) for layer in layers),
@@ -75,7 +75,7 @@ def _added(runs: Sequence[RunResult]) -> dict[str, Any]:
     plan = runs[0].plan
     searched = [] if plan.fixed or plan.no_traffic else [goal.label.upper() for goal in plan.search.goals]
     return {
-        "frame_sizes": [frame_size(run.plan) for run in runs],
+        "frame_sizes": [name_frame_size(run.plan) for run in runs],
         "generator_profile": _generator_name(plan),
         "ndr_run": "NDR" in searched,
         "pdr_run": "PDR" in searched,

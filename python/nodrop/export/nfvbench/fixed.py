@@ -17,13 +17,13 @@ from nodrop.export.nfvbench.schema import (
     Sent,
 )
 from nodrop.export.nfvbench.totals import build_totals, build_warning, compute_loss_percent
-from nodrop.model.plan import FixedPlan, Plan
+from nodrop.model.plan import FixedRatePlan, Plan
 from nodrop.model.trial import TrialResult
 
 SUFFIXES = {"%": "rate_percent", "bps": "rate_bps", "pps": "rate_pps"}
 
 
-def build_fixed_result(plan: Plan, fixed: FixedPlan, trial: TrialResult) -> FixedResult:
+def build_fixed_result(plan: Plan, fixed: FixedRatePlan, trial: TrialResult) -> FixedResult:
     """The trial of a run at a fixed rate."""
     ways = count_directions(plan, trial)
     return FixedResult(
@@ -33,13 +33,13 @@ def build_fixed_result(plan: Plan, fixed: FixedPlan, trial: TrialResult) -> Fixe
     )
 
 
-def parse_rate_type(fixed: FixedPlan) -> str:
+def parse_rate_type(fixed: FixedRatePlan) -> str:
     """In which unit a rate was asked for."""
     asked = fixed.asked.strip().lower()
     return next((name for suffix, name in SUFFIXES.items() if asked.endswith(suffix)), "rate_pps")
 
 
-def _run_config(plan: Plan, ways: Sequence[DirectionCounts], fixed: FixedPlan, trial: TrialResult) -> RunConfig:
+def _run_config(plan: Plan, ways: Sequence[DirectionCounts], fixed: FixedRatePlan, trial: TrialResult) -> RunConfig:
     asked = parse_rate_type(fixed)
     directions = {
         f"direction_{'forward' if way.forward else 'reverse'}": DirectionRates(

@@ -1,7 +1,7 @@
 """Gratuitous ARP beside the load, in NFVbench's form: what was to be announced, and what was."""
 
 from nodrop.export.nfvbench.schema import DirectionRates, Rate
-from nodrop.model.neighbor import Link
+from nodrop.model.neighbor import NeighborLink
 from nodrop.model.plan import Plan
 from nodrop.model.trial import TrialResult
 from nodrop.rates import WIRE_OVERHEAD_BYTES
@@ -28,7 +28,7 @@ def build_announcement_rates(plan: Plan, trial: TrialResult) -> DirectionRates |
     return DirectionRates(orig=_rate(plan, asked_pps, bits), tx=_rate(plan, sent_pps, bits), rx=_rate(plan, 0.0, bits))
 
 
-def _sizes(link: Link) -> list[int]:
+def _sizes(link: NeighborLink) -> list[int]:
     """Of one announcement of each address."""
     return [ADVERTISEMENT_BYTES if ":" in address else ARP_BYTES for address in link.station.addresses]
 

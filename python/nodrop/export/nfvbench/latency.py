@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from nodrop.model.latency import merged
+from nodrop.model.latency import merge_latency
 from nodrop.model.trial import DirectionTimes
 
 HIGHEST_USEC = 3_600_000_000
@@ -47,7 +47,7 @@ def compute_latency_usec(
     """
     encoded = [times.latency.hdr for times in series if times.latency and times.latency.hdr]
     is_whole = len(encoded) == sum(times.latency is not None for times in series)
-    found = merged(series, () if is_whole else percentiles)
+    found = merge_latency(series, () if is_whole else percentiles)
     if not found:
         return LatencyUsec(None, None, None, {}, None)
     counts = Counter[int]()

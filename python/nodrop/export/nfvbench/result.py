@@ -22,7 +22,7 @@ from nodrop.export.nfvbench.schema import (
 from nodrop.export.nfvbench.search_result import build_search_result, format_not_found
 from nodrop.model.hostcheck import HOST_FINDING
 from nodrop.model.plan import Plan
-from nodrop.model.plan_summary import bidirectional, chain_name, flow_count, frame_size
+from nodrop.model.plan_summary import count_flows, is_bidirectional, name_frame_size, name_path
 from nodrop.model.result import RunResult, Status
 
 FIXED = "fixed"
@@ -41,7 +41,7 @@ def build_nfvbench_result(runs: Sequence[RunResult]) -> dict[str, Any]:
     require_one_setup([run.plan for run in runs])
     runs = pick_median_runs(runs)
     first = runs[0]
-    chains = {} if first.plan.no_traffic else {chain_name(first.plan): ServiceChain(result=_measured(runs))}
+    chains = {} if first.plan.no_traffic else {name_path(first.plan): ServiceChain(result=_measured(runs))}
     cloud = {"openstack_spec": build_openstack_spec(first.plan)} if first.plan.cloud else {}
     whole = NfvbenchResult(
         **cloud,
@@ -76,21 +76,21 @@ def format_nfvbench_json(result: Mapping[str, Any]) -> str:
 def build_standard_name(runs: Sequence[RunResult]) -> str:
     """The file name NFVbench gives a result in the directory of `--std-json`: `PVP-1-10000-64-1518.json`."""
     plan = runs[0].plan
-    sizes = "-".join(dict.fromkeys(frame_size(run.plan) for run in runs))
-    return f"{chain_name(plan)}-{plan.lab.chain_count}-{flow_count(plan)}-{sizes}.json"
+    sizes = "-".join(dict.fromkeys(name_frame_size(run.plan) for run in runs))
+    return f"{name_path(plan)}-{plan.lab.chain_count}-{count_flows(plan)}-{sizes}.json"
 
 
 def _measured(runs: Sequence[RunResult]) -> ChainMeasurement:
     plan = runs[0].plan
     sizes: dict[str, FixedResult | SearchedResult | str] = {
-        frame_size(run.plan): found for run in runs if (found := _of_size(run))
+        name_frame_size(run.plan): found for run in runs if (found := _of_size(run))
     }
     if said := list(dict.fromkeys(text for run in runs for text in _warnings(run))):
         sizes["warning"] = "\n".join(said)
     return ChainMeasurement(
-        flow_count=flow_count(plan),
+        flow_count=count_flows(plan),
         service_chain_count=plan.lab.chain_count,
-        bidirectional=bidirectional(plan),
+        bidirectional=is_bidirectional(plan),
         profile=find_profile_name(runs),
         compute_nodes={node: {} for run in runs for node in _compute_nodes(run)},
         result=sizes,
@@ -110,12 +110,12 @@ def _of_size(run: RunResult) -> FixedResult | SearchedResult | None:
     if run.plan.fixed:
         trials = [trial for trial in run.trials if trial.phase == FIXED]
         return build_fixed_result(run.plan, run.plan.fixed, trials[-1]) if trials else None
-    return build_search_result(run, frame_size(run.plan)) if run.trials else None
+    return build_search_result(run, name_frame_size(run.plan)) if run.trials else None
 
 
 def _warnings(run: RunResult) -> Iterator[str]:
     """How it ended, if not well; goals that were not met; what to know of the set-up."""
-    size = frame_size(run.plan)
+    size = name_frame_size(run.plan)
     if run.status is not Status.COMPLETE:
         yield f"{size}: {run.status.replace('_', ' ')}: {run.error or 'the run ended before it was complete'}"
     yield from (f"{size}: {format_not_found(goal)}" for goal in run.goals if not goal.lower)

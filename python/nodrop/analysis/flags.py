@@ -1,0 +1,74 @@
+"""Flags of a comparison: irregular runs, drift, and the order of the runs."""
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from nodrop.analysis.run_order import TimedRun, is_b_later
+from nodrop.analysis.statistics import RunDrift, sample_variance
+from nodrop.analysis.types import MetricSeries
+from nodrop.model.goal import Flag
+from nodrop.model.summary import MeasureUnit
+
+GAP_SPREADS = 6.0
+"""Smallest gap between two groups, in their own standard deviations; 1 % of even samples of five runs reach it."""
+GAPS_MIN: dict[MeasureUnit, float] = {"pps": 0.01, "ns": 0.1, "ratio": 1e-4}
+"""Smallest gap that is flagged."""
+RUNS_MIN = 4
+"""Fewest runs that are checked."""
+DRIFT_P_MAX = 0.01
+"""Largest p-value at which a slope counts as drift."""
+
+
+def flag_irregular_runs(a: MetricSeries, b: MetricSeries, unit: MeasureUnit) -> Iterator[Flag]:
+    """Flag outliers and separate groups among the runs of each side."""
+    for name, series in (("A", a), ("B", b)):
+        at = [point.value if unit == "ratio" else math.log(max(point.value, 1.0)) for point in series.points]
+        if len(at) >= RUNS_MIN:
+            yield from _groups(name, at, series, unit)
+
+
+def _groups(name: str, at: Sequence[float], series: MetricSeries, unit: MeasureUnit) -> Iterator[Flag]:
+    ordered = sorted(at)
+    gaps = [high - low for low, high in pairwise(ordered)]
+    cut = max(range(len(gaps)), key=gaps.__getitem__) + 1
+    lower, upper = ordered[:cut], ordered[cut:]
+    within = max(_spread(lower), _spread(upper))
+    if gaps[cut - 1] < max(GAPS_MIN[unit], GAP_SPREADS * within):
+        return
+    if min(len(lower), len(upper)) > 1:
+        yield Flag(
+            code="two_modes", text=f"{name}: {len(upper)} runs are high and {len(lower)} low, with none between."
+        )
+        return
+    alone = at.index(upper[0] if len(upper) == 1 else lower[0])
+    yield Flag(code="outlier", text=f"{name}: run {series.points[alone].run_id} is far from the others.")
+
+
+def _spread(values: Sequence[float]) -> float:
+    return math.sqrt(sample_variance(values)) if len(values) > 1 else 0.0
+
+
+def flag_drift(drift: RunDrift | None) -> Flag | None:
+    """Flag a significant slope over the runs."""
+    if drift is None or drift.p >= DRIFT_P_MAX:
+        return None
+    direction = "rose" if drift.slope > 0 else "fell"
+    return Flag(
+        code="drift",
+        text=f"Values {direction} from run to run: the machine or the SUT drifts. Alternating runs cancel drift.",
+    )
+
+
+def flag_run_order(a: Sequence[TimedRun], b: Sequence[TimedRun]) -> Iterator[Flag]:
+    """Flag sides measured one after the other, where drift looks like a difference, and runs on both sides."""
+    later = is_b_later(a, b)
+    if later is not None and min(len(a), len(b)) > 1:
+        first, second = ("A", "B") if later else ("B", "A")
+        yield Flag(
+            code="one_after_the_other",
+            text=f"All runs of {first} came before those of {second}: a change of the machine in between looks like a "
+            "difference. Alternating runs cancel it.",
+        )
+    if {run.run_id for run in a} & {run.run_id for run in b}:
+        yield Flag(code="same_runs", text="A run is on both sides, which makes the sides more similar.")
