@@ -14,10 +14,9 @@ from nodrop.model.facts import StageFacts
 from nodrop.model.lab_plan import LabPlan
 from nodrop.model.plan import Plan
 from nodrop.plan import build
-from nodrop.run.execute import Parts
-from nodrop.run.recorder import RunRecorder
-from nodrop.simulation import SimulatedMeasurer, SutModel
-from nodrop.stage.base import Stage
+from nodrop.run.execute import RunEnvironment
+from nodrop.simulation import SimulatedMeasurer, SutFunction
+from nodrop.stage.base import OnProgress, Stage
 
 MILLION = Step(1e6)
 """Forwards a million frames per second."""
@@ -74,21 +73,21 @@ def make_plan(results_dir: Path, **overrides: Any) -> Plan:
 
 
 def parts(
-    sut: SutModel = MILLION,
+    sut: SutFunction = MILLION,
     *,
     stage: NullStage | None = None,
     wrap: Callable[[SimulatedMeasurer], Measurer] | None = None,
-) -> Parts:
+) -> RunEnvironment:
     """A run over a model, its measurer wrapped in whatever is to go wrong."""
 
-    def make_stage(_plan: Plan, _record: RunRecorder) -> Stage:
+    def make_stage(_plan: Plan, _run_id: str, _on_progress: OnProgress) -> Stage:
         return stage or NullStage()
 
     def make_measurer(plan: Plan, _stage: Stage) -> Measurer:
         simulated = SimulatedMeasurer(plan.traffic, sut)
         return wrap(simulated) if wrap else simulated
 
-    return Parts(make_stage, make_measurer)
+    return RunEnvironment(make_stage, make_measurer)
 
 
 class Listener:

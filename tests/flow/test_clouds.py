@@ -8,18 +8,17 @@ import pytest
 from tests.running import MILLION, Listener, NullStage
 
 from nodrop.config.load import load
-from nodrop.errors import GeneratorError, NoPath, StageError
+from nodrop.errors import GeneratorError, NoPathError, StageError
 from nodrop.model.event import StageProgress
 from nodrop.model.facts import ChainFacts, StageFacts
 from nodrop.model.layer import Vlan
 from nodrop.model.plan import Plan
 from nodrop.model.result import DirectionCheck, Status
 from nodrop.plan import build_each
-from nodrop.run.execute import Parts, execute
-from nodrop.run.recorder import RunRecorder
+from nodrop.run.execute import RunEnvironment, execute
 from nodrop.run.suite import execute_suite
 from nodrop.simulation import SimulatedMeasurer
-from nodrop.stage.base import Stage
+from nodrop.stage.base import OnProgress, Stage
 
 SHORT = {
     "sut": "openstack",
@@ -33,16 +32,16 @@ SHORT = {
 class CountingStage(NullStage):
     """Chains numbered by a cloud; falls down, or is made anew, when told to."""
 
-    def __init__(self, record: RunRecorder, vlan: int) -> None:
+    def __init__(self, on_progress: OnProgress, vlan: int) -> None:
         super().__init__()
         self.entered_count = self.left_count = 0
         self.restaged: tuple[int, ...] = ()
         self.is_fallen = False
-        self._record = record
+        self._on_progress = on_progress
         self._vlan = vlan
 
     def __enter__(self) -> Self:
-        self._record.staging("server nodrop-vm-0 is ACTIVE", 1, 1)
+        self._on_progress("server nodrop-vm-0 is ACTIVE", 1, 1)
         self.entered_count += 1
         return self
 
@@ -79,11 +78,11 @@ class Cloud:
         """What the measurer of each run ends in, in order."""
 
     @property
-    def parts(self) -> Parts:
-        return Parts(self._stage, self._measurer)
+    def parts(self) -> RunEnvironment:
+        return RunEnvironment(self._stage, self._measurer)
 
-    def _stage(self, _plan: Plan, record: RunRecorder) -> Stage:
-        self.stages.append(CountingStage(record, 700 + 10 * len(self.stages)))
+    def _stage(self, _plan: Plan, _run_id: str, on_progress: OnProgress) -> Stage:
+        self.stages.append(CountingStage(on_progress, 700 + 10 * len(self.stages)))
         return self.stages[-1]
 
     def _measurer(self, plan: Plan, _stage: Stage) -> SimulatedMeasurer:
@@ -172,13 +171,13 @@ class Blocked(SimulatedMeasurer):
 
     def check_path(self) -> tuple[DirectionCheck, ...]:
         if not (self._its.restaged and self._helps):
-            raise NoPath("nothing arrived", (0,))
+            raise NoPathError("nothing arrived", (0,))
         return super().check_path()
 
 
 def test_chains_through_which_nothing_passes_are_made_anew_once(tmp_path: Path) -> None:
     cloud = Cloud()
-    parts = Parts(cloud.parts.stage, lambda plan, _stage: Blocked(plan, cloud.stages[-1]))
+    parts = RunEnvironment(cloud.parts.open_stage, lambda plan, _stage: Blocked(plan, cloud.stages[-1]))
     result = execute(plans(tmp_path)[0], Listener(), parts)
     assert result.status is Status.COMPLETE
     assert cloud.stages[0].restaged == (0,)
@@ -187,6 +186,6 @@ def test_chains_through_which_nothing_passes_are_made_anew_once(tmp_path: Path) 
 
 def test_chains_that_are_not_helped_by_that_are_told_to_have_been_made_anew(tmp_path: Path) -> None:
     cloud = Cloud()
-    parts = Parts(cloud.parts.stage, lambda plan, _stage: Blocked(plan, cloud.stages[-1], helps=False))
-    with pytest.raises(NoPath, match="nothing arrived; the VMs of chain 0 were made anew once"):
+    parts = RunEnvironment(cloud.parts.open_stage, lambda plan, _stage: Blocked(plan, cloud.stages[-1], helps=False))
+    with pytest.raises(NoPathError, match="nothing arrived; the VMs of chain 0 were re-created once"):
         execute(plans(tmp_path)[0], Listener(), parts)

@@ -14,9 +14,9 @@ from nodrop.cli.console import show
 from nodrop.config.load import load
 from nodrop.errors import ConfigError, SearchError
 from nodrop.model.result import DirectionCheck, RunResult, Status
-from nodrop.model.trial import FIXED, Doubt, TrialResult, Validity, Verdict
+from nodrop.model.trial import FIXED, Doubt, TrialResult, Validity, ValidityStatus
 from nodrop.plan import build
-from nodrop.plan.resolvers import Lookups
+from nodrop.plan.resolvers import Resolvers
 from nodrop.report.line_progress import LineProgress, trial_line
 from nodrop.report.story import story
 from nodrop.report.terminal import report
@@ -142,8 +142,8 @@ class Invalid(SimulatedMeasurer):
     """Loses frames of its own in every trial."""
 
     def measure(self, *arguments: Any) -> TrialResult:
-        doubt = Doubt(code="tester_drops", verdict=Verdict.INVALID, text="the tester dropped 5 frames")
-        validity = Validity(verdict=Verdict.INVALID, doubts=(doubt,))
+        doubt = Doubt(code="tester_drops", verdict=ValidityStatus.INVALID, text="the tester dropped 5 frames")
+        validity = Validity(verdict=ValidityStatus.INVALID, doubts=(doubt,))
         return super().measure(*arguments).model_copy(update={"validity": validity})
 
 
@@ -183,13 +183,13 @@ def test_what_tells_of_searches_copes_with_runs_that_have_none(tmp_path: Path) -
     checked = execute(make_plan(tmp_path, no_traffic=True), Listener(), parts())
     assert "Nothing was searched for: at 10kpps for 1 s." in story(fixed, (), 100)
     assert "Nothing was searched for: no traffic." in story(checked, (), 100)
-    assert calibration.calibration_of(fixed) is None
+    assert calibration.derive_calibration(fixed) is None
     for result in (fixed, checked):
         with pytest.raises(ConfigError, match="a picture of its search asked, it has none"):
-            search_bounds.chart(result, ())
+            search_bounds.build_chart(result, ())
     config = load((), {"search.warm_start": fixed.run_id})
     with pytest.raises(ConfigError, match="no goal of it has both bounds"):
-        build(config, Lookups(find_result=lambda wanted: store.load(wanted, tmp_path)))
+        build(config, Resolvers(find_result=lambda wanted: store.load(wanted, tmp_path)))
 
 
 def test_a_bound_that_was_not_sent_in_full_says_what_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,21 +17,21 @@ from nodrop.cli import nodrop
 from nodrop.cli.measure import measure_each
 from nodrop.cli.outputs import Outputs
 from nodrop.cli.suite_output import several_report
-from nodrop.cli.variant_plans import other_plans
+from nodrop.cli.variant_plans import make_variant_plans
 from nodrop.config.load import load
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError, GeneratorError
-from nodrop.export.nfvbench import nfvbench_result
-from nodrop.export.run_metrics import families
+from nodrop.export.nfvbench import build_nfvbench_result
+from nodrop.export.run_metrics import build_families
 from nodrop.model.event import RunStarted
 from nodrop.model.plan import Plan
 from nodrop.model.result import Status
+from nodrop.model.run_state import RunState
 from nodrop.plan import build_each
 from nodrop.report.line_progress import LineProgress
 from nodrop.report.live_progress import picture
-from nodrop.report.progress import Progress
-from nodrop.run.execute import Parts
-from nodrop.run.suite import execute_suite, interleaved
+from nodrop.run.execute import RunEnvironment
+from nodrop.run.suite import execute_suite, interleave
 from nodrop.simulation import SimulatedMeasurer
 from nodrop.store import suites
 
@@ -55,7 +55,7 @@ def config(tmp_path: Path, overlay: dict[str, Any] | None = None, **keys: Any) -
     return load((), asked, overlays=(json.dumps(overlay),) if overlay else ())
 
 
-def parts(b_pps: float = 0.95e6, broken: str = "") -> Parts:
+def parts(b_pps: float = 0.95e6, broken: str = "") -> RunEnvironment:
     """A SUT that forwards a little more each time, and as B less; measuring it as `B2` may fail."""
     steps: Iterator[int] = itertools.count()
 
@@ -68,12 +68,12 @@ def parts(b_pps: float = 0.95e6, broken: str = "") -> Parts:
         drift = 1 + 0.001 * next(steps)
         return kind(plan.traffic, Step((b_pps if plan.variant == "B" else 1e6) * drift))
 
-    return Parts(lambda _plan, _record: NullStage(), make)
+    return RunEnvironment(lambda _plan, _run_id, _on_progress: NullStage(), make)
 
 
 def in_turn(tmp_path: Path, **keys: Any) -> tuple[Plan, ...]:
     a = build_each(config(tmp_path, **keys))
-    return interleaved(a, build_each(config(tmp_path, {"flow_count": 1000}, **keys)))
+    return interleave(a, build_each(config(tmp_path, {"flow_count": 1000}, **keys)))
 
 
 def text_of(outcome: Any, monkeypatch: pytest.MonkeyPatch, columns: int = 100) -> str:
@@ -126,7 +126,7 @@ def test_frame_sizes_alternate_within_a_repeat(tmp_path: Path) -> None:
 def test_what_both_have_to_share_is_refused_in_b(overlay: dict[str, Any], message: str, tmp_path: Path) -> None:
     a, b = build_each(config(tmp_path, repeat=2)), build_each(config(tmp_path, overlay, repeat=2))
     with pytest.raises(ConfigError, match=message):
-        interleaved(a, b)
+        interleave(a, b)
 
 
 def test_an_overlay_wins_over_flags(tmp_path: Path) -> None:
@@ -135,10 +135,10 @@ def test_an_overlay_wins_over_flags(tmp_path: Path) -> None:
 
 def test_what_differs_is_said_and_b_is_labelled_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     a = config(tmp_path, label="nightly")
-    plans = other_plans(a, config(tmp_path, {"sut": "bridge", "engine": {"queue_slots": 64}}, label="nightly"))
+    plans = make_variant_plans(a, config(tmp_path, {"sut": "bridge", "engine": {"queue_slots": 64}}, label="nightly"))
     assert "B differs from A in sut: vnf-l2 -> bridge, engine.queue_slots: 32768 -> 64" in capsys.readouterr().err
     assert plans[0].label == "nightly B"
-    assert other_plans(a, config(tmp_path, {"label": "new"}))[0].label == "new"
+    assert make_variant_plans(a, config(tmp_path, {"label": "new"}))[0].label == "new"
 
 
 def test_the_suite_says_which_repeat_of_which_each_run_is(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_the_suite_says_which_repeat_of_which_each_run_is(tmp_path: Path) -> Non
         (3, "B", 2),
         (4, "A", 2),
     ]
-    found = suites.find("latest", tmp_path)
+    found = suites.load("latest", tmp_path)
     assert found and found.suite == outcome.suite
 
 
@@ -162,17 +162,18 @@ def test_a_run_that_fails_is_named_and_the_others_are_kept(tmp_path: Path, capsy
     captured = capsys.readouterr()
     assert code == GeneratorError.exit_code
     assert "frame size 64, B 2 of 2: engine lost" in captured.err
-    found = suites.find("latest", tmp_path)
+    found = suites.load("latest", tmp_path)
     assert found and [run.status for run in found.suite.runs].count(Status.COMPLETE) == 3
 
 
 def test_progress_says_which_repeat_it_is(tmp_path: Path) -> None:
-    out, progress = io.StringIO(), Progress()
+    out, progress = io.StringIO(), RunState()
     seen: list[str] = []
 
     def hear(event: Any) -> None:
+        nonlocal progress
         lines.hear(event)
-        progress.hear(event)
+        progress = progress.apply(event)
         if isinstance(event, RunStarted):
             from rich.console import Console
 
@@ -213,7 +214,7 @@ def test_set_ups_in_turn_end_with_the_verdict(tmp_path: Path, monkeypatch: pytes
 
 def test_nfvbenchs_form_has_the_repeat_in_the_middle(tmp_path: Path) -> None:
     outcome = execute_suite(build_each(config(tmp_path, repeat=3)), Listener(), parts())
-    form = nfvbench_result(outcome.results)["benchmarks"]["network"]["service_chain"]["PVP"]["result"]["result"]
+    form = build_nfvbench_result(outcome.results)["benchmarks"]["network"]["service_chain"]["PVP"]["result"]["result"]
     loads = sorted(result.goals[0].lower.load_pps for result in outcome.results if result.goals[0].lower)
     assert form["64"]["ndr"]["rate_pps"] == pytest.approx(loads[1], abs=1)
 
@@ -226,7 +227,7 @@ def test_nfvbenchs_form_of_two_set_ups_is_refused_before_anything_is_measured(tm
 
 def test_metrics_have_every_label_once(tmp_path: Path) -> None:
     outcome = execute_suite(in_turn(tmp_path, repeat=2), Listener(), parts())
-    for family in families(outcome.results):
+    for family in build_families(outcome.results):
         labels = [(sample.name, tuple(sorted(sample.labels.items()))) for sample in family.samples]
         assert len(labels) == len(set(labels))
 

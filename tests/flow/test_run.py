@@ -13,12 +13,12 @@ from tests.running import MILLION, Listener, NullStage, make_plan, parts
 from tests.suts import SlowTester, Step
 
 from nodrop import store
-from nodrop.errors import ConfigError, GeneratorError, OutOfTime, SearchError
+from nodrop.errors import ConfigError, GeneratorError, SearchError, SearchTimeoutError
 from nodrop.generator.base import Measurer, OnWindow
 from nodrop.model.event import RunDone
 from nodrop.model.goal import Limit
 from nodrop.model.result import DirectionCheck, RunResult, Status
-from nodrop.model.trial import Doubt, SenderTimes, TimeSummary, Trial, TrialResult, Validity, Verdict
+from nodrop.model.trial import Doubt, SenderTimes, TimeSummary, Trial, TrialResult, Validity, ValidityStatus
 from nodrop.run.execute import execute
 from nodrop.simulation import SimulatedMeasurer
 
@@ -54,8 +54,8 @@ def mishaps(by_index: dict[int, Mishap]) -> Callable[[SimulatedMeasurer], Measur
 
 
 def invalid(result: TrialResult) -> TrialResult:
-    doubt = Doubt(code="tester_drops", verdict=Verdict.INVALID, text="the tester dropped 5 frames")
-    return result.model_copy(update={"validity": Validity(verdict=Verdict.INVALID, doubts=(doubt,))})
+    doubt = Doubt(code="tester_drops", verdict=ValidityStatus.INVALID, text="the tester dropped 5 frames")
+    return result.model_copy(update={"validity": Validity(verdict=ValidityStatus.INVALID, doubts=(doubt,))})
 
 
 def held_up(result: TrialResult, *, late_ns: int = 9_000) -> TrialResult:
@@ -180,7 +180,7 @@ def test_a_trial_that_only_a_held_up_tester_decides_is_repeated(tmp_path: Path) 
     assert disturbed.goals[0].lower and undisturbed.goals[0].lower
     assert disturbed.goals[0].lower.load_pps == undisturbed.goals[0].lower.load_pps
     spoiled = disturbed.trials[index]
-    assert spoiled.validity.verdict is Verdict.INVALID
+    assert spoiled.validity.verdict is ValidityStatus.INVALID
     assert spoiled.validity.doubts[-1].text.startswith(
         "the tester, on time with most frames, was held up for up to 20.0 ms; the "
     )
@@ -191,14 +191,14 @@ def test_a_tester_that_is_held_up_every_time_is_the_limit(tmp_path: Path) -> Non
     index = lossless_index(execute(make_plan(tmp_path), Listener(), parts()))
     result = execute(make_plan(tmp_path), Listener(), parts(wrap=mishaps(dict.fromkeys(range(index, 100), held_up))))
     verdicts = [trial.validity.verdict for trial in result.trials[index : index + 3]]
-    assert verdicts == [Verdict.INVALID, Verdict.INVALID, Verdict.VALID]
+    assert verdicts == [ValidityStatus.INVALID, ValidityStatus.INVALID, ValidityStatus.VALID]
     assert result.trials[index + 2].loss_ratio > 0
 
 
 def test_a_tester_that_is_too_slow_is_not_held_up(tmp_path: Path) -> None:
     index = lossless_index(execute(make_plan(tmp_path), Listener(), parts()))
     result = execute(make_plan(tmp_path), Listener(), parts(wrap=mishaps({index: overloaded})))
-    assert result.trials[index].validity.verdict is Verdict.VALID
+    assert result.trials[index].validity.verdict is ValidityStatus.VALID
 
 
 def test_latency_whose_trials_are_all_invalid_is_left_out(tmp_path: Path) -> None:
@@ -232,7 +232,7 @@ def test_what_was_measured_before_the_end_is_kept(
 
 def test_a_search_that_cannot_end_in_time_is_stopped_with_its_bounds_so_far(tmp_path: Path) -> None:
     listener = Listener()
-    with pytest.raises(OutOfTime, match=r"a search within 0\.9 s asked, it needs longer; allow more time"):
+    with pytest.raises(SearchTimeoutError, match=r"a search within 0\.9 s asked, it needs longer; allow more time"):
         execute(make_plan(tmp_path, search__algorithm="mlrsearch-01", search__max_duration="0.9s"), listener, parts())
     result = stored(listener)
     assert result.status is Status.TIMED_OUT
@@ -254,7 +254,7 @@ def test_a_search_that_used_up_its_budget_is_complete_and_goes_on_to_latency(tmp
 def test_a_search_that_keeps_to_its_time_by_itself_ends_the_same_way(key: str, status: Status, tmp_path: Path) -> None:
     listener = Listener()
     plan = make_plan(tmp_path, search__algorithm="nodrop", **{f"search__{key}": "1.2s"})
-    with contextlib.suppress(OutOfTime):
+    with contextlib.suppress(SearchTimeoutError):
         execute(plan, listener, parts())
     result = stored(listener)
     assert result.status is status
@@ -272,7 +272,7 @@ def test_a_search_that_cannot_search_as_asked_says_so_before_anything_is_started
     plan = make_plan(tmp_path, search__algorithm="mlrsearch-01")
     beyond = plan.search.model_copy(update={"min_load_pps": 8e6})
     listener = Listener()
-    with pytest.raises(ConfigError, match=r"make the maximum load at least the minimum load"):
+    with pytest.raises(ConfigError, match=r"raise search.max_load or lower search.min_load"):
         execute(plan.model_copy(update={"search": beyond}), listener, parts())
     assert listener.events == []
 

@@ -25,7 +25,7 @@ from nodrop.model.trial import DirectionTimes, LatencySummary, TrialResult
 from nodrop.plan import build, build_each
 from nodrop.report.line_progress import LineProgress
 from nodrop.report.suite import suite_report
-from nodrop.run.execute import Parts
+from nodrop.run.execute import RunEnvironment
 from nodrop.run.suite import execute_suite
 from nodrop.simulation import SimulatedMeasurer
 from nodrop.store import suites
@@ -61,7 +61,7 @@ def with_latency(result: RunResult) -> RunResult:
     return result.model_copy(update={"trials": tuple(trials)})
 
 
-def failing_at(frame_size: str, error: BaseException) -> Parts:
+def failing_at(frame_size: str, error: BaseException) -> RunEnvironment:
     """Parts whose measurer raises at a frame size."""
 
     class Failing(SimulatedMeasurer):
@@ -72,7 +72,7 @@ def failing_at(frame_size: str, error: BaseException) -> Parts:
         kind = Failing if plan.frame_size == frame_size else SimulatedMeasurer
         return kind(plan.traffic, MILLION)
 
-    return Parts(lambda _plan, _record: NullStage(), make)
+    return RunEnvironment(lambda _plan, _run_id, _on_progress: NullStage(), make)
 
 
 @pytest.mark.parametrize(
@@ -152,8 +152,8 @@ def test_a_suite_is_found_by_file_directory_id_and_as_the_latest(tmp_path: Path)
     outcome = execute_suite(plans_for(tmp_path, frame_sizes=[64, 128]), Listener(), parts())
     suite_id = outcome.suite.suite_id
     for wanted in (tmp_path / suite_id / "suite.json", tmp_path / suite_id, suite_id, "latest"):
-        assert suites.find(wanted, tmp_path) == (outcome.suite, outcome.results)
-    assert suites.find(outcome.results[0].run_id, tmp_path) is None
+        assert suites.load(wanted, tmp_path) == (outcome.suite, outcome.results)
+    assert suites.load(outcome.results[0].run_id, tmp_path) is None
     assert store.load("latest", tmp_path) == outcome.results[-1]
     with pytest.raises(ConfigError, match="it is of several runs; name one of those listed in"):
         store.load(suite_id, tmp_path)
@@ -163,7 +163,7 @@ def test_a_run_by_itself_after_a_suite_is_the_latest(tmp_path: Path) -> None:
     outcome = execute_suite(plans_for(tmp_path, frame_sizes=[64, 128]), Listener(), parts())
     alone = outcome.results[0].model_copy(update={"run_id": "29990101T000000Z-ffffff"})
     store.save(alone, tmp_path)
-    assert suites.find("latest", tmp_path) is None
+    assert suites.load("latest", tmp_path) is None
 
 
 def test_a_size_that_fails_keeps_no_other_from_being_measured(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_an_interrupted_suite_keeps_what_was_measured(tmp_path: Path) -> None:
     plans = plans_for(tmp_path, frame_sizes=[64, 128, 256])
     with pytest.raises(KeyboardInterrupt):
         execute_suite(plans, Listener(), failing_at("128", KeyboardInterrupt("stopped by SIGINT")))
-    found = suites.find("latest", tmp_path)
+    found = suites.load("latest", tmp_path)
     assert found
     assert [run.status for run in found.suite.runs] == [Status.COMPLETE, Status.INTERRUPTED]
     assert (found.suite.status, found.suite.error) == (Status.INTERRUPTED, "stopped by SIGINT")
@@ -190,7 +190,7 @@ def test_a_killed_suite_is_on_disk_as_interrupted(tmp_path: Path) -> None:
 
     def look(event: object) -> None:
         if isinstance(event, RunStarted) and event.place and event.place.number == 2:
-            found = suites.find(event.place.suite_id, tmp_path)
+            found = suites.load(event.place.suite_id, tmp_path)
             assert found
             seen.append(found.suite)
 

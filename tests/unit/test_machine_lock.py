@@ -37,7 +37,7 @@ def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(machine_lock.ALONGSIDE, raising=False)
     monkeypatch.setattr(machine_lock, "TURN", f"\0nodrop.test.{secrets.token_hex(8)}")
     monkeypatch.setattr(runtime_dirs, "runtime_root", lambda: tmp_path / "records")
-    monkeypatch.setattr(persistent_lab, "_standing_holders", lambda: iter(()))
+    monkeypatch.setattr(persistent_lab, "_find_holders", lambda: iter(()))
 
 
 @pytest.fixture

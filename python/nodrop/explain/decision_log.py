@@ -1,10 +1,10 @@
-"""A search that keeps account of itself: what each trial might have changed, and what it did change."""
+"""A search that logs its decisions: the possible and the actual effect of each trial."""
 
 import time
 
-from nodrop.explain.lookahead import Lookout, goal_states
+from nodrop.explain.lookahead import Lookahead, goal_states
 from nodrop.model.goal import Flag
-from nodrop.model.result import Outlook, SearchStep
+from nodrop.model.result import SearchDecision, TrialPreview
 from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search import create
@@ -12,43 +12,43 @@ from nodrop.search.base import Interval, Outcome
 
 
 class LoggedSearch:
-    """`nodrop.search.base.Search`, whose `tell` gives the step for the record. Raises what `create` raises."""
+    """`nodrop.search.base.Search` whose `tell` returns the decision to record. Raises the errors of `create`."""
 
     def __init__(self, plan: SearchPlan) -> None:
         self._search = create(plan)
-        self._lookout = Lookout(plan)
-        self._outlook = Outlook()
+        self._lookahead = Lookahead(plan)
+        self._preview = TrialPreview()
         self._intervals = self._search.intervals()
 
     def ask(self) -> Trial | None:
-        """The next trial wanted, the same one until it is told about; None when the search is over."""
+        """Return the next trial, the same one until `tell`; None when the search is over."""
         return self._search.ask()
 
-    def outlook(self, trial: Trial, started_s: float) -> Outlook:
-        """What may come of the trial just asked for, which is about to start."""
-        self._outlook = self._lookout.outlook(self._intervals, trial, started_s)
-        return self._outlook
+    def preview(self, trial: Trial, started_s: float) -> TrialPreview:
+        """Return the possible effects of the trial that is about to start."""
+        self._preview = self._lookahead.preview(self._intervals, trial, started_s)
+        return self._preview
 
-    def tell(self, outcome: Outcome) -> SearchStep:
+    def tell(self, outcome: Outcome) -> SearchDecision:
         """Answer the last `ask`."""
         before = goal_states(self._intervals)
-        begun_s = time.process_time()
+        start_s = time.process_time()
         self._search.tell(outcome)
-        self._lookout.tell(outcome, time.process_time() - begun_s)
+        self._lookahead.tell(outcome, time.process_time() - start_s)
         self._intervals = self._search.intervals()
-        outlook, self._outlook = self._outlook, Outlook()
-        return SearchStep(
+        preview, self._preview = self._preview, TrialPreview()
+        return SearchDecision(
             trial_index=outcome.index,
             started_s=outcome.started_s,
             before=before,
             after=goal_states(self._intervals),
-            **outlook.model_dump(),
+            **preview.model_dump(),
         )
 
     def intervals(self) -> tuple[Interval, ...]:
-        """What is known of each goal, in the goals' order."""
+        """Return the interval of each goal, in the order of the goals."""
         return self._intervals
 
     def findings(self) -> tuple[Flag, ...]:
-        """What the search saw beyond the goals."""
+        """Return observations of the search beyond its goals."""
         return self._search.findings()

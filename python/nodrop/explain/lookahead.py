@@ -1,102 +1,100 @@
-"""What the next trial of a search may change and how long the search will take, worked out by thinking it further.
+"""The possible effects of the next trial of a search and the remaining time of the search, found by simulation.
 
-A search is deterministic: a fresh one that is told the outcomes so far stands where the real one stands, and can then
-be told an outcome that has not happened. So this works for every search, and knows of none.
+A search is deterministic: a new one that receives the outcomes so far is in the state of the real one, and can then
+receive hypothetical outcomes. This works for every search without knowing which one it is.
 """
 
 import time
 from collections.abc import Sequence
 
-from nodrop.model.result import GoalState, Outlook
+from nodrop.model.result import GoalState, TrialPreview
 from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.report.bound_changes import changes_text
 from nodrop.search import create
 from nodrop.search.base import Interval, Outcome, Search
-from nodrop.simulation.minimal_sut import SupposedSut, supposed_outcome
+from nodrop.simulation.minimal_sut import MinimalSut, SteadyLossSut
+from nodrop.simulation.search_run import simulate_trial, simulate_trials
+from nodrop.simulation.sut import Sut
 from nodrop.units import format_pps, format_seconds
 
 BUDGET_S = 0.05
-"""CPU time an outlook may take: it is spent between trials, while nothing is measured."""
+"""CPU time limit of a preview, which is computed between trials."""
 TRIALS_MAX = 200
-"""A search that is longer than this in supposition is not thought to its end."""
+"""The remaining time of a longer search is not predicted."""
 
 
-class Lookout:
-    """Follows a search trial by trial and says where each may lead."""
+class Lookahead:
+    """Follows a search trial by trial and previews each trial."""
 
     def __init__(self, plan: SearchPlan) -> None:
         self._plan = plan
         self._outcomes: list[Outcome] = []
-        self._telling_s = 0.0
+        self._redo_s = 0.0
 
     def tell(self, outcome: Outcome, cpu_s: float) -> None:
-        """Take in what the search was told, and the CPU time it took to take it in: a fork takes it again."""
+        """Note an outcome that the search received, and the CPU time the search needed, which a copy needs again."""
         self._outcomes.append(outcome)
-        self._telling_s += cpu_s
+        self._redo_s += cpu_s
 
-    def outlook(self, known: Sequence[Interval], trial: Trial, started_s: float) -> Outlook:
-        """What may come of a trial; without what would take too long to work out.
+    def preview(self, intervals: Sequence[Interval], trial: Trial, started_s: float) -> TrialPreview:
+        """Return the possible effects of a trial, leaving out those that take too long to compute.
 
         Args:
-            known: what the real search knows of each goal.
-            trial: what it asked for.
-            started_s: seconds from the start of the search until now.
+            intervals: the interval of each goal in the real search.
+            trial: its next trial.
+            started_s: time since the start of the search.
         """
         deadline_s = time.process_time() + BUDGET_S
-        supposed = SupposedSut(self._plan, known, _forwarded_pps(self._outcomes))
-        overload_ratio = supposed.overload_ratio(trial.intended_load_pps)
+        sut = MinimalSut(self._plan, intervals, _forwarded_pps(self._outcomes))
+        overload = SteadyLossSut(sut.overload_ratio(trial.intended_load_pps))
         try:
-            return Outlook(
-                if_low_loss=self._consequence(known, trial, 0.0, started_s, deadline_s),
-                if_high_loss=self._consequence(known, trial, overload_ratio, started_s, deadline_s),
-                left_s=self._left_s(supposed, started_s, deadline_s),
+            return TrialPreview(
+                if_low_loss=self._consequence(intervals, trial, SteadyLossSut(0.0), started_s, deadline_s),
+                if_high_loss=self._consequence(intervals, trial, overload, started_s, deadline_s),
+                left_s=self._remaining_s(sut, started_s, deadline_s),
             )
-        except Exception:  # an outlook is a courtesy: what a search makes of events that never were must not end a run
-            return Outlook()
+        except Exception:  # a search that fails on hypothetical outcomes must not end the run
+            return TrialPreview()
 
     def _consequence(
-        self, known: Sequence[Interval], trial: Trial, loss_ratio: float, started_s: float, deadline_s: float
+        self, intervals: Sequence[Interval], trial: Trial, sut: Sut, started_s: float, deadline_s: float
     ) -> str:
-        fork = self._fork(deadline_s)
-        if fork is None:
+        copy = self._replayed_copy(deadline_s)
+        if copy is None:
             return ""
-        fork.tell(supposed_outcome(trial, loss_ratio, self._next_index(), started_s))
-        changes = changes_text(goal_states(known), goal_states(fork.intervals()))
-        return f"{changes}; {_next_text(fork.ask())}"
+        copy.tell(simulate_trial(sut, trial, self._next_index(), started_s))
+        changes = changes_text(goal_states(intervals), goal_states(copy.intervals()))
+        return f"{changes}; {_next_text(copy.ask())}"
 
-    def _left_s(self, supposed: SupposedSut, started_s: float, deadline_s: float) -> float | None:
-        """Time until the search is over, or until the next trial would end too late, if the SUT is as supposed."""
-        fork = self._fork(deadline_s)
-        if fork is None:
+    def _remaining_s(self, sut: Sut, started_s: float, deadline_s: float) -> float | None:
+        """Return the time until the search ends against this SUT; None if predicting it takes too long."""
+        copy = self._replayed_copy(deadline_s)
+        if copy is None:
             return None
-        now_s = started_s
-        for index in range(self._next_index(), self._next_index() + TRIALS_MAX):
-            trial = fork.ask()
-            if trial is None or now_s + trial.duration_s > self._plan.search_duration_max_s:
-                return now_s - started_s
-            if time.process_time() > deadline_s:
-                break
-            outcome = supposed_outcome(trial, supposed.loss_ratio(trial.intended_load_pps), index, now_s)
-            now_s += outcome.elapsed_s + self._plan.overhead_s
-            fork.tell(outcome)
-        return None
+        end_s = started_s
+        steps = simulate_trials(copy, self._plan, sut, start_s=started_s, first_index=self._next_index())
+        for count, step in enumerate(steps, start=1):
+            if count > TRIALS_MAX or time.process_time() > deadline_s:
+                return None
+            end_s = step.end_s
+        return end_s - started_s
 
-    def _fork(self, deadline_s: float) -> Search | None:
-        """A search that stands where the real one stands; None when there is no time for it."""
-        if time.process_time() + self._telling_s > deadline_s:
+    def _replayed_copy(self, deadline_s: float) -> Search | None:
+        """Return a search in the state of the real one; None if there is no time to replay the outcomes."""
+        if time.process_time() + self._redo_s > deadline_s:
             return None
-        fork = create(self._plan)
+        copy = create(self._plan)
         for outcome in self._outcomes:
-            fork.tell(outcome)
-        return fork
+            copy.tell(outcome)
+        return copy
 
     def _next_index(self) -> int:
         return self._outcomes[-1].index + 1 if self._outcomes else 0
 
 
 def goal_states(intervals: Sequence[Interval]) -> tuple[GoalState, ...]:
-    """The valid bounds alone."""
+    """Return the valid bounds of each goal."""
     return tuple(
         GoalState(
             label=interval.goal.label,
@@ -114,8 +112,8 @@ def _next_text(trial: Trial | None) -> str:
 
 
 def _forwarded_pps(outcomes: Sequence[Outcome]) -> float | None:
-    """What came through when last more was offered than did."""
+    """Return the forwarding rate of the last trial with loss; None if there was none."""
     for outcome in reversed(outcomes):
         if outcome.lost_count and outcome.elapsed_s:
-            return (outcome.sent_count - outcome.lost_count) / outcome.elapsed_s
+            return (outcome.offered_count - outcome.lost_count) / outcome.elapsed_s
     return None

@@ -6,16 +6,16 @@ from typing import NamedTuple
 
 from nodrop.explain.decision_log import LoggedSearch
 from nodrop.explain.lookahead import goal_states
-from nodrop.model.result import GoalState, RunResult, SearchStep, Status
-from nodrop.model.trial import Trial, TrialResult, Verdict
+from nodrop.model.result import GoalState, RunResult, SearchDecision, Status
+from nodrop.model.trial import Trial, TrialResult, ValidityStatus
 from nodrop.search.base import Interval, Outcome
 from nodrop.units import format_pps, format_seconds
 
 
-class Replay(NamedTuple):
+class Redecision(NamedTuple):
     """What came of deciding again."""
 
-    steps: tuple[SearchStep, ...]
+    steps: tuple[SearchDecision, ...]
     """The trials that were decided as on record, without outlooks."""
     trial_count: int
     """Trials on record that the search was told about."""
@@ -23,22 +23,22 @@ class Replay(NamedTuple):
     """Where the record says otherwise, as sentences; none when the search is reproduced."""
 
 
-def replay(result: RunResult) -> Replay:
+def redecide(result: RunResult) -> Redecision:
     """Decide a search again, from its first trial to its last, or to the first that is not the one on record.
 
     Invalid trials, which a search is never told of, and latency trials are left out. Raises ConfigError when the
     search on record cannot search as its plan says.
     """
-    told = [trial for trial in result.trials if trial.phase == "search" and counts(trial)]
+    told = [trial for trial in result.trials if trial.phase == "search" and is_counted(trial)]
     started_s = _starts_s(result, told)
     recorded = {step.trial_index: step for step in result.steps}
     search = LoggedSearch(result.plan.search)
-    steps: list[SearchStep] = []
+    steps: list[SearchDecision] = []
     differences: list[str] = []
     for trial in told:
         if not _same(search.ask(), trial.trial):
             differences.append(f"trial {trial.index}: {_text(search.ask())} decided, {_text(trial.trial)} on record")
-            return Replay(tuple(steps), len(told), tuple(differences))
+            return Redecision(tuple(steps), len(told), tuple(differences))
         step = search.tell(Outcome.of(trial, started_s[trial.index]))
         steps.append(step)
         differences.extend(_moved_otherwise(step, recorded.get(trial.index)))
@@ -46,19 +46,19 @@ def replay(result: RunResult) -> Replay:
     wanted = search.ask()
     if wanted and result.status is Status.COMPLETE and not _ran_out_of_time(result):
         differences.append(f"the end: {_text(wanted)} decided, the end of the search on record")
-    return Replay(tuple(steps), len(told), tuple(differences))
+    return Redecision(tuple(steps), len(told), tuple(differences))
 
 
-def with_steps(result: RunResult) -> RunResult:
+def with_decisions(result: RunResult) -> RunResult:
     """A run with its search step by step: as it is on record or, where it has none, as it is decided again."""
     if result.steps or not any(trial.phase == "search" for trial in result.trials):
         return result
-    return result.model_copy(update={"steps": replay(result).steps})
+    return result.model_copy(update={"steps": redecide(result).steps})
 
 
-def counts(trial: TrialResult) -> bool:
+def is_counted(trial: TrialResult) -> bool:
     """Whether the search was told of a trial."""
-    return trial.validity.verdict is not Verdict.INVALID
+    return trial.validity.verdict is not ValidityStatus.INVALID
 
 
 def _starts_s(result: RunResult, told: Sequence[TrialResult]) -> dict[int, float]:
@@ -75,7 +75,7 @@ def _same(wanted: Trial | None, recorded: Trial) -> bool:
     return wanted is not None and wanted.model_copy(update=words) == recorded.model_copy(update=words)
 
 
-def _moved_otherwise(step: SearchStep, recorded: SearchStep | None) -> Iterator[str]:
+def _moved_otherwise(step: SearchDecision, recorded: SearchDecision | None) -> Iterator[str]:
     if recorded:
         for now, then in zip(step.after, recorded.after, strict=True):
             yield from _otherwise(f"trial {step.trial_index}", now, then)

@@ -1,6 +1,6 @@
-"""Who is told of a run besides the terminal and the result's file: index, log, events, metrics, aggregators.
+"""Destinations of events besides the terminal and result.json: index, log, event file, metrics file, aggregators.
 
-What goes wrong there is said and never ends a run; only what cannot work at all is refused before anything is measured.
+A sink that fails later is reported and never ends a run; one that cannot work at all is refused before the first trial.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult, Status
 from nodrop.model.shipping import Aggregator, ShipPlan
 from nodrop.report.log import EventLog
-from nodrop.system.log_files import LOGGER, LogFile, LogLines, Tally, handled_by, timestamp
+from nodrop.system.log_files import LOGGER, LogFile, LogLines, SeverityCounter, attached, timestamp
 
 if TYPE_CHECKING:
     from nodrop.export.fluentd.sender import Sender
@@ -29,37 +29,37 @@ Say = Callable[[str], None]
 
 
 @contextlib.contextmanager
-def listeners(plan: Plan, say: Say) -> Iterator[OnEvent]:
-    """Everybody a plan wants told, as one OnEvent, for a run or several that belong together.
+def open_sinks(plan: Plan, say: Say) -> Iterator[OnEvent]:
+    """Open all sinks of a plan as one OnEvent, for a run or a suite.
 
     Args:
-        plan: says who.
-        say: takes sentences for the user on what could not be told.
+        plan: names the sinks.
+        say: receives messages for the user about sinks that failed.
 
-    Raises: ConfigError, before anything is measured, when a file or directory cannot be used.
+    Raises: ConfigError, before anything is measured, if a file or directory cannot be used.
     """
     ship = plan.ship
     with contextlib.ExitStack() as stack:
-        tally = Tally()
+        tally = SeverityCounter()
         handlers = [_log_handler(ship)] if ship.log_file or ship.debug else []
-        hearers: list[_Hearer] = []
-        stack.enter_context(handled_by(tally, *handlers, debug=ship.debug))
+        sinks: list[_Sink] = []
+        stack.enter_context(attached(tally, *handlers, debug=ship.debug))
         if ship.events_file:
-            from nodrop.export.jsonl import EventLines
+            from nodrop.export.jsonl import EventWriter
 
-            lines = EventLines(_opened(ship, "events_file"))
+            lines = EventWriter(_prepare_file(ship, "events_file"))
             stack.callback(lines.close)
-            hearers.append(_Hearer("ship.events_file", lines))
+            sinks.append(_Sink("ship.events_file", lines))
         if ship.openmetrics_file:
-            _opened(ship, "openmetrics_file")
-            hearers.append(_Hearer("ship.openmetrics_file", _Metrics(ship)))
+            _prepare_file(ship, "openmetrics_file")
+            sinks.append(_Sink("ship.openmetrics_file", _Metrics(ship)))
         if ship.forwardings:
-            shipped = stack.enter_context(_forwarded(ship, tally, say))
-            hearers.append(_Hearer("ship.fluentd", shipped))
-        hearers.append(_Hearer("results_index", partial(_index, plan)))
-        hearers.append(_Hearer("log", EventLog()))
+            fluentd = stack.enter_context(_open_fluentd(ship, tally, say))
+            sinks.append(_Sink("ship.fluentd", fluentd))
+        sinks.append(_Sink("results_index", partial(_index_result, plan)))
+        sinks.append(_Sink("log", EventLog()))
         try:
-            yield partial(_tell, hearers, say)
+            yield partial(_dispatch, sinks, say)
         except Exception as error:
             if not tally.error_count:
                 LOGGER.error(str(error) or type(error).__name__)
@@ -67,30 +67,30 @@ def listeners(plan: Plan, say: Say) -> Iterator[OnEvent]:
 
 
 def _log_handler(ship: ShipPlan) -> logging.Handler:
-    """The log's file; details that are to go to none go to standard error."""
+    """Return the handler of the log file, or of standard error if there is none."""
     as_json = ship.log_format == "json"
-    return LogFile(_opened(ship, "log_file"), as_json) if ship.log_file else LogLines(sys.stderr, as_json)
+    return LogFile(_prepare_file(ship, "log_file"), as_json) if ship.log_file else LogLines(sys.stderr, as_json)
 
 
-class _Hearer(NamedTuple):
-    """One who is told, and the key that asked for him."""
+class _Sink(NamedTuple):
+    """An event sink and the configuration key that enabled it."""
 
     key: str
-    hear: OnEvent
+    on_event: OnEvent
 
 
-def _tell(hearers: list[_Hearer], say: Say, event: Event) -> None:
-    """Tell everybody; who fails is told no more, and the run goes on."""
-    for hearer in tuple(hearers):
+def _dispatch(sinks: list[_Sink], say: Say, event: Event) -> None:
+    """Dispatch to all sinks; drop a sink that raises."""
+    for sink in tuple(sinks):
         try:
-            hearer.hear(event)
+            sink.on_event(event)
         except Exception as error:
-            hearers.remove(hearer)
-            say(f"{hearer.key}: {error}; the run goes on without it")
+            sinks.remove(sink)
+            say(f"{sink.key}: {error}; the run continues without it")
 
 
-def _index(plan: Plan, event: Event) -> None:
-    """Put a result that was stored where results are looked up; what is missed here, the next list finds."""
+def _index_result(plan: Plan, event: Event) -> None:
+    """Add a stored result to the index; the next listing adds results that are missed here."""
     if isinstance(event, RunDone) and event.path:
         from nodrop.store.index import open_index
 
@@ -99,7 +99,7 @@ def _index(plan: Plan, event: Event) -> None:
 
 
 class _Metrics:
-    """Writes the figures of all runs so far whenever one ends."""
+    """Writes the metrics of all runs so far whenever a run ends."""
 
     def __init__(self, ship: ShipPlan) -> None:
         self._ship = ship
@@ -111,14 +111,14 @@ class _Metrics:
 
             self._results.append(event.result)
             write_textfile(Path(self._ship.openmetrics_file), self._results)
-            give(Path(self._ship.openmetrics_file), self._ship.user_id, self._ship.group_id)
+            change_owner(Path(self._ship.openmetrics_file), self._ship.user_id, self._ship.group_id)
 
 
 @contextlib.contextmanager
-def _forwarded(ship: ShipPlan, tally: Tally, say: Say) -> Iterator[OnEvent]:
-    """Aggregators get the log meanwhile, and results when they come; what did not arrive is said at the end."""
+def _open_fluentd(ship: ShipPlan, tally: SeverityCounter, say: Say) -> Iterator[OnEvent]:
+    """Send the log and the results to aggregators as they come; report at the end what did not arrive."""
     from nodrop.export.fluentd.log_records import LogRecords
-    from nodrop.export.fluentd.records import records
+    from nodrop.export.fluentd.records import build_records
 
     run_date = timestamp(time.time())
     senders = {entry.aggregator.name: _sender(ship, entry.aggregator) for entry in ship.forwardings}
@@ -128,26 +128,26 @@ def _forwarded(ship: ShipPlan, tally: Tally, say: Say) -> Iterator[OnEvent]:
         if entry.logging_tag
     ]
 
-    def hear(event: Event) -> None:
+    def send_result(event: Event) -> None:
         if isinstance(event, RunDone) and event.result.status is Status.COMPLETE:
-            for record in records([event.result], run_date):
+            for record in build_records([event.result], run_date):
                 for entry in ship.forwardings:
                     if entry.result_tag:
                         senders[entry.aggregator.name].keep(entry.result_tag, record)
 
     try:
-        with handled_by(*logs, debug=ship.debug):
+        with attached(*logs, debug=ship.debug):
             for log in logs:
                 log.started()
             try:
-                yield hear
+                yield send_result
             finally:
                 for log in logs:
                     log.summarize(tally)
     finally:
         deadline_s = time.monotonic() + ship.wait_s
-        for left in [sender.finish(max(0.0, deadline_s - time.monotonic())) for sender in senders.values()]:
-            for sentence in left.sentences():
+        for undelivered in [sender.finish(max(0.0, deadline_s - time.monotonic())) for sender in senders.values()]:
+            for sentence in undelivered.sentences():
                 say(sentence)
 
 
@@ -157,22 +157,22 @@ def _sender(ship: ShipPlan, aggregator: Aggregator) -> "Sender":
     try:
         return Sender(Path(ship.buffer_dir), aggregator, ship.buffer_bytes_max)
     except ShipError as error:
-        raise ConfigError(f"ship.buffer_dir: {ship.buffer_dir} asked: {error}; name another directory") from None
+        raise ConfigError(f"ship.buffer_dir: cannot use {ship.buffer_dir}: {error}; choose another directory") from None
 
 
-def _opened(ship: ShipPlan, key: str) -> Path:
-    """A file that can be written to, and belongs to whom it should. Raises ConfigError."""
+def _prepare_file(ship: ShipPlan, key: str) -> Path:
+    """Create the file if needed, change its owner, and return its path. Raises ConfigError."""
     path = Path(getattr(ship, key))
     store.require_writable(path.parent, f"ship.{key}")
     try:
         path.open("a").close()
-        give(path, ship.user_id, ship.group_id)
+        change_owner(path, ship.user_id, ship.group_id)
     except OSError as error:
-        raise ConfigError(f"ship.{key}: {path} asked: {error.strerror}; name a file that can be written") from None
+        raise ConfigError(f"ship.{key}: cannot write to {path}: {error.strerror}; choose another file") from None
     return path
 
 
-def give(path: Path, user_id: int | None, group_id: int | None) -> None:
-    """Make a file somebody's, where somebody is named. Raises OSError."""
+def change_owner(path: Path, user_id: int | None, group_id: int | None) -> None:
+    """Change the owner and group of a file, if given. Raises OSError."""
     if user_id is not None or group_id is not None:
         os.chown(path, -1 if user_id is None else user_id, -1 if group_id is None else group_id)

@@ -12,7 +12,7 @@ from nodrop.model.trex import TrexPlan, TrexPort
 from nodrop.plan import build_each
 from nodrop.plan.resolvers import InspectTrex, Resolvers
 from nodrop.stage import persistent_lab
-from nodrop.stage.external import port_macs
+from nodrop.stage.external import read_port_macs
 from nodrop.stage.host_facts import read_host
 from nodrop.store import calibration
 from nodrop.system.ethtool import link_speed_bps
@@ -30,23 +30,23 @@ def make_plans(config: Config, cpus: Sequence[int] | None = None, *, query_trex:
     Raises: ConfigError; StageError or GeneratorError for a lab, interface or server that is not available.
     """
     host = read_host()
-    lookups = local_lookups(config.results_dir)
+    resolvers = local_resolvers(config.results_dir)
     if query_trex:
-        lookups = lookups._replace(inspect_trex=_inspect_trex())
+        resolvers = resolvers._replace(inspect_trex=_inspect_trex())
     return tuple(
         plan.model_copy(update={"calibration": calibration.find(calibration.build_key(plan, host))})
-        for plan in build_each(config, lookups, cpus)
+        for plan in build_each(config, resolvers, cpus)
     )
 
 
-def local_lookups(results_dir: str) -> Resolvers:
-    """Return lookups into this machine, except TRex servers, and into the results of a directory."""
+def local_resolvers(results_dir: str) -> Resolvers:
+    """Return resolvers into this machine, except TRex servers, and into the results of a directory."""
     return Resolvers(
-        find_lab=lambda name: persistent_lab.find(name).plan,
+        find_lab=lambda name: persistent_lab.find_lab(name).plan,
         find_result=lambda wanted: store.load(wanted, results_dir),
         inspect=inspect_replay,
         check_filter=check_filter,
-        inspect_ports=port_macs,
+        inspect_ports=read_port_macs,
         read_speed=link_speed_bps,
         read_flavor=_read_flavor,
     )
@@ -78,7 +78,7 @@ def _read_flavor(vmd: str, host: str | None) -> CloudFlavor:
     result = place(vm, [chd])
     if result.placement is None:
         raise PlacementError(
-            f"openstack.flavor.vmd: the VM of {vmd} does not fit on {host or 'this machine'}; run 'nodrop vm place' for "
-            "the reasons, or set openstack.flavor.host to the Compute Host Descriptor of another host"
+            f"openstack.flavor.vmd: the VM of {vmd} does not fit on {host or 'this machine'}; run 'nodrop vm place' "
+            "for the reasons, or set openstack.flavor.host to the Compute Host Descriptor of another host"
         )
     return flavor(instance(vm, result.placement, chd))

@@ -1,11 +1,11 @@
-"""Who of nodrop is at work on this machine: runs that measure, and servers. And that only one run measures at a time.
+"""Active nodrop processes on this machine, and the lock that admits one measuring run.
 
-Two runs that measure at once disturb each other, whoever started them. So a run takes the turn first: a socket with a
-name in Linux's abstract namespace (unix(7)), which every user can bind, only one at a time, and which the kernel gives
-back when its process ends, even by `kill -9`. Who has it, the kernel says as well (SO_PEERCRED).
+Two runs that measure at once disturb each other, whichever users started them. A run therefore first takes a lock: a
+socket bound to a name in Linux's abstract namespace (unix(7)). Every user can bind it, only one process at a time, and
+the kernel releases it when the process ends, even by SIGKILL. The kernel also names the owner (SO_PEERCRED).
 
-What else there is to know of a run or a server, its user keeps in a file, which counts only while that very process
-runs. It is seen by the same user; of others only what everybody may see in /proc.
+Each run and server describes itself in a file, which is valid only while that process runs and is readable only by the
+same user. Of other users' processes only the public part of /proc is known.
 """
 
 import contextlib
@@ -26,105 +26,105 @@ from pydantic import ValidationError
 from nodrop.errors import BusyError, StageError
 from nodrop.model.base import Value
 from nodrop.stage import persistent_lab, registry
-from nodrop.stage.process_identity import Process, identify, is_running
-from nodrop.stage.registry import StandingLab
+from nodrop.stage.process_identity import ProcessIdentity, identify, is_running
+from nodrop.stage.registry import LabRecord
 from nodrop.system import runtime_dirs
 
-TURN = "\0nodrop.measuring"
-"""Abstract address of the turn; one for each network namespace nodrop is started in."""
+LOCK_ADDRESS = "\0nodrop.measuring"
+"""Abstract address of the lock; each network namespace has its own."""
 ALONGSIDE = "NODROP_ALONGSIDE"
-"""Environment variable: with `1` no run waits for its turn, as with `--alongside`."""
+"""Environment variable; `1` makes runs ignore the lock, like `--alongside`."""
 BACKLOG = 4096
-"""How many may ask who has the turn while one has it; nobody is answered, the kernel knows."""
+"""Connections that may be pending on the lock's socket: each query for the owner leaves one, none is accepted."""
 KIND = "present"
 WAIT_S = 0.5
 Role = Literal["run", "server"]
 
 
-class Presence(Value):
-    """A process of nodrop at work."""
+class ActiveProcess(Value):
+    """An active nodrop process."""
 
     role: Role
-    process: Process
+    process: ProcessIdentity
     user: str
     since: str
     """UTC, ISO 8601."""
     command: str
-    """As it was typed."""
+    """The command line as typed."""
     place: str | None = None
-    """Where its results go or, for a server, where it listens; None where only its own user may know."""
+    """Results directory or, for a server, address; None for another user's process."""
 
     def text(self) -> str:
-        """It in a line."""
+        """Return a description in one line."""
         place = f", {'at' if self.role == 'server' else 'results go to'} {self.place}" if self.place else ""
         return f"{self.role} of {self.user} since {self.since}, process {self.process.pid}{place}: {self.command}"
 
 
-class Found(NamedTuple):
-    """What of nodrop is here."""
+class MachineActivity(NamedTuple):
+    """Everything of nodrop on this machine."""
 
-    presences: tuple[Presence, ...]
-    labs: dict[str, StandingLab]
-    """Every lab on record, by name."""
-    unrecorded: tuple[Process, ...]
-    """Processes of labs whose record is gone."""
+    processes: tuple[ActiveProcess, ...]
+    labs: dict[str, LabRecord]
+    """All recorded labs by name."""
+    unrecorded: tuple[ProcessIdentity, ...]
+    """Processes of labs without a record."""
 
     @property
-    def runs(self) -> list[Presence]:
-        """The runs that measure."""
-        return [presence for presence in self.presences if presence.role == "run"]
+    def runs(self) -> list[ActiveProcess]:
+        """The measuring runs."""
+        return [process for process in self.processes if process.role == "run"]
 
     def lab_lines(self) -> Iterator[str]:
-        """Every lab in a line."""
+        """Yield a line for each lab."""
         for name, lab in self.labs.items():
-            ending = lab.ending()
-            standing = f"is up: {lab.facts.sut}, process {lab.holder.pid}"
-            yield f"lab {name} {f'has fallen down: {ending}' if ending else standing}"
+            ending = lab.describe_failure()
+            state = f"is down: {ending}" if ending else f"is up: {lab.facts.sut}, process {lab.holder.pid}"
+            yield f"lab {name} {state}"
         for process in self.unrecorded:
             yield f"lab without a record, process {process.pid}"
 
 
-def look_around() -> Found:
-    """Everything of nodrop on this machine."""
+def find_activity() -> MachineActivity:
+    """Find all runs, servers and labs on this machine."""
     labs = {name: lab for name in registry.names() if (lab := registry.read(name))}
-    return Found(presences(), labs, persistent_lab.unrecorded())
+    return MachineActivity(active_processes(), labs, persistent_lab.find_unrecorded())
 
 
-class _Turn:
-    """The turn of this process. Whoever has it may take it again: a run of several runs has it throughout."""
+class _ProcessLock:
+    """The lock as held by this process; reentrant, as a suite holds it around its runs."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.socket: socket.socket | None = None
-        self.holders = 0
+        self.depth = 0
 
 
-_own = _Turn()
+_process_lock = _ProcessLock()
 
 
 @contextlib.contextmanager
 def measurement_lock(results_dir: str, *, alongside: bool = False, wait: bool = False) -> Iterator[None]:
-    """Measure alone on this machine, and be seen to do so, until the block is left.
+    """Hold the lock, and be listed as a measuring run, until the block exits.
 
     Args:
-        results_dir: where the results go.
-        alongside: measure beside other runs.
-        wait: until no other run measures.
+        results_dir: directory of the results.
+        alongside: measure even while other runs do.
+        wait: wait for the lock instead of raising.
 
-    Raises: BusyError when another run measures.
+    Raises: BusyError if another run measures.
     """
-    beside = alongside or os.environ.get(ALONGSIDE) == "1"
-    with present("run", str(Path(results_dir).resolve())), contextlib.ExitStack() as until_left:
-        if not beside:
-            until_left.enter_context(_taken(wait))
+    ignores_lock = alongside or os.environ.get(ALONGSIDE) == "1"
+    with registered("run", str(Path(results_dir).resolve())), contextlib.ExitStack() as stack:
+        if not ignores_lock:
+            stack.enter_context(_locked(wait))
         yield
 
 
 @contextlib.contextmanager
-def present(role: Role, place: str) -> Iterator[None]:
-    """Be seen by `presences` until the block is left."""
+def registered(role: Role, place: str) -> Iterator[None]:
+    """List this process among `active_processes` until the block exits."""
     path = None
-    with contextlib.suppress(StageError, OSError):  # who cannot be seen can measure all the same
+    with contextlib.suppress(StageError, OSError):  # a process that cannot be listed can still measure
         path = _record(role, place)
     try:
         yield
@@ -135,7 +135,7 @@ def present(role: Role, place: str) -> Iterator[None]:
 
 def _record(role: Role, place: str) -> Path:
     process = identify(os.getpid())
-    seen = Presence(
+    entry = ActiveProcess(
         role=role,
         process=process,
         user=_user(os.geteuid()),
@@ -143,84 +143,79 @@ def _record(role: Role, place: str) -> Path:
         command=" ".join(_command(sys.argv)),
         place=place,
     )
-    path = runtime_dirs.directory(KIND) / f"{process.pid}-{threading.get_native_id()}.json"
-    path.write_text(seen.model_dump_json())
+    path = runtime_dirs.runtime_subdir(KIND) / f"{process.pid}-{threading.get_native_id()}.json"
+    path.write_text(entry.model_dump_json())
     return path
 
 
-def presences() -> tuple[Presence, ...]:
-    """Who is at work: every run and server of this user, and whoever has the turn."""
-    seen = []
-    with contextlib.suppress(StageError):  # no place for records: nobody is on record
-        seen = [presence for path in sorted(runtime_dirs.directory(KIND).glob("*.json")) if (presence := _read(path))]
-    holder = _holder()
-    if holder and holder.process.pid not in {presence.process.pid for presence in seen}:
-        seen.append(holder)
-    return tuple(seen)
-
-
-def is_busy() -> bool:
-    """Whether any run measures."""
-    return any(presence.role == "run" for presence in presences())
+def active_processes() -> tuple[ActiveProcess, ...]:
+    """Return every run and server of this user, and the owner of the lock."""
+    processes = []
+    with contextlib.suppress(StageError):  # without a directory there are no records
+        processes = [each for path in sorted(runtime_dirs.runtime_subdir(KIND).glob("*.json")) if (each := _read(path))]
+    owner = _lock_owner()
+    if owner and owner.process.pid not in {each.process.pid for each in processes}:
+        processes.append(owner)
+    return tuple(processes)
 
 
 @contextlib.contextmanager
-def _taken(wait: bool) -> Iterator[None]:
-    with _own.lock:
-        if not _own.holders:
-            _own.socket = _bound(wait)
-        _own.holders += 1
+def _locked(wait: bool) -> Iterator[None]:
+    with _process_lock.lock:
+        if not _process_lock.depth:
+            _process_lock.socket = _bind_lock(wait)
+        _process_lock.depth += 1
     try:
         yield
     finally:
-        with _own.lock:
-            _own.holders -= 1
-            if not _own.holders and _own.socket:
-                _own.socket.close()
-                _own.socket = None
+        with _process_lock.lock:
+            _process_lock.depth -= 1
+            if not _process_lock.depth and _process_lock.socket:
+                _process_lock.socket.close()
+                _process_lock.socket = None
 
 
-def _bound(wait: bool) -> socket.socket:
-    turn_socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+def _bind_lock(wait: bool) -> socket.socket:
+    lock_socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     while True:
         try:
-            turn_socket.bind(TURN)
-            turn_socket.listen(BACKLOG)
+            lock_socket.bind(LOCK_ADDRESS)
+            lock_socket.listen(BACKLOG)
         except OSError:
             if wait:
                 time.sleep(WAIT_S)
                 continue
-            turn_socket.close()
-            raise BusyError(_refusal()) from None
-        return turn_socket
+            lock_socket.close()
+            raise BusyError(_busy_message()) from None
+        return lock_socket
 
 
-def _refusal() -> str:
-    holder = _holder()
-    known = holder and next((one for one in presences() if one.process == holder.process), holder)
-    found = f"another one is measuring: {known.text()}" if known else "another one is measuring"
-    return f"a run of its own on this machine asked, {found}; wait for it (--wait), or measure beside it (--alongside)"
+def _busy_message() -> str:
+    owner = _lock_owner()
+    owner = owner and next((each for each in active_processes() if each.process == owner.process), owner)
+    details = f" ({owner.text()})" if owner else ""
+    return f"another run is measuring on this machine{details}; use --wait to queue or --alongside to run anyway"
 
 
-def _holder() -> Presence | None:
-    """Who has the turn; None when nobody has, or its process cannot be seen from here."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
-        asking.setblocking(False)
+def _lock_owner() -> ActiveProcess | None:
+    """Return the owner of the lock; None if it is free, or its owner is not visible in this PID namespace."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as query:
+        query.setblocking(False)
         try:
-            asking.connect(TURN)
-            packed = asking.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+            query.connect(LOCK_ADDRESS)
+            packed = query.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
         except OSError:
             return None
     pid, uid, _ = struct.unpack("3i", packed)
     return _visible(pid, uid) if pid else None
 
 
-def _visible(pid: int, uid: int) -> Presence | None:
-    """What everybody may see of a process."""
+def _visible(pid: int, uid: int) -> ActiveProcess | None:
+    """Return the public description of a process."""
     try:
         since = datetime.fromtimestamp(Path(f"/proc/{pid}").stat().st_ctime, UTC)
         words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
-        return Presence(
+        return ActiveProcess(
             role="run",
             process=identify(pid),
             user=_user(uid),
@@ -231,20 +226,20 @@ def _visible(pid: int, uid: int) -> Presence | None:
         return None
 
 
-def _read(path: Path) -> Presence | None:
-    """A record, if its process still runs; one that outlived it is cleared away."""
+def _read(path: Path) -> ActiveProcess | None:
+    """Return a record whose process still runs; remove one that outlived its process."""
     try:
-        presence = Presence.model_validate_json(path.read_text())
+        entry = ActiveProcess.model_validate_json(path.read_text())
     except (OSError, ValidationError):
         return None
-    if is_running(presence.process):
-        return presence
+    if is_running(entry.process):
+        return entry
     path.unlink(missing_ok=True)
     return None
 
 
 def _command(words: list[str]) -> list[str]:
-    """The command line without the path of the program."""
+    """Return the command line without the path of the program."""
     return ["nodrop", *words[1:]]
 
 

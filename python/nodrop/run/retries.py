@@ -1,43 +1,43 @@
-"""Trials that say nothing of the SUT: known as such, and measured again so often as is worth it."""
+"""Detects trials invalidated by a tester stall and limits how often invalid trials are retried."""
 
 from collections.abc import Sequence
 
 from nodrop.errors import SearchError
 from nodrop.model.search_plan import SearchPlan
-from nodrop.model.trial import Doubt, TimeSummary, TrialResult, Validity, Verdict
+from nodrop.model.trial import Doubt, TimeSummary, TrialResult, Validity, ValidityStatus
 from nodrop.units import format_count, format_pps, format_seconds
 
 ON_TIME_NS = 1_000_000
-"""A sender half of whose frames are less late than this is fast enough for the load."""
+"""A sender is fast enough for a load if the median lateness of its frames is below this."""
 
 
-def without_hold_ups(result: TrialResult, plan: SearchPlan, earlier: Sequence[TrialResult]) -> TrialResult:
-    """The trial; invalid where nothing but a hold-up of the tester decides a goal, so that it is measured again.
+def invalidate_tester_stalls(result: TrialResult, plan: SearchPlan, earlier: Sequence[TrialResult]) -> TrialResult:
+    """Return the trial, marked invalid if a tester stall alone decides a goal, so that it is retried.
 
-    A sender that other work keeps off its CPU lets frames go unsent. They count as lost, but say nothing of the SUT,
-    nor of the rate the tester can send. Where that happens again at each repeat, the last trial stands.
+    A sender that other processes keep off its CPU leaves frames unsent. They count as lost, but say nothing about the
+    SUT or the rate the tester can send. If every retry stalls as well, the last trial counts as it is.
 
     Args:
         result: a trial of the search.
-        plan: what is searched for.
+        plan: the goals, and the number of retries.
         earlier: the trials before it.
     """
-    if not _is_decided_by_hold_up(result, plan) or _invalid_count(earlier) >= plan.repeat_invalid:
+    if not _is_decided_by_stall(result, plan) or _invalid_count(earlier) >= plan.repeat_invalid:
         return result
     latest_ns = max(lateness.max_ns for lateness in _lateness(result))
     doubt = Doubt(
         code="held_up",
-        verdict=Verdict.INVALID,
-        text=f"the tester, on time with most frames, was held up for up to {format_seconds(latest_ns / 1e9)}; "
-        f"the {format_count(result.unsent_count)} frames it did not send would decide this trial",
+        verdict=ValidityStatus.INVALID,
+        text=f"the tester, on time for most frames, stalled for up to {format_seconds(latest_ns / 1e9)}; "
+        f"its {format_count(result.unsent_count)} unsent frames would decide this trial",
     )
     doubts = (*result.validity.doubts, doubt)
-    return result.model_copy(update={"validity": Validity(verdict=Verdict.INVALID, doubts=doubts)})
+    return result.model_copy(update={"validity": Validity(verdict=ValidityStatus.INVALID, doubts=doubts)})
 
 
-def _is_decided_by_hold_up(result: TrialResult, plan: SearchPlan) -> bool:
-    """Whether some goal is missed for unsent frames alone, though the tester can send that load."""
-    if not result.unsent_count or result.validity.verdict is Verdict.INVALID:
+def _is_decided_by_stall(result: TrialResult, plan: SearchPlan) -> bool:
+    """Return whether unsent frames alone make a goal fail, although the tester can send the load."""
+    if not result.unsent_count or result.validity.verdict is ValidityStatus.INVALID:
         return False
     sut_loss_ratio = result.lost_count / (result.offered_count + result.unsent_count)
     medians_ns = [lateness.p50_ns for lateness in _lateness(result)]
@@ -50,32 +50,31 @@ def _lateness(result: TrialResult) -> list[TimeSummary]:
 
 
 def _invalid_count(trials: Sequence[TrialResult]) -> int:
-    """How many of the latest trials are invalid, up to the last that is not."""
-    verdicts = [result.validity.verdict is Verdict.INVALID for result in reversed(trials)]
+    """Return the number of invalid trials since the last valid one."""
+    verdicts = [result.validity.verdict is ValidityStatus.INVALID for result in reversed(trials)]
     return verdicts.index(False) if False in verdicts else len(verdicts)
 
 
-def check_repeats(trials: Sequence[TrialResult], repeat_invalid: int) -> None:
-    """Raises SearchError when the latest trials, one more than may be repeated, are all invalid."""
+def check_retry_limit(trials: Sequence[TrialResult], repeat_invalid: int) -> None:
+    """Raise SearchError if the latest trials, one more than the retries allowed, are all invalid."""
     if _invalid_count(trials) <= repeat_invalid:
         return
     latest = trials[-1]
     raise SearchError(
-        f"a valid trial at {format_pps(latest.trial.intended_load_pps)} asked, "
-        f"{repeat_invalid + 1} in a row were invalid: {_reasons(latest)}; "
-        "give the tester more room (--max-load; engine.queue_slots of nodrop's own) or more tries "
+        f"{repeat_invalid + 1} consecutive trials at {format_pps(latest.trial.intended_load_pps)} were invalid: "
+        f"{_reasons(latest)}; lower --max-load, raise engine.queue_slots (nodrop's engine), or allow more retries "
         "(search.repeat_invalid)"
     )
 
 
 def check_valid(trial: TrialResult) -> None:
-    """Raises SearchError for a trial at a fixed rate that says nothing of the SUT."""
-    if trial.validity.verdict is Verdict.INVALID:
+    """Raise SearchError for an invalid trial at a fixed rate."""
+    if trial.validity.verdict is ValidityStatus.INVALID:
         raise SearchError(
-            f"a valid trial at {format_pps(trial.trial.intended_load_pps)} asked, it is invalid: {_reasons(trial)}; "
-            "ask for less (rate), or give the tester more room (engine.queue_slots of nodrop's own)"
+            f"the trial at {format_pps(trial.trial.intended_load_pps)} is invalid: {_reasons(trial)}; "
+            "lower the rate, or raise engine.queue_slots (nodrop's engine)"
         )
 
 
 def _reasons(trial: TrialResult) -> str:
-    return "; ".join(doubt.text for doubt in trial.validity.doubts if doubt.verdict is Verdict.INVALID)
+    return "; ".join(doubt.text for doubt in trial.validity.doubts if doubt.verdict is ValidityStatus.INVALID)

@@ -1,5 +1,4 @@
-"""What this machine allows: the checks of the host, and whether each back end works: really opened, over a wire of
-its own."""
+"""Checks of what this machine allows: properties of the host, and each back end, opened on a veth pair of its own."""
 
 from collections.abc import Iterator
 from typing import get_args
@@ -9,30 +8,30 @@ from nodrop.errors import NodropError
 from nodrop.generator.engine import EngineMeasurer
 from nodrop.model.choices import Backend
 from nodrop.plan import build
-from nodrop.stage.capability_checks import Check, all_checks
-from nodrop.stage.dpdk import dpdk_facts
+from nodrop.stage.capability_checks import CapabilityCheck, all_checks
+from nodrop.stage.dpdk import describe_dpdk
 from nodrop.stage.netns import NetnsStage
 
 REQUIRED = "af_packet"
-"""What the default run uses."""
+"""The back end that a default run uses without privilege."""
 
 
-def checks() -> Iterator[Check]:
-    """All of them, one by one as they are done, in the order a person wants to read them."""
+def run_checks() -> Iterator[CapabilityCheck]:
+    """Yield all checks as they complete, in reading order."""
     for check in all_checks():
         yield check()
-    yield from backend_checks()
+    yield from check_backends()
 
 
-def backend_checks() -> Iterator[Check]:
-    """One for each back end, in the order of the speed to expect."""
+def check_backends() -> Iterator[CapabilityCheck]:
+    """Yield a check for each back end, fastest last."""
     for backend in get_args(Backend):
-        yield _check(backend)
+        yield _check_backend(backend)
 
 
-def _check(backend: Backend) -> Check:
+def _check_backend(backend: Backend) -> CapabilityCheck:
     plan = build(Config(sut="wire", engine=EngineConfig(backend=backend, queue_slots=1024)))
-    found = refusal = ""
+    result = error_text = ""
     try:
         with (
             NetnsStage(plan.lab, "doctor") as stage,
@@ -45,11 +44,11 @@ def _check(backend: Backend) -> Check:
             ) as measurer,
         ):
             measurer.check_path()
-            found = measurer.ports[0].why or "works"
+            result = measurer.ports[0].why or "works"
     except NodropError as error:
-        refusal = str(error)
+        error_text = str(error)
     required = backend == REQUIRED
-    found = found or "refused"
+    result = result or "refused"
     if backend == "dpdk":
-        found = f"{found}; {dpdk_facts()}"
-    return Check(name=backend, ok=not refusal, required=required, found=found, remedy=refusal)
+        result = f"{result}; {describe_dpdk()}"
+    return CapabilityCheck(name=backend, ok=not error_text, required=required, found=result, remedy=error_text)

@@ -1,7 +1,6 @@
-"""Several runs that belong together, frame sizes, repeats, set-ups in turn: one after the other, each with a result of
-its own.
+"""Several runs that belong together: frame sizes, repeats, alternating setups. Each run has its own result.
 
-A run that fails does not keep the others from being measured; one that is interrupted does.
+After a failed run the others are still measured; an interrupt ends the suite.
 """
 
 import time
@@ -11,52 +10,52 @@ from typing import NamedTuple
 
 from nodrop import store
 from nodrop.errors import ConfigError, NodropError, SearchError
-from nodrop.formatting import turn_text
-from nodrop.model.event import Event, OnEvent, RunDone, RunStarted, SuiteDone, SuitePlace
+from nodrop.formatting import format_repeat
+from nodrop.model.event import Event, OnEvent, RunDone, RunStarted, SuiteDone, SuitePosition
 from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult, Status
-from nodrop.model.rule_cost import Pricing
+from nodrop.model.rule_cost import RuleCostPlan
 from nodrop.model.suite import Suite, SuiteRun
-from nodrop.run.execute import Parts, execute, parts_here
+from nodrop.run.execute import LOCAL, RunEnvironment, execute
 from nodrop.run.stage_pool import StagePool
-from nodrop.search.goal_results import require_found
+from nodrop.search.goal_results import require_goal_loads
 from nodrop.store import suites
 
 
 class Failure(NamedTuple):
-    """A run that did not get to its end, or that did not find what it was asked for."""
+    """A run that failed, or that did not find a required goal."""
 
     frame_size: str
     error: NodropError
-    turn: str = ""
-    """Which of several at that frame size, as `A 2 of 5`."""
+    position: str = ""
+    """Position among the runs of that frame size, for example `A 2 of 5`."""
 
     @property
     def name(self) -> str:
-        """The run by its place among the others: `64`, `64, A 2 of 5`."""
-        return f"{self.frame_size}, {self.turn}" if self.turn else self.frame_size
+        """The run by its position in the suite: `64`, `64, A 2 of 5`."""
+        return f"{self.frame_size}, {self.position}" if self.position else self.frame_size
 
 
-Wanted = Callable[[Plan, Sequence[RunResult]], bool]
-"""Whether a plan is still to be carried out, after the results so far."""
+RunFilter = Callable[[Plan, Sequence[RunResult]], bool]
+"""Whether to carry out a plan, given the results so far."""
 
 
 class SuiteOutcome(NamedTuple):
-    """What came of all runs."""
+    """The results of all runs."""
 
     suite: Suite
     results: tuple[RunResult, ...]
-    """Of every run that began, also of those that failed."""
+    """Those of every run that began, including failed ones."""
     failures: tuple[Failure, ...]
 
 
-def interleaved(a: Sequence[Plan], b: Sequence[Plan]) -> tuple[Plan, ...]:
-    """Plans of two set-ups, repeat by repeat and size by size, in turn: A B, B A, B A, A B, and so on.
+def interleave(a: Sequence[Plan], b: Sequence[Plan]) -> tuple[Plan, ...]:
+    """Return the plans of two setups alternating by repeat and frame size: A B, B A, B A, A B, and so on.
 
-    Which of the two is first follows the sequence of Thue and Morse: after every second repeat a steady drift of the
-    machine has favoured neither, after every fourth neither has one that grows or fades steadily.
+    The order follows the Thue-Morse sequence: after every second repeat a constant drift of the machine has favored
+    neither setup, after every fourth repeat neither has a drift that grows or fades linearly.
 
-    Raises: ConfigError when there is not one of A for each of B, or their results go to different places.
+    Raises: ConfigError if the plans of A and B do not pair up, or their results go to different directories.
     """
     for key, of_a, of_b in (
         ("frame_sizes", len({plan.frame_size for plan in a}), len({plan.frame_size for plan in b})),
@@ -66,109 +65,109 @@ def interleaved(a: Sequence[Plan], b: Sequence[Plan]) -> tuple[Plan, ...]:
         ("ship", a[0].ship, b[0].ship),
     ):
         if of_a != of_b:
-            shown = f"{of_a} for A and {of_b} for B asked" if key != "ship" else "asked otherwise for B than for A"
-            raise ConfigError(f"{key}: {shown}, they are measured in turn; leave it out of B")
-    turns: list[Plan] = []
+            values = f"{of_a} for A but {of_b} for B" if key != "ship" else "differs between A and B"
+            raise ConfigError(f"{key}: {values}, which alternate in one suite; remove it from B")
+    plans: list[Plan] = []
     for plan_a, plan_b in zip(a, b, strict=True):
-        turn = (plan_a.model_copy(update={"variant": "A"}), plan_b.model_copy(update={"variant": "B"}))
-        turns += turn if (plan_a.repeat - 1).bit_count() % 2 == 0 else turn[::-1]
-    return tuple(turns)
+        pair = (plan_a.model_copy(update={"variant": "A"}), plan_b.model_copy(update={"variant": "B"}))
+        plans += pair if (plan_a.repeat - 1).bit_count() % 2 == 0 else pair[::-1]
+    return tuple(plans)
 
 
-def in_turns(of_each: Sequence[Sequence[Plan]], names: Sequence[str]) -> tuple[Plan, ...]:
-    """Plans of any number of set-ups, one of each repeat by repeat: forth, back, back, forth, and so on.
+def alternate_variants(variants: Sequence[Sequence[Plan]], names: Sequence[str]) -> tuple[Plan, ...]:
+    """Return the plans of any number of variants, one repeat of each per round, every other round in reverse order.
 
-    As `interleaved`: after every second repeat a steady drift of the machine has favoured none of them.
+    As with `interleave`, a constant drift of the machine has favored none of them after every second repeat.
 
     Args:
-        of_each: the plans of every set-up, as many repeats of each.
-        names: what the set-ups are called, in the same order.
+        variants: the plans of each variant, with the same number of repeats.
+        names: names of the variants, in the same order.
     """
-    turns: list[Plan] = []
-    for together in zip(*of_each, strict=True):
-        turn = [plan.model_copy(update={"variant": name}) for plan, name in zip(together, names, strict=True)]
-        turns += turn if (together[0].repeat - 1).bit_count() % 2 == 0 else turn[::-1]
-    return tuple(turns)
+    plans: list[Plan] = []
+    for repeat in zip(*variants, strict=True):
+        plans_of_round = [plan.model_copy(update={"variant": name}) for plan, name in zip(repeat, names, strict=True)]
+        plans += plans_of_round if (repeat[0].repeat - 1).bit_count() % 2 == 0 else plans_of_round[::-1]
+    return tuple(plans)
 
 
 def execute_suite(
     plans: Sequence[Plan],
     on_event: OnEvent,
-    parts: Parts | None = None,
-    pricing: Pricing | None = None,
-    wanted: Wanted | None = None,
+    environment: RunEnvironment | None = None,
+    pricing: RuleCostPlan | None = None,
+    run_filter: RunFilter | None = None,
 ) -> SuiteOutcome:
-    """Carry out several plans and store each result, and after each the list of them.
+    """Carry out several plans; store each result and, after each run, the suite.
 
     Args:
-        plans: what to do, in this order; all with the same results directory.
-        on_event: is told everything as it happens; the start of each run says which of how many it is, and the last
-            event is SuiteDone.
-        parts: what to run them with, if not with their plans' stages and generators. What stands in a cloud is kept
-            from one run to the next that wants the same.
-        pricing: the rules that they break, to be kept with the list.
-        wanted: says of each, when its turn comes, whether it is still to be carried out after those before it.
+        plans: the runs in order; all with the same results directory.
+        on_event: receives every event as it happens; RunStarted holds the run's place in the suite, and the last event
+            is SuiteDone.
+        environment: the collaborators of all runs; by default LOCAL. Consecutive runs with the same cloud plan share
+            one stage.
+        pricing: the placement rules that the runs break, stored with the suite.
+        run_filter: decides before each run, from the results so far, whether to carry it out.
 
-    Raises: KeyboardInterrupt, after what was measured by then was stored.
+    Raises: KeyboardInterrupt, after the results so far were stored.
     """
-    keeper = _Keeper(plans, on_event, pricing)
+    recorder = _SuiteRecorder(plans, on_event, pricing)
     failures: list[Failure] = []
     try:
-        with StagePool(parts or parts_here()) as held:
+        with StagePool(environment or LOCAL) as pool:
             for plan in plans:
-                if wanted and not wanted(plan, keeper.results):
-                    keeper.skip()
+                if run_filter and not run_filter(plan, recorder.results):
+                    recorder.skip()
                     continue
                 try:
-                    execute(plan, keeper.hear, held.parts)
+                    execute(plan, recorder.on_event, pool.environment)
                 except NodropError as error:
                     failures.append(_failure(plan, error))
-    except KeyboardInterrupt as stopped:
-        keeper.end(Status.INTERRUPTED, str(stopped) or "interrupted")
+    except KeyboardInterrupt as interrupt:
+        recorder.end(Status.INTERRUPTED, str(interrupt) or "interrupted")
         raise
     texts = [f"{failure.name}: {failure.error}" for failure in failures]
-    keeper.end(Status.FAILED if failures else Status.COMPLETE, "; ".join(texts) or None)
-    return SuiteOutcome(keeper.suite, tuple(keeper.results), (*failures, *_without_answer(keeper.results)))
+    recorder.end(Status.FAILED if failures else Status.COMPLETE, "; ".join(texts) or None)
+    return SuiteOutcome(recorder.suite, tuple(recorder.results), (*failures, *_without_answer(recorder.results)))
 
 
 def _without_answer(results: Sequence[RunResult]) -> Iterator[Failure]:
-    """Runs that got to their end and did not find what they were asked for."""
+    """Yield the runs that completed without finding a required goal."""
     for result in results:
         try:
-            require_found(result)
+            require_goal_loads(result)
         except SearchError as error:
             yield _failure(result.plan, error)
 
 
 def _failure(plan: Plan, error: NodropError) -> Failure:
-    return Failure(plan.frame_size, error, turn_text(plan.variant, plan.repeat, plan.repeat_count))
+    return Failure(plan.frame_size, error, format_repeat(plan.variant, plan.repeat, plan.repeat_count))
 
 
-class _Keeper:
-    """Hears the runs, says which of how many each is, and keeps the list of those that are done."""
+class _SuiteRecorder:
+    """Adds the place in the suite to the events of the runs, and stores the suite after each run."""
 
-    def __init__(self, plans: Sequence[Plan], on_event: OnEvent, pricing: Pricing | None) -> None:
+    def __init__(self, plans: Sequence[Plan], on_event: OnEvent, pricing: RuleCostPlan | None) -> None:
         self._pricing = pricing
         self.suite_id = store.new_run_id()
         self.results: list[RunResult] = []
         self._count = len(plans)
         self._repeat_count = max(plan.repeat_count for plan in plans)
         self._frame_sizes = tuple(dict.fromkeys(plan.frame_size for plan in plans))
-        self._begun_count = 0
+        self._started_count = 0
         self._results_dir = plans[0].results_dir
         self._on_event = on_event
         self._started_at = datetime.now(UTC).isoformat()
         self._start_s = time.monotonic()
-        self.suite = self._as_of_now(Status.INTERRUPTED, None)
+        self.suite = self._current_suite(Status.INTERRUPTED, None)
 
-    def hear(self, event: Event) -> None:
-        """Pass an event on; store the list when it is the end of a run."""
+    def on_event(self, event: Event) -> None:
+        """Forward an event; store the suite at the end of a run."""
         if isinstance(event, RunStarted):
-            self._begun_count += 1
+            self._started_count += 1
             plan = event.plan
-            place = SuitePlace(
+            place = SuitePosition(
                 suite_id=self.suite_id,
-                number=self._begun_count,
+                number=self._started_count,
                 count=self._count,
                 variant=plan.variant,
                 repeat=plan.repeat,
@@ -177,23 +176,23 @@ class _Keeper:
             event = event.model_copy(update={"place": place})
         if isinstance(event, RunDone):
             self.results.append(event.result)
-            self._store(Status.INTERRUPTED, None)  # what it is if nothing comes after this
+            self._store(Status.INTERRUPTED, None)  # its status if the process dies before the next run ends
         self._on_event(event)
 
     def skip(self) -> None:
-        """One fewer is to come."""
+        """Count one run less."""
         self._count -= 1
 
     def end(self, status: Status, error: str | None) -> None:
-        """Store the list for good and tell of it."""
+        """Store the suite with its final status and report it."""
         path = self._store(status, error)
         self._on_event(SuiteDone(suite=self.suite, path=path))
 
     def _store(self, status: Status, error: str | None) -> str | None:
-        self.suite = self._as_of_now(status, error)
+        self.suite = self._current_suite(status, error)
         return str(suites.save(self.suite, self._results_dir)) if self.results else None
 
-    def _as_of_now(self, status: Status, error: str | None) -> Suite:
+    def _current_suite(self, status: Status, error: str | None) -> Suite:
         runs = (
             SuiteRun(
                 frame_size=result.plan.frame_size,

@@ -1,11 +1,12 @@
-"""Systems under test without packets, and the measurer that answers trials from them.
+"""Simulated SUTs with known truth, a measurer for them, and searches against them.
 
-`SUTS` has every kind by name. Each keeps a virtual clock's time, its own random numbers and the truth about itself.
+`SUTS` holds every kind by name. Each SUT follows a virtual clock, draws from its own random generator and knows its
+true limit.
 """
 
-from nodrop.simulation.function_sut import SutCounts, SutModel
+from nodrop.simulation.function_sut import SutCounts, SutFunction
 from nodrop.simulation.measurer import SimulatedMeasurer
 from nodrop.simulation.registry import SUTS, create
-from nodrop.simulation.sut import Course, Sut
+from nodrop.simulation.sut import LossTimeline, Sut
 
-__all__ = ["SUTS", "Course", "SimulatedMeasurer", "Sut", "SutCounts", "SutModel", "create"]
+__all__ = ["SUTS", "LossTimeline", "SimulatedMeasurer", "Sut", "SutCounts", "SutFunction", "create"]

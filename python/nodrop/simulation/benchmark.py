@@ -1,4 +1,4 @@
-"""Searches compared: each against the same simulated SUTs, time and again, and how near it came to the truth."""
+"""Benchmark of searches: repeated runs against the same simulated SUTs, and their errors."""
 
 import math
 import os
@@ -14,40 +14,40 @@ from nodrop.model.search_plan import SearchPlan
 from nodrop.search import create
 from nodrop.search.base import Interval, Search
 from nodrop.simulation import Sut
-from nodrop.simulation.search_run import Simulated, simulate
+from nodrop.simulation.search_run import SimulatedSearch, simulate_search
 
 OFF_RATIO = 0.01
-"""A figure further than this from the truth is off."""
+"""A result with a larger relative error counts as off."""
 
 
-class Contender(NamedTuple):
-    """A search under a name."""
+class BenchmarkEntry(NamedTuple):
+    """A named search."""
 
     name: str
     plan: SearchPlan
     make: Callable[[SearchPlan], Search] = create
 
 
-class Found(Value):
-    """What one search says of one goal, and what is true."""
+class GoalError(Value):
+    """The result of one search for one goal, and the truth."""
 
     label: str
     found_pps: float
-    """The lower bound, or the estimate of a search without bounds; 0 where there is neither."""
+    """The lower bound, or the estimate of a search without bounds; 0 without either."""
     truth_pps: float
-    """For trials of the goal's final duration, when the search ended: no more than the highest load it might try, and 0
-    where it is less than the lowest."""
+    """For trials of the goal's final duration at the end of the search; limited to the highest load of the search, and 0
+    below its lowest load."""
 
     @property
     def found_ratio(self) -> float:
-        """Found to true; 1 where both are nothing, 2 where something was found and nothing is true."""
+        """The result divided by the truth; 1 if both are 0, 2 if only the truth is 0."""
         if not self.truth_pps:
             return 2.0 if self.found_pps else 1.0
         return self.found_pps / self.truth_pps
 
 
-class Attempt(Value):
-    """One search against one SUT."""
+class BenchmarkRun(Value):
+    """One run of a search against a SUT."""
 
     search: str
     sut: str
@@ -55,27 +55,27 @@ class Attempt(Value):
     trial_count: int
     traffic_s: float
     wall_s: float
-    """Traffic and the dead time after each trial."""
+    """Duration of the trials, plus the dead time after each."""
     out_of_time: bool
-    goals: tuple[Found, ...]
+    goals: tuple[GoalError, ...]
 
 
 class GoalScore(Value):
-    """How near the attempts came to the truth for one goal."""
+    """The errors of all runs for one goal."""
 
     label: str
     error_ratio: float
-    """Median of (found - truth) / truth."""
+    """Median of (result - truth) / truth."""
     low_ratio: float
-    """5 % quantile of found / truth."""
+    """5 % quantile of result / truth."""
     high_ratio: float
-    """95 % quantile of found / truth."""
+    """95 % quantile of result / truth."""
     off_ratio: float
-    """Share of the attempts more than 1 % off."""
+    """Share of the runs more than 1 % off."""
 
 
-class Score(Value):
-    """All attempts of one search at one SUT: means of the times, and every goal."""
+class EntryScore(Value):
+    """All runs of one search against one SUT: mean times, and the errors of every goal."""
 
     search: str
     sut: str
@@ -84,53 +84,53 @@ class Score(Value):
     traffic_s: float
     wall_s: float
     out_of_time_ratio: float
-    """Share of the attempts that would have gone on, had there been time."""
+    """Share of the runs that ended for lack of time."""
     goals: tuple[GoalScore, ...]
 
 
-class Comparison(Value):
-    """Everything that was tried, and what it comes to."""
+class Benchmark(Value):
+    """All runs and their scores."""
 
-    attempts: tuple[Attempt, ...]
-    scores: tuple[Score, ...]
-    """SUT by SUT, each with all searches."""
+    attempts: tuple[BenchmarkRun, ...]
+    scores: tuple[EntryScore, ...]
+    """Ordered by SUT, then by search."""
 
 
-def compare(
-    contenders: Sequence[Contender],
+def run_benchmark(
+    entries: Sequence[BenchmarkEntry],
     suts: Mapping[str, Callable[[int], Sut]],
     seeds: Sequence[int],
     process_count: int | None = None,
-) -> Comparison:
-    """Let every search try every SUT once for each seed.
+) -> Benchmark:
+    """Run every search against every SUT, once for each seed.
 
     Args:
-        contenders: with names that differ.
-        suts: by name, what makes one from a seed.
-        seeds: one attempt each.
-        process_count: how many attempts to make at a time; as many as there are CPUs, if not given.
+        entries: searches with distinct names.
+        suts: by name, factories that create a SUT from a seed.
+        seeds: one run each.
+        process_count: number of worker processes; by default the number of CPUs.
 
-    Raises: whatever keeps a search or a SUT from being made, before any other is tried.
+    Raises: the error of a search or SUT that cannot be created, before any run.
     """
-    for contender in contenders:
-        contender.make(contender.plan)
+    for entry in entries:
+        entry.make(entry.plan)
     for make_sut in suts.values():
         make_sut(seeds[0])
-    tasks = [_Task(*task) for task in product(suts.items(), contenders, seeds)]
+    tasks = [_Task(*task) for task in product(suts.items(), entries, seeds)]
     workers = process_count or len(os.sched_getaffinity(0))
     if workers == 1:
-        attempts = list(map(_attempt, tasks))
+        runs = list(map(_run, tasks))
     else:
         with ProcessPoolExecutor(workers) as pool:
-            attempts = list(pool.map(_attempt, tasks, chunksize=max(1, len(seeds) // 4)))
-    scores = (_score(list(group)) for _, group in groupby(attempts, key=lambda each: (each.sut, each.search)))
-    return Comparison(attempts=tuple(attempts), scores=tuple(scores))
+            runs = list(pool.map(_run, tasks, chunksize=max(1, len(seeds) // 4)))
+    scores = (_score(list(group)) for _, group in groupby(runs, key=lambda each: (each.sut, each.search)))
+    return Benchmark(attempts=tuple(runs), scores=tuple(scores))
 
 
-def found(simulated: Simulated, plan: SearchPlan, sut: Sut) -> tuple[Found, ...]:
-    """What a search found, goal by goal, beside the truth."""
+def goal_errors(simulated: SimulatedSearch, plan: SearchPlan, sut: Sut) -> tuple[GoalError, ...]:
+    """Return the result of a search for each goal, with the truth."""
     return tuple(
-        Found(
+        GoalError(
             label=interval.goal.label,
             found_pps=_found_pps(interval),
             truth_pps=true_pps(plan, interval.goal, sut, simulated.wall_s),
@@ -140,7 +140,7 @@ def found(simulated: Simulated, plan: SearchPlan, sut: Sut) -> tuple[Found, ...]
 
 
 def true_pps(plan: SearchPlan, goal: Goal, sut: Sut, at_s: float) -> float:
-    """The truth about a goal as far as the search could see it."""
+    """Return the truth for a goal, within the loads of the search."""
     final_s = plan.complete(goal).final_trial_duration_s
     assert final_s
     truth_pps = min(sut.truth_pps(goal.loss_ratio, final_s, at_s), plan.max_load_pps)
@@ -149,23 +149,23 @@ def true_pps(plan: SearchPlan, goal: Goal, sut: Sut, at_s: float) -> float:
 
 class _Task(NamedTuple):
     sut: tuple[str, Callable[[int], Sut]]
-    contender: Contender
+    entry: BenchmarkEntry
     seed: int
 
 
-def _attempt(task: _Task) -> Attempt:
+def _run(task: _Task) -> BenchmarkRun:
     name, make_sut = task.sut
-    sut, plan = make_sut(task.seed), task.contender.plan
-    simulated = simulate(plan, sut, make=task.contender.make)
-    return Attempt(
-        search=task.contender.name,
+    sut, plan = make_sut(task.seed), task.entry.plan
+    simulated = simulate_search(plan, sut, make=task.entry.make)
+    return BenchmarkRun(
+        search=task.entry.name,
         sut=name,
         seed=task.seed,
         trial_count=len(simulated.trials),
         traffic_s=simulated.traffic_s,
         wall_s=simulated.wall_s,
         out_of_time=simulated.out_of_time,
-        goals=found(simulated, plan, sut),
+        goals=goal_errors(simulated, plan, sut),
     )
 
 
@@ -174,24 +174,24 @@ def _found_pps(interval: Interval) -> float:
     return lower_pps or interval.estimate_pps or 0.0
 
 
-def _score(attempts: list[Attempt]) -> Score:
-    by_goal = zip(*(attempt.goals for attempt in attempts), strict=True)
-    return Score(
-        search=attempts[0].search,
-        sut=attempts[0].sut,
-        attempt_count=len(attempts),
-        trial_count=fmean(attempt.trial_count for attempt in attempts),
-        traffic_s=fmean(attempt.traffic_s for attempt in attempts),
-        wall_s=fmean(attempt.wall_s for attempt in attempts),
-        out_of_time_ratio=fmean(attempt.out_of_time for attempt in attempts),
+def _score(runs: list[BenchmarkRun]) -> EntryScore:
+    by_goal = zip(*(each.goals for each in runs), strict=True)
+    return EntryScore(
+        search=runs[0].search,
+        sut=runs[0].sut,
+        attempt_count=len(runs),
+        trial_count=fmean(each.trial_count for each in runs),
+        traffic_s=fmean(each.traffic_s for each in runs),
+        wall_s=fmean(each.wall_s for each in runs),
+        out_of_time_ratio=fmean(each.out_of_time for each in runs),
         goals=tuple(_goal_score(each) for each in by_goal),
     )
 
 
-def _goal_score(founds: tuple[Found, ...]) -> GoalScore:
-    ratios = sorted(each.found_ratio for each in founds)
+def _goal_score(errors: tuple[GoalError, ...]) -> GoalScore:
+    ratios = sorted(each.found_ratio for each in errors)
     return GoalScore(
-        label=founds[0].label,
+        label=errors[0].label,
         error_ratio=median(ratios) - 1,
         low_ratio=_quantile(ratios, 0.05),
         high_ratio=_quantile(ratios, 0.95),
@@ -200,5 +200,5 @@ def _goal_score(founds: tuple[Found, ...]) -> GoalScore:
 
 
 def _quantile(ascending: list[float], share: float) -> float:
-    """The smallest value that at least this share of the values does not exceed."""
+    """Return the smallest value not exceeded by at least this share of the values."""
     return ascending[max(0, math.ceil(share * len(ascending)) - 1)]

@@ -1,6 +1,6 @@
-"""A measurer without packets: trials answered by a simulated SUT at once, on a clock of its own.
+"""A measurer without packets: a simulated SUT answers each trial at once, on a virtual clock.
 
-It lets a whole run be driven, tested and shown on any machine:
+It drives an entire run on any machine:
 
     with SimulatedMeasurer(traffic, HardLimit(capacity_pps=1e6)) as measurer: ...
 """
@@ -15,21 +15,21 @@ from nodrop.generator.base import OnWindow
 from nodrop.model.facts import PortFacts
 from nodrop.model.result import DirectionCheck
 from nodrop.model.traffic import Traffic
-from nodrop.model.trial import Doubt, StreamCounts, Trial, TrialResult, Validity, Verdict, Windows
-from nodrop.simulation.function_sut import ModelledSut, SutModel
-from nodrop.simulation.offer import Taken, take
+from nodrop.model.trial import Doubt, StreamCounts, Trial, TrialResult, Validity, ValidityStatus, Windows
+from nodrop.simulation.function_sut import FunctionSut, SutFunction
+from nodrop.simulation.offer import OfferedTrial, offer_trial
 from nodrop.simulation.sut import Sut
 
 CHECK_FRAMES = 10
 """Learning frames per stream in the path check."""
 OVERHEAD_S = 0.5
-"""Time a trial takes beside its sending."""
+"""Dead time after a trial."""
 
 
 class SimulatedMeasurer:
-    """Answers every trial from a SUT, at once; see `nodrop.generator.base.Measurer`.
+    """Answers every trial from a simulated SUT; see `nodrop.generator.base.Measurer`.
 
-    Frames are dealt to the streams in turn. Nothing is known of latency, so none is reported.
+    Frames are assigned to the streams round-robin. Latency is not simulated and not reported.
     """
 
     version = "simulated"
@@ -37,23 +37,23 @@ class SimulatedMeasurer:
     notes: tuple[str, ...] = ()
     ports: tuple[PortFacts, ...] = ()
 
-    def __init__(self, traffic: Traffic, sut: Sut | SutModel, overhead_s: float = OVERHEAD_S) -> None:
+    def __init__(self, traffic: Traffic, sut: Sut | SutFunction, overhead_s: float = OVERHEAD_S) -> None:
         self._began_at = datetime.now(UTC)
         self.now_s = 0.0
-        """Time since the simulation began: that of all trials, and of the dead time after each."""
+        """Time since the start of the simulation: all trials and the dead time after each."""
         self._traffic = traffic
-        self._sut = sut if isinstance(sut, Sut) else ModelledSut(sut)
+        self._sut = sut if isinstance(sut, Sut) else FunctionSut(sut)
         self._overhead_s = overhead_s
 
     def __enter__(self) -> Self:
-        """Nothing to start."""
+        """Start nothing."""
         return self
 
     def __exit__(self, *exc: object) -> None:
-        """Nothing to stop."""
+        """Stop nothing."""
 
     def check_path(self) -> tuple[DirectionCheck, ...]:
-        """Ask the SUT about a few frames per stream. Raises GeneratorError when none comes back."""
+        """Offer a few frames per stream. Raises GeneratorError if a stream loses all of them."""
         trial = Trial(intended_load_pps=float(CHECK_FRAMES * len(self._traffic.streams)), duration_s=1.0)
         checks = tuple(
             DirectionCheck(
@@ -63,65 +63,67 @@ class SimulatedMeasurer:
                 sent_count=counts.offered_count,
                 received_count=counts.received_count,
             )
-            for counts in self._stream_counts(self._dealt(self._take(trial)))
+            for counts in self._stream_counts(self._share(self._offer(trial)))
         )
         for check in checks:
             if check.received_count == 0:
                 raise GeneratorError(
                     f"stream {check.stream_id}, port {check.tx_port} to port {check.rx_port}: {check.sent_count} "
-                    "learning frames sent, none came back; the simulated SUT must forward a trickle"
+                    "learning frames sent, none received; use a simulated SUT that forwards at low load"
                 )
         return checks
 
     def measure(self, trial: Trial, index: int, phase: str, on_window: OnWindow) -> TrialResult:
-        """Offer the trial to the SUT, cut short where its stop rule says so."""
+        """Offer the trial to the SUT until its end or its stop rule."""
         started_at = self._began_at + timedelta(seconds=self.now_s)
-        taken = self._take(trial)
+        trial_counts = self._offer(trial)
         for elapsed_s, offered_count, lost_count in zip(
-            taken.end_s, taken.offered_count, taken.lost_count, strict=True
+            trial_counts.end_s, trial_counts.offered_count, trial_counts.lost_count, strict=True
         ):
             on_window(elapsed_s, offered_count, offered_count - lost_count, lost_count)
-        dealt = self._dealt(taken)
+        shares = self._share(trial_counts)
         result = TrialResult(
             trial=trial,
             index=index,
             phase=phase,
             started_at=started_at.isoformat(),
-            duration_s=taken.elapsed_s,
-            stopped_early=taken.stopped_by is not None,
-            stopped_by=taken.stopped_by,
-            streams=self._stream_counts(dealt),
+            duration_s=trial_counts.elapsed_s,
+            stopped_early=trial_counts.stopped_by is not None,
+            stopped_by=trial_counts.stopped_by,
+            streams=self._stream_counts(shares),
             tester_drop_count=0,
             tester_cpu_ratio=0.0,
             windows=Windows(
-                end_s=tuple(taken.end_s),
-                offered_count=tuple(dealt.offered),
+                end_s=tuple(trial_counts.end_s),
+                offered_count=tuple(shares.offered),
                 received_count=tuple(
-                    tuple(map(sub, offered, lost)) for offered, lost in zip(dealt.offered, dealt.lost, strict=True)
+                    tuple(map(sub, offered, lost)) for offered, lost in zip(shares.offered, shares.lost, strict=True)
                 ),
-                lost_count=tuple(dealt.lost),
+                lost_count=tuple(shares.lost),
             ),
-            validity=Validity(verdict=Verdict.VALID),
+            validity=Validity(verdict=ValidityStatus.VALID),
         )
         return _with_validity(result)
 
-    def _take(self, trial: Trial) -> Taken:
-        taken = take(self._sut, trial, self.now_s)
-        self.now_s += taken.elapsed_s + self._overhead_s
-        return taken
+    def _offer(self, trial: Trial) -> OfferedTrial:
+        trial_counts = offer_trial(self._sut, trial, self.now_s)
+        self.now_s += trial_counts.elapsed_s + self._overhead_s
+        return trial_counts
 
-    def _dealt(self, taken: Taken) -> "_Dealt":
-        """Who sent and lost what in each window: the streams take turns; a window loses its first frames."""
+    def _share(self, trial_counts: OfferedTrial) -> "_StreamShares":
+        """Share the counts of each window among the streams round-robin; a window loses its first frames."""
         total = len(self._traffic.streams)
-        windows = list(zip(pairwise((0, *taken.offered_count)), pairwise((0, *taken.lost_count)), strict=True))
+        windows = list(
+            zip(pairwise((0, *trial_counts.offered_count)), pairwise((0, *trial_counts.lost_count)), strict=True)
+        )
         lost = [(start, start + after - before) for (start, _), (before, after) in windows]
-        return _Dealt(
-            intended=[_turns(0, taken.intended_count, stream, total) for stream in range(total)],
-            offered=[tuple(_turns(*span, stream, total) for span, _ in windows) for stream in range(total)],
-            lost=[tuple(_turns(*span, stream, total) for span in lost) for stream in range(total)],
+        return _StreamShares(
+            intended=[_stream_share(0, trial_counts.intended_count, stream, total) for stream in range(total)],
+            offered=[tuple(_stream_share(*span, stream, total) for span, _ in windows) for stream in range(total)],
+            lost=[tuple(_stream_share(*span, stream, total) for span in lost) for stream in range(total)],
         )
 
-    def _stream_counts(self, dealt: "_Dealt") -> tuple[StreamCounts, ...]:
+    def _stream_counts(self, shares: "_StreamShares") -> tuple[StreamCounts, ...]:
         return tuple(
             StreamCounts(
                 stream_id=stream.stream_id,
@@ -135,21 +137,21 @@ class SimulatedMeasurer:
                 out_of_order_count=0,
             )
             for stream, intended_count, offered_count, lost_count in zip(
-                self._traffic.streams, dealt.intended, map(sum, dealt.offered), map(sum, dealt.lost), strict=True
+                self._traffic.streams, shares.intended, map(sum, shares.offered), map(sum, shares.lost), strict=True
             )
         )
 
 
-class _Dealt(NamedTuple):
-    """Frames by stream: in the whole trial, or in each window."""
+class _StreamShares(NamedTuple):
+    """Frames of each stream: in the entire trial, or in each window."""
 
     intended: list[int]
     offered: list[tuple[int, ...]]
     lost: list[tuple[int, ...]]
 
 
-def _turns(start: int, end: int, stream: int, total: int) -> int:
-    """How many of the frames from `start` up to but not `end` are the stream's."""
+def _stream_share(start: int, end: int, stream: int, total: int) -> int:
+    """Return how many of the frames in [start, end) belong to a stream."""
     return (end + total - 1 - stream) // total - (start + total - 1 - stream) // total
 
 
@@ -158,7 +160,7 @@ def _with_validity(result: TrialResult) -> TrialResult:
         return result
     doubt = Doubt(
         code="offered_short",
-        verdict=Verdict.SUSPECT,
+        verdict=ValidityStatus.SUSPECT,
         text=f"{result.offered_count} of {result.intended_count} frames were sent; the rest counts as lost",
     )
-    return result.model_copy(update={"validity": Validity(verdict=Verdict.SUSPECT, doubts=(doubt,))})
+    return result.model_copy(update={"validity": Validity(verdict=ValidityStatus.SUSPECT, doubts=(doubt,))})

@@ -1,42 +1,49 @@
-"""The simplest system under test that agrees with what a search knows so far, to think the search further with."""
+"""The simplest SUT that agrees with the intervals of a search, for looking ahead."""
 
 import math
 from collections.abc import Sequence
 
 from nodrop.model.search_plan import SearchPlan
-from nodrop.model.trial import Trial
-from nodrop.search.base import Interval, Outcome, Sample
+from nodrop.search.base import Interval
+from nodrop.simulation.sut import LossTimeline, Sut
 
-WINDOW_S = 0.05
-"""Supposed trials are counted this often."""
-CLEARLY = 0.01
-"""Loss of a supposed overload at least, so that it is one for every goal."""
+CLEAR_LOSS_RATIO = 0.01
+"""The least loss ratio of an overload, so that it fails every goal."""
 
 
-class SupposedSut:
-    """A hard limit: whatever is more than its capacity is lost, as far as the bounds of the goals allow for that."""
+class MinimalSut(Sut):
+    """Loses the excess over its capacity, adjusted to the bounds of the goals; steady within each trial."""
 
     def __init__(self, plan: SearchPlan, intervals: Sequence[Interval], forwarded_pps: float | None) -> None:
-        """Suppose as little as possible.
+        """Choose a limit for each goal.
 
         Args:
             plan: the range of loads.
-            intervals: what is known of each goal.
-            forwarded_pps: what came through when last too much was offered; None when that never happened.
+            intervals: the interval of each goal.
+            forwarded_pps: forwarding rate during the last overload; None if no trial was one.
         """
         by_ratio = sorted(intervals, key=lambda interval: interval.goal.loss_ratio)
-        capacity_pps = forwarded_pps or math.sqrt(math.prod(_between_pps(plan, by_ratio[0])))
+        capacity_pps = forwarded_pps or math.sqrt(math.prod(_bounds_pps(plan, by_ratio[0])))
         limits_pps: dict[float, float] = {}
         for interval in by_ratio:
             ratio = interval.goal.loss_ratio
             limits_pps[ratio] = min(_limit_pps(plan, interval, capacity_pps), limits_pps.get(ratio, math.inf))
         highest_pps = 0.0
-        for ratio, limit_pps in limits_pps.items():  # who may lose more meets the goal at least as far up
+        for ratio, limit_pps in limits_pps.items():  # a goal that allows more loss is met at least as far up
             limits_pps[ratio] = highest_pps = max(highest_pps, limit_pps)
         self._limits_pps = limits_pps
 
+    def offer(self, load_pps: float, duration_s: float, start_s: float) -> LossTimeline:  # noqa: ARG002
+        """See `Sut`."""
+        return steady_loss(load_pps, duration_s, self.loss_ratio(load_pps))
+
+    def truth_pps(self, loss_ratio: float, duration_s: float, at_s: float = math.inf) -> float:  # noqa: ARG002
+        """See `Sut`; the limit of the strictest goal that allows as much loss."""
+        limits_pps = [limit_pps for ratio, limit_pps in self._limits_pps.items() if ratio <= loss_ratio]
+        return max(limits_pps, default=0.0)
+
     def loss_ratio(self, load_pps: float) -> float:
-        """The loss at a load: none up to the first goal's limit, from there on what a hard limit would lose."""
+        """Return the loss ratio at a load: 0 up to the first goal's limit, above it that of a hard limit."""
         exceeded = [ratio for ratio, limit_pps in self._limits_pps.items() if load_pps > limit_pps]
         met = [ratio for ratio, limit_pps in self._limits_pps.items() if load_pps <= limit_pps]
         if not exceeded:
@@ -47,62 +54,52 @@ class SupposedSut:
         return lost_ratio if lost_ratio <= met[0] else (exceeded[-1] + met[0]) / 2
 
     def overload_ratio(self, load_pps: float) -> float:
-        """The loss at a load that turns out to be more than every goal allows."""
+        """Return the loss ratio at a load that fails every goal."""
         ratio, limit_pps = max(self._limits_pps.items())
-        return max(1 - limit_pps * (1 - ratio) / load_pps, min(1.0, 2 * ratio), CLEARLY)
+        return max(1 - limit_pps * (1 - ratio) / load_pps, min(1.0, 2 * ratio), CLEAR_LOSS_RATIO)
 
 
-def supposed_outcome(trial: Trial, loss_ratio: float, index: int, started_s: float) -> Outcome:
-    """A trial that loses evenly, stopped where its stop rule says so."""
-    samples: list[Sample] = []
-    first_loss_s = clause = None
-    for elapsed_s in _window_ends_s(trial.duration_s):
-        sent_count = round(trial.intended_load_pps * elapsed_s)
-        lost_count = min(sent_count, math.ceil(sent_count * loss_ratio))
-        samples.append(Sample(elapsed_s, sent_count, lost_count))
-        first_loss_s = elapsed_s if first_loss_s is None and lost_count else first_loss_s
-        clause = trial.stop and trial.stop.fires(elapsed_s, lost_count, first_loss_s)
-        if clause:
-            break
-    end = samples[-1]
-    return Outcome(
-        index=index,
-        loss_ratio=end.lost_count / end.sent_count if end.sent_count else loss_ratio,
-        elapsed_s=end.elapsed_s,
-        intended_count=end.sent_count,
-        sent_count=end.sent_count,
-        lost_count=end.lost_count,
-        stopped_early=end.elapsed_s < trial.duration_s,
-        samples=tuple(samples),
-        started_s=started_s,
-    )
+class SteadyLossSut(Sut):
+    """Loses the same share of the frames at every load."""
+
+    def __init__(self, loss_ratio: float) -> None:
+        self._loss_ratio = loss_ratio
+
+    def offer(self, load_pps: float, duration_s: float, start_s: float) -> LossTimeline:  # noqa: ARG002
+        """See `Sut`."""
+        return steady_loss(load_pps, duration_s, self._loss_ratio)
+
+    def truth_pps(self, loss_ratio: float, duration_s: float, at_s: float = math.inf) -> float:  # noqa: ARG002
+        """See `Sut`."""
+        return math.inf if self._loss_ratio <= loss_ratio else 0.0
 
 
-def _window_ends_s(duration_s: float) -> list[float]:
-    count = math.ceil(duration_s / WINDOW_S - 1e-9)
-    return [min(duration_s, WINDOW_S * (position + 1)) for position in range(count)]
+def steady_loss(load_pps: float, duration_s: float, loss_ratio: float) -> LossTimeline:
+    """Return a trial that loses a share of the frames, rounded up to whole frames, evenly over its duration."""
+    lost_count = math.ceil(round(load_pps * duration_s) * loss_ratio)
+    return LossTimeline(load_pps, (0.0, duration_s), (0.0, float(lost_count)))
 
 
 def _limit_pps(plan: SearchPlan, interval: Interval, capacity_pps: float) -> float:
-    """The load up to which a goal may be met: an estimate or the capacity if within the bounds, else their middle."""
-    lower_pps, upper_pps = _valid_pps(interval)
+    """Return the limit of a goal: its estimate or the capacity if within its bounds, else their geometric mean."""
+    lower_pps, upper_pps = _valid_bounds_pps(interval)
     if lower_pps is None and upper_pps is not None and upper_pps <= plan.min_load_pps:
         return 0.0
     if lower_pps is not None and lower_pps >= plan.max_load_pps:
         return lower_pps
-    low_pps, high_pps = _between_pps(plan, interval)
+    low_pps, high_pps = _bounds_pps(plan, interval)
     for guess_pps in (interval.estimate_pps, capacity_pps / (1 - interval.goal.loss_ratio)):
         if guess_pps is not None and low_pps <= guess_pps < high_pps:
             return guess_pps
     return math.sqrt(low_pps * high_pps)
 
 
-def _between_pps(plan: SearchPlan, interval: Interval) -> tuple[float, float]:
-    lower_pps, upper_pps = _valid_pps(interval)
+def _bounds_pps(plan: SearchPlan, interval: Interval) -> tuple[float, float]:
+    lower_pps, upper_pps = _valid_bounds_pps(interval)
     return lower_pps or plan.min_load_pps, upper_pps or plan.max_load_pps
 
 
-def _valid_pps(interval: Interval) -> tuple[float | None, float | None]:
+def _valid_bounds_pps(interval: Interval) -> tuple[float | None, float | None]:
     return (
         interval.lower_load_pps if interval.lower_valid else None,
         interval.upper_load_pps if interval.upper_valid else None,

@@ -1,4 +1,4 @@
-"""A trial taken from a simulated SUT window by window, until its end or until its stop rule fires."""
+"""A trial offered to a simulated SUT window by window, until its end or until its stop rule fires."""
 
 import math
 from typing import NamedTuple
@@ -9,8 +9,8 @@ from nodrop.simulation.sut import Sut
 WINDOW_S = 0.05
 
 
-class Taken(NamedTuple):
-    """Counts since the start, at the end of each window."""
+class OfferedTrial(NamedTuple):
+    """Counts of a trial since its start, at the end of each window."""
 
     end_s: list[float]
     offered_count: list[int]
@@ -20,7 +20,7 @@ class Taken(NamedTuple):
 
     @property
     def elapsed_s(self) -> float:
-        """Time really sent."""
+        """Actual sending time."""
         return self.end_s[-1]
 
     @property
@@ -32,22 +32,22 @@ class Taken(NamedTuple):
     @property
     def loss_ratio(self) -> float:
         """See `TrialResult.loss_ratio`."""
-        asked = self.offered_count[-1] + self.unsent_count
-        return (self.lost_count[-1] + self.unsent_count) / asked if asked else 1.0
+        counted = self.offered_count[-1] + self.unsent_count
+        return (self.lost_count[-1] + self.unsent_count) / counted if counted else 1.0
 
 
-def take(sut: Sut, trial: Trial, start_s: float) -> Taken:
-    """Offer the trial to the SUT at that time; the SUT is told when the trial is stopped."""
-    course = sut.offer(trial.intended_load_pps, trial.duration_s, start_s)
+def offer_trial(sut: Sut, trial: Trial, start_s: float) -> OfferedTrial:
+    """Offer the trial to the SUT at that time, and notify the SUT if the trial is stopped early."""
+    timeline = sut.offer(trial.intended_load_pps, trial.duration_s, start_s)
     end_s = _window_ends_s(trial.duration_s)
-    offered_count, lost_count = course.counts(end_s)
+    offered_count, lost_count = timeline.counts(end_s)
     stopped_by = None
     if trial.stop:
         stopped_by, count = _first_stop(trial.stop, end_s, lost_count)
         end_s, offered_count, lost_count = end_s[:count], offered_count[:count], lost_count[:count]
     if stopped_by:
         sut.stop(end_s[-1])
-    return Taken(end_s, offered_count, lost_count, round(trial.intended_load_pps * end_s[-1]), stopped_by)
+    return OfferedTrial(end_s, offered_count, lost_count, round(trial.intended_load_pps * end_s[-1]), stopped_by)
 
 
 def _window_ends_s(duration_s: float) -> list[float]:
@@ -56,7 +56,7 @@ def _window_ends_s(duration_s: float) -> list[float]:
 
 
 def _first_stop(stop: StopRule, end_s: list[float], lost_count: list[int]) -> tuple[StopClause | None, int]:
-    """The clause that ends the trial before its time and the number of windows until then."""
+    """Return the clause that ends the trial early, if any, and the number of windows until then."""
     first_loss_s = None
     for count, (elapsed_s, lost) in enumerate(zip(end_s[:-1], lost_count[:-1], strict=True), start=1):
         if lost and first_loss_s is None:

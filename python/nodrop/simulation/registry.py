@@ -1,4 +1,4 @@
-"""Every kind of simulated SUT by name."""
+"""All kinds of simulated SUTs by name."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
@@ -46,31 +46,33 @@ KINDS: dict[str, type[Forwarder]] = {
     "dead-link": DeadLink,
     "perfect-link": PerfectLink,
 }
-"""Each with parameters of its own, all of which have defaults."""
+"""Each kind has its own parameters, all with defaults."""
 
 
 def create(name: str, seed: int, parameters: Mapping[str, float] = MappingProxyType({})) -> Forwarder:
-    """A SUT of the kind. Raises ConfigError when there is no such kind, or it has no such parameter.
+    """Create a SUT. Raises ConfigError for an unknown kind or parameter.
 
     Args:
-        name: of the kind.
-        seed: of its random numbers.
-        parameters: those that are not to have their defaults.
+        name: name of the kind.
+        seed: seed of its random numbers.
+        parameters: values that replace defaults.
     """
     if name not in KINDS:
-        raise ConfigError(f"a simulated SUT {name!r} asked, there is none; choose one of {', '.join(KINDS)}")
-    known = parameters_of(name)
+        raise ConfigError(f"unknown simulated SUT {name!r}; choose one of {', '.join(KINDS)}")
+    defaults = default_parameters(name)
     for key in parameters:
-        if key not in known:
-            raise ConfigError(f"parameter {key!r} of the SUT {name} asked, there is none; it has {', '.join(known)}")
+        if key not in defaults:
+            raise ConfigError(
+                f"unknown parameter {key!r} of the simulated SUT {name}; choose from {', '.join(defaults)}"
+            )
     return KINDS[name](seed=seed, **parameters)
 
 
-def parameters_of(name: str) -> dict[str, float]:
-    """What may be set of a kind, with its defaults."""
+def default_parameters(name: str) -> dict[str, float]:
+    """Return the parameters of a kind with their defaults."""
     sut = KINDS[name]()
     return {field.name: getattr(sut, field.name) for field in fields(sut) if field.init and field.name != "seed"}
 
 
 SUTS: dict[str, Callable[[int], Forwarder]] = {name: partial(create, name) for name in KINDS}
-"""What makes a SUT of each kind from a seed."""
+"""Factories that create a SUT of each kind from a seed."""

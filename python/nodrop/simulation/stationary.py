@@ -1,10 +1,10 @@
-"""SUTs that are the same at any time: what they lose depends on load and duration alone, and on chance."""
+"""SUTs that do not change over time: their losses depend only on load, duration and chance."""
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from nodrop.simulation.fluid_queue import Piece
+from nodrop.simulation.fluid_queue import CapacityPeriod
 from nodrop.simulation.forwarder import Forwarder, highest_load
 
 LN2 = math.log(2)
@@ -12,18 +12,18 @@ LN2 = math.log(2)
 
 @dataclass(kw_only=True)
 class HardLimit(Forwarder):
-    """Forwards everything up to its capacity and not a frame more.
+    """Forwards exactly its capacity.
 
-    Truth: what it forwards and what its buffer keeps, divided by what may not be lost.
+    Truth: the frames forwarded and queued, divided by the share that must arrive.
     """
 
     def _sut_truth_pps(self, loss_ratio: float, duration_s: float, at_s: float) -> float:  # noqa: ARG002
-        return self._held_back_pps(self.capacity_pps, loss_ratio, duration_s)
+        return self._steady_truth_pps(self.capacity_pps, loss_ratio, duration_s)
 
 
 @dataclass(kw_only=True)
 class DeepBuffer(HardLimit):
-    """A hard limit whose buffer hides overload for as long as it has room, so that short trials flatter it."""
+    """A hard limit whose deep buffer absorbs overload in short trials."""
 
     buffer_count: float = 2e6
 
@@ -44,7 +44,7 @@ class DeadLink(HardLimit):
 
 @dataclass(kw_only=True)
 class TesterOverload(HardLimit):
-    """A SUT of 25 Mpps behind a tester that cannot send more than 20: the figure is the tester's."""
+    """A SUT of 25 Mpps behind a tester that sends at most 20 Mpps: the tester is the limit."""
 
     capacity_pps: float = 25e6
     tester_pps: float = 20e6
@@ -52,7 +52,7 @@ class TesterOverload(HardLimit):
 
 @dataclass(kw_only=True)
 class TesterOverloadAbove(TesterOverload):
-    """A SUT of 9.1 Mpps behind the same tester, which falls short only of loads that do not matter."""
+    """A SUT of 9.1 Mpps behind the same tester, which limits only irrelevant loads."""
 
     capacity_pps: float = 9.1e6
 
@@ -61,7 +61,7 @@ class TesterOverloadAbove(TesterOverload):
 class DurationDependent(HardLimit):
     """Forwards less in short trials than in long ones: 8.1 Mpps in trials of 1 s, 9.0 in those of 30 s.
 
-    Truth: that of the capacity in trials of this duration.
+    Truth: that of the capacity for this duration.
     """
 
     capacity_pps: float = 9.0e6
@@ -69,23 +69,23 @@ class DurationDependent(HardLimit):
     short_s: float = 1.0
     long_s: float = 30.0
 
-    def _capacities(self, duration_s: float, start_s: float) -> Iterable[Piece]:  # noqa: ARG002
-        return (Piece(duration_s, self._capacity_pps(duration_s)),)
+    def _capacities(self, duration_s: float, start_s: float) -> Iterable[CapacityPeriod]:  # noqa: ARG002
+        return (CapacityPeriod(duration_s, self._capacity_pps(duration_s)),)
 
     def _capacity_pps(self, duration_s: float) -> float:
-        """As much more with every doubling of the duration."""
+        """Return a capacity that grows by a constant with every doubling of the duration."""
         share = math.log(duration_s / self.short_s) / math.log(self.long_s / self.short_s)
         return self.short_pps + min(max(share, 0.0), 1.0) * (self.capacity_pps - self.short_pps)
 
     def _sut_truth_pps(self, loss_ratio: float, duration_s: float, at_s: float) -> float:  # noqa: ARG002
-        return self._held_back_pps(self._capacity_pps(duration_s), loss_ratio, duration_s)
+        return self._steady_truth_pps(self._capacity_pps(duration_s), loss_ratio, duration_s)
 
 
 @dataclass(kw_only=True)
 class LossInversion(HardLimit):
     """Loses 2 % of the frames at loads from 4 to 5 Mpps and none above, up to its capacity.
 
-    Truth: that of a hard limit, as the highest load counts, whatever is lost below.
+    Truth: that of a hard limit, as only the highest load counts.
     """
 
     band_low_pps: float = 4e6
@@ -100,8 +100,8 @@ class LossInversion(HardLimit):
 class RandomLoss(Forwarder):
     """Loses frames at random below its capacity, with a ratio that depends on the load.
 
-    Truth: the load at which ln 2 more lost frames are to be expected than are allowed. Then half of all trials stay
-    within what is allowed: exactly so where no frame may be lost (Poisson), else within a frame.
+    Truth: the load at which the expected loss exceeds the allowed one by ln 2 frames. Half of all trials then stay
+    within the allowed loss: exactly if no frame may be lost (Poisson), otherwise to within a frame.
     """
 
     def _sut_truth_pps(self, loss_ratio: float, duration_s: float, at_s: float) -> float:  # noqa: ARG002
@@ -117,7 +117,7 @@ class RandomLoss(Forwarder):
 
 @dataclass(kw_only=True)
 class LossFloor(RandomLoss):
-    """A hard limit that also loses one frame in a million at every load: only few short trials are without loss."""
+    """A hard limit that also loses one frame in a million at every load: few short trials have no loss."""
 
     floor_ratio: float = 1e-6
 
@@ -134,10 +134,9 @@ class LossFloorRare(LossFloor):
 
 @dataclass(kw_only=True)
 class SmoothKnee(RandomLoss):
-    """Loses ever more with ever more load: 1e-8 of the frames 5 % below 9.1 Mpps, 1e-2 of them 5 % above, then steeply.
+    """Loses more as the load rises: 1e-8 of the frames 5 % below 9.1 Mpps, 1e-2 5 % above, then steeply.
 
-    Between the two the logarithm of the loss ratio rises in proportion to the load, and below them it goes on falling
-    as it does between them.
+    Below the upper of the two loads the logarithm of the loss ratio is linear in the load.
     """
 
     capacity_pps: float = 9.1e6 * 1.05

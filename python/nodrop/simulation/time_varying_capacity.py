@@ -1,4 +1,4 @@
-"""SUTs whose capacity changes at times of its own, whether there is traffic or not."""
+"""SUTs whose capacity changes over time, independently of traffic."""
 
 import math
 from abc import abstractmethod
@@ -6,44 +6,44 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from statistics import NormalDist
 
-from nodrop.simulation.fluid_queue import Piece, Timeline
+from nodrop.simulation.fluid_queue import CapacityPeriod, CapacityTimeline
 from nodrop.simulation.forwarder import Forwarder, highest_load
 
 NORMAL = NormalDist()
 
 
 @dataclass(kw_only=True)
-class Wandering(Forwarder):
-    """A capacity that changes at times of its own, with or without traffic."""
+class TimeVaryingSut(Forwarder):
+    """A capacity that changes over time, with or without traffic."""
 
-    _timeline: Timeline = field(init=False, repr=False)
+    _timeline: CapacityTimeline = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._timeline = Timeline(self._pieces())
+        self._timeline = CapacityTimeline(self._periods())
 
-    def _capacities(self, duration_s: float, start_s: float) -> Iterable[Piece]:
+    def _capacities(self, duration_s: float, start_s: float) -> Iterable[CapacityPeriod]:
         return self._timeline.between(start_s, start_s + duration_s)
 
     @abstractmethod
-    def _pieces(self) -> Iterator[Piece]:
-        """All capacities from the start of the simulation on, without end."""
+    def _periods(self) -> Iterator[CapacityPeriod]:
+        """Yield the capacities from the start of the simulation, without end."""
 
 
 @dataclass(kw_only=True)
-class NoisyWindows(Wandering):
-    """Draws its capacity anew every 0.1 s, around 9.1 Mpps with a standard deviation of 1 %.
+class NoisyWindows(TimeVaryingSut):
+    """Draws a new capacity every 0.1 s, around 9.1 Mpps with a standard deviation of 1 %.
 
-    Truth without loss: the load that every one of the draws in a trial allows, in every second trial. With loss: the
-    load whose expected excess over the draws is as large as allowed.
+    Truth without loss: the median of the smallest draw in a trial. With loss: the load whose expected excess over the
+    draws equals the allowed loss.
     """
 
     sd_ratio: float = 0.01
     hold_s: float = 0.1
 
-    def _pieces(self) -> Iterator[Piece]:
+    def _periods(self) -> Iterator[CapacityPeriod]:
         while True:
-            yield Piece(self.hold_s, self.capacity_pps * max(0.0, self._draws.gauss(1.0, self.sd_ratio)))
+            yield CapacityPeriod(self.hold_s, self.capacity_pps * max(0.0, self._draws.gauss(1.0, self.sd_ratio)))
 
     def _sut_truth_pps(self, loss_ratio: float, duration_s: float, at_s: float) -> float:  # noqa: ARG002
         sd_pps = self.sd_ratio * self.capacity_pps
@@ -60,20 +60,22 @@ class NoisyWindows(Wandering):
 
 
 @dataclass(kw_only=True)
-class TwoModesTime(Wandering):
+class TwoModesTime(TimeVaryingSut):
     """Switches between 9.1 and 8.3 Mpps at random times, after 8 s on average.
 
-    Truth without loss: that of the slow mode, as no more than half of all trials are free of it. With loss: both modes
-    have half of the time, and as likely more as less.
+    Truth without loss: that of the slow mode, as at most half of all trials are free of it. With loss: each mode has a
+    median share of half of the time.
     """
 
     slow_pps: float = 8.3e6
     dwell_s: float = 8.0
 
-    def _pieces(self) -> Iterator[Piece]:
+    def _periods(self) -> Iterator[CapacityPeriod]:
         is_slow = self._draws.random() < 0.5
         while True:
-            yield Piece(self._draws.expovariate(1 / self.dwell_s), self.slow_pps if is_slow else self.capacity_pps)
+            yield CapacityPeriod(
+                self._draws.expovariate(1 / self.dwell_s), self.slow_pps if is_slow else self.capacity_pps
+            )
             is_slow = not is_slow
 
     def _sut_truth_pps(self, loss_ratio: float, duration_s: float, at_s: float) -> float:  # noqa: ARG002

@@ -1,10 +1,10 @@
-"""What each rule of placement is worth on this host: runs that obey all of them, and runs that break one each.
+"""The cost of placement rules on this host: runs that keep all rules, and runs that break one each.
 
-`places` chooses CPUs from the host's descriptor, `rules` says how each rule is broken there, `planning` makes plans of
-that, in turn, and `verdict.prices` says what came of them.
+`cpu_selection` chooses CPUs from the host's descriptor, `rules` defines how to break each rule there, `plans` makes
+alternating plans of them, and `nodrop.analysis.rule_costs` compares the results.
 """
 
-from nodrop.run.rule_cost.plans import Planned, plan_prices, still_wanted
-from nodrop.run.rule_cost.results import table_of
+from nodrop.run.rule_cost.cost_table import build_cost_table
+from nodrop.run.rule_cost.plans import RuleCostRuns, is_worth_running, plan_rule_costs
 
-__all__ = ["Planned", "plan_prices", "still_wanted", "table_of"]
+__all__ = ["RuleCostRuns", "build_cost_table", "is_worth_running", "plan_rule_costs"]

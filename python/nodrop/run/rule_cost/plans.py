@@ -1,4 +1,4 @@
-"""Plans that price rules: the same run with all rules kept and with each broken, in turn."""
+"""Plans that measure the cost of placement rules: a run that keeps all rules, alternating with runs that break one."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -12,20 +12,20 @@ from nodrop.errors import ConfigError
 from nodrop.model.chd import HostDescriptor
 from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult
-from nodrop.model.rule_cost import KEPT, Pricing
+from nodrop.model.rule_cost import BASELINE_VARIANT, RuleCostPlan
 from nodrop.model.vmd import VmDescriptor
-from nodrop.run.local_planning import plans_here
-from nodrop.run.rule_cost.cpu_selection import Places, choose_places
-from nodrop.run.rule_cost.rules import Broken, Means, rules_of
-from nodrop.run.suite import in_turns
+from nodrop.run.local_planning import make_plans
+from nodrop.run.rule_cost.cpu_selection import CpuSelection, select_cpus
+from nodrop.run.rule_cost.rules import BrokenRule, HostMeans, list_rules
+from nodrop.run.suite import alternate_variants
 from nodrop.stage import antagonist
-from nodrop.store.metrics import goal_names
+from nodrop.store.metrics import name_goal
 from nodrop.units import format_bytes
 
 TABLE_BYTES = 64 * 2**20
-"""Memory a forwarder works in unless it is told: more than processors' TLBs reach in small pages."""
+"""Default size of the forwarder's table: beyond the reach of a TLB with small pages."""
 TABLE_MAX_BYTES = 2**30
-"""A descriptor may ask for more; what is touched at random shows the same from far less."""
+"""Upper limit for a size from a VM Descriptor; random access shows the same effect from far less."""
 DEFAULTS: Mapping[str, Any] = {
     "repeat": 3,
     "latency.enabled": False,
@@ -37,138 +37,138 @@ DEFAULTS: Mapping[str, Any] = {
     "search.width": "2%",
     "search.budget": "12s",
 }
-"""What is asked of each run unless it is asked otherwise: an answer within some fifteen seconds."""
+"""Configuration defaults of each run: a result within about fifteen seconds."""
 RPS = "/sys/class/net/lo/queues/rx-0/rps_cpus"
 THP = "/sys/kernel/mm/transparent_hugepage/enabled"
 
 
-class Asked(NamedTuple):
-    """What prices are wanted of."""
+class RuleCostRequest(NamedTuple):
+    """What to measure."""
 
     sources: Sequence[Source] = ()
-    """Configurations, as for any run."""
+    """Configuration sources, as for any run."""
     overrides: Mapping[str, Any] = {}
     rules: Sequence[str] = ()
-    """Keys of the rules to break; none: all."""
+    """Keys of the rules to break; empty: all."""
     vm: VmDescriptor | None = None
     identical_max: int = 4
     share: float = 0.9
 
 
-class Planned(NamedTuple):
-    """What will be measured."""
+class RuleCostRuns(NamedTuple):
+    """The rules and the runs that break them."""
 
-    pricing: Pricing
+    pricing: RuleCostPlan
     plans: tuple[Plan, ...]
 
 
-def plan_prices(
-    asked: Asked, host: HostDescriptor, cpus: Sequence[int] | None = None, means: Means | None = None
-) -> Planned:
-    """Rules that can be broken on a host, and the runs that do, in turn with those that keep all.
+def plan_rule_costs(
+    request: RuleCostRequest, host: HostDescriptor, cpus: Sequence[int] | None = None, means: HostMeans | None = None
+) -> RuleCostRuns:
+    """Plan runs that break each rule that can be broken on a host, alternating with runs that keep all rules.
 
     Args:
-        asked: what prices are wanted of.
+        request: what to measure.
         host: this machine.
-        cpus: CPUs nodrop may use; those of this process when not given.
-        means: what there is to break rules with; looked for when not given.
+        cpus: CPUs that nodrop may use; by default those of this process.
+        means: the means to break rules; by default detected.
 
-    Raises: ConfigError for rules that do not exist, SUTs that are no forwarder of ours, hosts too small.
+    Raises: ConfigError for an unknown rule, a SUT other than nodrop's forwarders, or a host that is too small.
     """
     available = sorted(os.sched_getaffinity(0) if cpus is None else cpus)
-    places = choose_places(host, available)
-    broken = _chosen(rules_of(places, means or means_here(host), asked.identical_max), asked.rules)
-    defaults = {**DEFAULTS, **_of_vm(asked.vm)}
-    kept = _config(asked, defaults, _pinned(places))
+    places = select_cpus(host, available)
+    broken = _select_rules(list_rules(places, means or find_means(host), request.identical_max), request.rules)
+    defaults = {**DEFAULTS, **_vm_defaults(request.vm)}
+    kept = _load_config(request, defaults, _pinning_keys(places))
     _check(kept)
-    named = [(KEPT, _plans(kept, available))]
+    named = [(BASELINE_VARIANT, _plans(kept, available))]
     for each in broken:
         if not each.rule.why_not:
-            config = _config(asked, defaults, {**_pinned(places), **_per_chain(each, kept)})
+            config = _load_config(request, defaults, {**_pinning_keys(places), **_breaking_keys(each, kept)})
             named.append((each.rule.key, _plans(config, places.node_cpus if each.all_cpus else available)))
-    pricing = Pricing(
-        vm=asked.vm.name if asked.vm else "",
+    pricing = RuleCostPlan(
+        vm=request.vm.name if request.vm else "",
         baseline=_baseline(kept, places),
-        goals=tuple(goal_names(goal)[0] for goal in named[0][1][0].search.goals),
-        share=asked.share,
+        goals=tuple(name_goal(goal)[0] for goal in named[0][1][0].search.goals),
+        share=request.share,
         rules=tuple(each.rule for each in broken),
     )
-    plans = in_turns([plans for _, plans in named], [name for name, _ in named])
-    return Planned(pricing, plans)
+    plans = alternate_variants([plans for _, plans in named], [name for name, _ in named])
+    return RuleCostRuns(pricing, plans)
 
 
-def still_wanted(pricing: Pricing, plan: Plan, results: Sequence[RunResult]) -> bool:
-    """Whether a run is still to be made: one of more identical VNFs is not, where fewer already did too badly."""
+def is_worth_running(pricing: RuleCostPlan, plan: Plan, results: Sequence[RunResult]) -> bool:
+    """Return whether to carry out a run; skip more identical VNFs if fewer already missed their share."""
     counts = {rule.key: rule.vnf_count for rule in pricing.rules}
     count = counts.get(plan.variant, 1)
     if count <= 2:
         return True
     rates: dict[int, list[float]] = {}
     for result in results:
-        if result.plan.variant == KEPT or counts.get(result.plan.variant, 1) > 1:
-            of_each = counts.get(result.plan.variant, 1)
-            rates.setdefault(of_each, []).append(_rate_pps(result) / of_each)
+        if result.plan.variant == BASELINE_VARIANT or counts.get(result.plan.variant, 1) > 1:
+            vnf_count = counts.get(result.plan.variant, 1)
+            rates.setdefault(vnf_count, []).append(_rate_pps(result) / vnf_count)
     alone_pps = fmean(rates.get(1, [0.0]))
     return all(fmean(each) >= pricing.share * alone_pps for fewer, each in rates.items() if fewer < count)
 
 
 def _rate_pps(result: RunResult) -> float:
-    """Of the first goal that was found; none counts as nothing."""
-    return next((found.lower.load_pps for found in result.goals if found.lower), 0.0)
+    """Return the lower bound of the first goal with one, or 0."""
+    return next((goal.lower.load_pps for goal in result.goals if goal.lower), 0.0)
 
 
-def _chosen(rules: Sequence[Broken], wanted: Sequence[str]) -> list[Broken]:
-    """Those asked for; `identical` stands for all numbers of them. Raises ConfigError."""
-    if not wanted:
+def _select_rules(rules: Sequence[BrokenRule], keys: Sequence[str]) -> list[BrokenRule]:
+    """Return the requested rules; `identical` selects every number of VNFs. Raises ConfigError."""
+    if not keys:
         return list(rules)
     names = {each.rule.key: each.rule.key for each in rules}
     names |= {key: "identical" for key in names if key.startswith("identical-")}
-    unknown = [name for name in wanted if name not in {*names, *names.values()}]
+    unknown = [name for name in keys if name not in {*names, *names.values()}]
     if unknown:
         listed = ", ".join(dict.fromkeys(names.values()))
-        raise ConfigError(f"--rules: {', '.join(unknown)} asked, there are {listed}; name some of these")
-    return [each for each in rules if {each.rule.key, names[each.rule.key]} & set(wanted)]
+        raise ConfigError(f"--rules: unknown rule {', '.join(unknown)}; choose from {listed}")
+    return [each for each in rules if {each.rule.key, names[each.rule.key]} & set(keys)]
 
 
-def _pinned(places: Places) -> dict[str, Any]:
+def _pinning_keys(places: CpuSelection) -> dict[str, Any]:
     return {"engine.cores": [places.tester_cpu], "vnf.core": places.forwarder_cpu}
 
 
-def _per_chain(broken: Broken, kept: Config) -> dict[str, Any]:
-    """What breaks it; each of several VNFs has as many flows as one alone."""
+def _breaking_keys(broken: BrokenRule, kept: Config) -> dict[str, Any]:
+    """Return the keys that break a rule; each of several VNFs gets as many flows as a single one."""
     keys = dict(broken.keys)
     if broken.rule.vnf_count > 1:
         keys["flow_count"] = kept.flow_count * broken.rule.vnf_count
     return keys
 
 
-def _config(asked: Asked, defaults: Mapping[str, Any], keys: Mapping[str, Any]) -> Config:
-    """What is asked, with CPUs and what breaks a rule on top: those are not the user's to choose here."""
-    return load(asked.sources, {**asked.overrides, **keys}, defaults)
+def _load_config(request: RuleCostRequest, defaults: Mapping[str, Any], keys: Mapping[str, Any]) -> Config:
+    """Load the configuration with keys that override the user's: CPUs, and those that break a rule."""
+    return load(request.sources, {**request.overrides, **keys}, defaults)
 
 
 def _plans(config: Config, cpus: Sequence[int]) -> tuple[Plan, ...]:
-    return plans_here(config, cpus)
+    return make_plans(config, cpus)
 
 
 def _check(config: Config) -> None:
     if config.sut not in ("vnf-l2", "vnf-l3"):
-        raise ConfigError(
-            f"sut: {config.sut} asked, only a forwarder of nodrop's own is put on any CPU; write sut: vnf-l2 or vnf-l3"
-        )
-    for key, is_asked in (
+        raise ConfigError(f"sut: {config.sut} cannot be placed on a chosen CPU; use vnf-l2 or vnf-l3")
+    for key, is_set in (
         ("chains", config.chains > 1),
         ("lab", config.lab is not None),
         ("antagonist", config.antagonist.kind != "none"),
         ("frame_sizes", len(config.frame_sizes) > 1),
         ("rate", config.rate not in ("ndr", "pdr", "ndr_pdr")),
     ):
-        if is_asked:
-            raise ConfigError(f"{key}: asked, prices are of one forwarder at one frame size; leave {key} out")
+        if is_set:
+            raise ConfigError(
+                f"{key}: not supported, as costs are measured for one forwarder at one frame size; remove {key}"
+            )
 
 
-def _of_vm(vm: VmDescriptor | None) -> dict[str, Any]:
-    """A table as large as the large pages that the VM asks for, within reason."""
+def _vm_defaults(vm: VmDescriptor | None) -> dict[str, Any]:
+    """Return a table as large as the large pages of the VM, up to TABLE_MAX_BYTES."""
     if vm is None:
         return {}
     memory = vm.profiles[0].vcpu_sets[0].memory
@@ -176,15 +176,15 @@ def _of_vm(vm: VmDescriptor | None) -> dict[str, Any]:
     return {"vnf.table": min(large_bytes, TABLE_MAX_BYTES)} if large_bytes else {}
 
 
-def _baseline(config: Config, places: Places) -> str:
+def _baseline(config: Config, places: CpuSelection) -> str:
     table = f", a table of {format_bytes(config.vnf.table)} in {config.vnf.pages} pages" if config.vnf.table else ""
     return f"{config.sut}: {places.text}{table}, nothing else on these CPUs"
 
 
-def means_here(host: HostDescriptor) -> Means:
-    """What this machine has to break rules with."""
-    return Means(
-        stress_ng=antagonist.is_there(),
+def find_means(host: HostDescriptor) -> HostMeans:
+    """Detect the means of this machine to break rules."""
+    return HostMeans(
+        stress_ng=antagonist.is_installed(),
         large_pages=_why_no_large_pages(host),
         steering=_why_no_steering(),
     )
@@ -193,7 +193,7 @@ def means_here(host: HostDescriptor) -> Means:
 def _why_no_steering() -> str:
     if not Path(RPS).exists():
         return "this kernel has no receive packet steering (CONFIG_RPS)"
-    return "" if os.geteuid() == 0 else "only root may say which CPU receives"
+    return "" if os.geteuid() == 0 else "only root can steer receive processing to a CPU"
 
 
 def _why_no_large_pages(host: HostDescriptor) -> str:

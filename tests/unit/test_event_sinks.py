@@ -13,18 +13,18 @@ from tests.suts import SlowTester, Step
 from nodrop.cli.outputs import Outputs
 from nodrop.errors import ConfigError
 from nodrop.export.fluentd.log_records import LogRecords
-from nodrop.export.jsonl import EventLines
-from nodrop.run.event_sinks import listeners
+from nodrop.export.jsonl import EventWriter
+from nodrop.run.event_sinks import open_sinks
 from nodrop.run.execute import execute
-from nodrop.simulation import SutModel
-from nodrop.system.log_files import LOGGER, Tally
+from nodrop.simulation import SutFunction
+from nodrop.system.log_files import LOGGER, SeverityCounter
 
 
-def told(directory: Path, sut: SutModel = MILLION, **keys: Any) -> list[str]:
+def told(directory: Path, sut: SutFunction = MILLION, **keys: Any) -> list[str]:
     """A run whose plan has these keys of `ship`; gives what the user was told."""
     said: list[str] = []
     plan = make_plan(directory / "results", **{f"ship__{key}": value for key, value in keys.items()})
-    with listeners(plan, said.append) as tell:
+    with open_sinks(plan, said.append) as tell:
         execute(plan, tell, parts(sut))
     return said
 
@@ -66,7 +66,7 @@ def test_a_tester_that_fell_short_is_a_warning(tmp_path: Path) -> None:
 def test_a_fixed_rate_that_the_tester_does_not_reach_is_a_warning(tmp_path: Path) -> None:
     said: list[str] = []
     plan = make_plan(tmp_path, rate="10kpps", duration="1s", ship__log_file=str(tmp_path / "log"))
-    with listeners(plan, said.append) as tell:
+    with open_sinks(plan, said.append) as tell:
         execute(plan, tell, parts(SlowTester(capacity_pps=1e6, tester_pps=5e3)))
     (warning,) = [line for line in (tmp_path / "log").read_text().splitlines() if " WARNING " in line]
     assert "only 50 % of it sent" in warning
@@ -75,14 +75,14 @@ def test_a_fixed_rate_that_the_tester_does_not_reach_is_a_warning(tmp_path: Path
 def test_a_goal_without_any_load_is_an_error(tmp_path: Path) -> None:
     said: list[str] = []
     plan = make_plan(tmp_path, search__min_load="20kpps", ship__log_file=str(tmp_path / "log"))
-    with listeners(plan, said.append) as tell:
+    with open_sinks(plan, said.append) as tell:
         execute(plan, tell, parts(Step(1e4)))
     assert " ERROR   NDR 0 %: none." in (tmp_path / "log").read_text()
 
 
 def test_an_error_before_the_run_began_is_in_the_log(tmp_path: Path) -> None:
     plan = make_plan(tmp_path, ship__log_file=str(tmp_path / "log"))
-    with pytest.raises(ConfigError), listeners(plan, lambda _: None):
+    with pytest.raises(ConfigError), open_sinks(plan, lambda _: None):
         raise ConfigError("something asked, cannot be")
     assert (tmp_path / "log").read_text().endswith(" ERROR   something asked, cannot be\n")
 
@@ -103,7 +103,7 @@ def test_every_event_is_a_line_of_json_and_lines_are_added(tmp_path: Path) -> No
     listener = Listener()
     said: list[str] = []
     plan = make_plan(tmp_path / "results", ship__events_file=str(path))
-    with listeners(plan, said.append) as tell:
+    with open_sinks(plan, said.append) as tell:
         execute(plan, lambda event: (listener(event), tell(event))[0], parts(Step(1e6)))
     first, *lines = path.read_text().splitlines()
     assert first == '{"event": "cut off'
@@ -116,7 +116,7 @@ def test_every_event_is_a_line_of_json_and_lines_are_added(tmp_path: Path) -> No
 def test_two_writers_of_events_do_not_mix_lines(tmp_path: Path) -> None:
     listener = Listener()
     execute(make_plan(tmp_path), listener, parts(Step(1e6)))
-    one, other = EventLines(tmp_path / "events"), EventLines(tmp_path / "events")
+    one, other = EventWriter(tmp_path / "events"), EventWriter(tmp_path / "events")
     for event in listener.events:
         one(event)
         other(event)
@@ -174,7 +174,7 @@ class Kept:
     [(0, 0, "GOOD RUN", 20), (2, 0, "RUN WITH WARNINGS", 30), (1, 3, "RUN WITH ERRORS", 40)],
 )
 def test_a_run_is_summed_up_by_what_was_logged(warnings: int, errors: int, message: str, level: int) -> None:
-    kept, tally = Kept(), Tally()
+    kept, tally = Kept(), SeverityCounter()
     records = LogRecords(kept, "tag", "date")
     for levelno, count in ((logging.WARNING, warnings), (logging.ERROR, errors)):
         for _ in range(count):

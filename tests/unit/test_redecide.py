@@ -9,10 +9,10 @@ from tests.running import MILLION, Listener, make_plan, parts
 from tests.suts import Buffer, SlowTester, SmoothCurve, Step, Sut
 
 from nodrop.cli import main
-from nodrop.explain.redecide import replay
+from nodrop.explain.redecide import redecide
 from nodrop.model.choices import AlgorithmName
 from nodrop.model.result import RunResult
-from nodrop.model.trial import Doubt, TrialResult, Validity, Verdict
+from nodrop.model.trial import Doubt, TrialResult, Validity, ValidityStatus
 from nodrop.run.execute import execute
 from nodrop.simulation import SUTS
 
@@ -30,7 +30,7 @@ OWN_NEEDS: dict[AlgorithmName, dict[str, Any]] = {
 
 
 def assert_reproduced(result: RunResult) -> None:
-    again = replay(result)
+    again = redecide(result)
     assert again.differences == ()
     assert len(again.steps) == again.trial_count == len(result.steps) > 0
     assert [step.after for step in again.steps] == [step.after for step in result.steps]
@@ -65,7 +65,7 @@ def lossless(trial: TrialResult) -> TrialResult:
 def test_a_record_that_was_changed_is_told_from_the_true_one(tmp_path: Path) -> None:
     result = recorded(tmp_path, MILLION)
     lossy = next(trial for trial in result.trials if trial.lost_count)
-    again = replay(with_trial(result, lossless(lossy)))
+    again = redecide(with_trial(result, lossless(lossy)))
     assert len(again.steps) < again.trial_count
     assert f"trial {lossy.index}: bounds of NDR" in again.differences[0]
     assert "on record" in again.differences[-1]
@@ -76,7 +76,7 @@ def test_bounds_that_do_not_follow_from_the_trials_are_named(tmp_path: Path) -> 
     ndr = result.goals[0]
     assert ndr.lower
     better = ndr.model_copy(update={"lower": ndr.lower.model_copy(update={"load_pps": 2e6})})
-    (difference,) = replay(result.model_copy(update={"goals": (better, *result.goals[1:])})).differences
+    (difference,) = redecide(result.model_copy(update={"goals": (better, *result.goals[1:])})).differences
     assert difference.startswith("the result: bounds of NDR")
     assert "2.000 Mpps" in difference
 
@@ -85,23 +85,23 @@ def test_a_search_that_says_complete_too_early_is_named(tmp_path: Path) -> None:
     result = recorded(tmp_path, MILLION)
     last = result.steps[-1].trial_index
     cut = result.model_copy(update={"trials": result.trials[:last], "steps": result.steps[:-1], "goals": ()})
-    (difference,) = replay(cut).differences
+    (difference,) = redecide(cut).differences
     assert "the end of the search on record" in difference
 
 
 def test_invalid_trials_and_latency_trials_are_left_out(tmp_path: Path) -> None:
     result = recorded(tmp_path, MILLION)
-    doubt = Doubt(code="tester_drops", verdict=Verdict.INVALID, text="the tester dropped 5 frames")
-    spoiled = result.trials[2].model_copy(update={"validity": Validity(verdict=Verdict.INVALID, doubts=(doubt,))})
+    doubt = Doubt(code="tester_drops", verdict=ValidityStatus.INVALID, text="the tester dropped 5 frames")
+    spoiled = result.trials[2].model_copy(update={"validity": Validity(verdict=ValidityStatus.INVALID, doubts=(doubt,))})
     trials = (*result.trials[:2], spoiled, *result.trials[2:])
-    again = replay(result.model_copy(update={"trials": trials}))
+    again = redecide(result.model_copy(update={"trials": trials}))
     assert again.differences == ()
     assert again.trial_count == len(result.steps) < len(result.trials)
 
 
 def test_a_record_from_before_there_were_steps_can_be_decided_again(tmp_path: Path) -> None:
     result = recorded(tmp_path, MILLION)
-    again = replay(result.model_copy(update={"steps": ()}))
+    again = redecide(result.model_copy(update={"steps": ()}))
     assert again.differences == ()
     assert [step.after for step in again.steps] == [step.after for step in result.steps]
 

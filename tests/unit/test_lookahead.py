@@ -9,17 +9,18 @@ from tests.searching import search_plan
 from tests.suts import SmoothCurve, Step
 
 from nodrop.explain.decision_log import LoggedSearch
-from nodrop.explain.lookahead import Lookout
+from nodrop.explain.lookahead import Lookahead
 from nodrop.model.choices import AlgorithmName
 from nodrop.model.event import TrialStarted
-from nodrop.model.result import GoalState, Outlook
+from nodrop.model.result import GoalState, TrialPreview
 from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import StopRule, Trial
 from nodrop.report.bound_changes import changes_text
 from nodrop.run.execute import execute
 from nodrop.search import create
 from nodrop.search.base import Interval
-from nodrop.simulation.minimal_sut import SupposedSut, supposed_outcome
+from nodrop.simulation.minimal_sut import MinimalSut, SteadyLossSut
+from nodrop.simulation.search_run import simulate_trial
 from nodrop.units import format_pps, format_seconds
 
 CAPACITY_PPS = 1e6
@@ -32,7 +33,7 @@ def told(plan: SearchPlan, capacity_pps: float, trial_count: int) -> tuple[Logge
         trial = search.ask()
         assert trial
         loss_ratio = max(0.0, 1 - capacity_pps / trial.intended_load_pps)
-        outcome = supposed_outcome(trial, loss_ratio, index, now_s)
+        outcome = simulate_trial(SteadyLossSut(loss_ratio), trial, index, now_s)
         search.tell(outcome)
         now_s += outcome.elapsed_s + plan.overhead_s
     return search, now_s
@@ -47,18 +48,18 @@ def test_a_trial_without_loss_has_the_consequence_that_was_said() -> None:
     search, now_s = told(plan, CAPACITY_PPS, 3)
     trial = search.ask()
     assert trial
-    outlook = search.outlook(trial, now_s)
-    step = search.tell(supposed_outcome(trial, 0.0, 3, now_s))
+    preview = search.preview(trial, now_s)
+    step = search.tell(simulate_trial(SteadyLossSut(0.0), trial, 3, now_s))
     following = search.ask()
     assert following
-    assert outlook.if_low_loss == (
+    assert preview.if_low_loss == (
         f"{changes_text(step.before, step.after)}; "
         f"next {format_pps(following.intended_load_pps)} for {format_seconds(following.duration_s)}"
     )
     assert (step.if_low_loss, step.if_high_loss, step.left_s) == (
-        outlook.if_low_loss,
-        outlook.if_high_loss,
-        outlook.left_s,
+        preview.if_low_loss,
+        preview.if_high_loss,
+        preview.left_s,
     )
 
 
@@ -67,7 +68,7 @@ def test_the_outlook_does_not_disturb_the_search() -> None:
     search, now_s = told(plan, CAPACITY_PPS, 4)
     before, trial = search.intervals(), search.ask()
     assert trial
-    search.outlook(trial, now_s)
+    search.preview(trial, now_s)
     assert search.intervals() == before
     assert search.ask() == trial
 
@@ -84,7 +85,7 @@ def test_the_time_left_is_about_what_a_hard_limit_takes(algorithm: AlgorithmName
     search, now_s = told(plan, CAPACITY_PPS, 1)
     trial = search.ask()
     assert trial
-    left_s = search.outlook(trial, now_s).left_s
+    left_s = search.preview(trial, now_s).left_s
     _, end_s = at_the_end(plan)
     assert left_s is not None
     assert left_s == pytest.approx(end_s - now_s, rel=0.5)
@@ -103,20 +104,20 @@ def test_a_search_that_runs_out_of_time_is_thought_no_further_than_its_time() ->
     search = LoggedSearch(plan)
     trial = search.ask()
     assert trial
-    left_s = search.outlook(trial, 0.0).left_s
+    left_s = search.preview(trial, 0.0).left_s
     assert left_s is not None and left_s <= 3.0 + plan.overhead_s
 
 
 def test_an_outlook_that_would_take_too_long_is_left_out() -> None:
     plan = plan_of("mlrsearch-01")
     search = create(plan)
-    lookout = Lookout(plan)
+    lookahead = Lookahead(plan)
     trial = search.ask()
     assert trial
-    outcome = supposed_outcome(trial, 0.5, 0, 0.0)
+    outcome = simulate_trial(SteadyLossSut(0.5), trial, 0, 0.0)
     search.tell(outcome)
-    lookout.tell(outcome, cpu_s=1.0)
-    assert lookout.outlook(search.intervals(), trial, 1.0) == Outlook()
+    lookahead.tell(outcome, cpu_s=1.0)
+    assert lookahead.preview(search.intervals(), trial, 1.0) == TrialPreview()
 
 
 def test_every_search_trial_is_announced_with_its_outlook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,14 +146,14 @@ def interval(loss_ratio: float, lower_pps: float | None, upper_pps: float | None
 @pytest.mark.parametrize("forwarded_pps", [None, 1e5, 9.5e5, 5e6])
 def test_the_supposed_sut_agrees_with_the_bounds(forwarded_pps: float | None) -> None:
     known = [interval(0.0, 9e5, 1e6), interval(0.005, 9.2e5, 1.1e6)]
-    sut = SupposedSut(search_plan(), known, forwarded_pps)
+    sut = MinimalSut(search_plan(), known, forwarded_pps)
     for each in known:
         assert each.lower_load_pps and each.upper_load_pps
         assert sut.loss_ratio(each.lower_load_pps) <= each.goal.loss_ratio < sut.loss_ratio(each.upper_load_pps)
 
 
 def test_where_nothing_separates_the_goals_the_supposed_sut_is_a_hard_limit() -> None:
-    sut = SupposedSut(search_plan(), [interval(0.0, None, 4e6), interval(0.005, None, 4e6)], 1e6)
+    sut = MinimalSut(search_plan(), [interval(0.0, None, 4e6), interval(0.005, None, 4e6)], 1e6)
     assert sut.loss_ratio(1e6) == 0.0
     assert sut.loss_ratio(1.002e6) == pytest.approx(1 - 1 / 1.002)
     assert sut.loss_ratio(2e6) == pytest.approx(0.5)
@@ -160,7 +161,7 @@ def test_where_nothing_separates_the_goals_the_supposed_sut_is_a_hard_limit() ->
 
 def test_a_supposed_trial_is_stopped_as_a_real_one() -> None:
     trial = Trial(intended_load_pps=1e6, duration_s=10.0, stop=StopRule(lost_count=100_000))
-    outcome = supposed_outcome(trial, 0.1, 7, 3.0)
+    outcome = simulate_trial(SteadyLossSut(0.1), trial, 7, 3.0)
     assert outcome.stopped_early
     assert outcome.elapsed_s == pytest.approx(1.05)  # the first window by whose end more than 100,000 are lost
     assert outcome.lost_count == outcome.samples[-1].lost_count == 105_000
