@@ -12,7 +12,7 @@ from nodrop.config.load import load
 from nodrop.generator.engine import EngineMeasurer
 from nodrop.model.plan import Plan
 from nodrop.model.trial import StopRule, Trial, TrialResult
-from nodrop.run.local_planning import lookups_here
+from nodrop.run.local_planning import local_resolvers
 from nodrop.stage.netns import NetnsStage
 
 INSIDE = """
@@ -76,7 +76,7 @@ def bench(**keys: object) -> Iterator[Bench]:
 def changed_lab(keys: dict[str, object], *commands: str) -> Iterator[Bench]:
     """A lab in which these commands have run in the SUT's namespace, its measurer not started yet."""
     config = load((), keys)
-    plan = planning.build(config, lookups_here(config.results_dir))
+    plan = planning.build(config, local_resolvers(config.results_dir))
     with NetnsStage(plan.lab, "bench") as stage:
         measurer = EngineMeasurer(
             plan.engine,

@@ -16,7 +16,7 @@ from tests.lab.bench import Bench, bench
 from tests.lab.test_netns_stage import WITHOUT_PRIVILEGE, network_namespaces, wait_until_empty
 
 from nodrop.model.trial import TrialResult
-from nodrop.observe import observers
+from nodrop.observe import open_observers
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
 

@@ -48,8 +48,8 @@ def test_a_program_that_does_not_run_fails_the_machine_with_status_4(
 
 def test_a_check_leaves_this_process_where_it_was() -> None:
     before = Path("/proc/self/ns/net").stat().st_ino
-    capability_checks.namespaces()
-    capability_checks.packet_sockets()
+    capability_checks.check_namespaces()
+    capability_checks.check_packet_sockets()
     assert Path("/proc/self/ns/net").stat().st_ino == before
 
 
@@ -58,7 +58,7 @@ def test_a_refused_namespace_is_reported_with_a_remedy(monkeypatch: pytest.Monke
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(namespace, "_call", refuse)
-    check = capability_checks.namespaces()
+    check = capability_checks.check_namespaces()
     assert not check.ok
     assert "run as root" in check.remedy
 
@@ -72,6 +72,6 @@ def test_a_setting_that_forbids_namespaces_is_named() -> None:
         Path("/proc/sys/user/max_net_namespaces").write_text("0")
         return namespace.unshare_lab()
 
-    result, refusal = capability_checks._try_apart(forbid_and_try)
+    result, refusal = capability_checks._try_in_child(forbid_and_try)
     assert result == ""
     assert "sysctl -w user.max_" in refusal

@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import lacking
 from tests.lab.bench import bench
 
-from nodrop.stage.dpdk import is_built_in
+from nodrop.stage.dpdk import has_dpdk
 
 pytestmark = pytest.mark.lab
 
@@ -27,7 +27,7 @@ cat >/dev/null
 
 @pytest.fixture
 def _dpdk(require_root: None) -> None:  # noqa: ARG001
-    if not is_built_in():
+    if not has_dpdk():
         lacking("nodrop-engine was built without DPDK (apt-get install pkg-config libdpdk-dev; scripts/install)")
 
 

@@ -16,7 +16,7 @@ from tests.lab.bench import Bench, bench
 
 from nodrop.generator.engine import EngineMeasurer
 from nodrop.model.layer import Arp, Ethernet, Gre, IcmpEcho, Ipv4, Ipv6, Layer, Mpls, Nd, Tcp, Udp, Vlan, Vxlan
-from nodrop.model.traffic import FieldRange, Increment, SizeShare, Stream, Traffic
+from nodrop.model.traffic import FieldRange, IncrementedValues, SizeShare, Stream, Traffic
 from nodrop.model.trial import Trial, TrialResult
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
@@ -136,7 +136,7 @@ def all_streams() -> Iterator[Stream]:
         last = len(layers) - 1
         field = CHANGING.get(layers[last].kind)
         ranges = (
-            [FieldRange.model_validate({"layer": last, "field": field, "values": Increment(count=5)})] if field else []
+            [FieldRange.model_validate({"layer": last, "field": field, "values": IncrementedValues(count=5)})] if field else []
         )
         for place, frame_bytes in enumerate((smallest, LARGE_BYTES)):
             yield Stream(

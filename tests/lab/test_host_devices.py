@@ -67,7 +67,7 @@ def said_inside(script: str, ask: str) -> Any:
 
 
 def cards() -> tuple[Nic, ...]:
-    return nics.describe(describe.this_machine()).nics
+    return nics.describe(describe.open_this_machine()).nics
 
 
 def interfaces_of_cards() -> list[tuple[Nic, str]]:
@@ -228,5 +228,5 @@ def test_a_real_libvirt_tells_what_it_offers_and_what_its_vms_hold(require_tool:
 def test_without_a_daemon_libvirt_is_silent_at_once() -> None:
     if shutil.which("libvirtd") and any(Path(each).exists() for each in libvirt.SOCKETS):
         pytest.skip("a libvirt daemon runs on this machine")
-    assert libvirt.ask().why == libvirt.SILENT
-    assert all(each.kind.known for each in vswitches.describe(describe.this_machine()))
+    assert libvirt.query_libvirt().why == libvirt.NO_DAEMON
+    assert all(each.kind.known for each in vswitches.describe(describe.open_this_machine()))

@@ -14,7 +14,7 @@ from tests.lab.bench import Bench, bench
 
 from nodrop.model.ledger import Hop
 from nodrop.model.trial import TrialResult
-from nodrop.observe.counter_reader import HopCounters
+from nodrop.observe.counter_reader import HopCounterReader
 from nodrop.report.ledger import loss_line
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
@@ -49,7 +49,7 @@ def observed(
 ) -> TrialResult:
     """A trial with its ledger, and something done to the lab while it runs."""
     doing = threading.Thread(target=meanwhile) if meanwhile else None
-    with HopCounters(lab.stage.facts, lab.plan.lab) as hops:
+    with HopCounterReader(lab.stage.facts, lab.plan.lab) as hops:
         hops.before()
         if doing:
             doing.start()
@@ -72,7 +72,7 @@ def causes(hop: Hop) -> dict[str, int]:
 
 
 def packets(text: str) -> int:
-    """What an nft rule counted."""
+    """DeviceKind an nft rule counted."""
     return int(text.partition("packets ")[2].split()[0])
 
 
@@ -235,7 +235,7 @@ def test_an_interface_of_the_sut_that_is_down_loses_all(require_tool: RequireToo
 
 def test_without_its_program_the_ledger_is_empty_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     with bench(sut="bridge") as lab:
-        monkeypatch.setattr("nodrop.observe.counter_reader.find_program", lambda *_: Path("/bin/false"))
+        monkeypatch.setattr("nodrop.observe.counter_reader.find_binary", lambda *_: Path("/bin/false"))
         result = observed(lab, 1_000, 0.2)
     assert result.ledger and result.ledger.ways == ()
     assert "were not read" in result.ledger.remarks[0]

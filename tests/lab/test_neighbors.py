@@ -18,7 +18,7 @@ from nodrop.errors import GeneratorError
 from nodrop.model.choices import Backend
 from nodrop.model.trial import TrialResult
 from nodrop.plan import addressing
-from nodrop.stage.dpdk import is_built_in
+from nodrop.stage.dpdk import has_dpdk
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_root")]
 
@@ -50,7 +50,7 @@ print(arp, nd)
 
 
 def require_built_in(backend: str) -> None:
-    if backend == "dpdk" and not is_built_in():
+    if backend == "dpdk" and not has_dpdk():
         lacking("nodrop-engine was built without DPDK (apt-get install pkg-config libdpdk-dev; scripts/install)")
 
 

@@ -18,7 +18,7 @@ from nodrop.model.choices import SutKind
 from nodrop.model.facts import StageFacts
 from nodrop.model.lab_plan import LabPlan
 from nodrop.stage.netns import NetnsStage
-from nodrop.system.native_binaries import find_program
+from nodrop.system.native_binaries import find_binary
 
 pytestmark = pytest.mark.lab
 
@@ -172,7 +172,7 @@ def test_the_bridge_carries_frames_and_nothing_else(near: str, far: str) -> None
 )
 def test_the_loopback_vnf_carries_frames_with_the_macs_of_the_plan(near: str, far: str, heard_mac: str) -> None:
     try:
-        find_program("nodrop-vnf", StageError)
+        find_binary("nodrop-vnf", StageError)
     except StageError as missing:
         pytest.skip(str(missing))
     with NetnsStage(lab_plan("vnf-l2"), "test") as stage:
@@ -284,7 +284,7 @@ def test_a_missing_vnf_is_an_error_that_says_where_it_was_looked_for(
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("sysconfig.get_path", lambda *_: str(tmp_path))
     with pytest.raises(StageError, match=f"nodrop-vnf asked, not found in {tmp_path}"):
-        find_program("nodrop-vnf", StageError)
+        find_binary("nodrop-vnf", StageError)
 
 
 def test_a_refused_wiring_is_an_error_and_leaves_nothing() -> None:

@@ -11,8 +11,8 @@ from tests.lab.bench import bench
 
 from nodrop import store
 from nodrop.cli import main
-from nodrop.export.nfvbench import nfvbench_result
-from nodrop.model.plan import FixedPlan
+from nodrop.export.nfvbench import build_nfvbench_result
+from nodrop.model.plan import FixedRatePlan
 from nodrop.model.result import RunResult, Status
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
@@ -37,7 +37,7 @@ def test_its_counters_are_those_of_the_kernel() -> None:
         before = [lab.counters("tester", port) for port in ports]
         trial = lab.measure(5_000, 1.0).model_copy(update={"phase": "fixed"})
         after = [lab.counters("tester", port) for port in ports]
-    fixed = FixedPlan(load_pps=5_000, duration_s=1.0, asked="5kpps")
+    fixed = FixedRatePlan(load_pps=5_000, duration_s=1.0, asked="5kpps")
     run = RunResult(
         run_id="bench",
         started_at=trial.started_at,
@@ -47,7 +47,7 @@ def test_its_counters_are_those_of_the_kernel() -> None:
         facts=None,
         trials=(trial,),
     )
-    stats = measured(nfvbench_result([run]))["stats"]
+    stats = measured(build_nfvbench_result([run]))["stats"]
     for port in (0, 1):
         sent = after[port].sent_count - before[port].sent_count
         received = after[port].received_count - before[port].received_count

@@ -20,7 +20,7 @@ def name() -> Iterator[str]:
     name = f"test-no-traffic-{os.getpid()}"
     yield name
     if registry.read(name):
-        persistent_lab.down(name)
+        persistent_lab.take_down(name)
 
 
 def nodrop(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -47,7 +47,7 @@ def test_ports_chains_addresses_and_what_came_through_are_told(tmp_path: Path) -
 def test_a_direction_that_lets_nothing_through_is_named_and_ends_with_exit_code_4(
     name: str, tmp_path: Path, require_tool: Callable[[str], Path]
 ) -> None:
-    persistent_lab.up(planned_lab("bridge"), name)
+    persistent_lab.bring_up(planned_lab("bridge"), name)
     ip = str(require_tool("ip"))
     down = nodrop(tmp_path, "lab", "exec", "--name", name, "sut", "--", ip, "link", "set", "sut1", "down")
     assert down.returncode == 0, down.stderr

@@ -53,7 +53,7 @@ def test_two_rules_are_priced_and_nothing_is_left(
     table = json.loads(capsys.readouterr().out)
     assert {price["rule"]["key"] for price in table["prices"]} == {"small-pages", "cpu-noise"}
     assert all(price["run_count"] == 1 for price in table["prices"])
-    found = suites.find("latest", tmp_path)
+    found = suites.load("latest", tmp_path)
     assert found is not None
     assert [run.variant for run in found.suite.runs] == ["kept", "small-pages", "cpu-noise"]
     kept, small, noisy = (load(run.run_id, tmp_path) for run in found.suite.runs)

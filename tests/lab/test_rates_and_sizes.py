@@ -9,8 +9,8 @@ import pytest
 
 from nodrop import store
 from nodrop.cli import main
-from nodrop.model.chain_counts import chain_counts
-from nodrop.model.latency import latency_of
+from nodrop.model.chain_counts import count_by_chain
+from nodrop.model.latency import trial_latency
 from nodrop.model.result import Status
 from nodrop.store import suites
 
@@ -26,11 +26,11 @@ def test_a_fixed_rate_is_sent_for_its_time_and_every_chain_has_counts_and_latenc
     result = store.load("latest", tmp_path)
     (trial,) = result.trials
     assert trial.intended_count == pytest.approx(9000, abs=40)  # each of 40 streams has whole frames
-    counts = chain_counts(result.plan.traffic, trial, result.plan.percentiles)
+    counts = count_by_chain(result.plan.traffic, trial, result.plan.percentiles)
     assert [(each.chain, each.is_forward) for each in counts] == [(0, True), (0, False), (1, True), (1, False)]
     assert sum(each.offered_count for each in counts) == trial.offered_count
     assert sum(each.received_count for each in counts) == trial.received_count
-    every = latency_of(trial, result.plan.percentiles)
+    every = trial_latency(trial, result.plan.percentiles)
     assert every and every.count == trial.received_count == sum(each.latency.count for each in counts if each.latency)
     for latency in (every, *(each.latency for each in counts)):
         assert latency
@@ -45,7 +45,7 @@ def test_small_and_jumbo_frames_are_searched_one_after_the_other(tmp_path: Path)
     sizes = ["--set", "frame_sizes=[64, 9000]", "--set", "rate=ndr"]
     short = ["--max-load", "4kpps", "--set", "search.final_trial_duration=0.3s", "--budget", "8s", "--no-latency"]
     main(["run", *sizes, *short, "-q", "--results-dir", str(tmp_path), "--alongside"])
-    found = suites.find("latest", tmp_path)
+    found = suites.load("latest", tmp_path)
     assert found and found.suite.status is Status.COMPLETE
     assert [result.plan.frame_size for result in found.results] == ["64", "9000"]
     for result in found.results:
@@ -69,5 +69,5 @@ def test_a_fixed_rate_that_is_interrupted_keeps_what_was_counted(tmp_path: Path)
     assert 0.4 < trial.duration_s < 30
     assert trial.intended_count == pytest.approx(2000 * trial.duration_s, rel=0.1)
     assert 0 < trial.received_count <= trial.offered_count
-    assert latency_of(trial, (50.0,))
+    assert trial_latency(trial, (50.0,))
     assert "frames were sent in" in text and "ended before its time" in text

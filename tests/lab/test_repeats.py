@@ -23,7 +23,7 @@ def test_two_forwarders_in_turn_leave_a_suite_a_verdict_and_a_trend(
     shown = capsys.readouterr()
     assert "B differs from A in sut: vnf-l2 -> bridge" in shown.err
     assert "4 runs: 2 repeats of A and B in turn" in shown.out
-    found = suites.find("latest", tmp_path)
+    found = suites.load("latest", tmp_path)
     assert found and found.suite.status is Status.COMPLETE
     assert [f"{run.variant}{run.repeat}" for run in found.suite.runs] == ["A1", "B1", "B2", "A2"]
     assert [result.facts.stage.sut for result in found.results if result.facts] == [

@@ -12,8 +12,8 @@ from tests.running import planned_lab
 
 from nodrop.errors import ConfigError, StageError
 from nodrop.stage import persistent_lab, registry
-from nodrop.stage.persistent_lab import StandingStage
-from nodrop.stage.process_identity import Process, await_end, identify, is_running, terminate
+from nodrop.stage.persistent_lab import PersistentLabStage
+from nodrop.stage.process_identity import ProcessIdentity, await_end, identify, is_running, terminate
 from nodrop.system import runtime_dirs
 
 pytestmark = pytest.mark.lab
@@ -27,7 +27,7 @@ def name() -> Iterator[str]:
     name = f"test-{os.getpid()}"
     yield name
     if registry.read(name):
-        persistent_lab.down(name)
+        persistent_lab.take_down(name)
 
 
 def nodrop_lab(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -37,7 +37,7 @@ def nodrop_lab(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def is_gone(process: Process) -> bool:
+def is_gone(process: ProcessIdentity) -> bool:
     return not is_running(process)
 
 
@@ -59,27 +59,27 @@ def test_a_lab_outlives_the_command_that_brought_it_up_and_goes_down_by_name(nam
 
 @pytest.mark.parametrize(("where", "interface"), [("tester", "tester1"), ("sut", "br0")])
 def test_a_command_runs_on_the_side_of_the_lab_it_is_told(name: str, where: str, interface: str) -> None:
-    persistent_lab.up(PLAN, name)
+    persistent_lab.bring_up(PLAN, name)
     list_links = [sys.executable, "-c", "import socket; print([name for _, name in socket.if_nameindex()])"]
     done = nodrop_lab("exec", "--name", name, where, "--", *list_links)
     assert interface in done.stdout, done.stderr
 
 
 def test_a_commands_exit_status_is_handed_on(name: str) -> None:
-    persistent_lab.up(PLAN, name)
+    persistent_lab.bring_up(PLAN, name)
     assert nodrop_lab("exec", "--name", name, "sut", "--", "sh", "-c", "exit 9").returncode == 9
 
 
 def test_a_command_in_a_lab_may_tidy_up_its_groups_as_tcpdump_does(name: str) -> None:
-    persistent_lab.up(PLAN, name)
+    persistent_lab.bring_up(PLAN, name)
     tidy_up = [sys.executable, "-c", "import os; os.setgid(0); os.setuid(0); os.setgroups([0])"]
     done = nodrop_lab("exec", "--name", name, "sut", "--", *tidy_up)
     assert done.returncode == 0, done.stderr
 
 
 def test_a_stage_on_a_standing_lab_leaves_it_standing(name: str) -> None:
-    lab = persistent_lab.up(PLAN, name)
-    with StandingStage(name) as stage:
+    lab = persistent_lab.bring_up(PLAN, name)
+    with PersistentLabStage(name) as stage:
         assert stage.facts == lab.facts
         assert stage.plan == PLAN
         stage.check_alive()
@@ -87,8 +87,8 @@ def test_a_stage_on_a_standing_lab_leaves_it_standing(name: str) -> None:
 
 
 def test_a_stage_on_a_standing_lab_notices_its_end(name: str) -> None:
-    lab = persistent_lab.up(PLAN, name)
-    with StandingStage(name) as stage:
+    lab = persistent_lab.bring_up(PLAN, name)
+    with PersistentLabStage(name) as stage:
         terminate(lab.keeper, 1.0)
         with pytest.raises(StageError, match="keeper of the SUT's namespace"):
             stage.check_alive()
@@ -104,68 +104,68 @@ def test_a_lab_whose_vnf_died_can_still_be_looked_into(
     program.write_text("""#!/bin/sh\necho '{"event":"ready"}'; cat\n""")
     program.chmod(0o755)
     monkeypatch.setenv("NODROP_BIN_DIR", str(tmp_path))
-    lab = persistent_lab.up(planned_lab("vnf-l2"), name)
+    lab = persistent_lab.bring_up(planned_lab("vnf-l2"), name)
     (vnf,) = lab.sut_processes
     terminate(vnf, 1.0)
-    with pytest.raises(StageError, match=rf"the SUT's process {vnf.pid} died"), StandingStage(name):
+    with pytest.raises(StageError, match=rf"the SUT's process {vnf.pid} died"), PersistentLabStage(name):
         pass
     assert nodrop_lab("exec", "--name", name, "sut", "--", "true").returncode == 0
 
 
 def test_a_killed_lab_can_be_brought_up_again(name: str) -> None:
-    lab = persistent_lab.up(PLAN, name)
+    lab = persistent_lab.bring_up(PLAN, name)
     os.kill(lab.holder.pid, signal.SIGKILL)
     terminate(lab.holder, 1.0)
     assert "has fallen down" in nodrop_lab("status").stdout
-    with pytest.raises(StageError, match="died and the lab with it"), StandingStage(name):
+    with pytest.raises(StageError, match="died and the lab with it"), PersistentLabStage(name):
         pass
-    again = persistent_lab.up(PLAN, name)
+    again = persistent_lab.bring_up(PLAN, name)
     assert is_running(again.holder)
 
 
 def test_a_second_lab_of_the_same_name_is_refused_and_the_first_stays(name: str) -> None:
-    lab = persistent_lab.up(PLAN, name)
+    lab = persistent_lab.bring_up(PLAN, name)
     with pytest.raises(StageError, match="stands already"):
-        persistent_lab.up(PLAN, name)
+        persistent_lab.bring_up(PLAN, name)
     assert registry.read(name) == lab
     assert lab.ending() is None
 
 
 def test_a_lab_that_cannot_be_recorded_does_not_stay(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    started: list[registry.StandingLab] = []
+    started: list[registry.LabRecord] = []
 
-    def fail(_: str, lab: registry.StandingLab) -> None:
+    def fail(_: str, lab: registry.LabRecord) -> None:
         started.append(lab)
         raise OSError("disk full")
 
     monkeypatch.setattr(registry, "write", fail)
     with pytest.raises(OSError, match="disk full"):
-        persistent_lab.up(PLAN, name)
+        persistent_lab.bring_up(PLAN, name)
     await_end(started[0].holder, 2.0)
     assert is_gone(started[0].holder)
     assert not registry.log_path(name).exists()
 
 
 def test_a_process_that_got_a_recorded_pid_later_is_left_alone(name: str) -> None:
-    lab = persistent_lab.up(PLAN, name)
-    persistent_lab.down(name)
+    lab = persistent_lab.bring_up(PLAN, name)
+    persistent_lab.take_down(name)
     with subprocess.Popen(["sleep", "60"]) as bystander:
         reused = identify(bystander.pid).model_copy(update={"start_ticks": lab.holder.start_ticks - 1})
         registry.write(name, lab.model_copy(update={"holder": reused, "keeper": reused}))
-        assert persistent_lab.down(name) is False
+        assert persistent_lab.take_down(name) is False
         assert bystander.poll() is None
         bystander.kill()
 
 
 def test_an_unknown_lab_is_an_error_that_names_the_known_ones(name: str) -> None:
-    persistent_lab.up(PLAN, name)
+    persistent_lab.bring_up(PLAN, name)
     with pytest.raises(StageError, match=rf"labs on record: .*{name}"):
-        persistent_lab.find("never-brought-up")
+        persistent_lab.find_lab("never-brought-up")
 
 
 def test_a_name_that_leaves_the_records_directory_is_refused() -> None:
     with pytest.raises(ConfigError, match="lab name"):
-        persistent_lab.up(PLAN, "../elsewhere")
+        persistent_lab.bring_up(PLAN, "../elsewhere")
 
 
 def test_records_are_private_under_any_umask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

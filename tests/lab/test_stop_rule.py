@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.lab.bench import bench
 
-from nodrop.model.trial import StopRule, Verdict
+from nodrop.model.trial import StopRule, ValidityStatus
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege")]
 
@@ -34,7 +34,7 @@ def test_a_trial_ends_shortly_after_its_first_lost_frame(require_tool: Callable[
     assert 0.8 <= result.duration_s < 5.0
     assert result.lost_count == planted_count >= 1
     assert result.offered_count == pytest.approx(LOAD_PPS * result.duration_s, rel=0.02)
-    assert result.validity.verdict is not Verdict.INVALID
+    assert result.validity.verdict is not ValidityStatus.INVALID
 
     windows = result.windows
     for stream, column in zip(result.streams, windows.lost_count, strict=True):

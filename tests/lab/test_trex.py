@@ -7,22 +7,22 @@ import pytest
 from tests.running import planned_lab
 from tests.trex.running import Trex, result_of, serving, standing_lab
 
-from nodrop.generator.trex.errors import TrexTaken
+from nodrop.generator.trex.errors import TrexPortsInUse
 from nodrop.generator.trex.measurer import TrexMeasurer
 from nodrop.model.trial import FIXED, StopRule, Trial, TrialResult
-from nodrop.stage.registry import StandingLab
+from nodrop.stage.registry import LabRecord
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege", "require_root")]
 
 
 @pytest.fixture(scope="module")
-def lab() -> Iterator[StandingLab]:
+def lab() -> Iterator[LabRecord]:
     with standing_lab() as found:
         yield found
 
 
 @pytest.fixture(scope="module")
-def trex(lab: StandingLab) -> Iterator[Trex]:
+def trex(lab: LabRecord) -> Iterator[Trex]:
     with serving(lab) as found:
         yield found
 
@@ -70,7 +70,7 @@ def test_a_search_goes_through_over_the_protocol(trex: Trex, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("api", ["5.0", "4.6"])
-def test_older_servers_are_spoken_with_too(lab: StandingLab, api: str) -> None:
+def test_older_servers_are_spoken_with_too(lab: LabRecord, api: str) -> None:
     with serving(lab, "--api", api) as older, older.measurer() as measurer:
         assert f"API {api}" in measurer.version
         assert measurer.check_path()
@@ -110,7 +110,7 @@ def test_chains_are_told_apart_by_their_vlans() -> None:
     assert all(stream.received_count == stream.offered_count > 0 for stream in result.streams)
 
 
-def test_stretched_time_is_load_that_was_not_offered(lab: StandingLab) -> None:
+def test_stretched_time_is_load_that_was_not_offered(lab: LabRecord) -> None:
     with serving(lab, "--stretch", "3") as slow, slow.measurer() as measurer:
         result = measure(measurer)
     offered, received = sums(result)
@@ -119,35 +119,35 @@ def test_stretched_time_is_load_that_was_not_offered(lab: StandingLab) -> None:
     assert sum(stream.intended_count for stream in result.streams) in range(1995, 2005)
 
 
-def test_what_the_testers_own_receiver_drops_is_no_loss_of_the_suts(lab: StandingLab) -> None:
+def test_what_the_testers_own_receiver_drops_is_no_loss_of_the_suts(lab: LabRecord) -> None:
     with serving(lab, "--dropped-ratio", "0.1") as dropping, dropping.measurer() as measurer:
         result = measure(measurer)
     assert result.tester_drop_count > 100
     assert "tester_drops" in doubts(result) and result.validity.verdict == "invalid"
 
 
-def test_busy_threads_and_full_queues_are_told(lab: StandingLab) -> None:
+def test_busy_threads_and_full_queues_are_told(lab: LabRecord) -> None:
     with serving(lab, "--cpu-percent", "100", "--queue-full-count", "500") as busy, busy.measurer() as measurer:
         result = measure(measurer)
     assert {"tester_busy", "queue_full"} <= doubts(result)
 
 
-def test_a_server_that_vanishes_leaves_an_invalid_trial_that_says_so(lab: StandingLab) -> None:
+def test_a_server_that_vanishes_leaves_an_invalid_trial_that_says_so(lab: LabRecord) -> None:
     with serving(lab, "--vanish-at", "get_port_stats:9") as vanishing, vanishing.measurer() as measurer:
         result = measure(measurer, duration_s=2.0)
     assert doubts(result) == {"generator_gone"}
 
 
-def test_ports_that_somebody_else_takes_are_named(lab: StandingLab) -> None:
+def test_ports_that_somebody_else_takes_are_rename_error(lab: LabRecord) -> None:
     with (
         serving(lab, "--taken-at", "get_port_stats:9") as taken,
         taken.measurer() as measurer,
-        pytest.raises(TrexTaken, match="somebody-else took it"),
+        pytest.raises(TrexPortsInUse, match="somebody-else took it"),
     ):
         measure(measurer, duration_s=2.0)
 
 
-def test_a_server_that_says_to_try_again_is_asked_again(lab: StandingLab) -> None:
+def test_a_server_that_says_to_try_again_is_asked_again(lab: LabRecord) -> None:
     with serving(lab, "--busy-at", "start_traffic") as busy, busy.measurer() as measurer:
         offered, received = sums(measure(measurer))
     assert received == offered > 0

@@ -11,9 +11,9 @@ from tests.traffic import plain_stream
 
 from nodrop.errors import GeneratorError
 from nodrop.generator.trex.measurer import TrexMeasurer
-from nodrop.generator.trex.rpc import reach
+from nodrop.generator.trex.rpc import connection_error
 from nodrop.model.layer import Ethernet, Udp, ip_layer
-from nodrop.model.neighbor import Link, NeighborPlan, Station
+from nodrop.model.neighbor import NeighborLink, NeighborPlan, Station
 from nodrop.model.traffic import SizeShare, Traffic
 from nodrop.model.trex import TrexPlan
 
@@ -57,7 +57,7 @@ def plan(namespace: int) -> Iterator[TrexPlan]:
     server = subprocess.Popen([*begun, *ports])
     try:
         end_s = time.monotonic() + 30
-        while reach("127.0.0.1", rpc_port, 1.0) and time.monotonic() < end_s:
+        while connection_error("127.0.0.1", rpc_port, 1.0) and time.monotonic() < end_s:
             time.sleep(0.1)
         yield TrexPlan(rpc_port=rpc_port, publish_port=publish_port)
     finally:
@@ -83,7 +83,7 @@ def measurer(plan: TrexPlan, version: int, next_hops: tuple[str, ...]) -> TrexMe
         for way in (0, 1)
     )
     links = tuple(
-        Link(port=port, station=Station(mac=MACS[port], addresses=(own[port],)), next_hop=next_hops[port])
+        NeighborLink(port=port, station=Station(mac=MACS[port], addresses=(own[port],)), next_hop=next_hops[port])
         for port in (0, 1)
     )
     neighbors = NeighborPlan(links=links, timeout_s=1.0, tries=3)
@@ -102,6 +102,6 @@ def test_a_router_is_asked_for_asks_back_and_forwards(plan: TrexPlan, version: i
             assert {(seen.dst, seen.src in macs) for seen in check.arrivals} == {(MACS[check.rx_port], True)}
 
 
-def test_a_router_that_is_not_there_is_named(plan: TrexPlan) -> None:
+def test_a_router_that_is_not_there_is_rename_error(plan: TrexPlan) -> None:
     with pytest.raises(GeneratorError, match=r"right: the MAC address of 198\.19\.0\.77 asked for by ARP .* nobody"):
         measurer(plan, 4, ("198.18.0.1", "198.19.0.77")).__enter__()

@@ -14,16 +14,16 @@ from tests.trex.running import free_ports, interfaces_of, serving, standing_lab
 
 from nodrop.errors import GeneratorError
 from nodrop.generator.inspection import inspect_trex_ports
-from nodrop.generator.trex.rpc import reach
+from nodrop.generator.trex.rpc import connection_error
 from nodrop.generator.trex.server import ensure_running, log_text, stop_all
 from nodrop.model.trex import TrexPlan, TrexStart
-from nodrop.stage.registry import StandingLab
+from nodrop.stage.registry import LabRecord
 
 pytestmark = [pytest.mark.lab, pytest.mark.usefixtures("require_privilege", "require_root")]
 
 
 @pytest.fixture(scope="module")
-def lab() -> Iterator[StandingLab]:
+def lab() -> Iterator[LabRecord]:
     with standing_lab() as found:
         yield found
 
@@ -35,7 +35,7 @@ def leave_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     stop_all()
 
 
-def plan(lab: StandingLab, folder: Path, **start: object) -> TrexPlan:
+def plan(lab: LabRecord, folder: Path, **start: object) -> TrexPlan:
     rpc_port, publish_port = free_ports()
     fields = {"directory": str(folder), "interfaces": interfaces_of(lab), "cores": 1, "software": True}
     asked = TrexStart(**fields | {"start_timeout_s": 30.0} | start)
@@ -44,12 +44,12 @@ def plan(lab: StandingLab, folder: Path, **start: object) -> TrexPlan:
 
 def is_gone(rpc_port: int, patience_s: float = 10.0) -> bool:
     end_s = time.monotonic() + patience_s
-    while reach("127.0.0.1", rpc_port, 1.0) is None and time.monotonic() < end_s:
+    while connection_error("127.0.0.1", rpc_port, 1.0) is None and time.monotonic() < end_s:
         time.sleep(0.1)
-    return reach("127.0.0.1", rpc_port, 1.0) is not None
+    return connection_error("127.0.0.1", rpc_port, 1.0) is not None
 
 
-def test_a_server_is_started_kept_for_the_next_run_and_ended(lab: StandingLab, tmp_path: Path) -> None:
+def test_a_server_is_started_kept_for_the_next_run_and_doubts_of_end(lab: LabRecord, tmp_path: Path) -> None:
     install(tmp_path, "v3.08", "--netns-pid", str(lab.facts.tester_pid))
     asked = plan(lab, tmp_path)
     assert [port.number for port in inspect_trex_ports(asked)] == [0, 1]
@@ -60,17 +60,17 @@ def test_a_server_is_started_kept_for_the_next_run_and_ended(lab: StandingLab, t
     assert is_gone(asked.rpc_port)
 
 
-def test_one_that_runs_and_fits_is_used_and_left_running(lab: StandingLab, tmp_path: Path) -> None:
+def test_one_that_runs_and_fits_is_used_and_left_running(lab: LabRecord, tmp_path: Path) -> None:
     with serving(lab) as theirs:
         asked = plan(lab, tmp_path).model_copy(
             update={"rpc_port": theirs.rpc_port, "publish_port": theirs.publish_port}
         )
         assert ensure_running(asked) is None
         stop_all()
-        assert reach("127.0.0.1", theirs.rpc_port, 1.0) is None
+        assert connection_error("127.0.0.1", theirs.rpc_port, 1.0) is None
 
 
-def test_one_that_runs_otherwise_is_ended_and_ours_started(lab: StandingLab, tmp_path: Path) -> None:
+def test_one_that_runs_otherwise_is_ended_and_ours_started(lab: LabRecord, tmp_path: Path) -> None:
     install(tmp_path, "v3.08", "--netns-pid", str(lab.facts.tester_pid))
     with serving(lab, "--cores", "3") as theirs:
         asked = plan(lab, tmp_path).model_copy(
@@ -80,7 +80,7 @@ def test_one_that_runs_otherwise_is_ended_and_ours_started(lab: StandingLab, tmp
         assert theirs.process.wait(10) == 0
 
 
-def test_why_it_did_not_start_is_told_with_the_end_of_its_log(lab: StandingLab, tmp_path: Path) -> None:
+def test_why_it_did_not_start_is_told_with_the_end_of_its_log(lab: LabRecord, tmp_path: Path) -> None:
     install_broken(tmp_path, "EAL: No free 2048 kB hugepages reported on node 0\nCould not start")
     with pytest.raises(GeneratorError) as refused:
         ensure_running(plan(lab, tmp_path))
@@ -88,7 +88,7 @@ def test_why_it_did_not_start_is_told_with_the_end_of_its_log(lab: StandingLab, 
     assert str(refused.value).endswith("    Could not start")
 
 
-def test_a_killed_nodrop_leaves_no_server_behind(lab: StandingLab, tmp_path: Path) -> None:
+def test_a_killed_nodrop_leaves_no_server_behind(lab: LabRecord, tmp_path: Path) -> None:
     install(tmp_path, "v3.08", "--netns-pid", str(lab.facts.tester_pid))
     asked = plan(lab, tmp_path)
     program = """

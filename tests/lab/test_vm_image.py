@@ -13,7 +13,7 @@ from tests.conftest import lacking
 from tests.loopback_vms import MACS, LoopbackVm, cloud_config, config_drive, running
 
 from nodrop.errors import ImageError
-from nodrop.system.native_binaries import find_program
+from nodrop.system.native_binaries import find_binary
 from nodrop.vmimage.build import Image, Recipe, build
 from nodrop.vmimage.packages import Packages
 from nodrop.vmimage.qcow2 import write
@@ -48,7 +48,7 @@ def image() -> Image:
 
 
 def recipe() -> Recipe:
-    return Recipe(Packages(Path(PACKAGES) if PACKAGES else None), find_program("nodrop-vnf", ImageError))
+    return Recipe(Packages(Path(PACKAGES) if PACKAGES else None), find_binary("nodrop-vnf", ImageError))
 
 
 @pytest.fixture(scope="module")

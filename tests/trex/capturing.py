@@ -17,7 +17,7 @@ ETHERNET, SNAP_BYTES = 1, 65535
 NUMBERS = itertools.count(1)
 
 
-class Program(ctypes.Structure):
+class FieldProgram(ctypes.Structure):
     """struct bpf_program."""
 
     _fields_ = (("length", ctypes.c_uint), ("instructions", ctypes.c_void_p))
@@ -41,7 +41,7 @@ class Filter:
         """Compile it. Raises Refusal."""
         self._pcap = ctypes.CDLL(ctypes.util.find_library("pcap") or "libpcap.so.0.8")
         self._pcap.pcap_open_dead.restype = ctypes.c_void_p
-        self._program = Program()
+        self._program = FieldProgram()
         self._is_open = not text
         if text:
             dead = ctypes.c_void_p(self._pcap.pcap_open_dead(ETHERNET, SNAP_BYTES))

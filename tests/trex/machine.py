@@ -49,7 +49,7 @@ class Options:
 
 @dataclass
 class Totals:
-    """Counters of the whole server."""
+    """CounterReader of the whole server."""
 
     queue_full_count: int = 0
     cpu_percent: float = 0.0
@@ -214,7 +214,7 @@ class Machine:
             group = self.groups.get(count.pg_id) if count else None
             if group is None:
                 return
-            received = self._told(flow, counts["received_count"])
+            received = self._port_info(flow, counts["received_count"])
             group.count(flow.way, counts["offered_count"], received, flow.stream.wire_bytes)
             if flow.stream.is_latency:
                 group.latency.lost_count += counts["lost_count"]
@@ -324,10 +324,10 @@ class Machine:
         now = group.copied()
         for flow, sent, received in running:
             if flow.stream.count and flow.stream.count.pg_id == pg_id:
-                now.count(flow.way, sent, self._told(flow, received), flow.stream.wire_bytes)
+                now.count(flow.way, sent, self._port_info(flow, received), flow.stream.wire_bytes)
         return now.as_json(len(self.ports))
 
-    def _told(self, flow: Flow, received: int) -> int:
+    def _port_info(self, flow: Flow, received: int) -> int:
         """How many frames that arrived are told of."""
         told = 0 if flow.is_frozen and not flow.stream.is_latency else received
         return told - round(told * self.faults.dropped_ratio)
@@ -340,7 +340,7 @@ class Machine:
         return Flow(port.number, stream, load, left, is_frozen)
 
     def _set_up_groups(self, port: Port) -> None:
-        """Counters for all streams of a port. Raises Refusal where there are too few."""
+        """CounterReader for all streams of a port. Raises Refusal where there are too few."""
         counted = [stream.count for other in self.ports for stream in other.streams.values() if stream.count]
         latency = {count.pg_id for count in counted if count.is_latency}
         plain = {count.pg_id for count in counted if not count.is_latency}

@@ -18,7 +18,7 @@ from nodrop.config.load import load
 from nodrop.generator.trex.measurer import TrexMeasurer
 from nodrop.model.lab_plan import LabPlan
 from nodrop.plan import build
-from nodrop.run.local_planning import local_lookups
+from nodrop.run.local_planning import local_resolvers
 from nodrop.stage import persistent_lab, registry
 
 ROOT = Path(__file__).parents[2]
@@ -47,7 +47,7 @@ class Trex:
         """One over it, as a run with these keys would make it."""
         given = {"generator": "trex", "trex.rpc_port": self.rpc_port, "trex.publish_port": self.publish_port}
         config = load((), {"sut": "ext"} | given | {key.replace("__", "."): value for key, value in keys.items()})
-        plan = build(config, local_lookups(config.results_dir))
+        plan = build(config, local_resolvers(config.results_dir))
         assert plan.trex
         names = plan.lab.tester_interfaces
         with TrexMeasurer(
@@ -76,18 +76,18 @@ def result_of(done: "subprocess.CompletedProcess[str]") -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def standing_lab(plan: LabPlan | None = None) -> Iterator[registry.StandingLab]:
+def standing_lab(plan: LabPlan | None = None) -> Iterator[registry.LabRecord]:
     """A lab that is down afterwards, whatever happened."""
     name = f"trex-{os.getpid()}-{next(NUMBERS)}"
     try:
-        yield persistent_lab.up(plan or planned_lab("vnf-l2"), name)
+        yield persistent_lab.bring_up(plan or planned_lab("vnf-l2"), name)
     finally:
         if registry.read(name):
-            persistent_lab.down(name)
+            persistent_lab.take_down(name)
 
 
 @contextlib.contextmanager
-def serving(lab: registry.StandingLab, *options: str) -> Iterator[Trex]:
+def serving(lab: registry.LabRecord, *options: str) -> Iterator[Trex]:
     """A server at the lab's tester ports, as these options have it."""
     rpc_port, publish_port = free_ports()
     command = [
@@ -104,6 +104,6 @@ def serving(lab: registry.StandingLab, *options: str) -> Iterator[Trex]:
             process.terminate()
 
 
-def interfaces_of(lab: registry.StandingLab) -> tuple[str, ...]:
+def interfaces_of(lab: registry.LabRecord) -> tuple[str, ...]:
     """In the order of the ports."""
     return tuple(found.name for found in lab.facts.interfaces if found.namespace == "tester")

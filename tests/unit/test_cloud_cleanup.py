@@ -34,7 +34,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallClou
         monkeypatch.setattr(rollback, name, 0.01)
     monkeypatch.setattr(machine_lock, "TURN", f"\0nodrop.test.{os.getpid()}.cleanup")
     monkeypatch.setattr(runtime_dirs, "runtime_root", lambda: tmp_path / "records")
-    monkeypatch.setattr(persistent_lab, "_standing_holders", lambda: iter(()))
+    monkeypatch.setattr(persistent_lab, "_find_holders", lambda: iter(()))
     with serving(SmallCloud()) as cloud:
         monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(clouds_yaml(cloud, tmp_path)))
         yield cloud
@@ -192,11 +192,11 @@ def test_a_clean_up_takes_nfvbenchs_only_when_asked(staged: SmallCloud, capsys: 
     assert main(["cleanup", "--cloud", "small", "--force"]) == 0
 
 
-@pytest.ownership_tag.usefixtures("staged")
+@pytest.mark.usefixtures("staged")
 def test_a_clean_up_of_a_named_cloud_leaves_labs_of_this_machine(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(persistent_lab, "_standing_holders", lambda: iter((os.getpid(),)))
+    monkeypatch.setattr(persistent_lab, "_find_holders", lambda: iter((os.getpid(),)))
     assert main(["cleanup", "--cloud", "small", "--force"]) == 0
     said = capsys.readouterr().out
     assert "image nodrop-vm is gone" in said and "lab" not in said

@@ -32,7 +32,7 @@ def test_a_network_that_fits_is_taken() -> None:
     assert existing_resources.find_network(CLOUD, WANTED, [network(name="right")]) is None
 
 
-@pytest.ownership_tag.parametrize(
+@pytest.mark.parametrize(
     ("changed", "said"),
     [
         (

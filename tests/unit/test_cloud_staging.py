@@ -140,7 +140,7 @@ def test_a_chain_more_is_one_request_more(small: Services) -> None:
     assert small.posts() == ["flavors", "os-extra_specs", "networks", "subnets", "ports", *["servers"] * 3]
 
 
-@pytest.ownership_tag.parametrize("failure", ["lost", "cut", 503])
+@pytest.mark.parametrize("failure", ["lost", "cut", 503])
 def test_what_a_service_makes_while_answers_are_lost_is_there_once(small: Services, failure: int | str) -> None:
     small.failures = [("POST", path, failure) for path in (FLAVORS, NETWORKS, SUBNETS, PORTS, SERVERS)]
     with stage(plan()):
@@ -149,7 +149,7 @@ def test_what_a_service_makes_while_answers_are_lost_is_there_once(small: Servic
     assert small.left() == {}
 
 
-@pytest.ownership_tag.parametrize("path", [FLAVORS, PORTS, SERVERS])
+@pytest.mark.parametrize("path", [FLAVORS, PORTS, SERVERS])
 def test_whatever_is_refused_nothing_is_left(small: Services, path: str) -> None:
     small.failures = [("POST", path, 409)]
     with pytest.raises(StageError, match=r"it answers 409: failure 409; .*(taken away again \(|Nothing was made)"):

@@ -17,9 +17,9 @@ from tests.trex.field_engine import Vm, internet_checksum
 from nodrop.errors import GeneratorError
 from nodrop.generator.engine_process import EngineProcess
 from nodrop.generator.stations import stream_request
-from nodrop.generator.trex.frames import templates
-from nodrop.generator.trex.relay_sockets import Lines
-from nodrop.generator.trex.streams import programme
+from nodrop.generator.trex.frames import build_templates
+from nodrop.generator.trex.relay_sockets import RelaySockets
+from nodrop.generator.trex.streams import build_stream_set
 from nodrop.model.layer import Ethernet, Gre, IcmpEcho, Ipv4, Ipv6, Layer, Mpls, Tcp, Udp, Vlan, Vxlan
 from nodrop.model.traffic import FieldRange, IncrementedValues, ListedValues, RandomValues, SizeShare, Stream, Traffic
 from nodrop.model.trex import TrexPlan
@@ -41,7 +41,11 @@ def a_stream(*layers: Layer, ranges: tuple[FieldRange, ...] = (), frame_bytes: i
 
 
 def changing(
-    layer: int, field: str, values: IncrementedValues | ListedValues | RandomValues, every: int = 1, period: int | None = None
+    layer: int,
+    field: str,
+    values: IncrementedValues | ListedValues | RandomValues,
+    every: int = 1,
+    period: int | None = None,
 ) -> FieldRange:
     """A field that changes."""
     return FieldRange.model_validate(
@@ -52,7 +56,7 @@ def changing(
 def of_trex(stream: Stream, count: int) -> list[bytes]:
     """The first frames that TRex sends of it."""
     traffic = Traffic(streams=(stream,))
-    asked = programme(traffic, PLAN, templates(traffic)).ports[0].streams[0]["stream"]
+    asked = build_stream_set(traffic, PLAN, build_templates(traffic)).ports[0].streams[0]["stream"]
     return list(itertools.islice(Vm(asked).frames(), count))
 
 
@@ -63,14 +67,14 @@ def of_engine(stream: Stream) -> dict[int, bytes]:
 
     def take() -> None:
         while not ended.is_set():
-            frames.extend(lines[0].taken(COUNT) or [])
+            frames.extend(sockets[0].receive(COUNT) or [])
 
-    with Lines(2) as lines:
+    with RelaySockets(2) as sockets:
         engine = EngineProcess(None, lambda: None)
         reader = Thread(target=take)
         reader.start()
         try:
-            ports = [{"backend": "relay", "interface": line.path, "queue_slots": 64} for line in lines]
+            ports = [{"backend": "relay", "interface": line.path, "queue_slots": 64} for line in sockets]
             engine.request({"op": "open", "ports": ports, "streams": [stream_request(stream)]}, 10)
             trial = {"op": "trial", "trial_id": 1, "loads_pps": [LOAD_PPS], "duration_s": COUNT / LOAD_PPS}
             engine.request(trial | {"window_s": 0.05, "catch_up_max_s": 5.0}, 30)
@@ -199,7 +203,7 @@ def test_trex_sends_the_frames_that_the_engine_sends_whatever_changes(seed: int)
 @pytest.mark.parametrize("stream", CASES.values(), ids=CASES)
 def test_the_server_of_our_tests_reads_programs_as_trex_runs_them(stream: Stream) -> None:
     traffic = Traffic(streams=(stream,))
-    asked = programme(traffic, PLAN, templates(traffic)).ports[0].streams[0]["stream"]
+    asked = build_stream_set(traffic, PLAN, build_templates(traffic)).ports[0].streams[0]["stream"]
     frame = base64.b64decode(asked["packet"]["binary"])
     read = vm.read(asked["vm"]["instructions"], len(frame))
     found = [*vm.frames(frame, read, 0, COUNT)]
@@ -229,16 +233,20 @@ def any_stream(draw: random.Random) -> Stream:
     ranges = []
     for layer, field in draw.sample(fields, draw.randrange(1, 5)):
         count = draw.randrange(1, 30)
-        values = draw.choice((IncrementedValues(count=count, step=draw.randrange(1, 3)), RandomValues(count=count, span=90, seed=1)))
+        values = draw.choice(
+            (IncrementedValues(count=count, step=draw.randrange(1, 3)), RandomValues(count=count, span=90, seed=1))
+        )
         every = draw.choice((1, 1, 2, 3, 6))
         ranges.append(changing(layer, field, values, every, draw.choice((None, None, draw.randrange(2, 60)))))
     return a_stream(*layers, ranges=tuple(ranges))
 
 
 def test_more_random_values_than_trex_can_be_given_are_drawn_by_it_and_it_is_said() -> None:
-    stream = a_stream(ETHERNET, IPV4, UDP, ranges=(changing(1, "src", RandomValues(count=100_000, span=2**24, seed=5)),))
+    stream = a_stream(
+        ETHERNET, IPV4, UDP, ranges=(changing(1, "src", RandomValues(count=100_000, span=2**24, seed=5)),)
+    )
     traffic = Traffic(streams=(stream,))
-    made = programme(traffic, PLAN, templates(traffic))
+    made = build_stream_set(traffic, PLAN, build_templates(traffic))
     frames = list(itertools.islice(Vm(made.ports[0].streams[0]["stream"]).frames(), 200))
     assert len(set(frames)) > 150
     assert any("TRex draws 100000 random values by itself" in note for note in made.notes)
@@ -248,7 +256,9 @@ def test_more_random_values_than_trex_can_be_given_are_drawn_by_it_and_it_is_sai
     ("stream", "words"),
     [
         (
-            a_stream(ETHERNET, IPV4, UDP, ranges=(changing(1, "src", IncrementedValues(count=60_001), period=100_000),)),
+            a_stream(
+                ETHERNET, IPV4, UDP, ranges=(changing(1, "src", IncrementedValues(count=60_001), period=100_000),)
+            ),
             "100000 values of src asked one by one",
         ),
         (
@@ -274,4 +284,4 @@ def test_more_random_values_than_trex_can_be_given_are_drawn_by_it_and_it_is_sai
 def test_what_trex_cannot_change_is_refused_with_the_reason(stream: Stream, words: str) -> None:
     traffic = Traffic(streams=(stream,))
     with pytest.raises(GeneratorError, match=words):
-        programme(traffic, PLAN, templates(traffic))
+        build_stream_set(traffic, PLAN, build_templates(traffic))

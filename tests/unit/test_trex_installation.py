@@ -7,8 +7,8 @@ import yaml
 from tests.trex.installed import install, read_flags
 
 from nodrop.errors import GeneratorError
-from nodrop.generator.trex.diagnosis import diagnosis
-from nodrop.generator.trex.installation import check, command, configuration, release_directory
+from nodrop.generator.trex.diagnosis import diagnose
+from nodrop.generator.trex.installation import check_start, command_line, find_release, platform_yaml
 from nodrop.model.trex import TrexPlan, TrexStart
 
 
@@ -19,28 +19,28 @@ def start(**fields: object) -> TrexStart:
 def test_the_newest_of_several_releases_is_taken(tmp_path: Path) -> None:
     for release in ("v2.89", "v3.08", "v3.1", "v2.95"):
         install(tmp_path, release)
-    assert release_directory(str(tmp_path)).name == "v3.08"
+    assert find_release(str(tmp_path)).name == "v3.08"
 
 
 def test_a_release_itself_may_be_configured(tmp_path: Path) -> None:
     folder = install(tmp_path, "v2.89")
-    assert release_directory(str(folder)) == folder
+    assert find_release(str(folder)) == folder
 
 
-def test_a_release_too_old_to_be_spoken_with_is_refused_with_those_found(tmp_path: Path) -> None:
+def test_a_release_too_old_to_be_spoken_with_is_refused_with_those_version_info(tmp_path: Path) -> None:
     install(tmp_path, "v2.59")
     with pytest.raises(GeneratorError, match=r"v2\.89 or later is needed, found v2\.59"):
-        release_directory(str(tmp_path))
+        find_release(str(tmp_path))
 
 
 def test_a_folder_without_trex_is_refused(tmp_path: Path) -> None:
     with pytest.raises(GeneratorError, match="no t-rex-64 there"):
-        release_directory(str(tmp_path / "missing"))
+        find_release(str(tmp_path / "missing"))
 
 
 def test_the_configuration_has_what_was_asked_and_nothing_else() -> None:
     asked = start(memory_mib=2048, mbuf_64=4096, platform={"master_thread_id": 0})
-    (platform,) = yaml.safe_load(configuration(TrexPlan(rpc_port=14501, publish_port=14500, start=asked), asked))
+    (platform,) = yaml.safe_load(platform_yaml(TrexPlan(rpc_port=14501, publish_port=14500, start=asked), asked))
     assert platform == {
         "version": 2,
         "port_limit": 2,
@@ -65,7 +65,7 @@ def test_the_configuration_has_what_was_asked_and_nothing_else() -> None:
 )
 def test_the_command_has_the_flags_that_were_asked_for(fields: dict[str, object], flags: set[str]) -> None:
     asked = start(**fields)
-    program, *words = command(TrexPlan(start=asked), asked, Path("/run/trex.yaml"))
+    program, *words = command_line(TrexPlan(start=asked), asked, Path("/run/trex.yaml"))
     found = read_flags(words)
     assert program == "./t-rex-64"
     assert found.keys() - {"-i", "-c", "--iom", "--no-scapy-server", "--close-at-end", "--mbuf-factor", "--cfg"} == (
@@ -76,7 +76,7 @@ def test_the_command_has_the_flags_that_were_asked_for(fields: dict[str, object]
 
 def test_interfaces_come_in_pairs() -> None:
     with pytest.raises(GeneratorError, match="in pairs"):
-        check(start(interfaces=("a", "b", "c")))
+        check_start(start(interfaces=("a", "b", "c")))
 
 
 @pytest.mark.parametrize(
@@ -91,11 +91,11 @@ def test_interfaces_come_in_pairs() -> None:
     ],
 )
 def test_what_a_log_says_is_told_in_words_beside_its_end(words: str, meaning: str) -> None:
-    said = diagnosis(f"Starting TRex\n\x1b[31m{words}\x1b[0m\n\n")
+    said = diagnose(f"Starting TRex\n\x1b[31m{words}\x1b[0m\n\n")
     assert meaning in said
     assert said.endswith(f"    {words}")
 
 
 def test_a_log_that_says_nothing_known_is_shown_as_it_is() -> None:
-    assert diagnosis("one\ntwo\n") == "its log ends:\n    one\n    two"
-    assert diagnosis("") == "its log is empty"
+    assert diagnose("one\ntwo\n") == "its log ends:\n    one\n    two"
+    assert diagnose("") == "its log is empty"

@@ -13,7 +13,7 @@ from tests.trex_responder import Responder, Silence
 
 from nodrop.errors import GeneratorError
 from nodrop.generator.base import TrialInterrupted
-from nodrop.generator.trex.errors import TrexSilent, TrexTaken
+from nodrop.generator.trex.errors import TrexNoReply, TrexPortsInUse
 from nodrop.generator.trex.measurer import TrexMeasurer
 from nodrop.model.trex import TrexPlan
 from nodrop.model.trial import FIXED, StopRule, Trial, TrialResult, ValidityStatus
@@ -228,11 +228,11 @@ def test_an_interrupted_trial_at_a_fixed_rate_keeps_its_counts() -> None:
 def test_ports_taken_by_somebody_else_end_the_run_by_name() -> None:
     server = PacedServer()
 
-    def taken(*_: Any) -> None:
+    def receive(*_: Any) -> None:
         server.owner = "anna"
 
-    with measurer(server) as (measuring, _), pytest.raises(TrexTaken, match="found that anna took it meanwhile"):
-        measuring.measure(Trial(intended_load_pps=1000, duration_s=5.0), 0, "search", taken)
+    with measurer(server) as (measuring, _), pytest.raises(TrexPortsInUse, match="found that anna took it meanwhile"):
+        measuring.measure(Trial(intended_load_pps=1000, duration_s=5.0), 0, "search", receive)
 
 
 def test_a_server_that_vanishes_is_one_invalid_trial_and_is_found_again() -> None:
@@ -245,7 +245,7 @@ def test_a_server_that_vanishes_is_one_invalid_trial_and_is_found_again() -> Non
     with measurer(server, timeout_s=0.3) as (measuring, responder):
 
         def vanish(*_: Any) -> None:
-            responder.methods["get_pgid_stats"] = silent
+            responder.methods["get_pgid_stats"] = ignore_progress
 
         trial = Trial(intended_load_pps=1000, duration_s=0.3)
         result = measuring.measure(trial, 0, "search", vanish)
@@ -264,7 +264,7 @@ def test_what_a_measurer_says_of_the_server() -> None:
 
 
 def test_a_server_that_is_not_there_is_an_error_before_anything_runs() -> None:
-    with pytest.raises(TrexSilent, match="found none"):
+    with pytest.raises(TrexNoReply, match="found none"):
         TrexMeasurer(TrexPlan(rpc_port=1), TRAFFIC, check_alive=nothing).__enter__()
 
 

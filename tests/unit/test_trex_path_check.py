@@ -1,6 +1,6 @@
 """Neighbours asked and paths checked through a TRex server's ports: an engine whose frames TRex pushes and captures.
 
-The server is a stand-in of a few lines that takes the requests for that and nothing else; the engine is the real one.
+The server is a stand-in of a few sockets that takes the requests for that and nothing else; the engine is the real one.
 Source: TRex RPC server specification, service, push_pkts, capture.
 """
 
@@ -14,7 +14,7 @@ from tests.traffic import plain_stream
 from nodrop.errors import GeneratorError, NoPathError
 from nodrop.generator.engine_process import EngineProcess
 from nodrop.generator.trex import relay
-from nodrop.generator.trex.packet_io import wanted
+from nodrop.generator.trex.packet_io import capture_filter
 from nodrop.model.layer import Ethernet, Ipv4, Udp, Vlan
 from nodrop.model.neighbor import NeighborLink, NeighborPlan, Station
 from nodrop.model.traffic import Traffic
@@ -26,7 +26,7 @@ Forward = Callable[[int, bytes], list[tuple[int, bytes]]]
 """What becomes of a frame that a port sends: at which ports it arrives, and how."""
 
 
-class Server:
+class StartedTrex:
     """A TRex server's ports 4 and 5 on a SUT."""
 
     def __init__(self, forward: Forward) -> None:
@@ -68,7 +68,7 @@ class Server:
 class Port:
     """A port of the server."""
 
-    def __init__(self, server: Server, number: int) -> None:
+    def __init__(self, server: StartedTrex, number: int) -> None:
         self._server, self._number = server, number
 
     def call(self, method: str, **params: Any) -> Any:
@@ -107,14 +107,14 @@ def across(port: int, frame: bytes, *, shift: int = 0) -> list[tuple[int, bytes]
     return [(1 - port, frame[:14] + vlan.to_bytes(2, "big") + frame[16:])]
 
 
-def checked(server: Server, traffic: Traffic) -> Any:
+def checked(server: StartedTrex, traffic: Traffic) -> Any:
     """What the check says."""
     plan = TrexPlan(ports=(4, 5))
-    return relay.check(server, plan, traffic, neighbors=NOBODY, names=NAMES, next_hops={})  # type: ignore[arg-type]
+    return relay.check_path(server, plan, traffic, neighbors=NOBODY, names=NAMES, next_hops={})  # type: ignore[arg-type]
 
 
 def test_every_chain_and_direction_is_proven_by_frames_of_its_own() -> None:
-    server = Server(across)
+    server = StartedTrex(across)
     found = checked(server, chains(3))
     assert [(one.chain, one.tx_port, one.received_count > 0) for one in found] == [
         (chain, way, True) for chain in range(3) for way in (0, 1)
@@ -138,7 +138,7 @@ def test_a_dead_direction_is_named_with_its_chain() -> None:
     with pytest.raises(
         NoPathError, match=r"chain 1, right to left \(right0 to left0, VLAN 101 there\): .* none arrived"
     ) as no:
-        checked(Server(forward), chains(2))
+        checked(StartedTrex(forward), chains(2))
     assert no.value.chains == (1,)
 
 
@@ -148,7 +148,7 @@ def test_frames_of_one_chain_do_not_prove_another() -> None:
         return across(port, frame, shift=shift)
 
     with pytest.raises(NoPathError, match=r"arrived at right0 in VLAN 201, which is chain 1's \(VLAN 200 expected\)"):
-        checked(Server(forward), chains(2))
+        checked(StartedTrex(forward), chains(2))
 
 
 def test_next_hops_are_asked_for_and_stations_answer_meanwhile() -> None:
@@ -169,8 +169,8 @@ def test_next_hops_are_asked_for_and_stations_answer_meanwhile() -> None:
         # The router asks back before it answers.
         return [(port, arp(1, own)), (port, arp(2, own))] if asks else []
 
-    found = relay.resolve(
-        Server(forward),  # type: ignore[arg-type]
+    found = relay.resolve_next_hops(
+        StartedTrex(forward),  # type: ignore[arg-type]
         TrexPlan(ports=(4, 5)),
         chains(1),
         neighbors=plan,
@@ -187,8 +187,8 @@ def test_a_next_hop_that_keeps_silent_is_named_with_trex_port() -> None:
     with pytest.raises(
         GeneratorError, match=r"right0: the MAC address of 198.18.0.1 asked for by ARP .* nobody answered"
     ):
-        relay.resolve(
-            Server(lambda *_: []),  # type: ignore[arg-type]
+        relay.resolve_next_hops(
+            StartedTrex(lambda *_: []),  # type: ignore[arg-type]
             TrexPlan(ports=(4, 5)),
             chains(1),
             neighbors=plan,
@@ -198,7 +198,7 @@ def test_a_next_hop_that_keeps_silent_is_named_with_trex_port() -> None:
 
 def test_what_is_captured_is_written_as_libpcap_takes_it() -> None:
     station = Station(mac="02:00:00:00:00:0a", addresses=("198.18.0.10",))
-    text = wanted(chains(2), NeighborPlan(links=(NeighborLink(port=0, station=station),)))
+    text = capture_filter(chains(2), NeighborPlan(links=(NeighborLink(port=0, station=station),)))
     assert text.index("0x806") < text.index("ether[42:4]"), "an ARP frame of 42 bytes ends before the signature"
     engine = EngineProcess(None, lambda: None)
     try:

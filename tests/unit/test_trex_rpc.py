@@ -12,8 +12,8 @@ import pytest
 from tests.trex_responder import Error, Responder, Silence
 
 from nodrop.errors import GeneratorError
-from nodrop.generator.trex.errors import TrexRefused, TrexSilent, TrexTaken, TrexVersion
-from nodrop.generator.trex.rpc import Call, RpcClient, pack, unpack
+from nodrop.generator.trex.errors import TrexNoReply, TrexPortsInUse, TrexRefused, TrexVersionError
+from nodrop.generator.trex.rpc import RpcCall, RpcClient, pack, unpack
 from nodrop.generator.trex.session import TrexSession
 from nodrop.model.trex import TrexPlan
 
@@ -67,17 +67,17 @@ def test_messages_are_framed_as_trex_frames_them() -> None:
 
 def test_a_batch_of_one_is_answered_with_a_bare_object() -> None:
     with client({"ping": lambda _: {"ts": 1}}) as (rpc, _):
-        assert rpc.batch([Call("ping", {})]) == [{"ts": 1}]
+        assert rpc.batch([RpcCall("ping", {})]) == [{"ts": 1}]
 
 
 def test_results_of_a_batch_are_in_the_order_asked() -> None:
     with client({"twice": lambda params: 2 * params["n"]}) as (rpc, _):
-        assert rpc.batch([Call("twice", {"n": n}) for n in range(5)]) == [0, 2, 4, 6, 8]
+        assert rpc.batch([RpcCall("twice", {"n": n}) for n in range(5)]) == [0, 2, 4, 6, 8]
 
 
 def test_a_batch_that_is_too_long_goes_in_several_messages() -> None:
     with client({"add_stream": lambda _: None}) as (rpc, server):
-        rpc.batch([Call("add_stream", {"text": "x" * 90_000})] * 20)
+        rpc.batch([RpcCall("add_stream", {"text": "x" * 90_000})] * 20)
         assert len(server.asked) == 20
         assert len(server.compressed) == 4
 
@@ -99,7 +99,7 @@ def test_a_refusal_is_given_in_the_servers_words() -> None:
 def test_the_whole_of_a_batch_is_carried_out_though_one_of_it_is_refused() -> None:
     with client({"bad": once(Error(-32000, "no")), "good": lambda _: 1}) as (rpc, server):
         with pytest.raises(TrexRefused):
-            rpc.batch([Call("bad", {}), Call("good", {})])
+            rpc.batch([RpcCall("bad", {}), RpcCall("good", {})])
         assert [method for method, _ in server.asked] == ["bad", "good"]
 
 
@@ -119,14 +119,14 @@ def test_reading_is_repeated_when_no_answer_comes_and_changing_is_not() -> None:
     stats = once(Silence(), {"opackets": 1})
     with client({"get_port_stats": stats, "start_traffic": once(Silence(), {})}, 0.2) as (rpc, server):
         assert rpc.call("get_port_stats", {}) == {"opackets": 1}
-        with pytest.raises(TrexSilent, match=r"answer to start_traffic asked .* none came within 0.2 s"):
+        with pytest.raises(TrexNoReply, match=r"answer to start_traffic asked .* none came within 0.2 s"):
             rpc.call("start_traffic", {})
         assert [method for method, _ in server.asked] == ["get_port_stats", "get_port_stats", "start_traffic"]
 
 
 def test_a_connection_is_of_use_again_after_an_answer_that_never_came() -> None:
     with client({"acquire": once(Silence(), "abc")}, 0.2) as (rpc, _):
-        with pytest.raises(TrexSilent):
+        with pytest.raises(TrexNoReply):
             rpc.call("acquire", {})
         assert rpc.call("acquire", {}) == "abc"
 
@@ -175,21 +175,21 @@ def plan(server: Responder, **others: Any) -> TrexPlan:
 
 
 @pytest.mark.parametrize(("api", "spoken"), [((5, 1), "5.1"), ((5, 7), "5.1"), ((5, 0), "5.0"), ((4, 8), "4.6")])
-def test_an_interface_that_both_sides_speak_is_found(api: tuple[int, int], spoken: str) -> None:
+def test_an_interface_that_both_sides_speak_is_version_info(api: tuple[int, int], spoken: str) -> None:
     with Responder(server_methods(api)) as server, TrexSession(plan(server)) as session:
         assert (session.version, session.api, session.build) == ("v3.08", spoken, "Oct 1 2025 12:00")
         assert session.call("get_system_info")["dp_core_count"] == 2
         assert server.asked[-1] == ("get_system_info", {"api_h": "handle12"})
 
 
-def test_a_server_of_another_major_version_is_named() -> None:
-    with Responder(server_methods((6, 0))) as server, pytest.raises(TrexVersion, match=r"v3.08 found .*5\.1: API"):
+def test_a_server_of_another_major_version_is_rename_error() -> None:
+    with Responder(server_methods((6, 0))) as server, pytest.raises(TrexVersionError, match=r"v3.08 found .*5\.1: API"):
         TrexSession(plan(server)).__enter__()
 
 
-def test_a_server_in_another_mode_is_named() -> None:
+def test_a_server_in_another_mode_is_rename_error() -> None:
     astf = server_methods(get_version=lambda _: {"version": "v3.08", "mode": "ASTF"})
-    with Responder(astf) as server, pytest.raises(TrexVersion, match="runs in mode ASTF; start it without --astf"):
+    with Responder(astf) as server, pytest.raises(TrexVersionError, match="runs in mode ASTF; start it without --astf"):
         TrexSession(plan(server)).__enter__()
 
 
@@ -197,7 +197,7 @@ def test_a_port_where_nobody_listens_is_named_at_once() -> None:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         port = held.getsockname()[1]
-        with pytest.raises(TrexSilent, match=f"asked at 127.0.0.1, port {port}, found none .*start one there"):
+        with pytest.raises(TrexNoReply, match=f"asked at 127.0.0.1, port {port}, found none .*start one there"):
             TrexSession(TrexPlan(rpc_port=port)).__enter__()
 
 
@@ -214,7 +214,7 @@ def test_ports_are_told_by_their_number_whatever_their_order() -> None:
 def test_ports_are_taken_swept_and_released_again() -> None:
     with Responder(server_methods()) as server:
         with TrexSession(plan(server, user="me")) as session:
-            ports = session.take([0, 1])
+            ports = session.acquire_ports([0, 1])
             assert [port.handler for port in ports] == ["held0", "held1"]
             before = len(server.asked)
         taken = [params for method, params in server.asked if method == "acquire"]
@@ -235,7 +235,7 @@ def test_ports_are_released_though_the_server_refuses_to_stop() -> None:
 
     with Responder(server_methods(stop_traffic=refuse)) as server:
         with TrexSession(plan(server)) as session:
-            session.take([0])
+            session.acquire_ports([0])
         assert server.asked[-1][0] == "release"
 
 
@@ -248,23 +248,23 @@ def test_a_port_in_service_mode_is_brought_out_of_it() -> None:
         service=lambda _: {},
     )
     with Responder(methods) as server, TrexSession(plan(server)) as session:
-        session.take([0])
+        session.acquire_ports([0])
         removed = [params["capture_id"] for method, params in server.asked if params.get("command") == "remove"]
         assert removed == [3]
         assert ("service", False) in [(method, params.get("enabled")) for method, params in server.asked]
 
 
-def test_whoever_holds_a_port_is_named() -> None:
+def test_whoever_holds_a_port_is_rename_error() -> None:
     held = server_methods(acquire=once(Error(-32000, "port is already taken by 'anna'")))
     with Responder(held) as server, TrexSession(plan(server, take_over=False)) as session:
-        taken = pytest.raises(TrexTaken, match="already taken by 'anna'; wait until he is done")
+        taken = pytest.raises(TrexPortsInUse, match="already taken by 'anna'; wait until he is done")
         with taken:
-            session.take([0])
+            session.acquire_ports([0])
 
 
-def test_a_port_that_was_taken_meanwhile_is_named() -> None:
+def test_a_port_that_was_taken_meanwhile_is_rename_error() -> None:
     lost = server_methods(start_traffic=once(Error(-32000, "port is not owned by you")))
     with Responder(lost) as server, TrexSession(plan(server)) as session:
-        (port,) = session.take([0])
-        with pytest.raises(TrexTaken, match="somebody else took them meanwhile"):
+        (port,) = session.acquire_ports([0])
+        with pytest.raises(TrexPortsInUse, match="somebody else took them meanwhile"):
             port.call("start_traffic", duration=1)

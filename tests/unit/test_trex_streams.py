@@ -11,10 +11,10 @@ import pytest
 from tests.traffic import plain_stream
 
 from nodrop.errors import GeneratorError
-from nodrop.generator.trex.frames import templates
-from nodrop.generator.trex.relay import announced
-from nodrop.generator.trex.stream_set import Programme
-from nodrop.generator.trex.streams import programme
+from nodrop.generator.trex.frames import build_templates
+from nodrop.generator.trex.relay import announcements_by_port
+from nodrop.generator.trex.stream_set import StreamSet
+from nodrop.generator.trex.streams import build_stream_set
 from nodrop.model.layer import Ethernet, Ipv4, Mpls, Udp, Vlan, Vxlan
 from nodrop.model.neighbor import NeighborLink, NeighborPlan, Station
 from nodrop.model.pattern import BurstLoad
@@ -31,10 +31,10 @@ IMIX = (
 )
 
 
-def made(*streams: Stream, plan: TrexPlan | None = None, counter_count: int = 1023) -> Programme:
+def made(*streams: Stream, plan: TrexPlan | None = None, counter_count: int = 1023) -> StreamSet:
     """What a server is given for these streams."""
     traffic = Traffic(streams=streams)
-    return programme(traffic, plan or TrexPlan(), templates(traffic), counter_count=counter_count)
+    return build_stream_set(traffic, plan or TrexPlan(), build_templates(traffic), counter_count=counter_count)
 
 
 def chains(count: int) -> tuple[Stream, ...]:
@@ -43,7 +43,9 @@ def chains(count: int) -> tuple[Stream, ...]:
 
 
 def test_a_stream_as_add_stream_takes_it() -> None:
-    stream = plain_stream(4, 0, 1, ranges=(FieldRange(layer=2, field="src_port", values=IncrementedValues(count=3)),), chain=0)
+    stream = plain_stream(
+        4, 0, 1, ranges=(FieldRange(layer=2, field="src_port", values=IncrementedValues(count=3)),), chain=0
+    )
     asked = made(stream).ports[0].streams
     packet = asked[0]["stream"].pop("packet")
     assert json.loads(json.dumps(asked)) == [
@@ -174,16 +176,16 @@ def test_one_direction_leaves_the_other_port_without_streams() -> None:
 def test_loads_that_vary_are_refused() -> None:
     traffic = Traffic(streams=(plain_stream(0, 0, 1),), pattern=BurstLoad(period_s=0.1, duty_ratio=0.5))
     with pytest.raises(GeneratorError, match=r"pattern\.kind: burst asked, TRex sends at a steady load"):
-        programme(traffic, TrexPlan(), templates(traffic))
+        build_stream_set(traffic, TrexPlan(), build_templates(traffic))
 
 
 def test_stations_announce_their_addresses_whatever_the_load() -> None:
     station = Station(mac="02:00:00:00:00:01", addresses=("198.18.0.1", "2001:2::1"), tags=(Vlan(id=7),))
     neighbors = NeighborPlan(links=(NeighborLink(port=1, chain=0, station=station),), announce_every_s=0.5)
-    frames = announced(neighbors)
+    frames = announcements_by_port(neighbors)
     assert [frame[16:18].hex() for frame in frames[1]] == ["0806", "86dd"]
     traffic = Traffic(streams=(plain_stream(0, 0, 1),))
-    found = programme(traffic, TrexPlan(), templates(traffic), announced=frames, announce_every_s=0.5)
+    found = build_stream_set(traffic, TrexPlan(), build_templates(traffic), announced=frames, announce_every_s=0.5)
     assert [stream["stream"]["mode"]["type"] for stream in found.ports[1].streams] == ["multi_burst"] * 2
     assert found.ports[1].streams[0]["stream"]["mode"]["ibg"] == 500_000
     assert (found.ports[1].load_ratio, found.ports[1].announcements) == (0, ())
@@ -192,6 +194,6 @@ def test_stations_announce_their_addresses_whatever_the_load() -> None:
 def test_where_only_ports_count_stations_announce_themselves_before_trials() -> None:
     traffic, frames = Traffic(streams=(plain_stream(0, 0, 1),)), {0: (b"announcement",)}
     plan = TrexPlan(flow_stats=False)
-    found = programme(traffic, plan, templates(traffic), announced=frames, announce_every_s=0.5)
+    found = build_stream_set(traffic, plan, build_templates(traffic), announced=frames, announce_every_s=0.5)
     assert [len(port.streams) for port in found.ports] == [1, 0]
     assert [port.announcements for port in found.ports] == [(b"announcement",), ()]

@@ -7,13 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.traffic import two_way_traffic
 
-from nodrop.generator.trex.counters import _dealt
-from nodrop.generator.trex.trial_windows import CertainLoss, Grouping, Look, in_flight, joined, lost_by, windows
+from nodrop.generator.trex.counters import _split
+from nodrop.generator.trex.trial_windows import (
+    CertainLoss,
+    CountSample,
+    Grouping,
+    build_windows,
+    cumulative_loss,
+    in_flight,
+    merge_short_last_window,
+)
 from nodrop.model.trial import Windows
 
 
-def look(at_s: float, offered: int, received: int, answer_s: float = 0.0) -> Look:
-    return Look(at_s, at_s + answer_s, (offered,), (received,))
+def look(at_s: float, offered: int, received: int, answer_s: float = 0.0) -> CountSample:
+    return CountSample(at_s, at_s + answer_s, (offered,), (received,))
 
 
 def test_frames_that_may_still_come_are_not_certainly_lost() -> None:
@@ -45,41 +53,45 @@ def test_no_frame_that_arrives_in_the_end_is_ever_certainly_lost(
         at + delay for number, (at, delay) in enumerate(zip(sent_s, delays, strict=True)) if number not in lost
     ]
     losses = CertainLoss(allowance_s=0.05)
-    asked_s = 0.0
+    requested_s = 0.0
     for gap_s, answer_s in gaps:
-        asked_s += gap_s
-        read_s = asked_s + answer_s / 2
+        requested_s += gap_s
+        read_s = requested_s + answer_s / 2
         offered = sum(at <= read_s for at in sent_s)
         received = sum(at <= read_s for at in arrived_s)
-        losses.look(Look(asked_s, asked_s + answer_s, (offered,), (received,)))
-        asked_s += answer_s
+        losses.look(CountSample(requested_s, requested_s + answer_s, (offered,), (received,)))
+        requested_s += answer_s
     assert losses.count <= len(lost)
 
 
 def test_loss_belongs_to_the_windows_it_came_in_though_frames_were_on_their_way() -> None:
     """100 frames a window, of which 20 are lost from the third on; 10 are always on their way."""
     offered, received = [100, 200, 300, 400, 400], [90, 190, 270, 350, 360]
-    assert lost_by(offered, received, on_way=10, lost=40) == [0, 0, 20, 40, 40]
+    assert cumulative_loss(offered, received, in_flight_count=10, lost=40) == [0, 0, 20, 40, 40]
 
 
 def test_a_buffer_that_fills_is_no_loss() -> None:
     """80 of 100 frames pass each window; 60 fit into a buffer, and come in the end."""
     offered = [100, 200, 300, 400, 500, 500]
     received = [80, 160, 240, 320, 400, 460]
-    looks = [look(at / 10, *counts) for at, counts in enumerate(zip(offered, received, strict=True))]
-    (on_way,) = in_flight(looks)
-    assert on_way == 60
-    assert lost_by(offered, received, on_way, lost=40) == [0, 0, 0, 20, 40, 40]
+    samples = [look(at / 10, *counts) for at, counts in enumerate(zip(offered, received, strict=True))]
+    (in_flight_count,) = in_flight(samples)
+    assert in_flight_count == 60
+    assert cumulative_loss(offered, received, in_flight_count, lost=40) == [0, 0, 0, 20, 40, 40]
 
 
 def test_what_is_late_in_one_window_and_there_in_the_next_is_not_lost() -> None:
-    assert lost_by([100, 200, 300], [40, 195, 300], on_way=0, lost=0) == [0, 0, 0]
+    assert cumulative_loss([100, 200, 300], [40, 195, 300], in_flight_count=0, lost=0) == [0, 0, 0]
 
 
 def test_windows_add_up_to_all_counts() -> None:
     traffic = two_way_traffic(2)
-    looks = [Look(1.1, 1.1, (10, 20), (9, 20)), Look(1.2, 1.2, (20, 40), (18, 38)), Look(1.5, 1.5, (20, 40), (19, 40))]
-    found = windows(Grouping(traffic), looks, 1.0, in_flight(looks), (1, 0))
+    samples = [
+        CountSample(1.1, 1.1, (10, 20), (9, 20)),
+        CountSample(1.2, 1.2, (20, 40), (18, 38)),
+        CountSample(1.5, 1.5, (20, 40), (19, 40)),
+    ]
+    found = build_windows(Grouping(traffic), samples, 1.0, in_flight(samples), (1, 0))
     assert found.end_s == pytest.approx((0.1, 0.2, 0.5))
     assert list(map(sum, found.offered_count)) == [20, 40]
     assert list(map(sum, found.received_count)) == [19, 40]
@@ -101,14 +113,14 @@ def test_a_last_window_in_which_hardly_anything_was_sent_is_joined_to_the_one_be
     found = Windows(
         end_s=(0.05, 0.10, 0.4), offered_count=columns, received_count=((4, 5, 1),), lost_count=((0, 0, 0),)
     )
-    assert joined(found, 0.11, 0.05).end_s == (0.05, 0.4)
-    assert joined(found, 0.11, 0.05).received_count == ((4, 6),)
-    assert joined(found, 0.15, 0.05) == found
+    assert merge_short_last_window(found, 0.11, 0.05).end_s == (0.05, 0.4)
+    assert merge_short_last_window(found, 0.11, 0.05).received_count == ((4, 6),)
+    assert merge_short_last_window(found, 0.15, 0.05) == found
 
 
 @given(total=st.integers(0, 10**9), shares=st.lists(st.floats(0.01, 10.0), min_size=1, max_size=20))
 def test_a_ports_count_is_dealt_out_whole(total: int, shares: list[float]) -> None:
-    parts = _dealt(total, shares)
+    parts = _split(total, shares)
     assert sum(parts) == total
     for part, share in zip(parts, shares, strict=True):
         assert part == pytest.approx(total * share / sum(shares), abs=1.01)

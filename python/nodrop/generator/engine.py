@@ -8,15 +8,15 @@ from typing import Any, Self
 from nodrop.errors import GeneratorError
 from nodrop.generator.base import OnWindow, TrialInterrupted
 from nodrop.generator.engine_process import EngineDied, EngineProcess, Reply
-from nodrop.generator.lost_trial import unmeasured
-from nodrop.generator.path_check import direction_check, faults, no_path
+from nodrop.generator.lost_trial import lost_trial_fields
+from nodrop.generator.path_check import find_faults, no_path_error, to_direction_check
 from nodrop.generator.stations import (
     NextHops,
-    addressed,
-    next_hops,
-    questions,
+    address_to_next_hops,
+    next_hop_queries,
+    parse_next_hops,
     resolve_request,
-    stations,
+    stations_by_port,
     stream_request,
 )
 from nodrop.model.engine_plan import CapturePlan, EnginePlan
@@ -28,9 +28,9 @@ from nodrop.model.trial import FIXED, Doubt, Trial, TrialResult, Validity, Valid
 
 ANSWER_TIMEOUT_S = 10.0
 CHECK_TIMEOUT_S = 3.0
-CUT_SHORT_TIMEOUT_S = 3.0
+STOP_TIMEOUT_S = 3.0
 WINDOW_S = 0.05
-KEPT = (
+REPLY_FIELDS = (
     "duration_s",
     "stopped_early",
     "stopped_by",
@@ -119,10 +119,10 @@ class EngineMeasurer:
         except EngineDied as error:
             raise GeneratorError(f"connectivity check: {error}") from None
         pairs = zip(self._traffic.streams, reply["directions"], strict=True)
-        checks = tuple(direction_check(stream, direction) for stream, direction in pairs)
-        found = faults(self._traffic, checks, self._interfaces, self._next_hops)
+        checks = tuple(to_direction_check(stream, direction) for stream, direction in pairs)
+        found = find_faults(self._traffic, checks, self._interfaces, self._next_hops)
         if found:
-            raise no_path(found, self._traffic, checks, self._next_hops)
+            raise no_path_error(found, self._traffic, checks, self._next_hops)
         return checks
 
     def measure(self, trial: Trial, index: int, phase: str, on_window: OnWindow) -> TrialResult:
@@ -140,18 +140,18 @@ class EngineMeasurer:
         try:
             reply = engine.request(self._request(trial, index, phase), timeout_s, hear)
         except KeyboardInterrupt as interrupt:
-            counts = _cut_short(engine) if phase == FIXED else None
+            counts = _stop_trial(engine) if phase == FIXED else None
             if counts is None:
                 raise
             result = TrialResult(trial=trial, index=index, phase=phase, started_at=started_at, **counts)
             raise TrialInterrupted(str(interrupt), result) from None
         except EngineDied as error:
             self.__exit__()
-            counts = unmeasured(
+            counts = lost_trial_fields(
                 self._traffic, "engine_died", f"{error}, {progress[0]:.2f} s into the trial, {progress[1]} frames sent"
             )
         else:
-            counts = _counts(reply)
+            counts = _result_fields(reply)
         return TrialResult(trial=trial, index=index, phase=phase, started_at=started_at, **counts)
 
     def _open(self) -> EngineProcess:
@@ -173,7 +173,7 @@ class EngineMeasurer:
         """Open the ports, and again with the MAC addresses of the next hops where those are others than planned."""
         opened = engine.request(self._open_request(self._traffic), ANSWER_TIMEOUT_S)
         found = self._next_hops = self._resolve(engine)
-        traffic = addressed(self._traffic, found)
+        traffic = address_to_next_hops(self._traffic, found)
         if traffic != self._traffic:
             opened = engine.request(self._open_request(traffic), ANSWER_TIMEOUT_S)
         return tuple(_port_facts(port, facts, found) for port, facts in enumerate(opened["ports"]))
@@ -181,16 +181,16 @@ class EngineMeasurer:
     def _resolve(self, engine: EngineProcess) -> dict[tuple[int, int], NextHop]:
         """Who the frames of each chain are sent to, asked on the link. Raises GeneratorError naming who kept silent."""
         plan = self._neighbors
-        if not questions(plan):
+        if not next_hop_queries(plan):
             return {}
         reply = engine.request(resolve_request(plan), plan.timeout_s * plan.tries + ANSWER_TIMEOUT_S)
-        return next_hops(plan, reply)
+        return parse_next_hops(plan, reply)
 
     def _open_request(self, traffic: Traffic) -> dict[str, Any]:
         slots, backend = self._plan.queue_slots, self._plan.backend
         names = self._plan.devices or self._interfaces
         ports: list[dict[str, Any]] = [{"backend": backend, "interface": name, "queue_slots": slots} for name in names]
-        for port, its in stations(self._neighbors).items():
+        for port, its in stations_by_port(self._neighbors).items():
             ports[port]["stations"] = [station.model_dump() for station in its]
         streams = [stream_request(stream) for stream in traffic.streams]
         return {
@@ -218,10 +218,10 @@ class EngineMeasurer:
         }
 
 
-def _cut_short(engine: EngineProcess) -> dict[str, Any] | None:
+def _stop_trial(engine: EngineProcess) -> dict[str, Any] | None:
     """End the running trial; gives what it counted, as fields of a TrialResult; None when it does not say."""
     try:
-        reply = engine.request({"op": "stop"}, CUT_SHORT_TIMEOUT_S)
+        reply = engine.request({"op": "stop"}, STOP_TIMEOUT_S)
     except (EngineDied, GeneratorError, ValueError):
         return None
     if reply["reply"] != "trial":
@@ -230,7 +230,7 @@ def _cut_short(engine: EngineProcess) -> dict[str, Any] | None:
         doubt | {"verdict": ValidityStatus.SUSPECT} if doubt["code"] == "aborted" else doubt
         for doubt in reply["doubts"]
     ]
-    return _counts(reply | {"doubts": doubts})
+    return _result_fields(reply | {"doubts": doubts})
 
 
 def _port_facts(port: int, facts: Reply, next_hops: NextHops) -> PortFacts:
@@ -238,12 +238,12 @@ def _port_facts(port: int, facts: Reply, next_hops: NextHops) -> PortFacts:
     return PortFacts(**facts, next_hop=its[0] if its else None, next_hops=its if len(its) > 1 else ())
 
 
-def _counts(reply: Reply) -> dict[str, Any]:
+def _result_fields(reply: Reply) -> dict[str, Any]:
     """The engine's `trial` reply as fields of a TrialResult."""
     doubts = tuple(Doubt(**doubt) for doubt in reply["doubts"])
     order = list(ValidityStatus)
     verdict = max((doubt.verdict for doubt in doubts), key=order.index, default=ValidityStatus.VALID)
-    return {name: reply[name] for name in KEPT} | {"validity": Validity(verdict=verdict, doubts=doubts)}
+    return {name: reply[name] for name in REPLY_FIELDS} | {"validity": Validity(verdict=verdict, doubts=doubts)}
 
 
 def capture_request(plan: CapturePlan | None, index: int, phase: str) -> dict[str, Any] | None:

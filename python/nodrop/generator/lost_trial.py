@@ -6,7 +6,7 @@ from nodrop.model.traffic import Traffic
 from nodrop.model.trial import Doubt, StreamCounts, Validity, ValidityStatus, Windows
 
 
-def unmeasured(traffic: Traffic, code: str, why: str) -> dict[str, Any]:
+def lost_trial_fields(traffic: Traffic, code: str, why: str) -> dict[str, Any]:
     """Fields of a TrialResult of which nothing is known; the doubt of this code says why."""
     blank = {field: 0 for field in StreamCounts.model_fields if field.endswith("_count")}
     streams = tuple(

@@ -11,11 +11,11 @@ from nodrop.model.traffic import Stream, Traffic
 NAMED_MAX = 8
 """Directions named in an error."""
 
-_Seen = tuple[CheckArrival, int]
+_OwnedArrival = tuple[CheckArrival, int]
 """An arrival and the chain whose it is."""
 
 
-def direction_check(stream: Stream, direction: Reply) -> DirectionCheck:
+def to_direction_check(stream: Stream, direction: Reply) -> DirectionCheck:
     """The engine's counts of a stream."""
     return DirectionCheck(
         stream_id=stream.stream_id,
@@ -28,29 +28,33 @@ def direction_check(stream: Stream, direction: Reply) -> DirectionCheck:
     )
 
 
-def faults(
+def find_faults(
     traffic: Traffic, checks: Sequence[DirectionCheck], interfaces: Sequence[str], next_hops: NextHops
 ) -> list[str]:
     """A sentence for each direction whose frames did not arrive, or arrived as another chain's."""
-    faces = _Faces(traffic, interfaces, next_hops)
+    labels = _Labels(traffic, interfaces, next_hops)
     found = []
     for stream, check in zip(traffic.streams, checks, strict=True):
-        fault = _fault(stream, check, faces)
+        fault = _describe_fault(stream, check, labels)
         if fault:
             next_hop = next_hops.get((stream.tx_port, stream.chain))
             answered = f" (its next hop {next_hop.address} answered, as {next_hop.mac})" if next_hop else ""
-            found.append(f"{faces.direction(stream)}: {fault}{answered}")
+            found.append(f"{labels.direction(stream)}: {fault}{answered}")
     found = list(dict.fromkeys(found))
     more = [f"and {len(found) - NAMED_MAX} more"] if len(found) > NAMED_MAX else []
     return found[:NAMED_MAX] + more
 
 
-def no_path(found: Sequence[str], traffic: Traffic, checks: Sequence[DirectionCheck], next_hops: NextHops) -> NoPathError:
+def no_path_error(
+    found: Sequence[str], traffic: Traffic, checks: Sequence[DirectionCheck], next_hops: NextHops
+) -> NoPathError:
     """The error for these faults; names the chains of which nothing arrived."""
-    macs = _macs(traffic, next_hops)
+    macs = _mac_owners(traffic, next_hops)
     pairs = zip(traffic.streams, checks, strict=True)
     silent = {
-        stream.chain for stream, check in pairs if not check.received_count or _through_others(stream, check, macs)
+        stream.chain
+        for stream, check in pairs
+        if not check.received_count or _arrivals_via_other_chains(stream, check, macs)
     }
     return NoPathError(
         f"end-to-end connectivity asked, not found: {'; '.join(found)}; check that the SUT forwards frames "
@@ -59,29 +63,29 @@ def no_path(found: Sequence[str], traffic: Traffic, checks: Sequence[DirectionCh
     )
 
 
-def _fault(stream: Stream, check: DirectionCheck, faces: "_Faces") -> str | None:
+def _describe_fault(stream: Stream, check: DirectionCheck, labels: "_Labels") -> str | None:
     """What is wrong with what was seen of a stream; None when nothing is."""
     sent = f"{check.sent_count} learning frames sent"
     expected_at = stream.rx_port, stream.rx_vlan
-    strays = [(seen, faces.owner(seen)) for seen in check.arrivals if (seen.port, seen.vlan) != expected_at]
+    strays = [(seen, labels.owner(seen)) for seen in check.arrivals if (seen.port, seen.vlan) != expected_at]
     strays = [(seen, owner) for seen, owner in strays if owner is not None and owner != stream.chain]
     if check.received_count == 0:
-        elsewhere = ", ".join(f"{seen.count} arrived at {faces.place(seen)}" for seen in check.arrivals)
+        elsewhere = ", ".join(f"{seen.count} arrived at {labels.place(seen)}" for seen in check.arrivals)
         return f"{sent}, none arrived" + (f" there; {elsewhere}" if elsewhere else "")
-    others = _through_others(stream, check, faces.macs)
+    others = _arrivals_via_other_chains(stream, check, labels.macs)
     if others:
         theirs = ", ".join(f"{seen.count} from {seen.src}, which is chain {owner}'s" for seen, owner in others)
         return f"{sent}, none arrived through its own chain; {theirs}"
     if strays:
         leaked = ", ".join(
-            f"{seen.count} arrived at {faces.place(seen)}, which is chain {owner}'s" for seen, owner in strays
+            f"{seen.count} arrived at {labels.place(seen)}, which is chain {owner}'s" for seen, owner in strays
         )
         expected = f" (VLAN {stream.rx_vlan} expected)" if stream.rx_vlan is not None else ""
         return f"{sent}, {leaked}{expected}"
     return None
 
 
-def _macs(traffic: Traffic, next_hops: NextHops) -> dict[tuple[int, str], int]:
+def _mac_owners(traffic: Traffic, next_hops: NextHops) -> dict[tuple[int, str], int]:
     """Whose chain it is that has a MAC address on a port's link, where it is only one."""
     owners: dict[tuple[int, str], set[int]] = {}
     for stream in traffic.streams:
@@ -91,7 +95,9 @@ def _macs(traffic: Traffic, next_hops: NextHops) -> dict[tuple[int, str], int]:
     return {place: min(chains) for place, chains in owners.items() if len(chains) == 1}
 
 
-def _through_others(stream: Stream, check: DirectionCheck, macs: Mapping[tuple[int, str], int]) -> list[_Seen]:
+def _arrivals_via_other_chains(
+    stream: Stream, check: DirectionCheck, macs: Mapping[tuple[int, str], int]
+) -> list[_OwnedArrival]:
     """Arrivals that other chains sent on, as where a switch floods them, when the stream's own chain sent on none."""
     here = [(seen, macs.get((seen.port, seen.src.lower()))) for seen in check.arrivals if seen.port == stream.rx_port]
     if any(owner in (None, stream.chain) for _, owner in here):
@@ -99,12 +105,12 @@ def _through_others(stream: Stream, check: DirectionCheck, macs: Mapping[tuple[i
     return [(seen, owner) for seen, owner in here if owner is not None]
 
 
-class _Faces:
+class _Labels:
     """Names of what chains and ports look like from outside."""
 
     def __init__(self, traffic: Traffic, interfaces: Sequence[str], next_hops: NextHops) -> None:
         self._interfaces = interfaces
-        self.macs = _macs(traffic, next_hops)
+        self.macs = _mac_owners(traffic, next_hops)
         self._left = {stream.chain: stream.tx_port for stream in reversed(traffic.streams)}
         self._several = len(self._left) > 1
         self._owners = {

@@ -10,7 +10,7 @@ NextHops = Mapping[tuple[int, int], NextHop]
 """By port and chain."""
 
 
-def stations(plan: NeighborPlan) -> dict[int, list[Station]]:
+def stations_by_port(plan: NeighborPlan) -> dict[int, list[Station]]:
     """The different ones of each port."""
     found: dict[int, list[Station]] = {}
     for link in plan.links:
@@ -20,9 +20,9 @@ def stations(plan: NeighborPlan) -> dict[int, list[Station]]:
     return found
 
 
-def questions(plan: NeighborPlan) -> dict[tuple[int, int], tuple[int, int, str]]:
+def next_hop_queries(plan: NeighborPlan) -> dict[tuple[int, int], tuple[int, int, str]]:
     """What is to be asked for each port and chain: on which port, as which of its stations, for which address."""
-    its = stations(plan)
+    its = stations_by_port(plan)
     return {
         (link.port, link.chain): (link.port, its[link.port].index(link.station), link.next_hop)
         for link in plan.links
@@ -34,21 +34,21 @@ def resolve_request(plan: NeighborPlan) -> dict[str, Any]:
     """The request that asks the engine for all next hops."""
     asked = [
         {"port": port, "station": station, "address": address}
-        for port, station, address in dict.fromkeys(questions(plan).values())
+        for port, station, address in dict.fromkeys(next_hop_queries(plan).values())
     ]
     return {"op": "resolve", "questions": asked, "timeout_s": plan.timeout_s, "tries": plan.tries}
 
 
-def next_hops(plan: NeighborPlan, reply: Mapping[str, Any]) -> dict[tuple[int, int], NextHop]:
+def parse_next_hops(plan: NeighborPlan, reply: Mapping[str, Any]) -> dict[tuple[int, int], NextHop]:
     """The engine's answer, by port and chain."""
     macs = {(answer["port"], answer["station"], answer["address"]): answer["mac"] for answer in reply["answers"]}
     return {
         (port, chain): NextHop(address=question[2], mac=macs[question], chain=chain)
-        for (port, chain), question in questions(plan).items()
+        for (port, chain), question in next_hop_queries(plan).items()
     }
 
 
-def addressed(traffic: Traffic, next_hops: NextHops) -> Traffic:
+def address_to_next_hops(traffic: Traffic, next_hops: NextHops) -> Traffic:
     """The same traffic, that of each port and chain addressed to its next hop."""
 
     def one(stream: Stream) -> Stream:

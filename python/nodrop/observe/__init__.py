@@ -1,4 +1,4 @@
-"""What the host says about the path under test during a trial."""
+"""DeviceKind the host says about the path under test during a trial."""
 
 import contextlib
 from collections.abc import Iterator
@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from nodrop.model.facts import StageFacts
 from nodrop.model.plan import Plan
 from nodrop.observe.base import Observer
-from nodrop.observe.counter_reader import HopCounters
-from nodrop.observe.sut_cpu import SutCpu
+from nodrop.observe.counter_reader import HopCounterReader
+from nodrop.observe.sut_cpu import SutCpuObserver
 
 
 @contextlib.contextmanager
-def observers(facts: StageFacts, plan: Plan) -> Iterator[tuple[Observer, ...]]:
+def open_observers(facts: StageFacts, plan: Plan) -> Iterator[tuple[Observer, ...]]:
     """All that can be observed of a path, for as long as the block runs. The last one is nearest to the trial."""
     with contextlib.ExitStack() as stack:
         seen = facts.interfaces and plan.sends_into_lab
         chains = {stream.stream_id: stream.chain for stream in plan.traffic.streams}
-        counters = HopCounters(facts, plan.lab, plan.drop_reasons, chains)
+        counters = HopCounterReader(facts, plan.lab, plan.drop_reasons, chains)
         hops = (stack.enter_context(counters),) if seen else ()
-        yield *hops, SutCpu([process.pid for process in facts.sut_processes])
+        yield *hops, SutCpuObserver([process.pid for process in facts.sut_processes])

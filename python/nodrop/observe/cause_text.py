@@ -1,6 +1,6 @@
 """How causes of loss read."""
 
-REASONS = {
+DROP_REASONS = {
     "NETFILTER_DROP": "dropped by a netfilter rule (nft, iptables)",
     "QDISC_DROP": "dropped by a queueing discipline",
     "QDISC_OVERLIMIT": "dropped by a queueing discipline at its limit",
@@ -42,11 +42,11 @@ IP_COUNTERS = {
 """Counters of the IP layer (RFC 4293), in words."""
 
 
-def reason_text(reason: str) -> str:
+def describe_drop_reason(reason: str) -> str:
     """A drop reason of the kernel in words, its name with it."""
-    return f"{REASONS[reason]} [{reason}]" if reason in REASONS else f"dropped by the kernel [{reason}]"
+    return f"{DROP_REASONS[reason]} [{reason}]" if reason in DROP_REASONS else f"dropped by the kernel [{reason}]"
 
 
-def ip_text(counter: str) -> str:
+def describe_ip_counter(counter: str) -> str:
     """A counter of the IP layer in words."""
     return IP_COUNTERS.get(counter, counter)

@@ -1,4 +1,4 @@
-"""What every hop of a lab counted during a trial, read by `nodrop-observe`."""
+"""DeviceKind every hop of a lab counted during a trial, read by `nodrop-observe`."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ from nodrop.model.ledger import LossLedger
 from nodrop.model.trial import StreamCounts, TrialResult
 from nodrop.observe.devices import devices
 from nodrop.observe.ledger import loss_ledger
-from nodrop.observe.path_hops import PROCESS, Difference, interface_of, is_behind
+from nodrop.observe.path_hops import PROCESS, CounterDelta, has_pending_counts, interface_of
 from nodrop.system.json_child import JsonChild
 from nodrop.system.native_binaries import find_binary
 
@@ -25,7 +25,7 @@ FORWARDED_BY_THE_KERNEL: frozenset[SutKind] = frozenset({"bridge", "router"})
 docs/concepts/where-packets-were-lost.md, so elsewhere it is left alone."""
 
 
-class HopCounters:
+class HopCounterReader:
     """Adds a ledger of lost frames to every trial; see `nodrop.observe.base.Observer`.
 
     Counters that cannot be read never end a run: the ledger then says why it is empty.
@@ -61,27 +61,27 @@ class HopCounters:
     def before(self) -> None:
         """Read all counters."""
         self._reading_s = 0.0
-        self._before = self._settled({})
+        self._before = self._read_settled({})
 
     def after(self, result: TrialResult) -> TrialResult:
         """Read them again, and tell where the frames went in between."""
-        after = self._settled(self._before)
-        grown = None if self._refusal else Difference(self._before, after)
-        if grown is None:
+        after = self._read_settled(self._before)
+        delta = None if self._refusal else CounterDelta(self._before, after)
+        if delta is None:
             ledger = LossLedger(remarks=(f"the host's counters were not read: {self._refusal}",))
         else:
-            ledger = loss_ledger(result, self._lab, grown)
+            ledger = loss_ledger(result, self._lab, delta)
             if self._drops_refusal and ledger.unattributed_count:
                 remark = f"the kernel's reasons for drops were not counted: {self._drops_refusal}"
                 ledger = ledger.model_copy(update={"remarks": (*ledger.remarks, remark)})
-        counted = chain_hops(result, self._lab, self._chains, grown)
+        counted = chain_hops(result, self._lab, self._chains, delta)
         ledger = ledger.model_copy(update={"reading_s": self._reading_s})
         return result.model_copy(update={"ledger": ledger, "chain_hops": counted})
 
-    def _settled(self, before: dict[str, int]) -> dict[str, int]:
+    def _read_settled(self, before: dict[str, int]) -> dict[str, int]:
         """Read again until processes show all that came to them: they do once they have had a quiet moment."""
         deadline_s = time.monotonic() + SETTLING_MAX_S
-        while is_behind(Difference(before, counters := self._read())) and time.monotonic() < deadline_s:
+        while has_pending_counts(CounterDelta(before, counters := self._read())) and time.monotonic() < deadline_s:
             time.sleep(SETTLING_STEP_S)
         return counters
 
@@ -118,11 +118,11 @@ class HopCounters:
         return dict(counters)
 
 
-WHO = {"edge": "edge switch", "router": "router", "forwarder": "VNF"}
+DEVICE_NAMES = {"edge": "edge switch", "router": "router", "forwarder": "VNF"}
 
 
 def chain_hops(
-    result: TrialResult, lab: LabPlan, chains: Mapping[int, int], grown: Difference | None
+    result: TrialResult, lab: LabPlan, chains: Mapping[int, int], delta: CounterDelta | None
 ) -> tuple[ChainHops, ...]:
     """All chains and directions that had traffic.
 
@@ -130,20 +130,20 @@ def chain_hops(
         result: the trial.
         lab: what it ran in.
         chains: the chain of every stream, by its number.
-        grown: what the host counted meanwhile; None: not known.
+        delta: what the host counted meanwhile; None: not known.
     """
     ways: dict[tuple[int, int, int], list[StreamCounts]] = {}
     for stream in result.streams:
         ways.setdefault((chains.get(stream.stream_id, 0), stream.tx_port, stream.rx_port), []).append(stream)
     return tuple(
-        ChainHops(chain=chain, tx_port=tx_port, rx_port=rx_port, hops=tuple(_hops(way, streams, lab, grown)))
+        ChainHops(chain=chain, tx_port=tx_port, rx_port=rx_port, hops=tuple(_hops(way, streams, lab, delta)))
         for way, streams in ways.items()
         for chain, tx_port, rx_port in (way,)
     )
 
 
 def _hops(
-    way: tuple[int, int, int], streams: list[StreamCounts], lab: LabPlan, grown: Difference | None
+    way: tuple[int, int, int], streams: list[StreamCounts], lab: LabPlan, delta: CounterDelta | None
 ) -> Iterator[HopCount]:
     chain, tx_port, rx_port = way
     sender, receiver = (lab.tester_interfaces[port] for port in (tx_port, rx_port))
@@ -151,13 +151,13 @@ def _hops(
     for device in devices(lab, chain, 0 if lab.port(chain, 0) == tx_port else 1):
         for place, shared, verb, counter in (
             (device.entry, device.shared[0], "receives", "rx_packets"),
-            (device.leave, device.shared[1], "sends", "tx_packets"),
+            (device.exit, device.shared[1], "sends", "tx_packets"),
         ):
-            known = grown is not None and not shared
+            known = delta is not None and not shared
             yield HopCount(
-                name=f"{WHO[device.what]} {interface_of(place)} {verb}",
+                name=f"{DEVICE_NAMES[device.kind]} {interface_of(place)} {verb}",
                 interface=interface_of(place),
-                frame_count=grown.count(f"{place}/{counter}") if grown is not None and known else None,
+                frame_count=delta.count(f"{place}/{counter}") if delta is not None and known else None,
             )
     yield _end(receiver, "receives", sum(stream.received_count for stream in streams))
 

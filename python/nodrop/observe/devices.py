@@ -5,16 +5,16 @@ from typing import Literal, NamedTuple
 
 from nodrop.model.lab_plan import LabPlan
 
-What = Literal["edge", "router", "forwarder"]
+DeviceKind = Literal["edge", "router", "forwarder"]
 
 
 class Device(NamedTuple):
     """Something that takes frames in at one interface and puts them out at another."""
 
-    what: What
+    kind: DeviceKind
     entry: str
     """As in the names of counters: `sut/sut0`."""
-    leave: str
+    exit: str
     shared: tuple[bool, bool]
     """Whether frames of other chains come by its entry, and by where they leave, as well."""
 
@@ -54,6 +54,6 @@ def _eastward(lab: LabPlan, chain: int) -> Iterator[Device]:
         yield Device("edge", f"sut/{edge.ports[chain].interface}", f"sut/{edge.trunk}", (False, several))
 
 
-def _router(lab: LabPlan, side: int, entry: str, leave: str) -> Device:
+def _router(lab: LabPlan, side: int, entry: str, exit: str) -> Device:
     place = lab.routers[side].namespace
-    return Device("router", f"{place}/{entry}", f"{place}/{leave}", (False, False))
+    return Device("router", f"{place}/{entry}", f"{place}/{exit}", (False, False))

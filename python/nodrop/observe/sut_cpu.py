@@ -11,7 +11,7 @@ WAIT_MAX_RATIO = 0.01
 """Largest share of a trial the SUT may be kept off its CPU unremarked: it loses about as much of its rate."""
 
 
-class SutCpu:
+class SutCpuObserver:
     """Watches the processes that forward, see `nodrop.observe.base.Observer`; nothing when there are none to watch."""
 
     def __init__(self, pids: Sequence[int]) -> None:
@@ -41,7 +41,7 @@ class SutCpu:
     def _waits_s(self) -> tuple[float, ...]:
         """How long each process has so far been ready to run while other work had its CPU, in seconds.
 
-        What a fellow process on the same CPU ran is taken off: how the SUT shares a CPU is its own affair.
+        DeviceKind a fellow process on the same CPU ran is taken off: how the SUT shares a CPU is its own affair.
         """
         times = {pid: _read(pid) for pid in self._bound_to}
         return tuple(times[pid][1] - sum(times[fellow][0] for fellow in self._fellows(pid)) for pid in times)

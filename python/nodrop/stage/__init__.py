@@ -18,9 +18,9 @@ def open_stage(plan: "Plan", run_id: str, on_staging: "OnProgress") -> "Stage":
         on_staging: receives the progress of stages that take long to come up.
     """
     if plan.standing_lab:
-        from nodrop.stage.persistent_lab import StandingStage
+        from nodrop.stage.persistent_lab import PersistentLabStage
 
-        return StandingStage(plan.standing_lab)
+        return PersistentLabStage(plan.standing_lab)
     if plan.cloud:
         from nodrop.stage.openstack.stage import OpenStackStage
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from nodrop.errors import StageError
 from nodrop.model.choices import AntagonistKind
 from nodrop.model.lab_plan import Antagonist
-from nodrop.stage.namespace import end_with_parent
-from nodrop.stage.sut_process import Child, stop_all
+from nodrop.stage.namespace import signal_on_parent_exit
+from nodrop.stage.sut_process import SutChild, stop_all
 
 PROGRAM = "stress-ng"
 INSTALL = "apt install stress-ng"
@@ -28,39 +28,47 @@ STRESSORS: dict[AntagonistKind, tuple[str, ...]] = {
     "memory": ("--stream", "1", "--stream-madvise", "hugepage"),
     "cache": ("--cache", "1", "--cache-level", "3"),
 }
-LONGEST = "24h"
+DURATION_MAX = "24h"
 READY_TIMEOUT_S = 10.0
 POLL_S = 0.02
 BUSY_TICKS = 2
 """Clock ticks a stressor has been at work for when it counts as begun."""
 
 
-def is_there() -> bool:
+def is_installed() -> bool:
     """Whether there is the program for it."""
     return shutil.which(PROGRAM) is not None
 
 
 @contextlib.contextmanager
-def antagonists(wanted: Sequence[Antagonist]) -> Iterator[tuple[Child, ...]]:
+def running_antagonists(antagonist: Sequence[Antagonist]) -> Iterator[tuple[SutChild, ...]]:
     """These, at work; ended on exit. Raises StageError with what is missing, or what one of them said."""
-    children: list[Child] = []
+    children: list[SutChild] = []
     try:
-        for each in wanted:
+        for each in antagonist:
             children.append(_start(each))
         deadline = time.monotonic() + READY_TIMEOUT_S
         for child in children:
-            _await_work(child, deadline)
+            _await_busy(child, deadline)
         yield tuple(children)
     finally:
         stop_all(children)
 
 
-def _start(wanted: Antagonist) -> Child:
+def _start(antagonist: Antagonist) -> SutChild:
     program = shutil.which(PROGRAM)
     if program is None:
-        raise StageError(f"antagonist {wanted.kind} asked, it needs {PROGRAM}; {INSTALL}")
+        raise StageError(f"antagonist {antagonist.kind} asked, it needs {PROGRAM}; {INSTALL}")
     parent = os.getpid()
-    command = [program, *STRESSORS[wanted.kind], "--taskset", str(wanted.core), "--timeout", LONGEST, "--quiet"]
+    command = [
+        program,
+        *STRESSORS[antagonist.kind],
+        "--taskset",
+        str(antagonist.core),
+        "--timeout",
+        DURATION_MAX,
+        "--quiet",
+    ]
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -68,23 +76,25 @@ def _start(wanted: Antagonist) -> Child:
         cwd="/tmp",  # it makes a directory of its own there
         start_new_session=True,
         # It ends its stressors when it is asked to end, not when it is killed. The lab's process has one thread.
-        preexec_fn=lambda: end_with_parent(parent, signal.SIGTERM),  # noqa: PLW1509
+        preexec_fn=lambda: signal_on_parent_exit(parent, signal.SIGTERM),  # noqa: PLW1509
     )
-    return Child(
-        f"antagonist {wanted.kind} {wanted.core}", f"the {wanted.kind} antagonist on CPU {wanted.core}", process
+    return SutChild(
+        f"antagonist {antagonist.kind} {antagonist.core}",
+        f"the {antagonist.kind} antagonist on CPU {antagonist.core}",
+        process,
     )
 
 
-def _await_work(child: Child, deadline: float) -> None:
-    while not _works(child.pid):
+def _await_busy(child: SutChild, deadline: float) -> None:
+    while not _is_busy(child.pid):
         if child.has_ended():
-            raise StageError(f"{child.what} asked, {child.ending()}; try {PROGRAM} by hand")
+            raise StageError(f"{child.what} asked, {child.describe_end()}; try {PROGRAM} by hand")
         if time.monotonic() > deadline:
             raise StageError(f"{child.what} asked, it has not begun within {READY_TIMEOUT_S:g} s; free CPU time")
         time.sleep(POLL_S)
 
 
-def _works(pid: int) -> bool:
+def _is_busy(pid: int) -> bool:
     """Whether its stressors have had CPU time."""
     return any(_ticks(int(stressor)) >= BUSY_TICKS for stressor in _read(f"/proc/{pid}/task/{pid}/children").split())
 

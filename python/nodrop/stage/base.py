@@ -13,7 +13,7 @@ class OnProgress(Protocol):
         """Steps taken, of how many."""
 
 
-def silent(_text: str, _done_count: int, _count: int) -> None:
+def ignore_progress(_text: str, _done_count: int, _count: int) -> None:
     """Tells nobody."""
 
 

@@ -20,16 +20,16 @@ from nodrop.system.native_binaries import find_binary
 ETH_P_ALL = 0x0003
 PROGRAM_TIMEOUT_S = 5.0
 
-ADVISED_KERNEL = (4, 20)
+RECOMMENDED_KERNEL = (4, 20)
 """PACKET_IGNORE_OUTGOING, which keeps a tester port from hearing what it sends, came with Linux 4.20 (packet(7))."""
-ADVISED_CORES = 2
-ADVISED_MEMORY_BYTES = 512 * 2**20
-STEADY_CLOCKS = frozenset({"tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page"})
+RECOMMENDED_CORES = 2
+RECOMMENDED_MEMORY_BYTES = 512 * 2**20
+CHEAP_CLOCKS = frozenset({"tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page"})
 """Clock sources that are read without entering the kernel."""
-DOUBTFUL_STEAL_RATIO = 0.01
+STEAL_MAX_RATIO = 0.01
 
 
-class Check(Value):
+class CapabilityCheck(Value):
     """One capability of this machine."""
 
     name: str
@@ -41,55 +41,55 @@ class Check(Value):
     """What to do when it is not ok."""
 
 
-def all_checks() -> tuple[Callable[[], Check], ...]:
+def all_checks() -> tuple[Callable[[], CapabilityCheck], ...]:
     """Every check, in the order a person wants to read them."""
     return (
-        kernel,
-        namespaces,
-        packet_sockets,
-        lab,
-        engine,
-        vnf,
-        cores,
-        memory,
-        clock,
-        cpu_steal,
-        frequency_governor,
+        check_kernel,
+        check_namespaces,
+        check_packet_sockets,
+        check_lab,
+        check_engine,
+        check_vnf,
+        check_cores,
+        check_memory,
+        check_clock,
+        check_cpu_steal,
+        check_frequency_governor,
     )
 
 
-def kernel() -> Check:
+def check_kernel() -> CapabilityCheck:
     """Kernel version."""
     release = platform.release()
     version = tuple(int(number) for number in re.findall(r"\d+", release)[:2])
-    return Check(
+    return CapabilityCheck(
         name="kernel",
-        ok=platform.system() == "Linux" and version >= ADVISED_KERNEL,
+        ok=platform.system() == "Linux" and version >= RECOMMENDED_KERNEL,
         required=True,
         found=f"{platform.system()} {release}",
-        remedy=f"run Linux {'.'.join(map(str, ADVISED_KERNEL))} or later",
+        remedy=f"run Linux {'.'.join(map(str, RECOMMENDED_KERNEL))} or later",
     )
 
 
-def namespaces() -> Check:
+def check_namespaces() -> CapabilityCheck:
     """Whether a process may have network namespaces of its own."""
-    privilege, refusal = _try_apart(namespace.unshare_lab)
+    privilege, refusal = _try_in_child(namespace.unshare_lab)
     found = {
         namespace.ROOT: "network namespace with this user's own rights",
         namespace.USER_NAMESPACE: "user and network namespace, no privilege needed",
     }
-    return Check(
+    return CapabilityCheck(
         name="namespaces", ok=not refusal, required=True, found=found.get(privilege, "refused"), remedy=refusal
     )
 
 
-def packet_sockets() -> Check:
+def check_packet_sockets() -> CapabilityCheck:
     """Whether AF_PACKET works inside such a namespace."""
-    found, refusal = _try_apart(_open_packet_socket)
-    return Check(name="AF_PACKET", ok=not refusal, required=True, found=found or "refused", remedy=refusal)
+    found, refusal = _try_in_child(_open_packet_socket)
+    return CapabilityCheck(name="AF_PACKET", ok=not refusal, required=True, found=found or "refused", remedy=refusal)
 
 
-def lab() -> Check:
+def check_lab() -> CapabilityCheck:
     """Whether the whole wiring of a lab comes up: veth pairs and a bridge."""
     near, far = (ForwarderPort(interface=name, mac="", peer_mac="") for name in ("sut0", "sut1"))
     plan = LabPlan(sut="bridge", sut_queue_slots=64, forwarders=(Forwarder(ports=(near, far)),))
@@ -100,78 +100,78 @@ def lab() -> Check:
     except StageError as error:
         refusal = str(error)
     found = "refused" if refusal else "veth pairs and a bridge came up and went down"
-    return Check(name="lab", ok=not refusal, required=True, found=found, remedy=refusal)
+    return CapabilityCheck(name="lab", ok=not refusal, required=True, found=found, remedy=refusal)
 
 
-def engine() -> Check:
+def check_engine() -> CapabilityCheck:
     """Whether the packet engine is installed and runs."""
-    return _program("engine", "nodrop-engine", GeneratorError)
+    return _check_program("engine", "nodrop-engine", GeneratorError)
 
 
-def vnf() -> Check:
+def check_vnf() -> CapabilityCheck:
     """Whether the default SUT is installed and runs."""
-    return _program("VNF", "nodrop-vnf", StageError)
+    return _check_program("VNF", "nodrop-vnf", StageError)
 
 
-def cores() -> Check:
+def check_cores() -> CapabilityCheck:
     """CPUs this process may use."""
     count = len(os.sched_getaffinity(0))
     meaning = {
         1: "tester and SUT take turns on one core: rates are those of the sharing, expect loss and wide bounds",
         2: "one for the tester, one for the SUT; whatever else runs here shows in the results",
     }
-    return Check(
+    return CapabilityCheck(
         name="cores",
-        ok=count >= ADVISED_CORES,
+        ok=count >= RECOMMENDED_CORES,
         required=False,
         found=f"{count} usable: {meaning.get(count, 'tester and SUT get their own, others remain for the system')}",
-        remedy=f"give this machine or container at least {ADVISED_CORES} CPUs (taskset, cpuset)",
+        remedy=f"give this machine or container at least {RECOMMENDED_CORES} CPUs (taskset, cpuset)",
     )
 
 
-def memory() -> Check:
+def check_memory() -> CapabilityCheck:
     """Memory of the machine."""
     found = read_host().memory_bytes
-    return Check(
+    return CapabilityCheck(
         name="memory",
-        ok=found >= ADVISED_MEMORY_BYTES,
+        ok=found >= RECOMMENDED_MEMORY_BYTES,
         required=False,
         found=f"{found / 2**30:.1f} GiB",
-        remedy=f"give it {ADVISED_MEMORY_BYTES // 2**20} MiB or more",
+        remedy=f"give it {RECOMMENDED_MEMORY_BYTES // 2**20} MiB or more",
     )
 
 
-def clock() -> Check:
+def check_clock() -> CapabilityCheck:
     """Whether time is cheap to read and runs evenly on all cores."""
     source = read_text(CLOCK_SOURCE) or "unknown"
     flags = cpu_flags()
     steady = " and ".join(flag for flag in ("constant_tsc", "nonstop_tsc") if flag in flags)
-    return Check(
+    return CapabilityCheck(
         name="clock",
-        ok=source in STEADY_CLOCKS,
+        ok=source in CHEAP_CLOCKS,
         required=False,
         found=f"{source}, {steady or 'CPU promises nothing about its TSC'}",
         remedy=f"choose a clock source that is read without a system call; this machine has: {_clock_sources()}",
     )
 
 
-def cpu_steal() -> Check:
+def check_cpu_steal() -> CapabilityCheck:
     """Share of CPU time that a hypervisor gave to others since boot."""
     ticks = [int(field) for field in read_text(Path("/proc/stat")).splitlines()[0].split()[1:9]]
     ratio = ticks[7] / max(1, sum(ticks))
-    return Check(
+    return CapabilityCheck(
         name="CPU steal",
-        ok=ratio < DOUBTFUL_STEAL_RATIO,
+        ok=ratio < STEAL_MAX_RATIO,
         required=False,
         found=f"{ratio:.2%} of CPU time since boot",
         remedy="measure on a host that is not overbooked: a stolen moment looks like loss",
     )
 
 
-def frequency_governor() -> Check:
+def check_frequency_governor() -> CapabilityCheck:
     """Whether the CPU keeps its clock rate."""
     governor = read_text(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"))
-    return Check(
+    return CapabilityCheck(
         name="CPU governor",
         ok=governor in ("", "performance"),
         required=False,
@@ -192,7 +192,7 @@ def _open_packet_socket() -> str:
         ) from error
 
 
-def _program(name: str, program: str, error: type[NodropError]) -> Check:
+def _check_program(name: str, program: str, error: type[NodropError]) -> CapabilityCheck:
     refusal = ""
     found = "missing"
     try:
@@ -205,19 +205,19 @@ def _program(name: str, program: str, error: type[NodropError]) -> Check:
         refusal = str(missing)
     except (OSError, subprocess.SubprocessError) as broken:
         found, refusal = "does not run", f"{broken}; install nodrop again, for this machine"
-    return Check(name=name, ok=not refusal, required=True, found=found, remedy=refusal)
+    return CapabilityCheck(name=name, ok=not refusal, required=True, found=found, remedy=refusal)
 
 
 def _clock_sources() -> str:
     return read_text(CLOCK_SOURCE.with_name("available_clocksource")) or "none it tells of"
 
 
-def _try_apart(action: Callable[[], str]) -> tuple[str, str]:
+def _try_in_child(action: Callable[[], str]) -> tuple[str, str]:
     """Result and refusal, one of them empty, of an action that would change this process: a child does it."""
     reader, writer = os.pipe()
     pid = os.fork()
     if not pid:
-        _answer(action, writer)
+        _write_reply(action, writer)
     os.close(writer)
     with os.fdopen(reader) as answer:
         result, _, refusal = answer.read().partition("\0")
@@ -225,7 +225,7 @@ def _try_apart(action: Callable[[], str]) -> tuple[str, str]:
     return result, refusal if result or refusal else "the trying process died"
 
 
-def _answer(action: Callable[[], str], writer: int) -> None:
+def _write_reply(action: Callable[[], str], writer: int) -> None:
     try:
         with contextlib.suppress(OSError):
             try:

@@ -12,13 +12,13 @@ HUGE_PAGES = Path("/sys/kernel/mm/hugepages")
 TIMEOUT_S = 5.0
 
 
-def dpdk_facts() -> str:
+def describe_dpdk() -> str:
     """In a few words."""
-    built = "built in" if is_built_in() else "not built in"
-    return f"{built}; {library()}; {huge_pages()}"
+    built = "built in" if has_dpdk() else "not built in"
+    return f"{built}; {describe_library()}; {describe_huge_pages()}"
 
 
-def is_built_in() -> bool:
+def has_dpdk() -> bool:
     """Whether nodrop-engine was built with DPDK; False also where there is none that runs."""
     try:
         program = find_binary("nodrop-engine", GeneratorError)
@@ -30,7 +30,7 @@ def is_built_in() -> bool:
         return False
 
 
-def library() -> str:
+def describe_library() -> str:
     """The libdpdk that pkg-config finds, which is what building it takes."""
     try:
         asked = ["pkg-config", "--modversion", "libdpdk"]
@@ -40,7 +40,7 @@ def library() -> str:
     return f"libdpdk {said.stdout.strip()}"
 
 
-def huge_pages(directory: Path = HUGE_PAGES) -> str:
+def describe_huge_pages(directory: Path = HUGE_PAGES) -> str:
     """Those reserved, by size."""
     found = []
     for size in sorted(directory.glob("hugepages-*")):

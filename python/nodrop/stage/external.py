@@ -20,7 +20,7 @@ LINK_LOCAL_SCOPE = 253
 """RT_SCOPE_LINK, of the addresses that interfaces give themselves (rtnetlink(7))."""
 
 
-def port_macs(names: tuple[str, ...]) -> tuple[str, ...]:
+def read_port_macs(names: tuple[str, ...]) -> tuple[str, ...]:
     """The interfaces' own MAC addresses. Raises StageError when one is not there."""
     with links.netlink_for("interfaces of the tester") as netlink:
         return tuple(str(_link(netlink, name).get("address")) for name in names)

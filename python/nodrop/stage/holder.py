@@ -24,10 +24,10 @@ from nodrop.stage import namespace
 from nodrop.stage.holder_protocol import STAY, LabFailed, LabRequest, LabUp, Message, SutExited
 from nodrop.stage.lab_inspection import read_facts
 from nodrop.stage.links import Namespaces
-from nodrop.stage.sut import installed, wire
-from nodrop.stage.sut_process import Child
+from nodrop.stage.sut import install_sut, wire_links
+from nodrop.stage.sut_process import SutChild
 
-KEPT = b"kept"
+READY = b"kept"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         _hold(request, options.parent)
     except StageError as error:
-        _say(LabFailed(message=str(error)))
+        _send(LabFailed(message=str(error)))
         return error.exit_code
     return 0
 
@@ -53,19 +53,19 @@ def _hold(request: LabRequest, parent_pid: int | None) -> None:
             namespace.die_with_parent(parent_pid)
         began_s = time.monotonic()
         pids = {place: stack.enter_context(_keeper()) for place in ("sut", *request.plan.namespaces[1:])}
-        wire(request.plan, pids)
-        sut, noisy = stack.enter_context(installed(request.plan, pids))
+        wire_links(request.plan, pids)
+        sut, antagonists = stack.enter_context(install_sut(request.plan, pids))
         facts = read_facts(request, privilege, pids, sut)
-        children = (*sut, *noisy)  # also without these it is another lab
-        _say(LabUp(facts=facts.model_copy(update={"up_s": time.monotonic() - began_s})))
+        children = (*sut, *antagonists)  # also without these it is another lab
+        _send(LabUp(facts=facts.model_copy(update={"up_s": time.monotonic() - began_s})))
         if parent_pid:
             _watch(pids, children, end_with_stdin=True)
         elif sys.stdin.buffer.readline() == STAY:
-            _leave_caller()
+            _detach_from_caller()
             _watch(pids, children, end_with_stdin=False)
 
 
-def _leave_caller() -> None:
+def _detach_from_caller() -> None:
     """Let go of the caller's pipes and directory; what is still to be said goes to the log."""
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -94,12 +94,12 @@ def _keeper() -> Iterator[int]:
     reader, writer = os.pipe()
     pid = os.fork()
     if not pid:
-        _keep(parent_pid, writer)
+        _hold_namespace(parent_pid, writer)
     try:
         os.close(writer)
         with os.fdopen(reader, "rb") as answer:
             said = answer.read()
-        if said != KEPT:
+        if said != READY:
             raise StageError(f"a network namespace for the SUT asked, the kernel says: {said.decode() or 'nothing'}")
         yield pid
     finally:
@@ -107,12 +107,12 @@ def _keeper() -> Iterator[int]:
         os.waitpid(pid, 0)
 
 
-def _keep(parent_pid: int, writer: int) -> NoReturn:
+def _hold_namespace(parent_pid: int, writer: int) -> NoReturn:
     try:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         namespace.die_with_parent(parent_pid)
         namespace.unshare_network()
-        os.write(writer, KEPT)
+        os.write(writer, READY)
         os.close(writer)
         while True:
             signal.pause()
@@ -122,7 +122,7 @@ def _keep(parent_pid: int, writer: int) -> NoReturn:
         os._exit(1)
 
 
-def _watch(pids: Namespaces, children: tuple[Child, ...], end_with_stdin: bool) -> None:
+def _watch(pids: Namespaces, children: tuple[SutChild, ...], end_with_stdin: bool) -> None:
     """Stand, and tell when the SUT does not any more. Returns when the caller is done with the lab."""
     with selectors.DefaultSelector() as selector:
         if end_with_stdin:
@@ -130,16 +130,16 @@ def _watch(pids: Namespaces, children: tuple[Child, ...], end_with_stdin: bool) 
         for pid in pids.values():
             selector.register(os.pidfd_open(pid), selectors.EVENT_READ, lambda: "the keeper of its namespace died")
         for child in children:
-            selector.register(os.pidfd_open(child.pid), selectors.EVENT_READ, child.ending)
+            selector.register(os.pidfd_open(child.pid), selectors.EVENT_READ, child.describe_end)
         while True:
             for key, _ in selector.select():
                 if key.data is None:
                     return
                 selector.unregister(key.fileobj)
-                _say(SutExited(message=key.data()))
+                _send(SutExited(message=key.data()))
 
 
-def _say(message: Message) -> None:
+def _send(message: Message) -> None:
     print(message.model_dump_json(), flush=True)
 
 

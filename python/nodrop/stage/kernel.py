@@ -36,34 +36,34 @@ ROUTER_PORT_SETTINGS = {
 it has said before anybody measures. Source: Documentation/networking/ip-sysctl.rst."""
 
 
-def bridges(plan: LabPlan) -> None:
+def create_bridges(plan: LabPlan) -> None:
     """Join the ports of each forwarder by a Linux bridge that learns, and says nothing of its own accord."""
     with netlink_for("a Linux bridge") as netlink:
         for position, forwarder in enumerate(plan.forwarders):
-            _bridge(netlink, f"br{position}", plan.mtu_bytes, forwarder)
+            _create_bridge(netlink, f"br{position}", plan.mtu_bytes, forwarder)
 
 
-def router(plan: LabPlan) -> None:
+def configure_router(plan: LabPlan) -> None:
     """Have the kernel route IPv4 and IPv6 between all ports; it asks its neighbours for their MAC addresses."""
-    route_between(port for forwarder in plan.forwarders for port in forwarder.ports)
+    enable_routing(port for forwarder in plan.forwarders for port in forwarder.ports)
 
 
-def route_between(ports: Iterable[ForwarderPort]) -> None:
+def enable_routing(ports: Iterable[ForwarderPort]) -> None:
     """Have the kernel be a router with these ports."""
     for setting, value in ROUTER_SETTINGS.items():
-        _set(setting, value)
+        _set_sysctl(setting, value)
     with netlink_for("a kernel router") as netlink:
         for port in ports:
             for setting, value in ROUTER_PORT_SETTINGS.items():
-                _set(setting.format(port.interface), value)
+                _set_sysctl(setting.format(port.interface), value)
             for setting, version in itertools.product(NEIGHBOR_SETTINGS, ("ipv4", "ipv6")):
                 path = f"{version}/neigh/{port.interface}/{setting}"
                 if (SYSCTL / path).exists():
-                    _set(path, NEIGHBOR_SETTINGS[setting])
-            _router_port(netlink, port)
+                    _set_sysctl(path, NEIGHBOR_SETTINGS[setting])
+            _configure_router_port(netlink, port)
 
 
-def _bridge(netlink: Any, name: str, mtu_bytes: int, forwarder: Forwarder) -> None:
+def _create_bridge(netlink: Any, name: str, mtu_bytes: int, forwarder: Forwarder) -> None:
     netlink.link(
         "add",
         ifname=name,
@@ -79,17 +79,17 @@ def _bridge(netlink: Any, name: str, mtu_bytes: int, forwarder: Forwarder) -> No
     set_up(netlink, name)
 
 
-def _router_port(netlink: Any, port: ForwarderPort) -> None:
+def _configure_router_port(netlink: Any, port: ForwarderPort) -> None:
     index = index_of(port.interface)
     netlink.link("set", index=index, address=port.mac)
     set_up(netlink, port.interface)
     for address in map(ipaddress.ip_address, port.addresses):
-        if _has(address.version):
+        if _supports(address.version):
             netlink.addr("add", index=index, address=str(address), prefixlen=address.max_prefixlen)
-    if _has(6):  # a solicitation is sent from a link-local address (RFC 4861 section 7.2.2)
+    if _supports(6):  # a solicitation is sent from a link-local address (RFC 4861 section 7.2.2)
         netlink.addr("add", index=index, address=link_local(port.mac), prefixlen=64)
     for route in port.routes:
-        if _has(ipaddress.ip_address(route.via).version):
+        if _supports(ipaddress.ip_address(route.via).version):
             netlink.route("add", dst=route.prefix, gateway=route.via, oif=index, flags=["onlink"])
 
 
@@ -100,14 +100,14 @@ def link_local(mac: str) -> str:
     return str(ipaddress.IPv6Address(b"\xfe\x80" + bytes(6) + identifier))
 
 
-def _has(version: int) -> bool:
+def _supports(version: int) -> bool:
     """Whether the kernel speaks this version of IP."""
     return version == 4 or (SYSCTL / "ipv6").exists()
 
 
-def _set(setting: str, value: str) -> None:
+def _set_sysctl(setting: str, value: str) -> None:
     path = SYSCTL / setting
-    if setting.startswith("ipv6") and not _has(6):
+    if setting.startswith("ipv6") and not _supports(6):
         return
     try:
         path.write_text(value)

@@ -8,12 +8,12 @@ from nodrop.model.lab_plan import ForwarderPort, LabPlan
 from nodrop.stage import links, namespace
 from nodrop.stage.holder_protocol import LabRequest
 from nodrop.stage.links import Namespaces
-from nodrop.stage.sut import ON_THE_SENDERS_CPU
-from nodrop.stage.sut_process import Child
+from nodrop.stage.sut import ON_SENDER_CPU
+from nodrop.stage.sut_process import SutChild
 from nodrop.stage.vnf import FORWARDERS
 
 
-def read_facts(request: LabRequest, privilege: str, pids: Namespaces, children: Sequence[Child]) -> StageFacts:
+def read_facts(request: LabRequest, privilege: str, pids: Namespaces, children: Sequence[SutChild]) -> StageFacts:
     """Facts of a lab with these namespaces and these processes."""
     plan = request.plan
     return StageFacts(
@@ -23,14 +23,14 @@ def read_facts(request: LabRequest, privilege: str, pids: Namespaces, children: 
         tester_pid=os.getpid(),
         sut_pid=pids["sut"],
         sut_processes=tuple(child.fact for child in children),
-        sut_shares_tester_cpu=plan.sut in ON_THE_SENDERS_CPU,
+        sut_shares_tester_cpu=plan.sut in ON_SENDER_CPU,
         interfaces=tuple(_interfaces(plan, pids)),
         chains=tuple(chain_facts(plan, children)),
         router_pids={place: pid for place, pid in pids.items() if place != "sut"},
     )
 
 
-def chain_facts(plan: LabPlan, children: Sequence[Child] = ()) -> Iterator[ChainFacts]:
+def chain_facts(plan: LabPlan, children: Sequence[SutChild] = ()) -> Iterator[ChainFacts]:
     """Every chain, in order; its VNFs are the first processes of a lab where forwarders are processes."""
     vnfs = children if plan.sut in FORWARDERS else ()
     for chain in range(plan.chain_count):

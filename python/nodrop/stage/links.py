@@ -16,20 +16,20 @@ from nodrop.system import ethtool
 
 ADDRESS_GENERATION_NONE = 1
 """IN6_ADDR_GEN_MODE_NONE: no link-local address, hence no router solicitation and no duplicate address detection."""
-SHOWN_MAX = 4
+NAMED_MAX = 4
 """Interfaces named in an error message."""
 
 Namespaces = Mapping[str, int]
 """A process in every network namespace of a lab but the tester's."""
 
 
-def silence() -> None:
+def disable_ipv6() -> None:
     """Keep IPv6 off the interfaces to come, where /proc/sys may be written; `connect` sees to the rest."""
     with contextlib.suppress(OSError):
         Path("/proc/sys/net/ipv6/conf/default/disable_ipv6").write_text("1")
 
 
-def connect(plan: LabPlan, pids: Namespaces) -> None:
+def connect_sut(plan: LabPlan, pids: Namespaces) -> None:
     """Make one veth pair per tester port, its far end born where the SUT begins; nothing is up yet."""
     with netlink_for("veth pairs") as netlink:
         for port, (near, far) in enumerate(zip(plan.tester_interfaces, plan.sut_interfaces, strict=True)):
@@ -37,7 +37,7 @@ def connect(plan: LabPlan, pids: Namespaces) -> None:
             netlink.link("add", ifname=near, kind="veth", mtu=plan.mtu_bytes, peer=peer)
 
 
-def loop(plan: LabPlan) -> None:
+def connect_pairs(plan: LabPlan) -> None:
     """Make the tester's ports, two by two, the ends of veth pairs; nothing is up yet."""
     with netlink_for("veth pairs") as netlink:
         for near, far in zip(plan.tester_interfaces[::2], plan.tester_interfaces[1::2], strict=True):
@@ -60,8 +60,8 @@ def connect_inside(plan: LabPlan, namespace: str, pids: Namespaces) -> None:
 
 def bring_up(names: tuple[str, ...]) -> None:
     """Set interfaces up, without an address of any kind."""
-    shown = ", ".join(names[:SHOWN_MAX]) + (" and others" if len(names) > SHOWN_MAX else "")
-    with netlink_for(f"interfaces {shown} up") as netlink:
+    names_text = ", ".join(names[:NAMED_MAX]) + (" and others" if len(names) > NAMED_MAX else "")
+    with netlink_for(f"interfaces {names_text} up") as netlink:
         for name in names:
             set_up(netlink, name)
 

@@ -117,10 +117,10 @@ def die_with_parent(parent_pid: int) -> None:
     A change of credentials, such as a new user namespace, clears this: call it afterwards. A parent that is gone
     already ends this process at once.
     """
-    end_with_parent(parent_pid, signal.SIGKILL)
+    signal_on_parent_exit(parent_pid, signal.SIGKILL)
 
 
-def end_with_parent(parent_pid: int, by: signal.Signals) -> None:
+def signal_on_parent_exit(parent_pid: int, by: signal.Signals) -> None:
     """The same by any signal, for programs that clear up when they are asked to end."""
     _call("prctl", PR_SET_PDEATHSIG, ctypes.c_ulong(by))
     if os.getppid() != parent_pid:

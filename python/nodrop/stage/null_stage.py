@@ -6,7 +6,7 @@ from typing import Self
 from nodrop.model.facts import StageFacts
 
 
-class SimulatedStage:
+class NullStage:
     """Nothing to bring up or take down; see `nodrop.stage.base.Stage`."""
 
     def __init__(self, sut: str) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from nodrop.errors import StageError
 from nodrop.model.lab_plan import ForwarderPort, LabPlan
 from nodrop.stage import namespace
-from nodrop.stage.sut_process import Child
+from nodrop.stage.sut_process import SutChild
 
 RUN_DIRECTORY = "/run"
 DATABASE, SOCKET = "/run/conf.db", "/run/db.sock"
@@ -34,37 +34,37 @@ CREATE_FIRST = '"$1" create "$2" "$3" && shift 3 && exec "$@"'
 
 
 @contextlib.contextmanager
-def open_vswitch(plan: LabPlan, sut_pid: int) -> Iterator[tuple[Child, ...]]:
+def open_vswitch(plan: LabPlan, sut_pid: int) -> Iterator[tuple[SutChild, ...]]:
     """A switch that connects the two ports of each forwarder and nothing else; ended on exit.
 
-    Raises: StageError with what is missing or what a program of Open vSwitch said.
+    Raises: StageError with what is missing or what a program of Open vSwitch stdin_text.
     """
     programs = find_programs()
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(_database_server(programs, sut_pid))
-        tools = _Tools(programs, _joining(sut_pid, server.pid))
+        tools = _OvsTools(programs, _enter_mounts_of(sut_pid, server.pid))
         tools.run("ovs-vsctl", "--no-wait", "init")
         switch = stack.enter_context(_switch(programs, sut_pid, server.pid, plan.forwarders[0].core))
         _connect(plan, tools)
         yield switch, server
 
 
-class _Tools:
+class _OvsTools:
     """Open vSwitch's own tools, run where its processes are."""
 
     def __init__(self, programs: dict[str, str], enter: Callable[[], None]) -> None:
         self._programs = programs
         self._enter = enter
 
-    def run(self, tool: str, *arguments: str, said: str = "") -> None:
-        """With `said` on its standard input. Raises StageError with what the tool said."""
+    def run(self, tool: str, *arguments: str, stdin_text: str = "") -> None:
+        """With `stdin_text` on its standard input. Raises StageError with what the tool stdin_text."""
         where = (f"--db=unix:{SOCKET}", f"--timeout={TOOL_TIMEOUT_S:g}") if tool == "ovs-vsctl" else ()
         command = [self._programs[tool], *where, *arguments]
         done = subprocess.run(
             command,
             preexec_fn=self._enter,
             env=_environment(),
-            input=said,
+            input=stdin_text,
             capture_output=True,
             text=True,
             check=False,
@@ -73,7 +73,7 @@ class _Tools:
             raise StageError(f"SUT ovs asked, {tool} {arguments[0]} says: {done.stderr.strip()}")
 
 
-def _connect(plan: LabPlan, tools: _Tools) -> None:
+def _connect(plan: LabPlan, tools: _OvsTools) -> None:
     """One bridge for all, and flows that lead from each port of a pair to the other."""
     tools.run("ovs-vsctl", "add-br", BRIDGE, "--", "set", "bridge", BRIDGE, "datapath_type=netdev", "fail-mode=secure")
     numbers = {port.interface: str(number) for number, port in enumerate(_ports(plan), start=1)}
@@ -84,7 +84,7 @@ def _connect(plan: LabPlan, tools: _Tools) -> None:
     tools.run("ovs-vsctl", *added[1:])
     pairs = (pair for forwarder in plan.forwarders for pair in (forwarder.ports, forwarder.ports[::-1]))
     flows = (f"in_port={numbers[here.interface]},actions=output:{numbers[there.interface]}\n" for here, there in pairs)
-    tools.run("ovs-ofctl", "add-flows", BRIDGE, "-", said="".join(flows))
+    tools.run("ovs-ofctl", "add-flows", BRIDGE, "-", stdin_text="".join(flows))
 
 
 def _ports(plan: LabPlan) -> Iterator[ForwarderPort]:
@@ -93,19 +93,21 @@ def _ports(plan: LabPlan) -> Iterator[ForwarderPort]:
 
 
 @contextlib.contextmanager
-def _database_server(programs: dict[str, str], sut_pid: int) -> Iterator[Child]:
+def _database_server(programs: dict[str, str], sut_pid: int) -> Iterator[SutChild]:
     """ovsdb-server, answering. It makes the mount namespace the others join."""
     arguments = [DATABASE, f"--remote=punix:{SOCKET}", f"--unixctl={RUN_DIRECTORY}/ovsdb.ctl", "-vconsole:err"]
     prepared = ["sh", "-c", CREATE_FIRST, "sh", programs["ovsdb-tool"], DATABASE, SCHEMA]
-    with _running("ovsdb-server", [*prepared, programs["ovsdb-server"], *arguments], _founding(sut_pid)) as server:
+    with _run_process(
+        "ovsdb-server", [*prepared, programs["ovsdb-server"], *arguments], _enter_new_mounts(sut_pid)
+    ) as server:
         # The socket is looked for in the server's own view of the file system.
-        _await_file(Path(f"/proc/{server.pid}/root{SOCKET}"), server)
+        _await_socket(Path(f"/proc/{server.pid}/root{SOCKET}"), server)
         yield server
 
 
 @contextlib.contextmanager
-def _switch(programs: dict[str, str], sut_pid: int, server_pid: int, core: int | None) -> Iterator[Child]:
-    enter = _joining(sut_pid, server_pid)
+def _switch(programs: dict[str, str], sut_pid: int, server_pid: int, core: int | None) -> Iterator[SutChild]:
+    enter = _enter_mounts_of(sut_pid, server_pid)
 
     def enter_bound() -> None:
         enter()
@@ -113,22 +115,22 @@ def _switch(programs: dict[str, str], sut_pid: int, server_pid: int, core: int |
             os.sched_setaffinity(0, {core})
 
     arguments = [f"unix:{SOCKET}", f"--unixctl={RUN_DIRECTORY}/vswitchd.ctl", "-vconsole:err"]
-    with _running("ovs-vswitchd", [programs["ovs-vswitchd"], *arguments], enter_bound) as switch:
+    with _run_process("ovs-vswitchd", [programs["ovs-vswitchd"], *arguments], enter_bound) as switch:
         yield switch
 
 
 @contextlib.contextmanager
-def _running(name: str, command: list[str], enter: Callable[[], None]) -> Iterator[Child]:
+def _run_process(name: str, command: list[str], enter: Callable[[], None]) -> Iterator[SutChild]:
     # The holder has one thread, so that it may do as it likes between fork and exec.
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, preexec_fn=enter, env=_environment())  # noqa: PLW1509
-    child = Child(name, name, process)
+    child = SutChild(name, name, process)
     try:
         yield child
     finally:
         child.stop()
 
 
-def _founding(sut_pid: int) -> Callable[[], None]:
+def _enter_new_mounts(sut_pid: int) -> Callable[[], None]:
     """What the first process does before it becomes what it is: a /run of its own, and to die with the holder."""
     holder = os.getpid()
 
@@ -141,7 +143,7 @@ def _founding(sut_pid: int) -> Callable[[], None]:
     return enter
 
 
-def _joining(sut_pid: int, server_pid: int) -> Callable[[], None]:
+def _enter_mounts_of(sut_pid: int, server_pid: int) -> Callable[[], None]:
     """What a later process does before it becomes what it is."""
     holder = os.getpid()
 
@@ -153,11 +155,11 @@ def _joining(sut_pid: int, server_pid: int) -> Callable[[], None]:
     return enter
 
 
-def _await_file(path: Path, server: Child) -> None:
+def _await_socket(path: Path, server: SutChild) -> None:
     deadline = time.monotonic() + SOCKET_TIMEOUT_S
     while not path.exists():
         if server.has_ended():
-            raise StageError(f"SUT ovs asked, {server.ending()} before it was ready")
+            raise StageError(f"SUT ovs asked, {server.describe_end()} before it was ready")
         if time.monotonic() > deadline:
             raise StageError(f"SUT ovs asked, ovsdb-server is not ready after {SOCKET_TIMEOUT_S:g} s")
         time.sleep(0.01)

@@ -12,24 +12,24 @@ from nodrop.model.lab_plan import LabPlan
 from nodrop.stage import registry
 from nodrop.stage.holder_client import HOLDER, LOG_LINES, STANDING, UP_TIMEOUT_S, LabLog, await_up, start_holder
 from nodrop.stage.holder_protocol import STAY, LabRequest, LabUp
-from nodrop.stage.process_identity import Process, await_end, identify, is_running, terminate
-from nodrop.stage.registry import StandingLab
+from nodrop.stage.process_identity import ProcessIdentity, await_end, identify, is_running, terminate
+from nodrop.stage.registry import LabRecord
 from nodrop.system.json_child import log_tail
 
-PATIENCE_S = 20.0
+END_TIMEOUT_S = 20.0
 """Time each process of a lab gets to go."""
 
 
-class StandingStage:
+class PersistentLabStage:
     """A lab that is up already. Leaving it changes nothing about it."""
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._lab: StandingLab | None = None
+        self._lab: LabRecord | None = None
 
     def __enter__(self) -> Self:
         """Find the lab. Raises StageError when it does not stand."""
-        self._lab = find(self._name)
+        self._lab = find_lab(self._name)
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -51,15 +51,15 @@ class StandingStage:
 
     def check_alive(self) -> None:
         """Raise StageError when a process of the lab has died since it was brought up."""
-        _check(self._name, self._entered())
+        _check_up(self._name, self._entered())
 
-    def _entered(self) -> StandingLab:
+    def _entered(self) -> LabRecord:
         if not self._lab:
             raise StageError(f"facts of lab {self._name} asked, it is not entered; enter the stage first")
         return self._lab
 
 
-def up(plan: LabPlan, name: str) -> StandingLab:
+def bring_up(plan: LabPlan, name: str) -> LabRecord:
     """Bring up a lab and leave it standing. Raises StageError, also when one of that name stands already."""
     with registry.locked():
         lab = registry.read(name)
@@ -75,41 +75,41 @@ def up(plan: LabPlan, name: str) -> StandingLab:
             raise
 
 
-def down(name: str) -> bool:
+def take_down(name: str) -> bool:
     """Take a lab down and forget it.
 
     Returns: whether it still stood.
     Raises: StageError when there is no record of it.
     """
     with registry.locked():
-        lab = registry.read(name) or _unknown(name)
+        lab = registry.read(name) or _unknown_lab(name)
         stood = is_running(lab.holder)
-        terminate(lab.holder, PATIENCE_S)
+        terminate(lab.holder, END_TIMEOUT_S)
         for process in (lab.keeper, *lab.sut_processes):
-            await_end(process, PATIENCE_S)
+            await_end(process, END_TIMEOUT_S)
         registry.remove(name)
         return stood
 
 
-def unrecorded() -> tuple[Process, ...]:
+def find_unrecorded() -> tuple[ProcessIdentity, ...]:
     """The processes of this user's labs that stand without a record, because somebody removed it.
 
     What they are is proven by their command line, which only `up` writes, and by standing in another network namespace.
     """
     with registry.locked():  # a lab that is being brought up has no record yet
         recorded = {lab.holder for name in registry.names() if (lab := registry.read(name))}
-        found = tuple(identify(pid) for pid in _standing_holders())
+        found = tuple(identify(pid) for pid in _find_holders())
     return tuple(process for process in found if process not in recorded)
 
 
-def end_unrecorded(process: Process) -> None:
-    """End a lab that `unrecorded` gave."""
-    terminate(process, PATIENCE_S)
+def end_unrecorded(process: ProcessIdentity) -> None:
+    """End a lab that `find_unrecorded` gave."""
+    terminate(process, END_TIMEOUT_S)
 
 
-def _standing_holders() -> Iterator[int]:
+def _find_holders() -> Iterator[int]:
     """Of a lab's processes, which all have the same command line, the one that is nobody's child."""
-    found = {int(path.name): path for path in Path("/proc").glob("[0-9]*") if _is_standing_lab(path)}
+    found = {int(path.name): path for path in Path("/proc").glob("[0-9]*") if _is_holder(path)}
     for pid, path in found.items():
         with contextlib.suppress(OSError):
             parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
@@ -117,7 +117,7 @@ def _standing_holders() -> Iterator[int]:
                 yield pid
 
 
-def _is_standing_lab(process: Path) -> bool:
+def _is_holder(process: Path) -> bool:
     try:
         words = (process / "cmdline").read_text(errors="replace").split("\0")
         if tuple(words[1 : 1 + len(HOLDER)]) != HOLDER or STANDING not in words:
@@ -128,20 +128,20 @@ def _is_standing_lab(process: Path) -> bool:
         return False
 
 
-def find(name: str) -> StandingLab:
+def find_lab(name: str) -> LabRecord:
     """A lab that stands. Raises StageError when there is none of that name, or it has fallen down."""
-    lab = registry.read(name) or _unknown(name)
-    _check(name, lab)
+    lab = registry.read(name) or _unknown_lab(name)
+    _check_up(name, lab)
     return lab
 
 
-def entrance(name: str, namespace: str) -> int:
+def find_namespace_pid(name: str, namespace: str) -> int:
     """A process in a namespace of a lab, to be joined: `tester`, `sut`, or `left` and `right` where routers stand in
     the path; that the SUT has died does not matter.
 
     Raises: StageError when there is no such lab or its namespaces are gone.
     """
-    lab = registry.read(name) or _unknown(name)
+    lab = registry.read(name) or _unknown_lab(name)
     routers = lab.facts.router_pids
     if namespace in ("left", "right"):
         if namespace not in routers:
@@ -149,15 +149,15 @@ def entrance(name: str, namespace: str) -> int:
         return routers[namespace]
     process = lab.holder if namespace == "tester" else lab.keeper
     if not is_running(process):
-        _check(name, lab)
+        _check_up(name, lab)
     return process.pid
 
 
-def _start(request: LabRequest, log: LabLog) -> StandingLab:
+def _start(request: LabRequest, log: LabLog) -> LabRecord:
     """A lab on record. Should anything fail before STAY is said, the holder's standard input closes and it ends."""
     holder = start_holder([STANDING], request, log)
     try:
-        lab = _record(request.plan, await_up(holder, request.plan, log))
+        lab = _build_record(request.plan, await_up(holder, request.plan, log))
         registry.write(request.name, lab)
         holder.send(STAY)
     finally:
@@ -165,8 +165,8 @@ def _start(request: LabRequest, log: LabLog) -> StandingLab:
     return lab
 
 
-def _record(plan: LabPlan, answer: LabUp) -> StandingLab:
-    return StandingLab(
+def _build_record(plan: LabPlan, answer: LabUp) -> LabRecord:
+    return LabRecord(
         facts=answer.facts,
         plan=plan,
         holder=identify(answer.facts.tester_pid),
@@ -175,8 +175,8 @@ def _record(plan: LabPlan, answer: LabUp) -> StandingLab:
     )
 
 
-def _check(name: str, lab: StandingLab) -> None:
-    ending = lab.ending()
+def _check_up(name: str, lab: LabRecord) -> None:
+    ending = lab.describe_failure()
     if not ending:
         return
     with registry.log_path(name).open("rb") as log:
@@ -186,6 +186,6 @@ def _check(name: str, lab: StandingLab) -> None:
         )
 
 
-def _unknown(name: str) -> StandingLab:
+def _unknown_lab(name: str) -> LabRecord:
     standing = ", ".join(registry.names()) or "none"
     raise StageError(f"lab {name} asked, labs on record: {standing}; bring it up: nodrop lab up --name {name}")

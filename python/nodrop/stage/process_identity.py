@@ -14,7 +14,7 @@ ENDED_STATES = "ZX"
 """Zombie and dead: nothing of the process is left but its exit status."""
 
 
-class Process(Value):
+class ProcessIdentity(Value):
     """A process by its pid and the moment it started."""
 
     pid: int
@@ -22,35 +22,35 @@ class Process(Value):
     """Clock ticks between boot and its start: field 22 of /proc/<pid>/stat, proc(5)."""
 
 
-def identify(pid: int) -> Process:
+def identify(pid: int) -> ProcessIdentity:
     """The running process with this pid. Raises StageError when there is none."""
     ticks = _start_ticks(pid)
     if ticks is None:
         raise StageError(f"process {pid} asked, it is not running; bring the lab up again")
-    return Process(pid=pid, start_ticks=ticks)
+    return ProcessIdentity(pid=pid, start_ticks=ticks)
 
 
-def is_running(process: Process) -> bool:
+def is_running(process: ProcessIdentity) -> bool:
     """Whether this very process still runs."""
     return _start_ticks(process.pid) == process.start_ticks
 
 
-def terminate(process: Process, patience_s: float) -> None:
+def terminate(process: ProcessIdentity, timeout_s: float) -> None:
     """End this very process and wait until it has: SIGTERM, and SIGKILL when that is not enough."""
-    with _held(process) as handle:
+    with _open_pidfd(process) as handle:
         if handle is not None:
-            _end(handle, patience_s)
+            _end(handle, timeout_s)
 
 
-def await_end(process: Process, patience_s: float) -> None:
+def await_end(process: ProcessIdentity, timeout_s: float) -> None:
     """Wait until this very process has ended, or patience has."""
-    with _held(process) as handle:
+    with _open_pidfd(process) as handle:
         if handle is not None:
-            _has_ended(handle, patience_s)
+            _has_ended(handle, timeout_s)
 
 
 @contextlib.contextmanager
-def _held(process: Process) -> Iterator[int | None]:
+def _open_pidfd(process: ProcessIdentity) -> Iterator[int | None]:
     """A handle on this very process that no other can take over; None when it has ended."""
     try:
         handle = os.pidfd_open(process.pid)
@@ -64,20 +64,20 @@ def _held(process: Process) -> Iterator[int | None]:
         os.close(handle)
 
 
-def _end(handle: int, patience_s: float) -> None:
+def _end(handle: int, timeout_s: float) -> None:
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             signal.pidfd_send_signal(handle, number)
         except ProcessLookupError:
             return
-        if _has_ended(handle, patience_s):
+        if _has_ended(handle, timeout_s):
             return
 
 
-def _has_ended(handle: int, patience_s: float) -> bool:
+def _has_ended(handle: int, timeout_s: float) -> bool:
     poll = select.poll()
     poll.register(handle, select.POLLIN)
-    return bool(poll.poll(patience_s * 1000))
+    return bool(poll.poll(timeout_s * 1000))
 
 
 def _start_ticks(pid: int) -> int | None:

@@ -16,27 +16,27 @@ from nodrop.errors import ConfigError, StageError
 from nodrop.model.base import Value
 from nodrop.model.facts import StageFacts
 from nodrop.model.lab_plan import LabPlan
-from nodrop.stage.process_identity import Process, is_running
+from nodrop.stage.process_identity import ProcessIdentity, is_running
 from nodrop.system import runtime_dirs
 
-LABS = "labs"
+SUBDIR = "labs"
 """Kind of these records."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
-class StandingLab(Value):
+class LabRecord(Value):
     """What is kept of a lab that was left standing."""
 
     facts: StageFacts
     plan: LabPlan
-    holder: Process
+    holder: ProcessIdentity
     """In the tester's namespace; the lab lives as long as it does."""
-    keeper: Process
+    keeper: ProcessIdentity
     """In the SUT's namespace."""
-    sut_processes: tuple[Process, ...]
+    sut_processes: tuple[ProcessIdentity, ...]
     """The SUT's own processes, where it has any."""
 
-    def ending(self) -> str | None:
+    def describe_failure(self) -> str | None:
         """What of it has died; None while all of it stands. Costs a few reads of /proc."""
         if not is_running(self.holder):
             return f"the lab's process {self.holder.pid} died and the lab with it"
@@ -51,7 +51,7 @@ class StandingLab(Value):
 @contextlib.contextmanager
 def locked() -> Iterator[None]:
     """Keep every other nodrop of this user from changing the records meanwhile."""
-    descriptor = os.open(runtime_dirs.runtime_subdir(LABS), os.O_RDONLY)
+    descriptor = os.open(runtime_dirs.runtime_subdir(SUBDIR), os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
@@ -59,11 +59,11 @@ def locked() -> Iterator[None]:
         os.close(descriptor)
 
 
-def read(name: str) -> StandingLab | None:
+def read(name: str) -> LabRecord | None:
     """The record of a lab; None when there is none. Raises StageError when it cannot be read."""
     path = _path(name, ".json")
     try:
-        return StandingLab.model_validate_json(path.read_text())
+        return LabRecord.model_validate_json(path.read_text())
     except FileNotFoundError:
         return None
     except ValidationError:
@@ -73,7 +73,7 @@ def read(name: str) -> StandingLab | None:
         ) from None
 
 
-def write(name: str, lab: StandingLab) -> None:
+def write(name: str, lab: LabRecord) -> None:
     """Keep the record of a lab, whole or not at all."""
     path = _path(name, ".json")
     draft = path.with_suffix(".json.new")
@@ -89,7 +89,7 @@ def remove(name: str) -> None:
 
 def names() -> tuple[str, ...]:
     """Every lab on record, dead or alive."""
-    return tuple(sorted(path.stem for path in runtime_dirs.runtime_subdir(LABS).glob("*.json")))
+    return tuple(sorted(path.stem for path in runtime_dirs.runtime_subdir(SUBDIR).glob("*.json")))
 
 
 def log_path(name: str) -> Path:
@@ -100,4 +100,4 @@ def log_path(name: str) -> Path:
 def _path(name: str, suffix: str) -> Path:
     if not NAME.fullmatch(name):
         raise ConfigError(f"lab name {name!r} asked, names are 1 to 64 letters, digits, '.', '_' or '-'; use another")
-    return runtime_dirs.runtime_subdir(LABS) / (name + suffix)
+    return runtime_dirs.runtime_subdir(SUBDIR) / (name + suffix)

@@ -43,6 +43,6 @@ def pretend_setgroups() -> None:
             (RETURN, 0, 0, RETURN_ALLOW),
         )
     )
-    held = ctypes.create_string_buffer(instructions, len(instructions))
-    program = struct.pack("@HP", len(instructions) // 8, ctypes.addressof(held))
+    buffer = ctypes.create_string_buffer(instructions, len(instructions))
+    program = struct.pack("@HP", len(instructions) // 8, ctypes.addressof(buffer))
     ctypes.CDLL(None).prctl(PR_SET_SECCOMP, ctypes.c_ulong(SECCOMP_MODE_FILTER), program)

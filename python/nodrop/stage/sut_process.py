@@ -10,7 +10,7 @@ from nodrop.system.json_child import format_status
 STOP_TIMEOUT_S = 1.0
 
 
-class Child:
+class SutChild:
     """A running process that forwards, or helps to."""
 
     def __init__(self, name: str, what: str, process: subprocess.Popen[bytes]) -> None:
@@ -37,7 +37,7 @@ class Child:
         """What there is to know of it."""
         return SutProcess(name=self.name, pid=self.pid, large_page_bytes=self.large_page_bytes)
 
-    def ending(self) -> str:
+    def describe_end(self) -> str:
         """How it ended, once it has."""
         status = self._process.wait()
         return f"{self.what} (process {self.pid}) {format_status(status)}"
@@ -63,7 +63,7 @@ class Child:
             self._process.wait()
 
 
-def stop_all(children: Sequence[Child]) -> None:
+def stop_all(children: Sequence[SutChild]) -> None:
     """End these, all at once."""
     for child in children:
         child.terminate()

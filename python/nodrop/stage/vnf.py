@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from nodrop.errors import StageError
 from nodrop.model.lab_plan import EdgeSwitch, Forwarder, LabPlan
-from nodrop.stage.sut_process import Child, stop_all
+from nodrop.stage.sut_process import SutChild, stop_all
 from nodrop.system.json_child import parse_object
 from nodrop.system.line_reader import LineReader
 from nodrop.system.native_binaries import find_binary
@@ -19,7 +19,7 @@ FORWARDERS = {"vnf-l2": "l2", "vnf-l3": "l3", "xdp": "xdp"}
 """SUTs that are made of nodrop-vnf, and its name for them."""
 
 
-class Wanted(NamedTuple):
+class VnfCommand(NamedTuple):
     """A process to be started."""
 
     name: str
@@ -29,13 +29,13 @@ class Wanted(NamedTuple):
 
 
 @contextlib.contextmanager
-def started(wanted: Sequence[Wanted], plan: LabPlan) -> Iterator[tuple[Child, ...]]:
+def start_all(command: Sequence[VnfCommand], plan: LabPlan) -> Iterator[tuple[SutChild, ...]]:
     """These processes, all of them forwarding; ended on exit. Raises StageError with what one of them said."""
     program = str(find_binary("nodrop-vnf", StageError))
-    children: list[Child] = []
+    children: list[SutChild] = []
     try:
-        pipes = [_start(program, one, children) for one in wanted]
-        deadline = time.monotonic() + READY_TIMEOUT_S + READY_TIMEOUT_EACH_S * len(wanted)
+        pipes = [_start(program, one, children) for one in command]
+        deadline = time.monotonic() + READY_TIMEOUT_S + READY_TIMEOUT_EACH_S * len(command)
         for child, pipe in zip(children, pipes, strict=True):
             _await_ready(child, pipe, plan.sut, deadline)
         yield tuple(children)
@@ -43,27 +43,27 @@ def started(wanted: Sequence[Wanted], plan: LabPlan) -> Iterator[tuple[Child, ..
         stop_all(children)
 
 
-def vnfs(plan: LabPlan, sut_pid: int) -> Iterator[Wanted]:
+def vnf_commands(plan: LabPlan, sut_pid: int) -> Iterator[VnfCommand]:
     """A VNF for each forwarder."""
     for position, forwarder in enumerate(plan.forwarders):
-        yield Wanted(f"vnf{position}", "the loopback VNF", _vnf_arguments(plan, forwarder, sut_pid))
+        yield VnfCommand(f"vnf{position}", "the loopback VNF", _vnf_arguments(plan, forwarder, sut_pid))
 
 
-def edges(plan: LabPlan, sut_pid: int) -> Iterator[Wanted]:
+def edge_commands(plan: LabPlan, sut_pid: int) -> Iterator[VnfCommand]:
     """What joins tester ports that chains share to these."""
     for side, edge in zip(("left", "right"), plan.edges, strict=False):
-        yield Wanted(f"edge {side}", f"the {side} edge switch", _edge_arguments(plan, edge, sut_pid))
+        yield VnfCommand(f"edge {side}", f"the {side} edge switch", _edge_arguments(plan, edge, sut_pid))
 
 
-def _start(program: str, wanted: Wanted, children: list[Child]) -> LineReader:
+def _start(program: str, command: VnfCommand, children: list[SutChild]) -> LineReader:
     """Each also ends by itself when its standard input closes. Its standard error goes where its parent's goes."""
-    process = subprocess.Popen([program, *wanted.arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
-    children.append(Child(wanted.name, wanted.what, process))
+    process = subprocess.Popen([program, *command.arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+    children.append(SutChild(command.name, command.what, process))
     assert process.stdout
     return LineReader(process.stdout.fileno())
 
 
-def _await_ready(child: Child, stdout: LineReader, sut: str, deadline: float) -> None:
+def _await_ready(child: SutChild, stdout: LineReader, sut: str, deadline: float) -> None:
     line = stdout.next_line(max(0.0, deadline - time.monotonic()))
     said = parse_object(line)
     if said.get("event") == "ready":
@@ -73,18 +73,18 @@ def _await_ready(child: Child, stdout: LineReader, sut: str, deadline: float) ->
     if said.get("event") == "error":
         raise StageError(f"SUT {sut} asked, {child.what} says: {said.get('message')}")
     if stdout.ended:
-        raise StageError(f"SUT {sut} asked, {child.ending()} before it was ready")
+        raise StageError(f"SUT {sut} asked, {child.describe_end()} before it was ready")
     raise StageError(f"SUT {sut} asked, {child.what} is not ready in time: it says {line!r}; free CPU time or memory")
 
 
 def _vnf_arguments(plan: LabPlan, forwarder: Forwarder, sut_pid: int) -> list[str]:
     kind = FORWARDERS[plan.sut]
-    ports = _routing(forwarder) if kind == "l3" else _joining(forwarder)
+    ports = _routing_arguments(forwarder) if kind == "l3" else _port_arguments(forwarder)
     arguments = [kind, "--netns", str(sut_pid), *ports]
     if kind == "xdp":
         return arguments
     capacity = () if plan.sut_capacity_pps is None else ("--capacity", f"{plan.sut_capacity_pps:g}")
-    return [*arguments, *_running(plan, forwarder), *_memory(plan), *capacity]
+    return [*arguments, *_common_arguments(plan, forwarder), *_memory_arguments(plan), *capacity]
 
 
 def _edge_arguments(plan: LabPlan, edge: EdgeSwitch, sut_pid: int) -> list[str]:
@@ -93,10 +93,10 @@ def _edge_arguments(plan: LabPlan, edge: EdgeSwitch, sut_pid: int) -> list[str]:
         vlan = f",vlan={port.vlan}" if port.vlan is not None else ""
         mac = f",mac={port.mac}" if port.mac is not None else ""
         arguments += ["--access", f"{port.interface},trunk={edge.trunk}{vlan}{mac}"]
-    return [*arguments, "--trunk-slots", str(plan.trunk_queue_slots), *_running(plan, edge)]
+    return [*arguments, "--trunk-slots", str(plan.trunk_queue_slots), *_common_arguments(plan, edge)]
 
 
-def _running(plan: LabPlan, process: Forwarder | EdgeSwitch) -> Iterator[str]:
+def _common_arguments(plan: LabPlan, process: Forwarder | EdgeSwitch) -> Iterator[str]:
     yield from ("--backend", plan.sut_backend, "--queue-slots", str(plan.sut_queue_slots))
     yield from ("--mtu", str(plan.mtu_bytes))
     if process.core is not None:
@@ -105,7 +105,7 @@ def _running(plan: LabPlan, process: Forwarder | EdgeSwitch) -> Iterator[str]:
         yield "--yielding"
 
 
-def _memory(plan: LabPlan) -> Iterator[str]:
+def _memory_arguments(plan: LabPlan) -> Iterator[str]:
     yield from ("--pages", plan.sut_pages)
     if plan.sut_table_bytes is not None:
         yield from ("--table", str(plan.sut_table_bytes))
@@ -113,12 +113,12 @@ def _memory(plan: LabPlan) -> Iterator[str]:
         yield from ("--memory-node", str(plan.sut_memory_node))
 
 
-def _joining(forwarder: Forwarder) -> Iterator[str]:
+def _port_arguments(forwarder: Forwarder) -> Iterator[str]:
     for port in forwarder.ports:
         yield from ("--port", f"{port.interface},peer={port.peer_mac}")
 
 
-def _routing(forwarder: Forwarder) -> Iterator[str]:
+def _routing_arguments(forwarder: Forwarder) -> Iterator[str]:
     """Ports and routes; a router asks its neighbours for their MAC addresses."""
     for port in forwarder.ports:
         addresses = "".join(f",address={address}" for address in port.addresses)

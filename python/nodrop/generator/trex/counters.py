@@ -1,4 +1,4 @@
-"""What a TRex server has counted, as counts of the traffic's streams.
+"""What a TRex server has ids, as counts of the traffic's streams.
 
 Its counters run since it started, or since a stream was added, and nobody can clear them: every snapshot is read as the
 difference to one taken before the trial.
@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from operator import sub
 from typing import Any
 
-from nodrop.generator.trex.rpc import Call
+from nodrop.generator.trex.rpc import RpcCall
 from nodrop.generator.trex.session import PortHandle, TrexSession
-from nodrop.generator.trex.stream_set import Counted, Programme
+from nodrop.generator.trex.stream_set import FlowStatsIds, StreamSet
 from nodrop.model.traffic import Traffic
 
 Json = dict[str, Any]
@@ -48,7 +48,7 @@ class ServerCounts:
     queue_full: int = 0
     """How often a send queue was full and the sender waited."""
     queue_drop: int = 0
-    """Frames counted as sent that a full send queue dropped."""
+    """Frames ids as sent that a full send queue dropped."""
     sender_busy: float = 0.0
     """Share of their time that sending threads were busy, smoothed by the server over seconds."""
     receiver_busy: float = 0.0
@@ -66,8 +66,8 @@ class ServerCounts:
 class Snapshot:
     """All counters, read in one request."""
 
-    asked_s: float
-    answered_s: float
+    requested_s: float
+    replied_s: float
     """The counters are of some moment between the two."""
     offered: tuple[int, ...]
     """Of each stream of the traffic."""
@@ -85,7 +85,7 @@ class Snapshot:
     @property
     def at_s(self) -> float:
         """When, as well as that is known."""
-        return (self.asked_s + self.answered_s) / 2
+        return (self.requested_s + self.replied_s) / 2
 
     @property
     def sending(self) -> bool:
@@ -110,28 +110,25 @@ class Snapshot:
         )
 
 
-class Counters:
-    """Reads the counters of what a programme sends."""
+class CounterReader:
+    """Reads the counters of what a stream_set sends."""
 
     def __init__(
-        self, session: TrexSession, ports: Sequence[PortHandle], traffic: Traffic, programme: Programme
+        self, session: TrexSession, ports: Sequence[PortHandle], traffic: Traffic, stream_set: StreamSet
     ) -> None:
         self._session = session
         self._ports = ports
         self._streams = traffic.streams
         self._shares = traffic.load_ratios
-        self._counted = programme.counted
-        self.by_ports = any(counted.pg_id is None for counted in programme.counted)
-        """Whether only whole ports are counted; streams then get their shares of that."""
+        self._counted = stream_set.counted
+        self.by_ports = any(ids.pg_id is None for ids in stream_set.counted)
+        """Whether only whole ports are ids; streams then get their shares of that."""
         self._pg_ids = [
-            pg_id
-            for counted in programme.counted
-            for pg_id in (counted.pg_id, counted.latency_pg_id)
-            if pg_id is not None
+            pg_id for ids in stream_set.counted for pg_id in (ids.pg_id, ids.latency_pg_id) if pg_id is not None
         ]
 
     @property
-    def calls(self) -> list[Call]:
+    def calls(self) -> list[RpcCall]:
         """The requests that one snapshot takes."""
         ports = [port.request("get_port_stats") for port in self._ports]
         states = [port.request("get_port_status", block=False) for port in self._ports]
@@ -140,26 +137,26 @@ class Counters:
 
     def read(self, since: Snapshot | None = None) -> Snapshot:
         """Everything as it is now, or what was added to an earlier snapshot. Raises GeneratorError."""
-        asked_s = time.monotonic()
+        requested_s = time.monotonic()
         replies = self._session.batch(self.calls)
-        now = self._snapshot(replies, asked_s, time.monotonic())
+        now = self._snapshot(replies, requested_s, time.monotonic())
         if since is None:
             return now
         added = now.since(since)
-        return self._dealt_out(added) if self.by_ports else added
+        return self._split_by_load(added) if self.by_ports else added
 
-    def _snapshot(self, replies: Sequence[Any], asked_s: float, answered_s: float) -> Snapshot:
+    def _snapshot(self, replies: Sequence[Any], requested_s: float, replied_s: float) -> Snapshot:
         count = len(self._ports)
         ports = tuple(map(_port_counts, replies[:count], replies[count : 2 * count]))
         told: Json = (replies[2 * count + 1] or {}) if self._pg_ids else {}
         flows: Json = told.get("flow_stats") or {}
         latency: Json = told.get("latency") or {}
         versions: Json = told.get("ver_id") or {}
-        counts = self._of_streams(flows)
-        errors = [_errors(counted, latency) for counted in self._counted]
+        counts = self._stream_counts(flows)
+        errors = [_errors(ids, latency) for ids in self._counted]
         return Snapshot(
-            asked_s=asked_s,
-            answered_s=answered_s,
+            requested_s=requested_s,
+            replied_s=replied_s,
             offered=tuple(offered for offered, _ in counts),
             received=tuple(received for _, received in counts),
             duplicates=tuple(int(each.get("dup", 0)) for each in errors),
@@ -167,17 +164,16 @@ class Counters:
             ports=ports,
             server=_server_counts(replies[2 * count] or {}),
             versions=tuple(
-                (versions.get(str(counted.pg_id)), versions.get(str(counted.latency_pg_id)))
-                for counted in self._counted
+                (versions.get(str(ids.pg_id)), versions.get(str(ids.latency_pg_id))) for ids in self._counted
             ),
             latency=latency,
         )
 
-    def _of_streams(self, flows: Json) -> list[tuple[int, int]]:
+    def _stream_counts(self, flows: Json) -> list[tuple[int, int]]:
         """Frames offered and received of each stream: its own and those of its latency stream."""
         counts = []
-        for stream, counted in zip(self._streams, self._counted, strict=True):
-            its = [flows.get(str(pg_id)) or {} for pg_id in (counted.pg_id, counted.latency_pg_id) if pg_id is not None]
+        for stream, ids in zip(self._streams, self._counted, strict=True):
+            its = [flows.get(str(pg_id)) or {} for pg_id in (ids.pg_id, ids.latency_pg_id) if pg_id is not None]
             tx, rx = (str(self._ports[port].number) for port in (stream.tx_port, stream.rx_port))
             counts.append(
                 (
@@ -187,20 +183,20 @@ class Counters:
             )
         return counts
 
-    def _dealt_out(self, counts: Snapshot) -> Snapshot:
-        """With what the ports counted in place of what streams did, by load: nothing is known of each by itself."""
+    def _split_by_load(self, counts: Snapshot) -> Snapshot:
+        """With what the ports ids in place of what streams did, by load: nothing is known of each by itself."""
         offered, received = [0] * len(self._streams), [0] * len(self._streams)
         for number, port in enumerate(counts.ports):
             sends = [index for index, stream in enumerate(self._streams) if stream.tx_port == number]
             gets = [index for index, stream in enumerate(self._streams) if stream.rx_port == number]
-            for index, part in zip(sends, _dealt(port.sent, [self._shares[i] for i in sends]), strict=True):
+            for index, part in zip(sends, _split(port.sent, [self._shares[i] for i in sends]), strict=True):
                 offered[index] = part
-            for index, part in zip(gets, _dealt(port.received, [self._shares[i] for i in gets]), strict=True):
+            for index, part in zip(gets, _split(port.received, [self._shares[i] for i in gets]), strict=True):
                 received[index] = part
         return replace(counts, offered=tuple(offered), received=tuple(received))
 
 
-def _dealt(total: int, shares: Sequence[float]) -> list[int]:
+def _split(total: int, shares: Sequence[float]) -> list[int]:
     """A count in parts by shares, which add up to it."""
     whole = sum(shares)
     ends = [0]  # of the parts, end to end
@@ -231,8 +227,8 @@ def _server_counts(stats: Json) -> ServerCounts:
     )
 
 
-def _errors(counted: Counted, latency: Json) -> Json:
+def _errors(ids: FlowStatsIds, latency: Json) -> Json:
     """What the receiver of a latency stream saw in its sequence numbers."""
-    its: Json = latency.get(str(counted.latency_pg_id)) or {}
+    its: Json = latency.get(str(ids.latency_pg_id)) or {}
     found: Json = its.get("er") or {}
     return found

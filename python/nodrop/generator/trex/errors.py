@@ -3,7 +3,7 @@
 from nodrop.errors import GeneratorError
 
 
-class TrexSilent(GeneratorError):
+class TrexNoReply(GeneratorError):
     """The server gives no answer: it does not run, is not reached, or ended."""
 
 
@@ -19,9 +19,9 @@ class TrexRefused(GeneratorError):
         """In the server's words."""
 
 
-class TrexTaken(GeneratorError):
+class TrexPortsInUse(GeneratorError):
     """Somebody else holds the ports, or took them meanwhile."""
 
 
-class TrexVersion(GeneratorError):
+class TrexVersionError(GeneratorError):
     """The server is of a version, or in a mode, that nodrop does not speak with."""

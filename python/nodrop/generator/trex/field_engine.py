@@ -6,8 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from nodrop.errors import GeneratorError
-from nodrop.generator.trex.field_sequence import VARIABLES_BYTES_MAX, Walk, chained, check_room, walks
-from nodrop.generator.trex.frames import Checksum, Template
+from nodrop.generator.trex.field_sequence import (
+    VARIABLES_BYTES_MAX,
+    FieldSequence,
+    check_list_size,
+    field_sequences,
+    link_variables,
+)
+from nodrop.generator.trex.frames import Checksum, FrameTemplate
 from nodrop.model.layer import IcmpEcho, Ipv4, Ipv6, Tcp, Udp
 from nodrop.model.traffic import RandomValues, Stream
 
@@ -22,7 +28,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Program:
+class FieldProgram:
     """A frame and what changes in it."""
 
     instructions: tuple[Json, ...]
@@ -38,39 +44,44 @@ class Program:
         return {"binary": base64.b64encode(bare).decode(), "meta": ""}
 
 
-def program(stream: Stream, template: Template, *, is_latency: bool = False) -> Program:
+def build_program(stream: Stream, template: FrameTemplate, *, is_latency: bool = False) -> FieldProgram:
     """What changes in the frames of a stream; in those of its latency TRex's mark besides.
 
     Raises: GeneratorError naming what TRex cannot change.
     """
-    found = [walk for part in template.fields for walk in walks(part)]
-    variables = {walk.name: walk.variable() for walk in found}
+    found = [sequence for part in template.fields for sequence in field_sequences(part)]
+    variables = {sequence.name: sequence.variable() for sequence in found}
     notes = []
-    for walk in found:
-        drawn = _drawn(stream, walk, found)
+    for sequence in found:
+        drawn = _drawn(stream, sequence, found)
         if drawn:
-            variables[walk.name] = drawn
+            variables[sequence.name] = drawn
             notes.append(
-                f"{walk.field.name}: TRex draws {len(walk.words)} random values by itself, of which some are the same; "
+                f"{sequence.field.name}: TRex draws {len(sequence.words)} random values by itself, of which some are the same; "
                 "more different ones than it can be given"
             )
-    check_room([walk for walk in found if "value_list" in variables[walk.name]])
-    ordered = chained(found, variables)
+    check_list_size([sequence for sequence in found if "value_list" in variables[sequence.name]])
+    ordered = link_variables(found, variables)
     _check_variables(ordered)
-    sums, blanked = _checksums(stream, template, {walk.field.at for walk in found}, is_latency=is_latency)
-    instructions = (*ordered, *(walk.write() for walk in found), *sums)
-    return Program(instructions, blanked, tuple(dict.fromkeys(notes)))
+    sums, blanked = _checksums(stream, template, {sequence.field.at for sequence in found}, is_latency=is_latency)
+    instructions = (*ordered, *(sequence.write() for sequence in found), *sums)
+    return FieldProgram(instructions, blanked, tuple(dict.fromkeys(notes)))
 
 
-def _drawn(stream: Stream, walk: Walk, found: Sequence[Walk]) -> Json | None:
+def _drawn(stream: Stream, sequence: FieldSequence, found: Sequence[FieldSequence]) -> Json | None:
     """A variable with random values, where those asked for are random and too many to be given one by one."""
-    values = stream.ranges[walk.field.range].values
-    if not isinstance(values, RandomValues) or walk.field.name in HIGHEST_BITS_TAKEN or walk.every > 1 or walk.field.period:
+    values = stream.ranges[sequence.field.range].values
+    if (
+        not isinstance(values, RandomValues)
+        or sequence.field.name in HIGHEST_BITS_TAKEN
+        or sequence.every > 1
+        or sequence.field.period
+    ):
         return None
     try:
-        check_room(found)
+        check_list_size(found)
     except GeneratorError:
-        return walk.drawn(values.seed % 2**32 or 1)
+        return sequence.drawn(values.seed % 2**32 or 1)
     return None
 
 
@@ -84,7 +95,7 @@ def _check_variables(ordered: Sequence[Json]) -> None:
 
 
 def _checksums(
-    stream: Stream, template: Template, changing: set[int], *, is_latency: bool
+    stream: Stream, template: FrameTemplate, changing: set[int], *, is_latency: bool
 ) -> tuple[list[Json], tuple[int, ...]]:
     """How checksums stay right, and where they are left out. Innermost first, as outer ones cover them.
 
@@ -121,7 +132,7 @@ def _covers_rest(stream: Stream, checksum: Checksum) -> bool:
     return checksum.covers_payload or any(isinstance(layer, Udp) for layer in stream.layers[checksum.layer + 1 :])
 
 
-def _fixed_by_card(stream: Stream, template: Template, checksum: Checksum) -> Json:
+def _fixed_by_card(stream: Stream, template: FrameTemplate, checksum: Checksum) -> Json:
     layer, around = stream.layers[checksum.layer], stream.layers[checksum.layer - 1]
     at, bytes_ = template.layers[checksum.layer - 1]
     possible = isinstance(layer, Udp | Tcp) and isinstance(around, Ipv4 | Ipv6) and at <= LENGTH_MAX

@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Walk:
+class FieldSequence:
     """The words of a field, each for `every` frames, then again."""
 
     field: Field
@@ -88,8 +88,8 @@ class Walk:
         return {"init_value": first, "min_value": low, "max_value": high, "step": step}
 
 
-def walks(field: Field) -> tuple[Walk, ...]:
-    """A field as one walk, or as two abreast where no variable is as wide; none where it never changes.
+def field_sequences(field: Field) -> tuple[FieldSequence, ...]:
+    """A field as one sequence, or as two abreast where no variable is as wide; none where it never changes.
 
     Raises: GeneratorError where it takes more values than TRex has room for.
     """
@@ -102,20 +102,20 @@ def walks(field: Field) -> tuple[Walk, ...]:
     for size in (1, 2, 4, 8):
         part = _low_part(words, size) if size <= field.width else None
         if part is not None:
-            return (Walk(field, name, field.at + field.width - size, size, every, part),)
+            return (FieldSequence(field, name, field.at + field.width - size, size, every, part),)
     table = list(words)
     upper, lower = [word >> 32 for word in table], [word & 0xFFFFFFFF for word in table]
     return (
-        Walk(field, f"{name}_upper", field.at, field.width - 4, every, upper),
-        Walk(field, name, field.at + field.width - 4, 4, every, lower),
+        FieldSequence(field, f"{name}_upper", field.at, field.width - 4, every, upper),
+        FieldSequence(field, name, field.at + field.width - 4, 4, every, lower),
     )
 
 
-def check_room(found: Sequence[Walk]) -> None:
+def check_list_size(found: Sequence[FieldSequence]) -> None:
     """Refuse lists that are too long for TRex. Raises GeneratorError."""
-    taken = sum(walk.list_bytes for walk in found)
+    taken = sum(sequence.list_bytes for sequence in found)
     if taken > LIST_BYTES_MAX:
-        longest = max(found, key=lambda walk: walk.list_bytes)
+        longest = max(found, key=lambda sequence: sequence.list_bytes)
         raise GeneratorError(
             f"traffic: {len(longest.words)} values of {longest.field.name} asked one by one; TRex has room for "
             f"{LIST_BYTES_MAX // longest.size}; take fewer, or values that count up"
@@ -163,21 +163,21 @@ def counter(name: str, count: int) -> Json:
     }
 
 
-def chained(found: Sequence[Walk], variables: dict[str, Json]) -> list[Json]:
+def link_variables(found: Sequence[FieldSequence], variables: dict[str, Json]) -> list[Json]:
     """The variables in an order in which each advances the one behind it, counters where none goes round in time."""
     chains: list[tuple[int, list[Json]]] = []
-    for walk in sorted(found, key=lambda walk: walk.every):
-        variable = variables[walk.name]
-        at = next((at for at, (through, _) in enumerate(chains) if through == walk.every), None)
+    for sequence in sorted(found, key=lambda sequence: sequence.every):
+        variable = variables[sequence.name]
+        at = next((at for at, (through, _) in enumerate(chains) if through == sequence.every), None)
         if at is None:
-            begin = [] if walk.every == 1 else [counter(f"stay_{walk.name}", walk.every)]
-            chains.append((walk.every, begin))
+            begin = [] if sequence.every == 1 else [counter(f"stay_{sequence.name}", sequence.every)]
+            chains.append((sequence.every, begin))
             at = len(chains) - 1
         chain = chains[at][1]
         if chain:
             chain[-1] = chain[-1] | {"next_var": variable["name"]}
         chain.append(variable)
         # Nothing can follow random values: TRex does not say when they begin again.
-        ends = 0 if variable["type"] == "flow_var_rand_limit" else walk.through_count
+        ends = 0 if variable["type"] == "flow_var_rand_limit" else sequence.through_count
         chains[at] = ends, chain
     return [variable for _, chain in chains for variable in chain]

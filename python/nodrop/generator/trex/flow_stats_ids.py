@@ -1,7 +1,7 @@
 """By which of TRex's counters each stream is counted."""
 
 from nodrop.errors import GeneratorError
-from nodrop.generator.trex.stream_set import Counted
+from nodrop.generator.trex.stream_set import FlowStatsIds
 from nodrop.model.layer import Ethernet, IcmpEcho, Ipv4, Ipv6, Layer, Tcp, Udp, Vlan, Vxlan
 from nodrop.model.traffic import Stream, Traffic
 from nodrop.model.trex import TrexPlan
@@ -12,7 +12,7 @@ TAGS_MAX = 2
 FIRST = 1
 
 
-def numbered(traffic: Traffic, plan: TrexPlan, counter_count: int) -> tuple[Counted, ...]:
+def assign_ids(traffic: Traffic, plan: TrexPlan, counter_count: int) -> tuple[FlowStatsIds, ...]:
     """How each stream is counted, in their order: numbers are unique on all ports, however many chains there are.
 
     Args:
@@ -22,12 +22,12 @@ def numbered(traffic: Traffic, plan: TrexPlan, counter_count: int) -> tuple[Coun
     """
     is_counted = plan.flow_stats and not plan.service_mode
     counted = [stream for stream in traffic.streams if is_counted and is_countable(stream)]
-    timed = [stream for stream in counted if is_timed(stream, plan)]
+    timed = [stream for stream in counted if measures_latency(stream, plan)]
     _check(len(counted), len(timed), counter_count)
     numbers = {stream.stream_id: FIRST + at for at, stream in enumerate(counted)}
     latency = {stream.stream_id: FIRST + len(counted) + at for at, stream in enumerate(timed)}
     return tuple(
-        Counted(
+        FlowStatsIds(
             pg_id=numbers.get(stream.stream_id),
             latency_pg_id=latency.get(stream.stream_id),
             latency_load_pps=plan.latency_load_pps if stream.stream_id in latency else 0.0,
@@ -36,7 +36,7 @@ def numbered(traffic: Traffic, plan: TrexPlan, counter_count: int) -> tuple[Coun
     )
 
 
-def is_timed(stream: Stream, plan: TrexPlan) -> bool:
+def measures_latency(stream: Stream, plan: TrexPlan) -> bool:
     """Whether a stream's latency is to be measured; that of echo requests cannot, whose checksum covers the mark."""
     return (
         plan.latency_load_pps > 0

@@ -63,7 +63,7 @@ class Checksum:
 
 
 @dataclass(frozen=True)
-class Template:
+class FrameTemplate:
     """What the frames of a stream are made of."""
 
     frames: tuple[bytes, ...]
@@ -76,7 +76,7 @@ class Template:
     checksums: tuple[Checksum, ...]
 
 
-def templates(traffic: Traffic) -> tuple[Template, ...]:
+def build_templates(traffic: Traffic) -> tuple[FrameTemplate, ...]:
     """Of each stream, in their order.
 
     Raises: GeneratorError where frames are replayed from a file, or cannot be built.
@@ -92,7 +92,7 @@ def templates(traffic: Traffic) -> tuple[Template, ...]:
     return tuple(map(_template, reply["streams"]))
 
 
-def announcements(stations: Sequence[Station]) -> tuple[tuple[bytes, ...], ...]:
+def build_announcements(stations: Sequence[Station]) -> tuple[tuple[bytes, ...], ...]:
     """What each station tells everybody: a frame for each of its single addresses, without FCS.
 
     Source: RFC 5227 section 3, RFC 4861 section 7.2.6.
@@ -120,9 +120,9 @@ def _with_latency(stream: Stream) -> dict[str, Any]:
     return asked | {"sizes": [*asked["sizes"], {"frame_bytes": latency_frame_bytes(stream)}], "rx_offsets": []}
 
 
-def _template(reply: dict[str, Any]) -> Template:
+def _template(reply: dict[str, Any]) -> FrameTemplate:
     *frames, latency_frame = (bytes.fromhex(text) for text in reply["frames"])
-    return Template(
+    return FrameTemplate(
         frames=tuple(frames),
         latency_frame=latency_frame,
         layers=tuple((layer["at"], layer["bytes"]) for layer in reply["layers"]),

@@ -19,7 +19,7 @@ CONFIGURATION_VERSION = 2
 I40E_MIXED = {"ignore": ["--ignore-528-issue"], "unbind": ["--unbind-unused-ports"], "exit": []}
 
 
-def release_directory(configured: str) -> Path:
+def find_release(configured: str) -> Path:
     """The folder of the release to start: the one configured, or the newest of those in it that is of v2.89 or later.
 
     Raises: GeneratorError that names what was found.
@@ -44,7 +44,7 @@ def release_directory(configured: str) -> Path:
     return newest
 
 
-def configuration(plan: TrexPlan, start: TrexStart) -> str:
+def platform_yaml(plan: TrexPlan, start: TrexStart) -> str:
     """Text of the file for `--cfg`."""
     platform: dict[str, Any] = {
         "version": CONFIGURATION_VERSION,
@@ -63,7 +63,7 @@ def configuration(plan: TrexPlan, start: TrexStart) -> str:
     return yaml.safe_dump([platform], sort_keys=False, default_flow_style=None)
 
 
-def command(plan: TrexPlan, start: TrexStart, file: Path) -> list[str]:
+def command_line(plan: TrexPlan, start: TrexStart, file: Path) -> list[str]:
     """The command line, in the release's folder."""
     return [
         f"./{PROGRAM}",
@@ -82,7 +82,7 @@ def command(plan: TrexPlan, start: TrexStart, file: Path) -> list[str]:
     ]
 
 
-def check(start: TrexStart) -> None:
+def check_start(start: TrexStart) -> None:
     """Raises GeneratorError for what TRex would refuse to start with."""
     if len(start.interfaces) % 2:
         raise GeneratorError(

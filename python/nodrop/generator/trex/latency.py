@@ -9,53 +9,58 @@ from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
-from nodrop.generator.trex.stream_set import Counted
+from nodrop.generator.trex.stream_set import FlowStatsIds
 from nodrop.generator.trex.trial_windows import Grouping
 from nodrop.model.traffic import Traffic
 from nodrop.model.trial import DirectionTimes, LatencySummary
 
-ALONE_MAX = 256
+INDIVIDUAL_STREAMS_MAX = 256
 """Streams up to which each has a latency of its own, as with nodrop's own engine."""
 MAX_NS = 60_000_000_000
 DIGITS = 3
 NS_PER_US = 1000
 
 
-def directions(
-    traffic: Traffic, counted: Sequence[Counted], told: dict[str, Any], loads_pps: Sequence[float], *, whole: bool
+def latency_directions(
+    traffic: Traffic,
+    counted: Sequence[FlowStatsIds],
+    latency_by_id: dict[str, Any],
+    loads_pps: Sequence[float],
+    *,
+    whole: bool,
 ) -> tuple[DirectionTimes, ...]:
     """Latency of each series; of those without a latency stream it says that none was measured.
 
     Args:
         traffic: whose streams.
         counted: by which latency streams.
-        told: what the server says of these, by pg_id, in microseconds.
+        latency_by_id: what the server says of these, by pg_id, in microseconds.
         loads_pps: of each stream, its latency stream included.
         whole: whether histograms are kept.
     """
-    grouping = Grouping(traffic, ALONE_MAX)
+    grouping = Grouping(traffic, INDIVIDUAL_STREAMS_MAX)
     return tuple(
         DirectionTimes(
             tx_port=series.tx_port,
             rx_port=series.rx_port,
             stream_id=series.stream_id,
             latency_every=_every([counted[i] for i in members], [loads_pps[i] for i in members]),
-            latency=summary([told.get(str(counted[i].latency_pg_id)) for i in members], whole=whole),
+            latency=summarize([latency_by_id.get(str(counted[i].latency_pg_id)) for i in members], whole=whole),
         )
         for number, series in enumerate(grouping.series)
         for members in [[i for i, its in enumerate(grouping.of_stream) if its == number]]
     )
 
 
-def _every(counted: Sequence[Counted], loads_pps: Sequence[float]) -> int:
+def _every(counted: Sequence[FlowStatsIds], loads_pps: Sequence[float]) -> int:
     """Of every how many frames latency is measured, about."""
     measured_pps = sum(each.latency_load_pps for each in counted if each.latency_pg_id is not None)
     return max(1, round(sum(loads_pps) / measured_pps)) if measured_pps else 0
 
 
-def summary(told: Iterable[dict[str, Any] | None], *, whole: bool) -> LatencySummary | None:
+def summarize(latency_by_id: Iterable[dict[str, Any] | None], *, whole: bool) -> LatencySummary | None:
     """The latency of streams together; None where the server keeps no histograms, or nothing arrived."""
-    histograms = [histogram for each in told if each and (histogram := (each.get("lat") or {}).get("hdrh"))]
+    histograms = [histogram for each in latency_by_id if each and (histogram := (each.get("lat") or {}).get("hdrh"))]
     if not histograms:
         return None
     in_us = HdrHistogram.decode(histograms[0])

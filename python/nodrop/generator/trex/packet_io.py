@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from nodrop.errors import GeneratorError
-from nodrop.generator.trex.relay_sockets import Lines
+from nodrop.generator.trex.relay_sockets import RelaySockets
 from nodrop.generator.trex.session import PortHandle, TrexSession
 from nodrop.model.layer import Vlan
 from nodrop.model.neighbor import NeighborPlan
@@ -23,25 +23,25 @@ TAGS_MAX = 2
 ARP_TYPE, IPV6_TYPE, ICMPV6 = 0x0806, 0x86DD, 58
 NEXT_HEADER_AT = 8
 """From the type in front of an IPv6 header."""
-PUSHED_MAX = 64
+PUSH_FRAMES_MAX = 64
 """Frames of one request."""
-PUSHED_EVERY_US = 20
-FETCHED_MAX = 256
-CAPTURED_MAX = 4000
+PUSH_GAP_US = 20
+FETCH_FRAMES_MAX = 256
+CAPTURE_FRAMES_MAX = 4000
 """Frames that TRex keeps until they are fetched."""
 IDLE_S = 0.005
 END_TIMEOUT_S = 10.0
 
 
-class Exchange:
+class PacketExchange:
     """Carries frames both ways while it is entered, with the ports in service mode.
 
     The session belongs to it meanwhile: requests of others would be in its way.
     """
 
-    def __init__(self, session: TrexSession, plan: TrexPlan, lines: Lines, wanted: str) -> None:
-        """Between `lines` and the plan's ports, which are held; of what arrives, what that pcap filter lets through."""
-        self._session, self._plan, self._lines, self._wanted = session, plan, lines, wanted
+    def __init__(self, session: TrexSession, plan: TrexPlan, sockets: RelaySockets, wanted: str) -> None:
+        """Between `sockets` and the plan's ports, which are held; of what arrives, what that pcap filter lets through."""
+        self._session, self._plan, self._lines, self._wanted = session, plan, sockets, wanted
         self._ports = [session.port(number) for number in plan.ports]
         self._capture: int | None = None
         self._ended = Event()
@@ -56,7 +56,7 @@ class Exchange:
             begun = self._session.call(
                 "capture",
                 command="start",
-                limit=CAPTURED_MAX,
+                limit=CAPTURE_FRAMES_MAX,
                 mode="cyclic",
                 tx=[],
                 rx=list(self._plan.ports),
@@ -94,14 +94,14 @@ class Exchange:
     def _push(self) -> int:
         count = 0
         for port, line in zip(self._ports, self._lines, strict=True):
-            frames = line.taken(PUSHED_MAX)
+            frames = line.receive(PUSH_FRAMES_MAX)
             count += len(frames)
             if frames:
                 push(port, frames)
         return count
 
     def _fetch(self) -> int:
-        found = self._session.call("capture", command="fetch", capture_id=self._capture, pkt_limit=FETCHED_MAX)
+        found = self._session.call("capture", command="fetch", capture_id=self._capture, pkt_limit=FETCH_FRAMES_MAX)
         frames = found["pkts"] or []
         for frame in frames:
             self._lines[self._plan.ports.index(frame["port"])].give(base64.b64decode(frame["binary"]))
@@ -118,13 +118,13 @@ class Exchange:
 
 def push(port: PortHandle, frames: Sequence[bytes]) -> None:
     """Send frames through a port, as they are. Raises GeneratorError."""
-    port.call("push_pkts", ipg_usec=PUSHED_EVERY_US, pkts=[_pushed(frame) for frame in frames])
+    port.call("push_pkts", ipg_usec=PUSH_GAP_US, pkts=[_pushed(frame) for frame in frames])
 
 
-def wanted(traffic: Traffic, neighbors: NeighborPlan) -> str:
+def capture_filter(traffic: Traffic, neighbors: NeighborPlan) -> str:
     """A pcap filter for messages between neighbours, and for the engine's test frames.
 
-    What is near the beginning comes first: a filter that looks behind a frame's end lets it through no more, and ARP is
+    What is near the beginning comes first: a filter that samples behind a frame's end lets it through no more, and ARP is
     short.
     """
     offsets = {offset for stream in traffic.streams for offset in stream.rx_offsets}
@@ -132,10 +132,10 @@ def wanted(traffic: Traffic, neighbors: NeighborPlan) -> str:
         tagged = len(stream.layers) > 1 and isinstance(stream.layers[1], Vlan)
         offsets |= {stream.header_bytes, stream.header_bytes - TAG_BYTES * tagged}
     ours = [f"ether[{offset}:4] = {SIGNATURE_WORD:#x}" for offset in sorted(offsets)]
-    return " or ".join([*(_neighborly() if neighbors.links else ()), *ours])
+    return " or ".join([*(_neighbor_filters() if neighbors.links else ()), *ours])
 
 
-def _neighborly() -> Iterable[str]:
+def _neighbor_filters() -> Iterable[str]:
     for tags in range(TAGS_MAX + 1):
         at = TYPE_AT + TAG_BYTES * tags
         yield f"ether[{at}:2] = {ARP_TYPE:#x}"

@@ -8,11 +8,18 @@ from typing import Any, Self
 
 from nodrop.errors import GeneratorError
 from nodrop.generator.engine_process import EngineDied, EngineProcess, Reply
-from nodrop.generator.path_check import direction_check, faults, no_path
-from nodrop.generator.stations import NextHops, next_hops, questions, resolve_request, stations, stream_request
-from nodrop.generator.trex.frames import announcements
-from nodrop.generator.trex.packet_io import Exchange, push, wanted
-from nodrop.generator.trex.relay_sockets import Lines
+from nodrop.generator.path_check import find_faults, no_path_error, to_direction_check
+from nodrop.generator.stations import (
+    NextHops,
+    next_hop_queries,
+    parse_next_hops,
+    resolve_request,
+    stations_by_port,
+    stream_request,
+)
+from nodrop.generator.trex.frames import build_announcements
+from nodrop.generator.trex.packet_io import PacketExchange, capture_filter, push
+from nodrop.generator.trex.relay_sockets import RelaySockets
 from nodrop.generator.trex.session import PortHandle, TrexSession
 from nodrop.model.neighbor import NeighborPlan, NextHop
 from nodrop.model.result import DirectionCheck
@@ -41,11 +48,13 @@ class Relay:
     def __enter__(self) -> Self:
         """Start it. Raises GeneratorError."""
         with ExitStack() as stack:
-            lines = stack.enter_context(Lines(len(self._plan.ports)))
-            exchange = Exchange(self._session, self._plan, lines, wanted(self._traffic, self._neighbors))
+            sockets = stack.enter_context(RelaySockets(len(self._plan.ports)))
+            exchange = PacketExchange(
+                self._session, self._plan, sockets, capture_filter(self._traffic, self._neighbors)
+            )
             self._engine = EngineProcess(None, exchange.check)
             stack.callback(self._engine.end)
-            self.ask(self._open_request(lines))
+            self.ask(self._open_request(sockets))
             stack.enter_context(exchange)
             self._stack = stack.pop_all()
         return self
@@ -66,19 +75,19 @@ class Relay:
         except GeneratorError as error:
             if type(error) is not GeneratorError:
                 raise
-            raise GeneratorError(self._named(str(error))) from None
+            raise GeneratorError(self._rename_error(str(error))) from None
 
-    def _open_request(self, lines: Lines) -> dict[str, Any]:
+    def _open_request(self, sockets: RelaySockets) -> dict[str, Any]:
         ports: list[dict[str, Any]] = [
-            {"backend": "relay", "interface": line.path, "queue_slots": QUEUE_SLOTS} for line in lines
+            {"backend": "relay", "interface": line.path, "queue_slots": QUEUE_SLOTS} for line in sockets
         ]
-        for port, its in stations(self._neighbors).items():
+        for port, its in stations_by_port(self._neighbors).items():
             ports[port]["stations"] = [station.model_dump() for station in its]
-        self._paths = [line.path for line in lines]
+        self._paths = [line.path for line in sockets]
         streams = [stream_request(smallest(stream)) for stream in self._traffic.streams]
         return {"op": "open", "ports": ports, "streams": streams}
 
-    def _named(self, message: str) -> str:
+    def _rename_error(self, message: str) -> str:
         """The engine's words, with the ports' names in place of its sockets'."""
         for path, name in zip(self._paths, self._names, strict=True):
             message = message.replace(path, name)
@@ -95,7 +104,7 @@ def smallest(stream: Stream) -> Stream:
 SETTLE_S = 0.1
 
 
-def resolve(
+def resolve_next_hops(
     session: TrexSession, plan: TrexPlan, traffic: Traffic, *, neighbors: NeighborPlan, names: tuple[str, ...]
 ) -> dict[tuple[int, int], NextHop]:
     """Who the frames of each port and chain are sent to; stations answer meanwhile.
@@ -104,22 +113,22 @@ def resolve(
 
     Raises: GeneratorError naming who kept silent.
     """
-    if not questions(neighbors):
+    if not next_hop_queries(neighbors):
         return {}
     with Relay(session, plan, traffic, neighbors=neighbors, names=names) as relay:
         reply = relay.ask(resolve_request(neighbors), neighbors.timeout_s * neighbors.tries)
-    return next_hops(neighbors, reply)
+    return parse_next_hops(neighbors, reply)
 
 
-def announced(neighbors: NeighborPlan) -> dict[int, tuple[bytes, ...]]:
+def announcements_by_port(neighbors: NeighborPlan) -> dict[int, tuple[bytes, ...]]:
     """By tester port, the frames in which its stations announce their addresses; none where they are not to.
 
     Source: RFC 5227 section 3, RFC 4861 section 7.2.6.
     """
     if neighbors.announce_every_s is None:
         return {}
-    each = [(port, station) for port, its in stations(neighbors).items() for station in its]
-    told = announcements([station for _, station in each])
+    each = [(port, station) for port, its in stations_by_port(neighbors).items() for station in its]
+    told = build_announcements([station for _, station in each])
     found: dict[int, tuple[bytes, ...]] = {}
     for (port, _), frames in zip(each, told, strict=True):
         found[port] = found.get(port, ()) + frames
@@ -135,7 +144,7 @@ def announce(port: PortHandle, frames: Sequence[bytes]) -> None:
 CHECK_TIMEOUT_S = 3.0
 
 
-def check(
+def check_path(
     session: TrexSession,
     plan: TrexPlan,
     traffic: Traffic,
@@ -153,8 +162,8 @@ def check(
     with Relay(session, plan, traffic, neighbors=neighbors, names=names) as relay:
         reply = relay.ask({"op": "check", "timeout_s": CHECK_TIMEOUT_S}, CHECK_TIMEOUT_S)
     pairs = zip(traffic.streams, reply["directions"], strict=True)
-    checks = tuple(direction_check(stream, direction) for stream, direction in pairs)
-    found = faults(traffic, checks, names, next_hops)
+    checks = tuple(to_direction_check(stream, direction) for stream, direction in pairs)
+    found = find_faults(traffic, checks, names, next_hops)
     if found:
-        raise no_path(found, traffic, checks, next_hops)
+        raise no_path_error(found, traffic, checks, next_hops)
     return checks

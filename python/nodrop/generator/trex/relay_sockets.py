@@ -18,7 +18,7 @@ REFILL_S = 0.001
 FRAME_MAX = 9216
 
 
-class Line:
+class RelaySocket:
     """One port of the engine."""
 
     def __init__(self, path: str) -> None:
@@ -28,7 +28,7 @@ class Line:
         self._socket.setblocking(False)
         self._pending: deque[bytes] = deque(maxlen=PENDING_MAX)
 
-    def taken(self, count_max: int) -> list[bytes]:
+    def receive(self, count_max: int) -> list[bytes]:
         """Frames that the engine sent, without FCS."""
         frames: list[bytes] = []
         while len(frames) < count_max and select.select([self._socket], [], [], REFILL_S if frames else 0)[0]:
@@ -54,17 +54,17 @@ class Line:
         self._socket.close()
 
 
-class Lines:
+class RelaySockets:
     """A line for each port, as a context manager; their files are in a directory of their own."""
 
     def __init__(self, count: int) -> None:
         self._count = count
-        self._lines: tuple[Line, ...] = ()
+        self._lines: tuple[RelaySocket, ...] = ()
         self._directory = Path()
 
     def __enter__(self) -> Self:
         self._directory = Path(tempfile.mkdtemp(prefix="nodrop-relay-"))
-        self._lines = tuple(Line(str(self._directory / str(port))) for port in range(self._count))
+        self._lines = tuple(RelaySocket(str(self._directory / str(port))) for port in range(self._count))
         return self
 
     def __exit__(
@@ -74,8 +74,8 @@ class Lines:
             line.close()
         shutil.rmtree(self._directory, ignore_errors=True)
 
-    def __getitem__(self, port: int) -> Line:
+    def __getitem__(self, port: int) -> RelaySocket:
         return self._lines[port]
 
-    def __iter__(self) -> Iterator[Line]:
+    def __iter__(self) -> Iterator[RelaySocket]:
         return iter(self._lines)

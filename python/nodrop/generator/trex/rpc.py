@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import zmq
 
 from nodrop.errors import GeneratorError
-from nodrop.generator.trex.errors import TrexRefused, TrexSilent
+from nodrop.generator.trex.errors import TrexNoReply, TrexRefused
 
 MAGIC = 0xABE85CEA
 HEADER = struct.Struct(">II")
@@ -27,12 +27,12 @@ REQUEST_MAX_BYTES = 999_999
 BATCH_BYTES = 500_000
 TRIES = 3
 """For requests that may be repeated."""
-LISTENS_S = 0.25
+PROBE_EVERY_S = 0.25
 """How often to see whether somebody still listens while an answer is due."""
-AGAIN_SILENT_S = 1.0
+SILENT_TIMEOUT_S = 1.0
 """How long to wait for an answer once one did not come."""
 TRY_AGAIN, IN_PROGRESS = -32001, -32002
-ASK_AGAIN_S = 0.1
+BUSY_POLL_S = 0.1
 BUSY_MAX_S = 30.0
 """How long a server may be busy with one request, saying so."""
 REPEATABLE = frozenset({"ping", "api_sync_v2", "stop_traffic", "remove_all_streams"})
@@ -41,7 +41,7 @@ CONSUMING = frozenset({"get_async_events", "get_async_results", "get_rx_queue_pk
 """Requests for reading whose answer is given only once."""
 
 
-class Call(NamedTuple):
+class RpcCall(NamedTuple):
     """A request."""
 
     method: str
@@ -64,33 +64,33 @@ class RpcClient:
         self._socket: zmq.Socket[bytes] | None = None
         self._silent = False
         self._numbers = itertools.count(1)
-        self._turn = Lock()
+        self._lock = Lock()
 
     def call(self, method: str, params: dict[str, Any]) -> Any:
-        """The result of a request. Raises TrexRefused; TrexSilent."""
-        return self.batch([Call(method, params)])[0]
+        """The result of a request. Raises TrexRefused; TrexNoReply."""
+        return self.batch([RpcCall(method, params)])[0]
 
-    def batch(self, calls: Sequence[Call]) -> list[Any]:
+    def batch(self, calls: Sequence[RpcCall]) -> list[Any]:
         """The results of requests that the server carries out one right after the other.
 
         More than fits into one message is split into several.
 
-        Raises: TrexRefused for the first that was refused, once all of a message were answered; TrexSilent.
+        Raises: TrexRefused for the first that was refused, once all of a message were answered; TrexNoReply.
         """
         results: list[Any] = []
         for part in self._parts(calls):
             replies = self._exchange(part)
-            results += [self._settled(call, reply) for call, reply in zip(part, replies, strict=True)]
+            results += [self._await_result(call, reply) for call, reply in zip(part, replies, strict=True)]
         return results
 
     def close(self) -> None:
         """Let go of the connection."""
-        with self._turn:
-            self._hang_up()
+        with self._lock:
+            self._close_socket()
         self._context.term()
 
-    def _parts(self, calls: Sequence[Call]) -> list[list[Call]]:
-        parts: list[list[Call]] = []
+    def _parts(self, calls: Sequence[RpcCall]) -> list[list[RpcCall]]:
+        parts: list[list[RpcCall]] = []
         room = 0
         for call in calls:
             size = len(_request(call, 2**31))
@@ -106,7 +106,7 @@ class RpcClient:
             room -= size + 1
         return parts
 
-    def _exchange(self, calls: Sequence[Call]) -> list[dict[str, Any]]:
+    def _exchange(self, calls: Sequence[RpcCall]) -> list[dict[str, Any]]:
         """The answers to one message, in order."""
         numbers = [next(self._numbers) for _ in calls]
         texts = [_request(call, number) for call, number in zip(calls, numbers, strict=True)]
@@ -121,13 +121,13 @@ class RpcClient:
         if by_number.keys() == {None}:
             return replies
         if by_number.keys() != set(numbers):
-            raise self._nonsense(f"numbers {sorted(map(str, by_number))} in answer to {numbers}")
+            raise self._protocol_error(f"numbers {sorted(map(str, by_number))} in answer to {numbers}")
         return [by_number[number] for number in numbers]
 
     def _send(self, message: bytes, tries: int, method: str) -> bytes:
         """The answer to a message. A server that kept silent before is not waited for at length again."""
-        tries, timeout_s = (1, min(self._timeout_s, AGAIN_SILENT_S)) if self._silent else (tries, self._timeout_s)
-        with self._turn:
+        tries, timeout_s = (1, min(self._timeout_s, SILENT_TIMEOUT_S)) if self._silent else (tries, self._timeout_s)
+        with self._lock:
             for _ in range(tries):
                 with suppress(TimeoutError):
                     answer = self._ask(message, timeout_s)
@@ -135,7 +135,7 @@ class RpcClient:
                     return answer
         self._silent = True
         found = "nobody listens there any more" if self._refused() else f"none came within {timeout_s * tries:g} s"
-        raise TrexSilent(
+        raise TrexNoReply(
             f"answer to {method} asked of the TRex server at {self.address}, {found}; "
             f"check that it runs and that port {self._port} is not blocked"
         )
@@ -146,20 +146,20 @@ class RpcClient:
         end_s = time.monotonic() + timeout_s
         try:
             requests.send(message)
-            while not requests.poll(round(1000 * min(LISTENS_S, timeout_s))):
+            while not requests.poll(round(1000 * min(PROBE_EVERY_S, timeout_s))):
                 if time.monotonic() >= end_s or self._refused():
                     raise TimeoutError
             return requests.recv()
         except zmq.Again:
-            self._hang_up()
+            self._close_socket()
             raise TimeoutError from None
         except BaseException:
-            self._hang_up()
+            self._close_socket()
             raise
 
     def _refused(self) -> bool:
         """Whether nobody listens, of which ZeroMQ does not tell."""
-        return isinstance(reach(self._host, self._port, LISTENS_S), ConnectionRefusedError)
+        return isinstance(connection_error(self._host, self._port, PROBE_EVERY_S), ConnectionRefusedError)
 
     def _open(self) -> "zmq.Socket[bytes]":
         requests: zmq.Socket[bytes] = self._context.socket(zmq.REQ)
@@ -171,7 +171,7 @@ class RpcClient:
         self._socket = requests
         return requests
 
-    def _hang_up(self) -> None:
+    def _close_socket(self) -> None:
         if self._socket is not None:
             with suppress(zmq.ZMQError):
                 self._socket.close(linger=0)
@@ -183,7 +183,7 @@ class RpcClient:
         host = f"[{self._host}]" if ":" in self._host else self._host
         return f"tcp://{host}:{self._port}"
 
-    def _settled(self, call: Call, reply: dict[str, Any]) -> Any:
+    def _await_result(self, call: RpcCall, reply: dict[str, Any]) -> Any:
         """The result in a reply, waited for where the server is still busy with it."""
         end_s = time.monotonic() + BUSY_MAX_S
         asked = call
@@ -193,14 +193,14 @@ class RpcClient:
                 raise self._refusal(call, error)
             if code == IN_PROGRESS:
                 ticket = {"ticket_id": int(error["specific_err"])}
-                asked = Call("get_async_results", ticket | _handle(call))
-            time.sleep(ASK_AGAIN_S)
+                asked = RpcCall("get_async_results", ticket | _handle(call))
+            time.sleep(BUSY_POLL_S)
             (reply,) = self._exchange([asked])
         if "result" not in reply:
-            raise self._nonsense(f"neither result nor error in answer to {call.method}")
+            raise self._protocol_error(f"neither result nor error in answer to {call.method}")
         return reply["result"]
 
-    def _refusal(self, call: Call, error: dict[str, Any]) -> TrexRefused:
+    def _refusal(self, call: RpcCall, error: dict[str, Any]) -> TrexRefused:
         reason = str(error.get("specific_err") or error.get("message") or "without a reason")
         code = int(error.get("code", 0))
         busy = f", for {BUSY_MAX_S:g} s" if code in (TRY_AGAIN, IN_PROGRESS) else ""
@@ -211,20 +211,20 @@ class RpcClient:
         try:
             answer = json.loads(unpack(message))
         except (ValueError, zlib.error) as error:
-            raise self._nonsense(str(error)) from None
+            raise self._protocol_error(str(error)) from None
         replies = answer if isinstance(answer, list) else [answer]
         if not all(isinstance(reply, dict) and isinstance(reply.get("error", {}), dict) for reply in replies):
-            raise self._nonsense(repr(message[:60]))
+            raise self._protocol_error(repr(message[:60]))
         return answer
 
-    def _nonsense(self, what: str) -> GeneratorError:
+    def _protocol_error(self, what: str) -> GeneratorError:
         return GeneratorError(
             f"an answer of a TRex server asked of {self.address}, found {what}; "
             f"check that port {self._port} is TRex's RPC port"
         )
 
 
-def reach(host: str, port: int, timeout_s: float) -> OSError | None:
+def connection_error(host: str, port: int, timeout_s: float) -> OSError | None:
     """Why nobody can be connected to; None: somebody can."""
     try:
         socket.create_connection((host, port), timeout_s).close()
@@ -251,10 +251,10 @@ def unpack(message: bytes) -> bytes:
     return body
 
 
-def _request(call: Call, number: int) -> bytes:
+def _request(call: RpcCall, number: int) -> bytes:
     fields = {"jsonrpc": "2.0", "id": number, "method": call.method, "params": call.params}
     return json.dumps(fields, separators=(",", ":")).encode()
 
 
-def _handle(call: Call) -> dict[str, Any]:
+def _handle(call: RpcCall) -> dict[str, Any]:
     return {"api_h": call.params["api_h"]} if "api_h" in call.params else {}

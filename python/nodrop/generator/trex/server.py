@@ -10,10 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from nodrop.errors import GeneratorError
-from nodrop.generator.trex.diagnosis import diagnosis
-from nodrop.generator.trex.errors import TrexSilent
-from nodrop.generator.trex.installation import check, command, configuration, release_directory
-from nodrop.generator.trex.rpc import reach
+from nodrop.generator.trex.diagnosis import diagnose
+from nodrop.generator.trex.errors import TrexNoReply
+from nodrop.generator.trex.installation import check_start, command_line, find_release, platform_yaml
+from nodrop.generator.trex.rpc import connection_error
 from nodrop.generator.trex.session import TrexSession
 from nodrop.model.trex import TrexPlan, TrexStart
 from nodrop.system import runtime_dirs
@@ -23,28 +23,28 @@ POLL_S = 0.25
 REACH_TIMEOUT_S = 1.0
 SHUTDOWN_MAX_S = 10.0
 """How long a server may take to end after it was asked to."""
-KEEPER = "nodrop.generator.trex.supervisor"
+SUPERVISOR = "nodrop.generator.trex.supervisor"
 
-_running: dict[tuple[str, int], "Server"] = {}
+_running: dict[tuple[str, int], "StartedTrex"] = {}
 
 
-class Server:
+class StartedTrex:
     """A TRex that this process started."""
 
     def __init__(self, plan: TrexPlan) -> None:
         """Start it and wait until it answers. Raises GeneratorError with the end of its log."""
         assert plan.start
-        check(plan.start)
+        check_start(plan.start)
         self.plan = plan
-        self.directory = release_directory(plan.start.directory)
+        self.directory = find_release(plan.start.directory)
         self.log = log_path(plan.rpc_port)
         file = self.log.with_suffix(".yaml")
-        _write_private(file, configuration(plan, plan.start))
-        words = command(plan, plan.start, file)
+        _write_private(file, platform_yaml(plan, plan.start))
+        words = command_line(plan, plan.start, file)
         _write_private(self.log, f"$ cd {self.directory}\n$ {' '.join(words)}\n")
         with self.log.open("ab") as log:
-            self._keeper = subprocess.Popen(
-                [sys.executable, "-m", KEEPER, *words],
+            self._supervisor = subprocess.Popen(
+                [sys.executable, "-m", SUPERVISOR, *words],
                 cwd=self.directory,
                 stdin=subprocess.PIPE,
                 stdout=log,
@@ -60,40 +60,40 @@ class Server:
     def fits(self, plan: TrexPlan) -> bool:
         """Whether it runs, and as this plan has it."""
         same = self.plan.start == plan.start and self.plan.histograms == plan.histograms
-        return self._keeper.poll() is None and same
+        return self._supervisor.poll() is None and same
 
     def stop(self) -> None:
         """End it: asked first, so that it lets go of its cards in order; never raises."""
-        if self._keeper.poll() is None:
-            _ask_to_end(self.plan)
+        if self._supervisor.poll() is None:
+            _shut_down(self.plan)
             with suppress(subprocess.TimeoutExpired):
-                self._keeper.wait(SHUTDOWN_MAX_S)
+                self._supervisor.wait(SHUTDOWN_MAX_S)
         self._end_process()
 
     def _end_process(self) -> None:
-        assert self._keeper.stdin
-        self._keeper.stdin.close()
-        self._keeper.wait()
+        assert self._supervisor.stdin
+        self._supervisor.stdin.close()
+        self._supervisor.wait()
 
     def _await_answer(self, timeout_s: float) -> None:
         plan = self.plan
         end_s = time.monotonic() + timeout_s
         while time.monotonic() < end_s:
-            status = self._keeper.poll()
+            status = self._supervisor.poll()
             if status is not None:
                 raise self._failure(f"it ended with status {status}")
-            if reach(plan.host, plan.rpc_port, REACH_TIMEOUT_S) is None:
-                with suppress(TrexSilent), TrexSession(plan):
+            if connection_error(plan.host, plan.rpc_port, REACH_TIMEOUT_S) is None:
+                with suppress(TrexNoReply), TrexSession(plan):
                     return
             time.sleep(POLL_S)
         raise self._failure(f"it gave no answer within {timeout_s:g} s")
 
     def _failure(self, what: str) -> GeneratorError:
         log = self.log.read_text(errors="replace")
-        return GeneratorError(f"TRex in {self.directory} asked to start, {what}: {diagnosis(log)}")
+        return GeneratorError(f"TRex in {self.directory} asked to start, {what}: {diagnose(log)}")
 
 
-def ensure_running(plan: TrexPlan) -> Server | None:
+def ensure_running(plan: TrexPlan) -> StartedTrex | None:
     """See to it that a server runs as planned; gives the one that this process started, None where it is somebody's.
 
     One that runs is used where it has the ports asked for; else, or to be restarted, it is asked to end, which it
@@ -102,7 +102,7 @@ def ensure_running(plan: TrexPlan) -> Server | None:
     Raises: GeneratorError.
     """
     start = plan.start
-    if start is None or not _is_here(plan.host):
+    if start is None or not _is_local(plan.host):
         return None
     key = plan.host, plan.rpc_port
     ours = _running.get(key)
@@ -111,13 +111,13 @@ def ensure_running(plan: TrexPlan) -> Server | None:
     if ours:
         del _running[key]
         ours.stop()
-    elif reach(plan.host, plan.rpc_port, REACH_TIMEOUT_S) is None:
+    elif connection_error(plan.host, plan.rpc_port, REACH_TIMEOUT_S) is None:
         difference = "it was asked to be restarted" if start.restart else _difference(plan, start)
         if not difference:
             return None
         LOGGER.warning("the TRex at %s, port %d, is ended: %s", plan.host, plan.rpc_port, difference)
-        _end_foreign(plan, difference)
-    _running[key] = Server(plan)
+        _shut_down_other(plan, difference)
+    _running[key] = StartedTrex(plan)
     return _running[key]
 
 
@@ -154,11 +154,11 @@ def _difference(plan: TrexPlan, start: TrexStart) -> str:
     return "" if cores == asked else f"it sends on {cores} threads, {asked} are asked for"
 
 
-def _end_foreign(plan: TrexPlan, why: str) -> None:
+def _shut_down_other(plan: TrexPlan, why: str) -> None:
     try:
         with TrexSession(plan) as session:
             session.call("shutdown", user=plan.user, force=plan.take_over)
-    except TrexSilent:
+    except TrexNoReply:
         pass  # gone before it could answer
     except GeneratorError as error:
         raise GeneratorError(
@@ -166,7 +166,7 @@ def _end_foreign(plan: TrexPlan, why: str) -> None:
             f"({why}); it will not end: {error}"
         ) from None
     end_s = time.monotonic() + SHUTDOWN_MAX_S
-    while reach(plan.host, plan.rpc_port, REACH_TIMEOUT_S) is None:
+    while connection_error(plan.host, plan.rpc_port, REACH_TIMEOUT_S) is None:
         if time.monotonic() > end_s:
             raise GeneratorError(
                 f"the TRex at {plan.host}, port {plan.rpc_port}, was asked to end ({why}), it still runs after "
@@ -175,12 +175,12 @@ def _end_foreign(plan: TrexPlan, why: str) -> None:
         time.sleep(POLL_S)
 
 
-def _ask_to_end(plan: TrexPlan) -> None:
+def _shut_down(plan: TrexPlan) -> None:
     with suppress(GeneratorError), TrexSession(plan.model_copy(update={"timeout_s": REACH_TIMEOUT_S})) as session:
         session.call("shutdown", user=plan.user, force=True)
 
 
-def _is_here(host: str) -> bool:
+def _is_local(host: str) -> bool:
     """Whether this is a name of this machine to itself."""
     try:
         found = socket.getaddrinfo(host, None)

@@ -7,8 +7,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from nodrop.errors import GeneratorError
-from nodrop.generator.trex.errors import TrexRefused, TrexSilent, TrexTaken, TrexVersion
-from nodrop.generator.trex.rpc import Call, RpcClient, reach
+from nodrop.generator.trex.errors import TrexNoReply, TrexPortsInUse, TrexRefused, TrexVersionError
+from nodrop.generator.trex.rpc import RpcCall, RpcClient, connection_error
 from nodrop.model.trex import TrexPlan, TrexPort
 from nodrop.system.log_files import LOGGER
 
@@ -27,7 +27,7 @@ class PortHandle:
         self.handler: str | None = None
         """Proof that the port is ours; None: it is not."""
 
-    def request(self, method: str, **params: Any) -> Call:
+    def request(self, method: str, **params: Any) -> RpcCall:
         """A request about the port, for a batch."""
         owner = {} if self.handler is None else {"handler": self.handler}
         return self._session.request(method, port_id=self.number, **owner, **params)
@@ -36,7 +36,7 @@ class PortHandle:
         """The result of a request about the port. Raises GeneratorError."""
         return self._session.batch([self.request(method, **params)])[0]
 
-    def clean_up(self) -> list[Call]:
+    def clean_up(self) -> list[RpcCall]:
         """Requests that end whatever a client before left behind."""
         return [
             self.request("stop_traffic", profile_id=ALL_PROFILES),
@@ -55,17 +55,17 @@ class TrexSession:
         self._number = secrets.randbits(32)
         self._handle = ""
         self._handles: dict[int, PortHandle] = {}
-        self._found: dict[str, Any] = {}
+        self._version_info: dict[str, Any] = {}
         self._system: dict[str, Any] = {}
         self._ports: tuple[TrexPort, ...] = ()
         self.api = ""
         """Version of the interface that is spoken: `5.1`."""
 
     def __enter__(self) -> Self:
-        """Connect. Raises TrexSilent; TrexVersion."""
+        """Connect. Raises TrexNoReply; TrexVersionError."""
         try:
-            self._reach()
-            self._shake_hands()
+            self._check_reachable()
+            self._handshake()
             self._system = self.call("get_system_info")
         except BaseException:
             self._rpc.close()
@@ -82,12 +82,14 @@ class TrexSession:
     @property
     def version(self) -> str:
         """Of the server: `v3.08`."""
-        return str(self._found.get("version", "of unknown version"))
+        return str(self._version_info.get("version", "of unknown version"))
 
     @property
     def build(self) -> str:
         """When it was built, in its own words."""
-        return " ".join(str(self._found[key]) for key in ("build_date", "build_time") if self._found.get(key))
+        return " ".join(
+            str(self._version_info[key]) for key in ("build_date", "build_time") if self._version_info.get(key)
+        )
 
     @property
     def core_count(self) -> int:
@@ -103,43 +105,43 @@ class TrexSession:
 
     def counter_count(self, number: int) -> int | None:
         """Streams whose frames a port can count one by one; None where it does not say."""
-        counters = self._told(number).get("rx", {}).get("counters")
+        counters = self._port_info(number).get("rx", {}).get("counters")
         return None if counters is None else int(counters)
 
-    def request(self, method: str, **params: Any) -> Call:
+    def request(self, method: str, **params: Any) -> RpcCall:
         """A request, for a batch."""
-        return Call(method, {"api_h": self._handle, **params} if self._handle else params)
+        return RpcCall(method, {"api_h": self._handle, **params} if self._handle else params)
 
     def call(self, method: str, **params: Any) -> Any:
         """The result of a request. Raises GeneratorError."""
         return self.batch([self.request(method, **params)])[0]
 
-    def batch(self, calls: Sequence[Call]) -> list[Any]:
+    def batch(self, calls: Sequence[RpcCall]) -> list[Any]:
         """The results of requests that are carried out one right after the other. Raises GeneratorError."""
         try:
             return self._rpc.batch(calls)
         except TrexRefused as refusal:
-            raise self._named(refusal) from None
+            raise self._rename_error(refusal) from None
 
     def port(self, number: int) -> PortHandle:
         """A port by TRex's number of it. Raises GeneratorError where there is none."""
         if number not in self._handles:
-            self._told(number)
+            self._port_info(number)
             self._handles[number] = PortHandle(self, number)
         return self._handles[number]
 
-    def take(self, numbers: Sequence[int]) -> list[PortHandle]:
+    def acquire_ports(self, numbers: Sequence[int]) -> list[PortHandle]:
         """Make ports ours, from somebody else where the plan says so, and end what he left running on them.
 
-        Raises: TrexTaken.
+        Raises: TrexPortsInUse.
         """
         handles = [self.port(number) for number in numbers]
         for handle in handles:
             asked = handle.request("acquire", user=self._plan.user, session_id=self._number, force=self._plan.take_over)
             handle.handler = str(self.batch([asked])[0])
         for handle in handles:
-            self._tidy(handle)
-            self._open_wide(handle)
+            self._clean_port(handle)
+            self._enable_promiscuous(handle)
         return handles
 
     def release(self) -> None:
@@ -151,22 +153,22 @@ class TrexSession:
         for handle in held:
             handle.handler = None
 
-    def _reach(self) -> None:
-        """See whether anybody listens: ZeroMQ itself would wait without a word. Raises TrexSilent."""
+    def _check_reachable(self) -> None:
+        """See whether anybody listens: ZeroMQ itself would wait without a word. Raises TrexNoReply."""
         plan = self._plan
-        fault = reach(plan.host, plan.rpc_port, plan.timeout_s)
+        fault = connection_error(plan.host, plan.rpc_port, plan.timeout_s)
         if fault:
-            raise TrexSilent(
+            raise TrexNoReply(
                 f"a TRex server asked at {plan.host}, port {plan.rpc_port}, found none "
                 f"({fault.strerror or 'no answer'}); start one there (t-rex-64 -i), say where it is "
                 "(trex.host, trex.rpc_port), or let nodrop start it (trex.start)"
             )
 
-    def _shake_hands(self) -> None:
-        self._found = self.call("get_version")
-        mode = self._found.get("mode", "STL")
+    def _handshake(self) -> None:
+        self._version_info = self.call("get_version")
+        mode = self._version_info.get("mode", "STL")
         if mode != "STL":
-            raise TrexVersion(
+            raise TrexVersionError(
                 f"TRex in stateless mode asked, the server at {self._rpc.address} ({self.version}) runs in mode "
                 f"{mode}; start it without --astf (t-rex-64 -i)"
             )
@@ -179,12 +181,12 @@ class TrexSession:
                 continue
             self._handle, self.api = str(answer["api_h"]), f"{major}.{minor}"
             return
-        raise TrexVersion(
+        raise TrexVersionError(
             f"TRex v2.89 to v3.08 asked, {self.version} found at {self._rpc.address}, which takes none of the "
             f"interfaces that nodrop speaks ({'; '.join(refusals)}); use another release of TRex"
         )
 
-    def _told(self, number: int) -> dict[str, Any]:
+    def _port_info(self, number: int) -> dict[str, Any]:
         """What the server says of a port; its list is in no order."""
         ports: list[dict[str, Any]] = self._system["ports"]
         for port in ports:
@@ -199,9 +201,9 @@ class TrexSession:
         numbers = sorted(port["index"] for port in self._system["ports"])
         asked = [self.request("get_port_status", port_id=number, block=False) for number in numbers]
         states = self.batch(asked)
-        return tuple(_port(self._told(number), state) for number, state in zip(numbers, states, strict=True))
+        return tuple(_port(self._port_info(number), state) for number, state in zip(numbers, states, strict=True))
 
-    def _tidy(self, handle: PortHandle) -> None:
+    def _clean_port(self, handle: PortHandle) -> None:
         """Take from a port what a client before left on it: one that died leaves its traffic running for ever."""
         for call in handle.clean_up():
             with suppress(TrexRefused):  # where there is nothing to take away
@@ -209,7 +211,7 @@ class TrexSession:
         if handle.call("get_port_status", block=False).get("service"):
             self._end_service(handle)
 
-    def _open_wide(self, handle: PortHandle) -> None:
+    def _enable_promiscuous(self, handle: PortHandle) -> None:
         """Have a port take frames for whatever MAC address, as chains have others than the port's."""
         try:
             handle.call("set_port_attr", attr={"promiscuous": {"enabled": True}})
@@ -226,18 +228,18 @@ class TrexSession:
                 self.call("capture", command="remove", capture_id=capture["id"])
         handle.call("service", enabled=False)
 
-    def _named(self, refusal: TrexRefused) -> GeneratorError:
+    def _rename_error(self, refusal: TrexRefused) -> GeneratorError:
         """The error by name, where it is about who holds a port."""
         asked = f"ports of the TRex server at {self._rpc.address} asked for user {self._plan.user}, found"
         if "API handler" in refusal.reason:
-            return TrexSilent(
+            return TrexNoReply(
                 f"the TRex server at {self._rpc.address} asked again, found that it was started anew meanwhile; "
                 "see its log for why it ended"
             )
         if "not owned by you" in refusal.reason or "please acquire" in refusal.reason:
-            return TrexTaken(f"{asked} that somebody else took them meanwhile; agree with him who measures when")
+            return TrexPortsInUse(f"{asked} that somebody else took them meanwhile; agree with him who measures when")
         if "already taken" in refusal.reason or "already owned" in refusal.reason:
-            return TrexTaken(
+            return TrexPortsInUse(
                 f"{asked}: {refusal.reason}; wait until he is done, or take them from him (trex.take_over: true)"
             )
         return refusal

@@ -7,7 +7,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class PortProgramme:
+class PortStreams:
     """The streams of a port of TRex."""
 
     number: int
@@ -32,7 +32,7 @@ class PortProgramme:
 
 
 @dataclass(frozen=True)
-class Counted:
+class FlowStatsIds:
     """How TRex counts a stream of the traffic."""
 
     pg_id: int | None
@@ -44,12 +44,12 @@ class Counted:
 
 
 @dataclass(frozen=True)
-class Programme:
+class StreamSet:
     """What all ports send, and how it is counted."""
 
-    ports: tuple[PortProgramme, ...]
+    ports: tuple[PortStreams, ...]
     """In the order of the tester's ports."""
-    counted: tuple[Counted, ...]
+    counted: tuple[FlowStatsIds, ...]
     """In the order of the traffic's streams."""
     notes: tuple[str, ...] = ()
     """What differs from what nodrop's own engine would send, each as a sentence."""

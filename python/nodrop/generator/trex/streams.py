@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nodrop.errors import GeneratorError
-from nodrop.generator.trex.field_engine import Program, program
-from nodrop.generator.trex.flow_stats_ids import is_countable, is_timed, numbered, vxlan_port
-from nodrop.generator.trex.frames import Template
-from nodrop.generator.trex.stream_set import Counted, PortProgramme, Programme
+from nodrop.generator.trex.field_engine import FieldProgram, build_program
+from nodrop.generator.trex.flow_stats_ids import assign_ids, is_countable, measures_latency, vxlan_port
+from nodrop.generator.trex.frames import FrameTemplate
+from nodrop.generator.trex.stream_set import FlowStatsIds, PortStreams, StreamSet
 from nodrop.model.pattern import FlatLoad
 from nodrop.model.traffic import Stream, Traffic
 from nodrop.model.trex import TrexPlan
@@ -22,15 +22,15 @@ NOT_COUNTED = {"enabled": False}
 Json = dict[str, Any]
 
 
-def programme(
+def build_stream_set(
     traffic: Traffic,
     plan: TrexPlan,
-    templates: Sequence[Template],
+    templates: Sequence[FrameTemplate],
     *,
     counter_count: int = COUNTERS_USUAL,
     announced: Mapping[int, Sequence[bytes]] | None = None,
     announce_every_s: float | None = None,
-) -> Programme:
+) -> StreamSet:
     """What each port of TRex sends for this traffic.
 
     Args:
@@ -45,8 +45,11 @@ def programme(
         raise GeneratorError(
             f"pattern.kind: {traffic.pattern.kind} asked, TRex sends at a steady load; use generator: engine"
         )
-    counted = numbered(traffic, plan, counter_count)
-    made = [_Made(*parts, plan) for parts in zip(traffic.streams, templates, traffic.load_ratios, counted, strict=True)]
+    counted = assign_ids(traffic, plan, counter_count)
+    made = [
+        _TrexStreams(*parts, plan)
+        for parts in zip(traffic.streams, templates, traffic.load_ratios, counted, strict=True)
+    ]
     is_told_apart = all(one.pg_id is not None for one in counted)
     ports = tuple(
         _port(
@@ -58,19 +61,21 @@ def programme(
         for port, number in enumerate(plan.ports)
     )
     notes = [note for one in made for note in one.notes()]
-    return Programme(ports=ports, counted=counted, notes=tuple(dict.fromkeys(notes)))
+    return StreamSet(ports=ports, counted=counted, notes=tuple(dict.fromkeys(notes)))
 
 
-class _Made:
+class _TrexStreams:
     """A stream of the traffic as streams of TRex."""
 
-    def __init__(self, stream: Stream, template: Template, ratio: float, counted: Counted, plan: TrexPlan) -> None:
+    def __init__(
+        self, stream: Stream, template: FrameTemplate, ratio: float, counted: FlowStatsIds, plan: TrexPlan
+    ) -> None:
         self.stream, self.template, self.ratio, self.counted, self.plan = stream, template, ratio, counted, plan
         if plan.cache_size > CACHE_MAX:
             raise GeneratorError(
                 f"trex.cache_size: {plan.cache_size} asked, TRex takes {CACHE_MAX} at most; write fewer"
             )
-        self.program = program(stream, template)
+        self.program = build_program(stream, template)
 
     def streams(self) -> list[Json]:
         """One for each size, at its part of the load; one for latency, at a load of its own."""
@@ -82,7 +87,7 @@ class _Made:
         if self.counted.latency_pg_id is not None:
             mode = _continuous(self.counted.latency_load_pps)
             rule = self._rule("latency", self.counted.latency_pg_id)
-            timed = program(self.stream, self.template, is_latency=True)
+            timed = build_program(self.stream, self.template, is_latency=True)
             found.append(_stream(mode, timed, self.template.latency_frame, rule, None))
         return found
 
@@ -105,7 +110,7 @@ class _Made:
             )
         if self.plan.flow_stats and not is_countable(self.stream):
             found.append("TRex cannot tell frames with these headers apart: chains are counted together, at the ports")
-        elif self.counted.latency_pg_id is None and is_timed(self.stream, self.plan):
+        elif self.counted.latency_pg_id is None and measures_latency(self.stream, self.plan):
             found.append("trex: no stream is counted by itself, so no latency is measured")
         return found
 
@@ -117,12 +122,12 @@ class _Made:
         return {"enabled": True, "stream_id": pg_id, "rule_type": kind, "vxlan": in_tunnel, "ieee_1588": False}
 
 
-def _port(number: int, made: Sequence[_Made], announced: Sequence[bytes], every_s: float | None) -> PortProgramme:
+def _port(number: int, made: Sequence[_TrexStreams], announced: Sequence[bytes], every_s: float | None) -> PortStreams:
     streams = [stream for one in made for stream in one.streams()]
     if every_s is not None:
         streams += [_announcing(frame, every_s) for frame in announced]
     tunnels = {vxlan_port(one.stream) for one in made} - {None}
-    return PortProgramme(
+    return PortStreams(
         number=number,
         streams=tuple({"stream_id": at, "stream": stream} for at, stream in enumerate(streams, 1)),
         load_ratio=sum(one.ratio for one in made),
@@ -145,10 +150,10 @@ def _announcing(frame: bytes, every_s: float) -> Json:
         "ibg": every_s * 1e6,
         "rate": {"type": "pps", "value": 1.0},
     }
-    return _stream(mode, Program((), ()), frame, NOT_COUNTED, None)
+    return _stream(mode, FieldProgram((), ()), frame, NOT_COUNTED, None)
 
 
-def _stream(mode: Json, made: Program, frame: bytes, counting: Json, plan: TrexPlan | None) -> Json:
+def _stream(mode: Json, made: FieldProgram, frame: bytes, counting: Json, plan: TrexPlan | None) -> Json:
     # Each frame of a latency stream has a time of its own, so none is made beforehand.
     vm: Json = {"instructions": list(made.instructions)}
     if plan and plan.cache_size and made.instructions:

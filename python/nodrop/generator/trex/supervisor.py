@@ -11,34 +11,36 @@ import signal
 import subprocess
 import sys
 
-PATIENCE_S = 5.0
+END_TIMEOUT_S = 5.0
 POLL_S = 0.2
 
 
 def main(command: list[str]) -> int:
     """Run it; its exit status."""
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
-        signal.signal(number, _nothing)  # the pipe says when it is over; a program that is started forgets handlers
+        signal.signal(
+            number, _ignore_signal
+        )  # the pipe says when it is over; a program that is started forgets handlers
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
-    held = True
-    while held and process.poll() is None:
+    is_held = True
+    while is_held and process.poll() is None:
         readable, _, _ = select.select([0], [], [], POLL_S)
-        held = not readable or bool(os.read(0, 1))
-    end(process)
+        is_held = not readable or bool(os.read(0, 1))
+    end_group(process)
     return process.returncode
 
 
-def end(process: "subprocess.Popen[bytes]") -> None:
+def end_group(process: "subprocess.Popen[bytes]") -> None:
     """End a process and its group: asked first, then made to."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, number)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(PATIENCE_S)
+            process.wait(END_TIMEOUT_S)
     process.wait()
 
 
-def _nothing(*_: object) -> None:
+def _ignore_signal(*_: object) -> None:
     """Take no notice."""
 
 

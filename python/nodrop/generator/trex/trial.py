@@ -8,18 +8,18 @@ from typing import NamedTuple
 
 from nodrop.errors import GeneratorError
 from nodrop.generator.base import OnWindow
-from nodrop.generator.trex.counters import Counters, Snapshot
-from nodrop.generator.trex.errors import TrexTaken
-from nodrop.generator.trex.rate_check import Pace
+from nodrop.generator.trex.counters import CounterReader, Snapshot
+from nodrop.generator.trex.errors import TrexPortsInUse
+from nodrop.generator.trex.rate_check import PortSchedule
 from nodrop.generator.trex.session import ALL_PROFILES, PROFILE, PortHandle, TrexSession
-from nodrop.generator.trex.trial_windows import CertainLoss, Grouping, Look
+from nodrop.generator.trex.trial_windows import CertainLoss, CountSample, Grouping
 from nodrop.model.trial import StopClause, Trial
 
-LOOK_S = 0.02
-LOOK_SHARE = 0.1
+SAMPLE_S = 0.02
+SAMPLE_TIME_RATIO = 0.1
 """Of the time: what looking may take of a server, which answers one client at a time."""
-LOOK_MAX_S = 0.5
-END_LOOK_S = 0.005
+SAMPLE_MAX_S = 0.5
+SAMPLE_MIN_S = 0.005
 WINDOW_S = 0.05
 QUIET_S = 0.2
 """Frames in flight are given up once nothing has arrived for this long, as with nodrop's own engine."""
@@ -30,7 +30,7 @@ BEGIN_MAX_S = 1.0
 ALL_CORES = 2**64 - 1
 
 
-class Sending(NamedTuple):
+class PortLoad(NamedTuple):
     """What a port is to send in a trial."""
 
     port: PortHandle
@@ -42,11 +42,11 @@ class Sending(NamedTuple):
     """Its streams, each on each core that sends."""
 
 
-class Bench(NamedTuple):
+class TrialSetup(NamedTuple):
     """What trials on the same streams share."""
 
     session: TrexSession
-    counters: Counters
+    counters: CounterReader
     grouping: Grouping
     tx_ports: tuple[int, ...]
     """Of each stream of the traffic, the port that sends it."""
@@ -55,18 +55,18 @@ class Bench(NamedTuple):
 
 
 @dataclass
-class Course:
+class TrialRecord:
     """How a trial went."""
 
     counts: Snapshot
     """All that was counted since it began."""
     start_s: float
     """When the first frame was due, on the monotonic clock."""
-    paces: tuple[Pace, ...]
+    schedules: tuple[PortSchedule, ...]
     """Of each port."""
     sent_for_s: float = 0.0
     """From the first frame's time to the last one's, where something ended it that was not its time."""
-    looks: list[Look] = field(default_factory=list)
+    samples: list[CountSample] = field(default_factory=list)
     """At the ends of windows, and last at everything."""
     sender_busy: float = 0.0
     """Share of their time that sending threads were busy, at most."""
@@ -84,23 +84,23 @@ class TrialRun:
     """A trial, on streams that are there already."""
 
     def __init__(
-        self, bench: Bench, sendings: Sequence[Sending], trial: Trial, allowance_s: float, on_window: OnWindow
+        self, setup: TrialSetup, port_loads: Sequence[PortLoad], trial: Trial, allowance_s: float, on_window: OnWindow
     ) -> None:
         """To be carried out with these multipliers; frames are on their way for `allowance_s` at the longest, as far as
         the stop rule is concerned.
         """
-        self._bench = bench
-        self._sendings = sendings
+        self._setup = setup
+        self._port_loads = port_loads
         self._trial = trial
         self._losses = CertainLoss(allowance_s)
         self._on_window = on_window
-        self._before = bench.counters.read()
-        paces = tuple(Pace(each.load_pps, trial.duration_s, each.parts) for each in sendings)
-        self.course = Course(self._before.since(self._before), time.monotonic(), paces)
+        self._before = setup.counters.read()
+        schedules = tuple(PortSchedule(each.load_pps, trial.duration_s, each.parts) for each in port_loads)
+        self.record = TrialRecord(self._before.since(self._before), time.monotonic(), schedules)
         self._cost_s = 0.0
         self._stopped = False
 
-    def run(self, *, in_order: bool) -> Course:
+    def run(self, *, in_order: bool) -> TrialRecord:
         """Carry it out.
 
         Args:
@@ -115,20 +115,20 @@ class TrialRun:
             except KeyboardInterrupt as interruption:
                 if not in_order:
                     raise
-                self.course.interruption = interruption
+                self.record.interruption = interruption
             self._stop()
             self._await_arrivals()
         finally:
             self._leave_clean()
-        return self.course
+        return self.record
 
     def _start(self) -> None:
         """All ports by one message, so that they begin one right after the other."""
-        self.course.start_s = time.monotonic()
-        for pace in self.course.paces:
-            pace.called_s = self.course.start_s
-        senders = [each for each in self._sendings if each.load_pps > 0]
-        self._bench.session.batch(
+        self.record.start_s = time.monotonic()
+        for schedule in self.record.schedules:
+            schedule.start_requested_s = self.record.start_s
+        senders = [each for each in self._port_loads if each.load_pps > 0]
+        self._setup.session.batch(
             [
                 each.port.request(
                     "start_traffic",
@@ -144,16 +144,16 @@ class TrialRun:
 
     def _watch(self) -> None:
         """Until everything was sent, or its time is over, or the stop rule ends it."""
-        course, rule = self.course, self._trial.stop
+        record, rule = self.record, self._trial.stop
         next_window_s = WINDOW_S
         while True:
             self._wait()
-            self._bench.check_alive()
+            self._setup.check_alive()
             if self._is_overdue(time.monotonic()):
-                course.overdue = True
+                record.overdue = True
                 return
             look = self._look()
-            elapsed_s = look.at_s - course.start_s
+            elapsed_s = look.at_s - record.start_s
             self._losses.look(look)
             if self._is_over(look):
                 return
@@ -161,94 +161,98 @@ class TrialRun:
                 self._close_window(look)
                 next_window_s = elapsed_s + WINDOW_S
             first_s = self._losses.first_s
-            lossy_s = None if first_s is None else first_s - course.start_s
+            lossy_s = None if first_s is None else first_s - record.start_s
             if rule and (clause := rule.fires(elapsed_s, self._losses.count, lossy_s)):
-                course.stopped_by = clause
+                record.stopped_by = clause
                 return
 
     def _wait(self) -> None:
         """Until it is time to look again: soon, but not so often that the server has to do with nothing else."""
-        pause_s = min(max(LOOK_S, self._cost_s / LOOK_SHARE), LOOK_MAX_S)
+        pause_s = min(max(SAMPLE_S, self._cost_s / SAMPLE_TIME_RATIO), SAMPLE_MAX_S)
         now_s = time.monotonic()
-        left = [pace.end_s - now_s for pace in self.course.paces if pace.end_s is not None and not pace.done]
-        time.sleep(min([pause_s, *(max(left_s, END_LOOK_S) for left_s in left)]))
+        left = [
+            schedule.end_s - now_s
+            for schedule in self.record.schedules
+            if schedule.end_s is not None and not schedule.done
+        ]
+        time.sleep(min([pause_s, *(max(left_s, SAMPLE_MIN_S) for left_s in left)]))
 
-    def _is_over(self, look: Look) -> bool:
-        course = self.course
-        paces = [pace for pace in course.paces if pace.rate_pps > 0]
-        if all(pace.done for pace in paces):
+    def _is_over(self, look: CountSample) -> bool:
+        record = self.record
+        schedules = [schedule for schedule in record.schedules if schedule.rate_pps > 0]
+        if all(schedule.done for schedule in schedules):
             return True
-        if not course.counts.sending:
-            course.cut_short = any(pace.is_missing(look.asked_s) for pace in paces)
+        if not record.counts.sending:
+            record.cut_short = any(schedule.is_missing(look.requested_s) for schedule in schedules)
             return True
         return False
 
     def _is_overdue(self, now_s: float) -> bool:
         """Whether the time of every port is over that has not sent all, as far as is known."""
-        paces = [pace for pace in self.course.paces if pace.rate_pps > 0]
-        return all(pace.done or pace.is_overdue(now_s, BEGIN_MAX_S) for pace in paces)
+        schedules = [schedule for schedule in self.record.schedules if schedule.rate_pps > 0]
+        return all(schedule.done or schedule.is_overdue(now_s, BEGIN_MAX_S) for schedule in schedules)
 
     def _stop(self) -> None:
         self._stopped = True
-        asked_s = time.monotonic()
-        session = self._bench.session
-        session.batch([each.port.request("stop_traffic", profile_id=ALL_PROFILES) for each in self._sendings])
-        self.course.sent_for_s = (asked_s + time.monotonic()) / 2 - self.course.start_s
+        requested_s = time.monotonic()
+        session = self._setup.session
+        session.batch([each.port.request("stop_traffic", profile_id=ALL_PROFILES) for each in self._port_loads])
+        self.record.sent_for_s = (requested_s + time.monotonic()) / 2 - self.record.start_s
 
     def _await_arrivals(self) -> None:
         """Until all of it is there, nothing has come for a while, or too long."""
         began_s = changed_s = time.monotonic()
-        last: Look | None = None
+        last: CountSample | None = None
         while True:
             look = self._look()
             if last is None or (look.offered, look.received) != (last.offered, last.received):
-                last, changed_s = look, look.answered_s
+                last, changed_s = look, look.replied_s
             arrived = all(back >= sent for sent, back in zip(look.offered, look.received, strict=True))
-            quiet_s, drain_s = look.answered_s - changed_s, look.answered_s - began_s
-            if (arrived and not self.course.counts.sending) or quiet_s > QUIET_S or drain_s > DRAIN_MAX_S:
+            quiet_s, drain_s = look.replied_s - changed_s, look.replied_s - began_s
+            if (arrived and not self.record.counts.sending) or quiet_s > QUIET_S or drain_s > DRAIN_MAX_S:
                 break
-            time.sleep(max(END_LOOK_S, self._cost_s))
+            time.sleep(max(SAMPLE_MIN_S, self._cost_s))
         self._close_window(look)
         # What had not been seen yet when time was over may have left in time.
-        self.course.overdue &= not all(self._has_sent_all(number) for number in range(len(self.course.paces)))
+        self.record.overdue &= not all(self._has_sent_all(number) for number in range(len(self.record.schedules)))
 
     def _has_sent_all(self, number: int) -> bool:
-        pace = self.course.paces[number]
-        return self._sent_count(number) >= pace.due_count - pace.parts
+        schedule = self.record.schedules[number]
+        return self._sent_count(number) >= schedule.due_count - schedule.parts
 
     def _sent_count(self, number: int) -> int:
         """Frames that a port has sent."""
-        counts, ports = self.course.counts.offered, self._bench.tx_ports
+        counts, ports = self.record.counts.offered, self._setup.tx_ports
         return sum(count for count, port in zip(counts, ports, strict=True) if port == number)
 
-    def _look(self) -> Look:
+    def _look(self) -> CountSample:
         """All counts since the trial began; every port's timetable is told of them."""
-        bench, course = self._bench, self.course
-        now = course.counts = bench.counters.read(self._before)
-        for port, sending in zip(now.ports, self._sendings, strict=True):
-            if port.owner not in ("", bench.user):
-                raise TrexTaken(
-                    f"port {sending.port.number} asked for user {bench.user}, found that {port.owner} took it "
+        setup, record = self._setup, self.record
+        now = record.counts = setup.counters.read(self._before)
+        for port, sending in zip(now.ports, self._port_loads, strict=True):
+            if port.owner not in ("", setup.user):
+                raise TrexPortsInUse(
+                    f"port {sending.port.number} asked for user {setup.user}, found that {port.owner} took it "
                     "meanwhile; agree with him who measures when"
                 )
         # Once it was told to stop, nothing is due any more.
-        for number, pace in enumerate(() if self._stopped else course.paces):
-            pace.look(now.asked_s, now.answered_s, self._sent_count(number))
-        starts = [pace.start_s for pace in course.paces if pace.start_s is not None]
-        course.start_s = min(starts, default=course.start_s)
-        course.sender_busy = max(course.sender_busy, now.server.sender_busy)
-        course.receiver_busy = max(course.receiver_busy, now.server.receiver_busy)
-        self._cost_s = now.answered_s - now.asked_s
-        return bench.grouping.look(now)
+        for number, schedule in enumerate(() if self._stopped else record.schedules):
+            schedule.look(now.requested_s, now.replied_s, self._sent_count(number))
+        starts = [schedule.start_s for schedule in record.schedules if schedule.start_s is not None]
+        record.start_s = min(starts, default=record.start_s)
+        record.sender_busy = max(record.sender_busy, now.server.sender_busy)
+        record.receiver_busy = max(record.receiver_busy, now.server.receiver_busy)
+        self._cost_s = now.replied_s - now.requested_s
+        return setup.grouping.look(now)
 
-    def _close_window(self, look: Look) -> None:
-        self.course.looks.append(look)
-        elapsed_s = max(0.0, look.at_s - self.course.start_s)
+    def _close_window(self, look: CountSample) -> None:
+        self.record.samples.append(look)
+        elapsed_s = max(0.0, look.at_s - self.record.start_s)
         self._on_window(elapsed_s, sum(look.offered), sum(look.received), self._losses.count)
 
     def _leave_clean(self) -> None:
         """Without removed filters the next trial's counters of frames received would stand still."""
-        ports = [each.port for each in self._sendings]
+        ports = [each.port for each in self._port_loads]
         with suppress(GeneratorError):
-            self._bench.session.batch([port.request("stop_traffic", profile_id=ALL_PROFILES) for port in ports])
-            self._bench.session.batch([port.request("remove_rx_filters", profile_id=ALL_PROFILES) for port in ports])
+            self._setup.session.batch([port.request("stop_traffic", profile_id=ALL_PROFILES) for port in ports])
+            self._setup.session.batch([port.request("remove_rx_filters", profile_id=ALL_PROFILES) for port in ports])

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from nodrop.generator.trex.counters import Snapshot
-from nodrop.generator.trex.trial import WINDOW_S, Course
-from nodrop.generator.trex.trial_windows import Grouping, in_flight, joined, windows
+from nodrop.generator.trex.trial import WINDOW_S, TrialRecord
+from nodrop.generator.trex.trial_windows import Grouping, build_windows, in_flight, merge_short_last_window
 from nodrop.model.traffic import Traffic
 from nodrop.model.trial import (
     UNSENT_TOLERANCE_S,
@@ -26,30 +26,32 @@ FROZEN_MIN = 100
 """Frames at a port from which on counters of streams that say nothing arrived there are not believed."""
 
 
-def fields(trial: Trial, traffic: Traffic, course: Course, loads_pps: Sequence[float], cores: int) -> dict[str, Any]:
+def result_fields(
+    trial: Trial, traffic: Traffic, record: TrialRecord, loads_pps: Sequence[float], cores: int
+) -> dict[str, Any]:
     """Fields of the TrialResult.
 
     Args:
         trial: what was asked.
         traffic: whose streams were sent.
-        course: how it went.
+        record: how it went.
         loads_pps: of each stream.
         cores: threads of the server that send.
     """
-    duration_s = _duration_s(trial, course, loads_pps)
-    streams = _streams(traffic, course, _intended(trial, traffic, course, loads_pps, duration_s))
-    counts = course.counts
+    duration_s = _duration_s(trial, record, loads_pps)
+    streams = _streams(traffic, record, _intended(trial, traffic, record, loads_pps, duration_s))
+    counts = record.counts
     drops = sum(port.receive_drops for port in counts.ports)
-    doubts = _doubts(trial, traffic, course, streams, cores)
+    doubts = _doubts(trial, traffic, record, streams, cores)
     order = list(ValidityStatus)
     return {
         "duration_s": duration_s,
-        "stopped_early": not _is_whole(course) and not course.overdue,
-        "stopped_by": course.stopped_by,
+        "stopped_early": not _is_whole(record) and not record.overdue,
+        "stopped_by": record.stopped_by,
         "streams": streams,
         "tester_drop_count": drops,
-        "tester_cpu_ratio": course.sender_busy * cores + course.receiver_busy,
-        "windows": _windows(traffic, course, duration_s, streams),
+        "tester_cpu_ratio": record.sender_busy * cores + record.receiver_busy,
+        "windows": _windows(traffic, record, duration_s, streams),
         "validity": Validity(
             verdict=max((doubt.verdict for doubt in doubts), key=order.index, default=ValidityStatus.VALID),
             doubts=doubts,
@@ -57,42 +59,44 @@ def fields(trial: Trial, traffic: Traffic, course: Course, loads_pps: Sequence[f
     }
 
 
-def _is_whole(course: Course) -> bool:
+def _is_whole(record: TrialRecord) -> bool:
     """Whether sending came to its own end."""
-    return not (course.stopped_by or course.interruption or course.overdue or course.cut_short)
+    return not (record.stopped_by or record.interruption or record.overdue or record.cut_short)
 
 
-def _duration_s(trial: Trial, course: Course, loads_pps: Sequence[float]) -> float:
+def _duration_s(trial: Trial, record: TrialRecord, loads_pps: Sequence[float]) -> float:
     """Time that was sent for. Of a trial ended before its time its frames tell it better than the clock."""
-    if _is_whole(course):
+    if _is_whole(record):
         return trial.duration_s
-    offered = sum(course.counts.offered)
-    if course.overdue or course.cut_short or any(pace.late_s for pace in course.paces) or not offered:
-        return max(course.sent_for_s, 0.0)
+    offered = sum(record.counts.offered)
+    if record.overdue or record.cut_short or any(schedule.late_s for schedule in record.schedules) or not offered:
+        return max(record.sent_for_s, 0.0)
     return offered / sum(loads_pps)
 
 
 def _intended(
-    trial: Trial, traffic: Traffic, course: Course, loads_pps: Sequence[float], duration_s: float
+    trial: Trial, traffic: Traffic, record: TrialRecord, loads_pps: Sequence[float], duration_s: float
 ) -> list[int]:
     """Frames that each stream should have sent.
 
     A server's own rounding, of a frame for each stream and thread, is no shortfall; nor is it one that a trial which
     was stopped had no time for more.
     """
-    whole = _is_whole(course)
-    stopped_in_time = not (whole or course.overdue or course.cut_short or any(pace.late_s for pace in course.paces))
+    whole = _is_whole(record)
+    stopped_in_time = not (
+        whole or record.overdue or record.cut_short or any(schedule.late_s for schedule in record.schedules)
+    )
     intended = []
-    for stream, load_pps, offered in zip(traffic.streams, loads_pps, course.counts.offered, strict=True):
-        asked = round(load_pps * (min(duration_s, trial.duration_s) if not course.cut_short else trial.duration_s))
-        rounding = course.paces[stream.tx_port].parts
+    for stream, load_pps, offered in zip(traffic.streams, loads_pps, record.counts.offered, strict=True):
+        asked = round(load_pps * (min(duration_s, trial.duration_s) if not record.cut_short else trial.duration_s))
+        rounding = record.schedules[stream.tx_port].parts
         is_rounding = whole and abs(asked - offered) <= rounding
         intended.append(offered if stopped_in_time or is_rounding else max(asked, offered))
     return intended
 
 
-def _streams(traffic: Traffic, course: Course, intended: Sequence[int]) -> tuple[StreamCounts, ...]:
-    counts = course.counts
+def _streams(traffic: Traffic, record: TrialRecord, intended: Sequence[int]) -> tuple[StreamCounts, ...]:
+    counts = record.counts
     found = []
     for index, stream in enumerate(traffic.streams):
         offered, arrived = counts.offered[index], counts.received[index]
@@ -114,39 +118,39 @@ def _streams(traffic: Traffic, course: Course, intended: Sequence[int]) -> tuple
     return tuple(found)
 
 
-def _windows(traffic: Traffic, course: Course, duration_s: float, streams: Sequence[StreamCounts]) -> Windows:
+def _windows(traffic: Traffic, record: TrialRecord, duration_s: float, streams: Sequence[StreamCounts]) -> Windows:
     grouping = Grouping(traffic)
     lost = grouping.sums([each.lost_count for each in streams])
-    found = windows(grouping, course.looks, course.start_s, in_flight(course.looks), lost)
-    return joined(found, duration_s, WINDOW_S)
+    found = build_windows(grouping, record.samples, record.start_s, in_flight(record.samples), lost)
+    return merge_short_last_window(found, duration_s, WINDOW_S)
 
 
 def _doubts(
-    trial: Trial, traffic: Traffic, course: Course, streams: Sequence[StreamCounts], cores: int
+    trial: Trial, traffic: Traffic, record: TrialRecord, streams: Sequence[StreamCounts], cores: int
 ) -> tuple[Doubt, ...]:
     found = [
-        *_ended(trial, course, streams),
-        *_dropped(course.counts),
-        *_short(trial, course, streams),
-        *_busy(course, cores),
-        *_frozen(traffic, course.counts),
+        *_doubts_of_end(trial, record, streams),
+        *_dropped(record.counts),
+        *_short(trial, record, streams),
+        *_busy(record, cores),
+        *_frozen_counters(traffic, record.counts),
     ]
     return tuple(found)
 
 
-def _ended(trial: Trial, course: Course, streams: Sequence[StreamCounts]) -> list[Doubt]:
+def _doubts_of_end(trial: Trial, record: TrialRecord, streams: Sequence[StreamCounts]) -> list[Doubt]:
     found = []
-    if course.interruption:
+    if record.interruption:
         found.append(_doubt("aborted", ValidityStatus.SUSPECT, "ended before its time on request"))
-    if course.cut_short:
+    if record.cut_short:
         text = (
-            f"TRex stopped sending after {format_seconds(course.sent_for_s)} of {format_seconds(trial.duration_s)} "
+            f"TRex stopped sending after {format_seconds(record.sent_for_s)} of {format_seconds(trial.duration_s)} "
             "though nodrop had not asked it to; somebody else may use the server"
         )
         found.append(_doubt("aborted", ValidityStatus.INVALID, text))
     limit = trial.stop.lost_count if trial.stop else None
     lost = sum(each.lost_count for each in streams)
-    if course.stopped_by == "lost_count" and limit is not None and lost <= limit:
+    if record.stopped_by == "lost_count" and limit is not None and lost <= limit:
         late = "the next trial waits longer for late frames"
         text = f"stopped for lost frames, of which all but {lost} then arrived; {late}"
         found.append(_doubt("stopped_for_late", ValidityStatus.INVALID, text))
@@ -170,7 +174,7 @@ def _dropped(counts: Snapshot) -> list[Doubt]:
     return found
 
 
-def _short(trial: Trial, course: Course, streams: Sequence[StreamCounts]) -> list[Doubt]:
+def _short(trial: Trial, record: TrialRecord, streams: Sequence[StreamCounts]) -> list[Doubt]:
     intended = sum(each.intended_count for each in streams)
     short = intended - sum(each.offered_count for each in streams)
     if short > max(1.0, trial.intended_load_pps * UNSENT_TOLERANCE_S):
@@ -179,25 +183,25 @@ def _short(trial: Trial, course: Course, streams: Sequence[StreamCounts]) -> lis
             "fell behind its timetable; they count as lost"
         )
         return [_doubt("offered_short", ValidityStatus.SUSPECT, text)]
-    late_s = max((pace.late_s for pace in course.paces), default=0.0)
+    late_s = max((schedule.late_s for schedule in record.schedules), default=0.0)
     if late_s:
         text = f"TRex fell {1000 * late_s:.1f} ms behind its timetable and caught up in a burst"
         return [_doubt("sender_late", ValidityStatus.SUSPECT, text)]
     return []
 
 
-def _busy(course: Course, cores: int) -> list[Doubt]:
+def _busy(record: TrialRecord, cores: int) -> list[Doubt]:
     found = []
-    if course.sender_busy > BUSY_MAX:
-        text = f"TRex's {cores} sending threads were busy for {100 * course.sender_busy:.0f} % of their time"
+    if record.sender_busy > BUSY_MAX:
+        text = f"TRex's {cores} sending threads were busy for {100 * record.sender_busy:.0f} % of their time"
         found.append(_doubt("tester_busy", ValidityStatus.SUSPECT, text))
-    if course.receiver_busy > BUSY_MAX:
-        text = f"TRex's receiving thread was busy for {100 * course.receiver_busy:.0f} % of its time"
+    if record.receiver_busy > BUSY_MAX:
+        text = f"TRex's receiving thread was busy for {100 * record.receiver_busy:.0f} % of its time"
         found.append(_doubt("tester_busy", ValidityStatus.SUSPECT, text))
     return found
 
 
-def _frozen(traffic: Traffic, counts: Snapshot) -> list[Doubt]:
+def _frozen_counters(traffic: Traffic, counts: Snapshot) -> list[Doubt]:
     """Frames arrive at a port, but none is of a stream: that is how counters look that stand still."""
     found = []
     for number, port in enumerate(counts.ports):

@@ -14,31 +14,31 @@ from nodrop.generator.trex.counters import Snapshot
 from nodrop.model.traffic import Traffic
 from nodrop.model.trial import Series, Windows
 
-ALONE_MAX = 16
+INDIVIDUAL_STREAMS_MAX = 16
 """Streams up to which each has a series of its own, as with nodrop's own engine; more are followed by direction."""
 Sums = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Look:
+class CountSample:
     """Counts of each series at some moment."""
 
-    asked_s: float
-    answered_s: float
+    requested_s: float
+    replied_s: float
     offered: Sums
     received: Sums
 
     @property
     def at_s(self) -> float:
         """When."""
-        return (self.asked_s + self.answered_s) / 2
+        return (self.requested_s + self.replied_s) / 2
 
 
 class Grouping:
     """Which streams are followed together."""
 
-    def __init__(self, traffic: Traffic, alone_max: int = ALONE_MAX) -> None:
-        alone = len(traffic.streams) <= alone_max
+    def __init__(self, traffic: Traffic, individual_max: int = INDIVIDUAL_STREAMS_MAX) -> None:
+        alone = len(traffic.streams) <= individual_max
         of_stream = [
             Series(tx_port=each.tx_port, rx_port=each.rx_port, stream_id=each.stream_id if alone else None)
             for each in traffic.streams
@@ -53,9 +53,11 @@ class Grouping:
             sums[series] += count
         return tuple(sums)
 
-    def look(self, snapshot: Snapshot) -> Look:
+    def look(self, snapshot: Snapshot) -> CountSample:
         """A snapshot by series."""
-        return Look(snapshot.asked_s, snapshot.answered_s, self.sums(snapshot.offered), self.sums(snapshot.received))
+        return CountSample(
+            snapshot.requested_s, snapshot.replied_s, self.sums(snapshot.offered), self.sums(snapshot.received)
+        )
 
 
 @dataclass
@@ -66,16 +68,16 @@ class CertainLoss:
     count: int = 0
     first_s: float | None = None
     """When there were any first."""
-    _looks: deque[Look] = field(default_factory=deque)
+    _looks: deque[CountSample] = field(default_factory=deque)
 
-    def look(self, now: Look) -> None:
+    def look(self, now: CountSample) -> None:
         """Take in the latest counts."""
         self._looks.append(now)
-        # The latest of the looks that were answered long enough before this one was asked for.
-        while len(self._looks) > 1 and now.asked_s - self._looks[1].answered_s >= self.allowance_s:
+        # The latest of the samples that were answered long enough before this one was asked for.
+        while len(self._looks) > 1 and now.requested_s - self._looks[1].replied_s >= self.allowance_s:
             self._looks.popleft()
         then = self._looks[0]
-        if now.asked_s - then.answered_s < self.allowance_s:
+        if now.requested_s - then.replied_s < self.allowance_s:
             return
         lost = sum(max(0, sent - back) for sent, back in zip(then.offered, now.received, strict=True))
         self.count = max(self.count, lost)
@@ -83,39 +85,43 @@ class CertainLoss:
             self.first_s = now.at_s
 
 
-def windows(grouping: Grouping, looks: Sequence[Look], start_s: float, on_way: Sums, lost: Sums) -> Windows:
+def build_windows(
+    grouping: Grouping, samples: Sequence[CountSample], start_s: float, in_flight_count: Sums, lost: Sums
+) -> Windows:
     """The trial window by window.
 
     Args:
         grouping: what a series is.
-        looks: at the ends of windows, in order; the last one at everything that came back.
+        samples: at the ends of windows, in order; the last one at everything that came back.
         start_s: when the first frame was due.
-        on_way: frames of each series on their way at once.
+        in_flight_count: frames of each series on their way at once.
         lost: frames of each series that were lost.
     """
-    columns = [_column(looks, series, on_way[series], lost[series]) for series in range(len(grouping.series))]
+    columns = [
+        _column(samples, series, in_flight_count[series], lost[series]) for series in range(len(grouping.series))
+    ]
     return Windows(
         series=grouping.series,
-        end_s=tuple(max(0.0, look.at_s - start_s) for look in looks),
+        end_s=tuple(max(0.0, look.at_s - start_s) for look in samples),
         offered_count=tuple(offered for offered, _, _ in columns),
         received_count=tuple(received for _, received, _ in columns),
         lost_count=tuple(lost for _, _, lost in columns),
     )
 
 
-def _column(looks: Sequence[Look], series: int, on_way: int, lost: int) -> tuple[Sums, Sums, Sums]:
-    offered = [look.offered[series] for look in looks]
-    received = [look.received[series] for look in looks]
-    return _steps(offered), _steps(received), _steps(lost_by(offered, received, on_way, lost))
+def _column(samples: Sequence[CountSample], series: int, in_flight_count: int, lost: int) -> tuple[Sums, Sums, Sums]:
+    offered = [look.offered[series] for look in samples]
+    received = [look.received[series] for look in samples]
+    return _steps(offered), _steps(received), _steps(cumulative_loss(offered, received, in_flight_count, lost))
 
 
-def lost_by(offered: Sequence[int], received: Sequence[int], on_way: int, lost: int) -> list[int]:
+def cumulative_loss(offered: Sequence[int], received: Sequence[int], in_flight_count: int, lost: int) -> list[int]:
     """Frames lost by the end of each window, given how many are on their way at any time, and how many are lost by the
     end of the last one, when none is on its way any more.
 
     What is lost stays lost: at no moment more can be lost than was missing at a later one.
     """
-    missing = [max(0, sent - back - on_way) for sent, back in zip(offered[:-1], received[:-1], strict=True)]
+    missing = [max(0, sent - back - in_flight_count) for sent, back in zip(offered[:-1], received[:-1], strict=True)]
     found = [lost]
     for count in reversed(missing):
         found.append(min(count, found[-1]))
@@ -126,17 +132,17 @@ def _steps(counts: Sequence[int]) -> Sums:
     return tuple(now - before for now, before in zip(counts, [0, *counts[:-1]], strict=True))
 
 
-def in_flight(looks: Sequence[Look]) -> Sums:
+def in_flight(samples: Sequence[CountSample]) -> Sums:
     """Frames of each series on their way at once, at least: those that came in later though none was sent for them."""
-    end = looks[-1]
+    end = samples[-1]
 
-    def at(look: Look, series: int) -> int:
+    def at(look: CountSample, series: int) -> int:
         return end.received[series] - look.received[series] - (end.offered[series] - look.offered[series])
 
-    return tuple(max([0, *(at(look, series) for look in looks)]) for series in range(len(end.offered)))
+    return tuple(max([0, *(at(look, series) for look in samples)]) for series in range(len(end.offered)))
 
 
-def joined(found: Windows, sent_for_s: float, window_s: float) -> Windows:
+def merge_short_last_window(found: Windows, sent_for_s: float, window_s: float) -> Windows:
     """Without a last window in which hardly anything was sent: it would say nothing by itself."""
     while len(found.end_s) > 1 and sent_for_s - found.end_s[-2] < window_s / 2:
         found = found.model_copy(

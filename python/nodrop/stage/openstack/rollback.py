@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from nodrop.errors import StageError
 from nodrop.model.cloud import CloudPlan, CloudResource, ResourceKind
-from nodrop.stage.base import OnProgress, silent
+from nodrop.stage.base import OnProgress, ignore_progress
 from nodrop.stage.openstack import cleanup, rest
 from nodrop.stage.openstack.cleanup import ENDPOINTS, ORDER
 from nodrop.stage.openstack.login import Cloud
@@ -91,7 +91,7 @@ def _names(plan: CloudPlan) -> frozenset[str]:
 
 
 def delete_resources(
-    cloud: Cloud, resources: Sequence[CloudResource], on_progress: OnProgress = silent
+    cloud: Cloud, resources: Sequence[CloudResource], on_progress: OnProgress = ignore_progress
 ) -> tuple[FailedDeletion, ...]:
     """Take away, in order, what was not there before, and wait until servers are gone; what is gone already counts.
 

@@ -10,7 +10,7 @@ from nodrop.errors import NodropError, StageError
 from nodrop.model.cloud import CloudFacts, CloudNetworkFacts, CloudPlan
 from nodrop.model.facts import InterfaceFacts, StageFacts
 from nodrop.model.lab_plan import LabPlan
-from nodrop.stage.base import OnProgress, silent
+from nodrop.stage.base import OnProgress, ignore_progress
 from nodrop.stage.external import ExternalStage
 from nodrop.stage.openstack import chain_facts, inventory, requirements, rollback
 from nodrop.stage.openstack.chain_facts import CloudState
@@ -71,7 +71,7 @@ class OpenStackStage:
     """See `nodrop.stage.base.Stage`."""
 
     def __init__(
-        self, lab: LabPlan, cloud: CloudPlan, on_progress: OnProgress = silent, *, tester_is_here: bool = True
+        self, lab: LabPlan, cloud: CloudPlan, on_progress: OnProgress = ignore_progress, *, tester_is_here: bool = True
     ) -> None:
         """What is to stand; the tester's ports are looked at where they are interfaces of this machine."""
         self._lab = lab
