@@ -6,11 +6,11 @@ import pytest
 from tests.machines import made_up
 
 from nodrop.host import cpu_users, utilization, vm_cpu_policy
-from nodrop.host.describe import describe
-from nodrop.host.file_tree import Tree
+from nodrop.host.describe import describe_host
+from nodrop.host.file_tree import FileTree
 from nodrop.host.inputs import Source
 from nodrop.model.chd import CpuState
-from nodrop.model.observation import Moment
+from nodrop.model.observation import ObservationTime
 
 CPUS = tuple(range(8))
 NODE = {
@@ -30,12 +30,12 @@ cpu_shared_set = 1
 """
 
 
-def source(tree: Tree) -> Source:
-    return Source(tree, Moment("2026-01-01T00:00:00+00:00"))
+def source(tree: FileTree) -> Source:
+    return Source(tree, ObservationTime("2026-01-01T00:00:00+00:00"))
 
 
-def settled(root: Path, files: dict[str, str | bytes], own: tuple[int, ...] | None = None) -> vm_cpu_policy.Policy:
-    return vm_cpu_policy.find(source(made_up(root, {**NODE, **files})), own, CPUS)
+def settled(root: Path, files: dict[str, str | bytes], own: tuple[int, ...] | None = None) -> vm_cpu_policy.VmCpuPolicy:
+    return vm_cpu_policy.find_policy(source(made_up(root, {**NODE, **files})), own, CPUS)
 
 
 def thread(name: str, cpus: str, program: bool = True) -> str:
@@ -56,14 +56,14 @@ def vm(pid: int, name: str, *vcpus: str) -> dict[str, str | bytes]:
 
 
 def states(root: Path, files: dict[str, str | bytes]) -> dict[int, CpuState]:
-    return describe(source(made_up(root, {**NODE, **files}))).resources.numa_nodes[0].cpus.cpu
+    return describe_host(source(made_up(root, {**NODE, **files}))).resources.numa_nodes[0].cpus.cpu
 
 
 def test_novas_sets_decide_and_its_ratio_counts_where_cpus_are_shared(tmp_path: Path) -> None:
     found = settled(tmp_path, {"/etc/nova/nova.conf": NOVA, "/sys/devices/system/cpu/isolated": "7\n"})
     assert found.cpus == {1, 2, 3, 5, 6}
     assert found.dedicated == {2, 3, 5, 6}
-    about = source(Tree(tmp_path))
+    about = source(FileTree(tmp_path))
     assert found.ratio(about, 1).value == 4.0
     assert found.ratio(about, 2).value == 1.0
     assert found.ratio(about, 7).why == "no VM may have it"
@@ -71,7 +71,7 @@ def test_novas_sets_decide_and_its_ratio_counts_where_cpus_are_shared(tmp_path: 
 
 def test_of_novas_file_nothing_is_kept_but_what_was_asked(tmp_path: Path) -> None:
     about = source(made_up(tmp_path, {**NODE, "/etc/nova/nova.conf": NOVA}))
-    vm_cpu_policy.find(about, None, CPUS)
+    vm_cpu_policy.find_policy(about, None, CPUS)
     assert b"hunter2" not in (about.tree.touched["/etc/nova/nova.conf"] or b"")
 
 
@@ -100,12 +100,12 @@ def test_isolated_partitions_and_isolated_cpus_are_for_vms(tmp_path: Path) -> No
 def test_without_a_policy_all_cpus_are_eligible_only_if_all_could_be_looked_at(tmp_path: Path) -> None:
     looked = dict.fromkeys((*vm_cpu_policy.NOVA, vm_cpu_policy.KUBELET), "no such file")
     tree = made_up(tmp_path, NODE)
-    assert vm_cpu_policy.find(source(Tree(tmp_path, looked)), None, CPUS).cpus == frozenset(CPUS)
+    assert vm_cpu_policy.find_policy(source(FileTree(tmp_path, looked)), None, CPUS).cpus == frozenset(CPUS)
     hidden = looked | {vm_cpu_policy.NOVA[0]: "needs root"}
-    found = vm_cpu_policy.find(source(Tree(tmp_path, hidden)), None, CPUS)
+    found = vm_cpu_policy.find_policy(source(FileTree(tmp_path, hidden)), None, CPUS)
     assert found.cpus is None
     assert "nova.conf: needs root" in found.why
-    assert vm_cpu_policy.find(source(tree), None, CPUS).cpus is None
+    assert vm_cpu_policy.find_policy(source(tree), None, CPUS).cpus is None
 
 
 def test_a_pinned_vcpu_has_its_cpu_for_itself_and_a_floating_one_shares(tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_pods_have_the_cpus_that_the_kubelet_gave_them(tmp_path: Path) -> None:
     "held", ["", "{", "[]", '{"entries": 5}', '{"entries": {"a": 1}}', '{"entries": {"a": {"b": "x"}}}']
 )
 def test_a_malformed_state_of_the_kubelet_gives_nobody(tmp_path: Path, held: str) -> None:
-    assert vm_cpu_policy.kubelet_owners(made_up(tmp_path, {vm_cpu_policy.KUBELET_STATE: held})) == {}
+    assert vm_cpu_policy.read_kubelet_owners(made_up(tmp_path, {vm_cpu_policy.KUBELET_STATE: held})) == {}
 
 
 def test_in_a_container_what_is_not_seen_is_not_known_to_be_free(tmp_path: Path) -> None:
@@ -162,16 +162,16 @@ def test_in_a_container_what_is_not_seen_is_not_known_to_be_free(tmp_path: Path)
 
 
 def test_busy_shares_are_what_proc_stat_counted_in_between() -> None:
-    first = utilization.Counted(10.0, {0: (100, 1000), 1: (5, 1000)}, {0: 1000})
-    second = utilization.Counted(10.5, {0: (150, 1100), 1: (5, 1100), 2: (1, 1)}, {0: 6000})
-    found = utilization.between(first, second)
+    first = utilization.LoadCounters(10.0, {0: (100, 1000), 1: (5, 1000)}, {0: 1000})
+    second = utilization.LoadCounters(10.5, {0: (150, 1100), 1: (5, 1100), 2: (1, 1)}, {0: 6000})
+    found = utilization.compute_load(first, second)
     assert found.busy_ratio == {0: 0.5, 1: 0.0}
     assert found.memory_bytes_per_s == {0: 10_000.0}
 
 
 def test_ticks_of_guests_are_counted_once(tmp_path: Path) -> None:
     tree = made_up(tmp_path, {"/proc/stat": "cpu  9 9 9 9\ncpu0 10 2 3 80 5 0 0 0 7 1\nintr 5\n"})
-    assert utilization.read(tree).cpus == {0: (15, 100)}
+    assert utilization.read_counters(tree).cpus == {0: (15, 100)}
 
 
 def test_memory_traffic_is_summed_over_control_groups(tmp_path: Path) -> None:
@@ -186,4 +186,4 @@ def test_memory_traffic_is_summed_over_control_groups(tmp_path: Path) -> None:
             f"{base}/mon_data/mon_L3_01/mbm_total_bytes": "Unavailable\n",
         },
     )
-    assert utilization.read(tree).memory == {0: 140}
+    assert utilization.read_counters(tree).memory == {0: 140}

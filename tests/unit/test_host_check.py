@@ -11,10 +11,10 @@ from tests.hosts import GIB, MOMENT, host, known
 from tests.machines import described
 
 from nodrop.cli import main
-from nodrop.host.check import RULES, check
-from nodrop.host.check.rfc8204 import ITEMS
+from nodrop.host.check import CHECK_RULES, check_host
+from nodrop.host.check.rfc8204 import RECORD_ITEMS
 from nodrop.model.chd import CpuState, HostDescriptor, LargePages, Sriov, VSwitch
-from nodrop.model.hostcheck import HostCheck, score
+from nodrop.model.hostcheck import HostCheck, compute_score
 from nodrop.model.observation import Feature, Observation
 
 Change = Callable[[HostDescriptor], HostDescriptor]
@@ -187,7 +187,7 @@ CASES: dict[str, tuple[Change, Change, Change]] = {
 
 
 def found(host_: HostDescriptor, id_: str, profile="data-plane") -> HostCheck:
-    return next(each for each in check(host_, profile) if each.id == id_)
+    return next(each for each in check_host(host_, profile) if each.id == id_)
 
 
 @pytest.mark.parametrize("status", ["pass", "fail", "unknown"])
@@ -204,7 +204,7 @@ def test_each_check_passes_fails_and_is_unknown(id_, status):
 
 
 def test_every_check_of_the_list_is_there_and_tested():
-    ids = [rule.id for rule in RULES]
+    ids = [rule.id for rule in CHECK_RULES]
     assert ids == [*(f"H{n}" for n in range(1, 15)), *(f"Y{n}" for n in range(1, 10)), *(f"A{n}" for n in range(1, 13))]
     assert set(ids) - set(CASES) == {"A9"}  # no host shows how a VNF is written
     assert found(host(), "A9").status == "not required"
@@ -213,27 +213,27 @@ def test_every_check_of_the_list_is_there_and_tested():
 def test_what_the_clause_marks_as_not_present_everywhere_is_not_required():
     # ETSI GS NFV-PER 001 clauses 7.1 and 7.2, "NOT PRESENT IN ALL PROCESSORS" and "... HYPERVISORS", and its last
     # paragraph on SMT
-    optional = {each.id for each in check(host()) if each.id[0] in "HY" and not each.required}
+    optional = {each.id for each in check_host(host()) if each.id[0] in "HY" and not each.required}
     assert optional == {"H11", "H13", "H14", "Y4"}
 
 
 def test_unknown_never_counts_as_pass():
     nothing = type(host().capabilities.hypervisor.capabilities)()
     checks = [
-        each for each in check(leaf("capabilities.hypervisor.capabilities", nothing)(host())) if each.id[0] == "Y"
+        each for each in check_host(leaf("capabilities.hypervisor.capabilities", nothing)(host())) if each.id[0] == "Y"
     ]
     assert {each.status for each in checks} == {"unknown"}
-    assert score(checks) == (0, 0, 9)
-    assert score(checks).ratio is None
+    assert compute_score(checks) == (0, 0, 9)
+    assert compute_score(checks).ratio is None
 
 
 def test_the_score_leaves_out_what_only_has_to_be_on_record():
-    checks = check(host())
-    assert sum(score(checks)[:3]) == sum(each.status != "not required" for each in checks if each.id[0] != "R")
+    checks = check_host(host())
+    assert sum(compute_score(checks)[:3]) == sum(each.status != "not required" for each in checks if each.id[0] != "R")
 
 
 def test_a_control_plane_needs_less_and_no_check_more():
-    data, control = ({each.id: each for each in check(host(), name)} for name in ("data-plane", "control-plane"))
+    data, control = ({each.id: each for each in check_host(host(), name)} for name in ("data-plane", "control-plane"))
     let_go = {name for name in data if data[name].required and not control[name].required}
     assert {"Y7", "Y8", "Y9", "H10"} <= let_go
     assert all(control[name].status == "not required" for name in let_go)
@@ -369,8 +369,8 @@ MACHINES = ("arm-cortex-a9", "epyc-8n-smt", "hmat-tiers", "s390-2c", "xeon-3n-sm
 
 @pytest.mark.parametrize("name", MACHINES)
 def test_captured_machines_are_checked_and_passes_nothing_without_evidence(name):
-    checks = check(described(name))
-    assert len(checks) == len(RULES) + len(ITEMS)
+    checks = check_host(described(name))
+    assert len(checks) == len(CHECK_RULES) + len(RECORD_ITEMS)
     for each in checks:
         known_of = [one for one in each.evidence if ": unknown" not in one.value and "missing:" not in one.value]
         assert known_of or each.status in ("unknown", "not required"), each
@@ -437,9 +437,9 @@ def test_settings_that_hold_nonsense_neither_raise_nor_pass(held):
     for name in SETTINGS:
         good = {**ISOLATED, "nic_irq_cpus": "eth0=0", "nic_queues": "eth0=4", "irqbalance": "not running"}
         good |= {"locked_memory_max": "unlimited", "max_map_count": "65530"}
-        passing = {each.id for each in check(setting(**good)(host())) if each.status == "pass"}
+        passing = {each.id for each in check_host(setting(**good)(host())) if each.status == "pass"}
         assert {"A2", "A3", "A4", "A8", "A10"} <= passing
-        broken = {each.id: each.status for each in check(setting(**{**good, name: held})(host()))}
+        broken = {each.id: each.status for each in check_host(setting(**{**good, name: held})(host()))}
         about = {"isolated_cpus": "A2", "nohz_full": "A2", "nic_irq_cpus": "A3", "nic_queues": "A8", "irqbalance": "A4"}
         assert broken[about.get(name, "A10")] != "pass"
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from tests.chips import CPUID, MOMENT, dump
 
-from nodrop.host.cpuid import Cpuid, Registers, read_cpuid, read_dump
-from nodrop.host.file_tree import Tree
+from nodrop.host.cpuid import Cpuid, Registers, parse_dump, read_cpuid
+from nodrop.host.file_tree import FileTree
 from nodrop.host.inputs import Source
 from nodrop.host.processor import caches, inputs, tlb
-from nodrop.system.cpu_sets import on_cpus
+from nodrop.system.cpu_sets import pinned_to
 
 DUMPS = sorted(path.stem for path in CPUID.glob("*.txt"))
 AMD_LEAVES = tuple(f"0x800000{each}" for each in ("05/ebx", "05/eax", "06/ebx", "06/eax", "19/eax", "19/ebx"))
@@ -20,14 +20,14 @@ VARYING = {(0x1, "ebx"), (0xB, "edx"), (0x1F, "edx"), (0x80000026, "edx"), (0x80
 """Of the CPU that answers, or of the state of a thread."""
 
 
-def looked(name: str, tmp_path: Path) -> inputs.Chip:
-    return inputs.look(Source(Tree(tmp_path), MOMENT, cpuid=dump(name)))
+def looked(name: str, tmp_path: Path) -> inputs.ProcessorInputs:
+    return inputs.read_inputs(Source(FileTree(tmp_path), MOMENT, cpuid=dump(name)))
 
 
 def listed(name: str, tmp_path: Path) -> set[tuple[int, str, str, int | None, int | None]]:
     return {
         (each.level, each.kind, "/".join(each.page_sizes), each.entries_count.value, each.ways_count.value)
-        for each in tlb.tlbs(looked(name, tmp_path))
+        for each in tlb.list_tlbs(looked(name, tmp_path))
     }
 
 
@@ -55,7 +55,7 @@ def test_amds_tlbs_have_the_entries_that_the_program_cpuid_counts(
 ) -> None:
     said = decoded(require_tool("cpuid"), name)
     expected = [count for leaf in AMD_LEAVES for count in entries(said, leaf) if count]
-    assert [each.entries_count.value for each in tlb.tlbs(looked(name, tmp_path))] == expected
+    assert [each.entries_count.value for each in tlb.list_tlbs(looked(name, tmp_path))] == expected
 
 
 def decoded(program: Path, name: str) -> str:
@@ -111,12 +111,12 @@ def test_amds_tlbs_are_those_of_its_optimization_guides(name: str, second: tuple
 @pytest.mark.parametrize("name", ["nehalem-x5550", "sandy-bridge-e5-2650"])
 def test_processors_without_entries_for_1_gb_pages_say_so(name: str, tmp_path: Path) -> None:
     """Westmere and Sandy Bridge map 1 GB pages without entries of that size in leaf 2."""
-    found = tlb.large_pages(looked(name, tmp_path))
+    found = tlb.observe_large_pages(looked(name, tmp_path))
     assert (found["2M"].value, found["1G"].value) == (True, False)
 
 
 def test_what_a_hypervisor_leaves_out_is_unknown_rather_than_absent(tmp_path: Path) -> None:
-    found = tlb.large_pages(looked("zen4-under-kvm", tmp_path))
+    found = tlb.observe_large_pages(looked("zen4-under-kvm", tmp_path))
     assert found["2M"].value is True
     assert found["1G"].value is None
     assert "hypervisor" in found["1G"].why
@@ -124,12 +124,12 @@ def test_what_a_hypervisor_leaves_out_is_unknown_rather_than_absent(tmp_path: Pa
 
 def test_a_vendor_with_other_leaves_has_no_tlb_listed(tmp_path: Path) -> None:
     assert listed("zhaoxin-fc1081", tmp_path) == set()
-    assert tlb.large_pages(looked("zhaoxin-fc1081", tmp_path))["2M"].why
+    assert tlb.observe_large_pages(looked("zhaoxin-fc1081", tmp_path))["2M"].why
 
 
 def test_caches_are_read_off_cpuid_where_there_is_no_sysfs(tmp_path: Path) -> None:
     """AMD EPYC 7763: 32 KiB and 32 KiB, 512 KiB, 32 MiB for each eight cores."""
-    found = caches.caches(looked("zen3-epyc-7763", tmp_path))
+    found = caches.read_caches(looked("zen3-epyc-7763", tmp_path))
     assert [(each.level, each.kind, each.size_bytes.value) for each in found] == [
         (1, "data", 32 << 10),
         (1, "instruction", 32 << 10),
@@ -139,7 +139,7 @@ def test_caches_are_read_off_cpuid_where_there_is_no_sysfs(tmp_path: Path) -> No
 
 
 def test_a_dump_of_aida64_is_read_too() -> None:
-    found = read_dump(
+    found = parse_dump(
         "------[ Logical CPU #0 ]------\n"
         "CPUID 00000000: 00000004-756E6547-6C65746E-49656E69\n"
         "CPUID 00000004: 1C004121-01C0003F-0000003F-00000000 [SL 00]\n"
@@ -161,15 +161,15 @@ def test_leaves_beyond_the_last_are_not_believed() -> None:
 
 @pytest.mark.parametrize("text", ["", "CPU 0:\n", "   0x00000001 0x00: eax=0x1 ebx=0x2 ecx=0x3\n", "\x00\xff" * 40])
 def test_what_is_no_dump_gives_none(text: str) -> None:
-    assert read_dump(text) is None
+    assert parse_dump(text) is None
 
 
 def test_this_machine_answers_as_the_program_cpuid_says(require_tool: Callable[[str], Path]) -> None:
     program = require_tool("cpuid")
-    with on_cpus((0,)):
+    with pinned_to((0,)):
         own = read_cpuid()
         said = subprocess.run([program, "-1", "-r"], capture_output=True, text=True, timeout=20, check=True).stdout
-    theirs = read_dump(said)
+    theirs = parse_dump(said)
     assert theirs is not None
     assert own is not None, "nodrop-observe is not built"
 

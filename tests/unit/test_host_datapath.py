@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from nodrop.host.datapath import describe
-from nodrop.host.file_tree import Tree
+from nodrop.host.file_tree import FileTree
 from nodrop.host.inputs import Source
-from nodrop.model.observation import Moment
+from nodrop.model.observation import ObservationTime
 
 
 def tree(root: Path, files: dict[str, str]) -> Source:
@@ -13,7 +13,7 @@ def tree(root: Path, files: dict[str, str]) -> Source:
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    return Source(Tree(root), Moment("2026-01-01T00:00:00+00:00"))
+    return Source(FileTree(root), ObservationTime("2026-01-01T00:00:00+00:00"))
 
 
 def card(root: Path, name: str, device: str, interrupts: dict[int, str], queues: int) -> dict[str, str]:

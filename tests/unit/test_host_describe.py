@@ -13,7 +13,7 @@ from tests.machines import TREES, described
 from nodrop.cli import main
 from nodrop.cli.console import show
 from nodrop.descriptors import read_chd
-from nodrop.host.background_describe import beside
+from nodrop.host.background_describe import describe_in_background
 from nodrop.model.chd import HostDescriptor
 from nodrop.report.host.table import host_parts
 from nodrop.report.host.unknowns import unknowns
@@ -124,7 +124,7 @@ def test_a_description_that_fails_ends_no_run() -> None:
     def broken() -> HostDescriptor:
         raise ValueError("a file nobody thought of")
 
-    assert beside(broken)() is None
-    assert beside(lambda: None)() is None
+    assert describe_in_background(broken)() is None
+    assert describe_in_background(lambda: None)() is None
     host = described("xeon-2n-smt")
-    assert beside(lambda: host)() is host
+    assert describe_in_background(lambda: host)() is host

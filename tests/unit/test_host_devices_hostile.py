@@ -6,8 +6,8 @@ import pytest
 from tests.pci_trees import RecordedNetwork, holds, source, two_sockets
 
 from nodrop.host import hypervisor, nics, vswitches
-from nodrop.host.inputs import LibvirtAnswer
-from nodrop.host.network import Interface
+from nodrop.host.inputs import LibvirtReply
+from nodrop.host.network import KernelInterface
 
 HOSTILE = {
     "nothing": b"",
@@ -23,13 +23,13 @@ HOSTILE = {
 FOREVER = "../loop"
 
 
-def seen(root: Path) -> tuple[nics.Devices, object, object]:
+def seen(root: Path) -> tuple[nics.HostDevices, object, object]:
     """Everything that devices are described by, with VMs and limits that do not fit either."""
     domain = (
         "<domain><name/><devices><hostdev><source><address bus='x' slot='-1'/></source></hostdev></devices></domain>"
     )
-    network = RecordedNetwork({"ens3f1": Interface(vf_limits_mbps={999: 4294967295})}, {"ens3f0": ("9base", "base")})
-    machine = source(root, network, {}, LibvirtAnswer("9", "<a/>", "<b/>", (domain, "<c/>")))
+    network = RecordedNetwork({"ens3f1": KernelInterface(vf_limits_mbps={999: 4294967295})}, {"ens3f0": ("9base", "base")})
+    machine = source(root, network, {}, LibvirtReply("9", "<a/>", "<b/>", (domain, "<c/>")))
     return (
         nics.describe(machine, vswitches.describe(machine)),
         vswitches.describe(machine),

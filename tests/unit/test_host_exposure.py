@@ -13,7 +13,7 @@ import pytest
 
 from nodrop.cli import main
 from nodrop.host.exposure import FEATURES, kubernetes, libvirt, openstack
-from nodrop.host.inputs import Answer, run_program
+from nodrop.host.inputs import ProgramOutput, run_program
 from nodrop.model.exposure import StackExposure
 from nodrop.report.exposure import gaps
 
@@ -36,7 +36,7 @@ CARD = """<device><name>pci_0000_3b_00_0</name><capability type='pci'><class>0x0
 MEMORY = "total  :  67108864 KiB\nfree   :  33554432 KiB\n"
 
 
-def virsh(*command: str) -> Answer:
+def virsh(*command: str) -> ProgramOutput:
     """A daemon that answers as libvirt's does."""
     asked = " ".join(command[4:])
     answers = {
@@ -48,7 +48,7 @@ def virsh(*command: str) -> Answer:
         "version --daemon": "Running against daemon: 10.0.0\n",
         "list --name": "vm1\n",
     }
-    return Answer(answers[asked])
+    return ProgramOutput(answers[asked])
 
 
 def told(stack: StackExposure, key: str) -> tuple[str, str]:
@@ -75,13 +75,13 @@ def test_the_table_has_the_sixteen_rows_of_the_document_and_one_more():
     assert [each.key for each in FEATURES if each.at_hypervisor == "Currently not exposed"] == ["large-pages"]
 
 
-@pytest.mark.parametrize("ways", [libvirt.WAYS, openstack.WAYS, kubernetes.WAYS])
+@pytest.mark.parametrize("ways", [libvirt.READERS, openstack.READERS, kubernetes.READERS])
 def test_every_stack_is_asked_for_every_row(ways):
     assert list(ways) == [each.key for each in FEATURES]
 
 
 def test_libvirt_s_answers_are_read():
-    found = libvirt.ask(virsh)
+    found = libvirt.query_libvirt_exposure(virsh)
     assert found.version == "10.0.0"
     assert told(found, "hypervisor") == ("exposed", "kvm qemu")
     assert told(found, "iommu") == ("exposed", "support: yes")
@@ -97,16 +97,16 @@ def test_libvirt_s_answers_are_read():
 
 
 def test_what_a_card_does_not_have_is_not_told_as_hidden():
-    def without(*command: str) -> Answer:
+    def without(*command: str) -> ProgramOutput:
         bare = "<device><capability type='pci'><class>0x020000</class></capability></device>"
-        return Answer(bare) if "nodedev-dumpxml" in command else virsh(*command)
+        return ProgramOutput(bare) if "nodedev-dumpxml" in command else virsh(*command)
 
-    assert libvirt.ask(without).features["sriov"].status == "unknown"
+    assert libvirt.query_libvirt_exposure(without).features["sriov"].status == "unknown"
 
 
 @pytest.mark.parametrize("text", [None, "", "<capabilities", "\x00"])
 def test_a_daemon_that_does_not_answer_is_unknown_and_not_no(text):
-    found = libvirt.ask(lambda *_: Answer(text, "no such socket"))
+    found = libvirt.query_libvirt_exposure(lambda *_: ProgramOutput(text, "no such socket"))
     assert found.why
     assert {each.status for each in found.features.values()} == {"unknown"}
 
@@ -116,7 +116,7 @@ def test_no_cloud_is_unknown_and_says_what_names_one(monkeypatch, tmp_path):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
-    found = openstack.ask("compute1")
+    found = openstack.query_openstack("compute1")
     assert "clouds.yaml" in found.why
     assert {each.status for each in found.features.values()} == {"unknown"}
 
@@ -152,7 +152,7 @@ class Cloud:
 
 def test_openstack_s_recorded_answers_are_read():
     (hypervisor,) = ANSWERS["compute /os-hypervisors/detail"]["hypervisors"]
-    found = openstack.exposure(openstack.said(Cloud(), hypervisor), openstack.version_of(Cloud()))
+    found = openstack.build_exposure(openstack.read_compute_host(Cloud(), hypervisor), openstack.read_version(Cloud()))
     assert found.version == "Nova 2.104"
     assert told(found, "memory") == ("exposed", "131072 of 131072 MEMORY_MB free")
     assert told(found, "cores") == ("partly", "128 VCPU free, 28 PCPU free, by number and not by name")
@@ -166,12 +166,12 @@ def test_openstack_s_recorded_answers_are_read():
 
 def test_devices_and_datapaths_that_openstack_reports_are_told():
     (hypervisor,) = ANSWERS["compute /os-hypervisors/detail"]["hypervisors"]
-    more = openstack.said(Cloud(), hypervisor)._replace(
+    more = openstack.read_compute_host(Cloud(), hypervisor)._replace(
         inventories={"SRIOV_NET_VF": {"total": 8}, "CUSTOM_PCI_8086_158B": {"total": 2}},
         traits=frozenset({"HW_CPU_X86_AVX2"}),
         agents=[{"configurations": {"datapath_type": "netdev"}}],
     )
-    found = openstack.exposure(more)
+    found = openstack.build_exposure(more)
     assert told(found, "sriov") == ("exposed", "SRIOV_NET_VF=8")
     assert told(found, "nic") == ("partly", "CUSTOM_PCI_8086_158B=2")
     assert told(found, "ovs") == ("exposed", "datapath netdev (user space)")
@@ -226,13 +226,13 @@ def a_cluster_is_named(monkeypatch):
     monkeypatch.setenv("KUBECONFIG", "/nowhere")
 
 
-def kubectl(*command: str) -> Answer:
+def kubectl(*command: str) -> ProgramOutput:
     found = OBJECTS.get(command[-1])
-    return Answer(json.dumps(found)) if found else Answer(None, "the server could not find the requested resource")
+    return ProgramOutput(json.dumps(found)) if found else ProgramOutput(None, "the server could not find the requested resource")
 
 
 def test_kubernetes_objects_are_read():
-    found = kubernetes.ask(kubectl, "worker-1")
+    found = kubernetes.query_kubernetes(kubectl, "worker-1")
     assert found.version == "v1.30.2"
     assert told(found, "large-pages") == ("exposed", "hugepages-1Gi=16Gi")
     assert told(found, "kernel") == ("exposed", "5.14.0-427.el9")
@@ -245,9 +245,9 @@ def test_kubernetes_objects_are_read():
 
 def test_a_node_without_discovery_and_topology_shows_less():
     bare = {**NODE, "metadata": {"name": "worker-1", "labels": {}}}
-    found = kubernetes.ask(
+    found = kubernetes.query_kubernetes(
         lambda *command: (
-            Answer(json.dumps({"items": [bare]})) if command[-1] == kubernetes.NODES else Answer(None, "404")
+            ProgramOutput(json.dumps({"items": [bare]})) if command[-1] == kubernetes.NODES else ProgramOutput(None, "404")
         ),
         "worker-1",
     )
@@ -255,7 +255,7 @@ def test_a_node_without_discovery_and_topology_shows_less():
 
 
 def test_another_cluster_s_nodes_are_not_taken_for_this_host():
-    found = kubernetes.ask(kubectl, "worker-9")
+    found = kubernetes.query_kubernetes(kubectl, "worker-9")
     assert "none of its nodes: worker-1" in found.why
     assert {each.status for each in found.features.values()} == {"unknown"}
 
@@ -299,9 +299,9 @@ def test_the_real_kubectl_asks_what_an_api_server_serves(api, tmp_path: Path, mo
     }
     (tmp_path / "config").write_text(json.dumps(config))
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
-    found = kubernetes.ask(partial(run_program, within_s=20), "worker-1")
+    found = kubernetes.query_kubernetes(partial(run_program, within_s=20), "worker-1")
     assert not found.why
-    assert found == kubernetes.ask(kubectl, "worker-1")
+    assert found == kubernetes.query_kubernetes(kubectl, "worker-1")
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::PendingDeprecationWarning")
@@ -312,11 +312,11 @@ def test_the_real_openstacksdk_asks_what_services_answer(api, tmp_path: Path, mo
     (tmp_path / "clouds.json").write_text(json.dumps({"clouds": {"recorded": cloud}}))
     monkeypatch.setenv("OS_CLIENT_CONFIG_FILE", str(tmp_path / "clouds.json"))
     monkeypatch.setenv("OS_CLOUD", "recorded")
-    found = openstack.ask("compute1")
+    found = openstack.query_openstack("compute1")
     assert not found.why
     (hypervisor,) = ANSWERS["compute /os-hypervisors/detail"]["hypervisors"]
-    assert found == openstack.exposure(openstack.said(Cloud(), hypervisor), "Nova 2.104")
-    assert "none of its compute hosts: compute1" in openstack.ask("elsewhere").why
+    assert found == openstack.build_exposure(openstack.read_compute_host(Cloud(), hypervisor), "Nova 2.104")
+    assert "none of its compute hosts: compute1" in openstack.query_openstack("elsewhere").why
 
 
 def test_the_command_says_that_nobody_could_be_asked(monkeypatch, tmp_path, capsys):

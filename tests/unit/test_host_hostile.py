@@ -7,8 +7,8 @@ import pytest
 from tests.chips import CPUID, MOMENT, machine, smbios
 
 from nodrop.host import identity, memory, os_settings, processor
-from nodrop.host.cpuid import read_dump
-from nodrop.host.file_tree import Tree
+from nodrop.host.cpuid import parse_dump
+from nodrop.host.file_tree import FileTree
 from nodrop.host.inputs import Source
 from nodrop.host.smbios import TABLE
 
@@ -86,7 +86,7 @@ def test_spoilt_files_never_end_in_a_traceback(seed: int, tmp_path: Path) -> Non
         for path, held in FILES.items()
     }
     dump = chance.choice(sorted(CPUID.glob("*.txt"))).read_bytes()
-    cpuid = read_dump(spoilt(dump, chance).decode(errors="replace"))
+    cpuid = parse_dump(spoilt(dump, chance).decode(errors="replace"))
     told(machine(tmp_path, files, cpuid))
 
 
@@ -111,6 +111,6 @@ def test_numbers_beyond_all_measure_are_unknown_with_what_was_found(tmp_path: Pa
 def test_a_directory_where_a_file_should_be_is_said(tmp_path: Path) -> None:
     (tmp_path / "proc/cpuinfo").mkdir(parents=True)
     (tmp_path / "sys/firmware/dmi/tables/DMI").mkdir(parents=True)
-    source = Source(Tree(tmp_path), MOMENT)
+    source = Source(FileTree(tmp_path), MOMENT)
     told(source)
     assert processor.describe(source).vendor.why

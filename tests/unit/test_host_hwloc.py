@@ -13,7 +13,7 @@ import pytest
 from tests.machines import NAMES, described, machine
 
 from nodrop.host import hwloc
-from nodrop.host.describe import describe, this_machine
+from nodrop.host.describe import describe_host, open_this_machine
 
 OTHERWISE = {
     "bulldozer-8n": "which CPUs share a core",
@@ -40,8 +40,8 @@ def lstopo(*arguments: str, **environment: str) -> str:
 
 @functools.cache
 def of_tree(root: Path) -> hwloc.HwlocTopology:
-    key, _, value = hwloc.KEEP.partition("=")
-    found = hwloc.read(lstopo(HWLOC_FSROOT=str(root), HWLOC_COMPONENTS="linux,stop", **{key: value}))
+    key, _, value = hwloc.KEEP_GPU_NODES.partition("=")
+    found = hwloc.parse_hwloc(lstopo(HWLOC_FSROOT=str(root), HWLOC_COMPONENTS="linux,stop", **{key: value}))
     assert found is not None
     return found
 
@@ -49,7 +49,7 @@ def of_tree(root: Path) -> hwloc.HwlocTopology:
 @pytest.mark.parametrize("name", NAMES)
 def test_hwloc_sees_the_same_nodes_cpus_cores_and_memory(name: str) -> None:
     seen = of_tree(machine(name).tree.root)
-    said = hwloc.disagreements(described(name).resources.numa_nodes, seen)
+    said = hwloc.find_disagreements(described(name).resources.numa_nodes, seen)
     allowed = OTHERWISE.get(name)
     assert all(allowed and allowed in each for each in said), said
     assert seen.nodes
@@ -58,7 +58,7 @@ def test_hwloc_sees_the_same_nodes_cpus_cores_and_memory(name: str) -> None:
 def test_differences_that_are_expected_are_still_there() -> None:
     for name in OTHERWISE:
         nodes = described(name).resources.numa_nodes
-        assert hwloc.disagreements(nodes, of_tree(machine(name).tree.root)), name
+        assert hwloc.find_disagreements(nodes, of_tree(machine(name).tree.root)), name
 
 
 @pytest.mark.parametrize("name", sorted(set(NAMES) - {"xeon-offline-node"}))
@@ -70,9 +70,9 @@ def test_hwloc_sees_the_same_sockets(name: str) -> None:
 
 
 def test_this_machine_is_as_hwloc_sees_it() -> None:
-    seen = hwloc.read(lstopo())
-    host = describe(this_machine())
-    assert hwloc.disagreements(host.resources.numa_nodes, seen) == ()
+    seen = hwloc.parse_hwloc(lstopo())
+    host = describe_host(open_this_machine())
+    assert hwloc.find_disagreements(host.resources.numa_nodes, seen) == ()
     assert not [warning for warning in host.warnings if "hwloc" in warning]
 
 
@@ -89,7 +89,7 @@ def test_this_machine_is_as_hwloc_sees_it() -> None:
 def test_machines_that_hwloc_makes_up_are_read_as_they_were_made(
     synthetic: str, nodes: int, cores: int, threads: int
 ) -> None:
-    seen = hwloc.read(lstopo("--input", synthetic))
+    seen = hwloc.parse_hwloc(lstopo("--input", synthetic))
     assert seen is not None
     assert (len(seen.nodes), len(seen.cores)) == (nodes, cores)
     assert {len(core) for core in seen.cores} == {threads}
@@ -98,13 +98,13 @@ def test_machines_that_hwloc_makes_up_are_read_as_they_were_made(
 
 def test_a_disagreement_is_a_sentence() -> None:
     nodes = described("xeon-2n-smt").resources.numa_nodes
-    other = hwloc.read(lstopo("--input", "package:2 numa:1 core:8 pu:2"))
-    said = hwloc.disagreements(nodes, other)
+    other = hwloc.parse_hwloc(lstopo("--input", "package:2 numa:1 core:8 pu:2"))
+    said = hwloc.find_disagreements(nodes, other)
     assert said[0] == "node 0 has CPUs 0-7,16-23, hwloc says 0-15"
     assert any("share a core" in each for each in said)
 
 
 def test_what_is_no_export_of_hwloc_says_nothing() -> None:
-    assert hwloc.read("") is None
-    assert hwloc.read("<topology><object") is None
-    assert hwloc.disagreements(described("xeon-2n-smt").resources.numa_nodes, None) == ()
+    assert hwloc.parse_hwloc("") is None
+    assert hwloc.parse_hwloc("<topology><object") is None
+    assert hwloc.find_disagreements(described("xeon-2n-smt").resources.numa_nodes, None) == ()

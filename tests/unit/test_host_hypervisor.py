@@ -9,8 +9,8 @@ from tests.machines import fresh
 from tests.pci_trees import NO_LIBVIRT, PciTree, source
 
 from nodrop.host import hypervisor, libvirt
-from nodrop.host.describe import describe
-from nodrop.host.inputs import Answer, LibvirtAnswer
+from nodrop.host.describe import describe_host
+from nodrop.host.inputs import LibvirtReply, ProgramOutput
 from nodrop.model.chd import Hypervisor, HypervisorCapabilities
 from nodrop.model.observation import Feature
 
@@ -49,7 +49,7 @@ def intel(tmp_path: Path) -> PciTree:
 
 
 def described(
-    tree: PciTree, programs: Mapping[str, str | Answer] | None = None, answer: LibvirtAnswer = NO_LIBVIRT
+    tree: PciTree, programs: Mapping[str, str | ProgramOutput] | None = None, answer: LibvirtReply = NO_LIBVIRT
 ) -> Hypervisor:
     return hypervisor.describe(source(tree.root, programs=programs or {QEMU_ASKED: QEMU}, libvirt=answer))
 
@@ -168,7 +168,7 @@ def test_a_capture_without_the_kernels_modules_has_an_unknown_hypervisor(tmp_pat
 
 
 def test_libvirt_is_the_witness_of_what_it_offers(tmp_path: Path) -> None:
-    found = described(intel(tmp_path), answer=LibvirtAnswer("9.0.0", CELLS, OFFERED))
+    found = described(intel(tmp_path), answer=LibvirtReply("9.0.0", CELLS, OFFERED))
     assert found.manager_version.value == "libvirt 9.0.0"
     given = found.capabilities
     assert given.no_instruction_emulation.supported.source == "libvirt domcapabilities"
@@ -179,12 +179,12 @@ def test_libvirt_is_the_witness_of_what_it_offers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        LibvirtAnswer("9.0.0", CELLS.replace("<domain type='kvm'/>", ""), OFFERED),
-        LibvirtAnswer("9.0.0", CELLS, OFFERED.replace("<domain>kvm", "<domain>qemu")),
-        LibvirtAnswer("9.0.0", CELLS, OFFERED.replace("host-passthrough", "custom")),
+        LibvirtReply("9.0.0", CELLS.replace("<domain type='kvm'/>", ""), OFFERED),
+        LibvirtReply("9.0.0", CELLS, OFFERED.replace("<domain>kvm", "<domain>qemu")),
+        LibvirtReply("9.0.0", CELLS, OFFERED.replace("host-passthrough", "custom")),
     ],
 )
-def test_vms_that_libvirt_cannot_give_the_hosts_processor_are_emulated(tmp_path: Path, answer: LibvirtAnswer) -> None:
+def test_vms_that_libvirt_cannot_give_the_hosts_processor_are_emulated(tmp_path: Path, answer: LibvirtReply) -> None:
     assert pair(described(intel(tmp_path), answer=answer).capabilities.no_instruction_emulation) == (False, False)
 
 
@@ -193,7 +193,7 @@ def test_a_running_vm_without_the_hosts_processor_shows(tmp_path: Path) -> None:
         "<domain><name>a</name><cpu mode='host-passthrough'/></domain>",
         "<domain><name>b</name><cpu mode='custom'/></domain>",
     )
-    answer = LibvirtAnswer("9.0.0", CELLS, OFFERED, domains)
+    answer = LibvirtReply("9.0.0", CELLS, OFFERED, domains)
     feature = described(intel(tmp_path), answer=answer).capabilities.no_instruction_emulation
     assert pair(feature) == (True, False)
     assert feature.enabled.why == "1 of 2 running VMs have the host's CPU model"
@@ -201,14 +201,14 @@ def test_a_running_vm_without_the_hosts_processor_shows(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("said", ["<capabilities>", "", "\0\1", "<a>" * 10_000])
 def test_xml_that_is_none_is_as_if_it_were_not_said(tmp_path: Path, said: str) -> None:
-    answer = LibvirtAnswer("9.0.0", said, said, (said,))
+    answer = LibvirtReply("9.0.0", said, said, (said,))
     found = described(intel(tmp_path), answer=answer).capabilities
     assert pair(found.cpu_pinning) == (True, True)
-    assert libvirt.domain(said) is None
+    assert libvirt.parse_domain(said) is None
 
 
 def test_an_emulator_that_hangs_is_unknown_with_the_reason(tmp_path: Path) -> None:
-    hangs = Answer(None, "qemu-system-x86_64 did not answer within 1 s")
+    hangs = ProgramOutput(None, "qemu-system-x86_64 did not answer within 1 s")
     assert described(intel(tmp_path), {QEMU_ASKED: hangs}).emulator_version.why == hangs.why
 
 
@@ -222,8 +222,8 @@ PINNED = """<domain type='kvm' id='3'><name>vbng</name><vcpu placement='static' 
 
 
 def test_a_running_vm_says_what_it_holds() -> None:
-    found = libvirt.domain(PINNED)
-    assert found == libvirt.Domain(
+    found = libvirt.parse_domain(PINNED)
+    assert found == libvirt.LibvirtDomain(
         name="vbng",
         vcpu_cpus={0: (2,), 1: (34,), 2: (8, 10, 11, 12, 13, 14, 15)},
         emulator_cpus=(0, 32),
@@ -235,28 +235,28 @@ def test_a_running_vm_says_what_it_holds() -> None:
 
 
 def test_cpus_that_libvirt_has_bound_belong_to_the_vm() -> None:
-    asked = fresh("xeon-2n-smt")._replace(libvirt=lambda: LibvirtAnswer("9.0.0", domains=(PINNED,)))
-    cpus = {cpu: state for node in describe(asked).resources.numa_nodes for cpu, state in node.cpus.cpu.items()}
+    asked = fresh("xeon-2n-smt")._replace(libvirt=lambda: LibvirtReply("9.0.0", domains=(PINNED,)))
+    cpus = {cpu: state for node in describe_host(asked).resources.numa_nodes for cpu, state in node.cpus.cpu.items()}
     assert (cpus[2].use.value, cpus[2].owners) == ("dedicated", ("VM vbng",))
     assert (cpus[8].use.value, cpus[8].owners) == ("shared", ("VM vbng",))
 
 
 def test_a_vm_bound_to_nothing_holds_no_cpu() -> None:
-    found = libvirt.domain("<domain><name>free</name><vcpu>4</vcpu></domain>")
+    found = libvirt.parse_domain("<domain><name>free</name><vcpu>4</vcpu></domain>")
     assert found is not None
     assert (found.vcpu_count, found.vcpu_cpus, found.emulator_cpus) == (4, {}, ())
 
 
 @pytest.mark.parametrize("vcpu", ["99999999", "-1", "many", ""])
 def test_a_vm_with_an_absurd_number_of_cpus_holds_none(vcpu: str) -> None:
-    found = libvirt.domain(f"<domain><name>odd</name><vcpu cpuset='0-99999999'>{vcpu}</vcpu></domain>")
+    found = libvirt.parse_domain(f"<domain><name>odd</name><vcpu cpuset='0-99999999'>{vcpu}</vcpu></domain>")
     assert found is not None
     assert (found.vcpu_count, found.vcpu_cpus) == (0, {})
 
 
 def test_libvirt_of_another_machine_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LIBVIRT_DEFAULT_URI", "qemu+ssh://root@elsewhere/system")
-    assert libvirt.ask().why == "LIBVIRT_DEFAULT_URI names another machine: qemu+ssh://root@elsewhere/system"
+    assert libvirt.query_libvirt().why == "LIBVIRT_DEFAULT_URI names another machine: qemu+ssh://root@elsewhere/system"
 
 
 def test_a_socket_that_is_not_for_this_user_needs_root(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,11 +268,11 @@ def test_a_socket_that_is_not_for_this_user_needs_root(monkeypatch: pytest.Monke
 
     monkeypatch.delenv("LIBVIRT_DEFAULT_URI", raising=False)
     monkeypatch.setattr(libvirt, "Path", Closed)
-    assert libvirt.ask().why == "needs root: /run/libvirt is closed to this user"
+    assert libvirt.query_libvirt().why == "needs root: /run/libvirt is closed to this user"
 
 
 def test_libvirt_is_asked_once_by_however_many(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
-    monkeypatch.setattr(libvirt, "ask", lambda: asked.append(1) or LibvirtAnswer("9.0.0"))
-    answer = libvirt.once()
+    monkeypatch.setattr(libvirt, "ask", lambda: asked.append(1) or LibvirtReply("9.0.0"))
+    answer = libvirt.query_once()
     assert [answer().version, answer().version, len(asked)] == ["9.0.0", "9.0.0", 1]

@@ -10,7 +10,7 @@ from tests import chips
 from tests.chips import SMBIOS, machine
 
 from nodrop.host import memory, smbios
-from nodrop.host.dimms import EDAC, channel
+from nodrop.host.dimms import EDAC, parse_channel
 from nodrop.host.smbios import TABLE
 
 DUMPS = sorted(path.stem for path in SMBIOS.glob("*.bin"))
@@ -91,7 +91,7 @@ def test_a_virtual_machines_memory_has_no_made_up_kind_or_channel(tmp_path: Path
     ],
 )
 def test_channels_are_read_off_names_that_tell_them(locator: str, bank: str, expected: str | None) -> None:
-    assert channel(locator, bank) == expected
+    assert parse_channel(locator, bank) == expected
 
 
 def edac(controllers: int, populated: int, *, channels: int = 6) -> dict[str, str]:
@@ -146,13 +146,13 @@ def test_neither_tables_nor_counters_is_said(tmp_path: Path) -> None:
     ],
 )
 def test_tables_that_lie_about_their_length_end_there(table: bytes, tmp_path: Path) -> None:
-    assert len(list(smbios.structures(table))) <= 1
+    assert len(list(smbios.parse_structures(table))) <= 1
     memory.describe(machine(tmp_path, {TABLE: table}))
 
 
 @pytest.mark.parametrize("name", DUMPS)
 def test_a_table_cut_anywhere_is_read_as_far_as_it_goes(name: str) -> None:
     whole = chips.smbios(name)
-    count = len(list(smbios.structures(whole)))
+    count = len(list(smbios.parse_structures(whole)))
     for end in range(0, len(whole), 97):
-        assert len(list(smbios.structures(whole[:end]))) <= count
+        assert len(list(smbios.parse_structures(whole[:end]))) <= count

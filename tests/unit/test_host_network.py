@@ -11,7 +11,7 @@ from pyroute2.netlink.rtnl.ifaddrmsg import ifaddrmsg
 from pyroute2.netlink.rtnl.ifinfmsg import ifinfmsg
 
 from nodrop.host import network
-from nodrop.host.network import KernelNetwork, eswitch_of, fastest_bps, interfaces_of, link_modes_of
+from nodrop.host.network import NetlinkReader, find_fastest_bps, parse_eswitch, parse_interfaces, parse_link_modes
 
 
 def sent(message: Any) -> Any:
@@ -59,12 +59,12 @@ def eswitch(mode: int) -> Any:
 
 
 def test_limits_of_virtual_functions_are_read_by_their_numbers() -> None:
-    found = interfaces_of([link(4, "ens3f0", {0: 2500, 3: 0})], [])
+    found = parse_interfaces([link(4, "ens3f0", {0: 2500, 3: 0})], [])
     assert found["ens3f0"].vf_limits_mbps == {0: 2500, 3: 0}
 
 
 def test_an_interface_has_the_addresses_it_was_given_and_not_those_all_have() -> None:
-    found = interfaces_of(
+    found = parse_interfaces(
         [link(4, "ens3f0", {}), link(5, "ens3f1", {})],
         [address(4, "192.0.2.1"), address(4, "2001:db8::1"), address(5, "fe80::1")],
     )
@@ -73,18 +73,18 @@ def test_an_interface_has_the_addresses_it_was_given_and_not_those_all_have() ->
 
 
 def test_the_fastest_supported_mode_is_found_among_what_is_no_speed() -> None:
-    names = link_modes_of(modes("Autoneg", "FIBRE", "10000baseSR/Full", "25000baseCR/Full", "1000baseX/Full", "FEC_RS"))
-    assert fastest_bps(names) == 25 * 10**9
+    names = parse_link_modes(modes("Autoneg", "FIBRE", "10000baseSR/Full", "25000baseCR/Full", "1000baseX/Full", "FEC_RS"))
+    assert find_fastest_bps(names) == 25 * 10**9
 
 
 @pytest.mark.parametrize("names", [(), ("Autoneg", "TP"), ("4294967295baseT/Full",), ("0baseT/Full",)])
 def test_modes_without_a_sane_speed_have_none(names: tuple[str, ...]) -> None:
-    assert fastest_bps(link_modes_of(modes(*names))) is None
+    assert find_fastest_bps(parse_link_modes(modes(*names))) is None
 
 
 @pytest.mark.parametrize(("mode", "said"), [(0, "legacy"), (1, "switchdev"), (7, None)])
 def test_a_cards_switch_is_in_one_of_two_modes(mode: int, said: str | None) -> None:
-    found, why = eswitch_of(eswitch(mode))
+    found, why = parse_eswitch(eswitch(mode))
     assert found == said
     assert bool(why) == (said is None)
 
@@ -99,7 +99,7 @@ def test_a_driver_that_keeps_the_kernel_waiting_is_waited_for_once(monkeypatch: 
 
     monkeypatch.setattr(network, "WAIT_S", 0.05)
     monkeypatch.setattr(network, "_firmware", never)
-    kernel = KernelNetwork()
+    kernel = NetlinkReader()
     assert kernel.firmware("ens3") == ("", "the kernel did not answer within 0.05 s")
     assert kernel.firmware("ens4") == ("", "the kernel did not answer within 0.05 s")
     assert kernel.interfaces()[0] == {}
@@ -108,7 +108,7 @@ def test_a_driver_that_keeps_the_kernel_waiting_is_waited_for_once(monkeypatch: 
 
 
 def test_this_kernel_is_asked_without_an_error() -> None:
-    kernel = KernelNetwork()
+    kernel = NetlinkReader()
     interfaces, why = kernel.interfaces()
     assert "lo" in interfaces, why
     assert kernel.link_modes("lo")[0] == ()

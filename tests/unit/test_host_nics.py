@@ -15,24 +15,24 @@ from tests.pci_trees import (
 )
 
 from nodrop.host import nics, pci
-from nodrop.host.inputs import LibvirtAnswer
-from nodrop.host.network import Interface
-from nodrop.host.nics import Devices
-from nodrop.host.pci_names import Names
+from nodrop.host.inputs import LibvirtReply
+from nodrop.host.network import KernelInterface
+from nodrop.host.nics import HostDevices
+from nodrop.host.pci_names import PciNames
 from nodrop.model.chd import Nic, Port, VSwitch
 
 NO_ROUTES = "Iface\tDestination\tGateway"
 
 
-def described(tree: PciTree, network: RecordedNetwork | None = None, **more: object) -> Devices:
+def described(tree: PciTree, network: RecordedNetwork | None = None, **more: object) -> HostDevices:
     return nics.describe(source(tree.root, network or RecordedNetwork(), **more))  # type: ignore[arg-type]
 
 
-def card(found: Devices, name: str) -> Nic:
+def card(found: HostDevices, name: str) -> Nic:
     return next(nic for nic in found.nics if nic.id == name)
 
 
-def port(found: Devices, name: str) -> Port:
+def port(found: HostDevices, name: str) -> Port:
     return next(each for nic in found.nics for each in nic.ports if each.pci_id == name)
 
 
@@ -69,7 +69,7 @@ def test_the_limit_of_a_slot_is_rate_by_lanes_by_encoding_by_payload(tmp_path: P
 )
 def test_lanes_of_each_generation_carry_what_its_encoding_leaves(generation: int, gbps_of_16_lanes: float) -> None:
     # PCI Express Base Specification 6.0: 8b/10b, then 128b/130b, then 242 of the 256 bytes of a flit.
-    limit = pci.limit_bps(pci.GENERATIONS[generation - 1], 16)
+    limit = pci.compute_limit_bps(pci.PCIE_GENERATIONS[generation - 1], 16)
     assert limit / pci.PROTOCOL_RATIO / 1e9 == pytest.approx(gbps_of_16_lanes, rel=1e-4)
 
 
@@ -147,7 +147,7 @@ def test_a_port_without_an_address_a_route_or_a_bridge_is_free(tmp_path: Path) -
 
 
 def test_a_port_with_an_address_is_the_hosts(tmp_path: Path) -> None:
-    network = RecordedNetwork({"ens3": Interface(("192.0.2.7/24",))})
+    network = RecordedNetwork({"ens3": KernelInterface(("192.0.2.7/24",))})
     found = port(described(one_card(tmp_path), network), "0000:03:00.0")
     assert (found.eligible.value, found.in_use.value, found.owners) == (False, True, ("host",))
 
@@ -203,9 +203,9 @@ def test_virtual_functions_belong_to_the_vms_that_were_given_them(tmp_path: Path
     domain = """<domain><name>bng</name><vcpu>2</vcpu><devices><hostdev><source>
         <address domain='0x0000' bus='0x03' slot='0x10' function='0x1'/></source></hostdev></devices></domain>"""
     network = RecordedNetwork(
-        {"ens3f1": Interface(vf_limits_mbps={0: 2500, 1: 0})}, eswitches={"0000:03:00.1": "legacy"}
+        {"ens3f1": KernelInterface(vf_limits_mbps={0: 2500, 1: 0})}, eswitches={"0000:03:00.1": "legacy"}
     )
-    found = port(described(two_sockets(tmp_path), network, libvirt=LibvirtAnswer(domains=(domain,))), "0000:03:00.1")
+    found = port(described(two_sockets(tmp_path), network, libvirt=LibvirtReply(domains=(domain,))), "0000:03:00.1")
     assert found.sriov is not None
     assert (found.sriov.total_count.value, found.sriov.configured_count.value) == (63, 2)
     assert found.sriov.eswitch.value == "legacy"
@@ -295,7 +295,7 @@ def test_a_card_whose_interface_is_in_another_network_namespace_is_not_given_awa
 def test_a_function_whose_class_cannot_be_read_is_left_out(tmp_path: Path, said: str) -> None:
     tree = one_card(tmp_path)
     tree.write("/sys/bus/pci/devices/0000:03:00.0/class", said)
-    assert pci.functions(source(tree.root).tree) == ()
+    assert pci.list_functions(source(tree.root).tree) == ()
 
 
 def test_a_directory_of_devices_with_other_names_is_no_hindrance(tmp_path: Path) -> None:
@@ -317,14 +317,14 @@ LIST = """# a list
 
 
 def test_cards_are_named_by_the_list_of_their_own_vendor() -> None:
-    names = Names(LIST, "/usr/share/misc/pci.ids")
+    names = PciNames(LIST, "/usr/share/misc/pci.ids")
     assert names.device(MOMENT, 0x8086, 0x10FB).value == "82599ES 10-Gigabit SFI/SFP+ Network Connection"
     assert names.device(MOMENT, 0x8087, 0x10FB).value == "Not the same"
     assert names.vendor(MOMENT, 0x8086).confidence == "database"
 
 
 def test_a_card_that_no_list_names_keeps_its_numbers() -> None:
-    unnamed, without = Names(LIST, "pci.ids").device(MOMENT, 0x8086, 0x1234), Names("", "").vendor(MOMENT, 0x15B3)
+    unnamed, without = PciNames(LIST, "pci.ids").device(MOMENT, 0x8086, 0x1234), PciNames("", "").vendor(MOMENT, 0x15B3)
     assert (unnamed.value, unnamed.why) == ("8086:1234", "not in pci.ids")
     assert (without.value, without.why) == ("15b3", "no pci.ids on this machine to name it by")
 
@@ -347,7 +347,7 @@ def test_a_port_no_driver_speaks_for_has_the_speed_in_its_cards_name(
 ) -> None:
     tree = PciTree(tmp_path)
     tree.driver(tree.function("pci0000:00/0000:03:00.0", ETHERNET, "1234"), "vfio-pci")
-    monkeypatch.setattr(nics, "names", lambda: Names(f"8086  Intel\n\t1234  {model}\n", "pci.ids"))
+    monkeypatch.setattr(nics, "names", lambda: PciNames(f"8086  Intel\n\t1234  {model}\n", "pci.ids"))
     speed = described(tree).nics[0].ports[0].speed_bps
     assert speed.value == (gbps * 10**9 if gbps else None)
     assert speed.confidence == ("database" if gbps else "unknown")

@@ -9,7 +9,7 @@ from tests.chips import dump, machine
 from tests.machines import fresh
 
 from nodrop.host import processor
-from nodrop.host.describe import this_machine
+from nodrop.host.describe import open_this_machine
 from nodrop.model.chd import Processor
 from nodrop.model.observation import Feature
 
@@ -304,7 +304,7 @@ def test_a_core_in_no_table_is_unknown_with_its_numbers(tmp_path):
 @pytest.fixture(params=["", *CAPTURED], ids=lambda name: name or "this machine")
 def seen(request, require_tool):
     """A machine, and how lscpu is asked of it."""
-    source = fresh(request.param) if request.param else this_machine()
+    source = fresh(request.param) if request.param else open_this_machine()
     command = [str(require_tool("lscpu")), "-J", "-B"]
     return source, [*command, "--sysroot", str(source.tree.root)] if request.param else command
 

@@ -4,7 +4,7 @@ import pytest
 from tests.chips import MOMENT, dump, machine
 
 from nodrop.host import identity, os_settings
-from nodrop.host.inputs import Answer
+from nodrop.host.inputs import ProgramOutput
 
 SYSTEMD = "/sys/fs/cgroup/system.slice"
 
@@ -95,12 +95,12 @@ def test_secrets_on_the_command_line_are_left_out_even_of_captures(tmp_path, tex
     ],
 )
 def test_the_packet_filter_is_told_by_its_hooks(tmp_path, ruleset, expected):
-    source = machine(tmp_path, {})._replace(live=True, programs=lambda *_: Answer(ruleset))
+    source = machine(tmp_path, {})._replace(live=True, programs=lambda *_: ProgramOutput(ruleset))
     assert os_settings.describe(source)["firewall"].value == expected
 
 
 def test_a_packet_filter_that_cannot_be_asked_is_unknown(tmp_path):
-    source = machine(tmp_path, {})._replace(live=True, programs=lambda *_: Answer(None, "nft is not installed"))
+    source = machine(tmp_path, {})._replace(live=True, programs=lambda *_: ProgramOutput(None, "nft is not installed"))
     assert not os_settings.describe(source)["firewall"].known
 
 
@@ -118,7 +118,7 @@ def test_a_virtual_machine_names_its_hypervisor(tmp_path):
     source = machine(tmp_path, {"/proc/cpuinfo": "flags\t: hypervisor\n", **files})._replace(
         cpuid=dump("zen4-under-kvm")
     )
-    found = identity.virtualization(source)
+    found = identity.detect_virtualization(source)
     assert (found.value, found.why) == ("KVM", "QEMU Standard PC")
 
 

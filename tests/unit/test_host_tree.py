@@ -10,12 +10,12 @@ from tests.machines import made_up
 
 from nodrop.descriptors.chd_rules import complaints
 from nodrop.errors import ConfigError
-from nodrop.host.capture import capture, captured
-from nodrop.host.describe import describe
-from nodrop.host.file_tree import MOST_BYTES, Tree
+from nodrop.host.capture import capture, open_capture
+from nodrop.host.describe import describe_host
+from nodrop.host.file_tree import FILE_BYTES_MAX, FileTree
 from nodrop.host.inputs import Source
-from nodrop.model.observation import Moment
-from nodrop.system.cpu_sets import listed, ranges
+from nodrop.model.observation import ObservationTime
+from nodrop.system.cpu_sets import format_cpu_list, parse_cpu_list
 
 
 @pytest.mark.parametrize(
@@ -35,13 +35,13 @@ from nodrop.system.cpu_sets import listed, ranges
     ],
 )
 def test_lists_of_cpus_are_read_as_the_kernel_writes_them(written: str, cpus: tuple[int, ...] | None) -> None:
-    assert listed(written) == cpus
+    assert parse_cpu_list(written) == cpus
 
 
 def test_lists_of_cpus_are_written_as_the_kernel_does() -> None:
-    assert ranges((8, 0, 1, 2, 3, 10, 11)) == "0-3,8,10-11"
-    assert ranges(()) == ""
-    assert all(listed(ranges(each)) == each for each in ((0,), (0, 2), (1, 2, 3)))
+    assert format_cpu_list((8, 0, 1, 2, 3, 10, 11)) == "0-3,8,10-11"
+    assert format_cpu_list(()) == ""
+    assert all(parse_cpu_list(format_cpu_list(each)) == each for each in ((0,), (0, 2), (1, 2, 3)))
 
 
 def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
@@ -55,13 +55,13 @@ def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
     assert tree.why("/a/none") == "not in the capture"
     assert tree.text("/a") is None
     assert tree.why("/a") == "unreadable"
-    assert Tree("/").text("/proc/none") is None
+    assert FileTree("/").text("/proc/none") is None
     assert tree.names("/b") == ()
 
 
 def test_absurd_files_are_cut_and_absurd_numbers_are_none(tmp_path: Path) -> None:
-    tree = made_up(tmp_path, {"/long": "9" * (MOST_BYTES + 5)})
-    assert len(tree.raw("/long") or b"") == MOST_BYTES
+    tree = made_up(tmp_path, {"/long": "9" * (FILE_BYTES_MAX + 5)})
+    assert len(tree.raw("/long") or b"") == FILE_BYTES_MAX
     assert tree.number("/long") is None
     assert len(tree.why("/long")) < 80
     os.mkfifo(tmp_path / "pipe")
@@ -101,8 +101,8 @@ def test_a_machine_is_the_same_by_its_capture(tmp_path: Path) -> None:
     live = capture(tmp_path / "here.tar.gz")
     with tarfile.open(tmp_path / "here.tar.gz") as archive:
         assert not [name for name in archive.getnames() if name.startswith("/") or ".." in name]
-    with captured(tmp_path / "here.tar.gz") as source:
-        again = describe(source)
+    with open_capture(tmp_path / "here.tar.gz") as source:
+        again = describe_host(source)
     assert again.captured_at == live.captured_at
     assert again.host.hostname.value == live.host.hostname.value
     ours, theirs = live.resources.numa_nodes, again.resources.numa_nodes
@@ -138,11 +138,11 @@ def test_a_hostile_capture_writes_nothing_outside_and_reads_nothing_outside(tmp_
         ("sys/device", ""),
         ("etc/machine-id", "/etc/passwd"),
     )
-    with captured(archive) as source:
+    with open_capture(archive) as source:
         assert source.tree.text("/sys/x") == "1"
         assert source.tree.text("/etc/machine-id") is None
         assert not source.tree.exists("/sys/device")
-        assert tuple(complaints(describe(source))) == ()
+        assert tuple(complaints(describe_host(source))) == ()
     assert not target.exists()
 
 
@@ -150,7 +150,7 @@ def test_a_hostile_capture_writes_nothing_outside_and_reads_nothing_outside(tmp_
 def test_what_is_no_capture_is_refused_in_a_sentence(tmp_path: Path, held: bytes) -> None:
     place = tmp_path / "x.tar.gz"
     place.write_bytes(held)
-    with pytest.raises(ConfigError, match="--root: "), captured(place):
+    with pytest.raises(ConfigError, match="--root: "), open_capture(place):
         pass
 
 
@@ -158,10 +158,10 @@ def test_a_truncated_capture_and_an_empty_directory_are_refused(tmp_path: Path) 
     whole = _tar(tmp_path / "w.tar.gz", ("sys/x", os.urandom(100_000)))
     cut = tmp_path / "cut.tar.gz"
     cut.write_bytes(whole.read_bytes()[:5000])
-    with pytest.raises(ConfigError, match="its end is missing"), captured(cut):
+    with pytest.raises(ConfigError, match="its end is missing"), open_capture(cut):
         pass
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ConfigError, match="neither sys/ nor proc/"), captured(tmp_path / "empty"):
+    with pytest.raises(ConfigError, match="neither sys/ nor proc/"), open_capture(tmp_path / "empty"):
         pass
 
 
@@ -202,8 +202,8 @@ def test_a_machine_of_absurd_files_is_described_without_an_error(tmp_path: Path,
         "/cpuid.txt",
     )
     made_up(tmp_path, dict.fromkeys(names, held))
-    with captured(tmp_path) as source:
-        assert tuple(complaints(describe(source))) == ()
+    with open_capture(tmp_path) as source:
+        assert tuple(complaints(describe_host(source))) == ()
 
 
 def test_bandwidth_of_memory_and_of_a_link_is_what_the_firmware_says(tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ def test_bandwidth_of_memory_and_of_a_link_is_what_the_firmware_says(tmp_path: P
             f"{base}/node/node1/access0/initiators/read_bandwidth": "30720\n",
         },
     )
-    found = describe(Source(tree, Moment("")))
+    found = describe_host(Source(tree, ObservationTime("")))
     bandwidths = [node.memory.bandwidth.total_bytes_per_s.value for node in found.resources.numa_nodes]
     assert bandwidths == [131072 * 2.0**20, 30720 * 2.0**20]
     link = found.resources.links[0]

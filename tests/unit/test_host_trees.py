@@ -7,7 +7,7 @@ from nodrop.descriptors import Form, text_of, with_fingerprints
 from nodrop.descriptors.chd import chd_of_text
 from nodrop.descriptors.chd_rules import complaints
 from nodrop.report.host.unknowns import leaves
-from nodrop.system.cpu_sets import ranges
+from nodrop.system.cpu_sets import format_cpu_list
 
 FORMS: tuple[Form, ...] = ("json", "xml", "yaml")
 
@@ -74,7 +74,7 @@ def test_nodes_cpus_threads_and_sockets_are_as_they_are_known_to_be(name: str) -
 def test_a_node_is_not_a_socket_under_sub_numa_clustering() -> None:
     nodes = described("epyc-8n-smt").resources.numa_nodes
     assert [node.socket.value for node in nodes] == [0, 0, 0, 0, 1, 1, 1, 1]
-    assert ranges(nodes[4].cpus.ids) == "24-29,72-77"
+    assert format_cpu_list(nodes[4].cpus.ids) == "24-29,72-77"
     assert nodes[4].cpus.sibling_sets[0] == (24, 72)
 
 
@@ -111,7 +111,7 @@ def test_offline_cpus_are_on_no_node() -> None:
 
 def test_a_cpu_that_two_nodes_claim_is_counted_once_and_said() -> None:
     host = described("xeon-wrong-numa")
-    assert ranges(host.resources.numa_nodes[0].cpus.ids) == "0-7"
+    assert format_cpu_list(host.resources.numa_nodes[0].cpus.ids) == "0-7"
     assert any("CPUs 0-7 are on node 1 and on another one" in warning for warning in host.warnings)
 
 

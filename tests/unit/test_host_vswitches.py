@@ -9,8 +9,8 @@ import pytest
 from tests.pci_trees import MOMENT, PciTree, RecordedNetwork, source, two_sockets
 
 from nodrop.host import nat, vswitches
-from nodrop.host.inputs import Answer
-from nodrop.host.network import Interface
+from nodrop.host.inputs import ProgramOutput
+from nodrop.host.network import KernelInterface
 from nodrop.model.chd import VSwitch
 
 OVS_ASKED = "ovs-vsctl --timeout=1 --format=json -- list Open_vSwitch -- list Bridge -- list Port -- list Interface"
@@ -59,14 +59,14 @@ def root(**more: Any) -> dict[str, Any]:
 
 def described(
     tree: PciTree,
-    programs: Mapping[str, str | Answer],
-    interfaces: Mapping[str, Interface] | None = None,
+    programs: Mapping[str, str | ProgramOutput],
+    interfaces: Mapping[str, KernelInterface] | None = None,
 ) -> tuple[VSwitch, ...]:
     network = RecordedNetwork(interfaces)
     return vswitches.describe(source(tree.root, network, {NFT_ASKED: NO_RULES, **programs}))
 
 
-def with_ovs(tmp_path: Path, answer: str | Answer) -> tuple[VSwitch, ...]:
+def with_ovs(tmp_path: Path, answer: str | ProgramOutput) -> tuple[VSwitch, ...]:
     tree = two_sockets(tmp_path)
     tree.write("/run/openvswitch/db.sock", "")
     return described(tree, {OVS_ASKED: answer})
@@ -124,7 +124,7 @@ def test_the_integration_bridge_of_ovn_is_known_by_its_controller(tmp_path: Path
 @pytest.mark.parametrize(
     "answer",
     [
-        Answer(None, "ovs-vsctl did not answer within 1 s"),
+        ProgramOutput(None, "ovs-vsctl did not answer within 1 s"),
         "",
         "{}\n{}\n{}\n{}",
         "not JSON",
@@ -132,7 +132,7 @@ def test_the_integration_bridge_of_ovn_is_known_by_its_controller(tmp_path: Path
         "[" * 100_000,
     ],
 )
-def test_open_vswitch_that_does_not_answer_is_there_and_unknown(tmp_path: Path, answer: str | Answer) -> None:
+def test_open_vswitch_that_does_not_answer_is_there_and_unknown(tmp_path: Path, answer: str | ProgramOutput) -> None:
     (switch,) = with_ovs(tmp_path, answer)
     assert switch.kind.value == "ovs"
     assert not switch.version.known
@@ -183,12 +183,12 @@ def test_vpp_that_does_not_answer_is_there_and_unknown(tmp_path: Path) -> None:
     assert switch.version.why == "vppctl is not installed"
 
 
-def with_bridge(tmp_path: Path, programs: Mapping[str, str | Answer], *addresses: str) -> VSwitch:
+def with_bridge(tmp_path: Path, programs: Mapping[str, str | ProgramOutput], *addresses: str) -> VSwitch:
     tree = two_sockets(tmp_path)
     tree.write("/proc/sys/kernel/osrelease", "6.1.0-18-amd64")
     tree.directory("/sys/class/net/vnet0")
     tree.bridge("virbr0", "vnet0", "ens3f0")
-    (switch,) = described(tree, programs, {"virbr0": Interface(addresses)})
+    (switch,) = described(tree, programs, {"virbr0": KernelInterface(addresses)})
     return switch
 
 
@@ -223,13 +223,13 @@ def test_a_bridge_tells_its_cards_from_its_virtual_interfaces(tmp_path: Path) ->
         (rule(match("saddr", {"prefix": {"addr": "10.0.0.0", "len": 8}}), MASQUERADE), "bridge"),
         (rule(match("iifname", "docker0"), MASQUERADE), "bridge"),
         (rule(match("saddr", LOCAL), {"accept": None}), "bridge"),
-        (Answer(None, "nft failed: Operation not permitted (you must be root)"), None),
+        (ProgramOutput(None, "nft failed: Operation not permitted (you must be root)"), None),
         ("{}", None),
         ('{"nftables": [1, 2]}', None),
     ],
 )
 def test_a_bridge_translates_if_a_rule_hides_what_comes_from_it(
-    tmp_path: Path, said: str | Answer, mode: str | None
+    tmp_path: Path, said: str | ProgramOutput, mode: str | None
 ) -> None:
     assert with_bridge(tmp_path, {NFT_ASKED: said}, "192.168.122.1/24").mode.value == mode
 
@@ -238,14 +238,14 @@ def test_rules_of_the_older_iptables_count_too(tmp_path: Path) -> None:
     tree = PciTree(tmp_path)
     tree.write("/proc/net/ip_tables_names", "filter\nnat")
     saved = "-A POSTROUTING -s 192.168.122.0/24 ! -d 192.168.122.0/24 -j MASQUERADE\n-A POSTROUTING -o eth0 -j ACCEPT\n"
-    network = RecordedNetwork({"virbr0": Interface(("192.168.122.1/24",))})
+    network = RecordedNetwork({"virbr0": KernelInterface(("192.168.122.1/24",))})
     asked = {NFT_ASKED: NO_RULES, "iptables-legacy-save -t nat": saved}
-    found = nat.read(source(tree.root, network, asked))
-    assert nat.mode(source(tree.root), "virbr0", found).value == "nat"
+    found = nat.read_masquerade_rules(source(tree.root, network, asked))
+    assert nat.infer_mode(source(tree.root), "virbr0", found).value == "nat"
 
 
 def test_without_privilege_rules_are_unknown_and_the_reason_is_said(tmp_path: Path) -> None:
-    refused = Answer(None, "nft failed: netlink: Error: cache initialization failed: Operation not permitted")
+    refused = ProgramOutput(None, "nft failed: netlink: Error: cache initialization failed: Operation not permitted")
     mode = with_bridge(tmp_path, {NFT_ASKED: refused}, "192.168.122.1/24").mode
     assert (mode.known, mode.why) == (False, "needs root")
     assert MOMENT.at == mode.at

@@ -5,46 +5,46 @@ from collections import Counter
 import pytest
 
 from nodrop.errors import ConfigError
-from nodrop.host.check import RULES
-from nodrop.host.check.rfc8204 import ITEMS
-from nodrop.host.workload import COLUMNS, features, function, functions, standings, table
+from nodrop.host.check import CHECK_RULES
+from nodrop.host.check.rfc8204 import RECORD_ITEMS
+from nodrop.host.workload import COLUMNS, find_function, list_features, list_functions, list_standings, read_table
 from nodrop.host.workload.checks import CHECKS, RECORDS
-from nodrop.host.workload.unlisted_functions import MENTIONED
+from nodrop.host.workload.unlisted_functions import UNLISTED_FUNCTIONS
 
 
 def classes(name: str) -> set[str]:
-    return {each.name for each in function(name).classes}
+    return {each.name for each in find_function(name).classes}
 
 
 def test_table_1_has_every_row_and_mark_of_the_document():
     # counted in the published text: 9 use cases, of which 3 name no VNF, and 24 VNFs
-    rows = table(1)[2:]
+    rows = read_table(1)[2:]
     assert len(rows) == 27
     assert sum(bool(row[0]) for row in rows) == 9
     assert [row[0][0] for row in rows if row[1] == "N/A"] == ["1", "2", "7"]
-    assert all(len(row) == 2 + len(COLUMNS) for row in table(1))
+    assert all(len(row) == 2 + len(COLUMNS) for row in read_table(1))
     marks = Counter(place for row in rows for place, mark in enumerate(row[2:]) if mark)
     assert [marks[place] for place in range(len(COLUMNS))] == [3, 12, 3, 17, 8, 11, 5, 5, 17, 2]
     assert {mark for row in rows for mark in row[2:]} == {"", "X"}
 
 
 def test_table_2_and_3_have_every_row_and_mark_of_the_document():
-    assert len(table(2)) == 1 + 25
-    assert len(table(3)) == 1 + 35
-    assert [sum(bool(row[place]) for row in table(2)[1:]) for place in range(1, 5)] == [17, 3, 8, 4]
-    assert [sum(bool(row[place]) for row in table(3)[1:]) for place in range(1, 6)] == [27, 16, 3, 8, 6]
-    assert sum(each.is_hypervisors for each in features()) == 12  # those in bold
+    assert len(read_table(2)) == 1 + 25
+    assert len(read_table(3)) == 1 + 35
+    assert [sum(bool(row[place]) for row in read_table(2)[1:]) for place in range(1, 5)] == [17, 3, 8, 4]
+    assert [sum(bool(row[place]) for row in read_table(3)[1:]) for place in range(1, 6)] == [27, 16, 3, 8, 6]
+    assert sum(each.is_hypervisors for each in list_features()) == 12  # those in bold
 
 
 def test_slips_of_the_document_are_kept_in_the_tables():
-    assert table(2)[10][0] == "IO Large pages support"
-    assert table(3)[10][0] == "<b>I/O Large pages support</b>"
-    assert table(1)[0][8:] == ("Signal processing", "", "Storage", "")
-    assert table(1)[1][8:] == ("Signal processing", "Non-intensive", "R/W Intensive", "")
+    assert read_table(2)[10][0] == "IO Large pages support"
+    assert read_table(3)[10][0] == "<b>I/O Large pages support</b>"
+    assert read_table(1)[0][8:] == ("Signal processing", "", "Storage", "")
+    assert read_table(1)[1][8:] == ("Signal processing", "Non-intensive", "R/W Intensive", "")
 
 
 def test_every_row_of_table_2_is_found_in_table_3():
-    assert sum(each.bare_metal is not None for each in features()) == 25
+    assert sum(each.bare_metal is not None for each in list_features()) == 25
 
 
 @pytest.mark.parametrize(
@@ -63,15 +63,15 @@ def test_a_vnf_has_the_workloads_that_table_1_marks(name, expected):
 
 
 def test_what_the_headings_leave_unclear_is_told_as_unclear():
-    unclear = {each.name for each in functions() if any(one.unclear for one in each.classes)}
+    unclear = {each.name for each in list_functions() if any(one.unclear for one in each.classes)}
     assert unclear == {"AS", "OLT", "DSLAM", "ONU", "ONT"}
 
 
 @pytest.mark.parametrize("name", ["BNG", "bras", "vBRAS", "vbng", "Broadband Network Gateway"])
 def test_the_bng_is_no_row_of_table_1_and_is_told_by_the_text(name):
-    found = function(name)
-    assert found in MENTIONED
-    assert found.name not in {row[1] for row in table(1)}
+    found = find_function(name)
+    assert found in UNLISTED_FUNCTIONS
+    assert found.name not in {row[1] for row in read_table(1)}
     assert "intermediate NF" in classes(name)
     assert {each.clause for each in found.classes} == {"clause 6.1", "clause 5"}
     assert "no row of table 1" in found.note
@@ -79,23 +79,23 @@ def test_the_bng_is_no_row_of_table_1_and_is_told_by_the_text(name):
 
 @pytest.mark.parametrize(("written", "name"), [("sgw", "S-GW"), ("s-gw", "S-GW"), ("e-cpe", "E-CPE (Enterprise-CPE)")])
 def test_letters_and_hyphens_do_not_matter(written, name):
-    assert function(written).name == name
+    assert find_function(written).name == name
 
 
 def test_a_near_miss_is_told_the_name_that_was_meant():
     with pytest.raises(ConfigError, match="perhaps BNG is meant"):
-        function("BGN")
+        find_function("BGN")
     with pytest.raises(ConfigError, match="lists those there are"):
-        function("xyzzy")
+        find_function("xyzzy")
 
 
 def test_na_is_no_vnf():
     with pytest.raises(ConfigError):
-        function("N/A")
+        find_function("N/A")
 
 
 def test_encryption_makes_the_instruction_set_matter():
-    why = {name: {each.feature.name: each.why for each in standings(function(name))} for name in ("S-GW", "P-GW")}
+    why = {name: {each.feature.name: each.why for each in list_standings(find_function(name))} for name in ("S-GW", "P-GW")}
     extended = "Extended instruction set (e.g. cryptography)"
     assert "encrypted" in why["S-GW"][extended]
     assert "encrypted" not in why["P-GW"][extended]
@@ -103,7 +103,7 @@ def test_encryption_makes_the_instruction_set_matter():
 
 def test_only_what_the_document_analysed_is_told_as_analysed():
     def told(name: str) -> set[str]:
-        return {each.standing for each in standings(function(name))}
+        return {each.standing for each in list_standings(find_function(name))}
 
     assert told("BNG") == {"analysed"}
     assert told("MME") == {"less", "open"}
@@ -111,10 +111,10 @@ def test_only_what_the_document_analysed_is_told_as_analysed():
 
 
 def test_features_link_to_checks_that_exist_and_every_check_is_about_a_feature():
-    names = {each.name for each in features()}
+    names = {each.name for each in list_features()}
     assert set(CHECKS) | set(RECORDS) <= names
     linked = {check for ids in CHECKS.values() for check in ids}
-    assert linked <= {rule.id for rule in RULES}
-    assert {check for ids in RECORDS.values() for check in ids} <= {item.id for item in ITEMS}
+    assert linked <= {rule.id for rule in CHECK_RULES}
+    assert {check for ids in RECORDS.values() for check in ids} <= {item.id for item in RECORD_ITEMS}
     # Table A.1 has A7, annex D has A5, clause 7.2 alone Y6 and clause 7.1 alone H14: no rows of table 3
-    assert {rule.id for rule in RULES} - linked == {"A5", "A7", "H14", "Y6"}
+    assert {rule.id for rule in CHECK_RULES} - linked == {"A5", "A7", "H14", "Y6"}

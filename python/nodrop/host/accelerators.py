@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Literal
 
 from nodrop.host import pci, ports
-from nodrop.host.pci import INTEL, Function
-from nodrop.host.pci_names import names
-from nodrop.host.ports import Surroundings
+from nodrop.host.pci import INTEL, PciFunction
+from nodrop.host.pci_names import load_pci_names
+from nodrop.host.ports import PortContext
 from nodrop.model.chd import Accelerator
 from nodrop.model.observation import Observation
 
@@ -22,7 +22,7 @@ STREAMING = frozenset({0x0B25, 0x0CFE, 0x11FB, 0x1212})
 """Of Intel: copy and analytics engines, among system peripherals. Source: Linux, drivers/dma/idxd/init.c."""
 
 
-def describe(around: Surroundings, functions: tuple[Function, ...]) -> Iterator[Accelerator]:
+def describe(around: PortContext, functions: tuple[PciFunction, ...]) -> Iterator[Accelerator]:
     """Those of a machine; virtual ones are counted with theirs."""
     source = around.source
     for each in functions:
@@ -31,15 +31,15 @@ def describe(around: Surroundings, functions: tuple[Function, ...]) -> Iterator[
             yield Accelerator(
                 pci_id=each.id,
                 kind=kind,
-                node=pci.node(source, each.path),
-                vendor=names().vendor(source.moment, each.vendor),
-                model=names().device(source.moment, each.vendor, each.device),
-                in_use=ports.in_use(around, each),
+                node=pci.find_node(source, each.path),
+                vendor=load_pci_names().vendor(source.moment, each.vendor),
+                model=load_pci_names().device(source.moment, each.vendor, each.device),
+                in_use=ports.observe_in_use(around, each),
                 vf_count=_virtual(around, each),
             )
 
 
-def _kind(function: Function) -> Literal["crypto", "other"] | None:
+def _kind(function: PciFunction) -> Literal["crypto", "other"] | None:
     intel = function.vendor == INTEL
     if function.base_class == ENCRYPTION or (intel and function.device in QUICK_ASSIST):
         return "crypto"
@@ -48,7 +48,7 @@ def _kind(function: Function) -> Literal["crypto", "other"] | None:
     return "other" if intel and function.device in STREAMING else None
 
 
-def _virtual(around: Surroundings, function: Function) -> Observation[int]:
+def _virtual(around: PortContext, function: PciFunction) -> Observation[int]:
     source, path = around.source, f"{function.path}/sriov_numvfs"
     found = source.tree.number(path)
     if found is not None and 0 <= found < 1 << 16:

@@ -4,19 +4,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from nodrop.host import cpu_users, libvirt, vm_cpu_policy
-from nodrop.host.cpu_users import Seen, Thread
+from nodrop.host.cpu_users import CpuThread, CpuUsers
 from nodrop.host.inputs import Source
-from nodrop.host.utilization import RESCTRL, Load
-from nodrop.host.vm_cpu_policy import ISOLATED, Policy
+from nodrop.host.utilization import RESCTRL, HostLoad
+from nodrop.host.vm_cpu_policy import ISOLATED, VmCpuPolicy
 from nodrop.model.chd import Bandwidth, CpuState, NodeCpus, NumaNode, Use
 from nodrop.model.observation import Observation
-from nodrop.system.cpu_sets import listed
+from nodrop.system.cpu_sets import parse_cpu_list
 
 CPUS = "/sys/devices/system/cpu"
 THREADS = "/proc/*/task/*/status"
 
 
-class Holders(NamedTuple):
+class CpuHolders(NamedTuple):
     """Who has each CPU."""
 
     alone: Mapping[int, tuple[str, ...]]
@@ -27,12 +27,12 @@ class Holders(NamedTuple):
     """Why there may be others; empty: there are none."""
 
 
-def with_availability(
-    source: Source, nodes: Sequence[NumaNode], load: Load, own: Sequence[int] | None
+def add_availability(
+    source: Source, nodes: Sequence[NumaNode], load: HostLoad, own: Sequence[int] | None
 ) -> tuple[NumaNode, ...]:
     """The same nodes, with what is eligible, in use and busy."""
     online = [cpu for node in nodes for cpu in node.cpus.ids]
-    decided = vm_cpu_policy.find(source, own, online)
+    decided = vm_cpu_policy.find_policy(source, own, online)
     held = _holders(source, frozenset(online))
     caches = _caches(source, nodes) if load.memory_bytes_per_s else {}
     return tuple(
@@ -46,29 +46,29 @@ def with_availability(
     )
 
 
-def _holders(source: Source, online: frozenset[int]) -> Holders:
-    isolated = frozenset(listed(source.tree.text(ISOLATED) or "") or ())
-    seen: Seen = cpu_users.look(source.tree, isolated)
-    alone = {cpu: list(names) for cpu, names in vm_cpu_policy.kubelet_owners(source.tree).items()}
+def _holders(source: Source, online: frozenset[int]) -> CpuHolders:
+    isolated = frozenset(parse_cpu_list(source.tree.text(ISOLATED) or "") or ())
+    seen: CpuUsers = cpu_users.find_cpu_users(source.tree, isolated)
+    alone = {cpu: list(names) for cpu, names in vm_cpu_policy.read_kubelet_owners(source.tree).items()}
     shared = dict[int, list[str]]()
     for thread in (*seen.threads, *_bound(source)):
         cpus = online.intersection(thread.cpus)
         for cpu in cpus:
             (alone if len(cpus) == 1 else shared).setdefault(cpu, []).append(thread.owner)
-    return Holders(_each_once(alone), _each_once(shared), seen.hidden)
+    return CpuHolders(_each_once(alone), _each_once(shared), seen.hidden)
 
 
-def _bound(source: Source) -> Iterator[Thread]:
+def _bound(source: Source) -> Iterator[CpuThread]:
     """Virtual CPUs as libvirt knows them: it sees VMs whose processes are hidden here."""
-    for vm in libvirt.domains(source):
-        yield from (Thread(f"VM {vm.name}", cpus) for cpus in vm.vcpu_cpus.values())
+    for vm in libvirt.list_domains(source):
+        yield from (CpuThread(f"VM {vm.name}", cpus) for cpus in vm.vcpu_cpus.values())
 
 
 def _each_once(names: Mapping[int, Sequence[str]]) -> dict[int, tuple[str, ...]]:
     return {cpu: tuple(dict.fromkeys(each)) for cpu, each in names.items()}
 
 
-def _with_states(source: Source, cpus: NodeCpus, decided: Policy, held: Holders, load: Load) -> NodeCpus:
+def _with_states(source: Source, cpus: NodeCpus, decided: VmCpuPolicy, held: CpuHolders, load: HostLoad) -> NodeCpus:
     states = {
         cpu: _held(source, cpu, held).model_copy(
             update={
@@ -82,7 +82,7 @@ def _with_states(source: Source, cpus: NodeCpus, decided: Policy, held: Holders,
     return cpus.model_copy(update={"cpu": states})
 
 
-def _held(source: Source, cpu: int, held: Holders) -> CpuState:
+def _held(source: Source, cpu: int, held: CpuHolders) -> CpuState:
     """Dedicated: one owner, who may run here only. Shared: several, or one who may run elsewhere too."""
     alone, others = held.alone.get(cpu, ()), held.among_others.get(cpu, ())
     names = tuple(dict.fromkeys((*alone, *others)))
@@ -108,7 +108,9 @@ def _caches(source: Source, nodes: Sequence[NumaNode]) -> dict[int, frozenset[in
     }
 
 
-def _bandwidth(source: Source, node: NumaNode, caches: Mapping[int, frozenset[int | None]], load: Load) -> Bandwidth:
+def _bandwidth(
+    source: Source, node: NumaNode, caches: Mapping[int, frozenset[int | None]], load: HostLoad
+) -> Bandwidth:
     """Memory traffic of the last-level caches that are the node's alone."""
     path, own = f"{RESCTRL}/mon_data", caches.get(node.id, frozenset())
     others = frozenset[int | None]().union(*(each for id_, each in caches.items() if id_ != node.id))

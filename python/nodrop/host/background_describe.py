@@ -4,20 +4,20 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 
-from nodrop.host.describe import describe, this_machine
+from nodrop.host.describe import describe_host, open_this_machine
 from nodrop.model.chd import HostDescriptor
 from nodrop.system.log_files import LOGGER
 
-PATIENCE_S = 5.0
+WAIT_MAX_S = 5.0
 """What is waited for takes a second or two at most; a machine that takes longer goes without."""
 
 
-def this_host() -> HostDescriptor:
+def describe_this_host() -> HostDescriptor:
     """This machine as it is, but for how busy its CPUs are: they are, with what goes on beside."""
-    return describe(this_machine(), with_load=False)
+    return describe_host(open_this_machine(), with_load=False)
 
 
-def beside(work: Callable[[], HostDescriptor | None]) -> Callable[[], HostDescriptor | None]:
+def describe_in_background(work: Callable[[], HostDescriptor | None]) -> Callable[[], HostDescriptor | None]:
     """Begin to describe; what is given back waits for the description. None where there is none: that ends no run."""
     found = Future[HostDescriptor | None]()
 
@@ -29,7 +29,7 @@ def beside(work: Callable[[], HostDescriptor | None]) -> Callable[[], HostDescri
 
     def result() -> HostDescriptor | None:
         try:
-            return found.result(PATIENCE_S)
+            return found.result(WAIT_MAX_S)
         except Exception as error:
             LOGGER.warning("this machine is not described in the result: %s", repr(error))
             return None

@@ -14,20 +14,20 @@ from pathlib import Path
 
 from nodrop import __version__
 from nodrop.errors import ConfigError
-from nodrop.host.cpuid import Cpuid, read_dump
-from nodrop.host.describe import describe, this_machine
-from nodrop.host.file_tree import MOST_BYTES, Tree
+from nodrop.host.cpuid import Cpuid, parse_dump
+from nodrop.host.describe import describe_host, open_this_machine
+from nodrop.host.file_tree import FILE_BYTES_MAX, FileTree
 from nodrop.host.inputs import Source
 from nodrop.model.chd import HostDescriptor
-from nodrop.model.observation import Moment
+from nodrop.model.observation import ObservationTime
 
-ABOUT = "nodrop-capture.json"
-CPUID = "cpuid.txt"
+ABOUT_FILE = "nodrop-capture.json"
+CPUID_FILE = "cpuid.txt"
 """As `cpuid -r` prints it."""
-ASKED_OTHERWISE = tuple(f"/proc/sys/kernel/{name}" for name in ("hostname", "osrelease", "arch"))
+UNAME_FILES = tuple(f"/proc/sys/kernel/{name}" for name in ("hostname", "osrelease", "arch"))
 """What a live machine answers by uname(2)."""
-MOST_FILES = 500_000
-MOST_TOTAL_BYTES = 512 << 20
+FILES_MAX = 500_000
+TOTAL_BYTES_MAX = 512 << 20
 
 
 def capture(file: Path, eligible_cpus: tuple[int, ...] | None = None) -> HostDescriptor:
@@ -35,15 +35,15 @@ def capture(file: Path, eligible_cpus: tuple[int, ...] | None = None) -> HostDes
 
     Raises: ConfigError where the file cannot be written.
     """
-    source = this_machine()
-    host = describe(source, eligible_cpus)
-    for path in ASKED_OTHERWISE:
+    source = open_this_machine()
+    host = describe_host(source, eligible_cpus)
+    for path in UNAME_FILES:
         source.tree.text(path)
     try:
         with tarfile.open(file, _mode(file)) as archive:  # type: ignore[call-overload]
-            _add(archive, ABOUT, json.dumps(_about(source), indent=1).encode())
+            _add(archive, ABOUT_FILE, json.dumps(_about(source), indent=1).encode())
             if source.cpuid:
-                _add(archive, CPUID, _dump(source.cpuid).encode())
+                _add(archive, CPUID_FILE, _dump(source.cpuid).encode())
             _add_tree(archive, source.tree)
     except OSError as error:
         raise ConfigError(f"--capture: {file} asked, {error.strerror}; name a file that can be written") from None
@@ -51,7 +51,7 @@ def capture(file: Path, eligible_cpus: tuple[int, ...] | None = None) -> HostDes
 
 
 @contextlib.contextmanager
-def captured(place: Path) -> Iterator[Source]:
+def open_capture(place: Path) -> Iterator[Source]:
     """A machine from its capture: a directory, or an archive that is unpacked for a while.
 
     Raises: ConfigError where it is neither.
@@ -75,9 +75,9 @@ def _source(directory: Path) -> Source:
                 "name a directory that has, or an archive written by `nodrop host describe --capture`"
             )
         root = inside[0]
-    about, dump = Tree(root).text(f"/{ABOUT}"), Tree(root).text(f"/{CPUID}")
+    about, dump = FileTree(root).text(f"/{ABOUT_FILE}"), FileTree(root).text(f"/{CPUID_FILE}")
     at, refused = _read_about(about or "{}")
-    return Source(Tree(root, refused), Moment(at), cpuid=read_dump(dump) if dump else None)
+    return Source(FileTree(root, refused), ObservationTime(at), cpuid=parse_dump(dump) if dump else None)
 
 
 def _about(source: Source) -> Mapping[str, object]:
@@ -95,7 +95,7 @@ def _read_about(text: str) -> tuple[str, Mapping[str, str]]:
     return str(at), refused if fits else {}
 
 
-def _add_tree(archive: tarfile.TarFile, tree: Tree) -> None:
+def _add_tree(archive: tarfile.TarFile, tree: FileTree) -> None:
     """Files with what they held, links as they are, and directories; each once."""
     done = set[str]()
     for path, held in sorted(tree.touched.items()):
@@ -164,9 +164,9 @@ def _unpack(archive: Path, directory: Path) -> None:
         with tarfile.open(archive) as opened:
             for count, entry in enumerate(opened):
                 total_bytes += entry.size
-                if count >= MOST_FILES or total_bytes > MOST_TOTAL_BYTES:
+                if count >= FILES_MAX or total_bytes > TOTAL_BYTES_MAX:
                     raise ConfigError(
-                        f"--root: {archive} has more than {MOST_FILES} files or {MOST_TOTAL_BYTES >> 20} MiB; "
+                        f"--root: {archive} has more than {FILES_MAX} files or {TOTAL_BYTES_MAX >> 20} MiB; "
                         "the capture of a machine has less"
                     )
                 place = _inside(directory, entry.name)
@@ -178,7 +178,7 @@ def _unpack(archive: Path, directory: Path) -> None:
                     place.mkdir(parents=True, exist_ok=True)
                 elif entry.isreg() and (held := opened.extractfile(entry)):
                     place.parent.mkdir(parents=True, exist_ok=True)
-                    place.write_bytes(held.read(MOST_BYTES))
+                    place.write_bytes(held.read(FILE_BYTES_MAX))
     except (tarfile.TarError, EOFError, OSError, ValueError) as error:
         raise ConfigError(f"--root: {archive} asked, {_reason(error)}; name a directory or a tar archive") from None
     for place, target in links.items():

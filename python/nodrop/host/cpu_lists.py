@@ -3,69 +3,69 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from nodrop.host.file_tree import Tree
-from nodrop.system.cpu_sets import listed
+from nodrop.host.file_tree import FileTree
+from nodrop.system.cpu_sets import parse_cpu_list
 
 CPUS = "/sys/devices/system/cpu"
 _MASK = re.compile(r"[0-9a-fA-F]{1,8}(,[0-9a-fA-F]{1,8})*")
-_MOST_WORDS = 4096
+_WORDS_MAX = 4096
 """32 CPUs each."""
 
 
-def of_list(tree: Tree, path: str) -> tuple[int, ...] | None:
-    """CPUs of a file like `0-3,8`; None: see `Tree.why`."""
+def read_cpu_list(tree: FileTree, path: str) -> tuple[int, ...] | None:
+    """CPUs of a file like `0-3,8`; None: see `FileTree.why`."""
     text = tree.text(path)
     if text is None:
         return None
-    found = listed(text)
+    found = parse_cpu_list(text)
     if found is None:
         tree.refuse(path, text, "a list of CPUs")
     return found
 
 
-def of_mask(tree: Tree, path: str) -> tuple[int, ...] | None:
-    """CPUs of a file like `00000000,0000010f`, as kernels before lists had it; None: see `Tree.why`."""
+def read_cpu_mask(tree: FileTree, path: str) -> tuple[int, ...] | None:
+    """CPUs of a file like `00000000,0000010f`, as kernels before lists had it; None: see `FileTree.why`."""
     text = tree.text(path)
     if text is None:
         return None
-    if not _MASK.fullmatch(text) or text.count(",") >= _MOST_WORDS:
+    if not _MASK.fullmatch(text) or text.count(",") >= _WORDS_MAX:
         tree.refuse(path, text, "a mask of CPUs")
         return None
     bits = int("".join(word.zfill(8) for word in text.split(",")), 16)
     return tuple(cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1)
 
 
-def of_either(tree: Tree, as_list: str, as_mask: str) -> tuple[int, ...] | None:
+def read_list_or_mask(tree: FileTree, as_list: str, as_mask: str) -> tuple[int, ...] | None:
     """CPUs of the list, or of the mask where there is no list that can be read."""
-    found = of_list(tree, as_list)
-    return of_mask(tree, as_mask) if found is None else found
+    found = read_cpu_list(tree, as_list)
+    return read_cpu_mask(tree, as_mask) if found is None else found
 
 
-def online(tree: Tree) -> tuple[int, ...]:
+def read_online_cpus(tree: FileTree) -> tuple[int, ...]:
     """CPUs that run; empty where nothing says so."""
-    found = of_list(tree, f"{CPUS}/online")
+    found = read_cpu_list(tree, f"{CPUS}/online")
     if found is None:
         found = tuple(
             int(name[3:])
             for name in tree.names(CPUS)
             if name.startswith("cpu") and name[3:].isdecimal() and tree.number(f"{CPUS}/{name}/online") != 0
         )
-    return found or tuple(_of_cpuinfo(tree))
+    return found or tuple(_read_cpuinfo_topology(tree))
 
 
-def siblings(tree: Tree, cpus: Sequence[int], warnings: list[str]) -> Mapping[int, tuple[int, ...]]:
+def read_siblings(tree: FileTree, cpus: Sequence[int], warnings: list[str]) -> Mapping[int, tuple[int, ...]]:
     """Threads of each CPU's core, itself among them."""
     found = dict[int, tuple[int, ...]]()
     for cpu in cpus:
         topology = f"{CPUS}/cpu{cpu}/topology"
-        together = of_list(tree, f"{topology}/core_cpus_list")
+        together = read_cpu_list(tree, f"{topology}/core_cpus_list")
         if together is None:
-            together = of_either(tree, f"{topology}/thread_siblings_list", f"{topology}/thread_siblings")
+            together = read_list_or_mask(tree, f"{topology}/thread_siblings_list", f"{topology}/thread_siblings")
         if together is not None:
             found[cpu] = together
     missing = [cpu for cpu in cpus if cpu not in found]
     if missing:
-        found |= _of_cores(tree, missing)
+        found |= _siblings_by_core_id(tree, missing)
     if alone := [cpu for cpu in cpus if cpu not in found]:
         path = f"{CPUS}/cpu{alone[0]}/topology/thread_siblings_list"
         warnings.append(
@@ -74,9 +74,9 @@ def siblings(tree: Tree, cpus: Sequence[int], warnings: list[str]) -> Mapping[in
     return found
 
 
-def _of_cores(tree: Tree, cpus: Sequence[int]) -> dict[int, tuple[int, ...]]:
+def _siblings_by_core_id(tree: FileTree, cpus: Sequence[int]) -> dict[int, tuple[int, ...]]:
     """By socket and core of /proc/cpuinfo."""
-    info = _of_cpuinfo(tree)
+    info = _read_cpuinfo_topology(tree)
     cores = dict[tuple[str, str], list[int]]()
     for cpu in cpus:
         fields = info.get(cpu, {})
@@ -85,7 +85,7 @@ def _of_cores(tree: Tree, cpus: Sequence[int]) -> dict[int, tuple[int, ...]]:
     return {cpu: tuple(together) for together in cores.values() for cpu in together}
 
 
-def _of_cpuinfo(tree: Tree) -> dict[int, dict[str, str]]:
+def _read_cpuinfo_topology(tree: FileTree) -> dict[int, dict[str, str]]:
     """Fields of each CPU of /proc/cpuinfo, those of its topology only."""
     found = dict[int, dict[str, str]]()
     fields = dict[str, str]()

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from nodrop.errors import NodropError
-from nodrop.system.native_binaries import find_program
+from nodrop.system.native_binaries import find_binary
 
 TIME_LIMIT_S = 1.0
-MOST_LEAVES = 4096
+LEAVES_MAX = 4096
 """More than any dump of one CPU has."""
 
 _NUMBER = r"(?:0x)?([0-9a-f]{1,8})"
@@ -59,13 +59,13 @@ class Cpuid(NamedTuple):
     def vendor(self) -> str:
         """The twelve letters of leaf 0, `GenuineIntel`."""
         first = self.get(0)
-        return "" if first is None else _letters(first.ebx, first.edx, first.ecx)
+        return "" if first is None else _decode_letters(first.ebx, first.edx, first.ecx)
 
     @property
     def brand(self) -> str:
         """The model's name as the processor has it; empty where it has none."""
         parts = (self.get(leaf) for leaf in (0x8000_0002, 0x8000_0003, 0x8000_0004))
-        return " ".join(_letters(*(register for each in parts if each for register in each)).split())
+        return " ".join(_decode_letters(*(register for each in parts if each for register in each)).split())
 
     @property
     def virtual(self) -> bool:
@@ -78,7 +78,7 @@ class Cpuid(NamedTuple):
         if not self.virtual:
             return ""
         own = self.leaves.get((0x4000_0000, 0))
-        return _letters(own.ebx, own.ecx, own.edx) if own else ""
+        return _decode_letters(own.ebx, own.ecx, own.edx) if own else ""
 
     @property
     def signature(self) -> tuple[int, int, int] | None:
@@ -94,11 +94,11 @@ class Cpuid(NamedTuple):
         return family, model, first.eax & 0xF
 
 
-def read_dump(text: str) -> Cpuid | None:
+def parse_dump(text: str) -> Cpuid | None:
     """The first CPU of a dump by `cpuid -r`, `nodrop-observe --cpuid` or AIDA64; None where there is none in it."""
     leaves: dict[tuple[int, int], Registers] = {}
     listed: dict[int, int] = {}
-    for line in text.splitlines()[:MOST_LEAVES]:
+    for line in text.splitlines()[:LEAVES_MAX]:
         if named := _NAMED.match(line):
             leaf, subleaf, *registers = (int(each, 16) for each in named.groups())
         elif dashed := _DASHED.match(line):
@@ -117,13 +117,13 @@ def read_dump(text: str) -> Cpuid | None:
 def read_cpuid() -> Cpuid | None:
     """What this machine's processor says; None where it is no x86, or the program that asks it is not there."""
     try:
-        program = find_program("nodrop-observe", NodropError)
+        program = find_binary("nodrop-observe", NodropError)
         said = subprocess.run([program, "--cpuid"], capture_output=True, timeout=TIME_LIMIT_S, check=False)
     except (NodropError, OSError, subprocess.SubprocessError):
         return None
-    return read_dump(said.stdout.decode("ascii", "replace"))
+    return parse_dump(said.stdout.decode("ascii", "replace"))
 
 
-def _letters(*registers: int) -> str:
+def _decode_letters(*registers: int) -> str:
     text = b"".join(each.to_bytes(4, "little") for each in registers).decode("ascii", "replace")
     return "".join(each for each in text if each.isprintable() and each != "�").strip()

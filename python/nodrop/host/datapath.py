@@ -4,17 +4,17 @@ much memory devices may pin. Plain files, no privilege."""
 import re
 from collections.abc import Callable
 
-from nodrop.host.file_tree import Tree
+from nodrop.host.file_tree import FileTree
 from nodrop.host.inputs import Source
 from nodrop.model.observation import Observation
-from nodrop.system.cpu_sets import listed, ranges
+from nodrop.system.cpu_sets import format_cpu_list, parse_cpu_list
 
 NET = "/sys/class/net"
 IRQ = "/proc/irq"
 MAP_COUNT = "/proc/sys/vm/max_map_count"
 DMA_LIMIT = "/sys/module/vfio_iommu_type1/parameters/dma_entry_limit"
 LIMITS = "/proc/self/limits"
-DPDK_RUNS = "/run/dpdk"
+DPDK_RUNTIME = "/run/dpdk"
 RESCTRL = "/sys/fs/resctrl"
 _LOCKED = re.compile(r"^Max locked memory\s+(\d+|unlimited)\s", re.MULTILINE)
 
@@ -26,21 +26,21 @@ def describe(source: Source) -> dict[str, Observation[str]]:
     return {
         "nic_irq_cpus": _per_card(source, cards, _irq_cpus, f"{IRQ}/*/smp_affinity_list"),
         "nic_queues": _per_card(source, cards, _queues, f"{NET}/*/queues"),
-        "polling_processes": _polling(source),
+        "polling_processes": _polling_processes(source),
         "locked_memory_max": _locked_memory(source),
-        "max_map_count": _number(source, MAP_COUNT),
-        "dma_entry_limit": _number(source, DMA_LIMIT),
+        "max_map_count": _read_number(source, MAP_COUNT),
+        "dma_entry_limit": _read_number(source, DMA_LIMIT),
         "resctrl": _resctrl(source),
     }
 
 
-def _cards(tree: Tree) -> tuple[str, ...]:
+def _cards(tree: FileTree) -> tuple[str, ...]:
     """Interfaces that have a device behind them: cards, not bridges or veth."""
     return tuple(name for name in tree.names(NET) if tree.exists(f"{NET}/{name}/device"))
 
 
 def _per_card(
-    source: Source, cards: tuple[str, ...], of: Callable[[Tree, str], str | None], where: str
+    source: Source, cards: tuple[str, ...], of: Callable[[FileTree, str], str | None], where: str
 ) -> Observation[str]:
     """A word for each card, as `eth0=0-1 eth1=2`."""
     if not source.tree.exists(NET):
@@ -54,35 +54,39 @@ def _per_card(
     return source.moment.reported(" ".join(f"{card}={text}" for card, text in found.items()), where)
 
 
-def _irq_cpus(tree: Tree, card: str) -> str | None:
+def _irq_cpus(tree: FileTree, card: str) -> str | None:
     """CPUs that the card's interrupts go to; where the kernel does not say, those they may go to."""
     device = f"{NET}/{card}/device"
     found: set[int] = set()
-    numbers = tree.names(f"{device}/msi_irqs") or tree.names(f"{device}/../msi_irqs") or _line(tree, f"{device}/irq")
+    numbers = (
+        tree.names(f"{device}/msi_irqs")
+        or tree.names(f"{device}/../msi_irqs")
+        or _legacy_interrupt(tree, f"{device}/irq")
+    )
     for number in numbers:
         text = tree.text(f"{IRQ}/{number}/effective_affinity_list") or tree.text(f"{IRQ}/{number}/smp_affinity_list")
-        found.update(listed(text or "") or ())
-    return ranges(found) or None
+        found.update(parse_cpu_list(text or "") or ())
+    return format_cpu_list(found) or None
 
 
-def _line(tree: Tree, path: str) -> tuple[str, ...]:
+def _legacy_interrupt(tree: FileTree, path: str) -> tuple[str, ...]:
     """The one interrupt of a card without message-signalled ones."""
     number = tree.number(path)
     return (str(number),) if number else ()
 
 
-def _queues(tree: Tree, card: str) -> str | None:
+def _queues(tree: FileTree, card: str) -> str | None:
     """Receive queues, among which a card spreads flows."""
     count = sum(name.startswith("rx-") for name in tree.names(f"{NET}/{card}/queues"))
     return str(count) if count else None
 
 
-def _polling(source: Source) -> Observation[str]:
+def _polling_processes(source: Source) -> Observation[str]:
     """Names that running DPDK programs gave themselves (their file prefix)."""
-    if not source.live and not source.tree.exists(DPDK_RUNS):
-        return source.moment.unknown(source.tree.why(DPDK_RUNS), DPDK_RUNS)
-    runs = [name for name in source.tree.names(DPDK_RUNS) if source.tree.exists(f"{DPDK_RUNS}/{name}/config")]
-    return source.moment.reported(" ".join(runs) or "none", DPDK_RUNS)
+    if not source.live and not source.tree.exists(DPDK_RUNTIME):
+        return source.moment.unknown(source.tree.why(DPDK_RUNTIME), DPDK_RUNTIME)
+    runs = [name for name in source.tree.names(DPDK_RUNTIME) if source.tree.exists(f"{DPDK_RUNTIME}/{name}/config")]
+    return source.moment.reported(" ".join(runs) or "none", DPDK_RUNTIME)
 
 
 def _locked_memory(source: Source) -> Observation[str]:
@@ -93,7 +97,7 @@ def _locked_memory(source: Source) -> Observation[str]:
     return source.moment.reported(found[1], LIMITS, "of the process that looked, in bytes")
 
 
-def _number(source: Source, path: str) -> Observation[str]:
+def _read_number(source: Source, path: str) -> Observation[str]:
     number = source.tree.number(path)
     return (
         source.moment.unknown(source.tree.why(path), path)

@@ -19,35 +19,37 @@ from nodrop.host import (
     utilization,
     vswitches,
 )
-from nodrop.host.availability import with_availability
+from nodrop.host.availability import add_availability
 from nodrop.host.cpuid import read_cpuid
-from nodrop.host.file_tree import Tree
+from nodrop.host.file_tree import FileTree
 from nodrop.host.inputs import Source, run_program
-from nodrop.host.network import KernelNetwork
+from nodrop.host.network import NetlinkReader
 from nodrop.model.chd import (
     HostCapabilities,
     HostDescriptor,
     HostResources,
 )
-from nodrop.model.observation import Moment
+from nodrop.model.observation import ObservationTime
 
-PARTS_AT_ONCE = 4
+CONCURRENT_PARTS = 4
 
 
-def this_machine() -> Source:
+def open_this_machine() -> Source:
     """The machine this runs on, now."""
     return Source(
-        Tree("/"),
+        FileTree("/"),
         _now(),
         cpuid=read_cpuid(),
         programs=run_program,
         live=True,
-        network=KernelNetwork(),
-        libvirt=libvirt.once(),
+        network=NetlinkReader(),
+        libvirt=libvirt.query_once(),
     )
 
 
-def describe(source: Source, eligible_cpus: tuple[int, ...] | None = None, *, with_load: bool = True) -> HostDescriptor:
+def describe_host(
+    source: Source, eligible_cpus: tuple[int, ...] | None = None, *, with_load: bool = True
+) -> HostDescriptor:
     """All that can be known of a host; never raises for what it finds. Parts that wait are waited for together.
 
     Args:
@@ -55,9 +57,9 @@ def describe(source: Source, eligible_cpus: tuple[int, ...] | None = None, *, wi
         eligible_cpus: those that VMs may have, if whoever runs the host says so; None: as the host is set up.
         with_load: measure as well how busy the CPUs are; takes 0.3 s.
     """
-    moment, counted = source.moment, utilization.begin(source) if with_load and source.live else None
-    with ThreadPoolExecutor(PARTS_AT_ONCE) as pool:
-        seen = pool.submit(hwloc.look, source)
+    moment, counted = source.moment, utilization.start_measurement(source) if with_load and source.live else None
+    with ThreadPoolExecutor(CONCURRENT_PARTS) as pool:
+        seen = pool.submit(hwloc.read_hwloc, source)
         switches = pool.submit(vswitches.describe, source)
         makers = pool.submit(hypervisor.describe, source)
         topologies = pool.submit(topology.describe, source)
@@ -65,7 +67,7 @@ def describe(source: Source, eligible_cpus: tuple[int, ...] | None = None, *, wi
         modules, set_up = memory.describe(source), os_settings.describe(source)
         devices = nics.describe(source, switches.result())
         nodes, links, offline, warnings = topologies.result()
-        doubts = hwloc.disagreements(nodes, seen.result())
+        doubts = hwloc.find_disagreements(nodes, seen.result())
         capabilities = HostCapabilities(
             captured_at=moment.at,
             processor=chip,
@@ -74,8 +76,8 @@ def describe(source: Source, eligible_cpus: tuple[int, ...] | None = None, *, wi
             vswitches=switches.result(),
             settings={**set_up, **datapath.describe(source)},
         )
-    left = nics.unplaced(nodes, devices)
-    available = with_availability(source, nodes, utilization.end(source, counted), eligible_cpus)
+    left = nics.find_unplaced(nodes, devices)
+    available = add_availability(source, nodes, utilization.finish_measurement(source, counted), eligible_cpus)
     described = HostDescriptor(
         captured_at=moment.at,
         nodrop_version=__version__,
@@ -83,7 +85,7 @@ def describe(source: Source, eligible_cpus: tuple[int, ...] | None = None, *, wi
         capabilities=capabilities,
         resources=HostResources(
             captured_at=moment.at,
-            numa_nodes=nics.placed(available, devices),
+            numa_nodes=nics.assign_to_nodes(available, devices),
             links=links,
             offline_cpus=offline,
             unplaced_nics=left.nics,
@@ -94,5 +96,5 @@ def describe(source: Source, eligible_cpus: tuple[int, ...] | None = None, *, wi
     return with_fingerprints(described)
 
 
-def _now() -> Moment:
-    return Moment(datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))
+def _now() -> ObservationTime:
+    return ObservationTime(datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))

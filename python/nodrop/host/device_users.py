@@ -5,14 +5,14 @@ from typing import NamedTuple
 
 from nodrop.host import cpu_users
 from nodrop.host.cpu_users import FIRST_PID_NAMESPACE
-from nodrop.host.file_tree import Tree
+from nodrop.host.file_tree import FileTree
 
-MOST_FILES = 50_000
+FILES_MAX = 50_000
 """More open files are not looked through."""
 _DEVICE = re.compile(r"/dev/(vfio/|uio)")
 
 
-class Holders(NamedTuple):
+class DeviceUsers(NamedTuple):
     """Who has which device file open."""
 
     processes: dict[str, tuple[int, ...]]
@@ -24,10 +24,10 @@ class Holders(NamedTuple):
         return tuple(sorted({process for file in files for process in self.processes.get(file, ())}))
 
 
-def holders(tree: Tree) -> Holders:
+def find_device_users(tree: FileTree) -> DeviceUsers:
     """Those of all processes that can be seen."""
     found: dict[str, list[int]] = {}
-    hidden, left = "", MOST_FILES
+    hidden, left = "", FILES_MAX
     processes = [name for name in tree.names("/proc") if name.isdigit()]
     for process in processes:
         directory = f"/proc/{process}/fd"
@@ -36,7 +36,7 @@ def holders(tree: Tree) -> Holders:
             hidden = tree.why(directory)
         left -= len(files)
         if left < 0:
-            return Holders(_done(found), f"more than {MOST_FILES} open files")
+            return DeviceUsers(_freeze(found), f"more than {FILES_MAX} open files")
         for file in files:
             target = tree.link(f"{directory}/{file}") or ""
             if _DEVICE.match(target):
@@ -45,13 +45,13 @@ def holders(tree: Tree) -> Holders:
         hidden = "processes are not in the capture"
     elif tree.live and tree.link("/proc/self/ns/pid") != FIRST_PID_NAMESPACE:
         hidden = hidden or "processes outside this container are not seen"
-    return Holders(_done(found), hidden)
+    return DeviceUsers(_freeze(found), hidden)
 
 
-def name(tree: Tree, process: int) -> str:
+def name_process(tree: FileTree, process: int) -> str:
     """How a process is named where nothing better is known: `VM bng`, `dpdk-testpmd (812)`."""
-    return cpu_users.owner(tree, str(process), tree.text(f"/proc/{process}/comm") or "process")
+    return cpu_users.name_owner(tree, str(process), tree.text(f"/proc/{process}/comm") or "process")
 
 
-def _done(found: dict[str, list[int]]) -> dict[str, tuple[int, ...]]:
+def _freeze(found: dict[str, list[int]]) -> dict[str, tuple[int, ...]]:
     return {file: tuple(processes) for file, processes in found.items()}

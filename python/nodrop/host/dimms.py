@@ -32,10 +32,10 @@ _KINDS = {
     0x24: "HBM3",
 }
 _NO_SPEED = (0, 0xFFFF)
-_LONGER = 0x7FFF
+_EXTENDED_SIZE = 0x7FFF
 _UNKNOWN_SIZE = 0xFFFF
 _EDAC_KIND = re.compile(r"(LPDDR|DDR)-?(\d)|\b(HBM\d?|NVDIMM)\b", re.I)
-_EDAC_PLACE = re.compile(r"channel (\d{1,3})")
+_EDAC_CHANNEL = re.compile(r"channel (\d{1,3})")
 _LAST_CHANNEL = re.compile(r"channel (\d{1,3})")
 # how makers name slots: socket, then channel
 _SOCKET = re.compile(r"(?i)(?:\bP|CPU|PROC(?:ESSOR)?|NODE|SOCKET)[ _-]?(\d{1,2})(?![0-9])")
@@ -73,16 +73,16 @@ class Dimms(NamedTuple):
     source: str
 
 
-def by_firmware(source: Source) -> Dimms | None:
+def read_firmware_dimms(source: Source) -> Dimms | None:
     """None: the tables cannot be read, or list no memory."""
-    found = smbios.read(source)
+    found = smbios.read_structures(source)
     arrays = [each for each in found if each.kind == smbios.MEMORY_ARRAY]
     # VMware's devices point at no array; only those of a known other one, such as flash, are left out
     others = {each.handle for each in arrays if each.byte(5) != _SYSTEM_MEMORY}
     devices = [each for each in found if each.kind == smbios.MEMORY_DEVICE and each.word(4) not in others]
     if not devices:
         return None
-    slots = _told_apart([_slot(each) for each in devices], [each.text(0x11) for each in devices])
+    slots = _with_unique_names([_firmware_dimm(each) for each in devices], [each.text(0x11) for each in devices])
     corrections = {each.byte(6) for each in arrays if each.handle not in others}
     channels = {each.channel for each in slots}
     return Dimms(
@@ -93,7 +93,7 @@ def by_firmware(source: Source) -> Dimms | None:
     )
 
 
-def by_counters(source: Source) -> Dimms | None:
+def read_edac_dimms(source: Source) -> Dimms | None:
     """None: no driver for this machine's memory controllers is loaded."""
     tree, slots, channels = source.tree, [], 0
     modes: set[str] = set()
@@ -104,7 +104,7 @@ def by_counters(source: Source) -> Dimms | None:
         last = _LAST_CHANNEL.search(tree.text(f"{path}/max_location") or "")
         channels += int(last[1]) + 1 if last else 0
         for name in tree.names(path):
-            if re.fullmatch(r"(?:dimm|rank)\d{1,4}", name) and (dimm := _counted(source, controller, name)):
+            if re.fullmatch(r"(?:dimm|rank)\d{1,4}", name) and (dimm := _edac_dimm(source, controller, name)):
                 slots.append(dimm)
                 modes.add((tree.text(f"{path}/{name}/dimm_edac_mode") or "").lower())
     if not slots:
@@ -113,7 +113,7 @@ def by_counters(source: Source) -> Dimms | None:
     return Dimms(tuple(slots), has_ecc, channels or None, EDAC)
 
 
-def _told_apart(slots: list[Dimm], banks: list[str]) -> tuple[Dimm, ...]:
+def _with_unique_names(slots: list[Dimm], banks: list[str]) -> tuple[Dimm, ...]:
     """Slots of a name that several have, with that of the bank."""
     names = Counter(each.slot for each in slots)
     return tuple(
@@ -122,7 +122,7 @@ def _told_apart(slots: list[Dimm], banks: list[str]) -> tuple[Dimm, ...]:
     )
 
 
-def _slot(each: smbios.Structure) -> Dimm:
+def _firmware_dimm(each: smbios.Structure) -> Dimm:
     locator, bank = each.text(0x10), each.text(0x11)
     ranks = (each.byte(0x1B) or 0) & 0xF
     part = each.text(0x1A)
@@ -132,7 +132,7 @@ def _slot(each: smbios.Structure) -> Dimm:
         kind=_KINDS.get(each.byte(0x12) or 0),
         rated_mtps=_mtps(each, 0x15, 0x54),
         speed_mtps=_mtps(each, 0x20, 0x58),
-        channel=channel(locator, bank),
+        channel=parse_channel(locator, bank),
         rank_count=ranks or None,
         part="" if part.lower() in ("not specified", "unknown", "none", "no dimm") else part,
         source=TABLE,
@@ -143,7 +143,7 @@ def _size_bytes(each: smbios.Structure) -> int | None:
     size = each.word(0x0C)
     if size is None or size == _UNKNOWN_SIZE:
         return None
-    if size == _LONGER:
+    if size == _EXTENDED_SIZE:
         return ((each.dword(0x1C) or 0) & 0x7FFF_FFFF) << 20 or None
     return (size & 0x7FFF) << (10 if size & 0x8000 else 20)
 
@@ -155,7 +155,7 @@ def _mtps(each: smbios.Structure, offset: int, longer: int) -> int | None:
     return None if speed in (None, *_NO_SPEED) else speed
 
 
-def channel(locator: str, bank: str) -> str | None:
+def parse_channel(locator: str, bank: str) -> str | None:
     """Socket and channel by the names of a slot; None: they do not tell. There is no standard for them."""
     for text in (bank, locator):
         for pattern in _CHANNELS:
@@ -165,10 +165,10 @@ def channel(locator: str, bank: str) -> str | None:
     return None
 
 
-def _counted(source: Source, controller: str, name: str) -> Dimm | None:
+def _edac_dimm(source: Source, controller: str, name: str) -> Dimm | None:
     tree, path = source.tree, f"{EDAC}/{controller}/{name}"
     size = tree.number(f"{path}/size")
-    place = _EDAC_PLACE.search(tree.text(f"{path}/dimm_location") or "")
+    place = _EDAC_CHANNEL.search(tree.text(f"{path}/dimm_location") or "")
     kind = _EDAC_KIND.search(tree.text(f"{path}/dimm_mem_type") or "")
     label = tree.text(f"{path}/dimm_label")
     if size is None or not 0 <= size < 1 << 30:

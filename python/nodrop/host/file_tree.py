@@ -6,13 +6,13 @@ import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-MOST_BYTES = 4 << 20
+FILE_BYTES_MAX = 4 << 20
 """A file of the kernel's that is longer is not read further."""
 _NUMBER = re.compile(r"[+-]?\d{1,20}|0[xX][0-9a-fA-F]{1,16}")
 _DIGITS = re.compile(r"(\d+)")
 
 
-class Tree:
+class FileTree:
     """Reads files below a root as if it were `/`. Never raises, never waits, never leaves the root; symbolic links of
     a captured tree are followed inside it. What could not be read, `why` tells."""
 
@@ -57,7 +57,7 @@ class Tree:
         if text is None:
             return None
         if not _NUMBER.fullmatch(text):
-            self._refused[path] = f"holds {_shown(text)}, a number expected"
+            self._refused[path] = f"holds {_quote_start(text)}, a number expected"
             return None
         return int(text, 16 if text[:2] in ("0x", "0X") else 10)
 
@@ -69,7 +69,7 @@ class Tree:
             self._refuse(directory, error)
             found = []
         self.touched.setdefault(directory, None)
-        return tuple(sorted(found, key=_in_order))
+        return tuple(sorted(found, key=_natural_order))
 
     def exists(self, path: str) -> bool:
         """Whether there is such a file or directory."""
@@ -114,7 +114,7 @@ class Tree:
 
     def refuse(self, path: str, held: str, expected: str) -> None:
         """Keep that a file does not hold what it should, for `why`."""
-        self._refused[path] = f"holds {_shown(held)}, {expected} expected"
+        self._refused[path] = f"holds {_quote_start(held)}, {expected} expected"
 
     def _read(self, path: str) -> bytes:
         file = os.open(self._place(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -122,7 +122,7 @@ class Tree:
             if not stat.S_ISREG(os.fstat(file).st_mode):
                 raise IsADirectoryError
             parts, length = [], 0
-            while length < MOST_BYTES and (part := os.read(file, min(1 << 16, MOST_BYTES - length))):
+            while length < FILE_BYTES_MAX and (part := os.read(file, min(1 << 16, FILE_BYTES_MAX - length))):
                 parts.append(part)
                 length += len(part)
             return b"".join(parts)
@@ -170,10 +170,10 @@ class Tree:
         self._refused[path] = why
 
 
-def _in_order(name: str) -> tuple[tuple[int, int | str], ...]:
+def _natural_order(name: str) -> tuple[tuple[int, int | str], ...]:
     return tuple((0, int(part)) if part.isdigit() and part.isascii() else (1, part) for part in _DIGITS.split(name))
 
 
-def _shown(text: str) -> str:
+def _quote_start(text: str) -> str:
     """The beginning of what a file holds, fit for a sentence."""
     return repr(text if len(text) <= 40 else text[:40] + "…") if text else "nothing"

@@ -7,15 +7,15 @@ from xml.etree import ElementTree
 
 from nodrop.host.inputs import Source
 from nodrop.model.chd import NumaNode
-from nodrop.system.cpu_sets import ranges
+from nodrop.system.cpu_sets import format_cpu_list
 
-KEEP = "HWLOC_KEEP_NVIDIA_GPU_NUMA_NODES=1"
+KEEP_GPU_NODES = "HWLOC_KEEP_NVIDIA_GPU_NUMA_NODES=1"
 """Memory of GPUs that the kernel has as nodes, which hwloc leaves out otherwise."""
-COMMAND = ("env", KEEP, "lstopo-no-graphics", "--of", "xml", "--disallowed")
+COMMAND = ("env", KEEP_GPU_NODES, "lstopo-no-graphics", "--of", "xml", "--disallowed")
 _SET = re.compile(r"(?:0x)?[0-9a-fA-F]{1,8}(?:,(?:(?:0x)?[0-9a-fA-F]{1,8})?){0,4096}")
 
 
-class Caches(NamedTuple):
+class CacheKind(NamedTuple):
     """Caches of one kind."""
 
     level: int
@@ -30,67 +30,71 @@ class HwlocTopology(NamedTuple):
     memory_bytes: Mapping[int, int]
     cores: frozenset[tuple[int, ...]]
     packages: Mapping[int, tuple[int, ...]]
-    caches: Mapping[Caches, frozenset[tuple[int, tuple[int, ...]]]]
+    caches: Mapping[CacheKind, frozenset[tuple[int, tuple[int, ...]]]]
     """Of each kind size in bytes and CPUs."""
 
 
-def look(source: Source) -> HwlocTopology | None:
+def read_hwloc(source: Source) -> HwlocTopology | None:
     """What hwloc says of this machine; None where it is not installed or does not answer."""
     text = source.programs(*COMMAND).text
-    return read(text) if text else None
+    return parse_hwloc(text) if text else None
 
 
-def read(text: str) -> HwlocTopology | None:
+def parse_hwloc(text: str) -> HwlocTopology | None:
     """What an XML export of hwloc 2 holds; None: it is none."""
     try:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError:
         return None
     objects = [(found.get("type", ""), found) for found in root.iter("object")]
-    caches = dict[Caches, set[tuple[int, tuple[int, ...]]]]()
+    caches = dict[CacheKind, set[tuple[int, tuple[int, ...]]]]()
     for kind, found in objects:
         if match := re.fullmatch(r"L([1-9])(i?)Cache", kind):
             of = {"0": "unified", "1": "data", "2": "instruction"}.get(found.get("cache_type", ""), "")
-            caches.setdefault(Caches(int(match[1]), of), set()).add((_number(found, "cache_size"), _cpus(found)))
-    numbered = [(found, _number(found, "os_index")) for kind, found in objects if kind == "NUMANode"]
+            caches.setdefault(CacheKind(int(match[1]), of), set()).add(
+                (_parse_number(found, "cache_size"), _parse_cpuset(found))
+            )
+    numbered = [(found, _parse_number(found, "os_index")) for kind, found in objects if kind == "NUMANode"]
     return HwlocTopology(
-        nodes={number: _cpus(found) for found, number in numbered},
-        memory_bytes={number: _number(found, "local_memory") for found, number in numbered},
-        cores=frozenset(_cpus(found) for kind, found in objects if kind == "Core"),
-        packages={_number(found, "os_index"): _cpus(found) for kind, found in objects if kind == "Package"},
+        nodes={number: _parse_cpuset(found) for found, number in numbered},
+        memory_bytes={number: _parse_number(found, "local_memory") for found, number in numbered},
+        cores=frozenset(_parse_cpuset(found) for kind, found in objects if kind == "Core"),
+        packages={
+            _parse_number(found, "os_index"): _parse_cpuset(found) for kind, found in objects if kind == "Package"
+        },
         caches={kind: frozenset(found) for kind, found in caches.items()},
     )
 
 
-def disagreements(nodes: Sequence[NumaNode], seen: HwlocTopology | None) -> tuple[str, ...]:
+def find_disagreements(nodes: Sequence[NumaNode], seen: HwlocTopology | None) -> tuple[str, ...]:
     """What hwloc says otherwise, a sentence each; none where it says nothing."""
-    return tuple(_disagreements(nodes, seen)) if seen else ()
+    return tuple(_iter_disagreements(nodes, seen)) if seen else ()
 
 
-def _disagreements(nodes: Sequence[NumaNode], seen: HwlocTopology) -> Iterator[str]:
+def _iter_disagreements(nodes: Sequence[NumaNode], seen: HwlocTopology) -> Iterator[str]:
     ours = {node.id: node.cpus.ids for node in nodes}
     for id_ in sorted(set(ours) | set(seen.nodes)):
         if id_ not in ours or id_ not in seen.nodes:
             yield f"node {id_} is {'not known to hwloc' if id_ in ours else 'known to hwloc only'}"
         elif ours[id_] and set(ours[id_]) != set(seen.nodes[id_]):  # of others hwloc says the nearest
-            theirs = ranges(seen.nodes[id_]) or "none"
-            yield f"node {id_} has CPUs {ranges(ours[id_]) or 'none'}, hwloc says {theirs}"
+            theirs = format_cpu_list(seen.nodes[id_]) or "none"
+            yield f"node {id_} has CPUs {format_cpu_list(ours[id_]) or 'none'}, hwloc says {theirs}"
     sets = frozenset(each for node in nodes for each in node.cpus.sibling_sets)
     if seen.cores and sets != seen.cores:
         first = min(sets ^ seen.cores)
-        yield f"hwloc says otherwise which CPUs share a core, as of CPUs {ranges(first)}"
+        yield f"hwloc says otherwise which CPUs share a core, as of CPUs {format_cpu_list(first)}"
     for node in nodes:
         size, said = node.memory.total_bytes.value, seen.memory_bytes.get(node.id)
         if size is not None and said is not None and size != said:
             yield f"node {node.id} has {size} bytes of memory, hwloc says {said}"
 
 
-def _number(found: ElementTree.Element, name: str) -> int:
+def _parse_number(found: ElementTree.Element, name: str) -> int:
     written = found.get(name, "")
     return int(written) if written.isdecimal() and len(written) < 20 else 0
 
 
-def _cpus(found: ElementTree.Element) -> tuple[int, ...]:
+def _parse_cpuset(found: ElementTree.Element) -> tuple[int, ...]:
     """CPUs of a set as hwloc writes it: `0x0000000f,,0x1`: words of 32, the highest first, empty ones are 0."""
     written = found.get("cpuset", "")
     if not _SET.fullmatch(written):

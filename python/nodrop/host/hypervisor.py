@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from nodrop.host import kvm
 from nodrop.host.inputs import Source
-from nodrop.host.msr import KVM_DEVICE, kvm_version
+from nodrop.host.msr import KVM_DEVICE, read_kvm_version
 from nodrop.model.chd import Hypervisor, HypervisorCapabilities
 from nodrop.model.observation import Feature, Observation
 
@@ -21,7 +21,7 @@ OTHER_EMULATORS = ("/usr/libexec/qemu-kvm", "/usr/bin/kvm")
 _EMULATOR = re.compile(r"version (\d+(?:\.\d+)+)")
 
 
-class Maker(NamedTuple):
+class DetectedHypervisor(NamedTuple):
     """Who makes VMs."""
 
     kind: Observation[str]
@@ -31,7 +31,7 @@ class Maker(NamedTuple):
 def describe(source: Source) -> Hypervisor:
     """The hypervisor of a machine, what manages it, and what it is good for."""
     emulator, manager = _emulator(source), _manager(source)
-    maker = _maker(source, emulator)
+    maker = _detect(source, emulator)
     return Hypervisor(
         kind=maker.kind,
         version=maker.version,
@@ -41,34 +41,38 @@ def describe(source: Source) -> Hypervisor:
     )
 
 
-def _maker(source: Source, emulator: Observation[str]) -> Maker:
+def _detect(source: Source, emulator: Observation[str]) -> DetectedHypervisor:
     """The first that is found; in a VM its own guests' hypervisor, not the one it runs under."""
     tree, moment = source.tree, source.moment
-    if _is_first_domain(source):
-        return Maker(moment.reported("xen", "/sys/hypervisor"), _xen_version(source))
+    if _is_dom0(source):
+        return DetectedHypervisor(moment.reported("xen", "/sys/hypervisor"), _xen_version(source))
     if tree.exists("/dev/mshv"):
-        return Maker(moment.reported("hyper-v", "/dev/mshv"), moment.unknown("not asked of Hyper-V", "/dev/mshv"))
-    if module := kvm.module(source):
-        return Maker(_kvm(source, module), _release(source))
+        return DetectedHypervisor(
+            moment.reported("hyper-v", "/dev/mshv"), moment.unknown("not asked of Hyper-V", "/dev/mshv")
+        )
+    if module := kvm.find_module(source):
+        return DetectedHypervisor(_kvm_kind(source, module), _kernel_release(source))
     if tree.exists("/sys/module/vmmon"):
-        return Maker(moment.reported("vmware", "/sys/module/vmmon"), _text(source, "/sys/module/vmmon/version"))
-    return _without_kernel(source, emulator)
+        return DetectedHypervisor(
+            moment.reported("vmware", "/sys/module/vmmon"), _read_text(source, "/sys/module/vmmon/version")
+        )
+    return _detect_emulation(source, emulator)
 
 
-def _without_kernel(source: Source, emulator: Observation[str]) -> Maker:
+def _detect_emulation(source: Source, emulator: Observation[str]) -> DetectedHypervisor:
     tree, moment = source.tree, source.moment
     if emulator.known:
         why = "QEMU without KVM: it emulates every instruction"
-        return Maker(moment.inferred("qemu", emulator.source, why), emulator)
+        return DetectedHypervisor(moment.inferred("qemu", emulator.source, why), emulator)
     why = "no KVM, Xen, Hyper-V or VMware in the kernel"
     if source.live and tree.exists("/sys/module"):
         none: Observation[str] = moment.unknown("no hypervisor here")
-        return Maker(moment.inferred("none", "/sys/module", f"{why}, no QEMU"), none)
+        return DetectedHypervisor(moment.inferred("none", "/sys/module", f"{why}, no QEMU"), none)
     why = f"{why}; QEMU: {emulator.why}" if tree.exists("/sys/module") else tree.why("/sys/module")
-    return Maker(moment.unknown(why, "/sys/module"), moment.unknown(why, "/sys/module"))
+    return DetectedHypervisor(moment.unknown(why, "/sys/module"), moment.unknown(why, "/sys/module"))
 
 
-def _is_first_domain(source: Source) -> bool:
+def _is_dom0(source: Source) -> bool:
     """The one that makes the others: the hypervisor says so among its features (XENFEAT_dom0, bit 11)."""
     if source.tree.text("/proc/xen/capabilities") == "control_d":
         return True
@@ -83,13 +87,13 @@ def _xen_version(source: Source) -> Observation[str]:
     return source.moment.reported(f"{parts[0]}.{parts[1]}{parts[2] or ''}", "/sys/hypervisor/version")
 
 
-def _kvm(source: Source, module: str) -> Observation[str]:
+def _kvm_kind(source: Source, module: str) -> Observation[str]:
     """KVM, if its device answers as it should."""
     moment, path = source.moment, f"/sys/module/{module}"
     why = kvm.MODULES.get(module, "")
     if not source.live:
         return moment.reported("kvm", path, why)
-    answer = kvm_version(source)
+    answer = read_kvm_version(source)
     if not answer.known:
         return moment.reported("kvm", path, "; ".join(filter(None, (why, f"{KVM_DEVICE}: {answer.why}"))))
     if answer.value != API_VERSION:
@@ -97,11 +101,11 @@ def _kvm(source: Source, module: str) -> Observation[str]:
     return moment.reported("kvm", KVM_DEVICE, why)
 
 
-def _release(source: Source) -> Observation[str]:
-    return _text(source, RELEASE, "the kernel's: KVM is a part of it")
+def _kernel_release(source: Source) -> Observation[str]:
+    return _read_text(source, RELEASE, "the kernel's: KVM is a part of it")
 
 
-def _text(source: Source, path: str, why: str = "") -> Observation[str]:
+def _read_text(source: Source, path: str, why: str = "") -> Observation[str]:
     found = source.tree.text(path)
     return source.moment.reported(found, path, why) if found else source.moment.unknown(source.tree.why(path), path)
 
@@ -129,19 +133,19 @@ def _manager(source: Source) -> Observation[str]:
 
 def _capabilities(source: Source, kind: Observation[str]) -> HypervisorCapabilities:
     if kind.value == "kvm":
-        return kvm.capabilities(source)
+        return kvm.describe_capabilities(source)
     why = {None: f"the hypervisor is not known: {kind.why}", "none": "no hypervisor here"}.get(
         kind.value, f"nodrop knows this of KVM only, not of {kind.value}"
     )
     if kind.value == "qemu":
-        return _of_emulation(source, why)
+        return _emulation_capabilities(source, why)
     unknown: Observation[bool] = source.moment.unknown(why)
     return HypervisorCapabilities(
         **dict.fromkeys(HypervisorCapabilities.model_fields, Feature(supported=unknown, enabled=unknown))
     )
 
 
-def _of_emulation(source: Source, why: str) -> HypervisorCapabilities:
+def _emulation_capabilities(source: Source, why: str) -> HypervisorCapabilities:
     """Nothing that the processor has for VMs is used; threads and memory are placed by the kernel as ever."""
     no = source.moment.inferred(False, "/sys/module", "emulation does not use it")
     unknown: Observation[bool] = source.moment.unknown(why)
@@ -149,7 +153,7 @@ def _of_emulation(source: Source, why: str) -> HypervisorCapabilities:
     placing = {"cpu_pinning", "numa_memory_pinning", "numa_large_page_pinning"}
     return HypervisorCapabilities(
         **{
-            name: (kvm.placing(source, name) or open_question) if name in placing else neither
+            name: (kvm.describe_pinning(source, name) or open_question) if name in placing else neither
             for name in HypervisorCapabilities.model_fields
         }
     )

@@ -9,15 +9,15 @@ import platform
 
 from nodrop.host import observations
 from nodrop.host.inputs import Source
-from nodrop.host.processor.inputs import look
-from nodrop.host.processor.models import hypervisor
+from nodrop.host.processor.inputs import read_inputs
+from nodrop.host.processor.models import name_hypervisor
 from nodrop.model.chd import HostIdentity
 from nodrop.model.observation import Observation
 
 MACHINE_ID = "/etc/machine-id"
 DMI = "/sys/class/dmi/id"
 _HASHED = b"nodrop-hash-"
-_SAYS_NOTHING = ("to be filled by o.e.m.", "default string", "not specified", "system product name", "none", "n/a")
+_FILLERS = ("to be filled by o.e.m.", "default string", "not specified", "system product name", "none", "n/a")
 
 
 def describe(source: Source) -> HostIdentity:
@@ -29,13 +29,13 @@ def describe(source: Source) -> HostIdentity:
         bios=_dmi(source, "bios_vendor", "bios_version", "bios_date"),
         kernel=_kernel(source),
         os=_os(source),
-        virtualization=virtualization(source),
+        virtualization=detect_virtualization(source),
     )
 
 
-def virtualization(source: Source) -> Observation[str]:
+def detect_virtualization(source: Source) -> Observation[str]:
     """`none`, or what this machine itself runs under."""
-    moment, chip = source.moment, look(source)
+    moment, chip = source.moment, read_inputs(source)
     if kind := source.tree.text("/sys/hypervisor/type"):
         return moment.reported(kind, "/sys/hypervisor/type")
     maker = _dmi(source, "sys_vendor", "product_name")
@@ -44,22 +44,22 @@ def virtualization(source: Source) -> Observation[str]:
         if not said:
             unnamed = "a hypervisor that does not say its name"
             return moment.reported(maker.value or unnamed, maker.source if maker.known else "/proc/cpuinfo")
-        return moment.reported(hypervisor(said), "cpuid 0x40000000", maker.value or "")
+        return moment.reported(name_hypervisor(said), "cpuid 0x40000000", maker.value or "")
     if "flags" in chip.fields:
         return moment.reported("none", "/proc/cpuinfo", "no flag hypervisor")
     return moment.unknown("this architecture does not say", "/proc/cpuinfo")
 
 
 def _id(source: Source) -> Observation[str]:
-    hashed = source.tree.text(MACHINE_ID, keep=_hashed)
+    hashed = source.tree.text(MACHINE_ID, keep=_hash_machine_id)
     if hashed is None:
-        return observations.refused(source, MACHINE_ID)
+        return observations.unreadable(source, MACHINE_ID)
     if not hashed:
         return source.moment.unknown("holds nothing", MACHINE_ID)
     return source.moment.inferred(hashed.removeprefix(_HASHED.decode()), MACHINE_ID, "a hash of it")
 
 
-def _hashed(held: bytes) -> bytes:
+def _hash_machine_id(held: bytes) -> bytes:
     """What a capture holds in place of a machine id."""
     held = held.strip()
     if not held or held.startswith(_HASHED):
@@ -70,16 +70,16 @@ def _hashed(held: bytes) -> bytes:
 def _hostname(source: Source) -> Observation[str]:
     if source.live:
         return source.moment.reported(platform.node(), "uname")
-    return observations.first(
-        lambda: observations.text(source, "/proc/sys/kernel/hostname"),
-        lambda: observations.text(source, "/etc/hostname"),
+    return observations.first_known(
+        lambda: observations.observe_text(source, "/proc/sys/kernel/hostname"),
+        lambda: observations.observe_text(source, "/etc/hostname"),
     )
 
 
 def _kernel(source: Source) -> Observation[str]:
     if source.live:
         return source.moment.reported(platform.release(), "uname")
-    found = observations.text(source, "/proc/sys/kernel/osrelease")
+    found = observations.observe_text(source, "/proc/sys/kernel/osrelease")
     words = (source.tree.text("/proc/version") or "").split()
     if not found.known and words[:2] == ["Linux", "version"] and len(words) > 2:
         return source.moment.reported(words[2], "/proc/version")
@@ -90,7 +90,7 @@ def _os(source: Source) -> Observation[str]:
     path = "/etc/os-release"
     text = source.tree.text(path)
     if text is None:
-        return observations.refused(source, path)
+        return observations.unreadable(source, path)
     fields = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
     for key in ("PRETTY_NAME", "NAME"):
         if name := fields.get(key, "").strip("\"' "):
@@ -101,12 +101,12 @@ def _os(source: Source) -> Observation[str]:
 def _dmi(source: Source, *names: str) -> Observation[str]:
     """What the firmware says, without the fillers that some makers leave in."""
     said = [source.tree.text(f"{DMI}/{name}") for name in names]
-    words = [each for each in said if each and each.lower() not in _SAYS_NOTHING]
+    words = [each for each in said if each and each.lower() not in _FILLERS]
     path = f"{DMI}/{names[0]}"
     if words:
         return source.moment.reported(" ".join(words), path)
     return (
-        observations.refused(source, path)
+        observations.unreadable(source, path)
         if said[0] is None
         else source.moment.unknown("the firmware does not say", path)
     )

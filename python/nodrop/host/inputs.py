@@ -6,30 +6,30 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from nodrop.host.cpuid import Cpuid
-from nodrop.host.file_tree import Tree
-from nodrop.host.network import Network
-from nodrop.model.observation import Moment
+from nodrop.host.file_tree import FileTree
+from nodrop.host.network import NetworkReader
+from nodrop.model.observation import ObservationTime
 
 NOT_CAPTURED = "not in the capture"
-PROGRAM_S = 1.0
+PROGRAM_TIMEOUT_S = 1.0
 """No program is waited for longer."""
 
 
-class Answer(NamedTuple):
+class ProgramOutput(NamedTuple):
     """What a program said, or why it said nothing."""
 
     text: str | None
     why: str = ""
 
 
-class Programs(Protocol):
+class ProgramRunner(Protocol):
     """Programs of the machine that are asked for facts."""
 
-    def __call__(self, *command: str) -> Answer:
+    def __call__(self, *command: str) -> ProgramOutput:
         """What a command prints, if it ends well and in time."""
 
 
-class LibvirtAnswer(NamedTuple):
+class LibvirtReply(NamedTuple):
     """What a libvirt daemon said, as it said it."""
 
     version: str = ""
@@ -47,21 +47,21 @@ class LibvirtAnswer(NamedTuple):
 class Source(NamedTuple):
     """All that a description may be read from. A captured tree has files only; the rest is None or says so."""
 
-    tree: Tree
-    moment: Moment
+    tree: FileTree
+    moment: ObservationTime
     cpuid: Cpuid | None = None
     """None: no x86, or a captured tree without a dump of it."""
-    programs: Programs = lambda *_: Answer(None, NOT_CAPTURED)
+    programs: ProgramRunner = lambda *_: ProgramOutput(None, NOT_CAPTURED)
     """Every one has a second at most."""
     live: bool = False
     """Device files and sockets may be asked: it is this machine."""
-    network: Network | None = None
+    network: NetworkReader | None = None
     """Netlink; None: a captured tree."""
-    libvirt: Callable[[], LibvirtAnswer] = lambda: LibvirtAnswer(why=NOT_CAPTURED)
+    libvirt: Callable[[], LibvirtReply] = lambda: LibvirtReply(why=NOT_CAPTURED)
     """Asked once, when first called."""
 
 
-def run_program(*command: str, within_s: float = PROGRAM_S) -> Answer:
+def run_program(*command: str, within_s: float = PROGRAM_TIMEOUT_S) -> ProgramOutput:
     """What a command of this machine prints; a second at most, in a locale of its own, with nothing to read."""
     plain = {**os.environ, "LC_ALL": "C", "PATH": f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"}
     try:
@@ -69,12 +69,14 @@ def run_program(*command: str, within_s: float = PROGRAM_S) -> Answer:
             command, capture_output=True, stdin=subprocess.DEVNULL, timeout=within_s, env=plain, check=False
         )
     except FileNotFoundError:
-        return Answer(None, f"{command[0]} is not installed")
+        return ProgramOutput(None, f"{command[0]} is not installed")
     except subprocess.TimeoutExpired:
-        return Answer(None, f"{command[0]} did not answer within {within_s:g} s")
+        return ProgramOutput(None, f"{command[0]} did not answer within {within_s:g} s")
     except OSError as error:
-        return Answer(None, f"{command[0]} does not run: {error.strerror}")
+        return ProgramOutput(None, f"{command[0]} does not run: {error.strerror}")
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().splitlines()
-        return Answer(None, f"{command[0]} failed" + (f": {said[-1][:200]}" if said else f" ({done.returncode})"))
-    return Answer(done.stdout.decode(errors="replace"))
+        return ProgramOutput(
+            None, f"{command[0]} failed" + (f": {said[-1][:200]}" if said else f" ({done.returncode})")
+        )
+    return ProgramOutput(done.stdout.decode(errors="replace"))

@@ -15,7 +15,7 @@ GROUPS = "/sys/kernel/iommu_groups"
 _HEX = re.compile(r"(?:0x)?[0-9a-fA-F]{1,16}")
 
 
-class Unit(NamedTuple):
+class IommuUnit(NamedTuple):
     """Registers of one remapping unit."""
 
     path: str
@@ -45,7 +45,7 @@ class Unit(NamedTuple):
         return not self.intel or bool(self.cap >> (34 if size == "2M" else 35) & 1)
 
 
-def units(source: Source) -> tuple[Unit, ...]:
+def read_iommu_units(source: Source) -> tuple[IommuUnit, ...]:
     """All of them, or none where the registers of one cannot be read: what every unit can do is then not known."""
     tree, found = source.tree, []
     for name in tree.names(CLASS):
@@ -57,5 +57,5 @@ def units(source: Source) -> tuple[Unit, ...]:
             cap, ecap = ((tree.text(f"{path}/{each}") or "").partition(":")[0] for each in ("cap", second))
             if not (_HEX.fullmatch(cap) and _HEX.fullmatch(ecap)):
                 return ()
-            found.append(Unit(path, directory == "intel-iommu", int(cap, 16), int(ecap, 16)))
+            found.append(IommuUnit(path, directory == "intel-iommu", int(cap, 16), int(ecap, 16)))
     return tuple(found)

@@ -8,7 +8,7 @@ import re
 
 from nodrop.host import libvirt
 from nodrop.host.inputs import Source
-from nodrop.host.iommu_units import CLASS, GROUPS, Unit, units
+from nodrop.host.iommu_units import CLASS, GROUPS, IommuUnit, read_iommu_units
 from nodrop.model.chd import HypervisorCapabilities
 from nodrop.model.observation import Feature, Observation
 
@@ -22,10 +22,10 @@ MODULES = {
 VFIO = "/sys/module/vfio_iommu_type1"
 NODES, PAGES = "/sys/devices/system/node", "/sys/kernel/mm/hugepages"
 NO_IOMMU = "no IOMMU in sight: there is none, or it is switched off"
-PER_VM = "asked for VM by VM; there is nothing to switch on"
+PER_VM_WHY = "asked for VM by VM; there is nothing to switch on"
 
 
-def module(source: Source) -> str:
+def find_module(source: Source) -> str:
     """The module by which KVM runs guests; empty: none."""
     tree = source.tree
     found = next((name for name in MODULES if tree.exists(f"/sys/module/{name}")), "")
@@ -35,21 +35,21 @@ def module(source: Source) -> str:
     return "kvm" if tree.exists("/dev/kvm") or not tree.exists("/sys/module/kvm/initstate") else ""
 
 
-def capabilities(source: Source) -> HypervisorCapabilities:
+def describe_capabilities(source: Source) -> HypervisorCapabilities:
     """The nine, with their evidence."""
-    loaded = module(source)
+    loaded = find_module(source)
     slat = _slat(source, loaded)
-    found = units(source)
+    found = read_iommu_units(source)
     return HypervisorCapabilities(
         slat=slat,
-        slat_large_pages=_slat_large(source, loaded, slat),
+        slat_large_pages=_slat_large_pages(source, loaded, slat),
         iommu_slat=_iommu_slat(source),
-        iommu_slat_large_pages=_iommu_large(source, found),
+        iommu_slat_large_pages=_iommu_large_pages(source, found),
         interrupt_remapping=_remapping(source, found),
         no_instruction_emulation=_no_emulation(source, loaded),
-        cpu_pinning=placing(source, "cpu_pinning") or Feature(),
-        numa_memory_pinning=placing(source, "numa_memory_pinning") or Feature(),
-        numa_large_page_pinning=placing(source, "numa_large_page_pinning") or Feature(),
+        cpu_pinning=describe_pinning(source, "cpu_pinning") or Feature(),
+        numa_memory_pinning=describe_pinning(source, "numa_memory_pinning") or Feature(),
+        numa_large_page_pinning=describe_pinning(source, "numa_large_page_pinning") or Feature(),
     )
 
 
@@ -57,15 +57,17 @@ def _slat(source: Source, loaded: str) -> Feature:
     moment, tree = source.moment, source.tree
     names = {"kvm_intel": "ept", "kvm_amd": "npt"}
     if loaded == "kvm_pvm":
-        return _both(
+        return _same_for_both(
             moment.inferred(False, "/sys/module/kvm_pvm", "kvm_pvm keeps copies of the guests' page tables instead")
         )
     if loaded not in names:
-        return _both(moment.inferred(True, f"/sys/module/{loaded}", "KVM knows no other way on this architecture"))
+        return _same_for_both(
+            moment.inferred(True, f"/sys/module/{loaded}", "KVM knows no other way on this architecture")
+        )
     path = f"/sys/module/{loaded}/parameters/{names[loaded]}"
-    enabled = _switch(source, path)
+    enabled = _read_switch(source, path)
     if enabled.value:
-        return _both(enabled)
+        return _same_for_both(enabled)
     flags = _cpu_flags(source)
     supported: Observation[bool] = moment.unknown(tree.why("/proc/cpuinfo"), "/proc/cpuinfo")
     if flags:
@@ -73,11 +75,11 @@ def _slat(source: Source, loaded: str) -> Feature:
     return Feature(supported=supported, enabled=enabled)
 
 
-def _slat_large(source: Source, loaded: str, slat: Feature) -> Feature:
+def _slat_large_pages(source: Source, loaded: str, slat: Feature) -> Feature:
     """Whether second-level tables have large pages; and whether they are used, whole or in parts."""
     moment = source.moment
     if slat.supported.value is False:
-        return _both(slat.supported)
+        return _same_for_both(slat.supported)
     if loaded != "kvm_intel":
         where, why = f"/sys/module/{loaded}", "second-level tables have the page sizes of the others"
         supported = moment.inferred(True, where, why)
@@ -88,7 +90,7 @@ def _slat_large(source: Source, loaded: str, slat: Feature) -> Feature:
     if not slat.enabled.value or supported.value is None:
         return Feature(supported=supported, enabled=slat.enabled if slat.enabled.value is False else supported)
     path = "/sys/module/kvm/parameters/nx_huge_pages"
-    splits = _switch(source, path)
+    splits = _read_switch(source, path)
     why = (
         "used, but nx_huge_pages splits those that hold code" if splits.value else "used where second-level tables are"
     )
@@ -99,28 +101,28 @@ def _slat_large(source: Source, loaded: str, slat: Feature) -> Feature:
 
 def _iommu_slat(source: Source) -> Feature:
     moment = source.moment
-    if not _is_on(source):
-        return Feature(supported=moment.unknown(NO_IOMMU, CLASS), enabled=_off(source))
+    if not _is_iommu_on(source):
+        return Feature(supported=moment.unknown(NO_IOMMU, CLASS), enabled=_iommu_off(source))
     why = "devices are in IOMMU groups, by which VFIO gives a VM's memory to a device"
     loaded = source.tree.exists(VFIO) or source.tree.exists("/sys/module/iommufd")
     note = "" if loaded else "; VFIO is not loaded yet"
-    return _both(moment.inferred(True, GROUPS, why + note))
+    return _same_for_both(moment.inferred(True, GROUPS, why + note))
 
 
-def _iommu_large(source: Source, found: tuple[Unit, ...]) -> Feature:
+def _iommu_large_pages(source: Source, found: tuple[IommuUnit, ...]) -> Feature:
     moment = source.moment
     supported: Observation[bool] = moment.unknown(
-        "this IOMMU does not say it in sysfs" if _is_on(source) else NO_IOMMU, CLASS
+        "this IOMMU does not say it in sysfs" if _is_iommu_on(source) else NO_IOMMU, CLASS
     )
     if found:
         every = all(unit.maps("2M") and unit.maps("1G") for unit in found)
         supported = moment.reported(
             every, found[0].path, "CAP.SLLPS of every unit, or AMD's tables, which hold all sizes"
         )
-    if not _is_on(source):
-        return Feature(supported=supported, enabled=_off(source))
+    if not _is_iommu_on(source):
+        return Feature(supported=supported, enabled=_iommu_off(source))
     path = f"{VFIO}/parameters/disable_hugepages"
-    without = _switch(source, path)
+    without = _read_switch(source, path)
     if without.value is None:
         return Feature(supported=supported, enabled=without)
     return Feature(
@@ -128,7 +130,7 @@ def _iommu_large(source: Source, found: tuple[Unit, ...]) -> Feature:
     )
 
 
-def _remapping(source: Source, found: tuple[Unit, ...]) -> Feature:
+def _remapping(source: Source, found: tuple[IommuUnit, ...]) -> Feature:
     moment, path = source.moment, "/proc/interrupts"
     text = source.tree.text(path)
     if text is None:
@@ -137,7 +139,7 @@ def _remapping(source: Source, found: tuple[Unit, ...]) -> Feature:
         match = re.search(r"\bIR-(?:PCI|IO-APIC|HPET|DMAR)\S*", text)
         enabled = moment.reported(bool(match), path, match[0] if match else "no interrupt is remapped")
     supported: Observation[bool] = moment.unknown(
-        "this IOMMU does not say it in sysfs" if _is_on(source) else NO_IOMMU, CLASS
+        "this IOMMU does not say it in sysfs" if _is_iommu_on(source) else NO_IOMMU, CLASS
     )
     if found:
         supported = moment.reported(all(unit.remaps for unit in found), found[0].path, "every unit")
@@ -150,13 +152,13 @@ def _no_emulation(source: Source, loaded: str) -> Feature:
     """Guests get the host's processor as it is, so that none of its instructions is emulated."""
     moment = source.moment
     offered, known = (
-        libvirt.parsed(text) for text in (source.libvirt().domain_capabilities, source.libvirt().capabilities)
+        libvirt.parse_xml(text) for text in (source.libvirt().domain_capabilities, source.libvirt().capabilities)
     )
     if loaded == "kvm_pvm":
         unknown: Observation[bool] = moment.unknown(MODULES[loaded], f"/sys/module/{loaded}")
         return Feature(supported=unknown, enabled=unknown)
     if known is not None and not known.findall("guest/arch/domain[@type='kvm']"):
-        return _both(moment.reported(False, "libvirt capabilities", "libvirt offers no VMs of KVM"))
+        return _same_for_both(moment.reported(False, "libvirt capabilities", "libvirt offers no VMs of KVM"))
     if offered is None:
         why = "KVM runs guests' code on the processor itself, if they are given the host's CPU model"
         supported = moment.inferred(True, f"/sys/module/{loaded}", why)
@@ -167,37 +169,37 @@ def _no_emulation(source: Source, loaded: str) -> Feature:
         why = "host-passthrough" + ("" if by_kvm else f" for VMs of {offered.findtext('domain') or 'an unknown kind'}")
         supported = moment.reported(as_it_is and by_kvm, "libvirt domcapabilities", why)
     if not supported.value:
-        return _both(supported)
-    running = libvirt.domains(source)
+        return _same_for_both(supported)
+    running = libvirt.list_domains(source)
     if not running:
-        return Feature(supported=supported, enabled=moment.inferred(True, supported.source, PER_VM))
+        return Feature(supported=supported, enabled=moment.inferred(True, supported.source, PER_VM_WHY))
     having = sum(each.host_cpu for each in running)
     why = f"{having} of {len(running)} running VMs have the host's CPU model"
     return Feature(supported=supported, enabled=moment.reported(having == len(running), "libvirt", why))
 
 
-def placing(source: Source, name: str) -> Feature | None:
+def describe_pinning(source: Source, name: str) -> Feature | None:
     """Threads and memory of VMs put where they belong: the kernel does it, whoever runs the VMs."""
     moment, tree = source.moment, source.tree
-    if found := _told(source, name):
+    if found := _pinning_by_libvirt(source, name):
         return found
     if name == "cpu_pinning":
         path, why = "sched_setaffinity(2)", "virtual CPUs are threads, which the kernel keeps on the CPUs it is told"
-        return Feature(supported=moment.inferred(True, path, why), enabled=moment.inferred(True, path, PER_VM))
+        return Feature(supported=moment.inferred(True, path, why), enabled=moment.inferred(True, path, PER_VM_WHY))
     nodes = [each for each in tree.names(NODES) if re.fullmatch(r"node\d+", each)]
     if not nodes:
         why = "a kernel without NUMA nodes" if tree.exists("/sys/devices/system") else tree.why(NODES)
         known = tree.live and tree.exists("/sys/devices/system")
-        return _both(moment.inferred(False, NODES, why) if known else moment.unknown(why, NODES))
+        return _same_for_both(moment.inferred(False, NODES, why) if known else moment.unknown(why, NODES))
     if name == "numa_memory_pinning":
         why = f"the kernel keeps memory on the nodes it is told; {len(nodes)} here"
-        return Feature(supported=moment.inferred(True, NODES, why), enabled=moment.inferred(True, NODES, PER_VM))
+        return Feature(supported=moment.inferred(True, NODES, why), enabled=moment.inferred(True, NODES, PER_VM_WHY))
     return _large_pages_by_node(source, nodes) if name == "numa_large_page_pinning" else None
 
 
-def _told(source: Source, name: str) -> Feature | None:
+def _pinning_by_libvirt(source: Source, name: str) -> Feature | None:
     """The same as libvirt tells it: CPUs, memory and pages of each node."""
-    moment, told = source.moment, libvirt.parsed(source.libvirt().capabilities)
+    moment, told = source.moment, libvirt.parse_xml(source.libvirt().capabilities)
     cells = told.findall("host/topology/cells/cell") if told is not None else []
     if not cells or name == "numa_large_page_pinning":
         return None
@@ -210,7 +212,7 @@ def _told(source: Source, name: str) -> Feature | None:
     where = "libvirt capabilities"
     return Feature(
         supported=moment.reported(number > 0, where, f"{means}; {number} {what}"),
-        enabled=moment.inferred(number > 0, where, PER_VM),
+        enabled=moment.inferred(number > 0, where, PER_VM_WHY),
     )
 
 
@@ -220,7 +222,7 @@ def _large_pages_by_node(source: Source, nodes: list[str]) -> Feature:
     sizes = sorted({size for place in places for size in tree.names(place)})
     if not sizes:
         why = tree.why(places[0]) or "no sizes listed"
-        return _both(moment.unknown(why, places[0]))
+        return _same_for_both(moment.unknown(why, places[0]))
     counts = [tree.number(f"{place}/{size}/nr_hugepages") for place in places for size in tree.names(place)]
     path = f"{NODES}/node*/hugepages"
     supported = moment.reported(True, path, ", ".join(size.removeprefix("hugepages-") for size in sizes))
@@ -231,12 +233,12 @@ def _large_pages_by_node(source: Source, nodes: list[str]) -> Feature:
     return Feature(supported=supported, enabled=moment.reported(False, path, "no page is set aside on any node"))
 
 
-def _is_on(source: Source) -> bool:
+def _is_iommu_on(source: Source) -> bool:
     """Devices are in groups: the kernel drives an IOMMU."""
     return bool(source.tree.names(GROUPS))
 
 
-def _switch(source: Source, path: str) -> Observation[bool]:
+def _read_switch(source: Source, path: str) -> Observation[bool]:
     """A parameter of a module: `Y`, `N`, `1`, `0`."""
     text = source.tree.text(path)
     if text is None:
@@ -255,11 +257,11 @@ def _cpu_flags(source: Source) -> frozenset[str]:
     )
 
 
-def _both(seen: Observation[bool]) -> Feature:
+def _same_for_both(seen: Observation[bool]) -> Feature:
     return Feature(supported=seen, enabled=seen)
 
 
-def _off(source: Source) -> Observation[bool]:
+def _iommu_off(source: Source) -> Observation[bool]:
     if source.tree.exists(GROUPS) or source.live:
         return source.moment.reported(False, GROUPS, "no device is in an IOMMU group")
     return source.moment.unknown(source.tree.why(GROUPS), GROUPS)

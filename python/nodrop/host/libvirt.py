@@ -14,19 +14,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nodrop.host.inputs import PROGRAM_S, LibvirtAnswer, Source, run_program
-from nodrop.host.timeouts import within
+from nodrop.host.inputs import PROGRAM_TIMEOUT_S, LibvirtReply, Source, run_program
+from nodrop.host.timeouts import call_with_timeout
 from nodrop.system import cpu_sets as cpu_lists
 
 SYSTEM = "qemu:///system"
 SOCKETS = tuple(f"/run/libvirt/{name}" for name in ("libvirt-sock-ro", "virtqemud-sock-ro"))
 DAEMON_RUNS = "Running against daemon:"
 URI_VARIABLE = "LIBVIRT_DEFAULT_URI"
-NOT_ASKED = "libvirt tells what VMs can be given to root only"
-SILENT = "no libvirt daemon listens in /run/libvirt"
+NEEDS_ROOT = "libvirt tells what VMs can be given to root only"
+NO_DAEMON = "no libvirt daemon listens in /run/libvirt"
 
 
-class Domain(NamedTuple):
+class LibvirtDomain(NamedTuple):
     """A VM that runs, and what it holds."""
 
     name: str
@@ -43,23 +43,23 @@ class Domain(NamedTuple):
     """It has the host's CPU model, unchanged."""
 
 
-def ask() -> LibvirtAnswer:
+def query_libvirt() -> LibvirtReply:
     """What the daemon of this machine says; never starts one."""
     uri = os.environ.get(URI_VARIABLE, "")
     if uri and urllib.parse.urlsplit(uri).hostname:
-        return LibvirtAnswer(why=f"{URI_VARIABLE} names another machine: {uri}")
-    if not uri and (why := _deaf()):
-        return LibvirtAnswer(why=why)
+        return LibvirtReply(why=f"{URI_VARIABLE} names another machine: {uri}")
+    if not uri and (why := _why_no_daemon()):
+        return LibvirtReply(why=why)
     try:
         import libvirt  # noqa: F401  (an extra)
     except ImportError:
-        return _ask_virsh(uri or SYSTEM)
-    return _ask_library(uri or SYSTEM)
+        return _query_virsh(uri or SYSTEM)
+    return _query_library(uri or SYSTEM)
 
 
-def _deaf() -> str:
+def _why_no_daemon() -> str:
     """Why no daemon can be spoken to; empty: one listens."""
-    why = SILENT
+    why = NO_DAEMON
     for socket in SOCKETS:
         try:
             Path(socket).stat()
@@ -72,40 +72,40 @@ def _deaf() -> str:
     return why
 
 
-def once() -> Callable[[], LibvirtAnswer]:
+def query_once() -> Callable[[], LibvirtReply]:
     """Asks when first called, whoever calls; the others wait for that answer."""
-    lock, answers = threading.Lock(), list[LibvirtAnswer]()
+    lock, answers = threading.Lock(), list[LibvirtReply]()
 
-    def answer() -> LibvirtAnswer:
+    def answer() -> LibvirtReply:
         with lock:
             if not answers:
-                answers.append(ask())
+                answers.append(query_libvirt())
         return answers[0]
 
     return answer
 
 
-def domains(source: Source) -> tuple[Domain, ...]:
+def list_domains(source: Source) -> tuple[LibvirtDomain, ...]:
     """VMs that run here, as libvirt knows them."""
-    return tuple(found for text in source.libvirt().domains if (found := domain(text)))
+    return tuple(found for text in source.libvirt().domains if (found := parse_domain(text)))
 
 
-def domain(text: str) -> Domain | None:
+def parse_domain(text: str) -> LibvirtDomain | None:
     """A VM from its XML; None if it is none."""
-    root = parsed(text)
+    root = parse_xml(text)
     if root is None:
         return None
     virtual = root.find("vcpu")
-    common = _cpus(virtual.get("cpuset") if virtual is not None else None)
-    count = _count(virtual.text if virtual is not None else None)
-    pins = {_count(pin.get("vcpu")): _cpus(pin.get("cpuset")) for pin in root.iterfind("cputune/vcpupin")}
+    common = _parse_cpus(virtual.get("cpuset") if virtual is not None else None)
+    count = _parse_count(virtual.text if virtual is not None else None)
+    pins = {_parse_count(pin.get("vcpu")): _parse_cpus(pin.get("cpuset")) for pin in root.iterfind("cputune/vcpupin")}
     bound = {each: pins.get(each, common) for each in range(count)}
     emulator = root.find("cputune/emulatorpin")
     model = root.find("cpu")
-    return Domain(
+    return LibvirtDomain(
         name=(root.findtext("name") or "").strip() or "unnamed",
         vcpu_cpus={each: cpus for each, cpus in bound.items() if cpus},
-        emulator_cpus=_cpus(emulator.get("cpuset")) if emulator is not None else common,
+        emulator_cpus=_parse_cpus(emulator.get("cpuset")) if emulator is not None else common,
         vcpu_count=count,
         devices=tuple(_addresses(root)),
         interfaces=tuple(each.get("dev", "") for each in root.iterfind("devices/interface/target") if each.get("dev")),
@@ -113,7 +113,7 @@ def domain(text: str) -> Domain | None:
     )
 
 
-def parsed(text: str) -> xml.Element | None:
+def parse_xml(text: str) -> xml.Element | None:
     """The root of XML that a daemon sent; None if it is none."""
     try:
         return xml.fromstring(text)
@@ -125,12 +125,14 @@ def _addresses(root: xml.Element) -> Iterator[str]:
     """PCI addresses of host devices: whole ones, and those given as an interface."""
     for kind in ("hostdev", "interface"):
         for address in root.iterfind(f"devices/{kind}/source/address"):
-            domain, bus, slot, function = (_number(address.get(key)) for key in ("domain", "bus", "slot", "function"))
+            domain, bus, slot, function = (
+                _parse_number(address.get(key)) for key in ("domain", "bus", "slot", "function")
+            )
             if address.get("bus") is not None:
                 yield f"{domain:04x}:{bus:02x}:{slot:02x}.{function:x}"
 
 
-def _number(text: str | None) -> int:
+def _parse_number(text: str | None) -> int:
     """Of an attribute, decimal or `0x...`; 0 where there is none."""
     try:
         return int(text or "0", 0)
@@ -138,35 +140,35 @@ def _number(text: str | None) -> int:
         return 0
 
 
-def _cpus(text: str | None) -> tuple[int, ...]:
+def _parse_cpus(text: str | None) -> tuple[int, ...]:
     """Of a list such as `0-3,^2,8`; none where it cannot be read."""
     parts = (text or "").split(",")
-    wanted = cpu_lists.listed(",".join(part for part in parts if not part.startswith("^")))
-    without = cpu_lists.listed(",".join(part[1:] for part in parts if part.startswith("^")))
+    wanted = cpu_lists.parse_cpu_list(",".join(part for part in parts if not part.startswith("^")))
+    without = cpu_lists.parse_cpu_list(",".join(part[1:] for part in parts if part.startswith("^")))
     return tuple(sorted(set(wanted or ()) - set(without or ())))
 
 
-def _count(text: str | None) -> int:
+def _parse_count(text: str | None) -> int:
     return int(text) if text and text.strip().isdigit() and int(text) <= 4096 else 0
 
 
-class _Sheet:
+class _PartialReply:
     """What has been answered so far; all of it counts, though the rest come too late."""
 
     def __init__(self) -> None:
-        self.said = LibvirtAnswer(why=f"libvirt did not answer within {PROGRAM_S:g} s")
+        self.said = LibvirtReply(why=f"libvirt did not answer within {PROGRAM_TIMEOUT_S:g} s")
 
     def keep(self, **parts: Any) -> None:
         self.said = self.said._replace(**parts)
 
 
-def _ask_library(uri: str) -> LibvirtAnswer:
-    sheet = _Sheet()
+def _query_library(uri: str) -> LibvirtReply:
+    sheet = _PartialReply()
     # libvirt knows no deadline for a local connection.
-    return within(PROGRAM_S, lambda: _fill(sheet, uri), lambda: sheet.said)
+    return call_with_timeout(PROGRAM_TIMEOUT_S, lambda: _fill(sheet, uri), lambda: sheet.said)
 
 
-def _fill(sheet: _Sheet, uri: str) -> LibvirtAnswer:
+def _fill(sheet: _PartialReply, uri: str) -> LibvirtReply:
     import libvirt
 
     libvirt.registerErrorHandler(lambda *_: None, None)
@@ -179,20 +181,20 @@ def _fill(sheet: _Sheet, uri: str) -> LibvirtAnswer:
         number = connection.getLibVersion()
         sheet.keep(version=f"{number // 1_000_000}.{number // 1000 % 1000}.{number % 1000}")
         running = connection.listAllDomains(libvirt.VIR_CONNECT_LIST_DOMAINS_ACTIVE)
-        sheet.keep(domains=tuple(_each(running, libvirt.libvirtError)))
+        sheet.keep(domains=tuple(_domain_xml(running, libvirt.libvirtError)))
         # Last what may take long: a daemon that has just started tries every emulator first.
         sheet.keep(capabilities=connection.getCapabilities())
-        sheet.keep(why=NOT_ASKED)
+        sheet.keep(why=NEEDS_ROOT)
     except libvirt.libvirtError as error:
         sheet.keep(why=f"libvirt: {error.get_error_message()}")
     else:
-        _fill_what_needs_more(sheet, uri)
+        _fill_domain_capabilities(sheet, uri)
     finally:
         connection.close()
     return sheet.said
 
 
-def _fill_what_needs_more(sheet: _Sheet, uri: str) -> None:
+def _fill_domain_capabilities(sheet: _PartialReply, uri: str) -> None:
     """What libvirt tells only a connection that might change something; this one changes nothing."""
     import libvirt
 
@@ -208,7 +210,7 @@ def _fill_what_needs_more(sheet: _Sheet, uri: str) -> None:
         sheet.keep(why=f"libvirt: {error.get_error_message()}")
 
 
-def _each(running: list[Any], gone: type[Exception]) -> Iterator[str]:
+def _domain_xml(running: list[Any], gone: type[Exception]) -> Iterator[str]:
     for each in running:
         try:
             yield each.XMLDesc()
@@ -216,14 +218,14 @@ def _each(running: list[Any], gone: type[Exception]) -> Iterator[str]:
             continue
 
 
-def _ask_virsh(uri: str) -> LibvirtAnswer:
+def _query_virsh(uri: str) -> LibvirtReply:
     why: list[str] = []
-    until = time.monotonic() + PROGRAM_S
+    until = time.monotonic() + PROGRAM_TIMEOUT_S
 
     def virsh(*arguments: str) -> str:
         left_s = until - time.monotonic()
         if left_s <= 0 and not why:
-            why.append(f"virsh did not answer within {PROGRAM_S:g} s")
+            why.append(f"virsh did not answer within {PROGRAM_TIMEOUT_S:g} s")
         if why:
             return ""
         answer = run_program("virsh", "--connect", uri, *arguments, within_s=left_s)
@@ -236,4 +238,4 @@ def _ask_virsh(uri: str) -> LibvirtAnswer:
     domains = tuple(found for name in names if name.strip() and (found := virsh("--readonly", "dumpxml", name)))
     capabilities = virsh("--readonly", "capabilities")
     offered = "" if os.geteuid() else virsh("domcapabilities")
-    return LibvirtAnswer(version, capabilities, offered, domains, why[0] if why else "" if offered else NOT_ASKED)
+    return LibvirtReply(version, capabilities, offered, domains, why[0] if why else "" if offered else NEEDS_ROOT)

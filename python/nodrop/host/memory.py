@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import TypeVar
 
-from nodrop.host.dimms import EDAC, Dimm, Dimms, by_counters, by_firmware
+from nodrop.host.dimms import EDAC, Dimm, Dimms, read_edac_dimms, read_firmware_dimms
 from nodrop.host.inputs import Source
 from nodrop.host.smbios import TABLE
 from nodrop.model.chd import MemoryCapabilities, MemoryModule
@@ -16,7 +16,7 @@ _BUS_BYTES = 8
 
 def describe(source: Source) -> MemoryCapabilities:
     """By the firmware's tables; what they leave out, or hide from others than root, by the kernel's error counters."""
-    listed, counted = by_firmware(source), by_counters(source)
+    listed, counted = read_firmware_dimms(source), read_edac_dimms(source)
     found = listed or counted
     if found is None:
         return _unknown(source)
@@ -26,7 +26,7 @@ def describe(source: Source) -> MemoryCapabilities:
     return MemoryCapabilities(
         kind=_kind(source, present, found.source),
         speed_mtps=speed,
-        ecc=_leaf(source, _either(found.has_ecc, counted.has_ecc if counted else None), found.source),
+        ecc=_observe(source, _first_not_none(found.has_ecc, counted.has_ecc if counted else None), found.source),
         channels_populated_count=populated,
         channels_count=_channels(source, found, counted),
         balanced=_balanced(source, found, counted),
@@ -51,7 +51,7 @@ def _unknown(source: Source) -> MemoryCapabilities:
 
 def _kind(source: Source, present: tuple[Dimm, ...], path: str) -> Observation[str]:
     kinds = sorted({each.kind for each in present if each.kind})
-    return _leaf(source, " ".join(kinds) or None, path)
+    return _observe(source, " ".join(kinds) or None, path)
 
 
 def _speed(source: Source, present: tuple[Dimm, ...], path: str) -> Observation[int]:
@@ -63,7 +63,7 @@ def _speed(source: Source, present: tuple[Dimm, ...], path: str) -> Observation[
         return source.moment.reported(min(set_up), path, mixed)
     if rated:
         return source.moment.inferred(min(rated), path, "as rated; the firmware does not say what is configured")
-    return _leaf(source, None, path)
+    return _observe(source, None, path)
 
 
 def _populated(source: Source, present: tuple[Dimm, ...], counted: Dimms | None, path: str) -> Observation[int]:
@@ -107,23 +107,23 @@ def _bandwidth(source: Source, channels: Observation[int], speed: Observation[in
 def _module(source: Source, each: Dimm) -> MemoryModule:
     return MemoryModule(
         slot=each.slot,
-        size_bytes=_leaf(source, each.size_bytes, each.source),
-        kind=_leaf(source, each.kind, each.source),
-        speed_mtps=_leaf(source, each.speed_mtps, each.source),
-        rated_mtps=_leaf(source, each.rated_mtps, each.source),
+        size_bytes=_observe(source, each.size_bytes, each.source),
+        kind=_observe(source, each.kind, each.source),
+        speed_mtps=_observe(source, each.speed_mtps, each.source),
+        rated_mtps=_observe(source, each.rated_mtps, each.source),
         channel=source.moment.unknown("the slot's name does not tell", each.source)
         if each.channel is None
         else source.moment.inferred(each.channel, each.source, "by the slot's name, as socket/channel"),
-        rank_count=_leaf(source, each.rank_count, each.source),
-        part=_leaf(source, each.part or None, each.source),
+        rank_count=_observe(source, each.rank_count, each.source),
+        part=_observe(source, each.part or None, each.source),
     )
 
 
-def _leaf(source: Source, value: T | None, path: str) -> Observation[T]:
+def _observe(source: Source, value: T | None, path: str) -> Observation[T]:
     if value is None:
         return source.moment.unknown("not told", path)
     return source.moment.reported(value, path)
 
 
-def _either(value: T | None, other: T | None) -> T | None:
+def _first_not_none(value: T | None, other: T | None) -> T | None:
     return other if value is None else value

@@ -11,7 +11,7 @@ _KVM_GET_API_VERSION = 0xAE00
 """Source: Linux, Documentation/virt/kvm/api.rst."""
 
 
-def msr(source: Source, register: int) -> Observation[int]:
+def read_msr(source: Source, register: int) -> Observation[int]:
     """A model-specific register of the first CPU; the kernel shows it to root alone, through its msr driver."""
     path = "/dev/cpu/0/msr"
     name = f"msr {register:#x}"
@@ -34,7 +34,7 @@ def msr(source: Source, register: int) -> Observation[int]:
     return source.moment.reported(int.from_bytes(held, "little"), name)
 
 
-def kvm_version(source: Source) -> Observation[int]:
+def read_kvm_version(source: Source) -> Observation[int]:
     """KVM's interface version, 12 for ever: that it answers is what counts."""
     if not source.live:
         return source.moment.unknown(NOT_CAPTURED, KVM_DEVICE)

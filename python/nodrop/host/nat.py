@@ -13,10 +13,10 @@ from nodrop.host.inputs import NOT_CAPTURED, Source
 from nodrop.model.observation import Observation
 
 LEGACY_TABLES = "/proc/net/ip_tables_names"
-Mode = Literal["bridge", "nat"]
+BridgeMode = Literal["bridge", "nat"]
 
 
-class Masquerade(NamedTuple):
+class MasqueradeRule(NamedTuple):
     """A rule that hides senders behind an address of the host."""
 
     networks: tuple[str, ...]
@@ -25,38 +25,38 @@ class Masquerade(NamedTuple):
     """Interfaces they come in by; empty: any."""
 
 
-class Masquerading(NamedTuple):
+class MasqueradeRules(NamedTuple):
     """Every such rule of this machine."""
 
-    rules: tuple[Masquerade, ...]
+    rules: tuple[MasqueradeRule, ...]
     addresses: Mapping[str, tuple[str, ...]]
     """Of the host's interfaces."""
     why: str = ""
     """Why the rules are not known."""
 
 
-def read(source: Source) -> Masquerading:
+def read_masquerade_rules(source: Source) -> MasqueradeRules:
     """The rules, of nftables and of iptables, in both its forms."""
     if source.network is None:
-        return Masquerading((), {}, NOT_CAPTURED)
+        return MasqueradeRules((), {}, NOT_CAPTURED)
     interfaces, why = source.network.interfaces()
     addresses = {name: each.addresses for name, each in interfaces.items()}
     answer = source.programs("nft", "--json", "list", "ruleset")
     if answer.text is None or why:
-        return Masquerading((), addresses, _reason(why or answer.why))
+        return MasqueradeRules((), addresses, _reason(why or answer.why))
     try:
-        rules = [*_of_nft(json.loads(answer.text))]
+        rules = [*_parse_nft(json.loads(answer.text))]
     except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
-        return Masquerading((), addresses, "nft answered in an unknown form")
+        return MasqueradeRules((), addresses, "nft answered in an unknown form")
     if "nat" in (source.tree.text(LEGACY_TABLES) or "").split():
         answer = source.programs("iptables-legacy-save", "-t", "nat")
         if answer.text is None:
-            return Masquerading(tuple(rules), addresses, _reason(answer.why))
-        rules += _of_iptables(answer.text)
-    return Masquerading(tuple(rules), addresses)
+            return MasqueradeRules(tuple(rules), addresses, _reason(answer.why))
+        rules += _parse_iptables(answer.text)
+    return MasqueradeRules(tuple(rules), addresses)
 
 
-def mode(source: Source, bridge: str, found: Masquerading) -> Observation[Mode]:
+def infer_mode(source: Source, bridge: str, found: MasqueradeRules) -> Observation[BridgeMode]:
     """How a bridge leads out: as it is, or hidden behind the host. What is not routed cannot be hidden."""
     moment, asked = source.moment, "nft list ruleset"
     if found.why == NOT_CAPTURED:
@@ -64,34 +64,34 @@ def mode(source: Source, bridge: str, found: Masquerading) -> Observation[Mode]:
     addresses = [each for each in found.addresses.get(bridge, ()) if ":" not in each]
     if not addresses:
         return moment.inferred("bridge", "netlink", "the host has no IPv4 address on it, so it routes nothing from it")
-    if any(_concerns(rule, bridge, addresses) for rule in found.rules):
+    if any(_applies_to(rule, bridge, addresses) for rule in found.rules):
         return moment.inferred("nat", asked, "a rule masquerades what comes from it")
     if found.why:
         return moment.unknown(found.why, asked)
     return moment.inferred("bridge", asked, "no rule masquerades what comes from it")
 
 
-def _concerns(rule: Masquerade, bridge: str, addresses: list[str]) -> bool:
+def _applies_to(rule: MasqueradeRule, bridge: str, addresses: list[str]) -> bool:
     if rule.entries and bridge not in rule.entries:
         return False
-    return not rule.networks or any(_within(address, network) for address in addresses for network in rule.networks)
+    return not rule.networks or any(_is_within(address, network) for address in addresses for network in rule.networks)
 
 
-def _within(address: str, network: str) -> bool:
+def _is_within(address: str, network: str) -> bool:
     try:
         return ipaddress.ip_interface(address).ip in ipaddress.ip_network(network, strict=False)
     except (ValueError, TypeError):
         return False
 
 
-def _of_nft(document: Any) -> Iterator[Masquerade]:
+def _parse_nft(document: Any) -> Iterator[MasqueradeRule]:
     for each in document["nftables"]:
         expressions = each.get("rule", {}).get("expr", [])
         if any(_masquerades(expression) for expression in expressions):
             matches = [expression["match"] for expression in expressions if "match" in expression]
-            yield Masquerade(
-                tuple(_told(matches, "saddr")),
-                tuple(each for key in ("iifname", "iif", "ibrname") for each in _told(matches, key)),
+            yield MasqueradeRule(
+                tuple(_matched_values(matches, "saddr")),
+                tuple(each for key in ("iifname", "iif", "ibrname") for each in _matched_values(matches, key)),
             )
 
 
@@ -99,7 +99,7 @@ def _masquerades(expression: Any) -> bool:
     return "masquerade" in expression or "snat" in expression or expression.get("xt", {}).get("name") == "MASQUERADE"
 
 
-def _told(matches: list[Any], key: str) -> Iterator[str]:
+def _matched_values(matches: list[Any], key: str) -> Iterator[str]:
     """What a field has to be equal to: names, addresses, networks."""
     for match in matches:
         left = match.get("left", {})
@@ -120,11 +120,13 @@ def _values(right: Any) -> Iterator[str]:
         yield f"{right}"
 
 
-def _of_iptables(text: str) -> Iterable[Masquerade]:
+def _parse_iptables(text: str) -> Iterable[MasqueradeRule]:
     for line in text.splitlines():
         if re.search(r" -j (?:MASQUERADE|SNAT)\b", line):
             # An inverted condition begins with `!` and says whom the rule leaves alone.
-            yield Masquerade(tuple(re.findall(r"(?<!!) -s (\S+)", line)), tuple(re.findall(r"(?<!!) -i (\S+)", line)))
+            yield MasqueradeRule(
+                tuple(re.findall(r"(?<!!) -s (\S+)", line)), tuple(re.findall(r"(?<!!) -i (\S+)", line))
+            )
 
 
 def _reason(why: str) -> str:

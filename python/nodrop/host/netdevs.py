@@ -4,14 +4,14 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from nodrop.host.file_tree import Tree
-from nodrop.host.pci import Function
+from nodrop.host.file_tree import FileTree
+from nodrop.host.pci import PciFunction
 
 CLASS = "/sys/class/net"
 ROUTES, ROUTES_6 = "/proc/net/route", "/proc/net/ipv6_route"
 VIRTIO = 0x1AF4
 """Vendor of paravirtual devices on the bus."""
-LARGEST_TREE = 64
+STACK_MAX = 64
 """More interfaces are not followed upwards from one."""
 _REPRESENTOR = re.compile(r"(?:c\d+)?pf\d+(?:vf|sf)\d+")
 """Name of the port of an interface that stands for another function's end of the card's own switch."""
@@ -19,7 +19,7 @@ _NOT_ROUTED = ("fe8", "ff0", "0000000000000000000000000000000" + "1")
 """Destinations that every interface has: link-local, multicast, the loopback's."""
 
 
-class Built(NamedTuple):
+class InterfaceStack(NamedTuple):
     """What the host has built on an interface."""
 
     uppers: tuple[str, ...]
@@ -28,41 +28,41 @@ class Built(NamedTuple):
     """Those of them that are bridges."""
 
 
-def directories(tree: Tree, function: Function) -> tuple[str, ...]:
+def list_net_directories(tree: FileTree, function: PciFunction) -> tuple[str, ...]:
     """Where a function's interfaces are listed, those of a paravirtual device below it too."""
     children = tree.names(function.path) if function.vendor == VIRTIO else ()
     below = (f"{function.path}/{name}/net" for name in children if re.fullmatch(r"virtio\d+", name))
     return tuple(each for each in (f"{function.path}/net", *below) if tree.exists(each))
 
 
-def ports_of(tree: Tree, function: Function) -> tuple[str, ...]:
+def list_interfaces(tree: FileTree, function: PciFunction) -> tuple[str, ...]:
     """Interfaces that are ports of a function; not those that stand for its virtual functions."""
     return tuple(
         name
-        for directory in directories(tree, function)
+        for directory in list_net_directories(tree, function)
         for name in tree.names(directory)
         if not _REPRESENTOR.fullmatch(tree.text(f"{CLASS}/{name}/phys_port_name") or "")
     )
 
 
-def devices(tree: Tree) -> Iterator[str]:
+def list_device_interfaces(tree: FileTree) -> Iterator[str]:
     """Interfaces with a device behind them; veth and other virtual ones have none."""
     return (name for name in tree.names(CLASS) if tree.exists(f"{CLASS}/{name}/device"))
 
 
-def built(tree: Tree, interface: str) -> Built:
+def find_stack(tree: FileTree, interface: str) -> InterfaceStack:
     """What stands on an interface."""
     found: list[str] = []
     left = [interface]
-    while left and len(found) < LARGEST_TREE:
+    while left and len(found) < STACK_MAX:
         for upper in _directly_above(tree, left.pop()):
             if upper not in found and upper != interface:
                 found.append(upper)
                 left.append(upper)
-    return Built(tuple(found), tuple(each for each in found if tree.exists(f"{CLASS}/{each}/bridge")))
+    return InterfaceStack(tuple(found), tuple(each for each in found if tree.exists(f"{CLASS}/{each}/bridge")))
 
 
-def _directly_above(tree: Tree, interface: str) -> Iterator[str]:
+def _directly_above(tree: FileTree, interface: str) -> Iterator[str]:
     directory = f"{CLASS}/{interface}"
     master = tree.link(f"{directory}/master")
     if master:
@@ -70,7 +70,7 @@ def _directly_above(tree: Tree, interface: str) -> Iterator[str]:
     yield from (name.removeprefix("upper_") for name in tree.names(directory) if name.startswith("upper_"))
 
 
-def routed(tree: Tree) -> tuple[frozenset[str], str]:
+def read_routed_interfaces(tree: FileTree) -> tuple[frozenset[str], str]:
     """Interfaces that routes of the host lead through; and why that is not known."""
     text, text_6 = tree.text(ROUTES), tree.text(ROUTES_6)
     if text is None and text_6 is None:

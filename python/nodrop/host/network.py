@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
-from nodrop.host.timeouts import within
+from nodrop.host.timeouts import call_with_timeout
 from nodrop.system import ethtool
 
 T = TypeVar("T")
-WAIT_S = 1.0
+ANSWER_TIMEOUT_S = 1.0
 """The kernel is waited for no longer."""
 
 EXTENDED_VF = 1
@@ -27,7 +27,7 @@ _LINK_LOCAL = "fe80"
 Eswitch = Literal["legacy", "switchdev"]
 
 
-class Interface(NamedTuple):
+class KernelInterface(NamedTuple):
     """What rtnetlink says of an interface."""
 
     addresses: tuple[str, ...] = ()
@@ -36,10 +36,10 @@ class Interface(NamedTuple):
     """By number of the virtual function; 0: none set."""
 
 
-class Network(Protocol):
+class NetworkReader(Protocol):
     """The kernel's answers; each says in its second part why there is none."""
 
-    def interfaces(self) -> tuple[Mapping[str, Interface], str]:
+    def interfaces(self) -> tuple[Mapping[str, KernelInterface], str]:
         """All interfaces by name."""
 
     def link_modes(self, interface: str) -> tuple[tuple[str, ...], str]:
@@ -52,14 +52,14 @@ class Network(Protocol):
         """How a card switches between its virtual functions."""
 
 
-class KernelNetwork:
+class NetlinkReader:
     """This machine's kernel, in the network namespace of this process. Waited for a second in all."""
 
     def __init__(self) -> None:
         """Nothing has been asked yet."""
         self._silent = False
 
-    def interfaces(self) -> tuple[Mapping[str, Interface], str]:
+    def interfaces(self) -> tuple[Mapping[str, KernelInterface], str]:
         """All interfaces by name."""
         return self._answer(_interfaces, {})
 
@@ -77,15 +77,15 @@ class KernelNetwork:
 
     def _answer(self, ask: Callable[[], tuple[T, str]], nothing: T) -> tuple[T, str]:
         """The answer, unless a driver has kept the kernel waiting before: it would keep the next waiting too."""
-        late = (nothing, f"the kernel did not answer within {WAIT_S:g} s")
+        late = (nothing, f"the kernel did not answer within {ANSWER_TIMEOUT_S:g} s")
         if self._silent:
             return late
-        found = within(WAIT_S, ask, lambda: late)
+        found = call_with_timeout(ANSWER_TIMEOUT_S, ask, lambda: late)
         self._silent = found is late
         return found
 
 
-def _interfaces() -> tuple[Mapping[str, Interface], str]:
+def _interfaces() -> tuple[Mapping[str, KernelInterface], str]:
     from pyroute2 import IPRoute
     from pyroute2.netlink.exceptions import NetlinkError
 
@@ -95,7 +95,7 @@ def _interfaces() -> tuple[Mapping[str, Interface], str]:
             addresses = list(netlink.get_addr())
     except (OSError, NetlinkError) as error:
         return {}, f"rtnetlink: {error}"
-    return interfaces_of(links, addresses), ""
+    return parse_interfaces(links, addresses), ""
 
 
 def _link_modes(interface: str) -> tuple[tuple[str, ...], str]:
@@ -107,11 +107,11 @@ def _link_modes(interface: str) -> tuple[tuple[str, ...], str]:
             answers = list(netlink.get_linkmode(ifname=interface))
     except (OSError, NetlinkError) as error:
         return (), f"the driver does not say ({_reason(error)})"
-    return (link_modes_of(answers[0]), "") if answers else ((), "no answer")
+    return (parse_link_modes(answers[0]), "") if answers else ((), "no answer")
 
 
 def _firmware(interface: str) -> tuple[str, str]:
-    found = ethtool.firmware(interface)
+    found = ethtool.firmware_version(interface)
     return (found, "") if found else ("", "the driver names none")
 
 
@@ -129,10 +129,10 @@ def _eswitch(pci_id: str) -> tuple[Eswitch | None, str]:
             answers = list(netlink.nlm_request(message, msg_type=netlink.prid, msg_flags=NLM_F_REQUEST))
     except (OSError, NetlinkError) as error:
         return None, _reason(error)
-    return eswitch_of(answers[0]) if answers else (None, "no answer")
+    return parse_eswitch(answers[0]) if answers else (None, "no answer")
 
 
-def interfaces_of(links: list[Any], addresses: list[Any]) -> dict[str, Interface]:
+def parse_interfaces(links: list[Any], addresses: list[Any]) -> dict[str, KernelInterface]:
     """What messages of rtnetlink say, by name of the interface."""
     given: dict[int, list[str]] = {}
     for message in addresses:
@@ -140,7 +140,7 @@ def interfaces_of(links: list[Any], addresses: list[Any]) -> dict[str, Interface
         if address and not address.startswith(_LINK_LOCAL):
             given.setdefault(message["index"], []).append(f"{address}/{message['prefixlen']}")
     return {
-        link.get_attr("IFLA_IFNAME"): Interface(tuple(given.get(link["index"], ())), dict(_vf_limits(link)))
+        link.get_attr("IFLA_IFNAME"): KernelInterface(tuple(given.get(link["index"], ())), dict(_vf_limits(link)))
         for link in links
     }
 
@@ -153,21 +153,21 @@ def _vf_limits(link: Any) -> Iterator[tuple[int, int]]:
             yield rate["vf"], rate["max_tx_rate"]
 
 
-def link_modes_of(answer: Any) -> tuple[str, ...]:
+def parse_link_modes(answer: Any) -> tuple[str, ...]:
     """Names of supported modes in an answer of ethtool's netlink."""
     ours = answer.get_attr("ETHTOOL_A_LINKMODES_OURS")
     bits = ours.get_attr("ETHTOOL_A_BITSET_BITS") if ours else None
     return tuple(bit.get_attr("ETHTOOL_A_BITSET_BIT_NAME") for _, bit in bits["attrs"]) if bits else ()
 
 
-def fastest_bps(modes: tuple[str, ...]) -> int | None:
+def find_fastest_bps(modes: tuple[str, ...]) -> int | None:
     """The speed of the fastest of these modes; None: they name no speed."""
     speeds = [int(match[1]) for mode in modes if (match := _MODE.match(mode))]
     sane = [each for each in speeds if 0 < each <= FASTEST_MBPS]
     return max(sane) * 10**6 if sane else None
 
 
-def eswitch_of(answer: Any) -> tuple[Eswitch | None, str]:
+def parse_eswitch(answer: Any) -> tuple[Eswitch | None, str]:
     """The mode in an answer of devlink."""
     mode = answer.get_attr("DEVLINK_ATTR_ESWITCH_MODE")
     if mode is None or mode >= len(ESWITCH_MODES):

@@ -6,7 +6,7 @@ Documentation/ABI/stable/sysfs-devices-node.
 
 from collections.abc import Mapping, Sequence
 
-from nodrop.host.file_tree import Tree
+from nodrop.host.file_tree import FileTree
 from nodrop.host.inputs import Source
 from nodrop.model.chd import Bandwidth, LargePages, NodeMemory, NormalMemory
 from nodrop.model.observation import Observation
@@ -24,7 +24,7 @@ TOLERATED_RATIO = 0.05
 def describe(source: Source, node: int, *, alone: bool) -> NodeMemory:
     """Memory of a node; what the kernel says of the whole machine counts where the node is alone."""
     info, path = _meminfo(source.tree, node, alone=alone)
-    total = _bytes(source, info, "MemTotal", path)
+    total = _observe_bytes(source, info, "MemTotal", path)
     pages = _large_pages(source, node, info, path, alone=alone)
     return NodeMemory(
         total_bytes=total,
@@ -34,7 +34,7 @@ def describe(source: Source, node: int, *, alone: bool) -> NodeMemory:
     )
 
 
-def contradictions(source: Source, nodes: Sequence[NodeMemory]) -> list[str]:
+def find_contradictions(source: Source, nodes: Sequence[NodeMemory]) -> list[str]:
     """Where nodes together have other memory than the machine: the kernel says both."""
     whole = _meminfo(source.tree, -1, alone=True)[0].get("MemTotal", 0)
     sizes = [node.total_bytes.value for node in nodes]
@@ -46,7 +46,7 @@ def contradictions(source: Source, nodes: Sequence[NodeMemory]) -> list[str]:
     ]
 
 
-def _meminfo(tree: Tree, node: int, *, alone: bool) -> tuple[Mapping[str, int], str]:
+def _meminfo(tree: FileTree, node: int, *, alone: bool) -> tuple[Mapping[str, int], str]:
     """What meminfo says in bytes, counts as they are; and where. A line is like `Node 0 MemTotal:  32768 kB`."""
     path = f"{NODES}/node{node}/meminfo"
     text = tree.text(path)
@@ -62,7 +62,7 @@ def _meminfo(tree: Tree, node: int, *, alone: bool) -> tuple[Mapping[str, int], 
     return found, path
 
 
-def _bytes(source: Source, info: Mapping[str, int], key: str, path: str) -> Observation[int]:
+def _observe_bytes(source: Source, info: Mapping[str, int], key: str, path: str) -> Observation[int]:
     if key in info:
         return source.moment.reported(info[key], f"{path} {key}")
     return source.moment.unknown(source.tree.why(path) or f"has no {key} that is a number", path)
@@ -76,7 +76,7 @@ def _large_pages(
     directory = f"{NODES}/node{node}/hugepages"
     if not tree.names(directory) and alone:
         directory = HUGEPAGES
-    sizes = sorted(filter(None, (_size(name) for name in tree.names(directory))))
+    sizes = sorted(filter(None, (_parse_size(name) for name in tree.names(directory))))
     if sizes:
         return tuple(_pages(source, f"{directory}/hugepages-{size >> 10}kB", size, alone=alone) for size in sizes)
     size_path = "/proc/meminfo"
@@ -89,32 +89,32 @@ def _large_pages(
             size_bytes=size,
             total_count=source.moment.reported(total, f"{path} HugePages_Total", f"size from {size_path}"),
             used_count=_used(source, total, free, f"{path} HugePages_Free"),
-            surplus_count=_bytes(source, info, "HugePages_Surp", path),
-            reserved_count=_bytes(source, info, "HugePages_Rsvd", path) if alone else _of_machine(source),
+            surplus_count=_observe_bytes(source, info, "HugePages_Surp", path),
+            reserved_count=_observe_bytes(source, info, "HugePages_Rsvd", path) if alone else _machine_wide(source),
         ),
     )
 
 
-def _size(name: str) -> int:
+def _parse_size(name: str) -> int:
     """Bytes of `hugepages-2048kB`; 0: no such name."""
     size = name.removeprefix("hugepages-").removesuffix("kB")
     return int(size) << 10 if size.isdecimal() and len(size) < 12 and name == f"hugepages-{size}kB" else 0
 
 
 def _pages(source: Source, directory: str, size: int, *, alone: bool) -> LargePages:
-    total = _count(source, f"{directory}/nr_hugepages")
+    total = _observe_count(source, f"{directory}/nr_hugepages")
     free = source.tree.number(f"{directory}/free_hugepages")
     reserved = f"{HUGEPAGES}/hugepages-{size >> 10}kB/resv_hugepages"
     return LargePages(
         size_bytes=size,
         total_count=total,
         used_count=_used(source, total.value, free, f"{directory}/free_hugepages"),
-        surplus_count=_count(source, f"{directory}/surplus_hugepages"),
-        reserved_count=_count(source, reserved) if alone else _of_machine(source, reserved, total.value),
+        surplus_count=_observe_count(source, f"{directory}/surplus_hugepages"),
+        reserved_count=_observe_count(source, reserved) if alone else _machine_wide(source, reserved, total.value),
     )
 
 
-def _count(source: Source, path: str) -> Observation[int]:
+def _observe_count(source: Source, path: str) -> Observation[int]:
     found = source.tree.number(path)
     if found is None or found < 0:
         return source.moment.unknown(source.tree.why(path) or f"holds {found}, a count expected", path)
@@ -129,7 +129,7 @@ def _used(source: Source, total: int | None, free: int | None, path: str) -> Obs
     return source.moment.inferred(total - free, path, "total less free")
 
 
-def _of_machine(source: Source, path: str = HUGEPAGES, total: int | None = None) -> Observation[int]:
+def _machine_wide(source: Source, path: str = HUGEPAGES, total: int | None = None) -> Observation[int]:
     found = source.tree.number(path)
     if found == 0 or total == 0:
         return source.moment.inferred(0, path, "none on the whole machine" if found == 0 else "the node has none")

@@ -10,7 +10,7 @@ from nodrop.host import cmdline, cpu_lists, observations, services
 from nodrop.host.cmdline import CMDLINE
 from nodrop.host.inputs import Source
 from nodrop.model.observation import Observation
-from nodrop.system.cpu_sets import ranges
+from nodrop.system.cpu_sets import format_cpu_list
 
 _CPU = "/sys/devices/system/cpu"
 _VULNERABILITIES = f"{_CPU}/vulnerabilities"
@@ -26,7 +26,7 @@ _SWITCHES = {
     "timer_migration": ("/proc/sys/kernel/timer_migration", _SWITCH),
     "numa_balancing": ("/proc/sys/kernel/numa_balancing", {**_SWITCH, 2: "on, between tiers", 3: "on, all of it"}),
 }
-_AS_THEY_STAND = {
+_PLAIN_FILES = {
     "clock_source": "/sys/devices/system/clocksource/clocksource0/current_clocksource",
     "swappiness": "/proc/sys/vm/swappiness",
     "zone_reclaim": "/proc/sys/vm/zone_reclaim_mode",
@@ -45,7 +45,7 @@ def describe(source: Source) -> dict[str, Observation[str]]:
         "isolated_cpus": lambda at: _cpus(at, f"{_CPU}/isolated", "isolcpus"),
         "nohz_full": lambda at: _cpus(at, f"{_CPU}/nohz_full", "nohz_full"),
         "rcu_nocbs": _rcu_nocbs,
-        "irqbalance": services.irqbalance,
+        "irqbalance": services.describe_irqbalance,
         "irq_affinity": _irq_affinity,
         "transparent_hugepages": _transparent_hugepages,
         "swap": _swap,
@@ -53,17 +53,17 @@ def describe(source: Source) -> dict[str, Observation[str]]:
         "tuned_profile": _tuned_profile,
         "mitigations": _mitigations,
         "power_profile": _power_profile,
-        "firewall": services.firewall,
-        "services": services.services,
+        "firewall": services.describe_firewall,
+        "services": services.describe_services,
     }
     found = {name: way(source) for name, way in ways.items()}
     found |= {name: _switch(source, path, words) for name, (path, words) in _SWITCHES.items()}
-    return found | {name: observations.text(source, path) for name, path in _AS_THEY_STAND.items()}
+    return found | {name: observations.observe_text(source, path) for name, path in _PLAIN_FILES.items()}
 
 
 def _cmdline(source: Source) -> Observation[str]:
-    said = cmdline.text(source)
-    return observations.refused(source, CMDLINE) if said is None else source.moment.reported(said, CMDLINE)
+    said = cmdline.read_cmdline(source)
+    return observations.unreadable(source, CMDLINE) if said is None else source.moment.reported(said, CMDLINE)
 
 
 def _cpus(source: Source, path: str, argument: str) -> Observation[str]:
@@ -71,24 +71,26 @@ def _cpus(source: Source, path: str, argument: str) -> Observation[str]:
     said = source.tree.text(path)
     if said is not None:
         return source.moment.reported(said if said and said != "(null)" else "none", path)
-    if cmdline.values(source, argument) == () or (source.live and source.tree.why(path) == "no such file"):
+    if cmdline.read_arguments(source, argument) == () or (source.live and source.tree.why(path) == "no such file"):
         return source.moment.inferred("none", CMDLINE, f"{path}: {source.tree.why(path)}")
-    return observations.refused(source, path)
+    return observations.unreadable(source, path)
 
 
 def _rcu_nocbs(source: Source) -> Observation[str]:
-    said = cmdline.values(source, "rcu_nocbs")
+    said = cmdline.read_arguments(source, "rcu_nocbs")
     if said is None:
-        return observations.refused(source, CMDLINE)
+        return observations.unreadable(source, CMDLINE)
     return source.moment.reported((said[-1] or "all") if said else "none", CMDLINE)
 
 
 def _irq_affinity(source: Source) -> Observation[str]:
     """CPUs that interrupts go to if nobody says otherwise."""
     path = "/proc/irq/default_smp_affinity"
-    found = cpu_lists.of_mask(source.tree, path)
+    found = cpu_lists.read_cpu_mask(source.tree, path)
     return (
-        observations.refused(source, path) if found is None else source.moment.reported(ranges(found) or "none", path)
+        observations.unreadable(source, path)
+        if found is None
+        else source.moment.reported(format_cpu_list(found) or "none", path)
     )
 
 
@@ -96,7 +98,7 @@ def _transparent_hugepages(source: Source) -> Observation[str]:
     path = "/sys/kernel/mm/transparent_hugepage/enabled"
     said = source.tree.text(path)
     if said is None:
-        return observations.refused(source, path)
+        return observations.unreadable(source, path)
     chosen = _CHOSEN.search(said)
     return source.moment.reported(chosen[1] if chosen else said, path)
 
@@ -105,7 +107,7 @@ def _swap(source: Source) -> Observation[str]:
     path = "/proc/swaps"
     said = source.tree.text(path)
     if said is None:
-        return observations.refused(source, path)
+        return observations.unreadable(source, path)
     rows = [line.split() for line in said.splitlines()[1:]]
     kib = [int(row[2]) for row in rows if len(row) > 2 and re.fullmatch(r"\d{1,15}", row[2])]
     if len(kib) != len(rows):
@@ -118,7 +120,7 @@ def _rt_throttling(source: Source) -> Observation[str]:
     paths = [_RT.format(each) for each in ("runtime", "period")]
     runtime, period = (source.tree.number(path) for path in paths)
     if runtime is None or period is None:
-        return observations.refused(source, paths[0] if runtime is None else paths[1])
+        return observations.unreadable(source, paths[0] if runtime is None else paths[1])
     off = runtime < 0 or runtime >= period
     return source.moment.reported("off" if off else f"on, {runtime} of {period} us", paths[0])
 
@@ -130,7 +132,7 @@ def _tuned_profile(source: Source) -> Observation[str]:
         return source.moment.reported(said, path)
     if said is None and source.live and not source.tree.exists(_TUNED):
         return source.moment.inferred("none", _TUNED, "tuned is not installed")
-    return observations.refused(source, path) if said is None else source.moment.reported("none", path)
+    return observations.unreadable(source, path) if said is None else source.moment.reported("none", path)
 
 
 def _mitigations(source: Source) -> Observation[str]:
@@ -138,25 +140,25 @@ def _mitigations(source: Source) -> Observation[str]:
     tree = source.tree
     names = tree.names(_VULNERABILITIES)
     if not names:
-        return observations.refused(source, _VULNERABILITIES)
+        return observations.unreadable(source, _VULNERABILITIES)
     said = {name: tree.text(f"{_VULNERABILITIES}/{name}") for name in names}
     affected = [f"{name}: {text}" for name, text in said.items() if text and text != "Not affected"]
-    told = cmdline.values(source, "mitigations")
+    told = cmdline.read_arguments(source, "mitigations")
     return source.moment.reported(
         " | ".join(affected) or "none", _VULNERABILITIES, f"mitigations={told[-1]}" if told else ""
     )
 
 
 def _power_profile(source: Source) -> Observation[str]:
-    return observations.first(
-        lambda: observations.text(source, f"{_CPU}/cpu0/cpufreq/energy_performance_preference"),
-        lambda: observations.text(source, "/sys/firmware/acpi/platform_profile"),
-        lambda: observations.text(source, f"{_CPU}/cpu0/power/energy_perf_bias"),
+    return observations.first_known(
+        lambda: observations.observe_text(source, f"{_CPU}/cpu0/cpufreq/energy_performance_preference"),
+        lambda: observations.observe_text(source, "/sys/firmware/acpi/platform_profile"),
+        lambda: observations.observe_text(source, f"{_CPU}/cpu0/power/energy_perf_bias"),
     )
 
 
 def _switch(source: Source, path: str, words: dict[int, str]) -> Observation[str]:
-    found = observations.number(source, path)
+    found = observations.observe_number(source, path)
     if found.value is None:
         return source.moment.unknown(found.why, path)
     return source.moment.reported(words.get(found.value, str(found.value)), path)

@@ -16,51 +16,51 @@ from nodrop.host.pci import ADDRESS
 from nodrop.model.chd import VSwitch
 from nodrop.model.observation import Observation
 
-ASKED = "ovs-vsctl"
+OVS_VSCTL = "ovs-vsctl"
 TABLES = ("Open_vSwitch", "Bridge", "Port", "Interface")
 NOT_VIRTUAL = ("internal", "patch", "dpdk", "vxlan", "geneve", "gre", "erspan", "stt", "lisp", "system-tunnel")
 """Types of interfaces that lead to no VM."""
-SHOWN_MAX = 4096
+BRIDGES_MAX = 4096
 """More bridges than this are no answer."""
 _MASK = re.compile(r"(?:0[xX])?([0-9a-fA-F]{1,512})")
 
-Row = Mapping[str, Any]
+OvsRow = Mapping[str, Any]
 
 
-class Database(NamedTuple):
+class OvsDatabase(NamedTuple):
     """What the database holds, each row with plain values."""
 
-    root: Row
-    bridges: tuple[Row, ...]
-    interfaces: Mapping[str, tuple[Row, ...]]
+    root: OvsRow
+    bridges: tuple[OvsRow, ...]
+    interfaces: Mapping[str, tuple[OvsRow, ...]]
     """By the reference of the port they belong to."""
 
 
-def describe(source: Source, masquerading: nat.Masquerading) -> Iterator[VSwitch]:
+def describe(source: Source, masquerading: nat.MasqueradeRules) -> Iterator[VSwitch]:
     """Every bridge of Open vSwitch; one switch without ports where it runs but has none, or does not answer."""
-    if not runs(source):
+    if not is_running(source):
         return
-    answer = source.programs(ASKED, "--timeout=1", "--format=json", "--", *_listing())
-    found = _read(answer.text) if answer.text is not None else None
+    answer = source.programs(OVS_VSCTL, "--timeout=1", "--format=json", "--", *_list_arguments())
+    found = _parse_database(answer.text) if answer.text is not None else None
     if found is None:
-        yield _silent(source, answer.why or f"{ASKED} answered in an unknown form")
+        yield _unanswered(source, answer.why or f"{OVS_VSCTL} answered in an unknown form")
         return
     for bridge in found.bridges or ({"name": "ovs", "datapath_type": ""},):
         yield _switch(source, found, bridge, masquerading)
 
 
-def runs(source: Source) -> bool:
+def is_running(source: Source) -> bool:
     """Whether a database of Open vSwitch has its socket here."""
     place = os.environ.get("OVS_RUNDIR", "/run/openvswitch") if source.live else "/run/openvswitch"
     return source.tree.exists(f"{place}/db.sock")
 
 
-def _listing() -> list[str]:
+def _list_arguments() -> list[str]:
     return " -- ".join(f"list {table}" for table in TABLES).split()
 
 
-def _silent(source: Source, why: str) -> VSwitch:
-    unknown: Observation[Any] = source.moment.unknown(why, ASKED)
+def _unanswered(source: Source, why: str) -> VSwitch:
+    unknown: Observation[Any] = source.moment.unknown(why, OVS_VSCTL)
     return VSwitch(
         name="ovs",
         kind=source.moment.reported("ovs", "/run/openvswitch/db.sock"),
@@ -75,46 +75,46 @@ def _silent(source: Source, why: str) -> VSwitch:
     )
 
 
-def _switch(source: Source, found: Database, bridge: Row, masquerading: nat.Masquerading) -> VSwitch:
+def _switch(source: Source, found: OvsDatabase, bridge: OvsRow, masquerading: nat.MasqueradeRules) -> VSwitch:
     moment, name = source.moment, str(bridge.get("name", ""))[:64] or "unnamed"
-    interfaces = [each for port in _several(bridge.get("ports")) for each in found.interfaces.get(str(port), ())]
+    interfaces = [each for port in _as_list(bridge.get("ports")) for each in found.interfaces.get(str(port), ())]
     kind = _kind(found, bridge, name)
     physical = tuple(dict.fromkeys(port for each in interfaces if (port := _physical(source, each))))
     return VSwitch(
         name=name,
-        kind=moment.reported(kind, f"{ASKED} list Bridge"),
+        kind=moment.reported(kind, f"{OVS_VSCTL} list Bridge"),
         version=_version(source, found.root),
-        acceleration=moment.reported(_acceleration(found, bridge), f"{ASKED} list Open_vSwitch"),
-        mode=nat.mode(source, name, masquerading),
+        acceleration=moment.reported(_acceleration(found, bridge), f"{OVS_VSCTL} list Open_vSwitch"),
+        mode=nat.infer_mode(source, name, masquerading),
         cpus=_cpus(source, found, bridge),
         capacity_bps=moment.unknown("not measured"),
         used_bps=moment.unknown("not measured"),
         virtual_interface_count=moment.reported(
-            sum(_is_virtual(source, each) for each in interfaces), f"{ASKED} list Interface"
+            sum(_is_virtual(source, each) for each in interfaces), f"{OVS_VSCTL} list Interface"
         ),
-        ports=moment.reported(physical, f"{ASKED} list Interface"),
+        ports=moment.reported(physical, f"{OVS_VSCTL} list Interface"),
     )
 
 
-def _kind(found: Database, bridge: Row, name: str) -> str:
+def _kind(found: OvsDatabase, bridge: OvsRow, name: str) -> str:
     known = found.root.get("external_ids") or {}
     if "ovn-remote" in known and name == known.get("ovn-bridge", "br-int"):
         return "ovn"
     return "ovs-dpdk" if _has_dpdk(found, bridge) else "ovs"
 
 
-def _has_dpdk(found: Database, bridge: Row) -> bool:
+def _has_dpdk(found: OvsDatabase, bridge: OvsRow) -> bool:
     return bridge.get("datapath_type") == "netdev" and found.root.get("dpdk_initialized") is True
 
 
-def _acceleration(found: Database, bridge: Row) -> str:
+def _acceleration(found: OvsDatabase, bridge: OvsRow) -> str:
     offloads = (found.root.get("other_config") or {}).get("hw-offload") == "true"
     return "hardware" if offloads else "dpdk" if _has_dpdk(found, bridge) else "none"
 
 
-def _version(source: Source, root: Row) -> Observation[str]:
+def _version(source: Source, root: OvsRow) -> Observation[str]:
     if isinstance(found := root.get("ovs_version"), str) and found:
-        return source.moment.reported(found, f"{ASKED} get Open_vSwitch . ovs_version")
+        return source.moment.reported(found, f"{OVS_VSCTL} get Open_vSwitch . ovs_version")
     answer = source.programs("ovs-vswitchd", "--version")
     match = re.search(r"\(Open vSwitch\) (\S+)", answer.text or "")
     if not match:
@@ -122,9 +122,9 @@ def _version(source: Source, root: Row) -> Observation[str]:
     return source.moment.inferred(match[1], "ovs-vswitchd --version", "of the program installed; the database has none")
 
 
-def _cpus(source: Source, found: Database, bridge: Row) -> Observation[tuple[int, ...]]:
+def _cpus(source: Source, found: OvsDatabase, bridge: OvsRow) -> Observation[tuple[int, ...]]:
     """Those its threads poll on. The kernel's datapath, and one without DPDK's ports, need none."""
-    path = f"{ASKED} get Open_vSwitch . other_config:pmd-cpu-mask"
+    path = f"{OVS_VSCTL} get Open_vSwitch . other_config:pmd-cpu-mask"
     if not _has_dpdk(found, bridge):
         return source.moment.inferred((), path, "without DPDK no thread of it polls")
     mask = (found.root.get("other_config") or {}).get("pmd-cpu-mask")
@@ -137,7 +137,7 @@ def _cpus(source: Source, found: Database, bridge: Row) -> Observation[tuple[int
     return source.moment.reported(tuple(cpu for cpu in range(bits.bit_length()) if bits >> cpu & 1), path)
 
 
-def _physical(source: Source, interface: Row) -> str:
+def _physical(source: Source, interface: OvsRow) -> str:
     """Name of a physical interface, or the address of a card that DPDK drives; empty: it is none."""
     name, kind = str(interface.get("name", "")), interface.get("type")
     if kind == "dpdk":
@@ -147,22 +147,22 @@ def _physical(source: Source, interface: Row) -> str:
     return name if kind in ("", "system") and source.tree.exists(f"{CLASS}/{name}/device") else ""
 
 
-def _is_virtual(source: Source, interface: Row) -> bool:
+def _is_virtual(source: Source, interface: OvsRow) -> bool:
     if "iface-id" in (interface.get("external_ids") or {}) or "representor" in str(interface.get("options")):
         return True
     return interface.get("type") not in NOT_VIRTUAL and not _physical(source, interface)
 
 
-def _read(text: str) -> Database | None:
+def _parse_database(text: str) -> OvsDatabase | None:
     """The answer: a document for each table, each on its line."""
     try:
         root, bridges, ports, interfaces = (tuple(_rows(json.loads(line))) for line in text.splitlines())
         by_reference = {each["_uuid"]: each for each in interfaces}
-        return Database(
+        return OvsDatabase(
             root=root[0] if root else {},
-            bridges=bridges[:SHOWN_MAX],
+            bridges=bridges[:BRIDGES_MAX],
             interfaces={
-                port["_uuid"]: tuple(by_reference[i] for i in _several(port["interfaces"]) if i in by_reference)
+                port["_uuid"]: tuple(by_reference[i] for i in _as_list(port["interfaces"]) if i in by_reference)
                 for port in ports
             },
         )
@@ -170,7 +170,7 @@ def _read(text: str) -> Database | None:
         return None
 
 
-def _rows(table: Any) -> Iterator[Row]:
+def _rows(table: Any) -> Iterator[OvsRow]:
     for row in table["data"]:
         yield dict(zip(table["headings"], map(_plain, row), strict=True))
 
@@ -187,6 +187,6 @@ def _plain(value: Any) -> Any:
     return [_plain(each) for each in held]
 
 
-def _several(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     """A column that may hold one or a set."""
     return value if isinstance(value, list) else [] if value is None else [value]

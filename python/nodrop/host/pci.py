@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from nodrop.host.file_tree import Tree
+from nodrop.host.file_tree import FileTree
 from nodrop.host.inputs import Source
 from nodrop.model.observation import Observation
 
@@ -31,7 +31,7 @@ I40E_HW_CAP_NO_PCI_LINK_CHECK of the X722."""
 INTEL = 0x8086
 
 
-class Generation(NamedTuple):
+class PcieGeneration(NamedTuple):
     """A version of the bus and how it puts bits on a lane."""
 
     number: int
@@ -48,17 +48,17 @@ class Generation(NamedTuple):
         return self.gtps * 1e9 * self.data / self.sent
 
 
-GENERATIONS = (
-    Generation(1, 2.5, 8, 10),
-    Generation(2, 5.0, 8, 10),
-    Generation(3, 8.0, 128, 130),
-    Generation(4, 16.0, 128, 130),
-    Generation(5, 32.0, 128, 130),
-    Generation(6, 64.0, 242, 256),
+PCIE_GENERATIONS = (
+    PcieGeneration(1, 2.5, 8, 10),
+    PcieGeneration(2, 5.0, 8, 10),
+    PcieGeneration(3, 8.0, 128, 130),
+    PcieGeneration(4, 16.0, 128, 130),
+    PcieGeneration(5, 32.0, 128, 130),
+    PcieGeneration(6, 64.0, 242, 256),
 )
 
 
-class Function(NamedTuple):
+class PciFunction(NamedTuple):
     """One function of a device on the bus."""
 
     id: str
@@ -86,7 +86,7 @@ class Function(NamedTuple):
         return self.class_code >> 16
 
 
-class Path(NamedTuple):
+class PciePath(NamedTuple):
     """What a device's link runs at, what it could, and what the way to the processor carries."""
 
     generation: Observation[int]
@@ -96,33 +96,33 @@ class Path(NamedTuple):
     limit_bps: Observation[float]
 
 
-def functions(tree: Tree) -> tuple[Function, ...]:
+def list_functions(tree: FileTree) -> tuple[PciFunction, ...]:
     """Those whose class can be read, in order of their addresses."""
-    found = (_function(tree, name) for name in tree.names(DEVICES) if ADDRESS.fullmatch(name))
+    found = (_read_function(tree, name) for name in tree.names(DEVICES) if ADDRESS.fullmatch(name))
     return tuple(each for each in found if each)
 
 
-def _function(tree: Tree, name: str) -> Function | None:
+def _read_function(tree: FileTree, name: str) -> PciFunction | None:
     path = f"{DEVICES}/{name}"
     code = tree.number(f"{path}/class")
     if code is None or not 0 <= code < 1 << 24:
         return None
     physical = (tree.link(f"{path}/physfn") or "").rsplit("/", 1)[-1]
-    return Function(
+    return PciFunction(
         name,
         code,
-        vendor=_identity(tree, f"{path}/vendor"),
-        device=_identity(tree, f"{path}/device"),
+        vendor=_read_id(tree, f"{path}/vendor"),
+        device=_read_id(tree, f"{path}/device"),
         virtual_of=physical if ADDRESS.fullmatch(physical) else "",
     )
 
 
-def _identity(tree: Tree, path: str) -> int | None:
+def _read_id(tree: FileTree, path: str) -> int | None:
     found = tree.number(path)
     return found if found is not None and 0 <= found < 1 << 16 else None
 
 
-def node(source: Source, device: str) -> Observation[int]:
+def find_node(source: Source, device: str) -> Observation[int]:
     """The NUMA node a device's directory names. -1 is no node: it is unknown, but on a machine with only one."""
     tree, path = source.tree, f"{device}/numa_node"
     found = tree.number(path)
@@ -138,9 +138,9 @@ def node(source: Source, device: str) -> Observation[int]:
     return source.moment.unknown(why, path)
 
 
-def bus_path(source: Source, function: Function) -> Path:
+def read_path(source: Source, function: PciFunction) -> PciePath:
     """Its link, now and at best, and the narrowest link between it and the processor."""
-    return Path(
+    return PciePath(
         generation=_generation(source, f"{function.path}/current_link_speed"),
         generation_max=_generation(source, f"{function.path}/max_link_speed"),
         lanes=_lanes(source, f"{function.path}/current_link_width"),
@@ -149,28 +149,30 @@ def bus_path(source: Source, function: Function) -> Path:
     )
 
 
-def limit_bps(generation: Generation, lanes: int) -> float:
+def compute_limit_bps(generation: PcieGeneration, lanes: int) -> float:
     """Payload that a link carries: rate of a lane, encoding off, by lanes, by the share that is payload."""
     return generation.bps * lanes * PROTOCOL_RATIO
 
 
 def _generation(source: Source, path: str) -> Observation[int]:
     found = _speed(source.tree, path)
-    return source.moment.reported(found.number, path) if found else source.moment.unknown(_why(source, path), path)
+    return (
+        source.moment.reported(found.number, path) if found else source.moment.unknown(_why_no_link(source, path), path)
+    )
 
 
-def _why(source: Source, path: str) -> str:
+def _why_no_link(source: Source, path: str) -> str:
     """Why a link is not known: one that a hypervisor made up has none."""
     why = source.tree.why(path)
     return "it has no link of PCI Express" if why == "no such file" else why
 
 
-def _speed(tree: Tree, path: str) -> Generation | None:
+def _speed(tree: FileTree, path: str) -> PcieGeneration | None:
     text = tree.text(path)
     if text is None:
         return None
     match = _SPEED.match(text)
-    found = next((each for each in GENERATIONS if match and float(match[1]) == each.gtps), None)
+    found = next((each for each in PCIE_GENERATIONS if match and float(match[1]) == each.gtps), None)
     if found is None:
         tree.refuse(path, text, "a speed of PCI Express, as 8.0 GT/s,")
     return found
@@ -180,30 +182,34 @@ def _lanes(source: Source, path: str) -> Observation[int]:
     tree = source.tree
     found = tree.number(path)
     if found is None:
-        return source.moment.unknown(_why(source, path), path)
+        return source.moment.unknown(_why_no_link(source, path), path)
     if found not in _LANES:
         return source.moment.unknown(f"holds {found}, no width of a link", path)
     return source.moment.reported(found, path)
 
 
-def _limit(source: Source, function: Function) -> Observation[float]:
+def _limit(source: Source, function: PciFunction) -> Observation[float]:
     speed, width = f"{function.path}/current_link_speed", f"{function.path}/current_link_width"
     generation, lanes = _speed(source.tree, speed), _lanes(source, width)
     if not generation or lanes.value is None:
-        return source.moment.unknown(lanes.why if generation else _why(source, speed), width if generation else speed)
+        return source.moment.unknown(
+            lanes.why if generation else _why_no_link(source, speed), width if generation else speed
+        )
     if function.vendor == INTEL and function.device in LINK_IN_CHIPSET:
         return source.moment.unknown("a part of the chipset: the link it reports is not the one it has", speed)
     links = [(function.id, generation, lanes.value), *_links_above(source, function)]
-    where, slowest, count = min(links, key=lambda link: limit_bps(link[1], link[2]))
+    where, slowest, count = min(links, key=lambda link: compute_limit_bps(link[1], link[2]))
     sum_of = (
         f"{slowest.gtps:g} GT/s * {count} lanes * {slowest.data}/{slowest.sent} encoding * "
         f"{PAYLOAD_BYTES}/{PAYLOAD_BYTES + OVERHEAD_BYTES} payload"
     )
     above = "" if where == function.id else f", at {where} above it"
-    return source.moment.inferred(limit_bps(slowest, count), f"{DEVICES}/{where}/current_link_speed", sum_of + above)
+    return source.moment.inferred(
+        compute_limit_bps(slowest, count), f"{DEVICES}/{where}/current_link_speed", sum_of + above
+    )
 
 
-def _links_above(source: Source, function: Function) -> Iterator[tuple[str, Generation, int]]:
+def _links_above(source: Source, function: PciFunction) -> Iterator[tuple[str, PcieGeneration, int]]:
     """Links of the bridges on the way, as far as they are known."""
     real = source.tree.real(function.path) or ""
     for name in real.split("/"):

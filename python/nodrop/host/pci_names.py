@@ -3,14 +3,14 @@
 import functools
 from pathlib import Path
 
-from nodrop.model.observation import Moment, Observation
+from nodrop.model.observation import Observation, ObservationTime
 
-PLACES = ("/usr/share/hwdata/pci.ids", "/usr/share/misc/pci.ids", "/var/lib/pciutils/pci.ids")
+PCI_IDS_FILES = ("/usr/share/hwdata/pci.ids", "/usr/share/misc/pci.ids", "/var/lib/pciutils/pci.ids")
 """The list is this machine's, also for files captured on another."""
 MISSING = "no pci.ids on this machine to name it by"
 
 
-class Names:
+class PciNames:
     """The list: vendors at the start of a line, their devices below them after a tab."""
 
     def __init__(self, text: str, source: str) -> None:
@@ -18,13 +18,13 @@ class Names:
         self._text = "\n" + text
         self._source = source
 
-    def vendor(self, moment: Moment, vendor: int | None) -> Observation[str]:
+    def vendor(self, moment: ObservationTime, vendor: int | None) -> Observation[str]:
         """Name of a vendor; its number where it has none."""
         if vendor is None:
             return moment.unknown("its number cannot be read")
         return self._seen(moment, self._after(f"\n{vendor:04x}  ", 0), f"{vendor:04x}")
 
-    def device(self, moment: Moment, vendor: int | None, device: int | None) -> Observation[str]:
+    def device(self, moment: ObservationTime, vendor: int | None, device: int | None) -> Observation[str]:
         """Name of a device; the numbers of vendor and device where it has none."""
         if vendor is None or device is None:
             return moment.unknown("its number cannot be read")
@@ -45,18 +45,18 @@ class Names:
         start = self._text.find(prefix, begin)
         return "" if start < 0 else self._text[start + len(prefix) :].split("\n", 1)[0].strip()
 
-    def _seen(self, moment: Moment, name: str, number: str) -> Observation[str]:
+    def _seen(self, moment: ObservationTime, name: str, number: str) -> Observation[str]:
         if name:
             return moment.seen(name, self._source, "database")
         return moment.reported(number, "/sys/bus/pci", MISSING if not self._source else f"not in {self._source}")
 
 
 @functools.cache
-def names() -> Names:
+def load_pci_names() -> PciNames:
     """The list of this machine; an empty one where there is none."""
-    for place in PLACES:
+    for place in PCI_IDS_FILES:
         try:
-            return Names(Path(place).read_text(errors="replace"), place)
+            return PciNames(Path(place).read_text(errors="replace"), place)
         except OSError:
             continue
-    return Names("", "")
+    return PciNames("", "")

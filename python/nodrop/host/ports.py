@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from nodrop.host import libvirt, netdevs, network
-from nodrop.host.device_users import Holders, holders, name
+from nodrop.host.device_users import DeviceUsers, find_device_users, name_process
 from nodrop.host.inputs import NOT_CAPTURED, Source
-from nodrop.host.network import Interface
-from nodrop.host.pci import Function
+from nodrop.host.network import KernelInterface
+from nodrop.host.pci import PciFunction
 from nodrop.model.chd import Port, Sriov, Use, Vf, VSwitch
 from nodrop.model.observation import Observation
 
@@ -22,30 +22,30 @@ SPEEDS_GBPS = (1, 2.5, 5, 10, 20, 25, 40, 50, 100, 200, 400, 800)
 _DOWN = ("down", "lowerlayerdown", "notpresent")
 
 
-class Surroundings(NamedTuple):
+class PortContext(NamedTuple):
     """What is asked once for all ports."""
 
     source: Source
-    functions: Mapping[str, Function]
-    interfaces: Mapping[str, Interface]
+    functions: Mapping[str, PciFunction]
+    interfaces: Mapping[str, KernelInterface]
     interfaces_why: str
     routed: frozenset[str]
     routed_why: str
-    holders: Holders
+    holders: DeviceUsers
     owners: Mapping[str, str]
     """VMs by the address of a device they were given."""
     switches: Mapping[str, str]
     """Virtual switches by interface, or by the address of a device they drive themselves."""
 
 
-class Evidence(NamedTuple):
+class PortEvidence(NamedTuple):
     """Where something was seen, and what it means."""
 
     source: str
     why: str
 
 
-class State(NamedTuple):
+class PortState(NamedTuple):
     """Who has a port or a virtual function."""
 
     eligible: Observation[bool]
@@ -55,49 +55,49 @@ class State(NamedTuple):
     vswitch: str = ""
 
 
-def survey(source: Source, functions: tuple[Function, ...], switches: tuple[VSwitch, ...]) -> Surroundings:
+def collect_context(source: Source, functions: tuple[PciFunction, ...], switches: tuple[VSwitch, ...]) -> PortContext:
     """Ask what all ports need to know."""
     interfaces, why = source.network.interfaces() if source.network else ({}, NOT_CAPTURED)
-    routed, routed_why = netdevs.routed(source.tree)
-    handed_over = any(_files(source, each) for each in functions)
-    return Surroundings(
+    routed, routed_why = netdevs.read_routed_interfaces(source.tree)
+    handed_over = any(_device_files(source, each) for each in functions)
+    return PortContext(
         source=source,
         functions={each.id: each for each in functions},
         interfaces=interfaces,
         interfaces_why=why,
         routed=routed,
         routed_why=routed_why,
-        holders=holders(source.tree) if handed_over else Holders({}, ""),
-        owners={device: f"VM {vm.name}" for vm in libvirt.domains(source) for device in vm.devices},
+        holders=find_device_users(source.tree) if handed_over else DeviceUsers({}, ""),
+        owners={device: f"VM {vm.name}" for vm in libvirt.list_domains(source) for device in vm.devices},
         switches={port: switch.name for switch in switches for port in switch.ports.value or ()},
     )
 
 
-def ports(around: Surroundings, function: Function, model: Observation[str]) -> tuple[Port, ...]:
+def describe_ports(around: PortContext, function: PciFunction, model: Observation[str]) -> tuple[Port, ...]:
     """Ports of a function: one, but for cards that have several behind one."""
-    interfaces = netdevs.ports_of(around.source.tree, function)
+    interfaces = netdevs.list_interfaces(around.source.tree, function)
     return tuple(_port(around, function, each, model) for each in interfaces or ("",))
 
 
-def plain_port(around: Surroundings, interface: str) -> Port:
+def describe_non_pci_port(around: PortContext, interface: str) -> Port:
     """Port of a card that is on no PCI bus."""
-    state = _of_kernel(around, None, interface)
-    return _laid_out(around.source, ("", interface), _type_speed(around.source, interface), state)
+    state = _kernel_state(around, None, interface)
+    return _build_port(around.source, ("", interface), _type_speed(around.source, interface), state)
 
 
-def _port(around: Surroundings, function: Function, interface: str, model: Observation[str]) -> Port:
+def _port(around: PortContext, function: PciFunction, interface: str, model: Observation[str]) -> Port:
     """A port as it is now."""
     source = around.source
     sriov = _sriov(around, function, interface)
     state = _state(around, function, interface)
     if sriov and (vfs := sriov.vfs):
-        state = _shared(around, state, function, len(vfs), [each.owner for each in vfs if each.in_use.value])
+        state = _with_vfs(around, state, function, len(vfs), [each.owner for each in vfs if each.in_use.value])
     speed = _type_speed(source, interface)
-    named = None if speed.known else _speed_named(source, model)
-    return _laid_out(source, (function.id, interface), named or speed, state).model_copy(update={"sriov": sriov})
+    named = None if speed.known else _speed_by_model(source, model)
+    return _build_port(source, (function.id, interface), named or speed, state).model_copy(update={"sriov": sriov})
 
 
-def _laid_out(source: Source, place: tuple[str, str], speed: Observation[int], state: State) -> Port:
+def _build_port(source: Source, place: tuple[str, str], speed: Observation[int], state: PortState) -> Port:
     pci_id, interface = place
     return Port(
         pci_id=pci_id,
@@ -113,64 +113,66 @@ def _laid_out(source: Source, place: tuple[str, str], speed: Observation[int], s
     )
 
 
-def driver(source: Source, function: Function) -> str:
+def read_driver(source: Source, function: PciFunction) -> str:
     """Name of the driver bound to a function; empty: none."""
     return (source.tree.link(f"{function.path}/driver") or "").rsplit("/", 1)[-1]
 
 
-def in_use(around: Surroundings, function: Function) -> Observation[bool]:
+def observe_in_use(around: PortContext, function: PciFunction) -> Observation[bool]:
     """Whether somebody has a device that is no network card."""
-    source, bound = around.source, driver(around.source, function)
-    if _is_handed_over(bound):
-        return _handed_over(around, function, bound).in_use
+    source, bound = around.source, read_driver(around.source, function)
+    if _is_user_space_driver(bound):
+        return _user_space_state(around, function, bound).in_use
     path = f"{function.path}/driver"
     if not bound:
         return source.moment.inferred(False, path, "no driver is bound")
     return source.moment.unknown(f"the kernel has it, by {bound}, and does not say for whom", path)
 
 
-def _state(around: Surroundings, function: Function, interface: str) -> State:
-    bound = driver(around.source, function)
-    if _is_handed_over(bound):
-        return _handed_over(around, function, bound)
+def _state(around: PortContext, function: PciFunction, interface: str) -> PortState:
+    bound = read_driver(around.source, function)
+    if _is_user_space_driver(bound):
+        return _user_space_state(around, function, bound)
     if interface:
-        return _of_kernel(around, function, interface)
+        return _kernel_state(around, function, interface)
     moment, path = around.source.moment, f"{function.path}/driver"
     if not bound:
         why = "no driver is bound"
-        return _free(around, path, why)
-    if places := netdevs.directories(around.source.tree, function):
-        elsewhere = Evidence(places[-1], "its interface is in another network namespace")
+        return _free_state(around, path, why)
+    if places := netdevs.list_net_directories(around.source.tree, function):
+        elsewhere = PortEvidence(places[-1], "its interface is in another network namespace")
         unsaid: Observation[bool] = moment.unknown(elsewhere.why, elsewhere.source)
-        return State(unsaid, moment.inferred(True, *elsewhere), moment.inferred("dedicated", *elsewhere))
+        return PortState(unsaid, moment.inferred(True, *elsewhere), moment.inferred("dedicated", *elsewhere))
     why = f"bound to {bound}, without an interface"
-    return State(moment.unknown(why, path), moment.unknown(why, path), moment.unknown(why, path))
+    return PortState(moment.unknown(why, path), moment.unknown(why, path), moment.unknown(why, path))
 
 
-def _handed_over(around: Surroundings, function: Function, bound: str) -> State:
+def _user_space_state(around: PortContext, function: PciFunction, bound: str) -> PortState:
     """A function that a program or a VM drives itself."""
     source, moment, path = around.source, around.source.moment, f"{function.path}/driver"
     eligible = moment.reported(True, path, f"bound to {bound}")
     if switch := around.switches.get(function.id):
-        return _taken(around, eligible, "shared", (switch,), Evidence(path, f"driven by {switch}"))._replace(
+        return _used_state(around, eligible, "shared", (switch,), PortEvidence(path, f"driven by {switch}"))._replace(
             vswitch=switch
         )
     if vm := around.owners.get(function.id):
-        return _taken(around, eligible, "dedicated", (vm,), Evidence("libvirt", f"given to {vm}"))
-    files = _files(source, function)
+        return _used_state(around, eligible, "dedicated", (vm,), PortEvidence("libvirt", f"given to {vm}"))
+    files = _device_files(source, function)
     if found := around.holders.of(files):
-        owners = tuple(name(source.tree, process) for process in found)
-        return _taken(around, eligible, "dedicated", owners, Evidence(f"/proc/{found[0]}/fd", f"{files[0]} is open"))
+        owners = tuple(name_process(source.tree, process) for process in found)
+        return _used_state(
+            around, eligible, "dedicated", owners, PortEvidence(f"/proc/{found[0]}/fd", f"{files[0]} is open")
+        )
     if not files or around.holders.why:
         why = around.holders.why or "its device file is not known"
-        return State(eligible, moment.unknown(why, "/proc/*/fd"), moment.unknown(why, "/proc/*/fd"))
-    return _free(around, "/proc/*/fd", f"nobody has {files[0]} open")._replace(eligible=eligible)
+        return PortState(eligible, moment.unknown(why, "/proc/*/fd"), moment.unknown(why, "/proc/*/fd"))
+    return _free_state(around, "/proc/*/fd", f"nobody has {files[0]} open")._replace(eligible=eligible)
 
 
-def _of_kernel(around: Surroundings, function: Function | None, interface: str) -> State:
+def _kernel_state(around: PortContext, function: PciFunction | None, interface: str) -> PortState:
     """A function whose interface the kernel has."""
     source, moment = around.source, around.source.moment
-    built = netdevs.built(source.tree, interface)
+    built = netdevs.find_stack(source.tree, interface)
     family = (interface, *built.uppers)
     names = (*family, function.id) if function else family
     switch = next((around.switches[each] for each in names if each in around.switches), "")
@@ -178,47 +180,49 @@ def _of_kernel(around: Surroundings, function: Function | None, interface: str) 
     path = f"{netdevs.CLASS}/{interface}"
     if switch:
         eligible = moment.reported(True, path, f"through {switch}")
-        return _taken(around, eligible, "shared", (switch,), Evidence(path, f"on {switch}"))._replace(vswitch=switch)
+        return _used_state(around, eligible, "shared", (switch,), PortEvidence(path, f"on {switch}"))._replace(
+            vswitch=switch
+        )
     if used := next((each for each in family if _is_used_by_host(around, each)), ""):
         why = "it has an address or a route of the host" + (f", through {used}" if used != interface else "")
-        return _taken(around, moment.reported(False, path, why), "shared", (HOST,), Evidence(path, why))
-    if found := around.holders.of(_files(source, function) if function else ()):
-        owners = tuple(name(source.tree, process) for process in found)
+        return _used_state(around, moment.reported(False, path, why), "shared", (HOST,), PortEvidence(path, why))
+    if found := around.holders.of(_device_files(source, function) if function else ()):
+        owners = tuple(name_process(source.tree, process) for process in found)
         why = "its device file is open"
-        return _taken(around, moment.inferred(True, path, why), "dedicated", owners, Evidence(path, why))
+        return _used_state(around, moment.inferred(True, path, why), "dedicated", owners, PortEvidence(path, why))
     if built.uppers:
         why = f"{', '.join(built.uppers)} stands on it"
-        return _taken(around, moment.inferred(False, path, why), "shared", (HOST,), Evidence(path, why))
+        return _used_state(around, moment.inferred(False, path, why), "shared", (HOST,), PortEvidence(path, why))
     if not around.interfaces and around.routed_why:
         why = f"whether the host uses it: {around.routed_why}"
-        return State(moment.unknown(why, path), moment.unknown(why, path), moment.unknown(why, path))
-    return _free(around, path, "no address, no route, on no bridge")
+        return PortState(moment.unknown(why, path), moment.unknown(why, path), moment.unknown(why, path))
+    return _free_state(around, path, "no address, no route, on no bridge")
 
 
-def _is_used_by_host(around: Surroundings, interface: str) -> bool:
+def _is_used_by_host(around: PortContext, interface: str) -> bool:
     known = around.interfaces.get(interface)
     return interface in around.routed or bool(known and known.addresses)
 
 
-def _free(around: Surroundings, source: str, why: str) -> State:
+def _free_state(around: PortContext, source: str, why: str) -> PortState:
     moment = around.source.moment
-    return State(
+    return PortState(
         moment.inferred(True, source, why), moment.inferred(False, source, why), moment.inferred("none", source, why)
     )
 
 
-def _taken(
-    around: Surroundings,
+def _used_state(
+    around: PortContext,
     eligible: Observation[bool],
     use: Literal["dedicated", "shared"],
     owners: tuple[str, ...],
-    seen: Evidence,
-) -> State:
+    seen: PortEvidence,
+) -> PortState:
     moment = around.source.moment
-    return State(eligible, moment.inferred(True, *seen), moment.inferred(use, *seen), owners)
+    return PortState(eligible, moment.inferred(True, *seen), moment.inferred(use, *seen), owners)
 
 
-def _shared(around: Surroundings, state: State, function: Function, count: int, owners: list[str]) -> State:
+def _with_vfs(around: PortContext, state: PortState, function: PciFunction, count: int, owners: list[str]) -> PortState:
     """A port with virtual functions, whatever the port itself is used for."""
     moment, source = around.source.moment, f"{function.path}/sriov_numvfs"
     why = f"by its {count} virtual functions" + (f"; itself: {state.eligible.why}" if state.eligible.why else "")
@@ -232,7 +236,7 @@ def _shared(around: Surroundings, state: State, function: Function, count: int, 
     )
 
 
-def _sriov(around: Surroundings, function: Function, interface: str) -> Sriov | None:
+def _sriov(around: PortContext, function: PciFunction, interface: str) -> Sriov | None:
     source, tree, moment = around.source, around.source.tree, around.source.moment
     path = f"{function.path}/sriov_totalvfs"
     if not tree.exists(path):
@@ -249,13 +253,13 @@ def _sriov(around: Surroundings, function: Function, interface: str) -> Sriov | 
     mode, why = source.network.eswitch(function.id) if source.network else (None, NOT_CAPTURED)
     return Sriov(
         total_count=total_seen,
-        configured_count=_configured(source, function, total_seen.value, len(links)),
+        configured_count=_configured_vfs(source, function, total_seen.value, len(links)),
         vfs=tuple(each for each in vfs if each),
         eswitch=moment.reported(mode, "netlink devlink") if mode else moment.unknown(why, "netlink devlink"),
     )
 
 
-def _configured(source: Source, function: Function, total: int | None, listed: int) -> Observation[int]:
+def _configured_vfs(source: Source, function: PciFunction, total: int | None, listed: int) -> Observation[int]:
     path = f"{function.path}/sriov_numvfs"
     found = source.tree.number(path)
     if found is None:
@@ -267,13 +271,17 @@ def _configured(source: Source, function: Function, total: int | None, listed: i
     return source.moment.reported(found, path)
 
 
-def _vf(around: Surroundings, physical: Function, number: int, link: str, limits: Interface | None) -> Vf | None:
+def _vf(
+    around: PortContext, physical: PciFunction, number: int, link: str, limits: KernelInterface | None
+) -> Vf | None:
     source, moment = around.source, around.source.moment
     target = (source.tree.link(f"{physical.path}/{link}") or "").rsplit("/", 1)[-1]
     function = around.functions.get(target)
     if function is None:
         return None
-    interfaces = () if _is_handed_over(driver(source, function)) else netdevs.ports_of(source.tree, function)
+    interfaces = (
+        () if _is_user_space_driver(read_driver(source, function)) else netdevs.list_interfaces(source.tree, function)
+    )
     state = _state(around, function, next(iter(interfaces), ""))
     limit = limits.vf_limits_mbps.get(number) if limits else None
     why = around.interfaces_why or "the driver says nothing of it"
@@ -291,13 +299,13 @@ def _type_speed(source: Source, interface: str) -> Observation[int]:
     modes, why = (
         source.network.link_modes(interface) if interface and source.network else ((), _no_interface(interface))
     )
-    fastest = network.fastest_bps(modes)
+    fastest = network.find_fastest_bps(modes)
     if fastest is None:
         return source.moment.unknown(why or "the driver names no speeds", "netlink ethtool")
     return source.moment.reported(fastest, "netlink ethtool")
 
 
-def _speed_named(source: Source, model: Observation[str]) -> Observation[int] | None:
+def _speed_by_model(source: Source, model: Observation[str]) -> Observation[int] | None:
     """The speed that the list of models has in a card's name; None: it has none there."""
     found = [match[1] for match in _SPEED.finditer(model.value or "")] if model.confidence == "database" else []
     if not found:
@@ -337,15 +345,15 @@ def _no_interface(interface: str) -> str:
     return NOT_CAPTURED if interface else "it has no interface in the kernel"
 
 
-def _is_handed_over(bound: str) -> bool:
+def _is_user_space_driver(bound: str) -> bool:
     return "vfio" in bound or "uio" in bound or bound == "pciback"
 
 
-def _files(source: Source, function: Function) -> tuple[str, ...]:
+def _device_files(source: Source, function: PciFunction) -> tuple[str, ...]:
     """Device files by which programs hold a function."""
     tree = source.tree
     group = (tree.link(f"{function.path}/iommu_group") or "").rsplit("/", 1)[-1]
-    found = [f"/dev/vfio/{group}"] if group and "vfio" in driver(source, function) else []
+    found = [f"/dev/vfio/{group}"] if group and "vfio" in read_driver(source, function) else []
     found += [f"/dev/vfio/devices/{each}" for each in tree.names(f"{function.path}/vfio-dev")]
     found += [f"/dev/{each}" for each in tree.names(f"{function.path}/uio")]
     found += [f"/dev/infiniband/{each}" for each in tree.names(f"{function.path}/infiniband_verbs")]

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 
 from nodrop.errors import ConfigError
-from nodrop.host.file_tree import Tree
+from nodrop.host.file_tree import FileTree
 from nodrop.model.deployment import RunningVm, VmMemory, VmThread
-from nodrop.system.cpu_sets import listed
+from nodrop.system.cpu_sets import parse_cpu_list
 
 VCPU = re.compile(r"CPU (\d+)/(KVM|TCG|HVF)")
 """How QEMU names its threads with debug-threads=on, which libvirt always asks for."""
@@ -19,13 +19,13 @@ PAGE_SIZE = re.compile(r"kernelpagesize_kB=(\d+)")
 MAPPING = re.compile(r"([0-9a-f]+)-([0-9a-f]+) ")
 
 
-def running(tree: Tree, vm: str) -> RunningVm:
+def read_running_vm(tree: FileTree, vm: str) -> RunningVm:
     """The VM of a name, or of a process id.
 
     Raises:
         ConfigError: There is none, there are several, or its threads do not say which vCPU they are.
     """
-    pid = int(vm) if vm.isascii() and vm.isdigit() else _found(tree, vm)
+    pid = int(vm) if vm.isascii() and vm.isdigit() else _find_pid(tree, vm)
     threads = tuple(_threads(tree, pid))
     if not threads:
         raise ConfigError(f"process {pid}: {tree.why(f'/proc/{pid}/task') or 'it has no threads'}; is the VM running?")
@@ -49,7 +49,7 @@ def running(tree: Tree, vm: str) -> RunningVm:
     )
 
 
-def _found(tree: Tree, name: str) -> int:
+def _find_pid(tree: FileTree, name: str) -> int:
     named = {int(each): _name(tree, int(each)) for each in tree.names("/proc") if each.isascii() and each.isdigit()}
     pids = [pid for pid, each in named.items() if each == name]
     if len(pids) == 1:
@@ -59,7 +59,7 @@ def _found(tree: Tree, name: str) -> int:
     raise ConfigError(f"VM {name!r} asked, {found}; give a process id")
 
 
-def _name(tree: Tree, pid: int) -> str | None:
+def _name(tree: FileTree, pid: int) -> str | None:
     """As QEMU was told; None: not QEMU."""
     words = (tree.text(f"/proc/{pid}/cmdline") or "").split("\0")
     if "qemu" not in words[0] or "-name" not in words[:-1]:
@@ -68,17 +68,17 @@ def _name(tree: Tree, pid: int) -> str | None:
     return match[1] if match else None
 
 
-def _threads(tree: Tree, pid: int) -> Iterator[VmThread]:
+def _threads(tree: FileTree, pid: int) -> Iterator[VmThread]:
     for each in tree.names(f"/proc/{pid}/task"):
         where = f"/proc/{pid}/task/{each}"
         status = tree.text(f"{where}/status") or ""
         match = re.search(r"^Cpus_allowed_list:\s*(\S+)$", status, re.MULTILINE)
         if each.isascii() and each.isdigit() and status:
-            cpus = listed(match[1]) if match else None
+            cpus = parse_cpu_list(match[1]) if match else None
             yield VmThread(id=int(each), name=tree.text(f"{where}/comm") or "", cpus=cpus)
 
 
-def _memory(tree: Tree, pid: int) -> tuple[tuple[VmMemory, ...], str]:
+def _memory(tree: FileTree, pid: int) -> tuple[tuple[VmMemory, ...], str]:
     maps, where = tree.text(f"/proc/{pid}/maps"), f"/proc/{pid}/numa_maps"
     pages = tree.text(where)
     if maps is None or pages is None:
@@ -89,18 +89,18 @@ def _memory(tree: Tree, pid: int) -> tuple[tuple[VmMemory, ...], str]:
         size = PAGE_SIZE.search(line)
         page = int(size[1]) * 1024 if size else 0
         length = lengths.get(line.partition(" ")[0].lstrip("0"), 0)
-        if page >= LARGE_MIN_BYTES or (page and length >= GUEST_MIN_BYTES and _is_guests(line)):
+        if page >= LARGE_MIN_BYTES or (page and length >= GUEST_MIN_BYTES and _is_guest_memory(line)):
             for node, count in PAGES.findall(line):
                 found[int(node), page] = found.get((int(node), page), 0) + int(count) * page
     memory = (VmMemory(node=node, page_bytes=page, size_bytes=size) for (node, page), size in sorted(found.items()))
     return tuple(memory), ""
 
 
-def _is_guests(line: str) -> bool:
+def _is_guest_memory(line: str) -> bool:
     return "file=" not in line or "file=/memfd:" in line
 
 
-def _devices(tree: Tree, pid: int) -> tuple[tuple[str, ...], str]:
+def _devices(tree: FileTree, pid: int) -> tuple[tuple[str, ...], str]:
     where = f"/proc/{pid}/fd"
     numbers = tree.names(where)
     if not numbers:

@@ -10,7 +10,7 @@ _TABLES = ("/proc/net/ip_tables_names", "/proc/net/ip6_tables_names")
 _MOST_PROCESSES = 20_000
 
 
-def irqbalance(source: Source) -> Observation[str]:
+def describe_irqbalance(source: Source) -> Observation[str]:
     """`running` or `not running`."""
     processes = [each for each in source.tree.names("/proc") if each.isdecimal()][:_MOST_PROCESSES]
     if not processes:
@@ -21,7 +21,7 @@ def irqbalance(source: Source) -> Observation[str]:
     return source.moment.reported("running" if runs else "not running", "/proc/*/comm")
 
 
-def services(source: Source) -> Observation[str]:
+def describe_services(source: Source) -> Observation[str]:
     """Those of systemd that have processes."""
     names = [each for each in source.tree.names(_SLICE) if each.endswith(".service")]
     if not names:
@@ -31,7 +31,7 @@ def services(source: Source) -> Observation[str]:
     return source.moment.reported(" ".join(each.removesuffix(".service") for each in running) or "none", _SLICE)
 
 
-def firewall(source: Source) -> Observation[str]:
+def describe_firewall(source: Source) -> Observation[str]:
     """Hooks of nftables and tables of iptables, which every packet of the kernel passes; root alone may see them."""
     if not source.live:
         return source.moment.unknown("not in the capture", "nft")

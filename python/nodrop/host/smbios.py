@@ -13,7 +13,7 @@ TABLE = "/sys/firmware/dmi/tables/DMI"
 _TAGGED = {PROCESSOR: (0x20, 0x21), MEMORY_ARRAY: (), MEMORY_DEVICE: (0x18, 0x19), END: ()}
 """Structures that are read here, and where their serial numbers and asset tags stand."""
 _HEADER_BYTES = 4
-_MOST_STRUCTURES = 16_384
+_STRUCTURES_MAX = 16_384
 
 
 class Structure(NamedTuple):
@@ -47,16 +47,16 @@ class Structure(NamedTuple):
         return int.from_bytes(held, "little") if len(held) == size else None
 
 
-def read(source: Source) -> tuple[Structure, ...]:
+def read_structures(source: Source) -> tuple[Structure, ...]:
     """Structures of a machine's tables, which the kernel shows to root; none where they cannot be read."""
-    table = source.tree.raw(TABLE, keep=without_serials)
-    return tuple(structures(table)) if table else ()
+    table = source.tree.raw(TABLE, keep=strip_serials)
+    return tuple(parse_structures(table)) if table else ()
 
 
-def structures(table: bytes) -> Iterator[Structure]:
+def parse_structures(table: bytes) -> Iterator[Structure]:
     """Every structure of a table, up to its end or the first that is cut short."""
     place = 0
-    for _ in range(_MOST_STRUCTURES):
+    for _ in range(_STRUCTURES_MAX):
         header = table[place : place + _HEADER_BYTES]
         if len(header) < _HEADER_BYTES or header[1] < _HEADER_BYTES:
             return
@@ -65,16 +65,16 @@ def structures(table: bytes) -> Iterator[Structure]:
         if len(body) < header[1] or end < 0:
             return
         strings = table[place + header[1] : end].split(b"\0") if end > place + header[1] else []
-        yield Structure(header[0], int.from_bytes(header[2:4], "little"), body, tuple(map(_plain, strings)))
+        yield Structure(header[0], int.from_bytes(header[2:4], "little"), body, tuple(map(_decode_text, strings)))
         if header[0] == END:
             return
         place = end + 2
 
 
-def without_serials(table: bytes) -> bytes:
+def strip_serials(table: bytes) -> bytes:
     """The structures that are read here, with serial numbers and asset tags struck out."""
     kept = []
-    for each in structures(table):
+    for each in parse_structures(table):
         if each.kind not in _TAGGED:
             continue
         struck = {each.byte(offset) for offset in _TAGGED[each.kind]}
@@ -83,6 +83,6 @@ def without_serials(table: bytes) -> bytes:
     return b"".join(kept)
 
 
-def _plain(held: bytes) -> str:
+def _decode_text(held: bytes) -> str:
     text = held.decode("utf-8", "replace")
     return "".join(each if each.isprintable() else "?" for each in text).strip()

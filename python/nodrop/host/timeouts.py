@@ -7,7 +7,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def within(seconds: float, ask: Callable[[], T], otherwise: Callable[[], T]) -> T:
+def call_with_timeout(seconds: float, ask: Callable[[], T], otherwise: Callable[[], T]) -> T:
     """What is answered in that time, else something else; who is still waiting then is left behind, and ends with us.
 
     What is asked must not raise.

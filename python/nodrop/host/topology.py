@@ -8,18 +8,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from nodrop.host import cpu_lists, node_memory
-from nodrop.host.file_tree import Tree
+from nodrop.host.file_tree import FileTree
 from nodrop.host.inputs import Source
 from nodrop.model.chd import Bandwidth, CpuState, NodeCpus, NodeLink, NumaNode
 from nodrop.model.observation import Observation
-from nodrop.system.cpu_sets import listed, ranges
+from nodrop.system.cpu_sets import format_cpu_list, parse_cpu_list
 
 NODES = "/sys/devices/system/node"
 CPUS = "/sys/devices/system/cpu"
 MIB = 1 << 20
 
 
-class Topology(NamedTuple):
+class HostTopology(NamedTuple):
     """Nodes without their devices, what is between them, and what does not fit."""
 
     nodes: tuple[NumaNode, ...]
@@ -28,36 +28,36 @@ class Topology(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-def describe(source: Source) -> Topology:
+def describe(source: Source) -> HostTopology:
     """Nodes of a machine, whatever its kernel calls them; those without CPUs and those without memory too."""
     tree, warnings = source.tree, list[str]()
-    online = cpu_lists.online(tree)
+    online = cpu_lists.read_online_cpus(tree)
     nodes = _nodes(tree, online, warnings)
     sockets = {cpu: tree.number(f"{CPUS}/cpu{cpu}/topology/physical_package_id") for cpu in online}
-    siblings = cpu_lists.siblings(tree, online, warnings)
+    siblings = cpu_lists.read_siblings(tree, online, warnings)
     described = tuple(
         NumaNode(
             id=node,
             socket=_socket(source, cpus, sockets),
             cpus=NodeCpus(
                 ids=cpus,
-                sibling_sets=_within(siblings, cpus, node, warnings),
+                sibling_sets=_sibling_sets(siblings, cpus, node, warnings),
                 cpu={cpu: CpuState() for cpu in cpus},
             ),
             memory=node_memory.describe(source, node, alone=len(nodes) == 1),
         )
         for node, cpus in nodes.items()
     )
-    warnings += node_memory.contradictions(source, [node.memory for node in described])
-    return Topology(
+    warnings += node_memory.find_contradictions(source, [node.memory for node in described])
+    return HostTopology(
         nodes=described,
         links=_links(source, tuple(nodes)),
-        offline_cpus=_offline(source, online),
+        offline_cpus=_offline_cpus(source, online),
         warnings=tuple(warnings),
     )
 
 
-def _nodes(tree: Tree, online: Sequence[int], warnings: list[str]) -> dict[int, tuple[int, ...]]:
+def _nodes(tree: FileTree, online: Sequence[int], warnings: list[str]) -> dict[int, tuple[int, ...]]:
     """CPUs of each node; one node of all CPUs where there are no nodes. Each CPU is on one node only."""
     if not online:
         warnings.append("CPUs that run are not known: " + (tree.why(f"{CPUS}/online") or "none listed"))
@@ -67,16 +67,18 @@ def _nodes(tree: Tree, online: Sequence[int], warnings: list[str]) -> dict[int, 
     nodes = dict[int, tuple[int, ...]]()
     left = set(online)
     for node in ids:
-        cpus = cpu_lists.of_either(tree, f"{NODES}/node{node}/cpulist", f"{NODES}/node{node}/cpumap")
+        cpus = cpu_lists.read_list_or_mask(tree, f"{NODES}/node{node}/cpulist", f"{NODES}/node{node}/cpumap")
         if cpus is None:
             warnings.append(f"CPUs of node {node} are not known: {tree.why(f'{NODES}/node{node}/cpulist')}")
             cpus = ()
         if twice := (set(cpus) & set(online)) - left:
-            warnings.append(f"CPUs {ranges(twice)} are on node {node} and on another one; they are counted there")
+            warnings.append(
+                f"CPUs {format_cpu_list(twice)} are on node {node} and on another one; they are counted there"
+            )
         nodes[node] = tuple(cpu for cpu in cpus if cpu in left)
         left -= set(cpus)
     if left:
-        warnings.append(f"CPUs {ranges(left)} are on no node; they are left out")
+        warnings.append(f"CPUs {format_cpu_list(left)} are on no node; they are left out")
     return nodes
 
 
@@ -93,7 +95,7 @@ def _socket(source: Source, cpus: Iterable[int], sockets: Mapping[int, int | Non
     return source.moment.reported(of[0], path)
 
 
-def _within(
+def _sibling_sets(
     siblings: Mapping[int, tuple[int, ...]], cpus: Sequence[int], node: int, warnings: list[str]
 ) -> tuple[tuple[int, ...], ...]:
     """Sibling sets of a node's CPUs, in order; they partition them."""
@@ -103,7 +105,9 @@ def _within(
             continue
         together = tuple(sorted({cpu, *siblings.get(cpu, ())} & left))
         if outside := set(siblings.get(cpu, ())) - set(cpus):
-            warnings.append(f"CPU {cpu} of node {node} has siblings {ranges(outside)} that are not on its node")
+            warnings.append(
+                f"CPU {cpu} of node {node} has siblings {format_cpu_list(outside)} that are not on its node"
+            )
         sets.append(together)
         left -= set(together)
     return tuple(sets)
@@ -119,7 +123,7 @@ def _links(source: Source, nodes: Sequence[int]) -> tuple[NodeLink, ...]:
     )
 
 
-def _distances(tree: Tree, node: int, nodes: Sequence[int]) -> Mapping[int, int]:
+def _distances(tree: FileTree, node: int, nodes: Sequence[int]) -> Mapping[int, int]:
     """From a node to each; the file has them in the order of the nodes that are online."""
     path = f"{NODES}/node{node}/distance"
     text = tree.text(path)
@@ -159,10 +163,10 @@ def _link_bandwidth(source: Source, a: int, b: int) -> Bandwidth:
     )
 
 
-def _offline(source: Source, online: Sequence[int]) -> Observation[tuple[int, ...]]:
+def _offline_cpus(source: Source, online: Sequence[int]) -> Observation[tuple[int, ...]]:
     path = f"{CPUS}/present"
     text = source.tree.text(path)
-    present = None if text is None else listed(text)
+    present = None if text is None else parse_cpu_list(text)
     if present is None:
         return source.moment.unknown(source.tree.why(path) or "holds no list of CPUs", path)
     return source.moment.reported(tuple(sorted(set(present) - set(online))), path)

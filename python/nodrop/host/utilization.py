@@ -4,19 +4,19 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from nodrop.host.file_tree import Tree
+from nodrop.host.file_tree import FileTree
 from nodrop.host.inputs import Source
 from nodrop.model.observation import Observation
 
 WINDOW_S = 0.3
 STAT = "/proc/stat"
 RESCTRL = "/sys/fs/resctrl"
-ONE_MOMENT = "a capture is of one moment, this is measured over a while"
+SINGLE_CAPTURE = "a capture is of one moment, this is measured over a while"
 
-BESIDE_OTHERS = "not measured: nodrop itself was at work"
+NOT_MEASURED = "not measured: nodrop itself was at work"
 
 
-class Counted(NamedTuple):
+class LoadCounters(NamedTuple):
     """Counters at a time."""
 
     at_s: float
@@ -26,7 +26,7 @@ class Counted(NamedTuple):
     """Bytes that went through each last-level cache to and from memory."""
 
 
-class Load(NamedTuple):
+class HostLoad(NamedTuple):
     """What happened between two readings."""
 
     window_s: float
@@ -44,25 +44,25 @@ class Load(NamedTuple):
         return source.moment.seen(self.busy_ratio[cpu], STAT, "measured", f"over {self.window_s:.2f} s")
 
 
-def begin(source: Source) -> Counted:
+def start_measurement(source: Source) -> LoadCounters:
     """The first reading."""
-    return read(source.tree)
+    return read_counters(source.tree)
 
 
-def end(source: Source, first: Counted | None) -> Load:
+def finish_measurement(source: Source, first: LoadCounters | None) -> HostLoad:
     """The second, when the while is over; waits for what is left of it. Without a first, why nothing is known."""
     if first is None:
-        return Load(0, {}, {}, BESIDE_OTHERS if source.live else ONE_MOMENT)
+        return HostLoad(0, {}, {}, NOT_MEASURED if source.live else SINGLE_CAPTURE)
     time.sleep(max(0.0, first.at_s + WINDOW_S - time.monotonic()))
-    return between(first, read(source.tree))
+    return compute_load(first, read_counters(source.tree))
 
 
-def read(tree: Tree) -> Counted:
+def read_counters(tree: FileTree) -> LoadCounters:
     """Counters as they stand."""
-    return Counted(time.monotonic(), dict(_cpus(tree.text(STAT) or "")), dict(_memory(tree)))
+    return LoadCounters(time.monotonic(), dict(_cpus(tree.text(STAT) or "")), dict(_memory(tree)))
 
 
-def between(first: Counted, second: Counted) -> Load:
+def compute_load(first: LoadCounters, second: LoadCounters) -> HostLoad:
     """What two readings say."""
     window_s = second.at_s - first.at_s
     busy = {
@@ -75,7 +75,7 @@ def between(first: Counted, second: Counted) -> Load:
         for cache, count in second.memory.items()
         if window_s > 0 and count >= first.memory.get(cache, count + 1)
     }
-    return Load(window_s, busy, memory)
+    return HostLoad(window_s, busy, memory)
 
 
 def _cpus(stat: str) -> Iterator[tuple[int, tuple[int, int]]]:
@@ -93,7 +93,7 @@ def _cpus(stat: str) -> Iterator[tuple[int, tuple[int, int]]]:
             yield int(name[3:]), (sum(spent) - spent[3] - spent[4], sum(spent))
 
 
-def _memory(tree: Tree) -> Iterator[tuple[int, int]]:
+def _memory(tree: FileTree) -> Iterator[tuple[int, int]]:
     """By id of the last-level cache, over all control groups; a group's counters hold those of the groups in it.
 
     Source: Linux, Documentation/arch/x86/resctrl.rst.

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from nodrop.host.file_tree import Tree
+from nodrop.host.file_tree import FileTree
 from nodrop.host.inputs import Source
 from nodrop.model.observation import Confidence, Observation
-from nodrop.system.cpu_sets import listed, ranges
+from nodrop.system.cpu_sets import format_cpu_list, parse_cpu_list
 
 NOVA = ("/etc/nova/nova.conf", "/etc/nova/nova-compute.conf", "/etc/kolla/nova-compute/nova.conf")
 KUBELET = "/var/lib/kubelet/config.yaml"
@@ -30,7 +30,7 @@ _NOVA_LINE = re.compile(
 )
 
 
-class Policy(NamedTuple):
+class VmCpuPolicy(NamedTuple):
     """CPUs that VMs may have, and who said so; nobody, and why."""
 
     cpus: frozenset[int] | None
@@ -59,7 +59,7 @@ class Policy(NamedTuple):
         return source.moment.reported(self.oversubscription_ratio, self.source)
 
 
-def find(source: Source, own: Sequence[int] | None, online: Sequence[int]) -> Policy:
+def find_policy(source: Source, own: Sequence[int] | None, online: Sequence[int]) -> VmCpuPolicy:
     """The policy of a host.
 
     Args:
@@ -67,44 +67,46 @@ def find(source: Source, own: Sequence[int] | None, online: Sequence[int]) -> Po
         online: all CPUs that run.
     """
     if own is not None:
-        return Policy(frozenset(own) & frozenset(online), "user", "declared")
+        return VmCpuPolicy(frozenset(own) & frozenset(online), "user", "declared")
     tree = source.tree
-    every: tuple[Callable[[Tree, Sequence[int]], Policy | None], ...] = (
-        _of_nova,
-        _of_kubelet,
-        _of_slice,
-        _of_partitions,
-        _of_boot,
+    every: tuple[Callable[[FileTree, Sequence[int]], VmCpuPolicy | None], ...] = (
+        _nova_policy,
+        _kubelet_policy,
+        _slice_policy,
+        _partition_policy,
+        _boot_policy,
     )
     for look in every:
         if found := look(tree, online):
             return found
-    hidden = [f"{path}: {why}" for path in (*NOVA, KUBELET, ISOLATED) if _hides(why := tree.why(path))]
+    hidden = [f"{path}: {why}" for path in (*NOVA, KUBELET, ISOLATED) if _is_hidden(why := tree.why(path))]
     if hidden:
-        return Policy(None, "", "unknown", "no policy found, but not all was to be seen: " + "; ".join(hidden[:3]))
-    return Policy(frozenset(online), ISOLATED, "inferred", "no policy found: nothing keeps VMs off any CPU")
+        return VmCpuPolicy(None, "", "unknown", "no policy found, but not all was to be seen: " + "; ".join(hidden[:3]))
+    return VmCpuPolicy(frozenset(online), ISOLATED, "inferred", "no policy found: nothing keeps VMs off any CPU")
 
 
-def _of_nova(tree: Tree, online: Sequence[int]) -> Policy | None:
+def _nova_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None:
     """Source: OpenStack Nova, configuration reference, group compute."""
     for path in NOVA:
         settings = _nova_settings(tree, path)
-        sets = {key: _nova_set(settings.get(key)) for key in ("cpu_dedicated_set", "cpu_shared_set", "vcpu_pin_set")}
+        sets = {
+            key: _parse_nova_set(settings.get(key)) for key in ("cpu_dedicated_set", "cpu_shared_set", "vcpu_pin_set")
+        }
         if not any(found is not None for found in sets.values()):
             continue
         dedicated = sets["cpu_dedicated_set"]
         allowed = frozenset().union(*(found or () for found in sets.values())) & frozenset(online)
-        return Policy(
+        return VmCpuPolicy(
             allowed,
             f"{path} " + ", ".join(key for key, found in sets.items() if found is not None),
             "reported",
             dedicated=None if dedicated is None else frozenset(dedicated),
-            oversubscription_ratio=_ratio(settings.get("cpu_allocation_ratio")),
+            oversubscription_ratio=_parse_ratio(settings.get("cpu_allocation_ratio")),
         )
     return None
 
 
-def _nova_settings(tree: Tree, path: str) -> dict[str, str]:
+def _nova_settings(tree: FileTree, path: str) -> dict[str, str]:
     """Of the file only the lines that matter are kept: others hold passwords."""
     text = tree.text(path, keep=lambda held: b"\n".join(_NOVA_LINE.findall(held))) or ""
     return {
@@ -112,17 +114,17 @@ def _nova_settings(tree: Tree, path: str) -> dict[str, str]:
     }
 
 
-def _nova_set(written: str | None) -> frozenset[int] | None:
+def _parse_nova_set(written: str | None) -> frozenset[int] | None:
     """CPUs of `4-12,^8,15`."""
     if not written:
         return None
     parts = [part.strip() for part in written.split(",")]
-    wanted = listed(",".join(part for part in parts if not part.startswith("^")))
-    excluded = listed(",".join(part[1:] for part in parts if part.startswith("^")))
+    wanted = parse_cpu_list(",".join(part for part in parts if not part.startswith("^")))
+    excluded = parse_cpu_list(",".join(part[1:] for part in parts if part.startswith("^")))
     return None if wanted is None or excluded is None else frozenset(wanted) - frozenset(excluded)
 
 
-def _ratio(written: str | None) -> float | None:
+def _parse_ratio(written: str | None) -> float | None:
     """Above 0; Nova's 0.0 means that none is set."""
     try:
         found = float(written or "")
@@ -131,7 +133,7 @@ def _ratio(written: str | None) -> float | None:
     return found if 0 < found < 1e6 else None
 
 
-def _of_kubelet(tree: Tree, online: Sequence[int]) -> Policy | None:
+def _kubelet_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None:
     """With the static CPU manager pods get CPUs of their own, of all but the reserved ones.
 
     Source: Kubernetes, KubeletConfiguration v1beta1: cpuManagerPolicy, reservedSystemCPUs.
@@ -139,13 +141,13 @@ def _of_kubelet(tree: Tree, online: Sequence[int]) -> Policy | None:
     settings = _kubelet_settings(tree)
     if settings.get("cpuManagerPolicy") != "static":
         return None
-    reserved = listed(str(settings.get("reservedSystemCPUs") or ""))
+    reserved = parse_cpu_list(str(settings.get("reservedSystemCPUs") or ""))
     allowed = frozenset(online) - frozenset(reserved or ())
-    why = f"all but {ranges(reserved)}, reserved for the system" if reserved else "none reserved by number"
-    return Policy(allowed, f"{KUBELET} cpuManagerPolicy: static", "reported", why)
+    why = f"all but {format_cpu_list(reserved)}, reserved for the system" if reserved else "none reserved by number"
+    return VmCpuPolicy(allowed, f"{KUBELET} cpuManagerPolicy: static", "reported", why)
 
 
-def _kubelet_settings(tree: Tree) -> dict[str, Any]:
+def _kubelet_settings(tree: FileTree) -> dict[str, Any]:
     wanted = re.compile(rb"^(?:cpuManagerPolicy|reservedSystemCPUs):[^\n]*$", re.MULTILINE)
     text = tree.text(KUBELET, keep=lambda held: b"\n".join(wanted.findall(held))) or ""
     try:
@@ -155,24 +157,26 @@ def _kubelet_settings(tree: Tree) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _of_slice(tree: Tree, online: Sequence[int]) -> Policy | None:
+def _slice_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None:
     """What systemd lets libvirt's VMs have, where that is not everything."""
-    cpus = listed(tree.text(SLICE) or "")
-    return Policy(frozenset(cpus) & frozenset(online), SLICE, "reported") if cpus else None
+    cpus = parse_cpu_list(tree.text(SLICE) or "")
+    return VmCpuPolicy(frozenset(cpus) & frozenset(online), SLICE, "reported") if cpus else None
 
 
-def _of_partitions(tree: Tree, online: Sequence[int]) -> Policy | None:
+def _partition_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None:
     """Source: Linux, Documentation/admin-guide/cgroup-v2.rst, cpuset.cpus.partition."""
     found, names = set[int](), list[str]()
-    for group in _groups(tree):
+    for group in _list_groups(tree):
         state = tree.text(f"{group}/cpuset.cpus.partition")
         if state == "isolated":
-            found.update(listed(tree.text(f"{group}/cpuset.cpus.effective") or "") or ())
+            found.update(parse_cpu_list(tree.text(f"{group}/cpuset.cpus.effective") or "") or ())
             names.append(f"{group}/cpuset.cpus.partition")
-    return Policy(frozenset(found) & frozenset(online), ", ".join(names), "reported", "isolated") if found else None
+    return (
+        VmCpuPolicy(frozenset(found) & frozenset(online), ", ".join(names), "reported", "isolated") if found else None
+    )
 
 
-def _groups(tree: Tree) -> Iterator[str]:
+def _list_groups(tree: FileTree) -> Iterator[str]:
     """Groups of the first two levels, where partitions of a host are made."""
     if not tree.exists(f"{CGROUPS}/cgroup.controllers"):
         return
@@ -185,14 +189,16 @@ def _groups(tree: Tree) -> Iterator[str]:
                     yield f"{group}/{below}"
 
 
-def _of_boot(tree: Tree, online: Sequence[int]) -> Policy | None:
-    cpus = listed(tree.text(ISOLATED) or "")
+def _boot_policy(tree: FileTree, online: Sequence[int]) -> VmCpuPolicy | None:
+    cpus = parse_cpu_list(tree.text(ISOLATED) or "")
     if not cpus:
         return None
-    return Policy(frozenset(cpus) & frozenset(online), ISOLATED, "inferred", "isolated from the scheduler: isolcpus")
+    return VmCpuPolicy(
+        frozenset(cpus) & frozenset(online), ISOLATED, "inferred", "isolated from the scheduler: isolcpus"
+    )
 
 
-def kubelet_owners(tree: Tree) -> dict[int, tuple[str, ...]]:
+def read_kubelet_owners(tree: FileTree) -> dict[int, tuple[str, ...]]:
     """Pods by the CPUs they have for themselves. Source: Kubernetes, cpu_manager_state checkpoint."""
     try:
         entries = json.loads(tree.text(KUBELET_STATE) or "{}").get("entries") or {}
@@ -204,10 +210,10 @@ def kubelet_owners(tree: Tree) -> dict[int, tuple[str, ...]]:
 def _owners(assigned: Any) -> dict[int, tuple[str, ...]]:
     found = dict[int, tuple[str, ...]]()
     for pod, container, cpus in assigned:
-        for cpu in listed(str(cpus)) or ():
+        for cpu in parse_cpu_list(str(cpus)) or ():
             found[cpu] = (*found.get(cpu, ()), f"pod {pod}/{container}")
     return found
 
 
-def _hides(why: str) -> bool:
+def _is_hidden(why: str) -> bool:
     return why not in ("", "no such file")

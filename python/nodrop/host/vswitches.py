@@ -11,6 +11,10 @@ def describe(source: Source) -> tuple[VSwitch, ...]:
     """Every virtual switch that runs here: Open vSwitch with OVN and DPDK, VPP, the kernel's bridges."""
     with ThreadPoolExecutor() as pool:
         programs = pool.submit(lambda: tuple(vpp.describe(source)))
-        masquerading = nat.read(source) if bridges.names(source) or ovs.runs(source) else nat.Masquerading((), {})
+        masquerading = (
+            nat.read_masquerade_rules(source)
+            if bridges.list_bridges(source) or ovs.is_running(source)
+            else nat.MasqueradeRules((), {})
+        )
         found = ovs.describe(source, masquerading)
         return (*found, *programs.result(), *bridges.describe(source, masquerading))

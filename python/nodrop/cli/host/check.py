@@ -8,7 +8,7 @@ import click
 
 from nodrop.cli.console import console, show_lines
 from nodrop.cli.host.host_argument import named, the_host
-from nodrop.errors import ConfigError, HostError, HostUnknown
+from nodrop.errors import ConfigError, HostError, HostUndecidedError
 
 if TYPE_CHECKING:
     from nodrop.model.hostcheck import CheckProfile, HostCheck
@@ -41,15 +41,15 @@ def check(context: click.Context, ids: tuple[str, ...], profile: "CheckProfile",
 
     Ends with status 0 if all required checks pass, 9 if one fails, 10 if none fails but some are unknown.
     """
-    from nodrop.host.check import check as held
+    from nodrop.host.check import check_host
 
     host = the_host(file)
-    checks = _chosen(held(host, profile), ids)
+    checks = _chosen(check_host(host, profile), ids)
     _say(checks, named(host, file), profile, form, in_full=bool(ids))
     if any(each.failed for each in checks):
         context.exit(HostError.exit_code)
     if any(each.open for each in checks):
-        context.exit(HostUnknown.exit_code)
+        context.exit(HostUndecidedError.exit_code)
 
 
 def _chosen(checks: "Sequence[HostCheck]", ids: tuple[str, ...]) -> "tuple[HostCheck, ...]":

@@ -47,7 +47,7 @@ def describe(
     nodrop host describe --root machine.tar.gz        and what it says there
     """
     from nodrop.descriptors import text_of
-    from nodrop.store import write_whole
+    from nodrop.store import write_text
 
     host = _described(root, capture, _cpus(eligible_cpus))
     form = form or ("yaml" if output else "table")
@@ -56,31 +56,31 @@ def describe(
         return
     text = _table(host) if form == "table" else text_of(host, form)  # type: ignore[arg-type]
     if output:
-        write_whole(Path(output), text)
+        write_text(Path(output), text)
     else:
         click.echo(text, nl=False)
 
 
 def _described(root: str | None, capture: str | None, cpus: tuple[int, ...] | None) -> "HostDescriptor":
     from nodrop.host import capture as captures
-    from nodrop.host.describe import describe, this_machine
+    from nodrop.host.describe import describe_host, open_this_machine
 
     if root and capture:
         raise ConfigError("--root and --capture asked; a capture is of this machine: leave one of them out")
     if capture:
         return captures.capture(Path(capture), cpus)
     if root:
-        with captures.captured(Path(root)) as source:
-            return describe(source, cpus)
-    return describe(this_machine(), cpus)
+        with captures.open_capture(Path(root)) as source:
+            return describe_host(source, cpus)
+    return describe_host(open_this_machine(), cpus)
 
 
 def _cpus(written: str | None) -> tuple[int, ...] | None:
-    from nodrop.system.cpu_sets import listed
+    from nodrop.system.cpu_sets import parse_cpu_list
 
     if written is None:
         return None
-    found = listed(written)
+    found = parse_cpu_list(written)
     if found is None:
         raise ConfigError(f"--eligible-cpus: {written!r} asked, a list of CPUs expected, as 2-15,34")
     return found

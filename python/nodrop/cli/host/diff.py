@@ -46,11 +46,11 @@ def diff(context: click.Context, /, a: str, b: str | None, results_dir: str, **f
     """
     from rich.console import Group
 
-    from nodrop.analysis.host_diff import hosts_differ
+    from nodrop.analysis.host_diff import diff_hosts
     from nodrop.report.host.diff import diff_json, diff_lines
 
     one, other = _host(a, results_dir), _host(b, results_dir) if b else _here()
-    changes = hosts_differ(one[0], other[0], momentary=flags["momentary"])
+    changes = diff_hosts(one[0], other[0], momentary=flags["momentary"])
     names = one[1], other[1]
     if flags["form"] == "json":
         click.echo(diff_json(*names, changes), nl=False)

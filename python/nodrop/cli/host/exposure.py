@@ -25,13 +25,13 @@ def exposure(libvirt_uri: str | None, node: str | None, form: str) -> None:
     OpenStack is asked with the cloud that OS_CLOUD, OS_AUTH_URL or a clouds.yaml names (pip install
     'nodrop[openstack]'), Kubernetes through kubectl and its kubeconfig.
     """
-    from nodrop.host.exposure import FEATURES, exposures, libvirt
+    from nodrop.host.exposure import FEATURES, libvirt, query_exposures
     from nodrop.host.inputs import run_program
     from nodrop.report.exposure import exposure_json, exposure_lines, exposure_markdown
 
     who = node or os.uname().nodename
     uri = libvirt_uri or os.environ.get("LIBVIRT_DEFAULT_URI") or libvirt.SYSTEM
-    stacks = exposures(functools.partial(run_program, within_s=PROGRAM_S), who, uri)
+    stacks = query_exposures(functools.partial(run_program, within_s=PROGRAM_S), who, uri)
     if form == "json":
         click.echo(exposure_json(FEATURES, stacks, who))
     elif form == "md":

@@ -18,9 +18,9 @@ def the_host(file: str | None) -> "HostDescriptor":
         for half in altered(host):
             click.echo(f"nodrop: warning: {file}: its {half} were changed after they were written", err=True)
         return host
-    from nodrop.host.describe import describe, this_machine
+    from nodrop.host.describe import describe_host, open_this_machine
 
-    return describe(this_machine())
+    return describe_host(open_this_machine())
 
 
 def named(host: "HostDescriptor", file: str | None) -> str:

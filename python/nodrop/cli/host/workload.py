@@ -27,21 +27,21 @@ def workload(vnf: str | None, bare_metal: bool, file: str | None, form: str) -> 
     nodrop host workload BNG
     nodrop host workload s-gw --host other.json
     """
-    from nodrop.host.workload import function
+    from nodrop.host.workload import find_function
 
     if vnf:
-        _tell(function(vnf), bare_metal, file, form)
+        _tell(find_function(vnf), bare_metal, file, form)
     else:
         _list(form)
 
 
 def _tell(vnf: "NetworkFunction", bare_metal: bool, file: str | None, form: str) -> None:
-    from nodrop.host.check import check
-    from nodrop.host.workload import standings
+    from nodrop.host.check import check_host
+    from nodrop.host.workload import list_standings
     from nodrop.report.workload import Asked, workload_json, workload_lines, workload_markdown
 
     host = the_host(file)
-    asked = Asked(vnf, standings(vnf), {each.id: each for each in check(host)}, named(host, file), bare_metal)
+    asked = Asked(vnf, list_standings(vnf), {each.id: each for each in check_host(host)}, named(host, file), bare_metal)
     if form == "json":
         click.echo(workload_json(asked))
     elif form == "md":
@@ -51,13 +51,13 @@ def _tell(vnf: "NetworkFunction", bare_metal: bool, file: str | None, form: str)
 
 
 def _list(form: str) -> None:
-    from nodrop.host.workload import functions
+    from nodrop.host.workload import list_functions
     from nodrop.report.workload import functions_json, functions_markdown, functions_table
 
     if form == "json":
-        click.echo(functions_json(functions()))
+        click.echo(functions_json(list_functions()))
     elif form == "md":
-        click.echo(functions_markdown(functions()), nl=False)
+        click.echo(functions_markdown(list_functions()), nl=False)
     else:
-        show(functions_table(functions()), sys.stdout)
+        show(functions_table(list_functions()), sys.stdout)
         click.echo("\n?: table 1's headings do not line up there. The last five are in the text alone, not in table 1.")

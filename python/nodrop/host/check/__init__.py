@@ -4,28 +4,28 @@ Each file has a few of them: `processor` (H), `hypervisor` (Y), `configuration` 
 """
 
 from nodrop.host.check import configuration, hypervisor, processor
-from nodrop.host.check.rfc8204 import recorded
-from nodrop.host.check.rule import Fact, Rule
-from nodrop.host.check.unknown import to_know
+from nodrop.host.check.rfc8204 import check_records
+from nodrop.host.check.rule import CheckRule, Condition
+from nodrop.host.check.unknown import find_next_step
 from nodrop.model.chd import HostDescriptor
 from nodrop.model.hostcheck import CheckProfile, CheckStatus, HostCheck
 
-RULES: tuple[Rule, ...] = (*processor.RULES, *hypervisor.RULES, *configuration.RULES)
+CHECK_RULES: tuple[CheckRule, ...] = (*processor.RULES, *hypervisor.RULES, *configuration.RULES)
 
 
-def check(host: HostDescriptor, profile: CheckProfile = "data-plane") -> tuple[HostCheck, ...]:
+def check_host(host: HostDescriptor, profile: CheckProfile = "data-plane") -> tuple[HostCheck, ...]:
     """Every recommendation with what was found, and what to do about it.
 
     Args:
         host: a descriptor, of this machine or any other.
         profile: what the host is for. Clause 7 lets control planes do without a part of the list.
     """
-    return (*(_check(rule, host, profile) for rule in RULES), *recorded(host))
+    return (*(_apply_rule(rule, host, profile) for rule in CHECK_RULES), *check_records(host))
 
 
-def _check(rule: Rule, host: HostDescriptor, profile: CheckProfile) -> HostCheck:
+def _apply_rule(rule: CheckRule, host: HostDescriptor, profile: CheckProfile) -> HostCheck:
     is_needed = profile == "data-plane" or rule.control_plane
-    found = rule.judge(host) if rule.judge else Fact(None)
+    found = rule.judge(host) if rule.judge else Condition(None)
     status = _status(found) if rule.judge and is_needed else "not required"
     remedy = rule.remedy(host)
     is_open = status in ("fail", "unknown")
@@ -40,9 +40,9 @@ def _check(rule: Rule, host: HostDescriptor, profile: CheckProfile) -> HostCheck
         fix=remedy.fix if is_open else "",
         by_hand=remedy.by_hand if is_open else "",
         verify=remedy.verify,
-        to_know=to_know(found) if status == "unknown" else "",
+        to_know=find_next_step(found) if status == "unknown" else "",
     )
 
 
-def _status(found: Fact) -> CheckStatus:
+def _status(found: Condition) -> CheckStatus:
     return {True: "pass", False: "fail", None: "unknown"}[found.holds]  # type: ignore[return-value]

@@ -2,8 +2,15 @@
 
 from collections.abc import Callable
 
-from nodrop.host.check.remedy import IOMMU_ON, bios, hardware, install, kernel_arguments, module_parameter
-from nodrop.host.check.rule import Fact, Remedy, Rule, seen, told, working
+from nodrop.host.check.remedy import (
+    IOMMU_ON,
+    add_kernel_arguments,
+    describe_bios_setting,
+    describe_missing_hardware,
+    enable_module_parameter,
+    install_package,
+)
+from nodrop.host.check.rule import CheckRule, Condition, Remedy, conclude, judge_feature, judge_observation
 from nodrop.model.chd import HostDescriptor
 
 CLAUSE = "7.2"
@@ -13,46 +20,46 @@ GROUPS = "ls /sys/kernel/iommu_groups"
 NO_SPLIT = "/sys/module/kvm/parameters/nx_huge_pages"
 
 
-def _has(name: str, label: str) -> Callable[[HostDescriptor], Fact]:
+def _judge_capability(name: str, label: str) -> Callable[[HostDescriptor], Condition]:
     """Whether the hypervisor has a capability and it is enabled; without a hypervisor it has none."""
 
-    def judge(host: HostDescriptor) -> Fact:
+    def judge(host: HostDescriptor) -> Condition:
         hypervisor = host.capabilities.hypervisor
         if hypervisor.kind.value == "none":
-            return told("hypervisor", False, "none", hypervisor.kind.source)
-        fact = working(label, getattr(hypervisor.capabilities, name))
-        return fact._replace(evidence=(*seen("hypervisor", hypervisor.kind).evidence, *fact.evidence))
+            return conclude("hypervisor", False, "none", hypervisor.kind.source)
+        fact = judge_feature(label, getattr(hypervisor.capabilities, name))
+        return fact._replace(evidence=(*judge_observation("hypervisor", hypervisor.kind).evidence, *fact.evidence))
 
     return judge
 
 
-def _hypervisor_first(then: Callable[[HostDescriptor], Remedy]) -> Callable[[HostDescriptor], Remedy]:
+def _with_hypervisor(then: Callable[[HostDescriptor], Remedy]) -> Callable[[HostDescriptor], Remedy]:
     """The remedy for a hypervisor that is there; otherwise to have one."""
 
     def remedy(host: HostDescriptor) -> Remedy:
         if host.capabilities.hypervisor.kind.value not in ("none", "qemu"):
             return then(host)
-        get = install(host, "qemu-system libvirt-daemon-system", "qemu-kvm libvirt")
+        get = install_package(host, "qemu-system libvirt-daemon-system", "qemu-kvm libvirt")
         return Remedy(
             get,
-            f"first, as KVM needs the processor's extensions, {bios(host, 'virtualization')}",
+            f"first, as KVM needs the processor's extensions, {describe_bios_setting(host, 'virtualization')}",
             "virt-host-validate",
         )
 
     return remedy
 
 
-def _nested_paging(host: HostDescriptor) -> Remedy:
-    lacking = hardware(host, "nested paging (EPT, NPT)")
+def _enable_nested_paging(host: HostDescriptor) -> Remedy:
+    lacking = describe_missing_hardware(host, "nested paging (EPT, NPT)")
     module, parameter = NESTED_PAGING.get(host.capabilities.processor.vendor.value or "", ("kvm", "tdp_mmu"))
     if host.capabilities.hypervisor.capabilities.slat.supported.value is False:
         return Remedy(by_hand=lacking, verify=f"cat /sys/module/{module}/parameters/{parameter}")
-    return module_parameter(module, parameter, lacking)
+    return enable_module_parameter(module, parameter, lacking)
 
 
-def _unsplit(host: HostDescriptor) -> Remedy:
+def _keep_pages_unsplit(host: HostDescriptor) -> Remedy:
     """Large pages are split where the kernel guards against a flaw of the processor."""
-    found = _nested_paging(host)
+    found = _enable_nested_paging(host)
     if not found.fix:
         return found
     return Remedy(
@@ -63,22 +70,22 @@ def _unsplit(host: HostDescriptor) -> Remedy:
     )
 
 
-def _iommu(host: HostDescriptor) -> Remedy:
+def _enable_iommu(host: HostDescriptor) -> Remedy:
     arguments = IOMMU_ON.get(host.capabilities.processor.vendor.value or "", "iommu=pt")
     return Remedy(
-        fix=kernel_arguments(host, arguments),
-        by_hand=f"first {bios(host, 'iommu')}; after the command reboot",
+        fix=add_kernel_arguments(host, arguments),
+        by_hand=f"first {describe_bios_setting(host, 'iommu')}; after the command reboot",
         verify=GROUPS,
     )
 
 
-def _remapping(host: HostDescriptor) -> Remedy:
-    return _iommu(host)._replace(
+def _enable_remapping(host: HostDescriptor) -> Remedy:
+    return _enable_iommu(host)._replace(
         verify="journalctl -k --grep 'remapping' && cat /sys/module/vfio_iommu_type1/parameters/allow_unsafe_interrupts"
     )
 
 
-def _passthrough(_: HostDescriptor) -> Remedy:
+def _use_host_cpu(_: HostDescriptor) -> Remedy:
     return Remedy(
         by_hand="give VMs the processor as it is: <cpu mode='host-passthrough'/> in libvirt, cpu_mode=host-passthrough "
         "in nova.conf; it needs KVM, not emulation",
@@ -86,17 +93,17 @@ def _passthrough(_: HostDescriptor) -> Remedy:
     )
 
 
-def _libvirt(host: HostDescriptor) -> Remedy:
+def _use_libvirt(host: HostDescriptor) -> Remedy:
     return Remedy(
-        fix=install(host, "libvirt-daemon-system", "libvirt"),
+        fix=install_package(host, "libvirt-daemon-system", "libvirt"),
         by_hand="a manager that pins: libvirt does (vcpupin, numatune); `nodrop vm config` writes it for a placement",
         verify="virsh capabilities | xmllint --xpath '//host/topology/cells' -",
     )
 
 
-def _reserve(host: HostDescriptor) -> Remedy:
+def _reserve_pages(host: HostDescriptor) -> Remedy:
     nodes = [node.id for node in host.resources.numa_nodes] or [0]
-    return _libvirt(host)._replace(
+    return _use_libvirt(host)._replace(
         fix=" && ".join(
             f"echo 8 > /sys/devices/system/node/node{node}/hugepages/hugepages-1048576kB/nr_hugepages" for node in nodes
         ),
@@ -107,83 +114,83 @@ def _reserve(host: HostDescriptor) -> Remedy:
 
 
 RULES = (
-    Rule(
+    CheckRule(
         "Y1",
         "hypervisor uses second-level translation",
         CLAUSE,
         "What the processor can do helps only where the hypervisor uses it and the BIOS enabled it.",
-        _has("slat", "SLAT"),
-        _hypervisor_first(_nested_paging),
+        _judge_capability("slat", "SLAT"),
+        _with_hypervisor(_enable_nested_paging),
     ),
-    Rule(
+    CheckRule(
         "Y2",
         "hypervisor uses second-level translation of large pages",
         CLAUSE,
         "If the hypervisor maps a VM's large pages in small ones, their advantage is gone.",
-        _has("slat_large_pages", "SLAT of large pages"),
-        _hypervisor_first(_unsplit),
+        _judge_capability("slat_large_pages", "SLAT of large pages"),
+        _with_hypervisor(_keep_pages_unsplit),
     ),
-    Rule(
+    CheckRule(
         "Y3",
         "hypervisor uses the IOMMU",
         CLAUSE,
         "Without it a card cannot be handed to a VM, and every packet goes through the hypervisor.",
-        _has("iommu_slat", "I/O SLAT"),
-        _hypervisor_first(_iommu),
+        _judge_capability("iommu_slat", "I/O SLAT"),
+        _with_hypervisor(_enable_iommu),
         control_plane=False,
     ),
-    Rule(
+    CheckRule(
         "Y4",
         "hypervisor uses large pages in the IOMMU",
         CLAUSE,
         "Small pages in the IOMMU evict each other from the IOTLB at packet rates.",
-        _has("iommu_slat_large_pages", "I/O SLAT of large pages"),
-        _hypervisor_first(_iommu),
+        _judge_capability("iommu_slat_large_pages", "I/O SLAT of large pages"),
+        _with_hypervisor(_enable_iommu),
         required=False,
         control_plane=False,
     ),
-    Rule(
+    CheckRule(
         "Y5",
         "hypervisor uses interrupt remapping",
         CLAUSE,
         "Else the hypervisor passes on each interrupt, and a guest could forge those of others.",
-        _has("interrupt_remapping", "interrupt remapping"),
-        _hypervisor_first(_remapping),
+        _judge_capability("interrupt_remapping", "interrupt remapping"),
+        _with_hypervisor(_enable_remapping),
         control_plane=False,
     ),
-    Rule(
+    CheckRule(
         "Y6",
         "no emulation of instructions",
         CLAUSE,
         "A guest whose instructions the processor knows must run them there, not in software.",
-        _has("no_instruction_emulation", "no instruction emulation"),
-        _hypervisor_first(_passthrough),
+        _judge_capability("no_instruction_emulation", "no instruction emulation"),
+        _with_hypervisor(_use_host_cpu),
     ),
-    Rule(
+    CheckRule(
         "Y7",
         "threads can be pinned to CPUs",
         CLAUSE,
         "Threads that exchange packets have to stay where they share a cache.",
-        _has("cpu_pinning", "CPU pinning"),
-        _hypervisor_first(_libvirt),
+        _judge_capability("cpu_pinning", "CPU pinning"),
+        _with_hypervisor(_use_libvirt),
         control_plane=False,
     ),
-    Rule(
+    CheckRule(
         "Y8",
         "memory can be pinned to NUMA nodes",
         CLAUSE,
         "Memory of another node is reached over the link between processors: a far trip for every packet.",
-        _has("numa_memory_pinning", "memory pinning"),
-        _hypervisor_first(_libvirt),
+        _judge_capability("numa_memory_pinning", "memory pinning"),
+        _with_hypervisor(_use_libvirt),
         control_plane=False,
     ),
-    Rule(
+    CheckRule(
         "Y9",
         "large pages can be pinned to NUMA nodes",
         CLAUSE,
         "Large pages help fully only on the node of the cores that use them.",
-        _has("numa_large_page_pinning", "large page pinning"),
-        _hypervisor_first(_reserve),
+        _judge_capability("numa_large_page_pinning", "large page pinning"),
+        _with_hypervisor(_reserve_pages),
         control_plane=False,
     ),
 )

@@ -80,7 +80,7 @@ BIOS: dict[tuple[str, str], BiosNames] = {
 """As their manuals call them; the path differs between generations."""
 
 
-def bios(host: HostDescriptor, setting: str, on: bool = True) -> str:
+def describe_bios_setting(host: HostDescriptor, setting: str, on: bool = True) -> str:
     """Which BIOS setting to change, in the words of the maker of the machine; of all makers where that is not known."""
     vendor = host.capabilities.processor.vendor.value or ""
     names = BIOS.get((setting, vendor)) or BIOS.get((setting, ""))
@@ -103,7 +103,7 @@ def is_guest(host: HostDescriptor) -> bool:
     return (host.host.virtualization.value or "none") != "none"
 
 
-def hardware(host: HostDescriptor, what: str) -> str:
+def describe_missing_hardware(host: HostDescriptor, what: str) -> str:
     """What to do where a processor lacks something that no setting brings."""
     if is_guest(host):
         return (
@@ -113,18 +113,18 @@ def hardware(host: HostDescriptor, what: str) -> str:
     return f"no setting brings it: a processor with {what}"
 
 
-def kernel_arguments(host: HostDescriptor, arguments: str) -> str:
+def add_kernel_arguments(host: HostDescriptor, arguments: str) -> str:
     """The command that adds arguments to the kernel's command line, for this distribution; a reboot follows."""
     name = host.host.os.value or ""
-    if _is(name, GRUBBY):
+    if _is_of_family(name, GRUBBY):
         return f'grubby --update-kernel=ALL --args="{arguments}"'
     edit = f"sed -i 's/^GRUB_CMDLINE_LINUX=\"/&{arguments} /' /etc/default/grub"
-    if _is(name, SUSE):
+    if _is_of_family(name, SUSE):
         return f"{edit} && grub2-mkconfig -o /boot/grub2/grub.cfg"
-    return f"{edit} && {'update-grub' if _is(name, DEBIAN) else 'grub-mkconfig -o /boot/grub/grub.cfg'}"
+    return f"{edit} && {'update-grub' if _is_of_family(name, DEBIAN) else 'grub-mkconfig -o /boot/grub/grub.cfg'}"
 
 
-def module_parameter(module: str, parameter: str, lacking: str) -> Remedy:
+def enable_module_parameter(module: str, parameter: str, lacking: str) -> Remedy:
     """How to switch on what a module of the kernel leaves off."""
     return Remedy(
         fix=f"echo 'options {module} {parameter}=1' > /etc/modprobe.d/{module}-{parameter}.conf"
@@ -134,13 +134,13 @@ def module_parameter(module: str, parameter: str, lacking: str) -> Remedy:
     )
 
 
-def install(host: HostDescriptor, debian: str, dnf: str) -> str:
+def install_package(host: HostDescriptor, debian: str, dnf: str) -> str:
     """The command that installs a package, for this distribution."""
     name = host.host.os.value or ""
-    if _is(name, GRUBBY):
+    if _is_of_family(name, GRUBBY):
         return f"dnf install -y {dnf}"
-    return f"zypper install -y {dnf}" if _is(name, SUSE) else f"apt-get install -y {debian}"
+    return f"zypper install -y {dnf}" if _is_of_family(name, SUSE) else f"apt-get install -y {debian}"
 
 
-def _is(name: str, families: tuple[str, ...]) -> bool:
+def _is_of_family(name: str, families: tuple[str, ...]) -> bool:
     return any(family.lower() in name.lower() for family in families)

@@ -3,30 +3,32 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from nodrop.host.check.rule import setting
+from nodrop.host.check.rule import get_setting
 from nodrop.model.chd import HostDescriptor, Nic
-from nodrop.model.hostcheck import CheckStatus, Evidence, HostCheck
+from nodrop.model.hostcheck import CheckEvidence, CheckStatus, HostCheck
 from nodrop.model.observation import Observation
 
 CLAUSE = "RFC 8204 3.3"
-Leaf = Observation[str] | Observation[int] | Observation[float] | Observation[bool] | Observation[tuple[str, ...]]
+AnyObservation = (
+    Observation[str] | Observation[int] | Observation[float] | Observation[bool] | Observation[tuple[str, ...]]
+)
 
 
-class Item(NamedTuple):
+class RecordItem(NamedTuple):
     """One thing to record."""
 
     id: str
     title: str
-    leaves: Callable[[HostDescriptor], Sequence[Leaf]]
+    leaves: Callable[[HostDescriptor], Sequence[AnyObservation]]
     """All of which have to be known."""
 
 
-def recorded(host: HostDescriptor) -> tuple[HostCheck, ...]:
+def check_records(host: HostDescriptor) -> tuple[HostCheck, ...]:
     """Each thing to record: pass where it is, unknown where it is missing."""
-    return tuple(_check(item, host) for item in ITEMS)
+    return tuple(_check(item, host) for item in RECORD_ITEMS)
 
 
-def _check(item: Item, host: HostDescriptor) -> HostCheck:
+def _check(item: RecordItem, host: HostDescriptor) -> HostCheck:
     leaves = item.leaves(host)
     missing = [leaf for leaf in leaves if not leaf.known]
     status: CheckStatus = "pass" if leaves and not missing else "unknown"
@@ -36,16 +38,17 @@ def _check(item: Item, host: HostDescriptor) -> HostCheck:
         clause=CLAUSE,
         required=False,
         status=status,
-        evidence=tuple(_evidence(leaf) for leaf in leaves) or (Evidence(value="missing: none was found", source=""),),
+        evidence=tuple(_evidence(leaf) for leaf in leaves)
+        or (CheckEvidence(value="missing: none was found", source=""),),
         why="Another set-up can be held against this one only if this is known of both.",
         verify="nodrop host describe",
     )
 
 
-def _evidence(leaf: Leaf) -> Evidence:
+def _evidence(leaf: AnyObservation) -> CheckEvidence:
     if not leaf.known:
-        return Evidence(value=f"missing: {leaf.why or 'not found out'}", source=leaf.source)
-    return Evidence(
+        return CheckEvidence(value=f"missing: {leaf.why or 'not found out'}", source=leaf.source)
+    return CheckEvidence(
         value=" ".join(map(str, leaf.value)) if isinstance(leaf.value, tuple) else str(leaf.value), source=leaf.source
     )
 
@@ -55,57 +58,57 @@ def _nics(host: HostDescriptor) -> Iterable[Nic]:
     return (*placed, *host.resources.unplaced_nics)
 
 
-def _settings(*names: str) -> Callable[[HostDescriptor], Sequence[Leaf]]:
-    return lambda host: [setting(host, name) for name in names]
+def _settings(*names: str) -> Callable[[HostDescriptor], Sequence[AnyObservation]]:
+    return lambda host: [get_setting(host, name) for name in names]
 
 
-def _sizes(host: HostDescriptor) -> list[Leaf]:
+def _sizes(host: HostDescriptor) -> list[AnyObservation]:
     return [node.memory.total_bytes for node in host.resources.numa_nodes]
 
 
-def _hypervisor(host: HostDescriptor) -> list[Leaf]:
+def _hypervisor(host: HostDescriptor) -> list[AnyObservation]:
     found = host.capabilities.hypervisor
     return [found.kind] if found.kind.value == "none" else [found.kind, found.version]
 
 
-def _switches(host: HostDescriptor) -> list[Leaf]:
+def _switches(host: HostDescriptor) -> list[AnyObservation]:
     """None is an answer too, if it was looked for."""
-    nothing: Leaf = Observation(value="none", source="host describe", confidence="reported")
+    nothing: AnyObservation = Observation(value="none", source="host describe", confidence="reported")
     return [leaf for each in host.capabilities.vswitches for leaf in (each.kind, each.version)] or [nothing]
 
 
-def _large_pages(host: HostDescriptor) -> list[Leaf]:
+def _large_pages(host: HostDescriptor) -> list[AnyObservation]:
     return [pages.total_count for node in host.resources.numa_nodes for pages in node.memory.large_pages]
 
 
-ITEMS = (
-    Item("R1", "platform", lambda host: [host.host.product]),
-    Item("R2", "processor", lambda host: [host.capabilities.processor.vendor, host.capabilities.processor.model]),
-    Item(
+RECORD_ITEMS = (
+    RecordItem("R1", "platform", lambda host: [host.host.product]),
+    RecordItem("R2", "processor", lambda host: [host.capabilities.processor.vendor, host.capabilities.processor.model]),
+    RecordItem(
         "R3",
         "cores that are enabled",
         lambda host: [host.capabilities.processor.core_count, host.capabilities.processor.threads_per_core_count],
     ),
-    Item("R4", "microcode", lambda host: [host.capabilities.processor.microcode]),
-    Item("R5", "memory: kind and size", lambda host: [host.capabilities.memory.kind, *_sizes(host)]),
-    Item(
+    RecordItem("R4", "microcode", lambda host: [host.capabilities.processor.microcode]),
+    RecordItem("R5", "memory: kind and size", lambda host: [host.capabilities.memory.kind, *_sizes(host)]),
+    RecordItem(
         "R6",
         "memory modules: size, speed, slot",
         lambda host: [leaf for each in host.capabilities.memory.modules for leaf in (each.size_bytes, each.speed_mtps)],
     ),
-    Item(
+    RecordItem(
         "R7",
         "cards: maker, model, firmware",
         lambda host: [leaf for nic in _nics(host) for leaf in (nic.vendor, nic.model, nic.firmware)],
     ),
-    Item(
+    RecordItem(
         "R8",
         "cards: slots as they run",
         lambda host: [leaf for nic in _nics(host) for leaf in (nic.pci_generation, nic.lane_count)],
     ),
-    Item("R9", "interrupts of cards", _settings("nic_irq_cpus", "irqbalance")),
-    Item("R10", "BIOS: version and date", lambda host: [host.host.bios]),
-    Item(
+    RecordItem("R9", "interrupts of cards", _settings("nic_irq_cpus", "irqbalance")),
+    RecordItem("R10", "BIOS: version and date", lambda host: [host.host.bios]),
+    RecordItem(
         "R11",
         "power management: governor, idle states, turbo",
         lambda host: [
@@ -114,11 +117,11 @@ ITEMS = (
             host.capabilities.processor.turbo.enabled,
         ],
     ),
-    Item("R12", "operating system", lambda host: [host.host.os]),
-    Item("R13", "kernel", lambda host: [host.host.kernel]),
-    Item("R14", "kernel command line", _settings("kernel_cmdline")),
-    Item("R15", "hypervisor: kind and version", _hypervisor),
-    Item("R16", "virtual switches: kind and version", _switches),
-    Item("R17", "CPUs isolated", _settings("isolated_cpus")),
-    Item("R18", "memory in large pages", _large_pages),
+    RecordItem("R12", "operating system", lambda host: [host.host.os]),
+    RecordItem("R13", "kernel", lambda host: [host.host.kernel]),
+    RecordItem("R14", "kernel command line", _settings("kernel_cmdline")),
+    RecordItem("R15", "hypervisor: kind and version", _hypervisor),
+    RecordItem("R16", "virtual switches: kind and version", _switches),
+    RecordItem("R17", "CPUs isolated", _settings("isolated_cpus")),
+    RecordItem("R18", "memory in large pages", _large_pages),
 )

@@ -4,18 +4,18 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeVar
 
 from nodrop.model.chd import HostDescriptor
-from nodrop.model.hostcheck import Evidence
+from nodrop.model.hostcheck import CheckEvidence
 from nodrop.model.observation import Feature, Observation
 
 T = TypeVar("T")
 
 
-class Fact(NamedTuple):
+class Condition(NamedTuple):
     """A condition, and what was found."""
 
     holds: bool | None
     """None: cannot be told. That is never taken for yes."""
-    evidence: tuple[Evidence, ...] = ()
+    evidence: tuple[CheckEvidence, ...] = ()
 
 
 class Remedy(NamedTuple):
@@ -29,11 +29,11 @@ class Remedy(NamedTuple):
     """A shell command that shows the present state."""
 
 
-Judge = Callable[[HostDescriptor], Fact]
+Judge = Callable[[HostDescriptor], Condition]
 Mend = Callable[[HostDescriptor], Remedy]
 
 
-class Rule(NamedTuple):
+class CheckRule(NamedTuple):
     """One recommendation."""
 
     id: str
@@ -49,7 +49,9 @@ class Rule(NamedTuple):
     """Whether control planes need it too."""
 
 
-def seen(label: str, found: Observation[T], holds: Callable[[T], bool | None] = bool, shown: str = "") -> Fact:
+def judge_observation(
+    label: str, found: Observation[T], holds: Callable[[T], bool | None] = bool, shown: str = ""
+) -> Condition:
     """Whether what was observed meets a condition.
 
     Args:
@@ -60,65 +62,67 @@ def seen(label: str, found: Observation[T], holds: Callable[[T], bool | None] = 
     """
     if not found.known or found.value is None:
         why = found.why or "nothing was found out about it"
-        return Fact(None, (Evidence(value=f"{label}: unknown, {why}", source=found.source),))
-    evidence = Evidence(value=f"{label}: {shown or text_of(found.value)}{_doubt(found)}", source=found.source)
-    return Fact(holds(found.value), (evidence,))
+        return Condition(None, (CheckEvidence(value=f"{label}: unknown, {why}", source=found.source),))
+    evidence = CheckEvidence(
+        value=f"{label}: {shown or format_value(found.value)}{_confidence_note(found)}", source=found.source
+    )
+    return Condition(holds(found.value), (evidence,))
 
 
-def working(label: str, feature: Feature) -> Fact:
+def judge_feature(label: str, feature: Feature) -> Condition:
     """Whether a capability is there and switched on."""
-    supported = seen(f"{label} supported", feature.supported)
-    enabled = seen(f"{label} enabled", feature.enabled)
+    supported = judge_observation(f"{label} supported", feature.supported)
+    enabled = judge_observation(f"{label} enabled", feature.enabled)
     if supported.holds is False:
         return supported
     if enabled.holds:  # what is on, is there
-        return Fact(True, (*(supported.evidence if supported.holds else ()), *enabled.evidence))
-    return both(supported, enabled)
+        return Condition(True, (*(supported.evidence if supported.holds else ()), *enabled.evidence))
+    return all_of(supported, enabled)
 
 
-def both(*facts: Fact) -> Fact:
+def all_of(*facts: Condition) -> Condition:
     """All of them: fails with one, and is known to hold only if each is known to."""
     answers = [fact.holds for fact in facts]
     if False in answers:  # what decides is all there is to say
-        return Fact(False, _evidence(fact for fact in facts if fact.holds is False))
-    return Fact(None if None in answers or not answers else True, _evidence(facts))
+        return Condition(False, _evidence(fact for fact in facts if fact.holds is False))
+    return Condition(None if None in answers or not answers else True, _evidence(facts))
 
 
-def either(*facts: Fact) -> Fact:
+def any_of(*facts: Condition) -> Condition:
     """One of them is enough."""
     answers = [fact.holds for fact in facts]
     holds = True if True in answers else None if None in answers or not answers else False
-    return Fact(holds, _evidence(facts))
+    return Condition(holds, _evidence(facts))
 
 
-def told(label: str, holds: bool | None, value: str, source: str) -> Fact:
+def conclude(label: str, holds: bool | None, value: str, source: str) -> Condition:
     """What follows from several leaves."""
-    return Fact(holds, (Evidence(value=f"{label}: {value}", source=source),))
+    return Condition(holds, (CheckEvidence(value=f"{label}: {value}", source=source),))
 
 
-def untold(label: str, why: str) -> Fact:
+def unknown_condition(label: str, why: str) -> Condition:
     """What nothing is said about."""
-    return Fact(None, (Evidence(value=f"{label}: unknown, {why}", source=""),))
+    return Condition(None, (CheckEvidence(value=f"{label}: unknown, {why}", source=""),))
 
 
-def setting(host: HostDescriptor, name: str) -> Observation[str]:
+def get_setting(host: HostDescriptor, name: str) -> Observation[str]:
     """How the system is set up, by name."""
     nothing: Observation[str] = Observation(why="the descriptor does not hold it")
     return host.capabilities.settings.get(name, nothing)
 
 
-def text_of(value: object) -> str:
+def format_value(value: object) -> str:
     """A value as it reads."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, tuple):
-        return " ".join(map(text_of, value)) or "none"
+        return " ".join(map(format_value, value)) or "none"
     return str(value) or "none"
 
 
-def _doubt(found: Observation[T]) -> str:
+def _confidence_note(found: Observation[T]) -> str:
     return f" ({found.confidence}: {found.why})" if found.confidence in ("inferred", "database", "declared") else ""
 
 
-def _evidence(facts: Iterable[Fact]) -> tuple[Evidence, ...]:
+def _evidence(facts: Iterable[Condition]) -> tuple[CheckEvidence, ...]:
     return tuple(each for fact in facts for each in fact.evidence)

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from nodrop.host.check.remedy import bios, install, kernel_arguments
-from nodrop.host.check.rule import Remedy, setting
+from nodrop.host.check.remedy import add_kernel_arguments, describe_bios_setting, install_package
+from nodrop.host.check.rule import Remedy, get_setting
 from nodrop.model.chd import HostDescriptor, Nic, NumaNode
-from nodrop.system.cpu_sets import ranges
+from nodrop.system.cpu_sets import format_cpu_list
 
-NOISY = frozenset(
+NOISY_SERVICES = frozenset(
     {
         "apt-daily",
         "avahi-daemon",
@@ -25,33 +25,35 @@ NOISY = frozenset(
 """Services that a host of VMs does not need, and that wake up by themselves."""
 
 
-def advised(host: HostDescriptor) -> str:
+def advise_isolated_cpus(host: HostDescriptor) -> str:
     """CPUs to isolate where none are: all but the first core of every node, as the kernel writes them."""
     kept = {cpu for node in host.resources.numa_nodes for cpu in _first_core(node)}
-    return ranges(cpu for node in host.resources.numa_nodes for cpu in node.cpus.ids if cpu not in kept)
+    return format_cpu_list(cpu for node in host.resources.numa_nodes for cpu in node.cpus.ids if cpu not in kept)
 
 
 def _first_core(node: NumaNode) -> tuple[int, ...]:
     return min(node.cpus.sibling_sets, default=())
 
 
-def nics(host: HostDescriptor) -> Iterator[Nic]:
+def list_nics(host: HostDescriptor) -> Iterator[Nic]:
     """Every network card."""
     for node in host.resources.numa_nodes:
         yield from node.nics
     yield from host.resources.unplaced_nics
 
 
-def noisy(host: HostDescriptor) -> list[str]:
+def list_noisy_services(host: HostDescriptor) -> list[str]:
     """Services that run and are known to wake up by themselves."""
-    running = (setting(host, "services").value or "").replace(",", " ").split()
-    return sorted(NOISY & {name.removesuffix(".service") for name in running})
+    running = (get_setting(host, "services").value or "").replace(",", " ").split()
+    return sorted(NOISY_SERVICES & {name.removesuffix(".service") for name in running})
 
 
-def by_polling(host: HostDescriptor) -> Remedy:
+def use_polling_driver(host: HostDescriptor) -> Remedy:
     """Leave a card to a driver that polls."""
-    free = [port.pci_id for nic in nics(host) for port in nic.ports if port.in_use.value is False and not port.vswitch]
-    tool = install(host, "driverctl", "driverctl")
+    free = [
+        port.pci_id for nic in list_nics(host) for port in nic.ports if port.in_use.value is False and not port.vswitch
+    ]
+    tool = install_package(host, "driverctl", "driverctl")
     return Remedy(
         fix=f"{tool} && driverctl set-override {free[0]} vfio-pci" if free else "",
         by_hand="a card for packets alone, which a DPDK program, a polling virtual switch or a VM takes over; "
@@ -60,22 +62,22 @@ def by_polling(host: HostDescriptor) -> Remedy:
     )
 
 
-def by_isolating(host: HostDescriptor) -> Remedy:
+def isolate_cpus(host: HostDescriptor) -> Remedy:
     """Keep all but the first cores for packets."""
-    cpus = advised(host)
+    cpus = advise_isolated_cpus(host)
     if not cpus:
         return Remedy(by_hand="a machine with a core to spare: this one has none beside the system's own")
     arguments = f"isolcpus=managed_irq,domain,{cpus} nohz_full={cpus} rcu_nocbs={cpus}"
     return Remedy(
-        fix=kernel_arguments(host, arguments),
+        fix=add_kernel_arguments(host, arguments),
         by_hand="reboot; this leaves the first core of every node to the system",
         verify="cat /sys/devices/system/cpu/isolated /sys/devices/system/cpu/nohz_full",
     )
 
 
-def by_steering_interrupts(host: HostDescriptor) -> Remedy:
+def steer_interrupts(host: HostDescriptor) -> Remedy:
     """Send interrupts to the first cores."""
-    first = ranges(cpu for node in host.resources.numa_nodes for cpu in _first_core(node)) or "0"
+    first = format_cpu_list(cpu for node in host.resources.numa_nodes for cpu in _first_core(node)) or "0"
     return Remedy(
         fix='for irq in /sys/class/net/*/device/msi_irqs/* /sys/class/net/*/device/../msi_irqs/*; do [ -e "$irq" ] && '
         f'echo {first} > "/proc/irq/${{irq##*/}}/smp_affinity_list"; done',
@@ -84,14 +86,14 @@ def by_steering_interrupts(host: HostDescriptor) -> Remedy:
     )
 
 
-def without_irqbalance(_: HostDescriptor) -> Remedy:
+def disable_irqbalance(_: HostDescriptor) -> Remedy:
     """Leave interrupts where they were put."""
     return Remedy("systemctl disable --now irqbalance", "", "systemctl is-active irqbalance")
 
 
-def without_background(host: HostDescriptor) -> Remedy:
+def stop_background_work(host: HostDescriptor) -> Remedy:
     """Stop what wakes up by itself."""
-    restless = noisy(host)
+    restless = list_noisy_services(host)
     return Remedy(
         fix=f"systemctl disable --now {' '.join(restless)}" if restless else "",
         by_hand="filter packets on the management interface only: every rule costs every packet of the data plane",
@@ -99,19 +101,19 @@ def without_background(host: HostDescriptor) -> Remedy:
     )
 
 
-def without_turbo(host: HostDescriptor) -> Remedy:
+def disable_turbo(host: HostDescriptor) -> Remedy:
     """Fix the clock rate."""
     is_intel = host.capabilities.processor.vendor.value == "Intel"
     switch = "/sys/devices/system/cpu/intel_pstate/no_turbo" if is_intel else "/sys/devices/system/cpu/cpufreq/boost"
     return Remedy(
         fix=f"echo {int(is_intel)} > {switch}",
-        by_hand=f"or {bios(host, 'turbo', on=False)}; or leave it on, and expect rates to differ with heat and with "
+        by_hand=f"or {describe_bios_setting(host, 'turbo', on=False)}; or leave it on, and expect rates to differ with heat and with "
         "what the other cores do",
         verify=f"cat {switch}",
     )
 
 
-def by_moving_cards(_: HostDescriptor) -> Remedy:
+def move_cards(_: HostDescriptor) -> Remedy:
     """Bring card and cores together."""
     return Remedy(
         by_hand="put the card into a slot of the socket whose cores serve it, or let VMs have CPUs of its node",
@@ -119,9 +121,9 @@ def by_moving_cards(_: HostDescriptor) -> Remedy:
     )
 
 
-def by_more_queues(host: HostDescriptor) -> Remedy:
+def add_queues(host: HostDescriptor) -> Remedy:
     """Give cards a queue for each CPU."""
-    found = setting(host, "nic_queues").value or ""
+    found = get_setting(host, "nic_queues").value or ""
     single = [part.rpartition("=")[0] for part in found.split() if part.endswith("=1")]
     count = max(2, *(len(node.cpus.ids) for node in host.resources.numa_nodes), 0)
     return Remedy(
@@ -131,7 +133,7 @@ def by_more_queues(host: HostDescriptor) -> Remedy:
     )
 
 
-def by_raising_limits(_: HostDescriptor) -> Remedy:
+def raise_limits(_: HostDescriptor) -> Remedy:
     """Let processes pin memory."""
     return Remedy(
         fix="echo '* - memlock unlimited' > /etc/security/limits.d/90-memlock.conf && "
@@ -141,7 +143,7 @@ def by_raising_limits(_: HostDescriptor) -> Remedy:
     )
 
 
-def by_reserving(host: HostDescriptor) -> Remedy:
+def reserve_large_pages(host: HostDescriptor) -> Remedy:
     """Set large pages aside on every node."""
     nodes = host.resources.numa_nodes
     place = "/sys/devices/system/node/node{}/hugepages/hugepages-{}kB/nr_hugepages"
@@ -155,16 +157,18 @@ def by_reserving(host: HostDescriptor) -> Remedy:
     )
 
 
-def by_functions(host: HostDescriptor) -> Remedy:
+def create_vfs(host: HostDescriptor) -> Remedy:
     """Divide a card."""
-    able = [port.pci_id for nic in nics(host) for port in nic.ports if port.sriov and port.sriov.total_count.value]
+    able = [port.pci_id for nic in list_nics(host) for port in nic.ports if port.sriov and port.sriov.total_count.value]
     return Remedy(
         fix=f"echo 4 > /sys/bus/pci/devices/{able[0]}/sriov_numvfs" if able else "",
-        by_hand=bios(host, "sriov") if able else f"a card that has it, and {bios(host, 'sriov')}",
+        by_hand=describe_bios_setting(host, "sriov")
+        if able
+        else f"a card that has it, and {describe_bios_setting(host, 'sriov')}",
         verify="grep . /sys/bus/pci/devices/*/sriov_numvfs",
     )
 
 
-def nothing(_: HostDescriptor) -> Remedy:
+def no_remedy(_: HostDescriptor) -> Remedy:
     """Nothing is to be done."""
     return Remedy()

@@ -1,8 +1,8 @@
 """What would make known what is not."""
 
-from nodrop.host.check.rule import Fact
+from nodrop.host.check.rule import Condition
 
-WAYS = (
+NEXT_STEPS = (
     ("needs root", "run it as root"),
     ("no msr driver", "modprobe msr, then run it as root"),
     ("in the capture", "describe the machine itself: nodrop host describe"),
@@ -17,7 +17,7 @@ WAYS = (
 """Reasons as observations give them, and what helps."""
 
 
-def to_know(found: Fact) -> str:
+def find_next_step(found: Condition) -> str:
     """What to do first to know more; empty where nothing is known to help."""
     reasons = " ".join(each.value for each in found.evidence if "unknown" in each.value)
-    return next((way for reason, way in WAYS if reason in reasons), "")
+    return next((way for reason, way in NEXT_STEPS if reason in reasons), "")

@@ -4,13 +4,15 @@ from collections.abc import Callable
 
 from nodrop.host.exposure import kubernetes, libvirt, openstack
 from nodrop.host.exposure.table import FEATURES
-from nodrop.host.inputs import Answer
+from nodrop.host.inputs import ProgramOutput
 from nodrop.model.exposure import StackExposure
 
-__all__ = ["FEATURES", "exposures"]
+__all__ = ["FEATURES", "query_exposures"]
 
 
-def exposures(run: Callable[..., Answer], hostname: str, uri: str = libvirt.SYSTEM) -> tuple[StackExposure, ...]:
+def query_exposures(
+    run: Callable[..., ProgramOutput], hostname: str, uri: str = libvirt.SYSTEM
+) -> tuple[StackExposure, ...]:
     """What libvirt, OpenStack and Kubernetes show of this host; one that cannot be asked says why.
 
     Args:
@@ -18,4 +20,8 @@ def exposures(run: Callable[..., Answer], hostname: str, uri: str = libvirt.SYST
         hostname: the host by its name, which orchestrators know it by.
         uri: the libvirt daemon.
     """
-    return (libvirt.ask(run, uri), openstack.ask(hostname), kubernetes.ask(run, hostname))
+    return (
+        libvirt.query_libvirt_exposure(run, uri),
+        openstack.query_openstack(hostname),
+        kubernetes.query_kubernetes(run, hostname),
+    )

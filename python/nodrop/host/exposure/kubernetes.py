@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nodrop.host.inputs import Answer
-from nodrop.model.exposure import Exposed, StackExposure
+from nodrop.host.inputs import ProgramOutput
+from nodrop.model.exposure import FeatureExposure, StackExposure
 
 NAME = "Kubernetes"
 NODES, VERSION = "/api/v1/nodes", "/version"
@@ -23,7 +23,7 @@ PLAIN = ("cpu", "memory", "pods", "ephemeral-storage", "hugepages-", "attachable
 CRYPTO = ("qat", "crypto")
 
 
-class Said(NamedTuple):
+class KubernetesNode(NamedTuple):
     """What the API holds of one node."""
 
     node: dict[str, Any]
@@ -44,46 +44,46 @@ class Said(NamedTuple):
         return {key.removeprefix(LABELS): str(value) for key, value in found.items() if key.startswith(LABELS)}
 
 
-def ask(run: Callable[..., Answer], hostname: str) -> StackExposure:
+def query_kubernetes(run: Callable[..., ProgramOutput], hostname: str) -> StackExposure:
     """What the cluster that kubectl is set up for shows of the node of this name."""
 
-    def get(path: str) -> Answer:
+    def get(path: str) -> ProgramOutput:
         return run("kubectl", "--request-timeout=2s", "get", "--raw", path)
 
-    if not _is_set_up():
-        return _silent("no cluster is named: neither KUBECONFIG nor ~/.kube/config")
+    if not _is_configured():
+        return _unavailable("no cluster is named: neither KUBECONFIG nor ~/.kube/config")
     answer = get(NODES)
     nodes = list(_items(answer))
     if not nodes:
-        return _silent(answer.why or "it lists no node")
+        return _unavailable(answer.why or "it lists no node")
     node = next((each for each in nodes if _is_named(each, hostname)), None)
     if node is None:
         names = ", ".join(str(each.get("metadata", {}).get("name")) for each in nodes[:5])
-        return _silent(f"this host, {hostname}, is none of its nodes: {names}")
+        return _unavailable(f"this host, {hostname}, is none of its nodes: {names}")
     name = node.get("metadata", {}).get("name")
     found = [
         next((each for each in _items(get(path)) if each["metadata"].get("name") == name), None)
         for path in (TOPOLOGIES, FUNCTIONS)
     ]
-    said = Said(node, *found)
+    said = KubernetesNode(node, *found)
     return StackExposure(
         name=NAME,
         level="orchestrator",
-        version=str(_parsed(get(VERSION)).get("gitVersion", "")),
-        features={key: way(said) for key, way in WAYS.items()},
+        version=str(_parse_json(get(VERSION)).get("gitVersion", "")),
+        features={key: way(said) for key, way in READERS.items()},
     )
 
 
-def _is_set_up() -> bool:
+def _is_configured() -> bool:
     return bool(os.environ.get("KUBECONFIG")) or os.path.isfile(Path("~/.kube/config").expanduser())  # noqa: PTH113 - never raises
 
 
-def _silent(why: str) -> StackExposure:
-    unknown = Exposed(status="unknown", value=why)
-    return StackExposure(name=NAME, level="orchestrator", why=why, features=dict.fromkeys(WAYS, unknown))
+def _unavailable(why: str) -> StackExposure:
+    unknown = FeatureExposure(status="unknown", value=why)
+    return StackExposure(name=NAME, level="orchestrator", why=why, features=dict.fromkeys(READERS, unknown))
 
 
-def _parsed(answer: Answer) -> dict[str, Any]:
+def _parse_json(answer: ProgramOutput) -> dict[str, Any]:
     try:
         found = json.loads(answer.text or "")
     except ValueError:
@@ -91,8 +91,8 @@ def _parsed(answer: Answer) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _items(answer: Answer) -> Iterator[dict[str, Any]]:
-    items = _parsed(answer).get("items")
+def _items(answer: ProgramOutput) -> Iterator[dict[str, Any]]:
+    items = _parse_json(answer).get("items")
     for each in items if isinstance(items, list) else ():
         if isinstance(each, dict) and isinstance(each.get("metadata"), dict):
             yield each
@@ -107,24 +107,24 @@ def _is_named(node: dict[str, Any], hostname: str) -> bool:
     return hostname in names
 
 
-def _exposed(value: str, source: str) -> Exposed:
-    return Exposed(status="exposed", value=value, source=source)
+def _exposed(value: str, source: str) -> FeatureExposure:
+    return FeatureExposure(status="exposed", value=value, source=source)
 
 
-def _absent(what: str, source: str) -> Exposed:
-    return Exposed(status="not exposed", value=f"no {what}", source=source)
+def _absent(what: str, source: str) -> FeatureExposure:
+    return FeatureExposure(status="not exposed", value=f"no {what}", source=source)
 
 
-def _resources(said: Said, *words: str) -> dict[str, str]:
+def _resources(said: KubernetesNode, *words: str) -> dict[str, str]:
     """Resources of device plugins whose names hold one of some words; all of them without words."""
     others = {key: value for key, value in said.allocatable.items() if not key.startswith(PLAIN)}
     return {key: value for key, value in others.items() if not words or any(word in key.lower() for word in words)}
 
 
-def _devices(*words: str, what: str) -> Callable[[Said], Exposed]:
+def _devices(*words: str, what: str) -> Callable[[KubernetesNode], FeatureExposure]:
     place = "status.allocatable, of device plugins"
 
-    def way(said: Said) -> Exposed:
+    def way(said: KubernetesNode) -> FeatureExposure:
         found = _resources(said, *words)
         return _exposed(_pairs(found), place) if found else _absent(what, place)
 
@@ -135,47 +135,47 @@ def _pairs(found: dict[str, str]) -> str:
     return ", ".join(f"{key}={value}" for key, value in sorted(found.items()))
 
 
-def _labelled(*beginnings: str, what: str, partly: bool = False) -> Callable[[Said], Exposed]:
+def _labelled(*beginnings: str, what: str, partly: bool = False) -> Callable[[KubernetesNode], FeatureExposure]:
     place = f"labels {LABELS}{' or '.join(beginnings)}"
 
-    def way(said: Said) -> Exposed:
+    def way(said: KubernetesNode) -> FeatureExposure:
         found = {key: value for key, value in said.labels.items() if key.startswith(beginnings)}
         if not found:
             return _absent(f"{what}: node feature discovery sets none", place)
         value = _pairs(found) if len(found) <= 3 else f"{len(found)} labels, as {_pairs(dict(list(found.items())[:2]))}"
-        return Exposed(status="partly" if partly else "exposed", value=value, source=place)
+        return FeatureExposure(status="partly" if partly else "exposed", value=value, source=place)
 
     return way
 
 
-def _memory(said: Said) -> Exposed:
+def _memory(said: KubernetesNode) -> FeatureExposure:
     found = said.allocatable.get("memory")
     place = "status.allocatable.memory"
     return _exposed(f"{found} allocatable", place) if found else _absent("such resource", place)
 
 
-def _large_pages(said: Said) -> Exposed:
+def _large_pages(said: KubernetesNode) -> FeatureExposure:
     found = {key: value for key, value in said.allocatable.items() if key.startswith("hugepages-")}
     place = "status.allocatable.hugepages-*"
     return _exposed(_pairs(found), place) if found else _absent("such resource", place)
 
 
-def _zones(what: str, partly: bool) -> Callable[[Said], Exposed]:
+def _zones(what: str, partly: bool) -> Callable[[KubernetesNode], FeatureExposure]:
     """What the topology of a node's resources would hold."""
     place = "NodeResourceTopology.zones"
 
-    def way(said: Said) -> Exposed:
+    def way(said: KubernetesNode) -> FeatureExposure:
         if said.topology is None:
             return _absent(f"{what}: the node has no NodeResourceTopology", place)
         zones = [each for each in said.topology.get("zones", []) if each.get("type") == "Node"]
         names = sorted({one.get("name", "") for each in zones for one in each.get("resources", [])})
         value = f"{len(zones)} NUMA zones with {', '.join(names[:5])}"
-        return Exposed(status="partly" if partly else "exposed", value=value, source=place)
+        return FeatureExposure(status="partly" if partly else "exposed", value=value, source=place)
 
     return way
 
 
-def _functions(said: Said) -> Exposed:
+def _functions(said: KubernetesNode) -> FeatureExposure:
     place = "SriovNetworkNodeState.status.interfaces"
     if said.functions is None:
         return _devices("sriov", "_vf", what="SR-IOV resource, and no SriovNetworkNodeState")(said)
@@ -185,21 +185,21 @@ def _functions(said: Said) -> Exposed:
     )
 
 
-def _kernel(said: Said) -> Exposed:
+def _kernel(said: KubernetesNode) -> FeatureExposure:
     found = said.node.get("status", {}).get("nodeInfo", {}).get("kernelVersion")
     place = "status.nodeInfo.kernelVersion"
     return _exposed(str(found), place) if found else _absent("such field", place)
 
 
-def _cores(said: Said) -> Exposed:
+def _cores(said: KubernetesNode) -> FeatureExposure:
     found = said.allocatable.get("cpu")
     place = "status.allocatable.cpu"
     if not found:
         return _absent("such resource", place)
-    return Exposed(status="partly", value=f"{found} CPUs allocatable, by number and not by name", source=place)
+    return FeatureExposure(status="partly", value=f"{found} CPUs allocatable, by number and not by name", source=place)
 
 
-WAYS: dict[str, Callable[[Said], Exposed]] = {
+READERS: dict[str, Callable[[KubernetesNode], FeatureExposure]] = {
     "hypervisor": _devices("kubevirt.io/kvm", what="kvm resource"),
     "iommu": _labelled("iommu-", what="label"),
     "direct-cache": _labelled("ddio", "cpu-ddio", what="label"),

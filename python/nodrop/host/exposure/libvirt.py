@@ -7,19 +7,19 @@ import xml.etree.ElementTree as xml
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from nodrop.host.inputs import Answer
-from nodrop.model.exposure import Exposed, StackExposure
+from nodrop.host.inputs import ProgramOutput
+from nodrop.model.exposure import FeatureExposure, StackExposure
 
 NAME = "libvirt"
 SYSTEM = "qemu:///system"
-MOST_DEVICES = 32
+DEVICES_MAX = 32
 """Devices that are asked for one by one."""
 NETWORK, CRYPTO = "0x02", ("0x10", "0x0b40")
 """PCI classes: network controllers; encryption controllers and co-processors. Source: PCI Code and ID Assignment."""
-Virsh = Callable[..., Answer]
+Virsh = Callable[..., ProgramOutput]
 
 
-class Said(NamedTuple):
+class LibvirtHost(NamedTuple):
     """What the daemon said of the host."""
 
     capabilities: xml.Element
@@ -28,36 +28,36 @@ class Said(NamedTuple):
     virsh: Virsh
 
 
-def ask(run: Callable[..., Answer], uri: str = SYSTEM) -> StackExposure:
+def query_libvirt_exposure(run: Callable[..., ProgramOutput], uri: str = SYSTEM) -> StackExposure:
     """What the daemon at an address shows."""
 
-    def virsh(*arguments: str) -> Answer:
+    def virsh(*arguments: str) -> ProgramOutput:
         return run("virsh", "--readonly", "--connect", uri, *arguments)
 
     answer = virsh("capabilities")
-    root = _parsed(answer.text)
+    root = _parse_xml(answer.text)
     if root is None:
-        return _silent(answer.why or "it answered with something that is no XML")
-    said = Said(root, tuple(_devices(virsh)), virsh)
+        return _unavailable(answer.why or "it answered with something that is no XML")
+    said = LibvirtHost(root, tuple(_devices(virsh)), virsh)
     version = virsh("version", "--daemon").text or ""
     return StackExposure(
         name=NAME,
         level="hypervisor",
         version=version.rpartition("daemon:")[2].strip(),
-        features={key: way(said) for key, way in WAYS.items()},
+        features={key: way(said) for key, way in READERS.items()},
     )
 
 
-def _silent(why: str) -> StackExposure:
+def _unavailable(why: str) -> StackExposure:
     return StackExposure(
         name=NAME,
         level="hypervisor",
         why=why,
-        features={key: Exposed(status="unknown", value=why) for key in WAYS},
+        features={key: FeatureExposure(status="unknown", value=why) for key in READERS},
     )
 
 
-def _parsed(text: str | None) -> xml.Element | None:
+def _parse_xml(text: str | None) -> xml.Element | None:
     try:
         return xml.fromstring(text or "")
     except xml.ParseError:
@@ -66,32 +66,32 @@ def _parsed(text: str | None) -> xml.Element | None:
 
 def _devices(virsh: Virsh) -> Iterator[xml.Element]:
     names = (virsh("nodedev-list", "--cap", "pci").text or "").split()
-    for name in names[:MOST_DEVICES]:
-        if (root := _parsed(virsh("nodedev-dumpxml", name).text)) is not None:
+    for name in names[:DEVICES_MAX]:
+        if (root := _parse_xml(virsh("nodedev-dumpxml", name).text)) is not None:
             yield root
 
 
-def _exposed(value: str, source: str) -> Exposed:
-    return Exposed(status="exposed", value=value, source=source)
+def _exposed(value: str, source: str) -> FeatureExposure:
+    return FeatureExposure(status="exposed", value=value, source=source)
 
 
-def _absent(looked_for: str, source: str) -> Exposed:
-    return Exposed(status="not exposed", value=f"no {looked_for}", source=source)
+def _absent(looked_for: str, source: str) -> FeatureExposure:
+    return FeatureExposure(status="not exposed", value=f"no {looked_for}", source=source)
 
 
-def _hypervisor(said: Said) -> Exposed:
+def _hypervisor(said: LibvirtHost) -> FeatureExposure:
     kinds = {each.get("type", "") for each in said.capabilities.iterfind("guest/arch/domain")}
     place = "capabilities: guest/arch/domain"
     return _exposed(" ".join(sorted(kinds)), place) if kinds else _absent("kind of guest", place)
 
 
-def _iommu(said: Said) -> Exposed:
+def _iommu(said: LibvirtHost) -> FeatureExposure:
     found = said.capabilities.find("host/iommu")
     place = "capabilities: host/iommu"
     return _exposed(f"support: {found.get('support')}", place) if found is not None else _absent("such element", place)
 
 
-def _memory(said: Said) -> Exposed:
+def _memory(said: LibvirtHost) -> FeatureExposure:
     answer = said.virsh("nodememstats")
     pairs = (line.partition(":") for line in (answer.text or "").splitlines())
     kib = {
@@ -100,11 +100,11 @@ def _memory(said: Said) -> Exposed:
         if value.split()[:1] and value.split()[0].isdigit()
     }
     if "total" not in kib or "free" not in kib:
-        return Exposed(status="unknown", value=answer.why or "no figures", source="nodememstats")
+        return FeatureExposure(status="unknown", value=answer.why or "no figures", source="nodememstats")
     return _exposed(f"{kib['free'] / 2**20:.1f} of {kib['total'] / 2**20:.1f} GiB free", "nodememstats")
 
 
-def _large_pages(said: Said) -> Exposed:
+def _large_pages(said: LibvirtHost) -> FeatureExposure:
     sizes = [each for each in said.capabilities.iterfind("host/topology/cells/cell/pages") if each.get("size") != "4"]
     place = "capabilities: host/topology/cells/cell/pages; freepages"
     if not sizes:
@@ -112,52 +112,55 @@ def _large_pages(said: Said) -> Exposed:
     free = said.virsh("freepages", "--all")
     told = ", ".join(f"{each.text} of {int(each.get('size', '0')) >> 10} MiB" for each in sizes)
     if free.text is None:
-        return Exposed(status="partly", value=f"{told}; how many are free: {free.why}", source=place)
+        return FeatureExposure(status="partly", value=f"{told}; how many are free: {free.why}", source=place)
     return _exposed(f"{told}; and how many are free", place)
 
 
-def _of_class(said: Said, *prefixes: str) -> list[xml.Element]:
+def _devices_of_class(said: LibvirtHost, *prefixes: str) -> list[xml.Element]:
     return [each for each in said.devices if (each.findtext("capability/class") or "").startswith(prefixes)]
 
 
-def _present(said: Said, *prefixes: str) -> Exposed:
+def _list_devices(said: LibvirtHost, *prefixes: str) -> FeatureExposure:
     place = "nodedev-list --cap pci; nodedev-dumpxml: capability/class, product, vendor"
     if not said.devices:
-        return Exposed(status="unknown", value="it lists no PCI device", source=place)
-    found = [(each.findtext("capability/product") or "").strip() or "by its id" for each in _of_class(said, *prefixes)]
+        return FeatureExposure(status="unknown", value="it lists no PCI device", source=place)
+    found = [
+        (each.findtext("capability/product") or "").strip() or "by its id"
+        for each in _devices_of_class(said, *prefixes)
+    ]
     return _exposed(", ".join(dict.fromkeys(found)) or "none here", place)
 
 
-def _of_cards(said: Said, path: str, told: Callable[[xml.Element], str], what: str) -> Exposed:
+def _read_cards(said: LibvirtHost, path: str, told: Callable[[xml.Element], str], what: str) -> FeatureExposure:
     """What is said of cards below their element."""
     place = f"nodedev-dumpxml: {path}"
-    cards = _of_class(said, NETWORK)
+    cards = _devices_of_class(said, NETWORK)
     if not cards:
-        return Exposed(status="unknown", value="it lists no network card to look at", source=place)
+        return FeatureExposure(status="unknown", value="it lists no network card to look at", source=place)
     found = [told(each) for card in cards for each in card.iterfind(path)]
     if not found:  # libvirt leaves out what a card does not have
-        return Exposed(status="unknown", value=f"no network card here has a {what} to show", source=place)
+        return FeatureExposure(status="unknown", value=f"no network card here has a {what} to show", source=place)
     return _exposed(", ".join(dict.fromkeys(found)), place)
 
 
-def _cpu(said: Said) -> Exposed:
+def _cpu(said: LibvirtHost) -> FeatureExposure:
     model = said.capabilities.findtext("host/cpu/model")
     flags = said.capabilities.findall("host/cpu/feature")
     place = "capabilities: host/cpu"
     return _exposed(f"{model}, {len(flags)} more flags", place) if model else _absent("model", place)
 
 
-def _cores(said: Said) -> Exposed:
+def _cores(said: LibvirtHost) -> FeatureExposure:
     place = "capabilities: cell/cpus/cpu@siblings; vcpupin of each VM"
     cpus = said.capabilities.findall("host/topology/cells/cell/cpus/cpu")
     if not any(each.get("siblings") for each in cpus):
         return _absent("siblings", place)
     running = len((said.virsh("list", "--name").text or "").split())
     told = f"{len(cpus)} CPUs with their siblings, pinning of {running} VMs; not what the host itself uses"
-    return Exposed(status="partly", value=told, source=place)
+    return FeatureExposure(status="partly", value=told, source=place)
 
 
-def _sockets(said: Said) -> Exposed:
+def _sockets(said: LibvirtHost) -> FeatureExposure:
     place = "capabilities: cell/cpus/cpu@socket_id"
     sockets = {each.get("socket_id") for each in said.capabilities.iterfind("host/topology/cells/cell/cpus/cpu")} - {
         None
@@ -169,47 +172,47 @@ def _sockets(said: Said) -> Exposed:
     )
 
 
-def _nowhere(*words: str) -> Callable[[Said], Exposed]:
+def _search_words(*words: str) -> Callable[[LibvirtHost], FeatureExposure]:
     """What no element is known for: the whole answer is looked through all the same."""
 
-    def way(said: Said) -> Exposed:
+    def way(said: LibvirtHost) -> FeatureExposure:
         text = " ".join(xml.tostring(each, encoding="unicode") for each in (said.capabilities, *said.devices)).lower()
         found = [word for word in words if word in text]
         place = f"capabilities, nodedev-dumpxml: {' or '.join(words)}"
         if found:
-            return Exposed(status="partly", value=f"mentioned: {' '.join(found)}", source=place)
+            return FeatureExposure(status="partly", value=f"mentioned: {' '.join(found)}", source=place)
         return _absent("element or word about it", place)
 
     return way
 
 
-WAYS: dict[str, Callable[[Said], Exposed]] = {
+READERS: dict[str, Callable[[LibvirtHost], FeatureExposure]] = {
     "hypervisor": _hypervisor,
     "iommu": _iommu,
-    "direct-cache": _nowhere("ddio", "direct cache", "sdci"),
+    "direct-cache": _search_words("ddio", "direct cache", "sdci"),
     "memory": _memory,
     "large-pages": _large_pages,
-    "nic": lambda said: _present(said, NETWORK),
-    "crypto": lambda said: _present(said, *CRYPTO),
-    "pci-socket": lambda said: _of_cards(said, "capability/numa", lambda at: f"node {at.get('node')}", "node"),
-    "pci-bandwidth": lambda said: _of_cards(
+    "nic": lambda said: _list_devices(said, NETWORK),
+    "crypto": lambda said: _list_devices(said, *CRYPTO),
+    "pci-socket": lambda said: _read_cards(said, "capability/numa", lambda at: f"node {at.get('node')}", "node"),
+    "pci-bandwidth": lambda said: _read_cards(
         said,
         "capability/pci-express/link[@validity='cap']",
         lambda at: f"{at.get('speed')} GT/s by {at.get('width')} lanes",
         "link",
     ),
-    "sriov": lambda said: _of_cards(
+    "sriov": lambda said: _read_cards(
         said,
         "capability/capability[@type='virt_functions']",
         lambda at: f"up to {at.get('maxCount')} functions",
         "virtual function",
     ),
     "cpu": _cpu,
-    "ovs": _nowhere("dpdk", "openvswitch", "netdev datapath"),
+    "ovs": _search_words("dpdk", "openvswitch", "netdev datapath"),
     "cores": _cores,
-    "isolation": _nowhere("isolated", "isolcpus"),
+    "isolation": _search_words("isolated", "isolcpus"),
     "core-socket": _sockets,
-    "kernel": _nowhere("kernel", "uname"),
-    "tlb": _nowhere("tlb"),
+    "kernel": _search_words("kernel", "uname"),
+    "tlb": _search_words("tlb"),
 }
 """By the key of the row."""

@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nodrop.model.exposure import Exposed, StackExposure
+from nodrop.model.exposure import FeatureExposure, StackExposure
 
 NAME = "OpenStack"
-MOST_S = 10.0
+TIMEOUT_S = 10.0
 """All questions together."""
-EACH_S = 4.0
+REQUEST_TIMEOUT_S = 4.0
 HYPERVISORS = "2.87"
 """The last microversion of Nova that tells a hypervisor's CPU."""
 PLACEMENT = "1.36"
@@ -23,7 +23,7 @@ FORBIDDEN = 403
 FILES = ("clouds.yaml", "~/.config/openstack/clouds.yaml", "/etc/openstack/clouds.yaml")
 
 
-class Said(NamedTuple):
+class ComputeHost(NamedTuple):
     """What its services hold of one compute host."""
 
     hypervisor: dict[str, Any]
@@ -36,28 +36,28 @@ class Said(NamedTuple):
     """Neutron's, on the host."""
 
 
-def ask(hostname: str) -> StackExposure:
+def query_openstack(hostname: str) -> StackExposure:
     """What the cloud that the environment names shows of the compute host of this name."""
-    if not _is_named():
-        return silent("no cloud is named: neither OS_CLOUD, OS_AUTH_URL nor a clouds.yaml")
+    if not _is_configured():
+        return build_unavailable("no cloud is named: neither OS_CLOUD, OS_AUTH_URL nor a clouds.yaml")
     try:
         import openstack  # noqa: F401  (an extra)
     except ImportError:
-        return silent("openstacksdk is not installed: pip install 'nodrop[openstack]'")
+        return build_unavailable("openstacksdk is not installed: pip install 'nodrop[openstack]'")
     answers: list[StackExposure] = []
-    asking = threading.Thread(target=lambda: answers.append(_asked(hostname)), name="openstack", daemon=True)
+    asking = threading.Thread(target=lambda: answers.append(_query(hostname)), name="openstack", daemon=True)
     asking.start()
-    asking.join(MOST_S)
-    return answers[0] if answers else silent(f"it did not answer within {MOST_S:g} s")
+    asking.join(TIMEOUT_S)
+    return answers[0] if answers else build_unavailable(f"it did not answer within {TIMEOUT_S:g} s")
 
 
-def silent(why: str) -> StackExposure:
+def build_unavailable(why: str) -> StackExposure:
     """It could not be asked."""
-    unknown = Exposed(status="unknown", value=why)
-    return StackExposure(name=NAME, level="orchestrator", why=why, features=dict.fromkeys(WAYS, unknown))
+    unknown = FeatureExposure(status="unknown", value=why)
+    return StackExposure(name=NAME, level="orchestrator", why=why, features=dict.fromkeys(READERS, unknown))
 
 
-def _is_named() -> bool:
+def _is_configured() -> bool:
     given = os.environ.get("OS_CLIENT_CONFIG_FILE")
     files = (given,) if given else FILES
     return bool(os.environ.get("OS_CLOUD") or os.environ.get("OS_AUTH_URL")) or any(
@@ -66,26 +66,28 @@ def _is_named() -> bool:
     )
 
 
-def _asked(hostname: str) -> StackExposure:
+def _query(hostname: str) -> StackExposure:
     import openstack
 
     try:
-        cloud = openstack.connect(api_timeout=EACH_S)
+        cloud = openstack.connect(api_timeout=REQUEST_TIMEOUT_S)
         hypervisors = _get(cloud.compute, "/os-hypervisors/detail", HYPERVISORS)["hypervisors"]
         found = next((each for each in hypervisors if _is_host(each, hostname)), None)
         if found is None:
             names = ", ".join(each["hypervisor_hostname"] for each in hypervisors[:5])
-            return silent(f"this host, {hostname}, is none of its compute hosts: {names or 'there are none'}")
-        return exposure(said(cloud, found), version_of(cloud))
+            return build_unavailable(
+                f"this host, {hostname}, is none of its compute hosts: {names or 'there are none'}"
+            )
+        return build_exposure(read_compute_host(cloud, found), read_version(cloud))
     except Exception as error:  # whatever a cloud answers, it ends no command
-        return silent(_reason(error))
+        return build_unavailable(_reason(error))
 
 
 def _reason(error: Exception) -> str:
-    said = " ".join(str(error).split())[:160]
+    text = " ".join(str(error).split())[:160]
     if getattr(getattr(error, "response", None), "status_code", 0) == FORBIDDEN:
-        return f"this user may not list compute hosts, an administrator may: {said}"
-    return f"{type(error).__name__}: {said}"
+        return f"this user may not list compute hosts, an administrator may: {text}"
+    return f"{type(error).__name__}: {text}"
 
 
 def _get(service: Any, path: str, version: str = "") -> Any:
@@ -100,13 +102,13 @@ def _is_host(hypervisor: dict[str, Any], hostname: str) -> bool:
     return hostname in (name, name.partition(".")[0])
 
 
-def version_of(cloud: Any) -> str:
+def read_version(cloud: Any) -> str:
     """The newest version of Nova's interface that it speaks."""
     found = _get(cloud.compute, "/")
     return f"Nova {found['version'].get('version', '')}" if "version" in found else ""
 
 
-def said(cloud: Any, hypervisor: dict[str, Any]) -> Said:
+def read_compute_host(cloud: Any, hypervisor: dict[str, Any]) -> ComputeHost:
     """What a connected cloud's services hold of a compute host that Nova told of."""
     name = hypervisor["hypervisor_hostname"]
     root = _get(cloud.placement, f"/resource_providers?name={name}", PLACEMENT)["resource_providers"]
@@ -121,71 +123,71 @@ def said(cloud: Any, hypervisor: dict[str, Any]) -> Said:
         traits.update(_get(cloud.placement, f"{place}/traits", PLACEMENT)["traits"])
     host = str(hypervisor.get("service", {}).get("host", name))
     agents = _get(cloud.network, f"/agents?host={host}")["agents"]
-    return Said(hypervisor, inventories, usages, frozenset(traits), agents)
+    return ComputeHost(hypervisor, inventories, usages, frozenset(traits), agents)
 
 
-def exposure(said: Said, version: str = "") -> StackExposure:
-    """What it shows, by what its services said."""
+def build_exposure(host: ComputeHost, version: str = "") -> StackExposure:
+    """What it shows, by what its services host."""
     return StackExposure(
-        name=NAME, level="orchestrator", version=version, features={key: way(said) for key, way in WAYS.items()}
+        name=NAME, level="orchestrator", version=version, features={key: way(host) for key, way in READERS.items()}
     )
 
 
-def _exposed(value: str, source: str) -> Exposed:
-    return Exposed(status="exposed", value=value, source=source)
+def _exposed(value: str, source: str) -> FeatureExposure:
+    return FeatureExposure(status="exposed", value=value, source=source)
 
 
-def _partly(value: str, source: str) -> Exposed:
-    return Exposed(status="partly", value=value, source=source)
+def _partly(value: str, source: str) -> FeatureExposure:
+    return FeatureExposure(status="partly", value=value, source=source)
 
 
-def _absent(what: str, source: str) -> Exposed:
-    return Exposed(status="not exposed", value=f"no {what}", source=source)
+def _absent(what: str, source: str) -> FeatureExposure:
+    return FeatureExposure(status="not exposed", value=f"no {what}", source=source)
 
 
-def _hypervisor(said: Said) -> Exposed:
-    kind = said.hypervisor.get("hypervisor_type")
+def _hypervisor(host: ComputeHost) -> FeatureExposure:
+    kind = host.hypervisor.get("hypervisor_type")
     place = "Nova os-hypervisors: hypervisor_type, state"
-    return _exposed(f"{kind}, {said.hypervisor.get('state')}", place) if kind else _absent("type", place)
+    return _exposed(f"{kind}, {host.hypervisor.get('state')}", place) if kind else _absent("type", place)
 
 
-def _inventory(name: str, what: str) -> Callable[[Said], Exposed]:
+def _inventory(name: str, what: str) -> Callable[[ComputeHost], FeatureExposure]:
     place = f"Placement inventories: {name}"
 
-    def way(said: Said) -> Exposed:
-        found = said.inventories.get(name)
+    def way(host: ComputeHost) -> FeatureExposure:
+        found = host.inventories.get(name)
         if found is None:
             return _absent(f"{what}: no inventory of {name}", place)
-        return _exposed(f"{_left(said, name)} of {found['total']} {name} free", place)
+        return _exposed(f"{_count_free(host, name)} of {found['total']} {name} free", place)
 
     return way
 
 
-def _left(said: Said, name: str) -> int:
-    found = said.inventories[name]
+def _count_free(host: ComputeHost, name: str) -> int:
+    found = host.inventories[name]
     whole = (found["total"] - found.get("reserved", 0)) * found.get("allocation_ratio", 1.0)
-    return int(whole) - said.usages.get(name, 0)
+    return int(whole) - host.usages.get(name, 0)
 
 
-def _classes(*words: str, what: str, partly: bool = False) -> Callable[[Said], Exposed]:
+def _classes(*words: str, what: str, partly: bool = False) -> Callable[[ComputeHost], FeatureExposure]:
     """Resource classes whose names hold one of some words: devices that Nova or Neutron put into Placement."""
     place = f"Placement resource classes: {' or '.join(words)}"
 
-    def way(said: Said) -> Exposed:
-        found = sorted(name for name in said.inventories if any(word in name for word in words))
+    def way(host: ComputeHost) -> FeatureExposure:
+        found = sorted(name for name in host.inventories if any(word in name for word in words))
         if not found:
             return _absent(what, place)
-        value = ", ".join(f"{name}={said.inventories[name]['total']}" for name in found)
+        value = ", ".join(f"{name}={host.inventories[name]['total']}" for name in found)
         return _partly(value, place) if partly else _exposed(value, place)
 
     return way
 
 
-def _traits(*words: str, what: str) -> Callable[[Said], Exposed]:
+def _traits(*words: str, what: str) -> Callable[[ComputeHost], FeatureExposure]:
     place = f"Placement traits: {' or '.join(words)}"
 
-    def way(said: Said) -> Exposed:
-        found = sorted(trait for trait in said.traits if any(word in trait for word in words))
+    def way(host: ComputeHost) -> FeatureExposure:
+        found = sorted(trait for trait in host.traits if any(word in trait for word in words))
         if not found:
             return _absent(what, place)
         return _exposed(", ".join(found[:3]) + (f" and {len(found) - 3} more" if len(found) > 3 else ""), place)
@@ -193,9 +195,9 @@ def _traits(*words: str, what: str) -> Callable[[Said], Exposed]:
     return way
 
 
-def _cpu(said: Said) -> Exposed:
-    info = said.hypervisor.get("cpu_info")
-    flags = [trait for trait in said.traits if trait.startswith("HW_CPU_")]
+def _cpu(host: ComputeHost) -> FeatureExposure:
+    info = host.hypervisor.get("cpu_info")
+    flags = [trait for trait in host.traits if trait.startswith("HW_CPU_")]
     place = "Nova os-hypervisors: cpu_info; Placement traits: HW_CPU_*"
     model = info.get("model") if isinstance(info, dict) else None
     if not model and not flags:
@@ -204,23 +206,23 @@ def _cpu(said: Said) -> Exposed:
     return _exposed(value, place) if model and flags else _partly(value, place)
 
 
-def _ovs(said: Said) -> Exposed:
+def _ovs(host: ComputeHost) -> FeatureExposure:
     place = "Neutron agents: configurations.datapath_type"
-    kinds = {each.get("configurations", {}).get("datapath_type") for each in said.agents} - {None}
+    kinds = {each.get("configurations", {}).get("datapath_type") for each in host.agents} - {None}
     if not kinds:
         return _absent("agent that tells its datapath", place)
     return _exposed(f"datapath {', '.join(sorted(kinds))}{' (user space)' if 'netdev' in kinds else ''}", place)
 
 
-def _cores(said: Said) -> Exposed:
+def _cores(host: ComputeHost) -> FeatureExposure:
     place = "Placement inventories and usages: VCPU, PCPU"
-    found = [f"{_left(said, name)} {name} free" for name in ("VCPU", "PCPU") if name in said.inventories]
+    found = [f"{_count_free(host, name)} {name} free" for name in ("VCPU", "PCPU") if name in host.inventories]
     return _partly(f"{', '.join(found)}, by number and not by name", place) if found else _absent("inventory", place)
 
 
-def _isolation(said: Said) -> Exposed:
+def _isolation(host: ComputeHost) -> FeatureExposure:
     place = "Placement inventories: PCPU"
-    found = said.inventories.get("PCPU")
+    found = host.inventories.get("PCPU")
     if found is None:
         return _absent("inventory of PCPU: no cpu_dedicated_set", place)
     return _partly(
@@ -229,13 +231,13 @@ def _isolation(said: Said) -> Exposed:
     )
 
 
-def _kernel(said: Said) -> Exposed:
+def _kernel(host: ComputeHost) -> FeatureExposure:
     place = "Nova os-hypervisors: hypervisor_version, servers' details"
-    told = said.hypervisor.get("hypervisor_version")
+    told = host.hypervisor.get("hypervisor_version")
     return _absent(f"kernel: hypervisor_version is {told}, that of the emulator", place)
 
 
-WAYS: dict[str, Callable[[Said], Exposed]] = {
+READERS: dict[str, Callable[[ComputeHost], FeatureExposure]] = {
     "hypervisor": _hypervisor,
     "iommu": _traits("IOMMU", what="trait of it"),
     "direct-cache": _traits("DDIO", "DIRECT_CACHE", what="trait of it"),

@@ -12,7 +12,7 @@ from nodrop.host.processor import (
     tlb,
     virtualization,
 )
-from nodrop.host.processor.inputs import look
+from nodrop.host.processor.inputs import read_inputs
 from nodrop.model.chd import Processor
 
 _IOTLB = "no register and no file tells; no table of models is published"
@@ -20,48 +20,48 @@ _IOTLB = "no register and no file tells; no table of models is published"
 
 def describe(source: Source) -> Processor:
     """The processor, of sockets that are alike the first."""
-    chip = look(source)
-    counted = counts.counts(chip)
-    slat = virtualization.slat(chip)
+    chip = read_inputs(source)
+    counted = counts.count_cores(chip)
+    slat = virtualization.describe_slat(chip)
     io = iommu.describe(chip)
     return Processor(
-        architecture=identification.architecture(chip),
-        vendor=identification.vendor(chip),
-        model=identification.model(chip),
-        family=identification.family(chip),
-        model_number=identification.model_number(chip),
-        stepping=identification.stepping(chip),
-        microcode=identification.microcode(chip),
+        architecture=identification.read_architecture(chip),
+        vendor=identification.read_vendor(chip),
+        model=identification.read_model(chip),
+        family=identification.read_family(chip),
+        model_number=identification.read_model_number(chip),
+        stepping=identification.read_stepping(chip),
+        microcode=identification.read_microcode(chip),
         socket_count=counted.sockets,
         core_count=counted.cores,
-        large_pages=pages.large_pages(chip),
+        large_pages=pages.describe_large_pages(chip),
         io_large_pages=io.large_pages,
-        tlb_large_pages=tlb.large_pages(chip),
-        tlbs=tlb.tlbs(chip),
+        tlb_large_pages=tlb.observe_large_pages(chip),
+        tlbs=tlb.list_tlbs(chip),
         iotlb_large_pages=source.moment.unknown(_IOTLB),
         iotlb_entries_count=source.moment.unknown(_IOTLB),
-        virtualization=virtualization.virtualization(chip),
-        reduced_exits=virtualization.reduced_exits(chip),
+        virtualization=virtualization.describe_virtualization(chip),
+        reduced_exits=virtualization.read_reduced_exits(chip),
         slat=slat,
-        slat_large_pages=pages.second_level(chip, slat),
-        cache_extension=virtualization.cache_extension(chip),
-        tlb_extension=virtualization.tlb_extension(chip),
+        slat_large_pages=pages.describe_second_level(chip, slat),
+        cache_extension=virtualization.describe_cache_extension(chip),
+        tlb_extension=virtualization.describe_tlb_extension(chip),
         iommu=io.present,
         iommu_slat=io.slat,
         iommu_slat_large_pages=io.large_pages,
         interrupt_remapping=io.interrupt_remapping,
         posted_interrupts=io.posted_interrupts,
-        direct_cache_access=isa_features.direct_cache_access(chip),
-        cache_allocation=isa_features.cache_allocation(chip),
-        smt=counts.smt(chip, counted),
+        direct_cache_access=isa_features.describe_direct_cache_access(chip),
+        cache_allocation=isa_features.describe_cache_allocation(chip),
+        smt=counts.describe_smt(chip, counted),
         threads_per_core_count=counted.threads_per_core,
-        isa_extensions=isa_features.isa_extensions(chip),
-        base_mhz=frequency.base(chip),
-        max_mhz=frequency.fastest(chip),
-        current_mhz=frequency.current(chip),
-        turbo=frequency.turbo(chip),
-        governor=frequency.governor(chip),
-        idle_states=frequency.idle_states(chip),
-        invariant_tsc=frequency.invariant_tsc(chip),
-        caches=caches.caches(chip),
+        isa_extensions=isa_features.read_isa_extensions(chip),
+        base_mhz=frequency.read_base(chip),
+        max_mhz=frequency.read_max(chip),
+        current_mhz=frequency.read_current(chip),
+        turbo=frequency.describe_turbo(chip),
+        governor=frequency.read_governor(chip),
+        idle_states=frequency.read_idle_states(chip),
+        invariant_tsc=frequency.read_invariant_tsc(chip),
+        caches=caches.read_caches(chip),
     )

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from nodrop.host import cpu_lists, observations
 from nodrop.host.cpu_lists import CPUS
-from nodrop.host.processor.inputs import Chip
+from nodrop.host.processor.inputs import ProcessorInputs
 from nodrop.model.chd import Cache, TlbKind
 from nodrop.model.observation import Observation
 
@@ -17,10 +17,10 @@ _SIZE = re.compile(r"(\d{1,9})([KMG]?)")
 _UNIT = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _KINDS: dict[str, TlbKind] = {"Data": "data", "Instruction": "instruction", "Unified": "unified"}
 _CODES: dict[int, TlbKind] = {1: "data", 2: "instruction", 3: "unified"}
-_MOST_SETS = 2**20
+_SETS_MAX = 2**20
 
 
-class Listed(NamedTuple):
+class CpuidCache(NamedTuple):
     """A cache as CPUID lists it."""
 
     level: int
@@ -31,7 +31,7 @@ class Listed(NamedTuple):
     source: str
 
 
-def caches(chip: Chip) -> tuple[Cache, ...]:
+def read_caches(chip: ProcessorInputs) -> tuple[Cache, ...]:
     """Those of the first CPU, and how many of each the machine has."""
     moment, tree = chip.source.moment, chip.source.tree
     found = []
@@ -40,39 +40,39 @@ def caches(chip: Chip) -> tuple[Cache, ...]:
         level, kind = tree.number(f"{path}/level"), _KINDS.get(tree.text(f"{path}/type") or "")
         if not name.startswith("index") or level is None or not 1 <= level <= 9 or kind is None:
             continue
-        shared = _shared(chip, path)
+        shared = _read_shared_cpus(chip, path)
         found.append(
             Cache(
                 level=level,
                 kind=kind,
                 size_bytes=_size(chip, f"{path}/size"),
-                line_bytes=observations.number(chip.source, f"{path}/coherency_line_size"),
-                ways_count=observations.number(chip.source, f"{path}/ways_of_associativity"),
-                shared_cpus=observations.refused(chip.source, f"{path}/shared_cpu_list")
+                line_bytes=observations.observe_number(chip.source, f"{path}/coherency_line_size"),
+                ways_count=observations.observe_number(chip.source, f"{path}/ways_of_associativity"),
+                shared_cpus=observations.unreadable(chip.source, f"{path}/shared_cpu_list")
                 if shared is None
                 else moment.reported(shared, f"{path}/shared_cpu_map"),
-                instance_count=_instances(chip, name),
+                instance_count=_count_instances(chip, name),
             )
         )
-    return tuple(found) or tuple(_of(chip, each) for each in listed(chip))
+    return tuple(found) or tuple(_from_cpuid(chip, each) for each in list_cpuid_caches(chip))
 
 
-def listed(chip: Chip) -> tuple[Listed, ...]:
+def list_cpuid_caches(chip: ProcessorInputs) -> tuple[CpuidCache, ...]:
     """By CPUID leaf 4, or AMD's function of the same form."""
     cpuid = chip.source.cpuid
     leaf = 0x8000_001D if chip.amd else 4
     found = []
     for place, each in enumerate(cpuid.sublist(leaf) if cpuid else ()):
         kind = _CODES.get(each.eax & 0x1F)
-        if kind is None or each.ecx >= _MOST_SETS:
+        if kind is None or each.ecx >= _SETS_MAX:
             break
         line, parts, ways = (each.ebx & 0xFFF) + 1, (each.ebx >> 12 & 0x3FF) + 1, (each.ebx >> 22) + 1
         size = line * parts * ways * (each.ecx + 1)
-        found.append(Listed(max(1, each.eax >> 5 & 7), kind, size, line, ways, f"cpuid {leaf:#x}/{place}"))
+        found.append(CpuidCache(max(1, each.eax >> 5 & 7), kind, size, line, ways, f"cpuid {leaf:#x}/{place}"))
     return tuple(found)
 
 
-def _of(chip: Chip, each: Listed) -> Cache:
+def _from_cpuid(chip: ProcessorInputs, each: CpuidCache) -> Cache:
     moment = chip.source.moment
     return Cache(
         level=each.level,
@@ -85,10 +85,10 @@ def _of(chip: Chip, each: Listed) -> Cache:
     )
 
 
-def _size(chip: Chip, path: str) -> Observation[int]:
+def _size(chip: ProcessorInputs, path: str) -> Observation[int]:
     said = chip.source.tree.text(path)
     if said is None:
-        return observations.refused(chip.source, path)
+        return observations.unreadable(chip.source, path)
     if (match := _SIZE.fullmatch(said)) is None:
         return chip.source.moment.unknown(f"holds {said[:40]!r}, a size expected", path)
     size = int(match[1]) * _UNIT[match[2]]
@@ -97,20 +97,20 @@ def _size(chip: Chip, path: str) -> Observation[int]:
     return chip.source.moment.reported(size, path)
 
 
-def _shared(chip: Chip, path: str) -> tuple[int, ...] | None:
+def _read_shared_cpus(chip: ProcessorInputs, path: str) -> tuple[int, ...] | None:
     """By the mask first: where old kernels' lists say otherwise, the mask is right, and lscpu and hwloc read it."""
-    found = cpu_lists.of_mask(chip.source.tree, f"{path}/shared_cpu_map")
-    return cpu_lists.of_list(chip.source.tree, f"{path}/shared_cpu_list") if found is None else found
+    found = cpu_lists.read_cpu_mask(chip.source.tree, f"{path}/shared_cpu_map")
+    return cpu_lists.read_cpu_list(chip.source.tree, f"{path}/shared_cpu_list") if found is None else found
 
 
-def _instances(chip: Chip, name: str) -> Observation[int]:
+def _count_instances(chip: ProcessorInputs, name: str) -> Observation[int]:
     """Every CPU's, those that share one counted once."""
     seen: set[int] = set()
     count = 0
     for cpu in chip.cpus:
         if int(cpu[3:]) in seen:
             continue
-        shared = _shared(chip, f"{CPUS}/{cpu}/cache/{name}")
+        shared = _read_shared_cpus(chip, f"{CPUS}/{cpu}/cache/{name}")
         if shared:
             count += 1
             seen.update(shared)

@@ -4,13 +4,13 @@ from typing import NamedTuple
 
 from nodrop.host import cpu_lists, observations
 from nodrop.host.cpu_lists import CPUS
-from nodrop.host.processor.inputs import Chip
+from nodrop.host.processor.inputs import ProcessorInputs
 from nodrop.model.observation import Feature, Observation
 
 _SMT = f"{CPUS}/smt"
 
 
-class Counts(NamedTuple):
+class CoreCounts(NamedTuple):
     """Of CPUs that are online."""
 
     sockets: Observation[int]
@@ -18,28 +18,28 @@ class Counts(NamedTuple):
     threads_per_core: Observation[int]
 
 
-def counts(chip: Chip) -> Counts:
+def count_cores(chip: ProcessorInputs) -> CoreCounts:
     """By the files of every CPU."""
     tree = chip.source.tree
     numbers = [int(each[3:]) for each in chip.cpus]
     found = (tree.number(f"{CPUS}/{cpu}/topology/physical_package_id") for cpu in chip.cpus)
     sockets = {each for each in found if each is not None and each >= 0}
-    told = cpu_lists.siblings(tree, numbers, [])
-    running = cpu_lists.online(tree)
+    told = cpu_lists.read_siblings(tree, numbers, [])
+    running = cpu_lists.read_online_cpus(tree)
     cores = {told[cpu] for cpu in running if cpu in told}
     topology = f"{CPUS}/cpu*/topology"
-    return Counts(
+    return CoreCounts(
         _sockets(chip, len(sockets), f"{topology}/physical_package_id"),
-        _count(chip, len(cores), f"{topology}/thread_siblings_list"),
-        _count(chip, max(map(len, cores), default=0), f"{topology}/thread_siblings_list"),
+        _observe_count(chip, len(cores), f"{topology}/thread_siblings_list"),
+        _observe_count(chip, max(map(len, cores), default=0), f"{topology}/thread_siblings_list"),
     )
 
 
-def smt(chip: Chip, found: Counts) -> Feature:
+def describe_smt(chip: ProcessorInputs, found: CoreCounts) -> Feature:
     """Several threads on a core: whether it can, and whether it does."""
     moment, tree = chip.source.moment, chip.source.tree
     control = tree.text(f"{_SMT}/control")
-    active = observations.switch(chip.source, f"{_SMT}/active")
+    active = observations.observe_switch(chip.source, f"{_SMT}/active")
     threads = found.threads_per_core
     if not active.known and threads.value:
         active = moment.inferred(threads.value > 1, threads.source, f"{threads.value} threads on a core")
@@ -51,17 +51,17 @@ def smt(chip: Chip, found: Counts) -> Feature:
     elif active.value:
         supported = moment.inferred(True, active.source, "it is active")
     else:
-        supported = observations.refused(chip.source, f"{_SMT}/control")
+        supported = observations.unreadable(chip.source, f"{_SMT}/control")
     return Feature(supported=supported, enabled=active)
 
 
-def _sockets(chip: Chip, count: int, path: str) -> Observation[int]:
+def _sockets(chip: ProcessorInputs, count: int, path: str) -> Observation[int]:
     if len(chip.parts) > 1 and count > 1:
         return chip.source.moment.unknown("the kernel's packages are clusters of unlike cores here", path)
-    return _count(chip, count, path)
+    return _observe_count(chip, count, path)
 
 
-def _count(chip: Chip, count: int, path: str) -> Observation[int]:
+def _observe_count(chip: ProcessorInputs, count: int, path: str) -> Observation[int]:
     if count:
         return chip.source.moment.reported(count, path)
     return chip.source.moment.unknown("no CPU's files tell", path)

@@ -4,38 +4,40 @@ import re
 
 from nodrop.host import observations, smbios
 from nodrop.host.cpu_lists import CPUS
-from nodrop.host.processor.inputs import CPUINFO, Chip
+from nodrop.host.processor.inputs import CPUINFO, ProcessorInputs
 from nodrop.model.observation import Feature, Observation
 
-_SANE_MHZ = 100_000
+_MHZ_MAX = 100_000
 _GHZ_IN_NAME = re.compile(r"@\s*(\d{1,2}\.\d{1,3})\s*GHz", re.I)
 
 
-def base(chip: Chip) -> Observation[float]:
+def read_base(chip: ProcessorInputs) -> Observation[float]:
     """Without turbo, as guaranteed."""
-    return observations.first(
-        lambda: _khz(chip, f"{chip.first}/cpufreq/base_frequency"),
-        lambda: _cpuid(chip, "eax"),
-        lambda: _mhz(chip, f"{chip.first}/acpi_cppc/nominal_freq"),
-        lambda: _in_name(chip),
-        lambda: _by_firmware(chip),
+    return observations.first_known(
+        lambda: _read_khz(chip, f"{chip.first}/cpufreq/base_frequency"),
+        lambda: _read_leaf_0x16(chip, "eax"),
+        lambda: _read_mhz(chip, f"{chip.first}/acpi_cppc/nominal_freq"),
+        lambda: _base_by_name(chip),
+        lambda: _base_by_firmware(chip),
     )
 
 
-def fastest(chip: Chip) -> Observation[float]:
+def read_max(chip: ProcessorInputs) -> Observation[float]:
     """With turbo, of one core."""
-    return observations.first(lambda: _khz(chip, f"{chip.first}/cpufreq/cpuinfo_max_freq"), lambda: _cpuid(chip, "ebx"))
+    return observations.first_known(
+        lambda: _read_khz(chip, f"{chip.first}/cpufreq/cpuinfo_max_freq"), lambda: _read_leaf_0x16(chip, "ebx")
+    )
 
 
-def current(chip: Chip) -> Observation[float]:
+def read_current(chip: ProcessorInputs) -> Observation[float]:
     """Of the first CPU as it was looked at."""
     said = chip.fields.get("cpu MHz", "")
-    if re.fullmatch(r"\d{1,6}(?:\.\d{1,9})?", said) and 0 < float(said) < _SANE_MHZ:
+    if re.fullmatch(r"\d{1,6}(?:\.\d{1,9})?", said) and 0 < float(said) < _MHZ_MAX:
         return chip.source.moment.reported(float(said), CPUINFO)
-    return _khz(chip, f"{chip.first}/cpufreq/scaling_cur_freq")
+    return _read_khz(chip, f"{chip.first}/cpufreq/scaling_cur_freq")
 
 
-def turbo(chip: Chip) -> Feature:
+def describe_turbo(chip: ProcessorInputs) -> Feature:
     """Clocks above the base one."""
     moment, tree, cpuid = chip.source.moment, chip.source.tree, chip.source.cpuid
     supported = chip.flag("ida", "cpb") if "flags" in chip.fields else moment.unknown("no flag tells", CPUINFO)
@@ -43,27 +45,27 @@ def turbo(chip: Chip) -> Feature:
         supported = moment.reported(bit, "cpuid 0x6")
     if chip.virtual and not supported.value:
         supported = moment.unknown("the hypervisor does not show it", CPUINFO)
-    no_turbo = observations.switch(chip.source, f"{CPUS}/intel_pstate/no_turbo")
+    no_turbo = observations.observe_switch(chip.source, f"{CPUS}/intel_pstate/no_turbo")
     if no_turbo.value is not None:
         return Feature(supported=supported, enabled=moment.reported(not no_turbo.value, no_turbo.source, "no_turbo"))
-    enabled = observations.switch(chip.source, f"{CPUS}/cpufreq/boost")
+    enabled = observations.observe_switch(chip.source, f"{CPUS}/cpufreq/boost")
     if not enabled.known and not tree.exists(f"{CPUS}/cpu0/cpufreq"):
         enabled = moment.unknown("no driver of the kernel's sets the clock here", f"{CPUS}/cpufreq")
     return Feature(supported=supported, enabled=enabled)
 
 
-def governor(chip: Chip) -> Observation[str]:
+def read_governor(chip: ProcessorInputs) -> Observation[str]:
     """Who chooses the clock: of all CPUs, with the driver."""
     tree = chip.source.tree
     found = sorted({said for cpu in chip.cpus if (said := tree.text(f"{CPUS}/{cpu}/cpufreq/scaling_governor"))})
     path = f"{chip.first}/cpufreq/scaling_governor"
     if not found:
-        return observations.refused(chip.source, path)
+        return observations.unreadable(chip.source, path)
     driver = tree.text(f"{chip.first}/cpufreq/scaling_driver")
     return chip.source.moment.reported(", ".join(found), path, f"driver {driver}" if driver else "")
 
 
-def idle_states(chip: Chip) -> Observation[tuple[str, ...]]:
+def read_idle_states(chip: ProcessorInputs) -> Observation[tuple[str, ...]]:
     """Those of the first CPU that are not disabled."""
     tree, moment = chip.source.tree, chip.source.moment
     path = f"{chip.first}/cpuidle"
@@ -72,12 +74,12 @@ def idle_states(chip: Chip) -> Observation[tuple[str, ...]]:
         driver = tree.text(f"{CPUS}/cpuidle/current_driver")
         if driver == "none":
             return moment.reported((), f"{CPUS}/cpuidle/current_driver", "no driver")
-        return observations.refused(chip.source, path)
+        return observations.unreadable(chip.source, path)
     names = [tree.text(f"{path}/{each}/name") for each in states if tree.text(f"{path}/{each}/disable") != "1"]
     return moment.reported(tuple(each for each in names if each), path)
 
 
-def invariant_tsc(chip: Chip) -> Observation[bool]:
+def read_invariant_tsc(chip: ProcessorInputs) -> Observation[bool]:
     """The time stamp counter runs on at one rate, whatever the clock and the idle state."""
     moment, cpuid = chip.source.moment, chip.source.cpuid
     if cpuid and (bit := cpuid.bit(0x8000_0007, "edx", 8)) is not None:
@@ -88,24 +90,24 @@ def invariant_tsc(chip: Chip) -> Observation[bool]:
     return moment.reported(steady, CPUINFO, "flags constant_tsc and nonstop_tsc")
 
 
-def _khz(chip: Chip, path: str) -> Observation[float]:
-    return _scaled(chip, path, 1000)
+def _read_khz(chip: ProcessorInputs, path: str) -> Observation[float]:
+    return _read_scaled(chip, path, 1000)
 
 
-def _mhz(chip: Chip, path: str) -> Observation[float]:
-    return _scaled(chip, path, 1)
+def _read_mhz(chip: ProcessorInputs, path: str) -> Observation[float]:
+    return _read_scaled(chip, path, 1)
 
 
-def _scaled(chip: Chip, path: str, by: int) -> Observation[float]:
-    found = observations.number(chip.source, path)
+def _read_scaled(chip: ProcessorInputs, path: str, by: int) -> Observation[float]:
+    found = observations.observe_number(chip.source, path)
     if found.value is None:
         return chip.source.moment.unknown(found.why, path)
-    if not 0 < found.value < _SANE_MHZ * by:
+    if not 0 < found.value < _MHZ_MAX * by:
         return chip.source.moment.unknown(f"holds {found.value}, which is no clock", path)
     return chip.source.moment.reported(found.value / by, path)
 
 
-def _cpuid(chip: Chip, register: str) -> Observation[float]:
+def _read_leaf_0x16(chip: ProcessorInputs, register: str) -> Observation[float]:
     source = "cpuid 0x16"
     cpuid = chip.source.cpuid
     said = cpuid.get(0x16) if cpuid else None
@@ -115,17 +117,17 @@ def _cpuid(chip: Chip, register: str) -> Observation[float]:
     return chip.source.moment.reported(float(mhz), source)
 
 
-def _by_firmware(chip: Chip) -> Observation[float]:
+def _base_by_firmware(chip: ProcessorInputs) -> Observation[float]:
     """Of SMBIOS' processors the first that runs."""
     moment = chip.source.moment
-    for each in smbios.read(chip.source):
+    for each in smbios.read_structures(chip.source):
         mhz = each.word(0x16)
-        if each.kind == smbios.PROCESSOR and mhz and 0 < mhz < _SANE_MHZ and not chip.virtual:
+        if each.kind == smbios.PROCESSOR and mhz and 0 < mhz < _MHZ_MAX and not chip.virtual:
             return moment.inferred(float(mhz), smbios.TABLE, "as the firmware set it at the start")
     return moment.unknown(chip.source.tree.why(smbios.TABLE) or "not listed", smbios.TABLE)
 
 
-def _in_name(chip: Chip) -> Observation[float]:
+def _base_by_name(chip: ProcessorInputs) -> Observation[float]:
     name = chip.fields.get("model name", "")
     if (found := _GHZ_IN_NAME.search(name)) is None:
         return chip.source.moment.unknown("no file and no leaf tells", CPUINFO)

@@ -5,14 +5,14 @@ import re
 
 from nodrop.host import observations
 from nodrop.host.processor import models
-from nodrop.host.processor.inputs import CPUINFO, Chip
+from nodrop.host.processor.inputs import CPUINFO, ProcessorInputs
 from nodrop.model.observation import Observation
 
 _S390 = re.compile(r"machine = (\w{1,8})")
 _MIDR = "regs/identification/midr_el1"
 
 
-def architecture(chip: Chip) -> Observation[str]:
+def read_architecture(chip: ProcessorInputs) -> Observation[str]:
     """`x86_64`, `aarch64` ...: of a captured machine by what its cpuinfo looks like."""
     moment, fields = chip.source.moment, chip.fields
     if chip.source.live:
@@ -33,14 +33,14 @@ def architecture(chip: Chip) -> Observation[str]:
     return moment.unknown(chip.source.tree.why(CPUINFO) or "cpuinfo is of no architecture known here", CPUINFO)
 
 
-def vendor(chip: Chip) -> Observation[str]:
+def read_vendor(chip: ProcessorInputs) -> Observation[str]:
     """As people write it."""
     moment = chip.source.moment
     if chip.vendor_id:
-        return moment.reported(models.vendor(chip.vendor_id), CPUINFO, f"vendor_id {chip.vendor_id.strip()}")
-    if (midr := _midr(chip)) is not None:
+        return moment.reported(models.name_vendor(chip.vendor_id), CPUINFO, f"vendor_id {chip.vendor_id.strip()}")
+    if (midr := _read_midr(chip)) is not None:
         value, source = midr
-        name = models.implementer(value >> 24 & 0xFF)
+        name = models.name_implementer(value >> 24 & 0xFF)
         return (
             moment.seen(name, source, "database", f"implementer {value >> 24 & 0xFF:#04x}")
             if name
@@ -51,7 +51,7 @@ def vendor(chip: Chip) -> Observation[str]:
     return moment.unknown(chip.source.tree.why(CPUINFO) or "no vendor is listed", CPUINFO)
 
 
-def model(chip: Chip) -> Observation[str]:
+def read_model(chip: ProcessorInputs) -> Observation[str]:
     """The model's name in full."""
     moment, cpuid = chip.source.moment, chip.source.cpuid
     for field in ("model name", "Model Name", "uarch", "cpu", "cpu model"):
@@ -62,11 +62,11 @@ def model(chip: Chip) -> Observation[str]:
         return moment.reported(f"machine {machine[1]}", CPUINFO)
     if cpuid and cpuid.brand:
         return moment.reported(cpuid.brand, "cpuid 0x80000002")
-    if (midr := _midr(chip)) is not None:
+    if (midr := _read_midr(chip)) is not None:
         value, source = midr
         maker, code = value >> 24 & 0xFF, value >> 4 & 0xFFF
-        name = models.part(maker, code)
-        others = [models.part(maker, int(each, 16)) or each for each in chip.parts if int(each, 16) != code]
+        name = models.name_part(maker, code)
+        others = [models.name_part(maker, int(each, 16)) or each for each in chip.parts if int(each, 16) != code]
         why = f"implementer {maker:#04x}, part {code:#05x}" + (f"; beside {', '.join(others)}" if others else "")
         if name:
             return moment.seen(name, source, "database", why)
@@ -74,36 +74,36 @@ def model(chip: Chip) -> Observation[str]:
     return moment.unknown(chip.source.tree.why(CPUINFO) or "no model is listed", CPUINFO)
 
 
-def family(chip: Chip) -> Observation[int]:
+def read_family(chip: ProcessorInputs) -> Observation[int]:
     """CPUID family, extensions counted in."""
-    return _signed(chip, "cpu family", 0)
+    return _read_signature_field(chip, "cpu family", 0)
 
 
-def model_number(chip: Chip) -> Observation[int]:
+def read_model_number(chip: ProcessorInputs) -> Observation[int]:
     """CPUID model, extensions counted in; on Arm the part."""
-    if (midr := _midr(chip)) is not None:
+    if (midr := _read_midr(chip)) is not None:
         value, source = midr
         return chip.source.moment.reported(value >> 4 & 0xFFF, source, "part")
-    return _signed(chip, "model", 1)
+    return _read_signature_field(chip, "model", 1)
 
 
-def stepping(chip: Chip) -> Observation[int]:
+def read_stepping(chip: ProcessorInputs) -> Observation[int]:
     """CPUID stepping; on Arm the revision."""
-    if (midr := _midr(chip)) is not None:
+    if (midr := _read_midr(chip)) is not None:
         value, source = midr
         return chip.source.moment.reported(value & 0xF, source, "revision")
-    return _signed(chip, "stepping", 2)
+    return _read_signature_field(chip, "stepping", 2)
 
 
-def microcode(chip: Chip) -> Observation[str]:
+def read_microcode(chip: ProcessorInputs) -> Observation[str]:
     """Its version."""
     said = chip.fields.get("microcode", "")
     if re.fullmatch(r"0x[0-9a-f]{1,16}", said):
         return chip.source.moment.reported(said, CPUINFO)
-    return observations.text(chip.source, f"{chip.first}/microcode/version")
+    return observations.observe_text(chip.source, f"{chip.first}/microcode/version")
 
 
-def _signed(chip: Chip, field: str, place: int) -> Observation[int]:
+def _read_signature_field(chip: ProcessorInputs, field: str, place: int) -> Observation[int]:
     moment, cpuid = chip.source.moment, chip.source.cpuid
     said = chip.fields.get(field, "")
     if re.fullmatch(r"\d{1,6}", said):
@@ -114,7 +114,7 @@ def _signed(chip: Chip, field: str, place: int) -> Observation[int]:
     return moment.unknown(chip.source.tree.why(CPUINFO) or held, CPUINFO)
 
 
-def _midr(chip: Chip) -> tuple[int, str] | None:
+def _read_midr(chip: ProcessorInputs) -> tuple[int, str] | None:
     """Main ID register of an Arm core, and where it stands."""
     path = f"{chip.first}/{_MIDR}"
     if "CPU implementer" not in chip.fields and not chip.source.tree.exists(path):

@@ -13,7 +13,7 @@ _CPU = re.compile(r"cpu\d{1,6}")
 _FLAG_LINES = ("flags", "Features", "features", "isa")
 
 
-class Chip(NamedTuple):
+class ProcessorInputs(NamedTuple):
     """What is read once and asked for often."""
 
     source: Source
@@ -63,19 +63,19 @@ class Chip(NamedTuple):
         return moment.reported(bool(found), CPUINFO, f"flag {found[0]}" if found else f"no flag {' or '.join(names)}")
 
 
-def look(source: Source) -> Chip:
+def read_inputs(source: Source) -> ProcessorInputs:
     """Read what all leaves need."""
     text = source.tree.text(CPUINFO) or ""
-    fields = _fields(text)
+    fields = _parse_fields(text)
     flags: list[str] = []
     for name in (*_FLAG_LINES, "vmx flags"):
         flags += fields.get(name, "").split()
     cpus = tuple(each for each in source.tree.names(CPUS) if _CPU.fullmatch(each))
     parts = dict.fromkeys(re.findall(r"^CPU part\s*:\s*(0x[0-9a-f]{1,3})$", text, re.M))
-    return Chip(source, fields, frozenset(flags), tuple(parts), cpus)
+    return ProcessorInputs(source, fields, frozenset(flags), tuple(parts), cpus)
 
 
-def _fields(text: str) -> dict[str, str]:
+def _parse_fields(text: str) -> dict[str, str]:
     """The first CPU's, then those of blocks that are no CPU's: s390 and old Arm kernels spread them."""
     found: dict[str, str] = {}
     first, *others = re.split(r"\n\s*\n", text.strip())

@@ -4,8 +4,8 @@ import re
 from typing import NamedTuple
 
 from nodrop.host import cmdline, iommu_units, observations
-from nodrop.host.iommu_units import CLASS, GROUPS, Unit
-from nodrop.host.processor.inputs import Chip
+from nodrop.host.iommu_units import CLASS, GROUPS, IommuUnit
+from nodrop.host.processor.inputs import ProcessorInputs
 from nodrop.model.chd import PageSize
 from nodrop.model.observation import Feature, Observation
 
@@ -16,7 +16,7 @@ _REMAPPED = re.compile(r"\bIR-[A-Z]+(?:-[A-Z]+)*")
 _SIZES: tuple[PageSize, ...] = ("2M", "1G")
 
 
-class Iommu(NamedTuple):
+class IommuFeatures(NamedTuple):
     """All leaves about it."""
 
     present: Feature
@@ -26,32 +26,32 @@ class Iommu(NamedTuple):
     posted_interrupts: Feature
 
 
-def describe(chip: Chip) -> Iommu:
+def describe(chip: ProcessorInputs) -> IommuFeatures:
     """What the units say, and what of it the kernel uses."""
-    units = iommu_units.units(chip.source)
-    present = Feature(supported=_present(chip, units), enabled=_enabled(chip))
+    units = iommu_units.read_iommu_units(chip.source)
+    present = Feature(supported=_observe_present(chip, units), enabled=_observe_enabled(chip))
     if present.supported.value is False:
-        return _without(chip, present)
-    translates = _all(chip, units, [each.translates for each in units], "CAP.SAGAW")
-    remaps = _all(chip, units, [each.remaps for each in units], "ECAP.IR")
-    posts = _all(chip, units, [each.posts for each in units], "CAP.PI, GAMSup")
-    return Iommu(
+        return _no_iommu(chip, present)
+    translates = _observe_all_units(chip, units, [each.translates for each in units], "CAP.SAGAW")
+    remaps = _observe_all_units(chip, units, [each.remaps for each in units], "ECAP.IR")
+    posts = _observe_all_units(chip, units, [each.posts for each in units], "CAP.PI, GAMSup")
+    return IommuFeatures(
         present,
-        Feature(supported=translates, enabled=_translating(chip, present, translates)),
+        Feature(supported=translates, enabled=_observe_translating(chip, present, translates)),
         {size: _large_pages(chip, units, present, size) for size in _SIZES},
-        Feature(supported=remaps, enabled=_remapping(chip, present, remaps)),
-        Feature(supported=posts, enabled=_posting(chip, posts)),
+        Feature(supported=remaps, enabled=_observe_remapping(chip, present, remaps)),
+        Feature(supported=posts, enabled=_observe_posting(chip, posts)),
     )
 
 
-def _without(chip: Chip, present: Feature) -> Iommu:
+def _no_iommu(chip: ProcessorInputs, present: Feature) -> IommuFeatures:
     """Nothing of it where there is none."""
     no: Observation[bool] = chip.source.moment.inferred(False, present.supported.source, "there is no IOMMU")
     neither = Feature(supported=no, enabled=no)
-    return Iommu(present, neither, dict.fromkeys(_SIZES, neither), neither, neither)
+    return IommuFeatures(present, neither, dict.fromkeys(_SIZES, neither), neither, neither)
 
 
-def _present(chip: Chip, units: tuple[Unit, ...]) -> Observation[bool]:
+def _observe_present(chip: ProcessorInputs, units: tuple[IommuUnit, ...]) -> Observation[bool]:
     moment, tree = chip.source.moment, chip.source.tree
     if tables := [each for each in _TABLES if tree.exists(f"{_ACPI}/{each}")]:
         return moment.reported(True, f"{_ACPI}/{tables[0]}")
@@ -60,23 +60,25 @@ def _present(chip: Chip, units: tuple[Unit, ...]) -> Observation[bool]:
     if tree.names(GROUPS):
         return moment.inferred(True, GROUPS, "the kernel has groups of devices")
     if not tree.names(_ACPI):
-        return observations.refused(chip.source, _ACPI)
+        return observations.unreadable(chip.source, _ACPI)
     if chip.virtual:
         return moment.inferred(False, _ACPI, "the hypervisor shows none: no table DMAR or IVRS")
     return moment.unknown("no table DMAR, IVRS or IORT: none there, or off in the firmware", _ACPI)
 
 
-def _enabled(chip: Chip) -> Observation[bool]:
+def _observe_enabled(chip: ProcessorInputs) -> Observation[bool]:
     moment, tree = chip.source.moment, chip.source.tree
     groups = tree.names(GROUPS)
     if not groups and tree.why(GROUPS):
-        return observations.refused(chip.source, GROUPS)
+        return observations.unreadable(chip.source, GROUPS)
     kinds = sorted({kind for each in groups[:512] if (kind := tree.text(f"{GROUPS}/{each}/type"))})
     why = f"{len(groups)} groups" + (f", of type {', '.join(kinds)}" if kinds else "") if groups else "no groups"
     return moment.reported(bool(groups), GROUPS, why)
 
 
-def _all(chip: Chip, units: tuple[Unit, ...], having: list[bool], register: str) -> Observation[bool]:
+def _observe_all_units(
+    chip: ProcessorInputs, units: tuple[IommuUnit, ...], having: list[bool], register: str
+) -> Observation[bool]:
     """What every unit must have."""
     moment, tree = chip.source.moment, chip.source.tree
     if not units:
@@ -86,10 +88,12 @@ def _all(chip: Chip, units: tuple[Unit, ...], having: list[bool], register: str)
     return moment.reported(all(having), units[0].path, register + count)
 
 
-def _large_pages(chip: Chip, units: tuple[Unit, ...], present: Feature, size: PageSize) -> Feature:
-    supported = _all(chip, units, [each.maps(size) for each in units], "CAP.SLLPS, or all of AMD's tables")
-    translating = _translating(chip, present, supported)
-    told = cmdline.values(chip.source, "intel_iommu") or ()
+def _large_pages(chip: ProcessorInputs, units: tuple[IommuUnit, ...], present: Feature, size: PageSize) -> Feature:
+    supported = _observe_all_units(
+        chip, units, [each.maps(size) for each in units], "CAP.SLLPS, or all of AMD's tables"
+    )
+    translating = _observe_translating(chip, present, supported)
+    told = cmdline.read_arguments(chip.source, "intel_iommu") or ()
     if translating.value and any("sp_off" in each.split(",") for each in told):
         return Feature(
             supported=supported,
@@ -98,7 +102,7 @@ def _large_pages(chip: Chip, units: tuple[Unit, ...], present: Feature, size: Pa
     return Feature(supported=supported, enabled=translating)
 
 
-def _translating(chip: Chip, present: Feature, supported: Observation[bool]) -> Observation[bool]:
+def _observe_translating(chip: ProcessorInputs, present: Feature, supported: Observation[bool]) -> Observation[bool]:
     """A device that is handed to a guest is translated wherever the IOMMU is on; the host's own may be let through."""
     moment = chip.source.moment
     if supported.known and not supported.value:
@@ -112,12 +116,12 @@ def _translating(chip: Chip, present: Feature, supported: Observation[bool]) -> 
     return moment.inferred(bool(present.enabled.value), present.enabled.source, why)
 
 
-def _remapping(chip: Chip, present: Feature, supported: Observation[bool]) -> Observation[bool]:
+def _observe_remapping(chip: ProcessorInputs, present: Feature, supported: Observation[bool]) -> Observation[bool]:
     """On where the kernel's interrupts go through it."""
     moment, tree = chip.source.moment, chip.source.tree
     text = tree.text(_INTERRUPTS)
     if text is None:
-        return observations.refused(chip.source, _INTERRUPTS)
+        return observations.unreadable(chip.source, _INTERRUPTS)
     if found := _REMAPPED.search(text):
         return moment.reported(True, _INTERRUPTS, f"interrupts by {found[0]}")
     if "MSI" in text or "IO-APIC" in text:
@@ -128,11 +132,11 @@ def _remapping(chip: Chip, present: Feature, supported: Observation[bool]) -> Ob
     return moment.unknown(supported.why if not supported.known else why, _INTERRUPTS)
 
 
-def _posting(chip: Chip, supported: Observation[bool]) -> Observation[bool]:
+def _observe_posting(chip: ProcessorInputs, supported: Observation[bool]) -> Observation[bool]:
     moment = chip.source.moment
     if supported.known and not supported.value:
         return moment.inferred(False, supported.source, "not supported")
     module, name = ("kvm_amd", "avic") if chip.amd else ("kvm_intel", "enable_apicv")
     if not chip.source.tree.exists(f"/sys/module/{module}"):
         return moment.unknown(f"{module} is not loaded", f"/sys/module/{module}")
-    return observations.switch(chip.source, f"/sys/module/{module}/parameters/{name}")
+    return observations.observe_switch(chip.source, f"/sys/module/{module}/parameters/{name}")

@@ -1,8 +1,8 @@
 """Instructions that matter to packets, ways of devices into the cache, shares of the cache."""
 
-from nodrop.host.msr import msr
+from nodrop.host.msr import read_msr
 from nodrop.host.processor import identification, models
-from nodrop.host.processor.inputs import CPUINFO, Chip
+from nodrop.host.processor.inputs import CPUINFO, ProcessorInputs
 from nodrop.model.observation import Feature, Observation
 
 _IIO_LLC_WAYS = 0xC8B
@@ -10,26 +10,30 @@ _IIO_LLC_WAYS = 0xC8B
 _RESCTRL = "/sys/fs/resctrl"
 
 
-def isa_extensions(chip: Chip) -> Observation[tuple[str, ...]]:
+def read_isa_extensions(chip: ProcessorInputs) -> Observation[tuple[str, ...]]:
     """As the kernel names them."""
     if not chip.flags:
         return chip.source.moment.unknown(chip.source.tree.why(CPUINFO) or "no flags are listed", CPUINFO)
-    named = models.models().flags
+    named = models.load_models().flags
     wanted = named.x86 if "flags" in chip.fields else named.arm
     grouped = sorted(each for each in chip.flags if each.startswith(named.x86_beginnings))
     return chip.source.moment.reported((*(each for each in wanted if each in chip.flags), *grouped), CPUINFO)
 
 
-def direct_cache_access(chip: Chip) -> Feature:
+def describe_direct_cache_access(chip: ProcessorInputs) -> Feature:
     """What no bit tells of most: by a table of models."""
     moment, cpuid = chip.source.moment, chip.source.cpuid
-    family, model = identification.family(chip).value, identification.model_number(chip).value
-    name = identification.model(chip).value or ""
+    family, model = identification.read_family(chip).value, identification.read_model_number(chip).value
+    name = identification.read_model(chip).value or ""
     # SDCIAE, AMD APM volume 2, 19.4.7: injection can be steered, so it is there
     if chip.amd and cpuid and cpuid.bit(0x8000_0020, "ebx", 6):
         supported = moment.reported(True, "cpuid 0x80000020", "L3 smart data cache injection")
         return Feature(supported=supported, enabled=moment.unknown("each device's driver decides", "cpuid 0x80000020"))
-    row = None if family is None or model is None else models.direct_cache_access(chip.vendor_id, family, model, name)
+    row = (
+        None
+        if family is None or model is None
+        else models.find_direct_cache_access(chip.vendor_id, family, model, name)
+    )
     if row is None:
         unknown: Observation[bool] = moment.unknown("this model is in no table", "models.toml")
         return Feature(supported=unknown, enabled=unknown)
@@ -38,7 +42,7 @@ def direct_cache_access(chip: Chip) -> Feature:
         return Feature(supported=supported, enabled=moment.inferred(False, row.source, "not supported"))
     if chip.virtual:
         return Feature(supported=supported, enabled=moment.unknown("the hypervisor does not show it", "msr"))
-    ways = msr(chip.source, _IIO_LLC_WAYS)
+    ways = read_msr(chip.source, _IIO_LLC_WAYS)
     if ways.value is not None:
         return Feature(
             supported=supported,
@@ -48,7 +52,7 @@ def direct_cache_access(chip: Chip) -> Feature:
     return Feature(supported=supported, enabled=moment.inferred(True, row.source, why))
 
 
-def cache_allocation(chip: Chip) -> Feature:
+def describe_cache_allocation(chip: ProcessorInputs) -> Feature:
     """Shares of cache and memory bandwidth; enabled: resctrl is mounted."""
     moment, tree = chip.source.moment, chip.source.tree
     if "flags" not in chip.fields:

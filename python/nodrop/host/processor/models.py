@@ -1,4 +1,4 @@
-"""Names of processors, and what only a table of models knows: `models.toml`."""
+"""Names of processors, and what only a table of models knows: `load_models.toml`."""
 
 import tomllib
 from functools import cache
@@ -8,7 +8,7 @@ from nodrop.model.base import Value
 from nodrop.model.chd import TlbKind
 
 
-class DirectCacheAccess(Value):
+class DirectCacheAccessRow(Value):
     """A row: which models, and what they do."""
 
     vendor_id: str
@@ -29,14 +29,14 @@ class DirectCacheAccess(Value):
         return vendor_id == self.vendor_id and first <= family <= last and among and self.name in name
 
 
-class X86(Value):
+class X86Names(Value):
     """Names on x86."""
 
     vendors: dict[str, str]
     hypervisors: dict[str, str]
 
 
-class Arm(Value):
+class ArmNames(Value):
     """Names on Arm."""
 
     implementers: dict[str, str]
@@ -54,7 +54,7 @@ class IntelTlb(Value):
     """0: fully associative; None: not told."""
 
 
-class Flags(Value):
+class FlagNames(Value):
     """Which of the kernel's names matter."""
 
     x86: tuple[str, ...]
@@ -66,42 +66,42 @@ class Flags(Value):
     amd_spares: tuple[str, ...]
 
 
-class Models(Value):
+class ModelTables(Value):
     """The file."""
 
-    x86: X86
-    arm: Arm
-    direct_cache_access: tuple[DirectCacheAccess, ...]
-    flags: Flags
+    x86: X86Names
+    arm: ArmNames
+    direct_cache_access: tuple[DirectCacheAccessRow, ...]
+    flags: FlagNames
     intel_tlbs: dict[str, tuple[IntelTlb, ...]]
 
 
 @cache
-def models() -> Models:
+def load_models() -> ModelTables:
     """The tables, read once."""
-    return Models.model_validate(tomllib.loads(files(__package__).joinpath("models.toml").read_text()))
+    return ModelTables.model_validate(tomllib.loads(files(__package__).joinpath("models.toml").read_text()))
 
 
-def vendor(vendor_id: str) -> str:
+def name_vendor(vendor_id: str) -> str:
     """`Intel` for `GenuineIntel`; what is in no table stays as it is."""
-    return models().x86.vendors.get(vendor_id.strip(), vendor_id.strip())
+    return load_models().x86.vendors.get(vendor_id.strip(), vendor_id.strip())
 
 
-def hypervisor(letters: str) -> str:
+def name_hypervisor(letters: str) -> str:
     """`KVM` for `KVMKVMKVM`; what is in no table stays as it is."""
-    return models().x86.hypervisors.get(letters, letters)
+    return load_models().x86.hypervisors.get(letters, letters)
 
 
-def implementer(code: int) -> str | None:
+def name_implementer(code: int) -> str | None:
     """Who made an Arm processor, by MIDR_EL1 bits 31-24."""
-    return models().arm.implementers.get(f"{code:#04x}")
+    return load_models().arm.implementers.get(f"{code:#04x}")
 
 
-def part(implementer_code: int, code: int) -> str | None:
+def name_part(implementer_code: int, code: int) -> str | None:
     """Name of an Arm core, by MIDR_EL1 bits 15-4."""
-    return models().arm.parts.get(f"{implementer_code:#04x}/{code:#05x}")
+    return load_models().arm.parts.get(f"{implementer_code:#04x}/{code:#05x}")
 
 
-def direct_cache_access(vendor_id: str, family: int, model: int, name: str) -> DirectCacheAccess | None:
+def find_direct_cache_access(vendor_id: str, family: int, model: int, name: str) -> DirectCacheAccessRow | None:
     """Whether devices write into the cache of this model; None: not in the table."""
-    return next((row for row in models().direct_cache_access if row.fits(vendor_id, family, model, name)), None)
+    return next((row for row in load_models().direct_cache_access if row.fits(vendor_id, family, model, name)), None)

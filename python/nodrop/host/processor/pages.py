@@ -1,13 +1,13 @@
 """Large pages: of the processor, and of its second level."""
 
 from nodrop.host import observations
-from nodrop.host.msr import msr
-from nodrop.host.processor.inputs import CPUINFO, Chip
+from nodrop.host.msr import read_msr
+from nodrop.host.processor.inputs import CPUINFO, ProcessorInputs
 from nodrop.model.chd import PageSize
 from nodrop.model.observation import Feature, Observation
 
 _HUGEPAGES = "/sys/kernel/mm/hugepages"
-_KB: dict[PageSize, int] = {"2M": 2048, "1G": 1048576}
+_SIZE_KB: dict[PageSize, int] = {"2M": 2048, "1G": 1048576}
 _FLAGS: dict[PageSize, str] = {"2M": "pse", "1G": "pdpe1gb"}
 _ITLB_MULTIHIT = "/sys/devices/system/cpu/vulnerabilities/itlb_multihit"
 _NX_HUGE_PAGES = "/sys/module/kvm/parameters/nx_huge_pages"
@@ -15,57 +15,57 @@ _EPT_CAPABILITIES = 0x48C
 """IA32_VMX_EPT_VPID_CAP: bit 16 for 2 MB pages, bit 17 for 1 GB. Source: Intel SDM volume 3, appendix A.10."""
 
 
-def large_pages(chip: Chip) -> dict[PageSize, Feature]:
+def describe_large_pages(chip: ProcessorInputs) -> dict[PageSize, Feature]:
     """The processor's own; enabled: the kernel keeps pages of the size."""
-    return {size: Feature(supported=_supported(chip, size), enabled=_kept(chip, size)) for size in _KB}
+    return {size: Feature(supported=_supported(chip, size), enabled=_kernel_has_size(chip, size)) for size in _SIZE_KB}
 
 
-def second_level(chip: Chip, slat: Feature) -> dict[PageSize, Feature]:
+def describe_second_level(chip: ProcessorInputs, slat: Feature) -> dict[PageSize, Feature]:
     """Of guests; enabled where second-level translation is, though executable ones may be split."""
     found: dict[PageSize, Feature] = {}
-    for size in _KB:
+    for size in _SIZE_KB:
         supported = _second_level_supported(chip, slat, size)
         found[size] = Feature(supported=supported, enabled=_second_level_enabled(chip, slat, supported))
     return found
 
 
-def _supported(chip: Chip, size: PageSize) -> Observation[bool]:
+def _supported(chip: ProcessorInputs, size: PageSize) -> Observation[bool]:
     if "flags" in chip.fields:
         return chip.flag(_FLAGS[size])
-    kept = _kept(chip, size)
+    kept = _kernel_has_size(chip, size)
     if kept.value:
         return chip.source.moment.inferred(True, kept.source, "the kernel keeps pages of this size")
     return chip.source.moment.unknown(kept.why or "no flag tells", kept.source)
 
 
-def _kept(chip: Chip, size: PageSize) -> Observation[bool]:
+def _kernel_has_size(chip: ProcessorInputs, size: PageSize) -> Observation[bool]:
     moment, tree = chip.source.moment, chip.source.tree
     if not tree.names(_HUGEPAGES):
-        return observations.refused(chip.source, _HUGEPAGES)
-    path = f"{_HUGEPAGES}/hugepages-{_KB[size]}kB"
+        return observations.unreadable(chip.source, _HUGEPAGES)
+    path = f"{_HUGEPAGES}/hugepages-{_SIZE_KB[size]}kB"
     return moment.reported(tree.exists(path), path)
 
 
-def _second_level_supported(chip: Chip, slat: Feature, size: PageSize) -> Observation[bool]:
+def _second_level_supported(chip: ProcessorInputs, slat: Feature, size: PageSize) -> Observation[bool]:
     moment = chip.source.moment
     if not slat.supported.known:
         return moment.unknown(slat.supported.why, slat.supported.source)
     if not slat.supported.value:
         return moment.inferred(False, slat.supported.source, "no second-level translation")
     if not chip.amd:
-        return _ept(chip, size)
+        return _ept_supports(chip, size)
     own = _supported(chip, size)
     why = "nested paging takes the processor's own page sizes"
     return moment.inferred(bool(own.value), own.source, why) if own.known else own
 
 
-def _ept(chip: Chip, size: PageSize) -> Observation[bool]:
+def _ept_supports(chip: ProcessorInputs, size: PageSize) -> Observation[bool]:
     moment = chip.source.moment
     if "ept_1gb" in chip.flags:
         if size == "1G":
             return moment.reported(True, CPUINFO, "flag ept_1gb")
         return moment.inferred(True, CPUINFO, "flag ept_1gb: what has pages of 1 GB has those of 2 MB")
-    register = msr(chip.source, _EPT_CAPABILITIES)
+    register = read_msr(chip.source, _EPT_CAPABILITIES)
     if register.value is not None:
         return moment.reported(bool(register.value >> (16 if size == "2M" else 17) & 1), register.source)
     if size == "1G" and "vmx flags" in chip.fields:
@@ -73,7 +73,7 @@ def _ept(chip: Chip, size: PageSize) -> Observation[bool]:
     return moment.unknown(register.why, register.source)
 
 
-def _second_level_enabled(chip: Chip, slat: Feature, supported: Observation[bool]) -> Observation[bool]:
+def _second_level_enabled(chip: ProcessorInputs, slat: Feature, supported: Observation[bool]) -> Observation[bool]:
     moment, tree = chip.source.moment, chip.source.tree
     if not slat.enabled.known or not supported.known:
         lacking = slat.enabled if not slat.enabled.known else supported

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from nodrop.host.cpuid import Cpuid
 from nodrop.host.processor import models
-from nodrop.host.processor.inputs import Chip
+from nodrop.host.processor.inputs import ProcessorInputs
 from nodrop.model.chd import PageSize, Tlb, TlbKind
 from nodrop.model.observation import Observation
 
@@ -18,10 +18,10 @@ _KINDS: dict[int, TlbKind] = {1: "data", 2: "instruction", 3: "unified", 4: "dat
 # functions 8000_0006 and 8000_0019: ways by code; 15 is fully associative
 _WAYS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8, 8: 16, 10: 32, 11: 48, 12: 64, 13: 96, 14: 128}
 _NO_CPUID = "CPUID cannot be asked"
-_MOST_DESCRIPTORS = 15
+_DESCRIPTORS_MAX = 15
 
 
-class _Found(NamedTuple):
+class _ListedTlb(NamedTuple):
     level: int
     kind: TlbKind
     pages: tuple[str, ...]
@@ -31,7 +31,7 @@ class _Found(NamedTuple):
     note: str = ""
 
 
-def tlbs(chip: Chip) -> tuple[Tlb, ...]:
+def list_tlbs(chip: ProcessorInputs) -> tuple[Tlb, ...]:
     """Every one that is listed; none where CPUID cannot be asked or is of a vendor that lists them otherwise."""
     moment = chip.source.moment
     shown = "as the hypervisor shows it" if chip.virtual else ""
@@ -45,13 +45,13 @@ def tlbs(chip: Chip) -> tuple[Tlb, ...]:
             if each.ways is None
             else moment.reported(each.ways, each.source, shown),
         )
-        for each in _found(chip)
+        for each in _list_cpuid_tlbs(chip)
     )
 
 
-def large_pages(chip: Chip) -> dict[PageSize, Observation[bool]]:
+def observe_large_pages(chip: ProcessorInputs) -> dict[PageSize, Observation[bool]]:
     """Whether any of them holds pages of a size."""
-    moment, found = chip.source.moment, _found(chip)
+    moment, found = chip.source.moment, _list_cpuid_tlbs(chip)
     sizes: tuple[PageSize, ...] = ("2M", "1G")
     if not found:
         why = _NO_CPUID if chip.source.cpuid is None else "CPUID lists no TLB"
@@ -67,7 +67,7 @@ def large_pages(chip: Chip) -> dict[PageSize, Observation[bool]]:
     return {size: moment.reported(bool(having[size]), (having[size] or found)[0].source) for size in sizes}
 
 
-def _found(chip: Chip) -> tuple[_Found, ...]:
+def _list_cpuid_tlbs(chip: ProcessorInputs) -> tuple[_ListedTlb, ...]:
     cpuid = chip.source.cpuid
     if cpuid is None:
         return ()
@@ -76,7 +76,7 @@ def _found(chip: Chip) -> tuple[_Found, ...]:
     return tuple(_intel_list(cpuid)) or tuple(_intel_descriptors(cpuid))
 
 
-def _intel_list(cpuid: Cpuid) -> Iterator[_Found]:
+def _intel_list(cpuid: Cpuid) -> Iterator[_ListedTlb]:
     """Leaf 18H, of newer processors."""
     for subleaf, each in enumerate(cpuid.sublist(0x18)):
         kind = _KINDS.get(each.edx & 0x1F)
@@ -87,17 +87,17 @@ def _intel_list(cpuid: Cpuid) -> Iterator[_Found]:
         entries = ways * sets
         note = {4: "for loads", 5: "for stores"}.get(each.edx & 0x1F, "")
         full = each.edx >> 8 & 1
-        yield _Found(
+        yield _ListedTlb(
             max(1, each.edx >> 5 & 7), kind, pages, entries, entries if full else ways, f"cpuid 0x18/{subleaf}", note
         )
 
 
-def _intel_descriptors(cpuid: Cpuid) -> Iterator[_Found]:
+def _intel_descriptors(cpuid: Cpuid) -> Iterator[_ListedTlb]:
     """Leaf 2: a byte for each, out of a table."""
     registers = cpuid.get(2)
     if registers is None or registers.eax & 0xFF != 1:
         return
-    table = models.models().intel_tlbs
+    table = models.load_models().intel_tlbs
     codes = [
         register >> shift & 0xFF
         for place, register in enumerate(registers)
@@ -105,18 +105,20 @@ def _intel_descriptors(cpuid: Cpuid) -> Iterator[_Found]:
         for shift in (0, 8, 16, 24)
         if (place, shift) != (0, 0)
     ]
-    for code in codes[:_MOST_DESCRIPTORS]:
+    for code in codes[:_DESCRIPTORS_MAX]:
         for row in table.get(f"{code:#04x}", ()):
             ways = None if row.ways is None else row.ways or row.entries
-            yield _Found(row.level, row.kind, row.pages, row.entries, ways, "cpuid 0x2", f"descriptor {code:#04x}")
+            yield _ListedTlb(row.level, row.kind, row.pages, row.entries, ways, "cpuid 0x2", f"descriptor {code:#04x}")
 
 
-def _amd(cpuid: Cpuid) -> Iterator[_Found]:
+def _amd(cpuid: Cpuid) -> Iterator[_ListedTlb]:
     if (first := cpuid.get(0x8000_0005)) is not None:
         for register, page in ((first.ebx, "4K"), (first.eax, "2M")):
             for shift, kind in _HALVES:
                 entries, ways = register >> shift & 0xFF, register >> shift + 8 & 0xFF
-                yield _Found(1, kind, (page,), entries, entries if ways == 0xFF else ways or None, "cpuid 0x80000005")
+                yield _ListedTlb(
+                    1, kind, (page,), entries, entries if ways == 0xFF else ways or None, "cpuid 0x80000005"
+                )
     if (second := cpuid.get(0x8000_0006)) is not None:
         yield from _amd_wide(second.ebx, 2, "4K", "cpuid 0x80000006")
         yield from _amd_wide(second.eax, 2, "2M", "cpuid 0x80000006")
@@ -128,10 +130,10 @@ def _amd(cpuid: Cpuid) -> Iterator[_Found]:
 _HALVES: tuple[tuple[int, TlbKind], ...] = ((16, "data"), (0, "instruction"))
 
 
-def _amd_wide(register: int, level: int, page: str, source: str) -> Iterator[_Found]:
+def _amd_wide(register: int, level: int, page: str, source: str) -> Iterator[_ListedTlb]:
     """Twelve bits of entries, four that stand for the ways; one with no upper half serves both."""
     halves: tuple[tuple[int, TlbKind], ...] = _HALVES if register >> 16 else ((0, "unified"),)
     for shift, kind in halves:
         entries, code = register >> shift & 0xFFF, register >> shift + 12 & 0xF
         if code:
-            yield _Found(level, kind, (page,), entries, entries if code == 0xF else _WAYS.get(code), source)
+            yield _ListedTlb(level, kind, (page,), entries, entries if code == 0xF else _WAYS.get(code), source)

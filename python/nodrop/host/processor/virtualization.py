@@ -1,9 +1,9 @@
 """What the processor does for virtual machines, and how much of it is switched on."""
 
 from nodrop.host import observations
-from nodrop.host.msr import KVM_DEVICE, kvm_version, msr
+from nodrop.host.msr import KVM_DEVICE, read_kvm_version, read_msr
 from nodrop.host.processor import models
-from nodrop.host.processor.inputs import CPUINFO, Chip
+from nodrop.host.processor.inputs import CPUINFO, ProcessorInputs
 from nodrop.model.observation import Feature, Observation
 
 _KVM_API = 12
@@ -12,60 +12,63 @@ _FEATURE_CONTROL = 0x3A
 _VM_CR = 0xC001_0114
 """VM_CR: bit 4 SVMDIS. Source: AMD APM volume 2, 15.30.1."""
 _MODULES = "/sys/module"
-_FEW = "this kernel lists few of VMX's flags; Linux 5.7 and newer list all"
+_FEW_FLAGS = "this kernel lists few of VMX's flags; Linux 5.7 and newer list all"
 _L1TF = "/sys/devices/system/cpu/vulnerabilities/l1tf"
 
 
-def virtualization(chip: Chip) -> Feature:
+def describe_virtualization(chip: ProcessorInputs) -> Feature:
     """VT-x or AMD-V; enabled: the firmware leaves it on."""
     return Feature(supported=_supported(chip), enabled=_enabled(chip))
 
 
-def reduced_exits(chip: Chip) -> Observation[tuple[str, ...]]:
+def read_reduced_exits(chip: ProcessorInputs) -> Observation[tuple[str, ...]]:
     """What spares VM exits, as the kernel names it."""
     moment = chip.source.moment
     if "flags" not in chip.fields:
         return moment.unknown(chip.source.tree.why(CPUINFO) or "not listed on this architecture", CPUINFO)
-    named = models.models().flags
+    named = models.load_models().flags
     found = tuple(each for each in (named.amd_spares if chip.amd else named.intel_spares) if each in chip.flags)
-    if _lists_few(chip):
-        return moment.reported(found, CPUINFO, _FEW) if found else moment.unknown(_FEW, CPUINFO)
+    if _lists_few_flags(chip):
+        return moment.reported(found, CPUINFO, _FEW_FLAGS) if found else moment.unknown(_FEW_FLAGS, CPUINFO)
     return moment.reported(found, CPUINFO)
 
 
-def slat(chip: Chip) -> Feature:
+def describe_slat(chip: ProcessorInputs) -> Feature:
     """EPT or nested paging."""
     if "flags" not in chip.fields:
-        return _untold(chip)
-    supported = _listed(chip, "ept", "npt")
-    return Feature(supported=supported, enabled=_module(chip, supported, "ept", "npt"))
+        return _unknown_feature(chip)
+    supported = _observe_flag(chip, "ept", "npt")
+    return Feature(supported=supported, enabled=_observe_parameter(chip, supported, "ept", "npt"))
 
 
-def tlb_extension(chip: Chip) -> Feature:
+def describe_tlb_extension(chip: ProcessorInputs) -> Feature:
     """VPID or ASID: entries of guests stay over exits."""
     moment, cpuid = chip.source.moment, chip.source.cpuid
     if "flags" not in chip.fields:
-        return _untold(chip)
+        return _unknown_feature(chip)
     if chip.amd:
         supported = chip.flag("svm")
         if supported.value and cpuid and (svm := cpuid.get(0x8000_000A)) is not None:
             supported = moment.reported(True, "cpuid 0x8000000a", f"{svm.ebx} ASIDs")
         loaded = chip.source.tree.exists(f"{_MODULES}/kvm_amd")
         on = moment.inferred(True, f"{_MODULES}/kvm_amd", "KVM gives every guest an ASID")
-        return Feature(supported=supported, enabled=_and(chip, supported, on if loaded else _unloaded(chip)))
-    supported = _listed(chip, "vpid")
-    return Feature(supported=supported, enabled=_module(chip, supported, "vpid", "vpid"))
+        return Feature(
+            supported=supported,
+            enabled=_unless_unsupported(chip, supported, on if loaded else _module_not_loaded(chip)),
+        )
+    supported = _observe_flag(chip, "vpid")
+    return Feature(supported=supported, enabled=_observe_parameter(chip, supported, "vpid", "vpid"))
 
 
-def cache_extension(chip: Chip) -> Feature:
+def describe_cache_extension(chip: ProcessorInputs) -> Feature:
     """Lines of guests stay over exits: caches go by physical address, unless the kernel flushes the first level."""
     moment, tree = chip.source.moment, chip.source.tree
     if "flags" not in chip.fields:
-        return _untold(chip)
+        return _unknown_feature(chip)
     supported = moment.inferred(True, CPUINFO, "caches of x86 go by physical address: an exit evicts nothing")
     said = tree.text(_L1TF)
     if said is None:
-        return Feature(supported=supported, enabled=observations.refused(chip.source, _L1TF))
+        return Feature(supported=supported, enabled=observations.unreadable(chip.source, _L1TF))
     flushes = "cache flushes" in said
     flush = tree.text(f"{_MODULES}/kvm_intel/parameters/vmentry_l1d_flush")
     if flush is not None and flush in ("never", "not required"):
@@ -73,32 +76,32 @@ def cache_extension(chip: Chip) -> Feature:
     return Feature(supported=supported, enabled=moment.inferred(not flushes, _L1TF, said[:100]))
 
 
-def _lists_few(chip: Chip) -> bool:
+def _lists_few_flags(chip: ProcessorInputs) -> bool:
     """Kernels before 5.7 have no line of VMX flags, and a few of them among the others."""
     return chip.intel and "vmx" in chip.flags and "vmx flags" not in chip.fields
 
 
-def _listed(chip: Chip, *names: str) -> Observation[bool]:
+def _observe_flag(chip: ProcessorInputs, *names: str) -> Observation[bool]:
     found = chip.flag(*names)
-    return chip.source.moment.unknown(_FEW, CPUINFO) if _lists_few(chip) and not found.value else found
+    return chip.source.moment.unknown(_FEW_FLAGS, CPUINFO) if _lists_few_flags(chip) and not found.value else found
 
 
-def _supported(chip: Chip) -> Observation[bool]:
+def _supported(chip: ProcessorInputs) -> Observation[bool]:
     """By CPUID first: the kernel strikes the flag where the firmware switched it off."""
     moment, cpuid = chip.source.moment, chip.source.cpuid
     if chip.intel and cpuid and (bit := cpuid.bit(1, "ecx", 5)) is not None:
-        return moment.reported(bit, "cpuid 0x1", _shown(chip))
+        return moment.reported(bit, "cpuid 0x1", _hypervisor_note(chip))
     if chip.amd and cpuid and (bit := cpuid.bit(0x8000_0001, "ecx", 2)) is not None:
-        return moment.reported(bit, "cpuid 0x80000001", _shown(chip))
+        return moment.reported(bit, "cpuid 0x80000001", _hypervisor_note(chip))
     if "flags" in chip.fields:
         found = chip.flag("vmx", "svm")
         return found if found.value else moment.reported(False, CPUINFO, "no flag vmx or svm; the firmware may hide it")
     return moment.unknown("this architecture does not list it", CPUINFO)
 
 
-def _enabled(chip: Chip) -> Observation[bool]:
+def _enabled(chip: ProcessorInputs) -> Observation[bool]:
     moment, tree, supported = chip.source.moment, chip.source.tree, _supported(chip)
-    kvm = kvm_version(chip.source)
+    kvm = read_kvm_version(chip.source)
     if supported.known and not supported.value:
         others = "; /dev/kvm answers by other means than the processor's" if kvm.value == _KVM_API else ""
         return moment.inferred(False, supported.source, f"the processor shows none{others}")
@@ -107,15 +110,17 @@ def _enabled(chip: Chip) -> Observation[bool]:
     for module in ("kvm_intel", "kvm_amd"):
         if tree.exists(f"{_MODULES}/{module}/parameters"):
             return moment.inferred(True, f"{_MODULES}/{module}", "its module is loaded, which refuses where it is off")
-    return _by_register(chip, supported, kvm)
+    return _enabled_by_register(chip, supported, kvm)
 
 
-def _by_register(chip: Chip, supported: Observation[bool], kvm: Observation[int]) -> Observation[bool]:
+def _enabled_by_register(
+    chip: ProcessorInputs, supported: Observation[bool], kvm: Observation[int]
+) -> Observation[bool]:
     """Where KVM is not there to answer."""
     moment = chip.source.moment
     if not (chip.intel or chip.amd):
         return moment.unknown(kvm.why, KVM_DEVICE)
-    register = msr(chip.source, _FEATURE_CONTROL if chip.intel else _VM_CR)
+    register = read_msr(chip.source, _FEATURE_CONTROL if chip.intel else _VM_CR)
     if register.value is not None:
         on = register.value & 0b101 == 0b101 if chip.intel else not register.value >> 4 & 1
         return moment.reported(on, register.source)
@@ -124,30 +129,34 @@ def _by_register(chip: Chip, supported: Observation[bool], kvm: Observation[int]
     return moment.unknown(f"{register.why}; {KVM_DEVICE}: {kvm.why}", register.source)
 
 
-def _module(chip: Chip, supported: Observation[bool], intel: str, amd: str) -> Observation[bool]:
+def _observe_parameter(chip: ProcessorInputs, supported: Observation[bool], intel: str, amd: str) -> Observation[bool]:
     """Whether KVM's module for this processor has a feature on."""
     module, name = ("kvm_amd", amd) if chip.amd else ("kvm_intel", intel)
     path = f"{_MODULES}/{module}/parameters/{name}"
     loaded = chip.source.tree.exists(f"{_MODULES}/{module}")
-    return _and(chip, supported, observations.switch(chip.source, path) if loaded else _unloaded(chip))
+    return _unless_unsupported(
+        chip, supported, observations.observe_switch(chip.source, path) if loaded else _module_not_loaded(chip)
+    )
 
 
-def _and(chip: Chip, supported: Observation[bool], enabled: Observation[bool]) -> Observation[bool]:
+def _unless_unsupported(
+    chip: ProcessorInputs, supported: Observation[bool], enabled: Observation[bool]
+) -> Observation[bool]:
     if supported.known and not supported.value:
         return chip.source.moment.inferred(False, supported.source, "not supported")
     return enabled
 
 
-def _unloaded(chip: Chip) -> Observation[bool]:
+def _module_not_loaded(chip: ProcessorInputs) -> Observation[bool]:
     module = "kvm_amd" if chip.amd else "kvm_intel"
     return chip.source.moment.unknown(f"{module} is not loaded", f"{_MODULES}/{module}")
 
 
-def _untold(chip: Chip) -> Feature:
+def _unknown_feature(chip: ProcessorInputs) -> Feature:
     why = chip.source.tree.why(CPUINFO) or "this architecture does not list it"
     unknown: Observation[bool] = chip.source.moment.unknown(why, CPUINFO)
     return Feature(supported=unknown, enabled=unknown)
 
 
-def _shown(chip: Chip) -> str:
+def _hypervisor_note(chip: ProcessorInputs) -> str:
     return "as the hypervisor shows it" if chip.virtual else ""

@@ -11,7 +11,7 @@ from importlib.resources import files
 
 from nodrop.errors import ConfigError
 from nodrop.host.workload.checks import CHECKS, RECORDS
-from nodrop.host.workload.unlisted_functions import ALIASES, MENTIONED
+from nodrop.host.workload.unlisted_functions import ALIASES, UNLISTED_FUNCTIONS
 from nodrop.model.workload import FeatureStanding, Layer, NetworkFunction, PerformanceFeature, WorkloadClass
 
 TABLE_1 = "table 1"
@@ -30,8 +30,8 @@ COLUMNS: tuple[tuple[str, str], ...] = (
 )
 """Of table 1, from the third on. It prints nine names over ten columns, and its group heading `Storage` stands over the
 last two: so do clause 5's examples, a router that logs and a CDN cache node. The eighth is left without a name."""
-NAMELESS = 7
-UNCLEAR = (
+UNNAMED_COLUMN = 7
+UNCLEAR_WHY = (
     "the table's headings do not line up: the group says signal processing, the row of names non-intensive storage"
 )
 LAYERS: dict[str, Layer] = {
@@ -53,21 +53,21 @@ LESS_IN_CONTROL_PLANES = frozenset(
 
 
 @cache
-def table(number: int) -> tuple[tuple[str, ...], ...]:
+def read_table(number: int) -> tuple[tuple[str, ...], ...]:
     """A table of the document, its heading rows included, cell by cell."""
     text = files(__package__).joinpath("data", f"table-{number}.tsv").read_text(encoding="utf-8")
     return tuple(tuple(line.split("\t")) for line in text.splitlines())
 
 
 @cache
-def functions() -> tuple[NetworkFunction, ...]:
+def list_functions() -> tuple[NetworkFunction, ...]:
     """Every VNF of table 1, then those that only the text speaks of."""
-    return (*_of_table(), *MENTIONED)
+    return (*_table_functions(), *UNLISTED_FUNCTIONS)
 
 
-def _of_table() -> Iterator[NetworkFunction]:
+def _table_functions() -> Iterator[NetworkFunction]:
     use_case = ""
-    for case, name, *marks in table(1)[2:]:
+    for case, name, *marks in read_table(1)[2:]:
         use_case = case or use_case
         if name != NO_VNF:
             yield NetworkFunction(name=name, use_case=use_case, classes=tuple(_classes(marks)))
@@ -77,12 +77,14 @@ def _classes(marks: Sequence[str]) -> Iterator[WorkloadClass]:
     for place, mark in enumerate(marks):
         if mark:
             plane, name = COLUMNS[place]
-            yield WorkloadClass(plane=plane, name=name, clause=TABLE_1, unclear=UNCLEAR if place == NAMELESS else "")
+            yield WorkloadClass(
+                plane=plane, name=name, clause=TABLE_1, unclear=UNCLEAR_WHY if place == UNNAMED_COLUMN else ""
+            )
 
 
-def function(name: str) -> NetworkFunction:
+def find_function(name: str) -> NetworkFunction:
     """The VNF of a name, however its letters are written. Raises ConfigError with the nearest names."""
-    known = {key: (found, found.name) for found in functions() for key in _keys(found.name)}
+    known = {key: (found, found.name) for found in list_functions() for key in _keys(found.name)}
     known |= {_key(alias): (known[_key(meant)][0], alias) for alias, meant in ALIASES.items()}
     asked = _key(name)
     for key in (asked, asked.removeprefix("v")):
@@ -103,18 +105,18 @@ def _key(name: str) -> str:
 
 
 @cache
-def features() -> tuple[PerformanceFeature, ...]:
+def list_features() -> tuple[PerformanceFeature, ...]:
     """Every row of table 3, with what table 2 says of the same."""
-    bare = {_feature_key(row[0]): row for row in table(2)[1:]}
-    return tuple(_feature(row, bare.get(_feature_key(row[0]))) for row in table(3)[1:])
+    bare = {_feature_key(row[0]): row for row in read_table(2)[1:]}
+    return tuple(_feature(row, bare.get(_feature_key(row[0]))) for row in read_table(3)[1:])
 
 
 def _feature(row: Sequence[str], bare: Sequence[str] | None) -> PerformanceFeature:
     name = BOLD.sub("", row[0])
     return PerformanceFeature(
         name=name,
-        bare_metal=None if bare is None else _layers(table(2)[0], bare),
-        virtualised=_layers(table(3)[0], row),
+        bare_metal=None if bare is None else _layers(read_table(2)[0], bare),
+        virtualised=_layers(read_table(3)[0], row),
         is_hypervisors=name != row[0],
         checks=CHECKS.get(name, ()),
         record=RECORDS.get(name, ()),
@@ -130,10 +132,10 @@ def _feature_key(name: str) -> str:
     return _key(BOLD.sub("", name).partition(" (pinning")[0])
 
 
-def standings(vnf: NetworkFunction) -> tuple[FeatureStanding, ...]:
+def list_standings(vnf: NetworkFunction) -> tuple[FeatureStanding, ...]:
     """How each feature matters for a VNF, as far as the document says."""
     names = {each.name for each in vnf.classes}
-    return tuple(_standing(feature, names, {each.plane for each in vnf.classes}) for feature in features())
+    return tuple(_standing(feature, names, {each.plane for each in vnf.classes}) for feature in list_features())
 
 
 def _standing(feature: PerformanceFeature, names: set[str], planes: set[str]) -> FeatureStanding:
