@@ -149,9 +149,7 @@ def running(directory: Path) -> RunState:
         plan=make_plan(directory),
         goals=result.goals,
         trial=TrialStarted(index=3, phase="search", trial=trial),
-        window=TrialProgress(
-            index=3, elapsed_s=0.5, offered_count=500_000, received_count=499_000, lost_count=1000
-        ),
+        window=TrialProgress(index=3, elapsed_s=0.5, offered_count=500_000, received_count=499_000, lost_count=1000),
         trials=result.trials[:3],
     )
 

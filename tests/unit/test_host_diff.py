@@ -12,7 +12,7 @@ from tests.running import MILLION
 from nodrop import store
 from nodrop.analysis.host_diff import HostChange, diff_hosts
 from nodrop.cli import main
-from nodrop.descriptors import text_of, with_fingerprints
+from nodrop.descriptors import format_descriptor, add_fingerprints
 from nodrop.model.base import Value
 from nodrop.model.chd import HostDescriptor
 from nodrop.model.observation import Observation, ObservationTime
@@ -145,8 +145,8 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str,
 
 def test_the_command_compares_files_of_any_form(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     a, b = tmp_path / "a.yaml", tmp_path / "b.xml"
-    a.write_text(text_of(with_fingerprints(host()), "yaml"))
-    b.write_text(text_of(with_fingerprints(changed(host(), "host.kernel", LATER.reported("7", "uname"))), "xml"))
+    a.write_text(format_descriptor(add_fingerprints(host()), "yaml"))
+    b.write_text(format_descriptor(add_fingerprints(changed(host(), "host.kernel", LATER.reported("7", "uname"))), "xml"))
     code, text, beside = said(capsys, str(a), str(b))
     assert (code, beside) == (1, "")
     assert "1 difference: 1 in which host it is.\n" in text
@@ -157,7 +157,7 @@ def test_the_command_compares_files_of_any_form(tmp_path: Path, capsys: pytest.C
 
 def test_the_command_warns_of_an_edited_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "a.json"
-    file.write_text(text_of(with_fingerprints(host()), "json").replace('"DDR4"', '"DDR5"'))
+    file.write_text(format_descriptor(add_fingerprints(host()), "json").replace('"DDR4"', '"DDR5"'))
     code, _, beside = said(capsys, str(file), str(file))
     assert (code, beside) == (
         0,

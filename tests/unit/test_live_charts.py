@@ -11,8 +11,7 @@ from tests.running import MILLION
 
 from nodrop.charts import live
 from nodrop.charts.base import Chart
-from nodrop.charts.render import render_png
-from nodrop.charts.vega_compile import compile_chart
+from nodrop.charts.render import compile_chart, render_png
 from nodrop.model.event import TrialProgress, TrialStarted
 from nodrop.model.goal import Goal
 from nodrop.model.result import RunResult

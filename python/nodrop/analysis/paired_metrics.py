@@ -9,7 +9,6 @@ from nodrop.analysis import text
 from nodrop.analysis.statistics import Sample, sample_variance
 from nodrop.analysis.types import MetricPoint, MetricSeries
 from nodrop.errors import ConfigError
-from nodrop.formatting import AT_LEAST
 from nodrop.model.goal import Limit
 from nodrop.model.summary import Measure, MeasureUnit, Summary
 
@@ -120,7 +119,7 @@ def _points(runs: Sequence[Summary], key: str) -> Iterator[MetricPoint]:
                     value=measure.value,
                     low=measure.low,
                     high=measure.high,
-                    at_least=Limit(measure.limit) in AT_LEAST,
+                    at_least=Limit(measure.limit).sut_may_exceed,
                 )
                 break
 

@@ -3,7 +3,6 @@
 import statistics
 from collections.abc import Iterator, Sequence
 
-from nodrop.formatting import AT_LEAST
 from nodrop.model.base import Value
 from nodrop.model.goal import Limit
 from nodrop.model.summary import Measure, MeasureUnit, Summary
@@ -64,7 +63,7 @@ def _spread(measures: Sequence[Measure], frame_size: str) -> Spread:
         deviation=deviation,
         mean_low=None if half is None else mean - half,
         mean_high=None if half is None else mean + half,
-        at_least=any(Limit(measure.limit) in AT_LEAST for measure in measures),
+        at_least=any(Limit(measure.limit).sut_may_exceed for measure in measures),
     )
 
 

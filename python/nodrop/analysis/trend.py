@@ -8,7 +8,6 @@ from typing import Literal
 from nodrop.analysis import types
 from nodrop.analysis.segments import Segment, ShiftScale, count_saved_bits, estimate_shift, find_segments
 from nodrop.analysis.types import DEFAULT_MARGINS, ComparisonOutcome, Margins, SetupDifference
-from nodrop.formatting import AT_LEAST
 from nodrop.model.base import Value
 from nodrop.model.goal import Limit
 from nodrop.model.summary import Measure, MeasureUnit, Summary
@@ -161,7 +160,7 @@ def _point(run: Summary, measure: Measure, run_groups: Mapping[str, str]) -> Tre
         value=measure.value,
         low=measure.low,
         high=measure.high,
-        at_least=Limit(measure.limit) in AT_LEAST,
+        at_least=Limit(measure.limit).sut_may_exceed,
     )
 
 

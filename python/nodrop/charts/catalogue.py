@@ -1,4 +1,4 @@
-"""The charts of results, by name."""
+"""The catalogue of result charts."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -11,68 +11,70 @@ from nodrop.model.trial import TrialResult
 
 
 class ChartInput(NamedTuple):
-    """What is to be drawn."""
+    """The data of a chart."""
 
     results: Sequence[RunResult]
-    """One or more."""
+    """At least one result."""
     steps: Sequence[SearchDecision]
-    """The search of the first, step by step."""
+    """The search steps of the first result."""
     trial: TrialResult | None
-    """One trial of the first; None leaves the choice to the chart."""
+    """A trial of the first result; None: the chart selects one."""
 
 
 class ChartKind(NamedTuple):
-    """A chart that can be asked for."""
+    """A chart of the catalogue."""
 
     draw: Callable[[ChartInput], Chart]
     text: str
-    """What it shows."""
+    """Short description."""
     takes_several: bool = False
     takes_trial: bool = False
 
 
-def _sankey(asked: ChartInput) -> Chart:
-    trial = asked.trial or sankey.select_trial(asked.results[0])
+def _sankey(source: ChartInput) -> Chart:
+    trial = source.trial or sankey.select_trial(source.results[0])
     if trial is None:
         raise ConfigError(
-            f"a picture of where run {asked.results[0].run_id} lost frames asked, nobody counted them on their way; "
+            f"run {source.results[0].run_id}: no counters along the path, so the place of loss is unknown; "
             "name a run in a lab or on interfaces of this host"
         )
     return sankey.build_chart(trial)
 
 
-def _loss(asked: ChartInput) -> Chart:
-    return loss.build_chart(asked.results[0], *([asked.trial] if asked.trial else []))
+def _loss(source: ChartInput) -> Chart:
+    return loss.build_chart(source.results[0], *([source.trial] if source.trial else []))
 
 
 CHART_KINDS: dict[str, ChartKind] = {
     "funnel": ChartKind(
-        lambda asked: search_bounds.build_chart(asked.results[0], asked.steps), "trials and bounds over time"
+        lambda source: search_bounds.build_chart(source.results[0], source.steps), "trials and bounds over time"
     ),
     "sizes": ChartKind(
-        lambda asked: rate_by_frame_size.build_chart(asked.results),
+        lambda source: rate_by_frame_size.build_chart(source.results),
         "frames per second by frame size",
         takes_several=True,
     ),
     "bits": ChartKind(
-        lambda asked: rate_by_frame_size.build_chart(asked.results, "bps"),
+        lambda source: rate_by_frame_size.build_chart(source.results, "bps"),
         "bits per second by frame size",
         takes_several=True,
     ),
-    "latency": ChartKind(lambda asked: latency.build_chart(asked.results), "latency by percentile", takes_several=True),
+    "latency": ChartKind(
+        lambda source: latency.build_chart(source.results), "latency by percentile", takes_several=True
+    ),
     "latency-ways": ChartKind(
-        lambda asked: latency.build_chart(asked.results, each_way=True),
+        lambda source: latency.build_chart(source.results, each_way=True),
         "the same for each direction",
         takes_several=True,
     ),
-    "load-latency": ChartKind(lambda asked: load_latency.build_chart(asked.results[0]), "latency by load"),
+    "load-latency": ChartKind(lambda source: load_latency.build_chart(source.results[0]), "latency by load"),
     "loss": ChartKind(_loss, "frames lost over time within trials", takes_trial=True),
-    "rate": ChartKind(lambda asked: fixed_rate.build_chart(asked.results[0]), "a run at a fixed rate over time"),
+    "rate": ChartKind(lambda source: fixed_rate.build_chart(source.results[0]), "a run at a fixed rate over time"),
     "sankey": ChartKind(_sankey, "where a trial lost frames, by cause", takes_trial=True),
     "chains": ChartKind(
-        lambda asked: chains.build_chart(asked.results[0], asked.trial),
+        lambda source: chains.build_chart(source.results[0], source.trial),
         "rate, loss and latency by chain",
         takes_trial=True,
     ),
 }
-"""Charts of results, by name."""
+"""Charts by name."""

@@ -1,4 +1,4 @@
-"""What each service chain did in one trial: rate, loss and latency, each way."""
+"""Rate, loss and latency of each service chain in one trial, by direction."""
 
 from collections.abc import Sequence
 
@@ -15,21 +15,21 @@ from nodrop.units import format_count, format_ns, format_pps
 
 RATE_HEIGHT, LOSS_HEIGHT, LATENCY_HEIGHT = 130, 90, 130
 WIDTH_MIN, CHAIN_WIDTH = 300, 70
-"""Pixels: of all chains together at least, and of each where they are few."""
+"""Minimum width of the chart and width per chain, in pixels."""
 WAYS = ("forward", "reverse")
 COLOURS = {"forward": theme.FORWARD, "reverse": theme.REVERSE}
 
 
 def build_chart(result: RunResult, trial: TrialResult | None = None) -> Chart:
-    """The chains of a run side by side. Raises ConfigError where no trial sent anything.
+    """Build the chart of a run's chains. Raises ConfigError without a trial.
 
     Args:
         result: the run.
-        trial: one of its trials; None: that at the fixed rate, else that of its latency or bounds.
+        trial: one of its trials; None: the trial at the fixed rate, else a trial of its latency or bounds.
     """
-    trial = trial or _telling_trial(result)
+    trial = trial or _select_trial(result)
     if trial is None:
-        raise ConfigError(f"a picture of the chains of run {result.run_id} asked, it has no trial; name another result")
+        raise ConfigError(f"run {result.run_id}: no trial to draw chains of; name another result")
     counted = count_by_chain(result.plan.traffic, trial, (50.0, 99.0))
     rates = pick_rate_unit(max(_received_pps(trial, each) for each in counted))
     latencies = [each.latency for each in counted if each.latency]
@@ -38,7 +38,7 @@ def build_chart(result: RunResult, trial: TrialResult | None = None) -> Chart:
     load = format_pps(trial.trial.intended_load_pps)
     return Chart(
         name="chains",
-        title=f"{format_sut(result)}: its chains at {load}",
+        title=f"{format_sut(result)}: chains at {load}",
         subtitle=f"{_lossless_text(counted)}trial {trial.index}; run {result.run_id}",
         summary=_summary(counted),
         definition=_definition(rows, rates, times),
@@ -46,7 +46,7 @@ def build_chart(result: RunResult, trial: TrialResult | None = None) -> Chart:
     )
 
 
-def _telling_trial(result: RunResult) -> TrialResult | None:
+def _select_trial(result: RunResult) -> TrialResult | None:
     fixed = [trial.index for trial in result.trials if trial.phase == FIXED]
     latencies = [each.trial_index for each in result.latencies]
     bounds = [found.lower.trial_index for found in result.goals if found.lower]
@@ -59,7 +59,7 @@ def _received_pps(trial: TrialResult, counted: ChainCounts) -> float:
 
 
 def _loss_ratio(counted: ChainCounts) -> float:
-    """Of what was sent; frames that were not sent are the tester's."""
+    """Return the loss ratio of sent frames; unsent frames are attributed to the tester."""
     return counted.lost_count / counted.offered_count if counted.offered_count else 0.0
 
 
@@ -86,7 +86,7 @@ def _row(trial: TrialResult, counted: ChainCounts, rates: AxisUnit, times: AxisU
 
 
 def _lossless_text(counted: Sequence[ChainCounts]) -> str:
-    return "" if any(each.lost_count for each in counted) else "no frame was lost; "
+    return "" if any(each.lost_count for each in counted) else "no frame lost; "
 
 
 def _summary(counted: Sequence[ChainCounts]) -> str:
@@ -94,10 +94,10 @@ def _summary(counted: Sequence[ChainCounts]) -> str:
     lossy = sorted({each.chain for each in counted if each.lost_count})
     worst = max(counted, key=_loss_ratio)
     least, most = (pick(each.received_count for each in counted) for pick in (min, max))
-    spread_text = f"frames received per chain and way: {format_count(least)} to {format_count(most)}"
+    spread_text = f"frames received per chain and direction: {format_count(least)} to {format_count(most)}"
     count = f"{len(chains)} chains" if len(chains) > 1 else "One chain"
     if not lossy:
-        return f"{count}, none lost a frame; {spread_text}."
+        return f"{count} without loss; {spread_text}."
     way = WAYS[0] if worst.is_forward else WAYS[1]
     ratio = format_small_ratio(_loss_ratio(worst))
     return f"{count}, {len(lossy)} of them lost frames, chain {worst.chain} {way} the most, {ratio}; {spread_text}."
@@ -110,7 +110,7 @@ def _definition(rows: Sequence[Row], rates: AxisUnit, times: AxisUnit) -> Spec:
         _bars(rows, "rate", f"received ({rates.name})", RATE_HEIGHT, not has_loss and not has_latency),
     ]
     if has_loss:
-        panels.append(_bars(rows, "loss", "lost of sent (%)", LOSS_HEIGHT, not has_latency))
+        panels.append(_bars(rows, "loss", "loss of sent (%)", LOSS_HEIGHT, not has_latency))
     if has_latency:
         panels.append(_latency(rows, times))
     return {"data": {"name": "chains"}, "vconcat": panels, "spacing": 10}
@@ -162,7 +162,7 @@ def _bars(rows: Sequence[Row], field: str, title: str, height: int, is_last: boo
 
 
 def _latency(rows: Sequence[Row], times: AxisUnit) -> Spec:
-    """From the median to the 99th percentile."""
+    """Build the latency panel: from the median to the 99th percentile."""
     figures = [row[field] for row in rows for field in ("middle", "high") if row[field] is not None]
     scale, axis = build_scale(figures)
     y: Spec = {

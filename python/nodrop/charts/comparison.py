@@ -1,4 +1,4 @@
-"""Two set-ups side by side: every repeat as a dot, the difference with its interval, and what would not matter."""
+"""The comparison of two setups: every run as a dot, the difference with its interval, and the margin."""
 
 import json
 import math
@@ -19,13 +19,13 @@ from nodrop.charts.base import Chart, Row, Spec
 from nodrop.model.summary import MeasureUnit
 
 AXIS_TITLES: dict[MeasureUnit, str] = {
-    "pps": "rate beside A's mean (%)",
-    "ratio": "loss beside A's (percentage points)",
-    "ns": "latency beside A's mean (%)",
+    "pps": "rate relative to A's mean (%)",
+    "ratio": "loss relative to A's (percentage points)",
+    "ns": "latency relative to A's mean (%)",
 }
 ROW_HEIGHT = 92
 SECONDARY_METRICS_MAX = 6
-"""Of the measures that are no headlines; those first of which something can be said."""
+"""Most secondary measures that are shown; measures with a decided outcome first."""
 COLOUR_A, COLOUR_B = theme.MEETS, theme.GOALS[1]
 SIDES = ("A", "B")
 OUTCOME_COLOURS = {
@@ -36,20 +36,20 @@ OUTCOME_COLOURS = {
 }
 SIDE_OFFSETS = {"A": 0.22, "B": 0.54}
 DIFFERENCE_OFFSET = 0.84
-"""Where in a row they are, from top to bottom."""
+"""Vertical positions within a row, from the top."""
 LANE = 0.06
-"""Dots that would hide each other are so far apart, as a share of a row."""
+"""Distance between lanes of overlapping dots, as a share of a row."""
 LANES = (0, 1, -1, 2, -2)
 DOT_SHARE = 0.013
 """Width of a dot, as a share of the axis."""
 MARGIN_RATIO = 0.06
-"""At the ends of an axis, as a share of it."""
+"""Margin at each end of an axis, as a share of its length."""
 TEXT_SHARE = 0.35
-"""Of an axis, to its right: the difference in words."""
+"""Space for texts to the right, as a share of the axis."""
 
 
 def build_chart(comparison: Comparison) -> Chart:
-    """A comparison: one panel for rates, one for latencies, as their scales differ."""
+    """Build the chart of a comparison, with one panel per unit."""
     shown = _shown(comparison.metrics)
     names = {"A": f"A: {comparison.a.name}", "B": f"B: {comparison.b.name}"}
     of_units = {unit: [each for each in shown if each.unit == unit] for unit in AXIS_TITLES}
@@ -63,7 +63,7 @@ def build_chart(comparison: Comparison) -> Chart:
         name="comparison",
         title=format_short_outcome(comparison),
         note=f"Dots are runs, bars the difference at {comparison.confidence * 100:g} % confidence; "
-        f"inside the grey ({margins}) it would not matter{more}",
+        f"the grey area ({margins}) is the equivalence margin{more}",
         summary=f"{comparison.sentence}. {describe_method(comparison)}",
         definition={"vconcat": panels, "spacing": 24},
         data={
@@ -81,7 +81,7 @@ def build_chart(comparison: Comparison) -> Chart:
 
 
 class PanelScale(NamedTuple):
-    """The axis of a panel."""
+    """The horizontal scale of a panel."""
 
     metrics: Sequence[MetricComparison]
     least: float
@@ -89,9 +89,9 @@ class PanelScale(NamedTuple):
 
     @classmethod
     def of(cls, metrics: Sequence[MetricComparison]) -> "PanelScale":
-        """From the least to the most that is to be seen."""
+        """Compute the scale from all values of the metrics."""
         points = [
-            _beside(point.value, metric.a, metric.unit)
+            _relative_value(point.value, metric.a, metric.unit)
             for metric in metrics
             for series in (metric.a, metric.b)
             for point in series.points
@@ -99,20 +99,20 @@ class PanelScale(NamedTuple):
         least = min(points + [-metric.margin * 100 for metric in metrics])
         most = max(points + [metric.margin * 100 for metric in metrics])
         reach = most - least
-        # An interval that is far wider than the runs lie apart runs off the picture.
+        # Clip intervals that are far wider than the range of the runs.
         low = max(min(metric.low * 100 for metric in metrics), least - reach)
         high = min(max(metric.high * 100 for metric in metrics), most + reach)
         least, most = min(least, low), max(most, high)
-        room = (most - least) * MARGIN_RATIO
-        return cls(metrics, least - room, most + room)
+        margin = (most - least) * MARGIN_RATIO
+        return cls(metrics, least - margin, most + margin)
 
     @property
     def end(self) -> float:
-        """Of the axis, after room for words."""
+        """The end of the axis, including the space for texts."""
         return self.most + (self.most - self.least) * TEXT_SHARE
 
     def ticks(self) -> list[float]:
-        """Round numbers, about six of them."""
+        """Return about six round values."""
         step = next(step for step in STEPS if (self.most - self.least) / step <= TICKS_MAX)
         first = math.ceil(self.least / step)
         return [round(number * step, 6) for number in range(first, math.floor(self.most / step) + 1)]
@@ -131,7 +131,7 @@ def _shown(metrics: Sequence[MetricComparison]) -> list[MetricComparison]:
 
 def _runs(metric: MetricComparison, row: int, scale: PanelScale, names: Mapping[str, str]) -> Iterator[Row]:
     for side, series in zip(SIDES, (metric.a, metric.b), strict=True):
-        found = [_beside(point.value, metric.a, metric.unit) for point in series.points]
+        found = [_relative_value(point.value, metric.a, metric.unit) for point in series.points]
         lanes = _lanes(found, (scale.end - scale.least) * DOT_SHARE)
         for point, beside, lane in zip(series.points, found, lanes, strict=True):
             least = "at least " if point.at_least else ""
@@ -146,7 +146,7 @@ def _runs(metric: MetricComparison, row: int, scale: PanelScale, names: Mapping[
 
 
 def _lanes(found: Sequence[float], width: float) -> list[int]:
-    """In which lane each dot is, so that few hide each other."""
+    """Assign dots to lanes so that few overlap."""
     ends = dict.fromkeys(LANES, -math.inf)
     lanes = [0] * len(found)
     for index in sorted(range(len(found)), key=found.__getitem__):
@@ -156,7 +156,7 @@ def _lanes(found: Sequence[float], width: float) -> list[int]:
 
 
 def _effect(metric: MetricComparison, row: int) -> Row:
-    said = metric.verdict.value
+    outcome = metric.verdict.value
     return {
         "unit": metric.unit,
         "metric": metric.text,
@@ -169,19 +169,19 @@ def _effect(metric: MetricComparison, row: int) -> Row:
         "high": metric.high * 100,
         "margin_low": -metric.margin * 100,
         "margin_high": metric.margin * 100,
-        "verdict": said,
-        "said": f"{said}: {format_effect(metric.effect, metric.unit)}",
+        "verdict": outcome,
+        "said": f"{outcome}:  {format_effect(metric.effect, metric.unit)}",
         "text": f"{metric.text}: B {format_effect(metric.effect, metric.unit)} "
-        f"({format_interval(metric.low, metric.high, metric.unit)}): {said}",
+        f"({format_interval(metric.low, metric.high, metric.unit)}): {outcome}",
     }
 
 
-def _beside(value: float, a: MetricSeries, unit: MeasureUnit) -> float:
+def _relative_value(value: float, a: MetricSeries, unit: MeasureUnit) -> float:
     return (value - a.mean) * 100 if unit == "ratio" else (value / a.mean - 1) * 100
 
 
 def _panel(unit: MeasureUnit, scale: PanelScale, names: Mapping[str, str]) -> Spec:
-    """Every measure of a unit in a row of its own: A's runs, B's runs, and the difference."""
+    """Build a panel with one row per measure: the runs of A, the runs of B, and the difference."""
     x: Spec = {
         "type": "quantitative",
         "title": AXIS_TITLES[unit],
@@ -285,7 +285,7 @@ def _layer(data: str, unit: MeasureUnit, mark: Spec, encoding: Spec) -> Spec:
 
 
 def _by_side(names: Mapping[str, str], shown: Sequence[str]) -> Spec:
-    """A colour or a shape for each side."""
+    """Encode the side as a colour or a shape."""
     return {
         "field": "side",
         "type": "nominal",
@@ -295,7 +295,7 @@ def _by_side(names: Mapping[str, str], shown: Sequence[str]) -> Spec:
 
 
 def _with_legend(panel: Spec) -> Spec:
-    """The panel that says, for all of them, which dots are whose."""
+    """Add the legend of the sides to a panel."""
     legend = {"title": None, "orient": "top", "symbolOpacity": 1, "symbolSize": 90}
     layers = [
         layer

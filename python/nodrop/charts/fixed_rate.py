@@ -1,4 +1,4 @@
-"""A run at a fixed rate over time: what was sent, received and lost."""
+"""A run at a fixed rate over time: frames sent, received and lost."""
 
 from nodrop.charts import loss
 from nodrop.charts.base import Chart
@@ -8,11 +8,10 @@ from nodrop.model.trial import FIXED
 
 
 def build_chart(result: RunResult) -> Chart:
-    """The trial of a run at a fixed rate. Raises ConfigError where there is none."""
+    """Build the chart of a run at a fixed rate. Raises ConfigError for other runs."""
     trial = next((trial for trial in result.trials if trial.phase == FIXED), None)
     if trial is None:
         raise ConfigError(
-            f"a picture of run {result.run_id} at a fixed rate asked, it has no such trial; "
-            "name a run at a fixed rate, or draw its funnel"
+            f"run {result.run_id}: no trial at a fixed rate; name a run at a fixed rate, or draw the chart funnel"
         )
     return loss.build_chart(result, trial).model_copy(update={"name": "rate"})

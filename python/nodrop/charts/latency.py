@@ -1,4 +1,4 @@
-"""Latency by percentile at each load, on HdrHistogram's axis: every step right is a tenth of the frames."""
+"""Latency by percentile at each load, on HdrHistogram's axis: each step to the right is a tenth of the frames."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,40 +14,37 @@ from nodrop.model.trial import DirectionTimes, TrialResult
 from nodrop.units import format_ns, format_pps
 
 MARKED = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999)
-"""Percentiles with a mark on every line."""
+"""Percentiles with a mark on every curve."""
 
 
 class LatencyCurve(NamedTuple):
-    """Latency at one load."""
+    """The latency curve of one load."""
 
     name: str
     points: tuple[tuple[float, int], ...]
-    """Percentile and nanoseconds."""
+    """Pairs of percentile and nanoseconds."""
 
 
 def build_chart(results: Sequence[RunResult], *, each_way: bool = False) -> Chart:
-    """Percentile curves of all latency trials, or of a trial at a fixed rate. Raises ConfigError without histograms.
+    """Build the curves of all latency trials, or of a trial at a fixed rate. Raises ConfigError without histograms.
 
     Args:
-        results: one run, or several to compare.
-        each_way: whether directions are told apart.
+        results: one run, or several runs to compare.
+        each_way: whether each direction has its own curve.
     """
     names = label_runs(results) if len(results) > 1 else [""]
     lines = [line for name, result in zip(names, results, strict=True) for line in _lines(result, name, each_way)]
     if not lines:
-        raise ConfigError(
-            f"a picture of the latency of {format_runs(results)} asked, no histogram of it was kept; "
-            "name a run that measured latency"
-        )
+        raise ConfigError(f"{format_runs(results)}: no latency histogram is stored; name a run that measured latency")
     unit = pick_time_unit(max(latency_ns for line in lines for _, latency_ns in line.points))
     least = min(line.points[-1][0] for line in lines)
     return Chart(
         name="latency",
         title=_title(results, lines),
         subtitle=format_runs(results),
-        note=f"every line ends where fewer than {CURVE_BEHIND_COUNT} measured frames were slower",
+        note=f"each curve ends where fewer than {CURVE_BEHIND_COUNT} measured frames were slower",
         summary=" ".join(_line_text(line) for line in lines)
-        + f" Every line goes at least to the {_percentile_text(least)} percentile.",
+        + f" Every curve reaches at least the {_percentile_text(least)} percentile.",
         definition=build_definition(
             [line.name for line in lines],
             unit,
@@ -59,7 +56,7 @@ def build_chart(results: Sequence[RunResult], *, each_way: bool = False) -> Char
 
 
 def _title(results: Sequence[RunResult], lines: Sequence[LatencyCurve]) -> str:
-    """What the line of the NDR says, or the only one; of several runs none is the one."""
+    """Return a title from the curve at NDR, or from the only curve; without values for several runs."""
     telling = [line for line in lines if line.name.startswith("NDR,")] or lines
     known = dict(telling[0].points)
     if len(telling) > 1 or 99.0 not in known:
@@ -69,7 +66,7 @@ def _title(results: Sequence[RunResult], lines: Sequence[LatencyCurve]) -> str:
 
 
 def _lines(result: RunResult, run_name: str, each_way: bool) -> list[LatencyCurve]:
-    """The latency of each load of a run, lowest load first."""
+    """Return the curves of a run, lowest load first."""
     trials = sorted(_trials(result).items(), key=lambda item: item[1].trial.intended_load_pps)
     lines = []
     for name, trial in trials:
@@ -81,8 +78,8 @@ def _lines(result: RunResult, run_name: str, each_way: bool) -> list[LatencyCurv
 
 
 def _trials(result: RunResult) -> dict[str, TrialResult]:
-    """Trials with histograms by what they are called: loads that were found, or the one that was asked for."""
-    between = " asked, " if result.plan.fixed else ", "
+    """Return trials with histograms by name: the loads found, or the fixed rate."""
+    between = " requested, " if result.plan.fixed else ", "
     if result.latencies:
         trials = [result.trials[each.trial_index] for each in result.latencies]
         names = [f"{each.label}{between}{format_pps(each.load_pps)}" for each in result.latencies]
@@ -122,13 +119,13 @@ def _percentile_text(percentile: float) -> str:
 
 
 def build_definition(names: Sequence[str], unit: AxisUnit, latencies: Sequence[float], most: float) -> Spec:
-    """The chart without its data.
+    """Build the definition without data.
 
     Args:
-        names: of the lines.
-        unit: of the latencies.
-        latencies: all there are, in that unit.
-        most: the end of the percentiles' axis, as 1 / (1 - p).
+        names: names of the curves.
+        unit: unit of the latencies.
+        latencies: all latencies in that unit.
+        most: end of the percentile axis, as 1 / (1 - p).
     """
     scale, axis = build_scale(latencies)
     domain = {"domain": list(names)}
@@ -137,7 +134,7 @@ def build_definition(names: Sequence[str], unit: AxisUnit, latencies: Sequence[f
             "field": "behind",
             "type": "quantitative",
             "scale": {"type": "log", "domain": [1, most * 1.1], "nice": False},
-            "axis": build_percentile_axis("share of frames that took no longer (percentile)", most * 1.1),
+            "axis": build_percentile_axis("share of frames at or below this latency (percentile)", most * 1.1),
         },
         "y": {
             "field": "latency",

@@ -1,6 +1,6 @@
-"""A run while it goes on: loads tried and bounds closing in, and what passes in the trial that runs.
+"""Live charts of a run: trials and converging bounds, and rate and loss of the current trial.
 
-Definitions depend on the goals alone, never on data, so that whoever shows them need only put new rows in their place.
+Definitions depend on the goals only, never on data, so that a page only has to replace the rows.
 Loads are in frames per second and times in seconds throughout.
 """
 
@@ -17,7 +17,7 @@ from nodrop.model.result import RunResult, SearchDecision
 
 HEIGHT, SMALL_HEIGHT = 210, 110
 MEETS_ALL, MEETS_SOME, MEETS_NONE = "meets every goal", "meets some goals", "meets none"
-IS_RUNNING, DID_NOT_COUNT = "runs now", "did not count"
+IS_RUNNING, DID_NOT_COUNT = "running", "invalid"
 OUTCOMES = {
     MEETS_ALL: theme.MEETS,
     MEETS_SOME: theme.MEETS_SOME[0],
@@ -25,45 +25,47 @@ OUTCOMES = {
     IS_RUNNING: theme.INK,
     DID_NOT_COUNT: theme.INVALID,
 }
-"""What came of a trial, and its colour."""
+"""Outcomes of trials and their colours."""
 STEP_MIN_S = 0.1
-"""Rates are told over at least this long: frames come in bunches."""
+"""Shortest interval of a rate, because frames arrive in bursts."""
 ROUND_PPS = tuple(digit * 10.0**power for power in range(11) for digit in (1, 2, 5))
-"""Loads worth a line on a logarithmic axis, as far as they are on it."""
+"""Candidate ticks of a logarithmic load axis."""
 COLUMNS = 2
-"""Of a legend: it then fits on a narrow screen."""
+"""Columns of a legend, so that it fits on a narrow screen."""
 LOSS_AXIS_MIN = 0.001
-"""The axis of loss is never shorter: no loss then looks like none."""
+"""Shortest axis of loss, so that the absence of loss is visible."""
 IN_TRIAL = "time in this trial (s)"
 UPPER_BOUND_MARGIN = 1.5
-"""How far above the lowest load known to be too high one looks before any is known to be met."""
+"""Upper end of the load axis, relative to the upper bound, while no lower bound exists."""
 POINTS_MAX = 600
-"""Of a trial; of a longer one every second is left out, then every second of those left."""
+"""Most points of a trial; every second point is dropped when a trial has more."""
 
 
 def build_search_chart() -> Chart:
-    """All loads tried so far, on a logarithmic axis; empty."""
+    """Build an empty chart of all loads on a logarithmic axis."""
     load = _load({"type": "log", "nice": False}, ROUND_PPS)
     return _chart(
         "search",
         "Every load tried",
-        "Each bar is a trial, as long as it took, at the load that was offered.",
-        {"height": SMALL_HEIGHT, "layer": [_room("span", load), _trials("trials", load, legend=True)]},
+        "Each bar is a trial: its length is the duration, its height the offered load.",
+        {"height": SMALL_HEIGHT, "layer": [_axis_range("span", load), _trials("trials", load, legend=True)]},
         ("span", "trials"),
     )
 
 
 def build_bounds_chart(goals: Sequence[Goal]) -> Chart:
-    """The loads around the bounds, which close in; empty."""
+    """Build an empty chart of the loads around the converging bounds."""
     load = _load({"zero": False, "nice": False})
-    layers = [_room("around", load), {"layer": list(_bounds(goals, load))}, _trials("near", load, legend=False)]
+    layers = [_axis_range("around", load), {"layer": list(_bounds(goals, load))}, _trials("near", load, legend=False)]
     definition = {"height": HEIGHT, "layer": layers, "resolve": {"scale": {"color": "independent"}}}
-    summary = "The area between each goal's bounds narrows to the answer: the load is met below it, and not above."
-    return _chart("bounds", "Bounds closing in", summary, definition, ("around", "between", "bounds", "near"))
+    summary = (
+        "The area between the bounds of each goal narrows to the result: loads below meet the goal, loads above do not."
+    )
+    return _chart("bounds", "Converging bounds", summary, definition, ("around", "between", "bounds", "near"))
 
 
 def build_rate_chart() -> Chart:
-    """What is sent and received in the running trial; empty."""
+    """Build an empty chart of the rates sent and received in the current trial."""
     colours = {"sent": theme.SENT, "received": theme.RECEIVED}
     encoding = {
         "x": _time("time", IN_TRIAL),
@@ -73,12 +75,12 @@ def build_rate_chart() -> Chart:
     }
     mark = {"type": "line", "interpolate": "monotone", "clip": True}
     definition = {"height": SMALL_HEIGHT, "data": {"name": "rates"}, "mark": mark, "encoding": encoding}
-    summary = "Frames sent and received each second; where the lines part, frames are lost or on their way."
+    summary = "Frames sent and received per second; where the lines diverge, frames are lost or in flight."
     return _chart("rate", "Sent and received", summary, definition, ("rates",))
 
 
 def build_loss_chart() -> Chart:
-    """What share is lost, in the course of the running trial; empty."""
+    """Build an empty chart of the loss ratio over the current trial."""
     share = _quantity("loss", "lost", "~%", {"zero": True, "domainMin": 0})
     bars = {
         "data": {"name": "losses"},
@@ -92,18 +94,18 @@ def build_loss_chart() -> Chart:
     }
     least = {"mark": {"type": "rule", "opacity": 0}, "encoding": {"y": {"datum": LOSS_AXIS_MIN}}}
     definition = {"height": SMALL_HEIGHT, "layer": [bars, {"data": {"name": "losses"}} | least]}
-    return _chart("loss", "Loss", "Share of the frames lost, moment by moment.", definition, ("losses",))
+    return _chart("loss", "Loss", "Share of frames lost over time.", definition, ("losses",))
 
 
 def build_search_rows(
     result: RunResult, steps: Sequence[SearchDecision], now: TrialStarted | None = None
 ) -> dict[str, list[Row]]:
-    """Rows for the charts of the search.
+    """Build the rows for the charts of the search.
 
     Args:
-        result: the run as far as it is, with at least one search trial.
-        steps: what its trials changed.
-        now: the trial that runs, if it is one of the search.
+        result: the run so far, with at least one search trial.
+        steps: the decisions after its trials.
+        now: the current trial, if it is a search trial.
     """
     shown = build_search_chart_data(result, steps)
     trials = list(_trial_rows(shown, len(result.plan.search.goals)))
@@ -127,41 +129,41 @@ def build_search_rows(
 
 
 def build_trial_rows(progress: Sequence[TrialProgress]) -> dict[str, list[Row]]:
-    """Rows for the charts of the running trial."""
+    """Build the rows for the charts of the current trial."""
     rates: list[Row] = []
     losses: list[Row] = []
     before = TrialProgress(index=0, elapsed_s=0.0, offered_count=0, received_count=0)
     for now in progress:
         if (took_s := now.elapsed_s - before.elapsed_s) < STEP_MIN_S:
             continue
-        sent_count, lost_count = now.offered_count - before.offered_count, now.lost_count - before.lost_count
+        offered_count, lost_count = now.offered_count - before.offered_count, now.lost_count - before.lost_count
         received_count = now.received_count - before.received_count
-        for way, count in (("sent", sent_count), ("received", received_count)):
+        for way, count in (("sent", offered_count), ("received", received_count)):
             rates.append({"time": now.elapsed_s, "rate": count / took_s, "way": way})
-        share = min(1.0, lost_count / sent_count) if sent_count else 0.0
+        share = min(1.0, lost_count / offered_count) if offered_count else 0.0
         losses.append({"start": before.elapsed_s, "time": now.elapsed_s, "loss": share})
         before = now
     return {"rates": rates, "losses": losses}
 
 
 def thin_progress(progress: list[TrialProgress]) -> list[TrialProgress]:
-    """The same, in no more points than a chart can show."""
+    """Reduce the progress reports to the number of points that a chart can show."""
     return progress if len(progress) <= POINTS_MAX else progress[::2]
 
 
 def _chart(name: str, title: str, summary: str, definition: Spec, data: Sequence[str]) -> Chart:
-    look = {"width": theme.WIDTH, "autosize": {"type": "fit-x", "contains": "padding"}, "padding": 4}
-    return Chart(name=name, title=title, summary=summary, definition=look | definition, data=dict.fromkeys(data, ()))
+    style = {"width": theme.WIDTH, "autosize": {"type": "fit-x", "contains": "padding"}, "padding": 4}
+    return Chart(name=name, title=title, summary=summary, definition=style | definition, data=dict.fromkeys(data, ()))
 
 
-def _room(data: str, load: Spec) -> Spec:
-    """Loads that the axis shows in any case."""
+def _axis_range(data: str, load: Spec) -> Spec:
+    """Build invisible points that define the minimum range of the axis."""
     encoding = {"x": _time("time"), "y": load | {"field": "load"}}
     return {"data": {"name": data}, "mark": {"type": "point", "opacity": 0}, "encoding": encoding}
 
 
 def _trials(data: str, load: Spec, *, legend: bool) -> Spec:
-    """A bar for every trial."""
+    """Build a bar for every trial."""
     return {
         "data": {"name": data},
         "mark": {"type": "rule", "strokeWidth": 5, "strokeCap": "square", "clip": True},
@@ -175,7 +177,7 @@ def _trials(data: str, load: Spec, *, legend: bool) -> Spec:
 
 
 def _bounds(goals: Sequence[Goal], load: Spec) -> Iterator[Spec]:
-    """Per goal, what lies between its bounds as an area, with lines around it."""
+    """Build an area between the bounds of each goal, with lines at the bounds."""
     names = [format_goal(goal) for goal in goals]
     colours = {name: theme.goal_colour(position) for position, name in enumerate(names)}
     shape = {"interpolate": "step-after", "clip": True}
@@ -208,7 +210,7 @@ def _trial_row(trial: int, start_s: float, end_s: float, load_pps: float, outcom
 
 
 def _around(shown: SearchChartData, steps: Sequence[SearchDecision]) -> tuple[float, float]:
-    """Loads to look at: around the bounds; as long as there are no lower ones, everything below the upper ones."""
+    """Return the load range around the bounds; from 0 while no lower bound exists."""
     states = steps[-1].after if steps else ()
     uppers_pps = [state.upper_pps for state in states if state.upper_pps]
     if uppers_pps and not any(state.lower_pps for state in states):
@@ -218,7 +220,7 @@ def _around(shown: SearchChartData, steps: Sequence[SearchDecision]) -> tuple[fl
 
 
 class _Bounds(NamedTuple):
-    """An edge in seconds and frames per second."""
+    """The bounds of a goal from a time on, in seconds and frames per second."""
 
     goal: int
     time_s: float
@@ -232,7 +234,7 @@ def _in_pps(edge: BoundsAt, shown: SearchChartData) -> _Bounds:
 
 
 def _between_rows(edges: Sequence[_Bounds], names: Sequence[str], low_pps: float, high_pps: float) -> Iterator[Row]:
-    """What is between two bounds, cut off where the loads around the answer end."""
+    """Yield areas between bounds, clipped to the load range."""
     for edge in edges:
         if edge.lower_pps is None or edge.upper_pps is None:
             continue
@@ -242,7 +244,7 @@ def _between_rows(edges: Sequence[_Bounds], names: Sequence[str], low_pps: float
 
 
 def _bound_rows(edges: Sequence[_Bounds], names: Sequence[str], low_pps: float, high_pps: float) -> Iterator[Row]:
-    """The bounds over time, as far as they are among the loads around the answer."""
+    """Yield the bounds over time that lie in the load range."""
     for edge in edges:
         for side, load_pps in (("lower", edge.lower_pps), ("upper", edge.upper_pps)):
             if load_pps is not None and low_pps <= load_pps <= high_pps:
@@ -265,7 +267,7 @@ def _quantity(field: str, title: str, form: str, scale: Spec) -> Spec:
 
 
 def _colour(field: str, colours: dict[str, str], orient: str | None) -> Spec:
-    """Colours by value; without a legend where another chart beside has it."""
+    """Encode values as colours; without a legend where a neighbouring chart has one."""
     scale = {"domain": list(colours), "range": list(colours.values())}
     symbol = {"symbolType": "stroke", "symbolStrokeWidth": 4, "symbolOpacity": 1}
     legend = {"title": None, "orient": orient, "columns": COLUMNS} | symbol if orient else None

@@ -1,4 +1,4 @@
-"""Latency against load: how it grows towards the load at which frames are lost."""
+"""Latency by load: its growth towards the load at which frames are lost."""
 
 from collections.abc import Sequence
 from statistics import median
@@ -15,14 +15,14 @@ from nodrop.units import format_ns, format_pps
 
 PERCENTILES = {"median": "p50_ns", "99 %": "p99_ns", "99.9 %": "p999_ns"}
 NEARBY_LOAD_RATIO = 1.1
-"""Loads that differ by no more than this factor share a point of the line."""
+"""Largest ratio of loads that share a point of the line."""
 COLOURS = [theme.MEETS, theme.MEETS_SOME[0], theme.FAILS]
 
 
 def build_chart(result: RunResult) -> Chart:
-    """Latency of every trial that measured it, by load. Raises ConfigError where fewer than two loads did.
+    """Build the chart of the latency of every trial, by load. Raises ConfigError for fewer than two loads.
 
-    Of the directions of a trial it is the slower one's.
+    The latency of a trial is that of its slower direction.
     """
     trials = [
         trial
@@ -31,8 +31,7 @@ def build_chart(result: RunResult) -> Chart:
     ]
     if len({trial.trial.intended_load_pps for trial in trials}) < 2:
         raise ConfigError(
-            f"a picture of latency by load in run {result.run_id} asked, it measured latency at fewer than two loads; "
-            "name a run that searched"
+            f"run {result.run_id}: latency was measured at fewer than two loads; name a run with a search"
         )
     loads = pick_rate_unit(median(trial.trial.intended_load_pps for trial in trials))
     times = pick_time_unit(max(_slower_ns(trial, field) for trial in trials for field in PERCENTILES.values()))
@@ -42,7 +41,7 @@ def build_chart(result: RunResult) -> Chart:
         name="load_latency",
         title=f"{format_sut(result)}: latency by load",
         subtitle=f"run {result.run_id}",
-        note="a dot for every trial, the slower direction's; lines join medians of loads close together",
+        note="dots: trials, slower direction; lines: medians of nearby loads",
         summary=_summary(trials),
         definition=_definition(rows, len(result.goals), loads, times),
         data={"trials": tuple(rows), "lines": tuple(lines)}
@@ -69,7 +68,7 @@ def _rows(trial: TrialResult, loads: AxisUnit, times: AxisUnit) -> list[Row]:
 
 
 def _lines(rows: Sequence[Row]) -> list[Row]:
-    """Medians of the trials at loads next to each other."""
+    """Return the medians of trials at nearby loads."""
     lines = []
     for percentile in PERCENTILES:
         near: list[Row] = []
@@ -105,7 +104,7 @@ def _summary(trials: Sequence[TrialResult]) -> str:
 
 
 def _goal_marks(goal_count: int, x: Spec) -> list[Spec]:
-    """A line where each goal was found; labels one lower than the other, the highest load's to the right."""
+    """Build a line at the result of each goal, with staggered labels; the label of the highest load is on the right."""
     marks: list[Spec] = []
     for goal in range(goal_count):
         own: Spec = {"data": {"name": "goals"}, "transform": [{"filter": {"field": "goal", "equal": goal}}]}

@@ -1,4 +1,4 @@
-"""Loss within trials: when frames were lost, beside what was sent and received, and to what."""
+"""Loss over time within trials, with the rates sent and received, and the causes."""
 
 from collections.abc import Sequence
 
@@ -12,26 +12,24 @@ from nodrop.model.trial import FIXED, TrialResult
 from nodrop.units import format_count, format_pps
 
 TRIAL_COUNT = 6
-"""As many trials are shown where none is asked for."""
+"""Number of trials that are selected by default."""
 WIDE_HEIGHTS, SMALL_HEIGHTS = (170, 130), (80, 70)
 SMALL_WIDTH = 330
 
 
 def build_chart(result: RunResult, *trials: TrialResult) -> Chart:
-    """How these trials of a run went, each in a picture of its own. Raises ConfigError where nothing was sent.
+    """Build the chart of trials of a run, one panel each. Raises ConfigError where nothing was sent.
 
     Args:
         result: the run.
-        trials: of it; none: those that decided its goals and those that lost something, the dearest first.
+        trials: trials of the run; none: those that decided its goals, and those with loss.
     """
     shown = [trial for trial in (trials or select_trials(result)) if trial.windows.end_s]
     if not shown:
-        raise ConfigError(
-            f"a picture of the loss in run {result.run_id} asked, no trial of it has windows; name another result"
-        )
-    courses = [time_series.build_spans(trial) for trial in shown]
-    unit = time_series.pick_unit(courses)
-    made = list(zip(shown, courses, strict=True))
+        raise ConfigError(f"run {result.run_id}: no trial has windows to draw loss of; name another result")
+    spans_by_trial = [time_series.build_spans(trial) for trial in shown]
+    unit = time_series.pick_unit(spans_by_trial)
+    made = list(zip(shown, spans_by_trial, strict=True))
     texts = [_text(result, trial, spans) for trial, spans in made]
     lone = len(shown) == 1
     return Chart(
@@ -40,7 +38,7 @@ def build_chart(result: RunResult, *trials: TrialResult) -> Chart:
         subtitle=f"run {result.run_id}",
         note=_known_text(shown),
         summary=" ".join(texts),
-        definition=_alone(courses[0], unit) if lone else _several(result, shown, courses, unit),
+        definition=_alone(spans_by_trial[0], unit) if lone else _several(result, shown, spans_by_trial, unit),
         data={
             "rates": tuple(row for each in made for row in time_series.build_rate_rows(*each, unit)),
             "lost": tuple(row for each in made for row in time_series.build_lost_rows(*each)),
@@ -50,17 +48,17 @@ def build_chart(result: RunResult, *trials: TrialResult) -> Chart:
 
 
 def select_trials(result: RunResult) -> list[TrialResult]:
-    """Trials worth a look: those behind the bounds, then those that lost least but something; in the order made."""
+    """Select the trials behind the bounds, then those with the least loss above zero; in trial order."""
     bounds = [bound.trial_index for found in result.goals for bound in (found.upper, found.lower) if bound]
     losing = sorted((trial for trial in result.trials if trial.lost_count), key=lambda trial: trial.loss_ratio)
     fixed = [trial.index for trial in result.trials if trial.phase == FIXED]
-    wanted = list(dict.fromkeys([*fixed, *bounds, *(trial.index for trial in losing)]))[:TRIAL_COUNT]
+    selected = list(dict.fromkeys([*fixed, *bounds, *(trial.index for trial in losing)]))[:TRIAL_COUNT]
     by_index = {trial.index: trial for trial in result.trials}
-    return [by_index[index] for index in sorted(wanted)]
+    return [by_index[index] for index in sorted(selected)]
 
 
 def format_causes(trial: TrialResult) -> str:
-    """To what most frames were lost, as the ledger has it; empty where there is none."""
+    """Format the main causes of loss from the ledger; empty without a ledger."""
     if not trial.ledger:
         return ""
     counts: dict[str, int] = {}
@@ -69,14 +67,14 @@ def format_causes(trial: TrialResult) -> str:
             for cause in hop.causes:
                 counts[cause.text] = counts.get(cause.text, 0) + cause.count
             if hop.unattributed_count > 0:
-                counts["no counter tells why"] = counts.get("no counter tells why", 0) + hop.unattributed_count
+                counts["cause unknown"] = counts.get("cause unknown", 0) + hop.unattributed_count
     most = sorted(counts.items(), key=lambda item: -item[1])[:2]
     return "; ".join(f"{format_count(count)}: {text}" for text, count in most)
 
 
 def _title(trials: Sequence[TrialResult]) -> str:
     if len(trials) > 1:
-        return f"frames lost over time in {len(trials)} of its trials"
+        return f"frames lost over time in {len(trials)} trials"
     return f"{format_pps(trials[0].trial.intended_load_pps)}, {format_lost_frames(trials[0])}"
 
 
@@ -84,16 +82,16 @@ def _known_text(trials: Sequence[TrialResult]) -> str:
     unsent = f"{format_count(trials[0].unsent_count)} more could not be sent; " if trials[0].unsent_count else ""
     alone = unsent if len(trials) == 1 else ""
     if all(time_series.has_loss_times(trial.windows) for trial in trials):
-        return f"{alone}lost: overtaken by a later frame, or (pale) still missing at the end"
+        return f"{alone}lost: overtaken by a later frame, or (pale) missing at the end"
     return f"{alone}lost: sent and not received in the same window"
 
 
 def _text(result: RunResult, trial: TrialResult, spans: Sequence[time_series.TrialSpan]) -> str:
-    where = time_series.format_worst_loss(spans)
+    time_of_loss = time_series.format_worst_loss(spans)
     causes = format_causes(trial)
     parts = [
         f"Trial {trial.index} at {format_pps(trial.trial.intended_load_pps)} {format_loss(trial)}",
-        where if trial.lost_count else "",
+        time_of_loss if trial.lost_count else "",
         causes,
         format_outcome(result, list_met_goals(result, trial)) if trial.phase == "search" else "",
     ]
@@ -112,10 +110,13 @@ def _alone(spans: Sequence[time_series.TrialSpan], unit: AxisUnit) -> Spec:
 
 
 def _several(
-    result: RunResult, trials: Sequence[TrialResult], courses: Sequence[Sequence[time_series.TrialSpan]], unit: AxisUnit
+    result: RunResult,
+    trials: Sequence[TrialResult],
+    spans_by_trial: Sequence[Sequence[time_series.TrialSpan]],
+    unit: AxisUnit,
 ) -> Spec:
     panels = []
-    for trial, spans in zip(trials, courses, strict=True):
+    for trial, spans in zip(trials, spans_by_trial, strict=True):
         until_s = spans[-1].end_s
         heading = {
             "text": f"Trial {trial.index}: {format_pps(trial.trial.intended_load_pps)}",

@@ -1,4 +1,4 @@
-"""Throughput by frame size, as RFC 2544 section 26.1 has it drawn: what was found, beside what the link carries."""
+"""Throughput by frame size, drawn as in RFC 2544 section 26.1: results with the theoretical maximum of the link."""
 
 import math
 from collections.abc import Sequence
@@ -9,46 +9,44 @@ from nodrop.charts.axis import build_scale, pick_bit_unit, pick_rate_unit
 from nodrop.charts.base import Chart, Row, Spec
 from nodrop.charts.tooltips import format_frame_size, format_runs, format_suts
 from nodrop.errors import ConfigError
-from nodrop.formatting import AT_LEAST, LIMIT_NAMES, format_goal
+from nodrop.formatting import LIMIT_NAMES, format_goal
 from nodrop.model.result import RunResult
 from nodrop.rates import WIRE_OVERHEAD_BYTES, line_rate_pps
 from nodrop.units import format_bps, format_pps
 
 MAXIMUM = "theoretical maximum"
 VIRTUAL_DRIVERS = frozenset({"veth", "tun", "bridge", "dummy", "openvswitch", ""})
-"""Of interfaces that say how fast they are and are not."""
+"""Drivers of interfaces with a nominal speed that is not a real limit."""
 LABELLED_COUNT = 12
-"""Figures stand beside the marks where there are no more than this many sizes."""
+"""Most frame sizes with labels next to the marks."""
 WIDTH_MIN, SIZE_WIDTH = 360, 120
-"""Pixels: of all sizes together at least, and of each where they are few."""
+"""Minimum width of the chart and width per frame size, in pixels."""
 LABEL_HEIGHT, LABEL_GAP = 13, 13
-"""Pixels of a label, and between its middle and its mark."""
+"""Height of a label, and distance between its middle and its mark, in pixels."""
 
 
 class RatePoint(NamedTuple):
-    """A rate at a frame size."""
+    """The rate at a frame size."""
 
     series: str
     size: str
     frame_bytes: float
     rate_pps: float
     is_least: bool
-    """Whether the SUT does at least that, and something else was the limit."""
+    """Whether something other than the SUT was the limit, so that the rate is a lower limit."""
     says: str
 
 
 def build_chart(results: Sequence[RunResult], unit: Literal["pps", "bps"] = "pps") -> Chart:
-    """What was found for each goal at each frame size. Raises ConfigError where nothing was.
+    """Build the chart of the result of each goal at each frame size. Raises ConfigError without results.
 
     Args:
-        results: of several frame sizes; also of one.
+        results: runs of one or several frame sizes.
         unit: frames per second, or bits per second on the wire, gaps included.
     """
     found = [figure for result in results for figure in _found(result)]
     if not found:
-        raise ConfigError(
-            f"a picture of the throughput of {format_runs(results)} asked, none was found; name runs that found one"
-        )
+        raise ConfigError(f"{format_runs(results)}: no throughput was found; name runs with a result")
     figures = [*found, *_maxima(results)]
     scaled = {figure: figure.rate_pps * _per_frame(figure, unit) for figure in figures}
     shown = pick_bit_unit(max(scaled.values())) if unit == "bps" else pick_rate_unit(max(scaled.values()))
@@ -88,7 +86,7 @@ def _found(result: RunResult) -> list[RatePoint]:
     for found in result.goals:
         if not found.lower:
             continue
-        load_pps, is_least = found.lower.load_pps, found.limit in AT_LEAST
+        load_pps, is_least = found.lower.load_pps, found.limit.sut_may_exceed
         wire = format_bps(load_pps * (frame_bytes + WIRE_OVERHEAD_BYTES) * 8)
         least = f"at least, limited by {LIMIT_NAMES[found.limit]}: " if is_least else ""
         says = f"{format_goal(found.goal)} at {size}: {least}{format_pps(load_pps)}, {wire}"
@@ -97,7 +95,7 @@ def _found(result: RunResult) -> list[RatePoint]:
 
 
 def _maxima(results: Sequence[RunResult]) -> list[RatePoint]:
-    """What the links carry at each size, where they are links with a speed."""
+    """Return the theoretical maximum at each frame size, for links with a real speed."""
     figures = {}
     for result in results:
         if has_real_links(result):
@@ -110,7 +108,7 @@ def _maxima(results: Sequence[RunResult]) -> list[RatePoint]:
 
 
 def has_real_links(result: RunResult) -> bool:
-    """Whether the tester's ports are on links with a speed of their own, and not software."""
+    """Return whether the tester's ports are on physical links with a real speed."""
     if not result.plan.sends_into_lab:
         return True
     interfaces = result.facts.stage.interfaces if result.facts else ()
@@ -121,7 +119,7 @@ def has_real_links(result: RunResult) -> bool:
 def _notes(figures: Sequence[RatePoint], unit: str) -> list[str]:
     notes = ["wire rate, with preamble and gap"] if unit == "bps" else []
     if any(figure.is_least for figure in figures):
-        notes.append("hollow: at least, something other than the SUT was the limit")
+        notes.append("hollow: lower limit, not limited by the SUT")
     if not any(figure.series == MAXIMUM for figure in figures):
         notes.append("virtual links, without a theoretical maximum")
     return notes
@@ -132,7 +130,7 @@ def _summary(found: Sequence[RatePoint]) -> str:
 
 
 def _share(value: float, scale: Spec) -> float:
-    """How far up the axis a value is."""
+    """Return the position of a value on the axis, from 0 to 1."""
     low, high = scale["domain"]
     if scale["type"] == "log":
         low, high, value = math.log(low), math.log(high), math.log(value)
@@ -140,11 +138,11 @@ def _share(value: float, scale: Spec) -> float:
 
 
 def _label_sides(figures: Sequence[RatePoint], heights: Sequence[float]) -> list[str]:
-    """Whether a figure's label goes above its mark, below it, or away, so that none covers another's."""
+    """Place each label above or below its mark, or omit it (`away`), so that no labels overlap."""
     sides: dict[int, str] = {}
-    taken: dict[str, list[float]] = {}
+    occupied: dict[str, list[float]] = {}
     for position in sorted(range(len(figures)), key=lambda each: heights[each]):
-        there = taken.setdefault(figures[position].size, [])
+        labels = occupied.setdefault(figures[position].size, [])
         choices = {"above": heights[position] - LABEL_GAP, "below": heights[position] + LABEL_GAP}
         others = [height for each, height in enumerate(heights) if figures[each].size == figures[position].size]
         for side, middle in choices.items():
@@ -152,11 +150,11 @@ def _label_sides(figures: Sequence[RatePoint], heights: Sequence[float]) -> list
             inside = LABEL_HEIGHT / 2 <= middle <= theme.HEIGHT - LABEL_HEIGHT / 2
             if (
                 inside
-                and all(abs(middle - label) >= LABEL_HEIGHT for label in there)
+                and all(abs(middle - label) >= LABEL_HEIGHT for label in labels)
                 and min(marks) >= LABEL_HEIGHT / 2 + 3
             ):
                 sides[position] = side
-                there.append(middle)
+                labels.append(middle)
                 break
     return [sides.get(position, "away") for position in range(len(figures))]
 
@@ -174,13 +172,13 @@ def _row(figure: RatePoint, value: float, side: str) -> Row:
 
 
 def build_definition(series: Sequence[str], sizes: Sequence[str], scale: Spec, axis: Spec) -> Spec:
-    """The chart without its data.
+    """Build the definition without data.
 
     Args:
-        series: names of what was looked for, and `MAXIMUM`.
-        sizes: names of frame sizes in their order.
-        scale: of the rates.
-        axis: theirs, with its title.
+        series: names of the goals, and `MAXIMUM`.
+        sizes: names of the frame sizes in order.
+        scale: scale of the rates.
+        axis: axis of the rates, with its title.
     """
     colours = [theme.MUTED if name == MAXIMUM else theme.goal_colour(at) for at, name in enumerate(series)]
     dashes = [[2, 2] if name == MAXIMUM else theme.line_dash(at) for at, name in enumerate(series)]

@@ -1,10 +1,12 @@
-"""Charts as files and in pages, drawn without a browser and without the network."""
+"""Rendering of charts to files and pages, without a browser or network access."""
 
+import functools
 import hashlib
 import json
 import re
 from html import escape
 from pathlib import Path
+from typing import Any, cast
 
 from nodrop.charts.base import Chart, Spec
 from nodrop.charts.theme import FONT, Theme, apply_theme
@@ -14,38 +16,36 @@ SUFFIXES = (".svg", ".png", ".pdf", ".vl.json")
 VEGA_LITE = "5.20"
 PNG_SCALE = 2
 ALLOWED_BASE_URLS: list[str] = []
-"""Where a chart may load things from."""
+"""URLs that a chart may load: none."""
 
 _DRAWING = re.compile(r' (d|transform|points|[xy][12]?|cx|cy|r|width|height)="([^"]*)"')
 _LONG_NUMBER = re.compile(r"-?\d+\.\d{2,}(?:e-?\d+)?")
 _FONT = f' font-family="{FONT}"'
 _IDLE = re.compile(rf'<path class="foreground"[^>]* d=""[^>]*/>| opacity="1"|{re.escape(_FONT)}')
-"""What changes nothing where it stands: a tenth of a drawing."""
+"""Markup without effect, a tenth of a drawing."""
 _PART = re.compile(r'(<[a-z]+ [^>]*?) role="graphics-[a-z]+"([^>]*>)')
 _ID = re.compile(r'(?<=\bid=")[^"]+|(?<=url\(#)[^)]+|(?<=href="#)[^"]+')
 
 
 def write_chart(chart: Chart, file: Path, theme: Theme = "light") -> None:
-    """Draw a chart into a file, in the format of its suffix. Raises ConfigError."""
+    """Write a chart to a file, in the format of its suffix. Raises ConfigError."""
     suffix = require_suffix(file)
     try:
         file.write_bytes(render_spec(chart.spec, suffix, theme))
     except OSError as error:
-        raise ConfigError(f"{file}: asked to be written, {error.strerror}; name a place that can be") from None
+        raise ConfigError(f"{file}: cannot be written ({error.strerror}); choose a writable path") from None
 
 
 def require_suffix(file: Path) -> str:
-    """The format that a file's name asks for. Raises ConfigError."""
+    """Return the suffix of a file name that names a format. Raises ConfigError."""
     suffix = next((suffix for suffix in SUFFIXES if file.name.lower().endswith(suffix)), None)
     if suffix is None:
-        raise ConfigError(
-            f"{file}: a picture asked, of an unknown kind; name a file that ends in {', '.join(SUFFIXES)}"
-        )
+        raise ConfigError(f"{file}: unknown image format; use a file name that ends in {', '.join(SUFFIXES)}")
     return suffix
 
 
 def render_spec(spec: Spec, suffix: str, theme: Theme = "light") -> bytes:
-    """A chart in the format of a suffix, with a background of its own."""
+    """Render a specification in the format of a suffix, with a background."""
     spec = apply_theme(spec, theme)
     if suffix == ".vl.json":
         return (json.dumps(spec, indent=1, ensure_ascii=False) + "\n").encode()
@@ -61,22 +61,22 @@ def render_spec(spec: Spec, suffix: str, theme: Theme = "light") -> bytes:
 
 
 def render_png(chart: Chart, theme: Theme = "light") -> bytes:
-    """A chart as an image of points."""
+    """Render a chart as PNG."""
     return render_spec(chart.spec, ".png", theme)
 
 
 def render_pdf(chart: Chart, theme: Theme = "print") -> bytes:
-    """A chart as a page of its own size."""
+    """Render a chart as a PDF page of the same size."""
     return render_spec(chart.spec, ".pdf", theme)
 
 
 def render_svg(chart: Chart, theme: Theme = "light") -> str:
-    """A chart to stand in a page: with its note, without title and background, named for those who hear it.
+    """Render a chart as SVG for a page: with note and accessible name, without title and background.
 
-    Its ids are its own. In the light theme it follows its page by `theme.css()`. Marks say what they show in
-    `aria-label`.
+    Ids are unique to the chart. In the light theme the SVG follows the theme of its page by `theme.build_css()`. Marks
+    have an `aria-label`.
     """
-    spec = apply_theme(chart.untitled | {"datasets": chart.spec["datasets"]}, theme, ground=False)
+    spec = apply_theme(chart.untitled | {"datasets": chart.spec["datasets"]}, theme, background=False)
     digest = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:8]
     own = f"{chart.name}-{digest}"
     start, rest = _PART.sub(_part, _IDLE.sub("", _svg(spec, f"{own}-"))).split(">", 1)
@@ -84,8 +84,21 @@ def render_svg(chart: Chart, theme: Theme = "light") -> str:
     return f'{start}{_FONT} role="img" aria-labelledby="{own}-title" aria-describedby="{own}-desc">{names}{rest}'
 
 
+def compile_chart(chart: Chart, theme: Theme) -> dict[str, Any]:
+    """Compile a chart to Vega in a theme, without data, for browsers that load only Vega's runtime."""
+    return cast(dict[str, Any], json.loads(_compile(json.dumps(chart.untitled), theme)))
+
+
+@functools.lru_cache(64)
+def _compile(definition: str, theme: Theme) -> str:
+    import vl_convert
+
+    spec = apply_theme(json.loads(definition), theme, background=False)
+    return json.dumps(vl_convert.vegalite_to_vega(spec, VEGA_LITE))
+
+
 def _svg(spec: Spec, id_prefix: str = "") -> str:
-    """A drawing with ids that are the same each time; the renderer goes on counting."""
+    """Render SVG with reproducible ids; the renderer's own ids count up."""
     import vl_convert
 
     drawing: str = vl_convert.vegalite_to_svg(spec, VEGA_LITE, allowed_base_urls=ALLOWED_BASE_URLS)
@@ -95,11 +108,11 @@ def _svg(spec: Spec, id_prefix: str = "") -> str:
 
 
 def _part(tag: re.Match[str]) -> str:
-    """A part of a drawing: an image of its own where it says what it shows, else nothing worth telling."""
+    """Set the role of an element: an image if it has a label, else none."""
     role = ' role="img"' if ' aria-label="' in tag[0] else ""
     return f"{tag[1]}{role}{tag[2]}"
 
 
 def _short(number: re.Match[str]) -> str:
-    """A coordinate to the tenth of a pixel."""
+    """Round a coordinate to a tenth of a pixel."""
     return f"{round(float(number[0]), 1):g}"

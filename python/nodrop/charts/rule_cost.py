@@ -1,4 +1,4 @@
-"""What each rule of placement is worth: every run as a dot, the cost with its interval, the dearest rule first."""
+"""The cost of each placement rule: every run as a dot, the cost with its interval, highest cost first."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -31,16 +31,16 @@ OUTCOME_COLOURS = {
 BASELINE_TEXT = "all rules kept"
 MARGIN_RATIO = 0.04
 TEXT_SHARE = 0.34
-"""Of the axis, to its right: the cost in words."""
+"""Space for texts to the right, as a share of the axis."""
 LABEL_LIMIT = 300
 EFFECT_MIN = -100.0
 DOTS_OFFSET, BAR_OFFSET = 0.32, 0.68
-"""Where in a row they are, from top to bottom."""
+"""Vertical positions within a row, from the top."""
 
 
 def build_chart(table: RuleCostTable) -> Chart:
-    """A row for the placement that keeps all rules, and one for each rule that was broken."""
-    shown = [price for price in table.prices if price.said is not RuleOutcome.NOT_MEASURED]
+    """Build the chart: a row for the placement that keeps all rules, and a row for each broken rule."""
+    shown = [cost for cost in table.prices if cost.said is not RuleOutcome.NOT_MEASURED]
     axis = _Axis.of(table, shown)
     return Chart(
         name="price",
@@ -52,7 +52,7 @@ def build_chart(table: RuleCostTable) -> Chart:
         definition=_panel(shown, axis) if not table.impossible else {"vconcat": [_panel(shown, axis), _named(table)]},
         data={
             "runs": tuple(_runs(table, shown)),
-            "costs": tuple(_cost(price, row, axis) for row, price in enumerate(shown, 1)),
+            "costs": tuple(_cost_row(cost, row, axis) for row, cost in enumerate(shown, 1)),
             "impossible": tuple(
                 {"rule": rule.text, "why": rule.why_not, "at": row + 0.5} for row, rule in enumerate(table.impossible)
             ),
@@ -61,7 +61,7 @@ def build_chart(table: RuleCostTable) -> Chart:
 
 
 class _Axis(NamedTuple):
-    """What is to be seen, in percent beside the placement that keeps all rules."""
+    """The horizontal scale, in percent relative to the placement that keeps all rules."""
 
     least: float
     most: float
@@ -69,49 +69,49 @@ class _Axis(NamedTuple):
     @classmethod
     def of(cls, table: RuleCostTable, shown: Sequence[RuleCost]) -> "_Axis":
         points = [row["beside"] for row in _runs(table, shown)]
-        ends = [end * 100 for price in shown if price.metric for end in (price.metric.low, price.metric.high)]
+        ends = [end * 100 for cost in shown if cost.metric for end in (cost.metric.low, cost.metric.high)]
         lows = [0.0, *points, *(max(end, EFFECT_MIN) for end in ends)]
-        if any(price.said is RuleOutcome.NO_LOAD for price in shown):
+        if any(cost.said is RuleOutcome.NO_LOAD for cost in shown):
             lows.append(EFFECT_MIN)
         dots = [0.0, *points]
-        # An interval that is far wider than the runs lie apart runs off the picture.
+        # Clip intervals that are far wider than the range of the runs.
         most = min(max(*dots, *ends, 0.0), max(dots) + 0.5 * (max(dots) - min(lows)) + 1)
-        room = (most - min(lows)) * MARGIN_RATIO + 0.5
-        return cls(min(lows) - room, most + room)
+        margin = (most - min(lows)) * MARGIN_RATIO + 0.5
+        return cls(min(lows) - margin, most + margin)
 
     @property
     def end(self) -> float:
-        """Of the axis, after room for words."""
+        """The end of the axis, including the space for texts."""
         return self.most + (self.most - self.least) * TEXT_SHARE
 
     def ticks(self) -> list[float]:
-        """Round numbers, about six of them."""
+        """Return about six round values."""
         step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if (self.most - self.least) / step <= 8)
         first, last = int(self.least // step) + 1, int(self.most // step)
         return [float(number * step) for number in range(first, last + 1)]
 
 
 def _subtitle(table: RuleCostTable) -> Iterator[str]:
-    of = f"{table.pricing.vm}: " if table.pricing.vm else ""
-    yield f"{of}{table.pricing.baseline}"
+    vm = f"{table.pricing.vm}: " if table.pricing.vm else ""
+    yield f"{vm}{table.pricing.baseline}"
     if table.kept:
         least = "at least " if table.kept.at_least else ""
         yield f"{BASELINE_TEXT}: {table.text} {least}{format_pps(table.kept.mean)}"
 
 
 def _summary(table: RuleCostTable, shown: Sequence[RuleCost]) -> str:
-    costs = "; ".join(f"{price.rule.text}: {_said_text(price)}" for price in shown)
+    costs = "; ".join(f"{cost.rule.text}: {_outcome_text(cost)}" for cost in shown)
     cannot = ", ".join(rule.text for rule in table.impossible)
-    return f"What each rule is worth in {table.text}. {costs or 'Nothing was measured'}." + (
-        f" Not to be broken here: {cannot}." if cannot else ""
+    return f"Cost of each rule in {table.text}. {costs or 'Nothing was measured'}." + (
+        f" Cannot be broken on this host: {cannot}." if cannot else ""
     )
 
 
 def _runs(table: RuleCostTable, shown: Sequence[RuleCost]) -> Iterator[Row]:
     if table.kept is None:
         return
-    series = [(BASELINE_TEXT, table.kept), *((price.rule.text, price.metric.b) for price in shown if price.metric)]
-    rows = {price.rule.text: row for row, price in enumerate(shown, 1)}
+    series = [(BASELINE_TEXT, table.kept), *((cost.rule.text, cost.metric.b) for cost in shown if cost.metric)]
+    rows = {cost.rule.text: row for row, cost in enumerate(shown, 1)}
     for text, each in series:
         for point in each.points:
             least = "at least " if point.at_least else ""
@@ -124,32 +124,32 @@ def _runs(table: RuleCostTable, shown: Sequence[RuleCost]) -> Iterator[Row]:
             }
 
 
-def _cost(price: RuleCost, row: int, axis: _Axis) -> Row:
-    metric = price.metric
+def _cost_row(cost: RuleCost, row: int, axis: _Axis) -> Row:
+    metric = cost.metric
     effect = metric.effect * 100 if metric else EFFECT_MIN
     return {
-        "rule": price.rule.text,
+        "rule": cost.rule.text,
         "at": row + BAR_OFFSET,
         "middle": row + 0.5,
         "effect": effect,
         "low": max(metric.low * 100, axis.least) if metric else EFFECT_MIN,
         "high": min(metric.high * 100, axis.most) if metric else EFFECT_MIN,
-        "said": price.said.value,
-        "words": _said_text(price),
-        "text": f"{price.rule.text}: {_said_text(price)}; {price.rule.how}",
+        "said": cost.said.value,
+        "words": _outcome_text(cost),
+        "text": f"{cost.rule.text}: {_outcome_text(cost)}; {cost.rule.how}",
     }
 
 
-def _said_text(price: RuleCost) -> str:
-    if price.said is RuleOutcome.NO_LOAD or price.cost is None:
-        return price.said.value
-    if price.bound is CostBound.NEITHER or price.said in (RuleOutcome.NOTHING, RuleOutcome.NOT_SHOWN):
-        return price.said.value
-    if price.said is RuleOutcome.LIMITED:
-        return f"{BOUND_SIGNS[price.bound]}{_share_text(price.cost)}, {price.said.value}"
-    if price.said is RuleOutcome.GAINS:
-        return f"gains {format_percent(-price.cost)}"
-    return f"costs {BOUND_SIGNS.get(price.bound, '')}{_share_text(price.cost)}"
+def _outcome_text(cost: RuleCost) -> str:
+    if cost.said is RuleOutcome.NO_LOAD or cost.cost is None:
+        return cost.said.value
+    if cost.bound is CostBound.NEITHER or cost.said in (RuleOutcome.NOTHING, RuleOutcome.NOT_SHOWN):
+        return cost.said.value
+    if cost.said is RuleOutcome.LIMITED:
+        return f"{BOUND_SIGNS[cost.bound]}{_share_text(cost.cost)}, {cost.said.value}"
+    if cost.said is RuleOutcome.GAINS:
+        return f"gains {format_percent(-cost.cost)}"
+    return f"costs {BOUND_SIGNS.get(cost.bound, '')}{_share_text(cost.cost)}"
 
 
 def _share_text(cost: float) -> str:
@@ -159,12 +159,12 @@ def _share_text(cost: float) -> str:
 def _panel(shown: Sequence[RuleCost], axis: _Axis) -> Spec:
     x: Spec = {
         "type": "quantitative",
-        "title": "rate beside all rules kept (%)",
+        "title": "rate relative to all rules kept (%)",
         "scale": {"domain": [axis.least, axis.end], "nice": False, "zero": False},
         "axis": {"values": axis.ticks(), "labelExpr": "datum.value ? format(datum.value, '+~r') : '0'"},
     }
-    y = _rows([BASELINE_TEXT, *(price.rule.text for price in shown)])
-    said: Spec = {
+    y = _rows([BASELINE_TEXT, *(cost.rule.text for cost in shown)])
+    colour: Spec = {
         "field": "said",
         "type": "nominal",
         "scale": {"domain": [each.value for each in OUTCOME_COLOURS], "range": list(OUTCOME_COLOURS.values())},
@@ -196,7 +196,7 @@ def _panel(shown: Sequence[RuleCost], axis: _Axis) -> Spec:
                     "x": x | {"field": "low"},
                     "x2": {"field": "high"},
                     "y": y | {"field": "at"},
-                    "color": said,
+                    "color": colour,
                     "description": {"field": "text"},
                 },
             },
@@ -218,7 +218,7 @@ def _panel(shown: Sequence[RuleCost], axis: _Axis) -> Spec:
                     "x": x | {"datum": axis.end},
                     "y": y | {"field": "middle"},
                     "text": {"field": "words"},
-                    "color": said,
+                    "color": colour,
                 },
             },
         ],
@@ -226,7 +226,7 @@ def _panel(shown: Sequence[RuleCost], axis: _Axis) -> Spec:
 
 
 def _named(table: RuleCostTable) -> Spec:
-    """What this host cannot break, with the reason."""
+    """Build the panel of rules that this host cannot break, with the reasons."""
     return {
         "title": {"text": "Cannot be broken on this host", "fontSize": theme.LABEL_SIZE, "anchor": "start"},
         "width": theme.WIDTH,

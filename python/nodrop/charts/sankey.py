@@ -1,7 +1,7 @@
 """The loss ledger of a trial as a Sankey diagram: frames flow down the path, losses branch off by cause.
 
-What flows is drawn to scale. Losses are too, in a scale of their own where they would be thinner than a hair: the
-picture says how many times wider than the flow they are.
+The flow is drawn to scale. Losses have a separate scale where they would be too thin to see: the note states the
+magnification.
 """
 
 from collections.abc import Sequence
@@ -17,14 +17,14 @@ from nodrop.model.trial import TrialResult
 from nodrop.units import format_count, format_pps
 
 LEFT, BAND, REACH = 250, 130, 90
-"""Room for the names of hops, width of the flow, length of a branch; pixels."""
+"""Space for the names of hops, width of the flow, length of a branch; in pixels."""
 WIDTH = 860
 HOP_HEIGHT, LOST_HEIGHT, END_HEIGHT, WAY_GAP = 24, 24, 24, 26
 BRANCH_WIDTH_MAX, BRANCH_WIDTH_MIN = 22.0, 1.0
 MAGNIFIED_BELOW = 0.1
-"""Losses smaller than this share of the flow are magnified."""
+"""Share of the flow below which losses are magnified."""
 SENDER, RECEIVER = "the tester's sender on ", "the tester's receiver on "
-UNKNOWN = "no counter tells why"
+UNKNOWN = "cause unknown"
 
 
 class LossBranch(NamedTuple):
@@ -36,33 +36,33 @@ class LossBranch(NamedTuple):
 
 
 def build_chart(trial: TrialResult) -> Chart:
-    """Where the frames of a trial were lost. Raises ConfigError where that is not known."""
+    """Build the Sankey diagram of a trial. Raises ConfigError without counters along the path."""
     ways = _merged(trial.ledger.ways) if trial.ledger else []
     if not trial.ledger or not ways:
         raise ConfigError(
-            f"a picture of where trial {trial.index} lost frames asked, nobody counted them on their way; "
+            f"trial {trial.index}: no counters along the path, so the place of loss is unknown; "
             "name a trial in a lab or on interfaces of this host"
         )
-    drawing = _Drawing(_magnified(ways))
+    layout = _Layout(_magnified(ways))
     for way in ways:
-        drawing.add(way)
+        layout.add(way)
     return Chart(
         name="sankey",
         title=_title(trial),
-        note=_scale_text(drawing.magnified, trial.ledger),
+        note=_scale_text(layout.magnified, trial.ledger),
         summary=" ".join(_way_text(way) for way in ways),
-        definition=_definition(drawing.height - WAY_GAP),
+        definition=_definition(layout.height - WAY_GAP),
         data={
-            "bands": tuple(drawing.bands),
-            "branches": tuple(drawing.branches),
-            "names": tuple(drawing.names),
-            "labels": tuple(drawing.labels),
+            "bands": tuple(layout.bands),
+            "branches": tuple(layout.branches),
+            "names": tuple(layout.names),
+            "labels": tuple(layout.labels),
         },
     )
 
 
 def select_trial(result: RunResult) -> TrialResult | None:
-    """Of the trials whose frames were counted on their way, that which decided a bound and lost some, or any such."""
+    """Select a trial with counters along the path: one with loss that decided a bound, else any."""
     counted = {trial.index: trial for trial in result.trials if trial.ledger and trial.ledger.ways}
     bounds = [found.upper.trial_index for found in result.goals if found.upper]
     losing = [trial.index for trial in counted.values() if trial.ledger and trial.ledger.lost_count]
@@ -74,7 +74,7 @@ def _title(trial: TrialResult) -> str:
     load = format_pps(trial.trial.intended_load_pps)
     lost = trial.ledger.lost_count if trial.ledger else 0
     if not lost:
-        return f"Trial {trial.index} at {load}: every frame went all the way"
+        return f"Trial {trial.index} at {load}: no frame was lost"
     due = sum(way.hops[0].in_count for way in trial.ledger.ways if way.hops) if trial.ledger else 0
     return f"Trial {trial.index} at {load}: where {format_count(lost)} of {format_count(due)} frames were lost"
 
@@ -83,12 +83,12 @@ def _scale_text(magnified: float, ledger: LossLedger) -> str:
     if not ledger.lost_count:
         return "widths are to scale"
     if magnified == 1:
-        return "widths are to scale, flow and losses alike; losses thinner than a pixel are drawn a pixel wide"
-    return f"losses are to scale among themselves and drawn {magnified:,.3g} times as wide as the flow"
+        return "widths of flow and losses are to scale; losses thinner than a pixel are drawn one pixel wide"
+    return f"losses are to scale with each other, magnified {magnified:,.3g} times relative to the flow"
 
 
 def _merged(ways: Sequence[DirectionLedger]) -> list[DirectionLedger]:
-    """At most one way forward and one back: those of several chains are added up, hop by hop."""
+    """Add up the ways of several chains, hop by hop, to one way per direction."""
     if len(ways) <= 2:
         return [way for way in ways if way.hops]
     groups: dict[tuple[bool, int], list[DirectionLedger]] = {}
@@ -121,7 +121,7 @@ def _added(ways: Sequence[DirectionLedger]) -> DirectionLedger:
 
 
 def _lost(hop: Hop) -> list[LossBranch]:
-    """What was lost at a hop, the most first."""
+    """Return the losses at a hop, largest first."""
     found = [LossBranch(hop.side, cause.text, cause.count) for cause in hop.causes]
     if hop.unattributed_count > 0:
         found.append(LossBranch("unknown", UNKNOWN, hop.unattributed_count))
@@ -129,7 +129,7 @@ def _lost(hop: Hop) -> list[LossBranch]:
 
 
 def _magnified(ways: Sequence[DirectionLedger]) -> float:
-    """How many times wider losses are drawn than the flow."""
+    """Return the magnification of losses relative to the flow."""
     due = max(way.hops[0].in_count for way in ways)
     most = max((lost.frame_count for way in ways for hop in way.hops for lost in _lost(hop)), default=0)
     if not most or not due or most / due >= MAGNIFIED_BELOW:
@@ -137,8 +137,8 @@ def _magnified(ways: Sequence[DirectionLedger]) -> float:
     return BRANCH_WIDTH_MAX / (most / due * BAND)
 
 
-class _Drawing:
-    """The ways, one under the other, as rows for the marks."""
+class _Layout:
+    """The ways, stacked vertically, as rows for the marks."""
 
     def __init__(self, magnified: float) -> None:
         self.magnified = magnified
@@ -147,15 +147,15 @@ class _Drawing:
         self.names: list[Row] = []
         self.labels: list[Row] = []
         self.height = 0.0
-        """Of all that is drawn, with the gap to the next way."""
+        """Height of the layout, including the gap to the next way."""
         self._way = 0
 
     def add(self, way: DirectionLedger) -> None:
-        """Draw a way under those before."""
+        """Add a way below the previous ones."""
         due, arrived = way.hops[0].in_count, way.hops[-1].out_count
         start, end = way.hops[0].place.removeprefix(SENDER), way.hops[-1].place.removeprefix(RECEIVER)
         self._edge(due, due)
-        self._end(f"due to leave {start}", due)
+        self._end(f"sent from {start}", due)
         for hop in way.hops:
             self._hop(hop, due)
         self._edge(arrived, due)
@@ -165,29 +165,29 @@ class _Drawing:
         self._way += 1
 
     def _hop(self, hop: Hop, due: int) -> None:
-        """A stretch of the flow, as high as what was lost there needs; the flow narrows at each loss."""
+        """Add a hop, as high as its losses need; the flow narrows at each loss."""
         lost = _lost(hop)
         heights = [max(LOST_HEIGHT, self._width(each, due) + 6) for each in lost]
         height = max(HOP_HEIGHT, sum(heights))
         self.names.append({"x": LEFT - 12, "y": self.height + height / 2, "text": hop.place, "weight": "normal"})
         below, left_over = self.height + height, hop.in_count
         self.height += (height - sum(heights)) / 2
-        for each, room in zip(lost, heights, strict=True):
+        for each, row_height in zip(lost, heights, strict=True):
             width = self._width(each, due)
-            self.height += (room - width) / 2
+            self.height += (row_height - width) / 2
             self._edge(left_over, due)
             self._branch(each, left_over, due)
             left_over -= each.frame_count
             self.height += width
             self._edge(left_over, due)
-            self.height += (room - width) / 2
+            self.height += (row_height - width) / 2
         self.height = below
 
     def _width(self, lost: LossBranch, due: int) -> float:
         return max(lost.frame_count / due * BAND * self.magnified, BRANCH_WIDTH_MIN)
 
     def _edge(self, frame_count: int, due: int) -> None:
-        """How wide the flow is at this height."""
+        """Add the width of the flow at the current height."""
         right = LEFT + (max(BAND * frame_count / due, 0.5) if due else 0.5)
         self.bands.append({"way": self._way, "y": self.height, "left": LEFT, "right": right})
 
@@ -201,7 +201,7 @@ class _Drawing:
         self.labels.append({"x": end + 8, "y": self.height + width / 2, "text": text, "weight": "normal"})
 
     def _end(self, name: str, frame_count: int) -> None:
-        """Where a way begins or ends, and how many frames that is."""
+        """Add the beginning or end of a way with its number of frames."""
         middle = self.height + END_HEIGHT / 2
         self.names.append({"x": LEFT - 12, "y": middle, "text": name, "weight": "bold"})
         self.labels.append({"x": LEFT + 8, "y": middle, "text": format_count(frame_count), "weight": "bold"})
@@ -213,12 +213,12 @@ def _way_text(way: DirectionLedger) -> str:
     causes = [
         f"{format_count(lost.frame_count)} at {hop.place} ({lost.text})" for hop in way.hops for lost in _lost(hop)
     ]
-    losses = f"lost: {', '.join(causes)}" if causes else "none was lost"
-    return f"Of {format_count(due)} frames due, {format_count(arrived)} arrived; {losses}."
+    losses = f"lost: {', '.join(causes)}" if causes else "none lost"
+    return f"{format_count(arrived)} of {format_count(due)} frames arrived; {losses}."
 
 
 def _definition(height: float) -> Spec:
-    sides = {"tester": "the tester", "wire": "between the two", "sut": "the SUT", "unknown": "cause not known"}
+    sides = {"tester": "the tester", "wire": "between tester and SUT", "sut": "the SUT", "unknown": "cause unknown"}
     colours = [*(theme.SIDES[side] for side in ("tester", "wire", "sut")), theme.UNKNOWN]
     x: Spec = {"type": "quantitative", "scale": {"domain": [0, WIDTH], "nice": False}, "axis": None}
     y: Spec = {
@@ -273,10 +273,10 @@ def _definition(height: float) -> Spec:
     }
 
 
-def _texts(data: str, look: Spec, x: Spec, y: Spec) -> Spec:
+def _texts(data: str, style: Spec, x: Spec, y: Spec) -> Spec:
     bold: Spec = {"expr": "datum.weight"}
     return {
         "data": {"name": data},
-        "mark": {"type": "text", "baseline": "middle", "fontSize": theme.FONT_SIZE, "fontWeight": bold} | look,
+        "mark": {"type": "text", "baseline": "middle", "fontSize": theme.FONT_SIZE, "fontWeight": bold} | style,
         "encoding": {"x": x | {"field": "x"}, "y": y, "text": {"field": "text", "type": "nominal"}},
     }

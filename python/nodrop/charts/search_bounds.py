@@ -1,7 +1,7 @@
-"""A search as a picture: every trial where and when it was made, and the bounds closing in.
+"""The chart of a search: every trial by time and load, and the converging bounds.
 
-The picture is described in Vega-Lite and drawn without a browser and without the network. Two panels share the time:
-all loads on a logarithmic axis, and under them the loads around the final bounds.
+Two panels share the time axis: all loads on a logarithmic axis, and below them the loads around the final bounds.
+
 """
 
 import math
@@ -19,26 +19,23 @@ from nodrop.model.result import RunResult, SearchDecision
 from nodrop.units import format_seconds
 
 WIDTH, HEIGHT, OVERVIEW_HEIGHT, ALONE_HEIGHT = 770, 300, 110, 440
-"""Of the panels, in pixels; with axes, titles and labels the picture is about 1000 by 600."""
+"""Sizes of the panels in pixels; with axes, titles and labels the chart is about 1000 by 600."""
 LABEL_HEIGHT = 34
-"""Pixels a goal's label takes."""
+"""Height of a goal's label, in pixels."""
 STOPPED = "stopped early"
 
 
 def build_chart(result: RunResult, steps: Sequence[SearchDecision]) -> Chart:
-    """The search of a run. Raises ConfigError when there was none.
+    """Build the chart of a run's search. Raises ConfigError without a search.
 
     Args:
         result: the run.
-        steps: its search, trial by trial: its own, or what a replay says where it has none.
+        steps: the decisions of the search: those of the run, or of re-deciding where the run has none.
     """
     if result.plan.fixed or result.plan.no_traffic:
-        raise ConfigError(
-            f"run {result.run_id}: a picture of its search asked, it has none ({describe_run(result.plan)}); "
-            "name a run that searched"
-        )
+        raise ConfigError(f"run {result.run_id}: no search ({describe_run(result.plan)}); name a run with a search")
     if not any(trial.phase == "search" for trial in result.trials):
-        raise ConfigError(f"a picture of run {result.run_id} asked, it has no search trial; name another result")
+        raise ConfigError(f"run {result.run_id}: no search trial; name another result")
     shown = build_search_chart_data(result, steps)
     panels = [_panel(shown, result, HEIGHT)]
     if shown.around[0] <= shown.loads[0] <= shown.loads[1] <= shown.around[1]:
@@ -52,7 +49,7 @@ def build_chart(result: RunResult, steps: Sequence[SearchDecision]) -> Chart:
         title=f"{format_sut(result)}: {format_goals(result)}",
         subtitle=f"{describe_traffic(result.plan.traffic)}; search {result.plan.search.algorithm}, {made}; "
         f"run {result.run_id}",
-        note="bars: trials, as long as they took; shaded: between the bounds of a goal",
+        note="bars: trials and their durations; shaded: between the bounds of a goal",
         summary=_summary(result, shown, made),
         definition={"vconcat": panels, "spacing": 14},
         data=_data(result, shown, panels),
@@ -60,7 +57,7 @@ def build_chart(result: RunResult, steps: Sequence[SearchDecision]) -> Chart:
 
 
 def _data(result: RunResult, shown: SearchChartData, panels: Sequence[Spec]) -> dict[str, tuple[Row, ...]]:
-    """What the panels draw, and nothing else: a renderer refuses data that no mark asks for."""
+    """Return the data of the panels only: renderers reject data that no mark uses."""
     data = {"trials": tuple(_row(bar, result) for bar in shown.bars)}
     if len(panels) > 1:
         data["around"] = ({"low": shown.around[0] or shown.loads[0], "high": shown.around[1]},)
@@ -79,25 +76,25 @@ def _summary(result: RunResult, shown: SearchChartData, made: str) -> str:
         outcome = format_outcome(result, bar.met)
         counts[outcome] = counts.get(outcome, 0) + 1
     outcomes = ", ".join(f"{count} x {outcome.removeprefix('trial ')}" for outcome, count in counts.items())
-    return f"The search made {made} ({outcomes}) and found: {format_goals(result)}."
+    return f"The search made {made} ({outcomes}). Result: {format_goals(result)}."
 
 
 class PanelAxes(NamedTuple):
-    """How a panel's axes are encoded, the same in each of its layers."""
+    """The axis encodings of a panel, shared by its layers."""
 
     shown: SearchChartData
     scale: Spec
     time_axis: Spec | None
     height: int
-    """Of the panel, in pixels."""
+    """Height of the panel, in pixels."""
 
     def time(self, field: str) -> Spec:
-        """A field on the time axis."""
+        """Encode a field on the time axis."""
         scale = {"domain": [0, self.shown.until], "nice": False}
         return {"field": field, "type": "quantitative", "scale": scale, "axis": self.time_axis}
 
     def load(self, field: str) -> Spec:
-        """A field on the load axis."""
+        """Encode a field on the load axis."""
         is_log = self.scale["type"] == "log"
         axis: Spec = {"title": f"load ({self.shown.load_unit.name})"}
         if is_log:
@@ -105,7 +102,7 @@ class PanelAxes(NamedTuple):
         return {"field": field, "type": "quantitative", "scale": self.scale, "axis": axis}
 
     def below_top(self, load: float) -> float:
-        """How far below the top of the panel a load is, in pixels."""
+        """Return the distance of a load from the top of the panel, in pixels."""
         low, high = self.scale["domain"]
         if self.scale["type"] == "log":
             low, high, load = math.log(low), math.log(high), math.log(load)
@@ -113,7 +110,7 @@ class PanelAxes(NamedTuple):
 
 
 def _overview(shown: SearchChartData, result: RunResult) -> Spec:
-    """All loads, and where among them the other panel looks."""
+    """Build the panel of all loads, with the range of the other panel marked."""
     low, high = shown.around
     axes = PanelAxes(
         shown,
@@ -130,7 +127,7 @@ def _overview(shown: SearchChartData, result: RunResult) -> Spec:
 
 
 def _panel_axes(shown: SearchChartData, height: int) -> PanelAxes:
-    """Of the loads around the bounds."""
+    """Build the axes for the loads around the bounds."""
     low, high = shown.around
     scale = {"type": "linear", "domain": [low, high], "zero": False, "nice": False}
     if low <= shown.loads[0] < high / LOG_SCALE_RATIO:
@@ -140,7 +137,7 @@ def _panel_axes(shown: SearchChartData, height: int) -> PanelAxes:
 
 
 def _panel(shown: SearchChartData, result: RunResult, height: int) -> Spec:
-    """The loads around the bounds, with a label for every goal."""
+    """Build the panel of the loads around the bounds, with a label for every goal."""
     axes = _panel_axes(shown, height)
     goals = sorted({edge.goal for edge in shown.edges})
     layers = [layer for goal in goals for layer in _bound_layers(goal, axes)]
@@ -153,7 +150,7 @@ def _panel(shown: SearchChartData, result: RunResult, height: int) -> Spec:
 
 
 def _trial_layers(shown: SearchChartData, result: RunResult, axes: PanelAxes) -> list[Spec]:
-    """A bar for every trial, as long as it took, and a mark at the end of those that were stopped."""
+    """Build a bar for the duration of every trial, and a mark at the end of stopped trials."""
     outcomes = _outcomes(shown, result)
     colour = {
         "field": "outcome",
@@ -210,7 +207,7 @@ def _row(bar: TrialBar, result: RunResult) -> Row:
 
 
 def _outcomes(shown: SearchChartData, result: RunResult) -> dict[str, str]:
-    """What came of trials, best first, and its colour."""
+    """Return the outcomes of trials, best first, with their colours."""
     goal_count = len(result.plan.search.goals)
     seen = sorted({bar.met for bar in shown.bars if bar.met is not None}, key=len, reverse=True)
     some = iter(theme.MEETS_SOME * goal_count)
@@ -224,14 +221,17 @@ def _outcomes(shown: SearchChartData, result: RunResult) -> dict[str, str]:
 
 
 def _bound_layers(goal: int, axes: PanelAxes) -> list[Spec]:
-    """What lies between the bounds of a goal as an area, and the bounds as lines.
+    """Build an area between the bounds of a goal, and the bounds as lines.
 
-    Bounds far outside the panel are drawn just outside: renderers give up on dashes of lines that are too long.
+    Bounds far outside the panel are drawn just outside it, because renderers fail on very long dashed lines.
     """
     low, high = axes.scale["domain"]
-    room = high - low
+    extent = high - low
     near: list[Spec] = [
-        {"calculate": f"min(max(datum.{side}, {max(low - room, low / 2)!r}), {high + room!r})", "as": f"{side}Drawn"}
+        {
+            "calculate": f"min(max(datum.{side}, {max(low - extent, low / 2)!r}), {high + extent!r})",
+            "as": f"{side}Drawn",
+        }
         for side in ("lower", "upper")
     ]
     shape = {"interpolate": "step-after", "color": theme.goal_colour(goal), "clip": True, "aria": False}
@@ -256,13 +256,13 @@ def _bound_layers(goal: int, axes: PanelAxes) -> list[Spec]:
 
 
 def _goal_label(goal: int) -> Spec:
-    """A goal with its figure, right of where its bounds ended."""
-    look = {"align": "left", "baseline": "middle", "lineBreak": "\n", "fontSize": theme.LABEL_SIZE}
-    look |= {"fontWeight": "bold", "color": theme.goal_colour(goal)}
+    """Build the label of a goal with its result, to the right of the final bounds."""
+    style = {"align": "left", "baseline": "middle", "lineBreak": "\n", "fontSize": theme.LABEL_SIZE}
+    style |= {"fontWeight": "bold", "color": theme.goal_colour(goal)}
     return {
         "data": {"name": "labels"},
         "transform": [{"filter": {"field": "goal", "equal": goal}}],
-        "mark": {"type": "text", "dy": -LABEL_HEIGHT / 4, "lineBreak": "\n", "color": theme.goal_colour(goal)} | look,
+        "mark": {"type": "text", "dy": -LABEL_HEIGHT / 4, "lineBreak": "\n", "color": theme.goal_colour(goal)} | style,
         "encoding": {
             "x": {"value": WIDTH + 8},
             "y": {"field": "y", "type": "quantitative", "scale": None, "axis": None},
@@ -272,7 +272,7 @@ def _goal_label(goal: int) -> Spec:
 
 
 def _label_rows(shown: SearchChartData, result: RunResult, axes: PanelAxes) -> list[Row]:
-    """Where the labels of goals stand, moved apart where they would overlap."""
+    """Return the positions of the goal labels, moved apart where they overlap."""
     heights: dict[int, float] = {}
     for goal, found in enumerate(result.goals):
         bounds = [
@@ -291,7 +291,7 @@ def _label_rows(shown: SearchChartData, result: RunResult, axes: PanelAxes) -> l
 
 
 def _apart(heights: Mapping[int, float], panel_height: int) -> dict[int, float]:
-    """Labels in the order they are in, each a label's height from the next, all within the panel if they fit."""
+    """Space labels at least one label height apart, in order, and within the panel where possible."""
     placed: dict[int, float] = {}
     free = LABEL_HEIGHT / 2
     for goal, height in sorted(heights.items(), key=lambda item: item[1]):

@@ -1,4 +1,4 @@
-"""What a picture of a search shows, in numbers: trials and bounds over time, in units that read well."""
+"""The data of search charts: trials and bounds over time, in readable units."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -9,39 +9,39 @@ from nodrop.model.result import RunResult, SearchDecision
 from nodrop.model.trial import TrialResult
 
 AROUND_SPANS = 1.2
-"""Loads are shown so many times the span of the final bounds on either side of them."""
+"""Margin around the final bounds, in multiples of their distance."""
 SPAN_MIN = 0.03
-"""Bounds closer together than this share of the load are shown as if they were this far apart."""
+"""Smallest distance of the bounds for the margin, as a share of the load."""
 TAIL_RATIO = 0.03
-"""How much longer than the search the picture goes on, as a share of it."""
+"""Extension of the time axis beyond the end of the search, as a share of its duration."""
 MINUTES_FROM_S = 900.0
-"""Longer searches are shown in minutes."""
+"""Duration from which time is shown in minutes."""
 
 
 class TrialBar(NamedTuple):
-    """A trial: when it ran, at which load, and what came of it."""
+    """A trial: its time, load and outcome."""
 
     trial: int
     start: float
     end: float
     load: float
     met: tuple[str, ...] | None
-    """Labels of the goals whose loss ratio it kept to; None when it did not count."""
+    """Labels of the goals whose loss ratio the trial met; None for an invalid trial."""
     stopped: bool
 
 
 class BoundsAt(NamedTuple):
-    """Where the bounds of a goal stood from a moment on."""
+    """The bounds of a goal from a time on."""
 
     goal: int
-    """Position of the goal."""
+    """Index of the goal."""
     time: float
     lower: float | None
     upper: float | None
 
 
 class SearchChartData(NamedTuple):
-    """All there is to see."""
+    """Trials and bounds of a search, scaled to the units of a chart."""
 
     time_unit: AxisUnit
     load_unit: AxisUnit
@@ -50,26 +50,26 @@ class SearchChartData(NamedTuple):
     bars: tuple[TrialBar, ...]
     edges: tuple[BoundsAt, ...]
     around: tuple[float, float]
-    """The loads around the final bounds; around all trials where there are none."""
+    """The load range around the final bounds; around all trials without bounds."""
 
     @property
     def until(self) -> float:
-        """The time there is to see: a little longer than the search, to see what it came to."""
+        """The end of the time axis: slightly later than the end of the search."""
         return self.end * (1 + TAIL_RATIO)
 
     @property
     def loads(self) -> tuple[float, float]:
-        """The lowest and the highest load there was."""
+        """The lowest and the highest load."""
         loads = [bar.load for bar in self.bars]
         return min(loads), max(loads)
 
 
 def build_search_chart_data(result: RunResult, steps: Sequence[SearchDecision]) -> SearchChartData:
-    """The search of a run, to scale.
+    """Build the chart data of a search.
 
     Args:
         result: a run with at least one search trial.
-        steps: what its trials changed.
+        steps: the decisions after its trials.
     """
     trials = [trial for trial in result.trials if trial.phase == "search"]
     starts_s = _starts_s(trials, {step.trial_index: step for step in steps})
@@ -90,7 +90,7 @@ def build_search_chart_data(result: RunResult, steps: Sequence[SearchDecision]) 
 
 
 def _starts_s(trials: Sequence[TrialResult], steps: Mapping[int, SearchDecision]) -> dict[int, float]:
-    """When each trial began; one that did not count, and so has no step, right after the one before."""
+    """Return the start of each trial; an invalid trial, which has no step, starts at the end of its predecessor."""
     starts_s: dict[int, float] = {}
     end_s = 0.0
     for trial in trials:
@@ -114,13 +114,13 @@ def _bar(result: RunResult, trial: TrialResult, start_s: float, time_unit: AxisU
 def _edges(
     steps: Sequence[SearchDecision], ends_s: Mapping[int, float], end_s: float, time_unit: AxisUnit, load_unit: AxisUnit
 ) -> Iterator[BoundsAt]:
-    """The bounds at the end of every trial, and once more at the very end."""
-    moments = [(ends_s[step.trial_index], step.after) for step in steps]
-    moments += [(end_s * (1 + TAIL_RATIO), steps[-1].after)] if steps else []
-    for moment_s, states in moments:
+    """Yield the bounds at the end of every trial, and again at the end of the time axis."""
+    times = [(ends_s[step.trial_index], step.after) for step in steps]
+    times += [(end_s * (1 + TAIL_RATIO), steps[-1].after)] if steps else []
+    for time_s, states in times:
         for position, state in enumerate(states):
             lower, upper = (pps / load_unit.size if pps else None for pps in (state.lower_pps, state.upper_pps))
-            yield BoundsAt(position, moment_s / time_unit.size, lower, upper)
+            yield BoundsAt(position, time_s / time_unit.size, lower, upper)
 
 
 def _final_pps(steps: Sequence[SearchDecision]) -> list[float]:
@@ -129,7 +129,7 @@ def _final_pps(steps: Sequence[SearchDecision]) -> list[float]:
 
 
 def _around(loads: Sequence[float], highest: float) -> tuple[float, float]:
-    """Loads and some room, though not far beyond the highest load there was."""
+    """Return the range of loads with a margin, limited near the highest load."""
     low, high = min(loads), max(loads)
     span = max(high - low, SPAN_MIN * high)
     return max(0.0, low - AROUND_SPANS * span), min(high + AROUND_SPANS * span, highest + 0.1 * span)

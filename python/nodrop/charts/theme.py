@@ -1,7 +1,7 @@
-"""How charts look: colours by what they mean, fonts, sizes, axes; on light ground, on dark ground, and printed.
+"""Themes of charts: colours by meaning, fonts, sizes and axes, for light and dark backgrounds and for print.
 
-Charts are written in the light theme's colours. Every colour has a counterpart on dark ground, and no two share their
-light one, so a chart changes theme by changing colours, in its definition or, where an SVG stands in a page, by CSS.
+Charts use the colours of the light theme. Every colour has a counterpart for dark backgrounds, and no two colours
+share a light value, so a chart changes theme by replacing colours, in its definition or, for SVG in a page, by CSS.
 """
 
 from typing import Any, Literal, NamedTuple, cast, get_args
@@ -12,17 +12,17 @@ Theme = Literal["light", "dark", "print"]
 THEMES: tuple[Theme, ...] = get_args(Theme)
 
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
-"""The first comes with the renderer, the others are as wide: texts fit wherever the picture is looked at."""
+"""The first font is built into the renderer, the others have the same widths: texts fit in every viewer."""
 FONT_SIZE, LABEL_SIZE, TITLE_SIZE = 12, 13, 17
 WIDTH, HEIGHT = 720, 300
-"""Of a panel, in pixels; axes, titles and legends come on top."""
+"""Size of a panel in pixels, without axes, titles and legends."""
 LINE_WIDTH = 2.0
 DASHES: tuple[list[int], ...] = ([1, 0], [7, 3], [2, 2], [10, 3, 2, 3])
-"""Lines differ in more than colour."""
+"""Dash patterns, so that lines differ in more than colour."""
 
 
 class Colour(NamedTuple):
-    """A colour on light and on dark ground."""
+    """A colour for light and for dark backgrounds."""
 
     name: str
     light: str
@@ -37,23 +37,23 @@ def _colour(name: str, light: str, dark: str) -> str:
     return light
 
 
-# The strong ones are Okabe and Ito's, Color Universal Design (2008): those who see fewer colours tell them apart too.
-# Lightened for dark ground, two of them darkened for thin lines on white.
+# The strong colours are those of Okabe and Ito, Color Universal Design (2008), distinguishable with colour blindness:
+# lightened for dark backgrounds, two of them darkened for thin lines on white.
 INK = _colour("ink", "#333333", "#e4e6e8")
 """Texts, outlines."""
 MUTED = _colour("muted", "#5f6368", "#a9afb6")
-"""Texts that matter less; what nothing more is known of."""
+"""Secondary texts and unclassified data."""
 GRID = _colour("grid", "#eeeeee", "#2c3238")
 FRAME = _colour("frame", "#cccccc", "#4a525a")
 PALE = _colour("pale", "#e8e8e8", "#272c32")
-"""A region that is pointed out."""
+"""A highlighted region."""
 PAPER = _colour("paper", "#ffffff", "#15181c")
 MEETS = _colour("meets", "#0072b2", "#4aa3df")
 """A trial that meets every goal."""
 FAILS = _colour("fails", "#d55e00", "#f5853f")
-"""A trial that meets none."""
+"""A trial that meets no goal."""
 INVALID = _colour("invalid", "#999999", "#858c93")
-"""A trial that did not count."""
+"""An invalid trial."""
 MEETS_SOME = (
     _colour("some-1", "#e69f00", "#f7bd45"),
     _colour("some-2", "#56b4e9", "#9bd8ff"),
@@ -67,25 +67,25 @@ GOALS = (
     _colour("goal-4", "#8a5a00", "#d9a441"),
     _colour("goal-5", "#5b4fa8", "#a99df0"),
 )
-"""Goals, in the order they were given."""
+"""Goals, in configured order."""
 SENT = MUTED
 RECEIVED = _colour("received", "#009e73", "#2fd3a2")
 LOST = FAILS
 FLOW = _colour("flow", "#bcd7e9", "#2b4a60")
-"""Frames on their way."""
+"""Frames in flight along the path."""
 SIDES = {"tester": _colour("tester", "#cc79a7", "#e6a3c8"), "wire": MEETS_SOME[0], "sut": FAILS}
-"""Who lost a frame."""
+"""The side that lost a frame."""
 UNKNOWN = INVALID
 """Frames lost without a known cause."""
 LINES = (MEETS, RECEIVED, SIDES["tester"], MEETS_SOME[0], MEETS_SOME[1], FAILS, INK)
-"""Things of the same kind, told apart."""
+"""Lines of the same kind."""
 FORWARD, REVERSE = MEETS, MEETS_SOME[0]
 """Directions."""
 
 COLOURS = tuple(_COLOURS)
 _PRINTED = {INK: "#000000", MUTED: "#333333"}
-"""Paper takes no grey letters."""
-_CHANGED: dict[Theme, dict[str, str]] = {
+"""Darker greys, which are readable in print."""
+_REPLACEMENTS: dict[Theme, dict[str, str]] = {
     "light": {},
     "dark": {colour.light: colour.dark for colour in COLOURS},
     "print": _PRINTED,
@@ -93,17 +93,17 @@ _CHANGED: dict[Theme, dict[str, str]] = {
 
 
 def goal_colour(position: int) -> str:
-    """The colour of the goal at a position."""
+    """Return the colour of the goal at a position."""
     return GOALS[position % len(GOALS)]
 
 
 def line_dash(position: int) -> list[int]:
-    """The dashes of the line at a position."""
+    """Return the dash pattern of the line at a position."""
     return DASHES[position % len(DASHES)]
 
 
 def line_colour(position: int) -> str:
-    """The colour of the line at a position, among lines of the same kind."""
+    """Return the colour of the line at a position, among lines of the same kind."""
     return LINES[position % len(LINES)]
 
 
@@ -133,27 +133,27 @@ def build_config() -> Spec:
     }
 
 
-def apply_theme(spec: Spec, theme: Theme = "light", *, ground: bool = True) -> Spec:
-    """A chart with the look of a theme; what its definition configures itself stays.
+def apply_theme(spec: Spec, theme: Theme = "light", *, background: bool = True) -> Spec:
+    """Apply a theme to a chart; the definition's own configuration takes precedence.
 
     Args:
-        spec: the whole chart, with its data, or its definition.
-        theme: whose colours.
-        ground: whether it has a background of its own; without, it takes that of where it stands.
+        spec: a complete chart with data, or a definition.
+        theme: the theme.
+        background: whether the chart has a background; otherwise it is transparent.
     """
     merged = spec | {
         "padding": spec.get("padding", 14),
-        "background": PAPER if ground else None,
-        "config": _over(build_config(), spec.get("config", {})),
+        "background": PAPER if background else None,
+        "config": _merge_config(build_config(), spec.get("config", {})),
     }
-    return cast(Spec, _recoloured(merged, _CHANGED[theme]))
+    return cast(Spec, _replace_colours(merged, _REPLACEMENTS[theme]))
 
 
 def build_css() -> str:
-    """Rules by which SVGs from `charts.draw.svg`, in elements of class `chart`, follow the theme of their page.
+    """Build CSS that lets SVGs from `charts.render.render_svg`, in elements of class `chart`, follow the page's theme.
 
-    Dark by the reader's preference, or by `data-theme="dark"` on the root element; `data-theme="light"` forbids it, and
-    so does printing.
+    Dark by the user's preference, or by `data-theme="dark"` on the root element; never with `data-theme="light"` or in
+    print.
     """
     light = "".join(f"--chart-{colour.name}:{colour.light};" for colour in COLOURS)
     dark = "".join(f"--chart-{colour.name}:{colour.dark};" for colour in COLOURS)
@@ -170,21 +170,21 @@ def build_css() -> str:
     return "\n".join(rules) + "\n"
 
 
-def _over(ground: Spec, wish: Spec) -> Spec:
-    """A configuration with another on top of it."""
+def _merge_config(base: Spec, override: Spec) -> Spec:
+    """Merge a configuration with an override, recursively."""
     both = {
-        key: _over(ground[key], wish[key])
-        for key in wish
-        if isinstance(ground.get(key), dict) and isinstance(wish[key], dict)
+        key: _merge_config(base[key], override[key])
+        for key in override
+        if isinstance(base.get(key), dict) and isinstance(override[key], dict)
     }
-    return ground | wish | both
+    return base | override | both
 
 
-def _recoloured(part: Any, colours: dict[str, str]) -> Any:
+def _replace_colours(part: Any, colours: dict[str, str]) -> Any:
     if isinstance(part, str):
         return colours.get(part, part)
     if isinstance(part, dict):
-        return {key: _recoloured(value, colours) for key, value in part.items()}
+        return {key: _replace_colours(value, colours) for key, value in part.items()}
     if isinstance(part, list | tuple):
-        return [_recoloured(value, colours) for value in part]
+        return [_replace_colours(value, colours) for value in part]
     return part

@@ -1,4 +1,4 @@
-"""How trials went: frames sent, received and lost, window by window."""
+"""Time series of trials: frames sent, received and lost per window."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -12,31 +12,35 @@ from nodrop.model.trial import TrialResult, Windows
 from nodrop.units import format_count, format_pps, format_seconds
 
 WINDOW_COUNT_MAX = 240
-"""Windows are taken together where a trial has more."""
+"""Most windows of a trial; more are merged."""
+
+
+COUNTS = {"sent": "offered", "received": "received"}
+"""Counts of a span, by display name."""
 
 
 class TrialSpan(NamedTuple):
-    """A stretch of a trial, over all streams."""
+    """An interval of a trial, over all streams."""
 
     start_s: float
     end_s: float
-    sent_count: int
+    offered_count: int
     received_count: int
     lost_count: int
     is_wait: bool = False
-    """Whether it is the wait for frames in flight, after sending ended."""
+    """Whether the interval is the wait for frames in flight after the end of sending."""
 
     @property
     def length_s(self) -> float:
-        """How long it took."""
+        """Length in seconds."""
         return max(self.end_s - self.start_s, 1e-9)
 
 
 def build_spans(trial: TrialResult) -> list[TrialSpan]:
-    """A trial's windows, over all streams, neighbours taken together where they are many.
+    """Return the windows of a trial over all streams, with neighbours merged where there are many.
 
-    Where it is not known which window a frame was lost in, it is the one in which as many fewer were received as sent.
-    The wait for frames in flight is drawn no longer than a window, lest what was missing then looks more than it is.
+    Without recorded loss times, the loss of a window is the number sent minus the number received in it.
+    The wait for frames in flight is drawn no longer than a window, so that the missing frames are not exaggerated.
     """
     windows = trial.windows
     starts_s = (0.0, *windows.end_s[:-1])
@@ -60,36 +64,38 @@ def _joined(parts: Sequence[TrialSpan]) -> TrialSpan:
     return TrialSpan(
         parts[0].start_s,
         parts[-1].end_s,
-        sum(part.sent_count for part in parts),
+        sum(part.offered_count for part in parts),
         sum(part.received_count for part in parts),
         sum(part.lost_count for part in parts),
     )
 
 
 def has_loss_times(windows: Windows) -> bool:
-    """Whether the windows say when frames were lost."""
+    """Return whether the windows record the time of loss."""
     return bool(windows.lost_count)
 
 
-def pick_unit(courses: Sequence[Sequence[TrialSpan]]) -> AxisUnit:
-    """For the rates of all these."""
-    return pick_rate_unit(max((span.sent_count / span.length_s for spans in courses for span in spans), default=1.0))
+def pick_unit(spans_by_trial: Sequence[Sequence[TrialSpan]]) -> AxisUnit:
+    """Return the unit for the rates of all series."""
+    return pick_rate_unit(
+        max((span.offered_count / span.length_s for spans in spans_by_trial for span in spans), default=1.0)
+    )
 
 
-def build_rate_rows(trial: TrialResult, course: Sequence[TrialSpan], unit: AxisUnit) -> list[Row]:
-    """Sent and received from the start of every window to its end; without the wait for frames in flight."""
-    sending = [span for span in course if not span.is_wait]
+def build_rate_rows(trial: TrialResult, spans: Sequence[TrialSpan], unit: AxisUnit) -> list[Row]:
+    """Build rows of the rates sent and received per window, without the wait for frames in flight."""
+    sending = [span for span in spans if not span.is_wait]
     rows = []
-    for what in ("sent", "received"):
-        rates = [getattr(span, f"{what}_count") / span.length_s / unit.size for span in sending]
+    for what, count in COUNTS.items():
+        rates = [getattr(span, f"{count}_count") / span.length_s / unit.size for span in sending]
         times = [span.start_s for span in sending]
         points = zip([*times, sending[-1].end_s], [*rates, rates[-1]], strict=True)
         rows += [{"trial": trial.index, "time": time, "what": what, "rate": rate} for time, rate in points]
     return rows
 
 
-def build_lost_rows(trial: TrialResult, course: Sequence[TrialSpan]) -> list[Row]:
-    """Every window in which frames were lost."""
+def build_lost_rows(trial: TrialResult, spans: Sequence[TrialSpan]) -> list[Row]:
+    """Build a row for every window with loss."""
     return [
         {
             "trial": trial.index,
@@ -100,7 +106,7 @@ def build_lost_rows(trial: TrialResult, course: Sequence[TrialSpan]) -> list[Row
             "late": span.is_wait,
             "says": _lost_text(span),
         }
-        for span in course
+        for span in spans
         if span.lost_count > 0
     ]
 
@@ -108,28 +114,30 @@ def build_lost_rows(trial: TrialResult, course: Sequence[TrialSpan]) -> list[Row
 def _lost_text(span: TrialSpan) -> str:
     lost = format_count(span.lost_count)
     if span.is_wait:
-        return f"Missing when sending and the wait for frames in flight had ended: {lost}"
-    sent = f"{format_count(span.sent_count)} sent at {format_pps(span.sent_count / span.length_s)}"
+        return f"Missing after sending and the wait for frames in flight: {lost}"
+    sent = f"{format_count(span.offered_count)} sent at {format_pps(span.offered_count / span.length_s)}"
     return f"{span.start_s:.3g} to {span.end_s:.3g} s: {lost} lost of {sent}"
 
 
-def build_lossless_rows(trial: TrialResult, course: Sequence[TrialSpan]) -> list[Row]:
-    """One row for a trial that lost nothing."""
-    return [] if any(span.lost_count > 0 for span in course) else [{"trial": trial.index}]
+def build_lossless_rows(trial: TrialResult, spans: Sequence[TrialSpan]) -> list[Row]:
+    """Build one row for a trial without loss."""
+    return [] if any(span.lost_count > 0 for span in spans) else [{"trial": trial.index}]
 
 
-def format_worst_loss(course: Sequence[TrialSpan]) -> str:
-    """When most was lost: `1,234 of them from 1.2 s to 1.25 s`; empty where nothing was."""
-    total = sum(span.lost_count for span in course)
-    worst = max(course, key=lambda span: span.lost_count, default=None)
+def format_worst_loss(spans: Sequence[TrialSpan]) -> str:
+    """Format the time of the largest loss; empty without loss."""
+    total = sum(span.lost_count for span in spans)
+    worst = max(spans, key=lambda span: span.lost_count, default=None)
     if worst is None or total <= 0:
         return ""
-    losing = [span for span in course if span.lost_count > 0]
+    losing = [span for span in spans if span.lost_count > 0]
     if len(losing) == 1:
         return f"all of them {_when_text(worst)}"
     runs = 1 + sum(later.start_s > earlier.end_s + 1e-9 for earlier, later in pairwise(losing))
-    spells = f"in {len(losing)} of {len(course)} windows, {runs} times" if runs > 1 else f"in {len(losing)} windows"
-    return f"{spells}; most, {format_count(worst.lost_count)}, {_when_text(worst)}"
+    distribution = (
+        f"in {len(losing)} of {len(spans)} windows, {runs} times" if runs > 1 else f"in {len(losing)} windows"
+    )
+    return f"{distribution}; most, {format_count(worst.lost_count)}, {_when_text(worst)}"
 
 
 def _when_text(span: TrialSpan) -> str:
@@ -137,7 +145,7 @@ def _when_text(span: TrialSpan) -> str:
 
 
 def build_rate_panel(trial: int | None, unit: AxisUnit, until_s: float, width: int, height: int) -> Spec:
-    """Sent and received over time, of one trial or of the only one."""
+    """Build the panel of the rates sent and received over time; `trial` None: the only trial."""
     colour = {
         "field": "what",
         "type": "nominal",
@@ -165,10 +173,10 @@ def build_rate_panel(trial: int | None, unit: AxisUnit, until_s: float, width: i
     }
 
 
-def build_lost_panel(trial: int | None, course: Sequence[TrialSpan], until_s: float, width: int, height: int) -> Spec:
-    """Frames lost in each window, of one trial or of the only one."""
-    most = max((span.lost_count for span in course), default=0)
-    window_s = median(span.length_s for span in course)
+def build_lost_panel(trial: int | None, spans: Sequence[TrialSpan], until_s: float, width: int, height: int) -> Spec:
+    """Build the panel of frames lost per window; `trial` None: the only trial."""
+    most = max((span.lost_count for span in spans), default=0)
+    window_s = median(span.length_s for span in spans)
     axis: Spec = {"title": ["lost in each", format_seconds(window_s)], "tickCount": 3, "format": "~s", "tickMinStep": 1}
     if most <= 0:
         axis |= {"labels": False, "ticks": False, "grid": False}

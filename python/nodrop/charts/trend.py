@@ -1,4 +1,4 @@
-"""A trend: every run with its bounds, the groups at their medians, and the changes between them."""
+"""The chart of a trend: every run with its bounds, the medians of segments, and the changes between them."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -20,31 +20,31 @@ from nodrop.charts.axis import AxisUnit, pick_rate_unit, pick_time_unit
 from nodrop.charts.base import Chart, Row, Spec
 from nodrop.formatting import format_measure
 
-RUN, AT_LEAST, APART = "run", "at least: not limited by the SUT", "apart from the others"
+RUN, AT_LEAST, OUTLIER = "run", "lower limit: not limited by the SUT", "outlier"
 KINDS = {
     RUN: ("circle", theme.MEETS, 1.0),
     AT_LEAST: ("triangle-up", theme.INVALID, 0.0),
-    APART: ("diamond", theme.SIDES["tester"], 0.0),
+    OUTLIER: ("diamond", theme.SIDES["tester"], 0.0),
 }
-"""Shape and colour of points, and how much of them is filled."""
+"""Shape, colour and fill opacity of points."""
 COLOURS = {ComparisonOutcome.WORSE: theme.FAILS, ComparisonOutcome.BETTER: theme.RECEIVED}
 PERCENT = AxisUnit("%", 0.01)
 LABEL_OFFSET = 6
-"""Pixels between the upright of a change and its label."""
+"""Distance between the line of a change and its label, in pixels."""
 GAP_RATIO = 0.4
-"""A pause longer than this share of all the time, and runs are set by number, not by time."""
+"""Longest pause, as a share of the entire time, with which runs are placed by time instead of by number."""
 MARGIN_RATIO = 0.08
 REACH = 0.6
-"""A point further off than so many times the range of those judged is drawn at the edge."""
+"""Distance, in ranges of the analyzed points, beyond which a point is drawn at the edge."""
 LEFT_FROM = 0.7
-"""Labels of changes after this share of the runs are on their left."""
+"""Share of the runs after which labels of changes are on the left."""
 LABEL_ROWS = 3
 LABEL_HEIGHT = 38
-"""Labels of changes stand at so many heights in turn, so that neighbours do not overlap."""
+"""Height of a label; labels of changes cycle through rows so that neighbours do not overlap."""
 
 
 def build_chart(trend: Trend) -> Chart:
-    """What became of a figure, run by run."""
+    """Build the chart of a trend."""
     series = trend.series
     unit = _unit(series)
     places = {point.run_id: place for point, place in zip(series.points, _places(series), strict=True)}
@@ -63,9 +63,9 @@ def build_chart(trend: Trend) -> Chart:
 
 
 def _title(trend: Trend) -> str:
-    """What happened, in short: `NDR: 5.2 % lower since 2026-11-21`."""
+    """Format the title: `NDR: 5.2 % lower since 2026-11-21`."""
     if not trend.groups:
-        return f"{trend.series.text}: nothing to judge"
+        return f"{trend.series.text}: no usable runs"
     if not trend.changes:
         return f"{trend.series.text}: no change, {format_measure(trend.groups[0].median, trend.series.unit)}"
     last = trend.changes[-1]
@@ -83,29 +83,29 @@ def _unit(series: TrendSeries) -> AxisUnit:
 
 
 def has_even_times(series: TrendSeries) -> bool:
-    """Whether runs are spread well enough over time to be set by it."""
+    """Return whether runs are spread evenly enough to be placed by time."""
     began = [datetime.fromisoformat(point.started_at).timestamp() for point in series.points]
     whole = began[-1] - began[0] if began else 0.0
     return whole > 0 and all(later - earlier <= GAP_RATIO * whole for earlier, later in pairwise(began))
 
 
 def _places(series: TrendSeries) -> list[Row]:
-    """Where each run stands along the chart."""
+    """Return the horizontal position of each run."""
     if has_even_times(series):
         return [{"x": point.started_at} for point in series.points]
     return [{"x": number} for number in range(1, len(series.points) + 1)]
 
 
 def _point_row(trend: Trend, point: TrendPoint, unit: AxisUnit) -> Row:
-    apart = any(point.run_id in group.outlier_run_ids for group in trend.groups)
-    kind = AT_LEAST if point.at_least else APART if apart else RUN
+    outlier = any(point.run_id in group.outlier_run_ids for group in trend.groups)
+    kind = AT_LEAST if point.at_least else OUTLIER if outlier else RUN
     began = point.started_at[:16].replace("T", " ")
     return {
         "kind": kind,
         "value": point.value / unit.size,
         "low": None if point.low is None or point.at_least else point.low / unit.size,
         "high": None if point.high is None or point.at_least else point.high / unit.size,
-        "label": format_measure(point.value, trend.series.unit) if apart else "",
+        "label": format_measure(point.value, trend.series.unit) if outlier else "",
         "text": f"run {point.run_id}, {began}: {format_point(point, trend.series.unit)}",
     }
 
@@ -140,7 +140,7 @@ def _change_row(trend: Trend, number: int, places: dict[str, Row]) -> Row:
 
 
 def _between(earlier: TrendPoint, later: TrendPoint, places: dict[str, Row]) -> Any:
-    """In the middle between two runs, along the chart."""
+    """Return the position in the middle between two runs."""
     first, last = (places[point.run_id]["x"] for point in (earlier, later))
     if isinstance(first, int):
         return (first + last) / 2
@@ -161,13 +161,13 @@ def _definition(trend: Trend, unit: AxisUnit) -> Spec:
             _bound_layer(x, y),
             _point_layer(trend, x, y),
             *_change_layers(x),
-            _apart_layer(x, y),
+            _outlier_layer(x, y),
         ],
     }
 
 
 def _along(series: TrendSeries) -> Spec:
-    """The axis that runs are set along: time, or their number."""
+    """Build the horizontal axis: time, or the number of the run."""
     scale: Spec = {"padding": 24, "nice": False}
     if has_even_times(series):
         axis: Spec = {"title": "UTC", "grid": False, "labelOverlap": True, "format": _time_format(series)}
@@ -185,22 +185,22 @@ def _time_format(series: TrendSeries) -> str:
 
 
 def _domain(trend: Trend, unit: AxisUnit) -> list[float]:
-    """From the lowest to the highest that is not far off, and room for the labels of changes above."""
-    apart = {run_id for group in trend.groups for run_id in group.outlier_run_ids}
+    """Return the range of the values without distant points, with space for the labels of changes above."""
+    outlier = {run_id for group in trend.groups for run_id in group.outlier_run_ids}
     points = trend.series.points
-    judged = [each for each in points if not each.at_least and each.run_id not in apart] or list(points)
+    judged = [each for each in points if not each.at_least and each.run_id not in outlier] or list(points)
     low, high = _ends(judged)
     reach = REACH * ((high - low) or abs(high) or 1.0)
     all_low, all_high = _ends(points)
     low, high = max(all_low, low - reach) / unit.size, min(all_high, high + reach) / unit.size
-    room = MARGIN_RATIO * (high - low) or 0.05 * abs(high) or 1.0
+    margin = MARGIN_RATIO * (high - low) or 0.05 * abs(high) or 1.0
     rows = min(len(trend.changes), LABEL_ROWS)
-    above = (high - low + 2 * room) * rows * LABEL_HEIGHT / (theme.HEIGHT - rows * LABEL_HEIGHT)
-    return [low - room, high + room + above]
+    above = (high - low + 2 * margin) * rows * LABEL_HEIGHT / (theme.HEIGHT - rows * LABEL_HEIGHT)
+    return [low - margin, high + margin + above]
 
 
 def _ends(points: Sequence[TrendPoint]) -> tuple[float, float]:
-    """The lowest and the highest figure or bound."""
+    """Return the lowest and the highest value or bound."""
     ends = [end for each in points for end in (each.low, each.high, each.value) if end is not None] or [0.0, 1.0]
     return min(ends), max(ends)
 
@@ -232,7 +232,7 @@ def _median_layer(x: Spec, y: Spec) -> Spec:
 
 
 def _bound_layer(x: Spec, y: Spec) -> Spec:
-    """From each run's lower to its upper bound."""
+    """Build a line from the lower to the upper bound of each run."""
     return {
         "data": {"name": "points"},
         "transform": [{"filter": "isValid(datum.low) && isValid(datum.high)"}],
@@ -242,9 +242,11 @@ def _bound_layer(x: Spec, y: Spec) -> Spec:
 
 
 def _point_layer(trend: Trend, x: Spec, y: Spec) -> Spec:
-    apart = any(group.outlier_run_ids for group in trend.groups)
+    outlier = any(group.outlier_run_ids for group in trend.groups)
     at_least = any(point.at_least for point in trend.series.points)
-    kinds = [kind for kind, there in ((RUN, trend.groups), (AT_LEAST, at_least), (APART, apart)) if there] or [RUN]
+    kinds = [kind for kind, present in ((RUN, trend.groups), (AT_LEAST, at_least), (OUTLIER, outlier)) if present] or [
+        RUN
+    ]
     legend: Spec | None = {"title": None, "orient": "bottom"} if kinds != [RUN] else None
     shapes, colours, fills = zip(*(KINDS[kind] for kind in kinds), strict=True)
     return {
@@ -262,11 +264,11 @@ def _point_layer(trend: Trend, x: Spec, y: Spec) -> Spec:
     }
 
 
-def _apart_layer(x: Spec, y: Spec) -> Spec:
-    """How far those that stand apart are off, for they may be drawn at the edge."""
+def _outlier_layer(x: Spec, y: Spec) -> Spec:
+    """Build labels with the values of outliers, which may be drawn at the edge."""
     return {
         "data": {"name": "points"},
-        "transform": [{"filter": f"datum.kind == '{APART}'"}],
+        "transform": [{"filter": f"datum.kind == '{OUTLIER}'"}],
         "mark": {"type": "text", "align": "left", "baseline": "bottom", "dx": 8, "dy": -3, "color": theme.MUTED},
         "encoding": {"x": x | {"field": "x"}, "y": y | {"field": "value"}, "text": {"field": "label"}},
     }
@@ -279,16 +281,16 @@ def _change_layers(x: Spec) -> list[Spec]:
         "legend": None,
     }
     at = x | {"field": "x"}
-    upright: Spec = {
+    line: Spec = {
         "data": {"name": "changes"},
         "mark": {"type": "rule", "strokeDash": [4, 3], "strokeWidth": 1.5},
         "encoding": {"x": at, "color": colour, "tooltip": {"field": "text"}},
     }
-    return [upright, *(_label_layer(side, at, colour) for side in ("right", "left"))]
+    return [line, *(_label_layer(side, at, colour) for side in ("right", "left"))]
 
 
 def _label_layer(side: str, at: Spec, colour: Spec) -> Spec:
-    """What the changes are, on one side of their uprights."""
+    """Build the labels of changes on one side of their lines."""
     return {
         "data": {"name": "changes"},
         "transform": [{"filter": f"datum.side == '{side}'"}],
