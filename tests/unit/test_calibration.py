@@ -20,7 +20,7 @@ from nodrop.store import calibration
 def calibrated(tmp_path: Path, limit_pps: float = 1e6) -> Calibration:
     """Of a tester that does so much."""
     made = make_plan(tmp_path, goals={"NDR": 0.0}, sut="wire")
-    found = calibration.calibration_of(execute(made, Listener(), parts(Step(limit_pps))))
+    found = calibration.derive_calibration(execute(made, Listener(), parts(Step(limit_pps))))
     assert found
     return found
 
@@ -51,10 +51,10 @@ def test_without_a_state_directory_of_its_own_it_is_below_home(tmp_path: Path) -
 def test_the_sut_between_the_ports_is_no_part_of_the_key_but_the_engines_cores_are(tmp_path: Path) -> None:
     known, result = calibrated(tmp_path), measured(tmp_path, None)
     assert result.facts
-    assert calibration.key_of(result.plan, result.facts.host) == known.key
+    assert calibration.build_key(result.plan, result.facts.host) == known.key
     bound = result.plan.engine.model_copy(update={"cores": (7,)})
     other = result.plan.model_copy(update={"engine": bound})
-    assert calibration.key_of(other, result.facts.host) != known.key
+    assert calibration.build_key(other, result.facts.host) != known.key
 
 
 def test_trials_above_what_the_tester_can_do_by_itself_are_told(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_calibration_reads_as_a_sentence_with_its_floor(tmp_path: Path) -> Non
     ],
 )
 def test_the_key_names_the_back_end_taken_never_auto(tmp_path: Path, asked: dict[str, Any], backend: str) -> None:
-    key = calibration.key_of(make_plan(tmp_path, **asked), read_host())
+    key = calibration.build_key(make_plan(tmp_path, **asked), read_host())
     assert key.backend == backend
 
 
@@ -103,14 +103,14 @@ def opened_with(result: RunResult, backend: str) -> RunResult:
 @pytest.mark.parametrize("backend", ["af_packet", "af_xdp", "xdp_live"])
 def test_what_is_kept_is_of_the_back_end_that_the_ports_were_opened_with(tmp_path: Path, backend: str) -> None:
     made = make_plan(tmp_path, goals={"NDR": 0.0}, sut="wire")
-    found = calibration.calibration_of(opened_with(execute(made, Listener(), parts(Step(4e5))), backend))
+    found = calibration.derive_calibration(opened_with(execute(made, Listener(), parts(Step(4e5))), backend))
     assert found and found.key.backend == backend
     environment = {"XDG_STATE_HOME": str(tmp_path / "state")}
     calibration.save(found, environment)
     others = {"af_packet", "af_xdp", "xdp_live"} - {backend}
     for name in (backend, *others):
         asked = make_plan(tmp_path, engine__backend=name, engine__cores=list(made.engine.cores) or "none")
-        known = calibration.find(calibration.key_of(asked, read_host()), environment)
+        known = calibration.find(calibration.build_key(asked, read_host()), environment)
         assert (known is not None) == (name == backend)
     result = opened_with(measured(tmp_path, found), backend)
     flag = beyond_calibration(result)

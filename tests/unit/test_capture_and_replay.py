@@ -7,14 +7,14 @@ import pytest
 
 from nodrop.config.load import load
 from nodrop.errors import ConfigError
-from nodrop.formatting import traffic_text
-from nodrop.generator.capture import capture_file, capture_request
+from nodrop.formatting import describe_traffic
+from nodrop.generator.engine import capture_file, capture_request
 from nodrop.model.plan import Plan
-from nodrop.model.traffic import ReplayFound, ReplaySource, SizeShare
+from nodrop.model.traffic import ReplayContents, ReplaySource, SizeShare
 from nodrop.plan import addressing, build
-from nodrop.plan.resolvers import Lookups
+from nodrop.plan.resolvers import Resolvers
 
-FOUND = ReplayFound(
+FOUND = ReplayContents(
     frame_count=10,
     template_count=4,
     grown_count=3,
@@ -26,7 +26,7 @@ FOUND = ReplayFound(
 def planned(**keys: Any) -> Plan:
     """With two dots as two underscores; every file has FOUND in it, every filter passes."""
     asked = {key.replace("__", "."): value for key, value in keys.items()}
-    return build(load((), asked), Lookups(inspect=lambda _source: FOUND))
+    return build(load((), asked), Resolvers(inspect=lambda _source: FOUND))
 
 
 def refused(**keys: Any) -> str:
@@ -67,7 +67,7 @@ def test_what_cannot_be_captured_is_refused_by_its_key() -> None:
         raise ConfigError(f"{section}.filter: {text}")
 
     with pytest.raises(ConfigError, match=r"capture.filter: udp prt"):
-        build(load((), {"capture.file": "x", "capture.filter": "udp prt"}), Lookups(check_filter=no_filter))
+        build(load((), {"capture.file": "x", "capture.filter": "udp prt"}), Resolvers(check_filter=no_filter))
 
 
 def test_replayed_frames_get_the_addresses_of_the_port_and_the_lab_their_size() -> None:
@@ -80,18 +80,18 @@ def test_replayed_frames_get_the_addresses_of_the_port_and_the_lab_their_size() 
     assert (back.tx_port, back.replay) == (1, there.replay)
     assert plan.lab.mtu_bytes == 1600 - 18
     assert plan.traffic.frame_bytes == pytest.approx((9 * 76 + 1600) / 10)
-    assert traffic_text(plan.traffic) == "10 frames of dns.pcap (76 to 1600 bytes, 3 grown for the signature) both ways"
+    assert describe_traffic(plan.traffic) == "10 frames of dns.pcap (76 to 1600 bytes, 3 grown for the signature) both ways"
 
 
 def test_the_file_is_asked_for_with_filter_and_limit() -> None:
     asked: list[ReplaySource] = []
 
-    def inspect(source: ReplaySource) -> ReplayFound:
+    def inspect(source: ReplaySource) -> ReplayContents:
         asked.append(source)
         return FOUND
 
     keys = {"traffic.replay.file": "/a/b", "traffic.replay.filter": "udp", "traffic.replay.frames": 7}
-    build(load((), keys), Lookups(inspect=inspect))
+    build(load((), keys), Resolvers(inspect=inspect))
     assert asked == [ReplaySource(file="/a/b", filter="udp", frame_count_max=7)]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from tests.running import Listener, make_plan, parts
 from tests.suts import Step
 
-from nodrop.model.chain_counts import chain_counts
+from nodrop.model.chain_counts import count_by_chain
 from nodrop.model.trial import DirectionTimes, LatencySummary
 from nodrop.run.execute import execute
 
@@ -39,7 +39,7 @@ def test_chains_add_up_to_the_trial_and_each_has_the_latency_of_its_own_streams(
         )
         for each in streams
     )
-    counts = chain_counts(plan.traffic, trial.model_copy(update={"directions": directions}), (50.0,))
+    counts = count_by_chain(plan.traffic, trial.model_copy(update={"directions": directions}), (50.0,))
     assert [(each.chain, each.is_forward) for each in counts] == [
         (chain, forward) for chain in range(3) for forward in (True, False)
     ]
@@ -61,7 +61,7 @@ def test_latency_of_several_chains_together_is_no_chains_own(tmp_path: Path) -> 
         DirectionTimes(tx_port=way[0], rx_port=way[1], latency_every=1, latency=latency(1e3))
         for way in ((0, 1), (1, 0))
     )
-    counts = chain_counts(traffic, trial.model_copy(update={"directions": together}))
+    counts = count_by_chain(traffic, trial.model_copy(update={"directions": together}))
     assert [(each.chain, each.tx_port, each.latency) for each in counts] == [
         (0, 0, None),
         (0, 1, None),

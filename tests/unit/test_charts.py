@@ -290,8 +290,8 @@ import json, sys
 from nodrop.charts import render
 from nodrop.charts.base import Chart
 charts = [Chart.model_validate_json(line) for line in sys.stdin]
-print(json.dumps([render.svg(chart) for chart in charts + charts[:1]]))
-render.pdf(charts[0]).startswith(b"%PDF") or sys.exit(1)
+print(json.dumps([render.render_svg(chart) for chart in charts + charts[:1]]))
+render.render_pdf(charts[0]).startswith(b"%PDF") or sys.exit(1)
 """
 
 

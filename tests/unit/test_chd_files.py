@@ -9,31 +9,31 @@ import pytest
 from tests.hosts import Shape, host
 from tests.machines import NAMES, described, machine, made_up
 
-from nodrop.descriptors import Form, altered, fingerprint, read_chd, text_of, with_fingerprints
+from nodrop.descriptors import DescriptorForm, list_altered, compute_fingerprint, read_chd, format_descriptor, add_fingerprints
 from nodrop.errors import ConfigError
-from nodrop.host.observations import number
+from nodrop.host.observations import observe_number
 from nodrop.model.chd import HostDescriptor
-from nodrop.model.observation import Moment
+from nodrop.model.observation import ObservationTime
 
-LATER = Moment("2026-02-02T00:00:00+00:00")
+LATER = ObservationTime("2026-02-02T00:00:00+00:00")
 
 
-def kept(value: HostDescriptor, form: Form, directory: Path) -> HostDescriptor:
+def kept(value: HostDescriptor, form: DescriptorForm, directory: Path) -> HostDescriptor:
     file = directory / f"host.{form}"
-    file.write_text(text_of(value, form))
+    file.write_text(format_descriptor(value, form))
     return read_chd(file)
 
 
-@pytest.mark.parametrize("form", get_args(Form))
+@pytest.mark.parametrize("form", get_args(DescriptorForm))
 @pytest.mark.parametrize("shape", [Shape(), Shape(nodes=1, cores=1, threads=1, ports=0), Shape(nodes=4, vfs=0)])
-def test_a_host_is_the_same_after_it_was_written_and_read(shape: Shape, form: Form, tmp_path: Path) -> None:
-    value = with_fingerprints(host("a", shape))
+def test_a_host_is_the_same_after_it_was_written_and_read(shape: Shape, form: DescriptorForm, tmp_path: Path) -> None:
+    value = add_fingerprints(host("a", shape))
     assert kept(value, form, tmp_path) == value
-    assert altered(kept(value, form, tmp_path)) == ()
+    assert list_altered(kept(value, form, tmp_path)) == ()
 
 
-@pytest.mark.parametrize("form", get_args(Form))
-def test_text_of_every_kind_survives(form: Form, tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", get_args(DescriptorForm))
+def test_text_of_every_kind_survives(form: DescriptorForm, tmp_path: Path) -> None:
     value = host()
     odd = {
         "kernel_cmdline": "a=b <&> \"quoted\" 'x'\r\nsecond\tline",
@@ -59,18 +59,18 @@ def test_a_hash_is_of_values_not_of_when_and_how_they_were_found() -> None:
             ),
         }
     )
-    assert fingerprint(again) == fingerprint(value.capabilities)
+    assert compute_fingerprint(again) == compute_fingerprint(value.capabilities)
     other = again.model_copy(update={"processor": again.processor.model_copy(update={"vendor": LATER.unknown("no")})})
-    assert fingerprint(other) != fingerprint(value.capabilities)
+    assert compute_fingerprint(other) != compute_fingerprint(value.capabilities)
 
 
 def test_an_edited_half_is_noticed() -> None:
-    value = with_fingerprints(host())
+    value = add_fingerprints(host())
     edited = value.model_copy(
         update={"resources": value.resources.model_copy(update={"links": ()})},
     )
-    assert altered(edited) == ("resources",)
-    assert altered(host()) == ()
+    assert list_altered(edited) == ("resources",)
+    assert list_altered(host()) == ()
 
 
 def refusal(content: str | bytes, directory: Path) -> str:
@@ -84,7 +84,7 @@ def refusal(content: str | bytes, directory: Path) -> str:
     return said.replace(f"{file}: ", "")
 
 
-YAML = text_of(host("a", Shape(nodes=1, cores=1, threads=2)), "yaml")
+YAML = format_descriptor(host("a", Shape(nodes=1, cores=1, threads=2)), "yaml")
 NODE = "resources.numa_nodes.0"
 
 
@@ -178,7 +178,7 @@ def test_a_truncated_descriptor_is_refused_or_less(cut: int, tmp_path: Path) -> 
 
 
 def test_a_host_of_512_cpus_is_read_in_seconds(tmp_path: Path) -> None:
-    value = with_fingerprints(host("big", Shape(nodes=8, cores=32, threads=2)))
+    value = add_fingerprints(host("big", Shape(nodes=8, cores=32, threads=2)))
     started = time.monotonic()
     assert kept(value, "json", tmp_path) == value
     assert time.monotonic() - started < 30
@@ -187,14 +187,14 @@ def test_a_host_of_512_cpus_is_read_in_seconds(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_captured_machines_are_the_same_after_they_were_written_and_read(name: str, tmp_path: Path) -> None:
     value = described(name)
-    for form in get_args(Form) if name in ("xeon-2n-smt", "arm-big-little") else ("json",):
+    for form in get_args(DescriptorForm) if name in ("xeon-2n-smt", "arm-big-little") else ("json",):
         assert kept(value, form, tmp_path) == value
-    assert altered(value) == ()
+    assert list_altered(value) == ()
 
 
 @pytest.mark.parametrize("held", ["-5", "9" * 20, "9" * 31, "nan", "", "\xff"])
 def test_a_number_that_cannot_be_is_unknown_so_that_every_description_reads_back(held: str, tmp_path: Path) -> None:
     source = machine("xeon-2n-smt")._replace(tree=made_up(tmp_path, {"/sys/x": held.encode("latin-1")}))
-    found = number(source, "/sys/x")
+    found = observe_number(source, "/sys/x")
     assert not found.known
     assert found.why.startswith("holds ")

@@ -86,17 +86,17 @@ def test_help_of_run_teaches_terms_examples_and_exit_codes(capsys: pytest.Captur
         (["run", "--goal", "half"], "--goal: 'half' asked, key and value expected; write --goal PDR=0.5%"),
         (["run", "--goal", "PDR=half"], "command line: goals.PDR: 'half' is not a ratio; write for example 0.5%"),
         (["run", "--set", "search.widht=1"], "search.widht: 1 asked, there is no such key; write search.width"),
-        (["run", "--min-load", "2M", "--max-load", "1M"], "search.max_load: 1.000 Mpps asked"),
+        (["run", "--min-load", "2M", "--max-load", "1M"], "search.max_load: 1.000 Mpps is not above"),
         (
             ["run", "--search", "guess"],
             "Invalid value for '--search': 'guess' is not one of 'nodrop', 'mlrsearch",
         ),
         (["run", "--budget", "soon"], "command line: search.budget: 'soon' is not a duration; write for example 30s"),
         (["run", "--exceed-ratio", "100%"], "command line: search.exceed_ratio: 1.0 asked, it should be less than 1"),
-        (["run", "--search", "binary", "--exceed-ratio", "50%"], "50 % asked, the search binary knows none"),
+        (["run", "--search", "binary", "--exceed-ratio", "50%"], "50 % has no effect, the search binary"),
         (
             ["run", "--search", "nodrop", "--duration-sum", "1s"],
-            "search.duration_sum is 1 s; make duration_sum",
+            "search.duration_sum (1 s); make duration_sum",
         ),
         (
             ["run", "--search", "nodrop", "--warm-start", "gone"],

@@ -32,7 +32,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallClou
     monkeypatch.setattr(requests, "RETRY_S", 0.1)
     for name in ("BETWEEN_PASSES_S", "POLL_S"):
         monkeypatch.setattr(rollback, name, 0.01)
-    monkeypatch.setattr(machine_lock, "TURN", f"\0nodrop.test.{os.getpid()}.cleanup")
+    monkeypatch.setattr(machine_lock, "LOCK_ADDRESS", f"\0nodrop.test.{os.getpid()}.cleanup")
     monkeypatch.setattr(runtime_dirs, "runtime_root", lambda: tmp_path / "records")
     monkeypatch.setattr(persistent_lab, "_find_holders", lambda: iter(()))
     with serving(SmallCloud()) as cloud:

@@ -257,5 +257,5 @@ def test_what_is_refused_says_what_was_asked_and_what_to_do(small: SmallCloud) -
 
 @pytest.mark.usefixtures("small")
 def test_a_mistake_of_our_own_is_no_refusal() -> None:
-    with pytest.raises(ZeroDivisionError), logged_in().asking("divide"):
+    with pytest.raises(ZeroDivisionError), logged_in().reporting_errors("divide"):
         1 / 0  # noqa: B018

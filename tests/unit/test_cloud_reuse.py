@@ -159,7 +159,7 @@ def test_a_server_says_in_what_it_differs_and_somebody_elses_is_left_alone() -> 
         "user_data_digest": "d" * 64,
     }
     assert existing_resources.find_server(CLOUD, wanted, [], **asked) is None
-    assert existing_resources.find_server(CLOUD, wanted, [there], **asked) == existing_resources.Standing(there, ())
+    assert existing_resources.find_server(CLOUD, wanted, [there], **asked) == existing_resources.ServerMatch(there, ())
     standing = existing_resources.find_server(CLOUD, wanted, [there | {"status": "ERROR"}], **asked)
     assert standing
     assert standing.differences == ("status: ACTIVE asked, it is ERROR",)

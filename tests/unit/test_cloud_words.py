@@ -68,7 +68,7 @@ class _Told:
             network=SimpleNamespace(get=lambda path, **_: self._answer(path, network)),
         )
 
-    def asking(self, _asked: str) -> AbstractContextManager[None]:
+    def reporting_errors(self, _asked: str) -> AbstractContextManager[None]:
         return nullcontext()
 
     def _answer(self, path: str, body: dict[str, Any] | int) -> Any:

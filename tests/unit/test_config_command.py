@@ -10,12 +10,12 @@ import yaml
 from tests.nfvbench_defaults import DEFAULTS
 
 from nodrop.cli import main
-from nodrop.config.keys import leaves
+from nodrop.config.keys import iter_leaves
 from nodrop.config.load import load
 from nodrop.config.nfvbench.schema import NfvbenchConfig
-from nodrop.config.nfvbench.untranslated import remarks
+from nodrop.config.nfvbench.untranslated import translation_notes
 from nodrop.config.schema import Config
-from nodrop.system.yaml_reader import read
+from nodrop.system.yaml_reader import parse_document
 
 
 @pytest.fixture
@@ -37,15 +37,15 @@ def test_the_defaults_as_written_are_the_defaults(run: Any, tmp_path: Path) -> N
 
 def test_the_defaults_have_every_key_under_what_it_means(run: Any) -> None:
     text = run("default")
-    lines = read(text, "default").lines
-    for leaf in leaves(Config):
+    lines = parse_document(text, "default").lines
+    for leaf in iter_leaves(Config):
         assert text.splitlines()[lines[leaf.key] - 2].lstrip().startswith("# "), leaf.key
 
 
 def test_the_defaults_of_nfvbench_as_written_are_accepted_and_say_nothing(run: Any) -> None:
     config = load([run("default", "--nfvbench")], {})
     assert (config.flow_count, config.duration, config.chains) == (10000, 60.0, 1)
-    assert remarks(config.nfvbench) == ()
+    assert translation_notes(config.nfvbench) == ()
 
 
 def test_what_is_shown_can_be_read_again(run: Any) -> None:
@@ -96,7 +96,7 @@ def test_nfvbench_s_own_flags_show_the_same(capsys: pytest.CaptureFixture[str]) 
 def test_the_schema_is_one(option: tuple[str, ...], root: Any, run: Any) -> None:
     schema = json.loads(run("schema", *option))
     jsonschema.Draft202012Validator.check_schema(schema)
-    assert set(schema["properties"]) >= {leaf.key[0] for leaf in leaves(root)}
+    assert set(schema["properties"]) >= {leaf.key[0] for leaf in iter_leaves(root)}
 
 
 def test_what_may_be_written_in_nfvbench_s_keys_fits_their_schema(run: Any) -> None:
@@ -111,7 +111,7 @@ def test_what_may_be_written_in_nfvbench_s_keys_fits_their_schema(run: Any) -> N
 
 def test_every_key_is_explained(run: Any) -> None:
     for root in (Config, NfvbenchConfig):
-        for leaf in leaves(root):
+        for leaf in iter_leaves(root):
             said = run("explain", ".".join(leaf.key))
             assert "default: " in said, leaf.key
             assert len(said.splitlines()) >= 3, leaf.key

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nodrop.cli import main
-from nodrop.config.load import load, trace
+from nodrop.config.load import load, load_with_sources
 from nodrop.errors import ConfigError
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "config-plugin"
@@ -48,7 +48,7 @@ def test_a_plugin_goes_before_the_defaults_of_a_command(install: Install) -> Non
 def test_several_plugins_apply_in_the_order_of_their_names(install: Install) -> None:
     install("b-second", "defaults = {'frame_bytes': 256}")
     install("a-first", "defaults = {'frame_bytes': 128, 'hops': 2}")
-    loaded = trace([], {})
+    loaded = load_with_sources([], {})
     assert (loaded.config.frame_bytes, loaded.config.hops) == (256, 2)
     assert loaded.book["hops",].document.name == "plugin a-first"
 

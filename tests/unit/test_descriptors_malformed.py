@@ -10,11 +10,11 @@ from tests.hosts import Shape, host
 from tests.machines import described
 from tests.vms import EXAMPLES, SMALL
 
-from nodrop.descriptors import read_vmd, text_of
-from nodrop.descriptors.chd import chd_of_text
-from nodrop.descriptors.vmd import vmd_of_text
+from nodrop.descriptors import read_vmd, format_descriptor
+from nodrop.descriptors.chd import parse_chd
+from nodrop.descriptors.vmd import parse_vmd
 from nodrop.errors import ConfigError
-from nodrop.system.yaml_reader import read
+from nodrop.system.yaml_reader import parse_document
 
 PIECES = (
     *(
@@ -72,7 +72,7 @@ PIECES = (
     ),
 )
 VMDS = (SMALL, *(file.read_text() for file in sorted(EXAMPLES.iterdir())))
-CHDS = tuple(text_of(host("a", Shape(1, 1, 2, ports=1, vfs=1)), form) for form in ("yaml", "json", "xml"))
+CHDS = tuple(format_descriptor(host("a", Shape(1, 1, 2, ports=1, vfs=1)), form) for form in ("yaml", "json", "xml"))
 
 
 def spoilt(text: str, draw: random.Random) -> str:
@@ -98,12 +98,12 @@ def test_a_spoilt_vm_is_read_or_refused(text: str) -> None:
     read_count = 0
     for _ in range(300):
         try:
-            value, remarks = vmd_of_text(spoilt(text, draw), "x")
+            value, remarks = parse_vmd(spoilt(text, draw), "x")
         except ConfigError as error:
             assert str(error).startswith("x: ")
         else:
             read_count += 1
-            assert vmd_of_text(text_of(value, "yaml"), "x")[0] == value
+            assert parse_vmd(format_descriptor(value, "yaml"), "x")[0] == value
             assert all(str(each) for each in remarks)
     assert 0 < read_count < 300
 
@@ -113,11 +113,11 @@ def test_a_spoilt_host_is_read_or_refused(text: str) -> None:
     draw = random.Random(9)
     for _ in range(60):
         try:
-            value = chd_of_text(spoilt(text, draw), "x")
+            value = parse_chd(spoilt(text, draw), "x")
         except ConfigError as error:
             assert str(error).startswith("x: ")
         else:
-            assert chd_of_text(text_of(value, "json"), "x") == value
+            assert parse_chd(format_descriptor(value, "json"), "x") == value
 
 
 def test_examples_and_what_is_written_fit_the_schemas() -> None:
@@ -125,10 +125,10 @@ def test_examples_and_what_is_written_fit_the_schemas() -> None:
         jsonschema.Draft202012Validator(json.loads((SCHEMAS / f"{name}.json").read_text())) for name in ("vmd", "chd")
     )
     for file in EXAMPLES.glob("*.yaml"):
-        vmd.validate(json.loads(json.dumps(read(file.read_text(), file.name).content)))
-        vmd.validate(json.loads(text_of(read_vmd(file)[0], "json")))
+        vmd.validate(json.loads(json.dumps(parse_document(file.read_text(), file.name).content)))
+        vmd.validate(json.loads(format_descriptor(read_vmd(file)[0], "json")))
     for value in (host(), described("xeon-2n-smt")):
-        chd.validate(json.loads(text_of(value, "json")))
+        chd.validate(json.loads(format_descriptor(value, "json")))
 
 
 @pytest.mark.parametrize(
@@ -138,6 +138,6 @@ def test_what_does_not_fit_the_schema_is_not_read_either(old: str, new: str) -> 
     text = SMALL.replace(old, new)
     schema = json.loads((SCHEMAS / "vmd.json").read_text())
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.Draft202012Validator(schema).validate(json.loads(json.dumps(read(text, "x").content)))
+        jsonschema.Draft202012Validator(schema).validate(json.loads(json.dumps(parse_document(text, "x").content)))
     with pytest.raises(ConfigError):
-        vmd_of_text(text, "x")
+        parse_vmd(text, "x")

@@ -4,21 +4,21 @@ from pathlib import Path
 
 import pytest
 
-from nodrop.config.source import Written, document_of
+from nodrop.config.source import NamedMapping, read_source
 from nodrop.errors import ConfigError
-from nodrop.system.yaml_reader import Dumper, dumped, of_mapping, read
+from nodrop.system.yaml_reader import Dumper, from_mapping, parse_document, to_yaml_line
 
 
 def refusal(text: str) -> str:
     with pytest.raises(ConfigError) as caught:
-        read(text, "lab.yaml")
+        parse_document(text, "lab.yaml")
     return str(caught.value)
 
 
 def test_values_are_what_yaml_1_2_says() -> None:
     # Source: YAML 1.2.2 section 10.3.2, and the words that 1.1 took for something else.
     text = "a: no\nb: 010\nc: 1e3\nd: 10:30\ne: 0x1F\nf: 2001-01-01\ng: ~\nh: True\ni: -1.5\nj: 0o17\nk: on"
-    assert read(text, "x").content == {
+    assert parse_document(text, "x").content == {
         "a": "no",
         "b": 10,
         "c": 1000.0,
@@ -34,7 +34,7 @@ def test_values_are_what_yaml_1_2_says() -> None:
 
 
 def test_every_key_and_item_has_its_line() -> None:
-    lines = read("a: 1\nb:\n  c: 2\n  d:\n    - 3\n    - {e: 4}\n", "x").lines
+    lines = parse_document("a: 1\nb:\n  c: 2\n  d:\n    - 3\n    - {e: 4}\n", "x").lines
     assert lines == {
         ("a",): 1,
         ("b",): 2,
@@ -47,7 +47,7 @@ def test_every_key_and_item_has_its_line() -> None:
 
 
 def test_json_is_read_with_tabs_and_characters_in_two_halves() -> None:
-    assert read('{\n\t"a":\t"\\ud83d\\ude00",\n\t"b": [1, null, "x\\/y"]\n}', "x").content == {
+    assert parse_document('{\n\t"a":\t"\\ud83d\\ude00",\n\t"b": [1, null, "x\\/y"]\n}', "x").content == {
         "a": "😀",
         "b": [1, None, "x/y"],
     }
@@ -55,7 +55,7 @@ def test_json_is_read_with_tabs_and_characters_in_two_halves() -> None:
 
 def test_what_an_anchor_holds_is_taken_over() -> None:
     text = "a: &base {b: 1, c: 2}\nd: {<<: *base, c: 3}\ne: *base"
-    assert read(text, "x").content["d"] == {"b": 1, "c": 3}
+    assert parse_document(text, "x").content["d"] == {"b": 1, "c": 3}
 
 
 @pytest.mark.parametrize(
@@ -95,24 +95,24 @@ def test_a_file_that_is_no_text_is_refused_by_name(content: bytes, tmp_path: Pat
     file = tmp_path / "lab.yaml"
     file.write_bytes(content)
     with pytest.raises(ConfigError, match=r"lab\.yaml: line [12]: "):
-        document_of(file)
+        read_source(file)
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_key(tmp_path: Path) -> None:
     file = tmp_path / "lab.yaml"
     file.write_bytes(b"\xef\xbb\xbfchains: 2")
-    assert document_of(file).content == {"chains": 2}
+    assert read_source(file).content == {"chains": 2}
 
 
 @pytest.mark.parametrize("text", ["{chains: 2}", "chains: 2", '{"chains": 2}', "chains: 2\nhops: 1", "search:"])
 def test_text_in_place_of_a_file_is_the_configuration(text: str) -> None:
-    assert document_of(text).name == "inline configuration"
+    assert read_source(text).name == "inline configuration"
 
 
 def test_text_that_is_neither_file_nor_keys_is_taken_for_a_mistyped_file(tmp_path: Path) -> None:
     (tmp_path / "nfvbench.cfg").write_text("chains: 2")
     with pytest.raises(ConfigError) as caught:
-        document_of(f"{tmp_path}/nfvbnech.cfg")
+        read_source(f"{tmp_path}/nfvbnech.cfg")
     assert "No such file or directory" in str(caught.value)
     assert str(caught.value).endswith(f"; there is {tmp_path}/nfvbench.cfg")
 
@@ -120,7 +120,7 @@ def test_text_that_is_neither_file_nor_keys_is_taken_for_a_mistyped_file(tmp_pat
 @pytest.mark.parametrize("text", ["", "   ", "quick", "x" * 5000, "a\0b", "/", "."])
 def test_text_that_is_nothing_is_refused(text: str) -> None:
     with pytest.raises(ConfigError):
-        document_of(text)
+        read_source(text)
 
 
 def test_a_mapping_is_held_to_the_same_bounds() -> None:
@@ -129,11 +129,11 @@ def test_a_mapping_is_held_to_the_same_bounds() -> None:
         deep = {"a": deep}
     for wrong in (deep, {"a": [0] * 100_001}, {"a": object()}, {"a": 10**400}):
         with pytest.raises(ConfigError, match="request body: "):
-            document_of(Written("request body", wrong))
-    assert of_mapping({"a": [1, {"b": None}]}, "x").content == {"a": [1, {"b": None}]}
+            read_source(NamedMapping("request body", wrong))
+    assert from_mapping({"a": [1, {"b": None}]}, "x").content == {"a": [1, {"b": None}]}
 
 
 @pytest.mark.parametrize("value", ["no", "1e3", "010", "0o7", "10:30", "~", "", "a: b", "😀", "2001-01-01", "<<", 1e-7])
 def test_what_is_written_is_read_as_it_was(value: object) -> None:
     assert Dumper is not None
-    assert read(f"a: {dumped(value)}", "x").content == {"a": value}
+    assert parse_document(f"a: {to_yaml_line(value)}", "x").content == {"a": value}

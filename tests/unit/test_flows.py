@@ -7,10 +7,18 @@ from collections.abc import Iterator
 
 import pytest
 
-from nodrop.plan.flows import FLOWS_MAX, Fit, abreast, largest_divisor, nested, spread, value_count
+from nodrop.plan.flows import (
+    FLOWS_MAX,
+    FlowFit,
+    count_values,
+    find_largest_divisor,
+    fit_nested,
+    fit_parallel,
+    split_evenly,
+)
 
 
-def combinations(fit: Fit, frames: int) -> Iterator[tuple[int, ...]]:
+def combinations(fit: FlowFit, frames: int) -> Iterator[tuple[int, ...]]:
     """What the engine makes of it: the place of every field's value in frame after frame."""
     for sequence in range(frames):
         frame = sequence % fit.period if fit.period else sequence
@@ -25,7 +33,7 @@ def drawn_cases() -> Iterator[tuple[int, list[int]]]:
         yield draw.randint(1, min(math.prod(sizes), 3000)), sizes
 
 
-@pytest.mark.parametrize("how", [abreast, nested])
+@pytest.mark.parametrize("how", [fit_parallel, fit_nested])
 def test_exactly_as_many_combinations_as_asked_are_made_again_and_again(how: object) -> None:
     assert callable(how)
     for flows, sizes in drawn_cases():
@@ -38,25 +46,25 @@ def test_exactly_as_many_combinations_as_asked_are_made_again_and_again(how: obj
 
 
 def test_a_field_that_is_large_enough_alone_needs_no_period_and_others_go_along_with_a_divisor() -> None:
-    assert abreast(100, [2**23, 6, 1]) == Fit(((100, 1), (5, 1), (1, 1)), None)
+    assert fit_parallel(100, [2**23, 6, 1]) == FlowFit(((100, 1), (5, 1), (1, 1)), None)
 
 
 def test_ranges_without_a_common_divisor_are_gone_through_side_by_side() -> None:
     """Source: NFVbench's manual, multiflow example 4: 5 and 6 ports make up to 30 flows, each range wholly used."""
-    assert abreast(30, [1, 5, 6]) == Fit(((1, 1), (5, 1), (6, 1)), None)
-    assert abreast(17, [1, 5, 6]) == Fit(((1, 1), (5, 1), (6, 1)), 17)
+    assert fit_parallel(30, [1, 5, 6]) == FlowFit(((1, 1), (5, 1), (6, 1)), None)
+    assert fit_parallel(17, [1, 5, 6]) == FlowFit(((1, 1), (5, 1), (6, 1)), 17)
 
 
 def test_what_can_be_divided_is_and_what_cannot_begins_again_early() -> None:
-    assert nested(1_000_000, [16384, 500]) == Fit(((15625, 1), (64, 15625)), None)
-    assert nested(1_000_003, [16384, 500]) == Fit(((16384, 1), (62, 16384)), 1_000_003)
+    assert fit_nested(1_000_000, [16384, 500]) == FlowFit(((15625, 1), (64, 15625)), None)
+    assert fit_nested(1_000_003, [16384, 500]) == FlowFit(((16384, 1), (62, 16384)), 1_000_003)
 
 
 def test_a_million_flows_are_worked_out_at_once() -> None:
     """Milliseconds for what takes NFVbench seconds; a generous limit, for a busy machine."""
     start_s = time.process_time()
     for flows in range(FLOWS_MAX - 50, FLOWS_MAX):
-        fit = abreast(flows, [5000, 4096, 1021, 7])
+        fit = fit_parallel(flows, [5000, 4096, 1021, 7])
         assert max(part.value_count * part.every for part in fit.parts) <= 2**23
     assert time.process_time() - start_s < 1
 
@@ -64,7 +72,7 @@ def test_a_million_flows_are_worked_out_at_once() -> None:
 @pytest.mark.parametrize(("count", "shares", "parts"), [(11, 3, (3, 4, 4)), (50, 3, (16, 17, 17)), (6, 3, (2, 2, 2))])
 def test_flows_are_spread_evenly_smaller_parts_first(count: int, shares: int, parts: tuple[int, ...]) -> None:
     """Source: NFVbench's manual: 11 flows over 3 chains are 3, 4 and 4."""
-    assert spread(count, shares) == parts
+    assert split_evenly(count, shares) == parts
 
 
 def test_shares_differ_by_one_at_most_and_add_up() -> None:
@@ -72,10 +80,10 @@ def test_shares_differ_by_one_at_most_and_add_up() -> None:
     for _ in range(200):
         shares = draw.randint(1, 256)
         count = draw.randint(shares, 10**6)
-        parts = spread(count, shares)
+        parts = split_evenly(count, shares)
         assert sum(parts) == count and len(parts) == shares and 0 <= max(parts) - min(parts) <= 1
 
 
 def test_divisors_and_values_at_a_step() -> None:
-    assert [largest_divisor(60, most) for most in (1, 7, 59, 60, 100)] == [1, 6, 30, 60, 60]
-    assert [value_count(span, step) for span, step in ((8, 1), (8, 3), (1, 5), (16, 5))] == [8, 3, 1, 4]
+    assert [find_largest_divisor(60, most) for most in (1, 7, 59, 60, 100)] == [1, 6, 30, 60, 60]
+    assert [count_values(span, step) for span, step in ((8, 1), (8, 3), (1, 5), (16, 5))] == [8, 3, 1, 4]

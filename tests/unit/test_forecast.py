@@ -10,19 +10,19 @@ from nodrop.config.load import load
 from nodrop.model.plan import Plan
 from nodrop.plan import build_each
 from nodrop.simulation import registry
-from nodrop.simulation.duration_estimate import DEAD_S, Forecast, forecast
-from nodrop.simulation.search_run import simulate
+from nodrop.simulation.duration_estimate import DEAD_S, DurationEstimate, estimate_duration
+from nodrop.simulation.search_run import simulate_search
 
 
 def plans(**asked: Any) -> tuple[Plan, ...]:
     return build_each(load([], asked), cpus=[0, 1])
 
 
-def of(asked: Mapping[str, Any]) -> Forecast:
-    return forecast(plans(**asked))
+def of(asked: Mapping[str, Any]) -> DurationEstimate:
+    return estimate_duration(plans(**asked))
 
 
-def part(found: Forecast, what: str) -> Any:
+def part(found: DurationEstimate, what: str) -> Any:
     return next(each for each in found.parts if each.what == what)
 
 
@@ -30,8 +30,8 @@ def part(found: Forecast, what: str) -> Any:
 @pytest.mark.parametrize("kind", ["hard-limit", "smooth-knee", "noisy-capacity", "two-modes-trial"])
 def test_a_search_against_a_sut_it_did_not_think_of_takes_a_time_within_its_range(profile: str, kind: str) -> None:
     (plan,) = plans(profile=profile)
-    found = part(forecast([plan]), "search")
-    took_s = simulate(plan.search, registry.create(kind, seed=7), DEAD_S[1]).wall_s
+    found = part(estimate_duration([plan]), "search")
+    took_s = simulate_search(plan.search, registry.create(kind, seed=7), DEAD_S[1]).wall_s
     assert found.low_s / 1.5 <= took_s <= found.high_s * 1.5
 
 
@@ -73,7 +73,7 @@ def test_a_search_that_cannot_be_run_has_a_forecast_all_the_same() -> None:
 def test_a_forecast_is_bounded_work_however_many_frame_sizes_there_are() -> None:
     asked = plans(profile="standard", frame_sizes=[64, 128, 256, 512, 1024, 1280, 1518])
     begun_s = time.process_time()
-    forecast(asked)
+    estimate_duration(asked)
     assert time.process_time() - begun_s < 3  # 0.25 s and the last search of each size; far more would be a fault
 
 

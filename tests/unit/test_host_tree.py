@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.machines import made_up
 
-from nodrop.descriptors.chd_rules import complaints
+from nodrop.descriptors.chd_rules import check_chd
 from nodrop.errors import ConfigError
 from nodrop.host.capture import capture, open_capture
 from nodrop.host.describe import describe_host
@@ -142,7 +142,7 @@ def test_a_hostile_capture_writes_nothing_outside_and_reads_nothing_outside(tmp_
         assert source.tree.text("/sys/x") == "1"
         assert source.tree.text("/etc/machine-id") is None
         assert not source.tree.exists("/sys/device")
-        assert tuple(complaints(describe_host(source))) == ()
+        assert tuple(check_chd(describe_host(source))) == ()
     assert not target.exists()
 
 
@@ -203,7 +203,7 @@ def test_a_machine_of_absurd_files_is_described_without_an_error(tmp_path: Path,
     )
     made_up(tmp_path, dict.fromkeys(names, held))
     with open_capture(tmp_path) as source:
-        assert tuple(complaints(describe_host(source))) == ()
+        assert tuple(check_chd(describe_host(source))) == ()
 
 
 def test_bandwidth_of_memory_and_of_a_link_is_what_the_firmware_says(tmp_path: Path) -> None:

@@ -3,19 +3,19 @@
 import pytest
 from tests.machines import NAMES, described
 
-from nodrop.descriptors import Form, text_of, with_fingerprints
-from nodrop.descriptors.chd import chd_of_text
-from nodrop.descriptors.chd_rules import complaints
+from nodrop.descriptors import DescriptorForm, format_descriptor, add_fingerprints
+from nodrop.descriptors.chd import parse_chd
+from nodrop.descriptors.chd_rules import check_chd
 from nodrop.report.host.unknowns import leaves
 from nodrop.system.cpu_sets import format_cpu_list
 
-FORMS: tuple[Form, ...] = ("json", "xml", "yaml")
+FORMS: tuple[DescriptorForm, ...] = ("json", "xml", "yaml")
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_machine_is_described_without_breaking_an_invariant(name: str) -> None:
     host = described(name)
-    assert tuple(complaints(host)) == ()
+    assert tuple(check_chd(host)) == ()
     offline = set(host.resources.offline_cpus.value or ())
     assert not any(offline.intersection(node.cpus.ids) for node in host.resources.numa_nodes)
     assert host.resources.numa_nodes
@@ -25,9 +25,9 @@ def test_every_machine_is_described_without_breaking_an_invariant(name: str) -> 
 @pytest.mark.parametrize(
     ("name", "form"), [(name, form) for name in ("hmat-initiators", "xeon-2n-smt") for form in FORMS]
 )
-def test_every_form_reads_back_to_the_same_machine(name: str, form: Form) -> None:
-    host = with_fingerprints(described(name))
-    assert chd_of_text(text_of(host, form), name) == host
+def test_every_form_reads_back_to_the_same_machine(name: str, form: DescriptorForm) -> None:
+    host = add_fingerprints(described(name))
+    assert parse_chd(format_descriptor(host, form), name) == host
 
 
 @pytest.mark.parametrize("name", NAMES)

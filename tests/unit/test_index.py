@@ -91,10 +91,10 @@ def test_a_list_is_what_is_on_disk_newest_first(tmp_path: Path, url: str | None,
 
 def test_what_is_known_already_is_not_read_again(tmp_path: Path, url: str | None, one: RunResult) -> None:
     stored(tmp_path, one, 2)
-    with open_index(tmp_path, url, mend=False) as index:
-        assert index.mend().taken_count == 2
-        assert index.mend().taken_count == 0
-        assert index.rebuild().taken_count == 2
+    with open_index(tmp_path, url, refresh=False) as index:
+        assert index.refresh().read_count == 2
+        assert index.refresh().read_count == 0
+        assert index.rebuild().read_count == 2
         index.add(one)  # which is not in this directory
         assert index.count() == 2
 
@@ -105,7 +105,7 @@ def test_a_result_that_was_changed_is_read_again_and_said_to_be_altered(
     (result,) = stored(tmp_path, one, 1)
     with open_index(tmp_path, url) as index:
         replaced(result.model_copy(update={"wall_s": 99.0}), tmp_path)
-        assert index.mend().taken_count == 1
+        assert index.refresh().read_count == 1
         (row,) = index.list()
     assert row.summary.wall_s == 99.0
     assert row.altered
@@ -300,7 +300,7 @@ def save_many(directory: str, url: str | None, one: str, worker: int, count: int
         more = {"run_id": f"2026010{worker}T0000{number:02}Z-00000{worker}"}
         made = result.model_copy(update=more)
         store.save(made, directory)
-        with open_index(directory, url, mend=False) as index:
+        with open_index(directory, url, refresh=False) as index:
             index.add(made)
         if number % 3 == 0:
             with open_index(directory, url) as index:
@@ -318,7 +318,7 @@ def test_several_processes_write_at_the_same_time(tmp_path: Path, url: str | Non
     for worker in workers:
         worker.join(LONGEST_S)
     assert [worker.exitcode for worker in workers] == [0] * 3
-    with open_index(tmp_path, url, mend=False) as index:
+    with open_index(tmp_path, url, refresh=False) as index:
         assert index.count() == 15, "nothing had to be mended"
         assert not index.warnings
         assert [index.count(ResultFilter(tags=(f"w{worker}",))) for worker in range(1, 4)] == [2] * 3
@@ -364,7 +364,7 @@ def simulated(results_dir: Path, *more: str) -> int:
 
 def test_a_run_is_in_the_index_when_it_is_over(tmp_path: Path, url: str | None) -> None:
     assert simulated(tmp_path, *(("--set", f"results_index={url}") if url else ())) == 0
-    with open_index(tmp_path, url, mend=False) as index:
+    with open_index(tmp_path, url, refresh=False) as index:
         assert index.count() == 1
 
 

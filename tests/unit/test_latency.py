@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 import pytest
 from hdrh.histogram import HdrHistogram
 
-from nodrop.model.latency import DIGITS, HIGHEST_NS, LOWEST_NS, latency_by_way, latency_of
-from nodrop.model.trial import DirectionTimes, LatencySummary, Trial, TrialResult, Validity, Verdict, Windows
+from nodrop.model.latency import DIGITS, HIGHEST_NS, LOWEST_NS, latency_by_direction, trial_latency
+from nodrop.model.trial import DirectionTimes, LatencySummary, Trial, TrialResult, Validity, ValidityStatus, Windows
 
 WANTED = (25.0, 75.0, 99.0, 99.99)
 
@@ -52,13 +52,13 @@ def trial(*series: DirectionTimes) -> TrialResult:
         tester_drop_count=0,
         tester_cpu_ratio=0.0,
         windows=Windows(end_s=(), offered_count=(), received_count=()),
-        validity=Validity(verdict=Verdict.VALID),
+        validity=Validity(verdict=ValidityStatus.VALID),
     )
 
 
 def test_percentiles_of_both_directions_are_those_of_all_frames() -> None:
     forward, reverse = list(range(1_000, 900_000, 100)), list(range(5_000_000, 9_000_000, 7_000))
-    found = latency_of(trial(times(forward), times(reverse, (1, 0))), WANTED)
+    found = trial_latency(trial(times(forward), times(reverse, (1, 0))), WANTED)
     expected = histogram([*forward, *reverse])
     assert found
     assert found.percentiles_ns == {each: expected.get_value_at_percentile(each) for each in WANTED}
@@ -68,7 +68,7 @@ def test_percentiles_of_both_directions_are_those_of_all_frames() -> None:
 
 def test_a_direction_is_all_of_its_chains_and_nothing_else() -> None:
     slow, fast, back = [9_000] * 10, [1_000] * 30, [50_000] * 5
-    found = latency_by_way(trial(times(slow), times(fast, stream_id=1), times(back, (1, 0), stream_id=2)), WANTED)
+    found = latency_by_direction(trial(times(slow), times(fast, stream_id=1), times(back, (1, 0), stream_id=2)), WANTED)
     forward, reverse = found[0, 1], found[1, 0]
     assert forward and reverse
     assert (forward.count, forward.min_ns, forward.max_ns, forward.mean_ns) == (40, 1_000, 9_000, 3_000.0)
@@ -77,18 +77,18 @@ def test_a_direction_is_all_of_its_chains_and_nothing_else() -> None:
 
 
 def test_without_histograms_only_what_summaries_hold_is_known() -> None:
-    one = latency_of(trial(times([1_000, 2_000, 3_000], whole=False)), (25.0, 50.0, 99.0))
-    two = latency_of(trial(times([1_000], whole=False), times([2_000], (1, 0), whole=False)), (25.0, 50.0, 100.0))
+    one = trial_latency(trial(times([1_000, 2_000, 3_000], whole=False)), (25.0, 50.0, 99.0))
+    two = trial_latency(trial(times([1_000], whole=False), times([2_000], (1, 0), whole=False)), (25.0, 50.0, 100.0))
     assert one and set(one.percentiles_ns) == {50.0, 99.0}
     assert two and two.percentiles_ns == {100.0: 2_000}
 
 
 def test_that_not_every_frame_was_measured_is_kept() -> None:
-    found = latency_of(trial(times([1_000], every=4), times([1_000], (1, 0))), WANTED)
+    found = trial_latency(trial(times([1_000], every=4), times([1_000], (1, 0))), WANTED)
     assert found and found.every == 4
 
 
 def test_nothing_measured_is_no_latency() -> None:
     nothing = DirectionTimes(tx_port=0, rx_port=1, latency_every=0, latency=None)
-    assert latency_of(trial(nothing), WANTED) is None
-    assert latency_by_way(trial(nothing), WANTED) == {(0, 1): None}
+    assert trial_latency(trial(nothing), WANTED) is None
+    assert latency_by_direction(trial(nothing), WANTED) == {(0, 1): None}

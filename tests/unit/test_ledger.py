@@ -13,8 +13,8 @@ from nodrop.model.lab_plan import Forwarder, ForwarderPort, LabPlan
 from nodrop.model.ledger import LossLedger
 from nodrop.model.neighbor import NeighborCounts
 from nodrop.model.trial import StreamCounts, Trial, TrialResult
-from nodrop.observe.counter_delta import Difference
 from nodrop.observe.ledger import loss_ledger
+from nodrop.observe.path_hops import CounterDelta
 from nodrop.report.ledger import loss_line
 from nodrop.simulation import SimulatedMeasurer
 
@@ -22,7 +22,7 @@ SENT = 1000
 
 
 class Lab(NamedTuple):
-    """What the kernel counts when 1000 frames go each way and those of the way from port 0 have losses."""
+    """DeviceKind the kernel counts when 1000 frames go each way and those of the way from port 0 have losses."""
 
     counters: dict[str, int]
     offered_count: int
@@ -78,13 +78,13 @@ def test_arp_between_tester_and_sut_hides_no_loss_and_is_not_remarked_upon() -> 
     said = NeighborCounts(port=0, heard_count=0, answered_count=1, announced_count=4)
     heard = NeighborCounts(port=1, heard_count=2, answered_count=0, announced_count=0)
     result = trial(lab).model_copy(update={"neighbors": (said, heard)})
-    found = loss_ledger(result, ONE, Difference({}, lab.counters))
+    found = loss_ledger(result, ONE, CounterDelta({}, lab.counters))
     assert told(found) == [("the wire tester0 → sut0", "", 3)]
     assert found.remarks == ()
 
 
 def ledger(lab: Lab, before: dict[str, int] | None = None) -> LossLedger:
-    return loss_ledger(trial(lab), ONE, Difference(before or {}, lab.counters))
+    return loss_ledger(trial(lab), ONE, CounterDelta(before or {}, lab.counters))
 
 
 def told(found: LossLedger) -> list[tuple[str, str, int]]:
@@ -205,8 +205,8 @@ def test_one_cause_in_both_directions_is_told_once_with_both_places() -> None:
         for stream in result.streams
     )
     result = result.model_copy(update={"streams": streams})
-    grown = Difference({}, lab.counters | {"sut/kernel/NETFILTER_DROP/sut1": 50})
-    result = result.model_copy(update={"ledger": loss_ledger(result, ONE, grown)})
+    delta = CounterDelta({}, lab.counters | {"sut/kernel/NETFILTER_DROP/sut1": 50})
+    result = result.model_copy(update={"ledger": loss_ledger(result, ONE, delta)})
     assert loss_line(result) == (
         "lost 50 of 2,000: 50 at the SUT, sut0 to sut1 and the SUT, sut1 to sut0 "
         "(dropped by a netfilter rule (nft, iptables) [NETFILTER_DROP])"
@@ -219,9 +219,9 @@ def test_a_trial_without_loss_has_no_line() -> None:
 
 
 def test_without_a_sut_there_is_one_wire_between_the_testers_ports() -> None:
-    grown = {"tester/tester1/rx_packets": 990, "tester/tester0/rx_packets": SENT, "tester/tester0/tx_dropped": 10}
-    lab = Lab(grown, SENT, 990)
-    found = loss_ledger(trial(lab), lab_of(()), Difference({}, grown))
+    delta = {"tester/tester1/rx_packets": 990, "tester/tester0/rx_packets": SENT, "tester/tester0/tx_dropped": 10}
+    lab = Lab(delta, SENT, 990)
+    found = loss_ledger(trial(lab), lab_of(()), CounterDelta({}, delta))
     assert told(found) == [("the wire tester0 → tester1", "receive_refused", 10)]
 
 
@@ -229,8 +229,8 @@ def test_two_forwarders_in_line_have_a_wire_between_them() -> None:
     two = lab_of((("sut0", "inner0"), ("inner1", "sut1")))
     forth = {"sut/inner0/tx_packets": SENT, "sut/inner1/rx_packets": SENT - 3}
     back = {"sut/inner1/tx_packets": SENT, "sut/inner0/rx_packets": SENT}
-    grown = counters(SENT, 990, 990) | forth | back | {"sut/inner1/rx_dropped": 3, "sut/sut1/qdisc/tbf/dropped": 7}
-    found = loss_ledger(trial(Lab(grown, SENT, 990)), two, Difference({}, grown))
+    delta = counters(SENT, 990, 990) | forth | back | {"sut/inner1/rx_dropped": 3, "sut/sut1/qdisc/tbf/dropped": 7}
+    found = loss_ledger(trial(Lab(delta, SENT, 990)), two, CounterDelta({}, delta))
     assert told(found) == [
         ("the wire inner0 → inner1", "receive_refused", 3),
         ("the SUT, inner1 to sut1", "queue_dropped", 7),

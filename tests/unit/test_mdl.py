@@ -7,7 +7,7 @@ import time
 import jumpavg
 import pytest
 
-from nodrop.analysis.mdl import Coding
+from nodrop.analysis.mdl import SeriesCoder
 
 Moments = list[list[float]]
 ROUNDING_BITS = 1e-3
@@ -46,7 +46,7 @@ def test_a_series_is_told_in_as_many_bits_as_by_jumpavg_or_fewer() -> None:
     fewer = 0
     for _ in range(600):
         moments = series(rng)
-        coding, (starts, bits) = Coding(moments), theirs(moments)
+        coding, (starts, bits) = SeriesCoder(moments), theirs(moments)
         assert coding.bits(starts) == pytest.approx(bits, abs=ROUNDING_BITS)
         ours = coding.bits(coding.shortest())
         assert ours <= bits + ROUNDING_BITS
@@ -58,7 +58,7 @@ def test_no_other_way_to_cut_a_short_series_is_shorter() -> None:
     rng = random.Random(5)
     for _ in range(40):
         moments = series(rng)[:8]
-        coding = Coding(moments)
+        coding = SeriesCoder(moments)
         cuts = range(1, len(moments))
         ways = [(0, *chosen) for count in range(len(moments)) for chosen in itertools.combinations(cuts, count)]
         assert coding.bits(coding.shortest()) == pytest.approx(min(map(coding.bits, ways)), abs=ROUNDING_BITS)
@@ -66,12 +66,12 @@ def test_no_other_way_to_cut_a_short_series_is_shorter() -> None:
 
 @pytest.mark.parametrize("moments", [[[0.0]] * 5, [[7.0]] * 30, [[5.0]], [[1.0, 1.1, 1.2]], [[-3.0]] * 4])
 def test_what_never_changes_is_one_group(moments: Moments) -> None:
-    assert Coding(moments).shortest() == (0,)
+    assert SeriesCoder(moments).shortest() == (0,)
 
 
 def test_repeats_of_one_moment_are_never_taken_apart() -> None:
-    assert Coding([[100.0, 100.0, 50.0, 50.0]]).shortest() == (0,)
-    assert Coding([[100.0, 101.0]] * 8 + [[50.0, 51.0]] * 8).shortest() == (0, 8)
+    assert SeriesCoder([[100.0, 100.0, 50.0, 50.0]]).shortest() == (0,)
+    assert SeriesCoder([[100.0, 101.0]] * 8 + [[50.0, 51.0]] * 8).shortest() == (0, 8)
 
 
 def test_the_unit_of_the_figures_does_not_matter() -> None:
@@ -79,7 +79,7 @@ def test_the_unit_of_the_figures_does_not_matter() -> None:
     for _ in range(50):
         moments = series(rng)
         scaled = [[value / 1e9 for value in moment] for moment in moments]
-        assert Coding(scaled).shortest() == Coding(moments).shortest()
+        assert SeriesCoder(scaled).shortest() == SeriesCoder(moments).shortest()
 
 
 def test_a_thousand_points_take_a_moment() -> None:
@@ -89,5 +89,5 @@ def test_a_thousand_points_take_a_moment() -> None:
         level *= rng.gauss(1, 0.003)
         moments.append([level * rng.gauss(1, 0.005)])
     began_s = time.process_time()
-    assert len(Coding(moments).shortest()) > 1
+    assert len(SeriesCoder(moments).shortest()) > 1
     assert time.process_time() - began_s < 30  # a fraction of a second; this is against another order of growth

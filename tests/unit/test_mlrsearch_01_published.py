@@ -13,7 +13,7 @@ from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search import create, width
 from nodrop.search.base import Interval
-from nodrop.simulation import SutModel
+from nodrop.simulation import SutFunction
 
 peer = load("0.4.0")
 
@@ -71,7 +71,7 @@ class PublishedMeasurement(peer.ReceiveRateMeasurement.ReceiveRateMeasurement): 
 class PublishedMeasurer(peer.AbstractMeasurer.AbstractMeasurer):  # type: ignore[misc]
     """Answers the library's trials and keeps them."""
 
-    def __init__(self, sut: SutModel) -> None:
+    def __init__(self, sut: SutFunction) -> None:
         self.sut = sut
         self.trials: list[tuple[float, float]] = []
 
@@ -82,7 +82,7 @@ class PublishedMeasurer(peer.AbstractMeasurer.AbstractMeasurer):  # type: ignore
         return PublishedMeasurement(duration, transmit_rate, counts.intended_count, lost_count)
 
 
-def published_search(plan: SearchPlan, sut: SutModel) -> tuple[list[tuple[float, float]], list[Any]]:
+def published_search(plan: SearchPlan, sut: SutFunction) -> tuple[list[tuple[float, float]], list[Any]]:
     measurer = PublishedMeasurer(sut)
     algorithm = peer.MultipleLossRatioSearch.MultipleLossRatioSearch(
         measurer,
@@ -122,7 +122,7 @@ def assert_same_bounds(ours: Interval, published: Any) -> None:
         assert ours.upper_load_pps == high.target_tr
 
 
-def assert_same_search(plan: SearchPlan, ours: SutModel, theirs: SutModel) -> list[Trial]:
+def assert_same_search(plan: SearchPlan, ours: SutFunction, theirs: SutFunction) -> list[Trial]:
     published_trials, published_intervals = published_search(plan, theirs)
     search = create(plan)
     trials = drive(search, loss_ratio_of(ours))

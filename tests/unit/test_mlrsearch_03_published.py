@@ -13,7 +13,7 @@ from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search import create, width
 from nodrop.search.base import Interval, Outcome
-from nodrop.simulation import SutModel
+from nodrop.simulation import SutFunction
 
 peer = load("0.3.0")
 
@@ -101,7 +101,7 @@ class MeasuredForEver(Exception):
 class PublishedMeasurer(peer.AbstractMeasurer.AbstractMeasurer):  # type: ignore[misc]
     """Answers the library's trials and keeps them."""
 
-    def __init__(self, sut: SutModel) -> None:
+    def __init__(self, sut: SutFunction) -> None:
         self.sut = sut
         self.trials: list[tuple[float, float]] = []
 
@@ -135,7 +135,7 @@ def assert_same_bounds(ours: Interval, published: Any) -> None:
     assert (ours.upper_load_pps, ours.upper_valid) == (high.target_tr, high.loss_fraction > ratio)
 
 
-def assert_same_search(plan: SearchPlan, ours: SutModel, theirs: SutModel) -> bool:
+def assert_same_search(plan: SearchPlan, ours: SutFunction, theirs: SutFunction) -> bool:
     """The same to the last, which is True, or as far as a trial that the library would repeat for ever."""
     measurer = PublishedMeasurer(theirs)
     search = create(plan)

@@ -14,7 +14,7 @@ from nodrop.search import create
 from nodrop.search.base import Interval
 from nodrop.search.load_grid import LoadGrid
 from nodrop.search.next_load import middle
-from nodrop.simulation import SutModel
+from nodrop.simulation import SutFunction
 
 peer = load("1.2.1")
 
@@ -84,7 +84,7 @@ def random_case(seed: int) -> Case:
 class PublishedMeasurer:
     """Answers the library's trials and keeps them."""
 
-    def __init__(self, sut: SutModel, overhead_s: float) -> None:
+    def __init__(self, sut: SutFunction, overhead_s: float) -> None:
         self.sut = sut
         self.overhead_s = overhead_s
         self.trials: list[tuple[float, float]] = []
@@ -116,7 +116,7 @@ def published_goal(each: Goal, plan: SearchPlan) -> Any:
     )
 
 
-def published_search(plan: SearchPlan, sut: SutModel) -> tuple[list[tuple[float, float]], list[Any]]:
+def published_search(plan: SearchPlan, sut: SutFunction) -> tuple[list[tuple[float, float]], list[Any]]:
     """The library's trials, and its results in the order of the goals; no results where it raised that one is lost."""
     goals = [published_goal(each, plan) for each in plan.goals]
     config = peer.Config()

@@ -7,16 +7,16 @@ import pytest
 from nodrop.config.load import load
 from nodrop.errors import ConfigError
 from nodrop.model.lab_plan import LabPlan
-from nodrop.plan.chain_ends import chain_ends
-from nodrop.plan.lab import check_lab, private_lab
-from nodrop.plan.tester_ports import FoundPorts
+from nodrop.plan.chain_ends import plan_chain_ends
+from nodrop.plan.lab import check_lab, plan_private_lab
+from nodrop.plan.tester_ports import TesterPorts
 
 
 def lab(**keys: Any) -> LabPlan:
     config = load((), keys)
     check_lab(config)
     macs = tuple(f"02:00:00:00:00:{len(name):02x}" for name in config.ports)
-    return private_lab(config, (0, 1), 128, FoundPorts("ports", config.ports, macs))
+    return plan_private_lab(config, (0, 1), 128, TesterPorts("ports", config.ports, macs))
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_two_tester_ports_carry_all_chains_and_every_interface_has_one_end(netwo
     config = load((), {"chains": 5, "hops": hops, "networks": networks})
     made = lab(chains=5, hops=hops, networks=networks)
     assert made.tester_interfaces == ("tester0", "tester1")
-    assert {(end.chain, end.side, end.port) for ends in chain_ends(config, made) for end in ends} == {
+    assert {(end.chain, end.side, end.port) for ends in plan_chain_ends(config, made) for end in ends} == {
         (chain, side, side) for chain in range(5) for side in range(2)
     }
     ends = [end.interface for link in made.links for end in (link.near, link.far)]
@@ -127,7 +127,7 @@ def test_a_wire_between_named_interfaces_is_one_that_is_there() -> None:
     config = load((), {"sut": "wire", "ports": ["a", "bb"], "chains": 2, "vlans": [[111, 112], [211, 212]]})
     made = lab(sut="wire", ports=["a", "bb"], chains=2, vlans=[[111, 112], [211, 212]])
     assert (made.sut, made.tester_interfaces, made.forwarders) == ("ext", ("a", "bb"), ())
-    for left, right in chain_ends(config, made):
+    for left, right in plan_chain_ends(config, made):
         assert (left.tester_mac, left.next_mac) == ("02:00:00:00:00:01", "02:00:00:00:00:02")
         assert (right.tester_mac, right.next_mac) == ("02:00:00:00:00:02", "02:00:00:00:00:01")
         assert ([tag.id for tag in left.tags], [tag.id for tag in right.tags]) == (

@@ -11,12 +11,12 @@ import yaml
 from tests.nfvbench_defaults import DEFAULTS
 
 from nodrop.config.convert import convert
-from nodrop.config.keys import SHARED, is_nfvbench, leaves
-from nodrop.config.load import Written, load, trace
+from nodrop.config.keys import SHARED, is_nfvbench_key, iter_leaves
+from nodrop.config.load import Written, load, load_with_sources
 from nodrop.config.nfvbench.loopback import Loopback, parse_loopback
 from nodrop.config.nfvbench.rules import RULES
 from nodrop.config.nfvbench.schema import NfvbenchConfig
-from nodrop.config.nfvbench.untranslated import ACTS, KEPT, kept_keys, remarks
+from nodrop.config.nfvbench.untranslated import OUTPUT_KEYS, UNUSED_KEYS, iter_unused_keys, translation_notes
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.plan import build
@@ -45,7 +45,7 @@ def values(mapping: dict[str, Any], above: tuple[str, ...] = ()) -> dict[tuple[s
 
 def test_all_81_keys_of_nfvbench_are_known_and_no_others() -> None:
     assert len(DEFAULTS) == 81
-    assert {leaf.key for leaf in leaves(NfvbenchConfig)} == set(values(DEFAULTS))
+    assert {leaf.key for leaf in iter_leaves(NfvbenchConfig)} == set(values(DEFAULTS))
     assert len(values(DEFAULTS)) == 158  # 159 with the two in extra_specs
 
 
@@ -59,16 +59,16 @@ def test_defaults_are_nfvbench_s() -> None:
 
 
 def test_every_key_acts_here_or_says_what_happens_instead() -> None:
-    for leaf in leaves(NfvbenchConfig):
+    for leaf in iter_leaves(NfvbenchConfig):
         name = ".".join(leaf.key)
         near = [".".join(leaf.key[:depth]) for depth in range(1, len(leaf.key) + 1)]
-        assert leaf.key[0] in SHARED or any(RULES.of(leaf.key)) or any(key in KEPT or key in ACTS for key in near), name
+        assert leaf.key[0] in SHARED or any(RULES.of(leaf.key)) or any(key in UNUSED_KEYS or key in OUTPUT_KEYS for key in near), name
         assert leaf.field.description, name
 
 
 def test_every_key_a_rule_writes_is_nodrop_s() -> None:
-    own = {".".join(leaf.key) for leaf in leaves(Config)}
-    theirs = {".".join(leaf.key) for leaf in leaves(NfvbenchConfig)}
+    own = {".".join(leaf.key) for leaf in iter_leaves(Config)}
+    theirs = {".".join(leaf.key) for leaf in iter_leaves(NfvbenchConfig)}
     for rule in RULES:
         assert set(rule.writes) <= own
         assert {read for read in rule.reads if read not in theirs} == set()
@@ -82,7 +82,7 @@ def test_nfvbench_s_whole_default_file_is_accepted_and_says_nothing(tmp_path: Pa
     assert config.goals == pytest.approx({"NDR": 0.00001, "PDR": 0.001})
     assert (config.flow_count, config.duration, config.rate) == (10000, 60.0, "ndr_pdr")
     assert config.frame_sizes == (64,)
-    assert remarks(config.nfvbench) == ()
+    assert translation_notes(config.nfvbench) == ()
 
 
 def test_nfvbench_s_whole_default_file_can_be_planned() -> None:
@@ -271,18 +271,18 @@ def test_what_was_written_is_kept_as_it_was() -> None:
 
 
 def test_what_would_have_acted_elsewhere_says_so() -> None:
-    said = remarks(asked("{sriov: true, cache_size: 100, cores: 9999, pause_sec: 1}").nfvbench)
+    said = translation_notes(asked("{sriov: true, cache_size: 100, cores: 9999, pause_sec: 1}").nfvbench)
     assert said[1] == "sriov: True asked; no cloud is (openrc_file, clouds_detail), so nothing is staged in OpenStack"
     assert [sentence.split(":")[0] for sentence in said] == ["pause_sec", "sriov", "cache_size", "cores"]
 
 
 def test_what_acts_in_a_cloud_says_nothing_where_there_is_one() -> None:
-    assert remarks(asked("{openrc_file: x, sriov: true, no_cleanup: true}").nfvbench) == ()
+    assert translation_notes(asked("{openrc_file: x, sriov: true, no_cleanup: true}").nfvbench) == ()
 
 
 def test_what_would_not_have_acted_says_nothing() -> None:
-    assert remarks(asked("{openrc_file: '', sriov: false, cache_size: 0, debug_mask: 3}").nfvbench) == ()
-    assert {key for key, _ in kept_keys()} & {("service_chain",), ("rate",)} == set()
+    assert translation_notes(asked("{openrc_file: '', sriov: false, cache_size: 0, debug_mask: 3}").nfvbench) == ()
+    assert {key for key, _ in iter_unused_keys()} & {("service_chain",), ("rate",)} == set()
 
 
 def test_the_plan_says_what_would_have_acted_elsewhere() -> None:
@@ -329,10 +329,10 @@ def test_what_is_converted_means_the_same(mapping: dict[str, Any], tmp_path: Pat
     before.write_text(yaml.safe_dump(mapping))
     converted = convert(before)
     after.write_text(converted.text)
-    loaded = trace([after], {})
+    loaded = load_with_sources([after], {})
     assert loaded.config.model_copy(update={"nfvbench": {}}) == load([before], {}).model_copy(update={"nfvbench": {}})
     assert not any(any(RULES.of(key)) and any(said.asked == key for said in loaded.book.values()) for key in loaded.book
-                   if is_nfvbench(key))  # fmt: skip
+                   if is_nfvbench_key(key))  # fmt: skip
 
 
 def test_a_conversion_lists_what_became_of_each_key() -> None:

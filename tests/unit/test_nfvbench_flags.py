@@ -7,7 +7,7 @@ import click
 import pytest
 
 from nodrop.cli import main
-from nodrop.cli.nfvbench_flags import FLAGS, nfvbench_keys, notes
+from nodrop.cli.nfvbench_flags import FLAGS, collect_notes, nfvbench_keys
 from nodrop.cli.run import run
 from nodrop.errors import ConfigError
 
@@ -95,7 +95,7 @@ def test_values_of_another_type_are_refused(written: str, capsys: pytest.Capture
 
 
 def test_old_spellings_say_what_replaces_them() -> None:
-    said = list(notes(parsed("--logfile", "a", "--userlabel", "b", "--l2loopback", "1"), None))
+    said = list(collect_notes(parsed("--logfile", "a", "--userlabel", "b", "--l2loopback", "1"), None))
     assert said == [
         "--logfile: an old spelling; write --log-file",
         "--userlabel: an old spelling; write --user-label",
@@ -104,15 +104,15 @@ def test_old_spellings_say_what_replaces_them() -> None:
 
 
 def test_a_note_says_whose_form_json_is_when_nfvbenchs_flags_are_used() -> None:
-    assert list(notes(parsed("--sut", "bridge"), "out.json")) == []
-    (said,) = notes(parsed("--rate", "1kpps"), "out.json")
+    assert list(collect_notes(parsed("--sut", "bridge"), "out.json")) == []
+    (said,) = collect_notes(parsed("--rate", "1kpps"), "out.json")
     assert said == "--json: out.json holds nodrop's own result; NFVbench's form is --nfvbench-json FILE"
 
 
 def test_frames_too_small_for_ethernet_are_as_small_as_can_be_and_it_is_said() -> None:
     flags = parsed("-fs", "32", "-fs", "IMIX")
     assert nfvbench_keys(flags) == {"frame_sizes": [64, "IMIX"]}
-    assert list(notes(flags, None)) == ["--frame-size: 32 asked; Ethernet has at least 64 bytes, which are sent"]
+    assert list(collect_notes(flags, None)) == ["--frame-size: 32 asked; Ethernet has at least 64 bytes, which are sent"]
 
 
 def test_the_help_fits_a_terminal_and_has_nodrops_own_options_first(

@@ -37,7 +37,7 @@ def in_a_directory_with_the_configuration(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(machine_lock, "TURN", f"\0nodrop.test.{secrets.token_hex(8)}")
     monkeypatch.setattr(runtime_dirs, "runtime_root", lambda: tmp_path / "records")
-    monkeypatch.setattr(persistent_lab, "_standing_holders", lambda: iter(()))
+    monkeypatch.setattr(persistent_lab, "_find_holders", lambda: iter(()))
     Path("nfvbench.cfg").write_text(CONFIGURATION)
 
 

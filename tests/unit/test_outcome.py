@@ -1,6 +1,6 @@
 """What a search is told of a trial."""
 
-from nodrop.model.trial import StreamCounts, Trial, TrialResult, Validity, Verdict, Windows
+from nodrop.model.trial import StreamCounts, Trial, TrialResult, Validity, ValidityStatus, Windows
 from nodrop.search.base import Outcome, Sample
 
 
@@ -31,7 +31,7 @@ def result(windows: Windows) -> TrialResult:
         tester_drop_count=0,
         tester_cpu_ratio=0.1,
         windows=windows,
-        validity=Validity(verdict=Verdict.VALID),
+        validity=Validity(verdict=ValidityStatus.VALID),
     )
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.traffic import plain_stream
 
-from nodrop.generator.path_check import direction_check, faults, no_path
+from nodrop.generator.path_check import find_faults, no_path_error, to_direction_check
 from nodrop.model.layer import Ethernet, Ipv4, Udp
 from nodrop.model.neighbor import NextHop
 from nodrop.model.result import DirectionCheck
@@ -29,23 +29,23 @@ def check(stream: Stream, *arrivals: tuple[int, int | None]) -> DirectionCheck:
     seen = [{"port": port, "vlan": vlan, "src": "s", "dst": "d", "count": 20} for port, vlan in arrivals]
     here = sum(20 for port, _ in arrivals if port == stream.rx_port)
     reply: dict[str, Any] = {"sent_count": 20, "received_count": here, "arrivals": seen}
-    return direction_check(stream, reply)
+    return to_direction_check(stream, reply)
 
 
 def as_expected(stream: Stream) -> DirectionCheck:
     return check(stream, (stream.rx_port, stream.rx_vlan))
 
 
-def test_paths_that_deliver_have_no_fault() -> None:
+def test_paths_that_deliver_have_no_describe_fault() -> None:
     traffic = chains(64)
-    assert faults(traffic, [*map(as_expected, traffic.streams)], PORTS, {}) == []
+    assert find_faults(traffic, [*map(as_expected, traffic.streams)], PORTS, {}) == []
 
 
 def test_a_dead_direction_is_named_with_its_chain_and_who_answered_arp() -> None:
     traffic = chains(5)
     checks = [check(stream) if stream.stream_id == 6 else as_expected(stream) for stream in traffic.streams]
     next_hops = {(0, 3): NextHop(address="192.168.1.4", mac="02:00:00:00:00:04", chain=3)}
-    assert faults(traffic, checks, PORTS, next_hops) == [
+    assert find_faults(traffic, checks, PORTS, next_hops) == [
         "chain 3, left to right (tester0 to tester1, VLAN 203 there): 20 learning frames sent, none arrived (its next "
         "hop 192.168.1.4 answered, as 02:00:00:00:00:04)"
     ]
@@ -54,7 +54,7 @@ def test_a_dead_direction_is_named_with_its_chain_and_who_answered_arp() -> None
 def test_frames_that_arrive_as_another_chains_are_a_fault_though_the_port_is_right() -> None:
     traffic = chains(2)
     checks = [check(stream, (1, 201)) if stream.stream_id == 0 else as_expected(stream) for stream in traffic.streams]
-    assert faults(traffic, checks, PORTS, {}) == [
+    assert find_faults(traffic, checks, PORTS, {}) == [
         "chain 0, left to right (tester0 to tester1, VLAN 200 there): 20 learning frames sent, 20 arrived at tester1 "
         "in VLAN 201, which is chain 1's (VLAN 200 expected)"
     ]
@@ -62,14 +62,14 @@ def test_frames_that_arrive_as_another_chains_are_a_fault_though_the_port_is_rig
 
 def test_frames_that_come_back_to_where_they_left_are_said_to() -> None:
     traffic = Traffic(streams=(plain_stream(0, 0, 1),))
-    assert faults(traffic, [check(traffic.streams[0], (0, None))], PORTS, {}) == [
+    assert find_faults(traffic, [check(traffic.streams[0], (0, None))], PORTS, {}) == [
         "left to right (tester0 to tester1): 20 learning frames sent, none arrived there; 20 arrived at tester0"
     ]
 
 
 def test_many_dead_directions_are_counted_and_the_first_named() -> None:
     traffic = chains(64)
-    found = faults(traffic, [check(stream) for stream in traffic.streams], PORTS, {})
+    found = find_faults(traffic, [check(stream) for stream in traffic.streams], PORTS, {})
     assert len(found) == 9 and found[-1] == "and 120 more"
 
 
@@ -81,16 +81,16 @@ def test_frames_that_another_chain_sent_on_do_not_prove_their_own() -> None:
     traffic = Traffic(streams=tuple(stream(chain, way) for chain in (0, 1) for way in (0, 1)))
     vms = {chain: f"02:00:00:00:02:{chain}1" for chain in (0, 1)}
 
-    def from_macs(stream: Stream, *macs: str) -> DirectionCheck:
+    def from_mac_owners(stream: Stream, *macs: str) -> DirectionCheck:
         seen = [{"port": stream.rx_port, "vlan": None, "src": mac, "dst": "d", "count": 20} for mac in macs]
-        return direction_check(stream, {"sent_count": 20, "received_count": 20 * len(macs), "arrivals": seen})
+        return to_direction_check(stream, {"sent_count": 20, "received_count": 20 * len(macs), "arrivals": seen})
 
     left_to_right, *rest = traffic.streams
     proven = [as_expected(other) for other in rest]
-    assert faults(traffic, [from_macs(left_to_right, vms[1]), *proven], PORTS, {}) == [
+    assert find_faults(traffic, [from_mac_owners(left_to_right, vms[1]), *proven], PORTS, {}) == [
         "chain 0, left to right (tester0 to tester1): 20 learning frames sent, none arrived through its own chain; 20 "
         "from 02:00:00:00:02:11, which is chain 1's"
     ]
-    assert no_path(["so"], traffic, [from_macs(left_to_right, vms[1]), *proven], {}).chains == (0,)
-    assert faults(traffic, [from_macs(left_to_right, *vms.values()), *proven], PORTS, {}) == []
-    assert faults(traffic, [from_macs(left_to_right, left_to_right.ethernet.src), *proven], PORTS, {}) == []
+    assert no_path_error(["so"], traffic, [from_mac_owners(left_to_right, vms[1]), *proven], {}).chains == (0,)
+    assert find_faults(traffic, [from_mac_owners(left_to_right, *vms.values()), *proven], PORTS, {}) == []
+    assert find_faults(traffic, [from_mac_owners(left_to_right, left_to_right.ethernet.src), *proven], PORTS, {}) == []

@@ -10,9 +10,9 @@ from nodrop.model.chd import HostDescriptor, Tlb, VSwitch
 from nodrop.model.observation import Feature, Observation
 from nodrop.model.placement import Placement, PlacementResult
 from nodrop.model.vmd import Disk, Impact, Interface, OtherIo, Profile, SetLink, SetMemory, VcpuSet, VmDescriptor
-from nodrop.vm.place import Reserve, Terms, compiled, place, subtract_placement
-from nodrop.vm.ranking.features import Features
-from nodrop.vm.ranking.table import Table
+from nodrop.vm.place import HostReserve, PlacementOptions, build_inventory, place_vm, subtract_placement
+from nodrop.vm.ranking.features import FeatureRanking
+from nodrop.vm.ranking.table import BenchmarkRanking
 
 GBPS = 1e9
 
@@ -62,7 +62,7 @@ def asking(**changes: Any) -> VmDescriptor:
 
 
 def test_the_sample_of_clause_8_2_2_4_has_its_pairs_on_sibling_threads_and_its_interfaces_on_its_node() -> None:
-    placement = placed(place(sample(), [host()]))
+    placement = placed(place_vm(sample(), [host()]))
     first, second = placement.sets
     assert first.node == second.node
     for piece in placement.sets:
@@ -78,11 +78,11 @@ def test_the_sample_of_clause_8_2_2_4_has_its_pairs_on_sibling_threads_and_its_i
 
 def test_sets_go_to_two_nodes_when_one_has_no_room_for_both_or_when_that_is_asked() -> None:
     small = host("small", Shape(cores=6))
-    assert {each.node for each in placed(place(sample(), [small])).sets} == {0, 1}
+    assert {each.node for each in placed(place_vm(sample(), [small])).sets} == {0, 1}
     apart = sample().model_copy(
         update={"profiles": (sample().profiles[0].model_copy(update={"separate_nodes": True}),)}
     )
-    placement = placed(place(apart, [host()]))
+    placement = placed(place_vm(apart, [host()]))
     assert {each.node for each in placement.sets} == {0, 1}
     assert placement.links[0].bytes_per_s == 0.1e9 / 8
 
@@ -99,7 +99,7 @@ def test_sets_go_to_two_nodes_when_one_has_no_room_for_both_or_when_that_is_aske
     ],
 )
 def test_a_processor_of_another_kind_will_not_do(asked: dict[str, Any], says: str) -> None:
-    violation = place(asking(**asked), [host()]).rejections[0].violations[0]
+    violation = place_vm(asking(**asked), [host()]).rejections[0].violations[0]
     assert violation.constraint == "processor"
     assert says in violation.asked + violation.found
 
@@ -107,15 +107,15 @@ def test_a_processor_of_another_kind_will_not_do(asked: dict[str, Any], says: st
 def test_an_unknown_fact_refuses_a_host_and_says_why_unless_unknown_is_to_pass() -> None:
     blind = processor(host(), isa_extensions=Observation[tuple[str, ...]](why="needs root"))
     asked = asking(isa_extensions=("aes",))
-    violation = place(asked, [blind]).rejections[0].violations[0]
+    violation = place_vm(asked, [blind]).rejections[0].violations[0]
     assert violation.found == "unknown (needs root)"
-    passed = placed(place(asked, [blind], terms=Terms(unknown_passes=True)))
+    passed = placed(place_vm(asked, [blind], options=PlacementOptions(unknown_passes=True)))
     assert any("unknown" in each for each in passed.warnings)
 
 
 def test_a_capability_has_to_be_supported_and_switched_on_for_sure() -> None:
     asked = vm(hypervisor=forwarder().profiles[0].hypervisor.model_copy(update={"capabilities": ("iommu_slat",)}))
-    assert placed(place(asked, [host()]))
+    assert placed(place_vm(asked, [host()]))
     capabilities = host().capabilities.hypervisor.capabilities
     for feature, says in (
         (known(False), "not supported"),
@@ -123,15 +123,15 @@ def test_a_capability_has_to_be_supported_and_switched_on_for_sure() -> None:
         (Feature(supported=MOMENT.reported(True, "test")), "unknown"),
     ):
         other = hypervisor(host(), capabilities=capabilities.model_copy(update={"iommu_slat": feature}))
-        assert place(asked, [other]).rejections[0].violations[0].found == says
+        assert place_vm(asked, [other]).rejections[0].violations[0].found == says
 
 
 def test_versions_of_hypervisors_are_compared_as_numbers() -> None:
     asked = forwarder().profiles[0].hypervisor
     newer = vm(hypervisor=asked.model_copy(update={"version_min": "6.10"}))
     older = vm(hypervisor=asked.model_copy(update={"version_min": "5.15"}))
-    assert constraints(place(newer, [host()])) == ["hypervisor"]
-    assert placed(place(older, [host()]))
+    assert constraints(place_vm(newer, [host()])) == ["hypervisor"]
+    assert placed(place_vm(older, [host()]))
 
 
 def test_every_violated_constraint_of_a_host_is_told() -> None:
@@ -140,7 +140,7 @@ def test_every_violated_constraint_of_a_host_is_told() -> None:
         vcpu_sets=sets(40, memory=SetMemory(total_bytes=100 * GIB, large_page_bytes=GIB, large_page_count=50)),
         other_io=(OtherIo(),),
     )
-    told = constraints(place(VmDescriptor(name="vm", profiles=(asked,)), [host()]))
+    told = constraints(place_vm(VmDescriptor(name="vm", profiles=(asked,)), [host()]))
     assert set(told) == {"processor", "cpus", "large pages", "memory", "devices"}
     assert told[0] == "processor"
 
@@ -150,21 +150,21 @@ def test_every_violated_constraint_of_a_host_is_told() -> None:
 
 def test_at_75_percent_of_the_clock_75_percent_is_guaranteed_and_labelled() -> None:
     slow = host("slow", Shape(base_mhz=2025.0))
-    refused = place(forwarder(), [slow])
+    refused = place_vm(forwarder(), [slow])
     assert "0.75 guaranteed" in refused.rejections[0].violations[0].found
-    placement = placed(place(forwarder(), [slow], terms=Terms(guarantee_min_ratio=0.75)))
+    placement = placed(place_vm(forwarder(), [slow], options=PlacementOptions(guarantee_min_ratio=0.75)))
     assert placement.guarantee.ratio == 0.75
     assert placement.guarantee.label.startswith("extrapolated (worst-case)")
 
 
 def test_a_faster_clock_gives_no_credit() -> None:
     fast = host("fast", Shape(base_mhz=3600.0))
-    assert placed(place(forwarder(), [fast])).guarantee.ratio == 1.0
+    assert placed(place_vm(forwarder(), [fast])).guarantee.ratio == 1.0
 
 
 def test_a_vmd_can_be_content_with_less_by_its_rank() -> None:
     slow = host("slow", Shape(base_mhz=2025.0))
-    assert placed(place(asking(rank_min=0.7), [slow])).guarantee.ratio == 0.75
+    assert placed(place_vm(asking(rank_min=0.7), [slow])).guarantee.ratio == 0.75
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_a_vmd_can_be_content_with_less_by_its_rank() -> None:
 )
 def test_the_worst_case_holds_for_the_same_or_a_newer_generation_alone(model: str, does: bool) -> None:
     other = processor(host(), model=MOMENT.reported(model, "test"))
-    result = place(asking(model="E5-2680 v2"), [other])
+    result = place_vm(asking(model="E5-2680 v2"), [other])
     assert bool(result.placement) is does
     if result.placement:
         assert any(model in each for each in result.placement.substitutions)
@@ -187,7 +187,7 @@ def test_the_worst_case_holds_for_the_same_or_a_newer_generation_alone(model: st
 def test_slower_cores_are_made_up_for_by_more_where_the_vm_scales() -> None:
     slow = host("slow", Shape(base_mhz=1800.0))
     pairs = VcpuSet(vcpus=(0, 1, 2, 3), pairs=((0, 1), (2, 3)), memory=SetMemory(total_bytes=GIB))
-    placement = placed(place(vm(scales_with_cores=True, vcpu_sets=(pairs,)), [slow]))
+    placement = placed(place_vm(vm(scales_with_cores=True, vcpu_sets=(pairs,)), [slow]))
     # 4 vCPUs at 2.7 GHz are 6 at 1.8 GHz.
     assert len(placement.sets[0].cpus) == 6
     assert placement.scaled
@@ -197,11 +197,11 @@ def test_slower_cores_are_made_up_for_by_more_where_the_vm_scales() -> None:
 
 
 def test_a_table_of_benchmarks_ranks_by_its_figures_and_names_its_source() -> None:
-    table = Table("a benchmark", "who measured", {"E5-2680 v2": 200.0, "E5-2680": 150.0})
+    table = BenchmarkRanking("a benchmark", "who measured", {"E5-2680 v2": 200.0, "E5-2680": 150.0})
     asked = asking(model="E5-2680 v2")
-    refused = place(asked, [host()], ranking=table).rejections[0].violations[0]
+    refused = place_vm(asked, [host()], ranking=table).rejections[0].violations[0]
     assert (refused.asked, refused.found) == ("200 in a benchmark", "150")
-    placement = placed(place(asked, [host()], ranking=table, terms=Terms(guarantee_min_ratio=0.7)))
+    placement = placed(place_vm(asked, [host()], ranking=table, options=PlacementOptions(guarantee_min_ratio=0.7)))
     assert placement.guarantee.ratio == 0.75
     assert "who measured" in placement.guarantee.label
 
@@ -211,7 +211,7 @@ def test_features_rank_by_what_falls_short_the_most() -> None:
     reference = processor(host(), tlbs=(tlb,)).capabilities.processor
     less = tlb.model_copy(update={"entries_count": MOMENT.reported(2, "test")})
     other = processor(host(), tlbs=(less,), model=MOMENT.reported("Intel(R) Xeon(R) CPU E5-2680 v2 @ 2.80GHz", "test"))
-    refused = place(forwarder(), [other], ranking=Features(reference)).rejections[0].violations[0]
+    refused = place_vm(forwarder(), [other], ranking=FeatureRanking(reference)).rejections[0].violations[0]
     assert refused.found == "0.5 of its L1 data TLB for 1G"
 
 
@@ -219,20 +219,20 @@ def test_features_rank_by_what_falls_short_the_most() -> None:
 
 
 def test_a_core_is_never_shared_with_another_vm() -> None:
-    one = placed(place(vm(vcpu_sets=sets(1)), [host("a", Shape(nodes=1, cores=3))]))
+    one = placed(place_vm(vm(vcpu_sets=sets(1)), [host("a", Shape(nodes=1, cores=3))]))
     left = subtract_placement(host("a", Shape(nodes=1, cores=3)), one)
-    second = placed(place(vm(vcpu_sets=sets(1)), [left]))
+    second = placed(place_vm(vm(vcpu_sets=sets(1)), [left]))
     assert second.sets[0].cpus[0] != one.sets[0].cpus[0] + 3
-    assert constraints(place(vm(vcpu_sets=sets(1)), [subtract_placement(left, second)])) == ["cpus"]
+    assert constraints(place_vm(vm(vcpu_sets=sets(1)), [subtract_placement(left, second)])) == ["cpus"]
 
 
 def test_isolated_vcpus_leave_the_sibling_empty_and_required_ones_use_it() -> None:
     small = host("a", Shape(nodes=1, cores=3))
-    assert constraints(place(vm(vcpu_sets=sets(3), thread_policy="isolate"), [small])) == ["thread pairs"]
-    assert placed(place(vm(vcpu_sets=sets(3), thread_policy="require"), [small]))
+    assert constraints(place_vm(vm(vcpu_sets=sets(3), thread_policy="isolate"), [small])) == ["thread pairs"]
+    assert placed(place_vm(vm(vcpu_sets=sets(3), thread_policy="require"), [small]))
     flat = host("b", Shape(nodes=1, cores=6, threads=1))
-    assert constraints(place(vm(vcpu_sets=sets(2), thread_policy="require"), [flat])) == ["thread pairs"]
-    assert placed(place(vm(vcpu_sets=sets(2), thread_policy="prefer"), [flat]))
+    assert constraints(place_vm(vm(vcpu_sets=sets(2), thread_policy="require"), [flat])) == ["thread pairs"]
+    assert placed(place_vm(vm(vcpu_sets=sets(2), thread_policy="prefer"), [flat]))
 
 
 def test_without_smt_pairs_have_two_cores_of_one_cluster_and_that_is_a_substitution() -> None:
@@ -253,23 +253,23 @@ def test_without_smt_pairs_have_two_cores_of_one_cluster_and_that_is_a_substitut
         }
     )
     pairs = VcpuSet(vcpus=(0, 1, 2, 3, 4, 5), pairs=((0, 1), (2, 3), (4, 5)), memory=SetMemory(total_bytes=GIB))
-    placement = placed(place(vm(vcpu_sets=(pairs,)), [told]))
+    placement = placed(place_vm(vm(vcpu_sets=(pairs,)), [told]))
     for one, other in pairs.pairs:
         assert placement.sets[0].cpus[one] // 4 == placement.sets[0].cpus[other] // 4
     assert any("SMT is off" in each for each in placement.substitutions)
     assert not placement.warnings
-    unknown = placed(place(vm(vcpu_sets=(pairs,)), [flat]))
+    unknown = placed(place_vm(vm(vcpu_sets=(pairs,)), [flat]))
     assert any("last-level cache is unknown" in each for each in unknown.warnings)
 
 
 def test_a_host_keeps_a_core_and_memory_for_itself() -> None:
     bare = host("bare", Shape(nodes=1, cores=2, reserved_cores=0))
-    assert constraints(place(vm(vcpu_sets=sets(4)), [bare])) == ["host reserve"]
-    placement = placed(place(vm(vcpu_sets=sets(4)), [bare], terms=Terms(reserve=Reserve(core_count=0))))
+    assert constraints(place_vm(vm(vcpu_sets=sets(4)), [bare])) == ["host reserve"]
+    placement = placed(place_vm(vm(vcpu_sets=sets(4)), [bare], options=PlacementOptions(reserve=HostReserve(core_count=0))))
     assert any("threads of the hypervisor" in each for each in placement.warnings)
     most = vm(vcpu_sets=sets(1, memory=SetMemory(total_bytes=46 * GIB)))
-    assert constraints(place(most, [bare])) == ["host reserve"]
-    assert placed(place(most, [bare], terms=Terms(reserve=Reserve(memory_bytes=0))))
+    assert constraints(place_vm(most, [bare])) == ["host reserve"]
+    assert placed(place_vm(most, [bare], options=PlacementOptions(reserve=HostReserve(memory_bytes=0))))
 
 
 # Memory, ports, links, devices, impact: C7 to C10, C12
@@ -283,16 +283,16 @@ def test_unknown_pages_are_no_pages() -> None:
     resources = chd.resources.model_copy(update={"numa_nodes": (node.model_copy(update={"memory": memory}),)})
     blind = chd.model_copy(update={"resources": resources})
     asked = vm(vcpu_sets=sets(1, memory=SetMemory(total_bytes=GIB, large_page_bytes=GIB, large_page_count=1)))
-    violation = place(asked, [blind]).rejections[0].violations[0]
+    violation = place_vm(asked, [blind]).rejections[0].violations[0]
     assert (violation.constraint, violation.found) == ("large pages", "1 GiB: unknown")
 
 
 def test_interfaces_are_on_the_node_of_their_set() -> None:
     chd = host("a", Shape(cores=4))
-    full = subtract_placement(chd, placed(place(vm(vcpu_sets=sets(6)), [chd])))
+    full = subtract_placement(chd, placed(place_vm(vm(vcpu_sets=sets(6)), [chd])))
     interface = (Interface(speed_bps=10 * GBPS, mode="dedicated"),)
     dedicated = vm(vcpu_sets=sets(2, interfaces=interface))
-    assert placed(place(dedicated, [full])).sets[0].interfaces[0].pci_id.startswith("0000:83")
+    assert placed(place_vm(dedicated, [full])).sets[0].interfaces[0].pci_id.startswith("0000:83")
     elsewhere = full.model_copy(
         update={
             "resources": full.resources.model_copy(
@@ -305,7 +305,7 @@ def test_interfaces_are_on_the_node_of_their_set() -> None:
             )
         }
     )
-    assert constraints(place(dedicated, [elsewhere])) == ["cpus", "interfaces"]
+    assert constraints(place_vm(dedicated, [elsewhere])) == ["cpus", "interfaces"]
 
 
 def test_vfs_are_given_while_the_port_can_carry_them() -> None:
@@ -313,21 +313,21 @@ def test_vfs_are_given_while_the_port_can_carry_them() -> None:
     chd = host("a", Shape(nodes=1, cores=16))
     ends = []
     for _ in range(2):
-        placement = placed(place(vm(vcpu_sets=sets(1, interfaces=interface)), [chd]))
+        placement = placed(place_vm(vm(vcpu_sets=sets(1, interfaces=interface)), [chd]))
         ends.append(placement.sets[0].interfaces[0].pci_id)
         chd = subtract_placement(chd, placement)
     assert ends == ["0000:03:10.0", "0000:03:10.1"]
     # 8 of 10 Gb/s are promised.
-    assert constraints(place(vm(vcpu_sets=sets(1, interfaces=interface)), [chd])) == ["interfaces"]
+    assert constraints(place_vm(vm(vcpu_sets=sets(1, interfaces=interface)), [chd])) == ["interfaces"]
 
 
 def test_the_slot_of_a_card_limits_its_ports_together() -> None:
     chd = host("a", Shape(nodes=1, speed_gbps=25, ports=2))
     both = tuple(Interface(speed_bps=25 * GBPS, mode="dedicated") for _ in range(2))
     # 29.8 Gb/s is what tests/hosts.py says of the slot.
-    violation = place(vm(vcpu_sets=sets(1, interfaces=both)), [chd]).rejections[0].violations[0]
+    violation = place_vm(vm(vcpu_sets=sets(1, interfaces=both)), [chd]).rejections[0].violations[0]
     assert violation.constraint == "interfaces"
-    assert placed(place(vm(vcpu_sets=sets(1, interfaces=both[:1])), [chd]))
+    assert placed(place_vm(vm(vcpu_sets=sets(1, interfaces=both[:1])), [chd]))
 
 
 def test_a_virtual_switch_has_to_be_accelerated_where_that_is_asked_and_its_burden_is_told() -> None:
@@ -350,45 +350,45 @@ def test_a_virtual_switch_has_to_be_accelerated_where_that_is_asked_and_its_burd
     interface = (Interface(speed_bps=10 * GBPS, bandwidth_bps=GBPS, mode="vswitch"),)
     wants = forwarder().profiles[0].hypervisor.model_copy(update={"accelerated_vswitch": True})
     asked = vm(hypervisor=wants, vcpu_sets=sets(2, interfaces=interface))
-    placement = placed(place(asked, [with_switch("dpdk")]))
+    placement = placed(place_vm(asked, [with_switch("dpdk")]))
     assert placement.sets[0].interfaces[0].vswitch == "br0"
     assert 1 not in placement.sets[0].cpus.values(), "the switch polls there"
     assert any("bottleneck" in each for each in placement.warnings)
-    assert set(constraints(place(asked, [with_switch("none")]))) == {"hypervisor", "interfaces"}
+    assert set(constraints(place_vm(asked, [with_switch("none")]))) == {"hypervisor", "interfaces"}
 
 
 def test_links_between_nodes_are_warned_of_when_unknown_and_refused_when_too_thin() -> None:
     apart = Profile(vcpu_sets=sets(2, 2), links=(SetLink(sets=(0, 1), bandwidth_bps=80 * GBPS),), separate_nodes=True)
     asked = VmDescriptor(name="vm", profiles=(apart,))
-    assert any("between nodes 0 and 1" in each for each in placed(place(asked, [host()])).warnings)
+    assert any("between nodes 0 and 1" in each for each in placed(place_vm(asked, [host()])).warnings)
     chd = host()
     link = chd.resources.links[0]
     thin = link.model_copy(
         update={"bandwidth": link.bandwidth.model_copy(update={"total_bytes_per_s": MOMENT.reported(5e9, "test")})}
     )
     other = chd.model_copy(update={"resources": chd.resources.model_copy(update={"links": (thin,)})})
-    assert "node links" in constraints(place(asked, [other]))
+    assert "node links" in constraints(place_vm(asked, [other]))
 
 
 def test_identical_vms_are_no_more_than_the_vm_says() -> None:
     asked = vm(impact=Impact(option=2, identical_max_count=2), vcpu_sets=sets(1))
     chd = host("a", Shape(nodes=1))
     for name in ("vm", "vm#2"):
-        chd = subtract_placement(chd, placed(place(asked, [chd], vm=name)))
-    assert constraints(place(asked, [chd], vm="vm#3")) == ["impact"]
+        chd = subtract_placement(chd, placed(place_vm(asked, [chd], vm=name)))
+    assert constraints(place_vm(asked, [chd], vm="vm#3")) == ["impact"]
 
 
 def test_what_antagonists_cost_is_taken_off_the_promise_beside_others() -> None:
     asked = vm(impact=Impact(option=1, degradation_max_ratio={"cache": 0.2}), vcpu_sets=sets(1))
-    assert placed(place(asked, [host()])).guarantee.ratio == 1.0
-    beside = subtract_placement(host(), placed(place(forwarder(), [host()])))
-    placement = placed(place(asked, [beside]))
+    assert placed(place_vm(asked, [host()])).guarantee.ratio == 1.0
+    beside = subtract_placement(host(), placed(place_vm(forwarder(), [host()])))
+    placement = placed(place_vm(asked, [beside]))
     assert placement.guarantee.ratio == pytest.approx(0.8)
     assert any("forwarder" in each for each in placement.warnings)
 
 
 def test_storage_is_said_to_be_unchecked() -> None:
-    assert any("storage" in each for each in placed(place(vm(disks=(Disk(size_bytes=GIB),)), [host()])).warnings)
+    assert any("storage" in each for each in placed(place_vm(vm(disks=(Disk(size_bytes=GIB),)), [host()])).warnings)
 
 
 # Profiles, policies, several hosts
@@ -403,26 +403,26 @@ def test_the_first_profile_that_a_host_meets_is_used() -> None:
         )
     )
     both = VmDescriptor(name="vm", profiles=(amd, *forwarder().profiles))
-    assert placed(place(both, [host()])).profile == 1
-    refused = place(both.model_copy(update={"profiles": (amd, amd)}), [host()])
+    assert placed(place_vm(both, [host()])).profile == 1
+    refused = place_vm(both.model_copy(update={"profiles": (amd, amd)}), [host()])
     assert refused.rejections[0].violations[0].where == "profile amd"
 
 
 def test_policies_choose_as_they_say() -> None:
     small, large = host("small", Shape(nodes=1, cores=4)), host("large", Shape(nodes=1, cores=16))
-    assert placed(place(forwarder(), [large, small], "best-fit")).host_id == "small"
-    assert placed(place(forwarder(), [large, small], "spread")).host_id == "large"
+    assert placed(place_vm(forwarder(), [large, small], "best-fit")).host_id == "small"
+    assert placed(place_vm(forwarder(), [large, small], "spread")).host_id == "large"
     exact, fast = host("exact", Shape(nodes=1, cores=16)), host("fast", Shape(nodes=1, cores=8, speed_gbps=25))
     asked = vm(vcpu_sets=sets(2, interfaces=(Interface(speed_bps=10 * GBPS, mode="dedicated"),)))
-    assert placed(place(asked, [exact, fast], "best-fit")).host_id == "fast"
-    assert placed(place(asked, [exact, fast], "minimal-substitutions")).host_id == "exact"
+    assert placed(place_vm(asked, [exact, fast], "best-fit")).host_id == "fast"
+    assert placed(place_vm(asked, [exact, fast], "minimal-substitutions")).host_id == "exact"
 
 
 def test_a_vm_without_topology_may_be_in_pieces() -> None:
     chd = host("a", Shape(cores=4))
     whole = vm(vcpu_sets=sets(10))
-    assert set(constraints(place(whole, [chd]))) == {"cpus"}
-    placement = placed(place(vm(vcpu_sets=sets(10), topology="unrestricted"), [chd]))
+    assert set(constraints(place_vm(whole, [chd]))) == {"cpus"}
+    placement = placed(place_vm(vm(vcpu_sets=sets(10), topology="unrestricted"), [chd]))
     assert {each.node for each in placement.sets} == {0, 1}
     assert sorted(vcpu for each in placement.sets for vcpu in each.cpus) == list(range(10))
     assert sum(each.normal_bytes for each in placement.sets) == GIB
@@ -434,7 +434,7 @@ def test_a_vm_without_topology_may_be_in_pieces() -> None:
 
 def test_a_host_afterwards_keeps_what_a_descriptor_has_to_keep() -> None:
     before = host()
-    after = subtract_placement(before, placed(place(sample(), [before], vm="bng")))
+    after = subtract_placement(before, placed(place_vm(sample(), [before], vm="bng")))
     node = after.resources.numa_nodes[0]
     taken = [cpu for cpu, state in node.cpus.cpu.items() if state.owners == ("bng",)]
     assert len(taken) == 14
@@ -452,8 +452,8 @@ def test_a_host_afterwards_keeps_what_a_descriptor_has_to_keep() -> None:
 
 
 def test_slack_is_what_the_next_vm_finds() -> None:
-    placement = placed(place(sample(), [host()]))
-    left = compiled(subtract_placement(host(), placement))
+    placement = placed(place_vm(sample(), [host()]))
+    left = build_inventory(subtract_placement(host(), placement))
     assert placement.slack["host_core_count"] == sum(node.whole_count for node in left.nodes) == 7
     assert placement.slack["node_0_1_GiB_page_count"] == 10
 
@@ -464,7 +464,7 @@ def test_slack_is_what_the_next_vm_finds() -> None:
 def test_a_host_without_nodes_is_refused_in_words() -> None:
     chd = host()
     empty = chd.model_copy(update={"resources": chd.resources.model_copy(update={"numa_nodes": ()})})
-    assert constraints(place(forwarder(), [empty])) == ["node"]
+    assert constraints(place_vm(forwarder(), [empty])) == ["node"]
 
 
 def test_absurd_sums_are_refused_and_not_waited_for() -> None:
@@ -483,7 +483,7 @@ def test_absurd_sums_are_refused_and_not_waited_for() -> None:
             ),
         ),
     )
-    assert {"large pages", "interfaces"} <= set(constraints(place(absurd, [host()])))
+    assert {"large pages", "interfaces"} <= set(constraints(place_vm(absurd, [host()])))
 
 
 def test_a_search_that_would_not_end_is_ended_and_says_so() -> None:
@@ -509,10 +509,10 @@ def test_a_search_that_would_not_end_is_ended_and_says_so() -> None:
         links=(SetLink(sets=(0, 1), bandwidth_bps=1.0),),
     )
     many = VmDescriptor(name="vm", profiles=(profile,))
-    violation = place(many, [uneven], terms=Terms(steps_max=3000)).rejections[0].violations[0]
+    violation = place_vm(many, [uneven], options=PlacementOptions(steps_max=3000)).rejections[0].violations[0]
     assert "the search was ended" in violation.found
 
 
 def test_4096_cpus_are_placed() -> None:
     large = host("large", Shape(nodes=8, cores=256, threads=2))
-    assert len(placed(place(vm(vcpu_sets=sets(400, memory=SetMemory(total_bytes=GIB))), [large])).sets[0].cpus) == 400
+    assert len(placed(place_vm(vm(vcpu_sets=sets(400, memory=SetMemory(total_bytes=GIB))), [large])).sets[0].cpus) == 400

@@ -13,8 +13,8 @@ from tests.placing import Rules, best, faults, random_host, random_vm
 
 from nodrop.model.chd import HostDescriptor
 from nodrop.model.vmd import VmDescriptor
-from nodrop.vm.place import Reserve, Terms, compiled, decide, explained, subtract_placement
-from nodrop.vm.place.assemble import assembled
+from nodrop.vm.place import HostReserve, PlacementOptions, build_inventory, choose_host, explain_decision, subtract_placement
+from nodrop.vm.place.assemble import assemble_placement
 
 CASES = int(os.environ.get("NODROP_PLACEMENT_CASES", "800"))
 SEED = int(os.environ.get("NODROP_PLACEMENT_SEED", "0"))
@@ -28,8 +28,8 @@ class Case(NamedTuple):
     rules: Rules
 
     @property
-    def terms(self) -> Terms:
-        return Terms(policy=self.rules.policy, reserve=Reserve(self.rules.reserve_cores, self.rules.reserve_bytes))
+    def options(self) -> PlacementOptions:
+        return PlacementOptions(policy=self.rules.policy, reserve=HostReserve(self.rules.reserve_cores, self.rules.reserve_bytes))
 
 
 def case(seed: int) -> Case:
@@ -46,12 +46,12 @@ def cases(chunk: int) -> "list[Case]":
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_a_vm_is_placed_exactly_where_trying_everything_finds_a_place_and_as_well(chunk: int) -> None:
     for each in cases(chunk):
-        decision = decide(each.vmd, [compiled(each.host)], each.terms)
+        decision = choose_host(each.vmd, [build_inventory(each.host)], each.options)
         truth = best(each.vmd, each.host, each.rules)
         if not decision.candidates:
             assert truth is None, f"seed {each.seed}: a place was missed"
             continue
-        placement = assembled("vm", decision.candidates[0])
+        placement = assemble_placement("vm", decision.candidates[0])
         assert faults(placement, each.vmd, each.host, each.rules) == [], f"seed {each.seed}"
         restricted = each.vmd.profiles[0].topology == "restricted"
         assert truth is not None or not restricted, f"seed {each.seed}: placed where there is no place"
@@ -60,13 +60,13 @@ def test_a_vm_is_placed_exactly_where_trying_everything_finds_a_place_and_as_wel
 
 
 def test_the_random_cases_are_no_foregone_conclusion() -> None:
-    placed = sum(bool(decide(each.vmd, [compiled(each.host)], each.terms).candidates) for each in cases(0))
+    placed = sum(bool(choose_host(each.vmd, [build_inventory(each.host)], each.options).candidates) for each in cases(0))
     assert 0.25 * len(cases(0)) < placed < 0.75 * len(cases(0))
 
 
 def test_every_refused_host_is_told_why() -> None:
     for each in cases(1):
-        result = explained(decide(each.vmd, [compiled(each.host)], each.terms))
+        result = explain_decision(choose_host(each.vmd, [build_inventory(each.host)], each.options))
         for rejection in result.rejections:
             assert rejection.violations, f"seed {each.seed}"
 
@@ -75,15 +75,15 @@ def test_what_a_placement_leaves_is_counted_as_the_first_vm_would_be_there() -> 
     """A second VM on the descriptor that is left is judged by the same outside rules, from that descriptor alone."""
     seconds = 0
     for each in cases(2):
-        first = explained(decide(each.vmd, [compiled(each.host)], each.terms, "first")).placement
+        first = explain_decision(choose_host(each.vmd, [build_inventory(each.host)], each.options, "first")).placement
         if first is None:
             continue
         left = subtract_placement(each.host, first)
-        decision = decide(each.vmd, [compiled(left)], each.terms, "second")
+        decision = choose_host(each.vmd, [build_inventory(left)], each.options, "second")
         if not decision.candidates:
             assert best(each.vmd, left, each.rules) is None, f"seed {each.seed}"
             continue
-        second = assembled("second", decision.candidates[0])
+        second = assemble_placement("second", decision.candidates[0])
         assert faults(second, each.vmd, left, each.rules) == [], f"seed {each.seed}"
         assert not _taken_twice(first, second, each.vmd), f"seed {each.seed}"
         seconds += 1
@@ -129,8 +129,8 @@ def shuffled(host: HostDescriptor, draw: random.Random) -> HostDescriptor:
 def test_the_order_of_what_is_in_a_file_does_not_matter() -> None:
     for each in cases(3):
         draw = random.Random(each.seed)
-        before = explained(decide(each.vmd, [compiled(each.host)], each.terms))
-        after = explained(decide(each.vmd, [compiled(shuffled(each.host, draw))], each.terms))
+        before = explain_decision(choose_host(each.vmd, [build_inventory(each.host)], each.options))
+        after = explain_decision(choose_host(each.vmd, [build_inventory(shuffled(each.host, draw))], each.options))
         assert before == after, f"seed {each.seed}"
 
 
@@ -141,7 +141,7 @@ def test_of_several_hosts_the_best_is_taken_in_whatever_order_they_come() -> Non
         hosts = [random_host(random.Random(each.seed), f"host-{at}") for at, each in enumerate((first, *others))]
         worth = {host.host.id.value: best(first.vmd, host, first.rules) for host in hosts}
         results = [
-            explained(decide(first.vmd, [compiled(each) for each in order], first.terms))
+            explain_decision(choose_host(first.vmd, [build_inventory(each) for each in order], first.options))
             for order in (hosts, hosts[::-1])
         ]
         assert results[0] == results[1], f"seed {first.seed}"

@@ -13,9 +13,9 @@ from nodrop.model.choices import SutKind
 from nodrop.model.goal import Bound, GoalResult, Limit
 from nodrop.model.plan import Plan
 from nodrop.model.result import RunResult, Status
-from nodrop.model.search_plan import Earlier
+from nodrop.model.search_plan import EarlierGoal
 from nodrop.plan import build
-from nodrop.plan.resolvers import Lookups
+from nodrop.plan.resolvers import Resolvers
 from nodrop.rates import line_rate_pps
 
 SEARCH_PAGE = (Path(__file__).parents[2] / "docs/reference/search-options.md").read_text()
@@ -135,12 +135,12 @@ def earlier_result(made: Plan) -> RunResult:
 
 def warm(then: RunResult, **keys: Any) -> Plan:
     config = load((), {"search.warm_start": "latest", "search.algorithm": "nodrop"} | keys)
-    return build(config, Lookups(find_result=lambda _: then), (0, 1))
+    return build(config, Resolvers(find_result=lambda _: then), (0, 1))
 
 
 def test_a_warm_start_takes_the_goals_that_had_both_bounds() -> None:
     (earlier,) = warm(earlier_result(plan())).search.earlier
-    assert earlier == Earlier(loss_ratio=0.0, final_trial_duration_s=5.0, lower_pps=1e6, upper_pps=1.1e6)
+    assert earlier == EarlierGoal(loss_ratio=0.0, final_trial_duration_s=5.0, lower_pps=1e6, upper_pps=1.1e6)
 
 
 def test_a_warm_start_from_something_else_is_refused() -> None:
@@ -208,7 +208,7 @@ def test_latency_is_asked_for_at_every_goal_and_half_of_the_one_with_most_loss()
 
 def test_a_standing_lab_is_taken_as_it_is() -> None:
     standing = plan(sut="bridge").lab
-    made = build(load((), {"lab": "mine"}), Lookups(find_lab={"mine": standing}.__getitem__), (0, 1))
+    made = build(load((), {"lab": "mine"}), Resolvers(find_lab={"mine": standing}.__getitem__), (0, 1))
     assert (made.standing_lab, made.lab) == ("mine", standing)
     assert made.traffic.streams[0].ethernet.dst == made.traffic.streams[1].ethernet.src
 
@@ -218,31 +218,31 @@ def test_a_standing_lab_is_taken_as_it_is() -> None:
     [
         (
             {"search.initial_trial_duration": "10s"},
-            r"search\.initial_trial_duration: 10 s asked, search\.final_trial_duration is 5 s; make final_trial",
+            r"search\.initial_trial_duration: 10 s exceeds search\.final_trial_duration \(5 s\); make final_trial",
         ),
         (
             {"search.min_load": "2M", "search.max_load": "1M"},
-            r"search\.max_load: 1\.000 Mpps asked, search\.min_load is 2\.000 Mpps; make the highest",
+            r"search\.max_load: 1\.000 Mpps is not above search\.min_load \(2\.000 Mpps\); raise",
         ),
         (
             {"search.algorithm": "nodrop", "search.duration_sum": "1s"},
-            r"search\.final_trial_duration: 5 s asked, search\.duration_sum is 1 s; make duration_sum at least as long",
+            r"search\.final_trial_duration: 5 s exceeds search\.duration_sum \(1 s\); make duration_sum at least as long",
         ),
         (
             {"search.algorithm": "nodrop", "goals": {"NDR": {"loss_ratio": 0, "initial_trial_duration": "9s"}}},
-            r"goals\.NDR\.initial_trial_duration: 9 s asked, search\.final_trial_duration is 5 s",
+            r"goals\.NDR\.initial_trial_duration: 9 s exceeds search\.final_trial_duration \(5 s\)",
         ),
         (
             {"search.algorithm": "binary", "search.exceed_ratio": "50%"},
-            r"search\.exceed_ratio: 50 % asked, the search binary knows none; leave it out, or search with nodrop or",
+            r"search\.exceed_ratio: 50 % has no effect, the search binary uses only .*; remove it or set search\.algorithm to nodrop or",
         ),
         (
             {"search.algorithm": "mlrsearch-01", "search.duration_sum": "60s"},
-            r"search\.duration_sum: 1 min 00 s asked, the search mlrsearch-01 knows none",
+            r"search\.duration_sum: 1 min 00 s has no effect, the search mlrsearch-01",
         ),
         (
             {"search.algorithm": "mlrsearch-01", "goals": {"NDR": {"loss_ratio": 0, "width": "1%"}}},
-            r"goals\.NDR: width asked, to the search mlrsearch-01 a goal is a loss ratio alone; write these",
+            r"goals\.NDR\.width: 1 % has no effect, the search mlrsearch-01 uses only the loss ratio .* write it under search",
         ),
         ({"engine.cores": [7]}, r"engine\.cores: CPU 7 asked, nodrop may use CPUs 0, 1; name one of these"),
         ({"vnf.core": 2}, r"vnf\.core: CPU 2 asked"),
@@ -253,7 +253,7 @@ def test_a_standing_lab_is_taken_as_it_is() -> None:
 def test_what_does_not_go_together_is_refused(keys: dict[str, Any], sentence: str) -> None:
     standing = plan().lab
     with pytest.raises(ConfigError, match=sentence):
-        build(load((), keys), Lookups(find_lab=lambda _: standing), (0, 1))
+        build(load((), keys), Resolvers(find_lab=lambda _: standing), (0, 1))
 
 
 def test_every_chain_has_ports_networks_and_forwarders_of_its_own() -> None:
@@ -327,7 +327,7 @@ def test_only_what_can_stand_in_line_is_put_in_line(sut: str) -> None:
 )
 def test_memory_and_neighbours_that_cannot_be_had_are_refused(keys: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        build(load((), keys), Lookups(inspect_ports=lambda names: names), cpus=(0, 1, 2))
+        build(load((), keys), Resolvers(inspect_ports=lambda names: names), cpus=(0, 1, 2))
 
 
 def test_a_noisy_neighbour_is_on_the_suts_cpus_unless_told() -> None:

@@ -11,12 +11,12 @@ from nodrop.model.facts import ChainFacts
 from nodrop.model.layer import Ethernet, Vlan, Vxlan
 from nodrop.model.plan import Plan
 from nodrop.plan import build
-from nodrop.plan.resolvers import Lookups
-from nodrop.plan.stage_facts import settled
+from nodrop.plan.resolvers import Resolvers
+from nodrop.plan.stage_facts import apply_stage_facts
 
 PORTS = {"sut": "openstack", "ports": ["eth8", "eth9"]}
 MACS = ("02:aa:00:00:00:08", "02:aa:00:00:00:09")
-HERE = Lookups(inspect_ports=lambda _: MACS)
+HERE = Resolvers(inspect_ports=lambda _: MACS)
 
 
 def plan(**keys: Any) -> Plan:
@@ -263,7 +263,7 @@ def chains(count: int, **kind: Any) -> list[ChainFacts]:
 
 
 def test_a_plan_is_settled_with_what_stands() -> None:
-    made = settled(plan(chains=2), chains(2, vlans=700))
+    made = apply_stage_facts(plan(chains=2), chains(2, vlans=700))
     assert made.lab.vlans == ((700, 750), (701, 751))
     streams = {(stream.chain, stream.tx_port): stream for stream in made.traffic.streams}
     for (chain, port), stream in streams.items():
@@ -277,7 +277,7 @@ def test_a_plan_is_settled_with_what_stands() -> None:
 
 
 def test_a_plan_without_tags_stays_without() -> None:
-    made = settled(plan(openstack__tagged=False), chains(1))
+    made = apply_stage_facts(plan(openstack__tagged=False), chains(1))
     assert all(len(stream.layers) == 3 and stream.rx_vlan is None for stream in made.traffic.streams)
     assert made.traffic.streams[1].ethernet.dst == "fa:16:3e:00:01:00"
 
@@ -290,7 +290,7 @@ def test_a_tunnel_is_settled_inside() -> None:
         tunnel__dst_vtep="9.9.9.9",
         tunnel__vlan=42,
     )
-    made = settled(planned, chains(2, vnis=5000))
+    made = apply_stage_facts(planned, chains(2, vnis=5000))
     for before, stream in zip(planned.traffic.streams, made.traffic.streams, strict=True):
         vni = next(layer for layer in stream.layers if isinstance(layer, Vxlan)).vni
         inner = [layer for layer in stream.layers if isinstance(layer, Ethernet)][1]
@@ -302,4 +302,4 @@ def test_a_tunnel_is_settled_inside() -> None:
 
 def test_a_plan_without_a_cloud_is_left_as_it_is() -> None:
     made = build(load((), {}), cpus=(0, 1))
-    assert settled(made, chains(1, vlans=700)) is made
+    assert apply_stage_facts(made, chains(1, vlans=700)) is made

@@ -7,7 +7,7 @@ import pytest
 from nodrop.config.schema import Config
 from nodrop.errors import ConfigError
 from nodrop.plan.fixed_rate import plan_link_speed
-from nodrop.plan.tester_ports import FoundPorts
+from nodrop.plan.tester_ports import TesterPorts
 
 GBPS = 1_000_000_000
 SPEEDS = {"eth1": 25 * GBPS, "eth2": 10 * GBPS}
@@ -15,7 +15,7 @@ SPEEDS = {"eth1": 25 * GBPS, "eth2": 10 * GBPS}
 
 def link_speed(config: Config) -> tuple[int, Sequence[str]]:
     speeds = tuple(map(SPEEDS.get, config.ports))
-    return plan_link_speed(config, FoundPorts("ports", config.ports, (), speeds))
+    return plan_link_speed(config, TesterPorts("ports", config.ports, (), speeds))
 
 
 def test_links_of_the_private_lab_are_those_of_veth() -> None:

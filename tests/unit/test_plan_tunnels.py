@@ -9,7 +9,7 @@ from nodrop.errors import ConfigError
 from nodrop.model.layer import Ethernet, Ipv4, Mpls, Vlan, Vxlan
 from nodrop.model.plan import Plan
 from nodrop.plan import build
-from nodrop.plan.resolvers import Lookups
+from nodrop.plan.resolvers import Resolvers
 
 VTEPS = {"tunnel.src_vteps": ["10.1.0.1", "10.2.0.1"], "tunnel.dst_vtep": "10.9.0.1"}
 
@@ -17,7 +17,7 @@ VTEPS = {"tunnel.src_vteps": ["10.1.0.1", "10.2.0.1"], "tunnel.dst_vtep": "10.9.
 def plan(**keys: Any) -> Plan:
     written = {key.replace("__", "."): value for key, value in keys.items()}
     config = load((), {"frame_bytes": 256, "flow_count": 200, "sut": "wire"} | written)
-    macs = Lookups(inspect_ports=lambda names: tuple(f"02:00:00:00:00:{len(name):02x}" for name in names))
+    macs = Resolvers(inspect_ports=lambda names: tuple(f"02:00:00:00:00:{len(name):02x}" for name in names))
     return build(config, macs, (0, 1))
 
 

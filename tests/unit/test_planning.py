@@ -37,17 +37,17 @@ def test_any_option_of_a_search_may_be_given() -> None:
     ("asked", "sentence"),
     [
         ({"max_load_pps": -1.0}, "search: max_load_pps: -1.0 asked, it should be greater than 0"),
-        ({"max_load_pps": 1e6, "min_load_pps": 1e6}, "make the highest load higher than the lowest"),
+        ({"max_load_pps": 1e6, "min_load_pps": 1e6}, "search.max_load: 1.000 Mpps is not above search.min_load"),
         ({"max_load_pps": 1e6, "width": 0.1}, "search: width: 0.1 asked, there is no such key"),
         ({"max_load_pps": 1e6, "goals": {}}, "search: goals:"),
         ({"max_load_pps": 1e6, "algorithm": "luck"}, "search: algorithm: 'luck' asked, it should be"),
         (
             {"max_load_pps": 1e6, "algorithm": "binary", "goals": [Goal(label="NDR", loss_ratio=0, exceed_ratio=0.5)]},
-            "goal NDR: exceed_ratio asked, to the search binary a goal is a loss ratio alone",
+            "goals.NDR.exceed_ratio: 0.5 has no effect, the search binary uses only the loss ratio of a goal",
         ),
         (
             {"max_load_pps": 1e6, "goals": [Goal(label="NDR", loss_ratio=0, duration_sum_s=1.0)]},
-            "goal NDR: a duration sum of 1 s asked, one final trial lasts 30 s",
+            "search.final_trial_duration: 30 s exceeds goals.NDR.duration_sum (1 s)",
         ),
     ],
 )

@@ -9,30 +9,30 @@ from tests.vms import forwarder, sample
 
 from nodrop.errors import ConfigError
 from nodrop.model.plan import Plan
-from nodrop.model.rule_cost import KEPT, PriceRule
+from nodrop.model.rule_cost import BASELINE_VARIANT, PlacementRule
 from nodrop.model.vmd import VmDescriptor
-from nodrop.run.rule_cost import Planned, plan_prices
-from nodrop.run.rule_cost.cpu_selection import choose_places
-from nodrop.run.rule_cost.plans import Asked
-from nodrop.run.rule_cost.rules import Means, rules_of
+from nodrop.run.rule_cost import RuleCostRuns, plan_rule_costs
+from nodrop.run.rule_cost.cpu_selection import select_cpus
+from nodrop.run.rule_cost.plans import RuleCostRequest
+from nodrop.run.rule_cost.rules import HostMeans, list_rules
 
 TWO_SOCKETS = host(shape=Shape(nodes=2, cores=8, threads=2))
 """Node 0: CPUs 0 to 7 and their siblings 16 to 23; node 1: 8 to 15 and 24 to 31."""
 SMALL = host(shape=Shape(nodes=1, cores=2, threads=1, reserved_cores=0))
 ALL = range(32)
-MEANS = Means(stress_ng=True)
+MEANS = HostMeans(stress_ng=True)
 
 
-def plan(tmp_path: Path, machine: Any = TWO_SOCKETS, cpus: Any = ALL, means: Means = MEANS, **asked: Any) -> Planned:
+def plan(tmp_path: Path, machine: Any = TWO_SOCKETS, cpus: Any = ALL, means: HostMeans = MEANS, **asked: Any) -> RuleCostRuns:
     overrides = {"results_dir": str(tmp_path), **asked.pop("overrides", {})}
-    return plan_prices(Asked(overrides=overrides, **asked), machine, list(cpus), means)
+    return plan_rule_costs(RuleCostRequest(overrides=overrides, **asked), machine, list(cpus), means)
 
 
-def by_key(planned: Planned) -> dict[str, PriceRule]:
+def by_key(planned: RuleCostRuns) -> dict[str, PlacementRule]:
     return {rule.key: rule for rule in planned.pricing.rules}
 
 
-def first(planned: Planned, variant: str) -> Plan:
+def first(planned: RuleCostRuns, variant: str) -> Plan:
     return next(each for each in planned.plans if each.variant == variant)
 
 
@@ -41,28 +41,28 @@ def cpus_of(each: Plan) -> tuple[int | None, ...]:
 
 
 def test_tester_and_forwarder_are_on_two_cores_of_one_node() -> None:
-    places = choose_places(TWO_SOCKETS, ALL)
+    places = select_cpus(TWO_SOCKETS, ALL)
     assert (places.tester.threads, places.forwarder.threads) == ((0, 16), (7, 23))
     assert [core.threads[0] for core in places.spare] == [6, 5, 4, 3, 2, 1]
     assert {core.node for core in places.elsewhere} == {1}
 
 
 def test_only_cpus_that_may_be_used_are_chosen() -> None:
-    places = choose_places(TWO_SOCKETS, [3, 9, 10, 26])
+    places = select_cpus(TWO_SOCKETS, [3, 9, 10, 26])
     assert (places.tester_cpu, places.forwarder.threads) == (9, (10, 26))
     assert [core.threads for core in places.elsewhere] == [(3,)]
 
 
 def test_two_threads_of_one_core_are_no_place_that_keeps_all_rules() -> None:
     with pytest.raises(ConfigError, match=r"CPUs 3,19 of this host, no two cores of one NUMA node"):
-        choose_places(TWO_SOCKETS, [3, 19])
+        select_cpus(TWO_SOCKETS, [3, 19])
 
 
 def test_every_rule_can_be_broken_on_two_sockets_with_smt(tmp_path: Path) -> None:
     planned = plan(tmp_path)
     assert not [rule.key for rule in planned.pricing.rules if rule.why_not]
-    assert {each.variant for each in planned.plans} == {KEPT, *by_key(planned)}
-    kept = first(planned, KEPT)
+    assert {each.variant for each in planned.plans} == {BASELINE_VARIANT, *by_key(planned)}
+    kept = first(planned, BASELINE_VARIANT)
     assert (kept.engine.cores, cpus_of(kept), kept.lab.sut_pages) == ((0,), (7,), "large")
     assert cpus_of(first(planned, "same-core")) == (0,)
     assert cpus_of(first(planned, "sibling")) == (16,)
@@ -97,7 +97,7 @@ def test_identical_vnfs_have_a_cpu_each_as_long_as_there_are_some(tmp_path: Path
 
 def test_a_placement_differs_from_the_one_that_keeps_all_rules_in_one_thing(tmp_path: Path) -> None:
     planned = plan(tmp_path)
-    kept = first(planned, KEPT)
+    kept = first(planned, BASELINE_VARIANT)
     for rule in planned.pricing.rules:
         if rule.vnf_count == 1:
             broken = first(planned, rule.key)
@@ -116,10 +116,10 @@ def test_what_a_machine_of_two_cpus_cannot_break_is_named(tmp_path: Path) -> Non
 
 
 def test_what_is_missing_for_a_rule_is_said_with_the_remedy() -> None:
-    means = Means(stress_ng=False, large_pages="off", steering="none")
+    means = HostMeans(stress_ng=False, large_pages="off", steering="none")
     impossible = {
         each.rule.key: each.rule.why_not
-        for each in rules_of(choose_places(TWO_SOCKETS, ALL), means)
+        for each in list_rules(select_cpus(TWO_SOCKETS, ALL), means)
         if each.rule.why_not
     }
     assert impossible["cpu-noise"] == "needs stress-ng: apt install stress-ng"
@@ -129,7 +129,7 @@ def test_what_is_missing_for_a_rule_is_said_with_the_remedy() -> None:
 
 def test_set_ups_take_turns_forth_and_back(tmp_path: Path) -> None:
     planned = plan(tmp_path, rules=["same-core", "cpu-noise"], overrides={"repeat": 3})
-    forth = [KEPT, "same-core", "cpu-noise"]
+    forth = [BASELINE_VARIANT, "same-core", "cpu-noise"]
     assert [each.variant for each in planned.plans] == [*forth, *forth[::-1], *forth[::-1]]
     assert [each.repeat for each in planned.plans] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
 

@@ -3,7 +3,7 @@
 import pytest
 
 from nodrop.errors import ConfigError
-from nodrop.rates import FixedRate, SearchedRate, fixed_load_pps, parse_rate, theoretical
+from nodrop.rates import FixedRate, SearchedRate, fixed_load_pps, parse_rate, theoretical_rate
 
 TEN_GBPS = 10_000_000_000
 BOTH_WAYS = (0.5, 0.5)
@@ -106,6 +106,6 @@ def test_more_than_the_line_rate_is_refused_with_both_figures(
 
 def test_headers_added_on_the_way_lower_what_can_reach_the_sut() -> None:
     # NFVbench's manual, section on user info: 64 bytes and 28 more on 2 x 10 Gb/s.
-    most = theoretical(64, 28, TEN_GBPS, 2)
+    most = theoretical_rate(64, 28, TEN_GBPS, 2)
     assert int(most.rate_pps) == 22_321_428
     assert most.rate_bps == pytest.approx(15e9)

@@ -11,14 +11,23 @@ from tests.running import MILLION, Listener, NullStage, make_plan, parts
 from tests.suts import SlowTester, Step, Sut
 
 from nodrop.cli.console import console, show
-from nodrop.formatting import small_ratio_text
+from nodrop.formatting import format_small_ratio
 from nodrop.model.event import Event, TrialDone, TrialProgress, TrialStarted
 from nodrop.model.goal import Flag, Limit
 from nodrop.model.result import LatencyResult, RunResult, Status
-from nodrop.model.trial import DirectionTimes, Doubt, LatencySummary, StopClause, StreamCounts, Trial, Validity, Verdict
+from nodrop.model.run_state import RunState
+from nodrop.model.trial import (
+    DirectionTimes,
+    Doubt,
+    LatencySummary,
+    StopClause,
+    StreamCounts,
+    Trial,
+    Validity,
+    ValidityStatus,
+)
 from nodrop.report.line_progress import LineProgress, trial_line
 from nodrop.report.live_progress import LiveProgress, picture
-from nodrop.report.progress import Progress
 from nodrop.report.terminal import report
 from nodrop.run.execute import execute
 
@@ -150,8 +159,10 @@ def test_a_doubtful_trial_that_a_figure_rests_on_is_explained_and_the_others_are
 
 def test_an_invalid_trial_is_always_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = result_of(tmp_path)
-    doubt = Doubt(code="tester_drops", verdict=Verdict.INVALID, text="3 frames were dropped by the tester")
-    spoiled = result.trials[0].model_copy(update={"validity": Validity(verdict=Verdict.INVALID, doubts=(doubt,))})
+    doubt = Doubt(code="tester_drops", verdict=ValidityStatus.INVALID, text="3 frames were dropped by the tester")
+    spoiled = result.trials[0].model_copy(
+        update={"validity": Validity(verdict=ValidityStatus.INVALID, doubts=(doubt,))}
+    )
     changed = result.model_copy(update={"trials": (spoiled, *result.trials[1:]), "goals": ()})
     text = in_one_line(piped(report(changed), 120, monkeypatch))
     assert "trial #0 is invalid: 3 frames were dropped by the tester" in text
@@ -182,7 +193,7 @@ def test_how_sure_a_lower_bound_is_stands_under_it(tmp_path: Path, monkeypatch: 
     trials = [trial for trial in result.trials if trial.phase == "search"]
     sent = sum(trial.offered_count for trial in trials if trial.trial.intended_load_pps == ndr.load_pps)
     text = in_one_line(piped(report(result), 80, monkeypatch))
-    assert f"kpps no frame of {sent:,} was lost: below {small_ratio_text(2.97 / sent)}" in text
+    assert f"kpps no frame of {sent:,} was lost: below {format_small_ratio(2.97 / sent)}" in text
     assert "at 95 % confidence." in text
 
 
@@ -258,7 +269,7 @@ def test_a_stopped_trial_says_why_and_each_trial_its_goal_and_rule(
     [(0.0, "0 %"), (0.005, "0.5 %"), (1.1e-8, "1.1e-8"), (9.96e-5, "1.0e-4"), (1e-4, "0.01 %"), (2.5e-12, "2.5e-12")],
 )
 def test_small_shares_are_not_written_as_zeros(ratio: float, text: str) -> None:
-    assert small_ratio_text(ratio) == text
+    assert format_small_ratio(ratio) == text
 
 
 def test_progress_in_a_pipe_is_one_plain_line_per_event(tmp_path: Path) -> None:
@@ -295,7 +306,9 @@ def test_the_live_picture_shows_load_loss_bounds_and_time(tmp_path: Path, monkey
     listener = Listener()
     execute(make_plan(tmp_path, search__algorithm="mlrsearch-01"), listener, parts(Step(765_432.0)))
     progress = half_way(listener.events)
-    progress.hear(TrialProgress(index=5, elapsed_s=0.05, offered_count=1000, received_count=985, lost_count=10))
+    progress = progress.apply(
+        TrialProgress(index=5, elapsed_s=0.05, offered_count=1000, received_count=985, lost_count=10)
+    )
     text = piped(picture(progress, 61.0), 80, monkeypatch)
     assert max(map(len, text.splitlines())) <= 80
     assert "loss 1 %" in text
@@ -307,25 +320,25 @@ def test_the_live_picture_shows_load_loss_bounds_and_time(tmp_path: Path, monkey
         assert found.lower and f"{found.lower.load_pps / 1e3:.1f} kpps" in text
 
 
-def half_way(events: list[Event]) -> Progress:
-    """The progress of a run when its sixth trial has begun."""
-    progress = Progress()
+def half_way(events: list[Event]) -> RunState:
+    """Return the state of a run at the start of its sixth trial."""
+    progress = RunState()
     for event in events:
-        progress.hear(event)
+        progress = progress.apply(event)
         if isinstance(event, TrialStarted) and event.index == 5:
             break
     return progress
 
 
 def test_the_time_left_counts_down_to_nothing(tmp_path: Path) -> None:
-    listener, progress = Listener(), Progress()
+    listener, progress = Listener(), RunState()
     execute(make_plan(tmp_path), listener, parts())
-    assert progress.left_s() is None
+    assert progress.remaining_s() is None
     guesses = []
     for event in listener.events:
-        progress.hear(event)
+        progress = progress.apply(event)
         if isinstance(event, TrialDone):
-            guesses.append(progress.left_s())
+            guesses.append(progress.remaining_s())
     first, last = guesses[0], guesses[-1]
     assert first is not None and last is not None
     assert first > 3.0

@@ -8,13 +8,13 @@ from tests.running import MILLION
 from nodrop.report.document import document
 from nodrop.report.document.blocks import Table
 from nodrop.report.document.imported import summaries_document
-from nodrop.store.selection import select
+from nodrop.store.selection import select_results
 
 NDR_PDR = Path(__file__).parents[1] / "nfvbench" / "ndr_pdr.json"
 
 
 def test_the_figures_of_a_file_of_nfvbench_are_shown_with_whose_they_are() -> None:
-    summaries = [each.summary for each in select([str(NDR_PDR)])]
+    summaries = [each.summary for each in select_results([str(NDR_PDR)])]
     shown = summaries_document(summaries)
     assert "NFVbench" in shown.title
     assert shown.trust_tone == "caution"
@@ -27,6 +27,6 @@ def test_the_figures_of_a_file_of_nfvbench_are_shown_with_whose_they_are() -> No
 
 
 def test_runs_of_both_stand_in_one_report(tmp_path: Path) -> None:
-    summaries = [each.summary for each in select([str(NDR_PDR)])]
+    summaries = [each.summary for each in select_results([str(NDR_PDR)])]
     shown = document([recorded(tmp_path, MILLION)], imported=summaries)
     assert "imported" in {section.name for section in shown.sections}

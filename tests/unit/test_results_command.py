@@ -162,7 +162,7 @@ def test_a_suite_says_that_a_result_of_it_was_removed(tmp_path: Path, capsys: Ca
     outcome = execute_suite(plans, Listener(), parts())
     suite_id = outcome.suite.suite_id
     told(tmp_path, capsys, "rm", outcome.results[0].run_id, "--yes")
-    found = suites.find(suite_id, tmp_path)
+    found = suites.load(suite_id, tmp_path)
     assert found
     assert [run.removed for run in found.suite.runs] == [True, False]
     assert found.results == outcome.results[1:]

@@ -8,7 +8,7 @@ from tests.recorded import recorded
 from tests.running import MILLION
 from tests.verdicts import rate, run
 
-from nodrop.analysis import differences, outward_differences
+from nodrop.analysis import diff_setups, diff_summaries
 from nodrop.model.chd import CpuState, HostDescriptor
 from nodrop.model.result import RunResult
 
@@ -27,12 +27,12 @@ def with_facts(result: RunResult, **host: object) -> RunResult:
 def test_two_runs_of_one_configuration_do_not_differ(result: RunResult, tmp_path: Path) -> None:
     again = recorded(tmp_path / "elsewhere", MILLION, label="again")
     assert result.run_id != again.run_id
-    assert differences([result], [again]) == ()
+    assert diff_setups([result], [again]) == ()
 
 
 def test_what_likely_matters_comes_first(result: RunResult, tmp_path: Path) -> None:
     other = recorded(tmp_path, MILLION, hops=2, search__width="2%", frame_bytes=128)
-    found = differences([result], [with_facts(other, kernel="7.0", memory_bytes=1)])
+    found = diff_setups([result], [with_facts(other, kernel="7.0", memory_bytes=1)])
     texts = [each.text for each in found]
     order = ["SUT", "traffic", "kernel", "memory in bytes", "width asked"]
     assert [text for text in texts if text in order] == order
@@ -42,25 +42,25 @@ def test_what_likely_matters_comes_first(result: RunResult, tmp_path: Path) -> N
 
 def test_keys_that_nobody_thought_of_are_told_by_their_names(result: RunResult, tmp_path: Path) -> None:
     other = recorded(tmp_path, MILLION, engine__catch_up="30ms")
-    assert [(each.text, each.a, each.b) for each in differences([result], [other])] == [
+    assert [(each.text, each.a, each.b) for each in diff_setups([result], [other])] == [
         ("engine.catch_up_max_s", "0.02", "0.03")
     ]
 
 
 def test_values_that_vary_on_both_sides_alike_are_no_difference(result: RunResult) -> None:
     faster = with_facts(result, kernel="7.0")
-    assert differences([result, faster], [faster, result]) == ()
-    (kernel,) = differences([result, faster], [faster])
+    assert diff_setups([result, faster], [faster, result]) == ()
+    (kernel,) = diff_setups([result, faster], [faster])
     assert kernel.b == "7.0" and "7.0" in kernel.a and ", " in kernel.a
 
 
 def test_a_run_that_never_came_up_has_no_facts_to_differ_in(result: RunResult) -> None:
-    assert {each.a for each in differences([result.model_copy(update={"facts": None})], [result])} == {"-"}
+    assert {each.a for each in diff_setups([result.model_copy(update={"facts": None})], [result])} == {"-"}
 
 
 def test_of_other_testers_results_what_is_known_is_compared() -> None:
     theirs = run(1, rate(1e6), source="nfvbench", version="3.6.1", kernel="")
-    found = {each.text: (each.a, each.b) for each in outward_differences([run(0, rate(1e6))], [theirs])}
+    found = {each.text: (each.a, each.b) for each in diff_summaries([run(0, rate(1e6))], [theirs])}
     assert found == {
         "kernel": ("6.1", "-"),
         "who measured": ("nodrop", "nfvbench"),
@@ -84,7 +84,7 @@ def with_settings(**settings: str) -> HostDescriptor:
 def test_hosts_that_are_set_up_differently_are_told_likeliest_first(result: RunResult) -> None:
     a = with_settings(swap="off", mitigations="on", isolated_cpus="2-7", clock_source="tsc", zone_reclaim="0")
     b = with_settings(swap="on", mitigations="off", isolated_cpus="none", clock_source="hpet", zone_reclaim="1")
-    found = differences(with_hosts(result, a), with_hosts(result, b))
+    found = diff_setups(with_hosts(result, a), with_hosts(result, b))
     assert [(each.text, each.a, each.b) for each in found] == [
         ("isolated_cpus", "2-7", "none"),
         ("mitigations", "on", "off"),
@@ -98,7 +98,7 @@ def test_hosts_that_are_set_up_differently_are_told_likeliest_first(result: RunR
 
 def test_what_differs_of_hosts_is_told_before_what_differs_of_the_search(result: RunResult, tmp_path: Path) -> None:
     other = recorded(tmp_path, MILLION, hops=2, search__width="2%")
-    found = differences(
+    found = diff_setups(
         with_hosts(result, with_settings(swap="off")),
         with_hosts(with_facts(other, kernel="7.0"), with_settings(swap="on")),
     )
@@ -117,24 +117,24 @@ def test_what_is_free_or_used_at_the_moment_is_no_difference(result: RunResult) 
     )
     node = node.model_copy(update={"memory": busy, "cpus": cpus})
     b = a.model_copy(update={"resources": a.resources.model_copy(update={"numa_nodes": (node, *others)})})
-    assert differences(with_hosts(result, a), with_hosts(result, b)) == ()
+    assert diff_setups(with_hosts(result, a), with_hosts(result, b)) == ()
 
 
 def test_results_of_releases_without_a_descriptor_still_compare(result: RunResult) -> None:
     old, new = with_hosts(result, None, with_settings(swap="on"))
-    assert differences([old], [new]) == ()
-    assert differences([old, new], [old]) == ()
+    assert diff_setups([old], [new]) == ()
+    assert diff_setups([old, new], [old]) == ()
 
 
 def test_what_is_known_of_one_side_alone_is_no_difference(result: RunResult) -> None:
     a = with_settings(swap="on")
     hidden = MOMENT.unknown("needs root")
     b = a.model_copy(update={"capabilities": a.capabilities.model_copy(update={"settings": {"swap": hidden}})})
-    assert differences(with_hosts(result, a), with_hosts(result, b)) == ()
+    assert diff_setups(with_hosts(result, a), with_hosts(result, b)) == ()
 
 
 def test_hosts_that_vary_on_both_sides_alike_are_no_difference(result: RunResult) -> None:
     a, b = with_hosts(result, with_settings(swap="on"), with_settings(swap="off"))
-    assert differences([a, b], [b, a]) == ()
-    (swap,) = differences([a, b], [b])
+    assert diff_setups([a, b], [b, a]) == ()
+    (swap,) = diff_setups([a, b], [b])
     assert (swap.a, swap.b) == ("off, on", "off")

@@ -86,10 +86,10 @@ def test_a_comparison_prints_a_table_and_writes_every_attempt(capsys: pytest.Cap
     [
         ([], "one --sut and at most one --search expected"),
         (["--sut", "hard-limit", "--sut", "drift"], "compare several with --compare"),
-        (["--sut", "soft-limit"], "'soft-limit' asked, there is none; choose one of hard-limit"),
-        (["--sut", "drift", "--param", "speed=3"], "parameter 'speed' of the SUT drift asked, there is none"),
+        (["--sut", "soft-limit"], "unknown simulated SUT 'soft-limit'; choose one of hard-limit"),
+        (["--sut", "drift", "--param", "speed=3"], "unknown parameter 'speed' of the simulated SUT drift"),
         (["--sut", "drift", "--param", "fall_s"], "--param: 'fall_s' asked, name and number expected; write fall_s="),
-        (["--compare", "--sut", "soft-limit"], "'soft-limit' asked, there is none"),
+        (["--compare", "--sut", "soft-limit"], "unknown simulated SUT 'soft-limit'"),
         (["--compare", "--json", "."], "--json: . asked, it is a directory"),
     ],
 )

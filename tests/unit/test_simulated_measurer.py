@@ -6,7 +6,7 @@ from tests.traffic import two_way_traffic
 
 from nodrop.errors import GeneratorError
 from nodrop.generator.base import Measurer
-from nodrop.model.trial import StopRule, Trial, TrialResult, Verdict
+from nodrop.model.trial import StopRule, Trial, TrialResult, ValidityStatus
 from nodrop.simulation import SimulatedMeasurer, SutCounts
 
 
@@ -22,7 +22,7 @@ def test_a_trial_is_answered_with_the_models_counts_shared_among_the_streams() -
     assert result.forwarding_rate_pps == 1e6
     assert (result.index, result.duration_s, result.stopped_early) == (7, 0.5, False)
     assert [s.offered_count for s in result.streams] == [333_334, 333_333, 333_333]
-    assert result.validity.verdict is Verdict.VALID
+    assert result.validity.verdict is ValidityStatus.VALID
 
 
 @pytest.mark.parametrize("stream_count", [1, 2, 5, 7])
@@ -59,7 +59,7 @@ def test_frames_that_were_not_sent_count_as_lost_and_cast_doubt() -> None:
     with SimulatedMeasurer(two_way_traffic(2), SlowTester(1e6, tester_pps=4e5)) as measurer:
         result = measure(measurer, Trial(intended_load_pps=5e5, duration_s=1.0))
     assert (result.lost_count, result.unsent_count, result.loss_ratio) == (0, 100_000, 0.2)
-    assert result.validity.verdict is Verdict.SUSPECT
+    assert result.validity.verdict is ValidityStatus.SUSPECT
     assert [doubt.code for doubt in result.validity.doubts] == ["offered_short"]
 
 

@@ -10,7 +10,7 @@ import pytest
 from nodrop.errors import ConfigError
 from nodrop.model.trial import StopClause, StopRule, Trial
 from nodrop.simulation import SUTS, Sut, create
-from nodrop.simulation.offer import Taken, take
+from nodrop.simulation.offer import OfferedTrial, offer_trial
 from nodrop.simulation.stationary import DeepBuffer, HardLimit, LossFloor
 from nodrop.simulation.varying_capacity import Drift, WarmUp
 
@@ -19,8 +19,8 @@ SETTLED_S = 10_000.0
 """By then nothing warms up or drifts any more."""
 
 
-def taken(sut: Sut, load_pps: float, duration_s: float, start_s: float, stop: StopRule | None = None) -> Taken:
-    return take(sut, Trial(intended_load_pps=load_pps, duration_s=duration_s, stop=stop), start_s)
+def taken(sut: Sut, load_pps: float, duration_s: float, start_s: float, stop: StopRule | None = None) -> OfferedTrial:
+    return offer_trial(sut, Trial(intended_load_pps=load_pps, duration_s=duration_s, stop=stop), start_s)
 
 
 def share_met(sut: Sut, load_pps: float, loss_ratio: float, duration_s: float, trial_count: int = 100) -> float:
@@ -89,7 +89,7 @@ def test_truths_that_can_be_worked_out_by_hand(name: str, loss_ratio: float, tru
 
 @pytest.mark.parametrize("make", SUTS.values(), ids=SUTS)
 def test_the_same_seed_and_trials_give_the_same_counts(make: Callable[[int], Sut]) -> None:
-    def counts(seed: int) -> list[Taken]:
+    def counts(seed: int) -> list[OfferedTrial]:
         sut = make(seed)
         return [taken(sut, load_pps, 1.0, start_s) for start_s, load_pps in enumerate(LOADS_PPS)]
 
@@ -198,8 +198,8 @@ def test_parameters_make_other_suts() -> None:
 @pytest.mark.parametrize(
     ("name", "parameters", "complaint"),
     [
-        ("soft-limit", {}, r"'soft-limit' asked, there is none; choose one of hard-limit, "),
-        ("drift", {"seed": 1.0}, r"parameter 'seed' of the SUT drift asked, there is none; it has capacity_pps, "),
+        ("soft-limit", {}, r"unknown simulated SUT 'soft-limit'; choose one of hard-limit, "),
+        ("drift", {"seed": 1.0}, r"unknown parameter 'seed' of the simulated SUT drift; choose from capacity_pps, "),
     ],
 )
 def test_suts_and_parameters_there_are_none_of_are_refused(

@@ -10,8 +10,8 @@ from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import StopRule, Trial
 from nodrop.search.base import Outcome
 from nodrop.simulation import SUTS, SimulatedMeasurer
-from nodrop.simulation.benchmark import Contender, Found, compare
-from nodrop.simulation.search_run import answer, simulate
+from nodrop.simulation.benchmark import BenchmarkEntry, GoalError, run_benchmark
+from nodrop.simulation.search_run import simulate_search, simulate_trial
 from nodrop.simulation.stationary import HardLimit
 
 STEADY = ("hard-limit", "deep-buffer", "tester-overload", "tester-overload-above", "degrading", "loss-inversion")
@@ -29,7 +29,7 @@ def plan_for(algorithm: AlgorithmName = "mlrsearch-01", max_duration_s: float = 
 @pytest.mark.parametrize("name", STEADY)
 def test_the_bounds_of_a_search_enclose_the_truth(name: str, algorithm: AlgorithmName) -> None:
     sut = SUTS[name](1)
-    for interval in simulate(plan_for(algorithm), sut).intervals:
+    for interval in simulate_search(plan_for(algorithm), sut).intervals:
         truth_pps = sut.truth_pps(interval.goal.loss_ratio, 30.0)
         assert interval.lower_valid and interval.lower_load_pps
         assert interval.upper_valid and interval.upper_load_pps
@@ -38,7 +38,7 @@ def test_the_bounds_of_a_search_enclose_the_truth(name: str, algorithm: Algorith
 
 
 def test_time_is_that_of_the_trials_and_the_dead_time_after_each() -> None:
-    simulated = simulate(plan_for(), HardLimit(), overhead_s=0.25)
+    simulated = simulate_search(plan_for(), HardLimit(), overhead_s=0.25)
     starts = [outcome.started_s for outcome in simulated.outcomes]
     ends = [outcome.started_s + outcome.elapsed_s for outcome in simulated.outcomes]
     assert starts[0] == 0
@@ -49,12 +49,12 @@ def test_time_is_that_of_the_trials_and_the_dead_time_after_each() -> None:
 
 def test_dead_time_is_what_the_plan_reckons_with_unless_given() -> None:
     plan = plan_for()
-    assert simulate(plan, HardLimit()).wall_s == simulate(plan, HardLimit(), plan.overhead_s).wall_s
+    assert simulate_search(plan, HardLimit()).wall_s == simulate_search(plan, HardLimit(), plan.overhead_s).wall_s
 
 
 @pytest.mark.parametrize("max_duration_s", [0.5, 3.0, 20.0, 60.0])
 def test_no_trial_starts_that_would_end_after_the_search(max_duration_s: float) -> None:
-    simulated = simulate(plan_for(max_duration_s=max_duration_s), HardLimit())
+    simulated = simulate_search(plan_for(max_duration_s=max_duration_s), HardLimit())
     assert simulated.out_of_time
     for trial, outcome in zip(simulated.trials, simulated.outcomes, strict=True):
         assert outcome.started_s + trial.duration_s <= max_duration_s
@@ -62,7 +62,7 @@ def test_no_trial_starts_that_would_end_after_the_search(max_duration_s: float) 
 
 
 def test_a_search_that_ends_by_itself_is_not_out_of_time() -> None:
-    assert not simulate(plan_for(), HardLimit()).out_of_time
+    assert not simulate_search(plan_for(), HardLimit()).out_of_time
 
 
 @pytest.mark.parametrize("name", SUTS)
@@ -72,7 +72,7 @@ def test_a_search_learns_the_same_as_from_the_measurer(name: str, load_pps: floa
     with SimulatedMeasurer(two_way_traffic(3), SUTS[name](9)) as measurer:
         measurer.now_s = 30.0
         measured = Outcome.of(measurer.measure(trial, 4, "search", lambda *_: None), started_s=30.0)
-    assert answer(SUTS[name](9), trial, 4, 30.0) == measured
+    assert simulate_trial(SUTS[name](9), trial, 4, 30.0) == measured
 
 
 def test_the_measurers_clock_runs_with_its_trials() -> None:
@@ -84,9 +84,9 @@ def test_the_measurers_clock_runs_with_its_trials() -> None:
 
 
 def test_a_comparison_has_every_search_at_every_sut_for_every_seed() -> None:
-    contenders = [Contender("short", plan_for(max_duration_s=30.0)), Contender("long", plan_for())]
+    contenders = [BenchmarkEntry("short", plan_for(max_duration_s=30.0)), BenchmarkEntry("long", plan_for())]
     suts = {name: SUTS[name] for name in ("hard-limit", "noisy-capacity")}
-    comparison = compare(contenders, suts, range(3), process_count=1)
+    comparison = run_benchmark(contenders, suts, range(3), process_count=1)
     assert len(comparison.attempts) == 12
     assert [(score.sut, score.search) for score in comparison.scores] == [
         *(("hard-limit", "short"), ("hard-limit", "long")),
@@ -100,18 +100,18 @@ def test_a_comparison_has_every_search_at_every_sut_for_every_seed() -> None:
 
 
 def test_a_comparison_does_not_depend_on_how_many_processes_make_it() -> None:
-    contenders, suts = [Contender("one", plan_for())], {"noisy-capacity": SUTS["noisy-capacity"]}
-    assert compare(contenders, suts, range(4), 1) == compare(contenders, suts, range(4), 2)
+    contenders, suts = [BenchmarkEntry("one", plan_for())], {"noisy-capacity": SUTS["noisy-capacity"]}
+    assert run_benchmark(contenders, suts, range(4), 1) == run_benchmark(contenders, suts, range(4), 2)
 
 
 def test_a_search_that_cannot_be_made_is_refused_before_any_is_tried() -> None:
     plan = search_plan(algorithm="mlrsearch-03", loss_ratios=(0.0, 0.001, 0.01))
     with pytest.raises(ConfigError):
-        compare([Contender("three goals", plan)], {"hard-limit": SUTS["hard-limit"]}, range(2), process_count=1)
+        run_benchmark([BenchmarkEntry("three goals", plan)], {"hard-limit": SUTS["hard-limit"]}, range(2), process_count=1)
 
 
 @pytest.mark.parametrize(
     ("found_pps", "truth_pps", "ratio"), [(9.0, 10.0, 0.9), (0.0, 10.0, 0.0), (0.0, 0.0, 1.0), (5.0, 0.0, 2.0)]
 )
 def test_nothing_found_is_right_where_nothing_is_true(found_pps: float, truth_pps: float, ratio: float) -> None:
-    assert Found(label="NDR", found_pps=found_pps, truth_pps=truth_pps).found_ratio == ratio
+    assert GoalError(label="NDR", found_pps=found_pps, truth_pps=truth_pps).found_ratio == ratio

@@ -5,9 +5,9 @@ import io
 from rich.console import Console
 
 from nodrop.model.event import StageProgress
+from nodrop.model.run_state import RunState
 from nodrop.report.line_progress import LineProgress
 from nodrop.report.live_progress import picture
-from nodrop.report.progress import Progress
 from nodrop.report.stage_progress import Staging
 
 
@@ -42,10 +42,9 @@ def test_lines_tell_how_far_it_is() -> None:
 
 
 def test_the_picture_has_a_bar() -> None:
-    progress = Progress()
-    progress.hear(step(20, 40, "server nodrop-vm-3 is ACTIVE"))
+    state = RunState().apply(step(20, 40, "server nodrop-vm-3 is ACTIVE"))
     console = Console(file=io.StringIO(), width=100)
     with console.capture() as seen:
-        console.print(picture(progress, 3.0))
+        console.print(picture(state, 3.0))
     assert "20 of 40" in seen.get()
     assert "server nodrop-vm-3 is ACTIVE" in seen.get()

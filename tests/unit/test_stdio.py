@@ -15,8 +15,8 @@ from nodrop.cli import main
 from nodrop.errors import ConfigError, GeneratorError
 from nodrop.model.choices import AlgorithmName
 from nodrop.search import create
-from nodrop.stdio import converse, step_s
-from nodrop.stdio.jsonl import Lines
+from nodrop.stdio import serve_search, step_s
+from nodrop.stdio.jsonl import JsonLines
 
 CAPACITY_PPS = 1.3e6
 PARAMS = {"max_load": 10e6, "min_load": 10e3, "final_trial_duration": 5.0, "initial_trial_duration": 0.5}
@@ -72,7 +72,7 @@ class Measurer:
 
     def converse(self, algorithm: AlgorithmName = "mlrsearch-01", **flags: Any) -> Message:
         """The whole conversation; gives the last line."""
-        converse(Lines(self, self), algorithm, flags)  # type: ignore[arg-type]
+        serve_search(JsonLines(self, self), algorithm, flags)  # type: ignore[arg-type]
         return self.heard[-1]
 
     @property
@@ -260,15 +260,15 @@ def test_unknown_fields_are_ignored() -> None:
         ({"max_load": "fast"}, "params: max_load: 'fast' is not a packet rate"),
         ({"max_load": -1.0}, "params: max_load: -1.0 asked, it should be greater than 0"),
         ({"max_load": True}, "params: max_load: True is not a packet rate"),
-        ({"max_load": 1e6, "min_load": 2e6}, "make the highest load higher than the lowest"),
+        ({"max_load": 1e6, "min_load": 2e6}, "search.max_load: 1.000 Mpps is not above search.min_load"),
         ({"max_load": 1e6, "ratios": []}, "params: ratios:"),
         ({"max_load": 1e6, "ratios": [1.5]}, "params: ratios.0: 1.5 asked, it should be less than 1"),
         ({"max_load": 1e6, "relative_width": 0}, "params: relative_width: 0.0 asked, it should be greater than 0"),
         ({"max_load": 1e6, "intermediate_phases": -1}, "params: intermediate_phases: -1 asked"),
         ({"max_load": 1e6, "goals": [{"label": "NDR"}]}, "params: goals.0.loss_ratio: a value asked, none found"),
-        ({"max_load": 1e6, "goals": [{"loss_ratio": 0}] * 2}, "goals: NDR asked, more than one goal has that label"),
-        ({"max_load": 1e6, "duration_sum": 60.0}, "to the search mlrsearch-01 a goal is a loss ratio alone"),
-        ({"max_load": 1e6, "initial_trial_duration": 40.0}, "make the final trial duration at least the initial one"),
+        ({"max_load": 1e6, "goals": [{"loss_ratio": 0}] * 2}, "goals: more than one goal is labelled NDR"),
+        ({"max_load": 1e6, "duration_sum": 60.0}, "the search mlrsearch-01 uses only the loss ratio of a goal"),
+        ({"max_load": 1e6, "initial_trial_duration": 40.0}, "make final_trial_duration at least as long"),
         ({"max_load": 1e6, "timeout": 0}, "params: timeout: 0.0 asked, it should be greater than 0"),
     ],
 )
@@ -307,7 +307,7 @@ def test_lines_that_are_not_json_are_answered_with_why(line: str) -> None:
     measurer = Measurer(PARAMS)
     lines = iter([json.dumps({"params": PARAMS}), line])
     with pytest.raises(ConfigError, match="write it as one line of JSON"):
-        converse(Lines(lines, measurer), "mlrsearch-01", {})  # type: ignore[arg-type]
+        serve_search(JsonLines(lines, measurer), "mlrsearch-01", {})  # type: ignore[arg-type]
     assert list(measurer.heard[-1]) == ["failed"]
 
 
@@ -315,7 +315,7 @@ def test_time_that_goes_back_is_an_error() -> None:
     told = [{"elapsed": 0.3, "sent": 5, "lost": 0}, {"elapsed": 0.2, "sent": 6, "lost": 0}]
     answers = [json.dumps({"params": PARAMS}), *(json.dumps({"progress": each}) for each in told)]
     with pytest.raises(ConfigError, match=r"progress 0: elapsed 0\.2 told after 0\.3"):
-        converse(Lines(iter(answers), Measurer(PARAMS)), "nodrop", {})  # type: ignore[arg-type]
+        serve_search(JsonLines(iter(answers), Measurer(PARAMS)), "nodrop", {})  # type: ignore[arg-type]
 
 
 def test_a_measurer_that_takes_back_lost_frames_is_named_in_the_result() -> None:
@@ -333,7 +333,7 @@ def test_trials_shorter_than_asked_are_named_in_the_result() -> None:
 def test_an_input_that_ends_is_a_sentence(count: int) -> None:
     said = [json.dumps({"params": PARAMS}), json.dumps({"trial": {"lost": 0}})][:count]
     with pytest.raises(GeneratorError, match="the input ended; there is no result without it"):
-        converse(Lines(iter(said), Measurer(PARAMS)), "mlrsearch-01", {})  # type: ignore[arg-type]
+        serve_search(JsonLines(iter(said), Measurer(PARAMS)), "mlrsearch-01", {})  # type: ignore[arg-type]
 
 
 def piped(said: str, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -11,7 +11,7 @@ from tests.suts import SlowTester, Step
 from nodrop.cli import main
 from nodrop.model.goal import Flag
 from nodrop.model.result import RunResult
-from nodrop.model.trial import Doubt, Validity, Verdict
+from nodrop.model.trial import Doubt, Validity, ValidityStatus
 from nodrop.report.story import story
 from nodrop.units import format_pps
 
@@ -69,8 +69,8 @@ def test_the_other_outcome_is_told_when_asked_for(tmp_path: Path) -> None:
 
 def test_an_invalid_trial_is_told_with_why_it_does_not_count(tmp_path: Path) -> None:
     result = recorded(tmp_path, MILLION)
-    doubt = Doubt(code="tester_drops", verdict=Verdict.INVALID, text="the tester dropped 5 frames")
-    spoiled = result.trials[1].model_copy(update={"validity": Validity(verdict=Verdict.INVALID, doubts=(doubt,))})
+    doubt = Doubt(code="tester_drops", verdict=ValidityStatus.INVALID, text="the tester dropped 5 frames")
+    spoiled = result.trials[1].model_copy(update={"validity": Validity(verdict=ValidityStatus.INVALID, doubts=(doubt,))})
     text = told(result.model_copy(update={"trials": (result.trials[0], spoiled), "goals": (), "latencies": ()}))
     assert "it does not count, as the tester dropped 5 frames." in in_one_line(text)
     assert "What to be careful about:" in text

@@ -8,8 +8,8 @@ import pytest
 from tests.suts import Step
 from tests.traffic import two_way_traffic
 
-from nodrop.model.trial import Trial, TrialResult, Verdict
-from nodrop.observe.sut_cpu import SutCpu
+from nodrop.model.trial import Trial, TrialResult, ValidityStatus
+from nodrop.observe.sut_cpu import SutCpuObserver
 from nodrop.simulation import SimulatedMeasurer
 
 
@@ -29,21 +29,21 @@ def test_a_sut_that_waits_for_its_cpu_makes_the_trial_suspect() -> None:
     rivals = [multiprocessing.Process(target=spin, args=(core,), daemon=True) for _ in range(2)]
     for rival in rivals:
         rival.start()
-    sut_cpu = SutCpu([rivals[0].pid])
+    sut_cpu = SutCpuObserver([rivals[0].pid])
     sut_cpu.before()
     time.sleep(0.5)
     result = sut_cpu.after(trial_of(0.5))
     for rival in rivals:
         rival.kill()
         rival.join()
-    assert result.validity.verdict is Verdict.SUSPECT
+    assert result.validity.verdict is ValidityStatus.SUSPECT
     (doubt,) = result.validity.doubts
     assert doubt.code == "sut_preempted" and "kept the SUT off its CPU" in doubt.text
 
 
 @pytest.mark.parametrize("pid", [None, 2**22 + 1])
 def test_without_a_process_to_watch_nothing_is_said(pid: int | None) -> None:
-    sut_cpu = SutCpu([] if pid is None else [pid])
+    sut_cpu = SutCpuObserver([] if pid is None else [pid])
     result = trial_of(1.0)
     sut_cpu.before()
     assert sut_cpu.after(result) == result

@@ -8,9 +8,9 @@ import pytest
 from nodrop.config.load import load
 from nodrop.config.traffic import GENOME_BYTES, RangeConfig, TrafficConfig
 from nodrop.errors import ConfigError
-from nodrop.formatting import each_way_text, traffic_text
+from nodrop.formatting import describe_traffic, format_load_per_direction
 from nodrop.model.layer import Ipv4, Udp
-from nodrop.model.traffic import FieldRange, Increment, Random, Stream, Traffic
+from nodrop.model.traffic import FieldRange, IncrementedValues, RandomValues, Stream, Traffic
 from nodrop.plan import build
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/traffic.md").read_text()
@@ -32,7 +32,7 @@ def test_by_default_frames_are_of_64_bytes_with_udp_over_ipv4_and_256_source_por
     stream = first()
     assert (kinds(stream), stream.header_bytes, stream.flow_count) == ("ethernet/ipv4/udp", 42, 256)
     assert [size.frame_bytes for size in stream.sizes] == [64]
-    assert traffic_text(traffic()) == "64-byte frames both ways, 256 flows each way"
+    assert describe_traffic(traffic()) == "64-byte frames both ways, 256 flows each way"
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_mixed_sizes_have_weights_and_a_genome_has_an_order() -> None:
     genome = first(traffic__genome="IMIX-aaafga")
     assert [(size.frame_bytes, size.weight) for size in genome.sizes] == [(64, 3), (1280, 1), (1518, 1), (64, 1)]
     assert genome.size_order == "listed"
-    assert "64/594/1518-byte (7:4:1) frames" in traffic_text(traffic(traffic__imix="64:7,594:4,1518:1"))
+    assert "64/594/1518-byte (7:4:1) frames" in describe_traffic(traffic(traffic__imix="64:7,594:4,1518:1"))
 
 
 def test_mixed_sizes_of_a_file_stay_together(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_the_highest_load_is_the_line_rate_at_the_mean_size_and_of_the_busiest_d
     keys = {"traffic.imix": "64:1,1518:1", "traffic.forward": "80%"}
     plan = build(load((), keys), cpus=(0, 1))
     assert plan.search.max_load_pps == pytest.approx(10e9 / 8 / (791 + 20) / 0.8)
-    assert each_way_text(1e6, plan.traffic) == "800.0 kpps + 200.0 kpps"
+    assert format_load_per_direction(1e6, plan.traffic) == "800.0 kpps + 200.0 kpps"
 
 
 def test_many_streams_share_a_direction_and_have_numbers_and_addresses_of_their_own() -> None:
@@ -97,7 +97,7 @@ def test_many_streams_share_a_direction_and_have_numbers_and_addresses_of_their_
     assert len({stream.ip.src for stream in made.streams if stream.ip}) == 6
     assert made.load_ratios == pytest.approx((0.25,) * 3 + (0.25 / 3,) * 3)
     assert made.direction_ratios == pytest.approx({(0, 1): 0.75, (1, 0): 0.25})
-    assert "3 streams of 2 flows each way" in traffic_text(made)
+    assert "3 streams of 2 flows each way" in describe_traffic(made)
 
 
 @pytest.mark.parametrize("flow_count", [1, 2, 16384, 16385, 2**20, 1_000_000, 1_000_003])
@@ -115,7 +115,7 @@ def test_flows_are_those_of_all_chains_and_both_directions() -> None:
     made = traffic(flow_count=1001, chains=4, networks="ports")
     counts = [stream.flow_count for stream in made.streams]
     assert sum(counts) == 1001 and max(counts) - min(counts) == 1
-    assert traffic_text(made) == "64-byte frames both ways, 125 or 126 flows each way in each chain"
+    assert describe_traffic(made) == "64-byte frames both ways, 125 or 126 flows each way in each chain"
 
 
 @pytest.mark.parametrize(
@@ -147,10 +147,10 @@ traffic:
 """)
     stream = build(load([file], {}), cpus=(0, 1)).traffic.streams[0]
     assert stream.ranges == (
-        FieldRange(layer=3, field="src_port", values=Increment(count=10)),
-        FieldRange(layer=1, field="id", values=Increment(count=4), every=10),
-        FieldRange(layer=0, field="dst", values=Increment(count=4, step=2), every=10),
-        FieldRange(layer=2, field="dst", values=Random(count=3, span=100, seed=1), every=40),
+        FieldRange(layer=3, field="src_port", values=IncrementedValues(count=10)),
+        FieldRange(layer=1, field="id", values=IncrementedValues(count=4), every=10),
+        FieldRange(layer=0, field="dst", values=IncrementedValues(count=4, step=2), every=10),
+        FieldRange(layer=2, field="dst", values=RandomValues(count=3, span=100, seed=1), every=40),
     )
     assert stream.flow_count == 120
 

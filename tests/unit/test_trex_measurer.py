@@ -245,7 +245,7 @@ def test_a_server_that_vanishes_is_one_invalid_trial_and_is_found_again() -> Non
     with measurer(server, timeout_s=0.3) as (measuring, responder):
 
         def vanish(*_: Any) -> None:
-            responder.methods["get_pgid_stats"] = ignore_progress
+            responder.methods["get_pgid_stats"] = silent
 
         trial = Trial(intended_load_pps=1000, duration_s=0.3)
         result = measuring.measure(trial, 0, "search", vanish)

@@ -10,19 +10,19 @@ from tests.placements import of_sample
 from tests.vms import sample
 
 from nodrop.cli import nodrop
-from nodrop.descriptors import text_of
+from nodrop.descriptors import format_descriptor
 from nodrop.errors import ConfigError, PlacementError
 from nodrop.vm.config import libvirt
-from nodrop.vm.config.instance import instance
+from nodrop.vm.config.instance import build_instance
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
-    (tmp_path / "vmd").write_text(text_of(sample(), "yaml"))
-    (tmp_path / "host").write_text(text_of(host(), "json"))
-    (tmp_path / "other").write_text(text_of(host("host-b"), "xml"))
-    (tmp_path / "small").write_text(text_of(host("small", Shape(cores=2)), "json"))
-    (tmp_path / "placement").write_text(text_of(of_sample(), "json"))
+    (tmp_path / "vmd").write_text(format_descriptor(sample(), "yaml"))
+    (tmp_path / "host").write_text(format_descriptor(host(), "json"))
+    (tmp_path / "other").write_text(format_descriptor(host("host-b"), "xml"))
+    (tmp_path / "small").write_text(format_descriptor(host("small", Shape(cores=2)), "json"))
+    (tmp_path / "placement").write_text(format_descriptor(of_sample(), "json"))
     return tmp_path
 
 
@@ -33,7 +33,7 @@ def run(files: Path, *words: str) -> Result:
 
 def test_a_placement_is_written_as_it_was_given(files: Path) -> None:
     done = run(files, "--host", "@other", "--host", "@host", "--placement", "@placement", "--format", "libvirt")
-    assert done.stdout == libvirt.domain(instance(sample(), of_sample(), host()))
+    assert done.stdout == libvirt.write_domain(build_instance(sample(), of_sample(), host()))
 
 
 def test_without_a_placement_the_vm_is_placed(files: Path) -> None:

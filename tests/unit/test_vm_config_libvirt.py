@@ -16,16 +16,16 @@ from tests.vms import sample
 
 from nodrop.errors import ConfigError
 from nodrop.vm.config import libvirt
-from nodrop.vm.config.instance import Instance, instance
-from nodrop.vm.place import place
+from nodrop.vm.config.instance import Instance, build_instance
+from nodrop.vm.place import place_vm
 
 GOLDEN = Path(__file__).parent.parent / "vm_config"
-WITH_DISK = libvirt.Options(images=("/var/lib/libvirt/images/vnf.qcow2",))
+WITH_DISK = libvirt.DomainOptions(images=("/var/lib/libvirt/images/vnf.qcow2",))
 ONE_SOCKET = Shape(nodes=1)
 
 
 def test_the_sample_of_the_standard_is_written_as_it_was() -> None:
-    text = libvirt.domain(instance(sample(), of_sample(), host()), WITH_DISK)
+    text = libvirt.write_domain(build_instance(sample(), of_sample(), host()), WITH_DISK)
     assert text == (GOLDEN / "libvirt.xml").read_text()
 
 
@@ -37,7 +37,7 @@ def test_libvirts_schema_accepts_every_domain(require_tool: Callable[[str], Path
     files = []
     for seed in range(200):
         type_ = "qemu" if seed % 5 == 0 else "kvm"
-        text = libvirt.domain(instance(*drawn(seed)), libvirt.Options(images=("/x",) * (seed % 3), type=type_))
+        text = libvirt.write_domain(build_instance(*drawn(seed)), libvirt.DomainOptions(images=("/x",) * (seed % 3), type=type_))
         files.append(tmp_path / f"{seed}.xml")
         files[-1].write_text(text)
     subprocess.run([validator, "--noout", "--relaxng", schema, *files], check=True)
@@ -52,10 +52,10 @@ def test_whatever_placement_gives_can_be_written(require_tool: Callable[[str], P
     for seed in range(300):
         draw = random.Random(seed)
         machine, vmd = random_host(draw), random_vm(draw)
-        placement = place(vmd, [machine]).placement
+        placement = place_vm(vmd, [machine]).placement
         if placement:
             files.append(tmp_path / f"{seed}.xml")
-            files[-1].write_text(libvirt.domain(instance(vmd, placement, machine)))
+            files[-1].write_text(libvirt.write_domain(build_instance(vmd, placement, machine)))
     assert len(files) > 40
     subprocess.run([validator, "--noout", "--relaxng", schema, *files], check=True)
 
@@ -70,7 +70,7 @@ def test_libvirt_itself_takes_the_sample(require_tool: Callable[[str], Path]) ->
 def test_a_name_that_looks_like_markup_stays_a_name(require_tool: Callable[[str], Path], tmp_path: Path) -> None:
     hostile = "a</name><devices><disk file='/etc/shadow'/>\n--><!DOCTYPE x>\x00\x1b[31m"
     vmd, placement = small()
-    text = libvirt.domain(instance(vmd, placement.model_copy(update={"vm": hostile}), host(shape=ONE_SOCKET)))
+    text = libvirt.write_domain(build_instance(vmd, placement.model_copy(update={"vm": hostile}), host(shape=ONE_SOCKET)))
     root = xml.fromstring(text)
     assert [each.tag for each in root.iter("disk")] == []
     assert re.fullmatch(r"[a-z0-9-]+", root.findtext("name") or "")
@@ -81,7 +81,7 @@ def test_a_name_that_looks_like_markup_stays_a_name(require_tool: Callable[[str]
 
 def test_an_image_that_looks_like_markup_stays_a_file() -> None:
     image = "/x/'\"><serial type='tcp'/>&amp;.img"
-    root = xml.fromstring(libvirt.domain(_small(), libvirt.Options(images=(image,))))
+    root = xml.fromstring(libvirt.write_domain(_small(), libvirt.DomainOptions(images=(image,))))
     assert [each.get("file") for each in root.iter("source")] == [image]
     assert root.find(".//serial") is None
 
@@ -89,18 +89,18 @@ def test_an_image_that_looks_like_markup_stays_a_file() -> None:
 @pytest.mark.parametrize("image", ["/x\x01", "/x\udcff", "/x\ufffe"])
 def test_what_xml_cannot_have_is_refused(image: str) -> None:
     with pytest.raises(ConfigError, match="characters that XML cannot have"):
-        libvirt.domain(_small(), libvirt.Options(images=(image,)))
+        libvirt.write_domain(_small(), libvirt.DomainOptions(images=(image,)))
 
 
 def test_comments_cannot_be_ended_by_what_a_host_calls_its_ports() -> None:
     machine = host()
     hostile = re.sub(r"ens03f1", "--><disk/>", machine.model_dump_json())
-    text = libvirt.domain(instance(sample(), of_sample(), type(machine).model_validate_json(hostile)))
+    text = libvirt.write_domain(build_instance(sample(), of_sample(), type(machine).model_validate_json(hostile)))
     assert xml.fromstring(text).find("disk") is None
 
 
 def test_normal_memory_beside_large_pages_is_a_node_of_its_own() -> None:
-    root = xml.fromstring(libvirt.domain(instance(sample(), of_sample(), host())))
+    root = xml.fromstring(libvirt.write_domain(build_instance(sample(), of_sample(), host())))
     cells = [(each.get("cpus", ""), int(each.get("memory", ""))) for each in root.iter("cell")]
     assert cells == [("0,1,2,3,4,5,6,7", 4096), ("8,9,10,11,12,13", 2048), ("", 6144), ("", 2048)]
     assert [each.get("nodeset") for each in root.iter("page")] == ["0,1"]
@@ -108,15 +108,15 @@ def test_normal_memory_beside_large_pages_is_a_node_of_its_own() -> None:
 
 
 def test_threads_are_shown_only_where_vcpus_are_on_threads() -> None:
-    text = libvirt.domain(_small(cpus=(1, 9), shape=ONE_SOCKET))  # of core 1
+    text = libvirt.write_domain(_small(cpus=(1, 9), shape=ONE_SOCKET))  # of core 1
     assert _topology(text) == {"sockets": "1", "dies": "1", "cores": "1", "threads": "2"}
-    text = libvirt.domain(_small(cpus=(1, 2), shape=ONE_SOCKET))  # of two cores
+    text = libvirt.write_domain(_small(cpus=(1, 2), shape=ONE_SOCKET))  # of two cores
     assert _topology(text) == {"sockets": "1", "dies": "1", "cores": "2", "threads": "1"}
 
 
 def test_a_host_of_arm_gets_a_machine_of_arm(require_tool: Callable[[str], Path], tmp_path: Path) -> None:
     machine = host().model_dump_json().replace("x86_64", "aarch64")
-    text = libvirt.domain(instance(sample(), of_sample(), type(host()).model_validate_json(machine)))
+    text = libvirt.write_domain(build_instance(sample(), of_sample(), type(host()).model_validate_json(machine)))
     root = xml.fromstring(text)
     kind, iommu = root.find("os/type"), root.find("devices/iommu")
     assert kind is not None and iommu is not None
@@ -128,11 +128,11 @@ def test_a_host_of_arm_gets_a_machine_of_arm(require_tool: Callable[[str], Path]
 def test_an_architecture_without_a_machine_is_refused() -> None:
     machine = host().model_dump_json().replace("x86_64", "riscv64")
     with pytest.raises(ConfigError, match="architecture 'riscv64'; known: x86_64, aarch64"):
-        libvirt.domain(instance(sample(), of_sample(), type(host()).model_validate_json(machine)))
+        libvirt.write_domain(build_instance(sample(), of_sample(), type(host()).model_validate_json(machine)))
 
 
 def test_an_emulated_domain_asks_for_nothing_that_only_kvm_has() -> None:
-    root = xml.fromstring(libvirt.domain(_small(), libvirt.Options(type="qemu")))
+    root = xml.fromstring(libvirt.write_domain(_small(), libvirt.DomainOptions(type="qemu")))
     assert root.get("type") == "qemu"
     assert root.find("memoryBacking/locked") is None
     assert root.find("features/kvm") is None
@@ -140,16 +140,16 @@ def test_an_emulated_domain_asks_for_nothing_that_only_kvm_has() -> None:
 
 def test_a_vm_without_cpus_for_its_hypervisor_says_so() -> None:
     vmd, placement = small()
-    whole = instance(vmd, placement.model_copy(update={"emulator_cpus": ()}), host(shape=ONE_SOCKET))
-    assert "emulatorpin" in " ".join(libvirt.notes(whole))
-    assert xml.fromstring(libvirt.domain(whole)).find("cputune/emulatorpin") is None
+    whole = build_instance(vmd, placement.model_copy(update={"emulator_cpus": ()}), host(shape=ONE_SOCKET))
+    assert "emulatorpin" in " ".join(libvirt.collect_notes(whole))
+    assert xml.fromstring(libvirt.write_domain(whole)).find("cputune/emulatorpin") is None
 
 
 def test_the_same_vm_on_the_same_host_has_the_same_ids() -> None:
-    first, again = (libvirt.domain(instance(sample(), of_sample(), host())) for _ in range(2))
+    first, again = (libvirt.write_domain(build_instance(sample(), of_sample(), host())) for _ in range(2))
     assert first == again
     elsewhere = of_sample().model_copy(update={"host_id": "host-b"})
-    other = libvirt.domain(instance(sample(), elsewhere, host("host-b")))
+    other = libvirt.write_domain(build_instance(sample(), elsewhere, host("host-b")))
     for pattern in (r"<uuid>.*</uuid>", r"<mac .*/>"):
         assert set(re.findall(pattern, first)).isdisjoint(re.findall(pattern, other))
 
@@ -166,17 +166,17 @@ def test_the_same_vm_on_the_same_host_has_the_same_ids() -> None:
 )
 def test_a_placement_of_something_else_is_refused(change: dict[str, object], said: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(said)):
-        instance(sample(), of_sample().model_copy(update=change), host())
+        build_instance(sample(), of_sample().model_copy(update=change), host())
 
 
 def test_a_placement_with_too_little_is_refused() -> None:
     first, second = of_sample().sets
     less = first.model_copy(update={"normal_bytes": GIB, "interfaces": (), "cpus": {0: 1, 1: 99}})
     with pytest.raises(ConfigError) as caught:
-        instance(sample(), of_sample().model_copy(update={"sets": (less, second)}), host())
+        build_instance(sample(), of_sample().model_copy(update={"sets": (less, second)}), host())
     sizes = first.model_copy(update={"normal_bytes": -1, "large_page_bytes": 3, "cpus": dict.fromkeys(first.cpus, 1)})
     with pytest.raises(ConfigError, match=r"several vCPUs are on CPU 1; .* sizes that no memory has"):
-        instance(sample(), of_sample().model_copy(update={"sets": (sizes, second)}), host())
+        build_instance(sample(), of_sample().model_copy(update={"sets": (sizes, second)}), host())
     for said in ("the host has no CPU 99", "has vCPUs 0, 1", "has 0 interfaces, asked are 2", "bytes of memory"):
         assert said in str(caught.value)
 
@@ -186,7 +186,7 @@ def test_a_switched_interface_without_a_switch_is_refused() -> None:
     line = first.interfaces[0].model_copy(update={"mode": "vswitch"})
     sets = (first.model_copy(update={"interfaces": (line, first.interfaces[1])}), second)
     with pytest.raises(ConfigError, match="names no virtual switch"):
-        libvirt.domain(instance(sample(), of_sample().model_copy(update={"sets": sets}), host()))
+        libvirt.write_domain(build_instance(sample(), of_sample().model_copy(update={"sets": sets}), host()))
 
 
 def test_a_device_without_an_address_is_refused() -> None:
@@ -194,11 +194,11 @@ def test_a_device_without_an_address_is_refused() -> None:
     line = first.interfaces[0].model_copy(update={"pci_id": "0000:03:00.0' bus='x"})
     sets = (first.model_copy(update={"interfaces": (line, first.interfaces[1])}), second)
     with pytest.raises(ConfigError, match="PCI address"):
-        libvirt.domain(instance(sample(), of_sample().model_copy(update={"sets": sets}), host()))
+        libvirt.write_domain(build_instance(sample(), of_sample().model_copy(update={"sets": sets}), host()))
 
 
 def _small(cpus: tuple[int, ...] = (0, 1), shape: Shape = ONE_SOCKET) -> Instance:
-    return instance(*small(cpus), host(shape=shape))
+    return build_instance(*small(cpus), host(shape=shape))
 
 
 def _topology(text: str) -> dict[str, str]:

@@ -21,7 +21,7 @@ from tests.vms import sample
 
 from nodrop.errors import ConfigError
 from nodrop.vm.config import k8s, nova, tosca
-from nodrop.vm.config.instance import Instance, instance
+from nodrop.vm.config.instance import Instance, build_instance
 
 HERE = Path(__file__).parent.parent / "vm_config"
 NOVA = json.loads((HERE / "nova.json").read_text())["specs"]
@@ -43,16 +43,16 @@ SCALARS = {
 
 
 def the_sample() -> Instance:
-    return instance(sample(), of_sample(), host())
+    return build_instance(sample(), of_sample(), host())
 
 
 def hostile() -> Instance:
     vmd, placement = small()
-    return instance(vmd, placement.model_copy(update={"vm": HOSTILE}), host(shape=Shape(nodes=1)))
+    return build_instance(vmd, placement.model_copy(update={"vm": HOSTILE}), host(shape=Shape(nodes=1)))
 
 
 @pytest.mark.parametrize(
-    ("form", "text"), [("nova.sh", nova.commands), ("k8s.yaml", k8s.manifests), ("tosca.yaml", tosca.service)]
+    ("form", "text"), [("nova.sh", nova.write_commands), ("k8s.yaml", k8s.write_manifests), ("tosca.yaml", tosca.write_service)]
 )
 def test_the_sample_of_the_standard_is_written_as_it_was(form: str, text: Any) -> None:
     assert text(the_sample()) == (HERE / form).read_text()
@@ -60,7 +60,7 @@ def test_the_sample_of_the_standard_is_written_as_it_was(form: str, text: Any) -
 
 def test_nova_knows_every_extra_spec_and_takes_every_value() -> None:
     for seed in DRAWN:
-        for name, value in nova.extra_specs(instance(*drawn(seed))).items():
+        for name, value in nova.build_extra_specs(build_instance(*drawn(seed))).items():
             _check_extra_spec(name, value)
 
 
@@ -73,8 +73,8 @@ def test_an_extra_spec_that_nova_does_not_know_would_be_noticed() -> None:
 
 def test_the_guest_has_one_numa_node_for_each_of_the_hosts_in_openstack() -> None:
     for seed in DRAWN:
-        whole = instance(*drawn(seed))
-        specs = nova.extra_specs(whole)
+        whole = build_instance(*drawn(seed))
+        specs = nova.build_extra_specs(whole)
         assert specs["hw:numa_nodes"] == str(len(whole.nodes))
         cells = [set(specs[f"hw:numa_cpus.{cell}"].split(",")) for cell in range(len(whole.nodes))]
         assert sorted(int(each) for cell in cells for each in cell) == list(whole.cpu_of)
@@ -82,14 +82,14 @@ def test_the_guest_has_one_numa_node_for_each_of_the_hosts_in_openstack() -> Non
 
 def test_all_memory_is_in_whole_pages_where_nova_has_one_size_for_all() -> None:
     for seed in DRAWN:
-        whole = instance(*drawn(seed))
-        page = nova.page_bytes(whole)
-        for cell in nova.numa_cells(whole):
+        whole = build_instance(*drawn(seed))
+        page = nova.find_page_bytes(whole)
+        for cell in nova.list_numa_cells(whole):
             assert cell.memory_mib * 2**20 % (page or 1) == 0
 
 
 def test_the_commands_are_a_script_whatever_the_vm_is_called() -> None:
-    script = nova.commands(hostile(), image="it's; $(reboot)")
+    script = nova.write_commands(hostile(), image="it's; $(reboot)")
     subprocess.run(["sh", "-n"], input=script, text=True, check=True)
     code = "\n".join(line for line in script.splitlines() if not line.startswith("#"))
     words = shlex.split(code.replace("\\\n", ""))
@@ -99,12 +99,12 @@ def test_the_commands_are_a_script_whatever_the_vm_is_called() -> None:
 
 def test_kubernetes_takes_every_pod() -> None:
     for seed in DRAWN:
-        for document in yaml.safe_load_all(k8s.manifests(instance(*drawn(seed)))):
+        for document in yaml.safe_load_all(k8s.write_manifests(build_instance(*drawn(seed)))):
             _check_manifest(document)
 
 
 def test_a_pod_that_kubernetes_does_not_take_would_be_noticed() -> None:
-    pod = k8s.pod(the_sample())
+    pod = k8s.build_pod(the_sample())
     pod["spec"]["containers"][0]["hugepages"] = "1Gi"
     with pytest.raises(jsonschema.ValidationError):
         _check_manifest(pod)
@@ -113,14 +113,14 @@ def test_a_pod_that_kubernetes_does_not_take_would_be_noticed() -> None:
 def test_every_container_is_guaranteed() -> None:
     """Kubernetes pins only those whose requests are their limits, with whole CPUs."""
     for seed in DRAWN:
-        for container in k8s.pod(instance(*drawn(seed)))["spec"]["containers"]:
+        for container in k8s.build_pod(build_instance(*drawn(seed)))["spec"]["containers"]:
             amounts = container["resources"]
             assert amounts["requests"] == amounts["limits"]
             assert amounts["limits"]["cpu"].isdigit() and "memory" in amounts["limits"]
 
 
 def test_the_device_plugin_offers_just_the_functions_of_the_placement() -> None:
-    documents = list(yaml.safe_load_all(k8s.manifests(the_sample())))
+    documents = list(yaml.safe_load_all(k8s.write_manifests(the_sample())))
     resources = json.loads(documents[0]["data"]["config.json"])["resourceList"]
     offered = {
         f"{each['resourcePrefix']}/{each['resourceName']}": each["selectors"][0]["pciAddresses"] for each in resources
@@ -133,12 +133,12 @@ def test_the_device_plugin_offers_just_the_functions_of_the_placement() -> None:
 def test_a_host_that_is_no_label_is_refused() -> None:
     vmd, placement = small()
     with pytest.raises(ConfigError, match="a label's value is expected"):
-        k8s.pod(instance(vmd, placement.model_copy(update={"hostname": HOSTILE}), host(shape=Shape(nodes=1))))
+        k8s.build_pod(build_instance(vmd, placement.model_copy(update={"hostname": HOSTILE}), host(shape=Shape(nodes=1))))
 
 
 def test_sol001_defines_every_type_and_property() -> None:
     for seed in DRAWN:
-        for template in _templates(instance(*drawn(seed))):
+        for template in _templates(build_instance(*drawn(seed))):
             _check_template(template)
     for template in _templates(the_sample()):
         _check_template(template)
@@ -152,7 +152,7 @@ def test_a_property_that_sol001_does_not_define_would_be_noticed() -> None:
 
 
 def test_names_of_strangers_stay_words_in_yaml() -> None:
-    for text in (k8s.manifests(hostile()), tosca.service(hostile())):
+    for text in (k8s.write_manifests(hostile()), tosca.write_service(hostile())):
         documents = list(yaml.safe_load_all(text))
         assert all("evil" not in each for each in documents)
         assert "\x00" not in text
@@ -161,7 +161,7 @@ def test_names_of_strangers_stay_words_in_yaml() -> None:
 def test_long_names_stay_apart_and_short_enough() -> None:
     vmd, placement = small()
     names = [
-        instance(vmd, placement.model_copy(update={"vm": "v" * 300 + end}), host(shape=Shape(nodes=1))).name
+        build_instance(vmd, placement.model_copy(update={"vm": "v" * 300 + end}), host(shape=Shape(nodes=1))).name
         for end in "ab"
     ]
     assert names[0] != names[1]
@@ -188,7 +188,7 @@ def _check_manifest(document: Mapping[str, Any]) -> None:
 
 
 def _templates(whole: Instance) -> Iterator[dict[str, Any]]:
-    yield from yaml.safe_load(tosca.service(whole))["topology_template"]["node_templates"].values()
+    yield from yaml.safe_load(tosca.write_service(whole))["topology_template"]["node_templates"].values()
 
 
 def _check_template(template: Mapping[str, Any]) -> None:

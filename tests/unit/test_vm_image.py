@@ -15,10 +15,10 @@ from click.testing import CliRunner
 from nodrop import vmimage
 from nodrop.cli import nodrop
 from nodrop.errors import ImageError
-from nodrop.vmimage.bundle_program import libraries
-from nodrop.vmimage.initrd import Entry, archive, executable, link
-from nodrop.vmimage.manifest import licences, used
-from nodrop.vmimage.modules import Modules
+from nodrop.vmimage.bundle_program import find_libraries
+from nodrop.vmimage.initrd import InitrdEntry, build_archive, executable_entry, link_entry
+from nodrop.vmimage.manifest import list_licences, describe_package
+from nodrop.vmimage.modules import KernelModules
 from nodrop.vmimage.packages import Deb, Packages
 
 GUEST = Path(vmimage.__file__).parent / "guest"
@@ -60,8 +60,8 @@ def test_a_package_is_read_as_dpkg_built_it(package: Path) -> None:
     assert deb.files(lambda path: path.startswith("usr/bin/")) == {"usr/bin/thing": b"thing", "usr/bin/alias": b"thing"}
     assert deb.file("usr/bin/thing") == b"thing"
     told = subprocess.run(["sha256sum", package], capture_output=True, text=True, check=True)
-    assert used(deb).sha256 == told.stdout.split()[0]
-    assert used(deb).licences == ("GPL-2+", "Expat")
+    assert describe_package(deb).sha256 == told.stdout.split()[0]
+    assert describe_package(deb).licences == ("GPL-2+", "Expat")
     with pytest.raises(ImageError, match="usr/bin/none asked, it is not in this package"):
         deb.file("usr/bin/none")
 
@@ -84,7 +84,7 @@ def test_a_file_that_is_no_package_is_refused(tmp_path: Path, content: bytes) ->
 
 
 def test_a_copyright_file_for_people_alone_is_pointed_at() -> None:
-    assert licences("This package was debianized by ...") == ("see its copyright file",)
+    assert list_licences("This package was debianized by ...") == ("see its copyright file",)
 
 
 def module(*told: str) -> bytes:
@@ -103,7 +103,7 @@ def test_modules_come_with_all_they_need_and_the_files_modprobe_reads() -> None:
         "kernel/sound/loud.ko": module("depends=virtio"),
         "modules.order": b"",
     }
-    chosen = Modules(files).chosen()
+    chosen = KernelModules(files).chosen()
     assert set(chosen) == set(files) - {"kernel/sound/loud.ko", "modules.order"} | {"modules.dep", "modules.alias"}
     needs = dict(line.split(":") for line in chosen["modules.dep"].decode().splitlines())
     order = needs["kernel/drivers/net/virtio_net.ko"].split()
@@ -121,14 +121,14 @@ def test_modules_come_with_all_they_need_and_the_files_modprobe_reads() -> None:
 
 def test_a_kernel_without_virtio_is_refused() -> None:
     with pytest.raises(ImageError, match="module virtio_pci asked"):
-        Modules({"kernel/net/other.ko": module("depends=")}).chosen()
+        KernelModules({"kernel/net/other.ko": module("depends=")}).chosen()
 
 
 def test_the_first_file_system_unpacks_to_what_was_put_in(tmp_path: Path, require_tool: Callable[[str], Path]) -> None:
     """As busybox's cpio sees it."""
-    entries = {"bin/sh": executable(b"program"), "a/b/c": Entry(b"text"), "sbin": link("bin")}
-    packed = archive(entries, 1_000_000_000)
-    assert packed == archive(dict(reversed(entries.items())), 1_000_000_000)
+    entries = {"bin/sh": executable_entry(b"program"), "a/b/c": InitrdEntry(b"text"), "sbin": link_entry("bin")}
+    packed = build_archive(entries, 1_000_000_000)
+    assert packed == build_archive(dict(reversed(entries.items())), 1_000_000_000)
     listed = subprocess.run(
         [require_tool("busybox"), "cpio", "-tv"], input=gzip.decompress(packed), capture_output=True, check=True
     )
@@ -186,13 +186,13 @@ def test_a_value_that_a_shell_could_take_for_more_is_a_fault(require_tool: Calla
 
 
 def test_a_program_is_taken_with_its_libraries_and_its_loader() -> None:
-    found = libraries(Path(sys.executable).resolve())
+    found = find_libraries(Path(sys.executable).resolve())
     names = {Path(path).name for path in found}
     assert "libc.so.6" in names and any(name.startswith("ld-linux") for name in names)
 
 
 def test_a_static_program_needs_none(require_tool: Callable[[str], Path]) -> None:
-    assert libraries(require_tool("busybox").resolve()) == {}
+    assert find_libraries(require_tool("busybox").resolve()) == {}
 
 
 @pytest.mark.parametrize(
@@ -217,6 +217,6 @@ def test_what_is_missing_is_named(  # noqa: PLR0917
 def test_what_is_no_program_cannot_be_the_forwarder(tmp_path: Path) -> None:
     (tmp_path / "vnf").write_text("#!/bin/sh\n")
     with pytest.raises(ImageError, match="a program for x86-64 asked, it is none"):
-        libraries(tmp_path / "vnf")
+        find_libraries(tmp_path / "vnf")
     with pytest.raises(ImageError, match="nodrop-vnf asked, it cannot be read"):
-        libraries(tmp_path / "none")
+        find_libraries(tmp_path / "none")

@@ -10,7 +10,7 @@ from tests.hosts import Shape, host
 from tests.vms import forwarder, sample
 
 from nodrop.cli import nodrop
-from nodrop.descriptors import altered, read_chd, text_of
+from nodrop.descriptors import list_altered, read_chd, format_descriptor
 from nodrop.errors import NodropError
 from nodrop.model.placement import Placement, PlacementBatch
 
@@ -38,12 +38,12 @@ def files(tmp_path: Path) -> None:
     """Descriptors of three hosts and two VMs."""
     hosts = tmp_path / "hosts"
     hosts.mkdir()
-    (hosts / "rack1-a.json").write_text(text_of(host("rack1-a"), "json"))
-    (hosts / "rack1-b.yaml").write_text(text_of(host("rack1-b", Shape(nodes=1)), "yaml"))
-    (hosts / "rack1-c.xml").write_text(text_of(host("rack1-c", Shape(cores=3)), "xml"))
+    (hosts / "rack1-a.json").write_text(format_descriptor(host("rack1-a"), "json"))
+    (hosts / "rack1-b.yaml").write_text(format_descriptor(host("rack1-b", Shape(nodes=1)), "yaml"))
+    (hosts / "rack1-c.xml").write_text(format_descriptor(host("rack1-c", Shape(cores=3)), "xml"))
     (hosts / "README").write_text("no descriptor")
-    (tmp_path / "sample.yaml").write_text(text_of(sample(), "yaml"))
-    (tmp_path / "forwarder.yaml").write_text(text_of(forwarder(), "yaml"))
+    (tmp_path / "sample.yaml").write_text(format_descriptor(sample(), "yaml"))
+    (tmp_path / "forwarder.yaml").write_text(format_descriptor(forwarder(), "yaml"))
 
 
 def test_a_vm_goes_to_the_best_of_the_descriptors_in_a_directory(place) -> None:  # type: ignore[no-untyped-def]
@@ -67,7 +67,7 @@ def test_several_vms_see_what_those_before_them_left_and_files_say_so(place, tmp
     after = read_chd(out / "rack1-a.chd.json")
     owners = {owner for node in after.resources.numa_nodes for each in node.cpus.cpu.values() for owner in each.owners}
     assert owners == {"etsi-8.2.2.4#2"}
-    assert not altered(after), "its hashes are of what it says"
+    assert not list_altered(after), "its hashes are of what it says"
     written = yaml.safe_load((out / "etsi-8.2.2.4-2.placement.yaml").read_text())
     assert Placement.model_validate(written) == batch.results[1].placement
 
@@ -116,7 +116,7 @@ def test_a_table_of_scores_comes_from_a_file_that_says_who_measured(place, tmp_p
     profile = forwarder().profiles[0]
     ranked = profile.processor.model_copy(update={"rank_min": 100.0})
     vmd = forwarder().model_copy(update={"profiles": (profile.model_copy(update={"processor": ranked}),)})
-    (tmp_path / "ranked.yaml").write_text(text_of(vmd, "yaml"))
+    (tmp_path / "ranked.yaml").write_text(format_descriptor(vmd, "yaml"))
     table = tmp_path / "scores.yaml"
     table.write_text("name: a benchmark\nsource: somebody\nscores:\n  E5-2680: 120\n")
     asked = ("--vmd", "@ranked.yaml", "--host", "@hosts", "--ranking", "@scores.yaml")
@@ -135,7 +135,7 @@ def test_many_refused_hosts_are_counted_by_what_decides(tmp_path: Path) -> None:
     many.mkdir()
     for number in range(6):
         shape = Shape(nodes=1, cores=2) if number < 4 else Shape(nodes=1, cores=16, large_pages=1)
-        (many / f"{number}.json").write_text(text_of(host(f"host-{number}", shape), "json"))
+        (many / f"{number}.json").write_text(format_descriptor(host(f"host-{number}", shape), "json"))
     runner = invoked(tmp_path, "--vmd", "@sample.yaml", "--host", "@many")
     assert "6 hosts will not do, by what decides first" in runner.stdout
     assert "      4" in runner.stdout

@@ -7,19 +7,19 @@ from click.testing import CliRunner
 from tests.placements import GIB, of_sample
 
 from nodrop.cli import nodrop
-from nodrop.descriptors import text_of
+from nodrop.descriptors import format_descriptor
 from nodrop.descriptors.placement import read_placement
 from nodrop.errors import ConfigError
-from nodrop.host.file_tree import Tree
-from nodrop.host.running_vms import running
-from nodrop.model.deployment import Agreement
+from nodrop.host.file_tree import FileTree
+from nodrop.host.running_vms import read_running_vm
+from nodrop.model.deployment import PlacementAgreement
 from nodrop.model.placement import PlacementBatch, PlacementResult
-from nodrop.vm.config.verify import agreements
+from nodrop.vm.config.verify import compare_deployment
 
 PID = 4711
 
 
-def process(root: Path, moved: dict[int, str] | None = None, pages: int = 4, devices: bool = True) -> Tree:
+def process(root: Path, moved: dict[int, str] | None = None, pages: int = 4, devices: bool = True) -> FileTree:
     """The sample's, on the CPUs of its placement but for those that were moved."""
     cpus = {vcpu: str(cpu) for each in of_sample().sets for vcpu, cpu in each.cpus.items()} | (moved or {})
     names = {
@@ -56,17 +56,17 @@ def process(root: Path, moved: dict[int, str] | None = None, pages: int = 4, dev
         _write(root / "sys/kernel/iommu_groups/42/devices/0000:03:10.0", "")
     else:
         (root / f"proc/{PID}/fd/0").symlink_to("/dev/null")
-    return Tree(root)
+    return FileTree(root)
 
 
 def test_a_vm_as_it_was_placed_has_nothing_that_differs(tmp_path: Path) -> None:
-    found = agreements(of_sample(), running(process(tmp_path), "etsi-8-2-2-4"))
+    found = compare_deployment(of_sample(), read_running_vm(process(tmp_path), "etsi-8-2-2-4"))
     assert {each.state for each in found} == {"as placed"}
     assert len(found) == 14 + 1 + 2 + 1 + 2
 
 
 def test_a_vcpu_that_may_run_elsewhere_differs(tmp_path: Path) -> None:
-    found = agreements(of_sample(), running(process(tmp_path, moved={3: "18-19", 4: "5"}), str(PID)))
+    found = compare_deployment(of_sample(), read_running_vm(process(tmp_path, moved={3: "18-19", 4: "5"}), str(PID)))
     assert [(each.what, each.asked, each.found) for each in found if each.state == "differs"] == [
         ("vCPU 3", "CPU 18", "CPU 18-19"),
         ("vCPU 4", "CPU 3", "CPU 5"),
@@ -74,7 +74,7 @@ def test_a_vcpu_that_may_run_elsewhere_differs(tmp_path: Path) -> None:
 
 
 def test_missing_pages_and_devices_differ(tmp_path: Path) -> None:
-    found = agreements(of_sample(), running(process(tmp_path, pages=3, devices=False), str(PID)))
+    found = compare_deployment(of_sample(), read_running_vm(process(tmp_path, pages=3, devices=False), str(PID)))
     assert {each.what: each.found for each in found if each.state == "differs"} == {
         "pages of 1024 MiB on node 0": "3",
         "device 0000:03:00.0": "not its own",
@@ -88,14 +88,14 @@ def test_memory_on_a_node_that_was_not_placed_differs(tmp_path: Path) -> None:
     file.write_text(
         file.read_text().replace("7f1000000000 bind:0 anon=1572864", "7f1000000000 default anon=9 N3=99999")
     )
-    found = _normal(agreements(of_sample(), running(tree, str(PID))))
+    found = _normal(compare_deployment(of_sample(), read_running_vm(tree, str(PID))))
     assert (found.state, found.found) == ("differs", "6144 MiB on node 0, 390 MiB on node 3")
 
 
 def test_what_the_kernel_does_not_show_is_unknown(tmp_path: Path) -> None:
     tree = process(tmp_path)
     (tmp_path / f"proc/{PID}/numa_maps").unlink()
-    found = _normal(agreements(of_sample(), running(tree, str(PID))))
+    found = _normal(compare_deployment(of_sample(), read_running_vm(tree, str(PID))))
     assert (found.state, found.found) == ("unknown", "not known: not in the capture")
 
 
@@ -104,21 +104,21 @@ def test_threads_without_names_are_refused_with_the_remedy(tmp_path: Path) -> No
     for file in (tmp_path / f"proc/{PID}/task").glob("*/comm"):
         file.write_text("qemu-system-x86\n")
     with pytest.raises(ConfigError, match="debug-threads=on"):
-        running(tree, str(PID))
+        read_running_vm(tree, str(PID))
 
 
 def test_a_vm_that_does_not_run_is_refused_with_those_that_do(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="VMs that run here: etsi-8-2-2-4"):
-        running(process(tmp_path), "other")
+        read_running_vm(process(tmp_path), "other")
     with pytest.raises(ConfigError, match="is the VM running"):
-        running(Tree(tmp_path), "99")
+        read_running_vm(FileTree(tmp_path), "99")
 
 
 def test_malformed_files_of_a_process_are_unknown_not_a_crash(tmp_path: Path) -> None:
     tree = process(tmp_path)
     (tmp_path / f"proc/{PID}/task/{PID + 10}/status").write_bytes(b"\xff\x00Cpus_allowed_list:\tx-y\n")
     (tmp_path / f"proc/{PID}/maps").write_bytes(b"\x00zz-qq\n7f0")
-    found = agreements(of_sample(), running(tree, str(PID)))
+    found = compare_deployment(of_sample(), read_running_vm(tree, str(PID)))
     assert next(each for each in found if each.what == "vCPU 0").state == "unknown"
 
 
@@ -127,7 +127,7 @@ def test_a_placement_is_read_alone_and_out_of_several(tmp_path: Path) -> None:
     other = placement.model_copy(update={"vm": "other"})
     results = [PlacementResult(vm=each.vm, policy="best-fit", placement=each) for each in (placement, other)]
     for name, value in (("one", placement), ("result", results[0]), ("batch", PlacementBatch(results=tuple(results)))):
-        (tmp_path / name).write_text(text_of(value, "yaml"))
+        (tmp_path / name).write_text(format_descriptor(value, "yaml"))
     assert read_placement(tmp_path / "one") == placement == read_placement(tmp_path / "result")
     assert read_placement(tmp_path / "batch", "other") == other
     with pytest.raises(ConfigError, match=r"one placement asked, there are: etsi-8\.2\.2\.4, other"):
@@ -141,7 +141,7 @@ def test_a_file_without_a_placement_is_one_sentence(tmp_path: Path) -> None:
     assert str(done.exception).endswith("a placement expected, none found; give what `nodrop vm place` wrote")
 
 
-def _normal(found: tuple[Agreement, ...]) -> Agreement:
+def _normal(found: tuple[PlacementAgreement, ...]) -> PlacementAgreement:
     return next(each for each in found if each.what == "normal memory")
 
 

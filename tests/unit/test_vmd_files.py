@@ -8,7 +8,7 @@ import pytest
 from tests.vms import EXAMPLES, GIB, SMALL, forwarder, sample
 
 from nodrop.cli import main
-from nodrop.descriptors import read_vmd, text_of
+from nodrop.descriptors import read_vmd, format_descriptor
 from nodrop.errors import ConfigError
 from nodrop.model.vmd import Interface, VmDescriptor
 
@@ -36,7 +36,7 @@ def refusal(content: str | bytes, directory: Path) -> str:
 @pytest.mark.parametrize("form", ["yaml", "json"])
 def test_a_vm_is_the_same_after_it_was_written_and_read(value: VmDescriptor, form: Any, tmp_path: Path) -> None:
     file = tmp_path / f"vm.{form}"
-    file.write_text(text_of(value, form))
+    file.write_text(format_descriptor(value, form))
     assert read_vmd(file) == (value, ())
 
 
@@ -44,7 +44,7 @@ def test_a_vm_is_the_same_after_it_was_written_and_read(value: VmDescriptor, for
 def test_an_example_is_understood_without_a_remark_and_the_same_in_canonical_form(file: Path, tmp_path: Path) -> None:
     value, remarks = read_vmd(file)
     assert remarks == ()
-    assert vmd(text_of(value, "yaml"), tmp_path) == value
+    assert vmd(format_descriptor(value, "yaml"), tmp_path) == value
 
 
 def test_units_are_what_people_mean(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.vms import sample
 
 from nodrop.descriptors import read_vmd
-from nodrop.descriptors.vmd import vmd_of_text
+from nodrop.descriptors.vmd import parse_vmd
 from nodrop.errors import ConfigError
 
 FILE = Path(__file__).parents[2] / "examples" / "vm" / "etsi-8.2.2.4.txt"
@@ -46,7 +46,7 @@ def test_the_sample_is_read_as_it_stands() -> None:
     ],
 )
 def test_what_differs_in_form_alone_is_the_same(text: str) -> None:
-    assert vmd_of_text(text, "etsi-8.2.2.4.txt")[0] == sample()
+    assert parse_vmd(text, "etsi-8.2.2.4.txt")[0] == sample()
 
 
 THREE = """\
@@ -86,7 +86,7 @@ cpu-set-bw:
 
 
 def test_three_sets_with_threads_of_their_own_and_two_links() -> None:
-    value, remarks = vmd_of_text(THREE, "x.txt")
+    value, remarks = parse_vmd(THREE, "x.txt")
     (profile,) = value.profiles
     assert [each.vcpus for each in profile.vcpu_sets] == [(0, 1), (2, 3, 4, 5), (6, 7, 8)]
     assert [each.pairs for each in profile.vcpu_sets] == [((0, 1),), (), ((6, 7),)]
@@ -99,7 +99,7 @@ def test_three_sets_with_threads_of_their_own_and_two_links() -> None:
 
 def test_links_counted_from_one_are_shifted_together() -> None:
     text = THREE.replace("cpu-sets: 1,2", "cpu-sets: 2,3").replace("cpu-sets: 0,1", "cpu-sets: 1,2")
-    assert [each.sets for each in vmd_of_text(text, "x.txt")[0].profiles[0].links] == [(0, 1), (1, 2)]
+    assert [each.sets for each in parse_vmd(text, "x.txt")[0].profiles[0].links] == [(0, 1), (1, 2)]
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_links_counted_from_one_are_shifted_together() -> None:
 def test_what_is_not_understood_is_refused_with_its_line(old: str, new: str, said: str) -> None:
     assert old in PRINTED
     with pytest.raises(ConfigError) as caught:
-        vmd_of_text(PRINTED.replace(old, new, 1), "x.txt")
+        parse_vmd(PRINTED.replace(old, new, 1), "x.txt")
     assert said in str(caught.value)
     assert all(line.startswith(("x.txt: line ", "and ")) for line in str(caught.value).splitlines())
 
@@ -150,7 +150,7 @@ def test_every_truncation_is_refused_or_less() -> None:
     read = 0
     for count in range(1, len(lines)):
         try:
-            value, _ = vmd_of_text("".join(lines[:count]), "x.txt")
+            value, _ = parse_vmd("".join(lines[:count]), "x.txt")
         except ConfigError as error:
             assert re.match(r"x\.txt: ", str(error))
         else:

@@ -1,21 +1,22 @@
-"""Descriptors of hosts and VMs as files: read whoever wrote them, written in one form. ETSI GS NFV-PER 001 clause 8.
+"""Descriptor files of hosts and VMs: reads several forms, writes one canonical form. ETSI GS NFV-PER 001 clause 8.
 
-`read_vmd` and `read_chd` give checked values or a ConfigError that names file, line, key and value; `text_of` writes.
+`read_vmd` and `read_chd` return validated values or raise a ConfigError that names file, line, key and value;
+`format_descriptor` returns the text.
 """
 
-from nodrop.descriptors.chd import altered, read_chd
-from nodrop.descriptors.fingerprint import fingerprint, with_fingerprints
+from nodrop.descriptors.chd import list_altered, read_chd
+from nodrop.descriptors.fingerprint import add_fingerprints, compute_fingerprint
 from nodrop.descriptors.messages import Remark
 from nodrop.descriptors.vmd import read_vmd
-from nodrop.descriptors.writer import Form, text_of
+from nodrop.descriptors.writer import DescriptorForm, format_descriptor
 
 __all__ = [
-    "Form",
+    "DescriptorForm",
     "Remark",
-    "altered",
-    "fingerprint",
+    "add_fingerprints",
+    "compute_fingerprint",
+    "format_descriptor",
+    "list_altered",
     "read_chd",
     "read_vmd",
-    "text_of",
-    "with_fingerprints",
 ]

@@ -6,18 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from nodrop.descriptors import chd_rules
-from nodrop.descriptors.fingerprint import fingerprint
+from nodrop.descriptors.fingerprint import compute_fingerprint
 from nodrop.descriptors.messages import refuse, validated
-from nodrop.descriptors.read_text import MIB, STDIN, text_in
+from nodrop.descriptors.read_text import MIB, STDIN, read_text
 from nodrop.descriptors.xml_form import from_xml
 from nodrop.errors import ConfigError
 from nodrop.model.chd import HostDescriptor
-from nodrop.system.yaml_reader import Bounds, Document, read
+from nodrop.system.yaml_reader import ParsedFile, ReadLimits, parse_document
 
 KIND = "a Compute Host Descriptor"
 BYTES_MAX = 16 * MIB
 """512 CPUs with all that is known of each take about two."""
-BOUNDS = Bounds(text=BYTES_MAX, values=300_000)
+BOUNDS = ReadLimits(text=BYTES_MAX, values=300_000)
 
 
 def read_chd(file: Path | str) -> HostDescriptor:
@@ -26,33 +26,33 @@ def read_chd(file: Path | str) -> HostDescriptor:
     Raises: ConfigError naming file, line, key and value of everything that cannot be used.
     """
     name = "standard input" if str(file) == STDIN else str(file)
-    return chd_of_text(text_in(file, KIND, BYTES_MAX), name)
+    return parse_chd(read_text(file, KIND, BYTES_MAX), name)
 
 
-def chd_of_text(text: str, name: str) -> HostDescriptor:
+def parse_chd(text: str, name: str) -> HostDescriptor:
     """The host that a text describes. Raises ConfigError as `read_chd`."""
-    document = _document(text, name)
+    document = _parse_document(text, name)
     host = validated(HostDescriptor, document)
-    refuse(document, chd_rules.complaints(host))
+    refuse(document, chd_rules.check_chd(host))
     return host
 
 
-def altered(host: HostDescriptor) -> tuple[str, ...]:
+def list_altered(host: HostDescriptor) -> tuple[str, ...]:
     """Which halves have another hash than their values: they were edited after they were written."""
     halves = (("capabilities", host.capabilities), ("resources", host.resources))
-    return tuple(name for name, half in halves if half.sha256 and half.sha256 != fingerprint(half))
+    return tuple(name for name, half in halves if half.sha256 and half.sha256 != compute_fingerprint(half))
 
 
-def _document(text: str, name: str) -> Document:
+def _parse_document(text: str, name: str) -> ParsedFile:
     begin = text.lstrip()[:1]
     if begin == "<":
-        return _document_of_xml(text, name)
+        return _parse_xml(text, name)
     if begin == "{":
-        return _document_of_json(text, name)
-    return read(text, name, BOUNDS)
+        return _parse_json(text, name)
+    return parse_document(text, name, BOUNDS)
 
 
-def _document_of_xml(text: str, name: str) -> Document:
+def _parse_xml(text: str, name: str) -> ParsedFile:
     if text.count("<") > 2 * BOUNDS.values:
         raise ConfigError(f"{name}: XML of at most {BOUNDS.values} elements expected, more found; it is no descriptor")
     try:
@@ -61,23 +61,23 @@ def _document_of_xml(text: str, name: str) -> Document:
         raise ConfigError(f"{name}: XML of a descriptor asked, it {error}") from None
     if not isinstance(content, dict):
         raise ConfigError(f'{name}: a root of type="map" expected, found text or a list; it is another file')
-    return Document(name, content, {})
+    return ParsedFile(name, content, {})
 
 
-def _document_of_json(text: str, name: str) -> Document:
+def _parse_json(text: str, name: str) -> ParsedFile:
     """JSON by Python's own reader, which takes a hundredth of the time."""
     try:
-        content: dict[str, Any] = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+        content: dict[str, Any] = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_reject_constant)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise ConfigError(f"{name}: {where}: JSON expected, {error.msg}; mend the line") from None
     except (ValueError, RecursionError) as error:
         problem = str(error) if isinstance(error, ValueError) else "too many levels found"
         raise ConfigError(f"{name}: JSON expected, {problem}; mend it") from None
-    return Document(name, content, {})
+    return ParsedFile(name, content, {})
 
 
-def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [key for key, _ in pairs]
@@ -86,5 +86,5 @@ def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _no_number(text: str) -> Iterator[None]:
+def _reject_constant(text: str) -> Iterator[None]:
     raise ValueError(f"{text} found, which is no number in JSON")

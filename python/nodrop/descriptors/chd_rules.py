@@ -12,16 +12,16 @@ from nodrop.descriptors.messages import Complaint
 from nodrop.model.base import Value
 from nodrop.model.chd import HostDescriptor, NodeCpus, NodeMemory, NumaNode, Port
 from nodrop.model.observation import Observation
-from nodrop.system.yaml_reader import Key, shown
+from nodrop.system.yaml_reader import Key, preview_value
 
 NUMBER_MAX = 2**64
 """Where the kernel's own counters end."""
 NODES: Key = ("resources", "numa_nodes")
 
 
-def complaints(host: HostDescriptor) -> Iterator[Complaint]:
+def check_chd(host: HostDescriptor) -> Iterator[Complaint]:
     """Everything that contradicts itself or is beyond any host, by key."""
-    yield from _values(host, ())
+    yield from _check_values(host, ())
     nodes = host.resources.numa_nodes
     ids = Counter(node.id for node in nodes)
     cpus = Counter(cpu for node in nodes for cpu in node.cpus.ids)
@@ -31,7 +31,7 @@ def complaints(host: HostDescriptor) -> Iterator[Complaint]:
             yield Complaint((*key, "id"), f"node {node.id} asked, it is there {ids[node.id]} times; describe it once")
         if twice := [cpu for cpu in node.cpus.ids if cpus[cpu] > 1]:
             yield Complaint((*key, "cpus", "ids"), f"CPU {twice[0]} asked, it is on a node already; put it on one")
-        yield from _node(node, key)
+        yield from _check_node(node, key)
     for index, link in enumerate(host.resources.links):
         if unknown := [each for each in (link.a, link.b) if each not in ids]:
             yield Complaint(
@@ -39,15 +39,15 @@ def complaints(host: HostDescriptor) -> Iterator[Complaint]:
             )
 
 
-def _node(node: NumaNode, key: Key) -> Iterator[Complaint]:
-    yield from _cpus(node.cpus, (*key, "cpus"))
-    yield from _memory(node.memory, (*key, "memory"))
+def _check_node(node: NumaNode, key: Key) -> Iterator[Complaint]:
+    yield from _check_cpus(node.cpus, (*key, "cpus"))
+    yield from _check_memory(node.memory, (*key, "memory"))
     for index, nic in enumerate(node.nics):
         for inner, port in enumerate(nic.ports):
-            yield from _port(port, (*key, "nics", str(index), "ports", str(inner)))
+            yield from _check_port(port, (*key, "nics", str(index), "ports", str(inner)))
 
 
-def _cpus(cpus: NodeCpus, key: Key) -> Iterator[Complaint]:
+def _check_cpus(cpus: NodeCpus, key: Key) -> Iterator[Complaint]:
     grouped = Counter(cpu for siblings in cpus.sibling_sets for cpu in siblings)
     for cpu in sorted({*grouped, *cpus.ids}):
         if grouped[cpu] != 1 or cpu not in cpus.ids:
@@ -60,7 +60,7 @@ def _cpus(cpus: NodeCpus, key: Key) -> Iterator[Complaint]:
         yield Complaint((*key, "cpu", str(strangers[0])), "asked, the node has no such CPU; leave it out")
 
 
-def _memory(memory: NodeMemory, key: Key) -> Iterator[Complaint]:
+def _check_memory(memory: NodeMemory, key: Key) -> Iterator[Complaint]:
     held = 0
     for index, pages in enumerate(memory.large_pages):
         total, used = pages.total_count.value, pages.used_count.value
@@ -75,29 +75,29 @@ def _memory(memory: NodeMemory, key: Key) -> Iterator[Complaint]:
         )
 
 
-def _port(port: Port, key: Key) -> Iterator[Complaint]:
+def _check_port(port: Port, key: Key) -> Iterator[Complaint]:
     total = port.sriov.total_count.value if port.sriov else None
     if port.sriov and total is not None and len(port.sriov.vfs) > total:
         yield Complaint((*key, "sriov", "vfs"), f"{len(port.sriov.vfs)} functions asked, the port can have {total}")
 
 
-def _values(value: Any, key: Key) -> Iterator[Complaint]:
+def _check_values(value: Any, key: Key) -> Iterator[Complaint]:
     """Observations that say two things at once, and numbers beyond any host."""
     if isinstance(value, Observation):
         if value.known and value.value is None:
             yield Complaint(key, f"no value and confidence {value.confidence} asked; one of the two is wrong")
         if not value.known and value.value is not None:
-            yield Complaint(key, f"{shown(value.value)} and confidence unknown asked; one of the two is wrong")
-        yield from _values(value.value, (*key, "value"))
+            yield Complaint(key, f"{preview_value(value.value)} and confidence unknown asked; one of the two is wrong")
+        yield from _check_values(value.value, (*key, "value"))
     elif isinstance(value, Value):
         for name in type(value).model_fields:
-            yield from _values(getattr(value, name), (*key, name))
+            yield from _check_values(getattr(value, name), (*key, name))
     elif isinstance(value, Mapping):
         for name, each in value.items():
-            yield from (*_values(name, key), *_values(each, (*key, str(name))))
+            yield from (*_check_values(name, key), *_check_values(each, (*key, str(name))))
     elif isinstance(value, tuple):
         for index, each in enumerate(value):
-            yield from _values(each, (*key, str(index)))
+            yield from _check_values(each, (*key, str(index)))
     elif isinstance(value, (int, float)) and not (math.isfinite(value) and 0 <= value <= NUMBER_MAX):
         text = f"{value:g}" if isinstance(value, float) or abs(value) < 10**300 else "a number of hundreds of digits"
         yield Complaint(key, f"{text} asked, 0 to 2^64 expected; write what a host can have")

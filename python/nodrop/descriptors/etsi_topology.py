@@ -28,11 +28,11 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any, NamedTuple, NoReturn
 
-from nodrop.descriptors.indented_text import Branch, branches
+from nodrop.descriptors.indented_text import Branch, parse_indented
 from nodrop.descriptors.messages import Remark
 from nodrop.descriptors.vmd_defaults import MODES
 from nodrop.errors import ConfigError
-from nodrop.system.yaml_reader import Document, Key, shown
+from nodrop.system.yaml_reader import Key, ParsedFile, preview_value
 
 CLAUSE = "clause 8.2.2.4 of ETSI GS NFV-PER 001"
 _BEGIN = re.compile(r"^cpu[-_ ]sets?([-_ ]\d+)?\s*:", re.IGNORECASE | re.MULTILINE)
@@ -53,12 +53,12 @@ def is_printed_form(text: str) -> bool:
     return _BEGIN.search(text) is not None
 
 
-def document_of(text: str, name: str, remarks: list[Remark]) -> Document:
+def parse_printed_form(text: str, name: str, remarks: list[Remark]) -> ParsedFile:
     """The same as nodrop's keys with values, still with units; adds to the remarks.
 
     Raises: ConfigError naming the line of what is not clear.
     """
-    return _Reader(name, remarks).document(text)
+    return _PrintedFormReader(name, remarks).document(text)
 
 
 class _Link(NamedTuple):
@@ -69,17 +69,17 @@ class _Link(NamedTuple):
     branch: Branch
 
 
-class _Reader:
+class _PrintedFormReader:
     """One text of that form, on its way to keys with values."""
 
     def __init__(self, name: str, remarks: list[Remark]) -> None:
         self.name, self.remarks = name, remarks
         self.lines: dict[Key, int] = {}
 
-    def document(self, text: str) -> Document:
+    def document(self, text: str) -> ParsedFile:
         title = PurePath(self.name).stem if PurePath(self.name).suffix else "vm"
         self.remarks.append(Remark(f"the form printed in {CLAUSE} names no VM; it is called {title!r} here"))
-        top = branches(text, self.name)
+        top = parse_indented(text, self.name)
         self._only(top, ("cpu-sets", LINKS, SET))
         written = dict(self._numbered(top, SET))
         asked = self._number(self._one(top, "cpu-sets", None))
@@ -94,7 +94,7 @@ class _Reader:
         self.lines |= dict.fromkeys((("profiles",), ("profiles", "0"), ("profiles", "0", "vcpu_sets")), top[0].line)
         if links:
             profile["links"] = list(self._links(links, list(written)))
-        return Document(self.name, {"name": title, "profiles": [profile]}, self.lines)
+        return ParsedFile(self.name, {"name": title, "profiles": [profile]}, self.lines)
 
     def _set(self, branch: Branch, key: Key, first: int) -> dict[str, Any]:
         self.lines[key] = branch.line
@@ -140,7 +140,7 @@ class _Reader:
         groups = [[part.strip() for part in inner.split(",")] for inner in _GROUP.findall(text)]
         wrong = [part for group in groups for part in group if not re.fullmatch(r"\d{1,5}", part)]
         if not groups or wrong or between[0] or between[-1] or any(each not in ("", ",") for each in between):
-            self._fail(branch, f"{shown(branch.value)} asked, groups such as [0,1], [2,3] expected")
+            self._fail(branch, f"{preview_value(branch.value)} asked, groups such as [0,1], [2,3] expected")
         for index, each in enumerate(between[1:-1]):
             if not each:
                 before, after = (f"[{','.join(group)}]" for group in groups[index : index + 2])
@@ -176,7 +176,7 @@ class _Reader:
         names = self._one(branch.children, "cpu-sets", branch)
         matched = re.fullmatch(r"\[?\s*(\d{1,4})\s*,\s*(\d{1,4})\s*\]?", names.value)
         if matched is None:
-            self._fail(names, f"{shown(names.value)} asked, two sets such as 0,1 expected")
+            self._fail(names, f"{preview_value(names.value)} asked, two sets such as 0,1 expected")
         bandwidth = self._one(branch.children, "bandwidth", branch)
         return _Link((int(matched[1]), int(matched[2])), bandwidth.value, names)
 
@@ -239,7 +239,7 @@ class _Reader:
 
     def _number(self, branch: Branch) -> int:
         if not re.fullmatch(r"\d{1,9}", branch.value):
-            self._fail(branch, f"{shown(branch.value)} asked, a whole number expected")
+            self._fail(branch, f"{preview_value(branch.value)} asked, a whole number expected")
         return int(branch.value)
 
     def _said(self, unit: str) -> bool:

@@ -6,39 +6,39 @@ from typing import Any
 
 from nodrop.model.chd import HostCapabilities, HostDescriptor, HostResources
 
-ABOUT = frozenset({"source", "confidence", "at", "why"})
+OBSERVATION_KEYS = frozenset({"source", "confidence", "at", "why"})
 """What an observation says of its value."""
-OWN = frozenset({"captured_at", "sha256"})
-MOMENTARY = frozenset({"current_mhz", "used_bps", "virtual_interface_count"})
+METADATA_KEYS = frozenset({"captured_at", "sha256"})
+VOLATILE_KEYS = frozenset({"current_mhz", "used_bps", "virtual_interface_count"})
 """Of the capabilities, which hosts of a type have in common: what is another the next moment."""
 
 
-def fingerprint(half: HostCapabilities | HostResources) -> str:
+def compute_fingerprint(half: HostCapabilities | HostResources) -> str:
     """SHA-256 of a half's values: the same whenever and however they were found.
 
     Of canonical JSON: keys sorted, nothing between tokens, of each observation its value, no times and no hash; of
     capabilities nothing that is another the next moment.
     """
-    left_out = OWN | MOMENTARY if isinstance(half, HostCapabilities) else OWN
-    values = _values(half.model_dump(mode="json"), left_out)
+    left_out = METADATA_KEYS | VOLATILE_KEYS if isinstance(half, HostCapabilities) else METADATA_KEYS
+    values = _reduce_to_values(half.model_dump(mode="json"), left_out)
     text = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def with_fingerprints(host: HostDescriptor) -> HostDescriptor:
+def add_fingerprints(host: HostDescriptor) -> HostDescriptor:
     """The same host, with the hash of each half in it."""
     halves = {
-        name: half.model_copy(update={"sha256": fingerprint(half)})
+        name: half.model_copy(update={"sha256": compute_fingerprint(half)})
         for name, half in (("capabilities", host.capabilities), ("resources", host.resources))
     }
     return host.model_copy(update=halves)
 
 
-def _values(content: Any, left_out: frozenset[str]) -> Any:
+def _reduce_to_values(content: Any, left_out: frozenset[str]) -> Any:
     if isinstance(content, dict):
-        if content.keys() == ABOUT | {"value"}:
+        if content.keys() == OBSERVATION_KEYS | {"value"}:
             return content["value"]
-        return {key: _values(value, left_out) for key, value in content.items() if key not in left_out}
+        return {key: _reduce_to_values(value, left_out) for key, value in content.items() if key not in left_out}
     if isinstance(content, list):
-        return [_values(each, left_out) for each in content]
+        return [_reduce_to_values(each, left_out) for each in content]
     return content

@@ -27,16 +27,16 @@ class _Line(NamedTuple):
     branch: Branch
 
 
-def branches(text: str, name: str) -> tuple[Branch, ...]:
+def parse_indented(text: str, name: str) -> tuple[Branch, ...]:
     """The lines that are indented least, each with those below it.
 
     Raises: ConfigError naming a line whose indentation fits none above.
     """
-    lines = [line for number, each in enumerate(text.splitlines(), 1) if (line := _line(each, number, name))]
-    return _below(lines, lines[0].indent if lines else 0, name)
+    lines = [line for number, each in enumerate(text.splitlines(), 1) if (line := _parse_line(each, number, name))]
+    return _nest_lines(lines, lines[0].indent if lines else 0, name)
 
 
-def _below(lines: list[_Line], indent: int, name: str) -> tuple[Branch, ...]:
+def _nest_lines(lines: list[_Line], indent: int, name: str) -> tuple[Branch, ...]:
     starts = [index for index, line in enumerate(lines) if line.indent <= indent]
     found = []
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
@@ -46,7 +46,7 @@ def _below(lines: list[_Line], indent: int, name: str) -> tuple[Branch, ...]:
             raise ConfigError(
                 f"{name}: line {strange.branch.line}: {strange.branch.written}: indented as no line above is; align it"
             )
-        children = _below(inner, inner[0].indent, name) if inner else ()
+        children = _nest_lines(inner, inner[0].indent, name) if inner else ()
         if children and (line.branch.value or line.branch.bare):
             raise ConfigError(
                 f"{name}: line {inner[0].branch.line}: {inner[0].branch.written}: indented below a value; align it"
@@ -55,7 +55,7 @@ def _below(lines: list[_Line], indent: int, name: str) -> tuple[Branch, ...]:
     return tuple(found)
 
 
-def _line(text: str, number: int, name: str) -> _Line | None:
+def _parse_line(text: str, number: int, name: str) -> _Line | None:
     """A line; None for an empty one, a comment, and the fence around a code block."""
     text = text.replace("\u00a0", " ").rstrip()
     bare = text.lstrip(" ")

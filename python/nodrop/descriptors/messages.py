@@ -8,7 +8,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from nodrop.errors import ConfigError
-from nodrop.system.yaml_reader import Document, Key, shown
+from nodrop.model.validation_message import describe_problem
+from nodrop.system.yaml_reader import Key, ParsedFile, preview_value
 
 SAID_MAX = 8
 """Of hundreds of complaints about one file nobody reads more."""
@@ -36,14 +37,14 @@ class Complaint(NamedTuple):
     """What was asked, found, and can be done: without file, line and key."""
 
 
-def place(document: Document, key: Key) -> str:
+def place(document: ParsedFile, key: Key) -> str:
     """File, line and key of a value."""
     line = document.line(key)
     parts = (document.name, f"line {line}" if line else "", ".".join(key))
     return ": ".join(part for part in parts if part)
 
 
-def refuse(document: Document, complaints: Iterable[Complaint]) -> None:
+def refuse(document: ParsedFile, complaints: Iterable[Complaint]) -> None:
     """Raise ConfigError with a sentence for each complaint, where there is one."""
     said = [f"{place(document, each.key)}: {each.text}" for each in complaints]
     if said:
@@ -51,7 +52,7 @@ def refuse(document: Document, complaints: Iterable[Complaint]) -> None:
         raise ConfigError("\n".join([*said[:SAID_MAX], *more]))
 
 
-def validated(model: type[Model], document: Document) -> Model:
+def validated(model: type[Model], document: ParsedFile) -> Model:
     """A document as a model value. Raises ConfigError with a sentence for everything that cannot be used."""
     try:
         return model.model_validate(document.content)
@@ -69,23 +70,14 @@ def _complaints(error: ValidationError, model: type[BaseModel]) -> Iterator[Comp
     for key, detail in details.items():
         follows = detail["type"] == "too_short" and any(each[: len(key)] == key for each in details if each != key)
         if not follows:  # a list lacks what could not be used
-            yield Complaint(key, _sentence(detail, key, model))
+            yield Complaint(key, _describe(detail, key, model))
 
 
-def _sentence(detail: ErrorDetails, key: Key, model: type[BaseModel]) -> str:
-    asked, kind = shown(detail["input"]), detail["type"]
-    if kind == "missing":
-        return "nothing found, it has no default; add it"
-    if kind == "extra_forbidden":
-        near = difflib.get_close_matches(key[-1], _names(model), n=1, cutoff=0.6)
-        return f"{asked} asked, there is no such key; {f'did you mean {near[0]}?' if near else 'leave it out'}"
-    if kind == "too_short":
-        return f"{asked} asked, at least {detail['ctx']['min_length']} expected; add one"
-    if kind == "value_error":
-        return f"{detail['ctx']['error']}"
-    if kind in ("model_type", "dict_type"):
-        return f"{asked} asked, keys with values expected; write them below it, indented"
-    return f"{asked} asked, it {detail['msg'].replace('Input should', 'should', 1)}"
+def _describe(detail: ErrorDetails, key: Key, model: type[BaseModel]) -> str:
+    if detail["type"] != "extra_forbidden":
+        return describe_problem(detail)
+    similar = difflib.get_close_matches(key[-1], _names(model), n=1, cutoff=0.6)
+    return describe_problem(detail, f"did you mean {similar[0]}?" if similar else "remove it")
 
 
 def _names(model: type[BaseModel]) -> list[str]:

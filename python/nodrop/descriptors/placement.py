@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from nodrop.descriptors.messages import validated
-from nodrop.descriptors.read_text import text_in
+from nodrop.descriptors.read_text import read_text
 from nodrop.errors import ConfigError
 from nodrop.model.placement import Placement, PlacementResult
-from nodrop.system.yaml_reader import Document, read
+from nodrop.system.yaml_reader import ParsedFile, parse_document
 
 BYTES_MAX = 2**20
 
@@ -21,13 +21,13 @@ def read_placement(file: Path | str, vm: str = "") -> Placement:
     Raises:
         ConfigError: The file cannot be used, or holds no such placement.
     """
-    document = read(text_in(file, "placement", BYTES_MAX), str(file))
+    document = parse_document(read_text(file, "placement", BYTES_MAX), str(file))
     if "sets" in document.content:
         return validated(Placement, document)
     results = document.content.get("results", [document.content])
     if not isinstance(results, list) or not any(key in document.content for key in ("results", "placement")):
         raise ConfigError(f"{file}: a placement expected, none found; give what `nodrop vm place` wrote")
-    found = [_result(document, each) for each in results]
+    found = [_parse_result(document, each) for each in results]
     placed = [each.placement for each in found if each.placement and vm in ("", each.vm)]
     if len(placed) != 1:
         names = ", ".join(each.vm for each in found if each.placement) or "none"
@@ -36,7 +36,7 @@ def read_placement(file: Path | str, vm: str = "") -> Placement:
     return placed[0]
 
 
-def _result(document: Document, content: object) -> PlacementResult:
+def _parse_result(document: ParsedFile, content: object) -> PlacementResult:
     if not isinstance(content, dict):
         raise ConfigError(f"{document.name}: a placement, or the result of `nodrop vm place`, expected")
     return validated(PlacementResult, document._replace(content=content, lines={}))

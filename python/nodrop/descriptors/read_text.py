@@ -11,7 +11,7 @@ MIB = 2**20
 STDIN = "-"
 
 
-def text_in(file: Path | str, kind: str, bytes_max: int) -> str:
+def read_text(file: Path | str, kind: str, bytes_max: int) -> str:
     """What is in a file, or on standard input for `-`.
 
     Args:
@@ -22,12 +22,12 @@ def text_in(file: Path | str, kind: str, bytes_max: int) -> str:
     """
     name = "standard input" if str(file) == STDIN else str(file)
     try:
-        content = _bytes_in(file, bytes_max)
+        content = _read_bytes(file, bytes_max)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "no name of a file"
         raise ConfigError(f"{name}: {kind} asked, {reason}; name a file that can be read") from None
     if len(content) > bytes_max:
-        found = f"{_size_of(file) / MIB:.0f} MiB" if _size_of(file) else "more"
+        found = f"{_file_size(file) / MIB:.0f} MiB" if _file_size(file) else "more"
         raise ConfigError(f"{name}: {kind} of at most {bytes_max / MIB:g} MiB expected, {found} found; it is none")
     try:
         return content.decode("utf-8-sig")
@@ -36,14 +36,14 @@ def text_in(file: Path | str, kind: str, bytes_max: int) -> str:
         raise ConfigError(f"{name}: line {line}: {kind} asked, is not UTF-8 text; name a YAML or JSON file") from None
 
 
-def _bytes_in(file: Path | str, bytes_max: int) -> bytes:
+def _read_bytes(file: Path | str, bytes_max: int) -> bytes:
     if str(file) == STDIN:
         return sys.stdin.buffer.read(bytes_max + 1)
     with open(file, "rb") as opened:  # noqa: PTH123 - as many bytes as are wanted, no more
         return opened.read(bytes_max + 1)
 
 
-def _size_of(file: Path | str) -> int:
+def _file_size(file: Path | str) -> int:
     """Bytes of a regular file; 0 for what has no size."""
     try:
         found = os.stat(file)  # noqa: PTH116

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from nodrop.descriptors.units import ENDINGS
+from nodrop.descriptors.units import PARSERS_BY_SUFFIX
 from nodrop.descriptors.vmd_defaults import CAPABILITY_SETS, CLOUD, MODES
 from nodrop.model.chd import HostDescriptor
 from nodrop.model.vmd import VmDescriptor
@@ -11,19 +11,19 @@ DIALECT = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
 TEXT = {"type": "string"}
 
 
-def chd_schema() -> dict[str, Any]:
+def build_chd_schema() -> dict[str, Any]:
     """Of what `nodrop host describe` writes and `read_chd` reads."""
     return DIALECT | HostDescriptor.model_json_schema(mode="validation")
 
 
-def vmd_schema() -> dict[str, Any]:
+def build_vmd_schema() -> dict[str, Any]:
     """Of what `read_vmd` reads: numbers or text with a unit, one profile at the top, a cloud VM without sets."""
     schema = DIALECT | VmDescriptor.model_json_schema(mode="validation")
     models: dict[str, Any] = schema["$defs"]
     for model in models.values():
         for name, field in model["properties"].items():
-            _with_units(name, field)
-    _or(models["VcpuSet"]["properties"]["vcpus"], {"type": ["string", "integer"], "examples": ["0-3,6"]})
+            _allow_units(name, field)
+    _allow_alternative(models["VcpuSet"]["properties"]["vcpus"], {"type": ["string", "integer"], "examples": ["0-3,6"]})
     models["Interface"]["properties"]["mode"]["enum"] += MODES
     models["HypervisorRequirements"]["properties"]["capabilities"]["items"]["enum"] += CAPABILITY_SETS
     profile, memory = models["Profile"], models["SetMemory"]["properties"]
@@ -41,14 +41,14 @@ def vmd_schema() -> dict[str, Any]:
     return schema
 
 
-def _with_units(name: str, field: dict[str, Any]) -> None:
-    if any(name.endswith(ending) for ending in ENDINGS) and "additionalProperties" not in field:
-        _or(field, TEXT)
+def _allow_units(name: str, field: dict[str, Any]) -> None:
+    if any(name.endswith(ending) for ending in PARSERS_BY_SUFFIX) and "additionalProperties" not in field:
+        _allow_alternative(field, TEXT)
     elif field.get("additionalProperties") == {"type": "number"}:
         field["additionalProperties"] = {"anyOf": [{"type": "number"}, TEXT]}
 
 
-def _or(field: dict[str, Any], other: dict[str, Any]) -> None:
+def _allow_alternative(field: dict[str, Any], other: dict[str, Any]) -> None:
     """Let a value be something else too."""
     about = {key: field.pop(key) for key in ("title", "description", "default") if key in field}
     forms = field.pop("anyOf", None) or [dict(field)]

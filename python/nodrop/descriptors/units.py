@@ -16,7 +16,7 @@ from nodrop.units import (
     parse_ratio,
 )
 
-ENDINGS: dict[str, Callable[[object], float]] = {
+PARSERS_BY_SUFFIX: dict[str, Callable[[object], float]] = {
     "_bytes_per_s": parse_bytes_per_s,
     "_bytes": parse_bytes,
     "_bps": parse_bps,
@@ -30,13 +30,13 @@ ENDINGS: dict[str, Callable[[object], float]] = {
 """By the end of a key; the first that fits."""
 
 
-def counted(value: Any, key: Key, complaints: list[Complaint]) -> Any:
+def parse_units(value: Any, key: Key, complaints: list[Complaint]) -> Any:
     """The same with every text that has to be a number made one; what is none is left, with a complaint."""
     if isinstance(value, dict):
-        return {name: counted(each, (*key, str(name)), complaints) for name, each in value.items()}
+        return {name: parse_units(each, (*key, str(name)), complaints) for name, each in value.items()}
     if isinstance(value, list):
-        return [counted(each, (*key, str(index)), complaints) for index, each in enumerate(value)]
-    parse = next(_parsers(key), None)
+        return [parse_units(each, (*key, str(index)), complaints) for index, each in enumerate(value)]
+    parse = next(_find_parsers(key), None)
     if not parse or not isinstance(value, str):
         return value
     try:
@@ -46,7 +46,7 @@ def counted(value: Any, key: Key, complaints: list[Complaint]) -> Any:
         return value
 
 
-def _parsers(key: Key) -> Iterator[Callable[[object], float]]:
+def _find_parsers(key: Key) -> Iterator[Callable[[object], float]]:
     """For the last key, or for the one it is in: `degradation_max_ratio: {cpu: 10%}`."""
     for name in reversed(key[-2:]):
-        yield from (parse for ending, parse in ENDINGS.items() if name.endswith(ending))
+        yield from (parse for ending, parse in PARSERS_BY_SUFFIX.items() if name.endswith(ending))

@@ -9,7 +9,7 @@ from typing import Any
 
 from nodrop.descriptors.messages import Complaint
 from nodrop.model.vmd import Profile, SetMemory, VmDescriptor
-from nodrop.system.yaml_reader import Document, Key, shown
+from nodrop.system.yaml_reader import Key, ParsedFile, preview_value
 
 VCPUS_MAX = 4096
 """More than any hypervisor gives a VM."""
@@ -26,7 +26,7 @@ PROFILE = (*Profile.model_fields, *CLOUD)
 _RANGE = re.compile(r"(\d{1,5})(?:\s*-\s*(\d{1,5}))?")
 
 
-def written_out(document: Document, complaints: list[Complaint]) -> Document:
+def apply_defaults(document: ParsedFile, complaints: list[Complaint]) -> ParsedFile:
     """The descriptor with all of that in it, and the lines where it was written."""
     lines = dict(document.lines)
     content = dict(document.content)
@@ -39,13 +39,13 @@ def written_out(document: Document, complaints: list[Complaint]) -> Document:
         content = {key: value for key, value in content.items() if key not in misplaced}
     if isinstance(content["profiles"], list):
         content["profiles"] = [
-            _profile(each, ("profiles", str(index)), lines, complaints) if isinstance(each, dict) else each
+            _expand_profile(each, ("profiles", str(index)), lines, complaints) if isinstance(each, dict) else each
             for index, each in enumerate(content["profiles"])
         ]
-    return Document(document.name, content, lines)
+    return ParsedFile(document.name, content, lines)
 
 
-def _profile(
+def _expand_profile(
     written: Mapping[str, Any], key: Key, lines: dict[Key, int], complaints: list[Complaint]
 ) -> dict[str, Any]:
     profile = dict(written)
@@ -55,19 +55,21 @@ def _profile(
             Complaint((*key, cloud[0]), f"{cloud[0]} asked beside vcpu_sets; write it in a set, or no sets")
         )
     elif cloud:
-        profile = _cloud(profile, key, lines, complaints)
+        profile = _expand_cloud_vm(profile, key, lines, complaints)
     if isinstance(profile.get("vcpu_sets"), list):
         profile["vcpu_sets"] = [
-            _set(each, (*key, "vcpu_sets", str(index)), complaints) if isinstance(each, dict) else each
+            _expand_set(each, (*key, "vcpu_sets", str(index)), complaints) if isinstance(each, dict) else each
             for index, each in enumerate(profile["vcpu_sets"])
         ]
     hypervisor = profile.get("hypervisor")
     if isinstance(hypervisor, dict) and isinstance(hypervisor.get("capabilities"), list):
-        profile["hypervisor"] = hypervisor | {"capabilities": list(_capabilities(hypervisor["capabilities"]))}
+        profile["hypervisor"] = hypervisor | {"capabilities": list(_expand_capabilities(hypervisor["capabilities"]))}
     return profile
 
 
-def _cloud(profile: dict[str, Any], key: Key, lines: dict[Key, int], complaints: list[Complaint]) -> dict[str, Any]:
+def _expand_cloud_vm(
+    profile: dict[str, Any], key: Key, lines: dict[Key, int], complaints: list[Complaint]
+) -> dict[str, Any]:
     """One set for all of it, which may be split over nodes unless something else is written."""
     one = (*key, "vcpu_sets", "0")
     lines.setdefault(one, lines.get(key, 1))
@@ -84,7 +86,8 @@ def _cloud(profile: dict[str, Any], key: Key, lines: dict[Key, int], complaints:
     if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= VCPUS_MAX:
         complaints.append(
             Complaint(
-                (*key, "vcpu_count"), f"{shown(count)} asked, 1 to {VCPUS_MAX} vCPUs expected; write their number"
+                (*key, "vcpu_count"),
+                f"{preview_value(count)} asked, 1 to {VCPUS_MAX} vCPUs expected; write their number",
             )
         )
         count = 1
@@ -94,16 +97,18 @@ def _cloud(profile: dict[str, Any], key: Key, lines: dict[Key, int], complaints:
     return {"topology": "unrestricted"} | rest | {"vcpu_sets": [only]}
 
 
-def _set(written: Mapping[str, Any], key: Key, complaints: list[Complaint]) -> dict[str, Any]:
+def _expand_set(written: Mapping[str, Any], key: Key, complaints: list[Complaint]) -> dict[str, Any]:
     found = dict(written)
     if isinstance(found.get("vcpus"), (str, int)) and not isinstance(found["vcpus"], bool):
-        found["vcpus"] = _numbers(str(found["vcpus"]), (*key, "vcpus"), complaints)
+        found["vcpus"] = _parse_vcpus(str(found["vcpus"]), (*key, "vcpus"), complaints)
     if isinstance(found.get("interfaces"), list):
-        found["interfaces"] = [_interface(each) if isinstance(each, dict) else each for each in found["interfaces"]]
+        found["interfaces"] = [
+            _expand_interface(each) if isinstance(each, dict) else each for each in found["interfaces"]
+        ]
     return found
 
 
-def _numbers(text: str, key: Key, complaints: list[Complaint]) -> list[int]:
+def _parse_vcpus(text: str, key: Key, complaints: list[Complaint]) -> list[int]:
     """`0-3,6` as numbers."""
     found: list[int] = []
     for part in text.split(","):
@@ -111,18 +116,20 @@ def _numbers(text: str, key: Key, complaints: list[Complaint]) -> list[int]:
         first, last = (int(matched[1]), int(matched[2] or matched[1])) if matched else (1, 0)
         if first > last or last >= VCPUS_MAX:
             expected = f"numbers of vCPUs below {VCPUS_MAX} expected"
-            complaints.append(Complaint(key, f"{shown(part.strip())} asked, {expected}; write for example 0-3,6"))
+            complaints.append(
+                Complaint(key, f"{preview_value(part.strip())} asked, {expected}; write for example 0-3,6")
+            )
             return [0]
         found += range(first, last + 1)
     return found
 
 
-def _interface(written: Mapping[str, Any]) -> dict[str, Any]:
+def _expand_interface(written: Mapping[str, Any]) -> dict[str, Any]:
     mode = written.get("mode")
     return dict(written) | ({"mode": MODES[mode]} if isinstance(mode, str) and mode in MODES else {})
 
 
-def _capabilities(written: list[Any]) -> Iterator[Any]:
+def _expand_capabilities(written: list[Any]) -> Iterator[Any]:
     seen: set[str] = set()
     for each in written:
         for name in CAPABILITY_SETS.get(each, (each,)) if isinstance(each, str) else (each,):

@@ -21,19 +21,19 @@ ANTAGONISTS = ("cpu", "memory", "cache")
 USAGES = ("memory_bytes_per_s", "inter_node_bytes_per_s", "llc_bytes")
 
 
-def complaints(vmd: VmDescriptor) -> Iterator[Complaint]:
+def check_vmd(vmd: VmDescriptor) -> Iterator[Complaint]:
     """Everything that contradicts itself or is beyond any host, by key."""
     if not vmd.name.strip() or len(vmd.name) > NAME_MAX or not vmd.name.isprintable() or "/" in vmd.name:
         asked = f"{vmd.name[:NAME_MAX]!r} asked" if vmd.name else "nothing found"
         yield Complaint(("name",), f"{asked}, 1 to {NAME_MAX} printable characters without / expected; write a name")
     if not vmd.image.isprintable():
         yield Complaint(("image",), f"{vmd.image[:NAME_MAX]!r} asked, printable characters expected; leave out others")
-    yield from _absurd(vmd, ())
+    yield from _check_numbers(vmd, ())
     for index, profile in enumerate(vmd.profiles):
-        yield from _of_profile(profile, ("profiles", str(index)))
+        yield from _check_profile(profile, ("profiles", str(index)))
 
 
-def doubts(vmd: VmDescriptor) -> Iterator[Complaint]:
+def find_doubts(vmd: VmDescriptor) -> Iterator[Complaint]:
     """What can be, and is probably a slip."""
     names = Counter(profile.name for profile in vmd.profiles if len(vmd.profiles) > 1)
     for index, profile in enumerate(vmd.profiles):
@@ -41,20 +41,20 @@ def doubts(vmd: VmDescriptor) -> Iterator[Complaint]:
         if names[profile.name] > 1:
             text = f"name {profile.name!r}" if profile.name else "no name"
             yield Complaint(key, f"has {text}, as another profile has; messages will not tell them apart")
-        yield from _doubts_of_profile(profile, key)
+        yield from _find_profile_doubts(profile, key)
 
 
-def _absurd(value: object, key: Key) -> Iterator[Complaint]:
+def _check_numbers(value: object, key: Key) -> Iterator[Complaint]:
     """Numbers beyond any host, or that are none."""
     if isinstance(value, Value):
         for name in type(value).model_fields:
-            yield from _absurd(getattr(value, name), (*key, name))
+            yield from _check_numbers(getattr(value, name), (*key, name))
     elif isinstance(value, dict):
         for name, each in value.items():
-            yield from _absurd(each, (*key, str(name)))
+            yield from _check_numbers(each, (*key, str(name)))
     elif isinstance(value, tuple):
         for index, each in enumerate(value):
-            yield from _absurd(each, (*key, str(index)))
+            yield from _check_numbers(each, (*key, str(index)))
     elif isinstance(value, (int, float)) and not (math.isfinite(value) and 0 <= value <= NUMBER_MAX):
         text = (
             f"{value:g}"
@@ -64,10 +64,10 @@ def _absurd(value: object, key: Key) -> Iterator[Complaint]:
         yield Complaint(key, f"{text} asked, 0 to {NUMBER_MAX:g} expected; write what a host can have")
 
 
-def _of_profile(profile: Profile, key: Key) -> Iterator[Complaint]:
+def _check_profile(profile: Profile, key: Key) -> Iterator[Complaint]:
     vcpus = Counter(vcpu for each in profile.vcpu_sets for vcpu in each.vcpus)
     for index, each in enumerate(profile.vcpu_sets):
-        yield from _of_set(each, vcpus, (*key, "vcpu_sets", str(index)))
+        yield from _check_set(each, vcpus, (*key, "vcpu_sets", str(index)))
     if sum(vcpus.values()) > VCPUS_MAX:
         yield Complaint((*key, "vcpu_sets"), f"{sum(vcpus.values())} vCPUs asked, at most {VCPUS_MAX} expected")
     elif missing := sorted(set(range(len(vcpus))) - set(vcpus)):
@@ -84,10 +84,10 @@ def _of_profile(profile: Profile, key: Key) -> Iterator[Complaint]:
         elif {a, b} in [set(earlier.sets) for earlier in profile.links[:index]]:
             yield Complaint(where, f"sets {a} and {b} asked a second time; write their bandwidth once")
     if profile.impact:
-        yield from _of_impact(profile.impact, (*key, "impact"))
+        yield from _check_impact(profile.impact, (*key, "impact"))
 
 
-def _of_set(each: VcpuSet, vcpus: Counter[int], key: Key) -> Iterator[Complaint]:
+def _check_set(each: VcpuSet, vcpus: Counter[int], key: Key) -> Iterator[Complaint]:
     for vcpu in sorted({vcpu for vcpu in each.vcpus if vcpus[vcpu] > 1}):
         yield Complaint(
             (*key, "vcpus"), f"vCPU {vcpu} asked, it is there {vcpus[vcpu]} times; give it to one set, once"
@@ -96,18 +96,18 @@ def _of_set(each: VcpuSet, vcpus: Counter[int], key: Key) -> Iterator[Complaint]
     for index, pair in enumerate(each.pairs):
         where = (*key, "pairs", str(index))
         if strangers := [vcpu for vcpu in pair if vcpu not in each.vcpus]:
-            there = _span(each.vcpus)
+            there = _format_numbers(each.vcpus)
             yield Complaint(where, f"vCPU {strangers[0]} asked, the set has {there}; pair vCPUs of one set")
         if len(pair) < 2:
             yield Complaint(where, f"{list(pair)} asked, two vCPUs or more expected; leave single ones out")
         if twice := [vcpu for vcpu in pair if paired[vcpu] > 1]:
             yield Complaint(where, f"vCPU {twice[0]} asked, it is in a pair already; pair it once")
-    yield from _of_memory(each.memory, (*key, "memory"))
+    yield from _check_memory(each.memory, (*key, "memory"))
     for index, interface in enumerate(each.interfaces):
-        yield from _of_interface(interface, (*key, "interfaces", str(index)))
+        yield from _check_interface(interface, (*key, "interfaces", str(index)))
 
 
-def _of_memory(memory: SetMemory, key: Key) -> Iterator[Complaint]:
+def _check_memory(memory: SetMemory, key: Key) -> Iterator[Complaint]:
     size, count = memory.large_page_bytes, memory.large_page_count
     if count and size is None:
         yield Complaint((*key, "large_page_count"), f"{count} asked without large_page_bytes; add for example 1GB")
@@ -121,13 +121,13 @@ def _of_memory(memory: SetMemory, key: Key) -> Iterator[Complaint]:
         yield Complaint((*key, "total_bytes"), f"{asked}; ask for as much or more, large pages are part of it")
 
 
-def _of_interface(interface: Interface, key: Key) -> Iterator[Complaint]:
+def _check_interface(interface: Interface, key: Key) -> Iterator[Complaint]:
     if (interface.bandwidth_bps or 0) > interface.speed_bps:
         asked = f"{format_bps(interface.bandwidth_bps or 0)} asked of a port of {format_bps(interface.speed_bps)}"
         yield Complaint((*key, "bandwidth_bps"), f"{asked}; ask for less, or for a faster port")
 
 
-def _of_impact(impact: Impact, key: Key) -> Iterator[Complaint]:
+def _check_impact(impact: Impact, key: Key) -> Iterator[Complaint]:
     needed: dict[int, tuple[str, Any, tuple[str, ...]]] = {
         1: ("degradation_max_ratio", impact.degradation_max_ratio, ANTAGONISTS),
         2: ("identical_max_count", impact.identical_max_count, ()),
@@ -146,7 +146,7 @@ def _of_impact(impact: Impact, key: Key) -> Iterator[Complaint]:
             yield Complaint((*key, "degradation_max_ratio", name), f"{ratio:g} asked, 0 to 1 or 100% expected")
 
 
-def _doubts_of_profile(profile: Profile, key: Key) -> Iterator[Complaint]:
+def _find_profile_doubts(profile: Profile, key: Key) -> Iterator[Complaint]:
     modes = [interface.mode for each in profile.vcpu_sets for interface in each.interfaces]
     if profile.hypervisor.accelerated_vswitch and "vswitch" not in modes:
         where = (*key, "hypervisor", "accelerated_vswitch")
@@ -164,7 +164,7 @@ def _doubts_of_profile(profile: Profile, key: Key) -> Iterator[Complaint]:
             yield Complaint((*where, "vcpus"), text)
 
 
-def _span(numbers: tuple[int, ...]) -> str:
+def _format_numbers(numbers: tuple[int, ...]) -> str:
     """Numbers as people write them: `0-7`."""
     ordered = sorted(numbers)
     whole = ordered == list(range(ordered[0], ordered[-1] + 1)) and len(ordered) > 1

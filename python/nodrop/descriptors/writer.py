@@ -10,42 +10,42 @@ from nodrop.model.base import Value
 from nodrop.model.vmd import VmDescriptor
 from nodrop.system.yaml_reader import Dumper
 
-Form = Literal["yaml", "json", "xml"]
+DescriptorForm = Literal["yaml", "json", "xml"]
 ROOTS = {"HostDescriptor": "chd", "VmDescriptor": "vmd"}
 INLINE_MAX = 88
 WIDTH = 10**6
 """Nothing is broken into lines."""
 
 
-def text_of(value: Value, form: Form) -> str:
+def format_descriptor(value: Value, form: DescriptorForm) -> str:
     """A descriptor as text that `read_chd` or `read_vmd` reads again. A VM's leaves out what nobody asked."""
-    content = content_of(value)
+    content = to_content(value)
     if form == "json":
         return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
     if form == "xml":
         return to_xml(content, ROOTS.get(type(value).__name__, "value"))
-    text: str = yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=WIDTH)
+    text: str = yaml.dump(content, Dumper=_DescriptorDumper, sort_keys=False, allow_unicode=True, width=WIDTH)
     return text
 
 
-def content_of(value: Value) -> dict[str, Any]:
+def to_content(value: Value) -> dict[str, Any]:
     """A descriptor as plain lists and keys with values."""
     if isinstance(value, VmDescriptor):
-        asked: dict[str, Any] = _whole(value.model_dump(mode="json", exclude_defaults=True))
+        asked: dict[str, Any] = _to_integers(value.model_dump(mode="json", exclude_defaults=True))
         return {"vmd_version": value.vmd_version} | asked
     return value.model_dump(mode="json")
 
 
-def _whole(value: Any) -> Any:
+def _to_integers(value: Any) -> Any:
     """The same with 10000000000.0 as 10000000000."""
     if isinstance(value, dict):
-        return {key: _whole(each) for key, each in value.items()}
+        return {key: _to_integers(each) for key, each in value.items()}
     if isinstance(value, list):
-        return [_whole(each) for each in value]
+        return [_to_integers(each) for each in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+class _DescriptorDumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
     """As the configuration's, by libyaml where it is there; lists of numbers and words in one line."""
 
     yaml_implicit_resolvers = Dumper.yaml_implicit_resolvers
@@ -55,10 +55,10 @@ class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[mi
         return True
 
 
-def _listed(dumper: Any, items: list[Any]) -> yaml.SequenceNode:
+def _represent_list(dumper: Any, items: list[Any]) -> yaml.SequenceNode:
     short = not any(isinstance(each, dict) for each in items) and len(str(items)) <= INLINE_MAX
     node: yaml.SequenceNode = dumper.represent_sequence("tag:yaml.org,2002:seq", items, flow_style=short)
     return node
 
 
-_Dumper.add_representer(list, _listed)
+_DescriptorDumper.add_representer(list, _represent_list)

@@ -15,14 +15,14 @@ from xml.sax.saxutils import escape, quoteattr
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
 _NAME = re.compile(r"(?![xX][mM][lL])[A-Za-z_][A-Za-z0-9_.-]*")
-_UNFIT = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_IN_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 section 2.2 cannot hold, and the carriage return, which parsers turn into a line feed."""
-_DEEPEST = 60
+_DEPTH_MAX = 60
 
 
 def to_xml(value: Json, root: str) -> str:
     """A value as an XML document whose root element has this name; indented, ends with a newline."""
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + "\n".join(_lines(root, value, "")) + "\n"
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + "\n".join(_format_element(root, value, "")) + "\n"
 
 
 def from_xml(text: str) -> tuple[str, Json]:
@@ -37,29 +37,29 @@ def from_xml(text: str) -> tuple[str, Json]:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
         raise ValueError(f"is no well-formed XML: {error}") from None
-    return root.tag, _value(root, 0)
+    return root.tag, _parse_value(root, 0)
 
 
-def _lines(name: str, value: Json, indent: str, key: str = "") -> Iterable[str]:
-    kind, text = _leaf(value)
+def _format_element(name: str, value: Json, indent: str, key: str = "") -> Iterable[str]:
+    kind, text = _format_leaf(value)
     opened = name + key + (f' type="{kind}"' if kind else "")
     if text is not None:
         yield f"{indent}<{opened}>{escape(text)}</{name}>" if text else f"{indent}<{opened}/>"
         return
-    children = _children(value)
+    children = _list_children(value)
     if not children:
         yield f"{indent}<{opened}/>"
         return
     yield f"{indent}<{opened}>"
     for child, child_key, each in children:
-        yield from _lines(child, each, indent + "  ", child_key)
+        yield from _format_element(child, each, indent + "  ", child_key)
     yield f"{indent}</{name}>"
 
 
-def _leaf(value: Json) -> tuple[str, str | None]:
+def _format_leaf(value: Json) -> tuple[str, str | None]:
     """Type and text of an element; no text: it has children."""
     if isinstance(value, str):
-        return ("json", json.dumps(value)) if _UNFIT.search(value) else ("", value)
+        return ("json", json.dumps(value)) if _NOT_IN_XML.search(value) else ("", value)
     if isinstance(value, Mapping):
         return "map", None
     if isinstance(value, Sequence):
@@ -68,48 +68,48 @@ def _leaf(value: Json) -> tuple[str, str | None]:
     return kind, json.dumps(value)
 
 
-def _children(value: Json) -> list[tuple[str, str, Json]]:
+def _list_children(value: Json) -> list[tuple[str, str, Json]]:
     """Name, attribute for the key and value of each."""
     if isinstance(value, Mapping):
-        return [(*_named(key), each) for key, each in value.items()]
+        return [(*_format_key(key), each) for key, each in value.items()]
     assert isinstance(value, Sequence) and not isinstance(value, str)
     return [("item", "", each) for each in value]
 
 
-def _named(key: str) -> tuple[str, str]:
+def _format_key(key: str) -> tuple[str, str]:
     if _NAME.fullmatch(key) and key != "entry":
         return key, ""
-    return "entry", f" json={quoteattr(json.dumps(key))}" if _UNFIT.search(key) else f" key={quoteattr(key)}"
+    return "entry", f" json={quoteattr(json.dumps(key))}" if _NOT_IN_XML.search(key) else f" key={quoteattr(key)}"
 
 
-def _value(element: ElementTree.Element, depth: int) -> Json:
-    if depth > _DEEPEST:
-        raise ValueError(f"is nested deeper than {_DEEPEST} elements")
+def _parse_value(element: ElementTree.Element, depth: int) -> Json:
+    if depth > _DEPTH_MAX:
+        raise ValueError(f"is nested deeper than {_DEPTH_MAX} elements")
     kind, text = element.get("type", ""), element.text or ""
     if kind == "map":
         found: dict[str, Json] = {}
         for child in element:
-            key = _key(child)
+            key = _parse_key(child)
             if key in found:
                 raise ValueError(f"has {key!r} twice in <{element.tag}>")
-            found[key] = _value(child, depth + 1)
+            found[key] = _parse_value(child, depth + 1)
         return found
     if kind == "list":
-        return [_value(child, depth + 1) for child in element]
+        return [_parse_value(child, depth + 1) for child in element]
     if kind not in ("", "json", "number", "boolean", "null") or len(element):
         raise ValueError(f"has <{element.tag}> of type {kind or 'text'!r} where text, a map or a list is expected")
-    return _scalar(element.tag, kind, text)
+    return _parse_scalar(element.tag, kind, text)
 
 
-def _key(element: ElementTree.Element) -> str:
+def _parse_key(element: ElementTree.Element) -> str:
     if element.tag != "entry":
         return element.tag
     if "json" in element.attrib:
-        return str(_scalar("entry", "json", element.attrib["json"]))
+        return str(_parse_scalar("entry", "json", element.attrib["json"]))
     return element.get("key", "")
 
 
-def _scalar(tag: str, kind: str, text: str) -> Json:
+def _parse_scalar(tag: str, kind: str, text: str) -> Json:
     if not kind:
         return text
     try:

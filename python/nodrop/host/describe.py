@@ -4,7 +4,7 @@ import datetime
 from concurrent.futures import ThreadPoolExecutor
 
 from nodrop import __version__
-from nodrop.descriptors.fingerprint import with_fingerprints
+from nodrop.descriptors.fingerprint import add_fingerprints
 from nodrop.host import (
     datapath,
     hwloc,
@@ -93,7 +93,7 @@ def describe_host(
         ),
         warnings=(*warnings, *doubts),
     )
-    return with_fingerprints(described)
+    return add_fingerprints(described)
 
 
 def _now() -> ObservationTime:

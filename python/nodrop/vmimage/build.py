@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 from nodrop import __version__
 from nodrop.errors import ImageError
-from nodrop.vmimage.bundle_program import libraries
-from nodrop.vmimage.disk import disk, loaders
-from nodrop.vmimage.initrd import Entry, archive, executable, link
-from nodrop.vmimage.manifest import FileUsed, Manifest, copyright_of, used
-from nodrop.vmimage.modules import WANTED, Modules
-from nodrop.vmimage.packages import Deb, Packages, sha256_of
+from nodrop.vmimage.bundle_program import find_libraries
+from nodrop.vmimage.disk import build_loader_files, write_disk
+from nodrop.vmimage.initrd import InitrdEntry, build_archive, executable_entry, link_entry
+from nodrop.vmimage.manifest import FileUsed, Manifest, describe_package, read_copyright
+from nodrop.vmimage.modules import GUEST_MODULES, KernelModules
+from nodrop.vmimage.packages import Deb, Packages, compute_sha256
 from nodrop.vmimage.testpmd import MODULES as TESTPMD_MODULES
-from nodrop.vmimage.testpmd import testpmd
+from nodrop.vmimage.testpmd import collect_testpmd
 
 KERNEL = "linux-image-cloud-amd64"
 PACKAGES = ("busybox-static", "mtools", "syslinux", "systemd-boot-efi")
@@ -35,7 +35,7 @@ COMMAND_LINE = (
 )
 SCRIPTS = ("known", "user-data", "manage", "forward", "status")
 """What `init` calls, in lib/nodrop of the guest."""
-OTHERS = ("testpmd",)
+EXTRA_FORWARDERS = ("testpmd",)
 """Forwarders that Debian has in packages, beside nodrop-vnf. It has none of VPP."""
 
 
@@ -52,7 +52,7 @@ class Recipe(NamedTuple):
     epoch_s: int = EPOCH_S
 
 
-class Image(NamedTuple):
+class VmImage(NamedTuple):
     """What was built."""
 
     disk: bytes
@@ -60,52 +60,52 @@ class Image(NamedTuple):
     """Of the disk as it is, format `raw`."""
 
 
-def build(recipe: Recipe, on_progress: Callable[[str], None] = lambda _: None) -> Image:
+def build_image(recipe: Recipe, on_progress: Callable[[str], None] = lambda _: None) -> VmImage:
     """Build an image; the same recipe gives the same bytes.
 
     Raises: ImageError where something is missing.
     """
-    shared = libraries(recipe.vnf)
+    shared = find_libraries(recipe.vnf)
     on_progress("packages of Debian")
     recipe.packages.prepare((recipe.kernel, *PACKAGES))
     kernel = _kernel(recipe)
     busybox, mtools, syslinux, boot = (recipe.packages.find(name) for name in PACKAGES)
-    added, added_from = testpmd(recipe.packages) if "testpmd" in recipe.others else ({}, ())
-    version, vmlinuz, modules = _kernel_files(kernel, WANTED + (TESTPMD_MODULES if added else ()))
+    added, added_from = collect_testpmd(recipe.packages) if "testpmd" in recipe.others else ({}, ())
+    version, vmlinuz, modules = _kernel_files(kernel, GUEST_MODULES + (TESTPMD_MODULES if added else ()))
     on_progress("file system in memory")
     entries = {
         **added,
-        "bin/busybox": executable(busybox.file("bin/busybox")),
-        "bin/nodrop-vnf": executable(recipe.vnf.read_bytes()),
-        **{path.lstrip("/"): executable(content) for path, content in shared.items()},
-        **{f"lib/modules/{version}/{path}": Entry(content) for path, content in modules.items()},
+        "bin/busybox": executable_entry(busybox.file("bin/busybox")),
+        "bin/nodrop-vnf": executable_entry(recipe.vnf.read_bytes()),
+        **{path.lstrip("/"): executable_entry(content) for path, content in shared.items()},
+        **{f"lib/modules/{version}/{path}": InitrdEntry(content) for path, content in modules.items()},
         **_scripts(),
-        "sbin": link("bin"),
-        "etc/nodrop-vm": Entry(f"nodrop {__version__}\n".encode()),
+        "sbin": link_entry("bin"),
+        "etc/nodrop-vm": InitrdEntry(f"nodrop {__version__}\n".encode()),
     }
     debs = (kernel, busybox, boot, syslinux, mtools, *added_from)
     on_progress("disk")
     files = {
         "vmlinuz": vmlinuz,
-        "initrd.gz": archive(entries, recipe.epoch_s),
-        **loaders(boot.file("usr/lib/systemd/boot/efi/systemd-bootx64.efi"), COMMAND_LINE),
-        **{f"licenses/{deb.source.split()[0]}.txt": copyright_of(deb) for deb in debs},
+        "initrd.gz": build_archive(entries, recipe.epoch_s),
+        **build_loader_files(boot.file("usr/lib/systemd/boot/efi/systemd-bootx64.efi"), COMMAND_LINE),
+        **{f"licenses/{deb.source.split()[0]}.txt": read_copyright(deb) for deb in debs},
     }
-    content = disk(files, mtools, syslinux, recipe.epoch_s)
+    content = write_disk(files, mtools, syslinux, recipe.epoch_s)
     from_here = {str(recipe.vnf): recipe.vnf.read_bytes(), **shared}
-    return Image(
+    return VmImage(
         content,
         Manifest(
             nodrop=__version__,
             format="raw",
             bytes=len(content),
-            sha256=sha256_of(content),
+            sha256=compute_sha256(content),
             kernel=version,
             command_line=COMMAND_LINE,
             built_at_epoch_s=recipe.epoch_s,
             forwarders=("vnf-l2", "vnf-l3", *sorted(recipe.others)),
-            packages=tuple(used(deb) for deb in debs),
-            vnf=tuple(FileUsed(path=path, sha256=sha256_of(each)) for path, each in from_here.items()),
+            packages=tuple(describe_package(deb) for deb in debs),
+            vnf=tuple(FileUsed(path=path, sha256=compute_sha256(each)) for path, each in from_here.items()),
             modules=tuple(Path(path).stem for path in modules if path.endswith(".ko")),
         ),
     )
@@ -129,10 +129,10 @@ def _kernel_files(kernel: Deb, wanted: tuple[str, ...]) -> tuple[str, bytes, dic
     version = image.removeprefix("boot/vmlinuz-")
     below = f"lib/modules/{version}/"
     found = {path.partition(below)[2]: content for path, content in files.items() if below in path}
-    return version, files[image], Modules(found).chosen(wanted)
+    return version, files[image], KernelModules(found).chosen(wanted)
 
 
-def _scripts() -> dict[str, Entry]:
+def _scripts() -> dict[str, InitrdEntry]:
     guest = resources.files("nodrop.vmimage") / "guest"
     targets = {"init": "init", **{name: f"lib/nodrop/{name}" for name in SCRIPTS}}
-    return {target: executable((guest / name).read_bytes()) for name, target in targets.items()}
+    return {target: executable_entry((guest / name).read_bytes()) for name, target in targets.items()}

@@ -16,7 +16,7 @@ NEEDED, NAMES = 1, 5
 STATIC = ("statically linked", "not a dynamic executable")
 
 
-def libraries(program: Path) -> dict[str, bytes]:
+def find_libraries(program: Path) -> dict[str, bytes]:
     """Shared libraries of a program by their paths on this machine, its loader among them; none for a static one.
 
     Raises: ImageError where it is no program for x86-64, or lacks a library.
@@ -41,7 +41,7 @@ def libraries(program: Path) -> dict[str, bytes]:
     return found
 
 
-def needed(program: bytes) -> Iterator[str]:
+def list_needed(program: bytes) -> Iterator[str]:
     """Names of the shared libraries that a program or a library asks for itself.
 
     Source: elf(5). A table of segments says where the dynamic section is and which addresses are where in the file.

@@ -14,7 +14,7 @@ from nodrop.errors import ImageError
 from nodrop.vmimage.packages import Deb
 
 MIB = 2**20
-ROOM_BYTES = MIB
+OVERHEAD_BYTES = MIB
 """What the file system takes for itself, and SYSLINUX."""
 SERIAL = "4e4f4452"
 LABEL = "NODROP"
@@ -24,7 +24,7 @@ MEDIUM = "0xf8"
 TIMEOUT_S = 120
 
 
-def loaders(systemd_boot: bytes, command_line: str) -> dict[str, bytes]:
+def build_loader_files(systemd_boot: bytes, command_line: str) -> dict[str, bytes]:
     """Files of the two loaders, for a kernel `vmlinuz` with `initrd.gz`."""
     syslinux = f"DEFAULT nodrop\nLABEL nodrop\n KERNEL /vmlinuz\n INITRD /initrd.gz\n APPEND {command_line}\n"
     entry = f"title nodrop\nlinux /vmlinuz\ninitrd /initrd.gz\noptions {command_line}\n"
@@ -36,16 +36,16 @@ def loaders(systemd_boot: bytes, command_line: str) -> dict[str, bytes]:
     }
 
 
-def disk(files: Mapping[str, bytes], mtools: Deb, syslinux: Deb, epoch_s: int) -> bytes:
+def write_disk(files: Mapping[str, bytes], mtools: Deb, syslinux: Deb, epoch_s: int) -> bytes:
     """The bytes of a disk with these files.
 
     Raises: ImageError where a program of the packages does not run here.
     """
     with tempfile.TemporaryDirectory(prefix="nodrop-vm-image-") as scratch:
-        return _Writer(Path(scratch), mtools, syslinux, epoch_s).write(files)
+        return _DiskWriter(Path(scratch), mtools, syslinux, epoch_s).write(files)
 
 
-class _Writer:
+class _DiskWriter:
     """Writes one disk in a directory of its own."""
 
     def __init__(self, scratch: Path, mtools: Deb, syslinux: Deb, epoch_s: int) -> None:
@@ -63,7 +63,7 @@ class _Writer:
         self._disk = scratch / "disk"
 
     def write(self, files: Mapping[str, bytes]) -> bytes:
-        size = sum(-(-len(content) // 4096) * 4096 for content in files.values()) + ROOM_BYTES
+        size = sum(-(-len(content) // 4096) * 4096 for content in files.values()) + OVERHEAD_BYTES
         mebibytes = -(-size // MIB)
         with self._disk.open("wb") as file:
             file.truncate(mebibytes * MIB)

@@ -14,7 +14,7 @@ CONSOLE = (5, 1)
 """Device number. Without this node the first process has no standard output."""
 
 
-class Entry(NamedTuple):
+class InitrdEntry(NamedTuple):
     """A file, a link, or a node."""
 
     content: bytes = b""
@@ -23,33 +23,33 @@ class Entry(NamedTuple):
     device: tuple[int, int] = (0, 0)
 
 
-def executable(content: bytes) -> Entry:
+def executable_entry(content: bytes) -> InitrdEntry:
     """A program."""
-    return Entry(content, stat.S_IFREG | 0o755)
+    return InitrdEntry(content, stat.S_IFREG | 0o755)
 
 
-def link(target: str) -> Entry:
+def link_entry(target: str) -> InitrdEntry:
     """A symbolic link."""
-    return Entry(target.encode(), stat.S_IFLNK | 0o777)
+    return InitrdEntry(target.encode(), stat.S_IFLNK | 0o777)
 
 
-def archive(entries: Mapping[str, Entry], epoch_s: int) -> bytes:
+def build_archive(entries: Mapping[str, InitrdEntry], epoch_s: int) -> bytes:
     """The file system, compressed; directories are made where a path needs them, all belongs to root."""
-    whole = {"dev/console": Entry(mode=stat.S_IFCHR | 0o600, device=CONSOLE), **entries}
+    whole = {"dev/console": InitrdEntry(mode=stat.S_IFCHR | 0o600, device=CONSOLE), **entries}
     directories = {str(parent) for path in whole for parent in PurePosixPath(path).parents} - {"."}
-    whole |= {path: Entry(mode=stat.S_IFDIR | 0o755) for path in directories}
-    parts = [_written(number, path, whole[path], epoch_s) for number, path in enumerate(sorted(whole), 1)]
-    parts.append(_written(0, "TRAILER!!!", Entry(mode=0), 0))
+    whole |= {path: InitrdEntry(mode=stat.S_IFDIR | 0o755) for path in directories}
+    parts = [_format_entry(number, path, whole[path], epoch_s) for number, path in enumerate(sorted(whole), 1)]
+    parts.append(_format_entry(0, "TRAILER!!!", InitrdEntry(mode=0), 0))
     return gzip.compress(b"".join(parts), COMPRESSION_LEVEL, mtime=0)
 
 
-def _written(number: int, path: str, entry: Entry, epoch_s: int) -> bytes:
+def _format_entry(number: int, path: str, entry: InitrdEntry, epoch_s: int) -> bytes:
     name = path.encode() + b"\0"
     links = 2 if stat.S_ISDIR(entry.mode) else 1
     fields = (number, entry.mode, 0, 0, links, epoch_s, len(entry.content), 0, 0, *entry.device, len(name), 0)
     head = b"070701" + b"".join(b"%08X" % each for each in fields)
-    return _padded(head + name) + _padded(entry.content)
+    return _pad(head + name) + _pad(entry.content)
 
 
-def _padded(content: bytes) -> bytes:
+def _pad(content: bytes) -> bytes:
     return content + b"\0" * (-len(content) % 4)

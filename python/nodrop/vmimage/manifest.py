@@ -47,23 +47,23 @@ class Manifest(Value):
     """Of the kernel."""
 
 
-def used(deb: Deb) -> PackageUsed:
+def describe_package(deb: Deb) -> PackageUsed:
     """A package as a manifest names it."""
     return PackageUsed(
         name=deb.name,
         version=deb.fields["Version"],
         source=deb.source,
         sha256=deb.sha256,
-        licences=licences(copyright_of(deb).decode("utf-8", "replace")),
+        licences=list_licences(read_copyright(deb).decode("utf-8", "replace")),
     )
 
 
-def copyright_of(deb: Deb) -> bytes:
+def read_copyright(deb: Deb) -> bytes:
     """A package's copyright file. Source: Debian Policy 12.5."""
     return deb.files(f"usr/share/doc/{deb.name}/copyright".__eq__).get(f"usr/share/doc/{deb.name}/copyright", b"")
 
 
-def licences(copyright_file: str) -> tuple[str, ...]:
+def list_licences(copyright_file: str) -> tuple[str, ...]:
     """Short names of all licences that a copyright file has, where it is one that programs can read."""
     named = re.findall(r"^License: *(\S.*?)\s*$", copyright_file, re.MULTILINE)
     return tuple(dict.fromkeys(named)) or ("see its copyright file",)

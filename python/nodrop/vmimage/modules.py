@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 from nodrop.errors import ImageError
 
-WANTED = (
+GUEST_MODULES = (
     # what a NIC is: emulated ones, and virtual functions
     *("virtio_pci", "virtio_net", "vmxnet3", "e1000", "e1000e", "ixgbevf", "iavf", "mlx4_en", "mlx5_core", "bnxt_en"),
     # what a config drive comes by
@@ -19,28 +19,32 @@ WANTED = (
     *("af_packet", "virtio_rng"),
 )
 """Of these each that the kernel has as a module; what it has built in is there anyway."""
-REQUIRED = ("virtio_pci", "virtio_net")
+REQUIRED_MODULES = ("virtio_pci", "virtio_net")
 
 
-class Modules:
+class KernelModules:
     """All modules of a kernel."""
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
         """Take their files, by paths below lib/modules/VERSION/."""
-        self._paths = {_name(path): path for path in files if ".ko" in PurePosixPath(path).name}
+        self._paths = {_module_name(path): path for path in files if ".ko" in PurePosixPath(path).name}
         self._files = files
 
-    def chosen(self, wanted: Iterable[str] = WANTED) -> dict[str, bytes]:
+    def chosen(self, wanted: Iterable[str] = GUEST_MODULES) -> dict[str, bytes]:
         """Those that are wanted, with all they need, and modules.dep and modules.alias over them."""
         names = self._with_needs(name for name in wanted if name in self._paths)
-        for name in REQUIRED:
+        for name in REQUIRED_MODULES:
             if name not in self._paths:
                 raise ImageError(f"module {name} asked, the kernel's package has none; name another one: --kernel")
         content = {name: self._content(name) for name in names}
-        aliases = (f"alias {alias} {name}\n" for name in names for alias in sorted(_told(content[name], "alias")))
-        needs = (f"{_plain(self._paths[name])}: {' '.join(self._needs(name))}".rstrip() + "\n" for name in names)
+        aliases = (
+            f"alias {alias} {name}\n" for name in names for alias in sorted(_read_modinfo(content[name], "alias"))
+        )
+        needs = (
+            f"{_strip_compression(self._paths[name])}: {' '.join(self._needs(name))}".rstrip() + "\n" for name in names
+        )
         return {
-            **{_plain(self._paths[name]): content[name] for name in names},
+            **{_strip_compression(self._paths[name]): content[name] for name in names},
             "modules.dep": "".join(needs).encode(),
             "modules.alias": "".join(aliases).encode(),
         }
@@ -66,10 +70,10 @@ class Modules:
                     order[need] = None
 
         visit(name)
-        return [_plain(self._paths[each]) for each in reversed(order)]
+        return [_strip_compression(self._paths[each]) for each in reversed(order)]
 
     def _direct(self, name: str) -> list[str]:
-        told = _told(self._content(name), "depends")
+        told = _read_modinfo(self._content(name), "depends")
         return [each for line in told for each in line.replace("-", "_").split(",") if each in self._paths]
 
     def _content(self, name: str) -> bytes:
@@ -78,7 +82,7 @@ class Modules:
         return lzma.decompress(content) if path.endswith(".xz") else content
 
 
-def _told(module: bytes, key: str) -> list[str]:
+def _read_modinfo(module: bytes, key: str) -> list[str]:
     """What a module says under a key of its section .modinfo: texts KEY=VALUE that end in a zero byte."""
     found, mark = [], b"\0" + key.encode() + b"="
     at = module.find(mark)
@@ -90,9 +94,9 @@ def _told(module: bytes, key: str) -> list[str]:
     return found
 
 
-def _name(path: str) -> str:
+def _module_name(path: str) -> str:
     return PurePosixPath(path).name.split(".")[0].replace("-", "_")
 
 
-def _plain(path: str) -> str:
+def _strip_compression(path: str) -> str:
     return path.removesuffix(".xz")

@@ -60,7 +60,7 @@ class Deb:
     @cached_property
     def sha256(self) -> str:
         """Of the file."""
-        return sha256_of(self.path.read_bytes())
+        return compute_sha256(self.path.read_bytes())
 
     def files(self, wanted: Callable[[str], bool]) -> dict[str, bytes]:
         """The files in it that are wanted, by their paths without a leading slash; links to them are followed."""
@@ -89,7 +89,7 @@ class Deb:
         if stem not in self._unpacked:
             name, content = next((each for each in self._parts.items() if each[0].startswith(stem)), ("", b""))
             try:
-                self._unpacked[stem] = UNPACK.get(Path(name).suffix, bytes)(content)
+                self._unpacked[stem] = DECOMPRESSORS.get(Path(name).suffix, bytes)(content)
             except (OSError, EOFError, ValueError, lzma.LZMAError) as error:
                 raise ImageError(f"{self.path}: {stem} asked, it cannot be unpacked: {error}") from error
         try:
@@ -98,7 +98,7 @@ class Deb:
             raise ImageError(f"{self.path}: {stem} asked, it cannot be read: {error}") from error
 
 
-def sha256_of(content: bytes) -> str:
+def compute_sha256(content: bytes) -> str:
     """In hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
 
@@ -114,7 +114,7 @@ def _ar_members(content: bytes) -> Iterator[tuple[str, bytes]]:
         at += size + size % 2
 
 
-def _from_zstd(content: bytes) -> bytes:
+def _decompress_zstd(content: bytes) -> bytes:
     """As Ubuntu packs its packages; Python has no zstd before 3.14."""
     program = shutil.which("zstd")
     if not program:
@@ -122,10 +122,10 @@ def _from_zstd(content: bytes) -> bytes:
     return subprocess.run([program, "-dc"], input=content, stdout=subprocess.PIPE, check=True).stdout
 
 
-UNPACK = {".xz": lzma.decompress, ".gz": gzip.decompress, ".zst": _from_zstd}
+DECOMPRESSORS = {".xz": lzma.decompress, ".gz": gzip.decompress, ".zst": _decompress_zstd}
 
 
-class Offer(NamedTuple):
+class AptOffer(NamedTuple):
     """A file that apt would download."""
 
     file: str
@@ -139,15 +139,15 @@ class Packages:
     def __init__(self, directory: Path | None, cache: Path | None = None) -> None:
         """Take a directory that has them all, for work without a network, or the cache to download to."""
         self._directory = directory
-        self._cache = cache or _usual_cache()
-        self._offers: dict[str, Offer] = {}
+        self._cache = cache or _default_cache()
+        self._offers: dict[str, AptOffer] = {}
 
     def prepare(self, names: Iterable[str]) -> None:
         """Ask for several packages at once, to spare time; what is wrong with one is said when it is to be found."""
         asked = [name for name in names if name not in self._offers]
         if asked and not self._directory:
             with contextlib.suppress(ImageError):
-                self._offers |= _offers(asked)
+                self._offers |= _query_apt(asked)
 
     def find(self, name: str) -> Deb:
         """The package of that name.
@@ -181,39 +181,39 @@ class Packages:
         path = self._cache / offer.file
         if not self._is_whole(path, offer):
             self._cache.mkdir(parents=True, exist_ok=True)
-            _apt("download", "-qq", f"{name}:amd64", directory=self._cache)
+            _run_apt("download", "-qq", f"{name}:amd64", directory=self._cache)
         if not self._is_whole(path, offer):
             raise ImageError(f"{path}: what apt downloaded is not what it promised; remove the file and try again")
         return Deb(path)
 
-    def _is_whole(self, path: Path, offer: Offer) -> bool:
-        return path.exists() and (not offer.sha256 or sha256_of(path.read_bytes()) == offer.sha256)
+    def _is_whole(self, path: Path, offer: AptOffer) -> bool:
+        return path.exists() and (not offer.sha256 or compute_sha256(path.read_bytes()) == offer.sha256)
 
-    def _offer(self, name: str) -> Offer:
-        offer = self._offers.get(name) or _offers([name]).get(name)
+    def _offer(self, name: str) -> AptOffer:
+        offer = self._offers.get(name) or _query_apt([name]).get(name)
         if offer is None:
             raise ImageError(f"package {name} asked, apt knows of no file of it; try: apt-get update")
         return offer
 
 
-def _offers(names: Sequence[str]) -> dict[str, Offer]:
+def _query_apt(names: Sequence[str]) -> dict[str, AptOffer]:
     """What apt would download for each name: lines of 'URI' FILE SIZE ALGORITHM:DIGEST."""
-    told = _apt("--print-uris", "-qq", "download", *(f"{name}:amd64" for name in names), directory=Path("/"))
+    told = _run_apt("--print-uris", "-qq", "download", *(f"{name}:amd64" for name in names), directory=Path("/"))
     found = {}
     for line in told.splitlines():
         words = line.split()
         if len(words) >= 3 and words[1].endswith(".deb"):
             kind, _, digest = words[3].partition(":") if len(words) > 3 else ("", "", "")
-            found[words[1].split("_")[0]] = Offer(words[1], digest if kind == "SHA256" else "")
+            found[words[1].split("_")[0]] = AptOffer(words[1], digest if kind == "SHA256" else "")
     return found
 
 
-def _usual_cache() -> Path:
+def _default_cache() -> Path:
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "nodrop" / "packages"
 
 
-def _apt(*arguments: str, directory: Path) -> str:
+def _run_apt(*arguments: str, directory: Path) -> str:
     if not shutil.which("apt-get"):
         raise ImageError(
             "packages of Debian asked, this system has no apt-get; build where there is one, "

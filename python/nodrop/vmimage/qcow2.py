@@ -6,9 +6,9 @@ import tempfile
 from pathlib import Path
 
 from nodrop.errors import ImageError
-from nodrop.vmimage.build import Image
+from nodrop.vmimage.build import VmImage
 from nodrop.vmimage.manifest import Manifest
-from nodrop.vmimage.packages import sha256_of
+from nodrop.vmimage.packages import compute_sha256
 
 TIMEOUT_S = 300
 
@@ -21,10 +21,10 @@ def check_writable(file: Path, form: str) -> None:
     if not file.parent.is_dir():
         raise ImageError(f"{file}: cannot be written: no directory {file.parent}; make it first")
     if form == "qcow2":
-        _qemu_img()
+        _find_qemu_img()
 
 
-def write(image: Image, file: Path, form: str) -> Manifest:
+def write_image(image: VmImage, file: Path, form: str) -> Manifest:
     """Write an image, whole or not at all; gives the manifest of what is written.
 
     Raises: ImageError where it cannot be written, or qcow2 is asked without qemu-img.
@@ -33,24 +33,24 @@ def write(image: Image, file: Path, form: str) -> Manifest:
         with tempfile.TemporaryDirectory(prefix=".nodrop-vm-image-", dir=file.parent) as scratch:
             raw = Path(scratch) / "raw"
             raw.write_bytes(image.disk)
-            made = raw if form == "raw" else _qcow2(raw)
+            made = raw if form == "raw" else _convert_to_qcow2(raw)
             content = made.read_bytes()
             made.replace(file)
     except OSError as error:
         raise ImageError(f"{file}: cannot be written: {error.strerror}") from error
-    return image.manifest.model_copy(update={"format": form, "bytes": len(content), "sha256": sha256_of(content)})
+    return image.manifest.model_copy(update={"format": form, "bytes": len(content), "sha256": compute_sha256(content)})
 
 
-def _qcow2(raw: Path) -> Path:
+def _convert_to_qcow2(raw: Path) -> Path:
     made = raw.with_name("qcow2")
-    command = [_qemu_img(), "convert", "-f", "raw", "-O", "qcow2", "-c", str(raw), str(made)]
+    command = [_find_qemu_img(), "convert", "-f", "raw", "-O", "qcow2", "-c", str(raw), str(made)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     if done.returncode:
         raise ImageError(f"qemu-img convert asked, it says: {done.stderr.strip()}")
     return made
 
 
-def _qemu_img() -> str:
+def _find_qemu_img() -> str:
     program = shutil.which("qemu-img")
     if not program:
         raise ImageError(

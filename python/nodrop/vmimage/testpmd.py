@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from nodrop.errors import ImageError
-from nodrop.vmimage.bundle_program import needed
-from nodrop.vmimage.initrd import Entry, executable, link
+from nodrop.vmimage.bundle_program import list_needed
+from nodrop.vmimage.initrd import InitrdEntry, executable_entry, link_entry
 from nodrop.vmimage.packages import Deb, Packages
 
 PACKAGE = "dpdk-dev"
@@ -27,12 +27,12 @@ MODULES = ("uio_pci_generic", "vfio_pci")
 """Of the kernel, by which DPDK gets at a NIC."""
 
 
-def testpmd(packages: Packages) -> tuple[dict[str, Entry], tuple[Deb, ...]]:
+def collect_testpmd(packages: Packages) -> tuple[dict[str, InitrdEntry], tuple[Deb, ...]]:
     """Its files in a guest, and the packages that they are from.
 
     Raises: ImageError where a package or a library is not to be had.
     """
-    taken = _Taken(packages)
+    taken = _FileCollector(packages)
     root = packages.find(PACKAGE)
     taken.take(root, {PROGRAM: root.file(PROGRAM)})
     abi = re.search(r"librte-eal(\d+)", root.fields["Depends"])
@@ -43,19 +43,19 @@ def testpmd(packages: Packages) -> tuple[dict[str, Entry], tuple[Deb, ...]]:
         found = driver.files(lambda path: "librte_" in path and path.endswith(f".so.{abi[1]}"))
         taken.take(driver, {path: content for path, content in found.items() if PLUGINS not in path})
         taken.entries |= {
-            path.removesuffix(f".{abi[1]}"): link(f"/{LIBRARY}/{PurePosixPath(path).name}")
+            path.removesuffix(f".{abi[1]}"): link_entry(f"/{LIBRARY}/{PurePosixPath(path).name}")
             for path in found
             if PLUGINS in path
         }
     return taken.entries, tuple(taken.debs.values())
 
 
-class _Taken:
+class _FileCollector:
     """What was taken so far."""
 
     def __init__(self, packages: Packages) -> None:
         self._packages = packages
-        self.entries: dict[str, Entry] = {}
+        self.entries: dict[str, InitrdEntry] = {}
         self.debs: dict[str, Deb] = {}
         self._libraries: set[str] = set()
         self._known: dict[str, Deb] = {}
@@ -64,8 +64,8 @@ class _Taken:
         """Take files of a package, and what they need."""
         self.debs[deb.name] = deb
         for path, content in files.items():
-            self.entries[path] = executable(content)
-            for name in needed(content):
+            self.entries[path] = executable_entry(content)
+            for name in list_needed(content):
                 if name not in self._libraries and name not in {PurePosixPath(each).name for each in files}:
                     self._libraries.add(name)
                     self.take(*self._provider(deb, name))

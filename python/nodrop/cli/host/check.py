@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodrop.cli.console import console, show_lines
-from nodrop.cli.host.host_argument import named, the_host
+from nodrop.cli.host.host_argument import name_host, read_or_describe_host
 from nodrop.errors import ConfigError, HostError, HostUndecidedError
 
 if TYPE_CHECKING:
@@ -43,16 +43,16 @@ def check(context: click.Context, ids: tuple[str, ...], profile: "CheckProfile",
     """
     from nodrop.host.check import check_host
 
-    host = the_host(file)
-    checks = _chosen(check_host(host, profile), ids)
-    _say(checks, named(host, file), profile, form, in_full=bool(ids))
+    host = read_or_describe_host(file)
+    checks = _select_checks(check_host(host, profile), ids)
+    _print_checks(checks, name_host(host, file), profile, form, in_full=bool(ids))
     if any(each.failed for each in checks):
         context.exit(HostError.exit_code)
     if any(each.open for each in checks):
         context.exit(HostUndecidedError.exit_code)
 
 
-def _chosen(checks: "Sequence[HostCheck]", ids: tuple[str, ...]) -> "tuple[HostCheck, ...]":
+def _select_checks(checks: "Sequence[HostCheck]", ids: tuple[str, ...]) -> "tuple[HostCheck, ...]":
     by_id = {each.id: each for each in checks}
     for name in ids:
         if name.upper() not in by_id:
@@ -60,7 +60,7 @@ def _chosen(checks: "Sequence[HostCheck]", ids: tuple[str, ...]) -> "tuple[HostC
     return tuple(by_id[name.upper()] for name in ids) if ids else tuple(checks)
 
 
-def _say(checks: "Sequence[HostCheck]", who: str, profile: "CheckProfile", form: str, in_full: bool) -> None:
+def _print_checks(checks: "Sequence[HostCheck]", who: str, profile: "CheckProfile", form: str, in_full: bool) -> None:
     from nodrop.report.check import check_json, check_lines, check_markdown, full_lines
 
     if form == "json":

@@ -46,22 +46,22 @@ def describe(
     nodrop host describe --capture machine.tar.gz     for a report of what is wrong; look at it first
     nodrop host describe --root machine.tar.gz        and what it says there
     """
-    from nodrop.descriptors import text_of
+    from nodrop.descriptors import format_descriptor
     from nodrop.store import write_text
 
-    host = _described(root, capture, _cpus(eligible_cpus))
+    host = _describe(root, capture, _parse_cpus(eligible_cpus))
     form = form or ("yaml" if output else "table")
     if form == "table" and not output:
-        _show(host)
+        _print_table(host)
         return
-    text = _table(host) if form == "table" else text_of(host, form)  # type: ignore[arg-type]
+    text = _format_table(host) if form == "table" else format_descriptor(host, form)  # type: ignore[arg-type]
     if output:
         write_text(Path(output), text)
     else:
         click.echo(text, nl=False)
 
 
-def _described(root: str | None, capture: str | None, cpus: tuple[int, ...] | None) -> "HostDescriptor":
+def _describe(root: str | None, capture: str | None, cpus: tuple[int, ...] | None) -> "HostDescriptor":
     from nodrop.host import capture as captures
     from nodrop.host.describe import describe_host, open_this_machine
 
@@ -75,7 +75,7 @@ def _described(root: str | None, capture: str | None, cpus: tuple[int, ...] | No
     return describe_host(open_this_machine(), cpus)
 
 
-def _cpus(written: str | None) -> tuple[int, ...] | None:
+def _parse_cpus(written: str | None) -> tuple[int, ...] | None:
     from nodrop.system.cpu_sets import parse_cpu_list
 
     if written is None:
@@ -86,7 +86,7 @@ def _cpus(written: str | None) -> tuple[int, ...] | None:
     return found
 
 
-def _show(host: "HostDescriptor") -> None:
+def _print_table(host: "HostDescriptor") -> None:
     from rich.console import Group
 
     from nodrop.cli.console import show
@@ -95,7 +95,7 @@ def _show(host: "HostDescriptor") -> None:
     show(Group(*host_parts(host)), sys.stdout)
 
 
-def _table(host: "HostDescriptor") -> str:
+def _format_table(host: "HostDescriptor") -> str:
     from rich.console import Console
 
     from nodrop.report.host.table import host_parts

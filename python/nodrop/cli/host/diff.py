@@ -8,13 +8,13 @@ import click
 
 from nodrop.cli.completion_types import DIR, RESULT
 from nodrop.cli.console import console, show
-from nodrop.cli.host.host_argument import the_host
+from nodrop.cli.host.host_argument import read_or_describe_host
 from nodrop.errors import ConfigError
 
 if TYPE_CHECKING:
     from nodrop.model.chd import HostDescriptor
 
-DIFFERENT = 1
+EXIT_DIFFERENT = 1
 """As of diff and cmp."""
 EPILOG = """
 \b
@@ -49,7 +49,7 @@ def diff(context: click.Context, /, a: str, b: str | None, results_dir: str, **f
     from nodrop.analysis.host_diff import diff_hosts
     from nodrop.report.host.diff import diff_json, diff_lines
 
-    one, other = _host(a, results_dir), _host(b, results_dir) if b else _here()
+    one, other = _read_host(a, results_dir), _read_host(b, results_dir) if b else _describe_this_machine()
     changes = diff_hosts(one[0], other[0], momentary=flags["momentary"])
     names = one[1], other[1]
     if flags["form"] == "json":
@@ -57,29 +57,29 @@ def diff(context: click.Context, /, a: str, b: str | None, results_dir: str, **f
     else:
         show(Group(*diff_lines(*names, changes, console(sys.stdout).width)), sys.stdout)
     if any(each.kind != "known" for each in changes):
-        context.exit(DIFFERENT)
+        context.exit(EXIT_DIFFERENT)
 
 
-def _host(word: str, results_dir: str) -> "tuple[HostDescriptor, str]":
+def _read_host(word: str, results_dir: str) -> "tuple[HostDescriptor, str]":
     """What a file describes, or what a run was measured on, and which host and run that is."""
     from nodrop import store
 
     file = Path(word)
     if word == "-" or (file.is_file() and not _is_result(file)):
-        host = the_host(word)
-        return host, _titled(host, word)
+        host = read_or_describe_host(word)
+        return host, _format_title(host, word)
     result = store.load(word, results_dir)
     if result.facts is None or result.facts.chd is None:
         raise ConfigError(
             f"{word}: the host it was measured on asked, run {result.run_id} keeps no description of it, as releases "
             "before this one did not; name a later run, or a file of `nodrop host describe`"
         )
-    return result.facts.chd, _titled(result.facts.chd, f"run {result.run_id}")
+    return result.facts.chd, _format_title(result.facts.chd, f"run {result.run_id}")
 
 
-def _here() -> "tuple[HostDescriptor, str]":
-    host = the_host(None)
-    return host, _titled(host, "this machine")
+def _describe_this_machine() -> "tuple[HostDescriptor, str]":
+    host = read_or_describe_host(None)
+    return host, _format_title(host, "this machine")
 
 
 def _is_result(file: Path) -> bool:
@@ -88,6 +88,6 @@ def _is_result(file: Path) -> bool:
         return b'"schema_version"' in opened.read(200)
 
 
-def _titled(host: "HostDescriptor", word: str) -> str:
+def _format_title(host: "HostDescriptor", word: str) -> str:
     name = host.host.hostname.value or host.host.id.value or "a host without a name"
     return f"{name}, as of {host.captured_at} ({word})"

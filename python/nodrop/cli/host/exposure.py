@@ -8,7 +8,7 @@ import click
 
 from nodrop.cli.console import console, show_lines
 
-PROGRAM_S = 3.0
+PROGRAM_TIMEOUT_S = 3.0
 
 
 @click.command()
@@ -31,7 +31,7 @@ def exposure(libvirt_uri: str | None, node: str | None, form: str) -> None:
 
     who = node or os.uname().nodename
     uri = libvirt_uri or os.environ.get("LIBVIRT_DEFAULT_URI") or libvirt.SYSTEM
-    stacks = query_exposures(functools.partial(run_program, within_s=PROGRAM_S), who, uri)
+    stacks = query_exposures(functools.partial(run_program, within_s=PROGRAM_TIMEOUT_S), who, uri)
     if form == "json":
         click.echo(exposure_json(FEATURES, stacks, who))
     elif form == "md":

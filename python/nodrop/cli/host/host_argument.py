@@ -9,13 +9,13 @@ if TYPE_CHECKING:
     from nodrop.model.chd import HostDescriptor
 
 
-def the_host(file: str | None) -> "HostDescriptor":
+def read_or_describe_host(file: str | None) -> "HostDescriptor":
     """What a file describes, with a warning where it was edited; without one, this machine as it is now."""
     if file:
-        from nodrop.descriptors import altered, read_chd
+        from nodrop.descriptors import list_altered, read_chd
 
         host = read_chd(file)
-        for half in altered(host):
+        for half in list_altered(host):
             click.echo(f"nodrop: warning: {file}: its {half} were changed after they were written", err=True)
         return host
     from nodrop.host.describe import describe_host, open_this_machine
@@ -23,6 +23,6 @@ def the_host(file: str | None) -> "HostDescriptor":
     return describe_host(open_this_machine())
 
 
-def named(host: "HostDescriptor", file: str | None) -> str:
+def name_host(host: "HostDescriptor", file: str | None) -> str:
     """The host by its name; one that has none by its file."""
     return host.host.hostname.value or (Path(file).stem if file else "this host")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nodrop.cli.console import console, show, show_lines
-from nodrop.cli.host.host_argument import named, the_host
+from nodrop.cli.host.host_argument import name_host, read_or_describe_host
 
 if TYPE_CHECKING:
     from nodrop.model.workload import NetworkFunction
@@ -30,18 +30,20 @@ def workload(vnf: str | None, bare_metal: bool, file: str | None, form: str) -> 
     from nodrop.host.workload import find_function
 
     if vnf:
-        _tell(find_function(vnf), bare_metal, file, form)
+        _print_workload(find_function(vnf), bare_metal, file, form)
     else:
-        _list(form)
+        _print_functions(form)
 
 
-def _tell(vnf: "NetworkFunction", bare_metal: bool, file: str | None, form: str) -> None:
+def _print_workload(vnf: "NetworkFunction", bare_metal: bool, file: str | None, form: str) -> None:
     from nodrop.host.check import check_host
     from nodrop.host.workload import list_standings
     from nodrop.report.workload import Asked, workload_json, workload_lines, workload_markdown
 
-    host = the_host(file)
-    asked = Asked(vnf, list_standings(vnf), {each.id: each for each in check_host(host)}, named(host, file), bare_metal)
+    host = read_or_describe_host(file)
+    asked = Asked(
+        vnf, list_standings(vnf), {each.id: each for each in check_host(host)}, name_host(host, file), bare_metal
+    )
     if form == "json":
         click.echo(workload_json(asked))
     elif form == "md":
@@ -50,7 +52,7 @@ def _tell(vnf: "NetworkFunction", bare_metal: bool, file: str | None, form: str)
         show_lines(workload_lines(asked, console(sys.stdout).width), sys.stdout)
 
 
-def _list(form: str) -> None:
+def _print_functions(form: str) -> None:
     from nodrop.host.workload import list_functions
     from nodrop.report.workload import functions_json, functions_markdown, functions_table
 

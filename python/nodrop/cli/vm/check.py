@@ -34,7 +34,7 @@ def check(file: str, form: str) -> None:
 
     Ends with status 0 if it can be used, with or without remarks, and 2 if it cannot.
     """
-    from nodrop.descriptors import read_vmd, text_of
+    from nodrop.descriptors import format_descriptor, read_vmd
     from nodrop.report.vmd import needs
 
     vmd, remarks = read_vmd(file)
@@ -43,4 +43,4 @@ def check(file: str, form: str) -> None:
         return
     for each in remarks:
         click.echo(f"nodrop: remark: {file}: {each}", err=True)
-    click.echo(text_of(vmd, "json" if form == "json" else "yaml"), nl=False)
+    click.echo(format_descriptor(vmd, "json" if form == "json" else "yaml"), nl=False)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nodrop.model.vmd import VmDescriptor
     from nodrop.vm.config.instance import Instance
 
-Form = Literal["libvirt", "nova", "k8s", "tosca"]
+ConfigForm = Literal["libvirt", "nova", "k8s", "tosca"]
 
 
 @click.command()
@@ -36,7 +36,7 @@ def config(
     vmd: str,
     hosts: tuple[str, ...],
     placed: str | None,
-    form: Form,
+    form: ConfigForm,
     images: tuple[str, ...],
     emulate: bool,
     output: str | None,
@@ -47,21 +47,21 @@ def config(
     networks, for `kubectl apply`. tosca: node templates of ETSI GS NFV-SOL 001. What a format cannot say is in the
     file as comments. Nothing is started; `nodrop vm verify` compares a running VM with its placement.
     """
-    from nodrop.cli.host.host_argument import the_host
+    from nodrop.cli.host.host_argument import read_or_describe_host
     from nodrop.descriptors import read_vmd
     from nodrop.descriptors.placement import read_placement
-    from nodrop.vm.config.instance import instance
-    from nodrop.vm.place.inventory import name_of
+    from nodrop.vm.config.instance import build_instance
+    from nodrop.vm.place.inventory import identify_host
 
     if emulate and form != "libvirt":
         raise ConfigError(f"--emulate asked with --format {form}; only libvirt is told how a VM runs")
     asked, remarks = read_vmd(vmd)
     for remark in remarks:
         click.echo(f"nodrop: {vmd}: {remark}", err=True)
-    known = [the_host(file) for file in hosts or (None,)]
+    known = [read_or_describe_host(file) for file in hosts or (None,)]
     placement = read_placement(placed) if placed else _place(asked, known)
-    host = next((each for each in known if name_of(each) == placement.host_id), known[0])
-    _write(_text(instance(asked, placement, host), form, images, emulate), output)
+    host = next((each for each in known if identify_host(each) == placement.host_id), known[0])
+    _write(_format_config(build_instance(asked, placement, host), form, images, emulate), output)
 
 
 def _place(vmd: "VmDescriptor", hosts: "list[HostDescriptor]") -> "Placement":
@@ -69,9 +69,9 @@ def _place(vmd: "VmDescriptor", hosts: "list[HostDescriptor]") -> "Placement":
 
     from nodrop.cli.console import console, show
     from nodrop.report.placement import place_lines
-    from nodrop.vm.place import place
+    from nodrop.vm.place import place_vm
 
-    result = place(vmd, hosts)
+    result = place_vm(vmd, hosts)
     if result.placement is None:
         show(Group(*place_lines(result, None, console(sys.stderr).width)), sys.stderr)
         raise PlacementError(f"a host for {result.vm} asked, none of {len(hosts)} fits; what each lacks is said above")
@@ -80,17 +80,17 @@ def _place(vmd: "VmDescriptor", hosts: "list[HostDescriptor]") -> "Placement":
     return result.placement
 
 
-def _text(whole: "Instance", form: Form, images: tuple[str, ...], emulate: bool) -> str:
+def _format_config(whole: "Instance", form: ConfigForm, images: tuple[str, ...], emulate: bool) -> str:
     from nodrop.vm.config import k8s, libvirt, nova, tosca
 
     if form == "libvirt":
-        return libvirt.domain(whole, libvirt.Options(images=images, type="qemu" if emulate else "kvm"))
+        return libvirt.write_domain(whole, libvirt.DomainOptions(images=images, type="qemu" if emulate else "kvm"))
     if len(images) > 1:
         raise ConfigError(f"--image given {len(images)} times, --format {form} takes one")
     image = images[0] if images else ""
     if form == "tosca":
-        return tosca.service(whole)
-    return nova.commands(whole, image) if form == "nova" else k8s.manifests(whole, image)
+        return tosca.write_service(whole)
+    return nova.write_commands(whole, image) if form == "nova" else k8s.write_manifests(whole, image)
 
 
 def _write(text: str, output: str | None) -> None:

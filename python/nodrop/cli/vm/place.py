@@ -14,7 +14,7 @@ from nodrop.model.placement import Policy
 if TYPE_CHECKING:
     from nodrop.model.chd import HostDescriptor
     from nodrop.model.placement import PlacementResult
-    from nodrop.vm.place import Reserve, Terms
+    from nodrop.vm.place import HostReserve, PlacementOptions
 
 FORMS = ("text", "json", "yaml")
 SUFFIXES = (".yaml", ".yml", ".json", ".xml")
@@ -59,10 +59,10 @@ def place(vmds: tuple[str, ...], hosts: tuple[str, ...], form: str, output: str 
 
     Ends with status 5 if a VM fits on no host.
     """
-    terms = _terms(flags)
-    known = _hosts(hosts)
-    results, after = _placed(vmds, known, terms, in_full=form != "text")
-    _say(results, known, form)
+    options = _parse_policy(flags)
+    known = _read_hosts(hosts)
+    results, after = _place_all(vmds, known, options, in_full=form != "text")
+    _print_results(results, known, form)
     missing = [each.vm for each in results if each.placement is None]
     if output and not (missing and flags["all_or_nothing"]):
         _write(Path(output), results, known, after)
@@ -73,10 +73,10 @@ def place(vmds: tuple[str, ...], hosts: tuple[str, ...], form: str, output: str 
         )
 
 
-def _terms(flags: dict[str, Any]) -> "Terms":
-    from nodrop.cli.vm.ranking_argument import named_ranking
+def _parse_policy(flags: dict[str, Any]) -> "PlacementOptions":
+    from nodrop.cli.vm.ranking_argument import parse_ranking
     from nodrop.units import parse_percent
-    from nodrop.vm.place import Terms
+    from nodrop.vm.place import PlacementOptions
 
     try:
         share = parse_percent(flags["min_guarantee"]) / 100
@@ -84,21 +84,21 @@ def _terms(flags: dict[str, Any]) -> "Terms":
         raise ConfigError(f"--min-guarantee: {error}") from None
     if not 0 <= share <= 1:
         raise ConfigError(f"--min-guarantee: {flags['min_guarantee']} asked, 0 % to 100 % make sense; write 75%")
-    return Terms(
+    return PlacementOptions(
         policy=flags["policy"],
-        ranking=named_ranking(flags["ranking"], flags["results_dir"]),
-        reserve=_reserve(flags["reserve"]),
+        ranking=parse_ranking(flags["ranking"], flags["results_dir"]),
+        reserve=_parse_reserve(flags["reserve"]),
         guarantee_min_ratio=share,
         unknown_passes=flags["accept_unknown"],
     )
 
 
-def _reserve(written: str) -> "Reserve":
+def _parse_reserve(written: str) -> "HostReserve":
     """`cores=1,memory=2GiB`. Raises ConfigError."""
     from nodrop.units import parse_bytes, parse_count
-    from nodrop.vm.place import Reserve
+    from nodrop.vm.place import HostReserve
 
-    reserve = Reserve()
+    reserve = HostReserve()
     for part in filter(None, (each.strip() for each in written.split(","))):
         key, _, value = part.partition("=")
         try:
@@ -115,23 +115,23 @@ def _reserve(written: str) -> "Reserve":
     return reserve
 
 
-def _hosts(asked: tuple[str, ...]) -> "dict[str, HostDescriptor]":
+def _read_hosts(asked: tuple[str, ...]) -> "dict[str, HostDescriptor]":
     """Hosts by what tells them apart. Raises ConfigError where two are one."""
-    from nodrop.cli.host.host_argument import the_host
-    from nodrop.vm.place.inventory import name_of
+    from nodrop.cli.host.host_argument import read_or_describe_host
+    from nodrop.vm.place.inventory import identify_host
 
     found: dict[str, HostDescriptor] = {}
     files: dict[str, str] = {}
-    for file in _files(asked) if asked else [None]:
-        host = the_host(file)
-        name = name_of(host)
+    for file in _list_files(asked) if asked else [None]:
+        host = read_or_describe_host(file)
+        name = identify_host(host)
         if name in found:
             raise ConfigError(f"--host: {file} and {files[name]} both describe host {name}; leave out the older one")
         found[name], files[name] = host, file or "this machine"
     return found
 
 
-def _files(asked: tuple[str, ...]) -> Iterator[str]:
+def _list_files(asked: tuple[str, ...]) -> Iterator[str]:
     for each in asked:
         if not Path(each).is_dir():
             yield each
@@ -142,14 +142,14 @@ def _files(asked: tuple[str, ...]) -> Iterator[str]:
         yield from inside
 
 
-def _placed(
-    files: tuple[str, ...], hosts: "dict[str, HostDescriptor]", terms: "Terms", in_full: bool
+def _place_all(
+    files: tuple[str, ...], hosts: "dict[str, HostDescriptor]", options: "PlacementOptions", in_full: bool
 ) -> "tuple[list[PlacementResult], dict[str, HostDescriptor]]":
     """VMs one after the other, and the hosts that changed by it; `in_full`: every reason of every host."""
-    from nodrop.descriptors import read_vmd, with_fingerprints
-    from nodrop.vm.place import compiled, decide, explained, subtract_placement
+    from nodrop.descriptors import add_fingerprints, read_vmd
+    from nodrop.vm.place import build_inventory, choose_host, explain_decision, subtract_placement
 
-    rooms = {name: compiled(host) for name, host in hosts.items()}
+    rooms = {name: build_inventory(host) for name, host in hosts.items()}
     results: list[PlacementResult] = []
     names: dict[str, int] = {}
     after: dict[str, HostDescriptor] = {}
@@ -159,21 +159,21 @@ def _placed(
             click.echo(f"nodrop: {file}: {remark}", err=True)
         names[vmd.name] = names.get(vmd.name, 0) + 1
         name = vmd.name if names[vmd.name] == 1 else f"{vmd.name}#{names[vmd.name]}"
-        result = explained(decide(vmd, tuple(rooms.values()), terms, name), in_full=in_full)
+        result = explain_decision(choose_host(vmd, tuple(rooms.values()), options, name), in_full=in_full)
         if result.placement:
             host = result.placement.host_id
-            after[host] = with_fingerprints(subtract_placement(rooms[host].host, result.placement))
-            rooms[host] = compiled(after[host])
+            after[host] = add_fingerprints(subtract_placement(rooms[host].host, result.placement))
+            rooms[host] = build_inventory(after[host])
         results.append(result)
     return results, after
 
 
-def _say(results: "Sequence[PlacementResult]", hosts: "dict[str, HostDescriptor]", form: str) -> None:
+def _print_results(results: "Sequence[PlacementResult]", hosts: "dict[str, HostDescriptor]", form: str) -> None:
     if form != "text":
-        from nodrop.descriptors import text_of
+        from nodrop.descriptors import format_descriptor
         from nodrop.model.placement import PlacementBatch
 
-        click.echo(text_of(PlacementBatch(results=tuple(results)), form), nl=False)  # type: ignore[arg-type]
+        click.echo(format_descriptor(PlacementBatch(results=tuple(results)), form), nl=False)  # type: ignore[arg-type]
         return
     from rich.console import Group
 
@@ -195,26 +195,28 @@ def _write(
 ) -> None:
     """A file for each VM that is placed, and for each host that changed by it. Raises ConfigError."""
     from nodrop import store
-    from nodrop.descriptors import text_of
+    from nodrop.descriptors import format_descriptor
 
     store.require_writable(directory, "-o")
     for each in results:
         if each.placement:
-            _write_file(directory / f"{_plain(each.vm)}.placement.yaml", text_of(each.placement, "yaml"))
+            _write_file(
+                directory / f"{_to_file_name(each.vm)}.placement.yaml", format_descriptor(each.placement, "yaml")
+            )
     called = [host.host.hostname.value for host in hosts.values()]
     for name, host in after.items():
         hostname = host.host.hostname.value
         unique = hostname if hostname and called.count(hostname) == 1 else name
-        _write_file(directory / f"{_plain(unique)}.chd.json", text_of(host, "json"))
+        _write_file(directory / f"{_to_file_name(unique)}.chd.json", format_descriptor(host, "json"))
 
 
 def _write_file(file: Path, text: str) -> None:
     from nodrop import store
 
-    store.write_whole(file, text)
+    store.write_text(file, text)
     click.echo(f"nodrop: wrote {file}", err=True)
 
 
-def _plain(name: str) -> str:
+def _to_file_name(name: str) -> str:
     """A name as that of a file."""
     return "".join(char if char.isalnum() or char in "-._" else "-" for char in name).lstrip(".") or "unnamed"

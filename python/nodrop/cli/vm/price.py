@@ -9,15 +9,15 @@ import click
 
 from nodrop.cli.completion_types import DIR, FILE, RESULT
 from nodrop.cli.outputs import require_writable
-from nodrop.cli.search_options import overrides, search_options, turn_options
+from nodrop.cli.search_options import collect_overrides, lock_options, search_options
 from nodrop.errors import ConfigError, SearchError
 
 if TYPE_CHECKING:
-    from nodrop.analysis.rule_costs import PriceTable
+    from nodrop.analysis.rule_costs import RuleCostTable
     from nodrop.model.event import Event
     from nodrop.model.result import RunResult
     from nodrop.model.vmd import VmDescriptor
-    from nodrop.run.rule_cost import Planned
+    from nodrop.run.rule_cost import RuleCostRuns
     from nodrop.run.suite import Failure
 
 FORMS = ("text", "md", "json")
@@ -50,7 +50,7 @@ Examples:
 @click.option("--format", "form", type=click.Choice(FORMS), default="text", show_default=True, help="How to print it.")
 @click.option("--results-dir", type=DIR, help="Where results are kept.  [default: results]")
 @click.option("-q", "--quiet", is_flag=True, help="No progress, only the prices.")
-@turn_options
+@lock_options
 def price(suite: str | None, **flags: Any) -> int:
     """Measure what each rule of placement is worth on this host.
 
@@ -68,41 +68,41 @@ def price(suite: str | None, **flags: Any) -> int:
     require_writable(flags["impact"], "--impact")
     if suite is None:
         return _measure(flags)
-    _give(_stored(suite, flags["results_dir"] or "results"), flags)
+    _output_table(_read_stored(suite, flags["results_dir"] or "results"), flags)
     return 0
 
 
-def _stored(suite: str, results_dir: str) -> "PriceTable":
-    from nodrop.run.rule_cost import table_of
+def _read_stored(suite: str, results_dir: str) -> "RuleCostTable":
+    from nodrop.run.rule_cost import build_cost_table
     from nodrop.store import suites
 
-    found = suites.find(suite, results_dir)
+    found = suites.load(suite, results_dir)
     if found is None:
         raise ConfigError(f"{suite}: prices asked, it is no list of runs; name a suite, as nodrop vm price printed it")
-    return table_of(found.suite, found.results)
+    return build_cost_table(found.suite, found.results)
 
 
 def _measure(flags: dict[str, Any]) -> int:
     from nodrop.run.machine_lock import measurement_lock
     from nodrop.simulation.duration_estimate import estimate_duration
 
-    planned = _planned(flags)
+    planned = _make_plan(flags)
     estimate = estimate_duration(planned.plans)
     broken = [rule for rule in planned.pricing.rules if not rule.why_not]
     click.echo(
         f"nodrop: {len(planned.plans)} runs, {len(broken)} rules broken in turn and none, {estimate.text}", err=True
     )
     if flags["dry_run"]:
-        _say_plan(planned)
+        _print_plan(planned)
         return 0
     with measurement_lock(planned.plans[0].results_dir, alongside=flags["alongside"], wait=flags["wait"]):
         return _carry_out(planned, flags)
 
 
-def _planned(flags: dict[str, Any]) -> "Planned":
-    from nodrop.host.describe import describe, this_machine
-    from nodrop.run.rule_cost import plan_prices
-    from nodrop.run.rule_cost.plans import Asked
+def _make_plan(flags: dict[str, Any]) -> "RuleCostRuns":
+    from nodrop.host.describe import describe_host, open_this_machine
+    from nodrop.run.rule_cost import plan_rule_costs
+    from nodrop.run.rule_cost.plans import RuleCostRequest
     from nodrop.units import parse_ratio
 
     try:
@@ -117,18 +117,18 @@ def _planned(flags: dict[str, Any]) -> "Planned":
         "results_dir": flags["results_dir"],
     }
     rules = [rule.strip() for rule in (flags["rules"] or "").split(",") if rule.strip()]
-    asked = Asked(
+    asked = RuleCostRequest(
         sources=flags["files"],
-        overrides=overrides(flags, keys),
+        overrides=collect_overrides(flags, keys),
         rules=rules,
-        vm=_vm(flags["vmd"]) if flags["vmd"] else None,
+        vm=_read_vm(flags["vmd"]) if flags["vmd"] else None,
         identical_max=flags["identical"],
         share=share,
     )
-    return plan_prices(asked, describe(this_machine()))
+    return plan_rule_costs(asked, describe_host(open_this_machine()))
 
 
-def _vm(file: str) -> "VmDescriptor":
+def _read_vm(file: str) -> "VmDescriptor":
     from nodrop.descriptors import read_vmd
 
     vm, warnings = read_vmd(Path(file))
@@ -137,7 +137,7 @@ def _vm(file: str) -> "VmDescriptor":
     return vm
 
 
-def _say_plan(planned: "Planned") -> None:
+def _print_plan(planned: "RuleCostRuns") -> None:
     click.echo(f"all rules kept: {planned.pricing.baseline}")
     for rule in planned.pricing.rules:
         said = f"cannot be broken here: {rule.why_not}" if rule.why_not else rule.how
@@ -146,11 +146,11 @@ def _say_plan(planned: "Planned") -> None:
             click.echo(f"  {rule.note}")
 
 
-def _carry_out(planned: "Planned", flags: dict[str, Any]) -> int:
-    from nodrop.cli.measure import progress_on
+def _carry_out(planned: "RuleCostRuns", flags: dict[str, Any]) -> int:
+    from nodrop.cli.measure import open_progress
     from nodrop.model.event import RunDone, SuiteDone
     from nodrop.run.event_sinks import open_sinks
-    from nodrop.run.rule_cost import still_wanted, table_of
+    from nodrop.run.rule_cost import build_cost_table, is_worth_running
     from nodrop.run.suite import execute_suite
     from nodrop.system.signals import interruptible
 
@@ -159,7 +159,7 @@ def _carry_out(planned: "Planned", flags: dict[str, Any]) -> int:
     out = sys.stderr if flags["form"] == "json" else sys.stdout
     with open_sinks(planned.plans[0], _warn) as tell, interruptible() as interruption:
         try:
-            with progress_on(out, flags["quiet"]) as progress:
+            with open_progress(out, flags["quiet"]) as progress:
 
                 def hear(event: "Event") -> None:
                     progress.hear(event)
@@ -173,7 +173,7 @@ def _carry_out(planned: "Planned", flags: dict[str, Any]) -> int:
                     planned.plans,
                     hear,
                     pricing=planned.pricing,
-                    wanted=lambda plan, so_far: still_wanted(planned.pricing, plan, so_far),
+                    run_filter=lambda plan, so_far: is_worth_running(planned.pricing, plan, so_far),
                 )
         except KeyboardInterrupt as interrupt:
             click.echo(f"nodrop: {interrupt or 'stopped'}; what was measured by then follows", err=True)
@@ -181,24 +181,24 @@ def _carry_out(planned: "Planned", flags: dict[str, Any]) -> int:
         finally:
             if over and over[0].path:
                 click.echo(file=out)
-                _give(table_of(over[0].suite, results), flags)
+                _output_table(build_cost_table(over[0].suite, results), flags)
                 click.echo(f"\nresults: {over[0].path}", file=out)
-    _say_failures(outcome.failures)
+    _print_failures(outcome.failures)
     return 0 if any(result.plan.variant == "kept" and result.goals for result in results) else 5
 
 
-def _say_failures(failures: "Sequence[Failure]") -> None:
+def _print_failures(failures: "Sequence[Failure]") -> None:
     """Each run that broke off; those that only did not find all, by their number."""
     unanswered = [failure for failure in failures if isinstance(failure.error, SearchError)]
     for failure in failures:
         if failure not in unanswered:
-            _warn(f"{failure.turn}: {failure.error}")
+            _warn(f"{failure.position}: {failure.error}")
     if unanswered:
         runs = "1 run" if len(unanswered) == 1 else f"{len(unanswered)} runs"
         _warn(f"{runs} did not find all goals in their time; allow more (--budget), on a quiet machine")
 
 
-def _give(table: "PriceTable", flags: dict[str, Any]) -> None:
+def _output_table(table: "RuleCostTable", flags: dict[str, Any]) -> None:
     """Printed, drawn, written."""
     from nodrop.report.rule_cost import impact_text, price_markdown, price_report
 
@@ -212,9 +212,9 @@ def _give(table: "PriceTable", flags: dict[str, Any]) -> None:
         show(price_report(table), sys.stdout)
     if flags["plot"]:
         from nodrop.charts import rule_cost as pictured
-        from nodrop.charts.render import write
+        from nodrop.charts.render import write_chart
 
-        write(pictured.chart(table), Path(flags["plot"]))
+        write_chart(pictured.build_chart(table), Path(flags["plot"]))
     if flags["impact"]:
         Path(flags["impact"]).write_text(impact_text(table), encoding="utf-8")
 

@@ -13,35 +13,35 @@ if TYPE_CHECKING:
 KEYS = ("name", "source", "scores")
 
 
-def named_ranking(written: str, results_dir: str) -> "Ranking":
+def parse_ranking(written: str, results_dir: str) -> "Ranking":
     """`worst-case`, `like:CHD`, `results`, `results:LABEL`, or a file with a table. Raises ConfigError."""
-    from nodrop.vm.ranking.worst_case import WorstCase
+    from nodrop.vm.ranking.worst_case import WorstCaseRanking
 
     kind, _, rest = written.partition(":")
     if written == "worst-case":
-        return WorstCase()
+        return WorstCaseRanking()
     if kind == "like" and rest:
         from nodrop.descriptors import read_chd
-        from nodrop.vm.ranking.features import Features
+        from nodrop.vm.ranking.features import FeatureRanking
 
-        return Features(read_chd(rest).capabilities.processor)
+        return FeatureRanking(read_chd(rest).capabilities.processor)
     if kind == "results":
-        return _learned(results_dir, rest)
+        return _rank_by_results(results_dir, rest)
     if not Path(written).exists():
         raise ConfigError(
             f"--ranking: {written} asked, it is neither a file nor a name; "
             "write worst-case, like:CHD, results, results:LABEL or a file with scores"
         )
-    return _table(written)
+    return _read_table(written)
 
 
-def _table(file: str) -> "Ranking":
+def _read_table(file: str) -> "Ranking":
     """A table from a file: name, source, and scores by model."""
-    from nodrop.descriptors.read_text import MIB, text_in
-    from nodrop.system.yaml_reader import read
-    from nodrop.vm.ranking.table import Table
+    from nodrop.descriptors.read_text import MIB, read_text
+    from nodrop.system.yaml_reader import parse_document
+    from nodrop.vm.ranking.table import BenchmarkRanking
 
-    content = read(text_in(file, "a table of scores", MIB), file).content
+    content = parse_document(read_text(file, "a table of scores", MIB), file).content
     scores = content.get("scores") if isinstance(content, dict) else None
     if not isinstance(scores, dict) or not scores:
         raise ConfigError(f"{file}: scores by model asked, found none; write scores: and lines such as E5-2680: 30.1")
@@ -54,18 +54,20 @@ def _table(file: str) -> "Ranking":
     source = content.get("source")
     if not source:
         raise ConfigError(f"{file}: source asked, found none; say who measured these scores")
-    return Table(str(content.get("name") or Path(file).stem), str(source), {str(key): scores[key] for key in scores})
+    return BenchmarkRanking(
+        str(content.get("name") or Path(file).stem), str(source), {str(key): scores[key] for key in scores}
+    )
 
 
-def _learned(results_dir: str, label: str) -> "Ranking":
+def _rank_by_results(results_dir: str, label: str) -> "Ranking":
     """Our own results: NDR of each processor, the median of the runs of a label. Raises ConfigError."""
     from nodrop.cli.result_filters import make_filter
     from nodrop.store.index import open_index
-    from nodrop.vm.ranking.table import Table
+    from nodrop.vm.ranking.table import BenchmarkRanking
 
     with open_index(results_dir, None) as index:
         rows = index.list(make_filter({"label": label or None, "status": "complete"}, limit=None))
-    runs = [row.summary for row in rows if row.summary.cpu_model and _ndr_pps(row.summary)]
+    runs = [row.summary for row in rows if row.summary.cpu_model and _find_ndr_pps(row.summary)]
     setups = {(run.path, run.frame_size, run.chain_count, run.flow_count, run.bidirectional) for run in runs}
     if len(setups) > 1:
         raise ConfigError(
@@ -74,17 +76,17 @@ def _learned(results_dir: str, label: str) -> "Ranking":
         )
     found: dict[str, list[float]] = {}
     for run in runs:
-        found.setdefault(run.cpu_model, []).append(_ndr_pps(run))
+        found.setdefault(run.cpu_model, []).append(_find_ndr_pps(run))
     if not found:
         what = f"of label {label}" if label else "there"
         raise ConfigError(f"--ranking: results {what} asked, {results_dir} has none with an NDR; name another table")
-    return Table(
+    return BenchmarkRanking(
         f"NDR of {label or 'our runs'} in pps",
         f"{len(runs)} runs in {results_dir}",
         {model: median(figures) for model, figures in found.items()},
     )
 
 
-def _ndr_pps(run: "Summary") -> float:
+def _find_ndr_pps(run: "Summary") -> float:
     """NDR of a run, 0 where it found none or the tester was the limit."""
     return next((each.value for each in run.measures if each.key == "ndr" and each.limit == "sut"), 0.0)

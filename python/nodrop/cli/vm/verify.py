@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 import click
 
 from nodrop.cli.completion_types import FILE
-from nodrop.errors import HostError, HostUnknown
+from nodrop.errors import HostError, HostUndecidedError
 
 if TYPE_CHECKING:
-    from nodrop.model.deployment import Agreement
+    from nodrop.model.deployment import PlacementAgreement
 
 MARKS = {"as placed": "ok", "differs": "no", "unknown": "?"}
 
@@ -26,15 +26,15 @@ def verify(context: click.Context, vm: str, placed: str) -> None:
     Ends with status 0 if everything is as placed, 9 if something differs, 10 if nothing does but some is unknown.
     """
     from nodrop.descriptors.placement import read_placement
-    from nodrop.host.file_tree import Tree
-    from nodrop.host.running_vms import running
-    from nodrop.vm.config.verify import agreements
+    from nodrop.host.file_tree import FileTree
+    from nodrop.host.running_vms import read_running_vm
+    from nodrop.vm.config.verify import compare_deployment
 
     placement = read_placement(placed)
-    found = running(Tree(), vm)
-    lines = agreements(placement, found)
+    found = read_running_vm(FileTree(), vm)
+    lines = compare_deployment(placement, found)
     click.echo(f"VM {found.name or placement.vm}, process {found.pid}; placement of {placement.vm}\n")
-    for line in _table(lines):
+    for line in _format_table(lines):
         click.echo(line)
     states = [each.state for each in lines]
     click.echo(
@@ -43,10 +43,10 @@ def verify(context: click.Context, vm: str, placed: str) -> None:
     if "differs" in states:
         context.exit(HostError.exit_code)
     if "unknown" in states:
-        context.exit(HostUnknown.exit_code)
+        context.exit(HostUndecidedError.exit_code)
 
 
-def _table(lines: "tuple[Agreement, ...]") -> list[str]:
+def _format_table(lines: "tuple[PlacementAgreement, ...]") -> list[str]:
     rows = [("", "what", "as requested", "as deployed")]
     rows += [(MARKS[each.state], each.what, each.asked, each.found) for each in lines]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]

@@ -12,7 +12,7 @@ from nodrop.errors import ConfigError
 if TYPE_CHECKING:
     from nodrop.vmimage.manifest import Manifest
 
-OUTPUT = "nodrop-vm"
+OUTPUT_STEM = "nodrop-vm"
 MIB = 2**20
 EPILOG = """
 \b
@@ -51,30 +51,29 @@ def build(
 
     How to use it: docs/how-to/vm-image.md.
     """
-    from nodrop.vmimage.build import KERNEL, OTHERS, Recipe
-    from nodrop.vmimage.build import build as build_image
+    from nodrop.vmimage.build import EXTRA_FORWARDERS, KERNEL, Recipe, build_image
     from nodrop.vmimage.packages import Packages
-    from nodrop.vmimage.qcow2 import check_writable, write
+    from nodrop.vmimage.qcow2 import check_writable, write_image
 
     form = form or ("raw" if output and Path(output).suffix in (".raw", ".img") else "qcow2")
-    file = Path(output or f"{OUTPUT}.{form}")
+    file = Path(output or f"{OUTPUT_STEM}.{form}")
     check_writable(file, form)
     recipe = Recipe(
         packages=Packages(Path(packages) if packages else None),
-        vnf=_vnf(vnf),
+        vnf=_find_vnf(vnf),
         kernel=kernel or KERNEL,
-        others=_others(others, OTHERS),
-        **_epoch(),
+        others=_check_forwarders(others, EXTRA_FORWARDERS),
+        **_read_epoch(),
     )
     image = build_image(recipe, lambda text: click.echo(f"nodrop: {text}", err=True))
-    told = write(image, file, form)
+    told = write_image(image, file, form)
     if manifest:
         Path(manifest).write_text(told.model_dump_json(indent=2) + "\n")
-    for line in _lines(file, told, manifest):
+    for line in _format_summary(file, told, manifest):
         click.echo(line)
 
 
-def _others(named: tuple[str, ...], known: tuple[str, ...]) -> frozenset[str]:
+def _check_forwarders(named: tuple[str, ...], known: tuple[str, ...]) -> frozenset[str]:
     for name in named:
         if name not in known:
             why = "Debian has no package of it" if name == "vpp" else "nothing is known of it"
@@ -82,14 +81,14 @@ def _others(named: tuple[str, ...], known: tuple[str, ...]) -> frozenset[str]:
     return frozenset(named)
 
 
-def _vnf(named: str | None) -> Path:
+def _find_vnf(named: str | None) -> Path:
     from nodrop.errors import ImageError
-    from nodrop.system.native_binaries import find_program
+    from nodrop.system.native_binaries import find_binary
 
-    return Path(named) if named else find_program("nodrop-vnf", ImageError)
+    return Path(named) if named else find_binary("nodrop-vnf", ImageError)
 
 
-def _epoch() -> dict[str, int]:
+def _read_epoch() -> dict[str, int]:
     """Source: reproducible-builds.org, SOURCE_DATE_EPOCH."""
     written = os.environ.get("SOURCE_DATE_EPOCH")
     if written is None:
@@ -99,7 +98,7 @@ def _epoch() -> dict[str, int]:
     return {"epoch_s": int(written)}
 
 
-def _lines(file: Path, told: "Manifest", manifest: str | None) -> list[str]:
+def _format_summary(file: Path, told: "Manifest", manifest: str | None) -> list[str]:
     version = {each.name: each.version for each in told.packages}
     linked = "static" if len(told.vnf) == 1 else f"with {len(told.vnf) - 1} libraries of this machine"
     return [

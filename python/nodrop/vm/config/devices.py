@@ -8,7 +8,7 @@ from xml.etree import ElementTree as xml
 from nodrop.errors import ConfigError
 from nodrop.model.placement import PlacedInterface
 from nodrop.vm.config import guest
-from nodrop.vm.config.instance import Instance, Piece, architecture, pci
+from nodrop.vm.config.instance import Instance, PlacedPiece, find_architecture, parse_pci_address
 
 VHOST_USER = ("ovs-dpdk", "vpp")
 SOCKETS = {"ovs-dpdk": "/var/run/openvswitch", "vpp": "/var/run/vpp"}
@@ -34,7 +34,7 @@ def add_interfaces(devices: xml.Element, instance: Instance) -> None:
     buses = _add_buses(devices, instance)
     for piece, line in instance.lines:
         element = _add_interface(devices, instance, piece, line)
-        _put(element, buses, piece.number)
+        _set_address(element, buses, piece.number)
 
 
 def add_others(devices: xml.Element, instance: Instance) -> None:
@@ -43,7 +43,7 @@ def add_others(devices: xml.Element, instance: Instance) -> None:
         for address in piece.placed.devices:
             _host_device(devices, address)
     if instance.has_device:
-        arm = architecture(instance) == "aarch64"
+        arm = find_architecture(instance) == "aarch64"
         iommu = xml.SubElement(devices, "iommu", model="smmuv3" if arm else "intel")
         if not arm:
             xml.SubElement(iommu, "driver", intremap="on", caching_mode="on", iotlb="on")
@@ -51,13 +51,13 @@ def add_others(devices: xml.Element, instance: Instance) -> None:
     xml.SubElement(devices, "memballoon", model="none")
 
 
-def notes_of_interfaces(instance: Instance) -> list[str]:
+def collect_interface_notes(instance: Instance) -> list[str]:
     """What has to be set on the host, because the XML cannot."""
     notes = []
     for piece, line in instance.lines:
         where = f"Interface {line.index} of vCPU set {piece.placed.index}"
         if line.mode == "sriov" and line.bandwidth_bps:
-            notes.append(f"{where}: {_pacing(instance, line)}")
+            notes.append(f"{where}: {_pacing_note(instance, line)}")
         if line.mode == "vswitch" and line.vswitch_kind in VHOST_USER:
             path = socket_path(instance, piece, line)
             notes.append(f"{where}: virtual switch {line.vswitch} has to connect, as a client, to {path}.")
@@ -66,27 +66,27 @@ def notes_of_interfaces(instance: Instance) -> list[str]:
     return notes
 
 
-def socket_path(instance: Instance, piece: Piece, line: PlacedInterface) -> str:
+def socket_path(instance: Instance, piece: PlacedPiece, line: PlacedInterface) -> str:
     """Where the guest waits for a virtual switch; short, as socket names have to be."""
     short = hashlib.sha256(instance.uuid.encode()).hexdigest()[:8]
     return f"{SOCKETS[line.vswitch_kind]}/vhu-{short}-{piece.placed.index}-{line.index}"
 
 
-def _add_interface(devices: xml.Element, instance: Instance, piece: Piece, line: PlacedInterface) -> xml.Element:
+def _add_interface(devices: xml.Element, instance: Instance, piece: PlacedPiece, line: PlacedInterface) -> xml.Element:
     if line.mode == "dedicated":
         return _host_device(devices, line.pci_id)
     add = _add_vf if line.mode == "sriov" else _add_virtual
     return add(devices, instance, piece, line)
 
 
-def _add_vf(devices: xml.Element, instance: Instance, piece: Piece, line: PlacedInterface) -> xml.Element:
+def _add_vf(devices: xml.Element, instance: Instance, piece: PlacedPiece, line: PlacedInterface) -> xml.Element:
     element = xml.SubElement(devices, "interface", type="hostdev", managed="yes")
     xml.SubElement(element, "mac", address=instance.mac(piece.placed.index, line.index))
     _address(xml.SubElement(element, "source"), line.pci_id, type="pci")
     return element
 
 
-def _add_virtual(devices: xml.Element, instance: Instance, piece: Piece, line: PlacedInterface) -> xml.Element:
+def _add_virtual(devices: xml.Element, instance: Instance, piece: PlacedPiece, line: PlacedInterface) -> xml.Element:
     if not line.vswitch:
         raise ConfigError(
             f"placement of {instance.placement.vm!r}: interface {line.index} of vCPU set {piece.placed.index} names no "
@@ -118,7 +118,7 @@ def _host_device(devices: xml.Element, address: str) -> xml.Element:
 
 
 def _address(parent: xml.Element, address: str, **more: str) -> None:
-    where = pci(address)
+    where = parse_pci_address(address)
     parts = {each: f"0x{digits}" for each, digits in where._asdict().items()}
     xml.SubElement(parent, "address", {**more, **parts})
 
@@ -139,12 +139,12 @@ def _add_buses(devices: xml.Element, instance: Instance) -> dict[int, int]:
         index += 1
         bus = _controller(devices, index, "pcie-expander-bus")
         target = xml.SubElement(bus, "target", busNr=str(256 - root * BUS_STEP))
-        xml.SubElement(target, "node").text = str(guest.cell_of(instance, piece.number).id)
+        xml.SubElement(target, "node").text = str(guest.find_cell(instance, piece.number).id)
         buses[piece.number] = index + 1
         for slot in range(len(piece.placed.interfaces)):
             port = _controller(devices, index + 1 + slot, "pcie-root-port")
             place = {
-                "type": "pci",
+                "type": "parse_pci_address",
                 "domain": "0x0000",
                 "bus": f"0x{index:02x}",
                 "slot": f"0x{slot:02x}",
@@ -159,10 +159,10 @@ def _controller(devices: xml.Element, index: int, model: str) -> xml.Element:
     return xml.SubElement(devices, "controller", type="pci", index=str(index), model=model)
 
 
-def _put(element: xml.Element, buses: dict[int, int], piece: int) -> None:
+def _set_address(element: xml.Element, buses: dict[int, int], piece: int) -> None:
     if piece in buses:
         place = {
-            "type": "pci",
+            "type": "parse_pci_address",
             "domain": "0x0000",
             "bus": f"0x{buses[piece]:02x}",
             "slot": "0x00",
@@ -172,7 +172,7 @@ def _put(element: xml.Element, buses: dict[int, int], piece: int) -> None:
         buses[piece] += 1
 
 
-def _pacing(instance: Instance, line: PlacedInterface) -> str:
+def _pacing_note(instance: Instance, line: PlacedInterface) -> str:
     vf = instance.vf(line)
     if vf and vf.port.netdev:
         return f"before the start: ip link set {quote(vf.port.netdev)} vf {vf.number} max_tx_rate {_mbps(line)}"

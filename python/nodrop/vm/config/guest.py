@@ -8,7 +8,7 @@ from nodrop.vm.config.instance import Instance
 MEBIBYTE = 2**20
 
 
-class Cell(NamedTuple):
+class GuestCell(NamedTuple):
     """A NUMA node of the guest."""
 
     id: int
@@ -22,7 +22,7 @@ class Cell(NamedTuple):
     host_node: int
 
 
-class Shape(NamedTuple):
+class CpuTopology(NamedTuple):
     """What CPUID tells the guest."""
 
     sockets: int
@@ -30,15 +30,15 @@ class Shape(NamedTuple):
     threads: int
 
 
-def cells(instance: Instance) -> tuple[Cell, ...]:
+def list_cells(instance: Instance) -> tuple[GuestCell, ...]:
     """One for each piece and kind of memory: pages of two sizes cannot back one cell.
 
     First those with vCPUs, so that a guest that asks only for these counts them from 0. Where a set has large pages
     they are with its vCPUs; the rest of its memory is in a cell of its own, next to it. vCPUs without memory on
     their node, which only a VM without topology has, are in the first cell.
     """
-    first: list[Cell] = []
-    more: list[Cell] = []
+    first: list[GuestCell] = []
+    more: list[GuestCell] = []
     for piece in instance.pieces:
         placed = piece.placed
         large = placed.large_page_count * (placed.large_page_bytes or 0)
@@ -46,7 +46,7 @@ def cells(instance: Instance) -> tuple[Cell, ...]:
         if placed.normal_bytes:
             kinds.append((placed.normal_bytes, None))
         for number, (size, page) in enumerate(kinds):
-            cell = Cell(0, piece.number, () if number else piece.vcpus, size, page, placed.node)
+            cell = GuestCell(0, piece.number, () if number else piece.vcpus, size, page, placed.node)
             (more if number else first).append(cell)
     found = [each._replace(id=number) for number, each in enumerate([*first, *more])]
     homeless = [vcpu for piece in instance.pieces if not _bytes(piece.placed) for vcpu in piece.vcpus]
@@ -55,13 +55,13 @@ def cells(instance: Instance) -> tuple[Cell, ...]:
     return tuple(found)
 
 
-def cell_of(instance: Instance, piece: int) -> Cell:
+def find_cell(instance: Instance, piece: int) -> GuestCell:
     """The cell that has the vCPUs of a piece."""
-    found = cells(instance)
+    found = list_cells(instance)
     return next((each for each in found if each.piece == piece), found[0])
 
 
-def shape(instance: Instance) -> Shape:
+def compute_topology(instance: Instance) -> CpuTopology:
     """Threads as they were placed, and the largest sockets that no two vCPU sets share.
 
     All sockets of a guest are of one size. Sets that do not fill such get several smaller ones each: that hides a
@@ -69,13 +69,13 @@ def shape(instance: Instance) -> Shape:
     """
     count = len(instance.cpu_of)
     owner = {vcpu: each.number for each in instance.pieces for vcpu in each.vcpus}
-    threads = _threads(instance, owner)
+    threads = _threads_per_core(instance, owner)
     sizes = [size for size in range(count, 0, -1) if count % size == 0 and size % threads == 0]
-    fit = next((size for size in sizes if _aligned(size, count, owner)), threads)
-    return Shape(sockets=count // fit, cores=fit // threads, threads=threads)
+    fit = next((size for size in sizes if _is_aligned(size, count, owner)), threads)
+    return CpuTopology(sockets=count // fit, cores=fit // threads, threads=threads)
 
 
-def distance(instance: Instance, a: Cell, b: Cell) -> int:
+def compute_distance(instance: Instance, a: GuestCell, b: GuestCell) -> int:
     """As the firmware of the guest shall say: that of the host's nodes; 10 within a cell only."""
     if a.id == b.id:
         return 10
@@ -87,19 +87,19 @@ def distance(instance: Instance, a: Cell, b: Cell) -> int:
     return known if known and 11 < known < 255 else 20
 
 
-def memory_unit(size: int) -> tuple[int, Literal["MiB", "KiB", "b"]]:
+def split_memory_unit(size: int) -> tuple[int, Literal["MiB", "KiB", "b"]]:
     """A size in the largest unit that keeps it whole."""
     if size % MEBIBYTE == 0:
         return size // MEBIBYTE, "MiB"
     return (size // 1024, "KiB") if size % 1024 == 0 else (size, "b")
 
 
-def _threads(instance: Instance, owner: dict[int, int]) -> int:
+def _threads_per_core(instance: Instance, owner: dict[int, int]) -> int:
     """Of a core: n where each n vCPUs in turn are on threads of one core and in one set."""
     count, cpu_of = len(instance.cpu_of), instance.cpu_of
     most = max((len(each) for each in instance.siblings.values()), default=1)
     for size in range(min(most, count), 1, -1):
-        if count % size or not _aligned(size, count, owner):
+        if count % size or not _is_aligned(size, count, owner):
             continue
         groups = [{cpu_of[vcpu] for vcpu in range(start, start + size)} for start in range(0, count, size)]
         if all(group <= instance.siblings.get(min(group), frozenset()) and len(group) == size for group in groups):
@@ -107,7 +107,7 @@ def _threads(instance: Instance, owner: dict[int, int]) -> int:
     return 1
 
 
-def _aligned(size: int, count: int, owner: dict[int, int]) -> bool:
+def _is_aligned(size: int, count: int, owner: dict[int, int]) -> bool:
     return all(len({owner[vcpu] for vcpu in range(start, start + size)}) == 1 for start in range(0, count, size))
 
 

@@ -12,9 +12,9 @@ from nodrop.model.base import Value
 from nodrop.model.chd import HostDescriptor, Port
 from nodrop.model.placement import PlacedInterface, PlacedSet, Placement
 from nodrop.model.vmd import Profile, VcpuSet, VmDescriptor
-from nodrop.vm.place.inventory import name_of
+from nodrop.vm.place.inventory import identify_host
 
-PCI = re.compile(r"([0-9a-f]{4,8}):([0-9a-f]{2}):([0-9a-f]{2})\.([0-7])", re.ASCII | re.IGNORECASE)
+PCI_ADDRESS = re.compile(r"([0-9a-f]{4,8}):([0-9a-f]{2}):([0-9a-f]{2})\.([0-7])", re.ASCII | re.IGNORECASE)
 NAMESPACE = uuid.UUID("8d1ff1de-9a0b-5d0c-a1ac-5a0f7d2d3c11")
 """Ours, for ids made of names."""
 ARCHITECTURES = ("x86_64", "aarch64")
@@ -31,7 +31,7 @@ class PciAddress(NamedTuple):
     function: str
 
 
-class Piece(NamedTuple):
+class PlacedPiece(NamedTuple):
     """A vCPU set, or what of it is on one node where no topology restricts the VM."""
 
     number: int
@@ -51,14 +51,14 @@ class Piece(NamedTuple):
         return tuple(each for each in self.asked.pairs if set(each) <= set(self.placed.cpus))
 
 
-class Line(NamedTuple):
+class PlacedLine(NamedTuple):
     """An interface, and the piece it is with."""
 
-    piece: Piece
+    piece: PlacedPiece
     placed: PlacedInterface
 
 
-class Vf(NamedTuple):
+class PortVf(NamedTuple):
     """A virtual function by its port, as `ip link` names it."""
 
     port: Port
@@ -66,7 +66,7 @@ class Vf(NamedTuple):
 
 
 class Instance(Value):
-    """One VM on one host. `instance` makes it, and makes sure that its parts belong together."""
+    """One VM on one host. `build_instance` makes it, and makes sure that its parts belong together."""
 
     vmd: VmDescriptor
     placement: Placement
@@ -92,16 +92,16 @@ class Instance(Value):
         return str(uuid.uuid5(NAMESPACE, f"{self.placement.vm}@{self.placement.host_id}"))
 
     @cached_property
-    def pieces(self) -> tuple[Piece, ...]:
+    def pieces(self) -> tuple[PlacedPiece, ...]:
         """The vCPU sets in the VMD's order, each with all that is near it."""
         placed = sorted(self.placement.sets, key=lambda each: (each.index, each.node))
         asked = self.profile.vcpu_sets
-        return tuple(Piece(number, asked[each.index], each) for number, each in enumerate(placed))
+        return tuple(PlacedPiece(number, asked[each.index], each) for number, each in enumerate(placed))
 
     @property
-    def lines(self) -> tuple[Line, ...]:
+    def lines(self) -> tuple[PlacedLine, ...]:
         """All interfaces, in the order the guest sees them."""
-        return tuple(Line(piece, each) for piece in self.pieces for each in piece.placed.interfaces)
+        return tuple(PlacedLine(piece, each) for piece in self.pieces for each in piece.placed.interfaces)
 
     @cached_property
     def cpu_of(self) -> dict[int, int]:
@@ -139,13 +139,13 @@ class Instance(Value):
         """A port of the host."""
         return next((each for each in self._ports if each.pci_id == pci_id), None)
 
-    def vf(self, line: PlacedInterface) -> Vf | None:
+    def vf(self, line: PlacedInterface) -> PortVf | None:
         """The virtual function behind an interface, if the host's descriptor has it."""
         port = self.port(line.port_pci_id)
         if port is None or port.sriov is None:
             return None
         number = next((n for n, each in enumerate(port.sriov.vfs) if each.pci_id == line.pci_id), None)
-        return None if number is None else Vf(port, number)
+        return None if number is None else PortVf(port, number)
 
     @cached_property
     def _ports(self) -> tuple[Port, ...]:
@@ -153,7 +153,7 @@ class Instance(Value):
         return tuple(port for nic in (*nics, *self.host.resources.unplaced_nics) for port in nic.ports)
 
 
-def instance(vmd: VmDescriptor, placement: Placement, host: HostDescriptor) -> Instance:
+def build_instance(vmd: VmDescriptor, placement: Placement, host: HostDescriptor) -> Instance:
     """Put together what belongs together.
 
     Raises:
@@ -161,7 +161,7 @@ def instance(vmd: VmDescriptor, placement: Placement, host: HostDescriptor) -> I
     """
     whole = Instance(vmd=vmd, placement=placement, host=host)
     known = 0 <= placement.profile < len(vmd.profiles)
-    faults = [*_of_host(whole), *(_of_sets(whole) if known else ())]
+    faults = [*_host_faults(whole), *(_sets_faults(whole) if known else ())]
     if not known:
         faults.append(f"it is for profile {placement.profile}, the VM has {len(vmd.profiles)} (counted from 0)")
     if faults:
@@ -171,29 +171,31 @@ def instance(vmd: VmDescriptor, placement: Placement, host: HostDescriptor) -> I
     return whole
 
 
-def architecture(whole: Instance) -> str:
+def find_architecture(whole: Instance) -> str:
     """Of the host, or else that the VM asks for. Raises ConfigError for one that we write no machine for."""
     found = whole.host.capabilities.processor.architecture.value or whole.profile.processor.architecture or "x86_64"
     if found not in ARCHITECTURES:
-        raise ConfigError(f"host {name_of(whole.host)}: architecture {found!r}; known: {', '.join(ARCHITECTURES)}")
+        raise ConfigError(
+            f"host {identify_host(whole.host)}: architecture {found!r}; known: {', '.join(ARCHITECTURES)}"
+        )
     return found
 
 
-def pci(address: str) -> PciAddress:
+def parse_pci_address(address: str) -> PciAddress:
     """The parts of a PCI address. Raises ConfigError."""
-    found = PCI.fullmatch(address)
+    found = PCI_ADDRESS.fullmatch(address)
     if not found:
         raise ConfigError(f"PCI address {address!r}: expected one as 0000:3b:00.1")
     return PciAddress(*(each.lower() for each in found.groups()))
 
 
-def _of_host(whole: Instance) -> list[str]:
+def _host_faults(whole: Instance) -> list[str]:
     faults = []
     placement = whole.placement
     if any("\ud800" <= char <= "\udfff" for char in placement.vm + placement.host_id + placement.hostname):
         faults.append("a name in it is no text")
-    if placement.host_id != name_of(whole.host):
-        faults.append(f"it is on host {placement.host_id!r}, given is {name_of(whole.host)!r}")
+    if placement.host_id != identify_host(whole.host):
+        faults.append(f"it is on host {placement.host_id!r}, given is {identify_host(whole.host)!r}")
     known = {cpu for node in whole.host.resources.numa_nodes for cpu in node.cpus.ids}
     absent = sorted(set(whole.cpu_of.values()) - known)
     if absent:
@@ -201,31 +203,31 @@ def _of_host(whole: Instance) -> list[str]:
     pinned = [cpu for each in placement.sets for cpu in each.cpus.values()]
     shared = sorted({cpu for cpu in pinned if pinned.count(cpu) > 1})
     if shared and not any(each.cpu_oversubscription_allowed for each in whole.vmd.profiles):
-        faults.append(f"several vCPUs are on CPU {_listed(shared)}")
+        faults.append(f"several vCPUs are on CPU {_join(shared)}")
     return faults
 
 
-def _of_sets(whole: Instance) -> list[str]:
+def _sets_faults(whole: Instance) -> list[str]:
     asked, placed = whole.profile.vcpu_sets, whole.placement.sets
     if {each.index for each in placed} != set(range(len(asked))):
-        return [f"it has vCPU sets {_listed(sorted({each.index for each in placed}))}, the VM 0 to {len(asked) - 1}"]
+        return [f"it has vCPU sets {_join(sorted({each.index for each in placed}))}, the VM 0 to {len(asked) - 1}"]
     vcpus = [vcpu for each in asked for vcpu in each.vcpus]
     if sorted(vcpus) != list(range(len(vcpus))):
-        return [f"vCPUs {_listed(sorted(vcpus))}: expected 0 to {len(vcpus) - 1}, each once"]
+        return [f"vCPUs {_join(sorted(vcpus))}: expected 0 to {len(vcpus) - 1}, each once"]
     return [
         fault
         for index, each in enumerate(asked)
-        for fault in _of_set(each, [piece for piece in placed if piece.index == index])
+        for fault in _set_faults(each, [piece for piece in placed if piece.index == index])
     ]
 
 
-def _of_set(asked: VcpuSet, pieces: Sequence[PlacedSet]) -> list[str]:
+def _set_faults(asked: VcpuSet, pieces: Sequence[PlacedSet]) -> list[str]:
     where, faults = f"vCPU set {pieces[0].index}", []
     vcpus = sorted(vcpu for each in pieces for vcpu in each.cpus)
     lines = sum(len(each.interfaces) for each in pieces)
     size = sum(map(_bytes, pieces))
     if vcpus != sorted(asked.vcpus):
-        faults.append(f"{where} has vCPUs {_listed(vcpus)}, asked are {_listed(sorted(asked.vcpus))}")
+        faults.append(f"{where} has vCPUs {_join(vcpus)}, asked are {_join(sorted(asked.vcpus))}")
     if lines != len(asked.interfaces):
         faults.append(f"{where} has {lines} interfaces, asked are {len(asked.interfaces)}")
     if any(
@@ -241,5 +243,5 @@ def _bytes(placed: PlacedSet) -> int:
     return placed.normal_bytes + placed.large_page_count * (placed.large_page_bytes or 0)
 
 
-def _listed(numbers: Sequence[int]) -> str:
+def _join(numbers: Sequence[int]) -> str:
     return ", ".join(map(str, numbers)) or "none"

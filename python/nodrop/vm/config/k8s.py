@@ -12,8 +12,8 @@ import yaml
 
 from nodrop.errors import ConfigError
 from nodrop.model.placement import PlacedInterface
-from nodrop.vm.config.instance import Instance, Piece, pci
-from nodrop.vm.config.limitations import hashed
+from nodrop.vm.config.instance import Instance, PlacedPiece, parse_pci_address
+from nodrop.vm.config.limitations import format_hash_comments
 
 MEBIBYTE = 2**20
 PREFIX = "nodrop.io"
@@ -32,7 +32,7 @@ KUBELET = {
 }
 
 
-class _Dumper(yaml.SafeDumper):
+class _ManifestDumper(yaml.SafeDumper):
     """Texts of several lines as such."""
 
 
@@ -41,17 +41,17 @@ def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
-_Dumper.add_representer(str, _text)
+_ManifestDumper.add_representer(str, _text)
 
 
-def manifests(instance: Instance, image: str = "") -> str:
+def write_manifests(instance: Instance, image: str = "") -> str:
     """The pod, networks and the device plugin's resources, as one file for `kubectl apply`. Raises ConfigError."""
-    documents = [*plugin(instance), *networks(instance), pod(instance, image)]
-    text = yaml.dump_all(documents, Dumper=_Dumper, sort_keys=False, width=120)
-    return hashed(notes(instance)) + "---\n" + text
+    documents = [*build_device_plugin(instance), *build_networks(instance), build_pod(instance, image)]
+    text = yaml.dump_all(documents, Dumper=_ManifestDumper, sort_keys=False, width=120)
+    return format_hash_comments(collect_notes(instance)) + "---\n" + text
 
 
-def pod(instance: Instance, image: str = "") -> dict[str, Any]:
+def build_pod(instance: Instance, image: str = "") -> dict[str, Any]:
     """The pod. Raises ConfigError where the host's name cannot be a label."""
     host = instance.placement.hostname
     if not LABEL.fullmatch(host):
@@ -70,7 +70,7 @@ def pod(instance: Instance, image: str = "") -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
 
-def plugin(instance: Instance) -> list[dict[str, Any]]:
+def build_device_plugin(instance: Instance) -> list[dict[str, Any]]:
     """The device plugin's resources: each is the very function that the placement has."""
     resources: list[dict[str, Any]] = [
         {
@@ -98,7 +98,7 @@ def plugin(instance: Instance) -> list[dict[str, Any]]:
     return [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"config.json": config}}]
 
 
-def networks(instance: Instance) -> list[dict[str, Any]]:
+def build_networks(instance: Instance) -> list[dict[str, Any]]:
     """What Multus attaches, one for each interface."""
     found = []
     for piece, line in instance.lines:
@@ -118,7 +118,7 @@ def networks(instance: Instance) -> list[dict[str, Any]]:
     return found
 
 
-def notes(instance: Instance) -> tuple[str, ...]:
+def collect_notes(instance: Instance) -> tuple[str, ...]:
     """What Kubernetes cannot be told, or has to be set up for."""
     kubelet = "; ".join(f"{key}: {json.dumps(value)}" for key, value in list(KUBELET.items())[2:])
     return (
@@ -133,7 +133,7 @@ def notes(instance: Instance) -> tuple[str, ...]:
     )
 
 
-def _container(instance: Instance, piece: Piece, image: str) -> dict[str, Any]:
+def _container(instance: Instance, piece: PlacedPiece, image: str) -> dict[str, Any]:
     placed = piece.placed
     if not placed.cpus:
         raise ConfigError(
@@ -162,7 +162,7 @@ def _container(instance: Instance, piece: Piece, image: str) -> dict[str, Any]:
     return container
 
 
-def _cni(instance: Instance, piece: Piece, line: PlacedInterface) -> dict[str, Any]:
+def _cni(instance: Instance, piece: PlacedPiece, line: PlacedInterface) -> dict[str, Any]:
     config: dict[str, Any] = {"cniVersion": "0.3.1", "name": _network_name(instance, piece, line)}
     if line.mode == "dedicated":
         return {**config, "type": "host-device"}
@@ -184,25 +184,25 @@ def _cni(instance: Instance, piece: Piece, line: PlacedInterface) -> dict[str, A
     return {**config, "type": kind, "bridge": line.vswitch}
 
 
-def _network_name(instance: Instance, piece: Piece, line: PlacedInterface) -> str:
+def _network_name(instance: Instance, piece: PlacedPiece, line: PlacedInterface) -> str:
     return f"{instance.name}-{piece.placed.index}-{line.index}"
 
 
-def _resource(instance: Instance, piece: Piece, line: PlacedInterface) -> str:
-    return _word(f"{instance.name}-{piece.placed.index}-net{line.index}")
+def _resource(instance: Instance, piece: PlacedPiece, line: PlacedInterface) -> str:
+    return _resource_name(f"{instance.name}-{piece.placed.index}-net{line.index}")
 
 
-def _device(instance: Instance, piece: Piece, number: int) -> str:
-    return _word(f"{instance.name}-{piece.placed.index}-device{number}")
+def _device(instance: Instance, piece: PlacedPiece, number: int) -> str:
+    return _resource_name(f"{instance.name}-{piece.placed.index}-device{number}")
 
 
-def _word(name: str) -> str:
+def _resource_name(name: str) -> str:
     """As the device plugin wants names of resources: without dashes."""
     return name.replace("-", "_")
 
 
 def _address(text: str) -> str:
-    where = pci(text)
+    where = parse_pci_address(text)
     return f"{where.domain}:{where.bus}:{where.slot}.{where.function}"
 
 

@@ -9,31 +9,31 @@ from xml.etree import ElementTree as xml
 
 from nodrop.errors import ConfigError
 from nodrop.vm.config import guest
-from nodrop.vm.config.devices import add_disks, add_interfaces, add_others, notes_of_interfaces
-from nodrop.vm.config.instance import Instance, architecture
-from nodrop.vm.config.limitations import comment, plain
+from nodrop.vm.config.devices import add_disks, add_interfaces, add_others, collect_interface_notes
+from nodrop.vm.config.instance import Instance, find_architecture
+from nodrop.vm.config.limitations import format_xml_comment, to_plain_line
 
-Type = Literal["kvm", "qemu"]
+DomainType = Literal["kvm", "qemu"]
 UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-class Options(NamedTuple):
+class DomainOptions(NamedTuple):
     """What neither VMD nor placement says."""
 
     images: tuple[str, ...] = ()
     """Files or block devices for the VM's disks, in order; the first boots."""
-    type: Type = "kvm"
+    type: DomainType = "kvm"
     """`qemu`: emulated, where KVM is not to be had. For trying out, never for measuring."""
 
 
-USUAL = Options()
+DEFAULT_OPTIONS = DomainOptions()
 
 
-def domain(instance: Instance, options: Options = USUAL) -> str:
+def write_domain(instance: Instance, options: DomainOptions = DEFAULT_OPTIONS) -> str:
     """The domain as `virsh define` takes it, with what it cannot say as comments. Raises ConfigError."""
     root = xml.Element("domain", type=options.type)
-    for note in notes(instance, options):
-        root.append(xml.Comment(comment(note)))
+    for note in collect_notes(instance, options):
+        root.append(xml.Comment(format_xml_comment(note)))
     _add_identity(root, instance)
     _add_memory(root, instance, options.type)
     _add_cpus(root, instance, bool(options.images))
@@ -47,12 +47,12 @@ def domain(instance: Instance, options: Options = USUAL) -> str:
     return xml.tostring(root, encoding="unicode") + "\n"
 
 
-def notes(instance: Instance, options: Options = USUAL) -> tuple[str, ...]:
+def collect_notes(instance: Instance, options: DomainOptions = DEFAULT_OPTIONS) -> tuple[str, ...]:
     """What whoever defines the domain has to know or to do."""
     return (
         *_notes_of_guest(instance),
         *_notes_of_host(instance, options),
-        *notes_of_interfaces(instance),
+        *collect_interface_notes(instance),
         *_notes_of_disks(instance, options),
     )
 
@@ -60,31 +60,31 @@ def notes(instance: Instance, options: Options = USUAL) -> tuple[str, ...]:
 def _add_identity(root: xml.Element, instance: Instance) -> None:
     _leaf(root, "name", instance.name)
     _leaf(root, "uuid", instance.uuid)
-    if instance.placement.vm != instance.name and plain(instance.placement.vm):
-        _leaf(root, "title", plain(instance.placement.vm))
-    size, unit = guest.memory_unit(sum(each.memory_bytes for each in guest.cells(instance)))
+    if instance.placement.vm != instance.name and to_plain_line(instance.placement.vm):
+        _leaf(root, "title", to_plain_line(instance.placement.vm))
+    size, unit = guest.split_memory_unit(sum(each.memory_bytes for each in guest.list_cells(instance)))
     _leaf(root, "memory", size, unit=unit)
     _leaf(root, "currentMemory", size, unit=unit)
 
 
-def _add_memory(root: xml.Element, instance: Instance, kind: Type) -> None:
-    cells = guest.cells(instance)
+def _add_memory(root: xml.Element, instance: Instance, kind: DomainType) -> None:
+    cells = guest.list_cells(instance)
     backing = xml.SubElement(root, "memoryBacking")
     sizes = sorted({each.page_bytes for each in cells if each.page_bytes})
     if sizes:
         pages = xml.SubElement(backing, "hugepages")
         for size in sizes:
-            number, unit = guest.memory_unit(size)
+            number, unit = guest.split_memory_unit(size)
             where = ",".join(str(each.id) for each in cells if each.page_bytes == size)
             xml.SubElement(pages, "page", size=str(number), unit=unit, nodeset=where)
     xml.SubElement(backing, "nosharepages")
     if kind == "kvm" and not instance.profile.memory_oversubscription_allowed:
         xml.SubElement(backing, "locked")
-    if _shared(instance):
+    if _is_shared(instance):
         xml.SubElement(backing, "source", type="memfd")
         xml.SubElement(backing, "access", mode="shared")
     tune = xml.SubElement(root, "numatune")
-    xml.SubElement(tune, "memory", mode="strict", nodeset=_listed(instance.nodes))
+    xml.SubElement(tune, "memory", mode="strict", nodeset=_join(instance.nodes))
     for each in cells:
         xml.SubElement(tune, "memnode", cellid=str(each.id), mode="strict", nodeset=str(each.host_node))
 
@@ -97,14 +97,14 @@ def _add_cpus(root: xml.Element, instance: Instance, has_disk: bool) -> None:
     for vcpu, cpu in instance.cpu_of.items():
         xml.SubElement(tune, "vcpupin", vcpu=str(vcpu), cpuset=str(cpu))
     if instance.placement.emulator_cpus:
-        others = _listed(instance.placement.emulator_cpus)
+        others = _join(instance.placement.emulator_cpus)
         xml.SubElement(tune, "emulatorpin", cpuset=others)
         if has_disk:
             xml.SubElement(tune, "iothreadpin", iothread="1", cpuset=others)
 
 
-def _add_system(root: xml.Element, instance: Instance, kind: Type) -> None:
-    arm = architecture(instance) == "aarch64"
+def _add_system(root: xml.Element, instance: Instance, kind: DomainType) -> None:
+    arm = find_architecture(instance) == "aarch64"
     system = xml.SubElement(root, "os", {"firmware": "efi"} if arm else {})
     _leaf(system, "type", "hvm", arch="aarch64" if arm else "x86_64", machine="virt" if arm else "q35")
     features = xml.SubElement(root, "features")
@@ -119,28 +119,28 @@ def _add_system(root: xml.Element, instance: Instance, kind: Type) -> None:
     xml.SubElement(root, "clock", offset="utc")
 
 
-def _add_cpu_model(root: xml.Element, instance: Instance, kind: Type) -> None:
+def _add_cpu_model(root: xml.Element, instance: Instance, kind: DomainType) -> None:
     mode = {"mode": "host-passthrough" if kind == "kvm" else "maximum"}
-    if kind == "kvm" and architecture(instance) == "x86_64":
+    if kind == "kvm" and find_architecture(instance) == "x86_64":
         mode["migratable"] = "off"
     cpu = xml.SubElement(root, "cpu", {**mode, "check": "none"})
-    shape = guest.shape(instance)
+    shape = guest.compute_topology(instance)
     parts = {"sockets": shape.sockets, "dies": 1, "cores": shape.cores, "threads": shape.threads}
     xml.SubElement(cpu, "topology", {name: str(count) for name, count in parts.items()})
     numa = xml.SubElement(cpu, "numa")
-    cells = guest.cells(instance)
+    cells = guest.list_cells(instance)
     for each in cells:
-        size, unit = guest.memory_unit(each.memory_bytes)
-        has = {"cpus": _listed(each.vcpus)} if each.vcpus else {}
-        shared = {"memAccess": "shared"} if _shared(instance) else {}
+        size, unit = guest.split_memory_unit(each.memory_bytes)
+        has = {"cpus": _join(each.vcpus)} if each.vcpus else {}
+        shared = {"memAccess": "shared"} if _is_shared(instance) else {}
         cell = xml.SubElement(numa, "cell", {"id": str(each.id), **has, "memory": str(size), "unit": unit, **shared})
         distances = xml.SubElement(cell, "distances")
         for other in cells:
-            value = guest.distance(instance, each, other)
+            value = guest.compute_distance(instance, each, other)
             xml.SubElement(distances, "sibling", id=str(other.id), value=str(value))
 
 
-def _shared(instance: Instance) -> bool:
+def _is_shared(instance: Instance) -> bool:
     """Whether another process, a virtual switch, has to see the guest's memory."""
     kinds = {line.vswitch_kind for each in instance.placement.sets for line in each.interfaces}
     return bool(kinds & {"ovs-dpdk", "vpp"})
@@ -148,14 +148,14 @@ def _shared(instance: Instance) -> bool:
 
 def _notes_of_guest(instance: Instance) -> list[str]:
     notes = []
-    for each in guest.cells(instance):
-        first, vcpu_set = guest.cell_of(instance, each.piece).id, instance.pieces[each.piece].placed.index
+    for each in guest.list_cells(instance):
+        first, vcpu_set = guest.find_cell(instance, each.piece).id, instance.pieces[each.piece].placed.index
         if each.id != first:
             notes.append(
                 f"vCPU set {vcpu_set} has memory of two kinds: its large pages are node {first} of the guest, its "
                 f"normal memory is node {each.id}, which has no CPUs. Large pages of the guest's own: on node {first}."
             )
-    shape, sets = guest.shape(instance), len(instance.pieces)
+    shape, sets = guest.compute_topology(instance), len(instance.pieces)
     if shape.sockets > sets:
         notes.append(
             f"The guest sees {shape.sockets} sockets for {sets} vCPU sets: all its sockets have to be of one size, and "
@@ -170,10 +170,10 @@ def _notes_of_guest(instance: Instance) -> list[str]:
     return notes
 
 
-def _notes_of_host(instance: Instance, options: Options) -> list[str]:
+def _notes_of_host(instance: Instance, options: DomainOptions) -> list[str]:
     notes = []
     if instance.host.capabilities.processor.architecture.value is None:
-        notes.append(f"The host's architecture is not known; this is for {architecture(instance)}.")
+        notes.append(f"The host's architecture is not known; this is for {find_architecture(instance)}.")
     if options.type == "qemu":
         notes.append("Emulated, not virtualised, and its memory is not locked: for trying out, never for measuring.")
     if not instance.placement.emulator_cpus:
@@ -184,7 +184,7 @@ def _notes_of_host(instance: Instance, options: Options) -> list[str]:
     return notes
 
 
-def _notes_of_disks(instance: Instance, options: Options) -> list[str]:
+def _notes_of_disks(instance: Instance, options: DomainOptions) -> list[str]:
     notes = []
     if not options.images:
         notes.append("No disk: no image was given. The first that is given boots.")
@@ -209,5 +209,5 @@ def _leaf(parent: xml.Element, name: str, text: str | int, **attributes: str) ->
     xml.SubElement(parent, name, attributes).text = str(text)
 
 
-def _listed(numbers: tuple[int, ...]) -> str:
+def _join(numbers: tuple[int, ...]) -> str:
     return ",".join(map(str, sorted(numbers)))

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from nodrop.errors import ConfigError
 from nodrop.model.cloud import CloudFlavor
 from nodrop.vm.config import guest
-from nodrop.vm.config.instance import Instance, Piece
-from nodrop.vm.config.limitations import hashed
+from nodrop.vm.config.instance import Instance, PlacedPiece
+from nodrop.vm.config.limitations import format_hash_comments
 
 MEBIBYTE = 2**20
 GIBIBYTE = 2**30
@@ -38,7 +38,7 @@ CRYPTO_ALIAS = "crypto"
 OTHER_ALIAS = "device"
 
 
-class Cell(NamedTuple):
+class NovaCell(NamedTuple):
     """A NUMA node of the guest, as Nova makes them: never two on one node of the host."""
 
     vcpus: tuple[int, ...]
@@ -46,17 +46,25 @@ class Cell(NamedTuple):
     host_node: int
 
 
-def commands(instance: Instance, image: str = "") -> str:
+def write_commands(instance: Instance, image: str = "") -> str:
     """What makes the VM, in a POSIX shell with the `openstack` client. Raises ConfigError."""
     server = _server(instance, image)
     return "\n".join(
-        ("#!/bin/sh", *hashed(notes(instance)).splitlines(), "set -e", "", _flavor(instance), *_ports(instance), server)
+        (
+            "#!/bin/sh",
+            *format_hash_comments(collect_notes(instance)).splitlines(),
+            "set -e",
+            "",
+            _flavor(instance),
+            *_ports(instance),
+            server,
+        )
     )
 
 
-def extra_specs(instance: Instance) -> dict[str, str]:
+def build_extra_specs(instance: Instance) -> dict[str, str]:
     """Of the flavor, in Nova's order of subjects. Raises ConfigError."""
-    profile, shape, cells = instance.profile, guest.shape(instance), numa_cells(instance)
+    profile, shape, cells = instance.profile, guest.compute_topology(instance), list_numa_cells(instance)
     specs = {}
     if profile.cpu_oversubscription_allowed:
         specs["hw:cpu_policy"] = "shared"
@@ -72,7 +80,7 @@ def extra_specs(instance: Instance) -> dict[str, str]:
     for number, cell in enumerate(cells):
         specs[f"hw:numa_cpus.{number}"] = ",".join(map(str, cell.vcpus))
         specs[f"hw:numa_mem.{number}"] = str(cell.memory_mib)
-    page = page_bytes(instance)
+    page = find_page_bytes(instance)
     specs["hw:mem_page_size"] = f"{page // 1024}kB" if page else "small"
     if not profile.memory_oversubscription_allowed:
         specs["hw:locked_memory"] = "true"
@@ -88,19 +96,19 @@ def extra_specs(instance: Instance) -> dict[str, str]:
     return specs
 
 
-def numa_cells(instance: Instance) -> tuple[Cell, ...]:
+def list_numa_cells(instance: Instance) -> tuple[NovaCell, ...]:
     """One for each node of the host that its vCPUs are on; memory elsewhere is with the first."""
     found = []
     for node in instance.nodes:
         pieces = [each for each in instance.pieces if each.placed.node == node]
         vcpus = tuple(sorted(vcpu for each in pieces for vcpu in each.vcpus))
-        found.append(Cell(vcpus, sum(_memory_mib(instance, each) for each in pieces), node))
+        found.append(NovaCell(vcpus, sum(_memory_mib(instance, each) for each in pieces), node))
     cells = sorted((each for each in found if each.vcpus), key=lambda cell: cell.vcpus)
     rest = sum(each.memory_mib for each in found if not each.vcpus)
     return (cells[0]._replace(memory_mib=cells[0].memory_mib + rest), *cells[1:])
 
 
-def page_bytes(instance: Instance) -> int | None:
+def find_page_bytes(instance: Instance) -> int | None:
     """Of all the VM's memory: Nova has one size for a VM; the largest asked for. None: none asked."""
     return (
         max((each.placed.large_page_bytes or 0 for each in instance.pieces if each.placed.large_page_count), default=0)
@@ -108,7 +116,7 @@ def page_bytes(instance: Instance) -> int | None:
     )
 
 
-def notes(instance: Instance) -> tuple[str, ...]:
+def collect_notes(instance: Instance) -> tuple[str, ...]:
     """What Nova cannot be told, or has to be set up for."""
     return (
         f"VM {instance.placement.vm} on {instance.placement.hostname}, as OpenStack can be asked for it.",
@@ -127,19 +135,19 @@ def notes(instance: Instance) -> tuple[str, ...]:
     )
 
 
-def flavor(instance: Instance) -> CloudFlavor:
+def build_flavor(instance: Instance) -> CloudFlavor:
     """What Nova is told of the VM's size. Raises ConfigError."""
     return CloudFlavor(
         name=instance.name,
         vcpus=len(instance.cpu_of),
-        ram_mib=sum(each.memory_mib for each in numa_cells(instance)),
+        ram_mib=sum(each.memory_mib for each in list_numa_cells(instance)),
         disk_gib=-(-instance.profile.disks[0].size_bytes // GIBIBYTE) if instance.profile.disks else 0,
-        extra_specs=extra_specs(instance),
+        extra_specs=build_extra_specs(instance),
     )
 
 
 def _flavor(instance: Instance) -> str:
-    made = flavor(instance)
+    made = build_flavor(instance)
     head = f"openstack flavor create --vcpus {made.vcpus} --ram {made.ram_mib} --disk {made.disk_gib}"
     properties = [f"  --property {quote(f'{name}={value}')}" for name, value in made.extra_specs.items()]
     return " \\\n".join((head, *properties, f"  {instance.name}")) + "\n"
@@ -178,9 +186,9 @@ def _port_name(instance: Instance, number: int) -> str:
     return f"{instance.name}-{number}"
 
 
-def _memory_mib(instance: Instance, piece: Piece) -> int:
+def _memory_mib(instance: Instance, piece: PlacedPiece) -> int:
     """In whole pages of the VM's page size."""
-    step = max(page_bytes(instance) or 0, MEBIBYTE)
+    step = max(find_page_bytes(instance) or 0, MEBIBYTE)
     size = piece.placed.normal_bytes + piece.placed.large_page_count * (piece.placed.large_page_bytes or 0)
     return -(-size // step) * step // MEBIBYTE
 
@@ -209,7 +217,7 @@ def _notes_of_nodes(instance: Instance) -> list[str]:
             "guest nodes on one of the host's, so sets that share one are one guest node here."
         )
     if len(instance.nodes) > 1:
-        where = ", ".join(f"{number}:{each.host_node}" for number, each in enumerate(numa_cells(instance)))
+        where = ", ".join(f"{number}:{each.host_node}" for number, each in enumerate(list_numa_cells(instance)))
         notes.append(
             f"Nova chooses which of the host's NUMA nodes each guest node gets; the placement has {where} "
             "(guest:host). It keeps devices on one of them, but not on a particular one."
@@ -218,14 +226,16 @@ def _notes_of_nodes(instance: Instance) -> list[str]:
 
 
 def _notes_of_memory(instance: Instance) -> list[str]:
-    page = page_bytes(instance)
+    page = find_page_bytes(instance)
     if page is None:
         return []
     mixed = [each for each in instance.pieces if each.placed.normal_bytes or each.placed.large_page_bytes != page]
     if not mixed:
         return []
-    number, unit = guest.memory_unit(page)
-    taken = ", ".join(f"{each.memory_mib * MEBIBYTE // page} on node {each.host_node}" for each in numa_cells(instance))
+    number, unit = guest.split_memory_unit(page)
+    taken = ", ".join(
+        f"{each.memory_mib * MEBIBYTE // page} on node {each.host_node}" for each in list_numa_cells(instance)
+    )
     return [
         f"Nova backs all of a VM's memory with pages of one size, here {number} {unit}: it takes {taken}, more "
         "than the placement counts. Make sure that they are free."

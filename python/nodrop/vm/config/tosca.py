@@ -9,26 +9,26 @@ import yaml
 
 from nodrop.model.placement import PlacedInterface
 from nodrop.vm.config import guest
-from nodrop.vm.config.instance import Instance, Piece
-from nodrop.vm.config.limitations import hashed, plain
+from nodrop.vm.config.instance import Instance, PlacedPiece
+from nodrop.vm.config.limitations import format_hash_comments, to_plain_line
 
 MEBIBYTE = 2**20
 TYPES = "etsi_nfv_sol001_vnfd_types.yaml"
 NODE = "tosca.nodes.nfv."
 
 
-def service(instance: Instance) -> str:
+def write_service(instance: Instance) -> str:
     """A service template with the VM's compute, its connection points and its storage."""
     document = {
         "tosca_definitions_version": "tosca_simple_yaml_1_2",
-        "description": f"{plain(instance.placement.vm)} on {plain(instance.placement.hostname)}",
+        "description": f"{to_plain_line(instance.placement.vm)} on {to_plain_line(instance.placement.hostname)}",
         "imports": [TYPES],
-        "topology_template": {"node_templates": templates(instance)},
+        "topology_template": {"node_templates": build_templates(instance)},
     }
-    return hashed(notes(instance)) + yaml.safe_dump(document, sort_keys=False, width=120)
+    return format_hash_comments(collect_notes(instance)) + yaml.safe_dump(document, sort_keys=False, width=120)
 
 
-def templates(instance: Instance) -> dict[str, Any]:
+def build_templates(instance: Instance) -> dict[str, Any]:
     """By name, the node templates."""
     name = instance.name
     disks = {f"{name}-disk{number}": each for number, each in enumerate(instance.profile.disks)}
@@ -44,7 +44,7 @@ def templates(instance: Instance) -> dict[str, Any]:
     return found
 
 
-def notes(instance: Instance) -> tuple[str, ...]:
+def collect_notes(instance: Instance) -> tuple[str, ...]:
     """What SOL 001 leaves to those who read it."""
     return (
         f"VM {instance.placement.vm} on {instance.placement.hostname}, as ETSI GS NFV-SOL 001 V2.6.1 can say it.",
@@ -56,8 +56,8 @@ def notes(instance: Instance) -> tuple[str, ...]:
 def _compute(instance: Instance) -> dict[str, Any]:
     properties = {
         "name": instance.name,
-        "description": plain(instance.placement.vm) or instance.name,
-        "nfvi_constraints": [f"compute host {plain(instance.placement.hostname)}"],
+        "description": to_plain_line(instance.placement.vm) or instance.name,
+        "nfvi_constraints": [f"compute host {to_plain_line(instance.placement.hostname)}"],
         "vdu_profile": {"min_number_of_instances": 1, "max_number_of_instances": 1},
     }
     virtual = {
@@ -73,7 +73,7 @@ def _compute(instance: Instance) -> dict[str, Any]:
 
 
 def _cpu(instance: Instance) -> dict[str, Any]:
-    profile, shape = instance.profile, guest.shape(instance)
+    profile, shape = instance.profile, guest.compute_topology(instance)
     architecture = profile.processor.architecture or instance.host.capabilities.processor.architecture.value
     cpu: dict[str, Any] = {"cpu_architecture": architecture} if architecture else {}
     cpu["num_virtual_cpu"] = len(instance.cpu_of)
@@ -98,7 +98,7 @@ def _cpu(instance: Instance) -> dict[str, Any]:
 
 
 def _memory(instance: Instance) -> dict[str, Any]:
-    cells = guest.cells(instance)
+    cells = guest.list_cells(instance)
     memory: dict[str, Any] = {
         "virtual_mem_size": _size(sum(each.memory_bytes for each in cells)),
         "virtual_mem_oversubscription_policy": "allowed" if instance.profile.memory_oversubscription_allowed else "1:1",
@@ -114,7 +114,7 @@ def _memory(instance: Instance) -> dict[str, Any]:
     return memory
 
 
-def _logical_node(piece: Piece) -> dict[str, Any]:
+def _logical_node(piece: PlacedPiece) -> dict[str, Any]:
     placed = piece.placed
     wanted = {
         "numaNode": str(placed.node),
@@ -127,18 +127,18 @@ def _logical_node(piece: Piece) -> dict[str, Any]:
         wanted["memoryPageSize"] = _size(placed.large_page_bytes)
         wanted["numberOfPages"] = str(placed.large_page_count)
     if placed.devices:
-        wanted["pciAddresses"] = ",".join(map(plain, placed.devices))
+        wanted["pciAddresses"] = ",".join(map(to_plain_line, placed.devices))
     return {"logical_node_requirements": wanted}
 
 
-def _connection(instance: Instance, piece: Piece, line: PlacedInterface, order: int) -> dict[str, Any]:
+def _connection(instance: Instance, piece: PlacedPiece, line: PlacedInterface, order: int) -> dict[str, Any]:
     names = {"dedicated": "fully dedicated port", "sriov": "SR-IOV function", "vswitch": "virtual switch"}
     wanted = {"interfaceType": names[line.mode], "speed": f"{line.speed_bps:.0f} bit/s"}
     where = {"numaNode": str(piece.placed.node)}
     if line.mode == "vswitch":
-        where["virtualSwitch"] = plain(f"{line.vswitch} ({line.vswitch_kind})")
+        where["virtualSwitch"] = to_plain_line(f"{line.vswitch} ({line.vswitch_kind})")
     else:
-        where["pciAddress"] = plain(line.pci_id)
+        where["pciAddress"] = to_plain_line(line.pci_id)
     properties: dict[str, Any] = {"layer_protocols": ["ethernet"], "order": order}
     if line.bandwidth_bps:
         properties["bitrate_requirement"] = round(line.bandwidth_bps)

@@ -6,16 +6,16 @@ Nova and Kubernetes choose CPUs themselves, so what was placed is only a wish th
 
 from collections.abc import Iterator
 
-from nodrop.model.deployment import Agreement, RunningVm, VmThread
+from nodrop.model.deployment import PlacementAgreement, RunningVm, VmThread
 from nodrop.model.placement import PlacedSet, Placement
-from nodrop.system.cpu_sets import ranges
+from nodrop.system.cpu_sets import format_cpu_list
 
 MEBIBYTE = 2**20
 STRAY_MAX_BYTES = 4 * MEBIBYTE
 """On other nodes: of QEMU's own, in mappings beside the guest's memory."""
 
 
-def agreements(placement: Placement, running: RunningVm) -> tuple[Agreement, ...]:
+def compare_deployment(placement: Placement, running: RunningVm) -> tuple[PlacementAgreement, ...]:
     """Every vCPU, the other threads, memory of each node and every device of the host."""
     return (
         *_vcpus(placement, running),
@@ -26,27 +26,30 @@ def agreements(placement: Placement, running: RunningVm) -> tuple[Agreement, ...
     )
 
 
-def _vcpus(placement: Placement, running: RunningVm) -> Iterator[Agreement]:
+def _vcpus(placement: Placement, running: RunningVm) -> Iterator[PlacementAgreement]:
     asked = {vcpu: cpu for each in placement.sets for vcpu, cpu in each.cpus.items()}
     for vcpu in sorted({*asked, *running.vcpus}):
         what = f"vCPU {vcpu}"
         thread = running.vcpus.get(vcpu)
         if vcpu not in asked:
-            yield Agreement(what=what, asked="none", found="a thread", state="differs")
+            yield PlacementAgreement(what=what, asked="none", found="a thread", state="differs")
         elif thread is None:
-            yield Agreement(what=what, asked=_cpus((asked[vcpu],)), found="no thread", state="differs")
+            yield PlacementAgreement(what=what, asked=_cpus((asked[vcpu],)), found="no thread", state="differs")
         else:
-            yield _on(what, (asked[vcpu],), thread.cpus)
+            yield _compare_cpus(what, (asked[vcpu],), thread.cpus)
 
 
-def _others(placement: Placement, running: RunningVm) -> Iterator[Agreement]:
+def _others(placement: Placement, running: RunningVm) -> Iterator[PlacementAgreement]:
     if not placement.emulator_cpus:
         return
-    allowed, threads = set(placement.emulator_cpus), [each for each in running.others if not _is_layer(each)]
+    allowed, threads = (
+        set(placement.emulator_cpus),
+        [each for each in running.others if not _is_preallocation_thread(each)],
+    )
     known = [each for each in threads if each.cpus is not None]
     stray = sorted({cpu for each in known for cpu in each.cpus or () if cpu not in allowed})
     found = sorted({cpu for each in known for cpu in each.cpus or ()})
-    yield Agreement(
+    yield PlacementAgreement(
         what=f"{len(threads)} threads of the hypervisor",
         asked=_cpus(placement.emulator_cpus),
         found=_cpus(tuple(found)) if known else "not known",
@@ -54,12 +57,12 @@ def _others(placement: Placement, running: RunningVm) -> Iterator[Agreement]:
     )
 
 
-def _is_layer(thread: VmThread) -> bool:
+def _is_preallocation_thread(thread: VmThread) -> bool:
     """Whether all it did was to lay out memory when the VM started, from the CPUs of that memory's node."""
     return thread.name.startswith("TC ")
 
 
-def _large_pages(placement: Placement, running: RunningVm) -> Iterator[Agreement]:
+def _large_pages(placement: Placement, running: RunningVm) -> Iterator[PlacementAgreement]:
     asked: dict[tuple[int, int], int] = {}
     for each in placement.sets:
         if each.large_page_count and each.large_page_bytes:
@@ -72,7 +75,7 @@ def _large_pages(placement: Placement, running: RunningVm) -> Iterator[Agreement
     }
     for node, size in sorted({*asked, *found}):
         wanted, has = asked.get((node, size), 0), found.get((node, size), 0)
-        yield Agreement(
+        yield PlacementAgreement(
             what=f"pages of {size // MEBIBYTE} MiB on node {node}",
             asked=str(wanted),
             found=f"not known: {running.memory_why}" if running.memory_why else str(has),
@@ -80,7 +83,7 @@ def _large_pages(placement: Placement, running: RunningVm) -> Iterator[Agreement
         )
 
 
-def _normal(placement: Placement, running: RunningVm) -> Iterator[Agreement]:
+def _normal(placement: Placement, running: RunningVm) -> Iterator[PlacementAgreement]:
     nodes = {each.node for each in placement.sets if each.normal_bytes}
     if not nodes:
         return
@@ -91,7 +94,7 @@ def _normal(placement: Placement, running: RunningVm) -> Iterator[Agreement]:
     asked = ", ".join(
         f"at most {_normal_bytes(placement.sets, node) // MEBIBYTE} MiB on node {node}" for node in sorted(nodes)
     )
-    yield Agreement(
+    yield PlacementAgreement(
         what="normal memory",
         asked=asked,
         found=f"not known: {running.memory_why}" if running.memory_why else shown,
@@ -99,13 +102,13 @@ def _normal(placement: Placement, running: RunningVm) -> Iterator[Agreement]:
     )
 
 
-def _devices(placement: Placement, running: RunningVm) -> Iterator[Agreement]:
+def _devices(placement: Placement, running: RunningVm) -> Iterator[PlacementAgreement]:
     lines = [line.pci_id for each in placement.sets for line in each.interfaces if line.mode != "vswitch"]
     for address in (*lines, *(device for each in placement.sets for device in each.devices)):
         has = address in running.devices
         found = f"not known: {running.devices_why}" if running.devices_why else "handed to it" if has else "not its own"
         state = "unknown" if running.devices_why else "as placed" if has else "differs"
-        yield Agreement.model_validate(
+        yield PlacementAgreement.model_validate(
             {"what": f"device {address}", "asked": "its own", "found": found, "state": state}
         )
 
@@ -114,11 +117,11 @@ def _normal_bytes(sets: tuple[PlacedSet, ...], node: int) -> int:
     return sum(each.normal_bytes for each in sets if each.node == node)
 
 
-def _on(what: str, asked: tuple[int, ...], found: tuple[int, ...] | None) -> Agreement:
+def _compare_cpus(what: str, asked: tuple[int, ...], found: tuple[int, ...] | None) -> PlacementAgreement:
     state = "unknown" if found is None else "as placed" if set(found) == set(asked) else "differs"
     shown = "not known" if found is None else _cpus(found)
-    return Agreement.model_validate({"what": what, "asked": _cpus(asked), "found": shown, "state": state})
+    return PlacementAgreement.model_validate({"what": what, "asked": _cpus(asked), "found": shown, "state": state})
 
 
 def _cpus(cpus: tuple[int, ...]) -> str:
-    return f"CPU {ranges(cpus)}" if cpus else "none"
+    return f"CPU {format_cpu_list(cpus)}" if cpus else "none"

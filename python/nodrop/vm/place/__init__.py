@@ -8,33 +8,33 @@ from collections.abc import Sequence
 from nodrop.model.chd import HostDescriptor
 from nodrop.model.placement import PlacementResult, Policy
 from nodrop.model.vmd import VmDescriptor
-from nodrop.vm.place.explain import explained
-from nodrop.vm.place.host_choice import Decision, decide
-from nodrop.vm.place.inventory import Inventory, compiled
-from nodrop.vm.place.policy import USUAL, Reserve, Terms
+from nodrop.vm.place.explain import explain_decision
+from nodrop.vm.place.host_choice import Decision, choose_host
+from nodrop.vm.place.inventory import HostInventory, build_inventory
+from nodrop.vm.place.policy import DEFAULT_PLACEMENT_OPTIONS, HostReserve, PlacementOptions
 from nodrop.vm.place.residual_host import subtract_placement
 from nodrop.vm.ranking import Ranking
 
 __all__ = [
     "Decision",
-    "Inventory",
-    "Reserve",
-    "Terms",
-    "compiled",
-    "decide",
-    "explained",
-    "place",
+    "HostInventory",
+    "HostReserve",
+    "PlacementOptions",
+    "build_inventory",
+    "choose_host",
+    "explain_decision",
+    "place_vm",
     "subtract_placement",
 ]
 
 
-def place(
+def place_vm(
     vmd: VmDescriptor,
     hosts: Sequence[HostDescriptor],
     policy: Policy = "best-fit",
-    ranking: Ranking = USUAL.ranking,
+    ranking: Ranking = DEFAULT_PLACEMENT_OPTIONS.ranking,
     *,
-    terms: Terms = USUAL,
+    options: PlacementOptions = DEFAULT_PLACEMENT_OPTIONS,
     vm: str = "",
 ) -> PlacementResult:
     """Where a VM goes, or every reason why it goes nowhere.
@@ -44,8 +44,8 @@ def place(
         hosts: what there is; their order does not matter.
         policy: how to choose among hosts that fit.
         ranking: how to compare processors.
-        terms: what else to heed; its policy and ranking give way to those named.
+        options: what else to heed; its policy and ranking give way to those named.
         vm: the name of this instance; empty: that of the VMD.
     """
-    terms = terms._replace(policy=policy, ranking=ranking)
-    return explained(decide(vmd, [compiled(each) for each in hosts], terms, vm))
+    options = options._replace(policy=policy, ranking=ranking)
+    return explain_decision(choose_host(vmd, [build_inventory(each) for each in hosts], options, vm))

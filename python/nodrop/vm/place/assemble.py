@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from nodrop.model.placement import PlacedInterface, PlacedLink, PlacedSet, Placement
-from nodrop.vm.place.cores import Manner, chosen
+from nodrop.vm.place.cores import CoreRules, assign_cpus
 from nodrop.vm.place.host_choice import Candidate
-from nodrop.vm.place.inventory import Inventory, PortRoom
+from nodrop.vm.place.inventory import FreePort, HostInventory
 from nodrop.vm.place.requirements import SetNeed
-from nodrop.vm.place.search import Found, crossing
-from nodrop.vm.place.unrestricted import Split
+from nodrop.vm.place.search import NodeAssignment, sum_node_traffic
+from nodrop.vm.place.unrestricted import SplitAssignment
 
 
-class Piece(NamedTuple):
+class AssembledPiece(NamedTuple):
     """What of a set is on a node, whether all of it or a part."""
 
     need: SetNeed
@@ -24,12 +24,12 @@ class Piece(NamedTuple):
     bandwidth: float
 
 
-def assembled(vm: str, candidate: Candidate) -> Placement:
+def assemble_placement(vm: str, candidate: Candidate) -> Placement:
     """The placement, without what is said of it."""
     found, inventory = candidate.found, candidate.inventory
-    pieces = _split_pieces(candidate, found) if isinstance(found, Split) else _whole_pieces(candidate, found)
-    interfaces = _interfaces(candidate)
-    devices = _by_set(candidate, pieces)
+    pieces = _split_pieces(candidate, found) if isinstance(found, SplitAssignment) else _whole_pieces(candidate, found)
+    interfaces = _assign_interfaces(candidate)
+    devices = _assign_devices(candidate, pieces)
     placed: set[int] = set()
     sets = []
     for piece in pieces:
@@ -56,32 +56,32 @@ def assembled(vm: str, candidate: Candidate) -> Placement:
         scaled=candidate.need.profile if candidate.scaled else None,
         sets=tuple(sets),
         links=tuple(_links(candidate)),
-        emulator_cpus=emulator_cpus(inventory, pieces),
+        emulator_cpus=select_emulator_cpus(inventory, pieces),
         guarantee=candidate.guarantee,
     )
 
 
-def _whole_pieces(candidate: Candidate, found: Found) -> list[Piece]:
+def _whole_pieces(candidate: Candidate, found: NodeAssignment) -> list[AssembledPiece]:
     need, inventory = candidate.need, candidate.inventory
     profile = need.profile
     smt_off = inventory.smt_off and any(each.groups for each in need.sets)
-    manner = Manner(profile.thread_policy, profile.cpu_oversubscription_allowed, smt_off)
+    manner = CoreRules(profile.thread_policy, profile.cpu_oversubscription_allowed, smt_off)
     pieces = []
     for node in sorted(set(found.nodes)):
         needs = [each for each, at in zip(need.sets, found.nodes, strict=True) if at == node]
-        taken = chosen(inventory.nodes[node], needs, manner)
+        taken = assign_cpus(inventory.nodes[node], needs, manner)
         assert taken is not None, "what fits in numbers fits"
         pieces += [
-            Piece(each, node, cpus, each.page_count, each.normal_bytes, each.bandwidth)
+            AssembledPiece(each, node, cpus, each.page_count, each.normal_bytes, each.bandwidth)
             for each, cpus in zip(needs, taken, strict=True)
         ]
     return sorted(pieces, key=lambda piece: piece.need.number)
 
 
-def _split_pieces(candidate: Candidate, found: Split) -> list[Piece]:
+def _split_pieces(candidate: Candidate, found: SplitAssignment) -> list[AssembledPiece]:
     sets = candidate.need.sets
     return [
-        Piece(
+        AssembledPiece(
             sets[each.set_index],
             each.node,
             each.cpus,
@@ -93,7 +93,7 @@ def _split_pieces(candidate: Candidate, found: Split) -> list[Piece]:
     ]
 
 
-def _interfaces(candidate: Candidate) -> dict[int, list[PlacedInterface]]:
+def _assign_interfaces(candidate: Candidate) -> dict[int, list[PlacedInterface]]:
     """The ends of each set's interfaces; of VFs alike the first that is free."""
     found, switches = candidate.found, candidate.inventory.switches
     given: dict[str, int] = {}
@@ -102,7 +102,7 @@ def _interfaces(candidate: Candidate) -> dict[int, list[PlacedInterface]]:
     for each in candidate.need.sets:
         mine = placed.setdefault(each.number, [])
         for index, asked in enumerate(each.interfaces):
-            port: PortRoom = next(ends)
+            port: FreePort = next(ends)
             pci_id = port.pci_id
             if asked.mode == "sriov":
                 given[pci_id] = given.get(pci_id, 0) + 1
@@ -124,7 +124,7 @@ def _interfaces(candidate: Candidate) -> dict[int, list[PlacedInterface]]:
     return placed
 
 
-def _by_set(candidate: Candidate, pieces: list[Piece]) -> dict[int, tuple[str, ...]]:
+def _assign_devices(candidate: Candidate, pieces: list[AssembledPiece]) -> dict[int, tuple[str, ...]]:
     """Devices with the first set on their node; those elsewhere with the first set."""
     nodes = {device[0]: at for at, node in enumerate(candidate.inventory.nodes) for device in node.devices}
     by_set: dict[int, tuple[str, ...]] = {}
@@ -136,13 +136,13 @@ def _by_set(candidate: Candidate, pieces: list[Piece]) -> dict[int, tuple[str, .
 
 
 def _links(candidate: Candidate) -> Iterator[PlacedLink]:
-    if isinstance(candidate.found, Found):
+    if isinstance(candidate.found, NodeAssignment):
         nodes = candidate.inventory.nodes
-        for (one, other), asked in sorted(crossing(candidate.need, candidate.found.nodes).items()):
+        for (one, other), asked in sorted(sum_node_traffic(candidate.need, candidate.found.nodes).items()):
             yield PlacedLink(a=nodes[one].id, b=nodes[other].id, bytes_per_s=asked)
 
 
-def emulator_cpus(inventory: Inventory, pieces: list[Piece]) -> tuple[int, ...]:
+def select_emulator_cpus(inventory: HostInventory, pieces: list[AssembledPiece]) -> tuple[int, ...]:
     """Where threads of the hypervisor go: CPUs of the host's own near the VM, else anywhere, else a core left free."""
     used = sorted({piece.node for piece in pieces})
     near = tuple(cpu for at in used for cpu in inventory.nodes[at].host_cpus)

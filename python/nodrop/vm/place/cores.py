@@ -9,14 +9,14 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from nodrop.model.vmd import ThreadPolicy
-from nodrop.vm.place.inventory import Core, NodeRoom
+from nodrop.vm.place.inventory import FreeCore, FreeNode
 from nodrop.vm.place.requirements import SetNeed
 
-Chosen = list[dict[int, int]]
+CpuAssignment = list[dict[int, int]]
 """For each set, the CPU of each vCPU."""
 
 
-class Manner(NamedTuple):
+class CoreRules(NamedTuple):
     """How a VM's vCPUs go on cores."""
 
     policy: ThreadPolicy
@@ -25,54 +25,54 @@ class Manner(NamedTuple):
     smt_off: bool
 
 
-def core_count(node: NodeRoom, needs: Sequence[SetNeed], manner: Manner) -> int | None:
+def count_cores(node: FreeNode, needs: Sequence[SetNeed], manner: CoreRules) -> int | None:
     """Cores that these sets take from a node, of those nobody has; None: they do not fit.
 
     It is the least that will do: what can be done with fewer cores is not refused for want of more.
     """
     if manner.shared or not node.uniform or manner.smt_off:
-        taken = chosen(node, needs, manner)
-        return None if taken is None else _opened(node, taken)
+        taken = assign_cpus(node, needs, manner)
+        return None if taken is None else _count_opened(node, taken)
     threads = node.thread_count
-    if any(not fit_alone(need, threads, manner) for need in needs):
+    if any(not can_fit_alone(need, threads, manner) for need in needs):
         return None
-    count = sum(cores_of(need, threads, manner) for need in needs)
+    count = sum(count_set_cores(need, threads, manner) for need in needs)
     return count if count <= node.whole_count else None
 
 
-def fit_alone(need: SetNeed, threads: int, manner: Manner) -> bool:
+def can_fit_alone(need: SetNeed, threads: int, manner: CoreRules) -> bool:
     """Whether cores of so many threads can be what a set asks for, however many there are."""
     if need.singles and manner.policy == "require" and threads < 2:
         return False
     return not need.groups or max(map(len, need.groups)) <= threads
 
 
-def cores_of(need: SetNeed, threads: int, manner: Manner) -> int:
+def count_set_cores(need: SetNeed, threads: int, manner: CoreRules) -> int:
     """Cores of so many threads that a set takes."""
     singles = len(need.singles)
     return len(need.groups) + (singles if manner.policy == "isolate" else -(-singles // max(threads, 1)))
 
 
-def chosen(node: NodeRoom, needs: Sequence[SetNeed], manner: Manner) -> Chosen | None:
+def assign_cpus(node: FreeNode, needs: Sequence[SetNeed], manner: CoreRules) -> CpuAssignment | None:
     """CPUs of a node for these sets, or None where they do not fit. The same for the same sets."""
     if manner.shared:
-        return _on_threads(node, needs, manner)
+        return _assign_threads(node, needs, manner)
     if manner.smt_off:
-        return _without_smt(node, needs, manner)
-    return _on_cores(node, needs, manner)
+        return _assign_without_smt(node, needs, manner)
+    return _assign_cores(node, needs, manner)
 
 
-def _opened(node: NodeRoom, taken: Chosen) -> int:
+def _count_opened(node: FreeNode, taken: CpuAssignment) -> int:
     cpus = {cpu for each in taken for cpu in each.values()}
     held = {core.cpus for core in node.shared if core.held}
     return sum(not cpus.isdisjoint(core.cpus) for core in node.shared if core.cpus not in held)
 
 
-def _on_cores(node: NodeRoom, needs: Sequence[SetNeed], manner: Manner) -> Chosen | None:
+def _assign_cores(node: FreeNode, needs: Sequence[SetNeed], manner: CoreRules) -> CpuAssignment | None:
     """Groups take the smallest cores that will do, the largest group first; so the most is left for the others."""
-    free = _near(node, needs)
-    taken: Chosen = [{} for _ in needs]
-    for size, position, group in sorted(_groups(needs), key=lambda each: (-each[0], each[1])):
+    free = _sort_by_cluster(node, needs)
+    taken: CpuAssignment = [{} for _ in needs]
+    for size, position, group in sorted(_iter_groups(needs), key=lambda each: (-each[0], each[1])):
         core = min((each for each in free if len(each.cpus) >= size), key=lambda each: len(each.cpus), default=None)
         if core is None:
             return None
@@ -81,7 +81,7 @@ def _on_cores(node: NodeRoom, needs: Sequence[SetNeed], manner: Manner) -> Chose
     for position, need in enumerate(needs):
         singles = list(need.singles)
         while singles:
-            core = _for_singles(free, len(singles), manner.policy)
+            core = _core_for_singles(free, len(singles), manner.policy)
             if core is None:
                 return None
             free.remove(core)
@@ -91,7 +91,7 @@ def _on_cores(node: NodeRoom, needs: Sequence[SetNeed], manner: Manner) -> Chose
     return taken
 
 
-def _for_singles(free: Sequence[Core], left: int, policy: ThreadPolicy) -> Core | None:
+def _core_for_singles(free: Sequence[FreeCore], left: int, policy: ThreadPolicy) -> FreeCore | None:
     """The core that vCPUs without a pair are best put on: the largest they fill, else the smallest that holds them."""
     if policy == "isolate":
         return min(free, key=lambda core: len(core.cpus), default=None)
@@ -102,7 +102,7 @@ def _for_singles(free: Sequence[Core], left: int, policy: ThreadPolicy) -> Core 
     return min(fit, key=lambda core: len(core.cpus), default=None)
 
 
-def _near(node: NodeRoom, needs: Sequence[SetNeed]) -> list[Core]:
+def _sort_by_cluster(node: FreeNode, needs: Sequence[SetNeed]) -> list[FreeCore]:
     """Whole cores, those first whose cluster holds all that is asked, of these the tightest; then the emptiest ones."""
     if not node.clusters or len(node.clusters) < 2:
         return list(node.cores)
@@ -113,7 +113,7 @@ def _near(node: NodeRoom, needs: Sequence[SetNeed]) -> list[Core]:
     return near + [core for core in node.cores if core not in near]
 
 
-def _without_smt(node: NodeRoom, needs: Sequence[SetNeed], manner: Manner) -> Chosen | None:
+def _assign_without_smt(node: FreeNode, needs: Sequence[SetNeed], manner: CoreRules) -> CpuAssignment | None:
     """Each vCPU on a core of its own, those of a pair in one cluster."""
     if manner.policy == "require" and any(need.singles for need in needs):
         return None
@@ -121,11 +121,11 @@ def _without_smt(node: NodeRoom, needs: Sequence[SetNeed], manner: Manner) -> Ch
     if sum(need.vcpu_count for need in needs) > len(free):
         return None
     clusters = [[cpu for cpu in free if cpu in cluster] for cluster in node.clusters] if node.clusters else [free]
-    groups = sorted(_groups(needs), key=lambda each: (-each[0], each[1]))
-    where = _packed([len(each) for each in clusters], [size for size, _, _ in groups])
+    groups = sorted(_iter_groups(needs), key=lambda each: (-each[0], each[1]))
+    where = _pack([len(each) for each in clusters], [size for size, _, _ in groups])
     if where is None:
         return None
-    taken: Chosen = [{} for _ in needs]
+    taken: CpuAssignment = [{} for _ in needs]
     for (size, position, group), cluster in zip(groups, where, strict=True):
         taken[position].update(zip(group, clusters[cluster][:size], strict=True))
         del clusters[cluster][:size]
@@ -136,7 +136,7 @@ def _without_smt(node: NodeRoom, needs: Sequence[SetNeed], manner: Manner) -> Ch
     return taken
 
 
-def _packed(rooms: list[int], sizes: Sequence[int], dead: set[tuple[object, ...]] | None = None) -> list[int] | None:
+def _pack(rooms: list[int], sizes: Sequence[int], dead: set[tuple[object, ...]] | None = None) -> list[int] | None:
     """For each size, the largest first, the room it goes into; tightest rooms first, all tried before giving up."""
     if not sizes:
         return []
@@ -150,7 +150,7 @@ def _packed(rooms: list[int], sizes: Sequence[int], dead: set[tuple[object, ...]
             continue
         tried.add(rooms[room])
         rooms[room] -= sizes[0]
-        rest = _packed(rooms, sizes[1:], dead)
+        rest = _pack(rooms, sizes[1:], dead)
         rooms[room] += sizes[0]
         if rest is not None:
             return [room, *rest]
@@ -158,20 +158,20 @@ def _packed(rooms: list[int], sizes: Sequence[int], dead: set[tuple[object, ...]
     return None
 
 
-def _on_threads(node: NodeRoom, needs: Sequence[SetNeed], manner: Manner) -> Chosen | None:
+def _assign_threads(node: FreeNode, needs: Sequence[SetNeed], manner: CoreRules) -> CpuAssignment | None:
     """Any thread with room will do, those of cores that are in use already first; a pair is still on one core."""
     cores = sorted(node.shared, key=lambda core: (not core.held, -len(core.cpus), core.cpus))
     free = [list(core.cpus) for core in cores]
-    groups = sorted(_groups(needs), key=lambda each: (-each[0], each[1]))
+    groups = sorted(_iter_groups(needs), key=lambda each: (-each[0], each[1]))
     pieces = (
         [(position, (vcpu,)) for _, position, group in groups for vcpu in group]
         if manner.smt_off
         else [(position, group) for _, position, group in groups]
     )
-    where = _first_fit(free, pieces) or _packed([len(each) for each in free], [len(each) for _, each in pieces])
+    where = _first_fit(free, pieces) or _pack([len(each) for each in free], [len(each) for _, each in pieces])
     if where is None:
         return None
-    taken: Chosen = [{} for _ in needs]
+    taken: CpuAssignment = [{} for _ in needs]
     for (position, piece), room in zip(pieces, where, strict=True):
         taken[position].update(zip(piece, free[room], strict=False))
         del free[room][: len(piece)]
@@ -200,7 +200,7 @@ def _first_fit(free: Sequence[Sequence[int]], pieces: Sequence[tuple[int, tuple[
     return where
 
 
-def _groups(needs: Sequence[SetNeed]) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+def _iter_groups(needs: Sequence[SetNeed]) -> Iterator[tuple[int, int, tuple[int, ...]]]:
     """Size, position of its set, vCPUs: of every group."""
     for position, need in enumerate(needs):
         for group in need.groups:

@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 
 from nodrop.model.placement import Constraint, PlacementResult, Rejection
-from nodrop.vm.place.assemble import assembled
-from nodrop.vm.place.explanations import remarked
+from nodrop.vm.place.assemble import assemble_placement
+from nodrop.vm.place.explanations import add_explanations
 from nodrop.vm.place.host_choice import Decision
-from nodrop.vm.place.violations import deciding, violations
+from nodrop.vm.place.violations import find_deciding, list_violations
 
-FEW = 3
+REJECTIONS_IN_FULL = 3
 """Hosts that are refused and explained in full in any case."""
 
 
-def explained(decision: Decision, *, in_full: bool = True) -> PlacementResult:
+def explain_decision(decision: Decision, *, in_full: bool = True) -> PlacementResult:
     """A decision with its reasons: the placement to the last resource, and what stands against each other host.
 
     Args:
@@ -23,18 +23,18 @@ def explained(decision: Decision, *, in_full: bool = True) -> PlacementResult:
     best = decision.candidates[0] if decision.candidates else None
     return PlacementResult(
         vm=decision.vm,
-        policy=decision.terms.policy,
-        placement=remarked(assembled(decision.vm, best), decision) if best else None,
+        policy=decision.options.policy,
+        placement=add_explanations(assemble_placement(decision.vm, best), decision) if best else None,
         alternatives=tuple(each.inventory.id for each in decision.candidates[1:]),
-        rejections=tuple(_rejections(decision, in_full or len(decision.refused) <= FEW)),
+        rejections=tuple(_rejections(decision, in_full or len(decision.refused) <= REJECTIONS_IN_FULL)),
     )
 
 
 def _rejections(decision: Decision, in_full: bool) -> Iterator[Rejection]:
     told: set[Constraint] = set()
     for host in decision.refused:
-        first = () if in_full else deciding(decision, host)
+        first = () if in_full else find_deciding(decision, host)
         if not first or first[0].constraint not in told:
             told.update(each.constraint for each in first)
-            first = violations(decision, host)
+            first = list_violations(decision, host)
         yield Rejection(host_id=host.id, hostname=host.hostname, violations=first)

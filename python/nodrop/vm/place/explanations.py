@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from nodrop.model.placement import Placement
 from nodrop.units import format_bps, format_bytes
 from nodrop.vm.place.host_choice import Candidate, Decision
-from nodrop.vm.place.inventory import Inventory, NodeRoom, PortRoom, compiled
+from nodrop.vm.place.inventory import FreeNode, FreePort, HostInventory, build_inventory
 from nodrop.vm.place.residual_host import subtract_placement
-from nodrop.vm.place.search import Found, crossing
-from nodrop.vm.place.unrestricted import Split
-from nodrop.vm.place.violations import elsewhere
+from nodrop.vm.place.search import NodeAssignment, sum_node_traffic
+from nodrop.vm.place.unrestricted import SplitAssignment
+from nodrop.vm.place.violations import explain_other_nodes
 
 PARTS: dict[str, tuple[str, ...]] = {
     "best-fit": (
@@ -49,7 +49,7 @@ PARTS: dict[str, tuple[str, ...]] = {
 """What each policy weighs, in its order: what candidates' keys are made of."""
 
 
-def remarked(placement: Placement, decision: Decision) -> Placement:
+def add_explanations(placement: Placement, decision: Decision) -> Placement:
     """The placement with all that is to be said of it."""
     best = decision.candidates[0]
     return placement.model_copy(
@@ -57,7 +57,7 @@ def remarked(placement: Placement, decision: Decision) -> Placement:
             "substitutions": tuple(_substitutions(best, placement)),
             "warnings": tuple(_warnings(best, placement)),
             "reasons": tuple(_reasons(decision, placement)),
-            "slack": slack(best.inventory, placement),
+            "slack": compute_slack(best.inventory, placement),
         }
     )
 
@@ -68,22 +68,22 @@ def _reasons(decision: Decision, placement: Placement) -> Iterator[str]:
         count = len(decision.refused)
         yield f"{placement.hostname} is the only host that fits" + (f", of {count + 1}" if count else "")
     else:
-        fit = f"of {len(others) + 1} hosts that fit, {placement.hostname} by {decision.terms.policy}"
-        yield f"{fit}: {_ahead(decision)}"
-    if isinstance(best.found, Split):
+        fit = f"of {len(others) + 1} hosts that fit, {placement.hostname} by {decision.options.policy}"
+        yield f"{fit}: {_decisive_criterion(decision)}"
+    if isinstance(best.found, SplitAssignment):
         nodes = sorted({each.node for each in placement.sets})
         if len(nodes) > 1:
             yield f"in pieces on nodes {', '.join(map(str, nodes))}: no node has room for it, and no topology is asked"
         return
     for position, at in enumerate(best.found.nodes):
-        for says in elsewhere(decision, best, position, at):
+        for says in explain_other_nodes(decision, best, position, at):
             yield f"set {position} not on {says}"
 
 
-def _ahead(decision: Decision) -> str:
+def _decisive_criterion(decision: Decision) -> str:
     """By what the best host is ahead of the next."""
     best, second = decision.candidates[:2]
-    policy = decision.terms.policy
+    policy = decision.options.policy
     for part, mine, others in zip(PARTS[policy], best.key, second.key, strict=False):
         if mine != others:
             return f"{part} than on {second.inventory.hostname}"
@@ -101,7 +101,7 @@ def _substitutions(best: Candidate, placement: Placement) -> Iterator[str]:
             if need.groups:
                 pairs = ", ".join("-".join(map(str, group)) for group in need.groups)
                 yield f"SMT is off: vCPUs {pairs} of set {need.number} have a core each, in place of sibling threads"
-    for number, index, port in _ends(best):
+    for number, index, port in _iter_ends(best):
         asked = best.need.sets[number].interfaces[index]
         if (port.speed_bps or 0) > asked.speed_bps:
             speeds = f"a port of {format_bps(port.speed_bps or 0)} for {format_bps(asked.speed_bps)}"
@@ -112,10 +112,10 @@ def _warnings(best: Candidate, placement: Placement) -> Iterator[str]:
     profile = best.need.profile
     yield from best.verdict.warnings
     if best.inventory.smt_off and any(each.groups for each in best.need.sets):
-        yield from _clusters_unknown(best)
-    yield from _memory_unknown(best, placement)
-    yield from _links_unknown(best)
-    for port in {port.pci_id: port for _, _, port in _ends(best)}.values():
+        yield from _cluster_warnings(best)
+    yield from _memory_warnings(best, placement)
+    yield from _link_warnings(best)
+    for port in {port.pci_id: port for _, _, port in _iter_ends(best)}.values():
         yield from _port_warnings(port, best)
     if profile.cpu_oversubscription_allowed and (profile.thread_policy != "prefer"):
         yield f"thread policy {profile.thread_policy} is not kept: CPUs may be oversubscribed"
@@ -127,15 +127,15 @@ def _warnings(best: Candidate, placement: Placement) -> Iterator[str]:
         yield "the tries ran out: a better way may be there"
 
 
-def _clusters_unknown(best: Candidate) -> Iterator[str]:
-    if isinstance(best.found, Found):
+def _cluster_warnings(best: Candidate) -> Iterator[str]:
+    if isinstance(best.found, NodeAssignment):
         for at in sorted(set(best.found.nodes)):
             node = best.inventory.nodes[at]
             if node.clusters is None:
                 yield f"node {node.id}: which cores share a last-level cache is unknown; pairs may be apart"
 
 
-def _memory_unknown(best: Candidate, placement: Placement) -> Iterator[str]:
+def _memory_warnings(best: Candidate, placement: Placement) -> Iterator[str]:
     rooms = {node.id: node for node in best.inventory.nodes}
     for node in sorted({each.node for each in placement.sets}):
         asked = sum(each.bandwidth_bytes_per_s for each in placement.sets if each.node == node)
@@ -145,28 +145,30 @@ def _memory_unknown(best: Candidate, placement: Placement) -> Iterator[str]:
             yield f"node {node}: {asked / 1e9:.3g} GB/s of memory asked, {what} is unknown"
 
 
-def _links_unknown(best: Candidate) -> Iterator[str]:
-    if not isinstance(best.found, Found):
+def _link_warnings(best: Candidate) -> Iterator[str]:
+    if not isinstance(best.found, NodeAssignment):
         return
     nodes = best.inventory.nodes
-    for (one, other), asked in sorted(crossing(best.need, best.found.nodes).items()):
+    for (one, other), asked in sorted(sum_node_traffic(best.need, best.found.nodes).items()):
         ids = sorted((nodes[one].id, nodes[other].id))
         link = best.inventory.links.get((ids[0], ids[1]))
         if link is None or link.total is None or link.used is None:
             yield f"between nodes {ids[0]} and {ids[1]}: {format_bps(asked * 8)} asked, what is free is unknown"
 
 
-def _ends(best: Candidate) -> Iterator[tuple[int, int, PortRoom]]:
+def _iter_ends(best: Candidate) -> Iterator[tuple[int, int, FreePort]]:
     """Set, interface and its port, of all."""
     wanted = [(each.number, index) for each in best.need.sets for index in range(len(each.interfaces))]
     for (number, index), port in zip(wanted, best.found.ends.ports, strict=True):
         yield number, index, port
 
 
-def _port_warnings(port: PortRoom, best: Candidate) -> Iterator[str]:
+def _port_warnings(port: FreePort, best: Candidate) -> Iterator[str]:
     inventory = best.inventory
     modes = {
-        best.need.sets[number].interfaces[index].mode for number, index, end in _ends(best) if end.pci_id == port.pci_id
+        best.need.sets[number].interfaces[index].mode
+        for number, index, end in _iter_ends(best)
+        if end.pci_id == port.pci_id
     }
     if port.down:
         yield f"port {port.pci_id} has no link now"
@@ -182,17 +184,17 @@ def _port_warnings(port: PortRoom, best: Candidate) -> Iterator[str]:
             yield f"virtual switch {port.vswitch}: what it can carry, or carries, is unknown; it may be the bottleneck"
 
 
-def slack(inventory: Inventory, placement: Placement) -> dict[str, float]:
+def compute_slack(inventory: HostInventory, placement: Placement) -> dict[str, float]:
     """What is left on the nodes of a VM once it runs there, and of cores on the whole host."""
-    after = compiled(subtract_placement(inventory.host, placement))
+    after = build_inventory(subtract_placement(inventory.host, placement))
     left: dict[str, float] = {"host_core_count": sum(node.whole_count for node in after.nodes)}
     for node in after.nodes:
         if any(each.node == node.id for each in placement.sets):
-            left |= {f"node_{node.id}_{name}": value for name, value in _left(node)}
+            left |= {f"node_{node.id}_{name}": value for name, value in _node_slack(node)}
     return left
 
 
-def _left(node: NodeRoom) -> Iterator[tuple[str, float]]:
+def _node_slack(node: FreeNode) -> Iterator[tuple[str, float]]:
     yield "core_count", node.whole_count
     for size, count in sorted(node.pages.items()):
         if count is not None:

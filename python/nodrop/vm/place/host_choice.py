@@ -5,26 +5,26 @@ from typing import NamedTuple
 
 from nodrop.model.placement import Guarantee
 from nodrop.model.vmd import Profile, VmDescriptor
-from nodrop.vm.place.host_constraints import Verdict, judged
-from nodrop.vm.place.inventory import Inventory, natural
-from nodrop.vm.place.policy import STEPS_LEAST, Terms
-from nodrop.vm.place.requirements import Need, counted
-from nodrop.vm.place.scaling import scaled
-from nodrop.vm.place.search import Found, Key, Search
-from nodrop.vm.place.unrestricted import Split, split
+from nodrop.vm.place.host_constraints import HostDecision, check_host_constraints
+from nodrop.vm.place.inventory import HostInventory, natural_sort_key
+from nodrop.vm.place.policy import STEPS_MIN, PlacementOptions
+from nodrop.vm.place.requirements import VmNeed, count_needs
+from nodrop.vm.place.scaling import add_vcpus
+from nodrop.vm.place.search import CandidateKey, NodeAssignment, NodeSearch
+from nodrop.vm.place.unrestricted import SplitAssignment, split_vm
 
 
 class Candidate(NamedTuple):
     """A host that will do, and how."""
 
-    inventory: Inventory
+    inventory: HostInventory
     profile: int
-    need: Need
-    found: Found | Split
-    verdict: Verdict
+    need: VmNeed
+    found: NodeAssignment | SplitAssignment
+    verdict: HostDecision
     guarantee: Guarantee
     scaled: bool
-    key: Key
+    key: CandidateKey
 
 
 class Decision(NamedTuple):
@@ -32,71 +32,75 @@ class Decision(NamedTuple):
 
     vm: str
     vmd: VmDescriptor
-    terms: Terms
+    options: PlacementOptions
     candidates: tuple[Candidate, ...]
     """The best first."""
-    refused: tuple[Inventory, ...]
+    refused: tuple[HostInventory, ...]
 
 
-def decide(vmd: VmDescriptor, hosts: Sequence[Inventory], terms: Terms, vm: str = "") -> Decision:
+def choose_host(vmd: VmDescriptor, hosts: Sequence[HostInventory], options: PlacementOptions, vm: str = "") -> Decision:
     """Which hosts will do, the best first."""
     name = vm or vmd.name
-    terms = terms._replace(steps_max=max(STEPS_LEAST, terms.steps_max // max(1, len(hosts))))
-    needs = [counted(profile) for profile in vmd.profiles]
+    options = options._replace(steps_max=max(STEPS_MIN, options.steps_max // max(1, len(hosts))))
+    needs = [count_needs(profile) for profile in vmd.profiles]
     candidates: list[Candidate] = []
-    refused: list[Inventory] = []
+    refused: list[HostInventory] = []
     for host in hosts:
-        candidate = _candidate(needs, host, terms, name)
+        candidate = _find_candidate(needs, host, options, name)
         if candidate:
             candidates.append(candidate)
         else:
             refused.append(host)
-    candidates.sort(key=lambda each: (each.key, natural(each.inventory.id), each.profile))
-    refused.sort(key=lambda each: natural(each.id))
-    return Decision(name, vmd, terms, tuple(candidates), tuple(refused))
+    candidates.sort(key=lambda each: (each.key, natural_sort_key(each.inventory.id), each.profile))
+    refused.sort(key=lambda each: natural_sort_key(each.id))
+    return Decision(name, vmd, options, tuple(candidates), tuple(refused))
 
 
-def _candidate(needs: Sequence[Need], host: Inventory, terms: Terms, vm: str) -> Candidate | None:
+def _find_candidate(
+    needs: Sequence[VmNeed], host: HostInventory, options: PlacementOptions, vm: str
+) -> Candidate | None:
     """A host by the first profile that it meets."""
     for index, need in enumerate(needs):
-        verdict = judged(need.profile, host, terms, vm)
+        verdict = check_host_constraints(need.profile, host, options, vm)
         asked = need
         found = None
-        grown = grown_profile(need.profile, verdict, terms)
+        grown = scale_profile(need.profile, verdict, options)
         if grown:
-            asked = counted(grown)
-            verdict = judged(grown, host, terms._replace(guarantee_min_ratio=0.0), vm)
+            asked = count_needs(grown)
+            verdict = check_host_constraints(grown, host, options._replace(guarantee_min_ratio=0.0), vm)
         if not verdict.violations:
-            found = fitted(asked, host, terms, 1 if grown or verdict.standing.substitution else 0)
+            found = fit_vm(asked, host, options, 1 if grown or verdict.standing.substitution else 0)
         if found:
-            promise = guarantee(verdict, bool(grown))
+            promise = compute_guarantee(verdict, bool(grown))
             key = (-promise.ratio, *found.key)
             return Candidate(host, index, asked, found, verdict, promise, bool(grown), key)
     return None
 
 
-def fitted(need: Need, host: Inventory, terms: Terms, substitution_count: int) -> Found | Split | None:
+def fit_vm(
+    need: VmNeed, host: HostInventory, options: PlacementOptions, substitution_count: int
+) -> NodeAssignment | SplitAssignment | None:
     """The best way to put a VM on a host, each set whole; for those that may be split, else in pieces."""
-    found = Search(need, host, terms, substitution_count=substitution_count).run()
-    if isinstance(found, Found):
+    found = NodeSearch(need, host, options, substitution_count=substitution_count).run()
+    if isinstance(found, NodeAssignment):
         return found
-    return split(need, host, terms, substitution_count) if need.profile.topology == "unrestricted" else None
+    return split_vm(need, host, options, substitution_count) if need.profile.topology == "unrestricted" else None
 
 
-def grown_profile(profile: Profile, verdict: Verdict, terms: Terms) -> Profile | None:
+def scale_profile(profile: Profile, verdict: HostDecision, options: PlacementOptions) -> Profile | None:
     """The profile with more vCPUs, where slower ones are to be made up for and that is possible."""
     standing = verdict.standing
     if (
         standing.met
         or not profile.scales_with_cores
         or not standing.ratio
-        or standing.ratio >= terms.guarantee_min_ratio
+        or standing.ratio >= options.guarantee_min_ratio
     ):
         return None
-    return scaled(profile, standing.ratio)
+    return add_vcpus(profile, standing.ratio)
 
 
-def guarantee(verdict: Verdict, grown: bool) -> Guarantee:
+def compute_guarantee(verdict: HostDecision, grown: bool) -> Guarantee:
     """What of the promised performance can be expected."""
     ratio, label = verdict.standing.ratio, verdict.standing.label
     ratio = 1.0 if ratio is None or grown else ratio

@@ -11,7 +11,7 @@ from nodrop.model.observation import Observation
 _DIGITS = re.compile(r"(\d+)")
 
 
-class Core(NamedTuple):
+class FreeCore(NamedTuple):
     """Threads of one core that a VM could have."""
 
     cpus: tuple[int, ...]
@@ -22,7 +22,7 @@ class Core(NamedTuple):
     """Another VM, or a virtual switch, is on it."""
 
 
-class PortRoom(NamedTuple):
+class FreePort(NamedTuple):
     """A port and what of it is left."""
 
     pci_id: str
@@ -47,7 +47,7 @@ class PortRoom(NamedTuple):
     vswitch_refusal: str
 
 
-class SwitchRoom(NamedTuple):
+class FreeSwitch(NamedTuple):
     """A virtual switch and what of it is left."""
 
     name: str
@@ -57,13 +57,13 @@ class SwitchRoom(NamedTuple):
     used_bps: float | None
 
 
-class NodeRoom(NamedTuple):
+class FreeNode(NamedTuple):
     """A node and what of it is left."""
 
     id: int
-    cores: tuple[Core, ...]
+    cores: tuple[FreeCore, ...]
     """Those that are whole, by their lowest CPU."""
-    shared: tuple[Core, ...]
+    shared: tuple[FreeCore, ...]
     """All with threads to have where CPUs may be shared."""
     clusters: tuple[frozenset[int], ...] | None
     """CPUs that share a last-level cache; None: not known."""
@@ -74,7 +74,7 @@ class NodeRoom(NamedTuple):
     """Where it may be oversubscribed, else None."""
     bandwidth_total: float | None
     bandwidth_used: float | None
-    ports: tuple[PortRoom, ...]
+    ports: tuple[FreePort, ...]
     devices: tuple[tuple[str, str, str], ...]
     """PCI address, kind and model of free ones."""
     host_cpus: tuple[int, ...]
@@ -89,7 +89,7 @@ class NodeRoom(NamedTuple):
     """All whole cores have as many threads."""
 
 
-class Link(NamedTuple):
+class NodeLinkRoom(NamedTuple):
     """Between two nodes."""
 
     distance: int | None
@@ -97,59 +97,59 @@ class Link(NamedTuple):
     used: float | None
 
 
-class Inventory(NamedTuple):
+class HostInventory(NamedTuple):
     """A host as placement sees it; nodes, ports and CPUs in an order that the file's does not change."""
 
     id: str
     hostname: str
     host: HostDescriptor
-    nodes: tuple[NodeRoom, ...]
-    links: Mapping[tuple[int, int], Link]
+    nodes: tuple[FreeNode, ...]
+    links: Mapping[tuple[int, int], NodeLinkRoom]
     nic_limits: Mapping[str, float | None]
     nic_used: Mapping[str, float]
-    switches: Mapping[str, SwitchRoom]
+    switches: Mapping[str, FreeSwitch]
     smt_off: bool
     spare_core_count: int
     """Cores that no VM and no virtual switch is on."""
     vms: frozenset[str]
     """Who is on it already."""
-    homeless_ports: tuple[PortRoom, ...]
+    homeless_ports: tuple[FreePort, ...]
     """Their node is not known."""
     homeless_devices: tuple[tuple[str, str, str], ...]
 
 
 @lru_cache(maxsize=65_536)
-def address(pci_id: str) -> tuple[object, ...]:
+def address_sort_key(pci_id: str) -> tuple[object, ...]:
     """What PCI addresses sort by: as hexadecimal numbers where they are such."""
-    return tuple((0, int(part, 16), "") if _hex(part) else (1, 0, part) for part in re.split(r"[:.]", pci_id))
+    return tuple((0, int(part, 16), "") if _is_hex(part) else (1, 0, part) for part in re.split(r"[:.]", pci_id))
 
 
-def natural(name: str) -> tuple[object, ...]:
+def natural_sort_key(name: str) -> tuple[object, ...]:
     """What names sort by, so that `host-2` comes before `host-10`."""
     return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in _DIGITS.split(name) if part)
 
 
-def compiled(host: HostDescriptor) -> Inventory:
+def build_inventory(host: HostDescriptor) -> HostInventory:
     """What of a host can be had."""
     polled = frozenset(cpu for each in host.capabilities.vswitches for cpu in each.cpus.value or ())
     nics = [nic for node in host.resources.numa_nodes for nic in node.nics] + list(host.resources.unplaced_nics)
     switches = {netdev: each.name for each in host.capabilities.vswitches for netdev in each.ports.value or ()}
-    counted = [_Node(node, polled) for node in sorted(host.resources.numa_nodes, key=lambda node: node.id)]
-    return Inventory(
-        id=name_of(host),
-        hostname=host.host.hostname.value or name_of(host),
+    counted = [_NodeCounter(node, polled) for node in sorted(host.resources.numa_nodes, key=lambda node: node.id)]
+    return HostInventory(
+        id=identify_host(host),
+        hostname=host.host.hostname.value or identify_host(host),
         host=host,
         nodes=tuple(each.room(_ports(each.node.nics, switches)) for each in counted),
         links={
-            (min(link.a, link.b), max(link.a, link.b)): Link(
+            (min(link.a, link.b), max(link.a, link.b)): NodeLinkRoom(
                 link.distance.value, link.bandwidth.total_bytes_per_s.value, link.bandwidth.used_bytes_per_s.value
             )
             for link in host.resources.links
         },
         nic_limits={nic.id: nic.pci_limit_bps.value for nic in nics},
-        nic_used={nic.id: sum(_promised(port) for port in nic.ports) for nic in nics},
+        nic_used={nic.id: sum(_promised_bps(port) for port in nic.ports) for nic in nics},
         switches={
-            each.name: SwitchRoom(
+            each.name: FreeSwitch(
                 each.name,
                 each.kind.value or "",
                 None if each.acceleration.value is None else each.acceleration.value != "none",
@@ -164,18 +164,18 @@ def compiled(host: HostDescriptor) -> Inventory:
         homeless_ports=_ports(host.resources.unplaced_nics, switches),
         homeless_devices=tuple(
             (each.pci_id, each.kind, each.model.value or "")
-            for each in sorted(host.resources.unplaced_accelerators, key=lambda each: address(each.pci_id))
+            for each in sorted(host.resources.unplaced_accelerators, key=lambda each: address_sort_key(each.pci_id))
             if each.in_use.value is False
         ),
     )
 
 
-def name_of(host: HostDescriptor) -> str:
+def identify_host(host: HostDescriptor) -> str:
     """What a host is told apart by."""
     return host.host.id.value or host.host.hostname.value or "unnamed host"
 
 
-class _Node:
+class _NodeCounter:
     """Counts the CPUs of a node; the one loop that is run for every CPU of every host."""
 
     def __init__(self, node: NumaNode, polled: frozenset[int]) -> None:
@@ -184,12 +184,12 @@ class _Node:
         self.spare_count = self.busy = self.refused = self.unknown = 0
         self.host_cpus: list[int] = []
         self.owners: set[str] = set()
-        self.cores: list[Core] = []
-        self.shared: list[Core] = []
+        self.cores: list[FreeCore] = []
+        self.shared: list[FreeCore] = []
         for siblings in node.cpus.sibling_sets:
             # Most cores of most hosts are free or not, as a whole: no more is looked at than has to be.
             if all(_is_free(node.cpus.cpu.get(cpu)) for cpu in siblings) and polled.isdisjoint(siblings):
-                core = Core(tuple(sorted(siblings)), whole=True)
+                core = FreeCore(tuple(sorted(siblings)), whole=True)
                 self.cores.append(core)
                 self.shared.append(core)
                 self.spare_count += 1
@@ -227,14 +227,14 @@ class _Node:
                 held = held or eligible is True
         self.refused += refused
         if open_cpus:
-            self.shared.append(Core(tuple(open_cpus), whole=False, held=held))
+            self.shared.append(FreeCore(tuple(open_cpus), whole=False, held=held))
         self.spare_count += not held
 
-    def room(self, ports: tuple[PortRoom, ...]) -> NodeRoom:
+    def room(self, ports: tuple[FreePort, ...]) -> FreeNode:
         """What of the node is left."""
         memory = self.node.memory
         sizes = {len(core.cpus) for core in self.cores}
-        return NodeRoom(
+        return FreeNode(
             id=self.node.id,
             cores=tuple(self.cores),
             shared=tuple(self.shared),
@@ -247,7 +247,7 @@ class _Node:
             ports=ports,
             devices=tuple(
                 (each.pci_id, each.kind, each.model.value or "")
-                for each in sorted(self.node.accelerators, key=lambda each: address(each.pci_id))
+                for each in sorted(self.node.accelerators, key=lambda each: address_sort_key(each.pci_id))
                 if each.in_use.value is False
             ),
             host_cpus=tuple(sorted(self.host_cpus)),
@@ -290,7 +290,7 @@ def _free_normal(memory: NodeMemory) -> int | None:
     return int(normal.total_bytes.value * (1 - normal.usage_ratio.value))
 
 
-def _promised(port: Port) -> float:
+def _promised_bps(port: Port) -> float:
     """Of a card's slot: all of a port that one VM has, and what is promised to VFs in use."""
     if port.use.value == "dedicated" and port.in_use.value:
         return float(port.speed_bps.value or 0)
@@ -298,19 +298,19 @@ def _promised(port: Port) -> float:
     return sum(vf.pacing_bps.value or 0.0 for vf in vfs if vf.in_use.value is not False)
 
 
-def _ports(nics: tuple[Nic, ...], switches: Mapping[str, str]) -> tuple[PortRoom, ...]:
+def _ports(nics: tuple[Nic, ...], switches: Mapping[str, str]) -> tuple[FreePort, ...]:
     rooms = (_port(port, nic, switches) for nic in nics for port in nic.ports)
-    return tuple(sorted(rooms, key=lambda room: address(room.pci_id)))
+    return tuple(sorted(rooms, key=lambda room: address_sort_key(room.pci_id)))
 
 
-def _port(port: Port, nic: Nic, switches: Mapping[str, str]) -> PortRoom:
-    vfs = sorted(port.sriov.vfs if port.sriov else (), key=lambda vf: address(vf.pci_id))
+def _port(port: Port, nic: Nic, switches: Mapping[str, str]) -> FreePort:
+    vfs = sorted(port.sriov.vfs if port.sriov else (), key=lambda vf: address_sort_key(vf.pci_id))
     taken = [vf for vf in vfs if vf.in_use.value is not False]
     vswitch = port.vswitch or switches.get(port.netdev, "")
-    refusal = _ineligible(port.eligible)
-    dedicated = refusal or _not_free(port, vswitch) or (f"{len(taken)} of its VFs in use" if taken else "")
+    refusal = _why_ineligible(port.eligible)
+    dedicated = refusal or _why_in_use(port, vswitch) or (f"{len(taken)} of its VFs in use" if taken else "")
     free = tuple(vf.pci_id for vf in vfs if vf.in_use.value is False)
-    return PortRoom(
+    return FreePort(
         pci_id=port.pci_id,
         netdev=port.netdev,
         nic=nic.id,
@@ -318,7 +318,7 @@ def _port(port: Port, nic: Nic, switches: Mapping[str, str]) -> PortRoom:
         link_speed_bps=port.link_speed_bps.value,
         down=port.link.value is False,
         dedicated_refusal=dedicated,
-        sriov_refusal=refusal or _no_vf(port, free),
+        sriov_refusal=refusal or _why_no_vf(port, free),
         vfs=free,
         paced_bps=sum(vf.pacing_bps.value or 0.0 for vf in taken),
         unpaced_count=sum(not vf.pacing_bps.value for vf in taken),
@@ -328,13 +328,13 @@ def _port(port: Port, nic: Nic, switches: Mapping[str, str]) -> PortRoom:
     )
 
 
-def _ineligible(eligible: Observation[bool]) -> str:
+def _why_ineligible(eligible: Observation[bool]) -> str:
     if eligible.value is None:
         return "whether VMs may have it is unknown" + (f" ({eligible.why})" if eligible.why else "")
     return "" if eligible.value else "not for VMs"
 
 
-def _not_free(port: Port, vswitch: str) -> str:
+def _why_in_use(port: Port, vswitch: str) -> str:
     if vswitch:
         return f"on virtual switch {vswitch}"
     if port.in_use.value is None:
@@ -342,7 +342,7 @@ def _not_free(port: Port, vswitch: str) -> str:
     return f"in use by {', '.join(port.owners) or 'others'}" if port.in_use.value else ""
 
 
-def _no_vf(port: Port, free: tuple[str, ...]) -> str:
+def _why_no_vf(port: Port, free: tuple[str, ...]) -> str:
     if port.sriov is None:
         return "no SR-IOV"
     if port.use.value == "dedicated" and port.in_use.value is not False:
@@ -350,5 +350,5 @@ def _no_vf(port: Port, free: tuple[str, ...]) -> str:
     return "" if free else "no VF free"
 
 
-def _hex(part: str) -> bool:
+def _is_hex(part: str) -> bool:
     return bool(part) and all(char in "0123456789abcdefABCDEF" for char in part)

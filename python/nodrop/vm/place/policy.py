@@ -4,16 +4,16 @@ from typing import NamedTuple
 
 from nodrop.model.placement import Policy
 from nodrop.vm.ranking import Ranking
-from nodrop.vm.ranking.worst_case import WorstCase
+from nodrop.vm.ranking.worst_case import WorstCaseRanking
 
 GIB = 2**30
 STEPS_MAX = 200_000
 """Tries for a VM, divided among all hosts, before placement says that it does not know; a host takes some dozens."""
-STEPS_LEAST = 2_000
+STEPS_MIN = 2_000
 """On each host however many there are."""
 
 
-class Reserve(NamedTuple):
+class HostReserve(NamedTuple):
     """What the host keeps for itself. Source: ETSI GS NFV-PER 001 Annex A, "Memory Available", "Core Availability"."""
 
     core_count: int = 1
@@ -22,12 +22,12 @@ class Reserve(NamedTuple):
     """Of every node that a VM takes memory from, not in large pages."""
 
 
-class Terms(NamedTuple):
+class PlacementOptions(NamedTuple):
     """How to choose among what fits."""
 
     policy: Policy = "best-fit"
-    ranking: Ranking = WorstCase()
-    reserve: Reserve = Reserve()
+    ranking: Ranking = WorstCaseRanking()
+    reserve: HostReserve = HostReserve()
     guarantee_min_ratio: float = 1.0
     """Processors below the rank that is asked will do as long as this share of the KPIs is guaranteed."""
     unknown_passes: bool = False
@@ -35,4 +35,4 @@ class Terms(NamedTuple):
     steps_max: int = STEPS_MAX
 
 
-USUAL = Terms()
+DEFAULT_PLACEMENT_OPTIONS = PlacementOptions()

@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 from nodrop.model.placement import Policy
 from nodrop.model.vmd import Interface
-from nodrop.vm.place.inventory import Inventory, PortRoom
+from nodrop.vm.place.inventory import FreePort, HostInventory
 
 STEPS_MAX = 20_000
 """Tries for the interfaces of one node; a dozen is usual."""
 
-Cost = tuple[int, int, int]
+PortCost = tuple[int, int, int]
 
 
-class Wanted(NamedTuple):
+class InterfaceRequest(NamedTuple):
     """An interface of a set."""
 
     set_index: int
@@ -23,7 +23,7 @@ class Wanted(NamedTuple):
     interface: Interface
     kind: int
     """Equal for interfaces that ask for the same."""
-    ports: tuple[PortRoom, ...]
+    ports: tuple[FreePort, ...]
     """Of the node its set is on."""
 
     @property
@@ -34,28 +34,28 @@ class Wanted(NamedTuple):
         return math.ceil(self.interface.speed_bps) if self.interface.mode == "dedicated" else 0
 
 
-class Ends(NamedTuple):
+class PortAssignment(NamedTuple):
     """Where interfaces end, and what that costs."""
 
-    ports: tuple[PortRoom, ...]
+    ports: tuple[FreePort, ...]
     """As many as interfaces, in their order."""
-    cost: Cost
+    cost: PortCost
     larger_count: int
     """Interfaces on a faster port than they ask for."""
     proven: bool = True
     """Nothing better was left untried."""
 
 
-NO_ENDS = Ends((), (0, 0, 0), 0)
+NO_PORTS = PortAssignment((), (0, 0, 0), 0)
 
 
-class Unsolved(NamedTuple):
+class NoAssignment(NamedTuple):
     """No way to connect all, or none found in the tries there are."""
 
     proven: bool
 
 
-def refusal(port: PortRoom, wanted: Wanted, inventory: Inventory, accelerated: bool) -> str:
+def why_refused(port: FreePort, wanted: InterfaceRequest, inventory: HostInventory, accelerated: bool) -> str:
     """Why an interface cannot end on a port whatever else is placed; empty: it can."""
     asked = wanted.interface
     if port.speed_bps is None:
@@ -63,56 +63,56 @@ def refusal(port: PortRoom, wanted: Wanted, inventory: Inventory, accelerated: b
     if port.speed_bps < asked.speed_bps:
         return "too slow"
     if asked.mode == "vswitch":
-        return port.vswitch_refusal or _not_accelerated(port, inventory, accelerated)
+        return port.vswitch_refusal or _why_not_accelerated(port, inventory, accelerated)
     return port.dedicated_refusal if asked.mode == "dedicated" else port.sriov_refusal
 
 
-def _not_accelerated(port: PortRoom, inventory: Inventory, asked: bool) -> str:
+def _why_not_accelerated(port: FreePort, inventory: HostInventory, asked: bool) -> str:
     switch = inventory.switches.get(port.vswitch)
     if not asked or (switch and switch.accelerated):
         return ""
     return f"virtual switch {port.vswitch} is not known to be accelerated"
 
 
-class Solver:
+class PortSolver:
     """Finds the cheapest ends for the interfaces of a VM on one host; remembers what it found for a node."""
 
-    def __init__(self, inventory: Inventory, policy: Policy, accelerated: bool) -> None:
+    def __init__(self, inventory: HostInventory, policy: Policy, accelerated: bool) -> None:
         self.inventory = inventory
         self.policy = policy
         self.accelerated = accelerated
-        self._known: dict[tuple[object, ...], Ends | Unsolved] = {}
+        self._known: dict[tuple[object, ...], PortAssignment | NoAssignment] = {}
         nodes = [{port.vswitch for port in node.ports if port.vswitch} for node in inventory.nodes]
         self._spanning = any(one & other for at, one in enumerate(nodes) for other in nodes[at + 1 :])
 
-    def ends(self, wanted: Sequence[Wanted]) -> Ends | Unsolved:
+    def ends(self, wanted: Sequence[InterfaceRequest]) -> PortAssignment | NoAssignment:
         """Ends for all of them: node by node, together where a virtual switch spans nodes."""
         if self._spanning:
             return self._remembered(wanted)
         parts: dict[int, list[int]] = {}
         for position, each in enumerate(wanted):
             parts.setdefault(id(each.ports), []).append(position)
-        ports: dict[int, PortRoom] = {}
+        ports: dict[int, FreePort] = {}
         cost, larger_count, proven = (0, 0, 0), 0, True
         for positions in parts.values():
             ends = self._remembered([wanted[position] for position in positions])
-            if isinstance(ends, Unsolved):
+            if isinstance(ends, NoAssignment):
                 return ends
             ports.update(zip(positions, ends.ports, strict=True))
             cost = (cost[0] + ends.cost[0], cost[1] + ends.cost[1], cost[2] + ends.cost[2])
             larger_count += ends.larger_count
             proven = proven and ends.proven
-        return Ends(tuple(ports[position] for position in range(len(wanted))), cost, larger_count, proven)
+        return PortAssignment(tuple(ports[position] for position in range(len(wanted))), cost, larger_count, proven)
 
-    def _remembered(self, wanted: Sequence[Wanted]) -> Ends | Unsolved:
+    def _remembered(self, wanted: Sequence[InterfaceRequest]) -> PortAssignment | NoAssignment:
         if not wanted:
-            return NO_ENDS
+            return NO_PORTS
         key = tuple((id(each.ports), each.kind) for each in wanted)
         if key not in self._known:
-            self._known[key] = _Tries(self, wanted).best()
+            self._known[key] = _BranchAndBound(self, wanted).best()
         return self._known[key]
 
-    def cost(self, larger: int, down: int, opened: int, distinct: int) -> Cost:
+    def cost(self, larger: int, down: int, opened: int, distinct: int) -> PortCost:
         """In the order that the policy weighs them."""
         if self.policy == "minimal-substitutions":
             return larger, down, opened
@@ -121,10 +121,10 @@ class Solver:
         return down, opened, larger
 
 
-class _Tries:
+class _BranchAndBound:
     """Branch and bound over the ports of each interface, in the order of their addresses."""
 
-    def __init__(self, solver: Solver, wanted: Sequence[Wanted]) -> None:
+    def __init__(self, solver: PortSolver, wanted: Sequence[InterfaceRequest]) -> None:
         self.solver = solver
         inventory = solver.inventory
         # Whole ports first, the fastest first: they have the least choice.
@@ -139,7 +139,7 @@ class _Tries:
         )
         self.wanted = [wanted[at] for at in self.order]
         self.choices = [
-            [port for port in each.ports if not refusal(port, each, inventory, solver.accelerated)]
+            [port for port in each.ports if not why_refused(port, each, inventory, solver.accelerated)]
             for each in self.wanted
         ]
         self.whole: set[str] = set()
@@ -147,20 +147,20 @@ class _Tries:
         self.port_bps: dict[str, int] = {}
         self.nic_bps: dict[str, int] = {}
         self.switch_bps: dict[str, int] = {}
-        self.chosen: list[PortRoom] = []
-        self.best_cost: Cost | None = None
-        self.best_ports: list[PortRoom] = []
+        self.chosen: list[FreePort] = []
+        self.best_cost: PortCost | None = None
+        self.best_ports: list[FreePort] = []
         self.steps = 0
 
-    def best(self) -> Ends | Unsolved:
+    def best(self) -> PortAssignment | NoAssignment:
         if all(self.choices) and self._can_carry():
             self._try(0)
         proven = self.steps <= STEPS_MAX
         if self.best_cost is None:
-            return Unsolved(proven)
+            return NoAssignment(proven)
         of = dict(zip(self.order, self.best_ports, strict=True))
-        larger = sum(_larger(each, port) for each, port in zip(self.wanted, self.best_ports, strict=True))
-        return Ends(tuple(of[at] for at in range(len(of))), self.best_cost, larger, proven)
+        larger = sum(_is_larger(each, port) for each, port in zip(self.wanted, self.best_ports, strict=True))
+        return PortAssignment(tuple(of[at] for at in range(len(of))), self.best_cost, larger, proven)
 
     def _can_carry(self) -> bool:
         """Whether there are VFs and slots enough in all: what is quickly told."""
@@ -201,7 +201,7 @@ class _Tries:
                 self._try(at + 1)
             self._put(port, wanted, -1)
 
-    def _worth_trying(self, at: int) -> Iterable[PortRoom]:
+    def _worth_trying(self, at: int) -> Iterable[FreePort]:
         """Of interfaces that ask for the same from the same ports, the later one's port is not before the earlier's."""
         before, wanted = (self.wanted[at - 1] if at else None), self.wanted[at]
         if before and before.kind == wanted.kind and before.ports is wanted.ports:
@@ -209,7 +209,7 @@ class _Tries:
             return self.choices[at][self.choices[at].index(last) :]
         return self.choices[at]
 
-    def _fits(self, port: PortRoom, wanted: Wanted) -> bool:
+    def _fits(self, port: FreePort, wanted: InterfaceRequest) -> bool:
         inventory, mode, bps = self.solver.inventory, wanted.interface.mode, wanted.reserved_bps
         limit = inventory.nic_limits.get(port.nic)
         on_nic = inventory.nic_used.get(port.nic, 0.0) + self.nic_bps.get(port.nic, 0) + bps
@@ -226,7 +226,7 @@ class _Tries:
             return True
         return (switch.used_bps or 0.0) + self.switch_bps.get(switch.name, 0) + bps <= switch.capacity_bps
 
-    def _put(self, port: PortRoom, wanted: Wanted, sign: int) -> None:
+    def _put(self, port: FreePort, wanted: InterfaceRequest, sign: int) -> None:
         bps, mode = sign * wanted.reserved_bps, wanted.interface.mode
         if sign > 0:
             self.chosen.append(port)
@@ -245,16 +245,16 @@ class _Tries:
         else:
             self.port_bps[port.pci_id] = self.port_bps.get(port.pci_id, 0) + bps
 
-    def _cost(self, still: int) -> Cost:
+    def _cost(self, still: int) -> PortCost:
         """Of what is chosen, or the least it can become with so many interfaces more."""
         ports = {port.pci_id: port for port in self.chosen}.values()
         return self.solver.cost(
-            sum(_larger(each, port) for each, port in zip(self.wanted, self.chosen, strict=False)),
+            sum(_is_larger(each, port) for each, port in zip(self.wanted, self.chosen, strict=False)),
             sum(port.down for port in ports),
             sum(not port.opened for port in ports),
             len(ports) + still,
         )
 
 
-def _larger(wanted: Wanted, port: PortRoom) -> bool:
+def _is_larger(wanted: InterfaceRequest, port: FreePort) -> bool:
     return (port.speed_bps or 0) > wanted.interface.speed_bps

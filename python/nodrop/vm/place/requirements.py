@@ -35,7 +35,7 @@ class SetNeed(NamedTuple):
         return (tuple(len(each) for each in self.groups), len(self.singles), *self[3:])
 
 
-class Need(NamedTuple):
+class VmNeed(NamedTuple):
     """What a VM asks of a host."""
 
     profile: Profile
@@ -51,7 +51,7 @@ class Need(NamedTuple):
         return frozenset(each.page_bytes for each in self.sets if each.page_count)
 
 
-def counted(profile: Profile) -> Need:
+def count_needs(profile: Profile) -> VmNeed:
     """What a profile asks for."""
     usage = profile.impact.usage if profile.impact else {}
     memory_share = usage.get("memory_bytes_per_s", 0.0) / profile.vcpu_count
@@ -59,15 +59,15 @@ def counted(profile: Profile) -> Need:
     for each in profile.vcpu_sets:
         for interface in each.interfaces:
             kinds.setdefault(interface, len(kinds))
-    return Need(
+    return VmNeed(
         profile=profile,
-        sets=tuple(_set(index, each, memory_share, kinds) for index, each in enumerate(profile.vcpu_sets)),
-        links=tuple(_links(profile, usage.get("inter_node_bytes_per_s", 0.0))),
+        sets=tuple(_count_set(index, each, memory_share, kinds) for index, each in enumerate(profile.vcpu_sets)),
+        links=tuple(_count_links(profile, usage.get("inter_node_bytes_per_s", 0.0))),
         devices=tuple((each.kind, each.model) for each in profile.other_io for _ in range(each.count)),
     )
 
 
-def _set(index: int, asked: VcpuSet, memory_share: float, kinds: Mapping[Interface, int]) -> SetNeed:
+def _count_set(index: int, asked: VcpuSet, memory_share: float, kinds: Mapping[Interface, int]) -> SetNeed:
     paired = {vcpu for pair in asked.pairs for vcpu in pair}
     page_bytes = asked.memory.large_page_bytes or 0
     return SetNeed(
@@ -83,7 +83,7 @@ def _set(index: int, asked: VcpuSet, memory_share: float, kinds: Mapping[Interfa
     )
 
 
-def _links(profile: Profile, usage: float) -> Iterator[tuple[int, int, float]]:
+def _count_links(profile: Profile, usage: float) -> Iterator[tuple[int, int, float]]:
     """Those asked for; else what the VM uses between nodes at worst, spread evenly. Source: 8.2.2.5, option 3."""
     if profile.links or not usage:
         for link in profile.links:

@@ -20,7 +20,7 @@ from nodrop.model.observation import Observation
 from nodrop.model.placement import PlacedInterface, PlacedSet, Placement
 
 T = TypeVar("T")
-SOURCE = "placement"
+PLACEMENT_SOURCE = "placement"
 
 
 def subtract_placement(host: HostDescriptor, placement: Placement) -> HostDescriptor:
@@ -54,26 +54,26 @@ def subtract_placement(host: HostDescriptor, placement: Placement) -> HostDescri
     return host.model_copy(update=update)
 
 
-def _now(before: Observation[T], value: T, vm: str = "") -> Observation[T]:
+def _placed_value(before: Observation[T], value: T, vm: str = "") -> Observation[T]:
     """What a leaf is once the VM is placed: nobody saw it yet."""
     why = f"{vm} placed" if vm else "a VM placed"
-    return before.model_copy(update={"value": value, "source": SOURCE, "confidence": "declared", "why": why})
+    return before.model_copy(update={"value": value, "source": PLACEMENT_SOURCE, "confidence": "declared", "why": why})
 
 
-def _more(before: Observation[T], added: float, vm: str) -> Observation[T]:
+def _increased(before: Observation[T], added: float, vm: str) -> Observation[T]:
     """A count that is known, and so much more; one that is not known stays so."""
     if before.value is None or not added:
         return before
-    return _now(before, before.value + added, vm)  # type: ignore[operator,arg-type]
+    return _placed_value(before, before.value + added, vm)  # type: ignore[operator,arg-type]
 
 
 def _with_set(node: NumaNode, placed: PlacedSet, vm: str) -> NumaNode:
     cpus = {cpu: _cpu(state, vm) if cpu in placed.cpus.values() else state for cpu, state in node.cpus.cpu.items()}
     normal = node.memory.normal
-    free = _more(normal.free_bytes, -min(placed.normal_bytes, normal.free_bytes.value or 0), vm)
+    free = _increased(normal.free_bytes, -min(placed.normal_bytes, normal.free_bytes.value or 0), vm)
     usage = normal.usage_ratio
     if usage.value is not None and normal.total_bytes.value:
-        usage = _now(usage, min(1.0, usage.value + placed.normal_bytes / normal.total_bytes.value), vm)
+        usage = _placed_value(usage, min(1.0, usage.value + placed.normal_bytes / normal.total_bytes.value), vm)
     memory = node.memory.model_copy(
         update={
             "large_pages": tuple(_pages(each, placed, vm) for each in node.memory.large_pages),
@@ -88,8 +88,8 @@ def _cpu(state: CpuState, vm: str) -> CpuState:
     use: Use = "shared" if state.use.value == "shared" else "dedicated"
     return state.model_copy(
         update={
-            "in_use": _now(state.in_use, True, vm),
-            "use": _now(state.use, use, vm),
+            "in_use": _placed_value(state.in_use, True, vm),
+            "use": _placed_value(state.use, use, vm),
             "owners": (*state.owners, vm),
         }
     )
@@ -98,11 +98,11 @@ def _cpu(state: CpuState, vm: str) -> CpuState:
 def _pages(pages: LargePages, placed: PlacedSet, vm: str) -> LargePages:
     if pages.size_bytes != placed.large_page_bytes:
         return pages
-    return pages.model_copy(update={"used_count": _more(pages.used_count, placed.large_page_count, vm)})
+    return pages.model_copy(update={"used_count": _increased(pages.used_count, placed.large_page_count, vm)})
 
 
 def _used(bandwidth: Bandwidth, added: float, vm: str) -> Bandwidth:
-    return bandwidth.model_copy(update={"used_bytes_per_s": _more(bandwidth.used_bytes_per_s, added, vm)})
+    return bandwidth.model_copy(update={"used_bytes_per_s": _increased(bandwidth.used_bytes_per_s, added, vm)})
 
 
 def _link(link: NodeLink, placement: Placement) -> NodeLink:
@@ -122,8 +122,8 @@ def _port(port: Port, interfaces: list[PlacedInterface], vm: str) -> Port:
         return port
     whole = port.pci_id in mine
     update: dict[str, object] = {
-        "in_use": _now(port.in_use, True, vm),
-        "use": _now(port.use, "dedicated" if whole else "shared", vm),
+        "in_use": _placed_value(port.in_use, True, vm),
+        "use": _placed_value(port.use, "dedicated" if whole else "shared", vm),
     }
     if whole:
         update["owners"] = (*port.owners, vm)
@@ -134,15 +134,15 @@ def _port(port: Port, interfaces: list[PlacedInterface], vm: str) -> Port:
 
 
 def _vf(vf: Vf, interface: PlacedInterface, vm: str) -> Vf:
-    update: dict[str, object] = {"in_use": _now(vf.in_use, True, vm), "owner": vm}
+    update: dict[str, object] = {"in_use": _placed_value(vf.in_use, True, vm), "owner": vm}
     if interface.bandwidth_bps:
-        update["pacing_bps"] = _now(vf.pacing_bps, interface.bandwidth_bps, vm)
+        update["pacing_bps"] = _placed_value(vf.pacing_bps, interface.bandwidth_bps, vm)
     return vf.model_copy(update=update)
 
 
 def _accelerators(accelerators: tuple[Accelerator, ...], taken: frozenset[str]) -> tuple[Accelerator, ...]:
     return tuple(
-        each.model_copy(update={"in_use": _now(each.in_use, True)}) if each.pci_id in taken else each
+        each.model_copy(update={"in_use": _placed_value(each.in_use, True)}) if each.pci_id in taken else each
         for each in accelerators
     )
 
@@ -153,7 +153,7 @@ def _vswitch(vswitch: VSwitch, interfaces: list[PlacedInterface]) -> VSwitch:
         return vswitch
     return vswitch.model_copy(
         update={
-            "used_bps": _more(vswitch.used_bps, sum(each.bandwidth_bps or 0.0 for each in mine), ""),
-            "virtual_interface_count": _more(vswitch.virtual_interface_count, len(mine), ""),
+            "used_bps": _increased(vswitch.used_bps, sum(each.bandwidth_bps or 0.0 for each in mine), ""),
+            "virtual_interface_count": _increased(vswitch.virtual_interface_count, len(mine), ""),
         }
     )

@@ -10,48 +10,48 @@ from functools import cached_property
 from typing import NamedTuple
 
 from nodrop.model.placement import Constraint
-from nodrop.vm.place.cores import Manner, core_count, cores_of
-from nodrop.vm.place.inventory import Inventory, Link, NodeRoom
-from nodrop.vm.place.policy import Terms
-from nodrop.vm.place.ports import NO_ENDS, Cost, Ends, Solver, Unsolved, Wanted
-from nodrop.vm.place.requirements import Need, SetNeed
+from nodrop.vm.place.cores import CoreRules, count_cores, count_set_cores
+from nodrop.vm.place.inventory import FreeNode, HostInventory, NodeLinkRoom
+from nodrop.vm.place.policy import PlacementOptions
+from nodrop.vm.place.ports import NO_PORTS, InterfaceRequest, NoAssignment, PortAssignment, PortCost, PortSolver
+from nodrop.vm.place.requirements import SetNeed, VmNeed
 
-Key = tuple[float, ...]
+CandidateKey = tuple[float, ...]
 LOCAL_DISTANCE = 10
 REMOTE_DISTANCE = 20
-TWINS_FROM = 64
+TWIN_STEPS_MIN = 64
 """Tries before it is worth looking which nodes are alike."""
 """What ACPI says of a node to itself, and what is taken for two nodes of which nothing is known."""
 
 
-class Found(NamedTuple):
+class NodeAssignment(NamedTuple):
     """The best way to put a VM on a host."""
 
     nodes: tuple[int, ...]
     """Of each set, the position of its node in the inventory."""
-    ends: Ends
+    ends: PortAssignment
     devices: tuple[str, ...]
-    key: Key
+    key: CandidateKey
     """What the policy weighs, the less the better; of the host alone, without its id."""
     substitution_count: int
     proven: bool
 
 
-class NotFound(NamedTuple):
+class NoNodeAssignment(NamedTuple):
     """No way to put a VM on a host."""
 
     proven: bool
     """False: the tries ran out first."""
 
 
-class Search:
+class NodeSearch:
     """One host, one profile."""
 
     def __init__(
         self,
-        need: Need,
-        inventory: Inventory,
-        terms: Terms,
+        need: VmNeed,
+        inventory: HostInventory,
+        options: PlacementOptions,
         *,
         substitution_count: int = 0,
         ignored: frozenset[Constraint] = frozenset(),
@@ -60,20 +60,20 @@ class Search:
         profile = need.profile
         groups = sum(len(each.groups) for each in need.sets)
         smt_off = inventory.smt_off and groups > 0
-        self.need, self.inventory, self.terms, self.ignored = need, inventory, terms, ignored
-        self.manner = Manner(profile.thread_policy, profile.cpu_oversubscription_allowed, smt_off)
+        self.need, self.inventory, self.options, self.ignored = need, inventory, options, ignored
+        self.manner = CoreRules(profile.thread_policy, profile.cpu_oversubscription_allowed, smt_off)
         self.substitution_count = substitution_count + (groups if smt_off else 0)
-        self.solver = Solver(inventory, terms.policy, profile.hypervisor.accelerated_vswitch)
-        self.spare_count = inventory.spare_core_count - terms.reserve.core_count
+        self.solver = PortSolver(inventory, options.policy, profile.hypervisor.accelerated_vswitch)
+        self.spare_count = inventory.spare_core_count - options.reserve.core_count
         self.steps = 0
         self.proven = True
-        self.best: Found | None = None
+        self.best: NodeAssignment | None = None
         self.alike = [each.alike for each in need.sets]
-        self._costs: dict[tuple[int, int], Cost] = {}
+        self._costs: dict[tuple[int, int], PortCost] = {}
         self._suits: dict[tuple[int, int], bool] = {}
         self._taken: dict[tuple[int, tuple[int, ...]], int | None] = {}
 
-    def run(self) -> Found | NotFound:
+    def run(self) -> NodeAssignment | NoNodeAssignment:
         """The best way, or none."""
         nodes = range(len(self.inventory.nodes))
         if self._enough_in_all() and all(
@@ -81,7 +81,7 @@ class Search:
         ):
             self._try([], [()] * len(nodes))
         if self.best is None:
-            return NotFound(self.proven)
+            return NoNodeAssignment(self.proven)
         return self.best._replace(proven=self.proven and self.best.ends.proven)
 
     def _enough_in_all(self) -> bool:
@@ -107,10 +107,10 @@ class Search:
             return
         for node, before in enumerate(on_node):
             self.steps += 1
-            if self.steps > self.terms.steps_max:
+            if self.steps > self.options.steps_max:
                 self.proven = False
                 return
-            if self.steps > TWINS_FROM and not before and any(not on_node[twin] for twin in self.twins[node]):
+            if self.steps > TWIN_STEPS_MIN and not before and any(not on_node[twin] for twin in self.twins[node]):
                 continue
             nodes.append(node)
             on_node[node] = (*before, at)
@@ -146,10 +146,10 @@ class Search:
             return True
         # Ports for all sets cost no less than those for one of them cost alone.
         costs = [cost for at, node in enumerate(nodes) if (cost := self._costs.get((node, at)))]
-        cost = self.least_cost if self.terms.policy == "spread" else max([self.least_cost, *costs])
+        cost = self.least_cost if self.options.policy == "spread" else max([self.least_cost, *costs])
         least = self._least(nodes)
         if self._substitutions_first:
-            whole: Key = (self.substitution_count + cost[0], *least)
+            whole: CandidateKey = (self.substitution_count + cost[0], *least)
         else:
             whole = least
         if self.cores_asked is not None:
@@ -157,7 +157,7 @@ class Search:
         prefix = self.best.key[: len(whole)]
         return whole < prefix or (whole == prefix and len(whole) < len(self.best.key))
 
-    def _least(self, nodes: Sequence[int]) -> Key:
+    def _least(self, nodes: Sequence[int]) -> CandidateKey:
         """What no way to go on weighs less than: the other sets on nodes in use, or on the best ones.
 
         Where the cores that sets take depend on the node, only the first parts of it.
@@ -174,18 +174,18 @@ class Search:
             for have, asked in ((self.whole, self.cores_asked), (self.pages, self.pages_asked))
         )
         host_cores = sum(self.whole) - self.cores_asked
-        if self.terms.policy == "spread":
+        if self.options.policy == "spread":
             return (*near, -host_cores, -cores, -pages)
         return (*near, cores, pages, host_cores)
 
     def _extreme(self, values: list[int], count: int) -> int:
         """The sum of so many, the best for the policy."""
-        return sum(sorted(values, reverse=self.terms.policy == "spread")[:count])
+        return sum(sorted(values, reverse=self.options.policy == "spread")[:count])
 
     @cached_property
     def twins(self) -> list[list[int]]:
         """Of each node those before it that have the same and are as far from all others: one is as good."""
-        shapes = [shape(room, self.inventory) for room in self.inventory.nodes]
+        shapes = [node_shape(room, self.inventory) for room in self.inventory.nodes]
         nodes = range(len(shapes))
         links = {self.link(one, other) for one in nodes for other in nodes if one < other}
         if len(links) > 1:
@@ -203,7 +203,7 @@ class Search:
         return 0 if "interfaces" in self.ignored else sum(len(each.interfaces) for each in self.need.sets)
 
     @cached_property
-    def least_cost(self) -> Cost:
+    def least_cost(self) -> PortCost:
         """What the ports for all interfaces cost at least, wherever they are."""
         if not self.interface_count:
             return (0, 0, 0)
@@ -251,7 +251,7 @@ class Search:
         """Cores that a set takes, where all cores are alike."""
         if self.manner.smt_off:
             return need.vcpu_count
-        return cores_of(need, max(room.thread_count for room in self.inventory.nodes), self.manner)
+        return count_set_cores(need, max(room.thread_count for room in self.inventory.nodes), self.manner)
 
     def _fits(self, node: int, positions: tuple[int, ...]) -> bool:
         """Whether sets fit on a node together, interfaces aside."""
@@ -268,19 +268,19 @@ class Search:
                 yield "large pages"
         normal = sum(each.normal_bytes for each in needs)
         if normal:
-            free = normal_room(room, self.need)
+            free = count_normal_bytes(room, self.need)
             if normal > (free or 0):
                 yield "memory"
-            elif normal + self.terms.reserve.memory_bytes > (free or 0):
+            elif normal + self.options.reserve.memory_bytes > (free or 0):
                 yield "host reserve"
-        if exceeded(sum(each.bandwidth for each in needs), room.bandwidth_total, room.bandwidth_used):
+        if is_exceeded(sum(each.bandwidth for each in needs), room.bandwidth_total, room.bandwidth_used):
             yield "memory bandwidth"
 
     def cores_taken(self, node: int, positions: tuple[int, ...]) -> int | None:
         """Cores that sets take from a node; None: they do not fit."""
         if (node, positions) not in self._taken:
             needs = [self.need.sets[each] for each in positions]
-            self._taken[node, positions] = core_count(self.inventory.nodes[node], needs, self.manner)
+            self._taken[node, positions] = count_cores(self.inventory.nodes[node], needs, self.manner)
         return self._taken[node, positions]
 
     def _connects(self, node: int, position: int) -> bool:
@@ -288,16 +288,16 @@ class Search:
             return True
         ends = self.solver.ends(self.wanted(node, position))
         self.proven = self.proven and ends.proven
-        if isinstance(ends, Unsolved):
+        if isinstance(ends, NoAssignment):
             return False
         self._costs[node, position] = ends.cost
         return True
 
-    def wanted(self, node: int, position: int) -> list[Wanted]:
+    def wanted(self, node: int, position: int) -> list[InterfaceRequest]:
         """The interfaces of a set that is on a node."""
         need, ports = self.need.sets[position], self.inventory.nodes[node].ports
         return [
-            Wanted(need.number, index, each, kind, ports)
+            InterfaceRequest(need.number, index, each, kind, ports)
             for index, (each, kind) in enumerate(zip(need.interfaces, need.kinds, strict=True))
         ]
 
@@ -310,36 +310,36 @@ class Search:
         if self._overdrawn(nodes):
             return
         ends = self._ends(nodes)
-        devices = local_devices(self.need.devices, [self.inventory.nodes[node].devices for node in sorted(set(nodes))])
-        if isinstance(ends, Unsolved) or (devices is None and "devices" not in self.ignored):
+        devices = assign_devices(self.need.devices, [self.inventory.nodes[node].devices for node in sorted(set(nodes))])
+        if isinstance(ends, NoAssignment) or (devices is None and "devices" not in self.ignored):
             self.proven = self.proven and ends.proven
             return
         count = self.substitution_count + ends.larger_count
         key = self._key(weight, ends.cost)
         if self.best is None or key < self.best.key:
-            self.best = Found(nodes, ends, devices or (), key, count, proven=True)
+            self.best = NodeAssignment(nodes, ends, devices or (), key, count, proven=True)
 
     @property
     def _substitutions_first(self) -> bool:
-        return self.terms.policy == "minimal-substitutions"
+        return self.options.policy == "minimal-substitutions"
 
-    def _key(self, weight: Key, cost: Cost) -> Key:
+    def _key(self, weight: CandidateKey, cost: PortCost) -> CandidateKey:
         if self._substitutions_first:
             return (self.substitution_count + cost[0], *weight, *self._tail(cost))
         return (*weight, *self._tail(cost))
 
-    def _tail(self, cost: Cost) -> Key:
+    def _tail(self, cost: PortCost) -> CandidateKey:
         """What is weighed last: ports, and substitutions where they are not first."""
         return cost[1:] if self._substitutions_first else (*cost[:2], self.substitution_count + cost[2])
 
-    def _weight(self, nodes: tuple[int, ...]) -> Key:
+    def _weight(self, nodes: tuple[int, ...]) -> CandidateKey:
         """Nodes and how far apart they are, then what is left over; of spread, what is left is wished for."""
         used = set(nodes)
         taken = sum(self._on(node, nodes) for node in used)
         node_cores = sum(self.whole[node] for node in used) - taken
         host_cores = sum(self.whole) - taken
         pages = sum(self.pages[node] for node in used) - self.pages_asked
-        if self.terms.policy == "spread":
+        if self.options.policy == "spread":
             return (len(used), self._distance(nodes), -host_cores, -node_cores, -pages)
         return (len(used), self._distance(nodes), node_cores, pages, host_cores)
 
@@ -353,7 +353,7 @@ class Search:
     def _apart(self, one: int, other: int) -> int:
         return LOCAL_DISTANCE if one == other else self.link(one, other).distance or REMOTE_DISTANCE
 
-    def link(self, one: int, other: int) -> Link:
+    def link(self, one: int, other: int) -> NodeLinkRoom:
         """What is between two nodes, by position."""
         ids = sorted((self.inventory.nodes[one].id, self.inventory.nodes[other].id))
         return self.inventory.links.get((ids[0], ids[1]), UNKNOWN_LINK)
@@ -364,17 +364,17 @@ class Search:
         if taken > max(0, self.spare_count) and "host reserve" not in self.ignored:
             return True
         return "node links" not in self.ignored and any(
-            exceeded(asked, self.link(one, other).total, self.link(one, other).used)
-            for (one, other), asked in crossing(self.need, nodes).items()
+            is_exceeded(asked, self.link(one, other).total, self.link(one, other).used)
+            for (one, other), asked in sum_node_traffic(self.need, nodes).items()
         )
 
-    def _ends(self, nodes: tuple[int, ...]) -> Ends | Unsolved:
+    def _ends(self, nodes: tuple[int, ...]) -> PortAssignment | NoAssignment:
         if "interfaces" in self.ignored:
-            return NO_ENDS
+            return NO_PORTS
         return self.solver.ends([each for at, node in enumerate(nodes) for each in self.wanted(node, at)])
 
 
-def shape(room: NodeRoom, inventory: Inventory) -> tuple[object, ...]:
+def node_shape(room: FreeNode, inventory: HostInventory) -> tuple[object, ...]:
     """What of a node placement depends on, without names."""
     nics = {port.nic: len({other.nic for other in room.ports[:at]}) for at, port in reversed([*enumerate(room.ports)])}
     return (
@@ -395,10 +395,10 @@ def shape(room: NodeRoom, inventory: Inventory) -> tuple[object, ...]:
     )
 
 
-UNKNOWN_LINK = Link(None, None, None)
+UNKNOWN_LINK = NodeLinkRoom(None, None, None)
 
 
-def crossing(need: Need, nodes: Sequence[int]) -> dict[tuple[int, int], float]:
+def sum_node_traffic(need: VmNeed, nodes: Sequence[int]) -> dict[tuple[int, int], float]:
     """Bytes/s between nodes, by their positions."""
     asked: dict[tuple[int, int], float] = {}
     for one, other, bytes_per_s in need.links:
@@ -408,19 +408,19 @@ def crossing(need: Need, nodes: Sequence[int]) -> dict[tuple[int, int], float]:
     return asked
 
 
-def exceeded(asked: float, total: float | None, used: float | None) -> bool:
+def is_exceeded(asked: float, total: float | None, used: float | None) -> bool:
     """Whether more is asked than there is for sure: what is not known refuses nothing, it is warned of."""
     return bool(asked) and total is not None and asked > total - (used or 0.0)
 
 
-def normal_room(room: NodeRoom, need: Need) -> int | None:
+def count_normal_bytes(room: FreeNode, need: VmNeed) -> int | None:
     """Normal memory that a VM can count on: what is free, or all where both sides allow to oversubscribe it."""
     if need.profile.memory_oversubscription_allowed and room.normal_total_bytes is not None:
         return room.normal_total_bytes
     return room.normal_free_bytes
 
 
-def local_devices(
+def assign_devices(
     asked: Sequence[tuple[str, str]], rooms: Sequence[Sequence[tuple[str, str, str]]]
 ) -> tuple[str, ...] | None:
     """A free device for each that is asked, by augmenting paths; None: there are not enough."""

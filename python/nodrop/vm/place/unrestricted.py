@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from nodrop.model.placement import Constraint
-from nodrop.vm.place.cores import Chosen, Manner, chosen
-from nodrop.vm.place.inventory import Inventory, NodeRoom
-from nodrop.vm.place.policy import Terms
-from nodrop.vm.place.ports import Ends, Solver, Unsolved, Wanted
-from nodrop.vm.place.requirements import Need
-from nodrop.vm.place.search import LOCAL_DISTANCE, REMOTE_DISTANCE, Key, local_devices, normal_room
+from nodrop.vm.place.cores import CoreRules, CpuAssignment, assign_cpus
+from nodrop.vm.place.inventory import FreeNode, HostInventory
+from nodrop.vm.place.policy import PlacementOptions
+from nodrop.vm.place.ports import InterfaceRequest, NoAssignment, PortAssignment, PortSolver
+from nodrop.vm.place.requirements import VmNeed
+from nodrop.vm.place.search import LOCAL_DISTANCE, REMOTE_DISTANCE, CandidateKey, assign_devices, count_normal_bytes
 
 
-class Piece(NamedTuple):
+class SplitPiece(NamedTuple):
     """What of a set is on a node."""
 
     set_index: int
@@ -23,13 +23,13 @@ class Piece(NamedTuple):
     normal_bytes: int
 
 
-class Split(NamedTuple):
+class SplitAssignment(NamedTuple):
     """A VM in pieces."""
 
-    pieces: tuple[Piece, ...]
-    ends: Ends
+    pieces: tuple[SplitPiece, ...]
+    ends: PortAssignment
     devices: tuple[str, ...]
-    key: Key
+    key: CandidateKey
     substitution_count: int
     proven: bool
 
@@ -37,34 +37,36 @@ class Split(NamedTuple):
 class _Memory:
     """What is left of the nodes' memory while pieces are handed out."""
 
-    def __init__(self, need: Need, inventory: Inventory, terms: Terms) -> None:
+    def __init__(self, need: VmNeed, inventory: HostInventory, options: PlacementOptions) -> None:
         self.pages = [{size: count or 0 for size, count in node.pages.items()} for node in inventory.nodes]
-        reserve = terms.reserve.memory_bytes
-        self.normal = [max(0, (normal_room(node, need) or 0) - reserve) for node in inventory.nodes]
+        reserve = options.reserve.memory_bytes
+        self.normal = [max(0, (count_normal_bytes(node, need) or 0) - reserve) for node in inventory.nodes]
 
 
-def split(need: Need, inventory: Inventory, terms: Terms, substitution_count: int) -> Split | None:
+def split_vm(
+    need: VmNeed, inventory: HostInventory, options: PlacementOptions, substitution_count: int
+) -> SplitAssignment | None:
     """A VM over the nodes of a host, those with the most free cores first; None: it does not fit."""
-    if any(True for _ in shortages(need, inventory, terms)):
+    if any(True for _ in list_shortages(need, inventory, options)):
         return None
     order = sorted(range(len(inventory.nodes)), key=lambda at: (-inventory.nodes[at].whole_count, at))
-    taken = chosen(pooled(inventory, order), need.sets, _manner(need, inventory))
-    ends = any_ends(need, inventory, terms)
-    devices = local_devices(need.devices, _devices(inventory))
-    if taken is None or not isinstance(ends, Ends) or devices is None:
+    taken = assign_cpus(pool_nodes(inventory, order), need.sets, _core_rules(need, inventory))
+    ends = assign_ports(need, inventory, options)
+    devices = assign_devices(need.devices, _devices(inventory))
+    if taken is None or not isinstance(ends, PortAssignment) or devices is None:
         return None
-    pieces = tuple(_pieces(need, inventory, terms, taken, order))
+    pieces = tuple(_pieces(need, inventory, options, taken, order))
     count = substitution_count + ends.larger_count
-    return Split(pieces, ends, devices, _key(pieces, inventory, terms, ends, count), count, ends.proven)
+    return SplitAssignment(pieces, ends, devices, _key(pieces, inventory, options, ends, count), count, ends.proven)
 
 
-def shortages(need: Need, inventory: Inventory, terms: Terms) -> Iterator[Constraint]:
+def list_shortages(need: VmNeed, inventory: HostInventory, options: PlacementOptions) -> Iterator[Constraint]:
     """What a VM lacks on a host, all nodes together."""
     nodes = inventory.nodes
-    taken = chosen(pooled(inventory, range(len(nodes))), need.sets, _manner(need, inventory))
+    taken = assign_cpus(pool_nodes(inventory, range(len(nodes))), need.sets, _core_rules(need, inventory))
     if taken is None:
         yield "cpus"
-    elif _taken_count(taken, inventory) > max(0, inventory.spare_core_count - terms.reserve.core_count):
+    elif _taken_count(taken, inventory) > max(0, inventory.spare_core_count - options.reserve.core_count):
         yield "host reserve"
     for size in need.page_sizes:
         if sum(each.page_count for each in need.sets if each.page_bytes == size) > sum(
@@ -72,29 +74,29 @@ def shortages(need: Need, inventory: Inventory, terms: Terms) -> Iterator[Constr
         ):
             yield "large pages"
     normal = sum(each.normal_bytes for each in need.sets)
-    if normal > sum(normal_room(node, need) or 0 for node in nodes):
+    if normal > sum(count_normal_bytes(node, need) or 0 for node in nodes):
         yield "memory"
-    elif normal > sum(_Memory(need, inventory, terms).normal):
+    elif normal > sum(_Memory(need, inventory, options).normal):
         yield "host reserve"
-    if isinstance(any_ends(need, inventory, terms), Unsolved):
+    if isinstance(assign_ports(need, inventory, options), NoAssignment):
         yield "interfaces"
-    if local_devices(need.devices, _devices(inventory)) is None:
+    if assign_devices(need.devices, _devices(inventory)) is None:
         yield "devices"
 
 
-def any_ends(need: Need, inventory: Inventory, terms: Terms) -> Ends | Unsolved:
+def assign_ports(need: VmNeed, inventory: HostInventory, options: PlacementOptions) -> PortAssignment | NoAssignment:
     """Ends for its interfaces on whichever node."""
     ports = (*(port for node in inventory.nodes for port in node.ports), *inventory.homeless_ports)
-    solver = Solver(inventory, terms.policy, need.profile.hypervisor.accelerated_vswitch)
+    solver = PortSolver(inventory, options.policy, need.profile.hypervisor.accelerated_vswitch)
     wanted = [
-        Wanted(each.number, index, one, each.kinds[index], ports)
+        InterfaceRequest(each.number, index, one, each.kinds[index], ports)
         for each in need.sets
         for index, one in enumerate(each.interfaces)
     ]
     return solver.ends(wanted)
 
 
-def pooled(inventory: Inventory, order: "list[int] | range") -> NodeRoom:
+def pool_nodes(inventory: HostInventory, order: "list[int] | range") -> FreeNode:
     """All nodes as one."""
     nodes = [inventory.nodes[at] for at in order]
     cores = tuple(core for node in nodes for core in node.cores)
@@ -102,7 +104,7 @@ def pooled(inventory: Inventory, order: "list[int] | range") -> NodeRoom:
         cluster for node in nodes for cluster in node.clusters or (frozenset(c for k in node.cores for c in k.cpus),)
     ]
     sizes = {len(core.cpus) for core in cores}
-    return NodeRoom(
+    return FreeNode(
         id=-1,
         cores=cores,
         shared=tuple(core for node in nodes for core in node.shared),
@@ -124,23 +126,25 @@ def pooled(inventory: Inventory, order: "list[int] | range") -> NodeRoom:
     )
 
 
-def _manner(need: Need, inventory: Inventory) -> Manner:
+def _core_rules(need: VmNeed, inventory: HostInventory) -> CoreRules:
     profile = need.profile
     smt_off = inventory.smt_off and any(each.groups for each in need.sets)
-    return Manner(profile.thread_policy, profile.cpu_oversubscription_allowed, smt_off)
+    return CoreRules(profile.thread_policy, profile.cpu_oversubscription_allowed, smt_off)
 
 
-def _taken_count(taken: Chosen, inventory: Inventory) -> int:
+def _taken_count(taken: CpuAssignment, inventory: HostInventory) -> int:
     cpus = {cpu for each in taken for cpu in each.values()}
     return sum(not core.held and not cpus.isdisjoint(core.cpus) for node in inventory.nodes for core in node.shared)
 
 
-def _devices(inventory: Inventory) -> list[tuple[tuple[str, str, str], ...]]:
+def _devices(inventory: HostInventory) -> list[tuple[tuple[str, str, str], ...]]:
     return [*(node.devices for node in inventory.nodes), inventory.homeless_devices]
 
 
-def _pieces(need: Need, inventory: Inventory, terms: Terms, taken: Chosen, order: list[int]) -> Iterator[Piece]:
-    memory = _Memory(need, inventory, terms)
+def _pieces(
+    need: VmNeed, inventory: HostInventory, options: PlacementOptions, taken: CpuAssignment, order: list[int]
+) -> Iterator[SplitPiece]:
+    memory = _Memory(need, inventory, options)
     node_of = {cpu: at for at, node in enumerate(inventory.nodes) for core in node.shared for cpu in core.cpus}
     for each, cpus in zip(need.sets, taken, strict=True):
         near = sorted(order, key=lambda at: -sum(node_of[cpu] == at for cpu in cpus.values()))
@@ -154,18 +158,24 @@ def _pieces(need: Need, inventory: Inventory, terms: Terms, taken: Chosen, order
             if of_pages:
                 memory.pages[at][each.page_bytes] -= of_pages
             if here or of_pages or of_normal:
-                yield Piece(each.number, at, here, of_pages, of_normal)
+                yield SplitPiece(each.number, at, here, of_pages, of_normal)
 
 
-def _key(pieces: tuple[Piece, ...], inventory: Inventory, terms: Terms, ends: Ends, substitution_count: int) -> Key:
+def _key(
+    pieces: tuple[SplitPiece, ...],
+    inventory: HostInventory,
+    options: PlacementOptions,
+    ends: PortAssignment,
+    substitution_count: int,
+) -> CandidateKey:
     """As of sets that are whole; pieces on several nodes are as far apart as nodes of which nothing is known."""
     used = sorted({piece.node for piece in pieces})
     taken = len({cpu for piece in pieces for cpu in piece.cpus.values()})
     node_cores = sum(inventory.nodes[at].whole_count for at in used) - taken
     host_cores = sum(node.whole_count for node in inventory.nodes) - taken
     distance = LOCAL_DISTANCE + REMOTE_DISTANCE * (len(used) - 1)
-    if terms.policy == "minimal-substitutions":
+    if options.policy == "minimal-substitutions":
         return (substitution_count, len(used), distance, node_cores, 0, host_cores, *ends.cost[1:])
-    if terms.policy == "spread":
+    if options.policy == "spread":
         return (len(used), distance, -host_cores, -node_cores, 0, *ends.cost[:2], substitution_count)
     return (len(used), distance, node_cores, 0, host_cores, *ends.cost[:2], substitution_count)

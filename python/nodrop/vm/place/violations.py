@@ -6,15 +6,15 @@ from collections.abc import Set as AbstractSet
 from nodrop.model.placement import Constraint, Violation
 from nodrop.units import format_bps, format_bytes
 from nodrop.vm.place import unrestricted
-from nodrop.vm.place.host_choice import Candidate, Decision, grown_profile
-from nodrop.vm.place.host_constraints import judged
-from nodrop.vm.place.inventory import Inventory, NodeRoom
-from nodrop.vm.place.policy import Terms
-from nodrop.vm.place.ports import Unsolved, refusal
-from nodrop.vm.place.requirements import Need, SetNeed, counted
-from nodrop.vm.place.search import Found, NotFound, Search, crossing, normal_room
+from nodrop.vm.place.host_choice import Candidate, Decision, scale_profile
+from nodrop.vm.place.host_constraints import check_host_constraints
+from nodrop.vm.place.inventory import FreeNode, HostInventory
+from nodrop.vm.place.policy import PlacementOptions
+from nodrop.vm.place.ports import NoAssignment, why_refused
+from nodrop.vm.place.requirements import SetNeed, VmNeed, count_needs
+from nodrop.vm.place.search import NodeAssignment, NodeSearch, NoNodeAssignment, count_normal_bytes, sum_node_traffic
 
-JOINT: tuple[Constraint, ...] = (
+JOINT_CONSTRAINTS: tuple[Constraint, ...] = (
     "node",
     "cpus",
     "large pages",
@@ -28,28 +28,28 @@ JOINT: tuple[Constraint, ...] = (
 """What sets can lack together although each alone has it."""
 
 
-def violations(decision: Decision, host: Inventory) -> tuple[Violation, ...]:
+def list_violations(decision: Decision, host: HostInventory) -> tuple[Violation, ...]:
     """All of them; of a VMD with several profiles, those of each, with its name."""
     several = len(decision.vmd.profiles) > 1
     found: list[Violation] = []
     for index, profile in enumerate(decision.vmd.profiles):
         name = f"profile {profile.name or index}" if several else ""
-        for each in _of_profile(counted(profile), host, decision.terms, decision.vm):
+        for each in _profile_violations(count_needs(profile), host, decision.options, decision.vm):
             where = ", ".join(part for part in (name, each.where) if part)
             found.append(each.model_copy(update={"where": where}) if where != each.where else each)
     return tuple(found)
 
 
-def deciding(decision: Decision, host: Inventory) -> tuple[Violation, ...]:
+def find_deciding(decision: Decision, host: HostInventory) -> tuple[Violation, ...]:
     """What decides first against a host, by the last of a VMD's profiles, as far as it can be told without a search."""
-    need = counted(decision.vmd.profiles[-1])
-    verdict = judged(need.profile, host, decision.terms, decision.vm)
+    need = count_needs(decision.vmd.profiles[-1])
+    verdict = check_host_constraints(need.profile, host, decision.options, decision.vm)
     if not host.nodes or need.profile.topology == "unrestricted" or need.profile.scales_with_cores:
-        return violations(decision, host)[:1]
+        return list_violations(decision, host)[:1]
     if verdict.violations:
         return verdict.violations[:1]
-    search = Search(need, host, decision.terms)
-    alone = (each for position in range(len(need.sets)) for each in _of_set(search, position))
+    search = NodeSearch(need, host, decision.options)
+    alone = (each for position in range(len(need.sets)) for each in _set_violations(search, position))
     together = Violation(
         constraint="node",
         asked=f"nodes for {len(need.sets)} sets at once",
@@ -58,31 +58,31 @@ def deciding(decision: Decision, host: Inventory) -> tuple[Violation, ...]:
     return (next(alone, together),)
 
 
-def _of_profile(need: Need, host: Inventory, terms: Terms, vm: str) -> Iterator[Violation]:
-    verdict = judged(need.profile, host, terms, vm)
-    grown = grown_profile(need.profile, verdict, terms)
+def _profile_violations(need: VmNeed, host: HostInventory, options: PlacementOptions, vm: str) -> Iterator[Violation]:
+    verdict = check_host_constraints(need.profile, host, options, vm)
+    grown = scale_profile(need.profile, verdict, options)
     if grown:
-        need = counted(grown)
-        verdict = judged(grown, host, terms._replace(guarantee_min_ratio=0.0), vm)
+        need = count_needs(grown)
+        verdict = check_host_constraints(grown, host, options._replace(guarantee_min_ratio=0.0), vm)
     yield from verdict.violations
     if not host.nodes:
         yield Violation(constraint="node", asked="a NUMA node", found="none is described")
         return
     if need.profile.topology == "unrestricted":
-        yield from _pooled(need, host, terms)
+        yield from _pooled_violations(need, host, options)
         return
-    search = Search(need, host, terms)
-    alone = [each for position in range(len(need.sets)) for each in _of_set(search, position)]
+    search = NodeSearch(need, host, options)
+    alone = [each for position in range(len(need.sets)) for each in _set_violations(search, position)]
     yield from alone
     lacking: set[Constraint] = {"cpus" if each.constraint == "thread pairs" else each.constraint for each in alone}
-    yield from _together(need, host, terms, frozenset(lacking))
+    yield from _joint_violations(need, host, options, frozenset(lacking))
 
 
-def _of_set(search: Search, position: int) -> Iterator[Violation]:
+def _set_violations(search: NodeSearch, position: int) -> Iterator[Violation]:
     """What a set lacks on each node, if there is none that has it all."""
     found: list[Violation] = []
     for node, room in enumerate(search.inventory.nodes):
-        here = list(_on_node(search, node, (position,)))
+        here = list(_node_violations(search, node, (position,)))
         if not here:
             return
         found += [each.model_copy(update={"where": f"set {position}, node {room.id}"}) for each in here]
@@ -93,29 +93,31 @@ def _of_set(search: Search, position: int) -> Iterator[Violation]:
     yield from sorted(found, key=lambda each: by_node[each.where])
 
 
-def elsewhere(decision: Decision, best: Candidate, position: int, at: int) -> Iterator[str]:
+def explain_other_nodes(decision: Decision, best: Candidate, position: int, at: int) -> Iterator[str]:
     """Why a set is on no other node of the host that was chosen, where the set alone is reason enough."""
-    search = Search(best.need, best.inventory, decision.terms)
+    search = NodeSearch(best.need, best.inventory, decision.options)
     for node, room in enumerate(best.inventory.nodes):
         if node != at:
-            here = list(_on_node(search, node, (position,)))
+            here = list(_node_violations(search, node, (position,)))
             if here:
                 yield f"node {room.id}: " + "; ".join(f"{each.asked} asked, {each.found}" for each in here)
 
 
-def _on_node(search: Search, node: int, positions: tuple[int, ...]) -> Iterator[Violation]:
+def _node_violations(search: NodeSearch, node: int, positions: tuple[int, ...]) -> Iterator[Violation]:
     room, needs = search.inventory.nodes[node], [search.need.sets[each] for each in positions]
     for constraint in search.shortages(node, positions):
-        yield shortage(constraint, room, needs, search)
+        yield describe_shortage(constraint, room, needs, search)
     wanted = [each for position in positions for each in search.wanted(node, position)]
-    if isinstance(search.solver.ends(wanted), Unsolved):
-        yield _interfaces(search, node, positions)
+    if isinstance(search.solver.ends(wanted), NoAssignment):
+        yield _interface_violation(search, node, positions)
 
 
-def shortage(constraint: Constraint, room: NodeRoom, needs: Sequence[SetNeed], search: Search) -> Violation:
+def describe_shortage(
+    constraint: Constraint, room: FreeNode, needs: Sequence[SetNeed], search: NodeSearch
+) -> Violation:
     """What sets ask of a node, and what it has."""
     if constraint == "cpus":
-        return _cores(room, needs, search)
+        return _core_violation(room, needs, search)
     if constraint == "large pages":
         sizes = sorted({each.page_bytes for each in needs if each.page_count})
         asked = {size: sum(each.page_count for each in needs if each.page_bytes == size) for size in sizes}
@@ -123,7 +125,7 @@ def shortage(constraint: Constraint, room: NodeRoom, needs: Sequence[SetNeed], s
         return Violation(
             constraint=constraint,
             asked=", ".join(f"{asked[size]} of {format_bytes(size)}" for size in short),
-            found=", ".join(_pages_found(room, size) for size in short),
+            found=", ".join(_free_pages_text(room, size) for size in short),
         )
     if constraint == "memory bandwidth":
         total, used = room.bandwidth_total or 0.0, room.bandwidth_used or 0.0
@@ -133,8 +135,8 @@ def shortage(constraint: Constraint, room: NodeRoom, needs: Sequence[SetNeed], s
             found=f"{max(0.0, total - used) / 1e9:.3g} GB/s of {total / 1e9:.3g} GB/s",
         )
     normal = sum(each.normal_bytes for each in needs)
-    free = normal_room(room, search.need)
-    reserve = search.terms.reserve.memory_bytes
+    free = count_normal_bytes(room, search.need)
+    reserve = search.options.reserve.memory_bytes
     return Violation(
         constraint=constraint,
         asked=f"{format_bytes(normal)} not in large pages"
@@ -143,7 +145,7 @@ def shortage(constraint: Constraint, room: NodeRoom, needs: Sequence[SetNeed], s
     )
 
 
-def _cores(room: NodeRoom, needs: Sequence[SetNeed], search: Search) -> Violation:
+def _core_violation(room: FreeNode, needs: Sequence[SetNeed], search: NodeSearch) -> Violation:
     groups = sum(len(each.groups) for each in needs)
     singles = sum(len(each.singles) for each in needs)
     vcpus = sum(each.vcpu_count for each in needs)
@@ -162,11 +164,11 @@ def _cores(room: NodeRoom, needs: Sequence[SetNeed], search: Search) -> Violatio
     return Violation(
         constraint="thread pairs" if fits and (groups or search.manner.policy != "prefer") else "cpus",
         asked=" and ".join(parts),
-        found=f"{room.whole_count} whole cores free ({threads} CPUs){_rest(room)}",
+        found=f"{room.whole_count} whole cores free ({threads} CPUs){_other_cpus(room)}",
     )
 
 
-def _rest(room: NodeRoom) -> str:
+def _other_cpus(room: FreeNode) -> str:
     others = (
         (room.busy_cpu_count, "in use"),
         (room.refused_cpu_count, "not for VMs"),
@@ -176,20 +178,20 @@ def _rest(room: NodeRoom) -> str:
     return f"; {says}" if says else ""
 
 
-def _pages_found(room: NodeRoom, size: int) -> str:
+def _free_pages_text(room: FreeNode, size: int) -> str:
     if size not in room.pages:
         return f"none of {format_bytes(size)}"
     free = room.pages[size]
     return f"{format_bytes(size)}: unknown" if free is None else f"{free} free of {format_bytes(size)}"
 
 
-def _interfaces(search: Search, node: int, positions: tuple[int, ...]) -> Violation:
+def _interface_violation(search: NodeSearch, node: int, positions: tuple[int, ...]) -> Violation:
     """Which interfaces find no port at all; where each alone does, how they get into each other's way."""
     room = search.inventory.nodes[node]
     wanted = [each for position in positions for each in search.wanted(node, position)]
     accelerated = search.solver.accelerated
     for each in wanted:
-        refusals = {port.pci_id: refusal(port, each, search.inventory, accelerated) for port in room.ports}
+        refusals = {port.pci_id: why_refused(port, each, search.inventory, accelerated) for port in room.ports}
         asked = f"interface {each.number}: {format_bps(each.interface.speed_bps)} {each.interface.mode}"
         if not room.ports:
             return Violation(constraint="interfaces", asked=asked, found="no port is on this node")
@@ -205,31 +207,33 @@ def _interfaces(search: Search, node: int, positions: tuple[int, ...]) -> Violat
     )
 
 
-def _together(need: Need, host: Inventory, terms: Terms, lacking: frozenset[Constraint]) -> Iterator[Violation]:
+def _joint_violations(
+    need: VmNeed, host: HostInventory, options: PlacementOptions, lacking: frozenset[Constraint]
+) -> Iterator[Violation]:
     """What stands in the way besides what sets lack each alone: all without which the VM would go."""
 
-    def goes(ignored: AbstractSet[Constraint]) -> Found | NotFound:
-        return Search(need, host, terms, ignored=lacking | ignored).run()
+    def goes(ignored: AbstractSet[Constraint]) -> NodeAssignment | NoNodeAssignment:
+        return NodeSearch(need, host, options, ignored=lacking | ignored).run()
 
     first = goes(frozenset())
-    if isinstance(first, Found):
+    if isinstance(first, NodeAssignment):
         return
     if not first.proven:
-        says = f"no answer in {terms.steps_max:,} tries; the search was ended"
+        says = f"no answer in {options.steps_max:,} tries; the search was ended"
         yield Violation(constraint="node", asked="nodes for all sets", found=says)
         return
-    left = [each for each in JOINT if each not in lacking]
-    needed = [each for each in left if isinstance(goes({each}), Found)]
+    left = [each for each in JOINT_CONSTRAINTS if each not in lacking]
+    needed = [each for each in left if isinstance(goes({each}), NodeAssignment)]
     if not needed:
         needed = list(left)
         for each in left:
             fewer = {other for other in needed if other != each}
-            if isinstance(goes(fewer), Found):
+            if isinstance(goes(fewer), NodeAssignment):
                 needed.remove(each)
-    yield from (_joint(each, need, host, terms) for each in needed)
+    yield from (_joint_violation(each, need, host, options) for each in needed)
 
 
-def _joint(constraint: Constraint, need: Need, host: Inventory, terms: Terms) -> Violation:
+def _joint_violation(constraint: Constraint, need: VmNeed, host: HostInventory, options: PlacementOptions) -> Violation:
     """What all sets ask together of whichever nodes, and what there is."""
     where = "all sets together" if len(need.sets) > 1 else ""
     if constraint == "node":
@@ -239,13 +243,15 @@ def _joint(constraint: Constraint, need: Need, host: Inventory, terms: Terms) ->
     if constraint == "host reserve":
         return Violation(
             constraint=constraint,
-            asked=f"{_cores_text(terms.reserve.core_count)} for the host itself besides the VM's",
+            asked=f"{_cores_text(options.reserve.core_count)} for the host itself besides the VM's",
             found=f"{_cores_text(host.spare_core_count)} in all that no VM is on",
             where=where,
         )
     if constraint == "node links":
-        worst = Search(need, host, terms, ignored=frozenset({"node links"})).run()
-        asked = max(crossing(need, worst.nodes).values(), default=0.0) if isinstance(worst, Found) else 0.0
+        worst = NodeSearch(need, host, options, ignored=frozenset({"node links"})).run()
+        asked = (
+            max(sum_node_traffic(need, worst.nodes).values(), default=0.0) if isinstance(worst, NodeAssignment) else 0.0
+        )
         return Violation(
             constraint=constraint, asked=f"{asked / 1e9:.3g} GB/s between nodes", found="less is left", where=where
         )
@@ -261,15 +267,15 @@ def _joint(constraint: Constraint, need: Need, host: Inventory, terms: Terms) ->
     )
 
 
-def _pooled(need: Need, host: Inventory, terms: Terms) -> Iterator[Violation]:
+def _pooled_violations(need: VmNeed, host: HostInventory, options: PlacementOptions) -> Iterator[Violation]:
     """What a VM that no topology restricts lacks on a host as a whole."""
-    search = Search(need, host, terms)
-    room = unrestricted.pooled(host, range(len(host.nodes)))
-    for constraint in unrestricted.shortages(need, host, terms):
+    search = NodeSearch(need, host, options)
+    room = unrestricted.pool_nodes(host, range(len(host.nodes)))
+    for constraint in unrestricted.list_shortages(need, host, options):
         if constraint == "cpus":
-            yield _cores(room, need.sets, search)
+            yield _core_violation(room, need.sets, search)
         else:
-            yield _joint(constraint, need, host, terms)
+            yield _joint_violation(constraint, need, host, options)
 
 
 def _cores_text(count: int) -> str:

@@ -11,7 +11,7 @@ from nodrop.model.vmd import ProcessorRequirements
 AS_DECLARED = "as declared"
 
 
-class Standing(NamedTuple):
+class ProcessorStanding(NamedTuple):
     """How a processor stands to the one that a VM's figures are from."""
 
     ratio: float | None
@@ -33,5 +33,5 @@ class Ranking(Protocol):
     def name(self) -> str:
         """As in reports."""
 
-    def standing(self, asked: ProcessorRequirements, found: Processor) -> Standing:
+    def standing(self, asked: ProcessorRequirements, found: Processor) -> ProcessorStanding:
         """How a host's processor stands to what a VM asks."""

@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 from nodrop.model.chd import Processor
 from nodrop.model.vmd import ProcessorRequirements
-from nodrop.vm.ranking import AS_DECLARED, Standing
-from nodrop.vm.ranking.models import generation, same_model, same_vendor
+from nodrop.vm.ranking import AS_DECLARED, ProcessorStanding
+from nodrop.vm.ranking.models import find_generation, is_same_model, is_same_vendor
 
-Feature = tuple[str, float | None]
+FeatureValue = tuple[str, float | None]
 
 
-class Features(NamedTuple):
+class FeatureRanking(NamedTuple):
     """Rank is the share of the reference host's features that is there at least, without credit for more.
 
     Processors differ in many ways and no formula weighs them for every VM. So none is weighed: what falls short the
@@ -21,25 +21,25 @@ class Features(NamedTuple):
     reference: Processor
     name: str = "features"
 
-    def standing(self, asked: ProcessorRequirements, found: Processor) -> Standing:
+    def standing(self, asked: ProcessorRequirements, found: Processor) -> ProcessorStanding:
         """How a host's processor stands to the reference host's."""
         wanted, model = self.reference.model.value or "the reference", found.model.value or "an unknown model"
-        if self.reference.model.value and same_model(self.reference.model.value, model):
-            return Standing(1.0, AS_DECLARED)
-        if reason := _not_comparable(self.reference, found):
-            return Standing(None, reason, met=False, asked=f"no less than {wanted}", found=reason)
-        shares = list(_shares(self.reference, found))
+        if self.reference.model.value and is_same_model(self.reference.model.value, model):
+            return ProcessorStanding(1.0, AS_DECLARED)
+        if reason := _why_not_comparable(self.reference, found):
+            return ProcessorStanding(None, reason, met=False, asked=f"no less than {wanted}", found=reason)
+        shares = list(_compute_shares(self.reference, found))
         unknown = [name for name, share in shares if share is None]
         known = [(share, name) for name, share in shares if share is not None]
         if not known:
             says = f"{model}: none of its features is known"
-            return Standing(None, says, met=False, asked=f"no less than {wanted}", found=says)
+            return ProcessorStanding(None, says, met=False, asked=f"no less than {wanted}", found=says)
         ratio, worst = min(known)
         label = f"by features beside {wanted}: least in {worst}" + (
             f"; unknown: {', '.join(unknown)}" if unknown else ""
         )
         least = 1.0 if asked.rank_min is None else asked.rank_min
-        return Standing(
+        return ProcessorStanding(
             min(1.0, ratio),
             label,
             met=ratio >= least,
@@ -49,27 +49,29 @@ class Features(NamedTuple):
         )
 
 
-def _not_comparable(reference: Processor, found: Processor) -> str:
-    if not (reference.vendor.value and found.vendor.value and same_vendor(reference.vendor.value, found.vendor.value)):
+def _why_not_comparable(reference: Processor, found: Processor) -> str:
+    if not (
+        reference.vendor.value and found.vendor.value and is_same_vendor(reference.vendor.value, found.vendor.value)
+    ):
         return (
             f"vendor {found.vendor.value or 'unknown'}, features compare within {reference.vendor.value or 'a vendor'}"
         )
-    one, other = (generation(each.model.value or "") for each in (reference, found))
+    one, other = (find_generation(each.model.value or "") for each in (reference, found))
     if one and other and one.line == other.line and other.order < one.order:
         return f"{other.name}: older than {one.name}"
     return ""
 
 
-def _shares(reference: Processor, found: Processor) -> Iterator[Feature]:
+def _compute_shares(reference: Processor, found: Processor) -> Iterator[FeatureValue]:
     """Each feature that the reference has, as a share of it; None where the host's is unknown."""
-    there = dict(_features(found))
-    for name, wanted in _features(reference):
+    there = dict(_list_features(found))
+    for name, wanted in _list_features(reference):
         has = there.get(name)
         if wanted:
             yield name, None if has is None else has / wanted
 
 
-def _features(processor: Processor) -> Iterator[Feature]:
+def _list_features(processor: Processor) -> Iterator[FeatureValue]:
     yield "base clock", processor.base_mhz.value
     for cache in processor.caches:
         yield f"L{cache.level} {cache.kind} cache", cache.size_bytes.value

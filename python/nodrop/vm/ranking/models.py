@@ -15,7 +15,7 @@ _CLOCK = re.compile(r"@\s*([\d.]+)\s*([GM])Hz", re.IGNORECASE)
 _STEPPED = re.compile(r"v\d")
 
 
-class Generation(NamedTuple):
+class ProcessorGeneration(NamedTuple):
     """An architecture among those of its line, which can be ordered."""
 
     line: str
@@ -23,14 +23,14 @@ class Generation(NamedTuple):
     name: str
 
 
-def same_vendor(one: str, other: str) -> bool:
+def is_same_vendor(one: str, other: str) -> bool:
     """Whether two names mean the same vendor: `Intel`, `GenuineIntel`."""
-    return _vendor(one) == _vendor(other)
+    return _normalize_vendor(one) == _normalize_vendor(other)
 
 
-def same_model(asked: str, found: str) -> bool:
+def is_same_model(asked: str, found: str) -> bool:
     """Whether a model is the one asked for: `E5-2680` is an `Intel(R) Xeon(R) CPU E5-2680 0 @ 2.70GHz`, no v2."""
-    wanted, there = _words(asked), _words(found)
+    wanted, there = _model_words(asked), _model_words(found)
     for begin in range(len(there) - len(wanted) + 1):
         end = begin + len(wanted)
         if wanted == there[begin:end]:
@@ -38,27 +38,27 @@ def same_model(asked: str, found: str) -> bool:
     return False
 
 
-def clock_of(model: str) -> float | None:
+def parse_clock(model: str) -> float | None:
     """MHz that a model's name ends in, as Intel's do."""
     found = _CLOCK.search(model)
     return float(found[1]) * (1000 if found[2] in "Gg" else 1) if found else None
 
 
-def generation(model: str) -> Generation | None:
+def find_generation(model: str) -> ProcessorGeneration | None:
     """Which architecture a model is of; None: not in the table."""
-    plain = " ".join(_words(model))
+    plain = " ".join(_model_words(model))
     for line, pattern, order, name in GENERATIONS:
         if re.search(pattern, plain):
-            return Generation(line, order, name)
+            return ProcessorGeneration(line, order, name)
     return None
 
 
-def _vendor(name: str) -> str:
+def _normalize_vendor(name: str) -> str:
     plain = name.strip().casefold().removesuffix(" corporation").removesuffix(", inc.")
     return VENDORS.get(plain, plain)
 
 
-def _words(model: str) -> list[str]:
+def _model_words(model: str) -> list[str]:
     plain = _CLOCK.sub(" ", _NOISE.sub(" ", model)).replace("@", " ").casefold()
     return [word for word in plain.split() if word not in ("cpu", "processor")]
 

@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 from nodrop.model.chd import Processor
 from nodrop.model.vmd import ProcessorRequirements
-from nodrop.vm.ranking import AS_DECLARED, Standing
-from nodrop.vm.ranking.models import same_model
+from nodrop.vm.ranking import AS_DECLARED, ProcessorStanding
+from nodrop.vm.ranking.models import is_same_model
 
 
-class Table(NamedTuple):
+class BenchmarkRanking(NamedTuple):
     """Rank is a figure, the more the better. Source: ETSI GS NFV-PER 001 clause 8.2.2.1."""
 
     name: str
@@ -18,26 +18,26 @@ class Table(NamedTuple):
     scores: Mapping[str, float]
     """By model, as people write it: `E5-2680 v2`."""
 
-    def standing(self, asked: ProcessorRequirements, found: Processor) -> Standing:
+    def standing(self, asked: ProcessorRequirements, found: Processor) -> ProcessorStanding:
         """How a host's processor stands to what a VM asks."""
         if asked.rank_min is None and not asked.model:
-            return Standing(1.0, AS_DECLARED)
+            return ProcessorStanding(1.0, AS_DECLARED)
         model = found.model.value
-        same = bool(model and asked.model and same_model(asked.model, model))
+        same = bool(model and asked.model and is_same_model(asked.model, model))
         if same and asked.rank_min is None:
-            return Standing(1.0, AS_DECLARED)
+            return ProcessorStanding(1.0, AS_DECLARED)
         least = asked.rank_min if asked.rank_min is not None else self.score(asked.model)
         wanted = f"{least:g} in {self.name}" if least is not None else f"the rank of {asked.model} in {self.name}"
         if least is None:
-            return Standing(
+            return ProcessorStanding(
                 None, f"{asked.model} is not in it", met=False, asked=wanted, found="it is not in the table"
             )
         there = None if model is None else self.score(model)
         if there is None:
             says = f"{model or 'an unknown model'} is not in the table"
-            return Standing(None, says, met=False, asked=wanted, found=says)
+            return ProcessorStanding(None, says, met=False, asked=wanted, found=says)
         ratio = min(1.0, there / least) if least > 0 else 1.0
-        return Standing(
+        return ProcessorStanding(
             ratio,
             f"by {self.name} ({self.source}): {there:g} for {least:g}",
             met=there >= least,
@@ -48,5 +48,5 @@ class Table(NamedTuple):
 
     def score(self, model: str) -> float | None:
         """The figure of a model, by the longest name in the table that is its."""
-        names = [name for name in self.scores if same_model(name, model) or same_model(model, name)]
+        names = [name for name in self.scores if is_same_model(name, model) or is_same_model(model, name)]
         return self.scores[max(names, key=len)] if names else None

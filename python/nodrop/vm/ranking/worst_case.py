@@ -4,13 +4,13 @@ from typing import NamedTuple
 
 from nodrop.model.chd import Processor
 from nodrop.model.vmd import ProcessorRequirements
-from nodrop.vm.ranking import AS_DECLARED, Standing
-from nodrop.vm.ranking.models import clock_of, generation, same_model
+from nodrop.vm.ranking import AS_DECLARED, ProcessorStanding
+from nodrop.vm.ranking.models import find_generation, is_same_model, parse_clock
 
 EXTRAPOLATED = "extrapolated (worst-case)"
 
 
-class WorstCase(NamedTuple):
+class WorstCaseRanking(NamedTuple):
     """Rank is the share of the performance that the clock leaves, without credit for a faster one.
 
     It holds within a vendor, for processors of the same or a newer generation, and for work that the CPU bounds;
@@ -19,36 +19,38 @@ class WorstCase(NamedTuple):
 
     name: str = "worst-case"
 
-    def standing(self, asked: ProcessorRequirements, found: Processor) -> Standing:
+    def standing(self, asked: ProcessorRequirements, found: Processor) -> ProcessorStanding:
         """How a host's processor stands to what a VM asks."""
         model = found.model.value or "unknown"
         if asked.model and found.model.value is None:
-            return _unknown(asked, "its model is unknown")
+            return _unknown_standing(asked, "its model is unknown")
         for other in asked.alternatives:
-            if same_model(other, model) and not same_model(asked.model, model):
-                return Standing(1.0, AS_DECLARED, substitution=f"{model}: declared as an alternative to {asked.model}")
-        same = not asked.model or same_model(asked.model, model)
-        if not same and (reason := _not_newer(asked.model, model)):
-            return _unknown(asked, reason)
-        return _by_clock(asked, found, "" if same else f"{model} in place of {asked.model}")
+            if is_same_model(other, model) and not is_same_model(asked.model, model):
+                return ProcessorStanding(
+                    1.0, AS_DECLARED, substitution=f"{model}: declared as an alternative to {asked.model}"
+                )
+        same = not asked.model or is_same_model(asked.model, model)
+        if not same and (reason := _why_not_newer(asked.model, model)):
+            return _unknown_standing(asked, reason)
+        return _compare_clocks(asked, found, "" if same else f"{model} in place of {asked.model}")
 
 
-def _by_clock(asked: ProcessorRequirements, found: Processor, substitution: str) -> Standing:
-    reference_mhz = asked.reference_mhz or clock_of(asked.model)
+def _compare_clocks(asked: ProcessorRequirements, found: Processor, substitution: str) -> ProcessorStanding:
+    reference_mhz = asked.reference_mhz or parse_clock(asked.model)
     base_mhz = found.base_mhz.value
     if reference_mhz is None:
         if substitution:
-            return _unknown(asked, "the VM names no reference clock to compare with")
-        return Standing(1.0, AS_DECLARED)
+            return _unknown_standing(asked, "the VM names no reference clock to compare with")
+        return ProcessorStanding(1.0, AS_DECLARED)
     if base_mhz is None:
         if asked.model and not substitution:
-            return Standing(1.0, AS_DECLARED)
-        return _unknown(asked, "its base clock is unknown")
+            return ProcessorStanding(1.0, AS_DECLARED)
+        return _unknown_standing(asked, "its base clock is unknown")
     ratio = min(1.0, base_mhz / reference_mhz)
     if ratio == 1.0 and not substitution:
-        return Standing(1.0, AS_DECLARED)
+        return ProcessorStanding(1.0, AS_DECLARED)
     clocks = f"{base_mhz:g} MHz for {reference_mhz:g} MHz" + ("" if ratio < 1 else ", no credit for more")
-    return Standing(
+    return ProcessorStanding(
         ratio,
         f"{EXTRAPOLATED}: {clocks}",
         met=ratio >= (1.0 if asked.rank_min is None else asked.rank_min),
@@ -58,9 +60,9 @@ def _by_clock(asked: ProcessorRequirements, found: Processor, substitution: str)
     )
 
 
-def _not_newer(asked: str, found: str) -> str:
+def _why_not_newer(asked: str, found: str) -> str:
     """Why a processor cannot be taken for one of the same or a newer generation; empty: it can."""
-    wanted, there = generation(asked), generation(found)
+    wanted, there = find_generation(asked), find_generation(found)
     if wanted is None or there is None:
         return f"{found}: whether it is of the same or a newer generation is unknown"
     if wanted.line != there.line:
@@ -68,6 +70,6 @@ def _not_newer(asked: str, found: str) -> str:
     return "" if there.order >= wanted.order else f"{found} ({there.name}): older than {wanted.name}"
 
 
-def _unknown(asked: ProcessorRequirements, reason: str) -> Standing:
+def _unknown_standing(asked: ProcessorRequirements, reason: str) -> ProcessorStanding:
     wanted = asked.model or (f"a base clock of {asked.reference_mhz:g} MHz" if asked.reference_mhz else "a processor")
-    return Standing(None, reason, met=False, asked=wanted, found=reason)
+    return ProcessorStanding(None, reason, met=False, asked=wanted, found=reason)
