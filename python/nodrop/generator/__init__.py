@@ -13,7 +13,7 @@ class PathUnderTest(Protocol):
 
     @property
     def facts(self) -> "StageFacts":
-        """The stage as it is up."""
+        """Facts of the stage while it is up."""
 
     def check_alive(self) -> None:
         """Raise StageError when the path is no longer up."""

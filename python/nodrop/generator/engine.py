@@ -1,4 +1,4 @@
-"""Our own packet engine as a measurer."""
+"""nodrop's own packet engine as a traffic generator."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -44,13 +44,13 @@ REPLY_FIELDS = (
     "windows",
     "capture",
 )
-"""Fields of the engine's `trial` reply that a TrialResult takes as they are."""
+"""Fields of the engine's `trial` reply that a TrialResult takes unchanged."""
 
 
 class EngineMeasurer:
     """Runs trials on `nodrop-engine`; see `nodrop.generator.base.Measurer`.
 
-    A crash of the engine is one invalid trial that says so; the next trial runs on a new engine.
+    A crash of the engine makes one trial invalid; the next trial runs on a new engine.
     """
 
     def __init__(
@@ -64,10 +64,9 @@ class EngineMeasurer:
         check_alive: Callable[[], None],
         capture: CapturePlan | None = None,
     ) -> None:
-        """Prepare to use `interfaces`, in the order of the streams' port indices, in the network namespace of
-        process `netns_pid`, as these stations and towards these next hops. `check_alive` is called while waiting and
-        raises when the path under test is gone.
-        """
+        """Prepare to use `interfaces`, ordered by the streams' port index, in the network namespace of process
+        `netns_pid`, with the stations and next hops of `neighbors`. `check_alive` is called while waiting and raises
+        when the path under test is down."""
         self._plan = plan
         self._traffic = traffic
         self._neighbors = neighbors or NeighborPlan()
@@ -80,7 +79,7 @@ class EngineMeasurer:
         self._next_hops: NextHops = {}
 
     def __enter__(self) -> Self:
-        """Start the engine, open its ports, find its next hops. Raises GeneratorError."""
+        """Start the engine, open its ports, resolve its next hops. Raises GeneratorError."""
         self._open()
         return self
 
@@ -97,27 +96,27 @@ class EngineMeasurer:
 
     @property
     def commit(self) -> str:
-        """Commit the engine was built from."""
+        """Commit that the engine was built from."""
         return str(self._open().hello["commit"])
 
     @property
     def ports(self) -> tuple[PortFacts, ...]:
-        """The ports as they were opened."""
+        """The ports as opened."""
         self._open()
         return self._ports
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """It does what is planned."""
+        """Empty: the engine follows the plan."""
         return ()
 
     def check_path(self) -> tuple[DirectionCheck, ...]:
-        """Send learning frames along every stream. Raises GeneratorError naming each chain and direction at fault."""
+        """Send learning frames along every stream. Raises GeneratorError naming each failing chain and direction."""
         request = {"op": "check", "timeout_s": CHECK_TIMEOUT_S}
         try:
             reply = self._open().request(request, CHECK_TIMEOUT_S + ANSWER_TIMEOUT_S)
         except EngineDied as error:
-            raise GeneratorError(f"connectivity check: {error}") from None
+            raise GeneratorError(f"the path check failed: {error}") from None
         pairs = zip(self._traffic.streams, reply["directions"], strict=True)
         checks = tuple(to_direction_check(stream, direction) for stream, direction in pairs)
         found = find_faults(self._traffic, checks, self._interfaces, self._next_hops)
@@ -126,7 +125,7 @@ class EngineMeasurer:
         return checks
 
     def measure(self, trial: Trial, index: int, phase: str, on_window: OnWindow) -> TrialResult:
-        """Run one trial. Raises GeneratorError when it could not be started at all."""
+        """Run one trial. Raises GeneratorError if it could not be started at all."""
         started_at = datetime.now(UTC).isoformat()
         progress = [0.0, 0]
 
@@ -155,14 +154,14 @@ class EngineMeasurer:
         return TrialResult(trial=trial, index=index, phase=phase, started_at=started_at, **counts)
 
     def _open(self) -> EngineProcess:
-        """The engine with its ports open, started when there is none."""
+        """Return the engine with its ports open, starting one if there is none."""
         if self._engine is None:
             engine = EngineProcess(self._netns_pid, self._check_alive)
             try:
                 self._ports = self._connect(engine)
             except EngineDied as error:
                 engine.end()
-                raise GeneratorError(f"opening ports {', '.join(self._interfaces)}: {error}") from None
+                raise GeneratorError(f"cannot open ports {', '.join(self._interfaces)}: {error}") from None
             except BaseException:
                 engine.end()
                 raise
@@ -170,7 +169,7 @@ class EngineMeasurer:
         return self._engine
 
     def _connect(self, engine: EngineProcess) -> tuple[PortFacts, ...]:
-        """Open the ports, and again with the MAC addresses of the next hops where those are others than planned."""
+        """Open the ports, a second time if resolved next hops have other MAC addresses than planned."""
         opened = engine.request(self._open_request(self._traffic), ANSWER_TIMEOUT_S)
         found = self._next_hops = self._resolve(engine)
         traffic = address_to_next_hops(self._traffic, found)
@@ -179,7 +178,7 @@ class EngineMeasurer:
         return tuple(_port_facts(port, facts, found) for port, facts in enumerate(opened["ports"]))
 
     def _resolve(self, engine: EngineProcess) -> dict[tuple[int, int], NextHop]:
-        """Who the frames of each chain are sent to, asked on the link. Raises GeneratorError naming who kept silent."""
+        """Resolve the next hop of each chain on its link. Raises GeneratorError naming those that did not reply."""
         plan = self._neighbors
         if not next_hop_queries(plan):
             return {}
@@ -219,7 +218,7 @@ class EngineMeasurer:
 
 
 def _stop_trial(engine: EngineProcess) -> dict[str, Any] | None:
-    """End the running trial; gives what it counted, as fields of a TrialResult; None when it does not say."""
+    """Stop the running trial; return its counts as fields of a TrialResult, None if the engine does not report them."""
     try:
         reply = engine.request({"op": "stop"}, STOP_TIMEOUT_S)
     except (EngineDied, GeneratorError, ValueError):
@@ -239,21 +238,19 @@ def _port_facts(port: int, facts: Reply, next_hops: NextHops) -> PortFacts:
 
 
 def _result_fields(reply: Reply) -> dict[str, Any]:
-    """The engine's `trial` reply as fields of a TrialResult."""
-    doubts = tuple(Doubt(**doubt) for doubt in reply["doubts"])
-    order = list(ValidityStatus)
-    verdict = max((doubt.verdict for doubt in doubts), key=order.index, default=ValidityStatus.VALID)
-    return {name: reply[name] for name in REPLY_FIELDS} | {"validity": Validity(verdict=verdict, doubts=doubts)}
+    """Return the engine's `trial` reply as fields of a TrialResult."""
+    validity = Validity.of(Doubt(**doubt) for doubt in reply["doubts"])
+    return {name: reply[name] for name in REPLY_FIELDS} | {"validity": validity}
 
 
 def capture_request(plan: CapturePlan | None, index: int, phase: str) -> dict[str, Any] | None:
-    """The `capture` of a trial's request; None for a trial that is not to be captured."""
+    """Return the `capture` of a trial's request; None if the trial is not captured."""
     if plan is None or plan.trials not in ("all", "search" if phase == "search" else "latency"):
         return None
     return {**plan.model_dump(exclude={"trials"}), "file": capture_file(plan.file, index)}
 
 
 def capture_file(file: str, index: int) -> str:
-    """The file of a trial: `seen.pcapng` gives `seen-12.pcapng`."""
+    """Return the capture file of a trial: `seen-12.pcapng` for `seen.pcapng`."""
     path = Path(file)
     return str(path.with_name(f"{path.stem}-{index}{path.suffix or '.pcapng'}"))

@@ -1,4 +1,4 @@
-"""A trial whose counts were lost with what counted them."""
+"""A trial whose counts were lost with the generator."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from nodrop.model.trial import Doubt, StreamCounts, Validity, ValidityStatus, Wi
 
 
 def lost_trial_fields(traffic: Traffic, code: str, why: str) -> dict[str, Any]:
-    """Fields of a TrialResult of which nothing is known; the doubt of this code says why."""
+    """Return the fields of a TrialResult without counts, with a doubt of this code and reason."""
     blank = {field: 0 for field in StreamCounts.model_fields if field.endswith("_count")}
     streams = tuple(
         StreamCounts(stream_id=stream.stream_id, tx_port=stream.tx_port, rx_port=stream.rx_port, **blank)
@@ -22,5 +22,5 @@ def lost_trial_fields(traffic: Traffic, code: str, why: str) -> dict[str, Any]:
         "tester_drop_count": 0,
         "tester_cpu_ratio": 0.0,
         "windows": Windows(end_s=(), offered_count=nothing, received_count=nothing, lost_count=nothing),
-        "validity": Validity(verdict=ValidityStatus.INVALID, doubts=(doubt,)),
+        "validity": Validity.of([doubt]),
     }

@@ -1,4 +1,4 @@
-"""What learning frames say of the paths: which chain and direction is dead, and where its frames went instead."""
+"""Evaluation of learning frames: the chains and directions that fail, and where their frames arrived instead."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,11 +12,11 @@ NAMED_MAX = 8
 """Directions named in an error."""
 
 _OwnedArrival = tuple[CheckArrival, int]
-"""An arrival and the chain whose it is."""
+"""An arrival and the chain that owns its port and VLAN, or its source MAC address."""
 
 
 def to_direction_check(stream: Stream, direction: Reply) -> DirectionCheck:
-    """The engine's counts of a stream."""
+    """Return the engine's counts of a stream."""
     return DirectionCheck(
         stream_id=stream.stream_id,
         chain=stream.chain,
@@ -31,7 +31,7 @@ def to_direction_check(stream: Stream, direction: Reply) -> DirectionCheck:
 def find_faults(
     traffic: Traffic, checks: Sequence[DirectionCheck], interfaces: Sequence[str], next_hops: NextHops
 ) -> list[str]:
-    """A sentence for each direction whose frames did not arrive, or arrived as another chain's."""
+    """Return a sentence for each direction whose frames did not arrive, or arrived on another chain."""
     labels = _Labels(traffic, interfaces, next_hops)
     found = []
     for stream, check in zip(traffic.streams, checks, strict=True):
@@ -48,7 +48,7 @@ def find_faults(
 def no_path_error(
     found: Sequence[str], traffic: Traffic, checks: Sequence[DirectionCheck], next_hops: NextHops
 ) -> NoPathError:
-    """The error for these faults; names the chains of which nothing arrived."""
+    """Return the error for these faults; it lists the chains on which no frame arrived."""
     macs = _mac_owners(traffic, next_hops)
     pairs = zip(traffic.streams, checks, strict=True)
     silent = {
@@ -57,14 +57,14 @@ def no_path_error(
         if not check.received_count or _arrivals_via_other_chains(stream, check, macs)
     }
     return NoPathError(
-        f"end-to-end connectivity asked, not found: {'; '.join(found)}; check that the SUT forwards frames "
-        "that way and that its MAC and VLAN settings match the traffic",
+        f"no end-to-end connectivity: {'; '.join(found)}; check that the SUT forwards frames in that direction and "
+        "that its MAC and VLAN settings match the traffic",
         tuple(sorted(silent)),
     )
 
 
 def _describe_fault(stream: Stream, check: DirectionCheck, labels: "_Labels") -> str | None:
-    """What is wrong with what was seen of a stream; None when nothing is."""
+    """Return what is wrong with a stream's arrivals; None if nothing is."""
     sent = f"{check.sent_count} learning frames sent"
     expected_at = stream.rx_port, stream.rx_vlan
     strays = [(seen, labels.owner(seen)) for seen in check.arrivals if (seen.port, seen.vlan) != expected_at]
@@ -86,7 +86,7 @@ def _describe_fault(stream: Stream, check: DirectionCheck, labels: "_Labels") ->
 
 
 def _mac_owners(traffic: Traffic, next_hops: NextHops) -> dict[tuple[int, str], int]:
-    """Whose chain it is that has a MAC address on a port's link, where it is only one."""
+    """Return the chain that owns a MAC address on a port's link, if only one does."""
     owners: dict[tuple[int, str], set[int]] = {}
     for stream in traffic.streams:
         next_hop = next_hops.get((stream.tx_port, stream.chain))
@@ -98,7 +98,7 @@ def _mac_owners(traffic: Traffic, next_hops: NextHops) -> dict[tuple[int, str], 
 def _arrivals_via_other_chains(
     stream: Stream, check: DirectionCheck, macs: Mapping[tuple[int, str], int]
 ) -> list[_OwnedArrival]:
-    """Arrivals that other chains sent on, as where a switch floods them, when the stream's own chain sent on none."""
+    """Return arrivals forwarded by other chains, e.g. flooded by a switch, if the stream's own chain forwarded none."""
     here = [(seen, macs.get((seen.port, seen.src.lower()))) for seen in check.arrivals if seen.port == stream.rx_port]
     if any(owner in (None, stream.chain) for _, owner in here):
         return []
@@ -106,7 +106,7 @@ def _arrivals_via_other_chains(
 
 
 class _Labels:
-    """Names of what chains and ports look like from outside."""
+    """Names of chains, directions and ports for users."""
 
     def __init__(self, traffic: Traffic, interfaces: Sequence[str], next_hops: NextHops) -> None:
         self._interfaces = interfaces
@@ -118,17 +118,17 @@ class _Labels:
         }
 
     def direction(self, stream: Stream) -> str:
-        """`chain 3, left to right (tester0 to tester1)`."""
+        """Return `chain 3, left to right (tester0 to tester1)`."""
         way = "left to right" if stream.tx_port == self._left[stream.chain] else "right to left"
         ends = f"{self._interfaces[stream.tx_port]} to {self._interfaces[stream.rx_port]}"
         vlan = f", VLAN {stream.rx_vlan} there" if stream.rx_vlan is not None else ""
         return f"chain {stream.chain}, {way} ({ends}{vlan})" if self._several else f"{way} ({ends}{vlan})"
 
     def owner(self, seen: CheckArrival) -> int | None:
-        """The chain whose frames arrive that way, where a VLAN says so."""
+        """Return the chain whose frames arrive on this port and VLAN; None if no VLAN tells."""
         return None if seen.vlan is None else self._owners.get((seen.port, seen.vlan))
 
     def place(self, seen: CheckArrival) -> str:
-        """`tester1 in VLAN 100`."""
+        """Return `tester1 in VLAN 100`."""
         vlan = "" if seen.vlan is None else f" in VLAN {seen.vlan}"
         return f"{self._interfaces[seen.port]}{vlan}"

@@ -1,4 +1,4 @@
-"""Who the tester is on its links and whom it sends to, for every generator."""
+"""The tester's stations and next hops on its links, for every generator."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,11 +7,11 @@ from nodrop.model.neighbor import NeighborPlan, NextHop, Station
 from nodrop.model.traffic import ReplaySource, Stream, Traffic
 
 NextHops = Mapping[tuple[int, int], NextHop]
-"""By port and chain."""
+"""Next hops by port and chain."""
 
 
 def stations_by_port(plan: NeighborPlan) -> dict[int, list[Station]]:
-    """The different ones of each port."""
+    """Return the distinct stations of each port."""
     found: dict[int, list[Station]] = {}
     for link in plan.links:
         known = found.setdefault(link.port, [])
@@ -21,7 +21,7 @@ def stations_by_port(plan: NeighborPlan) -> dict[int, list[Station]]:
 
 
 def next_hop_queries(plan: NeighborPlan) -> dict[tuple[int, int], tuple[int, int, str]]:
-    """What is to be asked for each port and chain: on which port, as which of its stations, for which address."""
+    """Return the queries for next hops by port and chain: port, index of the asking station, address."""
     its = stations_by_port(plan)
     return {
         (link.port, link.chain): (link.port, its[link.port].index(link.station), link.next_hop)
@@ -31,7 +31,7 @@ def next_hop_queries(plan: NeighborPlan) -> dict[tuple[int, int], tuple[int, int
 
 
 def resolve_request(plan: NeighborPlan) -> dict[str, Any]:
-    """The request that asks the engine for all next hops."""
+    """Return the request that has the engine resolve all next hops."""
     asked = [
         {"port": port, "station": station, "address": address}
         for port, station, address in dict.fromkeys(next_hop_queries(plan).values())
@@ -40,7 +40,7 @@ def resolve_request(plan: NeighborPlan) -> dict[str, Any]:
 
 
 def parse_next_hops(plan: NeighborPlan, reply: Mapping[str, Any]) -> dict[tuple[int, int], NextHop]:
-    """The engine's answer, by port and chain."""
+    """Return the engine's reply by port and chain."""
     macs = {(answer["port"], answer["station"], answer["address"]): answer["mac"] for answer in reply["answers"]}
     return {
         (port, chain): NextHop(address=question[2], mac=macs[question], chain=chain)
@@ -49,7 +49,7 @@ def parse_next_hops(plan: NeighborPlan, reply: Mapping[str, Any]) -> dict[tuple[
 
 
 def address_to_next_hops(traffic: Traffic, next_hops: NextHops) -> Traffic:
-    """The same traffic, that of each port and chain addressed to its next hop."""
+    """Return the traffic with each stream addressed to the next hop of its port and chain."""
 
     def one(stream: Stream) -> Stream:
         next_hop = next_hops.get((stream.tx_port, stream.chain))
@@ -62,7 +62,7 @@ def address_to_next_hops(traffic: Traffic, next_hops: NextHops) -> Traffic:
 
 
 def stream_request(stream: Stream) -> dict[str, Any]:
-    """A stream as the engine is asked for it."""
+    """Return a stream as the engine's requests describe it."""
     asked = stream.model_dump(exclude={"chain", "rx_vlan", "share", "replay"})
     if stream.replay is None:
         return asked

@@ -1,4 +1,4 @@
-"""DeviceKind the host says about the path under test during a trial."""
+"""Observation of the path under test by counters and scheduling statistics of the host."""
 
 import contextlib
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from nodrop.observe.sut_cpu import SutCpuObserver
 
 @contextlib.contextmanager
 def open_observers(facts: StageFacts, plan: Plan) -> Iterator[tuple[Observer, ...]]:
-    """All that can be observed of a path, for as long as the block runs. The last one is nearest to the trial."""
+    """Start all observers of a path for as long as the block runs. The last one is called closest to the trial."""
     with contextlib.ExitStack() as stack:
         seen = facts.interfaces and plan.sends_into_lab
         chains = {stream.stream_id: stream.chain for stream in plan.traffic.streams}

@@ -1,4 +1,4 @@
-"""The one interface of all observers."""
+"""The interface of all observers."""
 
 from typing import Protocol
 
@@ -6,10 +6,10 @@ from nodrop.model.trial import TrialResult
 
 
 class Observer(Protocol):
-    """Looks at the host right before and right after a trial, never within it."""
+    """Reads the host's state right before and right after a trial, never during it."""
 
     def before(self) -> None:
-        """A trial is about to start."""
+        """Prepare for a trial that is about to start."""
 
     def after(self, result: TrialResult) -> TrialResult:
-        """It is over: the result with what was seen. Never raises."""
+        """Return the trial's result with the observations added. Never raises."""

@@ -1,4 +1,4 @@
-"""DeviceKind every hop of a lab counted during a trial, read by `nodrop-observe`."""
+"""Reading of the counters of every hop in a lab with `nodrop-observe`, before and after a trial."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -21,20 +21,20 @@ ANSWER_TIMEOUT_S = 5.0
 END_TIMEOUT_S = 2.0
 SETTLING_MAX_S, SETTLING_STEP_S = 0.5, 0.01
 FORWARDED_BY_THE_KERNEL: frozenset[SutKind] = frozenset({"bridge", "router"})
-"""SUTs whose losses the kernel gives reasons for. Counting them costs the tester's receivers a little, see
-docs/concepts/where-packets-were-lost.md, so elsewhere it is left alone."""
+"""SUTs whose losses the kernel gives reasons for. Counting reasons slows the tester's receivers a little, see
+docs/concepts/where-packets-were-lost.md, so other SUTs run without."""
 
 
 class HopCounterReader:
-    """Adds a ledger of lost frames to every trial; see `nodrop.observe.base.Observer`.
+    """Adds a loss ledger to every trial; see `nodrop.observe.base.Observer`.
 
-    Counters that cannot be read never end a run: the ledger then says why it is empty.
+    Unreadable counters never end a run: the ledger is then empty and gives the reason.
     """
 
     def __init__(
         self, facts: StageFacts, lab: LabPlan, drop_reasons: bool = True, chains: Mapping[int, int] | None = None
     ) -> None:
-        """Read what is counted in a lab; `chains` has the chain of every stream, by its number."""
+        """Prepare to read a lab's counters; `chains` maps stream ids to chains."""
         self._facts = facts
         self._chains = chains or {}
         self._lab = lab
@@ -46,7 +46,7 @@ class HopCounterReader:
         self._drops_refusal: str | None = None
 
     def __enter__(self) -> Self:
-        """Start the program that reads."""
+        """Start `nodrop-observe`."""
         try:
             self._start()
         except StageError as error:
@@ -54,7 +54,7 @@ class HopCounterReader:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        """End it; never raises."""
+        """End `nodrop-observe`; never raises."""
         if self._child:
             self._child.end(END_TIMEOUT_S)
 
@@ -64,7 +64,7 @@ class HopCounterReader:
         self._before = self._read_settled({})
 
     def after(self, result: TrialResult) -> TrialResult:
-        """Read them again, and tell where the frames went in between."""
+        """Read all counters again and return the result with the ledger of the difference."""
         after = self._read_settled(self._before)
         delta = None if self._refusal else CounterDelta(self._before, after)
         if delta is None:
@@ -72,14 +72,14 @@ class HopCounterReader:
         else:
             ledger = loss_ledger(result, self._lab, delta)
             if self._drops_refusal and ledger.unattributed_count:
-                remark = f"the kernel's reasons for drops were not counted: {self._drops_refusal}"
+                remark = f"the kernel's drop reasons were not counted: {self._drops_refusal}"
                 ledger = ledger.model_copy(update={"remarks": (*ledger.remarks, remark)})
         counted = chain_hops(result, self._lab, self._chains, delta)
         ledger = ledger.model_copy(update={"reading_s": self._reading_s})
         return result.model_copy(update={"ledger": ledger, "chain_hops": counted})
 
     def _read_settled(self, before: dict[str, int]) -> dict[str, int]:
-        """Read again until processes show all that came to them: they do once they have had a quiet moment."""
+        """Read until forwarding processes have published counts for every frame received: they publish when idle."""
         deadline_s = time.monotonic() + SETTLING_MAX_S
         while has_pending_counts(CounterDelta(before, counters := self._read())) and time.monotonic() < deadline_s:
             time.sleep(SETTLING_STEP_S)
@@ -96,7 +96,8 @@ class HopCounterReader:
         routed = self._lab.sut == "router" or bool(self._lab.routers)
         if self._drop_reasons and (routed or self._lab.sut in FORWARDED_BY_THE_KERNEL):
             arguments.append("--drops")
-            # Only a router loses frames because they are for another station; the tester's ports do with every frame.
+            # Only a router loses frames addressed to another station; on the tester's ports that reason applies to
+            # every frame.
             arguments += ["--other-host"] if routed else []
         self._child = JsonChild([find_binary("nodrop-observe", StageError), *arguments])
         message = self._child.next_object(ANSWER_TIMEOUT_S)
@@ -112,7 +113,7 @@ class HopCounterReader:
             self._child.send(b"read\n")
             counters = self._child.next_object(ANSWER_TIMEOUT_S)["counters"]
         except (OSError, KeyError):
-            self._refusal = "nodrop-observe does not answer any more"
+            self._refusal = "nodrop-observe stopped replying"
             return {}
         self._reading_s += time.monotonic() - start_s
         return dict(counters)
@@ -124,13 +125,13 @@ DEVICE_NAMES = {"edge": "edge switch", "router": "router", "forwarder": "VNF"}
 def chain_hops(
     result: TrialResult, lab: LabPlan, chains: Mapping[int, int], delta: CounterDelta | None
 ) -> tuple[ChainHops, ...]:
-    """All chains and directions that had traffic.
+    """Return the frames counted at each hop, for all chains and directions with traffic.
 
     Args:
         result: the trial.
-        lab: what it ran in.
-        chains: the chain of every stream, by its number.
-        delta: what the host counted meanwhile; None: not known.
+        lab: the plan of the lab that it ran in.
+        chains: the chain of every stream, by stream id.
+        delta: the host's counters; None if they were not read.
     """
     ways: dict[tuple[int, int, int], list[StreamCounts]] = {}
     for stream in result.streams:

@@ -1,4 +1,4 @@
-"""Where the frames of a chain come by: every device from one tester port to the other, with its interfaces."""
+"""The devices on the path of a chain, from one tester port to the other, with their interfaces."""
 
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
@@ -9,18 +9,18 @@ DeviceKind = Literal["edge", "router", "forwarder"]
 
 
 class Device(NamedTuple):
-    """Something that takes frames in at one interface and puts them out at another."""
+    """A device that receives frames on one interface and sends them on another."""
 
     kind: DeviceKind
     entry: str
-    """As in the names of counters: `sut/sut0`."""
+    """As in counter names: `sut/sut0`."""
     exit: str
     shared: tuple[bool, bool]
-    """Whether frames of other chains come by its entry, and by where they leave, as well."""
+    """Whether frames of other chains pass its entry, and its exit."""
 
 
 def chains_between(lab: LabPlan, tx_port: int, rx_port: int) -> Iterator[tuple[int, int]]:
-    """Every chain that frames from one port to another go through, with the side they come from."""
+    """Yield every chain that carries frames from one port to another, with the side that they enter on."""
     for chain in range(lab.chain_count):
         for side in range(2):
             if (lab.port(chain, side), lab.port(chain, 1 - side)) == (tx_port, rx_port):
@@ -28,7 +28,7 @@ def chains_between(lab: LabPlan, tx_port: int, rx_port: int) -> Iterator[tuple[i
 
 
 def devices(lab: LabPlan, chain: int, side: int) -> list[Device]:
-    """All of them, in the order in which frames from this side meet them; none on a wire."""
+    """Return the devices in the order in which frames from this side pass them; empty for a wire."""
     eastward = list(_eastward(lab, chain))
     if side == 0:
         return eastward

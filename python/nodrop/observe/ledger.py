@@ -1,7 +1,7 @@
-"""From counters read before and after a trial to a ledger of its lost frames. Pure.
+"""Loss ledger of a trial, computed from counters before and after it. Pure.
 
-A way is cut into hops at the interfaces where somebody counts frames. DeviceKind came to a hop and did not get past it was lost
-there: that much always adds up to the trial's loss. Drop counters then say why; they never say more than was lost.
+A path is cut into hops at the interfaces that count frames. Frames that reached a hop and did not pass it were lost
+at that hop, so that hop losses always add up to the trial's loss. Drop counters add causes, never more than the loss.
 """
 
 from collections.abc import Sequence
@@ -24,16 +24,16 @@ from nodrop.observe.path_hops import (
 )
 
 NOT_CAUSES = frozenset({"received", "sent", "originated", "receive_dropped", "send_dropped"})
-"""Of a forwarding process's counters for a port, those that are no reason of its own to drop what came in there."""
+"""Counters of a forwarding process that are no cause of its own to drop a received frame."""
 
 
 def loss_ledger(result: TrialResult, lab: LabPlan, delta: CounterDelta) -> LossLedger:
-    """Where the frames of a trial were lost.
+    """Compute where the frames of a trial were lost.
 
     Args:
         result: the trial.
-        lab: what it ran in.
-        delta: what the host counted meanwhile.
+        lab: the plan of the lab that it ran in.
+        delta: the host's counters during the trial.
     """
     ways = sorted({(stream.tx_port, stream.rx_port) for stream in result.streams})
     drafts = [draft_path(result, lab, way, delta) for way in ways]
@@ -52,7 +52,7 @@ def loss_ledger(result: TrialResult, lab: LabPlan, delta: CounterDelta) -> LossL
 
 
 def _attribute_counters(draft: PathDraft, delta: CounterDelta) -> None:
-    """Causes that only this way's frames can have had: queues and interfaces belong to one direction each."""
+    """Attribute causes that only this direction can have: queues and interfaces belong to one direction each."""
     send, first_wire, *_ = draft.hops
     (sender,) = send.segment.fars
     refused_count = delta.count(f"{sender}/tx_dropped", f"{sender}/tx_errors")
@@ -69,23 +69,24 @@ def _attribute_counters(draft: PathDraft, delta: CounterDelta) -> None:
 
 
 def _attribute_ring(hop: HopDraft, refused_count: int, delta: CounterDelta) -> None:
-    """The process's count has what the interface refused before the ring in it."""
+    """Attribute drops at a receive ring; the process's count includes frames that the interface refused before the
+    ring."""
     rings = (f"{PROCESS}/{interface_of(far)}/receive_dropped" for far in hop.segment.fars)
     hop.attribute("ring_full", "the ring was full", delta.count(*rings) - refused_count)
 
 
 def _count_refused(wires: Sequence[HopDraft], delta: CounterDelta) -> int:
-    """Frames that interfaces, the far ends of these wires, dropped before they counted them as received.
+    """Return the frames dropped at the far ends of these wires before the interfaces counted them as received.
 
-    Where an XDP program hands frames to AF_XDP sockets, drivers count those that find the ring full both as received
-    and as dropped: no more were refused than the wires lost.
+    Where an XDP program hands frames to AF_XDP sockets, drivers count a frame that finds the ring full both as received
+    and as dropped. The wires' loss is therefore the limit.
     """
     lost_count = sum(wire.in_count - wire.out_count for wire in wires)
     return min(lost_count, delta.count(*(f"{far}/rx_dropped" for far in wires[0].segment.fars)))
 
 
 def _attribute_device(hop: HopDraft, delta: CounterDelta) -> None:
-    """Causes between two interfaces of what forwards; those of several chains' together."""
+    """Attribute drops between two interfaces of a forwarder, for several chains' interfaces together."""
     own: dict[str, int] = {}
     for near in hop.segment.nears:
         for name, count in delta.under(f"{PROCESS}/{interface_of(near)}"):
@@ -110,7 +111,8 @@ def _attribute_queues(hop: HopDraft, interfaces: Interfaces, delta: CounterDelta
 
 
 def _attribute_wire(hop: HopDraft, sender_count: int, delta: CounterDelta) -> None:
-    """A frame refused at the far end of a wire is counted there, at the near end, or both; or its sender was told."""
+    """Attribute drops on a wire: a frame refused at its far end is counted there, at the near end, at both, or by its
+    sender."""
     nears, fars = hop.segment.nears, hop.segment.fars
     refused_count = delta.count(*(f"{near}/{name}" for near in nears for name in ("tx_dropped", "tx_errors")))
     dropped = ("rx_dropped", "rx_errors", "rx_fifo")
@@ -119,7 +121,7 @@ def _attribute_wire(hop: HopDraft, sender_count: int, delta: CounterDelta) -> No
 
 
 def _attribute_arrival(hop: HopDraft, interfaces: Interfaces, refused_count: int, delta: CounterDelta) -> int:
-    """Why so many frames were not let in at interfaces; gives how many of them were lost at this hop."""
+    """Attribute refused frames to causes at the receiving interfaces; return the number attributed to this hop."""
     where, left_count = format_interfaces(interfaces), refused_count
     backlog_count = sum(count for name, count in delta.under("host/softnet") if name.endswith("/dropped"))
     text = f"the host's backlog before {where} was full (net.core.netdev_max_backlog)"
@@ -131,9 +133,9 @@ def _attribute_arrival(hop: HopDraft, interfaces: Interfaces, refused_count: int
 
 
 def _attribute_tester(result: TrialResult, drafts: Sequence[PathDraft], delta: CounterDelta) -> None:
-    """DeviceKind the tester's receivers did not take; the engine tells it for all ports together.
+    """Attribute drops of the tester's receivers, which the engine reports for all ports together.
 
-    Frames that arrived with other content than was sent count as lost; where on the way they changed, nobody sees.
+    Corrupted frames count as lost; no counter shows at which hop they were corrupted.
     """
     hops = [draft.hops[-1] for draft in drafts]
     wires: dict[Interfaces, list[HopDraft]] = {}
@@ -141,13 +143,14 @@ def _attribute_tester(result: TrialResult, drafts: Sequence[PathDraft], delta: C
         wires.setdefault(draft.hops[-1].segment.nears, []).append(draft.hops[-2])
     behind_count = result.tester_drop_count - sum(_count_refused(into, delta) for into in wires.values())
     _share(hops, "tester_dropped", "the tester's receive queue was full", behind_count)
-    _share(hops, "corrupted", "arrived with other content than was sent", result.corrupted_count)
+    _share(hops, "corrupted", "arrived with different content than sent", result.corrupted_count)
 
 
 def _attribute_kernel(hops: Sequence[HopDraft], delta: CounterDelta) -> None:
-    """Causes that the kernel tells for a namespace, not for a direction.
+    """Attribute drops that the kernel counts for a namespace, not for a direction.
 
-    Where a process forwards, the kernel drops every frame that the process has taken its copy of: those say nothing.
+    Where a process forwards through packet sockets, the kernel drops its own copy of every frame: those drops are
+    skipped.
     """
     by_namespace: dict[str, list[HopDraft]] = {}
     for hop in hops:
@@ -166,7 +169,7 @@ def _attribute_kernel(hops: Sequence[HopDraft], delta: CounterDelta) -> None:
 
 
 def _reasons(interfaces: Interfaces, delta: CounterDelta) -> dict[str, int]:
-    """Kernel drop reasons on these interfaces, which are in one namespace."""
+    """Return the kernel's drop reasons on these interfaces, which are in one namespace."""
     names, counts = {interface_of(place) for place in interfaces}, dict[str, int]()
     for name, count in delta.under(f"{_namespace(interfaces[0])}/kernel"):
         reason, _, where = name.partition("/")
@@ -180,7 +183,7 @@ def _namespace(place: str) -> str:
 
 
 def _share(hops: Sequence[HopDraft], name: str, text: str, count: int) -> None:
-    """Blame one cause at several hops, in proportion to what each still has to explain."""
+    """Attribute one cause to several hops, in proportion to their unattributed loss."""
     open_counts = [hop.unattributed_count for hop in hops]
     remaining_count, remaining_open = min(count, sum(open_counts)), sum(open_counts)
     for hop, open_count in zip(hops, open_counts, strict=True):

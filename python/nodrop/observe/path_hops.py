@@ -1,6 +1,6 @@
-"""The hops of one way through a lab, with the frames that came to each and got past it.
+"""The hops of one direction through a lab, with the frames that reached and passed each.
 
-Chains that share their tester ports also share a way: what several chains' interfaces counted at one hop is added up.
+Chains that share their tester ports also share a path: the counts of their interfaces at one hop are added up.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ from nodrop.observe.devices import DeviceKind, chains_between, devices
 
 
 class CounterDelta:
-    """Counters by name, as much as they grew; a counter that is not there counted nothing."""
+    """Growth of counters between two readings, by name; a missing counter has not grown."""
 
     def __init__(self, before: Mapping[str, int], after: Mapping[str, int]) -> None:
         self._grown = {name: max(0, count - before.get(name, 0)) for name, count in after.items()}
@@ -23,19 +23,19 @@ class CounterDelta:
                 self._file(name, count)
 
     def __contains__(self, name: str) -> bool:
-        """Whether the host has this counter."""
+        """Return whether the host has this counter."""
         return name in self._grown
 
     def count(self, *names: str) -> int:
-        """Growth of these counters together."""
+        """Return the growth of these counters together."""
         return sum(self._grown.get(name, 0) for name in names)
 
     def under(self, place: str) -> Iterator[tuple[str, int]]:
-        """Counters that grew whose name starts with this place, as the rest of their name and their growth."""
+        """Yield the counters that grew under this name prefix, as the rest of their name and their growth."""
         yield from self._under.get(place, ())
 
     def _file(self, name: str, count: int) -> None:
-        """Under every place it is in: with many chains, going through all counters for each place takes too long."""
+        """Index a counter under every prefix of its name: with many chains, a scan per prefix takes too long."""
         at = name.find("/")
         while at >= 0:
             self._under.setdefault(name[:at], []).append((name[at + 1 :], count))
@@ -43,28 +43,28 @@ class CounterDelta:
 
 
 PROCESS = "vnf"
-"""Name in the counters of what processes that forward show of themselves; their interfaces have names of their own."""
+"""Counter name prefix of forwarding processes, which count by interface."""
 
 NAMESPACE_OF_PROCESSES, RECEIVED = "sut", "/rx_packets"
 
 Kind = Literal["send", "wire", "path", "ring", "device", "receive"]
 Interfaces = tuple[str, ...]
-"""Interfaces as in the names of counters, one for each chain, or one that chains share: `sut/sut0`."""
+"""Interfaces as in counter names (`sut/sut0`), one for each chain, or one that chains share."""
 
 
 class Segment(NamedTuple):
-    """A stretch of a way that ends where somebody counts frames."""
+    """A section of a path that ends at an interface or process that counts frames."""
 
     kind: Kind
     nears: Interfaces
-    """Where it begins."""
+    """The interfaces that it begins at."""
     fars: Interfaces
-    """Where it ends."""
+    """The interfaces that it ends at."""
     device: DeviceKind = "forwarder"
-    """Which device it leads through, or into whose ring."""
+    """The kind of device that it crosses, or whose ring it ends in."""
 
     def place(self, delta: CounterDelta) -> str:
-        """DeviceKind it is called."""
+        """Return its description for users."""
         near, far = format_interfaces(self.nears), format_interfaces(self.fars)
         who = self._forwarder_name(delta)
         return {
@@ -83,7 +83,7 @@ class Segment(NamedTuple):
 
     @property
     def side(self) -> Side:
-        """Whose it is; an edge switch and routers in the path lie between tester and SUT."""
+        """The owner of the segment; an edge switch and routers in the path lie between tester and SUT."""
         if self.kind in ("send", "receive"):
             return "tester"
         if self.device != "forwarder":
@@ -94,17 +94,17 @@ class Segment(NamedTuple):
         return "wire" if self.kind == "wire" and at_tester else "sut"
 
     def passed_count(self, delta: CounterDelta) -> int:
-        """Frames that whoever stands at its end counted."""
+        """Return the frames counted at its end."""
         if self.kind == "ring":
             return delta.count(*(f"{PROCESS}/{interface_of(far)}/received" for far in self.fars))
         if self.kind in ("wire", "path"):
             return delta.count(*(f"{far}/rx_packets" for far in self.fars))
-        # A frame its interface tried to send and could not has got past: it was refused at the wire's other end.
+        # A frame that its interface failed to send has passed this segment: it was refused at the far end of the wire.
         return delta.count(*(f"{far}/{name}" for far in self.fars for name in ("tx_packets", "tx_dropped")))
 
 
 class HopDraft:
-    """A hop in the making."""
+    """A hop whose causes are still being attributed."""
 
     def __init__(self, segment: Segment, place: str, in_count: int, out_count: int) -> None:
         self.segment, self.place = segment, place
@@ -113,24 +113,24 @@ class HopDraft:
 
     @property
     def unattributed_count(self) -> int:
-        """Frames lost here without a cause so far."""
+        """Frames lost at this hop without a cause so far."""
         return self.in_count - self.out_count - sum(cause.count for cause in self.causes)
 
     def attribute(self, name: str, text: str, count: int) -> int:
-        """Name a cause for as many of the frames lost here as still lack one; gives how many it was."""
+        """Attribute a cause to at most `count` unattributed frames; return how many."""
         taken = max(0, min(count, self.unattributed_count))
         if taken:
             self.causes.append(Cause(name=name, text=text, count=taken))
         return taken
 
     def build(self) -> Hop:
-        """As a value."""
+        """Return the finished hop."""
         side, causes = self.segment.side, tuple(self.causes)
         return Hop(place=self.place, side=side, in_count=self.in_count, out_count=self.out_count, causes=causes)
 
 
 class PathDraft(NamedTuple):
-    """One way with its hops in the making, and what its counters say that does not fit."""
+    """One direction with its unfinished hops, and remarks on inconsistent counters."""
 
     tx_port: int
     rx_port: int
@@ -139,7 +139,7 @@ class PathDraft(NamedTuple):
 
 
 def draft_path(result: TrialResult, lab: LabPlan, way: tuple[int, int], delta: CounterDelta) -> PathDraft:
-    """A way hop by hop; counts never grow along it and never fall below what was received."""
+    """Build the hops of a direction; counts never grow along it and never fall below the frames received."""
     streams = [stream for stream in result.streams if (stream.tx_port, stream.rx_port) == way]
     offered_count = sum(stream.offered_count for stream in streams)
     received_count = sum(stream.received_count for stream in streams)
@@ -159,23 +159,23 @@ def draft_path(result: TrialResult, lab: LabPlan, way: tuple[int, int], delta: C
 
 
 def interface_of(place: str) -> str:
-    """`sut0` of `sut/sut0`."""
+    """Return `sut0` for `sut/sut0`."""
     return place.partition("/")[2]
 
 
 def format_interfaces(interfaces: Interfaces) -> str:
-    """`sut0`, or the first and the last of several."""
+    """Return `sut0`, or the first and the last of several interfaces."""
     first, last = (interface_of(place) for place in (interfaces[0], interfaces[-1])) if interfaces else ("", "")
     return first if first == last else f"{first} … {last}"
 
 
 def is_forwarded_by_process(interfaces: Interfaces, delta: CounterDelta) -> bool:
-    """Whether frames of interfaces go to processes that show their counters, not to the kernel."""
+    """Return whether a process that publishes counters, not the kernel, forwards the frames of these interfaces."""
     return bool(interfaces) and f"{PROCESS}/{interface_of(interfaces[0])}/received" in delta
 
 
 def has_pending_counts(delta: CounterDelta) -> bool:
-    """Whether a process has not shown yet what became of all frames that its interfaces received."""
+    """Return whether a process has not published counts for all frames that its interfaces received."""
     received = (item for item in delta.under(NAMESPACE_OF_PROCESSES) if item[0].endswith(RECEIVED))
     for name, count in received:
         own = f"{PROCESS}/{name.removesuffix(RECEIVED)}"
@@ -189,7 +189,7 @@ def _segments(lab: LabPlan, tx_port: int, rx_port: int, delta: CounterDelta) -> 
     yield Segment("send", (), near)
     paths = [devices(lab, chain, side) for chain, side in chains_between(lab, tx_port, rx_port)]
     for alike in zip(*paths, strict=True):
-        # Chains that share an interface name it each, and it counts once.
+        # Each chain lists a shared interface, which counts once.
         entry = tuple(dict.fromkeys(device.entry for device in alike))
         leave = tuple(dict.fromkeys(device.exit for device in alike))
         what = alike[0].kind
@@ -204,9 +204,8 @@ def _segments(lab: LabPlan, tx_port: int, rx_port: int, delta: CounterDelta) -> 
 
 
 def _other_counts(result: TrialResult, tx_port: int, rx_port: int, between: list[Segment]) -> dict[Interfaces, int]:
-    """ARP and neighbour discovery that interfaces counted as well: on the way to the first forwarder what the tester's
-    sending port said, from the last one on what its receiving port heard.
-    """
+    """Return the ARP and neighbor discovery frames in each count: those sent by the tester's sending port up to the
+    first forwarder, those received by its receiving port from the last forwarder on."""
     said = {counts.port: counts.sent_count for counts in result.neighbors}
     heard = {counts.port: counts.heard_count for counts in result.neighbors}
     own = [
@@ -224,6 +223,6 @@ def _remarks(segment: Segment, counted: int, came_count: int, received_count: in
         else format_interfaces(segment.fars)
     )
     if counted > came_count:
-        yield f"{who} counted {counted - came_count} frames more than came to it"
+        yield f"{who} counted {counted - came_count} more frames than reached it"
     if counted < received_count:
-        yield f"{who} counted {received_count - counted} frames fewer than arrived"
+        yield f"{who} counted {received_count - counted} fewer frames than arrived"

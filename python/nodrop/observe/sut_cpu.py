@@ -1,29 +1,29 @@
-"""Whether other work on this machine kept the SUT from running while it was measured."""
+"""Detection of other work on this machine that kept the SUT off its CPU during a trial."""
 
 import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from nodrop.model.trial import Doubt, TrialResult, Validity, ValidityStatus
+from nodrop.model.trial import Doubt, TrialResult, ValidityStatus
 from nodrop.units import format_ratio, format_seconds
 
 WAIT_MAX_RATIO = 0.01
-"""Largest share of a trial the SUT may be kept off its CPU unremarked: it loses about as much of its rate."""
+"""Highest share of a trial that the SUT may wait for a CPU without a doubt: it loses about that share of its rate."""
 
 
 class SutCpuObserver:
-    """Watches the processes that forward, see `nodrop.observe.base.Observer`; nothing when there are none to watch."""
+    """Watches the forwarding processes, if any; see `nodrop.observe.base.Observer`."""
 
     def __init__(self, pids: Sequence[int]) -> None:
         self._bound_to = {pid: _cpus(pid) for pid in pids}
         self._waits_before_s = self._waits_s()
 
     def before(self) -> None:
-        """Remember how long they had waited by now."""
+        """Record the waiting times so far."""
         self._waits_before_s = self._waits_s()
 
     def after(self, result: TrialResult) -> TrialResult:
-        """The result, with a doubt when the SUT had to wait noticeably."""
+        """Return the result, with a doubt if the SUT waited for too long."""
         pairs = zip(self._waits_s(), self._waits_before_s, strict=True)
         waited_s = max((after - before for after, before in pairs), default=0.0)
         if waited_s <= WAIT_MAX_RATIO * result.duration_s:
@@ -34,20 +34,19 @@ class SutCpuObserver:
             verdict=ValidityStatus.SUSPECT,
             text=f"other work kept the SUT off its CPU for {format_seconds(waited_s)} ({share} of the trial)",
         )
-        validity = result.validity
-        verdict = ValidityStatus.SUSPECT if validity.verdict is ValidityStatus.VALID else validity.verdict
-        return result.model_copy(update={"validity": Validity(verdict=verdict, doubts=(*validity.doubts, doubt))})
+        return result.with_doubt(doubt)
 
     def _waits_s(self) -> tuple[float, ...]:
-        """How long each process has so far been ready to run while other work had its CPU, in seconds.
+        """Return how long each process has been runnable while other work had its CPU, in seconds.
 
-        DeviceKind a fellow process on the same CPU ran is taken off: how the SUT shares a CPU is its own affair.
+        Time that another SUT process ran on the same CPU does not count: sharing a CPU within the SUT is the SUT's
+        design.
         """
         times = {pid: _read(pid) for pid in self._bound_to}
         return tuple(times[pid][1] - sum(times[fellow][0] for fellow in self._fellows(pid)) for pid in times)
 
     def _fellows(self, pid: int) -> list[int]:
-        """Other processes bound to the one CPU that this one is bound to."""
+        """Return the other SUT processes that are bound to the same single CPU."""
         cpus = self._bound_to[pid]
         return [other for other, theirs in self._bound_to.items() if other != pid and len(cpus) == 1 and theirs == cpus]
 
@@ -55,14 +54,14 @@ class SutCpuObserver:
 def _cpus(pid: int) -> set[int]:
     try:
         return os.sched_getaffinity(pid)
-    except OSError:  # it ended
+    except OSError:  # the process ended
         return set()
 
 
 def _read(pid: int) -> tuple[float, float]:
-    """Time on the CPU and time waiting for one (Documentation/scheduler/sched-stats.rst), in seconds."""
+    """Return time on the CPU and time waiting for one, in seconds (Documentation/scheduler/sched-stats.rst)."""
     try:
         ran, waited, _ = Path(f"/proc/{pid}/schedstat").read_text().split()
         return int(ran) / 1e9, int(waited) / 1e9
-    except (OSError, ValueError):  # it ended, or this kernel keeps no such account
+    except (OSError, ValueError):  # the process ended, or this kernel is built without schedstats
         return 0.0, 0.0

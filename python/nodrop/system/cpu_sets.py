@@ -1,4 +1,4 @@
-"""Which CPUs: those of this process, and lists of them as the kernel writes them."""
+"""Lists of CPUs in the kernel's format, and the CPU affinity of this process."""
 
 import contextlib
 import os
@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 
 _LISTED = re.compile(r"\s*(\d{1,6})(?:-(\d{1,6})(?::(\d{1,6})/(\d{1,6}))?)?\s*", re.ASCII)
 _MOST = 1 << 14
-"""Twice what Linux can be built for; a list that names more is not one."""
+"""Twice the CPUs that Linux can be built for; a list that names more is not a list of CPUs."""
 
 
 @contextlib.contextmanager
 def pinned_to(cores: tuple[int, ...]) -> Iterator[None]:
-    """Keep this process on some CPUs for a while; none named leaves it where it is."""
+    """Bind this process to the given CPUs while the block runs; without CPUs, keep its affinity."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, cores or before)
     try:
@@ -22,7 +22,9 @@ def pinned_to(cores: tuple[int, ...]) -> Iterator[None]:
 
 
 def parse_cpu_list(text: str) -> tuple[int, ...] | None:
-    """CPUs (or nodes) of a list as the kernel writes it: `0-3,8`, `0-10:2/4`; in order, each once. None: not a list.
+    """Parse a list of CPUs or nodes in the kernel's format: `0-3,8`, `0-10:2/4`.
+
+    Returns: the numbers in order, each once; None if the text is no such list.
 
     Source: Linux, Documentation/admin-guide/cputopology.rst, kernel-parameters.rst.
     """
@@ -41,7 +43,7 @@ def parse_cpu_list(text: str) -> tuple[int, ...] | None:
 
 
 def format_cpu_list(cpus: Iterable[int]) -> str:
-    """CPUs as the kernel writes them: `0-3,8`; empty for none."""
+    """Format CPUs as the kernel does: `0-3,8`; an empty string for no CPU."""
     parts: list[list[int]] = []
     for each in sorted(set(cpus)):
         if parts and each == parts[-1][-1] + 1:

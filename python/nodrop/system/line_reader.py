@@ -1,4 +1,4 @@
-"""Lines from a pipe, without ever waiting longer than asked."""
+"""Lines from a pipe, read with a timeout."""
 
 import os
 import select
@@ -6,7 +6,7 @@ import time
 
 
 class LineReader:
-    """Splits what arrives on a file descriptor into lines."""
+    """Splits the bytes that arrive on a file descriptor into lines."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -15,14 +15,14 @@ class LineReader:
         self._partial = b""
         self._lines: list[str] = []
         self.ended = False
-        """The other side has closed its end, and everything it wrote has been read."""
+        """Whether the writer has closed its end and everything it wrote has been read."""
 
     def fileno(self) -> int:
-        """The descriptor, so that selectors can watch it."""
+        """Return the descriptor, so that selectors can watch it."""
         return self._descriptor
 
     def next_line(self, timeout_s: float) -> str | None:
-        """The next line without its end; None when none came in time or the other side closed its end."""
+        """Return the next line without its end; None on a timeout or once the writer has closed its end."""
         deadline = time.monotonic() + timeout_s
         while not self._lines and not self.ended:
             left_s = max(0.0, deadline - time.monotonic())
@@ -32,7 +32,7 @@ class LineReader:
         return self._lines.pop(0) if self._lines else None
 
     def drain(self, timeout_s: float) -> None:
-        """Read until every process that holds the other end has closed it, or time is up."""
+        """Read until every process that holds the other end has closed it, or until the timeout."""
         deadline = time.monotonic() + timeout_s
         while self.next_line(max(0.0, deadline - time.monotonic())) is not None:
             pass

@@ -1,4 +1,4 @@
-"""nodrop's log: the logger `nodrop`, its file, and how its lines look. The root logger is left alone."""
+"""nodrop's log: the logger `nodrop`, its file and the format of its lines. The root logger is not changed."""
 
 import contextlib
 import json
@@ -11,35 +11,37 @@ from pathlib import Path
 from typing import TextIO
 
 LOGGER = logging.getLogger("nodrop")
-LOGGER.addHandler(logging.NullHandler())  # without it, warnings would be printed where no program asked for them
+LOGGER.addHandler(
+    logging.NullHandler()
+)  # without this handler, logging prints warnings to standard error in programs that import nodrop
 FIELDS = "fields"
-"""Attribute of a log record that holds what a message says, for programs."""
+"""Attribute of a log record that holds the message's values for programs."""
 
 
 def timestamp(seconds: float) -> str:
-    """A moment in UTC as NFVbench writes it: `2026-01-31T12:00:00.123456+0000`."""
+    """Format a time in UTC as NFVbench does: `2026-01-31T12:00:00.123456+0000`."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f%z")
 
 
 def level_name(levelno: int) -> str:
-    """A level as users know it."""
+    """Return the name of a log level."""
     return logging.getLevelName(levelno)
 
 
 class TextLines(logging.Formatter):
-    """A line for people: when, how bad, what."""
+    """Formats a record as a line of text: time, level, message."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line; a message of several lines is indented from the second on."""
+        """Return the line; continuation lines of a message are indented."""
         message = record.getMessage().replace("\n", "\n    ")
         return f"{timestamp(record.created)} {record.levelname:<7} {message}{_trace(record)}"
 
 
 class JsonLines(logging.Formatter):
-    """A line for programs: an object."""
+    """Formats a record as a JSON object in one line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The object, in the words of the records that go to Fluentd, with what the message says as fields."""
+        """Return the object, with the field names of the records sent to Fluentd and the message's values as fields."""
         content = {
             "@timestamp": timestamp(record.created),
             "loglevel": record.levelname,
@@ -50,7 +52,7 @@ class JsonLines(logging.Formatter):
 
 
 class LogLines(logging.StreamHandler[TextIO]):
-    """Writes to a stream that is open."""
+    """Writes to an open stream."""
 
     def __init__(self, stream: TextIO, as_json: bool) -> None:
         super().__init__(stream)
@@ -58,21 +60,23 @@ class LogLines(logging.StreamHandler[TextIO]):
 
 
 class LogFile(logging.FileHandler):
-    """Adds to a file; one that can no longer be written is given up, with one sentence on standard error."""
+    """Appends to a file; on a write error it reports once on standard error and stops."""
 
     def __init__(self, path: Path, as_json: bool) -> None:
-        """Open it. Raises OSError."""
+        """Open the file. Raises OSError."""
         super().__init__(path, encoding="utf-8")
         self.setFormatter(_formatter(as_json))
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: ARG002
-        """Say it, once."""
+        """Report the error once and remove this handler."""
         error = sys.exception()
-        print(f"nodrop: {self.baseFilename}: the log cannot be written: {error}; it ends here", file=sys.stderr)
+        print(
+            f"nodrop: {self.baseFilename}: cannot write the log ({error}); logging to this file stops", file=sys.stderr
+        )
         LOGGER.removeHandler(self)
 
     def close(self) -> None:
-        """Close it; what a full disk did not take is given up."""
+        """Close the file; records that a full disk did not accept are lost."""
         with contextlib.suppress(OSError):
             super().close()
 
@@ -86,7 +90,7 @@ class SeverityCounter(logging.Handler):
         self.error_count = 0
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Count it."""
+        """Count the record by its level."""
         if record.levelno >= logging.ERROR:
             self.error_count += 1
         else:
@@ -95,7 +99,7 @@ class SeverityCounter(logging.Handler):
 
 @contextlib.contextmanager
 def attached(*handlers: logging.Handler, debug: bool = False) -> Iterator[None]:
-    """Have these told what is logged meanwhile: details too, or from INFO on."""
+    """Attach handlers to nodrop's logger while the block runs, from DEBUG or from INFO on."""
     before = LOGGER.level
     LOGGER.setLevel(logging.DEBUG if debug else logging.INFO)
     for handler in handlers:

@@ -1,4 +1,4 @@
-"""Where nodrop's own native programs are: `nodrop-engine`, `nodrop-vnf`, `nodrop-observe`."""
+"""Paths of nodrop's native programs: `nodrop-engine`, `nodrop-vnf`, `nodrop-observe`."""
 
 import os
 import shutil
@@ -9,19 +9,19 @@ from nodrop.errors import NodropError
 
 
 def find_binary(name: str, error: type[NodropError]) -> Path:
-    """Path of one of nodrop's native programs.
+    """Return the path of one of nodrop's native programs.
 
-    Looked for in `$NODROP_BIN_DIR`, then where pip installs the scripts of this Python, then on `PATH`.
+    Searches `$NODROP_BIN_DIR`, then the scripts directory of this Python, then `PATH`.
 
-    Raises: the error class given, saying where it was looked for.
+    Raises: the given error class, with the directories that were searched.
     """
     directories = _own_directories()
     found = shutil.which(name, path=os.pathsep.join(directories)) or shutil.which(name)
     if found:
         return Path(found)
     raise error(
-        f"program {name} asked, not found in {', '.join(directories)} or on PATH; "
-        "install nodrop from its wheel, or build it (`make build`) and set NODROP_BIN_DIR to the directory it is in"
+        f"program {name} not found in {', '.join(directories)} or on PATH; install nodrop from its wheel, or build it "
+        "(`make build`) and set NODROP_BIN_DIR to the directory of the build"
     )
 
 

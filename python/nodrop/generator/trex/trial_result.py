@@ -43,7 +43,6 @@ def result_fields(
     counts = record.counts
     drops = sum(port.receive_drops for port in counts.ports)
     doubts = _doubts(trial, traffic, record, streams, cores)
-    order = list(ValidityStatus)
     return {
         "duration_s": duration_s,
         "stopped_early": not _is_whole(record) and not record.overdue,
@@ -52,10 +51,7 @@ def result_fields(
         "tester_drop_count": drops,
         "tester_cpu_ratio": record.sender_busy * cores + record.receiver_busy,
         "windows": _windows(traffic, record, duration_s, streams),
-        "validity": Validity(
-            verdict=max((doubt.verdict for doubt in doubts), key=order.index, default=ValidityStatus.VALID),
-            doubts=doubts,
-        ),
+        "validity": Validity.of(doubts),
     }
 
 
