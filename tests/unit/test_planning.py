@@ -36,11 +36,11 @@ def test_any_option_of_a_search_may_be_given() -> None:
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        ({"max_load_pps": -1.0}, "search: max_load_pps: -1.0 asked, it should be greater than 0"),
+        ({"max_load_pps": -1.0}, "search: max_load_pps: should be greater than 0 (-1.0)"),
         ({"max_load_pps": 1e6, "min_load_pps": 1e6}, "search.max_load: 1.000 Mpps is not above search.min_load"),
-        ({"max_load_pps": 1e6, "width": 0.1}, "search: width: 0.1 asked, there is no such key"),
+        ({"max_load_pps": 1e6, "width": 0.1}, "search: width: unknown key (0.1)"),
         ({"max_load_pps": 1e6, "goals": {}}, "search: goals:"),
-        ({"max_load_pps": 1e6, "algorithm": "luck"}, "search: algorithm: 'luck' asked, it should be"),
+        ({"max_load_pps": 1e6, "algorithm": "luck"}, "search: algorithm: should be 'nodrop'"),
         (
             {"max_load_pps": 1e6, "algorithm": "binary", "goals": [Goal(label="NDR", loss_ratio=0, exceed_ratio=0.5)]},
             "goals.NDR.exceed_ratio: 0.5 has no effect, the search binary uses only the loss ratio of a goal",

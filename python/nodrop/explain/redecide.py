@@ -84,11 +84,7 @@ def _moved_otherwise(step: SearchDecision, recorded: SearchDecision | None) -> I
 def _other_bounds(intervals: Sequence[Interval], result: RunResult) -> Iterator[str]:
     """Bounds of the result that are not those of the search decided again."""
     for now, found in zip(goal_states(intervals), result.goals, strict=False):  # no goals: ended before any
-        then = GoalState(
-            label=found.goal.label,
-            lower_pps=found.lower.load_pps if found.lower else None,
-            upper_pps=found.upper.load_pps if found.upper else None,
-        )
+        then = GoalState.of(found)
         yield from _otherwise("the result", now, then)
 
 

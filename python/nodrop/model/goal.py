@@ -43,6 +43,16 @@ class Limit(StrEnum):
     UNKNOWN = "unknown"
     """The search ended before it had both bounds."""
 
+    @property
+    def is_tester(self) -> bool:
+        """Whether the tester is the limit, so that the result says nothing about what the SUT can do."""
+        return self in (Limit.TESTER, Limit.SHARED_CPU)
+
+    @property
+    def sut_may_exceed(self) -> bool:
+        """Whether the SUT may forward more than the load measured: something else was the limit."""
+        return self not in (Limit.SUT, Limit.MIN_LOAD)
+
 
 class Bound(Value):
     """A measured load that bounds a goal."""

@@ -47,11 +47,21 @@ class DirectionCheck(Value):
 
 
 class GoalState(Value):
-    """Where a goal's bounds stood at some moment of a search; None before there is a valid one."""
+    """The valid bounds of a goal at some time of a search; None for a bound that was not found yet."""
 
     label: str
     lower_pps: float | None
     upper_pps: float | None
+
+    @classmethod
+    def of(cls, result: GoalResult) -> "GoalState":
+        """Return the bounds of a result."""
+        lower, upper = result.lower, result.upper
+        return cls(
+            label=result.goal.label,
+            lower_pps=lower.load_pps if lower else None,
+            upper_pps=upper.load_pps if upper else None,
+        )
 
 
 class TrialPreview(Value):

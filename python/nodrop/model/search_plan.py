@@ -1,13 +1,20 @@
 """The search of a plan: goals, bounds and durations."""
 
+from collections.abc import Callable, Mapping
+
 from pydantic import Field
 
+from nodrop.errors import ConfigError
 from nodrop.model.base import Value
 from nodrop.model.choices import AlgorithmName
 from nodrop.model.goal import Goal
+from nodrop.units import format_pps, format_seconds
 
 GOAL_ATTRIBUTE_SEARCHES: frozenset[AlgorithmName] = frozenset({"nodrop", "mlrsearch-rfc9971"})
-"""Searches that heed all attributes of each goal; to the others a goal is a loss ratio."""
+"""Searches that use every attribute of a goal; the others use only its loss ratio."""
+
+PathOf = Callable[[str, str], str]
+"""Path of the configuration key that set an attribute of a goal, by the goal's label and the attribute's key."""
 
 
 class SearchPlan(Value):
@@ -57,7 +64,7 @@ class SearchPlan(Value):
     """nodrop: what an earlier search of the same SUT found, to start from."""
 
     def complete(self, goal: Goal) -> Goal:
-        """A goal with every attribute filled in: its own where it has one, the search's where not."""
+        """Return a goal with every attribute: its own or, where it has none, the search's."""
         final_s = goal.final_trial_duration_s or self.final_trial_duration_s
         return goal.model_copy(
             update={
@@ -67,6 +74,72 @@ class SearchPlan(Value):
                 "duration_sum_s": goal.duration_sum_s or final_s,
                 "width_ratio": goal.width_ratio or self.width_ratio,
             }
+        )
+
+    def check(self, path_of: PathOf | None = None, single_load: bool = False) -> None:
+        """Raise ConfigError, with the paths of the keys, for values that contradict each other.
+
+        Args:
+            path_of: where an attribute of a goal was set; by default under `goals` if the goal has it, else `search`.
+            single_load: whether the lowest load may equal the highest.
+        """
+        self._check_loads(single_load)
+        _check_order(
+            "search.initial_trial_duration",
+            self.initial_trial_duration_s,
+            "search.final_trial_duration",
+            self.final_trial_duration_s,
+        )
+        for goal in self.goals:
+            self._check_durations(goal, path_of or self._path_of)
+
+    def _check_loads(self, single_load: bool) -> None:
+        if self.min_load_pps > self.max_load_pps or (self.min_load_pps == self.max_load_pps and not single_load):
+            raise ConfigError(
+                f"search.max_load: {format_pps(self.max_load_pps)} is not above search.min_load "
+                f"({format_pps(self.min_load_pps)}); raise search.max_load or lower search.min_load"
+            )
+
+    def _check_durations(self, goal: Goal, path_of: PathOf) -> None:
+        """Require initial trial <= final trial <= duration sum (RFC 9971 Search Goal)."""
+        whole = self.complete(goal)
+        assert whole.initial_trial_duration_s and whole.final_trial_duration_s and whole.duration_sum_s
+        initial, final, total = (path_of(goal.label, key) for key in DURATIONS)
+        _check_order(initial, whole.initial_trial_duration_s, final, whole.final_trial_duration_s)
+        _check_order(final, whole.final_trial_duration_s, total, whole.duration_sum_s)
+
+    def _path_of(self, label: str, key: str) -> str:
+        goal = next(goal for goal in self.goals if goal.label == label)
+        return f"goals.{label}.{key}" if getattr(goal, f"{key}_s") else f"search.{key}"
+
+
+DURATIONS = ("initial_trial_duration", "final_trial_duration", "duration_sum")
+"""Keys of a goal's durations; each duration is at most the next."""
+
+
+def check_goal_attributes(algorithm: AlgorithmName, values: Mapping[str, str]) -> None:
+    """Raise ConfigError for attributes of goals that a search ignores.
+
+    Args:
+        algorithm: the search.
+        values: value of each attribute that was set, by the path of its key.
+    """
+    if algorithm in GOAL_ATTRIBUTE_SEARCHES:
+        return
+    for path, value in values.items():
+        users = " or ".join(sorted(GOAL_ATTRIBUTE_SEARCHES, reverse=True))
+        fix = "remove it, write it under search:" if path.startswith("goals.") else "remove it"
+        raise ConfigError(
+            f"{path}: {value} has no effect, the search {algorithm} uses only the loss ratio of a goal; "
+            f"{fix} or set search.algorithm to {users}"
+        )
+
+
+def _check_order(shorter: str, shorter_s: float, longer: str, longer_s: float) -> None:
+    if shorter_s > longer_s:
+        raise ConfigError(
+            f"{shorter}: {format_seconds(shorter_s)} exceeds {longer} ({format_seconds(longer_s)}); "
+            f"make {longer.rpartition('.')[2]} at least as long"
         )
 
 

@@ -1,5 +1,6 @@
 """One trial: what is asked of the generator and what it counted (RFC 2544 section 23, RFC 9971 Trial)."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Literal
 
@@ -227,10 +228,17 @@ class Doubt(Value):
 
 
 class Validity(Value):
-    """The verdict on a trial and every reason for it."""
+    """How far a trial's counts can be trusted, and every reason to doubt them."""
 
-    verdict: ValidityStatus
+    verdict: ValidityStatus = ValidityStatus.VALID
     doubts: tuple[Doubt, ...] = ()
+
+    @classmethod
+    def of(cls, doubts: Iterable[Doubt]) -> "Validity":
+        """Return the validity of a trial with these doubts: the worst that any of them makes of it."""
+        doubts = tuple(doubts)
+        severity = list(ValidityStatus).index
+        return cls(verdict=max((doubt.verdict for doubt in doubts), key=severity, default=cls().verdict), doubts=doubts)
 
 
 class TrialResult(Value):
@@ -270,6 +278,10 @@ class TrialResult(Value):
     """Where its frames were lost; None where there is no host to read counters of."""
     chain_hops: tuple[ChainHops, ...] = ()
     """What every hop of every chain counted; empty where the host's counters were not read."""
+
+    def with_doubt(self, doubt: Doubt) -> "TrialResult":
+        """Return the result with one more reason to doubt it."""
+        return self.model_copy(update={"validity": Validity.of((*self.validity.doubts, doubt))})
 
     @property
     def intended_count(self) -> int:

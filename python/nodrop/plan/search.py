@@ -1,17 +1,16 @@
 """The search of a plan: loads, durations, and goals with every attribute filled in."""
 
-import itertools
 import math
 from collections.abc import Iterator
 from typing import TypeVar
 
-from nodrop.config.profiles import PROFILES, TIME_LIMITED_SEARCHES, Profile
 from nodrop.config.schema import Config, GoalConfig
 from nodrop.errors import ConfigError
 from nodrop.model.choices import AlgorithmName
 from nodrop.model.goal import Goal
-from nodrop.model.search_plan import GOAL_ATTRIBUTE_SEARCHES, EarlierGoal, SearchPlan
-from nodrop.units import format_pps, format_ratio, format_seconds
+from nodrop.model.profiles import PROFILES, TIME_LIMITED_SEARCHES, Profile
+from nodrop.model.search_plan import GOAL_ATTRIBUTE_SEARCHES, EarlierGoal, SearchPlan, check_goal_attributes
+from nodrop.units import format_ratio, format_seconds
 
 ALGORITHM_OPTIONS = {
     "doublings": "doublings",
@@ -26,8 +25,8 @@ ALGORITHM_OPTIONS = {
     "duration_increment": "duration_increment_s",
 }
 """Keys that concern a single search, and the plan's names for them; what is not written has the plan's default."""
-DURATIONS = ("initial_trial_duration", "final_trial_duration", "duration_sum")
-"""Each at most the next."""
+RATIOS = frozenset({"exceed_ratio", "width"})
+"""Attributes of a goal that are ratios; the others are durations."""
 
 T = TypeVar("T")
 
@@ -47,7 +46,7 @@ def plan_search(
     """
     asked, profile = config.search, PROFILES[config.profile]
     algorithm = _or(asked.algorithm, profile.algorithm)
-    _check_heeded(config, algorithm)
+    _check_used(config, algorithm)
     final_s = _or(asked.final_trial_duration, profile.final_trial_duration_s)
     options = {name: getattr(asked, key) for key, name in ALGORITHM_OPTIONS.items() if getattr(asked, key) is not None}
     plan = SearchPlan(
@@ -68,9 +67,8 @@ def plan_search(
         **options,
     )
     plan = plan.model_copy(update={"goals": tuple(plan.complete(goal) for goal in plan.goals)})
-    _check_durations(config, plan)
     lowest_pps = max(lowest_load_pps(goal, stream_count) for goal in plan.goals)
-    return _within_loads(plan.model_copy(update={"min_load_pps": _or(asked.min_load, lowest_pps)}))
+    return _check(config, plan.model_copy(update={"min_load_pps": _or(asked.min_load, lowest_pps)}))
 
 
 def lowest_load_pps(goal: Goal, stream_count: int) -> float:
@@ -105,60 +103,35 @@ def _attributes(written: float | GoalConfig) -> GoalConfig:
     return written if isinstance(written, GoalConfig) else GoalConfig(loss_ratio=written)
 
 
-def _check_heeded(config: Config, algorithm: AlgorithmName) -> None:
-    """Raises ConfigError for what would change what a result means, and this search would pass over."""
-    heeding = " or ".join(sorted(GOAL_ATTRIBUTE_SEARCHES, reverse=True))
+def _check_used(config: Config, algorithm: AlgorithmName) -> None:
+    """Raise ConfigError for keys that would change what a result means, and that this search ignores."""
     if config.search.warm_start and algorithm != "nodrop":
         raise ConfigError(
-            f"search.warm_start: {config.search.warm_start} asked, the search {algorithm} always starts from nothing; "
-            "leave it out, or search with nodrop (search.algorithm)"
+            f"search.warm_start: {config.search.warm_start} has no effect, the search {algorithm} always starts from "
+            "nothing; remove it or set search.algorithm to nodrop"
         )
-    if algorithm in GOAL_ATTRIBUTE_SEARCHES:
-        return
-    exceed_ratio, duration_sum_s = config.search.exceed_ratio, config.search.duration_sum
-    for key, asked in (
-        ("exceed_ratio", exceed_ratio and format_ratio(exceed_ratio)),
-        ("duration_sum", duration_sum_s and format_seconds(duration_sum_s)),
-    ):
-        if asked:
-            raise ConfigError(
-                f"search.{key}: {asked} asked, the search {algorithm} knows none; "
-                f"leave it out, or search with {heeding} (search.algorithm)"
-            )
+    check_goal_attributes(algorithm, dict(_goal_keys(config)))
+
+
+def _goal_keys(config: Config) -> Iterator[tuple[str, str]]:
+    """Yield path and value of every key that sets an attribute of goals in addition to the loss ratio."""
+    if config.search.exceed_ratio:
+        yield "search.exceed_ratio", format_ratio(config.search.exceed_ratio)
+    if config.search.duration_sum:
+        yield "search.duration_sum", format_seconds(config.search.duration_sum)
     for label, written in config.goals.items():
-        own = _attributes(written).model_dump(exclude_none=True, exclude={"loss_ratio"})
-        if own:
-            raise ConfigError(
-                f"goals.{label}: {' and '.join(own)} asked, to the search {algorithm} a goal is a loss ratio alone; "
-                f"write these under search:, or search with {heeding} (search.algorithm)"
-            )
+        for key, value in _attributes(written).model_dump(exclude_none=True, exclude={"loss_ratio"}).items():
+            text = format_ratio(value) if key in RATIOS else format_seconds(value)
+            yield f"goals.{label}.{key}", text
 
 
-def _check_durations(config: Config, plan: SearchPlan) -> None:
-    """Raises ConfigError unless initial trial <= final trial <= duration sum (RFC 9971 Search Goal)."""
-    initial_s, final_s = plan.initial_trial_duration_s, plan.final_trial_duration_s
-    _check_order("search.initial_trial_duration", initial_s, "search.final_trial_duration", final_s)
-    for goal in plan.goals:
-        own = _attributes(config.goals[goal.label])
-        for shorter, longer in itertools.pairwise(DURATIONS):
-            keys = [f"goals.{goal.label}.{key}" if getattr(own, key) else f"search.{key}" for key in (shorter, longer)]
-            _check_order(keys[0], getattr(goal, f"{shorter}_s"), keys[1], getattr(goal, f"{longer}_s"))
+def _check(config: Config, plan: SearchPlan) -> SearchPlan:
+    """Return the plan. Raises ConfigError for values that contradict each other."""
 
+    def path_of(label: str, key: str) -> str:
+        return f"goals.{label}.{key}" if getattr(_attributes(config.goals[label]), key) else f"search.{key}"
 
-def _check_order(shorter: str, shorter_s: float, longer: str, longer_s: float) -> None:
-    if shorter_s > longer_s:
-        raise ConfigError(
-            f"{shorter}: {format_seconds(shorter_s)} asked, {longer} is {format_seconds(longer_s)}; "
-            f"make {longer.rpartition('.')[2]} at least as long"
-        )
-
-
-def _within_loads(plan: SearchPlan) -> SearchPlan:
-    if plan.min_load_pps >= plan.max_load_pps:
-        raise ConfigError(
-            f"search.max_load: {format_pps(plan.max_load_pps)} asked, search.min_load is "
-            f"{format_pps(plan.min_load_pps)}; make the highest load higher than the lowest"
-        )
+    plan.check(path_of)
     return plan
 
 

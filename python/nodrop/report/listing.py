@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from nodrop.formatting import AT_LEAST, format_measure
-from nodrop.model.summary import Measure, Row, Summary
+from nodrop.formatting import format_measure
+from nodrop.model.goal import Limit
+from nodrop.model.summary import Measure, ResultRow, Summary
 
 WIDTH = 100
 FIGURES = 2
@@ -14,7 +15,7 @@ CUT = ("label", "SUT", "notes")
 NARROWEST = 8
 
 
-def listing(rows: Sequence[Row], width: int = WIDTH) -> Iterator[str]:
+def listing(rows: Sequence[ResultRow], width: int = WIDTH) -> Iterator[str]:
     """A head and a line for each run, with the measures that most of them have; others name what they have."""
     measures = _common(rows)
     heads = ["run", "label", "SUT", "size", *measures.values(), "notes"]
@@ -56,18 +57,18 @@ def _widths(lines: Sequence[Sequence[str]], shown: Sequence[int], width: int) ->
 
 def figure_text(measure: Measure) -> str:
     """A figure with its unit, never as the SUT's where something else was the limit: `at least 312.3 kpps`."""
-    least = "at least " if measure.unit == "pps" and measure.limit in AT_LEAST else ""
+    least = "at least " if measure.unit == "pps" and Limit(measure.limit).sut_may_exceed else ""
     return f"{least}{format_measure(measure.value, measure.unit)}"
 
 
-def _common(rows: Sequence[Row]) -> dict[str, str]:
+def _common(rows: Sequence[ResultRow]) -> dict[str, str]:
     """The leading measures that most runs have, key and heading."""
     leading = [each for row in rows for each in row.summary.measures[:FIGURES] if each.unit != "ns"]
     texts = {each.key: each.text for each in leading}
     return {key: texts[key] for key, _ in Counter(each.key for each in leading).most_common(FIGURES)}
 
 
-def _cells(row: Row, keys: Sequence[str]) -> list[str]:
+def _cells(row: ResultRow, keys: Sequence[str]) -> list[str]:
     summary = row.summary
     found = {each.key: each for each in summary.measures}
     texts = [_short(found[key]) if key in found else "" for key in keys]
@@ -75,7 +76,7 @@ def _cells(row: Row, keys: Sequence[str]) -> list[str]:
     return [summary.run_id, summary.label or "", summary.sut, summary.frame_size, *texts, notes]
 
 
-def _doubts(row: Row) -> Iterator[str]:
+def _doubts(row: ResultRow) -> Iterator[str]:
     if row.summary.source != "nodrop":
         yield row.summary.source
     if row.summary.status != "complete":

@@ -6,7 +6,7 @@ speaks against a trial is only a detail until a figure rests on it.
 
 import logging
 
-from nodrop.formatting import describe_run, format_goal_load, format_goal, describe_traffic, format_repeat
+from nodrop.formatting import describe_run, describe_traffic, format_goal, format_goal_load, format_repeat
 from nodrop.model.event import (
     Event,
     PathChecked,
@@ -18,7 +18,7 @@ from nodrop.model.event import (
     TrialDone,
     TrialStarted,
 )
-from nodrop.model.goal import GoalResult, Limit
+from nodrop.model.goal import GoalResult
 from nodrop.model.result import RunResult, Status
 from nodrop.model.suite import SuiteRun
 from nodrop.model.trial import FIXED
@@ -29,8 +29,6 @@ from nodrop.report.validity_notes import grave_doubt_lines
 from nodrop.system.log_files import FIELDS, LOGGER
 from nodrop.units import format_pps, format_seconds
 
-TESTERS = frozenset({Limit.TESTER, Limit.SHARED_CPU})
-"""Limits that say the tester fell short, not the SUT."""
 ENDINGS = {Status.FAILED: logging.ERROR, Status.TIMED_OUT: logging.ERROR, Status.INTERRUPTED: logging.WARNING}
 
 
@@ -117,7 +115,7 @@ class EventLog:
 
     def _found(self, found: GoalResult) -> None:
         """A goal's result; a load that nobody can trust to be the SUT's is a doubt, none at all a failure."""
-        level = logging.WARNING if found.limit in TESTERS else logging.INFO
+        level = logging.WARNING if found.limit.is_tester else logging.INFO
         if not found.lower and found.estimate_pps is None:
             level = logging.ERROR
         self._say(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from nodrop.errors import SearchError
 from nodrop.model.search_plan import SearchPlan
-from nodrop.model.trial import Doubt, TimeSummary, TrialResult, Validity, ValidityStatus
+from nodrop.model.trial import Doubt, TimeSummary, TrialResult, ValidityStatus
 from nodrop.units import format_count, format_pps, format_seconds
 
 ON_TIME_NS = 1_000_000
@@ -31,8 +31,7 @@ def invalidate_tester_stalls(result: TrialResult, plan: SearchPlan, earlier: Seq
         text=f"the tester, on time for most frames, stalled for up to {format_seconds(latest_ns / 1e9)}; "
         f"its {format_count(result.unsent_count)} unsent frames would decide this trial",
     )
-    doubts = (*result.validity.doubts, doubt)
-    return result.model_copy(update={"validity": Validity(verdict=ValidityStatus.INVALID, doubts=doubts)})
+    return result.with_doubt(doubt)
 
 
 def _is_decided_by_stall(result: TrialResult, plan: SearchPlan) -> bool:

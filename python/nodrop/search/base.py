@@ -98,6 +98,20 @@ class Interval(Value):
     flags: tuple[Flag, ...] = ()
     """What the bounds alone hide: an invalid or degenerate one, a goal given up, a limit that is the tester's."""
 
+    @classmethod
+    def unknown(cls, goal: Goal) -> "Interval":
+        """Return an interval without bounds."""
+        return cls(
+            goal=goal,
+            lower_index=None,
+            lower_load_pps=None,
+            lower_valid=False,
+            upper_index=None,
+            upper_load_pps=None,
+            upper_valid=False,
+            final=False,
+        )
+
 
 class Search(Protocol):
     """A dialogue: `ask`, measure, `tell`, until `ask` gives None.

@@ -13,27 +13,15 @@ Rules that choose a load: `highest`, `halve`, and `lowest`, when no higher load 
 Source: RFC 2544 sections 24 and 26.1; draft-ietf-bmwg-mlrsearch-15 section 2.1 for the common reading.
 """
 
-from nodrop.model.search_plan import SearchPlan
 from nodrop.search import width
-from nodrop.search.base import Dialogue, DialogueSearch, Interval
+from nodrop.search.base import Dialogue
 from nodrop.search.reason_text import load_text, width_text
-from nodrop.search.schedule import check
 from nodrop.search.single_trial import Choice, measure, stop_when_decided
-from nodrop.search.tightest_bounds import TightestBounds
+from nodrop.search.tightest_bounds import TightestBounds, TightestBoundsSearch
 
 
-class BinarySearch(DialogueSearch):
+class BinarySearch(TightestBoundsSearch):
     """See the module; the interface is `nodrop.search.base.Search`."""
-
-    def __init__(self, plan: SearchPlan) -> None:
-        check(plan)
-        self._bounds = [TightestBounds(goal) for goal in plan.goals]
-        super().__init__(plan)
-
-    def intervals(self) -> tuple[Interval, ...]:
-        """The tightest bounds of each goal, in the goals' order."""
-        plan = self._plan
-        return tuple(bounds.interval(plan.final_trial_duration_s, plan.width_ratio) for bounds in self._bounds)
 
     def _search(self) -> Dialogue:
         duration_s = self._plan.final_trial_duration_s

@@ -12,8 +12,6 @@ from nodrop.model.trial import TrialResult, ValidityStatus
 from nodrop.search.base import Interval
 from nodrop.units import format_count, format_pps, format_ratio, format_seconds
 
-TESTERS = frozenset({Limit.TESTER, Limit.SHARED_CPU})
-"""Limits that say nothing of what the SUT could do."""
 OUT_OF_TIME = "out-of-time"
 """Code of the flag of a goal that was not found in the time there was."""
 ROUNDING = 1e-9
@@ -141,7 +139,7 @@ def _is_narrow(goal: Goal, lower: Bound, upper: Bound) -> bool:
 def _flags(case: _GoalContext, limit: Limit, regular: bool) -> tuple[Flag, ...]:
     """What the search flagged, who the limit was if not the SUT, and that the time was up."""
     flags = {flag.code: flag for flag in case.interval.flags}
-    if limit in TESTERS:
+    if limit.is_tester:
         text = "The upper bound is the tester's: it could not send this load, and the SUT may forward more."
         flags.setdefault("tester-limited", Flag(code="tester-limited", text=text))
     if regular:

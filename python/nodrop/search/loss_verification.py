@@ -25,12 +25,11 @@ from nodrop.model.goal import Goal
 from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import StopRule
 from nodrop.search import width
-from nodrop.search.base import Dialogue, DialogueSearch, Interval, Outcome
+from nodrop.search.base import Dialogue, Outcome
 from nodrop.search.loss_table import Measured
 from nodrop.search.reason_text import load_text
-from nodrop.search.schedule import check
 from nodrop.search.single_trial import Choice, stop_when_decided, trial_of
-from nodrop.search.tightest_bounds import TightestBounds
+from nodrop.search.tightest_bounds import TightestBounds, TightestBoundsSearch
 
 
 class _Counted(NamedTuple):
@@ -40,20 +39,13 @@ class _Counted(NamedTuple):
     lost_count: int
 
 
-class LossVerificationSearch(DialogueSearch):
+class LossVerificationSearch(TightestBoundsSearch):
     """See the module; the interface is `nodrop.search.base.Search`."""
 
     def __init__(self, plan: SearchPlan) -> None:
-        check(plan)
-        self._bounds = [TightestBounds(goal) for goal in plan.goals]
         self._loads = _LoadList(plan)
         self._largest_ratio = max(goal.loss_ratio for goal in plan.goals)
         super().__init__(plan)
-
-    def intervals(self) -> tuple[Interval, ...]:
-        """The tightest bounds of each goal, in the goals' order."""
-        plan = self._plan
-        return tuple(bounds.interval(plan.final_trial_duration_s, plan.width_ratio) for bounds in self._bounds)
 
     def _search(self) -> Dialogue:
         for bounds in self._bounds:

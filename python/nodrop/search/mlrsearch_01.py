@@ -22,7 +22,7 @@ from nodrop.search.initial_trials import first_choice, second_choice, third_choi
 from nodrop.search.loss_table import LossTable
 from nodrop.search.phase import Phase
 from nodrop.search.reason_text import load_text
-from nodrop.search.schedule import check, one_per_ratio, schedule
+from nodrop.search.schedule import one_per_ratio, schedule
 from nodrop.search.single_trial import Choice, measure, stop_when_decided
 
 
@@ -30,7 +30,7 @@ class MlrSearch01(DialogueSearch):
     """See the module; the interface is `nodrop.search.base.Search`."""
 
     def __init__(self, plan: SearchPlan) -> None:
-        check(plan)
+        plan.check(single_load=True)
         self._goals = one_per_ratio(plan.goals)
         self._tables: list[LossTable] = []
         self._lost: dict[float, Flag] = {}

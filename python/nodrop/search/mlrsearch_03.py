@@ -27,7 +27,7 @@ from nodrop.search.bracket_phase import WISHES, BracketPhase
 from nodrop.search.evidence import best_interval, interval_between, valid_bounds
 from nodrop.search.initial_trials import first_choice, second_choice, third_choice
 from nodrop.search.loss_table import LossTable, Measured
-from nodrop.search.schedule import PhasePlan, check, one_per_ratio, schedule
+from nodrop.search.schedule import PhasePlan, one_per_ratio, schedule
 from nodrop.search.single_trial import Choice, measure, stop_when_decided
 
 
@@ -35,7 +35,7 @@ class MlrSearch03(DialogueSearch):
     """See the module; the interface is `nodrop.search.base.Search`."""
 
     def __init__(self, plan: SearchPlan) -> None:
-        check(plan)
+        plan.check(single_load=True)
         self._goals = one_per_ratio(plan.goals)
         _check_goals(self._goals)
         self._tables: list[LossTable] = []

@@ -28,7 +28,7 @@ from nodrop.search.next_load import spaced
 from nodrop.search.reason_text import load_text
 from nodrop.search.selector import Selector
 from nodrop.search.strategies import Nomination
-from nodrop.search.target import Target, chain, check
+from nodrop.search.target import Target, chain, check_targets
 
 Measuring = Generator[Trial, Outcome, float]
 """A dialogue about one trial that ends with its loss ratio."""
@@ -46,7 +46,7 @@ class MlrSearchRfc9971(DialogueSearch):
 
     def __init__(self, plan: SearchPlan) -> None:
         self._goals = tuple(plan.complete(goal) for goal in plan.goals)
-        check(plan, self._goals)
+        check_targets(plan, self._goals)
         widths = (goal.width_ratio or plan.width_ratio for goal in self._goals)
         self._grid = LoadGrid(plan.min_load_pps, plan.max_load_pps, widths)
         self._chains = [chain(goal, plan.preceding_targets, self._grid) for goal in self._goals]

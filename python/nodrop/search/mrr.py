@@ -16,7 +16,6 @@ import math
 from nodrop.model.goal import Flag, Goal
 from nodrop.model.search_plan import SearchPlan
 from nodrop.search.base import Dialogue, DialogueSearch, Interval, Outcome
-from nodrop.search.schedule import check
 from nodrop.search.single_trial import Choice, trial_of
 
 
@@ -24,7 +23,7 @@ class MrrSearch(DialogueSearch):
     """See the module; the interface is `nodrop.search.base.Search`."""
 
     def __init__(self, plan: SearchPlan) -> None:
-        check(plan)
+        plan.check(single_load=True)
         self._outcomes: list[Outcome] = []
         super().__init__(plan)
 
@@ -42,7 +41,7 @@ class MrrSearch(DialogueSearch):
     def _interval(self, goal: Goal) -> Interval:
         worst = max(self._outcomes, key=lambda outcome: outcome.loss_ratio, default=None)
         if worst is None:
-            return _unknown(goal)
+            return Interval.unknown(goal)
         highest_pps = self._plan.max_load_pps
         mean_pps, sd_pps = _mean_and_sd([highest_pps * (1 - outcome.loss_ratio) for outcome in self._outcomes])
         return Interval(
@@ -68,20 +67,6 @@ class MrrSearch(DialogueSearch):
             "back may be what the tester sent, and the SUT may forward more."
         )
         return (Flag(code="tester-limited", text=text),)
-
-
-def _unknown(goal: Goal) -> Interval:
-    """What is known before the first trial."""
-    return Interval(
-        goal=goal,
-        lower_index=None,
-        lower_load_pps=None,
-        lower_valid=False,
-        upper_index=None,
-        upper_load_pps=None,
-        upper_valid=False,
-        final=False,
-    )
 
 
 def _mean_and_sd(values: list[float]) -> tuple[float, float]:

@@ -19,26 +19,14 @@ Source: NFVbench documentation, "NDR and PDR" (range search, load_epsilon).
 
 from collections.abc import Sequence
 
-from nodrop.model.search_plan import SearchPlan
-from nodrop.search.base import Dialogue, DialogueSearch, Interval
+from nodrop.search.base import Dialogue
 from nodrop.search.reason_text import load_text, width_text
-from nodrop.search.schedule import check
 from nodrop.search.single_trial import Choice, measure, stop_when_decided
-from nodrop.search.tightest_bounds import TightestBounds
+from nodrop.search.tightest_bounds import TightestBounds, TightestBoundsSearch
 
 
-class NfvbenchSearch(DialogueSearch):
+class NfvbenchSearch(TightestBoundsSearch):
     """See the module; the interface is `nodrop.search.base.Search`."""
-
-    def __init__(self, plan: SearchPlan) -> None:
-        check(plan)
-        self._bounds = [TightestBounds(goal) for goal in plan.goals]
-        super().__init__(plan)
-
-    def intervals(self) -> tuple[Interval, ...]:
-        """The last load that met each goal and the last that did not, in the goals' order."""
-        plan = self._plan
-        return tuple(bounds.interval(plan.final_trial_duration_s, plan.width_ratio) for bounds in self._bounds)
 
     def _search(self) -> Dialogue:
         yield from self._search_range(0.0, 2.0, self._bounds)

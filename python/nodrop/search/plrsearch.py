@@ -22,13 +22,12 @@ import itertools
 import math
 
 from nodrop.errors import ConfigError
-from nodrop.model.goal import Flag, Goal
+from nodrop.model.goal import Flag
 from nodrop.model.search_plan import SearchPlan
 from nodrop.model.trial import Trial
 from nodrop.search.base import Dialogue, DialogueSearch, Interval, Outcome
 from nodrop.search.critical_load import CriticalLoad, Observation, critical_load
 from nodrop.search.reason_text import load_text
-from nodrop.search.schedule import check
 from nodrop.search.single_trial import Choice, trial_of
 
 LOSSY_COPIES = 4
@@ -45,7 +44,7 @@ class PlrSearch(DialogueSearch):
     """See the module; the interface is `nodrop.search.base.Search`."""
 
     def __init__(self, plan: SearchPlan) -> None:
-        check(plan)
+        plan.check(single_load=True)
         _check_goals(plan)
         _check_time(plan)
         self._goal = plan.goals[0]
@@ -56,10 +55,10 @@ class PlrSearch(DialogueSearch):
     def intervals(self) -> tuple[Interval, ...]:
         """The estimate so far, and no bounds."""
         if not self._observations:
-            return (_without_bounds(self._goal),)
+            return (Interval.unknown(self._goal),)
         estimate = self._estimate()
         mean_pps, sd_pps = estimate.mean_and_sd_pps
-        known = _without_bounds(self._goal).model_copy(
+        known = Interval.unknown(self._goal).model_copy(
             update={
                 "estimate_pps": _settled(mean_pps),
                 "estimate_sd_pps": _settled(sd_pps),
@@ -202,19 +201,6 @@ def _observed(trial: Trial, outcome: Outcome) -> Observation:
 
 def _settled(load_pps: float) -> float:
     return float(f"{load_pps:.{LOAD_DIGITS}g}")
-
-
-def _without_bounds(goal: Goal) -> Interval:
-    return Interval(
-        goal=goal,
-        lower_index=None,
-        lower_load_pps=None,
-        lower_valid=False,
-        upper_index=None,
-        upper_load_pps=None,
-        upper_valid=False,
-        final=False,
-    )
 
 
 def _check_goals(plan: SearchPlan) -> None:

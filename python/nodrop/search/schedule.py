@@ -4,10 +4,8 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from nodrop.errors import ConfigError
 from nodrop.model.goal import Goal
 from nodrop.model.search_plan import SearchPlan
-from nodrop.search.reason_text import load_text
 
 
 class PhasePlan(NamedTuple):
@@ -39,17 +37,3 @@ def one_per_ratio(goals: tuple[Goal, ...]) -> tuple[Goal, ...]:
     """The goals by rising loss ratio, the first of each ratio; goals of one ratio share their bounds."""
     by_ratio = {goal.loss_ratio: goal for goal in reversed(goals)}
     return tuple(by_ratio[ratio] for ratio in sorted(by_ratio))
-
-
-def check(plan: SearchPlan) -> None:
-    """Raises ConfigError for loads or durations that leave nothing to search."""
-    if plan.min_load_pps > plan.max_load_pps:
-        raise ConfigError(
-            f"search: loads from {load_text(plan.min_load_pps)} to {load_text(plan.max_load_pps)} asked, "
-            "which leaves none; make the maximum load at least the minimum load"
-        )
-    if plan.final_trial_duration_s < plan.initial_trial_duration_s:
-        raise ConfigError(
-            f"search: trials from {plan.initial_trial_duration_s:g} s to {plan.final_trial_duration_s:g} s asked, "
-            "later ones shorter; make the final trial duration at least the initial one"
-        )

@@ -10,7 +10,6 @@ from nodrop.errors import ConfigError
 from nodrop.model.goal import Goal
 from nodrop.model.search_plan import SearchPlan
 from nodrop.search.load_grid import LoadGrid
-from nodrop.search.reason_text import load_text
 
 
 class Target(NamedTuple):
@@ -61,41 +60,23 @@ def _attributes(goal: Goal) -> tuple[float, float, float, float]:
     return initial_s, final_s, sum_s, goal.width_ratio
 
 
-def check(plan: SearchPlan, goals: Iterable[Goal]) -> None:
-    """Raises ConfigError when a plan asks for what targets cannot do.
+def check_targets(plan: SearchPlan, goals: Iterable[Goal]) -> None:
+    """Raise ConfigError for a plan that targets cannot carry out.
 
     Args:
         plan: the loads and the numbers.
-        goals: with every attribute filled in.
+        goals: with every attribute set.
     """
-    if plan.min_load_pps >= plan.max_load_pps:
-        raise ConfigError(
-            f"search: loads from {load_text(plan.min_load_pps)} to {load_text(plan.max_load_pps)} asked, "
-            "which leaves none between; make the maximum load higher than the minimum load"
-        )
+    plan.check()
     if plan.expansion_coefficient < 2 or plan.expansion_coefficient != int(plan.expansion_coefficient):
         raise ConfigError(
-            f"search.expansion_coefficient: {plan.expansion_coefficient:g} asked, mlrsearch-rfc9971 multiplies widths "
-            "by whole numbers; make it 2, 3, 4 or more"
+            f"search.expansion_coefficient: {plan.expansion_coefficient:g} is not a whole number of at least 2, by "
+            "which mlrsearch-rfc9971 multiplies widths; set it to 2, 3, 4 or more"
         )
     for goal in goals:
-        _check_durations(goal, plan.preceding_targets)
-
-
-def _check_durations(goal: Goal, preceding_count: int) -> None:
-    initial_s, final_s, sum_s, _ = _attributes(goal)
-    if initial_s > final_s:
-        raise ConfigError(
-            f"goal {goal.label}: initial trials of {initial_s:g} s asked, its final trials last {final_s:g} s; "
-            "make the final trial duration at least the initial one"
-        )
-    if final_s > sum_s:
-        raise ConfigError(
-            f"goal {goal.label}: a duration sum of {sum_s:g} s asked, one final trial lasts {final_s:g} s; "
-            "make the duration sum at least the final trial duration"
-        )
-    if preceding_count == 0 and initial_s < sum_s:
-        raise ConfigError(
-            f"goal {goal.label}: no preceding targets asked, which leaves no way from trials of {initial_s:g} s "
-            f"to a duration sum of {sum_s:g} s; ask for at least one, or make the initial trial duration {sum_s:g} s"
-        )
+        initial_s, _, sum_s, _ = _attributes(goal)
+        if plan.preceding_targets == 0 and initial_s < sum_s:
+            raise ConfigError(
+                f"search.preceding_targets: 0 leaves {goal.label} no way from trials of {initial_s:g} s to a duration "
+                f"sum of {sum_s:g} s; set it to at least 1, or set the initial trial duration to {sum_s:g} s"
+            )

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from nodrop.model.goal import Flag, Goal
+from nodrop.model.search_plan import SearchPlan
 from nodrop.search import width
-from nodrop.search.base import Interval
+from nodrop.search.base import DialogueSearch, Interval
 from nodrop.search.evidence import interval_between
 from nodrop.search.loss_table import Measured
 from nodrop.search.reason_text import load_text, width_text
@@ -61,3 +62,17 @@ class TightestBounds:
             )
             flags.append(Flag(code="loss-inversion", text=text))
         return flags
+
+
+class TightestBoundsSearch(DialogueSearch):
+    """A search that keeps the tightest bounds of each goal and measures every trial at the final duration."""
+
+    def __init__(self, plan: SearchPlan) -> None:
+        plan.check(single_load=True)
+        self._bounds = [TightestBounds(goal) for goal in plan.goals]
+        super().__init__(plan)
+
+    def intervals(self) -> tuple[Interval, ...]:
+        """Return the tightest bounds of each goal, in the goals' order."""
+        plan = self._plan
+        return tuple(bounds.interval(plan.final_trial_duration_s, plan.width_ratio) for bounds in self._bounds)

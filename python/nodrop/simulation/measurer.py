@@ -101,7 +101,7 @@ class SimulatedMeasurer:
                 ),
                 lost_count=tuple(shares.lost),
             ),
-            validity=Validity(verdict=ValidityStatus.VALID),
+            validity=Validity(),
         )
         return _with_validity(result)
 
@@ -163,4 +163,4 @@ def _with_validity(result: TrialResult) -> TrialResult:
         verdict=ValidityStatus.SUSPECT,
         text=f"{result.offered_count} of {result.intended_count} frames were sent; the rest counts as lost",
     )
-    return result.model_copy(update={"validity": Validity(verdict=ValidityStatus.SUSPECT, doubts=(doubt,))})
+    return result.with_doubt(doubt)

@@ -10,7 +10,7 @@ from nodrop.errors import ConfigError
 from nodrop.model.choices import AlgorithmName
 from nodrop.model.goal import Goal
 from nodrop.model.search_plan import SearchPlan
-from nodrop.model.validation_message import complaint
+from nodrop.model.validation_message import format_validation_error
 from nodrop.search.plan_builder import plan
 from nodrop.units import parse_seconds
 
@@ -86,7 +86,7 @@ def parse_params(written: object, where: str) -> StdioParams:
     try:
         return StdioParams.model_validate(written)
     except ValidationError as error:
-        raise ConfigError(complaint(error, where)) from None
+        raise ConfigError(format_validation_error(error, where)) from None
 
 
 def build_plan(params: StdioParams, flags: StdioParams, algorithm: AlgorithmName) -> SearchPlan:

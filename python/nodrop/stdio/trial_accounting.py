@@ -8,10 +8,10 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from nodrop.errors import ConfigError
-from nodrop.model.trial import StopClause, StreamCounts, Trial, Validity, ValidityStatus, Windows
-from nodrop.model.validation_message import complaint
+from nodrop.model.trial import StopClause, StreamCounts, Trial, Validity, Windows
+from nodrop.model.validation_message import format_validation_error
 from nodrop.search.base import Sample
-from nodrop.stdio.trial_report import FrameCounts, Progress, TrialReport, ReportedTrial, reconcile_counts
+from nodrop.stdio.trial_report import FrameCounts, Progress, ReportedTrial, TrialReport, reconcile_counts
 
 Report = TypeVar("Report", bound=BaseModel)
 START = Sample(0.0, 0, 0)
@@ -63,7 +63,7 @@ class TrialAccount:
             tester_drop_count=0,
             tester_cpu_ratio=0.0,
             windows=_windows(self._samples, Sample(elapsed_s, counted.sent, counted.lost)),
-            validity=Validity(verdict=ValidityStatus.VALID),
+            validity=Validity(),
             told_loss_ratio=told.loss_ratio,
             recounted=any(sample.lost_count > counted.lost + ROUNDING_COUNT for sample in self._samples),
         )
@@ -76,7 +76,7 @@ class TrialAccount:
         try:
             return kind.model_validate(written)
         except ValidationError as error:
-            raise ConfigError(complaint(error, self._where(name))) from None
+            raise ConfigError(format_validation_error(error, self._where(name))) from None
 
     def _where(self, kind: str) -> str:
         return f"{kind} {self._index}"

@@ -1,15 +1,15 @@
-"""The first screen of a report: what was measured and found, in words and cards, and how far it can be believed."""
+"""The first screen of a report: measurement and result in words and cards, and how far to trust them."""
 
 from collections.abc import Iterator, Sequence
 
 from nodrop.formatting import (
     LIMIT_NAMES,
     describe_run,
-    format_load_per_direction,
-    format_goal_load,
-    format_goal,
-    format_small_ratio,
     describe_traffic,
+    format_goal,
+    format_goal_load,
+    format_load_per_direction,
+    format_small_ratio,
     format_width,
     format_wire_rate,
 )
@@ -19,227 +19,219 @@ from nodrop.model.result import RunResult, Status
 from nodrop.model.suite import Suite
 from nodrop.model.trial import TrialResult, ValidityStatus
 from nodrop.report.document.blocks import Card, Tone
-from nodrop.report.document.labels import counted, is_simulated, known_sut_text, names, when_text
-from nodrop.report.fixed import fixed_trial
-from nodrop.report.terminal import no_traffic_text, warning_lines
-from nodrop.units import format_ns, format_pps, format_ratio, format_seconds
+from nodrop.report.document.fixed_rate import find_fixed_trial, has_shortfall
+from nodrop.report.document.labels import describe_path_check, describe_sut, format_time, is_simulated, name_runs
+from nodrop.report.document.warnings import list_warnings
+from nodrop.units import format_count, format_ns, format_pps, format_ratio, format_seconds
 
-TOLD_MAX = 8
-"""Runs whose figures fit into a sentence."""
-UNSURE = 0.1
-"""Chance of a figure to be too high from which on that is said first."""
-SHOWN = (50.0, 99.0, 99.9)
-"""Percentiles on cards."""
+RUNS_MAX = 8
+"""Runs up to which the first screen has a figure of each."""
+ERROR_PROBABILITY_MIN = 0.1
+"""The probability of a figure being too high that reduces the trust in it."""
+CARD_PERCENTILES = {50.0: "median", 99.0: "p99", 99.9: "p99.9"}
+TRUST_OPENINGS: dict[Tone, str] = {
+    "bad": "Do not rely on this result",
+    "caution": "Read these figures with care",
+    "good": "No reason to doubt these figures",
+}
 
 
-def sentence(results: Sequence[RunResult]) -> str:
-    """What was measured and found, for somebody who knows nothing of it."""
-    return _sentence(results[0]) if len(results) == 1 else _sentence_of_several(results)
+def build_sentence(results: Sequence[RunResult]) -> str:
+    """Return measurement and result for readers new to the field."""
+    return _describe_run(results[0]) if len(results) == 1 else _describe_runs(results)
 
 
-def _sentence_of_several(results: Sequence[RunResult]) -> str:
-    """The first figure of each, in a row where they are few."""
-    suts = ", ".join(dict.fromkeys(map(known_sut_text, results)))
-    told = [f"{_first_figure(result)} ({name})" for name, result in zip(names(results), results, strict=True)]
+def _describe_runs(results: Sequence[RunResult]) -> str:
+    """Return the first figure of each run, if they are few and of one goal."""
+    suts = ", ".join(dict.fromkeys(map(describe_sut, results)))
+    named = zip(name_runs(results), results, strict=True)
+    figures = [f"{format_goal_load(each.goals[0]) if each.goals else 'none'} ({name})" for name, each in named]
     goals = {result.goals[0].goal.loss_ratio for result in results if result.goals}
-    if len(goals) != 1 or len(told) > TOLD_MAX:
-        return f"nodrop made {counted(len(results), 'run')} through {suts}. They stand side by side below."
-    (ratio,) = goals
-    fate = f"losing at most {format_small_ratio(ratio)} of the frames" if ratio else "without losing a frame"
-    return f"The highest rate that comes through {suts}, {fate}: {', '.join(told)}."
+    if len(goals) != 1 or len(figures) > RUNS_MAX:
+        return f"nodrop made {format_count(len(results), 'run')} through {suts}. The tables below compare them."
+    return f"The highest rate through {suts}, {_describe_loss_limit(goals.pop())}: {', '.join(figures)}."
 
 
-def _first_figure(result: RunResult) -> str:
-    return format_goal_load(result.goals[0]) if result.goals else "none"
-
-
-def _sentence(result: RunResult) -> str:
-    plan, known = result.plan, known_sut_text(result)
-    sent = f"nodrop sent {describe_traffic(plan.traffic)}, through {known},"
+def _describe_run(result: RunResult) -> str:
+    plan, sut = result.plan, describe_sut(result)
+    sent = f"nodrop sent {describe_traffic(plan.traffic)}, through {sut},"
     if plan.no_traffic:
-        return f"nodrop brought up the path through {known}. {no_traffic_text(result)}"
-    if trial := fixed_trial(result):
-        return f"{sent} at {format_pps(trial.offered_load_pps)} for {format_seconds(trial.duration_s)}. {_lost(trial)}"
+        return f"nodrop brought up the path through {sut}. {describe_path_check(result)}"
+    if trial := find_fixed_trial(result):
+        lost = f"{format_small_ratio(trial.lost_count / trial.offered_count)} of them were" if trial.lost_count else "None was"
+        rate = f"at {format_pps(trial.offered_load_pps)} for {format_seconds(trial.duration_s)}"
+        return f"{sent} {rate}. {lost} lost."
     if not result.goals:
-        return f"{sent} {describe_run(plan)}. It ended before anything was found."
-    found = [text for text in map(_found_sentence, result.goals) if text]
-    if not found:
-        return f"{sent} to find the highest rate that comes through. No rate was found that meets what was asked."
-    how = f"To find that, nodrop sent it {describe_traffic(plan.traffic)}."
-    return f"{known} forwards {' and '.join(found)}. {how}"
+        return f"{sent} {describe_run(plan)}. The run ended without a result."
+    rates = [
+        f"{format_goal_load(each)} {_describe_loss_limit(each.goal.loss_ratio)} ({each.goal.label})"
+        for each in result.goals
+        if each.lower
+    ]
+    if not rates:
+        return f"{sent} to find the highest rate. No rate met the goals."
+    return f"{sut} forwards {' and '.join(rates)}. To find that, nodrop sent it {describe_traffic(plan.traffic)}."
 
 
-def _lost(trial: TrialResult) -> str:
-    if not trial.lost_count:
-        return "All of them came through."
-    return f"{format_small_ratio(trial.lost_count / trial.offered_count)} of them were lost."
+def _describe_loss_limit(loss_ratio: float) -> str:
+    return f"losing at most {format_small_ratio(loss_ratio)} of the frames" if loss_ratio else "without losing a frame"
 
 
-def _found_sentence(found: GoalResult) -> str:
-    if not found.lower:
-        return ""
-    ratio = found.goal.loss_ratio
-    fate = f"losing at most {format_small_ratio(ratio)} of the frames" if ratio else "without losing a frame"
-    return f"{format_goal_load(found)} {fate} ({found.goal.label})"
-
-
-def cards(results: Sequence[RunResult]) -> tuple[Card, ...]:
-    """The figures of a run; of several, a card for each."""
+def build_cards(results: Sequence[RunResult]) -> tuple[Card, ...]:
+    """Return the figures of a run, or a card for each of several runs."""
     if len(results) > 1:
-        named = zip(names(results), results, strict=True)
-        return tuple(_run_card(name, result) for name, result in named)[:TOLD_MAX]
+        named = zip(name_runs(results), results, strict=True)
+        return tuple(_build_run_card(name, result) for name, result in named)[:RUNS_MAX]
     result = results[0]
-    if trial := fixed_trial(result):
-        return tuple(_fixed_cards(result, trial))
-    return tuple(_goal_card(found, result) for found in result.goals)
+    if trial := find_fixed_trial(result):
+        return tuple(_build_fixed_cards(result, trial))
+    return tuple(_build_goal_card(goal_result, result) for goal_result in result.goals)
 
 
-def _run_card(name: str, result: RunResult) -> Card:
-    """The first goal of a run in large, the others under it."""
-    if trial := fixed_trial(result):
-        first, *_ = cards = tuple(_fixed_cards(result, trial))
-        details = tuple(f"{card.label}: {card.text}" for card in cards[1:])
+def _build_run_card(name: str, result: RunResult) -> Card:
+    """Return the first goal of a run in large, the others below it."""
+    if trial := find_fixed_trial(result):
+        first, *others = tuple(_build_fixed_cards(result, trial))
+        details = tuple(f"{card.label}: {card.text}" for card in others)
         return first.model_copy(update={"label": f"{name}: sent", "details": details})
-    cards = tuple(_goal_card(found, result) for found in result.goals)
+    cards = tuple(_build_goal_card(goal_result, result) for goal_result in result.goals)
     if not cards:
-        return Card(label=name, text="nothing", about=result.error or "nothing was found", tone="bad")
-    others = tuple(f"{card.label}: {card.text}" for card in cards[1:])
+        return Card(label=name, text="nothing", about=result.error or "no result", tone="bad")
+    details = tuple(f"{card.label}: {card.text}" for card in cards[1:])
     return cards[0].model_copy(
-        update={"label": f"{name}: {cards[0].label}", "details": (*others, *cards[0].details[1:])}
+        update={"label": f"{name}: {cards[0].label}", "details": (*details, *cards[0].details[1:])}
     )
 
 
-def _goal_card(found: GoalResult, result: RunResult) -> Card:
-    ratio = found.goal.loss_ratio
-    asked = f"at most {format_small_ratio(ratio)} lost" if ratio else "no frame lost"
+def _build_goal_card(goal_result: GoalResult, result: RunResult) -> Card:
+    ratio = goal_result.goal.loss_ratio
+    loss = f"at most {format_small_ratio(ratio)} lost" if ratio else "no frame lost"
     return Card(
-        label=format_goal(found.goal) if ratio else found.goal.label,
-        text=format_goal_load(found),
-        about=f"highest rate with {asked}",
-        details=tuple(_goal_details(found, result)),
-        tone="good" if found.regular and found.limit is Limit.SUT else "caution",
+        label=format_goal(goal_result.goal) if ratio else goal_result.goal.label,
+        text=format_goal_load(goal_result),
+        about=f"highest rate with {loss}",
+        details=tuple(_list_goal_details(goal_result, result)),
+        tone="good" if goal_result.regular and goal_result.limit is Limit.SUT else "caution",
     )
 
 
-def _goal_details(found: GoalResult, result: RunResult) -> Iterator[str]:
-    traffic = result.plan.traffic
-    if not found.lower:
-        yield found.explanation
+def _list_goal_details(goal_result: GoalResult, result: RunResult) -> Iterator[str]:
+    if not goal_result.lower:
+        yield goal_result.explanation
         return
-    yield f"{format_load_per_direction(found.lower.load_pps, traffic)}, {format_wire_rate(found.lower.load_pps, traffic)} on the wire"
-    if found.upper:
-        yield f"not at {format_pps(found.upper.load_pps)} any more, {format_width(found)} above"
-    at = next((each for each in result.latencies if each.label == found.goal.label), None)
-    if at and (latency := latency_of(result.trials[at.trial_index], SHOWN)):
-        yield f"latency {latency_text(latency)}"
-    yield f"limited by {LIMIT_NAMES[found.limit]}" if found.limit is not Limit.UNKNOWN else "the limit is not known yet"
-    if found.lower_error_probability is not None:
-        yield f"chance that it is too high: {format_ratio(found.lower_error_probability)}"
+    yield _format_rates(goal_result.lower.load_pps, result)
+    if goal_result.upper:
+        yield f"fails at {format_pps(goal_result.upper.load_pps)}, {format_width(goal_result)} above"
+    measured = next((each for each in result.latencies if each.label == goal_result.goal.label), None)
+    if measured and (latency := latency_of(result.trials[measured.trial_index], tuple(CARD_PERCENTILES))):
+        yield f"latency {_format_latency(latency)}"
+    limit = goal_result.limit
+    yield "limit not known yet" if limit is Limit.UNKNOWN else f"limited by {LIMIT_NAMES[limit]}"
+    if goal_result.lower_error_probability is not None:
+        yield f"probability of being too high: {format_ratio(goal_result.lower_error_probability)}"
 
 
-def latency_text(latency: LatencyFigures) -> str:
-    """`12 µs median, 43 µs p99`; what is not known is left out."""
+def _format_rates(load_pps: float, result: RunResult) -> str:
+    traffic = result.plan.traffic
+    return f"{format_load_per_direction(load_pps, traffic)}, {format_wire_rate(load_pps, traffic)} on the wire"
+
+
+def _format_latency(latency: LatencyFigures) -> str:
+    """Return `12 µs median, 43 µs p99` without unknown percentiles."""
     known = latency.percentiles_ns
-    names = {50.0: "median", 99.0: "p99", 99.9: "p99.9"}
-    parts = [f"{format_ns(known[each])} {names[each]}" for each in SHOWN if each in known]
+    parts = [f"{format_ns(known[each])} {name}" for each, name in CARD_PERCENTILES.items() if each in known]
     return ", ".join(parts or [f"{format_ns(latency.mean_ns)} mean"])
 
 
-def _fixed_cards(result: RunResult, trial: TrialResult) -> Iterator[Card]:
-    traffic, offered_pps = result.plan.traffic, trial.offered_load_pps
-    fell_short = trial.offered_count < trial.intended_count * 0.9999
+def _build_fixed_cards(result: RunResult, trial: TrialResult) -> Iterator[Card]:
     yield Card(
         label="Sent",
-        text=format_pps(offered_pps),
-        about=f"asked for {result.plan.fixed.asked if result.plan.fixed else ''}",
-        details=(f"{format_load_per_direction(offered_pps, traffic)}, {format_wire_rate(offered_pps, traffic)} on the wire",),
-        tone="caution" if fell_short else "plain",
+        text=format_pps(trial.offered_load_pps),
+        about=f"requested: {result.plan.fixed.asked if result.plan.fixed else ''}",
+        details=(_format_rates(trial.offered_load_pps, result),),
+        tone="caution" if has_shortfall(trial) else "plain",
     )
     ratio = trial.lost_count / trial.offered_count if trial.offered_count else 0.0
     yield Card(
         label="Lost",
         text=format_small_ratio(ratio),
         about="share of the frames sent that did not arrive",
-        details=(f"{trial.lost_count:,} of {trial.offered_count:,} frames",),
+        details=(f"{format_count(trial.lost_count)} of {format_count(trial.offered_count, 'frame')}",),
         tone="caution" if trial.lost_count else "good",
     )
-    if latency := latency_of(trial, SHOWN):
+    if latency := latency_of(trial, tuple(CARD_PERCENTILES)):
         yield Card(
             label="Latency",
             text=format_ns(latency.percentiles_ns.get(50.0, latency.mean_ns)),
             about="half of the frames were faster",
-            details=(latency_text(latency).partition(", ")[2], f"at most {format_ns(latency.max_ns)}"),
+            details=(_format_latency(latency).partition(", ")[2], f"at most {format_ns(latency.max_ns)}"),
         )
 
 
-def trust(results: Sequence[RunResult]) -> tuple[Tone, str]:
-    """How far figures can be believed, and why."""
+def assess_trust(results: Sequence[RunResult]) -> tuple[Tone, str]:
+    """Return how far to trust the figures, and why."""
     tones: list[Tone] = []
     texts: list[str] = []
-    for each, result in zip(names(results), results, strict=True):
-        tone, reasons = _trust(result)
+    for name, result in zip(name_runs(results), results, strict=True):
+        tone, reasons = _assess_run(result)
         tones.append(tone)
-        name = f"{each}: " if len(results) > 1 else ""
-        texts += [f"{name}{reason}" for reason in reasons]
+        texts += [f"{name}: {reason}" if len(results) > 1 else reason for reason in reasons]
     worst: Tone = "bad" if "bad" in tones else "caution" if "caution" in tones else "good"
-    opening = {
-        "bad": "Not a result to rely on",
-        "caution": "Read these figures with care",
-        "good": "Nothing speaks against these figures",
-    }[worst]
-    return worst, f"{opening}: {'; '.join(dict.fromkeys(texts))}."
+    return worst, f"{TRUST_OPENINGS[worst]}: {'; '.join(dict.fromkeys(texts))}."
 
 
-def _trust(result: RunResult) -> tuple[Tone, list[str]]:
+def _assess_run(result: RunResult) -> tuple[Tone, list[str]]:
     if result.status is Status.FAILED:
         return "bad", ["the run failed" + (f" ({result.error})" if result.error else "")]
-    reasons = ["no packet was sent, it is a model"] if is_simulated(result) else []
+    reasons = ["a model was measured, without packets"] if is_simulated(result) else []
     if result.status is not Status.COMPLETE:
         reasons.append(f"the run is {result.status.value.replace('_', ' ')}")
-    limits = {found.limit for found in result.goals if found.limit is not Limit.SUT}
-    reasons += [f"the limit is {LIMIT_NAMES[limit]}, not the SUT" for limit in sorted(limits) if limit in TESTERS]
-    if Limit.MAX_LOAD in limits:
-        reasons.append("nothing higher was tried, the SUT may forward more")
-    if unsure := [found.goal.label for found in result.goals if not found.regular and found.limit not in TESTERS]:
-        reasons.append(f"{' and '.join(unsure)} {'is' if len(unsure) == 1 else 'are'} not confirmed on both sides")
-    unlikely = [found for found in result.goals if (found.lower_error_probability or 0.0) >= UNSURE]
-    reasons += [
-        f"{found.goal.label} may be too high (chance {format_ratio(found.lower_error_probability or 0.0)})"
-        for found in unlikely
-    ]
-    if suspect := _suspect(result):
+    reasons += _list_goal_doubts(result)
+    if suspect := _describe_suspects(result):
         reasons.append(suspect)
     if reasons:
         return "caution", reasons
-    warned = len(warning_lines(result))
-    also = f", {warned} {'remark' if warned == 1 else 'remarks'} below" if warned else ""
-    return "good", [f"{counted(len(result.trials), 'trial')} made, each figure confirmed on both sides{also}"]
+    warnings = len(list_warnings(result))
+    also = f", {format_count(warnings, 'remark')} below" if warnings else ""
+    return "good", [f"{format_count(len(result.trials), 'trial')} made, each figure confirmed on both sides{also}"]
 
 
-TESTERS = frozenset({Limit.TESTER, Limit.SHARED_CPU})
+def _list_goal_doubts(result: RunResult) -> Iterator[str]:
+    limits = {each.limit for each in result.goals if each.limit is not Limit.SUT}
+    yield from (f"the limit is {LIMIT_NAMES[limit]}, not the SUT" for limit in sorted(limits) if limit.is_tester)
+    if Limit.MAX_LOAD in limits:
+        yield "no higher load was tried, the SUT may forward more"
+    unsure = [each.goal.label for each in result.goals if not each.regular and not each.limit.is_tester]
+    if unsure:
+        yield f"{' and '.join(unsure)} {'is' if len(unsure) == 1 else 'are'} not confirmed on both sides"
+    for each in result.goals:
+        probability = each.lower_error_probability or 0.0
+        if probability >= ERROR_PROBABILITY_MIN:
+            yield f"{each.goal.label} may be too high (probability {format_ratio(probability)})"
 
 
-def _suspect(result: RunResult) -> str:
-    """That trials which figures rest on are doubtful, or that some did not count."""
-    rests = {bound.trial_index for found in result.goals for bound in (found.lower, found.upper) if bound}
-    rests |= {latency.trial_index for latency in result.latencies}
-    suspect = sum(result.trials[index].validity.verdict is not ValidityStatus.VALID for index in rests)
+def _describe_suspects(result: RunResult) -> str:
+    """Return how many trials behind the figures are suspect or invalid; empty if none is."""
+    indices = {bound.trial_index for each in result.goals for bound in (each.lower, each.upper) if bound}
+    indices |= {latency.trial_index for latency in result.latencies}
+    suspect = sum(result.trials[index].validity.verdict is not ValidityStatus.VALID for index in indices)
     if not suspect:
         return ""
-    if suspect == len(rests):
-        return "the trial they rest on is suspect" if suspect == 1 else f"all {suspect} trials they rest on are suspect"
-    return f"{suspect} of the {len(rests)} trials they rest on {'are' if suspect > 1 else 'is'} suspect"
+    if suspect == len(indices):
+        return "the only trial behind them is suspect" if suspect == 1 else f"all {suspect} trials behind them are suspect"
+    return f"{suspect} of the {len(indices)} trials behind them {'is' if suspect == 1 else 'are'} suspect"
 
 
-def facts(results: Sequence[RunResult], suite: Suite | None = None) -> tuple[tuple[str, str], ...]:
-    """When, where and with what, in short."""
+def list_facts(results: Sequence[RunResult], suite: Suite | None = None) -> tuple[tuple[str, str], ...]:
+    """Return time, host and tools in short."""
     first = results[0]
+    is_search = not first.plan.fixed and not first.plan.no_traffic
     pairs = [
-        ("measured", when_text(first)),
+        ("measured", format_time(first)),
         ("label", ", ".join(list(dict.fromkeys(filter(None, (each.plan.label for each in results))))[:4])),
         ("run", first.run_id if len(results) == 1 else ""),
         ("suite", suite.suite_id if suite else ""),
-        ("search", "" if first.plan.fixed or first.plan.no_traffic else _search_text(first)),
+        ("search", f"{first.plan.search.algorithm}, {first.plan.profile} profile" if is_search else ""),
     ]
     if first.facts:
         host = first.facts.host
@@ -249,7 +241,3 @@ def facts(results: Sequence[RunResult], suite: Suite | None = None) -> tuple[tup
             ("packets by", " and ".join(dict.fromkeys(port.backend for port in first.facts.ports))),
         ]
     return tuple((name, text) for name, text in pairs if text)
-
-
-def _search_text(result: RunResult) -> str:
-    return f"{result.plan.search.algorithm}, {result.plan.profile} profile"

@@ -11,7 +11,7 @@ from nodrop.search.goal_interval import goal_interval
 from nodrop.search.probe_search.confidence import LoadEvidence, above_probability, loss_ratio_limit
 from nodrop.search.probe_search.event_loss import is_stall
 from nodrop.search.probe_search.goal_evidence import GoalEvidence
-from nodrop.search.probe_search.load_selection import trials_below_capacity, estimate_threshold
+from nodrop.search.probe_search.load_selection import estimate_threshold, trials_below_capacity
 from nodrop.search.probe_search.state import GoalSearch, SearchState
 from nodrop.search.probe_search.sut_model import Estimate, SutBehavior
 from nodrop.search.reason_text import load_text

@@ -4,7 +4,7 @@ from collections.abc import Generator
 
 from nodrop.model.trial import StopRule, Trial
 from nodrop.search.base import Dialogue, Outcome
-from nodrop.search.probe_search.state import TrialDialogue, SearchState, TrialRequest
+from nodrop.search.probe_search.state import SearchState, TrialDialogue, TrialRequest
 from nodrop.search.probe_search.sut_model import SutBehavior, is_collapsed
 from nodrop.search.probe_search.trial_trace import Trace
 from nodrop.search.reason_text import load_text

@@ -23,20 +23,19 @@ from nodrop.search.base import Dialogue, DialogueSearch, Interval, Outcome
 from nodrop.search.probe_search import intervals
 from nodrop.search.probe_search.findings import make_findings
 from nodrop.search.probe_search.load_selection import choose_trial, estimate_threshold, needs_confirmation
-from nodrop.search.probe_search.probes import PROBE_S, OVERLOAD_FACTOR, WATCH_S, probe, probe_again, probe_first
+from nodrop.search.probe_search.probes import OVERLOAD_FACTOR, PROBE_S, WATCH_S, probe, probe_again, probe_first
 from nodrop.search.probe_search.state import (
-    UPPER_PROOF_S,
     PREDICTABLE,
     SHORT_PROOF_S,
-    OutOfTimeError,
+    UPPER_PROOF_S,
     GoalSearch,
+    OutOfTimeError,
     SearchState,
     TrialRequest,
 )
 from nodrop.search.probe_search.sut_model import SAME_CAPACITY_RATIO, Estimate, SutBehavior
 from nodrop.search.probe_search.trial_trace import Trace
 from nodrop.search.reason_text import load_text
-from nodrop.search.schedule import check
 
 EARLY_DECISION_PARTS = 2
 """Overloaded trials in a row, after which the many more that would decide a load are not made."""
@@ -62,7 +61,7 @@ class NodropSearch(DialogueSearch):
     """See the module; the interface is `nodrop.search.base.Search`."""
 
     def __init__(self, plan: SearchPlan) -> None:
-        check(plan)
+        plan.check(single_load=True)
         self._state = SearchState(plan)
         super().__init__(plan)
 
