@@ -15,8 +15,8 @@ from fastapi.testclient import TestClient
 
 from nodrop.server.rest.app import make_app
 from nodrop.server.rest.journal import Journal
-from nodrop.server.rest.run_queue import Patience, Runs
-from nodrop.server.rest.server_config import Base
+from nodrop.server.rest.run_queue import RunQueue, StopTimeouts
+from nodrop.server.rest.server_config import ServerConfig
 from nodrop.server.rest.tokens import Tokens
 
 WORKER = (sys.executable, str(Path(__file__).with_name("worker.py")))
@@ -32,9 +32,9 @@ latency: {enabled: false}
 @contextlib.contextmanager
 def serving(results_dir: Path, tokens: Tokens | None = None, host: str = "127.0.0.1") -> Iterator[TestClient]:
     """The application over workers that behave as the label of a request says."""
-    base = Base(results_dir=str(results_dir))
+    base = ServerConfig(results_dir=str(results_dir))
     with Journal(results_dir) as journal:
-        runs = Runs(journal, base, WORKER, Patience(after_interrupt_s=0.5, after_terminate_s=0.5))
+        runs = RunQueue(journal, base, WORKER, StopTimeouts(after_interrupt_s=0.5, after_terminate_s=0.5))
         runs.resume()
         with TestClient(make_app(runs, base, tokens, host), base_url=f"http://{host}") as client:
             yield client

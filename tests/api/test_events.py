@@ -10,7 +10,7 @@ from tests.running import Listener, make_plan, parts
 from nodrop.model.event import RunDone, TrialDone
 from nodrop.run.execute import execute
 from nodrop.server.rest.event_codec import decode, encode
-from nodrop.server.rest.sse import events_of
+from nodrop.server.rest.sse import parse_events
 
 
 def test_events_begin_with_the_queue_and_end_with_the_run(tmp_path: Path) -> None:
@@ -18,7 +18,7 @@ def test_events_begin_with_the_queue_and_end_with_the_run(tmp_path: Path) -> Non
         run = start(client, "plain")
         answer = client.get(f"/api/v1/runs/{run}/events")
         assert answer.headers["content-type"].startswith("text/event-stream")
-        told = list(events_of(answer.text.splitlines(keepends=True)))
+        told = list(parse_events(answer.text.splitlines(keepends=True)))
         assert [event.number for event in told] == list(range(1, len(told) + 1))
         states = [event.content["state"] for event in told if event.name == "State"]
         assert states == ["queued", "running", "complete"]
@@ -30,10 +30,10 @@ def test_who_heard_some_events_hears_the_others(tmp_path: Path) -> None:
     with serving(tmp_path) as client:
         run = start(client, "plain")
         await_over(client, run)
-        every = list(events_of(client.get(f"/api/v1/runs/{run}/events").text.splitlines(keepends=True)))
+        every = list(parse_events(client.get(f"/api/v1/runs/{run}/events").text.splitlines(keepends=True)))
         for after in (0, 1, len(every) - 1):
             answer = client.get(f"/api/v1/runs/{run}/events", headers={"Last-Event-ID": str(after)})
-            assert list(events_of(answer.text.splitlines(keepends=True))) == every[after:]
+            assert list(parse_events(answer.text.splitlines(keepends=True))) == every[after:]
         end = client.get(f"/api/v1/runs/{run}/events", headers={"Last-Event-ID": str(len(every))})
         assert (end.status_code, end.content) == (204, b"")
 
@@ -44,7 +44,7 @@ def test_events_are_heard_while_the_run_goes_on(tmp_path: Path) -> None:
         await_trial(tmp_path, run)
         ender = threading.Timer(0.5, lambda: client.post(f"/api/v1/runs/{run}/cancel"))
         ender.start()
-        told = list(events_of(client.get(f"/api/v1/runs/{run}/events").text.splitlines(keepends=True)))
+        told = list(parse_events(client.get(f"/api/v1/runs/{run}/events").text.splitlines(keepends=True)))
         ender.join()
         assert told[-1].content["state"] == "cancelled"
 

@@ -10,7 +10,7 @@ from tests.api.serving import serving
 from nodrop.errors import ConfigError
 from nodrop.server.rest.run_request import BODY_BYTES_MAX
 from nodrop.server.rest.server import serve
-from nodrop.server.rest.server_config import Base
+from nodrop.server.rest.server_config import ServerConfig
 from nodrop.server.rest.tokens import Tokens, read_tokens
 
 TOKEN = "0123456789abcdef0123456789abcdef"
@@ -99,19 +99,19 @@ def test_a_token_file_that_will_not_do_is_refused(text: str | None, mode: int, s
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
 def test_beyond_loopback_nothing_is_served_without_tokens(host: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="--token-file"):
-        serve(host, 0, None, Base(results_dir=str(tmp_path)), lambda _: None)
+        serve(host, 0, None, ServerConfig(results_dir=str(tmp_path)), lambda _: None)
 
 
 def test_an_address_that_is_taken_and_one_that_is_none_are_sentences(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="is no address"):
-        serve("no host", 0, None, Base(results_dir=str(tmp_path)), lambda _: None)
+        serve("no host", 0, None, ServerConfig(results_dir=str(tmp_path)), lambda _: None)
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(ConfigError, match="name another port"):
-        serve("127.0.0.1", taken.getsockname()[1], None, Base(results_dir=str(tmp_path)), lambda _: None)
+        serve("127.0.0.1", taken.getsockname()[1], None, ServerConfig(results_dir=str(tmp_path)), lambda _: None)
 
 
 def test_two_servers_do_not_keep_their_runs_in_one_directory(tmp_path: Path) -> None:
     with serving(tmp_path), pytest.raises(ConfigError, match="another server"):
-        serve("127.0.0.1", 0, None, Base(results_dir=str(tmp_path)), lambda _: None)
+        serve("127.0.0.1", 0, None, ServerConfig(results_dir=str(tmp_path)), lambda _: None)
 
 
 def test_a_body_that_is_too_large_is_refused_before_it_is_read_whole(tmp_path: Path) -> None:

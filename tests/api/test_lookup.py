@@ -6,8 +6,8 @@ from tests.api.serving import serving
 from tests.recorded import recorded
 from tests.suts import Step
 
-from nodrop.store.checksums import check
-from nodrop.store.imported import take
+from nodrop.store.checksums import check_file
+from nodrop.store.imported import import_file
 
 NFVBENCH = Path(__file__).parents[1] / "nfvbench/fixed.json"
 
@@ -15,7 +15,7 @@ NFVBENCH = Path(__file__).parents[1] / "nfvbench/fixed.json"
 def test_results_are_found_by_filters_in_pages(tmp_path: Path) -> None:
     first = recorded(tmp_path, Step(1e6), label="nightly", latency__enabled=False)
     second = recorded(tmp_path, Step(2e6), label="nightly", latency__enabled=False)
-    take(NFVBENCH, tmp_path)
+    import_file(NFVBENCH, tmp_path)
     with serving(tmp_path) as client:
         every = client.get("/api/v1/results").json()
         assert every["total_count"] == 3
@@ -58,4 +58,4 @@ def test_tags_are_given_and_taken(tmp_path: Path) -> None:
         assert refused.status_code == 422
         assert "up to 64 letters" in refused.json()["detail"]
         assert client.post("/api/v1/results/gone/tags", json={"add": ["x"]}).status_code == 404
-    assert check(tmp_path / result.run_id / "result.json").state == "intact"
+    assert check_file(tmp_path / result.run_id / "result.json").state == "intact"

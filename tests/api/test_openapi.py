@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.api.serving import Server, real_server
 
-from nodrop.server.rest.app import openapi_document
+from nodrop.server.rest.app import make_openapi_document
 
 BODIES = ("create_run", "plan_run", "validate", "start_run")
 """Endpoints that take a configuration: too many keys to go through what each may be, three times over."""
@@ -42,7 +42,7 @@ def schemathesis(server: Server, *flags: str) -> str:
 
 
 def test_every_reference_of_the_document_is_there() -> None:
-    document = openapi_document()
+    document = make_openapi_document()
     schemas = document["components"]["schemas"]
 
     def references(part: object) -> list[str]:

@@ -12,8 +12,8 @@ from tests.api.serving import serving
 
 from nodrop.config.nfvbench.schema import NfvbenchConfig
 from nodrop.config.schema import Config
-from nodrop.server.rest.forbidden_keys import REFUSED, WARM_START, refusals
-from nodrop.server.rest.openapi import config_schema
+from nodrop.server.rest.forbidden_keys import FORBIDDEN, WARM_START, find_forbidden_keys
+from nodrop.server.rest.openapi import make_config_schema
 
 HARMLESS = {
     "capture.filter": "a filter, compiled by libpcap and never a path",
@@ -78,7 +78,7 @@ def test_every_key_that_takes_text_is_refused_or_harmless() -> None:
     unjudged = {
         key
         for key in (*text_keys(Config), *text_keys(NfvbenchConfig))
-        if not covered(key, HARMLESS) and not covered(key, REFUSED)
+        if not covered(key, HARMLESS) and not covered(key, FORBIDDEN)
     }
     assert unjudged == set()
 
@@ -93,7 +93,7 @@ def covered(key: str, names: Iterable[str]) -> bool:
     return any(key == name or key.startswith(f"{name}.") for name in names)
 
 
-@pytest.mark.parametrize("key", sorted(REFUSED))
+@pytest.mark.parametrize("key", sorted(FORBIDDEN))
 def test_a_refused_key_is_answered_with_403_and_begins_nothing(key: str, tmp_path: Path) -> None:
     *above, last = key.split(".")
     body: dict[str, Any] = {last: "/etc/passwd"}
@@ -111,29 +111,29 @@ def test_a_refused_key_is_answered_with_403_and_begins_nothing(key: str, tmp_pat
 
 @pytest.mark.parametrize("written", ["/etc/passwd", "../results/x", "20260131T120000Z-3f9a2c/../..", "."])
 def test_a_warm_start_is_a_run_id_and_no_file(written: str) -> None:
-    assert "run id" in "".join(refusals({"search": {"warm_start": written}}))
+    assert "run id" in "".join(find_forbidden_keys({"search": {"warm_start": written}}))
 
 
 def test_a_run_id_is_a_warm_start() -> None:
     for written in ("latest", "20260131T120000Z-3f9a2c"):
-        assert not list(refusals({"search": {"warm_start": written}}))
+        assert not list(find_forbidden_keys({"search": {"warm_start": written}}))
 
 
 def test_what_asks_for_nothing_is_let_through() -> None:
     fluentd = [{"logging_tag": None, "result_tag": None, "ip": "127.0.0.1", "port": 24224}]
     nothing = {"openrc_file": None, "capture": {"file": None}, "fluentd": fluentd, "factory_class": "BasicFactory"}
-    assert not list(refusals(nothing))
+    assert not list(find_forbidden_keys(nothing))
 
 
 def test_generators_without_ports_are_let_through_and_others_not() -> None:
     profile = {"name": "a", "tool": "TRex", "ip": "10.0.0.1", "interfaces": [{"port": 0, "pci": None}]}
-    assert not list(refusals({"traffic_generator": {"generator_profile": [profile]}}))
+    assert not list(find_forbidden_keys({"traffic_generator": {"generator_profile": [profile]}}))
     profile["interfaces"] = [{"port": 0, "pci": "0000:03:00.0"}]
-    assert "generator_profile" in "".join(refusals({"traffic_generator": {"generator_profile": [profile]}}))
+    assert "generator_profile" in "".join(find_forbidden_keys({"traffic_generator": {"generator_profile": [profile]}}))
 
 
 def test_refused_keys_are_not_in_the_published_schema() -> None:
-    schema = config_schema()
+    schema = make_config_schema()
     assert "results_dir" not in schema["properties"]
     capture = schema["$defs"]["CaptureConfig"]["properties"]
     assert "file" not in capture

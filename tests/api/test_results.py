@@ -15,7 +15,7 @@ from tests.running import Listener, make_plan, parts
 
 from nodrop.run.execute import execute
 from nodrop.server.rest.journal import Journal
-from nodrop.server.rest.schemas import Entry, State
+from nodrop.server.rest.schemas import LifecycleState, RunEntry
 
 ONE, TWO, NONE, AGAIN = "1" * 32, "2" * 32, "3" * 32, "4" * 32
 
@@ -33,8 +33,8 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
     ]
     journal = Journal(directory)
     for order, (run_id, result_ids) in enumerate({AGAIN: again, ONE: made[:1], TWO: made, NONE: []}.items()):
-        state = State.COMPLETE if result_ids else State.FAILED
-        entry = Entry(
+        state = LifecycleState.COMPLETE if result_ids else LifecycleState.FAILED
+        entry = RunEntry(
             id=run_id, state=state, asked={}, created_at=f"2026-01-31T12:00:0{order}", run_ids=tuple(result_ids)
         )
         journal.keep(entry.model_copy(update={"error": None if result_ids else "the lab asked, there is none"}))
@@ -118,7 +118,7 @@ def test_metrics_are_of_the_last_result(client: TestClient) -> None:
 
 
 def test_a_result_that_is_gone_is_gone(tmp_path: Path) -> None:
-    gone = Entry(id=ONE, state=State.COMPLETE, asked={}, created_at="2026-01-31T12:00:00", run_ids=("no-such-run",))
+    gone = RunEntry(id=ONE, state=LifecycleState.COMPLETE, asked={}, created_at="2026-01-31T12:00:00", run_ids=("no-such-run",))
     Journal(tmp_path).keep(gone)
     with serving(tmp_path) as served:
         assert served.get(f"/api/v1/runs/{ONE}/result").status_code == 410

@@ -25,7 +25,7 @@ def interrupted(*_: object) -> NoReturn:
 def main() -> int:
     request = json.loads(sys.stdin.readline())
     label = request["body"].get("label")
-    results = Path(request["base"]["results_dir"])
+    results = Path(request["config"]["results_dir"])
     with (results / "begun").open("a") as file:
         file.write(f"{label} {os.getpid()}\n")
     match label:

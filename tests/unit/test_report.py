@@ -28,7 +28,7 @@ from nodrop.model.trial import (
 )
 from nodrop.report.line_progress import LineProgress, trial_line
 from nodrop.report.live_progress import LiveProgress, picture
-from nodrop.report.terminal import report
+from nodrop.report.terminal import render_result
 from nodrop.run.execute import execute
 
 LATENCY = LatencySummary(
@@ -82,13 +82,13 @@ def test_a_report_fits_the_width_and_nothing_is_cut_off(
     columns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     result = with_latency(result_of(tmp_path, SlowTester(capacity_pps=1e6, tester_pps=5e5)))
-    text = piped(report(result, with_trials=True), columns, monkeypatch)
+    text = piped(render_result(result, with_trials=True), columns, monkeypatch)
     assert max(map(len, text.splitlines())) <= columns
     assert "…" not in text
 
 
 def test_a_report_in_a_pipe_has_no_control_characters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = piped(report(with_latency(result_of(tmp_path)), with_trials=True), 80, monkeypatch)
+    text = piped(render_result(with_latency(result_of(tmp_path)), with_trials=True), 80, monkeypatch)
     assert not [character for character in text if not character.isprintable() and character != "\n"]
     assert not [line for line in text.splitlines() if line != line.rstrip()]
 
@@ -98,7 +98,7 @@ def test_no_color_is_respected_on_a_terminal(tmp_path: Path, monkeypatch: pytest
     for no_color, has_colour in (("1", False), ("", True)):
         monkeypatch.setenv("NO_COLOR", no_color)
         out = Terminal()
-        show(report(result_of(tmp_path)), out)
+        show(render_result(result_of(tmp_path)), out)
         assert ("\x1b[1;32m" in out.getvalue()) is has_colour
 
 
@@ -106,7 +106,7 @@ def test_a_report_tells_loads_bounds_and_why(tmp_path: Path, monkeypatch: pytest
     result = result_of(tmp_path, Step(765_432.0))
     lower, upper = result.goals[0].lower, result.goals[0].upper
     assert lower and upper
-    lines = piped(report(result), 80, monkeypatch).splitlines()
+    lines = piped(render_result(result), 80, monkeypatch).splitlines()
     (row,) = [line for line in lines if line.startswith("NDR 0 %  ")]
     assert f"{lower.load_pps / 1e3:.1f} kpps" in row
     assert f"2 x {lower.load_pps / 2e3:.1f} kpps" in row
@@ -117,7 +117,7 @@ def test_a_report_tells_loads_bounds_and_why(tmp_path: Path, monkeypatch: pytest
 
 
 def test_latency_is_told_per_direction_with_its_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = piped(report(with_latency(result_of(tmp_path))), 80, monkeypatch)
+    text = piped(render_result(with_latency(result_of(tmp_path))), 80, monkeypatch)
     figures = "9.99 µs   123 µs   120 µs   200 µs  1000 µs  12.3 ms   123 ms"
     assert in_one_line(figures) in in_one_line(text)
     assert text.count("0→1") == text.count("1→0") == 3
@@ -131,7 +131,7 @@ def test_where_the_tester_was_the_limit_no_figure_stands_as_the_suts(
     shared: bool, limit: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     result = result_of(tmp_path, SlowTester(capacity_pps=2e6, tester_pps=5e5), shared=shared)
-    text = piped(report(result), 120, monkeypatch)
+    text = piped(render_result(result), 120, monkeypatch)
     goal_lines = [line for line in text.splitlines() if "NDR 0 %" in line]
     assert len(goal_lines) == 2
     assert all("at least" in line for line in goal_lines)
@@ -139,7 +139,7 @@ def test_where_the_tester_was_the_limit_no_figure_stands_as_the_suts(
 
 
 def test_a_goal_met_at_the_highest_load_reads_at_least(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = piped(report(result_of(tmp_path, Step(1e9))), 120, monkeypatch)
+    text = piped(render_result(result_of(tmp_path, Step(1e9))), 120, monkeypatch)
     assert "NDR 0 %: at least 4.000 Mpps, limited by the highest load allowed" in text
 
 
@@ -149,7 +149,7 @@ def test_a_doubtful_trial_that_a_figure_rests_on_is_explained_and_the_others_are
     result = result_of(tmp_path, SlowTester(capacity_pps=2e6, tester_pps=5e5))
     upper = result.goals[0].upper
     assert upper
-    text = in_one_line(piped(report(result), 120, monkeypatch))
+    text = in_one_line(piped(render_result(result), 120, monkeypatch))
     assert f"trial #{upper.trial_index} (NDR upper bound" in text
     assert "frames were sent; the rest counts as lost" in text
     doubted = [trial.index for trial in result.trials if trial.validity.doubts]
@@ -164,7 +164,7 @@ def test_an_invalid_trial_is_always_told(tmp_path: Path, monkeypatch: pytest.Mon
         update={"validity": Validity(verdict=ValidityStatus.INVALID, doubts=(doubt,))}
     )
     changed = result.model_copy(update={"trials": (spoiled, *result.trials[1:]), "goals": ()})
-    text = in_one_line(piped(report(changed), 120, monkeypatch))
+    text = in_one_line(piped(render_result(changed), 120, monkeypatch))
     assert "trial #0 is invalid: 3 frames were dropped by the tester" in text
 
 
@@ -172,13 +172,13 @@ def test_latency_of_a_trial_that_lost_frames_is_told_as_such(tmp_path: Path, mon
     result = result_of(tmp_path)
     overloaded = LatencyResult(label="NDR", load_pps=4e6, trial_index=0)
     changed = result.model_copy(update={"latencies": (overloaded, *result.latencies[1:])})
-    text = in_one_line(piped(report(changed), 80, monkeypatch))
+    text = in_one_line(piped(render_result(changed), 80, monkeypatch))
     assert "latency at NDR: 75 % of the frames were lost in this trial at 4.000 Mpps" in text
 
 
 def test_an_interrupted_run_is_told_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = result_of(tmp_path).model_copy(update={"status": Status.INTERRUPTED})
-    assert "interrupted; what follows was known by then" in piped(report(result), 80, monkeypatch)
+    assert "interrupted; what follows was known by then" in piped(render_result(result), 80, monkeypatch)
 
 
 def with_goals(result: RunResult, **changes: Any) -> RunResult:
@@ -192,7 +192,7 @@ def test_how_sure_a_lower_bound_is_stands_under_it(tmp_path: Path, monkeypatch: 
     assert ndr
     trials = [trial for trial in result.trials if trial.phase == "search"]
     sent = sum(trial.offered_count for trial in trials if trial.trial.intended_load_pps == ndr.load_pps)
-    text = in_one_line(piped(report(result), 80, monkeypatch))
+    text = in_one_line(piped(render_result(result), 80, monkeypatch))
     assert f"kpps no frame of {sent:,} was lost: below {format_small_ratio(2.97 / sent)}" in text
     assert "at 95 % confidence." in text
 
@@ -206,7 +206,7 @@ def test_probabilities_throughput_and_estimates_are_told(tmp_path: Path, monkeyp
         estimate_pps=1.01e6,
         estimate_sd_pps=2000.0,
     )
-    text = in_one_line(piped(report(result), 80, monkeypatch))
+    text = in_one_line(piped(render_result(result), 80, monkeypatch))
     assert (
         "The probability that most trials at the lower bound would not meet the goal is 2 % and that most trials at "
         "the upper bound would meet it is 0.1 %." in text
@@ -218,7 +218,7 @@ def test_probabilities_throughput_and_estimates_are_told(tmp_path: Path, monkeyp
 def test_an_estimate_without_bounds_reads_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     estimate = {"estimate_pps": 1e6, "estimate_sd_pps": 5e3, "limit": Limit.UNKNOWN, "explanation": "An estimate."}
     result = with_goals(result_of(tmp_path), lower=None, upper=None, **estimate)
-    text = piped(report(result), 80, monkeypatch)
+    text = piped(render_result(result), 80, monkeypatch)
     assert "- NDR 0 %: about 1.000 Mpps ± 5.000 kpps. An estimate." in text
     (row,) = [line for line in text.splitlines() if line.startswith("NDR 0 %  ")]
     assert in_one_line(row) == "NDR 0 % about 1.000 Mpps - - - -"
@@ -232,14 +232,14 @@ def test_a_flag_is_told_once_for_all_goals_and_not_where_the_limit_says_it(
         Flag(code="tester-limited", text="The tester was the limit."),
     )
     result = with_goals(result_of(tmp_path), flags=flags, limit=Limit.TESTER)
-    text = piped(report(result), 80, monkeypatch)
+    text = piped(render_result(result), 80, monkeypatch)
     assert "! NDR, PDR: The SUT became slower.\n" in text
     assert "The tester was the limit." not in text
 
 
 def test_what_else_was_seen_has_a_section_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = (Flag(code="buffer", text="The SUT holds about 4,096 frames."),)
-    text = piped(report(result_of(tmp_path).model_copy(update={"findings": seen})), 80, monkeypatch)
+    text = piped(render_result(result_of(tmp_path).model_copy(update={"findings": seen})), 80, monkeypatch)
     assert "\nWhat else was seen\n- The SUT holds about 4,096 frames.\n" in text
 
 
@@ -258,7 +258,7 @@ def test_a_stopped_trial_says_why_and_each_trial_its_goal_and_rule(
     asked = Trial(intended_load_pps=1e6, duration_s=1.0, reason="to see", goal="NDR", rule="look")
     stopped = {"trial": asked, "stopped_early": True, "stopped_by": stopped_by, "duration_s": 0.3}
     trial = result.trials[0].model_copy(update=stopped)
-    text = piped(report(result.model_copy(update={"trials": (trial, *result.trials[1:])}), True), 80, monkeypatch)
+    text = piped(render_result(result.model_copy(update={"trials": (trial, *result.trials[1:])}), True), 80, monkeypatch)
     assert f"  0 to see (NDR, look) [{words}]" in text
     assert "0.3 s*" in text
     assert f"for 0.3 s, {words}, loss" in trial_line(trial)

@@ -11,8 +11,8 @@ from tests.api.serving import WORKER
 from nodrop.server.pages.routes import WebPages
 from nodrop.server.rest.app import make_app
 from nodrop.server.rest.journal import Journal
-from nodrop.server.rest.run_queue import Patience, Runs
-from nodrop.server.rest.server_config import Base
+from nodrop.server.rest.run_queue import RunQueue, StopTimeouts
+from nodrop.server.rest.server_config import ServerConfig
 from nodrop.server.rest.tokens import Tokens
 
 HTML = {"Accept": "text/html,application/xhtml+xml"}
@@ -20,9 +20,9 @@ HTML = {"Accept": "text/html,application/xhtml+xml"}
 
 @contextlib.contextmanager
 def pages(results_dir: Path, tokens: Tokens | None = None, host: str = "127.0.0.1") -> Iterator[TestClient]:
-    base = Base(results_dir=str(results_dir))
+    base = ServerConfig(results_dir=str(results_dir))
     with Journal(results_dir) as journal:
-        runs = Runs(journal, base, WORKER, Patience(after_interrupt_s=0.5, after_terminate_s=0.5))
+        runs = RunQueue(journal, base, WORKER, StopTimeouts(after_interrupt_s=0.5, after_terminate_s=0.5))
         runs.resume()
         app = make_app(runs, base, tokens, host, WebPages)
         with TestClient(app, base_url=f"http://{host}", headers=HTML, follow_redirects=False) as client:

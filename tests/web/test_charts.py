@@ -39,13 +39,13 @@ import json, re, sys
 from xml.etree import ElementTree
 from nodrop.charts import render
 from nodrop.charts.base import Chart
-from nodrop.charts.vega_compile import compiled
+from nodrop.charts.render import compile_chart
 for line in sys.stdin:
     chart = Chart.model_validate_json(line)
-    root = ElementTree.fromstring(render.svg(chart))
+    root = ElementTree.fromstring(render.render_svg(chart))
     parts = list(root.iter())
     print(json.dumps({
-        "name": chart.name, "spec": compiled(chart, "light"), "data": chart.data,
+        "name": chart.name, "spec": compile_chart(chart, "light"), "data": chart.data,
         "size": [float(size) for size in root.get("viewBox").split()[2:]],
         "texts": ["".join(part.itertext()) for part in parts if part.tag.endswith("}text")],
         "said": [part.get("aria-label") for part in parts if part.get("aria-label")],

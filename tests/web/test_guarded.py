@@ -10,7 +10,7 @@ from tests.api.serving import start
 from tests.web.pages import form_token, pages
 
 from nodrop.cli import main
-from nodrop.server.pages.login import safe_goal
+from nodrop.server.pages.login import safe_target
 from nodrop.server.rest.sessions import GUESSES_MAX, SESSION_S, Sessions
 from nodrop.server.rest.tokens import Tokens
 
@@ -173,8 +173,8 @@ def test_files_keep_their_address_as_long_as_their_content(tmp_path: Path) -> No
     "goal", ["//evil.example", "/\\evil.example", "http://evil.example", "", "x", "/\n/evil", "/a\\b", "javascript:1"]
 )
 def test_a_login_leads_nowhere_else(goal: str) -> None:
-    assert safe_goal(goal) == "/"
-    assert safe_goal("/results?label=a%20b") == "/results?label=a%20b"
+    assert safe_target(goal) == "/"
+    assert safe_target("/results?label=a%20b") == "/results?label=a%20b"
 
 
 def test_what_goes_wrong_is_a_page_for_readers_and_a_problem_for_programs(tmp_path: Path) -> None:

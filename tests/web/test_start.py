@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.api.serving import Server
 from tests.web.conftest import LOOKS, Open, barriers, shoot, sideways
 
-from nodrop.server.rest.forbidden_keys import REFUSED
+from nodrop.server.rest.forbidden_keys import FORBIDDEN
 
 
 def fault(page: Page, key: str) -> str:
@@ -38,7 +38,7 @@ def test_every_key_a_request_may_set_is_there_with_what_it_means_and_no_other(se
     page = open_page(f"{server.url}/start")
     keys = page.eval_on_selector_all("[data-field]", "all => all.map(each => each.dataset.field)")
     assert {"sut", "search.width", "latency.percentiles", "traffic.dscp", "goals"} <= set(keys)
-    assert not set(keys) & set(REFUSED)
+    assert not set(keys) & set(FORBIDDEN)
     assert len(keys) == len(set(keys)) > 100
     assert all(page.eval_on_selector_all('[id$="-help"]', "all => all.map(each => each.textContent.trim().length > 5)"))
 

@@ -9,14 +9,21 @@ from tests.running import MILLION, Listener, make_plan, parts
 
 from nodrop.model.event import Event
 from nodrop.run.execute import execute
-from nodrop.server.pages.run_presenter import bounds, doing, headline, latencies, numbers, trials
-from nodrop.server.pages.run_view import LOG_MAX, Watched
+from nodrop.server.pages.run_presenter import (
+    current_figures,
+    describe_activity,
+    format_headline,
+    list_bounds,
+    list_latencies,
+    list_trials,
+)
+from nodrop.server.pages.run_view import LOG_MAX, LiveRun
 from nodrop.server.rest.event_codec import STATE, encode
-from nodrop.server.rest.schemas import RunView, State
+from nodrop.server.rest.schemas import LifecycleState, RunView
 
 QUEUED = RunView(
     id="0" * 32,
-    state=State.QUEUED,
+    state=LifecycleState.QUEUED,
     place=3,
     asked={"label": "seen"},
     created_at="2026-01-31T12:00:00+00:00",
@@ -26,8 +33,10 @@ QUEUED = RunView(
     error=None,
     run_ids=(),
 )
-RUNNING = QUEUED.model_copy(update={"state": State.RUNNING, "place": None, "started_at": "2026-01-31T12:00:01+00:00"})
-COMPLETE = RUNNING.model_copy(update={"state": State.COMPLETE, "ended_at": "2026-01-31T12:01:00+00:00"})
+RUNNING = QUEUED.model_copy(
+    update={"state": LifecycleState.RUNNING, "place": None, "started_at": "2026-01-31T12:00:01+00:00"}
+)
+COMPLETE = RUNNING.model_copy(update={"state": LifecycleState.COMPLETE, "ended_at": "2026-01-31T12:01:00+00:00"})
 
 
 def told(event: Event) -> tuple[str, dict[str, Any]]:
@@ -44,35 +53,41 @@ def events(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[str, dict[str
 
 
 def test_everything_a_page_says_can_be_said_after_every_event(events: list[tuple[str, dict[str, Any]]]) -> None:
-    seen = Watched(QUEUED)
-    assert doing(seen) == "Waits for 2 others in the queue."
-    seen.hear(STATE, RUNNING.model_dump(mode="json"))
+    seen = LiveRun(QUEUED)
+    assert describe_activity(seen) == "Waiting for 2 runs ahead in the queue."
+    seen.handle(STATE, RUNNING.model_dump(mode="json"))
     heads = []
     for name, content in events:
-        seen.hear(name, content)
-        heads.append(headline(seen))
-        assert doing(seen)
-        list(bounds(seen)), list(latencies(seen)), trials(seen), numbers(seen), seen.left_s()
-    assert list(dict.fromkeys(heads))[:2] == ["Sets up", "Searches"]
-    seen.hear(STATE, COMPLETE.model_dump(mode="json"))
-    assert (headline(seen), doing(seen), numbers(seen)) == ("Complete", "", None)
+        seen.handle(name, content)
+        heads.append(format_headline(seen))
+        assert describe_activity(seen)
+        (
+            list(list_bounds(seen)),
+            list(list_latencies(seen)),
+            list_trials(seen),
+            current_figures(seen),
+            seen.remaining_s(),
+        )
+    assert list(dict.fromkeys(heads))[:2] == ["Setting up", "Searching"]
+    seen.handle(STATE, COMPLETE.model_dump(mode="json"))
+    assert (format_headline(seen), describe_activity(seen), current_figures(seen)) == ("Complete", "", None)
 
 
 def test_what_was_found_is_what_the_result_has(tmp_path: Path) -> None:
-    listener, seen = Listener(), Watched(RUNNING)
+    listener, seen = Listener(), LiveRun(RUNNING)
     result = execute(make_plan(tmp_path), listener, parts(MILLION))
     for event in listener.events:
-        seen.hear(*told(event))
-    assert seen.goals == result.goals
-    assert [trial.index for trial in seen.trials] == [trial.index for trial in result.trials]
-    assert [step.after for step in seen.steps] == [step.after for step in result.steps]
-    assert [each["regular"] for each in bounds(seen)] == [found.regular for found in result.goals]
+        seen.handle(*told(event))
+    assert seen.state.goals == result.goals
+    assert [trial.index for trial in seen.state.trials] == [trial.index for trial in result.trials]
+    assert [step.after for step in seen.decisions] == [step.after for step in result.steps]
+    assert [each["regular"] for each in list_bounds(seen)] == [found.regular for found in result.goals]
 
 
 def test_the_log_of_a_long_run_stays_short_and_keeps_its_beginning_and_its_end() -> None:
-    seen = Watched(RUNNING)
+    seen = LiveRun(RUNNING)
     for number in range(5 * LOG_MAX):
-        seen.hear("Note", {"text": f"note {number}"})
+        seen.handle("Note", {"text": f"note {number}"})
     assert len(seen.log) <= LOG_MAX
     assert seen.log[0].text == "note 0"
     assert seen.log[-1].text == f"note {5 * LOG_MAX - 1}"

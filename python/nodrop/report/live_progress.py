@@ -11,12 +11,12 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from nodrop.formatting import format_goal, describe_traffic, format_repeat, format_width
-from nodrop.model.event import Event, RunDone, SuitePlace, TrialProgress
+from nodrop.formatting import describe_traffic, format_goal, format_repeat, format_width
+from nodrop.model.event import Event, RunDone, SuitePosition, TrialProgress
 from nodrop.model.goal import GoalResult
+from nodrop.model.run_state import RunState
 from nodrop.report.confidence import estimate_text
 from nodrop.report.interval_lines import Intervals
-from nodrop.report.progress import Progress
 from nodrop.units import format_pps, format_ratio, format_seconds
 
 REFRESH_S = 0.25
@@ -28,7 +28,7 @@ class LiveProgress:
 
     def __init__(self, console: Console) -> None:
         self._live = Live(console=console, auto_refresh=False, transient=True)
-        self._progress = Progress()
+        self._state = RunState()
         self._intervals = Intervals()
         self._start_s = time.monotonic()
         self._drawn_s = 0.0
@@ -46,42 +46,42 @@ class LiveProgress:
 
     def hear(self, event: Event) -> None:
         """Take in what happened, and draw it if the last picture is old enough."""
-        self._progress.hear(event)
+        self._state = self._state.apply(event)
         for line in self._intervals.hear(event):
             self._live.console.print(line)
         now_s = time.monotonic()
         if isinstance(event, RunDone) or (isinstance(event, TrialProgress) and now_s - self._drawn_s < REFRESH_S):
             return
         self._drawn_s = now_s
-        self._live.update(picture(self._progress, now_s - self._start_s), refresh=True)
+        self._live.update(picture(self._state, now_s - self._start_s), refresh=True)
 
 
-def picture(progress: Progress, elapsed_s: float) -> RenderableType:
+def picture(state: RunState, elapsed_s: float) -> RenderableType:
     """The running trial, the bounds so far, the time."""
-    return Group(*_lines(progress, elapsed_s))
+    return Group(*_lines(state, elapsed_s))
 
 
-def _lines(progress: Progress, elapsed_s: float) -> Iterator[RenderableType]:
-    left_s = progress.left_s()
+def _lines(state: RunState, elapsed_s: float) -> Iterator[RenderableType]:
+    left_s = state.remaining_s()
     left = f", ~{format_seconds(round(left_s))} left" if left_s is not None else ""
-    if progress.plan:
+    if state.plan:
         clock = Table.grid(expand=True)
         clock.add_column()
         clock.add_column(justify="right", no_wrap=True)
-        what = f"{_place_text(progress.place)}{progress.plan.lab.sut}, {describe_traffic(progress.plan.traffic)}"
+        what = f"{_place_text(state.position)}{state.plan.lab.sut}, {describe_traffic(state.plan.traffic)}"
         clock.add_row(Text(what, style="bold"), f"{format_seconds(int(elapsed_s))}{left}")
         yield clock
-    if progress.started is None:
-        yield _staging(progress)
+    if state.trial is None:
+        yield _staging(state)
         return
-    yield from _trial(progress)
-    if progress.goals:
-        yield _bounds(progress.goals)
+    yield from _trial(state)
+    if state.goals:
+        yield _bounds(state.goals)
 
 
-def _staging(progress: Progress) -> RenderableType:
+def _staging(state: RunState) -> RenderableType:
     """How far the stage is, or what comes before the first trial."""
-    staging = progress.staging
+    staging = state.stage_progress
     if not staging:
         return Text("bringing up the lab, starting the generator, checking the path", style="dim")
     if not staging.count:
@@ -96,7 +96,7 @@ def _staging(progress: Progress) -> RenderableType:
     return row
 
 
-def _place_text(place: SuitePlace | None) -> str:
+def _place_text(place: SuitePosition | None) -> str:
     """Which run it is: `A 2 of 5, run 3 of 10: `."""
     if not place:
         return ""
@@ -105,23 +105,23 @@ def _place_text(place: SuitePlace | None) -> str:
     return f"{turn}, run {number}: " if turn and turn != number else f"{number}: "
 
 
-def _trial(progress: Progress) -> Iterator[RenderableType]:
-    assert progress.started
-    trial, now = progress.started.trial, progress.now
+def _trial(state: RunState) -> Iterator[RenderableType]:
+    assert state.trial
+    trial, now = state.trial.trial, state.window
     elapsed_s = now.elapsed_s if now else 0.0
     loss_ratio = now.lost_count / now.offered_count if now and now.offered_count else 0.0
     row = Table.grid(padding=(0, 2, 0, 0))
     row.add_row(
-        f"trial {progress.started.index}",
+        f"trial {state.trial.index}",
         Text(format_pps(trial.intended_load_pps), style="bold"),
         ProgressBar(total=trial.duration_s, completed=min(elapsed_s, trial.duration_s), width=20),
         f"{elapsed_s:.1f} of {format_seconds(trial.duration_s)}",
         Text(f"loss {format_ratio(loss_ratio)}", style="yellow" if loss_ratio else ""),
     )
     yield row
-    outlook = progress.started.outlook
+    outlook = state.trial.outlook
     for what, text in (
-        ("", trial.reason or progress.started.phase),
+        ("", trial.reason or state.trial.phase),
         ("without loss: ", outlook.if_low_loss),
         ("with loss: ", outlook.if_high_loss),
     ):

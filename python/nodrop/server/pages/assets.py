@@ -14,7 +14,7 @@ from nodrop.server.rest.problem import Problem
 
 STATIC = Path(__file__).with_name("static")
 PREFIX = "/static/"
-MADE: dict[str, Callable[[], str]] = {"report.css": html.style, "report.js": html.script}
+MADE: dict[str, Callable[[], str]] = {"report.css": html.read_style, "report.js": html.read_script}
 """What reports bring along, for pages that show one."""
 KEPT = "public, max-age=31536000, immutable"
 ASKED_AGAIN = "no-cache"

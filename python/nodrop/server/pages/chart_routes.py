@@ -31,7 +31,7 @@ LOWEST_PRIORITY = 19
 CACHE = "private, max-age=3600, immutable"
 
 
-class Drawings:
+class ChartCache:
     """Charts that pages promised, and drawings of those that were asked for."""
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class Drawings:
             return known
         if chart is None:
             raise Problem(404, f"chart {name[:40]!r} asked, the page that shows it was sent long ago; load it again")
-        made = await asyncio.get_running_loop().run_in_executor(self._painter, render.svg, chart, theme)
+        made = await asyncio.get_running_loop().run_in_executor(self._painter, render.render_svg, chart, theme)
         with self._lock:
             _keep(self._drawn, (name, theme), made)
         return made

@@ -7,19 +7,25 @@ from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from nodrop.analysis import Comparison, Margins
-from nodrop.analysis.stored_comparison import Runs, in_two, verdict_on
-from nodrop.analysis.text import method_text, series_text, short_sentence, signed_text, span_text
+from nodrop.analysis.stored_comparison import Runs, compare_results, split_variants
+from nodrop.analysis.text import (
+    describe_method,
+    format_effect_range,
+    format_series,
+    format_short_outcome,
+    format_signed_effect,
+)
 from nodrop.charts import comparison as charts
 from nodrop.errors import ConfigError
 from nodrop.report.comparison import known_lines
-from nodrop.report.document import document
+from nodrop.report.document import build_document
 from nodrop.report.document.blocks import Document
-from nodrop.report.document.imported import summaries_document
+from nodrop.report.document.imported import build_imported_document
 from nodrop.server.pages.context import Site
 from nodrop.server.pages.render import render
-from nodrop.server.pages.result import one_file, whole
-from nodrop.server.pages.result_selection import selected
-from nodrop.server.pages.results import title
+from nodrop.server.pages.result import load_with_steps, make_report_response
+from nodrop.server.pages.result_selection import select_results
+from nodrop.server.pages.results import result_title
 from nodrop.server.rest.problem import Problem
 from nodrop.units import parse_ratio
 
@@ -35,7 +41,7 @@ def routes(site: Site) -> APIRouter:
     @router.get("/compare/report.html")
     async def report(request: Request) -> Response:
         shown = await run_in_threadpool(_document, request)
-        return await one_file(site, shown, "comparison")
+        return await make_report_response(site, shown, "comparison")
 
     def _document(request: Request) -> Document:
         query = request.query_params
@@ -46,8 +52,8 @@ def routes(site: Site) -> APIRouter:
             raise Problem(422, str(error)) from None
         runs = (*sides[0], *sides[1])
         others = [run.summary for run in runs if run.summary.source != "nodrop"]
-        own = [whole(run.path) for run in runs if run.summary.source == "nodrop"]
-        return document(own, None, comparison, others) if own else summaries_document(others, comparison)
+        own = [load_with_steps(run.path) for run in runs if run.summary.source == "nodrop"]
+        return build_document(own, None, comparison, others) if own else build_imported_document(others, comparison)
 
     def _show(request: Request) -> Response:
         query = request.query_params
@@ -69,17 +75,17 @@ def routes(site: Site) -> APIRouter:
             margin=margin,
             address=urlencode({"a": ",".join(asked_a), "b": ",".join(asked_b), "margin": margin}),
             comparison=comparison,
-            lead=short_sentence(comparison) if comparison else "",
+            lead=format_short_outcome(comparison) if comparison else "",
             complaint=complaint,
             sides=sides,
-            chart=charts.chart(comparison) if comparison else None,
+            chart=charts.build_chart(comparison) if comparison else None,
             drawing=site.drawings.placeholder,
             known=tuple(known_lines(comparison)) if comparison else (),
-            title=title,
-            method_text=method_text,
-            series_text=series_text,
-            signed_text=signed_text,
-            span_text=span_text,
+            title=result_title,
+            method_text=describe_method,
+            series_text=format_series,
+            signed_text=format_signed_effect,
+            span_text=format_effect_range,
         )
 
     return router
@@ -93,8 +99,8 @@ def _sides(site: Site, a: Sequence[str], b: Sequence[str]) -> tuple[Runs, Runs]:
     """The runs of A and of B; a single suite may have both. Raises ConfigError or Problem."""
     with site.open_store() as index:
         if a and b:
-            return selected(site, index, a), selected(site, index, b)
-        both = in_two(selected(site, index, a or b))
+            return select_results(site, index, a), select_results(site, index, b)
+        both = split_variants(select_results(site, index, a or b))
     if both is None:
         raise ConfigError("one side alone asked, two expected; tick results in both columns, or name a suite with two")
     return both
@@ -106,4 +112,4 @@ def _compared(a: Runs, b: Runs, margin: str) -> Comparison:
         margins = Margins(pps=parse_ratio(margin)) if margin else Margins()
     except ValueError:
         raise ConfigError(f"margin {margin[:40]} asked, a share above 0 expected; write for example 1%") from None
-    return verdict_on(a, b, margins=margins)
+    return compare_results(a, b, margins=margins)

@@ -23,7 +23,7 @@ HEADINGS = {
 }
 
 
-def error_page(connection: HTTPConnection, problem: Problem) -> Response | None:
+def make_error_page(connection: HTTPConnection, problem: Problem) -> Response | None:
     """A problem as a page, or the way to log in; None where a program asked."""
     if not wants_page(connection):
         return None

@@ -8,7 +8,7 @@ from fastapi import Request
 from starlette.requests import HTTPConnection
 
 from nodrop.server.pages.context import Site
-from nodrop.server.rest.auth_middleware import session_of
+from nodrop.server.rest.auth_middleware import read_session
 from nodrop.server.rest.problem import Problem
 
 TOKEN_FIELD = "form_token"
@@ -17,10 +17,10 @@ FORM_BYTES_MAX = 2**20
 FIELDS_MAX = 2000
 
 
-def form_token(connection: HTTPConnection) -> str:
+def make_form_token(connection: HTTPConnection) -> str:
     """What forms on a page carry: other sites cannot read it, so they cannot make up a form of ours."""
     site: Site = connection.app.state.site
-    session = (session_of(connection) if site.sessions else None) or ""
+    session = (read_session(connection) if site.sessions else None) or ""
     return hmac.new(site.secret, session.encode(), hashlib.sha256).hexdigest()
 
 
@@ -37,11 +37,11 @@ async def read_form(request: Request) -> dict[str, list[str]]:
         fields = parse_qs(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=FIELDS_MAX)
     except ValueError:
         raise Problem(400, "a form asked for, what was sent is none; send it from its page") from None
-    if not hmac.compare_digest(fields.pop(TOKEN_FIELD, [""])[0].encode(), form_token(request).encode()):
+    if not hmac.compare_digest(fields.pop(TOKEN_FIELD, [""])[0].encode(), make_form_token(request).encode()):
         raise Problem(403, "this form is of an earlier login or of another site; load its page and send it again")
     return fields
 
 
-def only(fields: dict[str, list[str]], name: str) -> str:
+def read_field(fields: dict[str, list[str]], name: str) -> str:
     """The value of a field that stands once; empty where it is not there."""
     return fields.get(name, [""])[0].strip()

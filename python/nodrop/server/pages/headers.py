@@ -23,7 +23,7 @@ HEADERS = {
 }
 
 
-class Headers:
+class HeadersMiddleware:
     """Adds them to every answer that does not say otherwise."""
 
     def __init__(self, app: ASGIApp) -> None:

@@ -1,8 +1,8 @@
-"""The page of a run: what it does now, what it has found so far, and all of it kept up to date while it goes on.
+"""The page of a run: current activity and results so far, updated while the run goes on.
 
-The page is whole as it is sent. A script then listens to a stream of pieces: whenever something happened, the pieces
-that changed are sent as HTML, and the rows of the charts. Every message holds things as they are, not what changed, so
-whoever misses some, or comes back after the server was started again, has lost nothing and sees nothing twice.
+The server sends a complete page. A script then listens to a stream of pieces: after each event the server sends the
+changed pieces as HTML, and the rows of the charts. Every message holds complete pieces, not differences, so a client
+that misses some, or reconnects after a restart of the server, loses nothing and sees nothing twice.
 """
 
 import json
@@ -19,160 +19,180 @@ from starlette.concurrency import run_in_threadpool
 
 from nodrop.charts import live as charts
 from nodrop.charts.base import Chart, Row
+from nodrop.charts.render import compile_chart
 from nodrop.charts.theme import Theme
-from nodrop.charts.vega_compile import compiled
 from nodrop.model.event import TrialProgress
+from nodrop.model.run_state import SEARCH
 from nodrop.server.pages.context import Site
-from nodrop.server.pages.forms import form_token
+from nodrop.server.pages.forms import make_form_token
 from nodrop.server.pages.render import environment, render
-from nodrop.server.pages.run_presenter import bounds, doing, headline, latencies, numbers, trials
-from nodrop.server.pages.run_view import SEARCH, Watched
-from nodrop.server.pages.runs import title_of
+from nodrop.server.pages.run_presenter import (
+    current_figures,
+    describe_activity,
+    format_headline,
+    list_bounds,
+    list_latencies,
+    list_trials,
+)
+from nodrop.server.pages.run_view import LiveRun
+from nodrop.server.pages.runs import make_run_title
 from nodrop.server.rest.sse import EVENT_STREAM, KEEP_ALIVE
 
-EVERY_S = 0.45
-"""Pieces of a running trial are sent so often at most: to draw them takes CPU time that the measurement may want."""
+INTERVAL_S = 0.45
+"""Shortest interval between updates of a running trial: rendering takes CPU time from the measurement."""
 PIECES = ("state", "milestone", "doing", "now", "bounds", "parts", "latency", "trials", "log")
-"""What of the page changes; each is a block of run_pieces.html."""
-PASSING = ("state", "now")
-"""Those that change while a trial runs."""
+"""Parts of the page that change; each is a block of run_pieces.html."""
+PROGRESS_PIECES = ("state", "now")
+"""Pieces that change during a trial."""
 PROGRESS = TrialProgress.__name__.encode()
-CHARTS = (charts.bounds_chart(()), charts.rate_chart(), charts.loss_chart(), charts.search_chart())
-"""All that may be shown, for their headings; which of them are is known once it is known what is measured."""
+CHARTS = (
+    charts.build_bounds_chart(()),
+    charts.build_rate_chart(),
+    charts.build_loss_chart(),
+    charts.build_search_chart(),
+)
+"""All charts a page may show, for their headings; the plan decides which of them apply."""
 LastEventId = Annotated[int, Header(alias="Last-Event-ID", ge=0, le=2**53)]
 
 
 def routes(site: Site) -> APIRouter:
-    """The pages."""
+    """Return the routes of these pages."""
     router = APIRouter()
 
     @router.get("/runs/{run_id}")
     async def show_run(request: Request, run_id: str) -> Response:
-        watched, _ = await _caught_up(site, run_id)
-        pieces = _pieces(watched, request)
+        run, _ = await _load_run(site, run_id)
+        pieces = _pieces(run, request)
         values: dict[str, Any] = {
-            "title": title_of(watched.view.asked),
-            "headline": headline(watched),
+            "title": make_run_title(run.view.asked),
+            "headline": format_headline(run),
             "charts": CHARTS,
         }
-        return render(request, "run.html", view=watched.view, pieces=pieces, **values)
+        return render(request, "run.html", view=run.view, pieces=pieces, **values)
 
     @router.get("/runs/{run_id}/charts")
     async def definitions(request: Request, run_id: str) -> Response:
-        watched, _ = await _caught_up(site, run_id)
+        run, _ = await _load_run(site, run_id)
         theme: Theme = "dark" if request.query_params.get("theme") == "dark" else "light"
-        shown = charts_of(watched)
-        found = await run_in_threadpool(lambda: {chart.name: compiled(chart, theme) for chart in shown})
-        return JSONResponse(found, headers={"Cache-Control": "no-store"})
+        shown = select_charts(run)
+        compiled = await run_in_threadpool(lambda: {chart.name: compile_chart(chart, theme) for chart in shown})
+        return JSONResponse(compiled, headers={"Cache-Control": "no-store"})
 
     @router.get("/runs/{run_id}/live")
     async def follow(request: Request, run_id: str, last_event_id: LastEventId = 0) -> Response:
         entry = site.runs.find(run_id)
         if last_event_id and entry.state.is_over and site.runs.event_count(run_id) <= last_event_id:
-            return Response(status_code=204)  # or a browser would ask again and again
+            return Response(status_code=204)  # a browser would reconnect forever
         stream = _stream(site, request, run_id)
         return StreamingResponse(stream, media_type=EVENT_STREAM, headers={"Cache-Control": "no-store"})
 
     return router
 
 
-async def _caught_up(site: Site, run_id: str) -> tuple[Watched, int]:
-    """A run as it is now, and the number of the event it is as of."""
-    watched, number = Watched(site.runs.show(site.runs.find(run_id))), 0
+async def _load_run(site: Site, run_id: str) -> tuple[LiveRun, int]:
+    """Return a run as of now, and the number of its last event."""
+    run, number = LiveRun(site.runs.show(site.runs.find(run_id))), 0
     until = site.runs.event_count(run_id)
     if until:
-        async for told in site.runs.events(run_id, 0):
-            if told is not None:
-                number = _hear(watched, told)
+        async for line in site.runs.events(run_id, 0):
+            if line is not None:
+                number = _apply(run, line)
             if number >= until:
                 break
-    watched.view = site.runs.show(site.runs.find(run_id))
-    return watched, number
+    run.view = site.runs.show(site.runs.find(run_id))
+    return run, number
 
 
-def _hear(watched: Watched, told: tuple[int, bytes]) -> int:
-    number, line = told
+def _apply(run: LiveRun, numbered_line: tuple[int, bytes]) -> int:
+    number, line = numbered_line
     event = json.loads(line)
-    watched.hear(event["event"], event["data"])
+    run.handle(event["event"], event["data"])
     return number
 
 
 async def _stream(site: Site, request: Request, run_id: str) -> AsyncIterator[str]:
-    """All pieces once, then those that change, until the run is over."""
-    watched, number = Watched(site.runs.show(site.runs.find(run_id))), 0
-    until, shown_s = site.runs.event_count(run_id), 0.0
-    shown = Shown()
-    async for told in site.runs.events(run_id, 0):
-        if told is None:
-            watched.view = site.runs.show(site.runs.find(run_id))  # its place in the queue may be another
-            yield _message(watched, request, number, shown) or KEEP_ALIVE
+    """Yield all pieces once, then those that change, until the run is over."""
+    run, number = LiveRun(site.runs.show(site.runs.find(run_id))), 0
+    until, sent_s = site.runs.event_count(run_id), 0.0
+    sent = SentPieces()
+    async for line in site.runs.events(run_id, 0):
+        if line is None:
+            run.view = site.runs.show(site.runs.find(run_id))  # its place in the queue may have changed
+            yield _message(run, request, number, sent) or KEEP_ALIVE
             continue
-        number = _hear(watched, told)
-        is_passing = PROGRESS in told[1][: len(PROGRESS) * 2] and number > until
-        if number >= until and not (is_passing and time.monotonic() - shown_s < EVERY_S):
-            shown_s = time.monotonic()
-            yield _message(watched, request, number, shown, is_passing)
-    watched.view = site.runs.show(site.runs.find(run_id))
-    yield _message(watched, request, number, shown)
+        number = _apply(run, line)
+        is_progress = PROGRESS in line[1][: len(PROGRESS) * 2] and number > until
+        if number >= until and not (is_progress and time.monotonic() - sent_s < INTERVAL_S):
+            sent_s = time.monotonic()
+            yield _message(run, request, number, sent, is_progress)
+    run.view = site.runs.show(site.runs.find(run_id))
+    yield _message(run, request, number, sent)
 
 
 @dataclass
-class Shown:
-    """What somebody has been sent of a page."""
+class SentPieces:
+    """The parts of a page that a client has."""
 
     pieces: dict[str, str] = field(default_factory=dict)
     rows: dict[str, list[Row]] = field(default_factory=dict)
 
 
-def _message(watched: Watched, request: Request, number: int, shown: Shown, only_passing: bool = False) -> str:
-    """What differs from what is shown already; empty when nothing does."""
-    pieces = _pieces(watched, request, PASSING if only_passing else PIECES)
-    rows = _passing_rows(watched) if only_passing else _passing_rows(watched) | _search_rows(watched)
-    told = {
-        "state": watched.view.state,
-        "over": watched.view.state.is_over,
-        "headline": headline(watched),
-        "charts": [chart.name for chart in charts_of(watched)],
-        "pieces": {name: html for name, html in pieces.items() if shown.pieces.get(name) != html},
-        "rows": {name: each for name, each in rows.items() if shown.rows.get(name) != each},
+def _message(run: LiveRun, request: Request, number: int, sent: SentPieces, progress_only: bool = False) -> str:
+    """Return the difference to what the client has; empty if none."""
+    pieces = _pieces(run, request, PROGRESS_PIECES if progress_only else PIECES)
+    rows = _trial_rows(run) if progress_only else _trial_rows(run) | _search_rows(run)
+    content = {
+        "state": run.view.state,
+        "over": run.view.state.is_over,
+        "headline": format_headline(run),
+        "charts": [chart.name for chart in select_charts(run)],
+        "pieces": {name: html for name, html in pieces.items() if sent.pieces.get(name) != html},
+        "rows": {name: each for name, each in rows.items() if sent.rows.get(name) != each},
     }
-    shown.pieces |= pieces
-    shown.rows |= rows
-    if not told["pieces"] and not told["rows"]:
+    sent.pieces |= pieces
+    sent.rows |= rows
+    if not content["pieces"] and not content["rows"]:
         return ""
-    return f"id: {number}\nevent: pieces\ndata: {json.dumps(told)}\n\n"
+    return f"id: {number}\nevent: pieces\ndata: {json.dumps(content)}\n\n"
 
 
-def _pieces(watched: Watched, request: Request, names: Sequence[str] = PIECES) -> dict[str, str]:
-    """Some of what changes, as HTML."""
+def _pieces(run: LiveRun, request: Request, names: Sequence[str] = PIECES) -> dict[str, str]:
+    """Return the named pieces of the page as HTML."""
     template = environment().get_template("run_pieces.html")
-    told = {each.__name__: partial(each, watched) for each in (bounds, doing, headline, latencies, numbers, trials)}
-    common = {"form_token": form_token(request), "run": watched, "view": watched.view, "left_s": watched.left_s()}
-    context = template.new_context(told | common)
+    values = {
+        "activity": partial(describe_activity, run),
+        "bounds": partial(list_bounds, run),
+        "figures": partial(current_figures, run),
+        "headline": partial(format_headline, run),
+        "latencies": partial(list_latencies, run),
+        "trials": partial(list_trials, run),
+    }
+    common = {"form_token": make_form_token(request), "run": run, "view": run.view, "remaining_s": run.remaining_s()}
+    context = template.new_context(values | common)
     return {name: Markup("".join(template.blocks[name](context)).strip()) for name in names}
 
 
-def charts_of(watched: Watched) -> tuple[Chart, ...]:
-    """The charts that fit what is measured; none before that is known."""
-    plan = watched.plan
+def select_charts(run: LiveRun) -> tuple[Chart, ...]:
+    """Return the charts that apply to a run; none before its plan is known."""
+    plan = run.plan
     if plan is None or plan.no_traffic:
         return ()
-    of_trial = (charts.rate_chart(), charts.loss_chart())
+    trial_charts = (charts.build_rate_chart(), charts.build_loss_chart())
     if plan.fixed:
-        return of_trial
-    of_search = charts.bounds_chart(plan.search.goals), charts.search_chart()
-    return of_search if watched.view.state.is_over else (of_search[0], *of_trial, of_search[1])
+        return trial_charts
+    search_charts = charts.build_bounds_chart(plan.search.goals), charts.build_search_chart()
+    return search_charts if run.view.state.is_over else (search_charts[0], *trial_charts, search_charts[1])
 
 
-def _passing_rows(watched: Watched) -> dict[str, list[Row]]:
-    """Rows of the charts of the running trial."""
-    return charts.trial_rows(watched.progress) if watched.progress else {}
+def _trial_rows(run: LiveRun) -> dict[str, list[Row]]:
+    """Return the rows of the charts of the running trial."""
+    return charts.build_trial_rows(run.windows) if run.windows else {}
 
 
-def _search_rows(watched: Watched) -> dict[str, list[Row]]:
-    """Rows of the charts of the search."""
-    result = watched.result()
+def _search_rows(run: LiveRun) -> dict[str, list[Row]]:
+    """Return the rows of the charts of the search."""
+    result = run.result()
     if result is None or not any(trial.phase == SEARCH for trial in result.trials):
         return {}
-    now = watched.started if watched.started and watched.started.phase == SEARCH else None
-    return charts.search_rows(result, watched.steps, now)
+    trial = run.running_trial
+    return charts.build_search_rows(result, run.decisions, trial if trial and trial.phase == SEARCH else None)

@@ -4,9 +4,9 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
 from nodrop.server.pages.context import Site
-from nodrop.server.pages.forms import only, read_form
+from nodrop.server.pages.forms import read_field, read_form
 from nodrop.server.pages.render import THEME_COOKIE, THEMES, render
-from nodrop.server.rest.auth_middleware import cookie_name, session_of
+from nodrop.server.rest.auth_middleware import cookie_name, read_session
 from nodrop.server.rest.sessions import SESSION_S
 
 YEAR_S = 365 * 86400
@@ -18,19 +18,19 @@ def routes(site: Site) -> APIRouter:
 
     @router.get("/login")
     async def show(request: Request) -> Response:
-        goal = safe_goal(request.query_params.get("next", "/"))
-        if site.sessions is None or site.sessions.knows(session_of(request)):
+        goal = safe_target(request.query_params.get("next", "/"))
+        if site.sessions is None or site.sessions.knows(read_session(request)):
             return RedirectResponse(goal, 303)
         return render(request, "login.html", goal=goal, refused=False)
 
     @router.post("/login")
     async def log_in(request: Request) -> Response:
         fields = await read_form(request)
-        goal = safe_goal(only(fields, "next"))
+        goal = safe_target(read_field(fields, "next"))
         if site.sessions is None:
             return RedirectResponse(goal, 303)
         address = request.client.host if request.client else ""
-        session = site.sessions.open(only(fields, "token"), address)
+        session = site.sessions.open(read_field(fields, "token"), address)
         if session is None:
             return render(request, "login.html", 403, goal=goal, refused=True)
         response = RedirectResponse(goal, 303)
@@ -48,7 +48,7 @@ def routes(site: Site) -> APIRouter:
     async def log_out(request: Request) -> Response:
         await read_form(request)
         if site.sessions:
-            site.sessions.close(session_of(request))
+            site.sessions.close(read_session(request))
         response = RedirectResponse("/login", 303)
         response.delete_cookie(cookie_name(request), httponly=True, samesite="strict")
         return response
@@ -56,8 +56,8 @@ def routes(site: Site) -> APIRouter:
     @router.post("/theme")
     async def set_theme(request: Request) -> Response:
         fields = await read_form(request)
-        response = RedirectResponse(safe_goal(only(fields, "next")), 303)
-        theme = only(fields, "theme")
+        response = RedirectResponse(safe_target(read_field(fields, "next")), 303)
+        theme = read_field(fields, "theme")
         if theme in THEMES:
             response.set_cookie(THEME_COOKIE, theme, max_age=YEAR_S, httponly=True, samesite="lax")
         else:
@@ -67,7 +67,7 @@ def routes(site: Site) -> APIRouter:
     return router
 
 
-def safe_goal(asked: str) -> str:
+def safe_target(asked: str) -> str:
     """A place on this server to go on to; the first page for everything else."""
     inside = asked.startswith("/") and not asked.startswith(("//", "/\\")) and asked.isprintable()
     return asked if inside and "\\" not in asked else "/"

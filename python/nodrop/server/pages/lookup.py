@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 from urllib.parse import urlencode
 
-from nodrop.model.result_filter import NEWEST, Filter
+from nodrop.model.result_filter import NEWEST, ResultFilter
 from nodrop.server.rest.problem import Problem
 
 PAGE_ROWS = 50
@@ -33,10 +33,10 @@ class Lookup(NamedTuple):
     """As they were filled in, without the empty ones."""
     page: int
 
-    def filter(self) -> Filter:
+    def filter(self) -> ResultFilter:
         """The same for the index. Raises Problem for what means nothing."""
         get = self.fields.get
-        return Filter(
+        return ResultFilter(
             text=get("text"),
             label=get("label"),
             tags=tuple(get("tag", "").split()),
@@ -66,7 +66,7 @@ class Lookup(NamedTuple):
         return f"/results?{query}" if query else "/results"
 
 
-def read(query: Mapping[str, str]) -> Lookup:
+def parse_query(query: Mapping[str, str]) -> Lookup:
     """What an address asks for. Raises Problem for a page that is no number."""
     fields = {name: value for name in FIELDS if (value := query.get(name, "").strip())}
     return Lookup(fields, _number(query.get("page")) or 1)

@@ -10,14 +10,14 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
-from nodrop.report.lab import lab_lines
+from nodrop.report.lab import format_lab
 from nodrop.run import self_test
-from nodrop.run.machine_lock import Found, look_around
+from nodrop.run.machine_lock import MachineActivity, find_activity
 from nodrop.server.pages.context import Site
 from nodrop.server.pages.forms import read_form
 from nodrop.server.pages.render import render
 from nodrop.server.rest.problem import Problem
-from nodrop.stage.capability_checks import Check
+from nodrop.stage.capability_checks import CapabilityCheck
 from nodrop.stage.host_facts import read_host
 
 NEARLY_FULL = 0.05
@@ -50,14 +50,14 @@ class Doctor:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self.checks: tuple[Check, ...] = ()
+        self.checks: tuple[CapabilityCheck, ...] = ()
         self.tried_at: str | None = None
 
     def try_all(self) -> None:
         """Try everything, unless that is being done already."""
         if self._lock.acquire(blocking=False):
             try:
-                self.checks = tuple(self_test.checks())
+                self.checks = tuple(self_test.run_checks())
                 self.tried_at = datetime.now(UTC).isoformat()
             finally:
                 self._lock.release()
@@ -73,25 +73,25 @@ def routes(site: Site) -> APIRouter:
         return await run_in_threadpool(_show, request)
 
     def _show(request: Request) -> Response:
-        found = look_around()
+        found = find_activity()
         return render(
             request,
             "state.html",
             host=read_host(),
-            presences=found.presences,
+            presences=found.processes,
             labs=_labs(found),
             unrecorded=found.unrecorded,
-            disk=_disk(site.base.results_dir),
+            disk=_disk(site.config.results_dir),
             queued_count=site.runs.queued_count,
             checks=tried.checks,
             tried_at=tried.tried_at,
-            config=site.base.config,
+            config=site.config.config,
         )
 
     @router.post("/state/check")
     async def check(request: Request) -> Response:
         await read_form(request)
-        if any(presence.role == "run" for presence in (await run_in_threadpool(look_around)).presences):
+        if any(presence.role == "run" for presence in (await run_in_threadpool(find_activity)).processes):
             raise Problem(
                 409, "a check asked while a run measures, which it would disturb; try again when that is done"
             )
@@ -101,10 +101,10 @@ def routes(site: Site) -> APIRouter:
     return router
 
 
-def _labs(found: Found) -> tuple[Lab, ...]:
-    endings = {name: lab.ending() for name, lab in found.labs.items()}
+def _labs(found: MachineActivity) -> tuple[Lab, ...]:
+    endings = {name: lab.describe_failure() for name, lab in found.labs.items()}
     return tuple(
-        Lab(name, endings[name], () if endings[name] else tuple(lab_lines(lab.facts)))
+        Lab(name, endings[name], () if endings[name] else tuple(format_lab(lab.facts)))
         for name, lab in found.labs.items()
     )
 

@@ -11,7 +11,7 @@ PIECE_HEADER = "X-Piece"
 """A request with it wants the piece alone."""
 
 
-def fresh(request: Request, template: str, piece: str, **values: Any) -> Response:
+def render_or_update(request: Request, template: str, piece: str, **values: Any) -> Response:
     """A page or, when the script asks, the piece of it that changes: 204 while it is what was shown before."""
     known = request.headers.get(PIECE_HEADER)
     part = render(request, piece, **values)

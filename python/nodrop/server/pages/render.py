@@ -11,9 +11,9 @@ from starlette.responses import HTMLResponse
 from nodrop import __version__
 from nodrop.server.pages.assets import static_url
 from nodrop.server.pages.context import Site
-from nodrop.server.pages.forms import form_token
+from nodrop.server.pages.forms import make_form_token
 from nodrop.server.pages.headers import add_headers
-from nodrop.server.pages.timestamps import ago, day, moment
+from nodrop.server.pages.timestamps import format_age, format_day, format_time
 from nodrop.units import format_count, format_pps, format_seconds
 
 THEME_COOKIE = "nodrop-theme"
@@ -36,7 +36,7 @@ def render(connection: HTTPConnection, template: str, status: int = 200, **value
         "path": connection.scope["path"],
         "here": _here(connection),
         "theme": theme if theme in THEMES else None,
-        "form_token": form_token(connection),
+        "form_token": make_form_token(connection),
         "logs_in": site.sessions is not None,
         "running": site.runs.running,
     }
@@ -63,10 +63,10 @@ def environment() -> Environment:
         "pps": format_pps,
         "count": format_count,
         "seconds": format_seconds,
-        "bytes": bytes_text,
-        "moment": moment,
-        "day": day,
-        "ago": ago,
+        "bytes": format_bytes,
+        "moment": format_time,
+        "day": format_day,
+        "ago": format_age,
     }
     return made
 
@@ -77,7 +77,7 @@ def _here(connection: HTTPConnection) -> str:
     return f"{connection.scope['path']}?{query}" if query else f"{connection.scope['path']}"
 
 
-def bytes_text(count: int) -> str:
+def format_bytes(count: int) -> str:
     """`15.6 GiB`."""
     amount = float(count)
     for unit in ("B", "KiB", "MiB", "GiB"):

@@ -12,36 +12,36 @@ from starlette.concurrency import run_in_threadpool
 
 from nodrop import store
 from nodrop.errors import ConfigError
-from nodrop.explain.redecide import with_steps
-from nodrop.export.nfvbench import nfvbench_result
+from nodrop.explain.redecide import with_decisions
+from nodrop.export.nfvbench import build_nfvbench_result
 from nodrop.model.result import RunResult
 from nodrop.model.suite import Suite
-from nodrop.model.summary import Row
+from nodrop.model.summary import ResultRow
 from nodrop.report import html
-from nodrop.report.document import document
+from nodrop.report.document import build_document
 from nodrop.report.document.blocks import Document
-from nodrop.report.document.imported import summaries_document
-from nodrop.run.rule_cost import table_of
+from nodrop.report.document.imported import build_imported_document
+from nodrop.run.rule_cost import build_cost_table
 from nodrop.server.pages.context import Site
-from nodrop.server.pages.forms import only, read_form
+from nodrop.server.pages.forms import read_field, read_form
 from nodrop.server.pages.render import render
-from nodrop.server.pages.result_selection import selected, suite_of
-from nodrop.server.pages.results import title
+from nodrop.server.pages.result_selection import find_suite, select_results
+from nodrop.server.pages.results import result_title
 from nodrop.server.rest.problem import Problem
-from nodrop.store.selection import Selected
+from nodrop.store.selection import SelectedResult
 
 SANDBOX = "sandbox allow-scripts allow-downloads allow-popups; frame-ancestors 'none'"
 """A report's own script may do nothing with the reader's login."""
 DOCUMENTS_MAX = 16
 
 
-class Kept(NamedTuple):
+class ResultEntry(NamedTuple):
     """A result of the store, or the runs of a suite."""
 
     name: str
-    runs: tuple[Selected, ...]
+    runs: tuple[SelectedResult, ...]
     suite: Suite | None
-    row: Row | None
+    row: ResultRow | None
     """Of a single one."""
 
     @property
@@ -62,16 +62,16 @@ def routes(site: Site) -> APIRouter:
         kept = _find(site, name)
         # The page has links to what a file carries along.
         lean = _shown(kept).model_copy(update={"attachments": ()})
-        report = Markup(html.fragment(lean, site.drawings.placeholder))
+        report = Markup(html.render_fragment(lean, site.drawings.placeholder))
         summary = kept.runs[0].summary
-        heading = f"{title(summary)}, {len(kept.runs)} runs" if kept.suite else title(summary)
+        heading = f"{result_title(summary)}, {len(kept.runs)} runs" if kept.suite else result_title(summary)
         return render(request, "result.html", kept=kept, report=report, summary=summary, heading=heading)
 
     @router.get("/results/{name}/report.html")
     async def report(name: str) -> Response:
         kept = await run_in_threadpool(_find, site, name)
         shown = await run_in_threadpool(_shown, kept)
-        return await one_file(site, shown, kept.name)
+        return await make_report_response(site, shown, kept.name)
 
     @router.get("/results/{name}/result.json")
     async def raw(name: str) -> Response:
@@ -85,12 +85,12 @@ def routes(site: Site) -> APIRouter:
     async def as_nfvbench(name: str) -> Response:
         kept = await run_in_threadpool(_find, site, name)
         _require_ours(kept)
-        form = await run_in_threadpool(lambda: nfvbench_result([_load(run.path) for run in kept.runs]))
+        form = await run_in_threadpool(lambda: build_nfvbench_result([_load(run.path) for run in kept.runs]))
         return JSONResponse(form, headers=_file_name(f"{kept.name}-nfvbench.json", "inline"))
 
     @router.post("/results/{name}/tags")
     async def set_tags(request: Request, name: str) -> Response:
-        wanted = only(await read_form(request), "tags").split()
+        wanted = read_field(await read_form(request), "tags").split()
         await run_in_threadpool(_set_tags, name, wanted)
         return RedirectResponse(f"/results/{quote(name, safe='')}", 303)
 
@@ -107,46 +107,46 @@ def routes(site: Site) -> APIRouter:
     return router
 
 
-async def one_file(site: Site, shown: Document, name: str) -> Response:
+async def make_report_response(site: Site, shown: Document, name: str) -> Response:
     """A report as people send it to each other."""
     drawn = await site.drawings.all_of(shown.charts())
-    page = await run_in_threadpool(html.page_of, shown, lambda chart: drawn[site.drawings.promise(chart)])
-    headers = {"Content-Security-Policy": f"{html.policy()}; {SANDBOX}", "Cache-Control": "no-store"}
+    page = await run_in_threadpool(html.render_page, shown, lambda chart: drawn[site.drawings.promise(chart)])
+    headers = {"Content-Security-Policy": f"{html.build_policy()}; {SANDBOX}", "Cache-Control": "no-store"}
     return HTMLResponse(page, headers=headers | _file_name(f"nodrop-{name}.html", "inline"))
 
 
-def _find(site: Site, name: str) -> Kept:
+def _find(site: Site, name: str) -> ResultEntry:
     """What is kept under a name. Raises Problem."""
     with site.open_store() as index:
         if "," in name or name.partition(":")[0] in ("label", "tag"):
             raise Problem(404, f"result {name[:80]!r} asked, one id expected; look for it among the results")
-        runs = selected(site, index, [name])
-        suite = suite_of(site, name)
-        return Kept(name, runs, suite, None if suite or len(runs) > 1 else index.find(name))
+        runs = select_results(site, index, [name])
+        suite = find_suite(site, name)
+        return ResultEntry(name, runs, suite, None if suite or len(runs) > 1 else index.find(name))
 
 
-def _require_ours(kept: Kept) -> None:
+def _require_ours(kept: ResultEntry) -> None:
     if not kept.is_ours:
         raise Problem(409, f"{kept.name} asked in NFVbench's form, nodrop did not measure it; ask for its result.json")
 
 
-def _shown(kept: Kept) -> Document:
+def _shown(kept: ResultEntry) -> Document:
     """The report of it."""
     if kept.is_ours:
         return _document(kept.suite, tuple(run.path for run in kept.runs))
-    return summaries_document([run.summary for run in kept.runs])
+    return build_imported_document([run.summary for run in kept.runs])
 
 
 @functools.lru_cache(maxsize=DOCUMENTS_MAX)
 def _document(suite: Suite | None, files: tuple[Path, ...]) -> Document:
     """Kept, as results never change."""
-    results = [whole(file) for file in files]
-    return document(results, suite, prices=table_of(suite, results) if suite and suite.pricing else None)
+    results = [load_with_steps(file) for file in files]
+    return build_document(results, suite, prices=build_cost_table(suite, results) if suite and suite.pricing else None)
 
 
-def whole(file: Path) -> RunResult:
+def load_with_steps(file: Path) -> RunResult:
     """A result with its search step by step. Raises Problem."""
-    return with_steps(_load(file))
+    return with_decisions(_load(file))
 
 
 def _load(file: Path) -> RunResult:

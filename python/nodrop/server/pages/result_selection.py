@@ -5,20 +5,20 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from nodrop.errors import ConfigError
-from nodrop.model.result_filter import OLDEST, Filter
+from nodrop.model.result_filter import OLDEST, ResultFilter
 from nodrop.model.suite import Suite
 from nodrop.server.pages.context import Site
 from nodrop.server.rest.problem import Problem
 from nodrop.store import suites
 from nodrop.store.index import Index
-from nodrop.store.selection import Selected
+from nodrop.store.selection import SelectedResult
 
 ID = re.compile(r"\w[\w.+#:-]{0,199}")
 """A name without a way out of its directory."""
 WORDS_MAX = 200
 
 
-def selected(site: Site, index: Index, words: Sequence[str]) -> tuple[Selected, ...]:
+def select_results(site: Site, index: Index, words: Sequence[str]) -> tuple[SelectedResult, ...]:
     """What words mean, each result once: ids of runs or suites, `label:NAME`, `tag:NAME`, several joined by commas.
 
     Raises: Problem for a word that means nothing.
@@ -30,31 +30,31 @@ def selected(site: Site, index: Index, words: Sequence[str]) -> tuple[Selected, 
     return tuple({each.summary.run_id: each for each in found}.values())
 
 
-def suite_of(site: Site, name: str) -> Suite | None:
+def find_suite(site: Site, name: str) -> Suite | None:
     """The list of runs of an id; None where there is none."""
-    if not ID.fullmatch(name) or not (Path(site.base.results_dir) / name / suites.SUITE_FILE).is_file():
+    if not ID.fullmatch(name) or not (Path(site.config.results_dir) / name / suites.SUITE_FILE).is_file():
         return None
     try:
-        found = suites.look_up(Path(site.base.results_dir) / name)
+        found = suites.locate(Path(site.config.results_dir) / name)
     except ConfigError as error:
         raise Problem(410, str(error)) from None
     return found.suite if found else None
 
 
-def _meant(site: Site, index: Index, word: str) -> Iterator[Selected]:
+def _meant(site: Site, index: Index, word: str) -> Iterator[SelectedResult]:
     kind, colon, name = word.partition(":")
     if colon and kind in ("label", "tag"):
-        rows = index.list(Filter(label=name, sort=OLDEST) if kind == "label" else Filter(tags=(name,), sort=OLDEST))
-    elif suite := suite_of(site, word):
-        known = {row.summary.run_id: row for row in index.list(Filter(run_ids=tuple(run.run_id for run in suite.runs)))}
+        rows = index.list(ResultFilter(label=name, sort=OLDEST) if kind == "label" else ResultFilter(tags=(name,), sort=OLDEST))
+    elif suite := find_suite(site, word):
+        known = {row.summary.run_id: row for row in index.list(ResultFilter(run_ids=tuple(run.run_id for run in suite.runs)))}
         for run in suite.runs:
             if row := known.get(run.run_id):
-                yield Selected(row.summary, Path(row.file), run.variant, run.repeat)
+                yield SelectedResult(row.summary, Path(row.file), run.variant, run.repeat)
         return
     else:
-        rows = index.list(Filter(run_ids=(word,)))
+        rows = index.list(ResultFilter(run_ids=(word,)))
         exact = tuple(row for row in rows if row.summary.run_id == word)
         rows = exact or rows
     if not rows:
         raise Problem(404, f"result {word[:80]!r} asked, there is none of that name; look for it among the results")
-    yield from (Selected(row.summary, Path(row.file)) for row in rows)
+    yield from (SelectedResult(row.summary, Path(row.file)) for row in rows)

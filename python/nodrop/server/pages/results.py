@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from nodrop.model.summary import Summary
-from nodrop.report.listing import figure_text
+from nodrop.report.listing import format_listed_measure
 from nodrop.server.pages import lookup
 from nodrop.server.pages.context import Site
 from nodrop.server.pages.render import render
@@ -38,26 +38,26 @@ def routes(site: Site) -> APIRouter:
             statuses=lookup.STATUSES,
             sources=lookup.SOURCES,
             texts=lookup.TEXTS,
-            figures=figures,
-            latency=latency,
-            title=title,
+            figures=headline_figures,
+            latency=headline_latency,
+            title=result_title,
         )
 
     return router
 
 
-def title(summary: Summary) -> str:
+def result_title(summary: Summary) -> str:
     """What to call a result."""
     return summary.label or summary.sut or summary.run_id
 
 
-def figures(summary: Summary) -> tuple[tuple[str, str], ...]:
+def headline_figures(summary: Summary) -> tuple[tuple[str, str], ...]:
     """The rates and losses it found, the most telling first: names and figures."""
     told = [measure for measure in summary.measures if measure.unit != "ns"][:FIGURES_MAX]
-    return tuple((measure.text, figure_text(measure)) for measure in told)
+    return tuple((measure.text, format_listed_measure(measure)) for measure in told)
 
 
-def latency(summary: Summary) -> tuple[str, str] | None:
+def headline_latency(summary: Summary) -> tuple[str, str] | None:
     """The latency that is asked for most: of all but the slowest hundredth, at the most telling load."""
     told = [measure for measure in summary.measures if measure.unit == "ns" and "p99_" in measure.key]
-    return (told[0].text.partition(" at ")[2], figure_text(told[0])) if told else None
+    return (told[0].text.partition(" at ")[2], format_listed_measure(told[0])) if told else None

@@ -20,14 +20,14 @@ from nodrop.server.pages import (
     trend,
 )
 from nodrop.server.pages.context import Site
-from nodrop.server.pages.errors import error_page
-from nodrop.server.pages.headers import Headers
+from nodrop.server.pages.errors import make_error_page
+from nodrop.server.pages.headers import HeadersMiddleware
 from nodrop.server.rest.problem import Problem
-from nodrop.server.rest.run_queue import Runs
-from nodrop.server.rest.server_config import Base
+from nodrop.server.rest.run_queue import RunQueue
+from nodrop.server.rest.server_config import ServerConfig
 from nodrop.server.rest.sessions import Sessions
 
-ROOMS: tuple[Callable[[Site], APIRouter], ...] = (
+ROUTER_FACTORIES: tuple[Callable[[Site], APIRouter], ...] = (
     assets.routes,
     chart_routes.routes,
     login.routes,
@@ -46,16 +46,16 @@ ROOMS: tuple[Callable[[Site], APIRouter], ...] = (
 class WebPages:
     """All pages over a queue of runs."""
 
-    def __init__(self, runs: Runs, base: Base, sessions: Sessions | None) -> None:
-        self._site = Site(runs, base, sessions, chart_routes.Drawings())
+    def __init__(self, runs: RunQueue, config: ServerConfig, sessions: Sessions | None) -> None:
+        self._site = Site(runs, config, sessions, chart_routes.Drawings())
 
     def add_to(self, app: FastAPI) -> None:
         """Add their routes, which are no part of the interface that OpenAPI describes."""
         app.state.site = self._site
-        for routes in ROOMS:
+        for routes in ROUTER_FACTORIES:
             app.include_router(routes(self._site), include_in_schema=False)
-        app.add_middleware(Headers)
+        app.add_middleware(HeadersMiddleware)
 
     def reply(self, connection: HTTPConnection, problem: Problem) -> Response | None:
         """A problem as a page; None where a program asked."""
-        return error_page(connection, problem)
+        return make_error_page(connection, problem)

@@ -6,15 +6,15 @@ import typing
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from nodrop.config.key_help import range_text
-from nodrop.config.keys import Leaf, field_of, leaves
+from nodrop.config.key_help import format_range
+from nodrop.config.keys import Leaf, find_field, iter_leaves
 from nodrop.config.schema import Config
-from nodrop.config.yaml_writer import plain
+from nodrop.config.yaml_writer import to_plain
 from nodrop.errors import ConfigError
 from nodrop.model.base import Value
-from nodrop.server.rest.forbidden_keys import REFUSED
+from nodrop.server.rest.forbidden_keys import FORBIDDEN
 from nodrop.server.rest.server_config import BODY
-from nodrop.system.yaml_reader import dumped, read, value_of
+from nodrop.system.yaml_reader import parse_document, parse_value, to_yaml_line
 
 USUAL: tuple[str, ...] = ("sut", "rate", "duration", "frame_sizes", "profile", "chains", "repeat", "label")
 """What most runs are told apart by, in the order they are asked for."""
@@ -45,7 +45,7 @@ KEY = re.compile(rf"(?:{SOURCE})?(?:line [0-9]+: )?([A-Za-z_][\w.]*): ")
 """How a sentence about a key begins."""
 
 
-class Field(Value):
+class FormField(Value):
     """A key, as a form asks for it."""
 
     key: str
@@ -62,32 +62,32 @@ class Field(Value):
     suggested: tuple[str, ...] = ()
 
 
-class Group(Value):
+class FormGroup(Value):
     """Fields that belong together."""
 
     title: str
     help: str
-    fields: tuple[Field, ...]
+    fields: tuple[FormField, ...]
 
 
-def usual_fields(config: Config) -> tuple[Field, ...]:
+def list_usual_fields(config: Config) -> tuple[FormField, ...]:
     """The few that most runs need, with the defaults of a configuration."""
     known = _known()
     return tuple(_with_default(known[key], config) for key in USUAL)
 
 
-def further_groups(config: Config) -> Iterator[Group]:
+def list_further_groups(config: Config) -> Iterator[FormGroup]:
     """All others, section by section."""
-    groups: dict[str, list[Field]] = {}
+    groups: dict[str, list[FormField]] = {}
     for key, field in _known().items():
         if key not in USUAL:
             groups.setdefault(key.rpartition(".")[0] or GENERAL, []).append(_with_default(field, config))
     for title, fields in groups.items():
-        about = field_of(Config, tuple(title.split(".")))
-        yield Group(title=title, help=_one_line(about.description) if about else "", fields=tuple(fields))
+        about = find_field(Config, tuple(title.split(".")))
+        yield FormGroup(title=title, help=_one_line(about.description) if about else "", fields=tuple(fields))
 
 
-def asked_for(written: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+def parse_fields(written: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
     """The body that a form asks for, and what is wrong with it already, by field.
 
     Args:
@@ -97,7 +97,7 @@ def asked_for(written: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str
     body: dict[str, Any] = {}
     if text := written.get(PASTED, "").strip():
         try:
-            body = _as_dict(read(text, "the text").content)
+            body = _as_dict(parse_document(text, "the text").content)
         except ConfigError as error:
             wrong[PASTED] = str(error)
     for key, field in _known().items():
@@ -109,7 +109,7 @@ def asked_for(written: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str
     return body, wrong
 
 
-def written_of(body: Mapping[str, Any]) -> dict[str, str]:
+def fill_fields(body: Mapping[str, Any]) -> dict[str, str]:
     """What to write in a form that asks for a body: fields where there are some, the rest as text."""
     known, written = _known(), {}
     rest: dict[str, Any] = {}
@@ -121,10 +121,10 @@ def written_of(body: Mapping[str, Any]) -> dict[str, str]:
             written[path] = ", ".join(map(str, value)) if plain_list else _text(value)
         elif value is not None:
             _put(rest, path, value)
-    return written | ({PASTED: dumped(rest)} if rest else {})
+    return written | ({PASTED: to_yaml_line(rest)} if rest else {})
 
 
-def by_field(sentences: Sequence[str]) -> tuple[dict[str, str], tuple[str, ...]]:
+def assign_errors(sentences: Sequence[str]) -> tuple[dict[str, str], tuple[str, ...]]:
     """What is wrong, by the field it is about; and what is about none."""
     known = _known()
     fields: dict[str, str] = {}
@@ -142,7 +142,7 @@ def by_field(sentences: Sequence[str]) -> tuple[dict[str, str], tuple[str, ...]]
     return fields, tuple(others)
 
 
-def flat(body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def flatten(body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Keys with dots and their values as YAML in one line, as `--set` takes them."""
     for path, value in _leaves_of(body):
         if value is not None:
@@ -150,32 +150,32 @@ def flat(body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 @functools.cache
-def _known() -> dict[str, Field]:
+def _known() -> dict[str, FormField]:
     """Every key a request may set, in the order of the schema, those of refused sections left out."""
     found = {}
-    for leaf in leaves(Config):
+    for leaf in iter_leaves(Config):
         key = ".".join(leaf.key)
-        if not any(key == refused or key.startswith(f"{refused}.") for refused in REFUSED):
+        if not any(key == refused or key.startswith(f"{refused}.") for refused in FORBIDDEN):
             found[key] = _field(key, leaf)
     return found
 
 
-def _field(key: str, leaf: Leaf) -> Field:
+def _field(key: str, leaf: Leaf) -> FormField:
     annotation = leaf.field.annotation
-    return Field(
+    return FormField(
         key=key,
         title=TITLES.get(key, leaf.key[-1].replace("_", " ")),
         help=_one_line(leaf.field.description),
         choices=_choices(annotation),
         is_list=typing.get_origin(annotation) is tuple,
         default="",
-        range=range_text(Config, leaf.key),
+        range=format_range(Config, leaf.key),
         suggested=SUGGESTED.get(key, ()),
     )
 
 
-def _with_default(field: Field, config: Config) -> Field:
-    value: Any = plain(config)
+def _with_default(field: FormField, config: Config) -> FormField:
+    value: Any = to_plain(config)
     for part in field.key.split("."):
         value = value.get(part) if isinstance(value, Mapping) else None
     if field.key == SIZES and not value:
@@ -195,17 +195,17 @@ def _choices(annotation: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(choice for choices in each for choice in choices)) if each and all(each) else ()
 
 
-def _value(text: str, field: Field) -> Any:
+def _value(text: str, field: FormField) -> Any:
     """What was written; a list may do without brackets. Raises ConfigError."""
     if field.is_list and not text.startswith("["):
         text = f"[{text}]"
-    return value_of(text)
+    return parse_value(text)
 
 
 def _text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    return value if isinstance(value, str) else dumped(value)
+    return value if isinstance(value, str) else to_yaml_line(value)
 
 
 def _leaves_of(content: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:

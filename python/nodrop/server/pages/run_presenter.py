@@ -1,68 +1,70 @@
-"""What the page of a run says of it: values for its templates."""
+"""Values that the templates of a run's page show."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from nodrop.formatting import found_text, goal_text, shown_loss_ratio, stop_text, width_text
+from nodrop.formatting import compute_reported_loss, format_goal, format_goal_load, format_stop_reason, format_width
 from nodrop.model.base import Value
 from nodrop.model.event import TrialProgress
 from nodrop.model.goal import GoalResult
-from nodrop.model.latency import latency_of
+from nodrop.model.latency import trial_latency
+from nodrop.model.run_state import SEARCH
 from nodrop.model.trial import FIXED, TrialResult
 from nodrop.report.stage_progress import staging_text
-from nodrop.server.pages.run_view import SEARCH, Watched
-from nodrop.server.rest.schemas import State
+from nodrop.server.pages.run_view import LiveRun
+from nodrop.server.rest.schemas import LifecycleState
 from nodrop.units import format_ns, format_pps, format_ratio, format_seconds
 
-NOTHING_YET = TrialProgress(index=0, elapsed_s=0.0, offered_count=0, received_count=0)
+NO_COUNTS = TrialProgress(index=0, elapsed_s=0.0, offered_count=0, received_count=0)
 PERCENTILES = (50.0, 99.0, 99.9)
 
 
-def doing(watched: Watched) -> str:
-    """What happens now, in words."""
-    view = watched.view
+def describe_activity(run: LiveRun) -> str:
+    """Return one sentence on the current activity."""
+    view = run.view
     if view.state.is_over:
         return view.error or ""
-    if view.state is State.QUEUED:
-        before_count = (view.place or 1) - 1
-        return f"Waits for {before_count} others in the queue." if before_count else "Next in the queue."
-    return _running(watched)
+    if view.state is LifecycleState.QUEUED:
+        ahead_count = (view.place or 1) - 1
+        runs = "run" if ahead_count == 1 else "runs"
+        return f"Waiting for {ahead_count} {runs} ahead in the queue." if ahead_count else "Next in the queue."
+    return _describe_running(run)
 
 
-def _running(watched: Watched) -> str:
-    plan, started = watched.plan, watched.started
+def _describe_running(run: LiveRun) -> str:
+    plan, started, state = run.plan, run.running_trial, run.state
     if plan is None:
-        return f"{watched.note[:1].upper()}{watched.note[1:]}." if watched.note else "Starts."
-    if watched.facts is None:
-        staging = watched.way.staging
-        how_far = f" {staging_text(staging)}." if staging else ""
-        return f"Brings up the lab: {plan.lab.sut_text}.{how_far}"
+        return f"{run.note[:1].upper()}{run.note[1:]}." if run.note else "Starting."
+    if state.facts is None:
+        progress = f" {staging_text(state.stage_progress)}." if state.stage_progress else ""
+        return f"Bringing up the lab: {plan.lab.sut_text}.{progress}"
     if started:
-        load, asked_s = format_pps(started.trial.intended_load_pps), format_seconds(started.trial.duration_s)
-        return f"Trial {started.index}: {load} for {asked_s}, {started.trial.reason or started.phase}."
-    if watched.trials:
-        return "Decides what to try next."
-    return "Path checked; begins to measure." if watched.checked else "Checks the path, end to end."
+        load, duration = format_pps(started.trial.intended_load_pps), format_seconds(started.trial.duration_s)
+        return f"Trial {started.index}: {load} for {duration}, {started.trial.reason or started.phase}."
+    if state.trials:
+        return "Selecting the next trial."
+    return "Path checked; starting to measure." if state.path_checked else "Checking the path end to end."
 
 
-def headline(watched: Watched) -> str:
-    """How far it is in a few words, for the title of the window and for screen readers: it changes seldom."""
-    state = watched.view.state
-    if state is not State.RUNNING:
-        return str(state).capitalize()
-    if not watched.plan or not watched.facts:
-        return "Sets up"
-    if watched.plan.fixed:
-        return "Measures at the rate asked for"
-    phase = watched.started.phase if watched.started else watched.trials[-1].phase if watched.trials else SEARCH
+def format_headline(run: LiveRun) -> str:
+    """Return the progress in a few words that change seldom, for the window title and screen readers."""
+    lifecycle, state = run.view.state, run.state
+    if lifecycle is not LifecycleState.RUNNING:
+        return str(lifecycle).capitalize()
+    if not run.plan or not state.facts:
+        return "Setting up"
+    if run.plan.fixed:
+        return "Measuring at a fixed rate"
+    started = run.running_trial
+    phase = started.phase if started else state.trials[-1].phase if state.trials else SEARCH
     if phase != SEARCH:
-        return f"Measures {phase}"
-    found = [goal_text(each.goal) for each in watched.goals if each.regular]
-    return f"Searches; {' and '.join(found)} found" if found else "Searches"
+        return f"Measuring {phase}"
+    decided = [format_goal(each.goal) for each in state.goals if each.regular]
+    return f"Searching; {' and '.join(decided)} found" if decided else "Searching"
 
 
-class Numbers(Value):
-    """What passes in a trial; None where that is not known yet."""
+class TrialFigures(Value):
+    """Rates and loss of a trial; None if not known yet."""
 
     index: int
     intended_load_pps: float
@@ -74,29 +76,30 @@ class Numbers(Value):
     loss: str = "-"
 
 
-def numbers(watched: Watched) -> Numbers | None:
-    """What passes in the running trial, as of the latest counts; between two what passed in the last one."""
-    if watched.view.state.is_over:
+def current_figures(run: LiveRun) -> TrialFigures | None:
+    """Return the latest figures of the running trial; between two trials those of the last one."""
+    if run.view.state.is_over:
         return None
-    if watched.started is None:
-        return _passed(watched.trials[-1]) if watched.trials else None
-    trial = watched.started.trial
-    found = Numbers(index=watched.started.index, intended_load_pps=trial.intended_load_pps, duration_s=trial.duration_s)
-    if not watched.progress:
-        return found
-    now, before = watched.progress[-1], watched.progress[-2] if len(watched.progress) > 1 else NOTHING_YET
+    started = run.running_trial
+    if started is None:
+        return _final_figures(run.state.trials[-1]) if run.state.trials else None
+    trial = started.trial
+    figures = TrialFigures(index=started.index, intended_load_pps=trial.intended_load_pps, duration_s=trial.duration_s)
+    if not run.windows:
+        return figures
+    now, before = run.windows[-1], run.windows[-2] if len(run.windows) > 1 else NO_COUNTS
     since_s = now.elapsed_s - before.elapsed_s
     rates = {
         "sent_pps": (now.offered_count - before.offered_count) / since_s,
         "received_pps": (now.received_count - before.received_count) / since_s,
     }
-    lost = {"lost_count": now.lost_count, "loss": format_ratio(_share(now.lost_count, now.offered_count))}
+    lost = {"lost_count": now.lost_count, "loss": format_ratio(_ratio(now.lost_count, now.offered_count))}
     elapsed = {"elapsed_s": min(now.elapsed_s, trial.duration_s)}
-    return found.model_copy(update=elapsed | lost | (rates if since_s > 0 else {}))
+    return figures.model_copy(update=elapsed | lost | (rates if since_s > 0 else {}))
 
 
-def _passed(trial: TrialResult) -> Numbers:
-    return Numbers(
+def _final_figures(trial: TrialResult) -> TrialFigures:
+    return TrialFigures(
         index=trial.index,
         intended_load_pps=trial.trial.intended_load_pps,
         duration_s=trial.duration_s,
@@ -104,71 +107,71 @@ def _passed(trial: TrialResult) -> Numbers:
         sent_pps=trial.offered_load_pps,
         received_pps=trial.forwarding_rate_pps,
         lost_count=trial.lost_count,
-        loss=format_ratio(_share(trial.lost_count, trial.offered_count)),
+        loss=format_ratio(_ratio(trial.lost_count, trial.offered_count)),
     )
 
 
-def _share(count: int, of_count: int) -> float:
-    return count / of_count if of_count else 0.0
+def _ratio(count: int, total_count: int) -> float:
+    return count / total_count if total_count else 0.0
 
 
-def bounds(watched: Watched) -> Iterator[dict[str, Any]]:
-    """What is known of each goal."""
-    plan = watched.plan
+def list_bounds(run: LiveRun) -> Iterator[dict[str, Any]]:
+    """List the bounds of each goal of a search."""
+    plan = run.plan
     if not plan or plan.fixed or plan.no_traffic:
         return
-    found = {each.goal.label: each for each in watched.goals}
+    results = {each.goal.label: each for each in run.state.goals}
     for goal in plan.search.goals:
-        known = found.get(goal.label)
+        result = results.get(goal.label)
         yield {
-            "goal": goal_text(goal),
-            "met_at": found_text(known) if known and known.lower else "?",
-            "upper_pps": known.upper.load_pps if known and known.upper else None,
-            "width": width_text(known) if known else "-",
-            "asked": format_ratio(goal.width_ratio) if goal.width_ratio else "-",
-            "regular": bool(known and known.regular),
-            "why": _meaning(known),
+            "goal": format_goal(goal),
+            "met_at": format_goal_load(result) if result and result.lower else "?",
+            "upper_pps": result.upper.load_pps if result and result.upper else None,
+            "width": format_width(result) if result else "-",
+            "target_width": format_ratio(goal.width_ratio) if goal.width_ratio else "-",
+            "regular": bool(result and result.regular),
+            "explanation": _explain_bounds(result),
         }
 
 
-def _meaning(known: GoalResult | None) -> str:
-    """What the bounds say as long as they move, and why they are where they are once they do not."""
-    if known is None or (known.lower is None and known.upper is None):
-        return "no load is decided yet"
-    if known.regular:
-        return known.explanation
-    if known.upper is None:
-        return "met at every load tried in earnest so far"
-    return "closing in" if known.lower else "not met so far, looks further down"
+def _explain_bounds(result: GoalResult | None) -> str:
+    """Return the status of bounds that still move, or the explanation of final ones."""
+    if result is None or (result.lower is None and result.upper is None):
+        return "no load decided yet"
+    if result.regular:
+        return result.explanation
+    if result.upper is None:
+        return "met at every load decided so far"
+    return "narrowing" if result.lower else "not met so far; trying lower loads"
 
 
-def latencies(watched: Watched) -> Iterator[dict[str, Any]]:
-    """Latency where it was measured for its own sake, else that of the last trial."""
-    wanted = [trial for trial in watched.trials if trial.phase != SEARCH] or watched.trials[-1:]
-    for trial in wanted:
-        figures = latency_of(trial, PERCENTILES)
+def list_latencies(run: LiveRun) -> Iterator[dict[str, Any]]:
+    """List the latency of the latency trials; before there are any, of the last trial."""
+    trials = [trial for trial in run.state.trials if trial.phase != SEARCH] or run.state.trials[-1:]
+    for trial in trials:
+        figures = trial_latency(trial, PERCENTILES)
         if figures:
-            is_own = trial.phase not in (SEARCH, FIXED)
-            shown = [format_ns(figures.percentiles_ns[each]) for each in PERCENTILES if each in figures.percentiles_ns]
+            is_latency_trial = trial.phase not in (SEARCH, FIXED)
+            values = [format_ns(figures.percentiles_ns[each]) for each in PERCENTILES if each in figures.percentiles_ns]
             yield {
-                "at": trial.phase.removeprefix("latency ") if is_own else f"trial {trial.index}",
+                "at": trial.phase.removeprefix("latency ") if is_latency_trial else f"trial {trial.index}",
                 "load_pps": trial.trial.intended_load_pps,
-                "percentiles": [*shown, *["-"] * (len(PERCENTILES) - len(shown))],
+                "percentiles": [*values, *["-"] * (len(PERCENTILES) - len(values))],
                 "max": format_ns(figures.max_ns),
             }
 
 
-def trials(watched: Watched) -> list[dict[str, Any]]:
-    """All trials, the latest first."""
-    return [_trial(trial) for trial in reversed(watched.trials)]
+def list_trials(run: LiveRun) -> list[dict[str, Any]]:
+    """List all trials, newest first."""
+    return [_trial_row(trial) for trial in reversed(run.state.trials)]
 
 
-def _trial(trial: TrialResult) -> dict[str, Any]:
+def _trial_row(trial: TrialResult) -> dict[str, Any]:
     return {
         "trial": trial,
         "load_pps": trial.trial.intended_load_pps,
-        "loss": format_ratio(shown_loss_ratio(trial)),
-        "stop": stop_text(trial),
+        "loss": format_ratio(compute_reported_loss(trial)),
+        "stop": format_stop_reason(trial),
         "reason": trial.trial.reason or trial.phase,
         "doubts": [doubt.text for doubt in trial.validity.doubts],
     }

@@ -7,23 +7,23 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.concurrency import run_in_threadpool
 
-from nodrop.export.openmetrics import Running
-from nodrop.formatting import goal_text
-from nodrop.model.result_filter import Filter
+from nodrop.export.openmetrics import RunningState
+from nodrop.formatting import format_goal
+from nodrop.model.result_filter import ResultFilter
 from nodrop.model.summary import Summary
 from nodrop.server.pages.context import Site
-from nodrop.server.pages.forms import only, read_form
-from nodrop.server.pages.login import safe_goal
-from nodrop.server.pages.partial_update import fresh
-from nodrop.server.pages.results import figures
-from nodrop.server.rest.schemas import Entry, RunView
+from nodrop.server.pages.forms import read_field, read_form
+from nodrop.server.pages.login import safe_target
+from nodrop.server.pages.partial_update import render_or_update
+from nodrop.server.pages.results import headline_figures
+from nodrop.server.rest.schemas import RunEntry, RunView
 from nodrop.units import format_pps
 
 PAGE_RUNS = 50
 TEXT_MAX = 160
 
 
-class Found(NamedTuple):
+class RunResultRow(NamedTuple):
     """A result of a run, in short."""
 
     run_id: str
@@ -32,7 +32,7 @@ class Found(NamedTuple):
     figures: tuple[tuple[str, str], ...]
 
 
-class RunLine(NamedTuple):
+class RunRow(NamedTuple):
     """A run as lists show it."""
 
     view: RunView
@@ -41,17 +41,17 @@ class RunLine(NamedTuple):
     """What differs from the defaults, in words."""
     progress: str
     """Where it is, while it goes on."""
-    found: tuple[Found, ...]
+    found: tuple[RunResultRow, ...]
 
 
-class Summaries:
+class SummaryCache:
     """What runs of this server found; kept, as results never change, and lists are asked for every few seconds."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
         self._known: dict[str, Summary] = {}
 
-    async def of(self, entries: Sequence[Entry]) -> Mapping[str, Summary]:
+    async def of(self, entries: Sequence[RunEntry]) -> Mapping[str, Summary]:
         """By run id, of those that have one."""
         wanted = tuple(run_id for entry in entries for run_id in entry.run_ids if run_id not in self._known)
         if wanted:
@@ -60,13 +60,13 @@ class Summaries:
 
     def _look_up(self, wanted: tuple[str, ...]) -> dict[str, Summary]:
         with self._site.open_store() as index:
-            return {row.summary.run_id: row.summary for row in index.list(Filter(run_ids=wanted))}
+            return {row.summary.run_id: row.summary for row in index.list(ResultFilter(run_ids=wanted))}
 
 
 def routes(site: Site) -> APIRouter:
     """The pages."""
     router = APIRouter()
-    summaries = Summaries(site)
+    summaries = SummaryCache(site)
 
     @router.get("/")
     async def show_runs(request: Request, before: str | None = None) -> Response:
@@ -82,35 +82,35 @@ def routes(site: Site) -> APIRouter:
             "more": shown[-1].id if begin + PAGE_RUNS < len(over) else None,
             "first": before is None,
             "total_count": len(over),
-            "results_dir": site.base.results_dir,
+            "results_dir": site.config.results_dir,
         }
-        return fresh(request, "runs.html", "runs_now.html", **values)
+        return render_or_update(request, "runs.html", "runs_now.html", **values)
 
     @router.post("/runs/{run_id}/cancel")
     async def cancel(request: Request, run_id: str) -> Response:
         fields = await read_form(request)
         if not site.runs.find(run_id).state.is_over:  # it may have ended by itself meanwhile
             site.runs.cancel(run_id)
-        return RedirectResponse(safe_goal(only(fields, "next")), 303)
+        return RedirectResponse(safe_target(read_field(fields, "next")), 303)
 
     return router
 
 
-def _line(site: Site, entry: Entry, known: Mapping[str, Summary]) -> RunLine:
+def _line(site: Site, entry: RunEntry, known: Mapping[str, Summary]) -> RunRow:
     now = site.runs.now if entry.id == getattr(site.runs.running, "id", None) else None
     summaries = [known[run_id] for run_id in entry.run_ids if run_id in known]
-    return RunLine(
+    return RunRow(
         view=site.runs.show(entry),
-        title=title_of(entry.asked),
-        asked=asked_words(entry.asked),
-        progress=progress_words(now) if now else "",
+        title=make_run_title(entry.asked),
+        asked=describe_request(entry.asked),
+        progress=describe_progress(now) if now else "",
         found=tuple(
-            Found(each.run_id, each.frame_size if len(summaries) > 1 else "", figures(each)) for each in summaries
+            RunResultRow(each.run_id, each.frame_size if len(summaries) > 1 else "", headline_figures(each)) for each in summaries
         ),
     )
 
 
-def title_of(asked: Mapping[str, Any]) -> str:
+def make_run_title(asked: Mapping[str, Any]) -> str:
     """What to call a run: its label or, where it has none, what is measured."""
     if label := asked.get("label"):
         return str(label)[:TEXT_MAX]
@@ -119,7 +119,7 @@ def title_of(asked: Mapping[str, Any]) -> str:
     return "NDR and PDR"
 
 
-def asked_words(asked: Mapping[str, Any]) -> str:
+def describe_request(asked: Mapping[str, Any]) -> str:
     """What a body sets beside the label: `sut wire, search.width 5%`."""
     said = ", ".join(f"{key} {value}" for key, value in _flat(asked) if key != "label")
     return said if len(said) <= TEXT_MAX else f"{said[: TEXT_MAX - 1]}…"
@@ -135,10 +135,10 @@ def _flat(asked: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str
             yield f"{before}{key}", str(value)
 
 
-def progress_words(now: Running) -> str:
+def describe_progress(now: RunningState) -> str:
     """Where a run is: its goals so far, and its trial."""
     goals = ", ".join(
-        f"{goal_text(found.goal)} above {format_pps(found.lower.load_pps)}" for found in now.goals if found.lower
+        f"{format_goal(found.goal)} above {format_pps(found.lower.load_pps)}" for found in now.goals if found.lower
     )
     trial = f"trial {now.trial_count + 1}" + (
         f" at {format_pps(now.intended_load_pps)}" if now.intended_load_pps else ""

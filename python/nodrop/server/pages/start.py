@@ -14,10 +14,18 @@ from nodrop.config.schema import Config
 from nodrop.server.pages.context import Site
 from nodrop.server.pages.forms import TOKEN_FIELD, read_form
 from nodrop.server.pages.render import environment, render
-from nodrop.server.pages.run_form import PASTED, asked_for, by_field, flat, further_groups, usual_fields, written_of
-from nodrop.server.rest.preview import Preview, preview
+from nodrop.server.pages.run_form import (
+    PASTED,
+    assign_errors,
+    fill_fields,
+    flatten,
+    list_further_groups,
+    list_usual_fields,
+    parse_fields,
+)
+from nodrop.server.rest.preview import RequestPreview, preview_plans
 from nodrop.server.rest.problem import Problem
-from nodrop.server.rest.run_request import check
+from nodrop.server.rest.run_request import check_body
 
 CHECK = "check"
 """What the button is called that only has a form looked at."""
@@ -26,7 +34,7 @@ FLAGS = {"sut": "--sut", "profile": "--profile", "chains": "--chains", "rate": "
 """Keys that have flags by which people know them."""
 
 
-class Look(NamedTuple):
+class FormCheck(NamedTuple):
     """A form that was looked at."""
 
     written: Mapping[str, str]
@@ -34,7 +42,7 @@ class Look(NamedTuple):
     wrong: dict[str, str]
     """What is wrong, by field."""
     wrong_besides: tuple[str, ...] = ()
-    preview: Preview | None = None
+    preview: RequestPreview | None = None
     """What would be done; None as long as something is wrong."""
 
 
@@ -46,7 +54,7 @@ def routes(site: Site) -> APIRouter:
     async def ask(request: Request, again: str | None = None) -> Response:
         written = {key: value for key, value in request.query_params.items() if key != "again"}
         if again:
-            written = written_of(site.runs.find(again).asked) | written
+            written = fill_fields(site.runs.find(again).asked) | written
         return await _page(request, site, await run_in_threadpool(_look, site, written))
 
     @router.post("/start")
@@ -69,23 +77,23 @@ def routes(site: Site) -> APIRouter:
     return router
 
 
-def _look(site: Site, written: Mapping[str, str]) -> Look:
+def _look(site: Site, written: Mapping[str, str]) -> FormCheck:
     """See what a form asks for."""
-    body, wrong = asked_for(written)
+    body, wrong = parse_fields(written)
     if wrong:
-        return Look(written, body, wrong)
+        return FormCheck(written, body, wrong)
     try:
-        return Look(written, body, {}, (), preview(check(body, site.base)))
+        return FormCheck(written, body, {}, (), preview_plans(check_body(body, site.config)))
     except Problem as problem:
-        fields, besides = by_field(problem.errors or (problem.detail,))
-        return Look(written, body, fields, besides)
+        fields, besides = assign_errors(problem.errors or (problem.detail,))
+        return FormCheck(written, body, fields, besides)
 
 
-async def _page(request: Request, site: Site, look: Look, status: int = 200) -> Response:
+async def _page(request: Request, site: Site, look: FormCheck, status: int = 200) -> Response:
     config = await run_in_threadpool(_defaults, site)
     values = _values(request, site, look) | {
-        "usual": usual_fields(config),
-        "groups": list(further_groups(config)),
+        "usual": list_usual_fields(config),
+        "groups": list(list_further_groups(config)),
         "pasted": look.written.get(PASTED, ""),
     }
     return render(request, "start.html", status, **values)
@@ -93,28 +101,28 @@ async def _page(request: Request, site: Site, look: Look, status: int = 200) -> 
 
 def _defaults(site: Site) -> Config:
     """What a run is where the form says nothing."""
-    return load(site.base.config, {})
+    return load(site.config.config, {})
 
 
-def _values(request: Request, site: Site, look: Look) -> dict[str, Any]:
+def _values(request: Request, site: Site, look: FormCheck) -> dict[str, Any]:
     """What the piece beside the form shows."""
     return {
         "look": look,
-        "command": command_of(look.body, site.base.config),
-        "curl": curl_of(look.body, str(request.base_url), needs_token=site.sessions is not None),
+        "command": format_command(look.body, site.config.config),
+        "curl": format_curl(look.body, str(request.base_url), needs_token=site.sessions is not None),
         "queued_count": site.runs.queued_count + (site.runs.running is not None),
     }
 
 
-def command_of(body: Mapping[str, Any], config: tuple[str, ...]) -> str:
+def format_command(body: Mapping[str, Any], config: tuple[str, ...]) -> str:
     """The same run by `nodrop run`."""
     words = ["nodrop", "run", *(word for source in config for word in ("-c", source))]
-    for key, value in flat(body):
+    for key, value in flatten(body):
         words += [FLAGS[key], value] if key in FLAGS else ["--set", f"{key}={value}"]
     return shlex.join(words)
 
 
-def curl_of(body: Mapping[str, Any], base_url: str, *, needs_token: bool) -> str:
+def format_curl(body: Mapping[str, Any], base_url: str, *, needs_token: bool) -> str:
     """The same run by the REST interface."""
     token = ' -H "Authorization: Bearer $TOKEN"' if needs_token else ""
     asked = shlex.quote(json.dumps(body, ensure_ascii=False))

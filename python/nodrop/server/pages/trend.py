@@ -5,16 +5,23 @@ from pathlib import Path
 from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from nodrop.analysis.stored_trends import trends
+from nodrop.analysis.stored_trends import analyze_stored_trends
 from nodrop.analysis.trend import Trend
-from nodrop.analysis.trend_text import change_text, group_text, sentences, spread_text, time_text, title
+from nodrop.analysis.trend_text import (
+    describe_trend,
+    format_change,
+    format_run_count,
+    format_segment_spread,
+    format_series_title,
+    format_time_in_series,
+)
 from nodrop.charts import trend as charts
 from nodrop.errors import ConfigError
-from nodrop.formatting import measure_text
+from nodrop.formatting import format_measure
 from nodrop.server.pages import lookup
 from nodrop.server.pages.context import Site
 from nodrop.server.pages.render import render
-from nodrop.store.selection import Selected
+from nodrop.store.selection import SelectedResult
 
 RUNS_MAX = 1000
 """Of more, the newest."""
@@ -45,15 +52,15 @@ def routes(site: Site) -> APIRouter:
             asked=asked,
             metric=metric,
             metrics=METRICS,
-            trends=[(each, list(sentences(each)), charts.chart(each) if each.groups else None) for each in found],
+            trends=[(each, list(describe_trend(each)), charts.build_chart(each) if each.groups else None) for each in found],
             complaint=complaint,
             drawing=site.drawings.placeholder,
-            title=title,
-            change_text=change_text,
-            group_text=group_text,
-            spread_text=spread_text,
-            time_text=time_text,
-            measure_text=measure_text,
+            title=format_series_title,
+            change_text=format_change,
+            group_text=format_run_count,
+            spread_text=format_segment_spread,
+            time_text=format_time_in_series,
+            measure_text=format_measure,
         )
 
     return router
@@ -67,5 +74,5 @@ def _found(site: Site, asked: lookup.Lookup, metric: str) -> tuple[Trend, ...]:
         rows = index.list(wanted)
     if not rows:
         raise ConfigError("a trend asked, there are no such runs; look for them among the results")
-    runs = [Selected(row.summary, Path(row.file)) for row in rows]
-    return trends(runs, metric, results_dir=site.base.results_dir)
+    runs = [SelectedResult(row.summary, Path(row.file)) for row in rows]
+    return analyze_stored_trends(runs, metric, results_dir=site.config.results_dir)

@@ -1,4 +1,4 @@
-"""A server driven from Python: `nodrop client` is made of this."""
+"""Client of the REST interface, used by `nodrop client`."""
 
 import http.client
 import json
@@ -12,94 +12,94 @@ from nodrop.errors import ConfigError, ServerError
 from nodrop.model.base import Value
 from nodrop.server.rest.event_codec import STATE
 from nodrop.server.rest.schemas import RunList, RunView
-from nodrop.server.rest.sse import Told, events_of
+from nodrop.server.rest.sse import StreamEvent, parse_events
 
 TIMEOUT_S = 30.0
-"""How long an answer may take; of events, how long nothing may be heard."""
+"""Timeout of a response; of an event stream, the longest silence."""
 RUNS = "/api/v1/runs"
-Answer = TypeVar("Answer", bound=Value)
+ResponseValue = TypeVar("ResponseValue", bound=Value)
 
 
 class Client:
-    """Asks a server; every method raises ServerError or, for what cannot be done as asked, ConfigError."""
+    """Connection to a server; every method raises ServerError or, for an invalid request, ConfigError."""
 
     def __init__(self, url: str, token: str | None = None) -> None:
         parts = urllib.parse.urlsplit(url if "://" in url else f"http://{url}")
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ConfigError(f"--url: {url} asked, a URL expected; write for example http://127.0.0.1:7555")
+            raise ConfigError(f"--url: {url} is not a URL; use e.g. http://127.0.0.1:7555")
         self._url = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
 
     def version(self) -> str:
-        """The server's version."""
+        """Return the server's version."""
         return self._text("/version")
 
-    def start(self, asked: Mapping[str, Any]) -> RunView:
+    def start(self, body: Mapping[str, Any]) -> RunView:
         """Queue a run."""
-        return self._read(RunView, self._text(RUNS, asked))
+        return self._read(RunView, self._text(RUNS, body))
 
     def run(self, run_id: str) -> RunView:
-        """A run as it is now."""
+        """Return the current state of a run."""
         return self._read(RunView, self._text(_path(run_id)))
 
     def runs(self, limit: int) -> tuple[RunView, ...]:
-        """The newest runs, newest first."""
+        """Return the newest runs, newest first."""
         return self._read(RunList, self._text(f"{RUNS}?limit={limit}")).runs
 
     def cancel(self, run_id: str) -> RunView:
-        """Have a run end."""
+        """Cancel a run."""
         return self._read(RunView, self._text(f"{_path(run_id)}/cancel", {}))
 
     def result(self, run_id: str, frame_size: str | None = None, repeat: int | None = None) -> str:
-        """The result.json of a run."""
-        which = {key: value for key, value in (("frame_size", frame_size), ("repeat", repeat)) if value}
-        query = f"?{urllib.parse.urlencode(which)}" if which else ""
+        """Return the result.json of a run."""
+        selection = {key: value for key, value in (("frame_size", frame_size), ("repeat", repeat)) if value}
+        query = f"?{urllib.parse.urlencode(selection)}" if selection else ""
         return self._text(f"{_path(run_id)}/result{query}")
 
     def nfvbench_result(self, run_id: str) -> str:
-        """The result as NFVbench has it."""
+        """Return the result in NFVbench's form."""
         return self._text(f"{_path(run_id)}/result/nfvbench")
 
-    def report(self, run_id: str, wanted: str = "text") -> str:
-        """The result for people."""
-        return self._text(f"{_path(run_id)}/report?format={wanted}")
+    def report(self, run_id: str, form: str = "text") -> str:
+        """Return the report of a run."""
+        return self._text(f"{_path(run_id)}/report?format={form}")
 
-    def events(self, run_id: str) -> Iterator[Told]:
-        """What happens in a run, from its beginning until it is over; a connection that breaks is made again."""
+    def events(self, run_id: str) -> Iterator[StreamEvent]:
+        """Yield the events of a run from its start to its end; reconnects if the connection breaks."""
         number = 0
         while True:
             before = number
             try:
-                with self._open(f"{_path(run_id)}/events", {"Last-Event-ID": str(number)}) as answer:
-                    for told in events_of(line.decode() for line in answer):
-                        number = told.number
-                        yield told
-                        if told.name == STATE and RunView.model_validate(told.content).state.is_over:
+                with self._open(f"{_path(run_id)}/events", {"Last-Event-ID": str(number)}) as response:
+                    for event in parse_events(line.decode() for line in response):
+                        number = event.number
+                        yield event
+                        if event.name == STATE and RunView.model_validate(event.content).state.is_over:
                             return
             except (OSError, http.client.HTTPException) as error:
                 reason: object = error
             except ValueError:
-                raise self._foreign() from None
+                raise self._version_error() from None
             else:
-                reason = "it ended before the run was over"
+                reason = "the stream ended before the run"
             if number == before:
-                raise ServerError(f"the events of run {run_id} asked, {self._url} broke off: {reason}")
+                raise ServerError(f"{self._url}: connection lost while reading the events of run {run_id}: {reason}")
 
-    def _read(self, model: type[Answer], text: str) -> Answer:
+    def _read(self, model: type[ResponseValue], text: str) -> ResponseValue:
         try:
             return model.model_validate_json(text)
         except ValueError:
-            raise self._foreign() from None
+            raise self._version_error() from None
 
-    def _foreign(self) -> ServerError:
-        return ServerError(f"{self._url} asked, what answers is no nodrop of this release; name another with --url")
+    def _version_error(self) -> ServerError:
+        return ServerError(f"{self._url} is not a nodrop server of this release; set --url")
 
     def _text(self, path: str, content: Mapping[str, Any] | None = None) -> str:
         try:
-            with self._open(path, {}, content) as answer:
-                return str(answer.read().decode())
+            with self._open(path, {}, content) as response:
+                return str(response.read().decode())
         except (OSError, http.client.HTTPException) as error:
-            raise ServerError(f"{self._url}{path} asked, it broke off: {error}; try again") from None
+            raise ServerError(f"{self._url}{path}: connection lost: {error}; try again") from None
 
     def _open(self, path: str, headers: Mapping[str, str], content: Mapping[str, Any] | None = None) -> Any:
         body = None if content is None else json.dumps(content).encode()
@@ -108,11 +108,10 @@ class Client:
         try:
             return urllib.request.urlopen(request, timeout=TIMEOUT_S)
         except urllib.error.HTTPError as error:
-            raise _refusal(error) from None
+            raise _to_exception(error) from None
         except urllib.error.URLError as error:
             raise ServerError(
-                f"{self._url} asked, no server answers there: {error.reason}; start one with `nodrop serve`, or name "
-                "its address with --url"
+                f"cannot connect to {self._url}: {error.reason}; start a server with 'nodrop serve' or set --url"
             ) from None
 
 
@@ -120,8 +119,8 @@ def _path(run_id: str) -> str:
     return f"{RUNS}/{urllib.parse.quote(run_id, safe='')}"
 
 
-def _refusal(error: urllib.error.HTTPError) -> ConfigError | ServerError:
-    """What the server says is wrong, as an error of this side."""
+def _to_exception(error: urllib.error.HTTPError) -> ConfigError | ServerError:
+    """Convert an error response into an exception."""
     text = error.read().decode(errors="replace")
     try:
         details = json.loads(text)

@@ -1,4 +1,4 @@
-"""Events as lines of JSON: from the worker to the server, and from there to whoever follows a run."""
+"""Events as JSON: from the worker to the server, and from there to clients."""
 
 from typing import Any
 
@@ -20,20 +20,20 @@ KINDS: dict[str, type[Event]] = {
     kind.__name__: kind
     for kind in (RunStarted, StageProgress, StageUp, PathChecked, TrialStarted, TrialProgress, TrialDone, SuiteDone)
 }
-"""Events by the names they have in a file of events, too."""
+"""Events by name; a file of events uses the same names."""
 RUN_DONE = "RunDone"
-"""A result is stored: {run_id, status, error}. The result itself is fetched, not sent along."""
+"""A result is stored: {run_id, status, error}. The event does not contain the result."""
 NOTE = "Note"
-"""What whoever follows the run should know: {text}."""
+"""A message to the user: {text}."""
 STATE = "State"
-"""How far the run is, told by the server: a RunView."""
+"""A change of the run's state, from the server: a RunView."""
 WORKER_DONE = "WorkerDone"
-"""The worker's last word, for the server alone: {exit_code, error}."""
+"""The worker's final reply, for the server alone: {exit_code, error}."""
 NO_WINDOWS = Windows(end_s=(), offered_count=(), received_count=())
 
 
 def encode(event: Event) -> tuple[str, dict[str, Any]]:
-    """Name and content of an event. Time series of trials are left out: the result has them."""
+    """Return name and content of an event, without the time series of trials, which are in the result."""
     if isinstance(event, RunDone):
         result = event.result
         return RUN_DONE, {"run_id": result.run_id, "status": result.status, "error": result.error}
@@ -43,6 +43,6 @@ def encode(event: Event) -> tuple[str, dict[str, Any]]:
 
 
 def decode(name: str, content: Any) -> Event | None:
-    """The event of a run, or None for what only the server says. Raises ValueError when it is of another release."""
+    """Return the event of a run; None for an event of the server. Raises ValueError for another release."""
     kind = KINDS.get(name)
     return kind.model_validate(content) if kind else None

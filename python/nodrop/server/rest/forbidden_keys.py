@@ -1,25 +1,24 @@
-"""Keys that a request body may not set: they name files, programs, addresses or devices of the host the server is on.
+"""Keys that a request body may not set: they name files, programs, addresses or devices of the server's host.
 
-Whoever may send a request may measure, and no more. What these keys say is for whoever starts the server, in its own
-configuration.
+A client may measure and no more. The administrator sets these keys in the server's configuration.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-FILE = "it names a file of the server's host"
-CODE = "it names code that the server's host would run"
-ELSEWHERE = "it names where results and logs are sent"
-DEVICE = "it is about devices of the server's host"
-LAB = "it names a lab that stands on the server's host"
-OWNER = "it says who on the server's host owns files"
-CLOUD = "it names credentials on the server's host"
-GENERATOR = "it names a traffic generator that the server's host would start or talk to"
+FILE = "names a file on the server's host"
+CODE = "names code that would run on the server's host"
+DESTINATION = "names a destination of results and logs"
+DEVICE = "selects devices of the server's host"
+LAB = "names a lab on the server's host"
+OWNER = "sets the owner of files on the server's host"
+CLOUD = "names credentials on the server's host"
+GENERATOR = "names a traffic generator that the server's host would start or connect to"
 
-REFUSED: dict[str, str] = {
+FORBIDDEN: dict[str, str] = {
     "results_dir": FILE,
-    "results_index": ELSEWHERE,
+    "results_index": DESTINATION,
     "capture.file": FILE,
     "traffic.replay.file": FILE,
     "engine.dpdk.devices": DEVICE,
@@ -35,7 +34,7 @@ REFUSED: dict[str, str] = {
     "trex.rpc_port": GENERATOR,
     "trex.publish_port": GENERATOR,
     "trex.start": GENERATOR,
-    "ship.fluentd": ELSEWHERE,
+    "ship.fluentd": DESTINATION,
     "ship.buffer_dir": FILE,
     "ship.events_file": FILE,
     "ship.openmetrics_file": FILE,
@@ -52,13 +51,13 @@ REFUSED: dict[str, str] = {
     "traffic_generator.generator_profile": GENERATOR,
     "factory_module": CODE,
     "factory_class": CODE,
-    "fluentd": ELSEWHERE,
+    "fluentd": DESTINATION,
     "user_id": OWNER,
     "group_id": OWNER,
 }
-"""Key and reason, in nodrop's form and in NFVbench's; whatever is below a key is refused with it."""
+"""Key and reason, for nodrop's and NFVbench's keys; keys below a forbidden key are forbidden, too."""
 
-INHERENT: dict[str, tuple[object, ...]] = {
+HARMLESS_VALUES: dict[str, tuple[object, ...]] = {
     "factory_module": ("nfvbench.factory",),
     "factory_class": ("BasicFactory",),
     "fluentd": ([{"logging_tag": None, "result_tag": None, "ip": "127.0.0.1", "port": 24224}],),
@@ -67,24 +66,24 @@ INHERENT: dict[str, tuple[object, ...]] = {
     "allow_addressed_ports": (False,),
     "ports": ([],),
 }
-"""Values that change nothing, as they stand in a default configuration that somebody sends as a whole."""
+"""Values without effect, as in a complete default configuration."""
 
 WARM_START = "search.warm_start"
 RUN_ID = re.compile(r"latest|[0-9]{8}T[0-9]{6}Z-[0-9a-f]{6}")
 
 
-def refusals(body: Mapping[str, Any]) -> Iterator[str]:
-    """A sentence for everything in a body that is refused; what is null asks for nothing."""
+def find_forbidden_keys(body: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence for each forbidden key of a body; null values are ignored."""
     for key, value in _paths(body, ""):
-        reason = REFUSED.get(key)
-        if reason and value is not None and value not in INHERENT.get(key, ()) and not _is_idle(key, value):
-            yield f"{key}: asked in a request, {reason}; set it in the configuration the server is started with"
+        reason = FORBIDDEN.get(key)
+        if reason and value is not None and value not in HARMLESS_VALUES.get(key, ()) and not _is_unused(key, value):
+            yield f"{key}: forbidden in a request ({reason}); set it in the server's configuration"
         if key == WARM_START and isinstance(value, str) and not RUN_ID.fullmatch(value):
-            yield f"{key}: {value[:80]!r} asked in a request, a run id or latest expected; name a result by its run id"
+            yield f"{key}: {value[:80]!r} is not a run id; use a run id or 'latest'"
 
 
-def _is_idle(key: str, value: Any) -> bool:
-    """Whether generators are described of which none has ports, so that none is used."""
+def _is_unused(key: str, value: Any) -> bool:
+    """Return whether a list of generator profiles has no ports, so that none is used."""
     if key != "traffic_generator.generator_profile" or not isinstance(value, list):
         return False
     ports = [port for each in value if isinstance(each, dict) for port in each.get("interfaces") or ()]

@@ -1,4 +1,4 @@
-"""NFVbench's HTTP interface: its endpoints, its replies, its words. docs/reference/rest.md says what differs."""
+"""NFVbench's HTTP interface: endpoints, replies and messages. Differences: docs/reference/rest.md."""
 
 import json
 from typing import Any, Literal
@@ -8,15 +8,15 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from starlette.concurrency import run_in_threadpool
 
 from nodrop import __version__
-from nodrop.export.nfvbench import nfvbench_result
+from nodrop.export.nfvbench import build_nfvbench_result
 from nodrop.model.base import Value
-from nodrop.server.rest.openapi import asked_body
+from nodrop.server.rest.openapi import describe_request_body
 from nodrop.server.rest.problem import PHRASES, Problem
 from nodrop.server.rest.results import load_results
-from nodrop.server.rest.run_queue import Runs
-from nodrop.server.rest.run_request import read_asked, read_json
-from nodrop.server.rest.schemas import Entry, State
-from nodrop.server.rest.server_config import Base
+from nodrop.server.rest.run_queue import RunQueue
+from nodrop.server.rest.run_request import read_checked_body, read_json
+from nodrop.server.rest.schemas import LifecycleState, RunEntry
+from nodrop.server.rest.server_config import ServerConfig
 
 PATHS = ("/echo", "/version", "/start_run", "/status")
 PENDING = "NFVbench run still pending"
@@ -25,70 +25,70 @@ NONE_PENDING = "no pending NFVbench run"
 NOT_FOUND = "results not found"
 
 
-class Reply(Value):
-    """What NFVbench's endpoints say."""
+class NfvbenchReply(Value):
+    """A reply of NFVbench's endpoints."""
 
     status: Literal["PENDING", "OK", "ERROR", "NOT_FOUND"]
     error_message: str | None = None
-    """What there is to say, also of a run that goes on."""
+    """A message, also for a pending run."""
     request_id: str | None = None
-    """The run it is about."""
+    """Id of the run."""
     result: dict[str, Any] | None = None
-    """What came of it, in NFVbench's form."""
+    """The result in NFVbench's form."""
 
 
-REPLY: dict[int | str, dict[str, Any]] = {200: {"model": Reply}}
-REFUSAL: dict[int | str, dict[str, Any]] = {
-    status: {"model": Reply, "description": PHRASES[status]} for status in (400, 403, 413, 415, 422)
+REPLY: dict[int | str, dict[str, Any]] = {200: {"model": NfvbenchReply}}
+ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": NfvbenchReply, "description": PHRASES[status]} for status in (400, 403, 413, 415, 422)
 }
 ANY_BODY = {"requestBody": {"required": True, "content": {"application/json": {"schema": {}}}}}
 
 
-def reply(content: Any, status: int = 200) -> Response:
-    """JSON as NFVbench prints it: sorted, indented, ended by a new line."""
+def make_reply(content: Any, status: int = 200) -> Response:
+    """Return JSON in NFVbench's format: sorted, indented, with a final newline."""
     text = json.dumps(content, indent=2, sort_keys=True, allow_nan=False)
     return Response(f"{text}\n", status, media_type="application/json")
 
 
-def error_reply(problem: Problem) -> Response:
-    """What went wrong, in NFVbench's form."""
-    return reply({"status": "ERROR", "error_message": problem.detail}, problem.status)
+def make_error_reply(problem: Problem) -> Response:
+    """Return an error in NFVbench's form."""
+    return make_reply({"status": "ERROR", "error_message": problem.detail}, problem.status)
 
 
-def nfvbench_routes(runs: Runs, base: Base) -> APIRouter:
-    """The endpoints over a queue of runs."""
+def make_nfvbench_routes(runs: RunQueue, config: ServerConfig) -> APIRouter:
+    """Return NFVbench's endpoints for a queue of runs."""
     router = APIRouter(tags=["NFVbench"])
 
-    @router.get("/version", response_class=HTMLResponse, summary="The server's version")
+    @router.get("/version", response_class=HTMLResponse, summary="Version of the server")
     async def version() -> HTMLResponse:
         return HTMLResponse(__version__)
 
     @router.get(
         "/echo",
-        summary="The body of the request",
+        summary="Echo the request body",
         response_class=JSONResponse,
-        responses={status: REFUSAL[status] for status in (400, 413, 415)},
+        responses={status: ERRORS[status] for status in (400, 413, 415)},
         openapi_extra=ANY_BODY,
     )
     async def echo(request: Request) -> Response:
-        return reply(await read_json(request))
+        return make_reply(await read_json(request))
 
     @router.post(
         "/start_run",
-        summary="Begin a run, unless one goes on",
+        summary="Start a run if none is pending",
         response_class=JSONResponse,
-        responses=REPLY | REFUSAL | {503: {"model": Reply, "description": "Too many wait."}},
-        openapi_extra=asked_body(),
+        responses=REPLY | ERRORS | {503: {"model": NfvbenchReply, "description": "The queue is full."}},
+        openapi_extra=describe_request_body(),
     )
     async def start_run(request: Request) -> Response:
-        body = await read_asked(request, base)
+        body = await read_checked_body(request, config)
         if runs.current:
-            return reply({"error_message": BUSY, "status": "ERROR"})
+            return make_reply({"error_message": BUSY, "status": "ERROR"})
         return _pending(runs.create(body))
 
     @router.get(
         "/status",
-        summary="The run that goes on, or once what came of the last one",
+        summary="The pending run or, once, the outcome of the last one",
         response_class=JSONResponse,
         responses=REPLY,
     )
@@ -97,26 +97,26 @@ def nfvbench_routes(runs: Runs, base: Base) -> APIRouter:
             return _pending(runs.current)
         for entry in runs.newest_first():
             if not entry.fetched:
-                return await told(entry)
-        return reply({"error_message": NONE_PENDING, "status": "ERROR"})
+                return await reply_outcome(entry)
+        return make_reply({"error_message": NONE_PENDING, "status": "ERROR"})
 
-    @router.get("/status/{request_id}", summary="What came of a run", response_class=JSONResponse, responses=REPLY)
+    @router.get("/status/{request_id}", summary="Outcome of a run", response_class=JSONResponse, responses=REPLY)
     async def status_of(request_id: str) -> Response:
         try:
             entry = runs.find(request_id)
         except Problem:
-            return reply({"error_message": NOT_FOUND, "request_id": request_id, "status": "NOT_FOUND"})
-        return await told(entry) if entry.state.is_over else _pending(entry)
+            return make_reply({"error_message": NOT_FOUND, "request_id": request_id, "status": "NOT_FOUND"})
+        return await reply_outcome(entry) if entry.state.is_over else _pending(entry)
 
-    async def told(entry: Entry) -> Response:
+    async def reply_outcome(entry: RunEntry) -> Response:
         runs.mark_fetched(entry)
-        if entry.state is not State.COMPLETE:
-            return reply({"error_message": entry.error, "request_id": entry.id, "status": "ERROR"})
-        result = await run_in_threadpool(lambda: nfvbench_result(load_results(entry, base.results_dir)))
-        return reply({"request_id": entry.id, "result": result, "status": "OK"})
+        if entry.state is not LifecycleState.COMPLETE:
+            return make_reply({"error_message": entry.error, "request_id": entry.id, "status": "ERROR"})
+        result = await run_in_threadpool(lambda: build_nfvbench_result(load_results(entry, config.results_dir)))
+        return make_reply({"request_id": entry.id, "result": result, "status": "OK"})
 
     return router
 
 
-def _pending(entry: Entry) -> Response:
-    return reply({"error_message": PENDING, "request_id": entry.id, "status": "PENDING"})
+def _pending(entry: RunEntry) -> Response:
+    return make_reply({"error_message": PENDING, "request_id": entry.id, "status": "PENDING"})

@@ -1,4 +1,4 @@
-"""What may be served beside the interfaces, without their knowing more of it: pages for people."""
+"""Protocol of the HTML pages served next to the REST interfaces."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -8,20 +8,20 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
 from nodrop.server.rest.problem import Problem
-from nodrop.server.rest.run_queue import Runs
-from nodrop.server.rest.server_config import Base
+from nodrop.server.rest.run_queue import RunQueue
+from nodrop.server.rest.server_config import ServerConfig
 from nodrop.server.rest.sessions import Sessions
 
 
-class Pages(Protocol):
-    """Pages over the same queue and results."""
+class PageProvider(Protocol):
+    """HTML pages over the same queue and results."""
 
     def add_to(self, app: FastAPI) -> None:
-        """Add their routes."""
+        """Add the routes of the pages."""
 
     def reply(self, connection: HTTPConnection, problem: Problem) -> Response | None:
-        """A problem told as a page; None where it is for a program, and told as the interfaces do."""
+        """Render a problem as a page; None if the client is a program and gets the answer of the interface."""
 
 
-MakePages = Callable[[Runs, Base, Sessions | None], Pages]
-"""Without sessions nobody has to log in."""
+MakePageProvider = Callable[[RunQueue, ServerConfig, Sessions | None], PageProvider]
+"""Without sessions no login is required."""

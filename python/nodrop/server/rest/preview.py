@@ -1,41 +1,41 @@
-"""What a body would do, told before it is done."""
+"""Previews of the runs that a request body would start."""
 
 from collections.abc import Sequence
 
-from nodrop.formatting import asked_text, goal_text, traffic_text
+from nodrop.formatting import describe_run, describe_traffic, format_goal
 from nodrop.model.base import Value
 from nodrop.model.plan import Plan
-from nodrop.simulation.duration_estimate import Forecast, forecast
+from nodrop.simulation.duration_estimate import DurationEstimate, estimate_duration
 
 
 class RunPreview(Value):
-    """One of the runs that a body asks for, in words."""
+    """A run of a request, in words."""
 
     frame_size: str
     sut: str
     traffic: str
     asked: str
-    """A fixed rate, or with which profile."""
+    """The fixed rate, or the profile of the search."""
     goals: tuple[str, ...]
-    """What is looked for; empty at a fixed rate."""
+    """Goals of the search; empty at a fixed rate."""
     backend: str
-    """How frames get in and out of the tester."""
+    """Packet I/O back end of the tester."""
 
 
-class Preview(Value):
-    """What a body would do."""
+class RequestPreview(Value):
+    """The runs of a request and their expected duration."""
 
     runs: tuple[RunPreview, ...]
-    """One for each frame size."""
-    forecast: Forecast
+    """One per frame size."""
+    forecast: DurationEstimate
     warnings: tuple[str, ...]
-    """What to know before believing the figures."""
+    """Limits on the validity of the results."""
 
 
-def preview(plans: Sequence[Plan]) -> Preview:
-    """Plans in words, with the time they take."""
+def preview_plans(plans: Sequence[Plan]) -> RequestPreview:
+    """Describe plans and estimate their duration."""
     warnings = dict.fromkeys(warning for plan in plans for warning in plan.warnings)
-    return Preview(runs=tuple(map(_run, plans)), forecast=forecast(plans), warnings=tuple(warnings))
+    return RequestPreview(runs=tuple(map(_run, plans)), forecast=estimate_duration(plans), warnings=tuple(warnings))
 
 
 def _run(plan: Plan) -> RunPreview:
@@ -43,8 +43,8 @@ def _run(plan: Plan) -> RunPreview:
     return RunPreview(
         frame_size=plan.frame_size,
         sut=plan.lab.sut_text,
-        traffic=traffic_text(plan.traffic),
-        asked=asked_text(plan),
-        goals=tuple(map(goal_text, plan.search.goals)) if is_search else (),
+        traffic=describe_traffic(plan.traffic),
+        asked=describe_run(plan),
+        goals=tuple(map(format_goal, plan.search.goals)) if is_search else (),
         backend=plan.engine.backend,
     )

@@ -1,4 +1,4 @@
-"""What went wrong with a request, as RFC 9457 wants it told."""
+"""Errors of requests in the form of RFC 9457."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,37 +23,37 @@ PHRASES = {
     500: "Internal Server Error",
     503: "Service Unavailable",
 }
-"""Statuses in words (RFC 9110 section 15); those of Python change from release to release."""
+"""Reason phrases (RFC 9110 section 15); those of Python differ between releases."""
 
 
 class Problem(Exception):
-    """A request that is answered with an error; the detail says what was asked, what was found and what to do."""
+    """A request answered with an error; the detail states the problem and the fix."""
 
     def __init__(self, status: int, detail: str, errors: Sequence[str] = ()) -> None:
         super().__init__(detail)
         self.status = status
         self.detail = detail
         self.errors = tuple(errors)
-        """One sentence for each key that cannot be used."""
+        """One sentence per invalid key."""
 
 
 class ProblemDetails(Value):
     """An error (RFC 9457 section 3)."""
 
     type: str = "about:blank"
-    """The kind of problem; `about:blank`: what the status says."""
+    """Kind of problem; `about:blank`: given by the status alone."""
     title: str
-    """The status in words."""
+    """Reason phrase of the status."""
     status: int
-    """The HTTP status."""
+    """HTTP status."""
     detail: str
-    """What was asked, what was found, and what to do."""
+    """The problem and how to fix it."""
     errors: tuple[str, ...] = ()
-    """One sentence for each key of the body that cannot be used."""
+    """One sentence per invalid key of the body."""
 
 
-def problem_response(problem: Problem, headers: dict[str, str] | None = None) -> JSONResponse:
-    """The answer to a request of /api/v1 that went wrong."""
+def make_problem_response(problem: Problem, headers: dict[str, str] | None = None) -> JSONResponse:
+    """Return the error response of /api/v1."""
     details = ProblemDetails(
         title=PHRASES.get(problem.status, str(problem.status)),
         status=problem.status,
@@ -63,7 +63,7 @@ def problem_response(problem: Problem, headers: dict[str, str] | None = None) ->
     return JSONResponse(details.model_dump(mode="json"), problem.status, headers, MEDIA_TYPE)
 
 
-def described(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The errors of an endpoint for its OpenAPI description."""
+def describe_errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Describe the error responses of an endpoint for OpenAPI."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDetails"}}}
     return {status: {"description": PHRASES[status], "content": content} for status in statuses}

@@ -1,4 +1,4 @@
-"""/api/v1/results: everything that was measured, by this server or not, looked up and tagged."""
+"""/api/v1/results: search, read and tag all stored results, of this server or not."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -10,87 +10,87 @@ from starlette.concurrency import run_in_threadpool
 
 from nodrop.errors import ConfigError
 from nodrop.model.base import Value
-from nodrop.model.result_filter import NEWEST, Filter
-from nodrop.model.summary import Row, Source
-from nodrop.server.rest.problem import Problem, described
-from nodrop.server.rest.server_config import Base
+from nodrop.model.result_filter import NEWEST, ResultFilter
+from nodrop.model.summary import ResultRow, ResultSource
+from nodrop.server.rest.problem import Problem, describe_errors
+from nodrop.server.rest.server_config import ServerConfig
 from nodrop.store.index import Index, open_index
 
 PREFIX = "/api/v1/results"
 LARGEST = 2**31 - 1
-Text = Annotated[str | None, Query(max_length=200, description="`*` stands for any letters.")]
+Text = Annotated[str | None, Query(max_length=200, description="`*` matches any characters.")]
 
 
-def _written_as_date(written: object) -> object:
-    """No seconds since 1970, which pydantic takes as well. Raises ValueError."""
-    if (isinstance(written, str) and not written[:4].isdecimal()) or "-" not in str(written):
-        raise ValueError(f"{str(written)[:40]!r} is not a date; write for example 2026-01-31T12:00:00Z")
-    return written
+def _require_date(value: object) -> object:
+    """Reject seconds since 1970, which pydantic accepts. Raises ValueError."""
+    if (isinstance(value, str) and not value[:4].isdecimal()) or "-" not in str(value):
+        raise ValueError(f"{str(value)[:40]!r} is not a date; use e.g. 2026-01-31T12:00:00Z")
+    return value
 
 
 When = Annotated[
     datetime | None,
-    BeforeValidator(_written_as_date, json_schema_input_type=datetime),
-    Query(description="ISO 8601; UTC where it names no zone."),
+    BeforeValidator(_require_date, json_schema_input_type=datetime),
+    Query(description="ISO 8601; UTC without a time zone."),
 ]
 
 
-class Results(Value):
-    """Some of the results."""
+class ResultList(Value):
+    """A page of results."""
 
-    results: tuple[Row, ...]
+    results: tuple[ResultRow, ...]
     total_count: int
-    """All that the filter lets through."""
+    """Number of matching results."""
     next_offset: int | None
-    """What to give as `offset` for those that follow; null at the end."""
+    """`offset` of the next page; null at the end."""
     problems: tuple[str, ...]
-    """Results that cannot be read, and what was wrong with the index."""
+    """Unreadable results and problems of the index."""
 
 
 class TagChange(Value):
-    """Tags to give to a result, and to take from it."""
+    """Tags to add to and remove from a result."""
 
     add: tuple[str, ...] = Field(default=(), max_length=64)
     remove: tuple[str, ...] = Field(default=(), max_length=64)
 
 
-class Tags(Value):
-    """What a result is called."""
+class ResultTags(Value):
+    """The tags of a result."""
 
     tags: tuple[str, ...]
     """Sorted."""
 
 
-def lookup_routes(base: Base) -> APIRouter:
-    """The endpoints over the results directory."""
+def make_result_routes(config: ServerConfig) -> APIRouter:
+    """Return the endpoints for the results directory."""
     router = APIRouter(prefix=PREFIX, tags=["nodrop"])
 
-    @router.get("", summary="Results that a filter lets through", responses=described(422))
+    @router.get("", summary="Search results", responses=describe_errors(422))
     async def find_results(
         *,
-        text: Annotated[str | None, Query(max_length=200, description="In id, label, SUT, host or a tag.")] = None,
+        text: Annotated[str | None, Query(max_length=200, description="Text in id, label, SUT, host or tag.")] = None,
         label: Text = None,
-        tag: Annotated[tuple[str, ...], Query(max_length=64, description="Has all of these.")] = (),
+        tag: Annotated[tuple[str, ...], Query(max_length=64, description="Has all of these tags.")] = (),
         sut: Text = None,
         host: Text = None,
         frame_size: Text = None,
-        path: Annotated[Literal["PVP", "PVVP", "EXT"] | None, Query(description="NFVbench's name of it.")] = None,
+        path: Annotated[Literal["PVP", "PVVP", "EXT"] | None, Query(description="NFVbench's service chain.")] = None,
         chains: Annotated[int | None, Query(ge=1, le=LARGEST)] = None,
         status: Annotated[Literal["complete", "interrupted", "timed_out", "failed"] | None, Query()] = None,
-        source: Annotated[Source | None, Query(description="Who measured.")] = None,
+        source: Annotated[ResultSource | None, Query(description="Tool that measured.")] = None,
         since: When = None,
         until: When = None,
         sort: Annotated[
             str,
             Query(
                 max_length=200,
-                description="`newest`, `oldest`, `label`, `sut`, `host`, or a measure, as `ndr`: the best first.",
+                description="`newest`, `oldest`, `label`, `sut`, `host`, or a metric, e.g. `ndr`: best first.",
             ),
         ] = NEWEST,
-        limit: Annotated[int, Query(ge=1, le=1000, description="How many at most.")] = 50,
-        offset: Annotated[int, Query(ge=0, le=LARGEST, description="How many are left out.")] = 0,
-    ) -> Results:
-        wanted = Filter(
+        limit: Annotated[int, Query(ge=1, le=1000, description="Page size.")] = 50,
+        offset: Annotated[int, Query(ge=0, le=LARGEST, description="Number of results to skip.")] = 0,
+    ) -> ResultList:
+        wanted = ResultFilter(
             text=text,
             label=label,
             tags=tag,
@@ -107,50 +107,50 @@ def lookup_routes(base: Base) -> APIRouter:
             limit=limit,
             offset=offset,
         )
-        return await run_in_threadpool(_find, base, wanted)
+        return await run_in_threadpool(_find, config, wanted)
 
-    @router.get("/{run_id}", summary="A result in one row", responses=described(404))
-    async def get_row(run_id: str) -> Row:
-        return await run_in_threadpool(_row, base, run_id)
+    @router.get("/{run_id}", summary="Summary of a result", responses=describe_errors(404))
+    async def get_row(run_id: str) -> ResultRow:
+        return await run_in_threadpool(_row, config, run_id)
 
-    @router.get("/{run_id}/file", summary="The result's file, as it was written", responses=described(404))
+    @router.get("/{run_id}/file", summary="Stored file of a result", responses=describe_errors(404))
     async def get_file(run_id: str) -> FileResponse:
-        row = await run_in_threadpool(_row, base, run_id)
+        row = await run_in_threadpool(_row, config, run_id)
         return FileResponse(row.file, media_type="application/json")
 
-    @router.post("/{run_id}/tags", summary="Give a result tags, or take some from it", responses=described(404, 422))
-    async def change_tags(run_id: str, change: TagChange) -> Tags:
-        return Tags(tags=await run_in_threadpool(_change, base, run_id, change))
+    @router.post("/{run_id}/tags", summary="Add or remove tags of a result", responses=describe_errors(404, 422))
+    async def change_tags(run_id: str, change: TagChange) -> ResultTags:
+        return ResultTags(tags=await run_in_threadpool(_change, config, run_id, change))
 
     return router
 
 
-def _find(base: Base, wanted: Filter) -> Results:
-    with _index(base) as index:
+def _find(config: ServerConfig, wanted: ResultFilter) -> ResultList:
+    with _index(config) as index:
         rows, count = index.list(wanted), index.count(wanted)
         problems = (*index.warnings, *index.problems)
     end = wanted.offset + len(rows)
-    return Results(
+    return ResultList(
         results=rows, total_count=count, next_offset=end if rows and end < count else None, problems=problems
     )
 
 
-def _row(base: Base, run_id: str) -> Row:
-    with _index(base) as index:
+def _row(config: ServerConfig, run_id: str) -> ResultRow:
+    with _index(config) as index:
         row = index.find(run_id)
     if row is None:
-        raise Problem(404, f"result {run_id[:60]!r} asked, there is none of that id; GET {PREFIX} lists them")
+        raise Problem(404, f"result {run_id[:60]!r} not found; list results with GET {PREFIX}")
     return row
 
 
-def _change(base: Base, run_id: str, change: TagChange) -> tuple[str, ...]:
-    _row(base, run_id)
+def _change(config: ServerConfig, run_id: str, change: TagChange) -> tuple[str, ...]:
+    _row(config, run_id)
     try:
-        with _index(base) as index:
+        with _index(config) as index:
             return index.tag(run_id, change.add, change.remove)
     except ConfigError as error:
         raise Problem(422, str(error)) from None
 
 
-def _index(base: Base) -> Index:
-    return open_index(base.results_dir, base.results_index)
+def _index(config: ServerConfig) -> Index:
+    return open_index(config.results_dir, config.results_index)

@@ -1,4 +1,4 @@
-"""What runs of the server left behind, read from the results directory when somebody asks."""
+"""Results of the server's runs, read from the results directory on request."""
 
 import contextlib
 import functools
@@ -8,33 +8,33 @@ from pathlib import Path
 from nodrop import store
 from nodrop.errors import ConfigError
 from nodrop.model.base import Value
-from nodrop.model.chain_counts import ChainCounts, chain_counts
+from nodrop.model.chain_counts import ChainCounts, count_by_chain
 from nodrop.model.latency import LatencyFigures
 from nodrop.model.result import RunResult
 from nodrop.model.trial import TrialResult
 from nodrop.server.rest.problem import Problem
-from nodrop.server.rest.schemas import Entry
+from nodrop.server.rest.schemas import RunEntry
 
 
-class WayCounts(Value):
-    """Frames of one chain in one trial, one way."""
+class ChainDirectionCounts(Value):
+    """Frames of one direction of one chain in one trial."""
 
     chain: int
     """From 0."""
     tx_port: int
-    """The tester's port they left by."""
+    """Transmitting tester port."""
     rx_port: int
-    """And came back to."""
+    """Receiving tester port."""
     intended_count: int
-    """Frames that the load and the duration ask for."""
+    """Frames for the intended load and duration."""
     offered_count: int
-    """Frames that left the tester."""
+    """Frames sent by the tester."""
     received_count: int
-    """Distinct frames that came back."""
+    """Distinct frames received."""
     lost_count: int
-    """Those that did not."""
+    """Frames not received."""
     latency: LatencyFigures | None
-    """Null where nothing arrived, or only that of several chains together is known."""
+    """Null if nothing arrived, or if latency is known only for several chains together."""
 
 
 class TrialChains(Value):
@@ -44,11 +44,11 @@ class TrialChains(Value):
     frame_size: str
     trial_index: int
     phase: str
-    """What the trial was for."""
+    """Purpose of the trial."""
     intended_load_pps: float
-    """Aggregate over all chains and directions."""
+    """Frames per second, aggregate over all chains and directions."""
     duration_s: float
-    chains: tuple[WayCounts, ...]
+    chains: tuple[ChainDirectionCounts, ...]
 
 
 class Chains(Value):
@@ -57,15 +57,12 @@ class Chains(Value):
     trials: tuple[TrialChains, ...]
 
 
-def load_results(entry: Entry, results_dir: str) -> tuple[RunResult, ...]:
-    """Everything a run has stored. Raises Problem when there is nothing, or it cannot be read."""
+def load_results(entry: RunEntry, results_dir: str) -> tuple[RunResult, ...]:
+    """Load all results of a run. Raises Problem if it has none, or one is unreadable."""
     if not entry.run_ids:
-        why = (
-            f"it has none: {entry.error or entry.state}"
-            if entry.state.is_over
-            else "it has none yet; follow its events"
-        )
-        raise Problem(409, f"the result of run {entry.id} asked, {why}")
+        reason = entry.error or entry.state
+        problem = f"has no result: {reason}" if entry.state.is_over else "has no result yet; follow its events"
+        raise Problem(409, f"run {entry.id} {problem}")
     try:
         return _load(results_dir, entry.run_ids)
     except ConfigError as error:
@@ -74,12 +71,12 @@ def load_results(entry: Entry, results_dir: str) -> tuple[RunResult, ...]:
 
 @functools.lru_cache(maxsize=2)
 def _load(results_dir: str, run_ids: tuple[str, ...]) -> tuple[RunResult, ...]:
-    """Kept, as results never change: who asks again and again shall not take CPU time from a measurement."""
+    """Load results, cached since they never change: repeated requests must not take CPU time from a measurement."""
     return tuple(store.load(Path(results_dir) / run_id) for run_id in run_ids)
 
 
-def last_results(entries: Iterable[Entry], results_dir: str) -> tuple[RunResult, ...]:
-    """What the last run left that left anything that can be read; nothing when there is none."""
+def find_last_results(entries: Iterable[RunEntry], results_dir: str) -> tuple[RunResult, ...]:
+    """Return the results of the last run with readable results, if any."""
     for entry in entries:
         if entry.state.is_over and entry.run_ids:
             with contextlib.suppress(Problem):
@@ -87,8 +84,8 @@ def last_results(entries: Iterable[Entry], results_dir: str) -> tuple[RunResult,
     return ()
 
 
-def result_file(entry: Entry, results_dir: str, frame_size: str | None, repeat: int | None = None) -> Path:
-    """The file of one result. Raises Problem when there is none, or several and nothing says which."""
+def find_result_file(entry: RunEntry, results_dir: str, frame_size: str | None, repeat: int | None = None) -> Path:
+    """Return the file of one result. Raises Problem if none or several match."""
     results = load_results(entry, results_dir)
     chosen = [
         result
@@ -98,16 +95,16 @@ def result_file(entry: Entry, results_dir: str, frame_size: str | None, repeat: 
     if len(chosen) != 1:
         several = any(result.plan.repeat_count > 1 for result in results)
         each = "frame size and repeat" if several else "frame size"
-        asked = ", ".join(
+        choices = ", ".join(
             f"frame_size={result.plan.frame_size}{f'&repeat={result.plan.repeat}' if several else ''}"
             for result in results
         )
-        raise Problem(422, f"the result of run {entry.id} asked, it has one for each {each}; ask for one of {asked}")
+        raise Problem(422, f"run {entry.id} has one result per {each}; select one of {choices}")
     return Path(results_dir) / chosen[0].run_id / store.RESULT_FILE
 
 
-def chains_of(results: Iterable[RunResult]) -> Chains:
-    """Per-chain counts of every trial."""
+def collect_chains(results: Iterable[RunResult]) -> Chains:
+    """Collect the per-chain counts of every trial."""
     return Chains(trials=tuple(_trial(result, trial) for result in results for trial in result.trials))
 
 
@@ -120,12 +117,12 @@ def _trial(result: RunResult, trial: TrialResult) -> TrialChains:
         phase=trial.phase,
         intended_load_pps=trial.trial.intended_load_pps,
         duration_s=trial.duration_s,
-        chains=tuple(_way(counts) for counts in chain_counts(plan.traffic, trial, plan.percentiles)),
+        chains=tuple(_direction(counts) for counts in count_by_chain(plan.traffic, trial, plan.percentiles)),
     )
 
 
-def _way(counts: ChainCounts) -> WayCounts:
-    return WayCounts(
+def _direction(counts: ChainCounts) -> ChainDirectionCounts:
+    return ChainDirectionCounts(
         chain=counts.chain,
         tx_port=counts.tx_port,
         rx_port=counts.rx_port,

@@ -1,4 +1,4 @@
-"""What the server knows of a run: nouns of /api/v1 and of the journal."""
+"""Values of /api/v1 and of the journal."""
 
 from enum import StrEnum
 from typing import Any
@@ -6,95 +6,94 @@ from typing import Any
 from nodrop.model.base import Value
 
 
-class State(StrEnum):
-    """How far a run is, or how it ended."""
+class LifecycleState(StrEnum):
+    """State of a run of the server."""
 
     QUEUED = "queued"
-    """It waits for those before it."""
+    """Waiting for the runs ahead."""
     RUNNING = "running"
     COMPLETE = "complete"
     FAILED = "failed"
     CANCELLED = "cancelled"
-    """Somebody asked for its end."""
+    """Cancelled by a client."""
     INTERRUPTED = "interrupted"
-    """The server ended, or was stopped, while it went on."""
+    """The server ended during the run."""
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing more will come of it."""
-        return self not in (State.QUEUED, State.RUNNING)
+        """Whether the run has ended."""
+        return self not in (LifecycleState.QUEUED, LifecycleState.RUNNING)
 
 
-class Entry(Value):
-    """A run as the journal keeps it."""
+class RunEntry(Value):
+    """A run in the journal."""
 
     id: str
     """32 hexadecimal digits."""
-    state: State
+    state: LifecycleState
     asked: dict[str, Any]
-    """The body that asked for it."""
+    """The request body."""
     created_at: str
-    """UTC, ISO 8601; so are the others."""
+    """UTC, ISO 8601, like the other times."""
     started_at: str | None = None
     ended_at: str | None = None
     exit_code: int | None = None
-    """What `nodrop run` would have ended with; null until it is over."""
+    """Exit code of `nodrop run`; null until the end."""
     error: str | None = None
-    """What stopped it, as a sentence."""
+    """Reason for a failure or an early end."""
     run_ids: tuple[str, ...] = ()
-    """Its results in the results directory, one for each frame size that was begun."""
+    """Results in the results directory, one per started run of the suite."""
     fetched: bool = False
-    """Whether NFVbench's /status has told its end."""
+    """Whether NFVbench's /status has reported the end."""
 
 
 class RunView(Value):
-    """A run as /api/v1 shows it."""
+    """A run in /api/v1."""
 
     id: str
     """32 hexadecimal digits."""
-    state: State
-    """How far it is, or how it ended."""
+    state: LifecycleState
+    """State of the run."""
     place: int | None
-    """Its place in the queue, 1 is next; null unless it is queued."""
+    """Position in the queue, 1 is next; null unless queued."""
     asked: dict[str, Any]
-    """The body that asked for it."""
+    """The request body."""
     created_at: str
     """UTC, ISO 8601."""
     started_at: str | None
-    """Null until it begins."""
+    """Null until the start."""
     ended_at: str | None
-    """Null until it is over."""
+    """Null until the end."""
     exit_code: int | None
-    """What `nodrop run` would have ended with; null until it is over."""
+    """Exit code of `nodrop run`; null until the end."""
     error: str | None
-    """What stopped it."""
+    """Reason for a failure or an early end."""
     run_ids: tuple[str, ...]
-    """Its results, one for each frame size that was begun."""
+    """Results, one per started run of the suite."""
 
 
 class RunList(Value):
-    """Some of the runs, newest first."""
+    """A page of runs, newest first."""
 
     runs: tuple[RunView, ...]
     next: str | None
-    """What to give as `before` for those that follow; null at the end."""
+    """`before` of the next page; null at the end."""
     total_count: int
-    """All there are."""
+    """Number of all runs."""
 
 
 class Health(Value):
-    """Whether the server does its work."""
+    """Health of the server."""
 
     status: str = "ok"
     version: str
-    """nodrop's."""
+    """nodrop's version."""
     running: str | None
-    """The run that goes on."""
+    """Id of the running run."""
     queued_count: int
-    """Those that wait."""
+    """Number of waiting runs."""
 
 
-def view(entry: Entry, place: int | None) -> RunView:
-    """A run with its place in the queue."""
-    kept = entry.model_dump(exclude={"fetched"})
-    return RunView(**kept, place=place)
+def make_run_view(entry: RunEntry, place: int | None) -> RunView:
+    """Return a run with its position in the queue."""
+    return RunView(**entry.model_dump(exclude={"fetched"}), place=place)

@@ -1,41 +1,41 @@
-"""A body over the server's own configuration, to what will be done: the server checks, the worker does it."""
+"""The server's configuration, and the plans of a request body on top of it."""
 
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nodrop.config.load import Written, load
+from nodrop.config.load import NamedMapping, load
 from nodrop.model.base import Value
 from nodrop.model.plan import Plan
-from nodrop.run.local_planning import plans_here
+from nodrop.run.local_planning import make_plans
 
 BODY = "request body"
-"""What errors call it."""
+"""Name of the source in errors."""
 
 
-class Base(Value):
-    """What every run of a server has in common."""
+class ServerConfig(Value):
+    """The settings that all runs of a server share."""
 
-    config: tuple[str, ...] = ()
-    """Configuration files or texts, later ones win; a body wins over all."""
+    sources: tuple[str, ...] = ()
+    """Configuration files or texts; later ones take precedence, a request body over all of them."""
     results_dir: str
-    """Absolute."""
+    """Absolute path."""
     results_index: str | None = None
-    """Database that holds the index of results; None: a file beside them."""
+    """URL of the database of the results index; None: a file in the results directory."""
 
 
-def make_base(config: Sequence[str], results_dir: str | None) -> Base:
-    """What a server is started with, looked through. Raises ConfigError."""
+def make_server_config(config: Sequence[str], results_dir: str | None) -> ServerConfig:
+    """Validate the server's configuration. Raises ConfigError."""
     loaded = load(config, {"results_dir": results_dir} if results_dir else {})
     sources = tuple(str(Path(source).absolute()) if os.path.isfile(source) else source for source in config)  # noqa: PTH113
     directory = str(Path(loaded.results_dir).absolute())
-    return Base(config=sources, results_dir=directory, results_index=loaded.results_index)
+    return ServerConfig(sources=sources, results_dir=directory, results_index=loaded.results_index)
 
 
-def plans_of(base: Base, body: Mapping[str, Any], *, asks_trex: bool = False) -> tuple[Plan, ...]:
+def make_request_plans(server: ServerConfig, body: Mapping[str, Any], *, query_trex: bool = False) -> tuple[Plan, ...]:
     """Everything that a body asks to be run, decided: a plan for each frame size; complete once a TRex server was
     asked, where there is one. Raises ConfigError.
     """
-    config = load([*base.config, Written(BODY, body)], {"results_dir": base.results_dir})
-    return plans_here(config, asks_trex=asks_trex)
+    config = load([*server.sources, NamedMapping(BODY, body)], {"results_dir": server.results_dir})
+    return make_plans(config, query_trex=query_trex)

@@ -1,4 +1,4 @@
-"""Who is logged in: browsers that showed a token once and hold a cookie since, which is not the token."""
+"""Login sessions: a browser presents a token once and then holds a cookie that is not the token."""
 
 import collections
 import secrets
@@ -9,34 +9,34 @@ from nodrop.server.rest.problem import Problem
 from nodrop.server.rest.tokens import Tokens
 
 SESSION_S = 12 * 3600.0
-"""How long a login lasts."""
+"""Lifetime of a session."""
 SESSIONS_MAX = 1000
 GUESSES_MAX = 10
-"""Wrong tokens from one address within a window, before it has to wait."""
+"""Wrong tokens allowed from one address within a window."""
 WINDOW_S = 60.0
 ADDRESSES_MAX = 10_000
 
 
 class Sessions:
-    """The logins of one server; they end with it."""
+    """The sessions of one server process."""
 
     def __init__(self, tokens: Tokens, clock: Callable[[], float] = time.monotonic) -> None:
         self._tokens = tokens
         self._clock = clock
         self._ends: dict[str, float] = {}
-        """When each session is over, oldest first."""
+        """Expiry time of each session, oldest first."""
         self._guesses: collections.OrderedDict[str, list[float]] = collections.OrderedDict()
 
     def open(self, token: str, address: str) -> str | None:
-        """A new session for whoever shows a token; None where it is not one of ours.
+        """Open a session for a valid token; None if the token is wrong.
 
-        Raises: Problem when this address has guessed too often.
+        Raises: Problem after too many wrong tokens from this address.
         """
         now = self._clock()
-        recent = [moment for moment in self._guesses.get(address, []) if moment > now - WINDOW_S]
+        recent = [time_s for time_s in self._guesses.get(address, []) if time_s > now - WINDOW_S]
         if len(recent) >= GUESSES_MAX:
-            raise Problem(429, f"a login asked, {GUESSES_MAX} tokens from {address} were wrong; wait a minute")
-        if not self._tokens.knows(token.encode()):
+            raise Problem(429, f"too many wrong tokens from {address} ({GUESSES_MAX}); wait a minute")
+        if not self._tokens.is_valid(token.encode()):
             self._guesses[address] = [*recent, now]
             self._guesses.move_to_end(address)
             if len(self._guesses) > ADDRESSES_MAX:
@@ -48,10 +48,10 @@ class Sessions:
             del self._ends[next(iter(self._ends))]
         return session
 
-    def knows(self, session: str | None) -> bool:
-        """Whether somebody is logged in by that name."""
+    def is_open(self, session: str | None) -> bool:
+        """Return whether a session exists and has not expired."""
         return session is not None and self._ends.get(session, 0.0) > self._clock()
 
     def close(self, session: str | None) -> None:
-        """Log out."""
+        """Close a session, if it exists."""
         self._ends.pop(session or "", None)

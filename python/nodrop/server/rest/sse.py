@@ -1,4 +1,4 @@
-"""Server-sent events, as browsers and `curl -N` take them (HTML Living Standard, section 9.2)."""
+"""Server-sent events (HTML Living Standard, section 9.2)."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -6,40 +6,40 @@ from typing import Any, NamedTuple
 
 EVENT_STREAM = "text/event-stream"
 KEEP_ALIVE = ": nothing new\n\n"
-"""A comment, so that nobody in between takes the connection for dead."""
+"""A comment that keeps proxies from closing an idle connection."""
 
 
-TOLD_SCHEMA = {
+EVENT_SCHEMA = {
     "type": "object",
     "description": "An event.",
     "properties": {
-        "id": {"type": "string", "description": "Its number, from 1."},
-        "event": {"type": "string", "description": "What happened: docs/reference/rest.md has the names."},
-        "data": {"type": "string", "description": "What there is to know of it, as JSON."},
+        "id": {"type": "string", "description": "Number of the event, from 1."},
+        "event": {"type": "string", "description": "Name of the event; docs/reference/rest.md lists the names."},
+        "data": {"type": "string", "description": "Content of the event as JSON."},
     },
     "required": ["id", "event", "data"],
 }
 
 
-class Told(NamedTuple):
-    """An event as it was heard."""
+class StreamEvent(NamedTuple):
+    """A received event."""
 
     number: int
     name: str
     content: Any
 
 
-def event_text(numbered_line: tuple[int, bytes] | None) -> str:
-    """An event of the journal, or of its absence, as it is sent."""
+def format_event(numbered_line: tuple[int, bytes] | None) -> str:
+    """Encode an event of the journal; None: a keep-alive comment."""
     if numbered_line is None:
         return KEEP_ALIVE
     number, line = numbered_line
-    told = json.loads(line)
-    return f"id: {number}\nevent: {told['event']}\ndata: {json.dumps(told['data'])}\n\n"
+    event = json.loads(line)
+    return f"id: {number}\nevent: {event['event']}\ndata: {json.dumps(event['data'])}\n\n"
 
 
-def events_of(lines: Iterable[str]) -> Iterator[Told]:
-    """Events out of the lines of a stream."""
+def parse_events(lines: Iterable[str]) -> Iterator[StreamEvent]:
+    """Parse the events in the lines of a stream."""
     fields: dict[str, str] = {}
     for line in lines:
         text = line.rstrip("\r\n")
@@ -47,5 +47,5 @@ def events_of(lines: Iterable[str]) -> Iterator[Told]:
             name, _, value = text.partition(":")
             fields[name] = value.removeprefix(" ")
         elif "data" in fields:
-            yield Told(int(fields.get("id", 0)), fields.get("event", "message"), json.loads(fields["data"]))
+            yield StreamEvent(int(fields.get("id", 0)), fields.get("event", "message"), json.loads(fields["data"]))
             fields = {}
