@@ -1,4 +1,4 @@
-"""Bringing the path under test up and down."""
+"""Stages: each brings the path under test up and takes it down."""
 
 from typing import TYPE_CHECKING
 
@@ -8,9 +8,9 @@ if TYPE_CHECKING:
 
 
 def open_stage(plan: "Plan", run_id: str, on_staging: "OnProgress") -> "Stage":
-    """Return the stage of a plan, to be entered as a context manager.
+    """Return the stage of a plan, a context manager that brings it up on entry.
 
-    Only the stage in use is imported: the cloud's takes long to load.
+    Only the module of the stage in use is imported: OpenStack's takes long to load.
 
     Args:
         plan: the run's plan.

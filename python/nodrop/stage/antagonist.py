@@ -1,7 +1,7 @@
-"""Noisy neighbours: stress-ng, pinned, for as long as a lab stands.
+"""Noisy neighbors: stress-ng pinned to CPUs while a lab is up.
 
-stress-ng is what the field loads CPUs, memory and caches with. It ends with the lab, with the lab's own process even
-when that is killed, and by itself after a day.
+stress-ng is the usual load generator for CPUs, memory and caches. It ends with the lab, with the holder process even
+if that is killed, and by itself after a day.
 
 Source: ETSI GS NFV-PER 001 clause 8.2.2.5, option 1; stress-ng(1).
 """
@@ -32,20 +32,20 @@ DURATION_MAX = "24h"
 READY_TIMEOUT_S = 10.0
 POLL_S = 0.02
 BUSY_TICKS = 2
-"""Clock ticks a stressor has been at work for when it counts as begun."""
+"""CPU time of a stressor, in clock ticks, from which it counts as started."""
 
 
 def is_installed() -> bool:
-    """Whether there is the program for it."""
+    """Return whether stress-ng is installed."""
     return shutil.which(PROGRAM) is not None
 
 
 @contextlib.contextmanager
-def running_antagonists(antagonist: Sequence[Antagonist]) -> Iterator[tuple[SutChild, ...]]:
-    """These, at work; ended on exit. Raises StageError with what is missing, or what one of them said."""
+def running_antagonists(antagonists: Sequence[Antagonist]) -> Iterator[tuple[SutChild, ...]]:
+    """Start antagonists, wait until they are busy, and end them on exit. Raises StageError with the cause."""
     children: list[SutChild] = []
     try:
-        for each in antagonist:
+        for each in antagonists:
             children.append(_start(each))
         deadline = time.monotonic() + READY_TIMEOUT_S
         for child in children:
@@ -58,7 +58,7 @@ def running_antagonists(antagonist: Sequence[Antagonist]) -> Iterator[tuple[SutC
 def _start(antagonist: Antagonist) -> SutChild:
     program = shutil.which(PROGRAM)
     if program is None:
-        raise StageError(f"antagonist {antagonist.kind} asked, it needs {PROGRAM}; {INSTALL}")
+        raise StageError(f"antagonist {antagonist.kind}: {PROGRAM} is not installed; {INSTALL}")
     parent = os.getpid()
     command = [
         program,
@@ -73,9 +73,10 @@ def _start(antagonist: Antagonist) -> SutChild:
         command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
-        cwd="/tmp",  # it makes a directory of its own there
+        cwd="/tmp",  # stress-ng creates a directory of its own in its working directory
         start_new_session=True,
-        # It ends its stressors when it is asked to end, not when it is killed. The lab's process has one thread.
+        # On SIGTERM stress-ng ends its stressors, on SIGKILL it leaves them. preexec_fn is safe: the holder has one
+        # thread.
         preexec_fn=lambda: signal_on_parent_exit(parent, signal.SIGTERM),  # noqa: PLW1509
     )
     return SutChild(
@@ -88,19 +89,21 @@ def _start(antagonist: Antagonist) -> SutChild:
 def _await_busy(child: SutChild, deadline: float) -> None:
     while not _is_busy(child.pid):
         if child.has_ended():
-            raise StageError(f"{child.what} asked, {child.describe_end()}; try {PROGRAM} by hand")
+            raise StageError(
+                f"{child.description} did not start: {child.describe_end()}; run {PROGRAM} by hand to see why"
+            )
         if time.monotonic() > deadline:
-            raise StageError(f"{child.what} asked, it has not begun within {READY_TIMEOUT_S:g} s; free CPU time")
+            raise StageError(f"{child.description} used no CPU time within {READY_TIMEOUT_S:g} s; free CPU time")
         time.sleep(POLL_S)
 
 
 def _is_busy(pid: int) -> bool:
-    """Whether its stressors have had CPU time."""
+    """Return whether its stressors have used CPU time."""
     return any(_ticks(int(stressor)) >= BUSY_TICKS for stressor in _read(f"/proc/{pid}/task/{pid}/children").split())
 
 
 def _ticks(pid: int) -> int:
-    """CPU time so far: fields 14 and 15 of /proc/<pid>/stat, with that of its own children."""
+    """Return CPU time so far (fields 14 and 15 of /proc/<pid>/stat), its descendants included."""
     fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
     own = sum(map(int, fields[11:13])) if fields else 0
     return own + sum(_ticks(int(child)) for child in _read(f"/proc/{pid}/task/{pid}/children").split())

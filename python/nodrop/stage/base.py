@@ -1,4 +1,4 @@
-"""The one interface of all stages."""
+"""The interface of all stages."""
 
 from collections.abc import Sequence
 from typing import Protocol, Self
@@ -7,34 +7,34 @@ from nodrop.model.facts import StageFacts
 
 
 class OnProgress(Protocol):
-    """Hears how far a stage is that takes its time."""
+    """Receives the progress of a stage that takes long to come up."""
 
     def __call__(self, text: str, done_count: int, count: int, /) -> None:
-        """Steps taken, of how many."""
+        """Report the current step, the number of steps done and their total."""
 
 
 def ignore_progress(_text: str, _done_count: int, _count: int) -> None:
-    """Tells nobody."""
+    """Discard progress."""
 
 
 class Stage(Protocol):
-    """A path under test as a context manager: up on entry, down on exit whatever happened."""
+    """A path under test as a context manager: brought up on entry, always taken down on exit."""
 
     def __enter__(self) -> Self:
-        """Bring it up. Raises StageError with what was asked, found and what to do."""
+        """Bring the path up. Raises StageError with the problem and its fix."""
 
     def __exit__(self, *exc: object) -> None:
         """Take down everything that was brought up; never raises."""
 
     @property
     def facts(self) -> StageFacts:
-        """What stands now."""
+        """Facts of the path while it is up."""
 
     def restage(self, chains: Sequence[int]) -> bool:
-        """Make these chains anew, through which nothing passes.
+        """Re-create chains that pass no frames.
 
-        Returns: whether that was done; False where it cannot be, or was done once already. Raises StageError.
+        Returns: whether they were re-created; False if this stage cannot, or has done so before. Raises StageError.
         """
 
     def check_alive(self) -> None:
-        """Raise StageError when the path has fallen down since. Cheap: called several times a second."""
+        """Raise StageError if the path is no longer up. Cheap: called several times a second."""

@@ -1,4 +1,4 @@
-"""What this machine allows, found out by trying: each check takes a moment, leaves nothing, and never raises."""
+"""Checks of what this machine allows, by trying it: each is quick, leaves nothing behind and never raises."""
 
 import contextlib
 import os
@@ -21,11 +21,11 @@ ETH_P_ALL = 0x0003
 PROGRAM_TIMEOUT_S = 5.0
 
 RECOMMENDED_KERNEL = (4, 20)
-"""PACKET_IGNORE_OUTGOING, which keeps a tester port from hearing what it sends, came with Linux 4.20 (packet(7))."""
+"""Linux 4.20 added PACKET_IGNORE_OUTGOING, which keeps a tester port from receiving its own frames (packet(7))."""
 RECOMMENDED_CORES = 2
 RECOMMENDED_MEMORY_BYTES = 512 * 2**20
 CHEAP_CLOCKS = frozenset({"tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page"})
-"""Clock sources that are read without entering the kernel."""
+"""Clock sources that are read without a system call."""
 STEAL_MAX_RATIO = 0.01
 
 
@@ -35,14 +35,14 @@ class CapabilityCheck(Value):
     name: str
     ok: bool
     required: bool
-    """Without it the default run does not work; otherwise results may only be worse."""
+    """Whether the default run fails without it; otherwise results may only be less precise."""
     found: str
     remedy: str = ""
-    """What to do when it is not ok."""
+    """What to do if the check fails."""
 
 
 def all_checks() -> tuple[Callable[[], CapabilityCheck], ...]:
-    """Every check, in the order a person wants to read them."""
+    """Return every check, in reading order."""
     return (
         check_kernel,
         check_namespaces,
@@ -59,7 +59,7 @@ def all_checks() -> tuple[Callable[[], CapabilityCheck], ...]:
 
 
 def check_kernel() -> CapabilityCheck:
-    """Kernel version."""
+    """Check the kernel version."""
     release = platform.release()
     version = tuple(int(number) for number in re.findall(r"\d+", release)[:2])
     return CapabilityCheck(
@@ -72,7 +72,7 @@ def check_kernel() -> CapabilityCheck:
 
 
 def check_namespaces() -> CapabilityCheck:
-    """Whether a process may have network namespaces of its own."""
+    """Check that this process may create network namespaces."""
     privilege, refusal = _try_in_child(namespace.unshare_lab)
     found = {
         namespace.ROOT: "network namespace with this user's own rights",
@@ -84,13 +84,13 @@ def check_namespaces() -> CapabilityCheck:
 
 
 def check_packet_sockets() -> CapabilityCheck:
-    """Whether AF_PACKET works inside such a namespace."""
+    """Check that AF_PACKET works inside a new namespace."""
     found, refusal = _try_in_child(_open_packet_socket)
     return CapabilityCheck(name="AF_PACKET", ok=not refusal, required=True, found=found or "refused", remedy=refusal)
 
 
 def check_lab() -> CapabilityCheck:
-    """Whether the whole wiring of a lab comes up: veth pairs and a bridge."""
+    """Check that a lab of veth pairs and a bridge comes up."""
     near, far = (ForwarderPort(interface=name, mac="", peer_mac="") for name in ("sut0", "sut1"))
     plan = LabPlan(sut="bridge", sut_queue_slots=64, forwarders=(Forwarder(ports=(near, far)),))
     refusal = ""
@@ -104,21 +104,21 @@ def check_lab() -> CapabilityCheck:
 
 
 def check_engine() -> CapabilityCheck:
-    """Whether the packet engine is installed and runs."""
+    """Check that the packet engine is installed and runs."""
     return _check_program("engine", "nodrop-engine", GeneratorError)
 
 
 def check_vnf() -> CapabilityCheck:
-    """Whether the default SUT is installed and runs."""
+    """Check that the default SUT is installed and runs."""
     return _check_program("VNF", "nodrop-vnf", StageError)
 
 
 def check_cores() -> CapabilityCheck:
-    """CPUs this process may use."""
+    """Check the number of CPUs this process may use."""
     count = len(os.sched_getaffinity(0))
     meaning = {
-        1: "tester and SUT take turns on one core: rates are those of the sharing, expect loss and wide bounds",
-        2: "one for the tester, one for the SUT; whatever else runs here shows in the results",
+        1: "tester and SUT share one core, so rates depend on the sharing; expect loss and wide bounds",
+        2: "one for the tester, one for the SUT; any other load on this machine affects the results",
     }
     return CapabilityCheck(
         name="cores",
@@ -130,7 +130,7 @@ def check_cores() -> CapabilityCheck:
 
 
 def check_memory() -> CapabilityCheck:
-    """Memory of the machine."""
+    """Check the memory size."""
     found = read_host().memory_bytes
     return CapabilityCheck(
         name="memory",
@@ -142,7 +142,7 @@ def check_memory() -> CapabilityCheck:
 
 
 def check_clock() -> CapabilityCheck:
-    """Whether time is cheap to read and runs evenly on all cores."""
+    """Check that the clock is cheap to read and steady across cores."""
     source = read_text(CLOCK_SOURCE) or "unknown"
     flags = cpu_flags()
     steady = " and ".join(flag for flag in ("constant_tsc", "nonstop_tsc") if flag in flags)
@@ -150,13 +150,13 @@ def check_clock() -> CapabilityCheck:
         name="clock",
         ok=source in CHEAP_CLOCKS,
         required=False,
-        found=f"{source}, {steady or 'CPU promises nothing about its TSC'}",
-        remedy=f"choose a clock source that is read without a system call; this machine has: {_clock_sources()}",
+        found=f"{source}, {steady or 'the CPU does not guarantee a steady TSC'}",
+        remedy=f"choose a clock source that is read without a system call; available: {_clock_sources()}",
     )
 
 
 def check_cpu_steal() -> CapabilityCheck:
-    """Share of CPU time that a hypervisor gave to others since boot."""
+    """Check the share of CPU time that the hypervisor gave to other guests since boot."""
     ticks = [int(field) for field in read_text(Path("/proc/stat")).splitlines()[0].split()[1:9]]
     ratio = ticks[7] / max(1, sum(ticks))
     return CapabilityCheck(
@@ -164,19 +164,19 @@ def check_cpu_steal() -> CapabilityCheck:
         ok=ratio < STEAL_MAX_RATIO,
         required=False,
         found=f"{ratio:.2%} of CPU time since boot",
-        remedy="measure on a host that is not overbooked: a stolen moment looks like loss",
+        remedy="measure on a host that is not overcommitted: stolen CPU time looks like loss",
     )
 
 
 def check_frequency_governor() -> CapabilityCheck:
-    """Whether the CPU keeps its clock rate."""
+    """Check that the CPU runs at a fixed frequency."""
     governor = read_text(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"))
     return CapabilityCheck(
         name="CPU governor",
         ok=governor in ("", "performance"),
         required=False,
-        found=governor or "none: this system does not let the kernel choose a clock rate",
-        remedy="cpupower frequency-set --governor performance, for rates that repeat",
+        found=governor or "none: the kernel does not control the CPU frequency",
+        remedy="run `cpupower frequency-set --governor performance` for repeatable rates",
     )
 
 
@@ -187,8 +187,8 @@ def _open_packet_socket() -> str:
             return "raw packet sockets inside the namespace"
     except OSError as error:
         raise StageError(
-            f"AF_PACKET socket asked, the kernel says: {error.strerror}; run a kernel with CONFIG_PACKET, "
-            "or add NET_RAW to the container's capabilities"
+            f"cannot open an AF_PACKET socket: {error.strerror}; run a kernel with CONFIG_PACKET, or add NET_RAW to "
+            "the container's capabilities"
         ) from error
 
 
@@ -204,16 +204,16 @@ def _check_program(name: str, program: str, error: type[NodropError]) -> Capabil
     except NodropError as missing:
         refusal = str(missing)
     except (OSError, subprocess.SubprocessError) as broken:
-        found, refusal = "does not run", f"{broken}; install nodrop again, for this machine"
+        found, refusal = "does not run", f"{broken}; reinstall nodrop for this machine"
     return CapabilityCheck(name=name, ok=not refusal, required=True, found=found, remedy=refusal)
 
 
 def _clock_sources() -> str:
-    return read_text(CLOCK_SOURCE.with_name("available_clocksource")) or "none it tells of"
+    return read_text(CLOCK_SOURCE.with_name("available_clocksource")) or "none reported"
 
 
 def _try_in_child(action: Callable[[], str]) -> tuple[str, str]:
-    """Result and refusal, one of them empty, of an action that would change this process: a child does it."""
+    """Run an action that changes its process in a child; return its result and its error message, one of them empty."""
     reader, writer = os.pipe()
     pid = os.fork()
     if not pid:
@@ -222,7 +222,7 @@ def _try_in_child(action: Callable[[], str]) -> tuple[str, str]:
     with os.fdopen(reader) as answer:
         result, _, refusal = answer.read().partition("\0")
     os.waitpid(pid, 0)
-    return result, refusal if result or refusal else "the trying process died"
+    return result, refusal if result or refusal else "the child process died"
 
 
 def _write_reply(action: Callable[[], str], writer: int) -> None:

@@ -1,4 +1,4 @@
-"""What this machine has of DPDK: whether the engine was built with it, the library to build it with, huge pages."""
+"""DPDK on this machine: support in the engine, the library to build it with, huge pages."""
 
 import json
 import subprocess
@@ -13,13 +13,13 @@ TIMEOUT_S = 5.0
 
 
 def describe_dpdk() -> str:
-    """In a few words."""
+    """Describe DPDK support in a few words."""
     built = "built in" if has_dpdk() else "not built in"
     return f"{built}; {describe_library()}; {describe_huge_pages()}"
 
 
 def has_dpdk() -> bool:
-    """Whether nodrop-engine was built with DPDK; False also where there is none that runs."""
+    """Return whether nodrop-engine was built with DPDK; False if it does not run."""
     try:
         program = find_binary("nodrop-engine", GeneratorError)
         said = subprocess.run(
@@ -31,21 +31,21 @@ def has_dpdk() -> bool:
 
 
 def describe_library() -> str:
-    """The libdpdk that pkg-config finds, which is what building it takes."""
+    """Return the version of the libdpdk that pkg-config finds, which is the one to build with."""
     try:
         asked = ["pkg-config", "--modversion", "libdpdk"]
         said = subprocess.run(asked, capture_output=True, text=True, timeout=TIMEOUT_S, check=True)
     except (OSError, subprocess.SubprocessError):
-        return "no libdpdk to build it with"
+        return "no libdpdk to build with"
     return f"libdpdk {said.stdout.strip()}"
 
 
 def describe_huge_pages(directory: Path = HUGE_PAGES) -> str:
-    """Those reserved, by size."""
+    """Return the reserved huge pages by size."""
     found = []
     for size in sorted(directory.glob("hugepages-*")):
         reserved = read_text(size / "nr_hugepages")
         if reserved not in ("", "0"):
             kib = int(size.name.removeprefix("hugepages-").removesuffix("kB"))
             found.append(f"{read_text(size / 'free_hugepages')} of {reserved} huge pages of {kib // 1024} MiB free")
-    return ", ".join(found) or "no huge pages, which only network cards need"
+    return ", ".join(found) or "no huge pages (needed for network cards only)"

@@ -1,6 +1,6 @@
-"""A SUT that is already there: nothing is brought up; the tester's ports are interfaces that somebody named.
+"""The stage of an external SUT: it checks the tester's interfaces and changes nothing.
 
-They are looked for in the network namespace that nodrop runs in. Ports of a TRex server are not looked at: it does.
+The interfaces are in nodrop's own network namespace. The ports of a TRex server are checked by the server.
 """
 
 import os
@@ -17,12 +17,12 @@ from nodrop.stage.lab_inspection import chain_facts
 IFF_UP = 1
 """Source: <linux/if.h>, netdevice(7)."""
 LINK_LOCAL_SCOPE = 253
-"""RT_SCOPE_LINK, of the addresses that interfaces give themselves (rtnetlink(7))."""
+"""RT_SCOPE_LINK, the scope of automatic link-local addresses (rtnetlink(7))."""
 
 
 def read_port_macs(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The interfaces' own MAC addresses. Raises StageError when one is not there."""
-    with links.netlink_for("interfaces of the tester") as netlink:
+    """Return the MAC addresses of interfaces. Raises StageError if one does not exist."""
+    with links.netlink_for("read the tester's interfaces") as netlink:
         return tuple(str(_link(netlink, name).get("address")) for name in names)
 
 
@@ -35,10 +35,10 @@ class ExternalStage:
         self._facts: StageFacts | None = None
 
     def __enter__(self) -> Self:
-        """Make sure that traffic can be sent there. Raises StageError with what was asked, found and what to do."""
+        """Check that the tester's interfaces can send. Raises StageError with the problem and its fix."""
         plan = self._plan
         if self._names:
-            with links.netlink_for("interfaces of the tester") as netlink:
+            with links.netlink_for("read the tester's interfaces") as netlink:
                 for name in self._names:
                     _check(netlink, name, plan)
         self._facts = StageFacts(
@@ -54,26 +54,26 @@ class ExternalStage:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        """Leave everything as it is."""
+        """Change nothing."""
 
     @property
     def facts(self) -> StageFacts:
-        """What is there."""
+        """Facts of the interfaces."""
         if not self._facts:
-            raise StageError("facts of the external SUT asked, it was not looked at; enter the stage first")
+            raise StageError("the external SUT has no facts before its stage is entered; enter the stage first")
         return self._facts
 
     def restage(self, chains: Sequence[int]) -> bool:  # noqa: ARG002 - there is nothing to gain by it
-        """It stands as it stands."""
+        """Return False: external chains cannot be re-created."""
         return False
 
     def check_alive(self) -> None:
-        """Raise StageError when a port is gone."""
+        """Raise StageError if an interface no longer exists."""
         for name in self._names:
             try:
                 socket.if_nametoindex(name)
             except OSError:
-                raise StageError(f"ports: {name} was there when the run began and is gone; bring it back") from None
+                raise StageError(f"ports: {name} disappeared during the run; restore it") from None
 
 
 def _link(netlink: Any, name: str) -> Any:
@@ -82,8 +82,8 @@ def _link(netlink: Any, name: str) -> Any:
     except OSError:
         there = ", ".join(sorted(other for _, other in socket.if_nameindex()))
         raise StageError(
-            f"ports: {name} asked, no such interface in this network namespace, which has {there}; name one of these, "
-            "or run nodrop where it is (ip netns exec)"
+            f"ports: {name} does not exist in this network namespace (interfaces: {there}); name one of these, or run "
+            "nodrop in its namespace (ip netns exec)"
         ) from None
     return netlink.get_links(index)[0]
 
@@ -91,12 +91,12 @@ def _link(netlink: Any, name: str) -> Any:
 def _check(netlink: Any, name: str, plan: LabPlan) -> None:
     link = _link(netlink, name)
     if not link["flags"] & IFF_UP:
-        raise StageError(f"ports: {name} asked, it is down; set it up first: ip link set {name} up")
+        raise StageError(f"ports: {name} is down; bring it up: ip link set {name} up")
     if link.get("IFLA_CARRIER") == 0:
-        raise StageError(f"ports: {name} asked, nothing is at the other end of its link; plug it in, or name another")
+        raise StageError(f"ports: {name} has no link; connect its other end, or name another interface")
     if link.get("mtu") < plan.mtu_bytes:
         raise StageError(
-            f"ports: {name} asked with packets of up to {plan.mtu_bytes} bytes, its MTU is {link.get('mtu')}; send "
+            f"ports: the MTU of {name} is too small for packets of {plan.mtu_bytes} bytes ({link.get('mtu')}); send "
             f"smaller frames, or: ip link set {name} mtu {plan.mtu_bytes}"
         )
     if plan.takes_addressed_ports:
@@ -107,18 +107,18 @@ def _check(netlink: Any, name: str, plan: LabPlan) -> None:
         if address["scope"] != LINK_LOCAL_SCOPE
     ]
     if addresses:
-        raise _refusal(name, f"it has the IP address {addresses[0]}")
+        raise _refusal(name, f"has the IP address {addresses[0]}")
     if any(_leads_by(route, link["index"]) for route in netlink.get_routes(table=254)):
-        raise _refusal(name, "a route of this host leads by it")
+        raise _refusal(name, "carries a route of this host")
 
 
 def _leads_by(route: Any, index: int) -> bool:
-    """Those of link-local addresses lead nowhere else."""
+    """Return whether a route uses an interface; routes to link-local addresses do not count."""
     return bool(route.get("oif") == index and not str(route.get("dst") or "").startswith("fe80:"))
 
 
-def _refusal(name: str, found: str) -> StageError:
+def _refusal(name: str, reason: str) -> StageError:
     return StageError(
-        f"ports: {name} asked, {found}, so somebody may be using it, and test traffic would be in the way; name an "
-        "interface that is for tests alone, or write allow_addressed_ports: true (--set allow_addressed_ports=true)"
+        f"ports: {name} {reason}, so other traffic may use it; name an interface that is for tests only, or set "
+        "allow_addressed_ports: true (--set allow_addressed_ports=true)"
     )

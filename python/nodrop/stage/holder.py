@@ -1,12 +1,12 @@
-"""The lab's own process: it lives in the tester's namespace, and the lab lives exactly as long as it does.
+"""The holder: the process in the tester's namespace whose lifetime is the lab's.
 
     caller ── stdin/stdout ──► holder (tester's namespace) ──► keeper (the SUT's namespace)
                                                            ├─► a keeper for each router in the path
                                                            └─► the SUT's processes, their ports in its namespace
 
-The caller writes one LabRequest; the holder answers LabUp or LabFailed, later SutExited. It ends at the end of its
-standard input or at SIGTERM. Should it be killed, the kernel kills the keeper and the SUT too, and with its last
-process each namespace and every link in it is gone. With `--standing` it outlives its caller, if the caller says STAY.
+The caller writes one LabRequest; the holder replies LabUp or LabFailed, later SutExited. It ends when its standard
+input closes or on SIGTERM. If it is killed, the kernel kills the keepers and the SUT (PR_SET_PDEATHSIG); namespaces and
+links disappear with their last process. With `--standing` it outlives its caller, once the caller has sent STAY.
 """
 
 import argparse
@@ -31,11 +31,11 @@ READY = b"kept"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Read a request, hold its lab. Returns the exit status."""
+    """Read a request and hold its lab. Returns the exit status."""
     options = _parse(arguments)
     request = LabRequest.model_validate_json(sys.stdin.buffer.readline())
     if options.standing and os.fork():
-        os._exit(0)  # the caller reaps this one; the lab's process belongs to init
+        os._exit(0)  # the caller reaps this process; init becomes the parent of the lab's
     signal.signal(signal.SIGTERM, _on_terminate)
     try:
         _hold(request, options.parent)
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _hold(request: LabRequest, parent_pid: int | None) -> None:
-    """Build the lab, tell of it, and stand until the caller is done with it."""
+    """Build the lab, report it, and hold it until the caller is done with it."""
     with contextlib.ExitStack() as stack:
         privilege = namespace.unshare_lab()
         if parent_pid:
@@ -56,7 +56,7 @@ def _hold(request: LabRequest, parent_pid: int | None) -> None:
         wire_links(request.plan, pids)
         sut, antagonists = stack.enter_context(install_sut(request.plan, pids))
         facts = read_facts(request, privilege, pids, sut)
-        children = (*sut, *antagonists)  # also without these it is another lab
+        children = (*sut, *antagonists)  # a lab whose antagonist ended is not the requested one
         _send(LabUp(facts=facts.model_copy(update={"up_s": time.monotonic() - began_s})))
         if parent_pid:
             _watch(pids, children, end_with_stdin=True)
@@ -66,7 +66,7 @@ def _hold(request: LabRequest, parent_pid: int | None) -> None:
 
 
 def _detach_from_caller() -> None:
-    """Let go of the caller's pipes and directory; what is still to be said goes to the log."""
+    """Close the caller's pipes and leave its directory; later messages go to the log."""
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
@@ -78,7 +78,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="nodrop.stage.holder")
     ends = parser.add_mutually_exclusive_group(required=True)
     ends.add_argument("--parent", type=int, help="process whose end is the lab's end")
-    ends.add_argument("--standing", action="store_true", help="stand until SIGTERM")
+    ends.add_argument("--standing", action="store_true", help="hold the lab until SIGTERM")
     return parser.parse_args(arguments)
 
 
@@ -89,7 +89,7 @@ def _on_terminate(*_: object) -> NoReturn:
 
 @contextlib.contextmanager
 def _keeper() -> Iterator[int]:
-    """A child that does nothing but be in the SUT's namespace; gives its pid once it is there."""
+    """Start a child process in a new namespace; yield its pid once the namespace exists."""
     parent_pid = os.getpid()
     reader, writer = os.pipe()
     pid = os.fork()
@@ -98,9 +98,9 @@ def _keeper() -> Iterator[int]:
     try:
         os.close(writer)
         with os.fdopen(reader, "rb") as answer:
-            said = answer.read()
-        if said != READY:
-            raise StageError(f"a network namespace for the SUT asked, the kernel says: {said.decode() or 'nothing'}")
+            reply = answer.read()
+        if reply != READY:
+            raise StageError(f"cannot create a network namespace for the SUT: {reply.decode() or 'no reply'}")
         yield pid
     finally:
         os.kill(pid, signal.SIGKILL)
@@ -123,7 +123,7 @@ def _hold_namespace(parent_pid: int, writer: int) -> NoReturn:
 
 
 def _watch(pids: Namespaces, children: tuple[SutChild, ...], end_with_stdin: bool) -> None:
-    """Stand, and tell when the SUT does not any more. Returns when the caller is done with the lab."""
+    """Wait until the caller is done with the lab, and report a SUT process that ends."""
     with selectors.DefaultSelector() as selector:
         if end_with_stdin:
             selector.register(sys.stdin, selectors.EVENT_READ, None)

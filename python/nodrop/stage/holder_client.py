@@ -1,4 +1,4 @@
-"""Starting a lab's holder process and hearing whether its lab came up."""
+"""Start of a lab's holder process."""
 
 import contextlib
 import sys
@@ -12,15 +12,15 @@ from nodrop.stage.holder_protocol import LabFailed, LabRequest, LabUp, parse_mes
 from nodrop.system.json_child import JsonChild, log_tail
 
 LabLog = IO[bytes]
-"""Where the lab's processes write when something is wrong; readable from the start."""
+"""Log of the lab's processes, written on errors; readable from the start."""
 
 HOLDER = ("-P", "-m", "nodrop.stage.holder")
-"""How a holder is started, after the interpreter; -P keeps the files of the working directory from being imported."""
+"""Python's arguments that start a holder; -P keeps files of the working directory from being imported."""
 STANDING = "--standing"
-"""Of a holder whose lab outlives the command that brings it up."""
+"""Option of a holder whose lab outlives the command that brings it up."""
 UP_TIMEOUT_S = 60.0
 LOG_LINES = 10
-"""Lines of the log that go into an error message."""
+"""Lines of the log that are part of an error message."""
 
 
 def start_holder(options: list[str], request: LabRequest, log: LabLog) -> JsonChild:
@@ -33,19 +33,19 @@ def start_holder(options: list[str], request: LabRequest, log: LabLog) -> JsonCh
 
 def await_up(holder: JsonChild, plan: LabPlan, log: LabLog) -> LabUp:
     """Return the holder's first message. Raises StageError if the lab is not up."""
-    asked = f"lab with SUT {plan.sut} asked"
+    problem = f"lab with SUT {plan.sut} did not come up"
     line = holder.next_line(UP_TIMEOUT_S)
     if line is None:
-        found = (
-            "its process ended without an answer" if holder.has_closed_output else f"no answer in {UP_TIMEOUT_S:g} s"
+        reason = (
+            "its process ended without a reply" if holder.has_closed_output else f"no reply within {UP_TIMEOUT_S:g} s"
         )
-        raise StageError(f"{asked}, {found}{log_tail(log, LOG_LINES)}")
+        raise StageError(f"{problem}: {reason}{log_tail(log, LOG_LINES)}")
     try:
         answer = parse_message(line)
     except ValidationError:
-        raise StageError(f"{asked}, its process says {line!r}{log_tail(log, LOG_LINES)}") from None
+        raise StageError(f"{problem}: its process wrote {line!r}{log_tail(log, LOG_LINES)}") from None
     if isinstance(answer, LabFailed):
         raise StageError(f"{answer.message}{log_tail(log, LOG_LINES)}")
     if not isinstance(answer, LabUp):
-        raise StageError(f"{asked}, {answer.message}{log_tail(log, LOG_LINES)}")
+        raise StageError(f"{problem}: {answer.message}{log_tail(log, LOG_LINES)}")
     return answer

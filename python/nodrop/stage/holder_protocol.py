@@ -1,4 +1,4 @@
-"""What is said to a lab's holder process on its standard input, and by it on its standard output, line by line."""
+"""Messages to a lab's holder on its standard input, and from it on its standard output, one per line."""
 
 from typing import Annotated, Literal
 
@@ -9,18 +9,18 @@ from nodrop.model.facts import StageFacts
 from nodrop.model.lab_plan import LabPlan
 
 STAY = b"stay\n"
-"""Second and last line to a standing lab's holder, once the lab is on record; without it the lab ends again."""
+"""Second and last line to a persistent lab's holder, once the lab is recorded; without it the lab ends."""
 
 
 class LabRequest(Value):
-    """What the holder reads first, as one line on its standard input."""
+    """The first line that the holder reads on its standard input."""
 
     name: str
     plan: LabPlan
 
 
 class LabUp(Value):
-    """The lab stands; sent once."""
+    """The lab is up; sent once."""
 
     event: Literal["up"] = "up"
     facts: StageFacts
@@ -34,11 +34,11 @@ class LabFailed(Value):
 
 
 class SutExited(Value):
-    """The SUT's process ended while the lab stood."""
+    """A process of the SUT ended while the lab was up."""
 
     event: Literal["sut_exited"] = "sut_exited"
     message: str
-    """How it ended and what it last said."""
+    """How the process ended."""
 
 
 Message = LabUp | LabFailed | SutExited
@@ -47,5 +47,5 @@ _ADAPTER: TypeAdapter[Message] = TypeAdapter(Annotated[Message, Field(discrimina
 
 
 def parse_message(line: str) -> Message:
-    """One line of the holder's. Raises pydantic.ValidationError when it is none."""
+    """Parse a line of the holder's. Raises pydantic.ValidationError."""
     return _ADAPTER.validate_json(line)

@@ -1,4 +1,4 @@
-"""What the machine under the run is, read from /proc and /sys."""
+"""Facts of this host, read from /proc and /sys."""
 
 import os
 import platform
@@ -10,7 +10,7 @@ CLOCK_SOURCE = Path("/sys/devices/system/clocksource/clocksource0/current_clocks
 
 
 def read_host() -> HostFacts:
-    """Facts of this host. What a host does not tell is `unknown`."""
+    """Return the facts of this host; values that it does not report are `unknown`."""
     return HostFacts(
         name=platform.node(),
         kernel=platform.release(),
@@ -23,12 +23,12 @@ def read_host() -> HostFacts:
 
 
 def cpu_flags() -> frozenset[str]:
-    """Feature flags of the first CPU, as the kernel names them; empty on an architecture that lists none."""
+    """Return the feature flags of the first CPU, as the kernel names them; empty on architectures without flags."""
     return frozenset(_cpu_field("flags").split())
 
 
 def read_text(path: Path) -> str:
-    """A small file of the kernel's without the newline; empty when it is not there."""
+    """Return the text of a small /proc or /sys file without its newline; empty if the file does not exist."""
     try:
         return path.read_text().strip()
     except OSError:
@@ -44,7 +44,7 @@ def _cpu_field(name: str) -> str:
 
 
 def _virtualization() -> str:
-    """Who made this machine up, if it is one that was made up."""
+    """Return the hypervisor of this machine; `none` without one."""
     hypervisor = read_text(Path("/sys/hypervisor/type"))
     if hypervisor:
         return hypervisor
@@ -52,4 +52,4 @@ def _virtualization() -> str:
         return "none"
     dmi = Path("/sys/class/dmi/id")
     maker = " ".join(filter(None, (read_text(dmi / "sys_vendor"), read_text(dmi / "product_name"))))
-    return maker or "a hypervisor that does not say its name"
+    return maker or "unidentified hypervisor"

@@ -1,4 +1,4 @@
-"""SUTs that the Linux kernel is itself: a bridge, a router. Both work in the network namespace the process is in."""
+"""SUTs inside the Linux kernel: a bridge, a router. All functions work in the process's network namespace."""
 
 import ipaddress
 import itertools
@@ -11,11 +11,10 @@ from nodrop.model.lab_plan import Forwarder, ForwarderPort, LabPlan
 from nodrop.stage.links import index_of, netlink_for, set_up
 
 BRIDGE_AGEING_CENTISECONDS = 24 * 3600 * 100
-"""A bridge that forgets an address during a one-way run starts to flood and is not the same SUT any more."""
+"""A bridge that expires an address during a one-way run starts to flood, which changes the SUT."""
 NEIGHBOR_SETTINGS = {"base_reachable_time_ms": str(24 * 3600 * 1000), "delay_first_probe_time": "0"}
-"""A router that asks its neighbours now and then whether they are still there forwards through a slower path until they
-answer, and is not the same SUT meanwhile; so it asks once, at once. Older kernels have no such settings in user
-namespaces."""
+"""A router that revalidates its neighbors forwards through a slower path until they reply, which changes the SUT; so it
+probes once, at once. Older kernels lack these settings in user namespaces."""
 SYSCTL = Path("/proc/sys/net")
 ROUTER_SETTINGS = {
     "ipv4/ip_forward": "1",
@@ -23,7 +22,7 @@ ROUTER_SETTINGS = {
     "ipv4/conf/all/rp_filter": "0",
     "ipv4/conf/all/arp_ignore": "1",
 }
-"""Several of its ports may be on one network: each answers for its own addresses alone."""
+"""Several ports may be on one network: arp_ignore makes each reply for its own addresses only."""
 ROUTER_PORT_SETTINGS = {
     "ipv4/conf/{}/rp_filter": "0",
     "ipv4/conf/{}/send_redirects": "0",
@@ -32,27 +31,27 @@ ROUTER_PORT_SETTINGS = {
     "ipv6/conf/{}/mldv2_unsolicited_report_interval": "1",
     "ipv6/conf/{}/disable_ipv6": "0",
 }
-"""In this order. A router forwards whatever its routes say; what it says of its own accord, which groups it listens to,
-it has said before anybody measures. Source: Documentation/networking/ip-sysctl.rst."""
+"""In this order. The router forwards by its routes alone; its own messages, such as multicast reports, are sent before
+the first trial. Source: Documentation/networking/ip-sysctl.rst."""
 
 
 def create_bridges(plan: LabPlan) -> None:
-    """Join the ports of each forwarder by a Linux bridge that learns, and says nothing of its own accord."""
-    with netlink_for("a Linux bridge") as netlink:
+    """Connect the ports of each forwarder by a learning Linux bridge that sends no frames of its own."""
+    with netlink_for("create a Linux bridge") as netlink:
         for position, forwarder in enumerate(plan.forwarders):
             _create_bridge(netlink, f"br{position}", plan.mtu_bytes, forwarder)
 
 
 def configure_router(plan: LabPlan) -> None:
-    """Have the kernel route IPv4 and IPv6 between all ports; it asks its neighbours for their MAC addresses."""
+    """Configure the kernel to route IPv4 and IPv6 between all ports; it resolves its neighbors' MAC addresses."""
     enable_routing(port for forwarder in plan.forwarders for port in forwarder.ports)
 
 
 def enable_routing(ports: Iterable[ForwarderPort]) -> None:
-    """Have the kernel be a router with these ports."""
+    """Configure the kernel as a router with these ports."""
     for setting, value in ROUTER_SETTINGS.items():
         _set_sysctl(setting, value)
-    with netlink_for("a kernel router") as netlink:
+    with netlink_for("configure a kernel router") as netlink:
         for port in ports:
             for setting, value in ROUTER_PORT_SETTINGS.items():
                 _set_sysctl(setting.format(port.interface), value)
@@ -86,7 +85,7 @@ def _configure_router_port(netlink: Any, port: ForwarderPort) -> None:
     for address in map(ipaddress.ip_address, port.addresses):
         if _supports(address.version):
             netlink.addr("add", index=index, address=str(address), prefixlen=address.max_prefixlen)
-    if _supports(6):  # a solicitation is sent from a link-local address (RFC 4861 section 7.2.2)
+    if _supports(6):  # neighbor solicitations are sent from a link-local address (RFC 4861 section 7.2.2)
         netlink.addr("add", index=index, address=link_local(port.mac), prefixlen=64)
     for route in port.routes:
         if _supports(ipaddress.ip_address(route.via).version):
@@ -94,14 +93,14 @@ def _configure_router_port(netlink: Any, port: ForwarderPort) -> None:
 
 
 def link_local(mac: str) -> str:
-    """The address that an interface gives itself (RFC 4291 appendix A)."""
+    """Return the link-local address of an interface (RFC 4291 appendix A)."""
     first, *middle = bytes.fromhex(mac.replace(":", ""))
     identifier = bytes((first ^ 2, *middle[:2], 0xFF, 0xFE, *middle[2:]))
     return str(ipaddress.IPv6Address(b"\xfe\x80" + bytes(6) + identifier))
 
 
 def _supports(version: int) -> bool:
-    """Whether the kernel speaks this version of IP."""
+    """Return whether the kernel supports this version of IP."""
     return version == 4 or (SYSCTL / "ipv6").exists()
 
 
@@ -113,6 +112,6 @@ def _set_sysctl(setting: str, value: str) -> None:
         path.write_text(value)
     except OSError as error:
         raise StageError(
-            f"SUT router asked, setting net.{setting.replace('/', '.')}={value}: {error.strerror}; "
-            "mount /proc/sys writable (in a container: --privileged), or measure vnf-l3"
+            f"SUT router: cannot set net.{setting.replace('/', '.')}={value} ({error.strerror}); mount /proc/sys "
+            "writable (in a container: --privileged), or measure vnf-l3"
         ) from error

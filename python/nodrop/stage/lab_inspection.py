@@ -1,4 +1,4 @@
-"""What a lab turned out to be, read once it stands."""
+"""Facts of a lab, read once it is up."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from nodrop.stage.vnf import FORWARDERS
 
 
 def read_facts(request: LabRequest, privilege: str, pids: Namespaces, children: Sequence[SutChild]) -> StageFacts:
-    """Facts of a lab with these namespaces and these processes."""
+    """Return the facts of a lab with these namespaces and processes."""
     plan = request.plan
     return StageFacts(
         name=request.name,
@@ -31,7 +31,7 @@ def read_facts(request: LabRequest, privilege: str, pids: Namespaces, children: 
 
 
 def chain_facts(plan: LabPlan, children: Sequence[SutChild] = ()) -> Iterator[ChainFacts]:
-    """Every chain, in order; its VNFs are the first processes of a lab where forwarders are processes."""
+    """Yield every chain in order; where forwarders are processes, the VNFs are the first of `children`."""
     vnfs = children if plan.sut in FORWARDERS else ()
     for chain in range(plan.chain_count):
         first, count = chain * plan.hop_count, plan.hop_count
@@ -51,7 +51,7 @@ def chain_facts(plan: LabPlan, children: Sequence[SutChild] = ()) -> Iterator[Ch
 
 
 def _ends(plan: LabPlan, chain: int) -> tuple[ForwarderPort, ForwarderPort] | None:
-    """Its stations towards the tester, left and right, where there are any."""
+    """Return the outermost router or forwarder ports of a chain, left and right, if it has any."""
     if plan.routers:
         left, right = (router.ports[chain][0] for router in plan.routers)
         return left, right

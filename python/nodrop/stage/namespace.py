@@ -1,6 +1,6 @@
-"""Linux namespaces by system call: make, join, and die together. No external program, nothing left on disk.
+"""Linux namespaces by system call: create, join, end together. No external program, nothing on disk.
 
-A namespace made here has no name and no bind mount, so it lives exactly as long as a process in it.
+A namespace created here has no name and no bind mount, so it lives as long as a process in it.
 
 Source: namespaces(7), user_namespaces(7), unshare(2), setns(2), mount(2), prctl(2) PR_SET_PDEATHSIG.
 """
@@ -26,15 +26,15 @@ USER_NAMESPACE = "user namespace"
 
 
 def unshare_network() -> None:
-    """Move this process into a new, empty network namespace of its own. Raises OSError."""
+    """Move this process into a new, empty network namespace. Raises OSError."""
     _call("unshare", CLONE_NEWNET)
 
 
 def unshare_lab() -> str:
-    """Move this single-threaded process into a network namespace of its own, with whatever rights it has.
+    """Move this single-threaded process into a new network namespace, with or without privilege.
 
-    Returns: `root` when its own rights were enough; `user namespace` when it had to become root of a user namespace
-    in which only the caller's own user exists.
+    Returns: `root` if its own rights were enough; `user namespace` if it had to become root of a new user namespace
+    that maps only the caller's user.
 
     Raises: StageError naming the setting that forbids both.
     """
@@ -49,11 +49,11 @@ def unshare_lab() -> str:
 
 
 def join(pid: int) -> str:
-    """Move this single-threaded process into the user and network namespaces of another.
+    """Move this single-threaded process into the user and network namespaces of another process.
 
-    Returns: `user namespace` when it had to become root of one, `root` otherwise.
+    Returns: `user namespace` if it became root of one, `root` otherwise.
 
-    Raises: StageError when the process is gone or belongs to somebody else.
+    Raises: StageError if the process has ended or belongs to another user.
     """
     try:
         privilege = ROOT if _same_namespace(pid, "user") else USER_NAMESPACE
@@ -61,19 +61,22 @@ def join(pid: int) -> str:
             _set_namespace(pid, "user", CLONE_NEWUSER)
         _set_namespace(pid, "net", CLONE_NEWNET)
     except FileNotFoundError:
-        raise StageError(f"namespaces of process {pid} asked, no such process; bring the lab up again") from None
+        raise StageError(
+            f"cannot join the namespaces of process {pid}: no such process; bring the lab up again"
+        ) from None
     except PermissionError:
         raise StageError(
-            f"namespaces of process {pid} asked, permission denied; run this as the user who brought the lab up"
+            f"cannot join the namespaces of process {pid}: permission denied; run this as the user who brought the "
+            "lab up"
         ) from None
     except OSError as error:
-        raise StageError(f"namespaces of process {pid} asked, the kernel says: {error.strerror}") from error
+        raise StageError(f"cannot join the namespaces of process {pid}: {error.strerror}") from error
     return privilege
 
 
 @contextlib.contextmanager
 def inside_network_of(pid: int) -> Iterator[None]:
-    """Run the block in another process's network namespace (of the same user namespace), then come back."""
+    """Run the block in another process's network namespace (of the same user namespace), then return."""
     home = os.open("/proc/self/ns/net", os.O_RDONLY)
     try:
         _set_namespace(pid, "net", CLONE_NEWNET)
@@ -86,42 +89,43 @@ def inside_network_of(pid: int) -> Iterator[None]:
 
 
 def set_network_of(pid: int) -> None:
-    """Move this process for good into another's network namespace (of the same user namespace). Raises OSError."""
+    """Move this process permanently into another's network namespace (of the same user namespace). Raises OSError."""
     _set_namespace(pid, "net", CLONE_NEWNET)
 
 
 def set_mounts_of(pid: int) -> None:
-    """Move this single-threaded process for good into another's mount namespace. Raises OSError."""
+    """Move this single-threaded process permanently into another's mount namespace. Raises OSError."""
     _set_namespace(pid, "mnt", CLONE_NEWNS)
 
 
 def unshare_mounts() -> None:
-    """Give this process mounts of its own: what it mounts from here on nobody else sees. Raises OSError."""
+    """Give this process a private mount namespace: its later mounts are not visible outside. Raises OSError."""
     _call("unshare", CLONE_NEWNS)
     _call("mount", b"none", b"/", None, ctypes.c_ulong(MS_REC | MS_PRIVATE), None)
 
 
 def mount_tmpfs(directory: str) -> None:
-    """Put an empty file system in memory over a directory. Raises OSError."""
+    """Mount an empty tmpfs over a directory. Raises OSError."""
     _call("mount", b"tmpfs", directory.encode(), b"tmpfs", ctypes.c_ulong(0), b"mode=0700")
 
 
 def mount_sysfs(directory: str) -> None:
-    """Put sysfs over a directory, as this process's network namespace has it. Raises OSError."""
+    """Mount sysfs over a directory, showing this process's network namespace. Raises OSError."""
     _call("mount", b"sysfs", directory.encode(), b"sysfs", ctypes.c_ulong(0), None)
 
 
 def die_with_parent(parent_pid: int) -> None:
-    """Have the kernel kill this process the moment the thread that started it ends, however it ends.
+    """Have the kernel kill this process when the thread that started it ends.
 
-    A change of credentials, such as a new user namespace, clears this: call it afterwards. A parent that is gone
-    already ends this process at once.
+    A change of credentials, such as a new user namespace, clears PR_SET_PDEATHSIG: call this afterwards. If the parent
+    has
+    already ended, this process ends at once.
     """
     signal_on_parent_exit(parent_pid, signal.SIGKILL)
 
 
 def signal_on_parent_exit(parent_pid: int, by: signal.Signals) -> None:
-    """The same by any signal, for programs that clear up when they are asked to end."""
+    """Have the kernel send a signal when the parent thread ends, for programs that clean up on that signal."""
     _call("prctl", PR_SET_PDEATHSIG, ctypes.c_ulong(by))
     if os.getppid() != parent_pid:
         os._exit(1)
@@ -131,7 +135,7 @@ def _unshare_user() -> None:
     uid, gid = os.geteuid(), os.getegid()
     try:
         _call("unshare", CLONE_NEWUSER | CLONE_NEWNET)
-        # An ordinary user may map a group only after giving up setgroups(2): user_namespaces(7).
+        # an unprivileged process may map a group only after giving up setgroups(2): user_namespaces(7)
         Path("/proc/self/setgroups").write_text("deny")
         Path("/proc/self/uid_map").write_text(f"0 {uid} 1")
         Path("/proc/self/gid_map").write_text(f"0 {gid} 1")
@@ -139,12 +143,12 @@ def _unshare_user() -> None:
         raise StageError(_refusal("a user namespace with a network namespace", error)) from error
 
 
-def _refusal(asked: str, error: OSError) -> str:
-    return f"{asked} asked, the kernel says: {error.strerror}; {_remedy(error)}"
+def _refusal(what: str, error: OSError) -> str:
+    return f"cannot create {what}: {error.strerror}; {_remedy(error)}"
 
 
 def _remedy(error: OSError) -> str:
-    """The first setting found that explains the refusal, and how to lift it."""
+    """Return the fix for the first setting that explains the error."""
     if error.errno == errno.EINVAL:
         return "this kernel is built without CONFIG_USER_NS or CONFIG_NET_NS; run as root on a kernel that has them"
     for name in ("user.max_user_namespaces", "user.max_net_namespaces", "kernel.unprivileged_userns_clone"):
@@ -154,8 +158,8 @@ def _remedy(error: OSError) -> str:
         return "too many namespaces exist; raise sysctl user.max_user_namespaces and user.max_net_namespaces"
     if _setting("kernel.apparmor_restrict_unprivileged_userns") == "1":
         return (
-            "AppArmor forbids user namespaces to ordinary programs; run as root, or have root set: "
-            "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
+            "AppArmor forbids user namespaces to unprivileged programs; run as root, or have root set: sysctl -w "
+            "kernel.apparmor_restrict_unprivileged_userns=0"
         )
     return "run as root; in a container, start it with --cap-add SYS_ADMIN,NET_ADMIN,NET_RAW or --privileged"
 
@@ -188,7 +192,7 @@ def _set_namespace(pid: int, kind: str, flag: int) -> None:
 
 
 def _call(function: str, *args: object) -> None:
-    """A function of the C library that says failure with a non-zero return and errno."""
+    """Call a function of the C library that reports failure by a non-zero return value and errno."""
     libc = ctypes.CDLL(None, use_errno=True)
     if getattr(libc, function)(*args) != 0:
         number = ctypes.get_errno()

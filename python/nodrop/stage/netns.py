@@ -1,4 +1,4 @@
-"""The private lab: network namespaces of its own on this host, gone with the process that asked for them."""
+"""The private lab: unnamed network namespaces on this host that end with the process that created them."""
 
 import os
 import tempfile
@@ -16,9 +16,9 @@ DOWN_TIMEOUT_S = 20.0
 
 
 class NetnsStage:
-    """A lab that stands between `__enter__` and `__exit__`, both to be called by the same thread.
+    """A lab that is up between `__enter__` and `__exit__`, which the same thread must call.
 
-    The kernel ends the lab when that thread ends, whatever ended it.
+    The kernel ends the lab when that thread ends, for whatever reason (PR_SET_PDEATHSIG is bound to the thread).
     """
 
     def __init__(self, plan: LabPlan, name: str) -> None:
@@ -30,7 +30,7 @@ class NetnsStage:
         self._fallen: str | None = None
 
     def __enter__(self) -> Self:
-        """Bring the lab up. Raises StageError with what was asked, found and what to do."""
+        """Bring the lab up. Raises StageError with the problem and its fix."""
         request = LabRequest(name=self._name, plan=self._plan)
         self._log = tempfile.TemporaryFile()
         try:
@@ -50,17 +50,17 @@ class NetnsStage:
 
     @property
     def facts(self) -> StageFacts:
-        """What stands now."""
+        """Facts of the lab while it is up."""
         if not self._up:
-            raise StageError(f"facts of lab {self._name} asked, it is not up; enter the stage first")
+            raise StageError(f"lab {self._name} has no facts before its stage is entered; enter the stage first")
         return self._up.facts
 
     def restage(self, chains: Sequence[int]) -> bool:  # noqa: ARG002 - there is nothing to gain by it
-        """It stands as it stands."""
+        """Return False: lab chains are not re-created."""
         return False
 
     def check_alive(self) -> None:
-        """Raise StageError when the lab or its SUT has died since."""
+        """Raise StageError if the lab or its SUT has ended."""
         if not self._fallen:
             self._fallen = self._ending()
         if self._fallen:
@@ -72,11 +72,11 @@ class NetnsStage:
         if line is not None:
             message = parse_message(line)
             if isinstance(message, SutExited):
-                return f"the SUT of lab {self._name} fell down: {message.message}{log_tail(self._log, LOG_LINES)}"
+                return f"the SUT of lab {self._name} failed: {message.message}{log_tail(self._log, LOG_LINES)}"
         status = self._holder.poll()
         if status is None:
             return None
         return (
-            f"the lab's process {self._holder.pid} died (status {status}) and the lab with it; "
-            f"run again{log_tail(self._log, LOG_LINES)}"
+            f"the lab's process {self._holder.pid} ended (status {status}) and the lab with it; run "
+            f"again{log_tail(self._log, LOG_LINES)}"
         )

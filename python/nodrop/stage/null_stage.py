@@ -1,4 +1,4 @@
-"""No lab at all: what stands between the tester's ports is a model."""
+"""A stage without a lab, for a simulated SUT."""
 
 from collections.abc import Sequence
 from typing import Self
@@ -7,21 +7,21 @@ from nodrop.model.facts import StageFacts
 
 
 class NullStage:
-    """Nothing to bring up or take down; see `nodrop.stage.base.Stage`."""
+    """Brings up nothing; see `nodrop.stage.base.Stage`."""
 
     def __init__(self, sut: str) -> None:
         self._sut = sut
 
     def __enter__(self) -> Self:
-        """Nothing to bring up."""
+        """Bring up nothing."""
         return self
 
     def __exit__(self, *exc: object) -> None:
-        """Nothing to take down."""
+        """Take down nothing."""
 
     @property
     def facts(self) -> StageFacts:
-        """That it is simulated."""
+        """Facts that name the simulation."""
         return StageFacts(
             name="simulated",
             sut=self._sut,
@@ -33,8 +33,8 @@ class NullStage:
         )
 
     def restage(self, chains: Sequence[int]) -> bool:  # noqa: ARG002 - there is nothing to gain by it
-        """It stands as it stands."""
+        """Return False: a model is not re-created."""
         return False
 
     def check_alive(self) -> None:
-        """It cannot fall down."""
+        """Never raise: a model cannot fail."""

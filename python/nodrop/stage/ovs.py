@@ -1,9 +1,9 @@
-"""Open vSwitch with its user-space datapath, as processes of the lab's own: no service, no module, nothing on disk.
+"""Open vSwitch with its user-space datapath, as processes of the lab: no service, no kernel module, nothing on disk.
 
-    holder ─┬─► ovsdb-server   in the SUT's network namespace and a mount namespace of its own, /run an empty tmpfs
-            └─► ovs-vswitchd   in the same
+    holder ─┬─► ovsdb-server   in the SUT's network namespace and its own mount namespace, /run an empty tmpfs
+            └─► ovs-vswitchd   in the same namespaces
 
-Database and sockets are in that tmpfs, which is gone with the last of the two.
+Database and sockets are on that tmpfs, which disappears with the last of the two processes.
 
 Source: ovsdb-server(1), ovs-vswitchd(8), ovs-vsctl(8), ovs-ofctl(8).
 """
@@ -30,14 +30,14 @@ TOOL_TIMEOUT_S = 10.0
 SOCKET_TIMEOUT_S = 5.0
 BRIDGE = "br0"
 CREATE_FIRST = '"$1" create "$2" "$3" && shift 3 && exec "$@"'
-"""Shell: make the database, then become the server."""
+"""Shell script: create the database, then become the server."""
 
 
 @contextlib.contextmanager
 def open_vswitch(plan: LabPlan, sut_pid: int) -> Iterator[tuple[SutChild, ...]]:
-    """A switch that connects the two ports of each forwarder and nothing else; ended on exit.
+    """Run a switch that connects the two ports of each forwarder and nothing else; end it on exit.
 
-    Raises: StageError with what is missing or what a program of Open vSwitch stdin_text.
+    Raises: StageError with what is missing or the message of an Open vSwitch program.
     """
     programs = find_programs()
     with contextlib.ExitStack() as stack:
@@ -50,14 +50,14 @@ def open_vswitch(plan: LabPlan, sut_pid: int) -> Iterator[tuple[SutChild, ...]]:
 
 
 class _OvsTools:
-    """Open vSwitch's own tools, run where its processes are."""
+    """Runs the tools of Open vSwitch in the namespaces of its processes."""
 
     def __init__(self, programs: dict[str, str], enter: Callable[[], None]) -> None:
         self._programs = programs
         self._enter = enter
 
     def run(self, tool: str, *arguments: str, stdin_text: str = "") -> None:
-        """With `stdin_text` on its standard input. Raises StageError with what the tool stdin_text."""
+        """Run a tool with `stdin_text` on its standard input. Raises StageError with the tool's message."""
         where = (f"--db=unix:{SOCKET}", f"--timeout={TOOL_TIMEOUT_S:g}") if tool == "ovs-vsctl" else ()
         command = [self._programs[tool], *where, *arguments]
         done = subprocess.run(
@@ -70,11 +70,11 @@ class _OvsTools:
             check=False,
         )
         if done.returncode:
-            raise StageError(f"SUT ovs asked, {tool} {arguments[0]} says: {done.stderr.strip()}")
+            raise StageError(f"SUT ovs: {tool} {arguments[0]} failed: {done.stderr.strip()}")
 
 
 def _connect(plan: LabPlan, tools: _OvsTools) -> None:
-    """One bridge for all, and flows that lead from each port of a pair to the other."""
+    """Create one bridge, with flows from each port of a pair to the other."""
     tools.run("ovs-vsctl", "add-br", BRIDGE, "--", "set", "bridge", BRIDGE, "datapath_type=netdev", "fail-mode=secure")
     numbers = {port.interface: str(number) for number, port in enumerate(_ports(plan), start=1)}
     added: list[str] = []
@@ -94,13 +94,13 @@ def _ports(plan: LabPlan) -> Iterator[ForwarderPort]:
 
 @contextlib.contextmanager
 def _database_server(programs: dict[str, str], sut_pid: int) -> Iterator[SutChild]:
-    """ovsdb-server, answering. It makes the mount namespace the others join."""
+    """Run ovsdb-server and wait for its socket. It creates the mount namespace that later processes join."""
     arguments = [DATABASE, f"--remote=punix:{SOCKET}", f"--unixctl={RUN_DIRECTORY}/ovsdb.ctl", "-vconsole:err"]
     prepared = ["sh", "-c", CREATE_FIRST, "sh", programs["ovsdb-tool"], DATABASE, SCHEMA]
     with _run_process(
         "ovsdb-server", [*prepared, programs["ovsdb-server"], *arguments], _enter_new_mounts(sut_pid)
     ) as server:
-        # The socket is looked for in the server's own view of the file system.
+        # The socket is visible in the server's mount namespace only.
         _await_socket(Path(f"/proc/{server.pid}/root{SOCKET}"), server)
         yield server
 
@@ -121,7 +121,7 @@ def _switch(programs: dict[str, str], sut_pid: int, server_pid: int, core: int |
 
 @contextlib.contextmanager
 def _run_process(name: str, command: list[str], enter: Callable[[], None]) -> Iterator[SutChild]:
-    # The holder has one thread, so that it may do as it likes between fork and exec.
+    # preexec_fn is safe: the holder has one thread.
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, preexec_fn=enter, env=_environment())  # noqa: PLW1509
     child = SutChild(name, name, process)
     try:
@@ -131,7 +131,8 @@ def _run_process(name: str, command: list[str], enter: Callable[[], None]) -> It
 
 
 def _enter_new_mounts(sut_pid: int) -> Callable[[], None]:
-    """What the first process does before it becomes what it is: a /run of its own, and to die with the holder."""
+    """Return the setup of the first process: it enters the SUT's network, gets a /run of its own and dies with the
+    holder."""
     holder = os.getpid()
 
     def enter() -> None:
@@ -144,7 +145,7 @@ def _enter_new_mounts(sut_pid: int) -> Callable[[], None]:
 
 
 def _enter_mounts_of(sut_pid: int, server_pid: int) -> Callable[[], None]:
-    """What a later process does before it becomes what it is."""
+    """Return the setup of later processes: they join both namespaces and die with the holder."""
     holder = os.getpid()
 
     def enter() -> None:
@@ -159,21 +160,21 @@ def _await_socket(path: Path, server: SutChild) -> None:
     deadline = time.monotonic() + SOCKET_TIMEOUT_S
     while not path.exists():
         if server.has_ended():
-            raise StageError(f"SUT ovs asked, {server.describe_end()} before it was ready")
+            raise StageError(f"SUT ovs: {server.describe_end()} before it was ready")
         if time.monotonic() > deadline:
-            raise StageError(f"SUT ovs asked, ovsdb-server is not ready after {SOCKET_TIMEOUT_S:g} s")
+            raise StageError(f"SUT ovs: ovsdb-server is not ready after {SOCKET_TIMEOUT_S:g} s")
         time.sleep(0.01)
 
 
 def find_programs() -> dict[str, str]:
-    """Where each program of Open vSwitch is. Raises StageError that says what to install."""
+    """Return the path of each program of Open vSwitch. Raises StageError that says what to install."""
     path = os.pathsep.join((os.environ.get("PATH", os.defpath), SYSTEM_DIRECTORIES))
     found = {name: shutil.which(name, path=path) for name in PROGRAMS}
     missing = [name for name, where in found.items() if not where]
     if missing or not Path(SCHEMA).exists():
         raise StageError(
-            f"SUT ovs asked, not found: {', '.join(missing) or SCHEMA}; install Open vSwitch "
-            "(apt-get install openvswitch-switch, dnf install openvswitch); its service need not run"
+            f"SUT ovs: {', '.join(missing) or SCHEMA} not found; install Open vSwitch (apt-get install "
+            "openvswitch-switch, dnf install openvswitch); its service need not run"
         )
     return {name: where for name, where in found.items() if where}
 

@@ -1,4 +1,4 @@
-"""Labs left standing: brought up by one command, used by others, taken down by name."""
+"""Persistent labs: brought up by one command, used by others, taken down by name."""
 
 import contextlib
 import os
@@ -17,56 +17,54 @@ from nodrop.stage.registry import LabRecord
 from nodrop.system.json_child import log_tail
 
 END_TIMEOUT_S = 20.0
-"""Time each process of a lab gets to go."""
+"""Time for each process of a lab to end."""
 
 
 class PersistentLabStage:
-    """A lab that is up already. Leaving it changes nothing about it."""
+    """The stage of a lab that is already up. Leaving it changes nothing."""
 
     def __init__(self, name: str) -> None:
         self._name = name
         self._lab: LabRecord | None = None
 
     def __enter__(self) -> Self:
-        """Find the lab. Raises StageError when it does not stand."""
+        """Find the lab. Raises StageError if it is not up."""
         self._lab = find_lab(self._name)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        """Leave it as it stands."""
+        """Leave the lab up."""
 
     @property
     def facts(self) -> StageFacts:
-        """What stands."""
+        """Facts of the lab."""
         return self._entered().facts
 
     @property
     def plan(self) -> LabPlan:
-        """What it was brought up from."""
+        """Plan that the lab was brought up from."""
         return self._entered().plan
 
     def restage(self, chains: Sequence[int]) -> bool:  # noqa: ARG002 - there is nothing to gain by it
-        """It stands as it stands."""
+        """Return False: lab chains are not re-created."""
         return False
 
     def check_alive(self) -> None:
-        """Raise StageError when a process of the lab has died since it was brought up."""
+        """Raise StageError if a process of the lab has ended since it was brought up."""
         _check_up(self._name, self._entered())
 
     def _entered(self) -> LabRecord:
         if not self._lab:
-            raise StageError(f"facts of lab {self._name} asked, it is not entered; enter the stage first")
+            raise StageError(f"lab {self._name} has no facts before its stage is entered; enter the stage first")
         return self._lab
 
 
 def bring_up(plan: LabPlan, name: str) -> LabRecord:
-    """Bring up a lab and leave it standing. Raises StageError, also when one of that name stands already."""
+    """Bring up a persistent lab. Raises StageError, also if a lab of that name is up."""
     with registry.locked():
         lab = registry.read(name)
         if lab and is_running(lab.holder):
-            raise StageError(
-                f"lab {name} asked, one of that name stands already; take it down first: nodrop lab down --name {name}"
-            )
+            raise StageError(f"lab {name} is already up; take it down first: nodrop lab down --name {name}")
         try:
             with registry.log_path(name).open("w+b") as log:
                 return _start(LabRequest(name=name, plan=plan), log)
@@ -76,10 +74,10 @@ def bring_up(plan: LabPlan, name: str) -> LabRecord:
 
 
 def take_down(name: str) -> bool:
-    """Take a lab down and forget it.
+    """Take a lab down and remove its record.
 
-    Returns: whether it still stood.
-    Raises: StageError when there is no record of it.
+    Returns: whether it was still up.
+    Raises: StageError if it has no record.
     """
     with registry.locked():
         lab = registry.read(name) or _unknown_lab(name)
@@ -92,9 +90,9 @@ def take_down(name: str) -> bool:
 
 
 def find_unrecorded() -> tuple[ProcessIdentity, ...]:
-    """The processes of this user's labs that stand without a record, because somebody removed it.
+    """Find the holders of this user's labs whose record was removed.
 
-    What they are is proven by their command line, which only `up` writes, and by standing in another network namespace.
+    Their command line, which only `bring_up` writes, and their separate network namespace identify them.
     """
     with registry.locked():  # a lab that is being brought up has no record yet
         recorded = {lab.holder for name in registry.names() if (lab := registry.read(name))}
@@ -103,12 +101,12 @@ def find_unrecorded() -> tuple[ProcessIdentity, ...]:
 
 
 def end_unrecorded(process: ProcessIdentity) -> None:
-    """End a lab that `find_unrecorded` gave."""
+    """End a lab that `find_unrecorded` returned."""
     terminate(process, END_TIMEOUT_S)
 
 
 def _find_holders() -> Iterator[int]:
-    """Of a lab's processes, which all have the same command line, the one that is nobody's child."""
+    """Yield the holders among the lab processes, which share one command line: those whose parent is no lab process."""
     found = {int(path.name): path for path in Path("/proc").glob("[0-9]*") if _is_holder(path)}
     for pid, path in found.items():
         with contextlib.suppress(OSError):
@@ -129,23 +127,25 @@ def _is_holder(process: Path) -> bool:
 
 
 def find_lab(name: str) -> LabRecord:
-    """A lab that stands. Raises StageError when there is none of that name, or it has fallen down."""
+    """Return a lab that is up. Raises StageError if no lab has that name, or it has failed."""
     lab = registry.read(name) or _unknown_lab(name)
     _check_up(name, lab)
     return lab
 
 
 def find_namespace_pid(name: str, namespace: str) -> int:
-    """A process in a namespace of a lab, to be joined: `tester`, `sut`, or `left` and `right` where routers stand in
-    the path; that the SUT has died does not matter.
+    """Return a process in a namespace of a lab, to be joined: `tester`, `sut`, or `left` and `right` for routers in the
+    path. A failed SUT does not matter.
 
-    Raises: StageError when there is no such lab or its namespaces are gone.
+    Raises: StageError if the lab does not exist or its namespaces have ended.
     """
     lab = registry.read(name) or _unknown_lab(name)
     routers = lab.facts.router_pids
     if namespace in ("left", "right"):
         if namespace not in routers:
-            raise StageError(f"{namespace} asked, lab {name} has no routers in the path; look into tester or sut")
+            raise StageError(
+                f"lab {name} has no routers in the path, hence no namespace {namespace}; use tester or sut"
+            )
         return routers[namespace]
     process = lab.holder if namespace == "tester" else lab.keeper
     if not is_running(process):
@@ -154,7 +154,7 @@ def find_namespace_pid(name: str, namespace: str) -> int:
 
 
 def _start(request: LabRequest, log: LabLog) -> LabRecord:
-    """A lab on record. Should anything fail before STAY is said, the holder's standard input closes and it ends."""
+    """Start and record a lab. If anything fails before STAY is sent, the holder's standard input closes and it ends."""
     holder = start_holder([STANDING], request, log)
     try:
         lab = _build_record(request.plan, await_up(holder, request.plan, log))
@@ -181,11 +181,11 @@ def _check_up(name: str, lab: LabRecord) -> None:
         return
     with registry.log_path(name).open("rb") as log:
         raise StageError(
-            f"lab {name} asked, {ending}; clear it away and bring it up again: nodrop lab down --name {name}, "
-            f"nodrop lab up --name {name}{log_tail(log, LOG_LINES)}"
+            f"lab {name} failed: {ending}; take it down and bring it up again: nodrop lab down --name {name}, nodrop "
+            f"lab up --name {name}{log_tail(log, LOG_LINES)}"
         )
 
 
 def _unknown_lab(name: str) -> LabRecord:
     standing = ", ".join(registry.names()) or "none"
-    raise StageError(f"lab {name} asked, labs on record: {standing}; bring it up: nodrop lab up --name {name}")
+    raise StageError(f"lab {name} does not exist (labs: {standing}); bring it up: nodrop lab up --name {name}")

@@ -1,4 +1,4 @@
-"""Processes told apart for good: a pid alone may belong to somebody else by the time it is used."""
+"""Identity of processes beyond their pid, which another process may have by the time it is used."""
 
 import contextlib
 import os
@@ -11,11 +11,11 @@ from nodrop.errors import StageError
 from nodrop.model.base import Value
 
 ENDED_STATES = "ZX"
-"""Zombie and dead: nothing of the process is left but its exit status."""
+"""Zombie and dead: only the exit status of the process remains."""
 
 
 class ProcessIdentity(Value):
-    """A process by its pid and the moment it started."""
+    """A process by its pid and start time."""
 
     pid: int
     start_ticks: int
@@ -23,27 +23,27 @@ class ProcessIdentity(Value):
 
 
 def identify(pid: int) -> ProcessIdentity:
-    """The running process with this pid. Raises StageError when there is none."""
+    """Return the identity of a running process. Raises StageError if no process has this pid."""
     ticks = _start_ticks(pid)
     if ticks is None:
-        raise StageError(f"process {pid} asked, it is not running; bring the lab up again")
+        raise StageError(f"process {pid} is not running; bring the lab up again")
     return ProcessIdentity(pid=pid, start_ticks=ticks)
 
 
 def is_running(process: ProcessIdentity) -> bool:
-    """Whether this very process still runs."""
+    """Return whether this process still runs."""
     return _start_ticks(process.pid) == process.start_ticks
 
 
 def terminate(process: ProcessIdentity, timeout_s: float) -> None:
-    """End this very process and wait until it has: SIGTERM, and SIGKILL when that is not enough."""
+    """End this process and wait for its end: SIGTERM, then SIGKILL after a timeout."""
     with _open_pidfd(process) as handle:
         if handle is not None:
             _end(handle, timeout_s)
 
 
 def await_end(process: ProcessIdentity, timeout_s: float) -> None:
-    """Wait until this very process has ended, or patience has."""
+    """Wait until this process has ended, or until the timeout."""
     with _open_pidfd(process) as handle:
         if handle is not None:
             _has_ended(handle, timeout_s)
@@ -51,14 +51,14 @@ def await_end(process: ProcessIdentity, timeout_s: float) -> None:
 
 @contextlib.contextmanager
 def _open_pidfd(process: ProcessIdentity) -> Iterator[int | None]:
-    """A handle on this very process that no other can take over; None when it has ended."""
+    """Open a pidfd of this process; None if it has ended."""
     try:
         handle = os.pidfd_open(process.pid)
     except ProcessLookupError:
         yield None
         return
     try:
-        # Checked after the handle is open: from here on the pid cannot change hands unnoticed.
+        # Checked after the pidfd is open: from now on the kernel does not reuse the pid unnoticed.
         yield handle if is_running(process) else None
     finally:
         os.close(handle)
@@ -81,7 +81,7 @@ def _has_ended(handle: int, timeout_s: float) -> bool:
 
 
 def _start_ticks(pid: int) -> int | None:
-    """None when no such process runs."""
+    """Return the start time of a process; None if it does not run."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):

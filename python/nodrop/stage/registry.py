@@ -1,6 +1,6 @@
-"""The record of labs left standing: one file per lab, in a directory only its user can write.
+"""Records of persistent labs: one file per lab, in a directory that only its user can write.
 
-A record is never trusted further than the pids and start times in it, so one that outlived its lab does no harm.
+A record is trusted only if its pids and start times match running processes, so an outdated record does no harm.
 """
 
 import contextlib
@@ -20,12 +20,12 @@ from nodrop.stage.process_identity import ProcessIdentity, is_running
 from nodrop.system import runtime_dirs
 
 SUBDIR = "labs"
-"""Kind of these records."""
+"""Directory of the records."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 class LabRecord(Value):
-    """What is kept of a lab that was left standing."""
+    """The record of a persistent lab."""
 
     facts: StageFacts
     plan: LabPlan
@@ -34,10 +34,10 @@ class LabRecord(Value):
     keeper: ProcessIdentity
     """In the SUT's namespace."""
     sut_processes: tuple[ProcessIdentity, ...]
-    """The SUT's own processes, where it has any."""
+    """The SUT's own processes, if it has any."""
 
     def describe_failure(self) -> str | None:
-        """What of it has died; None while all of it stands. Costs a few reads of /proc."""
+        """Return which process has ended; None while all run. Costs a few reads of /proc."""
         if not is_running(self.holder):
             return f"the lab's process {self.holder.pid} died and the lab with it"
         if not is_running(self.keeper):
@@ -50,7 +50,7 @@ class LabRecord(Value):
 
 @contextlib.contextmanager
 def locked() -> Iterator[None]:
-    """Keep every other nodrop of this user from changing the records meanwhile."""
+    """Keep other nodrop processes of this user from changing the records while the block runs."""
     descriptor = os.open(runtime_dirs.runtime_subdir(SUBDIR), os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -60,7 +60,7 @@ def locked() -> Iterator[None]:
 
 
 def read(name: str) -> LabRecord | None:
-    """The record of a lab; None when there is none. Raises StageError when it cannot be read."""
+    """Return the record of a lab; None without one. Raises StageError if it is not readable."""
     path = _path(name, ".json")
     try:
         return LabRecord.model_validate_json(path.read_text())
@@ -68,13 +68,13 @@ def read(name: str) -> LabRecord | None:
         return None
     except ValidationError:
         raise StageError(
-            f"lab {name} asked, its record {path} is not readable by this version; "
-            "end that lab's processes if they still run, and remove the file"
+            f"lab {name}: this version cannot read its record {path}; end the lab's processes if they still run, and "
+            "remove the file"
         ) from None
 
 
 def write(name: str, lab: LabRecord) -> None:
-    """Keep the record of a lab, whole or not at all."""
+    """Write the record of a lab atomically."""
     path = _path(name, ".json")
     draft = path.with_suffix(".json.new")
     draft.write_text(lab.model_dump_json())
@@ -82,22 +82,22 @@ def write(name: str, lab: LabRecord) -> None:
 
 
 def remove(name: str) -> None:
-    """Forget a lab and its log."""
+    """Remove the record and the log of a lab."""
     _path(name, ".json").unlink(missing_ok=True)
     log_path(name).unlink(missing_ok=True)
 
 
 def names() -> tuple[str, ...]:
-    """Every lab on record, dead or alive."""
+    """Return the names of all recorded labs, up or not."""
     return tuple(sorted(path.stem for path in runtime_dirs.runtime_subdir(SUBDIR).glob("*.json")))
 
 
 def log_path(name: str) -> Path:
-    """What the lab's processes write when something is wrong."""
+    """Return the path of the log of a lab's processes."""
     return _path(name, ".log")
 
 
 def _path(name: str, suffix: str) -> Path:
     if not NAME.fullmatch(name):
-        raise ConfigError(f"lab name {name!r} asked, names are 1 to 64 letters, digits, '.', '_' or '-'; use another")
+        raise ConfigError(f"invalid lab name {name!r}; use 1 to 64 letters, digits, '.', '_' or '-'")
     return runtime_dirs.runtime_subdir(SUBDIR) / (name + suffix)

@@ -1,7 +1,7 @@
-"""Lets programs that tidy up their groups run in a user namespace that has only one.
+"""Lets programs that drop their groups run in a user namespace that has only one.
 
-An ordinary user's namespace forbids setgroups(2), and tools that call it as a precaution, tcpdump first of all, give up
-when it fails. There is no other group to leave behind, so telling them that it worked is the truth in effect.
+An unprivileged user namespace forbids setgroups(2), and tools that call it as a precaution, e.g. tcpdump, give up
+when it fails. No other group exists there, so reporting success has the same effect.
 
 Source: seccomp(2), <linux/filter.h>, <linux/audit.h>.
 """
@@ -14,7 +14,7 @@ PR_SET_SECCOMP = 22
 SECCOMP_MODE_FILTER = 2
 RETURN_ALLOW = 0x7FFF0000
 RETURN_SUCCESS = 0x00050000
-"""SECCOMP_RET_ERRNO with errno 0: the call is not made and gives 0."""
+"""SECCOMP_RET_ERRNO with errno 0: the call is skipped and returns 0."""
 
 LOAD_WORD, JUMP_IF_EQUAL, RETURN = 0x20, 0x15, 0x06
 OFFSET_NUMBER, OFFSET_ARCHITECTURE = 0, 4
@@ -25,9 +25,9 @@ SETGROUPS = {"x86_64": (0xC000003E, 116), "aarch64": (0xC00000B7, 159)}
 
 
 def pretend_setgroups() -> None:
-    """From here on setgroups(2) does nothing and succeeds, in this process and the programs it becomes.
+    """Make setgroups(2) do nothing and succeed, in this process and the programs it executes.
 
-    Best effort: on another architecture, or where filters are refused, everything stays as it is.
+    Best effort: on other architectures, or where filters are refused, nothing changes.
     """
     if platform.machine() not in SETGROUPS:
         return

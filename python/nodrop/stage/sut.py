@@ -1,4 +1,4 @@
-"""What is put between the ports: each kind of SUT, installed in its namespace, and what joins it to the tester."""
+"""Installation of each kind of SUT in its namespaces, and its links to the tester."""
 
 import contextlib
 import itertools
@@ -23,22 +23,22 @@ KERNEL_SUTS: dict[SutKind, Callable[[LabPlan], None]] = {
     "router": kernel.configure_router,
 }
 ON_SENDER_CPU: frozenset[SutKind] = frozenset({"bridge", "router", "xdp"})
-"""What the kernel forwards on a veth path, it forwards on the CPU that sends."""
+"""SUTs that forward on the CPU of the sender: on a veth path the kernel forwards within the sending call."""
 
 
 class InstalledSut(NamedTuple):
-    """What runs in a lab."""
+    """The processes of an installed SUT."""
 
     processes: tuple[SutChild, ...]
-    """Of the SUT, VNFs first."""
+    """Processes of the SUT, VNFs first."""
     antagonists: tuple[SutChild, ...]
 
 
 @contextlib.contextmanager
 def install_sut(plan: LabPlan, pids: Namespaces) -> Iterator[InstalledSut]:
-    """The SUT in its network namespaces, whose links stand and are up, with what disturbs it.
+    """Install the SUT in its network namespaces, whose links are up, and start the antagonists.
 
-    Raises: StageError with what was asked, found and what to do.
+    Raises: StageError with the problem and its fix.
     """
     for router in plan.routers:
         with namespace.inside_network_of(pids[router.namespace]):
@@ -57,7 +57,7 @@ def install_sut(plan: LabPlan, pids: Namespaces) -> Iterator[InstalledSut]:
 
 
 def wire_links(plan: LabPlan, pids: Namespaces) -> None:
-    """Links between all namespaces and between forwarders, up at both ends."""
+    """Create all links between namespaces and between forwarders, and bring both ends up."""
     links.disable_ipv6()
     if plan.sut == "wire":
         links.connect_pairs(plan)
@@ -79,7 +79,7 @@ def wire_links(plan: LabPlan, pids: Namespaces) -> None:
 
 
 def _enable_xdp_redirect(plan: LabPlan, sut_pid: int) -> None:
-    """Let ends of links take what an XDP program sends to the others: a veth port does with NAPI, which GRO brings."""
+    """Let veth ports accept frames that an XDP program redirects to their peers: that needs NAPI, which GRO enables."""
     with namespace.inside_network_of(sut_pid):
         if plan.sut_takes_xdp:
             _enable_gro(plan.sut_interfaces)
@@ -98,9 +98,11 @@ MASK_BITS = 32
 
 
 def steer_receiving(core: int, interfaces: Sequence[str], sut_pid: int) -> None:
-    """Have the kernel receive what comes in by these interfaces of the SUT on one CPU. Raises StageError.
+    """Have the kernel receive frames of these SUT interfaces on one CPU (receive packet steering). Raises StageError.
 
-    sysfs shows the interfaces of the namespace it was mounted in, so a child with mounts of its own writes it.
+    sysfs shows the network namespace that it was mounted in, so a child in its own mount namespace writes the masks.
+
+    Source: Linux, Documentation/networking/scaling.rst.
     """
     reader, writer = os.pipe()
     pid = os.fork()
@@ -112,7 +114,8 @@ def steer_receiving(core: int, interfaces: Sequence[str], sut_pid: int) -> None:
     os.waitpid(pid, 0)
     if said:
         raise StageError(
-            f"vnf.softirq_core: {core} asked, {said}; leave it out, or run as root, on a kernel with CONFIG_RPS"
+            f"vnf.softirq_core: cannot steer receiving to CPU {core} ({said}); omit the key, or run as root on a "
+            "kernel with CONFIG_RPS"
         )
 
 
@@ -131,6 +134,6 @@ def _write_rps_mask(core: int, interfaces: Sequence[str], sut_pid: int, writer: 
 
 
 def _mask(core: int) -> str:
-    """One CPU as the kernel reads it: hexadecimal, 32 to a group."""
+    """Return the mask of one CPU as the kernel reads it: hexadecimal, 32 bits per group."""
     groups = core // MASK_BITS
     return ",".join([f"{1 << core % MASK_BITS:x}", *["0" * (MASK_BITS // 4)] * groups])

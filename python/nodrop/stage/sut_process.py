@@ -1,4 +1,4 @@
-"""A process of the SUT: started, watched, ended."""
+"""A process of the SUT and its end."""
 
 import subprocess
 import time
@@ -11,51 +11,51 @@ STOP_TIMEOUT_S = 1.0
 
 
 class SutChild:
-    """A running process that forwards, or helps to."""
+    """A running process of the SUT or an antagonist."""
 
-    def __init__(self, name: str, what: str, process: subprocess.Popen[bytes]) -> None:
-        """Watch over a process.
+    def __init__(self, name: str, description: str, process: subprocess.Popen[bytes]) -> None:
+        """Wrap a process.
 
         Args:
-            name: tells it from others of its lab.
-            what: what it is, in a sentence.
-            process: itself.
+            name: unique in the lab.
+            description: for messages, e.g. `the loopback VNF`.
+            process: the running process.
         """
         self.name = name
-        self.what = what
+        self.description = description
         self._process = process
         self.large_page_bytes: int | None = None
-        """How much of its table is in large pages, once it has said so."""
+        """How much of its table is in large pages, once reported."""
 
     @property
     def pid(self) -> int:
-        """Its process."""
+        """Its process id."""
         return self._process.pid
 
     @property
     def fact(self) -> SutProcess:
-        """What there is to know of it."""
+        """Facts of the process."""
         return SutProcess(name=self.name, pid=self.pid, large_page_bytes=self.large_page_bytes)
 
     def describe_end(self) -> str:
-        """How it ended, once it has."""
+        """Wait for its end and return how it ended."""
         status = self._process.wait()
-        return f"{self.what} (process {self.pid}) {format_status(status)}"
+        return f"{self.description} (process {self.pid}) {format_status(status)}"
 
     def has_ended(self) -> bool:
-        """Whether it ended already."""
+        """Return whether it has ended."""
         return self._process.poll() is not None
 
     def stop(self) -> None:
-        """End it, gently if it listens."""
+        """End it: SIGTERM, then SIGKILL after a timeout."""
         stop_all((self,))
 
     def terminate(self) -> None:
-        """Ask it to end."""
+        """Send SIGTERM."""
         self._process.terminate()
 
     def reap(self, deadline: float) -> None:
-        """Wait until it has ended, and see to that once the time has come (`time.monotonic`)."""
+        """Wait until it has ended; kill it at the deadline (`time.monotonic`)."""
         try:
             self._process.wait(max(0.0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired:
@@ -64,7 +64,7 @@ class SutChild:
 
 
 def stop_all(children: Sequence[SutChild]) -> None:
-    """End these, all at once."""
+    """End all of them concurrently."""
     for child in children:
         child.terminate()
     deadline = time.monotonic() + STOP_TIMEOUT_S

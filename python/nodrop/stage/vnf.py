@@ -1,4 +1,4 @@
-"""nodrop-vnf as child processes: loopback VNFs and edge switches, all started at once, awaited and ended."""
+"""nodrop-vnf child processes: loopback VNFs and edge switches."""
 
 import contextlib
 import subprocess
@@ -16,26 +16,26 @@ from nodrop.system.native_binaries import find_binary
 READY_TIMEOUT_S = 10.0
 READY_TIMEOUT_EACH_S = 0.25
 FORWARDERS = {"vnf-l2": "l2", "vnf-l3": "l3", "xdp": "xdp"}
-"""SUTs that are made of nodrop-vnf, and its name for them."""
+"""SUTs that nodrop-vnf implements, with its name for each."""
 
 
 class VnfCommand(NamedTuple):
-    """A process to be started."""
+    """Arguments of a process to start."""
 
     name: str
-    what: str
-    """In a sentence."""
+    description: str
+    """For messages."""
     arguments: Sequence[str]
 
 
 @contextlib.contextmanager
-def start_all(command: Sequence[VnfCommand], plan: LabPlan) -> Iterator[tuple[SutChild, ...]]:
-    """These processes, all of them forwarding; ended on exit. Raises StageError with what one of them said."""
+def start_all(commands: Sequence[VnfCommand], plan: LabPlan) -> Iterator[tuple[SutChild, ...]]:
+    """Start processes and wait until all forward; end them on exit. Raises StageError with a process's message."""
     program = str(find_binary("nodrop-vnf", StageError))
     children: list[SutChild] = []
     try:
-        pipes = [_start(program, one, children) for one in command]
-        deadline = time.monotonic() + READY_TIMEOUT_S + READY_TIMEOUT_EACH_S * len(command)
+        pipes = [_start(program, command, children) for command in commands]
+        deadline = time.monotonic() + READY_TIMEOUT_S + READY_TIMEOUT_EACH_S * len(commands)
         for child, pipe in zip(children, pipes, strict=True):
             _await_ready(child, pipe, plan.sut, deadline)
         yield tuple(children)
@@ -44,37 +44,39 @@ def start_all(command: Sequence[VnfCommand], plan: LabPlan) -> Iterator[tuple[Su
 
 
 def vnf_commands(plan: LabPlan, sut_pid: int) -> Iterator[VnfCommand]:
-    """A VNF for each forwarder."""
+    """Yield a VNF for each forwarder."""
     for position, forwarder in enumerate(plan.forwarders):
         yield VnfCommand(f"vnf{position}", "the loopback VNF", _vnf_arguments(plan, forwarder, sut_pid))
 
 
 def edge_commands(plan: LabPlan, sut_pid: int) -> Iterator[VnfCommand]:
-    """What joins tester ports that chains share to these."""
+    """Yield the edge switches that connect shared tester ports to the chains."""
     for side, edge in zip(("left", "right"), plan.edges, strict=False):
         yield VnfCommand(f"edge {side}", f"the {side} edge switch", _edge_arguments(plan, edge, sut_pid))
 
 
 def _start(program: str, command: VnfCommand, children: list[SutChild]) -> LineReader:
-    """Each also ends by itself when its standard input closes. Its standard error goes where its parent's goes."""
+    """Start a process. It also ends when its standard input closes; its standard error goes to the holder's."""
     process = subprocess.Popen([program, *command.arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
-    children.append(SutChild(command.name, command.what, process))
+    children.append(SutChild(command.name, command.description, process))
     assert process.stdout
     return LineReader(process.stdout.fileno())
 
 
 def _await_ready(child: SutChild, stdout: LineReader, sut: str, deadline: float) -> None:
     line = stdout.next_line(max(0.0, deadline - time.monotonic()))
-    said = parse_object(line)
-    if said.get("event") == "ready":
-        table = said.get("table")
+    message = parse_object(line)
+    if message.get("event") == "ready":
+        table = message.get("table")
         child.large_page_bytes = table["large_page_bytes"] if isinstance(table, dict) else None
         return
-    if said.get("event") == "error":
-        raise StageError(f"SUT {sut} asked, {child.what} says: {said.get('message')}")
+    if message.get("event") == "error":
+        raise StageError(f"SUT {sut}: {child.description} failed: {message.get('message')}")
     if stdout.ended:
-        raise StageError(f"SUT {sut} asked, {child.describe_end()} before it was ready")
-    raise StageError(f"SUT {sut} asked, {child.what} is not ready in time: it says {line!r}; free CPU time or memory")
+        raise StageError(f"SUT {sut}: {child.describe_end()} before it was ready")
+    raise StageError(
+        f"SUT {sut}: {child.description} is not ready in time (last output {line!r}); free CPU time or memory"
+    )
 
 
 def _vnf_arguments(plan: LabPlan, forwarder: Forwarder, sut_pid: int) -> list[str]:
@@ -119,7 +121,7 @@ def _port_arguments(forwarder: Forwarder) -> Iterator[str]:
 
 
 def _routing_arguments(forwarder: Forwarder) -> Iterator[str]:
-    """Ports and routes; a router asks its neighbours for their MAC addresses."""
+    """Yield ports and routes; a router resolves its neighbors' MAC addresses."""
     for port in forwarder.ports:
         addresses = "".join(f",address={address}" for address in port.addresses)
         yield from ("--port", f"{port.interface},mac={port.mac}{addresses}")
